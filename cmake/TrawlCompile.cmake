@@ -1,0 +1,18 @@
+# trawl_compile: what every target of ours is compiled with.
+add_library(trawl_compile INTERFACE)
+target_include_directories(trawl_compile INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR})
+target_compile_options(trawl_compile INTERFACE -Wall -Wextra -Wpedantic)
+if(TRAWL_WERROR)
+  target_compile_options(trawl_compile INTERFACE -Werror)
+endif()
+if(TRAWL_SANITIZE)
+  target_compile_options(trawl_compile INTERFACE -fsanitize=${TRAWL_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(trawl_compile INTERFACE -fsanitize=${TRAWL_SANITIZE})
+  if(TRAWL_SANITIZE MATCHES "undefined")
+    target_compile_options(trawl_compile INTERFACE -fno-sanitize-recover=undefined)
+  endif()
+  if(TRAWL_SANITIZE MATCHES "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # GCC warns that TSan does not model fences; the queue library has some, our code has none.
+    target_compile_options(trawl_compile INTERFACE -Wno-tsan)
+  endif()
+endif()

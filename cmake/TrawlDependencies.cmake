@@ -1,0 +1,53 @@
+# Every library Trawl needs, each with the Debian package that brings it, so that a missing one is
+# reported by the name to install instead of by a file that was not found.
+find_package(PkgConfig QUIET)
+if(NOT PKG_CONFIG_FOUND)
+  message(FATAL_ERROR "pkg-config is missing: run scripts/deps.sh, or apt-get install pkg-config")
+endif()
+
+function(trawl_missing what package)
+  message(FATAL_ERROR "${what} is missing: run scripts/deps.sh, or apt-get install ${package}")
+endfunction()
+
+# trawl_find_pkg(<module> <debian package>): imports PkgConfig::<module> or fails with the package.
+macro(trawl_find_pkg module package)
+  pkg_check_modules(${module} QUIET IMPORTED_TARGET ${module})
+  if(NOT ${module}_FOUND)
+    trawl_missing(${module} ${package})
+  endif()
+endmacro()
+
+# trawl_find_config(<cmake package> <debian package>)
+macro(trawl_find_config name package)
+  find_package(${name} QUIET)
+  if(NOT ${name}_FOUND)
+    trawl_missing(${name} ${package})
+  endif()
+endmacro()
+
+trawl_find_config(Threads libc6-dev)
+trawl_find_config(tl-expected libexpected-dev)
+trawl_find_config(RocksDB librocksdb-dev)
+trawl_find_config(CLI11 libcli11-dev)
+trawl_find_config(fmt libfmt-dev)
+trawl_find_config(spdlog libspdlog-dev)
+trawl_find_config(tomlplusplus libtomlplusplus-dev)
+trawl_find_config(nlohmann_json nlohmann-json3-dev)
+trawl_find_config(CURL libcurl4-openssl-dev)
+trawl_find_pkg(libxxhash libxxhash-dev)
+trawl_find_pkg(libidn2 libidn2-dev)
+trawl_find_pkg(libpsl libpsl-dev)
+trawl_find_pkg(gumbo libgumbo-dev)
+trawl_find_pkg(cpp-httplib libcpp-httplib-dev)
+
+find_path(CONCURRENTQUEUE_INCLUDE concurrentqueue/concurrentqueue.h)
+if(NOT CONCURRENTQUEUE_INCLUDE)
+  trawl_missing(moodycamel::ConcurrentQueue libconcurrentqueue-dev)
+endif()
+
+if(TRAWL_BUILD_TESTS)
+  trawl_find_config(GTest "libgtest-dev libgmock-dev")
+endif()
+if(TRAWL_BUILD_BENCH)
+  trawl_find_config(benchmark libbenchmark-dev)
+endif()

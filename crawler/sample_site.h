@@ -1,0 +1,39 @@
+// SampleSite: a deterministic web on loopback, for the demo and the tests.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "trawl/result.h"
+
+namespace trawl {
+
+// The same options give the same web. Hosts are loopback addresses 127.0.0.1, 127.0.0.2, ... on
+// one port.
+struct SampleSiteOptions {
+  std::uint16_t port = 0;      // 0: any free one
+  std::uint64_t pages = 1000;  // HTML pages over all hosts, at least 1
+  std::uint64_t seed = 1;
+  std::uint32_t hosts = 3;     // 1 to 200
+  std::uint32_t slow_ms = 200; // what a slow page (1 in 50) waits before it answers
+  std::string access_log;      // if set: one line a request, "<unix seconds, fraction> <url>"
+};
+
+class SampleSite {
+ public:
+  static Result<std::unique_ptr<SampleSite>> start(const SampleSiteOptions& options);
+  virtual ~SampleSite() = default;
+
+  virtual std::uint16_t port() const = 0;
+  // The root page of each host: what to seed a crawl with.
+  virtual std::vector<std::string> seeds() const = 0;
+  // Every URL that a crawl from seeds() with scope "host", no depth limit and robots.txt obeyed
+  // fetches: HTML pages, redirects, missing pages and files included, robots.txt itself not.
+  // Sorted, no duplicates.
+  virtual std::vector<std::string> reachable_urls() const = 0;
+  virtual void stop() = 0;
+};
+
+}  // namespace trawl

@@ -1,0 +1,61 @@
+// Url: an http or https URL, parsed and serialised as the WHATWG URL Standard says.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "trawl/result.h"
+
+namespace trawl {
+
+// A parsed http(s) URL. Immutable; copying copies one string. Accessors are views into that
+// string and stay valid as long as the Url does. Safe to read from many threads.
+class Url {
+ public:
+  // Parses `input`, relative to `base` if one is given, with the algorithm browsers use
+  // (https://url.spec.whatwg.org/#concept-basic-url-parser). `input` is UTF-8; bytes that are
+  // not are replaced by U+FFFD as the standard's decoder does. Takes linear time in the input.
+  // Errors: kInvalidUrl for what the standard rejects, kUnsupportedScheme for a well-formed URL
+  // that is neither http nor https (mailto:, javascript:, data:, ftp:, ...).
+  static Result<Url> parse(std::string_view input, const Url* base = nullptr);
+
+  // The serialised URL, e.g. "https://user:pw@example.com:8080/a/b?q=1#top".
+  std::string_view href() const noexcept { return href_; }
+  // href() without the fragment and its '#'.
+  std::string_view href_without_fragment() const noexcept;
+
+  std::string_view scheme() const noexcept;    // "http" or "https"
+  std::string_view username() const noexcept;  // percent-encoded; may be empty
+  std::string_view password() const noexcept;  // percent-encoded; may be empty
+  std::string_view hostname() const noexcept;  // lower case, IDNA A-labels; IPv6 keeps its brackets
+  std::string_view host() const noexcept;      // hostname, then ":port" if it is not the default
+  std::string_view port() const noexcept;      // decimal digits; empty when it is the default
+  std::uint16_t effective_port() const noexcept;  // the port to connect to, default included
+  std::string_view origin() const noexcept;       // scheme "://" host only if there is no userinfo
+  std::string_view path() const noexcept;         // starts with '/'
+  std::string_view query() const noexcept;        // without '?'; empty if absent or empty
+  std::string_view fragment() const noexcept;     // without '#'; empty if absent or empty
+  bool has_query() const noexcept;                // true for "http://h/?" too
+  bool has_fragment() const noexcept;
+  bool host_is_ip() const noexcept;  // IPv4 or bracketed IPv6 literal
+
+  friend bool operator==(const Url& a, const Url& b) noexcept { return a.href_ == b.href_; }
+
+ private:
+  friend class UrlParser;
+  Url() = default;
+
+  // Offsets into href_ (https://user:pw@host:80/path?query#fragment).
+  std::string href_;
+  std::uint32_t scheme_end_ = 0;    // at ':'
+  std::uint32_t username_end_ = 0;  // at ':' of the password, '@', or where the host starts
+  std::uint32_t host_start_ = 0;    // first byte of the host name
+  std::uint32_t host_end_ = 0;      // at ':' of the port or '/' of the path
+  std::uint32_t path_start_ = 0;    // at the path's '/'
+  std::uint32_t query_start_ = 0;   // at '?', or npos
+  std::uint32_t fragment_start_ = 0;  // at '#', or npos
+};
+
+}  // namespace trawl

@@ -30,12 +30,12 @@ class BlockedBloomFilter {
 
   struct Stats {
     std::uint64_t capacity = 0;
-    double target_rate = 0;        // the rate asked for at `capacity` keys
-    std::uint64_t inserted = 0;    // keys that insert called new
+    double target_rate = 0;      // the rate asked for at `capacity` keys
+    std::uint64_t inserted = 0;  // keys that insert called new
     std::uint64_t memory_bytes = 0;
-    unsigned bits_per_key = 0;     // bits each key sets (k)
-    double fill = 0;               // share of the bits set; estimated from up to 2^20 blocks
-    double current_rate = 0;       // the rate of false positives with `inserted` keys in
+    unsigned bits_per_key = 0;            // bits each key sets (k)
+    double fill = 0;                      // share of the bits set; estimated from up to 2^15 blocks
+    double current_rate = 0;              // the rate of false positives with `inserted` keys in
     double expected_false_positives = 0;  // expected number of new keys that were called seen
   };
 

@@ -3,25 +3,26 @@
 
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 #include <utility>
+
+#include <tl/expected.hpp>
 
 namespace trawl {
 
 // What kind of failure it was; the message says what was wrong, where, and what to do.
 enum class ErrorCode {
-  kInvalidArgument,    // a value outside what the call or the key allows
-  kInvalidUrl,         // not a URL by the WHATWG URL Standard
-  kUnsupportedScheme,  // a well-formed URL of a scheme other than http and https
-  kNotFound,           // no such file, directory, lease
-  kAlreadyExists,      // the directory already holds a crawl
-  kInUse,              // another process has the directory open
-  kCorrupt,            // a file is damaged, truncated or not ours
-  kUnsupportedVersion, // a file was written by a newer Trawl
-  kNoSpace,            // the disk, or the memory asked for, does not suffice
-  kPermission,         // the operating system refused access
-  kIo,                 // any other read or write failure
-  kClosed,             // the object was closed, or failed earlier and takes no more work
+  kInvalidArgument,     // a value outside what the call or the key allows
+  kInvalidUrl,          // not a URL by the WHATWG URL Standard
+  kUnsupportedScheme,   // a well-formed URL of a scheme other than http and https
+  kNotFound,            // no such file, directory, lease
+  kAlreadyExists,       // the directory already holds a crawl
+  kInUse,               // another process has the directory open
+  kCorrupt,             // a file is damaged, truncated or not ours
+  kUnsupportedVersion,  // a file was written by a newer Trawl
+  kNoSpace,             // the disk, or the memory asked for, does not suffice
+  kPermission,          // the operating system refused access
+  kIo,                  // any other read or write failure
+  kClosed,              // the object was closed, or failed earlier and takes no more work
 };
 
 struct Error {

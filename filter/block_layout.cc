@@ -1,0 +1,129 @@
+#include "filter/block_layout.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace trawl {
+
+namespace {
+
+constexpr unsigned kMaxBitsPerKey = 40;
+constexpr double kMinRate = 1e-15;
+
+// The distribution of how many bits of a word are set.
+using Occupancy = std::array<double, kBitsPerWord + 1>;
+
+// One more bit is set at a random place, with probability `chance`.
+void throw_bit(Occupancy& occupancy, double chance) {
+  for (unsigned set = kBitsPerWord; set > 0; --set) {
+    const double stays = occupancy[set] * (set / static_cast<double>(kBitsPerWord));
+    const double rises =
+        occupancy[set - 1] * ((kBitsPerWord - set + 1) / static_cast<double>(kBitsPerWord));
+    occupancy[set] = (1 - chance) * occupancy[set] + chance * (stays + rises);
+  }
+  occupancy[0] *= 1 - chance;
+}
+
+// The chance that `bits` random places of the word are all set.
+double all_set(const Occupancy& occupancy, unsigned bits) {
+  double sum = 0;
+  for (unsigned set = 0; set <= kBitsPerWord; ++set) {
+    sum += occupancy[set] * std::pow(set / static_cast<double>(kBitsPerWord), bits);
+  }
+  return sum;
+}
+
+// The loads worth summing over for a Poisson mean: all but a tail of less than 1e-20.
+struct Loads {
+  std::size_t first, last;
+};
+Loads likely_loads(double mean) {
+  const double spread = 12 * std::sqrt(mean) + 40;
+  return {.first = mean > spread ? static_cast<std::size_t>(mean - spread) : 0,
+          .last = static_cast<std::size_t>(mean + spread)};
+}
+
+double poisson(double mean, std::size_t load) {
+  if (mean <= 0) return load == 0 ? 1 : 0;
+  const auto j = static_cast<double>(load);
+  return std::exp(j * std::log(mean) - mean - std::lgamma(j + 1));
+}
+
+}  // namespace
+
+BlockRate::BlockRate(unsigned bits_per_key) : bits_per_key_(bits_per_key) {
+  const unsigned whole = bits_per_key / kWordsPerBlock;  // bits of a key in every word
+  const unsigned extra = bits_per_key % kWordsPerBlock;  // words that get one bit more
+  const double extra_chance = extra / static_cast<double>(kWordsPerBlock);
+  Occupancy occupancy{1.0};
+  constexpr double kAlmostOne = 1 - 1e-9;
+  constexpr std::size_t kMaxLoad = 1 << 13;
+  while (rate_of_load_.size() < kMaxLoad) {
+    const double rate = std::pow(all_set(occupancy, whole), kWordsPerBlock - extra) *
+                        std::pow(all_set(occupancy, whole + 1), extra);
+    if (rate > kAlmostOne) break;
+    rate_of_load_.push_back(rate);
+    for (unsigned i = 0; i < whole; ++i)
+      throw_bit(occupancy, 1);
+    if (extra > 0) throw_bit(occupancy, extra_chance);
+  }
+}
+
+double BlockRate::at(double keys_per_block) const {
+  const auto [first, last] = likely_loads(keys_per_block);
+  double rate = 0;
+  for (std::size_t load = first; load <= last; ++load) {
+    const double given_load = load < rate_of_load_.size() ? rate_of_load_[load] : 1;
+    rate += poisson(keys_per_block, load) * given_load;
+  }
+  return std::min(rate, 1.0);
+}
+
+double BlockRate::integral(double keys_per_block) const {
+  // Simpson's rule: the rate is smooth and grows steadily, so that 64 intervals give six digits.
+  constexpr int kIntervals = 64;
+  const double step = keys_per_block / kIntervals;
+  double sum = at(0) + at(keys_per_block);
+  for (int i = 1; i < kIntervals; ++i)
+    sum += (i % 2 == 1 ? 4 : 2) * at(i * step);
+  return sum * step / 3;
+}
+
+Result<BlockLayout> choose_layout(std::uint64_t capacity, double rate) {
+  if (capacity == 0)
+    return fail(ErrorCode::kInvalidArgument, "a filter's capacity must be at least 1");
+  if (!(rate >= kMinRate && rate < 1)) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("a filter's false-positive rate must be from {} to below 1, not {}",
+                            kMinRate, rate));
+  }
+  // For each number of bits per key the rate falls with the load: find the highest load that
+  // keeps it, and take the number of bits that allows the highest.
+  double best_load = 0;
+  unsigned best_bits = 1;
+  for (unsigned bits = 1; bits <= kMaxBitsPerKey; ++bits) {
+    const BlockRate candidate(bits);
+    if (best_load > 0 && candidate.at(best_load) > rate) continue;
+    double low = 0, high = 4 * kBitsPerBlock;
+    for (int i = 0; i < 50; ++i) {
+      const double middle = (low + high) / 2;
+      (candidate.at(middle) <= rate ? low : high) = middle;
+    }
+    if (low > best_load) {
+      best_load = low;
+      best_bits = bits;
+    }
+  }
+  const double blocks = std::ceil(static_cast<double>(capacity) / best_load);
+  if (!(blocks < std::ldexp(1.0, 54))) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("a filter for {} keys at {} would need {:.3g} bytes", capacity, rate,
+                            blocks * kBitsPerBlock / 8));
+  }
+  return BlockLayout{.blocks = static_cast<std::uint64_t>(blocks), .bits_per_key = best_bits};
+}
+
+}  // namespace trawl

@@ -1,0 +1,47 @@
+// BlockLayout: how large a blocked Bloom filter must be, and what rate it then has.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "trawl/result.h"
+
+namespace trawl {
+
+inline constexpr unsigned kWordsPerBlock = 8;
+inline constexpr unsigned kBitsPerWord = 64;
+inline constexpr unsigned kBitsPerBlock = kWordsPerBlock * kBitsPerWord;
+
+// The false-positive rate of the layout "bit i of a key lies in word (r + i) mod 8 of its block".
+//
+// Keys fall on blocks at random, so with n keys in b blocks a block holds Poisson(n / b) of them
+// (Putze, Sanders, Singler 2007, section 3), and the rate is the sum of P(j keys) * fp(j) over
+// all loads j. fp(j), the chance that a block with j keys holds all bits of one more, is the
+// product over its eight words of the expected value of (occupied / 64)^c, c being how many of
+// the new key's bits go to that word; the distribution of the occupied bits follows from throwing
+// the j keys' bits into the word one by one.
+class BlockRate {
+ public:
+  explicit BlockRate(unsigned bits_per_key);
+
+  unsigned bits_per_key() const noexcept { return bits_per_key_; }
+  // The rate with `keys_per_block` keys in an average block.
+  double at(double keys_per_block) const;
+  // The sum of the rates met while the load grew from 0 to `keys_per_block`, per block.
+  double integral(double keys_per_block) const;
+
+ private:
+  unsigned bits_per_key_;
+  std::vector<double> rate_of_load_;  // fp(j); from its end on 1
+};
+
+struct BlockLayout {
+  std::uint64_t blocks;
+  unsigned bits_per_key;
+};
+
+// The smallest layout whose rate at `capacity` keys is at most `rate`. Errors: kInvalidArgument
+// for a capacity of 0, a rate outside [1e-15, 1), or a size beyond 2^63 bits.
+Result<BlockLayout> choose_layout(std::uint64_t capacity, double rate);
+
+}  // namespace trawl

@@ -1,0 +1,115 @@
+#include "filter/file_io.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace trawl {
+
+namespace {
+
+tl::unexpected<Error> last_error(std::string_view doing, const std::string& path) {
+  return tl::unexpected<Error>(system_error(errno, std::string(doing) + " " + path));
+}
+
+}  // namespace
+
+FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+FileDescriptor::~FileDescriptor() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Result<void> write_all(int fd, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0) {
+      if (errno == EINTR) continue;
+      return last_error("cannot write", path);
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return {};
+}
+
+Result<OutputFile> OutputFile::create(const std::string& path) {
+  FileDescriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (fd.get() < 0) return last_error("cannot create", path);
+  return OutputFile(std::move(fd), path);
+}
+
+Result<void> OutputFile::write(std::string_view bytes) {
+  size_ += bytes.size();
+  return write_all(fd_.get(), bytes, path_);
+}
+
+Result<void> OutputFile::sync() {
+  if (::fdatasync(fd_.get()) != 0) return last_error("cannot sync", path_);
+  return {};
+}
+
+Result<InputFile> InputFile::open(const std::string& path) {
+  FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.get() < 0) return last_error("cannot open", path);
+  return InputFile(std::move(fd), path);
+}
+
+Result<std::size_t> InputFile::read(char* buffer, std::size_t size) {
+  std::size_t done = 0;
+  while (done < size) {
+    const ssize_t n = ::read(fd_.get(), buffer + done, size - done);
+    if (n < 0) {
+      if (errno == EINTR) continue;
+      return last_error("cannot read", path_);
+    }
+    if (n == 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  return done;
+}
+
+Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
+  auto file = InputFile::open(path);
+  if (!file) return tl::unexpected(file.error());
+  std::string contents(max_bytes + 1, '\0');
+  auto n = file->read(contents.data(), contents.size());
+  if (!n) return tl::unexpected(n.error());
+  if (*n > max_bytes) {
+    return fail(ErrorCode::kCorrupt,
+                path + " is larger than " + std::to_string(max_bytes) + " bytes");
+  }
+  contents.resize(*n);
+  return contents;
+}
+
+Result<void> sync_directory(const std::string& path) {
+  FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd.get() < 0) return last_error("cannot open directory", path);
+  if (::fsync(fd.get()) != 0) return last_error("cannot sync directory", path);
+  return {};
+}
+
+Result<void> publish_file(const std::string& from, const std::string& to) {
+  if (std::rename(from.c_str(), to.c_str()) != 0)
+    return last_error("cannot rename " + from + " to", to);
+  return sync_directory(std::filesystem::path(to).parent_path().string());
+}
+
+Result<void> replace_file(const std::string& path, std::string_view contents) {
+  const std::string temporary = path + ".tmp";
+  auto file = OutputFile::create(temporary);
+  if (!file) return tl::unexpected(file.error());
+  return file->write(contents).and_then([&] { return file->sync(); }).and_then([&] {
+    return publish_file(temporary, path);
+  });
+}
+
+}  // namespace trawl

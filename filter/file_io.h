@@ -1,0 +1,65 @@
+// Files as the snapshots and the manifest need them: whole writes, syncs, atomic publication.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "trawl/result.h"
+
+namespace trawl {
+
+// A file descriptor that closes itself.
+class FileDescriptor {
+ public:
+  explicit FileDescriptor(int fd = -1) noexcept : fd_(fd) {}
+  FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept;
+  ~FileDescriptor();
+  int get() const noexcept { return fd_; }
+
+ private:
+  int fd_;
+};
+
+// A file being written from its start.
+class OutputFile {
+ public:
+  // Creates `path` or empties it.
+  static Result<OutputFile> create(const std::string& path);
+  // Writes all of `bytes` or fails.
+  Result<void> write(std::string_view bytes);
+  // Makes what was written survive a power loss.
+  Result<void> sync();
+  std::uint64_t size() const noexcept { return size_; }
+
+ private:
+  OutputFile(FileDescriptor fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+  FileDescriptor fd_;
+  std::string path_;
+  std::uint64_t size_ = 0;
+};
+
+// A file being read from its start.
+class InputFile {
+ public:
+  static Result<InputFile> open(const std::string& path);
+  // Fills `buffer` with up to `size` bytes; fewer only at the end of the file.
+  Result<std::size_t> read(char* buffer, std::size_t size);
+  const std::string& path() const noexcept { return path_; }
+
+ private:
+  InputFile(FileDescriptor fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+  FileDescriptor fd_;
+  std::string path_;
+};
+
+Result<void> write_all(int fd, std::string_view bytes, const std::string& path);
+Result<std::string> read_file(const std::string& path, std::size_t max_bytes);
+Result<void> sync_directory(const std::string& path);
+// Renames `from` to `to` in one directory and makes the new name durable.
+Result<void> publish_file(const std::string& from, const std::string& to);
+// Replaces the contents of `path` atomically and durably: a crash leaves the old or the new.
+Result<void> replace_file(const std::string& path, std::string_view contents);
+
+}  // namespace trawl

@@ -1,0 +1,44 @@
+#include "filter/operation_gate.h"
+
+#include <thread>
+
+namespace trawl {
+
+std::size_t OperationGate::enter() noexcept {
+  const std::size_t stripe = thread_stripe(kStripes);
+  std::atomic<std::uint32_t>& inside = stripes_[stripe].inside;
+  for (;;) {
+    // seq_cst on all four: either this thread sees the gate closed, or the closer, which closes
+    // first and counts then, sees this thread inside (store buffering needs the total order).
+    inside.fetch_add(1, std::memory_order_seq_cst);
+    if (!closed_.load(std::memory_order_seq_cst)) return stripe;
+    leave(stripe);
+    // acquire: pairs with the release in open().
+    closed_.wait(true, std::memory_order_acquire);
+  }
+}
+
+void OperationGate::leave(std::size_t stripe) noexcept {
+  // release: what the operation did becomes visible to the closer that finds the stripe empty;
+  // pairs with the load in close_and_wait().
+  stripes_[stripe].inside.fetch_sub(1, std::memory_order_release);
+}
+
+void OperationGate::close_and_wait() noexcept {
+  closed_.store(true, std::memory_order_seq_cst);
+  for (const Stripe& stripe : stripes_) {
+    // seq_cst (hence acquire): pairs with enter() as said there, and with the release in leave().
+    // Operations take microseconds: yielding beats sleeping, and lets one that was preempted run.
+    while (stripe.inside.load(std::memory_order_seq_cst) != 0)
+      std::this_thread::yield();
+  }
+}
+
+void OperationGate::open() noexcept {
+  // seq_cst (hence release): what the function did is visible to operations that enter; pairs
+  // with the loads in enter().
+  closed_.store(false, std::memory_order_seq_cst);
+  closed_.notify_all();
+}
+
+}  // namespace trawl

@@ -1,0 +1,60 @@
+// OperationGate: lets operations pass freely, and can name a moment when none is under way.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+#include "filter/striped_counter.h"
+
+namespace trawl {
+
+// Operations are short (memory only, no I/O) and run concurrently: entering and leaving costs two
+// atomic writes to a line that few other threads use. at_quiescence() closes the gate, waits for
+// the operations inside to leave, runs a function and opens the gate again; operations that come
+// meanwhile wait at the gate, for microseconds.
+//
+// Whatever an operation did before leaving is visible to the function, and what the function did
+// to every operation that enters afterwards.
+class OperationGate {
+ public:
+  // Held while an operation is inside.
+  class Pass {
+   public:
+    explicit Pass(OperationGate& gate) : gate_(gate), stripe_(gate.enter()) {}
+    ~Pass() { gate_.leave(stripe_); }
+    Pass(const Pass&) = delete;
+    Pass& operator=(const Pass&) = delete;
+
+   private:
+    OperationGate& gate_;
+    std::size_t stripe_;
+  };
+
+  template <class Function>
+  void at_quiescence(Function&& function) {
+    const std::lock_guard lock(closing_);
+    close_and_wait();
+    function();
+    open();
+  }
+
+ private:
+  static constexpr std::size_t kStripes = 16;
+  struct alignas(kCacheLine) Stripe {
+    std::atomic<std::uint32_t> inside{0};
+  };
+
+  std::size_t enter() noexcept;
+  void leave(std::size_t stripe) noexcept;
+  void close_and_wait() noexcept;
+  void open() noexcept;
+
+  std::array<Stripe, kStripes> stripes_;
+  alignas(kCacheLine) std::atomic<bool> closed_{false};
+  std::mutex closing_;
+};
+
+}  // namespace trawl

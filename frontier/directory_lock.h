@@ -1,0 +1,23 @@
+// DirectoryLock: keeps a second process out of a state directory.
+#pragma once
+
+#include <filesystem>
+
+#include "trawl/result.h"
+
+#include "filter/file_io.h"
+
+namespace trawl {
+
+// Held as long as the object lives; the kernel frees it when the process dies, however it dies.
+class DirectoryLock {
+ public:
+  // Errors: kInUse, with the process that holds it; kPermission, kNoSpace, kIo.
+  static Result<DirectoryLock> acquire(const std::filesystem::path& directory);
+
+ private:
+  explicit DirectoryLock(FileDescriptor fd) : fd_(std::move(fd)) {}
+  FileDescriptor fd_;
+};
+
+}  // namespace trawl

@@ -1,0 +1,92 @@
+#include "frontier/manifest.h"
+
+#include <cstring>
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include "filter/coding.h"
+#include "filter/file_io.h"
+
+namespace trawl {
+
+namespace {
+
+constexpr std::string_view kMagic = "TRAWLMAN";
+constexpr std::uint32_t kVersion = 1;
+constexpr std::size_t kMaxBytes = 1 << 20;
+
+std::uint64_t checksum(std::string_view bytes) {
+  return XXH3_64bits(bytes.data(), bytes.size());
+}
+
+}  // namespace
+
+std::filesystem::path Manifest::path_in(const std::filesystem::path& directory) {
+  return directory / "MANIFEST";
+}
+
+std::filesystem::path Manifest::checkpoint_path(const std::filesystem::path& directory,
+                                                std::uint64_t number) {
+  return directory / fmt::format("filter-{:06}.ckpt", number);
+}
+
+Result<std::optional<Manifest>> Manifest::read(const std::filesystem::path& directory) {
+  const std::string path = path_in(directory).string();
+  const auto contents = read_file(path, kMaxBytes);
+  if (!contents) {
+    if (contents.error().code == ErrorCode::kNotFound) return std::nullopt;
+    return tl::unexpected(contents.error());
+  }
+  const std::string_view bytes = *contents;
+  const auto damaged = [&](std::string_view why) {
+    return fail(
+        ErrorCode::kCorrupt,
+        fmt::format("{} is damaged ({}): restore it from a backup, or start over", path, why));
+  };
+  if (!bytes.starts_with(kMagic)) return damaged("it does not begin as a manifest does");
+  Decoder in(bytes.substr(kMagic.size()));
+  if (const auto version = in.fixed<std::uint32_t>(); in.ok() && version > kVersion) {
+    return fail(ErrorCode::kUnsupportedVersion,
+                fmt::format("{} has version {}; this Trawl reads up to version {}: use a newer one",
+                            path, version, kVersion));
+  }
+  if (bytes.size() < 8 || Decoder(bytes.substr(bytes.size() - 8)).fixed<std::uint64_t>() !=
+                              checksum(bytes.substr(0, bytes.size() - 8))) {
+    return damaged("its checksum is wrong");
+  }
+  Manifest manifest;
+  for (auto& byte : manifest.hash_key)
+    byte = in.fixed<std::uint8_t>();
+  manifest.profile = in.string();
+  manifest.log_start = in.fixed<std::uint64_t>();
+  manifest.next_checkpoint = in.fixed<std::uint64_t>();
+  const std::uint64_t count = in.varint();
+  for (std::uint64_t i = 0; i < count && in.ok(); ++i) {
+    CheckpointEntry entry;
+    entry.number = in.fixed<std::uint64_t>();
+    entry.sequence = in.fixed<std::uint64_t>();
+    manifest.checkpoints.push_back(entry);
+  }
+  if (!in.ok() || in.rest().size() != 8) return damaged("its length is wrong");
+  return manifest;
+}
+
+Result<void> Manifest::publish(const std::filesystem::path& directory) const {
+  std::string out(kMagic);
+  put_fixed(out, kVersion);
+  for (const auto byte : hash_key)
+    put_fixed(out, byte);
+  put_string(out, profile);
+  put_fixed(out, log_start);
+  put_fixed(out, next_checkpoint);
+  put_varint(out, checkpoints.size());
+  for (const CheckpointEntry& entry : checkpoints) {
+    put_fixed(out, entry.number);
+    put_fixed(out, entry.sequence);
+  }
+  put_fixed(out, checksum(out));
+  return replace_file(path_in(directory).string(), out);
+}
+
+}  // namespace trawl

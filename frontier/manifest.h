@@ -1,0 +1,36 @@
+// Manifest: what a state directory holds; the one file that says which checkpoints count.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trawl/fingerprint.h"
+#include "trawl/result.h"
+
+namespace trawl {
+
+struct CheckpointEntry {
+  std::uint64_t number = 0;    // of its file
+  std::uint64_t sequence = 0;  // admissions below it are in its bits
+};
+
+// Replaced as a whole, atomically, whenever it changes. docs/formats.md specifies the file.
+struct Manifest {
+  KeyedHash::Key hash_key{};
+  std::string profile;                       // name of the canonicalisation profile
+  std::uint64_t log_start = 0;               // admissions from here on are in the admission log
+  std::uint64_t next_checkpoint = 1;         // number the next checkpoint gets
+  std::vector<CheckpointEntry> checkpoints;  // oldest first
+
+  static std::filesystem::path path_in(const std::filesystem::path& directory);
+  static std::filesystem::path checkpoint_path(const std::filesystem::path& directory,
+                                               std::uint64_t number);
+  // Nothing if the directory holds no manifest. Errors: kCorrupt, kUnsupportedVersion, kIo, ...
+  static Result<std::optional<Manifest>> read(const std::filesystem::path& directory);
+  Result<void> publish(const std::filesystem::path& directory) const;
+};
+
+}  // namespace trawl

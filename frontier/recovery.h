@@ -1,0 +1,22 @@
+// Recovery: rebuilds the seen-filter from the newest intact checkpoint and the admission log.
+#pragma once
+
+#include <filesystem>
+
+#include "trawl/blocked_bloom_filter.h"
+#include "trawl/frontier.h"
+
+#include "frontier/manifest.h"
+#include "frontier/store.h"
+
+namespace trawl {
+
+// Returns a filter that knows every durable admission, and says in `report` how. `fresh` sizes a
+// filter that is rebuilt from the log alone. Errors: kCorrupt if no checkpoint is intact and the
+// log does not reach back to the first admission.
+Result<BlockedBloomFilter> recover_filter(const std::filesystem::path& directory,
+                                          const Manifest& manifest, const Store& store,
+                                          const BlockedBloomFilter::Options& fresh,
+                                          OpenReport& report);
+
+}  // namespace trawl

@@ -1,0 +1,182 @@
+#include "trawl/blocked_bloom_filter.h"
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <cmath>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "filter/mix.h"
+
+namespace trawl {
+namespace {
+
+Fingerprint nth_key(std::uint64_t n, std::uint64_t seed = 1) {
+  return {.high = mix64(mix64(seed) + 2 * n), .low = mix64(mix64(seed) + 2 * n + 1)};
+}
+
+std::vector<Fingerprint> some_keys(std::size_t n, std::uint64_t seed = 1) {
+  std::vector<Fingerprint> keys(n);
+  for (std::size_t i = 0; i < n; ++i)
+    keys[i] = nth_key(i, seed);
+  return keys;
+}
+
+BlockedBloomFilter make_filter(std::uint64_t capacity, double rate) {
+  auto filter = BlockedBloomFilter::create({.capacity = capacity, .false_positive_rate = rate});
+  if (!filter) throw std::runtime_error(filter.error().message);
+  return std::move(*filter);
+}
+
+TEST(BlockedBloomFilter, InsertTellsNewOnceAndContainsFindsIt) {
+  auto filter = make_filter(1000, 1e-6);
+  const Fingerprint key = nth_key(0);
+  EXPECT_FALSE(filter.contains(key));
+  EXPECT_TRUE(filter.insert(key));
+  EXPECT_FALSE(filter.insert(key));
+  EXPECT_TRUE(filter.contains(key));
+  EXPECT_EQ(filter.stats().inserted, 1u);
+}
+
+TEST(BlockedBloomFilter, A2_NoInsertedKeyIsEverMissedEvenFarBeyondCapacity) {
+  auto filter = make_filter(10'000, 1e-3);
+  const auto keys = some_keys(100'000);
+  for (const auto key : keys)
+    filter.insert(key);
+  for (const auto key : keys)
+    ASSERT_TRUE(filter.contains(key));
+}
+
+TEST(BlockedBloomFilter, BatchesAnswerAsSingleCallsDo) {
+  auto single = make_filter(5'000, 1e-2);
+  auto batched = make_filter(5'000, 1e-2);
+  auto keys = some_keys(5'000);
+  keys.insert(keys.end(), keys.begin(), keys.begin() + 100);  // duplicates within one batch
+  for (const std::size_t size : {0u, 1u, 15u, 16u, 17u, 333u, 4718u}) {
+    SCOPED_TRACE(size);
+    const std::span<const Fingerprint> part(keys.data(), size);
+    auto answers = std::make_unique<bool[]>(size + 1);
+    const std::span<bool> admitted(answers.get(), size);
+    const std::size_t fresh = batched.insert_batch(part, admitted);
+    std::size_t expected = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      const bool is_new = single.insert(part[i]);
+      EXPECT_EQ(admitted[i], is_new) << i;
+      expected += is_new ? 1 : 0;
+    }
+    EXPECT_EQ(fresh, expected);
+    EXPECT_EQ(batched.contains_batch(part, admitted), size);
+    EXPECT_TRUE(std::all_of(admitted.begin(), admitted.end(), [](bool found) { return found; }));
+  }
+  EXPECT_EQ(single.stats().inserted, batched.stats().inserted);
+}
+
+TEST(BlockedBloomFilter, MeasuredRateIsTheComputedOne) {
+  for (const double rate : {1e-2, 1e-3, 1e-4}) {
+    SCOPED_TRACE(rate);
+    constexpr std::uint64_t kKeys = 400'000;
+    constexpr std::uint64_t kProbes = 4'000'000;
+    auto filter = make_filter(kKeys, rate);
+    std::uint64_t called_new = 0;
+    for (std::uint64_t i = 0; i < kKeys; ++i)
+      called_new += filter.insert(nth_key(i)) ? 1 : 0;
+    std::uint64_t found = 0;
+    for (std::uint64_t i = 0; i < kProbes; ++i)
+      found += filter.contains(nth_key(i, 2)) ? 1 : 0;
+    const auto stats = filter.stats();
+    const double expected = stats.current_rate * kProbes;
+    const double tolerance = std::max(0.1 * expected, 3 * std::sqrt(expected));
+    EXPECT_NEAR(static_cast<double>(found), expected, tolerance);
+    EXPECT_LE(static_cast<double>(found), rate * kProbes + tolerance);
+    // A3: the estimate of the keys wrongly called seen while filling.
+    const auto lost = static_cast<double>(kKeys - called_new);
+    EXPECT_NEAR(lost, stats.expected_false_positives,
+                std::max(0.15 * lost, 4 * std::sqrt(stats.expected_false_positives) + 1));
+    EXPECT_EQ(stats.inserted, called_new);
+    EXPECT_GT(stats.fill, 0.3);
+    EXPECT_LT(stats.fill, 0.7);
+  }
+}
+
+TEST(BlockedBloomFilter, OverfillingWorksAndItsStatsSaySo) {
+  auto filter = make_filter(1'000, 1e-3);
+  for (const auto key : some_keys(10'000))
+    filter.insert(key);
+  const auto stats = filter.stats();
+  EXPECT_GT(stats.current_rate, 100 * stats.target_rate);
+  EXPECT_GT(stats.fill, 0.9);
+}
+
+TEST(BlockedBloomFilter, A1_ConcurrentInsertsOfOneKeyAdmitAtMostOne) {
+  constexpr std::size_t kThreads = 4;
+  constexpr std::size_t kKeys = 20'000;
+  auto filter = make_filter(kKeys, 1e-9);
+  const auto keys = some_keys(kKeys);
+  std::vector<std::atomic<int>> winners(kKeys);
+  std::barrier start(kThreads);
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      start.arrive_and_wait();
+      for (std::size_t i = 0; i < kKeys; ++i) {
+        if (filter.insert(keys[i])) winners[i].fetch_add(1);
+      }
+    });
+  }
+  for (auto& thread : threads)
+    thread.join();
+  // At 1e-9 none of so few keys is a false positive, so that "at most" is "exactly".
+  for (std::size_t i = 0; i < kKeys; ++i)
+    ASSERT_EQ(winners[i].load(), 1) << i;
+  EXPECT_EQ(filter.stats().inserted, kKeys);
+}
+
+TEST(BlockedBloomFilter, A1_ConcurrentBatchesInACrowdedFilterAdmitAtMostOne) {
+  constexpr std::size_t kThreads = 4;
+  constexpr std::size_t kKeys = 40'000;
+  // Few blocks, so that the threads meet in the same words and other keys' bits interfere.
+  auto filter = make_filter(2'000, 1e-2);
+  const auto keys = some_keys(kKeys);
+  std::vector<std::atomic<int>> winners(kKeys);
+  std::barrier start(kThreads);
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      constexpr std::size_t kBatch = 50;
+      bool admitted[kBatch];
+      start.arrive_and_wait();
+      for (std::size_t first = 0; first < kKeys; first += kBatch) {
+        filter.insert_batch({keys.data() + first, kBatch}, admitted);
+        for (std::size_t i = 0; i < kBatch; ++i) {
+          if (admitted[i]) winners[first + i].fetch_add(1);
+        }
+      }
+    });
+  }
+  for (auto& thread : threads)
+    thread.join();
+  std::uint64_t admitted = 0;
+  for (std::size_t i = 0; i < kKeys; ++i) {
+    ASSERT_LE(winners[i].load(), 1) << i;
+    admitted += static_cast<std::uint64_t>(winners[i].load());
+    ASSERT_TRUE(filter.contains(keys[i]));
+  }
+  EXPECT_EQ(filter.stats().inserted, admitted);
+}
+
+TEST(BlockedBloomFilter, ImpossibleOptionsAreErrorsThatSayWhy) {
+  EXPECT_EQ(BlockedBloomFilter::create({.capacity = 0}).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(BlockedBloomFilter::create({.capacity = 1, .false_positive_rate = 0}).error().code,
+            ErrorCode::kInvalidArgument);
+  const auto huge = BlockedBloomFilter::create({.capacity = 1'000'000'000'000'000});
+  ASSERT_FALSE(huge);
+  EXPECT_EQ(huge.error().code, ErrorCode::kNoSpace);
+  EXPECT_NE(huge.error().message.find("MiB"), std::string::npos) << huge.error().message;
+}
+
+}  // namespace
+}  // namespace trawl

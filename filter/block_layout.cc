@@ -46,6 +46,7 @@ Loads likely_loads(double mean) {
           .last = static_cast<std::size_t>(mean + spread)};
 }
 
+// P(`load`) for a Poisson variable of the given mean.
 double poisson(double mean, std::size_t load) {
   if (mean <= 0) return load == 0 ? 1 : 0;
   const auto j = static_cast<double>(load);
@@ -75,9 +76,11 @@ BlockRate::BlockRate(unsigned bits_per_key) : bits_per_key_(bits_per_key) {
 double BlockRate::at(double keys_per_block) const {
   const auto [first, last] = likely_loads(keys_per_block);
   double rate = 0;
+  // Each probability from the one before; the first one is not so small as to vanish.
+  double probability = poisson(keys_per_block, first);
   for (std::size_t load = first; load <= last; ++load) {
-    const double given_load = load < rate_of_load_.size() ? rate_of_load_[load] : 1;
-    rate += poisson(keys_per_block, load) * given_load;
+    rate += probability * (load < rate_of_load_.size() ? rate_of_load_[load] : 1);
+    probability *= keys_per_block / static_cast<double>(load + 1);
   }
   return std::min(rate, 1.0);
 }

@@ -122,6 +122,7 @@ Result<void> CommitQueue::commit(Group& group) {
       batch.remove_pending(operation->ended->url);
       ++totals.completed;
       totals.failed += operation->ended->outcome.error.empty() ? 0 : 1;
+      totals.skipped += operation->ended->outcome.requested ? 0 : 1;
     }
     if (operation->host_delay) {
       batch.set_host_delay(operation->host_delay->first, operation->host_delay->second);

@@ -50,6 +50,7 @@ class FrontierImpl final : public Frontier {
     const ShardOptions shard_options{
         .delay = options_.delay,
         .leases_per_host = options_.leases_per_host,
+        .max_leases = (options_.max_open_leases + options_.shards - 1) / options_.shards,
 
         .restarted = report_.resumed ? std::optional(now()) : std::nullopt};
     for (std::uint32_t i = 0; i < options_.shards; ++i) {
@@ -123,7 +124,7 @@ class FrontierImpl final : public Frontier {
                                           std::span<const UrlRequest> links) override {
     if (auto open = commits_->check(); !open) return tl::unexpected(open.error());
     const auto shard = static_cast<std::uint32_t>(lease_id % options_.shards);
-    auto url = shards_[shard]->begin_completion(lease_id / options_.shards, outcome.started_after);
+    auto url = shards_[shard]->begin_completion(lease_id / options_.shards, outcome);
     if (!url) return tl::unexpected(url.error());
     std::vector<Admission> admissions(links.size());
     const Prepared prepared = prepare(links, admissions);
@@ -162,6 +163,7 @@ class FrontierImpl final : public Frontier {
     stats.admitted = counters.admitted;
     stats.completed = counters.completed;
     stats.failed = counters.failed;
+    stats.skipped = counters.skipped;
     stats.seen = counters.seen;
     stats.invalid = counters.invalid;
     for (const auto& shard : shards_) {
@@ -281,7 +283,9 @@ class FrontierImpl final : public Frontier {
       }
       if (operation->ended) {
         const QueuedUrl& url = operation->ended->url;
-        shards_[shard_index(url.host)]->push_completed(url.order.sequence);
+        const std::uint32_t shard = shard_index(url.host);
+        shards_[shard]->push_completed(url.order.sequence);
+        touched[shard] = true;
       }
     }
     for (std::uint32_t shard = 0; shard < options_.shards; ++shard) {
@@ -312,6 +316,7 @@ Result<void> check_options(const FrontierOptions& options) {
   if (options.directory.empty()) return invalid("FrontierOptions::directory is empty");
   if (options.delay.count() < 0) return invalid("FrontierOptions::delay is below zero");
   if (options.leases_per_host == 0) return invalid("FrontierOptions::leases_per_host is 0");
+  if (options.max_open_leases == 0) return invalid("FrontierOptions::max_open_leases is 0");
   if (options.checkpoints_kept == 0) return invalid("FrontierOptions::checkpoints_kept is 0");
   if (options.shards == 0 || options.shards > 1024) {
     return invalid(
@@ -370,6 +375,23 @@ Result<void> publish_new(const Manifest& manifest, const Counters& counters,
 }
 
 }  // namespace
+
+Result<void> Frontier::remove(const std::filesystem::path& directory) {
+  if (!std::filesystem::exists(directory)) return {};
+  auto lock = DirectoryLock::acquire(directory);
+  if (!lock) return tl::unexpected(lock.error());
+  // The store before the manifest: the other way round a crash would leave what looks like damage.
+  Checkpointer::remove_strays(directory, Manifest{});
+  for (const char* name : {"store", "MANIFEST", "LOCK"}) {
+    std::error_code error;
+    std::filesystem::remove_all(directory / name, error);
+    if (error) {
+      return tl::unexpected(
+          system_error(error.value(), "cannot remove " + (directory / name).string()));
+    }
+  }
+  return {};
+}
 
 Result<std::unique_ptr<Frontier>> Frontier::open(const FrontierOptions& options) {
   OpenReport report;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -110,6 +111,7 @@ Result<void> HostShard::lease(std::size_t max, SteadyTime now, std::vector<Queue
   const std::lock_guard lock(mutex_);
   if (store_ == nullptr) return fail(ErrorCode::kClosed, "the frontier is closed");
   take_inbox();
+  max = std::min(max, options_.max_leases - std::min(options_.max_leases, leases_.size()));
   for (std::size_t given = 0; given < max && !schedule_.empty() && schedule_.top().time <= now;) {
     HostQueue& host = *schedule_.top().host;
     schedule_.pop();
@@ -129,9 +131,12 @@ Result<void> HostShard::lease(std::size_t max, SteadyTime now, std::vector<Queue
     }
     auto node = host.head.extract(host.head.begin());
     ++host.leased;
-    host.next_start = now + delay_of(host.name);
+    const SteadyTime start_before = std::exchange(host.next_start, now + delay_of(host.name));
     if (host.has_urls()) schedule(host);
-    leases_.emplace(node.key().sequence, LeaseState{.url = node.mapped(), .since = now});
+    leases_.emplace(node.key().sequence, LeaseState{.url = node.mapped(),
+                                                    .since = now,
+                                                    .start_before = start_before,
+                                                    .start_after = host.next_start});
     out.push_back(std::move(node.mapped()));
     ++given;
   }
@@ -141,7 +146,7 @@ Result<void> HostShard::lease(std::size_t max, SteadyTime now, std::vector<Queue
 std::optional<SteadyTime> HostShard::next_due() const {
   const std::lock_guard lock(mutex_);
   if (inbox_.size_approx() > 0) return SteadyTime::min();
-  if (schedule_.empty()) return std::nullopt;
+  if (schedule_.empty() || leases_.size() >= options_.max_leases) return std::nullopt;
   return schedule_.top().time;
 }
 
@@ -165,29 +170,42 @@ void HostShard::free_place(HostQueue& host) {
   schedule(host);
 }
 
-Result<QueuedUrl> HostShard::begin_completion(std::uint64_t sequence,
-                                              std::chrono::milliseconds started_after) {
+// No request was made after all: unless others were made since, the host is as it was.
+void HostShard::undo_start(HostQueue& host, const LeaseState& lease) {
+  if (host.next_start == lease.start_after) host.next_start = lease.start_before;
+}
+
+Result<QueuedUrl> HostShard::begin_completion(std::uint64_t sequence, const Outcome& outcome) {
   const std::lock_guard lock(mutex_);
   const auto lease = open_lease(sequence);
   if (!lease) return tl::unexpected(lease.error());
-  (*lease)->ended = true;
-  HostQueue& host = hosts_.at((*lease)->url.host);
-  host.next_start =
-      std::max(host.next_start, (*lease)->since + started_after + delay_of(host.name));
+  LeaseState& state = **lease;
+  state.ended = true;
+  HostQueue& host = hosts_.at(state.url.host);
+  if (outcome.requested) {
+    const SteadyTime start = state.since + outcome.started_after;
+    host.next_start = std::max(host.next_start, start + delay_of(host.name));
+  } else {
+    undo_start(host, state);
+  }
   free_place(host);
-  return (*lease)->url;
+  return state.url;
 }
 
 Result<void> HostShard::release(std::uint64_t sequence, std::optional<SteadyTime> next_start) {
   const std::lock_guard lock(mutex_);
   const auto lease = open_lease(sequence);
   if (!lease) return tl::unexpected(lease.error());
-  QueuedUrl url = std::move((*lease)->url);
+  const LeaseState state = std::move(**lease);
   leases_.erase(sequence);
-  HostQueue& host = hosts_.at(url.host);
-  if (next_start) host.next_start = std::max(host.next_start, *next_start);
+  HostQueue& host = hosts_.at(state.url.host);
+  if (next_start) {
+    host.next_start = std::max(host.next_start, *next_start);
+  } else {
+    undo_start(host, state);
+  }
   --host.leased;
-  add(std::move(url));
+  add(state.url);
   return {};
 }
 

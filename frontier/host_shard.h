@@ -24,6 +24,7 @@ namespace trawl {
 struct ShardOptions {
   std::chrono::milliseconds delay;
   std::uint32_t leases_per_host;
+  std::size_t max_leases;  // open in this shard
   // Set after a restart: what was asked just before it is not known, so that every host waits its
   // delay from then.
   std::optional<SteadyTime> restarted;
@@ -57,8 +58,7 @@ class HostShard {
 
   // The request of a lease ended: frees its place at the host. The lease stays known until
   // push_completed, so that its URL is not read from the store again. Errors: kNotFound.
-  Result<QueuedUrl> begin_completion(std::uint64_t sequence,
-                                     std::chrono::milliseconds started_after);
+  Result<QueuedUrl> begin_completion(std::uint64_t sequence, const Outcome& outcome);
   // Puts a leased URL back. Errors: kNotFound.
   Result<void> release(std::uint64_t sequence, std::optional<SteadyTime> next_start);
 
@@ -69,6 +69,8 @@ class HostShard {
   struct LeaseState {
     QueuedUrl url;
     SteadyTime since;
+    SteadyTime start_before;  // the host's next_start before this lease, and the one it set
+    SteadyTime start_after;
     bool ended = false;
   };
   struct ScheduleEntry {
@@ -87,6 +89,7 @@ class HostShard {
   HostQueue& host_queue(const std::string& name);
   void schedule(HostQueue& host);
   void free_place(HostQueue& host);
+  static void undo_start(HostQueue& host, const LeaseState& lease);
   std::chrono::milliseconds delay_of(const std::string& host) const;
   Result<bool> fill_head(HostQueue& host);
   Result<LeaseState*> open_lease(std::uint64_t sequence);

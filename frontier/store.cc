@@ -51,8 +51,8 @@ tl::unexpected<Error> damaged(std::string_view what) {
 
 std::string encode_counters(const Counters& counters) {
   std::string value;
-  for (const auto count :
-       {counters.admitted, counters.completed, counters.failed, counters.seen, counters.invalid}) {
+  for (const auto count : {counters.admitted, counters.completed, counters.failed, counters.seen,
+                           counters.invalid, counters.skipped}) {
     put_varint(value, count);
   }
   return value;
@@ -191,7 +191,7 @@ class RocksStore final : public Store {
     Decoder in(value);
     Counters counters;
     for (auto* count : {&counters.admitted, &counters.completed, &counters.failed, &counters.seen,
-                        &counters.invalid}) {
+                        &counters.invalid, &counters.skipped}) {
       *count = in.varint();
     }
     if (!in.done()) return damaged("its counters do not decode");

@@ -25,6 +25,7 @@ struct Counters {
   std::uint64_t failed = 0;
   std::uint64_t seen = 0;
   std::uint64_t invalid = 0;
+  std::uint64_t skipped = 0;
 };
 
 // Thread-safe. Its column families and their records are specified in docs/formats.md.

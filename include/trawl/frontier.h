@@ -52,8 +52,11 @@ struct Lease {
 
 // How fetching a lease's URL ended.
 struct Outcome {
-  int status = 0;     // HTTP status; 0 if there was no response
-  std::string error;  // empty unless the fetch failed
+  int status = 0;          // HTTP status; 0 if there was no response
+  std::string error = {};  // empty unless the fetch failed
+  // False if no request was made after all (robots.txt forbids it, say): the completion counts as
+  // skipped, and the host need not wait for it.
+  bool requested = true;
   // How long after lease() the request really started; the host's delay counts from there.
   std::chrono::milliseconds started_after{0};
   // Anything of the caller's: handed to before_commit untouched.
@@ -91,7 +94,10 @@ struct FrontierOptions {
 
   std::chrono::milliseconds delay{1000};  // between the starts of two requests to a host; >= 0
   std::uint32_t leases_per_host = 1;      // open at the same time; >= 1
-  std::uint32_t max_url_length = 2083;    // bytes
+  // Leases open at the same time over all hosts, those whose completion is not yet durable
+  // included; >= 1. So many URLs at most are leased twice because of a crash.
+  std::uint32_t max_open_leases = 1'000'000;
+  std::uint32_t max_url_length = 2083;  // bytes
   // Hosts are spread over this many shards (1 to 1024). Threads that lease from a shard of their
   // own never wait for each other.
   std::uint32_t shards = 1;
@@ -110,7 +116,8 @@ struct FrontierOptions {
   // that what the caller writes about a page is on disk before the page counts as done; a crash
   // in between repeats the page. An error stops the frontier (see Frontier). Must not call it.
   std::function<Result<void>(std::span<const Completion>)> before_commit = {};
-  // Called on the commit thread when a shard got new URLs: a hint to call lease(). Must not block.
+  // Called on the commit thread when a shard got new URLs or room for leases: a hint to call
+  // lease(). Must not block.
   std::function<void(std::uint32_t shard)> on_work = {};
 };
 
@@ -118,6 +125,7 @@ struct FrontierStats {
   std::uint64_t admitted = 0;     // URLs ever told new
   std::uint64_t completed = 0;    // of these, done; includes the failed
   std::uint64_t failed = 0;       // completed with an error
+  std::uint64_t skipped = 0;      // completed without a request
   std::uint64_t seen = 0;         // offers told seen
   std::uint64_t invalid = 0;      // offers told invalid or too long
   std::uint64_t queued = 0;       // admitted, neither leased nor completed
@@ -126,7 +134,7 @@ struct FrontierStats {
   std::uint64_t checkpoints = 0;  // published by this process
   double false_positive_rate = 0;  // of the filter, now
   double expected_lost = 0;        // expected number of new URLs wrongly taken for seen so far
-  BlockedBloomFilter::Stats filter;
+  BlockedBloomFilter::Stats filter = {};
 };
 
 // How open() found the directory.
@@ -150,6 +158,10 @@ class Frontier {
   // kAlreadyExists, kNotFound, kCorrupt, kUnsupportedVersion, kNoSpace, kPermission, kIo.
   static Result<std::unique_ptr<Frontier>> open(const FrontierOptions& options);
 
+  // Deletes the frontier in `directory`, its own files only; none there is no error. Errors:
+  // kInUse, kPermission, kIo.
+  static Result<void> remove(const std::filesystem::path& directory);
+
   // Ends without a checkpoint what close() did not end. Everything committed stays durable.
   virtual ~Frontier() = default;
 
@@ -169,8 +181,8 @@ class Frontier {
   // lease is not open.
   virtual Result<std::vector<Admission>> complete(std::uint64_t lease_id, const Outcome& outcome,
                                                   std::span<const UrlRequest> links) = 0;
-  // Gives a lease back unfetched: its URL is leased again later. `next_start` keeps the host
-  // waiting until then. Errors: kNotFound.
+  // Gives a lease back unfetched: its URL is leased again later. With `next_start` the host waits
+  // until then; without, as if the lease had not been given. Errors: kNotFound.
   virtual Result<void> release(std::uint64_t lease_id,
                                std::optional<SteadyTime> next_start = std::nullopt) = 0;
 

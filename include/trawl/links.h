@@ -1,6 +1,7 @@
 // extract_links: what a page links to.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -27,19 +28,29 @@ struct Link {
 struct LinkOptions {
   // Pages over this many bytes are not parsed: PageLinks::skipped says so. Bytes.
   std::size_t max_bytes = 16u << 20;
-  // Pages whose open tags nest deeper are not parsed either: tree construction takes quadratic
-  // time in the depth, and freeing the tree recurses.
+  // Pages whose elements nest deeper are not parsed either: tree construction takes quadratic time
+  // in the depth. Up to this depth pages are never refused for it, beyond twice of it always; on
+  // pages of over 2 GB / max_depth the limit falls with the size.
   std::size_t max_depth = 512;
+  // What one page may take: memory for its copy, tree and links in bytes, and the thread's
+  // processor time for the tree.
+  std::size_t max_memory = 256u << 20;
+  std::chrono::milliseconds max_time{1000};
 };
 
 // Why a page gave no links although it may have had some.
-enum class LinksSkipped : std::uint8_t { kNo, kTooLarge, kTooDeep };
+enum class LinksSkipped : std::uint8_t {
+  kNo,
+  kTooLarge,  // over max_bytes, or its tree and links over max_memory
+  kTooDeep,   // over max_depth
+  kTooSlow,   // over max_time
+};
 
 struct PageLinks {
-  std::vector<Link> links;      // in document order, duplicates kept; http(s) only
-  std::optional<Url> base;      // the first <base href>, resolved, if it is http(s)
-  std::size_t invalid = 0;      // references that are no URL
-  std::size_t other_scheme = 0; // mailto:, javascript:, data:, ...
+  std::vector<Link> links;       // in document order, duplicates kept; http(s) only
+  std::optional<Url> base;       // the first <base href>, resolved, if it is http(s)
+  std::size_t invalid = 0;       // references that are no URL
+  std::size_t other_scheme = 0;  // mailto:, javascript:, data:, ...
   LinksSkipped skipped = LinksSkipped::kNo;
 };
 

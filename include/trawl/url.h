@@ -33,7 +33,7 @@ class Url {
   std::string_view host() const noexcept;      // hostname, then ":port" if it is not the default
   std::string_view port() const noexcept;      // decimal digits; empty when it is the default
   std::uint16_t effective_port() const noexcept;  // the port to connect to, default included
-  std::string_view origin() const noexcept;       // scheme "://" host only if there is no userinfo
+  std::string origin() const;                     // scheme "://" host, without the userinfo
   std::string_view path() const noexcept;         // starts with '/'
   std::string_view query() const noexcept;        // without '?'; empty if absent or empty
   std::string_view fragment() const noexcept;     // without '#'; empty if absent or empty
@@ -47,15 +47,24 @@ class Url {
   friend class UrlParser;
   Url() = default;
 
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  std::string_view part(std::size_t start, std::size_t end) const noexcept {
+    return std::string_view(href_).substr(start, end - start);
+  }
+  std::size_t query_end() const noexcept {
+    return fragment_start_ == kNone ? href_.size() : fragment_start_;
+  }
+
   // Offsets into href_ (https://user:pw@host:80/path?query#fragment).
   std::string href_;
-  std::uint32_t scheme_end_ = 0;    // at ':'
-  std::uint32_t username_end_ = 0;  // at ':' of the password, '@', or where the host starts
-  std::uint32_t host_start_ = 0;    // first byte of the host name
-  std::uint32_t host_end_ = 0;      // at ':' of the port or '/' of the path
-  std::uint32_t path_start_ = 0;    // at the path's '/'
-  std::uint32_t query_start_ = 0;   // at '?', or npos
-  std::uint32_t fragment_start_ = 0;  // at '#', or npos
+  std::uint32_t scheme_end_ = 0;          // at ':'
+  std::uint32_t username_end_ = 0;        // at ':' of the password, '@', or where the host starts
+  std::uint32_t host_start_ = 0;          // first byte of the host name
+  std::uint32_t host_end_ = 0;            // at ':' of the port or '/' of the path
+  std::uint32_t path_start_ = 0;          // at the path's '/'
+  std::uint32_t query_start_ = kNone;     // at '?', or kNone
+  std::uint32_t fragment_start_ = kNone;  // at '#', or kNone
 };
 
 }  // namespace trawl

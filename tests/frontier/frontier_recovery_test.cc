@@ -1,0 +1,204 @@
+// Checkpoints, the admission log, and what becomes of damaged files.
+#include <atomic>
+#include <fstream>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "trawl/frontier.h"
+
+#include "tests/frontier/frontier_fixture.h"
+
+namespace trawl {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class FrontierRecovery : public test::FrontierFixture {
+ protected:
+  static constexpr std::uint64_t kUrls = 300;
+
+  // Offers all of kUrls in three parts with a checkpoint after the first `checkpoints` of them.
+  void make_state(int checkpoints) {
+    const auto frontier = open();
+    for (int part = 0; part < 3; ++part) {
+      test::Requests requests;
+      for (std::uint64_t n = 0; n < kUrls / 3; ++n) {
+        requests.add(web_.url(static_cast<std::uint64_t>(part) * kUrls / 3 + n));
+      }
+      ASSERT_TRUE(frontier->offer(requests.get()));
+      if (part < checkpoints) {
+        ASSERT_TRUE(frontier->checkpoint());
+      }
+    }
+  }
+
+  std::vector<std::filesystem::path> checkpoint_files() const {
+    std::vector<std::filesystem::path> files;
+    for (const auto& entry : std::filesystem::directory_iterator(options().directory)) {
+      if (entry.path().extension() == ".ckpt") files.push_back(entry.path());
+    }
+    std::ranges::sort(files);
+    return files;
+  }
+  static void truncate(const std::filesystem::path& file) {
+    std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
+  }
+
+  // Every URL is known and queued, none twice.
+  void expect_all_there(Frontier& frontier) {
+    test::Requests requests;
+    for (std::uint64_t n = 0; n < kUrls; ++n)
+      requests.add(web_.url(n));
+    for (const Admission admission : offer_all(frontier, requests)) {
+      ASSERT_EQ(admission, Admission::kSeen);
+    }
+    EXPECT_EQ(lease_all(frontier).size(), kUrls);
+  }
+
+  test::NumberedUrls web_{7};
+};
+
+TEST_F(FrontierRecovery, WithoutACheckpointTheLogAloneRestores) {
+  make_state(0);
+  const auto frontier = open();
+  EXPECT_TRUE(frontier->opened().resumed);
+  EXPECT_THAT(frontier->opened().checkpoint, IsEmpty());
+  EXPECT_EQ(frontier->opened().replayed, kUrls);
+  expect_all_there(*frontier);
+}
+
+TEST_F(FrontierRecovery, ACheckpointIsRestoredAndOnlyWhatCameLaterReplayed) {
+  make_state(2);
+  const auto frontier = open();
+  EXPECT_THAT(frontier->opened().checkpoint, HasSubstr("filter-000002.ckpt"));
+  EXPECT_EQ(frontier->opened().replayed, kUrls / 3);
+  expect_all_there(*frontier);
+}
+
+TEST_F(FrontierRecovery, TwoCheckpointsAreKept) {
+  make_state(3);
+  const auto files = checkpoint_files();
+  ASSERT_EQ(files.size(), 2u);
+  EXPECT_EQ(files[0].filename(), "filter-000002.ckpt");
+  EXPECT_EQ(files[1].filename(), "filter-000003.ckpt");
+}
+
+TEST_F(FrontierRecovery, ADamagedCheckpointFallsBackToTheOlderOne) {
+  make_state(3);
+  truncate(checkpoint_files().back());
+  const auto frontier = open();
+  EXPECT_THAT(frontier->opened().checkpoint, HasSubstr("filter-000002.ckpt"));
+  ASSERT_EQ(frontier->opened().warnings.size(), 1u);
+  EXPECT_THAT(frontier->opened().warnings[0], HasSubstr("filter-000003.ckpt is damaged"));
+  expect_all_there(*frontier);
+}
+
+TEST_F(FrontierRecovery, AMissingCheckpointFallsBackToTheOlderOne) {
+  make_state(3);
+  std::filesystem::remove(checkpoint_files().back());
+  expect_all_there(*open());
+}
+
+TEST_F(FrontierRecovery, TheOnlyCheckpointDamagedFallsBackToTheWholeLog) {
+  make_state(1);
+  truncate(checkpoint_files().back());
+  const auto frontier = open();
+  EXPECT_EQ(frontier->opened().replayed, kUrls);
+  expect_all_there(*frontier);
+}
+
+TEST_F(FrontierRecovery, WithEveryCheckpointDamagedItSaysSoAndTouchesNothing) {
+  make_state(3);
+  for (const auto& file : checkpoint_files())
+    truncate(file);
+  const auto frontier = Frontier::open(options());
+  ASSERT_FALSE(frontier);
+  EXPECT_EQ(frontier.error().code, ErrorCode::kCorrupt);
+  EXPECT_THAT(frontier.error().message, HasSubstr("filter-000002.ckpt is damaged"));
+  EXPECT_THAT(frontier.error().message, HasSubstr("filter-000003.ckpt is damaged"));
+  EXPECT_EQ(checkpoint_files().size(), 2u);
+}
+
+TEST_F(FrontierRecovery, AMissingManifestIsNotTakenForAnEmptyCrawl) {
+  make_state(1);
+  std::filesystem::remove(options().directory / "MANIFEST");
+  const auto frontier = Frontier::open(options());
+  ASSERT_FALSE(frontier);
+  EXPECT_EQ(frontier.error().code, ErrorCode::kCorrupt);
+  EXPECT_THAT(frontier.error().message, HasSubstr("MANIFEST"));
+}
+
+TEST_F(FrontierRecovery, UnpublishedFilesOfACrashAreRemoved) {
+  make_state(1);
+  std::ofstream(options().directory / "filter-000009.ckpt.tmp") << "half";
+  std::ofstream(options().directory / "filter-000009.ckpt") << "renamed, but never published";
+  expect_all_there(*open());
+  EXPECT_EQ(checkpoint_files().size(), 1u);
+}
+
+TEST_F(FrontierRecovery, CountersGoOnWhereTheyWere) {
+  {
+    const auto frontier = open();
+    offer(*frontier, {"http://a.test/1", "http://a.test/2", "http://a.test/1"});
+    complete(*frontier, lease_all(*frontier).at(0));
+    ASSERT_TRUE(frontier->close());
+  }
+  const FrontierStats stats = open()->stats();
+  EXPECT_EQ(stats.admitted, 2u);
+  EXPECT_EQ(stats.completed, 1u);
+  EXPECT_EQ(stats.seen, 1u);
+  EXPECT_EQ(stats.queued, 1u);
+}
+
+TEST_F(FrontierRecovery, ALeaseOfBeforeIsLeasedAgainAfterARestart) {
+  std::string url;
+  {
+    const auto frontier = open();
+    offer_one(*frontier, "http://a.test/");
+    url = lease_all(*frontier).at(0).url;
+  }
+  EXPECT_EQ(lease_all(*open()).at(0).url, url);
+}
+
+// Two checkpoints that end up in the manifest while offers go on: whatever file is used, and
+// whatever had been offered when it was made, each URL is known exactly once afterwards.
+TEST_F(FrontierRecovery, N2_CheckpointsTakenDuringAdmissionsAreConsistent) {
+  constexpr int kThreads = 3;
+  constexpr std::uint64_t kEach = 2'000;
+  {
+    const auto frontier = open();
+    std::atomic<int> running{kThreads};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t] {
+        for (std::uint64_t n = 0; n < kEach; n += 20) {
+          test::Requests requests;
+          for (std::uint64_t i = 0; i < 20; ++i) {
+            requests.add(web_.url(static_cast<std::uint64_t>(t) * kEach + n + i));
+          }
+          ASSERT_TRUE(frontier->offer(requests.get()));
+        }
+        running.fetch_sub(1);
+      });
+    }
+    while (running.load() > 0)
+      ASSERT_TRUE(frontier->checkpoint());
+    for (auto& thread : threads)
+      thread.join();
+  }
+  truncate(checkpoint_files().back());
+  const auto frontier = open();
+  test::Requests requests;
+  for (std::uint64_t n = 0; n < kThreads * kEach; ++n)
+    requests.add(web_.url(n));
+  for (const Admission admission : offer_all(*frontier, requests)) {
+    ASSERT_EQ(admission, Admission::kSeen);
+  }
+  EXPECT_EQ(lease_all(*frontier).size(), kThreads * kEach);
+}
+
+}  // namespace
+}  // namespace trawl

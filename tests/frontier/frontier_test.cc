@@ -1,0 +1,314 @@
+#include "trawl/frontier.h"
+
+#include <atomic>
+#include <fstream>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/frontier/frontier_fixture.h"
+
+namespace trawl {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
+
+class FrontierTest : public test::FrontierFixture {};
+
+TEST_F(FrontierTest, OffersLeasesAndCompletesEachUrlOnce) {
+  const auto frontier = open();
+  EXPECT_THAT(offer(*frontier, {"http://a.test/", "http://b.test/", "http://a.test/#top", "http:"}),
+              ElementsAre(Admission::kNew, Admission::kNew, Admission::kSeen, Admission::kInvalid));
+  const auto leases = lease_all(*frontier);
+  EXPECT_THAT(urls_of(leases), UnorderedElementsAre("http://a.test/", "http://b.test/"));
+  EXPECT_TRUE(lease_all(*frontier).empty());
+  EXPECT_FALSE(frontier->finished());
+  EXPECT_THAT(complete(*frontier, leases[0], {"http://b.test/", "http://c.test/"}),
+              ElementsAre(Admission::kSeen, Admission::kNew));
+  complete(*frontier, leases[1]);
+  ASSERT_TRUE(frontier->flush());
+  const auto last = lease_all(*frontier);
+  ASSERT_THAT(urls_of(last), ElementsAre("http://c.test/"));
+  EXPECT_EQ(last[0].parent, leases[0].url);
+  complete(*frontier, last[0]);
+  ASSERT_TRUE(frontier->flush());
+  EXPECT_TRUE(frontier->finished());
+
+  const FrontierStats stats = frontier->stats();
+  EXPECT_EQ(stats.admitted, 3u);
+  EXPECT_EQ(stats.completed, 3u);
+  EXPECT_EQ(stats.seen, 2u);
+  EXPECT_EQ(stats.invalid, 1u);
+  EXPECT_EQ(stats.queued, 0u);
+}
+
+TEST_F(FrontierTest, ALeaseCarriesWhatWasOffered) {
+  const auto frontier = open();
+  const std::vector<UrlRequest> requests = {{.url = "http://a.test:8080/x?y#z",
+                                             .priority = -3,
+                                             .depth = 4,
+                                             .redirects = 2,
+                                             .parent = "http://p.test/"}};
+  ASSERT_TRUE(frontier->offer(requests));
+  const Lease lease = lease_all(*frontier).at(0);
+  EXPECT_EQ(lease.url, "http://a.test:8080/x?y");
+  EXPECT_EQ(lease.host, "a.test:8080");
+  EXPECT_EQ(lease.parent, "http://p.test/");
+  EXPECT_EQ(lease.priority, -3);
+  EXPECT_EQ(lease.depth, 4u);
+  EXPECT_EQ(lease.redirects, 2u);
+}
+
+TEST_F(FrontierTest, ALeaseEndsOnce) {
+  const auto frontier = open();
+  offer_one(*frontier, "http://a.test/");
+  const Lease lease = lease_all(*frontier).at(0);
+  complete(*frontier, lease);
+  EXPECT_EQ(frontier->complete(lease.id, {.status = 200}, {}).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(frontier->release(lease.id).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(frontier->complete(lease.id + 1000, {.status = 200}, {}).error().code,
+            ErrorCode::kNotFound);
+  ASSERT_TRUE(frontier->flush());
+  EXPECT_EQ(frontier->stats().completed, 1u);
+}
+
+TEST_F(FrontierTest, AReleasedLeaseComesBack) {
+  const auto frontier = open();
+  offer_one(*frontier, "http://a.test/");
+  const Lease first = lease_all(*frontier).at(0);
+  ASSERT_TRUE(frontier->release(first.id));
+  const Lease second = lease_all(*frontier).at(0);
+  EXPECT_EQ(second.url, first.url);
+  complete(*frontier, second);
+  ASSERT_TRUE(frontier->flush());
+  EXPECT_TRUE(frontier->finished());
+}
+
+TEST_F(FrontierTest, UrlsOverTheLengthLimitAreRefusedAndCounted) {
+  const auto frontier = open();
+  const std::string start = "http://a.test/";
+  EXPECT_EQ(offer_one(*frontier, start + std::string(2083 - start.size(), 'x')), Admission::kNew);
+  EXPECT_EQ(offer_one(*frontier, start + std::string(2084 - start.size(), 'x')),
+            Admission::kTooLong);
+  EXPECT_EQ(frontier->stats().invalid, 1u);
+}
+
+TEST_F(FrontierTest, SeenIsDecidedByTheCanonicalKeyAndTheUrlIsFetchedAsOffered) {
+  const auto frontier = open();
+  EXPECT_THAT(offer(*frontier, {"http://a.test/%7euser", "http://A.test:80/~user"}),
+              ElementsAre(Admission::kNew, Admission::kSeen));
+  EXPECT_EQ(lease_all(*frontier).at(0).url, "http://a.test/%7euser");
+}
+
+TEST_F(FrontierTest, N1_NoMoreLeasesAreOpenThanAllowedUntilCompletionsAreDurable) {
+  auto frontier_options = options();
+  frontier_options.max_open_leases = 3;
+  const auto frontier = open(frontier_options);
+  offer(*frontier, {"http://a.test/1", "http://a.test/2", "http://a.test/3", "http://a.test/4"});
+  const auto leases = lease_all(*frontier);
+  ASSERT_EQ(leases.size(), 3u);
+  EXPECT_FALSE(frontier->next_due(0));
+  complete(*frontier, leases[0]);
+  ASSERT_TRUE(frontier->flush());
+  EXPECT_EQ(lease_all(*frontier).size(), 1u);
+}
+
+TEST_F(FrontierTest, FailedFetchesAreCompletedAndCounted) {
+  const auto frontier = open();
+  offer_one(*frontier, "http://a.test/");
+  ASSERT_TRUE(frontier->complete(lease_all(*frontier).at(0).id, {.error = "timed out"}, {}));
+  ASSERT_TRUE(frontier->flush());
+  EXPECT_EQ(frontier->stats().failed, 1u);
+  EXPECT_TRUE(frontier->finished());
+}
+
+TEST_F(FrontierTest, A1_OfThreadsOfferingTheSameUrlsOneIsToldNew) {
+  auto frontier_options = options();
+  frontier_options.shards = 4;
+  const auto frontier = open(frontier_options);
+  constexpr std::uint64_t kUrls = 3'000;
+  constexpr int kThreads = 4;
+  const test::NumberedUrls web(50);
+  std::vector<std::atomic<int>> told_new(kUrls);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      constexpr std::uint64_t kBatch = 100;
+      for (std::uint64_t i = 0; i < kUrls; i += kBatch) {
+        // Each thread begins elsewhere, and all meet.
+        const std::uint64_t first = (i + static_cast<std::uint64_t>(t) * kBatch) % kUrls;
+        test::Requests requests;
+        for (std::uint64_t n = first; n < first + kBatch; ++n)
+          requests.add(web.url(n));
+        const auto admissions = frontier->offer(requests.get()).value();
+        for (std::uint64_t n = 0; n < kBatch; ++n) {
+          if (admissions[n] == Admission::kNew) told_new[first + n].fetch_add(1);
+        }
+      }
+    });
+  }
+  for (auto& thread : threads)
+    thread.join();
+  for (std::uint64_t n = 0; n < kUrls; ++n)
+    ASSERT_EQ(told_new[n].load(), 1) << n;
+  EXPECT_EQ(frontier->stats().admitted, kUrls);
+  EXPECT_EQ(lease_all(*frontier).size(), kUrls);
+}
+
+TEST_F(FrontierTest, BeforeCommitSeesEachCompletionBeforeItIsDurable) {
+  auto frontier_options = options();
+  std::vector<std::string> written;
+  frontier_options.before_commit = [&](std::span<const Completion> completions) -> Result<void> {
+    for (const Completion& completion : completions) {
+      written.push_back(fmt::format("{} {} {} of {} {}", completion.lease.url,
+                                    completion.outcome.status, completion.new_links,
+                                    completion.links,
+                                    *static_cast<const int*>(completion.outcome.context.get())));
+    }
+    return {};
+  };
+  const auto frontier = open(frontier_options);
+  offer_one(*frontier, "http://a.test/");
+  const auto links = test::Requests({"http://a.test/", "http://b.test/"});
+  ASSERT_TRUE(frontier->complete(lease_all(*frontier).at(0).id,
+                                 {.status = 200, .context = std::make_shared<int>(7)},
+                                 links.get()));
+  ASSERT_TRUE(frontier->flush());
+  EXPECT_THAT(written, ElementsAre("http://a.test/ 200 1 of 2 7"));
+}
+
+TEST_F(FrontierTest, E1_AFailedWriteStopsTheFrontierWithItsStateIntact) {
+  auto frontier_options = options();
+  bool full = false;
+  frontier_options.before_commit = [&](std::span<const Completion>) -> Result<void> {
+    if (full) return fail(ErrorCode::kNoSpace, "pages.jsonl: no space left");
+    return {};
+  };
+  {
+    const auto frontier = open(frontier_options);
+    offer(*frontier, {"http://a.test/", "http://b.test/"});
+    const auto leases = lease_all(*frontier);
+    complete(*frontier, leases[0], {"http://c.test/"});
+    ASSERT_TRUE(frontier->flush());
+    full = true;
+    complete(*frontier, leases[1], {"http://d.test/"});
+    const auto flushed = frontier->flush();
+    ASSERT_FALSE(flushed);
+    EXPECT_EQ(flushed.error().code, ErrorCode::kNoSpace);
+    EXPECT_THAT(flushed.error().message, HasSubstr("no space left"));
+    EXPECT_EQ(frontier->offer(test::Requests({"http://e.test/"}).get()).error().code,
+              ErrorCode::kNoSpace);
+    EXPECT_EQ(frontier->lease(1).error().code, ErrorCode::kNoSpace);
+    EXPECT_EQ(frontier->checkpoint().error().code, ErrorCode::kNoSpace);
+  }
+  full = false;
+  const auto frontier = open(frontier_options);
+  // b was not completed, so its link d was not admitted either.
+  EXPECT_THAT(urls_of(lease_all(*frontier)),
+              UnorderedElementsAre("http://b.test/", "http://c.test/"));
+  EXPECT_THAT(
+      offer(*frontier, {"http://a.test/", "http://c.test/", "http://d.test/", "http://e.test/"}),
+      ElementsAre(Admission::kSeen, Admission::kSeen, Admission::kNew, Admission::kNew));
+}
+
+TEST_F(FrontierTest, ModesDirectoriesAndLocksAreChecked) {
+  auto create = options();
+  create.mode = OpenMode::kCreate;
+  auto resume = options();
+  resume.mode = OpenMode::kResume;
+  EXPECT_EQ(Frontier::open(resume).error().code, ErrorCode::kNotFound);
+  {
+    const auto frontier = open(create);
+    const auto second = Frontier::open(options());
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, ErrorCode::kInUse);
+    EXPECT_THAT(second.error().message, HasSubstr(std::to_string(::getpid())));
+  }
+  EXPECT_EQ(Frontier::open(create).error().code, ErrorCode::kAlreadyExists);
+  EXPECT_TRUE(open(resume)->opened().resumed);
+
+  auto below_a_file = options();
+  below_a_file.directory = options().directory / "MANIFEST" / "state";
+  EXPECT_FALSE(Frontier::open(below_a_file));
+}
+
+TEST_F(FrontierTest, ImpossibleOptionsAreRefusedBeforeAnythingIsMade) {
+  const auto refused = [&](auto change) {
+    auto wrong = options();
+    change(wrong);
+    const auto frontier = Frontier::open(wrong);
+    return !frontier && frontier.error().code == ErrorCode::kInvalidArgument &&
+           !std::filesystem::exists(options().directory / "MANIFEST");
+  };
+  EXPECT_TRUE(refused([](FrontierOptions& o) { o.directory.clear(); }));
+  EXPECT_TRUE(refused([](FrontierOptions& o) { o.delay = std::chrono::milliseconds(-1); }));
+  EXPECT_TRUE(refused([](FrontierOptions& o) { o.leases_per_host = 0; }));
+  EXPECT_TRUE(refused([](FrontierOptions& o) { o.max_open_leases = 0; }));
+  EXPECT_TRUE(refused([](FrontierOptions& o) { o.shards = 0; }));
+  EXPECT_TRUE(refused([](FrontierOptions& o) { o.shards = 1025; }));
+  EXPECT_TRUE(refused([](FrontierOptions& o) { o.checkpoints_kept = 0; }));
+  EXPECT_TRUE(refused([](FrontierOptions& o) { o.expected_urls = 0; }));
+  EXPECT_TRUE(refused([](FrontierOptions& o) { o.false_positive_rate = 1; }));
+}
+
+TEST_F(FrontierTest, AClosedFrontierRefusesWorkAndFreesItsDirectory) {
+  const auto frontier = open();
+  offer_one(*frontier, "http://a.test/");
+  const Lease lease = lease_all(*frontier).at(0);
+  ASSERT_TRUE(frontier->close());
+  EXPECT_TRUE(frontier->close()) << "closing twice is no error";
+  EXPECT_EQ(frontier->offer(test::Requests({"http://b.test/"}).get()).error().code,
+            ErrorCode::kClosed);
+  EXPECT_EQ(frontier->lease(1).error().code, ErrorCode::kClosed);
+  EXPECT_EQ(frontier->complete(lease.id, {}, {}).error().code, ErrorCode::kClosed);
+  EXPECT_EQ(frontier->checkpoint().error().code, ErrorCode::kClosed);
+  EXPECT_EQ(frontier->flush().error().code, ErrorCode::kClosed);
+  EXPECT_EQ(frontier->stats().admitted, 1u);
+  EXPECT_EQ(urls_of(lease_all(*open())), urls_of({lease}));
+}
+
+TEST_F(FrontierTest, ARemovedFrontierLeavesNothingOfItsOwnAndNothingElseIsTouched) {
+  { offer_one(*open(), "http://a.test/"); }
+  std::ofstream(options().directory / "mine.txt") << "kept";
+  {
+    const auto frontier = open();
+    ASSERT_TRUE(frontier->checkpoint());
+    EXPECT_EQ(Frontier::remove(options().directory).error().code, ErrorCode::kInUse);
+  }
+  ASSERT_TRUE(Frontier::remove(options().directory));
+  std::vector<std::string> left;
+  for (const auto& entry : std::filesystem::directory_iterator(options().directory)) {
+    left.push_back(entry.path().filename());
+  }
+  EXPECT_THAT(left, ElementsAre("mine.txt"));
+  EXPECT_TRUE(Frontier::remove(directory_.path() / "none"));
+  EXPECT_EQ(offer_one(*open(), "http://a.test/"), Admission::kNew);
+}
+
+TEST_F(FrontierTest, ClosingWhileOthersOfferLosesNothingThatWasAnswered) {
+  const auto frontier = open();
+  std::atomic<std::uint64_t> answered{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&, t] {
+      for (int n = 0;; ++n) {
+        const auto url = fmt::format("http://host{}.test/{}", t, n);
+        if (!frontier->offer(test::Requests({url}).get())) return;
+        answered.fetch_add(1);
+      }
+    });
+  }
+  while (answered.load() < 50)
+    std::this_thread::yield();
+  ASSERT_TRUE(frontier->close());
+  for (auto& thread : threads)
+    thread.join();
+  EXPECT_EQ(frontier->stats().admitted, answered.load());
+  EXPECT_EQ(lease_all(*open()).size(), answered.load());
+}
+
+}  // namespace
+}  // namespace trawl

@@ -1,0 +1,69 @@
+#include "frontier/manifest.h"
+
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "filter/file_io.h"
+#include "tests/support/temporary_directory.h"
+
+namespace trawl {
+namespace {
+
+class ManifestTest : public ::testing::Test {
+ protected:
+  Manifest published() {
+    Manifest manifest;
+    manifest.hash_key = KeyedHash::from_seed(3).key();
+    manifest.profile = "lossless-1";
+    manifest.log_start = 17;
+    manifest.next_checkpoint = 9;
+    manifest.checkpoints = {{.number = 7, .sequence = 17}, {.number = 8, .sequence = 1000}};
+    EXPECT_TRUE(manifest.publish(directory_.path()));
+    return manifest;
+  }
+  std::string contents() { return *read_file(directory_ / "MANIFEST", 1 << 20); }
+  void overwrite(const std::string& bytes) {
+    std::ofstream(directory_ / "MANIFEST", std::ios::binary | std::ios::trunc) << bytes;
+  }
+  test::TemporaryDirectory directory_;
+};
+
+TEST_F(ManifestTest, RoundTrips) {
+  EXPECT_FALSE(Manifest::read(directory_.path())->has_value());
+  const Manifest manifest = published();
+  const Manifest back = Manifest::read(directory_.path())->value();
+  EXPECT_EQ(back.hash_key, manifest.hash_key);
+  EXPECT_EQ(back.profile, manifest.profile);
+  EXPECT_EQ(back.log_start, manifest.log_start);
+  EXPECT_EQ(back.next_checkpoint, manifest.next_checkpoint);
+  ASSERT_EQ(back.checkpoints.size(), 2u);
+  EXPECT_EQ(back.checkpoints[1].number, 8u);
+  EXPECT_EQ(back.checkpoints[1].sequence, 1000u);
+}
+
+TEST_F(ManifestTest, EveryDamageIsDetected) {
+  published();
+  const std::string whole = contents();
+  for (std::size_t n = 0; n < whole.size(); ++n) {
+    overwrite(whole.substr(0, n));
+    ASSERT_FALSE(Manifest::read(directory_.path())) << "cut at " << n;
+    std::string flipped = whole;
+    flipped[n] = static_cast<char>(flipped[n] ^ 0x10);
+    overwrite(flipped);
+    ASSERT_FALSE(Manifest::read(directory_.path())) << "flipped at " << n;
+  }
+}
+
+TEST_F(ManifestTest, ANewerVersionIsNamed) {
+  published();
+  std::string newer = contents();
+  newer[8] = 2;
+  overwrite(newer);
+  const auto read = Manifest::read(directory_.path());
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, ErrorCode::kUnsupportedVersion);
+}
+
+}  // namespace
+}  // namespace trawl

@@ -18,25 +18,29 @@ namespace trawl {
 enum class ScopeType { kPrefix, kHost, kDomain, kAny };
 enum class Durability { kAsync, kSync };
 
-// Defaults are what a config file that does not name the key gets.
+// Defaults are what a config file that does not name the key gets. Relative paths are relative to
+// the current directory. A new key is a field here and an entry in config_keys.cc.
 struct CrawlConfig {
   struct Crawl {
-    std::vector<std::string> seeds;   // those of seed_file appended
+    std::vector<std::string> seeds;   // parsed and serialised; those of seed_file appended
     std::filesystem::path seed_file;  // empty: none
     std::string user_agent = "trawl/0.1";
     std::filesystem::path state_dir;
+    friend bool operator==(const Crawl&, const Crawl&) = default;
   } crawl;
   struct Scope {
     ScopeType type = ScopeType::kHost;
     std::optional<std::uint32_t> max_depth;  // unlimited if absent; seeds have depth 0
     std::optional<std::uint64_t> max_pages;  // unlimited if absent; finished fetches
     std::uint32_t max_url_length = 2083;     // bytes
+    friend bool operator==(const Scope&, const Scope&) = default;
   } scope;
   struct Politeness {
     std::chrono::milliseconds delay{1000};
     std::uint32_t per_host_connections = 1;
     bool respect_robots = true;
     std::chrono::milliseconds max_crawl_delay{30'000};
+    friend bool operator==(const Politeness&, const Politeness&) = default;
   } politeness;
   struct Fetch {
     std::uint32_t threads = 2;
@@ -48,25 +52,33 @@ struct CrawlConfig {
     // Absent: allowed if a seed's own host is a private or loopback address or "localhost".
     std::optional<bool> allow_private_addresses;
     std::filesystem::path ca_file;  // PEM; empty: the system's
+    friend bool operator==(const Fetch&, const Fetch&) = default;
   } fetch;
   struct Filter {
     std::uint64_t expected_urls = 1'000'000;
     double false_positive_rate = 1e-6;
+    friend bool operator==(const Filter&, const Filter&) = default;
   } filter;
   struct FrontierStore {
     Durability durability = Durability::kAsync;
+    friend bool operator==(const FrontierStore&, const FrontierStore&) = default;
   } frontier;
   struct Checkpoint {
     std::chrono::milliseconds interval{60'000};
     std::uint32_t keep = 2;
+    friend bool operator==(const Checkpoint&, const Checkpoint&) = default;
   } checkpoint;
   struct Output {
     std::filesystem::path directory;  // empty: "output" in the state directory
+    friend bool operator==(const Output&, const Output&) = default;
   } output;
   struct Log {
     std::string level = "info";  // trace, debug, info, warn, error, off
     std::filesystem::path file;  // empty: standard error
+    friend bool operator==(const Log&, const Log&) = default;
   } log;
+
+  friend bool operator==(const CrawlConfig&, const CrawlConfig&) = default;
 };
 
 // One thing wrong with a config. `line` and `column` count from 1; 0 where there is none (a

@@ -11,18 +11,20 @@
 namespace trawl {
 
 // The same options give the same web. Hosts are loopback addresses 127.0.0.1, 127.0.0.2, ... on
-// one port.
+// one port; docs/sample-site.md says what is on them.
 struct SampleSiteOptions {
   std::uint16_t port = 0;      // 0: any free one
-  std::uint64_t pages = 1000;  // HTML pages over all hosts, at least 1
+  std::uint64_t pages = 1000;  // HTML pages over all hosts, 1 to 100 million
   std::uint64_t seed = 1;
-  std::uint32_t hosts = 3;     // 1 to 200
-  std::uint32_t slow_ms = 200; // what a slow page (1 in 50) waits before it answers
-  std::string access_log;      // if set: one line a request, "<unix seconds, fraction> <url>"
+  std::uint32_t hosts = 3;      // 1 to 200; never more than there are pages
+  std::uint32_t slow_ms = 200;  // what a slow page (1 in 50) waits before it answers
+  std::string access_log{};     // if set: one line a request, "<unix seconds, fraction> <url>"
 };
 
 class SampleSite {
  public:
+  // Serves until stop(). Errors: kInvalidArgument, kInUse if the port is taken on one of the
+  // addresses, kIo if the access log cannot be opened.
   static Result<std::unique_ptr<SampleSite>> start(const SampleSiteOptions& options);
   virtual ~SampleSite() = default;
 
@@ -31,9 +33,14 @@ class SampleSite {
   virtual std::vector<std::string> seeds() const = 0;
   // Every URL that a crawl from seeds() with scope "host", no depth limit and robots.txt obeyed
   // fetches: HTML pages, redirects, missing pages and files included, robots.txt itself not.
-  // Sorted, no duplicates.
+  // Sorted, no duplicates. These are canonical keys: a page may be linked as /p/%7epage1 and as
+  // /p/~page1, and either may be the one fetched, so compare the keys of what was fetched.
   virtual std::vector<std::string> reachable_urls() const = 0;
+  // Ends open connections and returns when the last one has ended. May be called twice.
   virtual void stop() = 0;
+
+  // What reachable_urls() would say, without serving anything; `options.port` must not be 0.
+  static Result<std::vector<std::string>> list(const SampleSiteOptions& options);
 };
 
 }  // namespace trawl

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -13,7 +14,7 @@ namespace {
 constexpr unsigned kMaxBitsPerKey = 40;
 constexpr double kMinRate = 1e-15;
 
-// The distribution of how many bits of a word are set.
+// A number for each count of set bits in a word; mostly the probability of that count.
 using Occupancy = std::array<double, kBitsPerWord + 1>;
 
 // One more bit is set at a random place, with probability `chance`.
@@ -27,13 +28,13 @@ void throw_bit(Occupancy& occupancy, double chance) {
   occupancy[0] *= 1 - chance;
 }
 
-// The chance that `bits` random places of the word are all set.
-double all_set(const Occupancy& occupancy, unsigned bits) {
-  double sum = 0;
+// For each number of set bits, the chance that `bits` random places of the word are all set.
+Occupancy chances_all_set(unsigned bits) {
+  Occupancy chances;
   for (unsigned set = 0; set <= kBitsPerWord; ++set) {
-    sum += occupancy[set] * std::pow(set / static_cast<double>(kBitsPerWord), bits);
+    chances[set] = std::pow(set / static_cast<double>(kBitsPerWord), bits);
   }
-  return sum;
+  return chances;
 }
 
 // The loads worth summing over for a Poisson mean: all but a tail of less than 1e-20.
@@ -59,12 +60,18 @@ BlockRate::BlockRate(unsigned bits_per_key) : bits_per_key_(bits_per_key) {
   const unsigned whole = bits_per_key / kWordsPerBlock;  // bits of a key in every word
   const unsigned extra = bits_per_key % kWordsPerBlock;  // words that get one bit more
   const double extra_chance = extra / static_cast<double>(kWordsPerBlock);
+  const Occupancy with_whole = chances_all_set(whole);
+  const Occupancy with_extra = chances_all_set(whole + 1);
   Occupancy occupancy{1.0};
   constexpr double kAlmostOne = 1 - 1e-9;
   constexpr std::size_t kMaxLoad = 1 << 13;
   while (rate_of_load_.size() < kMaxLoad) {
-    const double rate = std::pow(all_set(occupancy, whole), kWordsPerBlock - extra) *
-                        std::pow(all_set(occupancy, whole + 1), extra);
+    const double all_of_whole =
+        std::inner_product(occupancy.begin(), occupancy.end(), with_whole.begin(), 0.0);
+    const double all_with_extra =
+        std::inner_product(occupancy.begin(), occupancy.end(), with_extra.begin(), 0.0);
+    const double rate =
+        std::pow(all_of_whole, kWordsPerBlock - extra) * std::pow(all_with_extra, extra);
     if (rate > kAlmostOne) break;
     rate_of_load_.push_back(rate);
     for (unsigned i = 0; i < whole; ++i)

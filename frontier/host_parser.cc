@@ -214,22 +214,17 @@ int lookup(const std::string& label, int processing, std::string& out) {
   return error;
 }
 
-// True if `label`, an A-label or a U-label, has none of the characters for which transitional
-// processing would give another name or skip a check.
-bool may_retry(const std::string& label) {
-  char* decoded = nullptr;
-  if (idn2_to_unicode_8z8z(label.c_str(), &decoded, 0) != IDN2_OK) return false;
-  const std::string_view text = decoded;
-  bool safe = true;
-  for (std::size_t i = 0; i < text.size() && safe;) {
-    const char32_t code_point = decode_utf8(text, i);
-    safe = !is_deviation(code_point) && !is_right_to_left(code_point);
+// True if `label` has none of the characters for which transitional processing would give another
+// name or skip a check.
+bool may_retry(std::string_view label) {
+  for (std::size_t i = 0; i < label.size();) {
+    const char32_t code_point = decode_utf8(label, i);
+    if (is_deviation(code_point) || is_right_to_left(code_point)) return false;
   }
-  idn2_free(decoded);
-  return safe;
+  return true;
 }
 
-// Appends the A-label of `label`, which is not empty and has a non-ASCII byte or starts with xn--.
+// Appends the ASCII form of `label`, which has a non-ASCII character.
 //
 // libidn2 applies IDNA2008's list of code points on top of the rules that browsers apply (UTS #46),
 // and so refuses emoji, other symbols and recent letters. Its transitional processing goes without
@@ -249,9 +244,20 @@ bool append_a_label(const std::string& label, std::string& out) {
   }
 }
 
+// Appends `label`, which starts with xn--, if it is what its own decoding is encoded as.
+bool append_checked_a_label(const std::string& label, std::string& out) {
+  char* decoded = nullptr;
+  if (idn2_to_unicode_8z8z(label.c_str(), &decoded, 0) != IDN2_OK) return false;
+  const std::string unicode = decoded;
+  idn2_free(decoded);
+  const std::size_t start = out.size();
+  return append_a_label(unicode, out) && std::string_view(out).substr(start) == label;
+}
+
 bool append_label(const std::string& label, bool ascii, std::string& out) {
   if (label.empty()) return true;
-  if (!ascii || label.starts_with("xn--")) return append_a_label(label, out);
+  if (!ascii) return append_a_label(label, out);
+  if (label.starts_with("xn--")) return append_checked_a_label(label, out);
   out.append(label);
   return true;
 }

@@ -25,6 +25,16 @@ TEST(OperationGate, NoOperationIsUnderWayAtQuiescence) {
       }
     });
   }
+  const auto all_have_begun = [&] {
+    bool begun = true;
+    gate.at_quiescence([&] {
+      for (std::size_t t = 0; t < kThreads; ++t)
+        begun &= halves[t * 16] > 0;
+    });
+    return begun;
+  };
+  while (!all_have_begun())
+    std::this_thread::yield();
   for (int round = 0; round < kRounds; ++round) {
     gate.at_quiescence([&] {
       for (std::size_t t = 0; t < kThreads; ++t)

@@ -16,3 +16,7 @@ if(TRAWL_SANITIZE)
     target_compile_options(trawl_compile INTERFACE -Wno-tsan)
   endif()
 endif()
+if(TRAWL_BUILD_FUZZERS)
+  # Coverage of the libraries, not of the harness alone, is what guides the fuzzer.
+  target_compile_options(trawl_compile INTERFACE -fsanitize=fuzzer-no-link)
+endif()

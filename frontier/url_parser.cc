@@ -14,16 +14,23 @@ namespace {
 // Escaping makes at most nine bytes of one, so that with this limit offsets fit their 32 bits.
 constexpr std::size_t kMaxInput = std::size_t{1} << 28;
 
-constexpr std::string_view kTabAndNewlines = "\t\n\r";
+constexpr AsciiSet kTabAndNewlines = AsciiSet().with("\t\n\r");
+constexpr AsciiSet kSegmentEnds = AsciiSet().with("/\\?#");
+constexpr AsciiSet kQueryEnds = AsciiSet().with("#");
+
+constexpr auto is_tab_or_newline = [](char byte) { return kTabAndNewlines.contains(byte); };
 
 constexpr bool is_slash(char byte) {
   return byte == '/' || byte == '\\';
 }
 
 // The piece of `text` before the first of `delimiters`; `text` keeps the rest.
-std::string_view cut_before(std::string_view& text, std::string_view delimiters) {
-  const std::string_view piece = text.substr(0, text.find_first_of(delimiters));
-  text.remove_prefix(piece.size());
+std::string_view cut_before(std::string_view& text, const AsciiSet& delimiters) {
+  std::size_t length = 0;
+  while (length < text.size() && !delimiters.contains(text[length]))
+    ++length;
+  const std::string_view piece = text.substr(0, length);
+  text.remove_prefix(length);
   return piece;
 }
 
@@ -102,10 +109,9 @@ void UrlParser::strip_input() {
     rest_.remove_prefix(1);
   while (!rest_.empty() && is_c0_or_space(rest_.back()))
     rest_.remove_suffix(1);
-  if (rest_.find_first_of(kTabAndNewlines) == std::string_view::npos) return;
+  if (std::none_of(rest_.begin(), rest_.end(), is_tab_or_newline)) return;
   stripped_ = rest_;
-  std::erase_if(stripped_,
-                [](char byte) { return kTabAndNewlines.find(byte) != std::string_view::npos; });
+  std::erase_if(stripped_, is_tab_or_newline);
   rest_ = stripped_;
 }
 
@@ -157,7 +163,7 @@ const char* UrlParser::parse_relative() {
 const char* UrlParser::parse_authority() {
   while (!rest_.empty() && is_slash(rest_[0]))
     rest_.remove_prefix(1);
-  std::string_view authority = cut_before(rest_, "/\\?#");
+  std::string_view authority = cut_before(rest_, kSegmentEnds);
   url_.href_.append("//");
   const std::size_t at = authority.rfind('@');
   if (at != std::string_view::npos) {
@@ -221,7 +227,7 @@ const char* UrlParser::parse_port(std::string_view digits) {
 void UrlParser::parse_path() {
   if (!rest_.empty() && is_slash(rest_[0])) rest_.remove_prefix(1);
   while (true) {
-    const std::string_view segment = cut_before(rest_, "/\\?#");
+    const std::string_view segment = cut_before(rest_, kSegmentEnds);
     const bool last = rest_.empty() || !is_slash(rest_[0]);
     append_segment(segment, last);
     if (last) return;
@@ -253,7 +259,7 @@ void UrlParser::parse_query() {
   url_.query_start_ = position();
   rest_.remove_prefix(1);
   url_.href_.push_back('?');
-  percent_encode(cut_before(rest_, "#"), kSpecialQuerySet, url_.href_);
+  percent_encode(cut_before(rest_, kQueryEnds), kSpecialQuerySet, url_.href_);
 }
 
 void UrlParser::parse_fragment() {

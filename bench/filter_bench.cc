@@ -1,0 +1,124 @@
+// The blocked filter against what the memory allows: random reads and read-modify-writes of the
+// same number of cache lines, with the same prefetch distance, over the same amount of memory.
+//
+//   filter_bench --benchmark_repetitions=5 --benchmark_enable_random_interleaving=true
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+#include <sys/mman.h>
+
+#include "trawl/blocked_bloom_filter.h"
+
+#include "filter/mix.h"
+
+namespace trawl {
+namespace {
+
+constexpr std::uint64_t kCapacity = 100'000'000;
+constexpr double kRate = 1e-4;
+constexpr std::size_t kBatch = 1024;
+constexpr std::size_t kAhead = 16;
+
+Fingerprint nth_key(std::uint64_t n) {
+  return {.high = mix64(2 * n), .low = mix64(2 * n + 1)};
+}
+
+BlockedBloomFilter& shared_filter() {
+  static BlockedBloomFilter filter =
+      BlockedBloomFilter::create({.capacity = kCapacity, .false_positive_rate = kRate}).value();
+  return filter;
+}
+
+std::vector<Fingerprint> next_keys(std::uint64_t& n) {
+  std::vector<Fingerprint> keys(kBatch);
+  for (auto& key : keys)
+    key = nth_key(n++);
+  return keys;
+}
+
+struct Line {
+  std::uint64_t words[8];
+};
+
+// As much memory as the filter has, touched.
+class Lines {
+ public:
+  Lines() : count_(shared_filter().stats().memory_bytes / sizeof(Line)) {
+    void* memory = ::mmap(nullptr, count_ * sizeof(Line), PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ::madvise(memory, count_ * sizeof(Line), MADV_HUGEPAGE);
+    lines_ = static_cast<Line*>(memory);
+    for (std::uint64_t i = 0; i < count_; ++i)
+      lines_[i].words[0] = i;
+  }
+  Line& of(Fingerprint key) { return lines_[scale_to(key.high, count_)]; }
+  static Lines& shared() {
+    static Lines lines;
+    return lines;
+  }
+
+ private:
+  std::uint64_t count_;
+  Line* lines_;
+};
+
+template <class Visit>
+void over_lines(benchmark::State& state, Visit visit) {
+  Lines& lines = Lines::shared();
+  std::uint64_t n = 1ull << 40;
+  for (auto _ : state) {
+    state.PauseTiming();
+    const auto keys = next_keys(n);
+    state.ResumeTiming();
+    for (std::size_t i = 0; i < kAhead; ++i)
+      __builtin_prefetch(&lines.of(keys[i]), 1);
+    for (std::size_t i = 0; i < kBatch; ++i) {
+      if (i + kAhead < kBatch) __builtin_prefetch(&lines.of(keys[i + kAhead]), 1);
+      visit(lines.of(keys[i]));
+    }
+  }
+  state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations() * kBatch));
+}
+
+void LineReads(benchmark::State& state) {
+  std::uint64_t sum = 0;
+  over_lines(state, [&](Line& line) { sum += line.words[3]; });
+  benchmark::DoNotOptimize(sum);
+}
+BENCHMARK(LineReads);
+
+void LineReadModifyWrites(benchmark::State& state) {
+  over_lines(state, [](Line& line) { line.words[3] |= 1; });
+}
+BENCHMARK(LineReadModifyWrites);
+
+void InsertBatchOfNewKeys(benchmark::State& state) {
+  static std::uint64_t n = 0;
+  const auto admitted = std::make_unique<bool[]>(kBatch);
+  for (auto _ : state) {
+    state.PauseTiming();
+    const auto keys = next_keys(n);
+    state.ResumeTiming();
+    benchmark::DoNotOptimize(shared_filter().insert_batch(keys, {admitted.get(), kBatch}));
+  }
+  state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations() * kBatch));
+}
+BENCHMARK(InsertBatchOfNewKeys);
+
+void ContainsBatchOfAbsentKeys(benchmark::State& state) {
+  std::uint64_t n = 1ull << 41;
+  const auto found = std::make_unique<bool[]>(kBatch);
+  for (auto _ : state) {
+    state.PauseTiming();
+    const auto keys = next_keys(n);
+    state.ResumeTiming();
+    benchmark::DoNotOptimize(shared_filter().contains_batch(keys, {found.get(), kBatch}));
+  }
+  state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations() * kBatch));
+}
+BENCHMARK(ContainsBatchOfAbsentKeys);
+
+}  // namespace
+}  // namespace trawl

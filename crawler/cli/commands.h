@@ -1,0 +1,34 @@
+// The commands of `trawl`; each returns an exit code.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "crawler/sample_site.h"
+
+namespace trawl::cli {
+
+struct CrawlArguments {
+  std::string target;                  // the config file; for resume a state directory too
+  std::vector<std::string> overrides;  // --set
+  bool fresh = false;
+};
+int run_crawl(const CrawlArguments& arguments);
+int run_resume(const CrawlArguments& arguments);
+
+int run_check_config(const std::string& config, const std::vector<std::string>& overrides);
+
+struct SampleSiteArguments {
+  SampleSiteOptions site{.port = 8099};
+  bool list = false;  // print the reachable URLs instead of serving
+};
+int run_sample_site(const SampleSiteArguments& arguments);
+
+struct DemoArguments {
+  std::uint64_t pages = 1000;
+  std::string directory;  // of the state; empty: a new one in the temporary directory
+};
+int run_demo(const DemoArguments& arguments);
+
+}  // namespace trawl::cli

@@ -1,0 +1,22 @@
+// Prints what is wrong with a config.
+#pragma once
+
+#include <cstdio>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "crawler/cli/exit_codes.h"
+#include "crawler/config.h"
+
+namespace trawl::cli {
+
+inline int report_config_errors(const std::vector<ConfigError>& errors) {
+  for (const ConfigError& error : errors)
+    fmt::print(stderr, "{}\n", error.to_string());
+  fmt::print(stderr, "trawl: {} error{} in the config\n", errors.size(),
+             errors.size() == 1 ? "" : "s");
+  return kBadConfig;
+}
+
+}  // namespace trawl::cli

@@ -1,0 +1,67 @@
+// trawl demo
+#include <cerrno>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include "crawler/cli/commands.h"
+#include "crawler/cli/crawl_session.h"
+#include "crawler/cli/exit_codes.h"
+#include "crawler/config.h"
+#include "crawler/crawl.h"
+
+namespace trawl::cli {
+
+namespace {
+
+Result<std::string> new_directory() {
+  std::string path = (std::filesystem::temp_directory_path() / "trawl-demo-XXXXXX").string();
+  if (::mkdtemp(path.data()) == nullptr) {
+    return tl::unexpected(system_error(errno, "cannot create " + path));
+  }
+  return path;
+}
+
+// The sample site is ours: no delay, and several requests at a time.
+CrawlConfig demo_config(const std::vector<std::string>& seeds, const std::string& directory) {
+  CrawlConfig config;
+  config.crawl.seeds = seeds;
+  config.crawl.state_dir = directory;
+  config.politeness.delay = std::chrono::milliseconds(0);
+  config.politeness.per_host_connections = 8;
+  config.fetch.connections = 32;
+  config.filter.expected_urls = 100'000;
+  return config;
+}
+
+}  // namespace
+
+int run_demo(const DemoArguments& arguments) {
+  const SignalWaiter signals;
+  auto directory = arguments.directory.empty() ? new_directory() : arguments.directory;
+  if (!directory) return report(directory.error());
+  auto site = SampleSite::start({.pages = arguments.pages});
+  if (!site) return report(site.error());
+  const CrawlConfig config = demo_config((*site)->seeds(), *directory);
+  if (auto logging = set_up_logging(config.log); !logging) return report(logging.error());
+
+  fmt::print("a sample site of {} pages is up; crawling it from\n", arguments.pages);
+  for (const auto& seed : config.crawl.seeds)
+    fmt::print("  {}\n", seed);
+  std::fflush(stdout);
+  auto crawl = Crawl::open(config, OpenMode::kCreate);
+  if (!crawl) return report(crawl.error());
+  const int code = run_session(**crawl, signals, "trawl demo");
+  if (code == kDone) {
+    const std::size_t expected = (*site)->reachable_urls().size();
+    fmt::print("the site has {} URLs a crawl can reach; {} were fetched\n", expected,
+               (*crawl)->progress().fetched);
+    fmt::print("each line of {} tells of one; the state is in {}\n", (*crawl)->pages_path(),
+               *directory);
+  }
+  (*site)->stop();
+  return code;
+}
+
+}  // namespace trawl::cli

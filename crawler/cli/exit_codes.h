@@ -1,0 +1,32 @@
+// What `trawl` exits with.
+#pragma once
+
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "trawl/result.h"
+
+namespace trawl::cli {
+
+enum ExitCode : int {
+  kDone = 0,
+  kFailed = 1,
+  kUsage = 2,
+  kOutOfSpace = 3,
+  kBadConfig = 4,
+  kInterrupted = 11,  // and resumable
+  kForced = 13,       // ended at once, by a third signal
+};
+
+inline ExitCode exit_code_of(const Error& error) {
+  return error.code == ErrorCode::kNoSpace ? kOutOfSpace : kFailed;
+}
+
+// Prints why a command failed; returns what to exit with.
+inline int report(const Error& error) {
+  fmt::print(stderr, "trawl: {}\n", error.message);
+  return exit_code_of(error);
+}
+
+}  // namespace trawl::cli

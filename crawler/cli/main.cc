@@ -1,0 +1,102 @@
+// trawl: the command line.
+#include <CLI/CLI.hpp>
+
+#include "crawler/cli/commands.h"
+#include "crawler/cli/exit_codes.h"
+
+namespace {
+
+using namespace trawl::cli;
+
+constexpr const char* kFooter = R"(Examples:
+  trawl demo                               crawl a built-in sample site
+  trawl crawl config/quickstart.toml       start a crawl
+  trawl resume config/quickstart.toml      go on after ^C, a crash or kill -9
+
+Exit status: 0 done, 1 failed, 2 wrong usage, 3 out of space, 4 errors in the config,
+11 interrupted and resumable, 13 ended at once by a third interrupt.
+Signals: SIGINT and SIGTERM finish what is in flight, checkpoint and print the resume command; a
+second one drops what is in flight; a third ends at once. SIGUSR1 asks for a checkpoint.)";
+
+void add_overrides(CLI::App* command, std::vector<std::string>& overrides) {
+  command->add_option("--set", overrides, "Override a config key, e.g. politeness.delay=2s")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+}
+
+struct Arguments {
+  CrawlArguments crawl;
+  SampleSiteArguments sample_site;
+  DemoArguments demo;
+};
+
+void add_crawl_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
+  CrawlArguments& crawl = arguments.crawl;
+  auto* start = app.add_subcommand("crawl", "Start a crawl from a config file");
+  start->add_option("CONFIG", crawl.target, "The config file (TOML)")->required();
+  add_overrides(start, crawl.overrides);
+  start->add_flag("--fresh", crawl.fresh,
+                  "Delete the state and pages.jsonl of an earlier crawl, and start over");
+  start->callback([&] { exit_code = run_crawl(crawl); });
+
+  auto* resume = app.add_subcommand("resume", "Go on with a crawl from its last checkpoint");
+  resume->add_option("CONFIG|STATE_DIR", crawl.target, "The config file, or the state directory")
+      ->required();
+  add_overrides(resume, crawl.overrides);
+  resume->callback([&] { exit_code = run_resume(crawl); });
+
+  auto* check = app.add_subcommand("check-config", "Check a config file; print every error");
+  check->add_option("CONFIG", crawl.target, "The config file (TOML)")->required();
+  add_overrides(check, crawl.overrides);
+  check->callback([&] { exit_code = run_check_config(crawl.target, crawl.overrides); });
+}
+
+void add_sample_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
+  DemoArguments& demo = arguments.demo;
+  auto* demo_command = app.add_subcommand("demo", "Crawl the built-in sample site");
+  demo_command->add_option("--pages", demo.pages, "HTML pages of the site")
+      ->check(CLI::Range(1, 10'000'000))
+      ->capture_default_str();
+  demo_command->add_option("--directory", demo.directory,
+                           "Where to keep the state (default: a new temporary directory)");
+  demo_command->callback([&] { exit_code = run_demo(demo); });
+
+  SampleSiteArguments& sample = arguments.sample_site;
+  auto* site = app.add_subcommand("sample-site", "Serve a deterministic web on loopback");
+  site->add_option("--port", sample.site.port, "The port of all its hosts; 0 takes a free one")
+      ->capture_default_str();
+  site->add_option("--pages", sample.site.pages, "HTML pages over all hosts")
+      ->check(CLI::Range(1, 10'000'000))
+      ->capture_default_str();
+  site->add_option("--seed", sample.site.seed, "Another seed makes another web")
+      ->capture_default_str();
+  site->add_option("--hosts", sample.site.hosts, "Hosts: 127.0.0.1, 127.0.0.2, ...")
+      ->check(CLI::Range(1, 200))
+      ->capture_default_str();
+  site->add_option("--slow-ms", sample.site.slow_ms, "What a slow page waits, in milliseconds")
+      ->check(CLI::Range(0, 60'000))
+      ->capture_default_str();
+  site->add_option("--access-log", sample.site.access_log, "Append a line for each request");
+  site->add_flag("--list", sample.list,
+                 "Print the URLs a crawl reaches (their canonical keys), and exit");
+  site->callback([&] { exit_code = run_sample_site(sample); });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Trawl, a web crawler that fetches each URL once and survives kill -9", "trawl");
+  app.set_version_flag("--version", "trawl " TRAWL_VERSION);
+  app.require_subcommand(1);
+  app.footer(kFooter);
+  Arguments arguments;
+  int exit_code = kDone;
+  add_crawl_commands(app, arguments, exit_code);
+  add_sample_commands(app, arguments, exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kDone : kUsage;
+  }
+  return exit_code;
+}

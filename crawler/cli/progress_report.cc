@@ -1,0 +1,96 @@
+#include "crawler/cli/progress_report.h"
+
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+namespace trawl::cli {
+
+namespace {
+
+constexpr std::chrono::milliseconds kLiveInterval{500};
+constexpr std::chrono::seconds kLogInterval{10};
+
+double seconds(std::chrono::steady_clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+// Expected losses are mostly far below one URL.
+std::string lost_text(double lost) {
+  return lost < 0.001 ? "<0.001" : fmt::format("{:.3g}", lost);
+}
+
+}  // namespace
+
+std::string progress_line(const CrawlProgress& progress, double pages_per_second) {
+  const FrontierStats& stats = progress.frontier;
+  return fmt::format(
+      "{:.0f} pages/s, {} fetched, {} queued, {} seen, {} failed, {} hosts, ~{} lost",
+      pages_per_second, progress.fetched, stats.queued, stats.seen, stats.failed, stats.hosts,
+      lost_text(stats.expected_lost));
+}
+
+std::string summary(const Crawl& crawl) {
+  const CrawlProgress progress = crawl.progress();
+  const FrontierStats& stats = progress.frontier;
+  const double time = seconds(progress.elapsed);
+  std::string text =
+      fmt::format("fetched {} pages in {:.1f} s ({:.0f} pages/s)", progress.fetched_now, time,
+                  time > 0 ? static_cast<double>(progress.fetched_now) / time : 0.0);
+  if (progress.fetched != progress.fetched_now) {
+    text += fmt::format(", {} since the crawl began", progress.fetched);
+  }
+  text += fmt::format("\nfailed {}, still queued {}, links seen before {}\n", stats.failed,
+                      stats.queued + stats.leased, stats.seen);
+  std::string skipped;
+  for (int i = 0; i < static_cast<int>(SkipReason::kReasons); ++i) {
+    const auto reason = static_cast<SkipReason>(i);
+    if (const auto n = crawl.skipped()[reason]; n > 0) {
+      skipped += fmt::format("{}{} {}", skipped.empty() ? "" : ", ", to_string(reason), n);
+    }
+  }
+  text += fmt::format("links skipped: {}\n", skipped.empty() ? "none" : skipped);
+  text += fmt::format(
+      "filter: {} of {} expected URLs, {:.1f} MiB, rate of false positives {:.2g}, about {} URLs "
+      "lost to them\n",
+      stats.admitted, stats.filter.capacity,
+      static_cast<double>(stats.filter.memory_bytes) / (1 << 20), stats.false_positive_rate,
+      lost_text(stats.expected_lost));
+  if (stats.admitted > stats.filter.capacity) {
+    text += "warning: more URLs than filter.expected_urls; the next crawl wants a higher value\n";
+  }
+  text += fmt::format("output: {}\n", crawl.pages_path());
+  return text;
+}
+
+ProgressReport::ProgressReport() : terminal_(::isatty(STDERR_FILENO) != 0), last_(Clock::now()) {}
+
+void ProgressReport::update(const Crawl& crawl) {
+  const auto now = Clock::now();
+  if (now - last_ < (terminal_ ? Clock::duration(kLiveInterval) : Clock::duration(kLogInterval))) {
+    return;
+  }
+  const CrawlProgress progress = crawl.progress();
+  const double rate =
+      static_cast<double>(progress.fetched_now - last_fetched_) / seconds(now - last_);
+  last_ = now;
+  last_fetched_ = progress.fetched_now;
+  const std::string line = progress_line(progress, rate);
+  if (!terminal_) {
+    spdlog::info("{}", line);
+    return;
+  }
+  // Back to the start of the line, and clear what a longer one left behind.
+  fmt::print(stderr, "\r{}\x1b[K", line);
+  std::fflush(stderr);
+  line_open_ = true;
+}
+
+void ProgressReport::finish() {
+  if (line_open_) fmt::print(stderr, "\n");
+  line_open_ = false;
+}
+
+}  // namespace trawl::cli

@@ -1,0 +1,54 @@
+// ConfigReader: gathers a CrawlConfig and everything wrong with it from a document and overrides.
+#pragma once
+
+#include <cstddef>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <toml++/toml.h>
+
+#include "crawler/config.h"
+#include "crawler/config_keys.h"
+
+namespace trawl {
+
+// Call read_document, then read_override for each override, then finish.
+class ConfigReader {
+ public:
+  // `file` names the document in errors.
+  explicit ConfigReader(std::string file) : file_(std::move(file)) {}
+
+  void read_document(std::string_view toml);
+  // "table.key=value".
+  void read_override(std::string_view assignment);
+  // Reads the seed file and checks what depends on more than one key.
+  ConfigResult<CrawlConfig> finish();
+
+ private:
+  void read_table(const std::string& table, const toml::table& values);
+  void read_value(const ConfigKey& key, const toml::node& value);
+  void report_unknown_table(const toml::key& name, const toml::node& value);
+  void require_state_dir();
+  void read_seed_file();
+  void require_seeds();
+
+  void report(ConfigError error);
+  void report_at(const toml::source_region& where, std::string message);
+  // At the header of [table], if the document has one.
+  void report_missing(const std::string& table, std::string message);
+  bool failed(const std::string& key) const;
+
+  std::string file_;
+  std::string override_;  // the one being read, for errors; empty in the document
+  toml::table document_;
+  bool document_failed_ = false;
+  CrawlConfig config_;
+  std::set<std::string, std::less<>> failed_;  // keys and tables with errors
+  std::vector<ConfigError> errors_;
+  std::size_t unlisted_errors_ = 0;
+};
+
+}  // namespace trawl

@@ -1,0 +1,58 @@
+// Crawl: a whole crawl: the frontier, the fetcher threads, the output, the checkpoints.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "trawl/frontier.h"
+#include "trawl/result.h"
+
+#include "crawler/config.h"
+#include "crawler/scope.h"
+
+namespace trawl {
+
+struct CrawlProgress {
+  FrontierStats frontier;
+  std::uint64_t fetched = 0;      // finished fetches since the crawl began
+  std::uint64_t fetched_now = 0;  // of these, by this process
+  std::uint64_t in_flight = 0;
+  std::chrono::steady_clock::duration elapsed{};  // of this process
+};
+
+class Crawl {
+ public:
+  // Opens the state directory and offers the seeds; fetches nothing yet. Errors: those of
+  // Frontier::open, and those of the output's files.
+  static Result<std::unique_ptr<Crawl>> open(const CrawlConfig& config, OpenMode mode);
+  virtual ~Crawl() = default;
+
+  virtual void start() = 0;
+  // True when there is nothing left to do: all is fetched, max_pages is reached, the drain that
+  // was asked for is over, or an error stopped it.
+  virtual bool ended() const = 0;
+  virtual void drain() = 0;  // finish what is in flight, start nothing new
+  virtual void abort() = 0;  // drop what is in flight
+  virtual void request_checkpoint() = 0;
+
+  // After ended() or abort(): ends the threads, publishes a checkpoint, closes the state. Returns
+  // the error that stopped the crawl, if one did.
+  virtual Result<void> close() = 0;
+
+  virtual CrawlProgress progress() const = 0;
+  virtual const SkipCounts& skipped() const = 0;
+  virtual const OpenReport& opened() const = 0;
+  virtual bool finished() const = 0;  // every admitted URL is completed
+  virtual bool reached_max_pages() const = 0;
+  virtual bool nothing_answered() const = 0;  // fetches were made, none got any response
+  virtual const std::string& pages_path() const = 0;
+};
+
+std::filesystem::path output_directory(const CrawlConfig& config);
+// The effective config kept in a state directory, from which `resume STATE_DIR` reads.
+std::filesystem::path saved_config_path(const std::filesystem::path& state_dir);
+
+}  // namespace trawl

@@ -1,0 +1,75 @@
+// CrawlContext: what the threads of a crawl share.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "trawl/frontier.h"
+
+#include "crawler/config.h"
+#include "crawler/page_budget.h"
+#include "crawler/scope.h"
+
+namespace trawl {
+
+// In the order a crawl goes through them; never back.
+enum class CrawlPhase {
+  kRunning,
+  kDraining,  // no new leases; what is in flight is finished
+  kAborting,  // what is in flight is dropped
+};
+
+class CrawlContext {
+ public:
+  CrawlContext(const CrawlConfig& the_config, Frontier& the_frontier, const Scope& the_scope,
+               PageBudget& the_budget, SkipCounts& skip_counts, std::string agent)
+      : config(the_config),
+        frontier(the_frontier),
+        scope(the_scope),
+        budget(the_budget),
+        skipped(skip_counts),
+        robots_agent(std::move(agent)) {}
+
+  const CrawlConfig& config;
+  Frontier& frontier;
+  const Scope& scope;
+  PageBudget& budget;
+  SkipCounts& skipped;
+  const std::string robots_agent;           // the product token by which robots.txt knows us
+  std::atomic<std::uint64_t> in_flight{0};  // leases the fetchers hold
+  std::atomic<std::uint64_t> answered{0};   // requests that got any HTTP response
+
+  CrawlPhase phase() const { return phase_.load(); }
+  // Goes on to `phase` unless the crawl is there or further; true if it went.
+  bool advance_to(CrawlPhase phase) {
+    CrawlPhase now = phase_.load();
+    while (now < phase) {
+      if (phase_.compare_exchange_weak(now, phase)) return true;
+    }
+    return false;
+  }
+
+  // Keeps the first error, and aborts the crawl.
+  void stop_with(Error error) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = std::move(error);
+    }
+    advance_to(CrawlPhase::kAborting);
+  }
+  std::optional<Error> failure() const {
+    const std::lock_guard lock(mutex_);
+    return failure_;
+  }
+
+ private:
+  std::atomic<CrawlPhase> phase_{CrawlPhase::kRunning};
+  mutable std::mutex mutex_;
+  std::optional<Error> failure_;
+};
+
+}  // namespace trawl

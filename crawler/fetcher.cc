@@ -1,0 +1,274 @@
+#include "crawler/fetcher.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <spdlog/spdlog.h>
+
+#include "trawl/links.h"
+#include "trawl/url.h"
+
+namespace trawl {
+
+namespace {
+
+constexpr std::size_t kRobotsCached = 10'000;
+constexpr std::uint64_t kMaxRobotsBytes = 512 * 1024;
+constexpr std::uint32_t kRobotsRedirects = 5;  // RFC 9309 section 2.3.1.2
+constexpr std::chrono::milliseconds kLongestWait{1000};
+
+bool is_redirect(int status) {
+  return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+}
+
+bool is_html(const HttpResponse& response) {
+  std::string_view type = response.content_type;
+  type = type.substr(0, type.find(';'));
+  while (type.ends_with(' '))
+    type.remove_suffix(1);
+  const auto equals = [&](std::string_view wanted) {
+    return std::ranges::equal(type, wanted, [](char a, char b) {
+      return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b;
+    });
+  };
+  if (equals("text/html") || equals("application/xhtml+xml")) return true;
+  // Without a type a browser looks at the content; a page begins with a tag.
+  const auto first = response.body.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  return type.empty() && first != std::string::npos && response.body[first] == '<';
+}
+
+std::string_view to_string(LinksSkipped skipped) {
+  switch (skipped) {
+    case LinksSkipped::kTooLarge:
+      return "links not read: the page is too large";
+    case LinksSkipped::kTooDeep:
+      return "links not read: the page's elements nest too deeply";
+    case LinksSkipped::kTooSlow:
+      return "links not read: parsing the page takes too long";
+    case LinksSkipped::kNo:
+      break;
+  }
+  return "";
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Fetcher>> Fetcher::create(CrawlContext& context, std::uint32_t shard,
+                                                 std::size_t connections, const HttpOptions& http) {
+  auto client = HttpClient::create(http);
+  if (!client) return tl::unexpected(client.error());
+  return std::unique_ptr<Fetcher>(new Fetcher(context, shard, connections, std::move(*client)));
+}
+
+Fetcher::Fetcher(CrawlContext& context, std::uint32_t shard, std::size_t connections,
+                 std::unique_ptr<HttpClient> client)
+    : context_(context),
+      shard_(shard),
+      connections_(connections),
+      client_(std::move(client)),
+      robots_(kRobotsCached) {}
+
+void Fetcher::run() {
+  for (;;) {
+    const CrawlPhase phase = context_.phase();
+    if (phase == CrawlPhase::kAborting) return;
+    if (phase == CrawlPhase::kDraining && client_->active() == 0) return;
+    if (phase == CrawlPhase::kRunning) take_leases();
+    client_->run(idle_time());
+  }
+}
+
+void Fetcher::take_leases() {
+  const std::uint64_t room = connections_ - std::min(connections_, open_leases_);
+  const std::uint64_t wanted = context_.budget.take(room);
+  if (wanted == 0) return;
+  auto leases = context_.frontier.lease(wanted, shard_);
+  context_.budget.give_back(wanted - (leases ? leases->size() : 0));
+  if (!leases) return context_.stop_with(leases.error());
+  for (Lease& lease : *leases) {
+    ++open_leases_;
+    context_.in_flight.fetch_add(1);
+    begin({.lease = std::move(lease),
+           .leased_at = std::chrono::steady_clock::now(),
+           .wall_time = std::chrono::system_clock::now()});
+  }
+}
+
+std::chrono::milliseconds Fetcher::idle_time() const {
+  if (context_.phase() != CrawlPhase::kRunning || open_leases_ >= connections_) {
+    return kLongestWait;
+  }
+  const auto due = context_.frontier.next_due(shard_);
+  if (!due || context_.budget.all_taken()) return kLongestWait;
+  if (*due == SteadyTime::min()) return std::chrono::milliseconds(0);
+  const auto wait =
+      std::chrono::ceil<std::chrono::milliseconds>(*due - std::chrono::steady_clock::now());
+  return std::clamp(wait, std::chrono::milliseconds(0), kLongestWait);
+}
+
+void Fetcher::begin(OpenLease open) {
+  if (!context_.config.politeness.respect_robots) return fetch(std::move(open));
+  const auto url = Url::parse(open.lease.url);
+  if (!url) return fail(open, url.error().message);
+  const std::string origin(url->origin());
+  const Robots* robots = robots_.find(origin, std::chrono::steady_clock::now());
+  if (robots == nullptr) return fetch_robots(*url, std::move(open));
+  if (!robots->allowed(context_.robots_agent, *url)) return skip(open);
+  fetch(std::move(open));
+}
+
+void Fetcher::fetch(OpenLease open) {
+  const HttpRequest request{.url = open.lease.url, .max_body = context_.config.fetch.max_body};
+  client_->start(request, [this, open = std::move(open)](HttpResponse response) {
+    on_page(open, std::move(response));
+  });
+}
+
+void Fetcher::fetch_robots(const Url& url, OpenLease first) {
+  const std::string origin(url.origin());
+  const SteadyTime started = first.leased_at;
+  auto [waiting, is_first] = waiting_for_robots_.try_emplace(origin);
+  waiting->second.push_back(std::move(first));
+  if (!is_first) return;
+  const HttpRequest request{.url = origin + "/robots.txt",
+                            .max_body = kMaxRobotsBytes,
+                            .truncate_body = true,
+                            .follow_redirects = kRobotsRedirects};
+  client_->start(request, [this, origin, started](const HttpResponse& response) {
+    on_robots(origin, started, response);
+  });
+}
+
+// Whoever waited goes back to its queue: the request for robots.txt was the host's, and the next
+// one has to wait for the delay, which robots.txt itself may have set.
+void Fetcher::on_robots(const std::string& origin, SteadyTime started,
+                        const HttpResponse& response) {
+  const auto waiting = waiting_for_robots_.extract(origin);
+  auto [robots, reason] = read_robots_response(response);
+  if (response.status != 0) context_.answered.fetch_add(1);
+  if (!robots) {
+    for (const OpenLease& open : waiting.mapped())
+      fail(open, reason);
+    return;
+  }
+  const auto& politeness = context_.config.politeness;
+  const std::string& host = waiting.mapped().front().lease.host;
+  auto delay = politeness.delay;
+  if (const auto asked = robots->crawl_delay(context_.robots_agent); asked && *asked > delay) {
+    delay = std::max(delay, std::min(*asked, politeness.max_crawl_delay));
+    const auto set = context_.frontier.set_host_delay(host, delay);
+    if (!set) return context_.stop_with(set.error());
+  }
+  robots_.store(origin, std::move(*robots), std::chrono::steady_clock::now());
+  const SteadyTime next_start = started + response.started_after + delay;
+  for (const OpenLease& open : waiting.mapped())
+    release(open, next_start);
+}
+
+void Fetcher::on_page(const OpenLease& open, HttpResponse response) {
+  if (response.status != 0) context_.answered.fetch_add(1);
+  auto page = std::make_shared<PageRecord>();
+  page->content_type = response.content_type;
+  page->bytes = response.body.size();
+  page->fetched_at = open.wall_time;
+  page->elapsed = response.elapsed;
+  Outcome outcome{
+      .status = response.status, .error = response.error, .started_after = response.started_after};
+  std::vector<Url> targets;  // what the requests' views point into
+  const auto links = follow(open, response, *page, outcome, targets);
+  outcome.context = std::move(page);
+  complete(open, outcome, links);
+}
+
+std::vector<UrlRequest> Fetcher::follow(const OpenLease& open, const HttpResponse& response,
+                                        PageRecord& page, Outcome& outcome,
+                                        std::vector<Url>& targets) {
+  const auto url = Url::parse(open.lease.url);
+  if (!url || !response.error.empty()) return {};
+  const bool redirect = is_redirect(response.status) && !response.location.empty();
+  if (redirect) {
+    follow_redirect(open, *url, response.location, page, outcome, targets);
+  } else if (response.status >= 200 && response.status < 300 && is_html(response)) {
+    follow_links(open, *url, response, page, outcome, targets);
+  }
+  std::vector<UrlRequest> requests;
+  requests.reserve(targets.size());
+  for (const Url& target : targets) {
+    // A redirect stands for the page it leads to, and is as deep.
+    requests.push_back({.url = target.href_without_fragment(),
+                        .depth = open.lease.depth + (redirect ? 0 : 1),
+                        .redirects = redirect ? open.lease.redirects + 1 : 0});
+  }
+  return requests;
+}
+
+void Fetcher::follow_redirect(const OpenLease& open, const Url& url, const std::string& location,
+                              PageRecord& page, Outcome& outcome, std::vector<Url>& targets) {
+  auto target = Url::parse(location, &url);
+  if (!target) {
+    page.redirect = location;
+    outcome.error = "redirect: " + target.error().message;
+    return;
+  }
+  page.redirect = target->href();
+  SkipReason reason = context_.scope.check(*target, open.lease.depth);
+  if (open.lease.redirects >= context_.config.fetch.max_redirects) {
+    reason = SkipReason::kTooManyRedirects;
+    outcome.error = "redirect: more than fetch.max_redirects in a row";
+  }
+  if (reason != SkipReason::kReasons) return context_.skipped.add(reason);
+  targets.push_back(std::move(*target));
+}
+
+void Fetcher::follow_links(const OpenLease& open, const Url& url, const HttpResponse& response,
+                           PageRecord& page, Outcome& outcome, std::vector<Url>& targets) {
+  PageLinks found = extract_links(response.body, url);
+  outcome.error = to_string(found.skipped);
+  page.links = found.links.size();
+  context_.skipped.add(SkipReason::kInvalidUrl, found.invalid);
+  context_.skipped.add(SkipReason::kOtherScheme, found.other_scheme);
+  targets.reserve(found.links.size());
+  for (Link& link : found.links) {
+    const SkipReason reason = context_.scope.check(link.url, open.lease.depth + 1);
+    if (reason != SkipReason::kReasons) {
+      context_.skipped.add(reason);
+    } else {
+      targets.push_back(std::move(link.url));
+    }
+  }
+}
+
+void Fetcher::fail(const OpenLease& open, const std::string& error) {
+  auto page = std::make_shared<PageRecord>();
+  page->fetched_at = open.wall_time;
+  complete(open, {.status = 0, .error = error, .context = std::move(page)}, {});
+}
+
+void Fetcher::skip(const OpenLease& open) {
+  context_.skipped.add(SkipReason::kRobots);
+  context_.budget.give_back(1);
+  complete(open, {.requested = false}, {});
+}
+
+void Fetcher::complete(const OpenLease& open, const Outcome& outcome,
+                       const std::vector<UrlRequest>& links) {
+  if (!outcome.error.empty()) spdlog::debug("{}: {}", open.lease.url, outcome.error);
+  const auto completed = context_.frontier.complete(open.lease.id, outcome, links);
+  if (outcome.requested) context_.budget.finish_one();
+  lease_ended();
+  if (!completed) context_.stop_with(completed.error());
+}
+
+void Fetcher::release(const OpenLease& open, std::optional<SteadyTime> next_start) {
+  context_.budget.give_back(1);
+  const auto released = context_.frontier.release(open.lease.id, next_start);
+  lease_ended();
+  if (!released) context_.stop_with(released.error());
+}
+
+void Fetcher::lease_ended() {
+  --open_leases_;
+  context_.in_flight.fetch_sub(1);
+}
+
+}  // namespace trawl

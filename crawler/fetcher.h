@@ -1,0 +1,71 @@
+// Fetcher: one thread of a crawl: leases URLs, fetches them, and completes them with their links.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "trawl/frontier.h"
+
+#include "crawler/crawl_context.h"
+#include "crawler/http_client.h"
+#include "crawler/pages_writer.h"
+#include "crawler/robots_cache.h"
+
+namespace trawl {
+
+class Fetcher {
+ public:
+  // Leases from `shard` and has at most `connections` leases open.
+  static Result<std::unique_ptr<Fetcher>> create(CrawlContext& context, std::uint32_t shard,
+                                                 std::size_t connections, const HttpOptions& http);
+
+  // Works until the phase says to stop, or an error occurs.
+  void run();
+  // Makes run() look for work or a change of phase. From any thread.
+  void wake() { client_->wake(); }
+
+ private:
+  struct OpenLease {
+    Lease lease;
+    SteadyTime leased_at;
+    std::chrono::system_clock::time_point wall_time;
+  };
+
+  Fetcher(CrawlContext& context, std::uint32_t shard, std::size_t connections,
+          std::unique_ptr<HttpClient> client);
+
+  void take_leases();
+  std::chrono::milliseconds idle_time() const;
+  void begin(OpenLease open);
+  void fetch(OpenLease open);
+  void fetch_robots(const Url& url, OpenLease first);
+  void on_robots(const std::string& origin, SteadyTime started, const HttpResponse& response);
+  void on_page(const OpenLease& open, HttpResponse response);
+  std::vector<UrlRequest> follow(const OpenLease& open, const HttpResponse& response,
+                                 PageRecord& page, Outcome& outcome, std::vector<Url>& targets);
+  void follow_redirect(const OpenLease& open, const Url& url, const std::string& location,
+                       PageRecord& page, Outcome& outcome, std::vector<Url>& targets);
+  void follow_links(const OpenLease& open, const Url& url, const HttpResponse& response,
+                    PageRecord& page, Outcome& outcome, std::vector<Url>& targets);
+  void complete(const OpenLease& open, const Outcome& outcome,
+                const std::vector<UrlRequest>& links);
+  void fail(const OpenLease& open, const std::string& error);
+  void skip(const OpenLease& open);
+  void release(const OpenLease& open, std::optional<SteadyTime> next_start);
+  void lease_ended();
+
+  CrawlContext& context_;
+  const std::uint32_t shard_;
+  const std::size_t connections_;
+  std::unique_ptr<HttpClient> client_;
+  RobotsCache robots_;
+  // Leases whose origin's robots.txt is being fetched, by origin.
+  std::unordered_map<std::string, std::vector<OpenLease>> waiting_for_robots_;
+  std::size_t open_leases_ = 0;
+};
+
+}  // namespace trawl

@@ -1,0 +1,59 @@
+// HttpClient: many HTTP transfers on one thread, over libcurl's multi interface and epoll.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "trawl/result.h"
+
+namespace trawl {
+
+struct HttpOptions {
+  std::string user_agent;
+  std::chrono::milliseconds timeout{30'000};  // for a whole transfer
+  std::size_t connections = 100;              // kept alive at most
+  bool http2 = true;
+  bool allow_private_addresses = false;  // connect to loopback, private and link-local addresses
+  std::filesystem::path ca_file;         // PEM; empty: the system's
+};
+
+struct HttpRequest {
+  std::string url;
+  std::uint64_t max_body = 0;          // bytes after decompression; more fails the transfer
+  bool truncate_body = false;          // instead of failing, end the transfer there
+  std::uint32_t follow_redirects = 0;  // up to so many
+};
+
+struct HttpResponse {
+  int status = 0;     // 0: no response
+  std::string error;  // why the transfer failed; empty if it did not
+  std::string content_type;
+  std::string location;                        // of the last response's Location header
+  std::string body;                            // decompressed
+  std::chrono::milliseconds started_after{0};  // from start() to when the request was sent
+  std::chrono::milliseconds elapsed{0};
+};
+
+// Used by one thread, except wake().
+class HttpClient {
+ public:
+  using Done = std::function<void(HttpResponse)>;
+
+  static Result<std::unique_ptr<HttpClient>> create(const HttpOptions& options);
+  virtual ~HttpClient() = default;
+
+  // Begins a transfer; `done` is called from run(), and may start others.
+  virtual void start(const HttpRequest& request, Done done) = 0;
+  // Handles what happens on the network; returns after something happened, `max_wait` passed, or
+  // wake() was called.
+  virtual void run(std::chrono::milliseconds max_wait) = 0;
+  // Makes run() return soon. From any thread.
+  virtual void wake() = 0;
+  virtual std::size_t active() const = 0;
+};
+
+}  // namespace trawl

@@ -1,0 +1,45 @@
+// PageBudget: keeps a crawl within scope.max_pages.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+namespace trawl {
+
+// Pages are taken before they are fetched and given back if they are not, so that the limit is
+// never exceeded however many threads fetch. Thread-safe.
+class PageBudget {
+ public:
+  PageBudget(std::optional<std::uint64_t> max_pages, std::uint64_t already_fetched)
+      : limit_(max_pages.value_or(kUnlimited)),
+        left_(limit_ - std::min(limit_, already_fetched)),
+        finished_(already_fetched) {}
+
+  // Takes up to `wanted`; returns how many.
+  std::uint64_t take(std::uint64_t wanted) {
+    std::uint64_t left = left_.load(std::memory_order_relaxed);
+    std::uint64_t taken = 0;
+    do {
+      taken = std::min(left, wanted);
+    } while (!left_.compare_exchange_weak(left, left - taken, std::memory_order_relaxed));
+    return taken;
+  }
+  void give_back(std::uint64_t n) { left_.fetch_add(n, std::memory_order_relaxed); }
+  bool all_taken() const { return left_.load(std::memory_order_relaxed) == 0; }
+  // A page that was taken is fetched.
+  void finish_one() { finished_.fetch_add(1, std::memory_order_relaxed); }
+  bool used_up() const { return finished_.load(std::memory_order_relaxed) >= limit_; }
+
+ private:
+  // Half of all numbers, so that giving back never wraps around.
+  static constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max() / 2;
+
+  const std::uint64_t limit_;
+  std::atomic<std::uint64_t> left_;
+  std::atomic<std::uint64_t> finished_;
+};
+
+}  // namespace trawl

@@ -1,0 +1,37 @@
+// LoopbackServer: cpp-httplib on one address, with a thread a connection and an end that is quick.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "trawl/result.h"
+
+namespace trawl {
+
+struct HttpReply {
+  int status = 200;
+  std::string content_type{};
+  std::string location{};
+  std::string body{};
+  bool compress = false;  // with gzip, if the client accepts it
+};
+
+class LoopbackServer {
+ public:
+  // Called on many threads; `target` is the path and query as they came.
+  using Handler = std::function<HttpReply(const std::string& target)>;
+
+  // Listens at once; connections wait until serve(). `port` 0 takes any free one. Errors: kInUse,
+  // kIo.
+  static Result<std::unique_ptr<LoopbackServer>> bind(const std::string& address,
+                                                      std::uint16_t port, Handler handler);
+  virtual ~LoopbackServer() = default;
+
+  virtual std::uint16_t port() const = 0;
+  virtual void serve() = 0;
+  // Cuts open connections and waits for their threads.
+  virtual void stop() = 0;
+};
+
+}  // namespace trawl

@@ -1,0 +1,147 @@
+#include "crawler/transfer.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+#include <strings.h>
+#include <sys/socket.h>
+
+#include "crawler/private_address.h"
+
+namespace trawl {
+
+namespace {
+
+// All headers of a response together; browsers stop at 256 KiB too.
+constexpr std::size_t kMaxHeaderBytes = 256 * 1024;
+constexpr long kMaxConnectMs = 10'000;
+
+// The value of a header line if it is of the field `name`.
+std::optional<std::string> header_value(std::string_view line, std::string_view name) {
+  if (line.size() <= name.size() || line[name.size()] != ':' ||
+      ::strncasecmp(line.data(), name.data(), name.size()) != 0) {
+    return std::nullopt;
+  }
+  line.remove_prefix(name.size() + 1);
+  const auto first = line.find_first_not_of(" \t");
+  const auto last = line.find_last_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return "";
+  return std::string(line.substr(first, last - first + 1));
+}
+
+template <class Value>
+void set(CURL* easy, CURLoption option, Value value) {
+  curl_easy_setopt(easy, option, value);
+}
+
+}  // namespace
+
+Transfer::Transfer(CurlEasy easy, const HttpOptions& options, const HttpRequest& request,
+                   HttpClient::Done done)
+    : easy_(std::move(easy)),
+      done_(std::move(done)),
+      max_body_(request.max_body),
+      truncate_body_(request.truncate_body),
+      allow_private_addresses_(options.allow_private_addresses) {
+  CURL* curl = easy_.get();
+  const auto timeout = static_cast<long>(options.timeout.count());
+  set(curl, CURLOPT_URL, request.url.c_str());
+  set(curl, CURLOPT_USERAGENT, options.user_agent.c_str());
+  set(curl, CURLOPT_PRIVATE, this);
+  set(curl, CURLOPT_ERRORBUFFER, error_);
+  set(curl, CURLOPT_NOSIGNAL, 1L);
+  set(curl, CURLOPT_TIMEOUT_MS, timeout);
+  set(curl, CURLOPT_CONNECTTIMEOUT_MS, std::min(timeout, kMaxConnectMs));
+  set(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+  set(curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+  set(curl, CURLOPT_FOLLOWLOCATION, request.follow_redirects > 0 ? 1L : 0L);
+  set(curl, CURLOPT_MAXREDIRS, static_cast<long>(request.follow_redirects));
+  set(curl, CURLOPT_HTTP_VERSION,
+      static_cast<long>(options.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
+  set(curl, CURLOPT_ACCEPT_ENCODING, "");  // every coding libcurl was built with
+  set(curl, CURLOPT_PATH_AS_IS, 1L);       // our own parser resolved the dots
+  set(curl, CURLOPT_PROXY, "");            // not from the environment
+  if (!options.ca_file.empty()) set(curl, CURLOPT_CAINFO, options.ca_file.c_str());
+  set(curl, CURLOPT_WRITEFUNCTION, &Transfer::on_body);
+  set(curl, CURLOPT_WRITEDATA, this);
+  set(curl, CURLOPT_HEADERFUNCTION, &Transfer::on_header);
+  set(curl, CURLOPT_HEADERDATA, this);
+  set(curl, CURLOPT_OPENSOCKETFUNCTION, &Transfer::on_open_socket);
+  set(curl, CURLOPT_OPENSOCKETDATA, this);
+}
+
+HttpResponse Transfer::finish(CURLcode code) {
+  CURL* curl = easy_.get();
+  long status = 0;
+  curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+  response_.status = static_cast<int>(status);
+  const char* content_type = nullptr;
+  curl_easy_getinfo(curl, CURLINFO_CONTENT_TYPE, &content_type);
+  if (content_type != nullptr) response_.content_type = content_type;
+  response_.elapsed = time_of(CURLINFO_TOTAL_TIME_T);
+  response_.started_after = std::min(time_of(CURLINFO_PRETRANSFER_TIME_T), response_.elapsed);
+  if (code != CURLE_OK && !truncated_) {
+    response_.error = !refusal_.empty()   ? refusal_
+                      : error_[0] != '\0' ? error_
+                                          : curl_easy_strerror(code);
+  }
+  return std::move(response_);
+}
+
+std::chrono::milliseconds Transfer::time_of(CURLINFO what) const {
+  curl_off_t microseconds = 0;
+  curl_easy_getinfo(easy_.get(), what, &microseconds);
+  // Rounded up: the request was not sent before.
+  return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::microseconds(microseconds));
+}
+
+std::size_t Transfer::take_body(std::string_view bytes) {
+  if (response_.body.size() + bytes.size() <= max_body_) {
+    response_.body.append(bytes);
+    return bytes.size();
+  }
+  if (truncate_body_) {
+    response_.body.append(bytes.substr(0, max_body_ - response_.body.size()));
+    truncated_ = true;
+  } else {
+    refusal_ = fmt::format("the body is larger than {} bytes", max_body_);
+  }
+  return 0;
+}
+
+std::size_t Transfer::take_header(std::string_view line) {
+  header_bytes_ += line.size();
+  if (header_bytes_ > kMaxHeaderBytes) {
+    refusal_ = fmt::format("the headers are larger than {} bytes", kMaxHeaderBytes);
+    return 0;
+  }
+  if (line.starts_with("HTTP/")) {  // a new response begins: after a redirect, or after 1xx
+    response_.location.clear();
+    response_.body.clear();
+  } else if (auto location = header_value(line, "location")) {
+    response_.location = std::move(*location);
+  }
+  return line.size();
+}
+
+std::size_t Transfer::on_body(char* data, std::size_t size, std::size_t count, void* self) {
+  return static_cast<Transfer*>(self)->take_body({data, size * count});
+}
+
+std::size_t Transfer::on_header(char* data, std::size_t size, std::size_t count, void* self) {
+  return static_cast<Transfer*>(self)->take_header({data, size * count});
+}
+
+curl_socket_t Transfer::on_open_socket(void* self, curlsocktype, curl_sockaddr* address) {
+  auto* transfer = static_cast<Transfer*>(self);
+  // Here the name is resolved: a public name that points to a private address is caught as well.
+  if (!transfer->allow_private_addresses_ && is_private_address(&address->addr)) {
+    transfer->refusal_ =
+        "the host's address is private; set fetch.allow_private_addresses = true to allow it";
+    return CURL_SOCKET_BAD;
+  }
+  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+}  // namespace trawl

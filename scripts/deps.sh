@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that are missing.
+#
+#   scripts/deps.sh [build|test|fuzz]...     default: build test
+#
+# Works as root or with sudo. With nothing missing it only says so.
+set -euo pipefail
+
+build_packages=(
+  cmake ninja-build g++ pkg-config ccache git ca-certificates
+  libcurl4-openssl-dev libgumbo-dev libconcurrentqueue-dev librocksdb-dev
+  libtomlplusplus-dev libcli11-dev libspdlog-dev libfmt-dev
+  libidn2-dev libpsl-dev libxxhash-dev
+  nlohmann-json3-dev zlib1g-dev libcpp-httplib-dev libexpected-dev
+)
+test_packages=(
+  libgtest-dev libgmock-dev libbenchmark-dev clang-format
+  python3 curl openssl
+  nginx-light    # serves the real site of tests/e2e
+  debian-policy  # THE REAL SITE: the HTML documentation that tests/e2e crawls
+)
+fuzz_packages=(clang libclang-rt-14-dev)
+
+usage() {
+  echo "usage: scripts/deps.sh [build|test|fuzz]..." >&2
+  exit 2
+}
+
+wanted=()
+for group in "${@:-default}"; do
+  case $group in
+    default) wanted+=("${build_packages[@]}" "${test_packages[@]}") ;;
+    build) wanted+=("${build_packages[@]}") ;;
+    test) wanted+=("${test_packages[@]}") ;;
+    fuzz) wanted+=("${build_packages[@]}" "${fuzz_packages[@]}") ;;
+    *) usage ;;
+  esac
+done
+
+if ! command -v dpkg-query >/dev/null; then
+  echo "deps.sh: this is no Debian; install the equivalents of: ${wanted[*]}" >&2
+  exit 1
+fi
+
+# The query fails as a whole when it does not know one of the names; what it prints still counts.
+installed=" $(dpkg-query -W -f='${db:Status-Status}:${Package} ' "${wanted[@]}" 2>/dev/null || true) "
+missing=()
+for package in "${wanted[@]}"; do
+  [[ $installed == *" installed:$package "* ]] || missing+=("$package")
+done
+if ((${#missing[@]} == 0)); then
+  echo "Dependencies: nothing is missing."
+  exit 0
+fi
+
+as_root=()
+if ((EUID != 0)); then
+  # Without a terminal sudo could not ask for a password.
+  if command -v sudo >/dev/null && { [[ -t 0 ]] || sudo -n true 2>/dev/null; }; then
+    as_root=(sudo)
+  else
+    echo "deps.sh: packages are missing. Run as root, then start again:" >&2
+    echo "  apt-get update && apt-get install --no-install-recommends ${missing[*]}" >&2
+    exit 1
+  fi
+fi
+
+# A web server that is installed for the tests must not start serving port 80. Debian asks this
+# file before it starts a service; an administrator's own is left alone.
+policy=/usr/sbin/policy-rc.d
+our_policy=
+cleanup() {
+  if [[ -n $our_policy ]]; then
+    "${as_root[@]}" rm -f "$policy"
+    rm -f "$our_policy"
+  fi
+}
+installs_nginx=no
+if [[ " ${missing[*]} " == *" nginx-light "* && ! -e /usr/sbin/nginx ]]; then
+  installs_nginx=yes
+  if [[ ! -e $policy ]]; then
+    our_policy=$(mktemp)
+    trap cleanup EXIT
+    # 101: the action is forbidden.
+    printf '%s\n' '#!/bin/sh' 'case " $* " in *" nginx "*) exit 101 ;; esac' >"$our_policy"
+    "${as_root[@]}" install -m 755 "$our_policy" "$policy"
+  fi
+fi
+
+apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -y -q
+  -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0)
+echo "Dependencies: installing ${missing[*]}"
+"${apt[@]}" update
+"${apt[@]}" install --no-install-recommends "${missing[@]}"
+
+# Nor at the next boot.
+if [[ $installs_nginx == yes ]]; then
+  "${as_root[@]}" update-rc.d nginx disable >/dev/null 2>&1 || true
+fi
+echo "Dependencies: installed ${#missing[@]} packages."

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, runs the tests.
+#
+#   scripts/test.sh          preset release: unit, crash and e2e tests, without those labelled slow
+#   scripts/test.sh --all    also the format check, and the unit tests under sanitizers (asan, tsan)
+#
+# What the tools say is in build/logs/; here it is shown when a stage fails. Corpora are taken from
+# $TRAWL_TEST_DATA, or from ../shared/data if that is there; without them some tests are skipped.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+all=no
+case "${1-}" in
+  '') ;;
+  --all) all=yes ;;
+  *)
+    echo "usage: scripts/test.sh [--all]" >&2
+    exit 2
+    ;;
+esac
+
+if [[ -z ${TRAWL_TEST_DATA-} && -d ../shared/data ]]; then
+  TRAWL_TEST_DATA=$(cd ../shared/data && pwd)
+  export TRAWL_TEST_DATA
+fi
+# Where Debian has nginx; not on every user's path.
+export PATH=$PATH:/usr/sbin
+
+logs=build/logs
+mkdir -p "$logs"
+jobs=$(nproc)
+failed=()
+
+# stage NAME COMMAND...: runs a command with its output in a log; shows the log's end if it fails.
+stage() {
+  local name=$1 log="$logs/${1// /-}.log" start=$SECONDS
+  shift
+  printf '== %s ' "$name"
+  if "$@" >"$log" 2>&1 </dev/null; then
+    printf '(%d s)\n' $((SECONDS - start))
+    return 0
+  fi
+  printf 'FAILED (%d s); the end of %s:\n' $((SECONDS - start)) "$log"
+  tail -n 200 "$log" | sed 's/^/   /'
+  failed+=("$name")
+  return 1
+}
+
+# ctest's own closing lines.
+closing_lines() { sed -n '/% tests passed/,$p' "$logs/$1-test.log"; }
+
+# suite PRESET [WRAPPER...]: configures, builds and tests a preset.
+suite() {
+  local preset=$1
+  shift
+  rm -f "$logs/$preset-test.log"
+  stage "$preset configure" "$@" cmake --preset "$preset" || return 0
+  stage "$preset build" "$@" cmake --build --preset "$preset" -j "$jobs" || return 0
+  stage "$preset test" "$@" ctest --preset "$preset" -j "$jobs" || return 0
+  closing_lines "$preset" | sed -n 's/.*tests passed.*/   &/p'
+}
+
+scripts/deps.sh build test
+suites=(release)
+if [[ $all == yes ]]; then
+  stage "format check" scripts/format.sh --check || true
+  # ThreadSanitizer needs the address space as it was before kernels randomised more of it.
+  no_aslr=()
+  if setarch -R true 2>/dev/null; then no_aslr=(setarch -R); fi
+  suite asan
+  suite tsan "${no_aslr[@]}"
+  suites=(asan tsan release)
+fi
+suite release
+
+echo
+for preset in "${suites[@]}"; do
+  if [[ -f $logs/$preset-test.log ]]; then
+    echo "== $preset: ctest says"
+    closing_lines "$preset"
+  fi
+done
+echo
+if ((${#failed[@]} > 0)); then
+  (IFS=,; echo "FAILED after ${SECONDS} s: ${failed[*]}")
+  exit 1
+fi
+echo "All passed in ${SECONDS} s."

@@ -1,0 +1,233 @@
+#include "tiny_crawler.h"
+
+#include <algorithm>
+#include <cctype>
+#include <deque>
+#include <regex>
+#include <sstream>
+
+#include <curl/curl.h>
+
+namespace trawl::test {
+
+namespace {
+
+std::string lower(std::string text) {
+  for (char& c : text)
+    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+std::string trimmed(const std::string& text) {
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos) return "";
+  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+}
+
+std::size_t append(char* data, std::size_t, std::size_t size, void* out) {
+  static_cast<std::string*>(out)->append(data, size);
+  return size;
+}
+
+// Upper-case escapes; none of unreserved characters; the fragment is gone already.
+std::string canonical(const std::string& url) {
+  std::string out;
+  for (std::size_t i = 0; i < url.size(); ++i) {
+    const bool escape = url[i] == '%' && i + 2 < url.size() && std::isxdigit(url[i + 1]) &&
+                        std::isxdigit(url[i + 2]);
+    if (!escape) {
+      out += url[i];
+      continue;
+    }
+    const int byte = std::stoi(url.substr(i + 1, 2), nullptr, 16);
+    if (byte < 128 &&
+        (std::isalnum(byte) || std::string("-._~").find(char(byte)) != std::string::npos)) {
+      out += static_cast<char>(byte);
+    } else {
+      out += '%';
+      out += static_cast<char>(std::toupper(url[i + 1]));
+      out += static_cast<char>(std::toupper(url[i + 2]));
+    }
+    i += 2;
+  }
+  return out;
+}
+
+// Every robots.txt of the site has the same rules for all but "otherbot".
+class TinyRobots {
+ public:
+  explicit TinyRobots(const TinyPage& page) {
+    if (page.status != 200) return;
+    std::istringstream lines(page.body);
+    std::string line;
+    bool ours = false;
+    while (std::getline(lines, line)) {
+      line = line.substr(0, line.find('#'));
+      const auto colon = line.find(':');
+      if (colon == std::string::npos) continue;
+      const std::string key = lower(trimmed(line.substr(0, colon)));
+      const std::string value = trimmed(line.substr(colon + 1));
+      if (key == "user-agent") ours = value == "*";
+      if (ours && !value.empty() && (key == "allow" || key == "disallow")) {
+        rules_.emplace_back(value, key == "allow");
+      }
+    }
+  }
+
+  bool allowed(const std::string& path) const {
+    std::size_t longest = 0;
+    bool allow = true;
+    for (const auto& [pattern, allows] : rules_) {
+      if (pattern.size() < longest || !matches(pattern, path)) continue;
+      allow = pattern.size() > longest ? allows : allow || allows;
+      longest = pattern.size();
+    }
+    return allow;
+  }
+
+ private:
+  static bool matches(const std::string& pattern, const std::string& path) {
+    std::string expression;
+    for (const char c : pattern) {
+      if (c == '*')
+        expression += ".*";
+      else if (c == '$')
+        expression += "$";
+      else if (std::isalnum(c) || c == '/')
+        expression += c;
+      else
+        expression += std::string("\\") + c;
+    }
+    if (!pattern.ends_with('$')) expression += ".*";
+    return std::regex_match(path, std::regex(expression));
+  }
+  std::vector<std::pair<std::string, bool>> rules_;
+};
+
+// "scheme://host:port" and the rest.
+std::pair<std::string, std::string> split(const std::string& url) {
+  const auto slash = url.find('/', url.find("://") + 3);
+  return {url.substr(0, slash), url.substr(slash)};
+}
+
+}  // namespace
+
+TinyClient::TinyClient() : curl_(curl_easy_init()) {
+  curl_easy_setopt(curl_, CURLOPT_ACCEPT_ENCODING, "gzip");
+  curl_easy_setopt(curl_, CURLOPT_NOPROXY, "*");
+  curl_easy_setopt(curl_, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(curl_, CURLOPT_TIMEOUT, 60L);
+  curl_easy_setopt(curl_, CURLOPT_WRITEFUNCTION, append);
+  curl_easy_setopt(curl_, CURLOPT_HEADERFUNCTION, append);
+}
+
+TinyClient::~TinyClient() {
+  curl_easy_cleanup(curl_);
+}
+
+TinyPage TinyClient::get(const std::string& url) {
+  TinyPage page;
+  std::string headers;
+  curl_easy_setopt(curl_, CURLOPT_URL, url.c_str());
+  curl_easy_setopt(curl_, CURLOPT_WRITEDATA, &page.body);
+  curl_easy_setopt(curl_, CURLOPT_HEADERDATA, &headers);
+  if (curl_easy_perform(curl_) != CURLE_OK) return {};
+  curl_easy_getinfo(curl_, CURLINFO_RESPONSE_CODE, &page.status);
+  std::istringstream lines(headers);
+  std::string line;
+  while (std::getline(lines, line)) {
+    const auto colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const std::string name = lower(line.substr(0, colon));
+    const std::string value = trimmed(line.substr(colon + 1));
+    if (name == "location") page.location = tiny_resolve(url, value);
+    if (name == "content-type") page.content_type = value;
+    if (name == "content-encoding") page.content_encoding = value;
+  }
+  return page;
+}
+
+std::string tiny_resolve(const std::string& base, std::string reference) {
+  reference = trimmed(reference);
+  reference = reference.substr(0, reference.find('#'));
+  CURLU* url = curl_url();
+  bool good = curl_url_set(url, CURLUPART_URL, base.c_str(), 0) == CURLUE_OK;
+  if (good && !reference.empty()) {
+    // The flag escapes what is not ASCII.
+    good = curl_url_set(url, CURLUPART_URL, reference.c_str(), CURLU_URLENCODE) == CURLUE_OK;
+  }
+  std::string resolved;
+  char* text = nullptr;
+  if (good && curl_url_get(url, CURLUPART_URL, &text, 0) == CURLUE_OK) {
+    resolved = text;
+    curl_free(text);
+  }
+  curl_url_cleanup(url);
+  return resolved.starts_with("http://") ? canonical(resolved) : "";
+}
+
+std::vector<std::string> tiny_links(const std::string& html, const std::string& url) {
+  static const std::regex kNoMarkup(
+      "<!--[^]*?-->|<script>[^]*?</script>|<textarea>[^]*?</textarea>|<img( [a-z]+=\"[^\"]*\")*>");
+  static const std::regex kTag(
+      "<(a|area|link|iframe|frame|base) (href|src)=(\"[^\"]*\"|'[^']*'|[^ >]*)>",
+      std::regex::icase);
+  const std::string text = std::regex_replace(html, kNoMarkup, "");
+  std::string base = url;
+  bool base_found = false;
+  std::vector<std::string> references;
+  for (std::sregex_iterator it(text.begin(), text.end(), kTag), end; it != end; ++it) {
+    std::string value = (*it)[3];
+    if (!value.empty() && (value[0] == '"' || value[0] == '\'')) {
+      value = value.substr(1, value.size() - 2);
+    }
+    value = std::regex_replace(value, std::regex("&amp;"), "&");
+    if (lower((*it)[1]) != "base") {
+      references.push_back(value);
+    } else if (!base_found) {
+      base = tiny_resolve(url, value);
+      base_found = true;
+    }
+  }
+  std::vector<std::string> links;
+  for (const std::string& reference : references) {
+    std::string link = tiny_resolve(base, reference);
+    if (!link.empty()) links.push_back(std::move(link));
+  }
+  return links;
+}
+
+std::map<std::string, long> tiny_crawl(const std::vector<std::string>& seeds) {
+  TinyClient client;
+  std::map<std::string, TinyRobots> robots;  // by origin; those of the seeds are the scope
+  for (const std::string& seed : seeds) {
+    const std::string origin = split(seed).first;
+    robots.emplace(origin, TinyRobots(client.get(origin + "/robots.txt")));
+  }
+  std::deque<std::string> queue;
+  std::set<std::string> seen;
+  const auto offer = [&](const std::string& url) {
+    if (url.empty()) return;
+    const auto [origin, path] = split(url);
+    const auto rules = robots.find(origin);
+    if (rules == robots.end() || !rules->second.allowed(path)) return;
+    if (seen.insert(url).second) queue.push_back(url);
+  };
+  for (const std::string& seed : seeds)
+    offer(seed);
+  std::map<std::string, long> fetched;
+  while (!queue.empty()) {
+    const std::string url = queue.front();
+    queue.pop_front();
+    const TinyPage page = client.get(url);
+    fetched[url] = page.status;
+    offer(page.location);
+    if (page.status == 200 && page.content_type.starts_with("text/html")) {
+      for (const std::string& link : tiny_links(page.body, url))
+        offer(link);
+    }
+  }
+  return fetched;
+}
+
+}  // namespace trawl::test

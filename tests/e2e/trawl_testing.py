@@ -1,0 +1,315 @@
+"""What the scripts that test the real `trawl` binary share. Python 3.9, standard library only."""
+
+import argparse
+import collections
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.parse
+
+SKIPPED = 77
+UNRESERVED = set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+
+EXIT_DONE, EXIT_FAILURE, EXIT_USAGE, EXIT_NO_SPACE = 0, 1, 2, 3
+EXIT_BAD_CONFIG, EXIT_INTERRUPTED = 4, 11
+
+
+class Skip(Exception):
+    """Something this machine lacks; the test is skipped and says what."""
+
+
+class Failure(Exception):
+    """The test cannot go on."""
+
+
+class Test:
+    """Collects failed checks; prints each when it happens."""
+
+    def __init__(self):
+        self.failures = 0
+        self.checks = 0
+
+    def check(self, condition, message, detail=""):
+        self.checks += 1
+        if condition:
+            return True
+        self.failures += 1
+        print(f"FAILED: {message}", flush=True)
+        if detail:
+            print("    " + str(detail).strip().replace("\n", "\n    "), flush=True)
+        return False
+
+    def check_equal_sets(self, got, expected, what):
+        missing, extra = sorted(expected - got), sorted(got - expected)
+        self.check(not missing, f"{what}: {len(missing)} of {len(expected)} missing",
+                   "\n".join(map(str, missing[:20])))
+        self.check(not extra, f"{what}: {len(extra)} that should not be there",
+                   "\n".join(map(str, extra[:20])))
+
+
+def parser(description):
+    arguments = argparse.ArgumentParser(description=description)
+    arguments.add_argument("trawl", help="the trawl binary")
+    arguments.add_argument("--keep", action="store_true", help="keep the temporary directory")
+    return arguments
+
+
+def main(function, options):
+    """Runs function(test, directory, options) and exits with 0, 1 or 77."""
+    if not os.access(options.trawl, os.X_OK):
+        print(f"SKIPPED: no program at {options.trawl}")
+        sys.exit(SKIPPED)
+    options.trawl = os.path.abspath(options.trawl)
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="trawl-test-"))
+    test = Test()
+    try:
+        function(test, directory, options)
+    except Skip as skip:
+        print(f"SKIPPED: {skip}")
+        sys.exit(SKIPPED)
+    except Failure as failure:
+        test.check(False, str(failure))
+    finally:
+        keep = options.keep or test.failures > 0
+        if keep:
+            print(f"kept {directory}")
+        else:
+            shutil.rmtree(directory, ignore_errors=True)
+    print(f"{test.checks} checks, {test.failures} failed")
+    sys.exit(1 if test.failures else 0)
+
+
+def wait_until(condition, what, timeout=60.0):
+    """Polls until condition() is true; raises Failure if it stays false."""
+    deadline = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() > deadline:
+            raise Failure(f"waited {timeout:.0f} s for {what}")
+        time.sleep(0.002)
+
+
+def free_port():
+    """A port that was free on all addresses a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("0.0.0.0", 0))
+        return probe.getsockname()[1]
+
+
+def canonical_key(url):
+    """The canonical key of a URL as a browser serialises it: no fragment, escapes in upper case,
+    none of unreserved characters."""
+
+    def respell(match):
+        byte = chr(int(match.group(1), 16))
+        return byte if byte in UNRESERVED else match.group(0).upper()
+
+    return re.sub("%([0-9A-Fa-f]{2})", respell, url.split("#", 1)[0])
+
+
+# --- trawl ---------------------------------------------------------------------------------------
+
+def toml(value):
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return str(value)
+    if isinstance(value, list):
+        return "[" + ", ".join(map(toml, value)) + "]"
+    return json.dumps(str(value))
+
+
+def write_config(path, tables):
+    """Writes {"table": {"key": value}} as TOML and returns the path."""
+    text = ""
+    for table, keys in tables.items():
+        text += f"[{table}]\n" + "".join(f"{k} = {toml(v)}\n" for k, v in keys.items()) + "\n"
+    path.write_text(text)
+    return path
+
+
+def fast_crawl(seeds, state_dir, **tables):
+    """The tables of a config that crawls loopback hosts at once."""
+    config = {
+        "crawl": {"seeds": seeds, "state_dir": state_dir},
+        "scope": {"type": "host"},
+        "politeness": {"delay": "0ms", "per_host_connections": 4},
+        "fetch": {"threads": 2, "connections": 8, "timeout": "20s"},
+        "checkpoint": {"interval": "200ms"},
+    }
+    for table, keys in tables.items():
+        config.setdefault(table, {}).update(keys)
+    return config
+
+
+class Run:
+    """One run of trawl, with all it prints in a file."""
+
+    def __init__(self, options, directory, *arguments):
+        self.command = [options.trawl, *map(str, arguments)]
+        descriptor, name = tempfile.mkstemp(prefix="run-", suffix=".log", dir=directory)
+        self.log = pathlib.Path(name)
+        self.peak_memory = 0  # bytes, once ended
+        self.exit_code = None
+        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=descriptor,
+                                        stderr=subprocess.STDOUT, cwd=directory)
+        os.close(descriptor)
+
+    @property
+    def text(self):
+        return self.log.read_text(errors="replace")
+
+    def ended(self):
+        """Whether it ended; negative exit codes are the signal that ended it."""
+        if self.exit_code is None:
+            pid, status, usage = os.wait4(self.process.pid, os.WNOHANG)
+            if pid != 0:
+                self.exit_code = os.waitstatus_to_exitcode(status)
+                self.process.returncode = self.exit_code
+                self.peak_memory = usage.ru_maxrss * 1024
+        return self.exit_code is not None
+
+    def wait(self, timeout=120.0):
+        try:
+            wait_until(self.ended, f"the end of {' '.join(self.command)}", timeout)
+        except Failure as failure:
+            self.kill()
+            raise Failure(f"{failure}\n{self.tail()}") from None
+        return self.exit_code
+
+    def signal(self, number):
+        if not self.ended():
+            self.process.send_signal(number)
+
+    def kill(self):
+        self.signal(signal.SIGKILL)
+        wait_until(self.ended, "a killed process to go")
+
+    def tail(self):
+        return "\n".join(self.text.splitlines()[-25:])
+
+
+def run(options, directory, *arguments, timeout=120.0):
+    started = Run(options, directory, *arguments)
+    started.wait(timeout)
+    return started
+
+
+def expect_exit(test, finished, code, what):
+    return test.check(finished.exit_code == code,
+                      f"{what}: exit code {finished.exit_code}, expected {code}", finished.tail())
+
+
+def read_pages(test, state_dir, name="pages.jsonl"):
+    """The lines of the output, each checked to be a whole JSON object with the promised keys."""
+    path = pathlib.Path(state_dir) / "output" / name
+    if not test.check(path.exists(), f"no output at {path}"):
+        return []
+    data = path.read_bytes()
+    test.check(data.endswith(b"\n") or not data, f"{path}: the last line has no end",
+               repr(data[-200:]))
+    keys = {"url", "status", "error", "redirect", "content_type", "bytes", "depth", "parent",
+            "links", "new_links", "fetched_at", "elapsed_ms"}
+    pages = []
+    for number, line in enumerate(data.split(b"\n")[:-1], 1):
+        try:
+            page = json.loads(line)
+        except ValueError as error:
+            test.check(False, f"{path}:{number}: torn line: {error}", repr(line[:200]))
+            continue
+        if test.check(isinstance(page, dict) and keys <= page.keys(),
+                      f"{path}:{number}: not the promised keys", line[:300]):
+            pages.append(page)
+    return pages
+
+
+def keys_of(pages):
+    return {canonical_key(page["url"]) for page in pages}
+
+
+# --- the sample site -----------------------------------------------------------------------------
+
+class SampleSite:
+    """`trawl sample-site` as a process of its own, which outlives the crawler's death."""
+
+    def __init__(self, options, directory, pages, seed=1, hosts=3):
+        self.access_log = pathlib.Path(directory) / f"access-{pages}-{seed}.log"
+        self.hosts = [f"127.0.0.{i + 1}" for i in range(min(hosts, pages))]
+        for _ in range(5):
+            self.port = free_port()
+            same_site = ["--port", self.port, "--pages", pages, "--seed", seed, "--hosts", hosts]
+            self.run = Run(options, directory, "sample-site", *same_site,
+                           "--access-log", self.access_log)
+            wait_until(lambda: self.run.ended() or self._listens(), "the sample site to listen")
+            if not self.run.ended():
+                break
+        else:
+            raise Failure(f"the sample site does not start\n{self.run.tail()}")
+        listed = subprocess.run([options.trawl, "sample-site", "--list", *map(str, same_site)],
+                                capture_output=True, text=True, timeout=120)
+        if listed.returncode != 0:
+            self.stop()
+            raise Failure(f"sample-site --list: exit code {listed.returncode}\n{listed.stderr}")
+        self.reachable = set(listed.stdout.split())
+        self.seeds = [f"http://{host}:{self.port}/" for host in self.hosts]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def _listens(self):
+        for host in [*self.hosts, "127.0.0.250"]:
+            with socket.socket() as probe:
+                if probe.connect_ex((host, self.port)) != 0:
+                    return False
+        return True
+
+    def stop(self):
+        self.run.kill()
+
+    def requests(self):
+        """The canonical keys asked for, in order, robots.txt left out."""
+        urls = []
+        if self.access_log.exists():
+            for line in self.access_log.read_text().split("\n")[:-1]:
+                url = canonical_key(line.split(" ", 1)[1])
+                if urllib.parse.urlsplit(url).path != "/robots.txt":
+                    urls.append(url)
+        return urls
+
+    def wait_until_quiet(self):
+        """Waits until every connection is closed: then the log has all that killed clients sent."""
+        open_states = {"01", "03", "08"}  # established, not accepted yet, closed by the client only
+
+        def is_quiet():
+            for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]:
+                local, state = line.split()[1], line.split()[3]
+                if state in open_states and int(local.rsplit(":", 1)[1], 16) == self.port:
+                    return False
+            return True
+
+        wait_until(is_quiet, "the site's connections to close")
+
+    def log_size(self):
+        return self.access_log.stat().st_size if self.access_log.exists() else 0
+
+
+def check_complete(test, site, state_dir, what="the crawl"):
+    """Nothing lost, nothing outside: by the output and by the site's own log."""
+    pages = read_pages(test, state_dir)
+    test.check_equal_sets(keys_of(pages), site.reachable, f"{what}, output")
+    test.check_equal_sets(set(site.requests()), site.reachable, f"{what}, the site's log")
+    return pages
+
+
+def repeats(urls):
+    return {url: count for url, count in collections.Counter(urls).items() if count > 1}

@@ -1,0 +1,151 @@
+#include "trawl/canonicalizer.h"
+
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace trawl {
+namespace {
+
+std::string key(std::string_view input) {
+  const auto url = Url::parse(input);
+  return url ? Canonicalizer().key(*url) : url.error().message;
+}
+
+// A key is a URL, serialised, whose key is the key.
+void expect_stable(const Url& url) {
+  const Canonicalizer canonical{Profile{}};
+  const std::string key = canonical.key(url);
+  const auto parsed = Url::parse(key);
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  ASSERT_EQ(parsed->href(), key);
+  ASSERT_EQ(canonical.key(*parsed), key);
+}
+
+TEST(Canonicalizer, DropsTheFragment) {
+  EXPECT_EQ(key("http://h/a?b#c"), "http://h/a?b");
+  EXPECT_EQ(key("http://h/a#%41"), "http://h/a");
+  EXPECT_EQ(key("http://h/a?#"), "http://h/a?");
+}
+
+TEST(Canonicalizer, WritesEscapesInUpperCase) {
+  EXPECT_EQ(key("http://h/%2f%c3%a9?%2f%c3"), "http://h/%2F%C3%A9?%2F%C3");
+  EXPECT_EQ(key("http://%c3%a9:%3a@h/"), "http://%C3%A9:%3A@h/");
+}
+
+TEST(Canonicalizer, DecodesUnreservedCharactersInPathAndQuery) {
+  EXPECT_EQ(key("http://h/%41%7a%30%2D%5f%7E?%61%2e"), "http://h/Az0-_~?a.");
+  EXPECT_EQ(key("http://h/a%2eb"), "http://h/a.b");
+  EXPECT_EQ(key("http://%41:%42@h/"), "http://%41:%42@h/") << "not in the userinfo";
+}
+
+TEST(Canonicalizer, KeepsWhatMayMeanSomething) {
+  for (const auto* same :
+       {"http://h/?", "http://h//a//", "http://h/a/?b=2&a=1&a=1", "http://h/%2F%3F%23%25%20%00",
+        "http://h/!$&'()*+,;=:@", "http://www.h/index.html?utm_source=x", "https://h./A"}) {
+    EXPECT_EQ(key(same), same);
+  }
+}
+
+TEST(Canonicalizer, DecodingNeverMakesANewEscape) {
+  EXPECT_EQ(key("http://h/%%34%31"), "http://h/%%341");
+  EXPECT_EQ(key("http://h/%4%31"), "http://h/%4%31");
+  EXPECT_EQ(key("http://h/%%32e/x"), "http://h/%%32e/x");
+  EXPECT_EQ(key("http://h/%%%34%31"), "http://h/%%%341");
+  EXPECT_EQ(key("http://h/%2541"), "http://h/%2541");
+  EXPECT_EQ(key("http://h/%%7a%41"), "http://h/%zA");
+}
+
+TEST(Canonicalizer, KeyIntoReplacesTheBuffer) {
+  std::string out = "before";
+  const Canonicalizer canonical;
+  canonical.key_into(*Url::parse("http://h/a"), out);
+  EXPECT_EQ(out, "http://h/a");
+  canonical.key_into(*Url::parse("http://h/%61"), out);
+  EXPECT_EQ(out, "http://h/a");
+}
+
+TEST(Canonicalizer, ProfileHasANameAndCompares) {
+  EXPECT_EQ(Canonicalizer().profile(), Profile{});
+  EXPECT_EQ(Profile{}.name(), "lossless-1");
+}
+
+TEST(Canonicalizer, KeysOfRandomEscapesAreStable) {
+  const std::vector<std::string> pieces = {"%",  "%",  "4",   "1",   "2",  "e",   ".",   "/",
+                                           "?",  "#",  "%2e", "%25", "%3", "%34", "%31", "%41",
+                                           "%2", "%f", "%c3", ":",   "@",  "a",   "\\",  "%7E"};
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    std::mt19937_64 random(seed);
+    for (int i = 0; i < 5'000; ++i) {
+      std::string input = i % 4 == 0 ? "http://u:" : "http://h/";
+      for (std::uint64_t length = random() % 12; length > 0; --length) {
+        input += pieces[random() % pieces.size()];
+      }
+      if (i % 4 == 0) input += "@h/";
+      SCOPED_TRACE(input);
+      if (const auto url = Url::parse(input)) expect_stable(*url);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+class CanonicalizerCorpus : public testing::Test {
+ protected:
+  void SetUp() override {
+    const char* folder = std::getenv("TRAWL_TEST_DATA");
+    if (folder == nullptr) GTEST_SKIP() << "TRAWL_TEST_DATA, the folder of test corpora, is unset";
+    std::ifstream file(std::string(folder) + "/url/links-48k.txt", std::ios::binary);
+    for (std::string line; std::getline(file, line);)
+      lines_.push_back(line);
+    ASSERT_GT(lines_.size(), 40'000u);
+  }
+
+  std::vector<std::string> lines_;
+};
+
+TEST_F(CanonicalizerCorpus, KeysOfRealLinksAreStable) {
+  std::size_t parsed = 0;
+  for (const std::string& line : lines_) {
+    SCOPED_TRACE(line);
+    const auto url = Url::parse(line);
+    if (!url) continue;
+    ++parsed;
+    expect_stable(*url);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(parsed, lines_.size() * 9 / 10);
+}
+
+TEST_F(CanonicalizerCorpus, KeysOfMutatedLinksAreStable) {
+  constexpr std::uint64_t kSeed = 20260101;
+  SCOPED_TRACE(fmt::format("seed {}", kSeed));
+  std::mt19937_64 random(kSeed);
+  const std::string_view bytes = "%%%%/.?#@:\\[]&=;0123456789abcdefABCDEF \t\"<>|^`{}'~_-\x80\xC3";
+  std::size_t parsed = 0;
+  for (const std::string& line : lines_) {
+    std::string mutated = line;
+    for (std::uint64_t edits = 1 + random() % 6; edits > 0; --edits) {
+      const std::size_t where = random() % (mutated.size() + 1);
+      const std::size_t drop = random() % 3;
+      mutated.replace(where, drop, 1 + random() % 2, bytes[random() % bytes.size()]);
+    }
+    SCOPED_TRACE(mutated);
+    const auto url = Url::parse(mutated);
+    if (!url) continue;
+    ++parsed;
+    expect_stable(*url);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(parsed, lines_.size() / 4);
+}
+
+}  // namespace
+}  // namespace trawl

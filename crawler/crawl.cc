@@ -12,7 +12,7 @@
 #include "crawler/fetcher.h"
 #include "crawler/page_budget.h"
 #include "crawler/pages_writer.h"
-#include "crawler/private_address.h"
+#include "crawler/http/private_address.h"
 #include "filter/file_io.h"
 
 namespace trawl {

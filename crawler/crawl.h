@@ -10,7 +10,7 @@
 #include "trawl/frontier.h"
 #include "trawl/result.h"
 
-#include "crawler/config.h"
+#include "crawler/config/config.h"
 #include "crawler/scope.h"
 
 namespace trawl {

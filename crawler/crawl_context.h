@@ -10,7 +10,7 @@
 
 #include "trawl/frontier.h"
 
-#include "crawler/config.h"
+#include "crawler/config/config.h"
 #include "crawler/page_budget.h"
 #include "crawler/scope.h"
 

@@ -11,7 +11,7 @@
 #include "trawl/frontier.h"
 
 #include "crawler/crawl_context.h"
-#include "crawler/http_client.h"
+#include "crawler/http/http_client.h"
 #include "crawler/pages_writer.h"
 #include "crawler/robots_cache.h"
 

@@ -11,7 +11,7 @@
 
 #include "trawl/robots.h"
 
-#include "crawler/http_client.h"
+#include "crawler/http/http_client.h"
 
 namespace trawl {
 

@@ -11,7 +11,7 @@
 
 #include "trawl/url.h"
 
-#include "crawler/config.h"
+#include "crawler/config/config.h"
 
 namespace trawl {
 

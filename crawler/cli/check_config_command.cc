@@ -3,7 +3,7 @@
 
 #include "crawler/cli/commands.h"
 #include "crawler/cli/config_errors.h"
-#include "crawler/config.h"
+#include "crawler/config/config.h"
 
 namespace trawl::cli {
 

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "crawler/cli/exit_codes.h"
-#include "crawler/config.h"
+#include "crawler/config/config.h"
 
 namespace trawl::cli {
 

@@ -8,7 +8,7 @@
 #include "crawler/cli/commands.h"
 #include "crawler/cli/crawl_session.h"
 #include "crawler/cli/exit_codes.h"
-#include "crawler/config.h"
+#include "crawler/config/config.h"
 #include "crawler/crawl.h"
 
 namespace trawl::cli {

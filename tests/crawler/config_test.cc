@@ -1,4 +1,4 @@
-#include "crawler/config.h"
+#include "crawler/config/config.h"
 
 #include <chrono>
 #include <cmath>
@@ -18,9 +18,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "crawler/config_keys.h"
-#include "crawler/config_values.h"
-#include "crawler/nearest_name.h"
+#include "crawler/config/config_keys.h"
+#include "crawler/config/config_values.h"
+#include "crawler/config/nearest_name.h"
 
 namespace trawl {
 namespace {

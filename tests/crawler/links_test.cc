@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "crawler/gumbo_cage.h"
+#include "crawler/parse/gumbo_cage.h"
 
 namespace trawl {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <deque>
-#include <regex>
+#include <optional>
 #include <sstream>
 
 #include <curl/curl.h>
@@ -86,23 +86,53 @@ class TinyRobots {
   }
 
  private:
-  static bool matches(const std::string& pattern, const std::string& path) {
-    std::string expression;
-    for (const char c : pattern) {
-      if (c == '*')
-        expression += ".*";
-      else if (c == '$')
-        expression += "$";
-      else if (std::isalnum(c) || c == '/')
-        expression += c;
-      else
-        expression += std::string("\\") + c;
+  static bool matches(std::string_view pattern, std::string_view path) {
+    if (pattern.empty()) return true;
+    if (pattern == "$") return path.empty();
+    if (pattern[0] != '*') {
+      return !path.empty() && pattern[0] == path[0] && matches(pattern.substr(1), path.substr(1));
     }
-    if (!pattern.ends_with('$')) expression += ".*";
-    return std::regex_match(path, std::regex(expression));
+    for (std::size_t skipped = 0; skipped <= path.size(); ++skipped) {
+      if (matches(pattern.substr(1), path.substr(skipped))) return true;
+    }
+    return false;
   }
   std::vector<std::pair<std::string, bool>> rules_;
 };
+
+// `text` without what lies between each `open` and the next `close`, and without these.
+std::string without(std::string text, std::string_view open, std::string_view close) {
+  for (auto at = text.find(open); at != std::string::npos; at = text.find(open, at)) {
+    text.erase(at, text.find(close, at) + close.size() - at);
+  }
+  return text;
+}
+
+struct TagReference {
+  std::string tag;
+  std::string value;
+};
+
+// The reference of a tag whose first attribute is href or src, as the sample site writes them;
+// `text` starts after its '<'.
+std::optional<TagReference> reference_of_tag(std::string_view text) {
+  const std::size_t space = text.find(' ');
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || space > equals) return {};
+  TagReference found{lower(std::string(text.substr(0, space))), ""};
+  const std::string attribute = lower(std::string(text.substr(space + 1, equals - space - 1)));
+  const std::set<std::string> tags{"a", "area", "link", "iframe", "frame", "base"};
+  if (!tags.contains(found.tag) || (attribute != "href" && attribute != "src")) return {};
+  text.remove_prefix(equals + 1);
+  const bool quoted = text.starts_with('"') || text.starts_with('\'');
+  const std::size_t end = quoted ? text.find(text[0], 1) : text.find('>');
+  found.value = text.substr(quoted, end - quoted);
+  for (auto at = found.value.find("&amp;"); at != std::string::npos;
+       at = found.value.find("&amp;", at)) {
+    found.value.replace(at, 5, "&");
+  }
+  return found;
+}
 
 // "scheme://host:port" and the rest.
 std::pair<std::string, std::string> split(const std::string& url) {
@@ -167,25 +197,21 @@ std::string tiny_resolve(const std::string& base, std::string reference) {
 }
 
 std::vector<std::string> tiny_links(const std::string& html, const std::string& url) {
-  static const std::regex kNoMarkup(
-      "<!--[^]*?-->|<script>[^]*?</script>|<textarea>[^]*?</textarea>|<img( [a-z]+=\"[^\"]*\")*>");
-  static const std::regex kTag(
-      "<(a|area|link|iframe|frame|base) (href|src)=(\"[^\"]*\"|'[^']*'|[^ >]*)>",
-      std::regex::icase);
-  const std::string text = std::regex_replace(html, kNoMarkup, "");
+  std::string text = without(html, "<!--", "-->");
+  for (const char* name : {"script", "style", "textarea"}) {
+    text = without(text, std::string("<") + name + ">", std::string("</") + name + ">");
+  }
+  text = without(text, "<img ", "\">\n");
   std::string base = url;
   bool base_found = false;
   std::vector<std::string> references;
-  for (std::sregex_iterator it(text.begin(), text.end(), kTag), end; it != end; ++it) {
-    std::string value = (*it)[3];
-    if (!value.empty() && (value[0] == '"' || value[0] == '\'')) {
-      value = value.substr(1, value.size() - 2);
-    }
-    value = std::regex_replace(value, std::regex("&amp;"), "&");
-    if (lower((*it)[1]) != "base") {
-      references.push_back(value);
+  for (std::size_t at = text.find('<'); at != std::string::npos; at = text.find('<', at + 1)) {
+    const auto reference = reference_of_tag(std::string_view(text).substr(at + 1));
+    if (!reference) continue;
+    if (reference->tag != "base") {
+      references.push_back(reference->value);
     } else if (!base_found) {
-      base = tiny_resolve(url, value);
+      base = tiny_resolve(url, reference->value);
       base_found = true;
     }
   }

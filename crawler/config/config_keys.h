@@ -8,7 +8,7 @@
 
 #include <toml++/toml.h>
 
-#include "crawler/config.h"
+#include "crawler/config/config.h"
 
 namespace trawl {
 

@@ -1,4 +1,4 @@
-#include "crawler/config_values.h"
+#include "crawler/config/config_values.h"
 
 #include <array>
 #include <span>

@@ -10,8 +10,8 @@
 
 #include <toml++/toml.h>
 
-#include "crawler/config.h"
-#include "crawler/config_keys.h"
+#include "crawler/config/config.h"
+#include "crawler/config/config_keys.h"
 
 namespace trawl {
 

@@ -1,4 +1,4 @@
-#include "crawler/toml_document.h"
+#include "crawler/config/toml_document.h"
 
 #include <algorithm>
 #include <cstddef>

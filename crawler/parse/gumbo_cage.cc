@@ -1,4 +1,4 @@
-#include "crawler/gumbo_cage.h"
+#include "crawler/parse/gumbo_cage.h"
 
 #include <algorithm>
 #include <cassert>

@@ -1,4 +1,4 @@
-#include "crawler/transfer.h"
+#include "crawler/http/transfer.h"
 
 #include <algorithm>
 #include <optional>
@@ -7,7 +7,7 @@
 #include <strings.h>
 #include <sys/socket.h>
 
-#include "crawler/private_address.h"
+#include "crawler/http/private_address.h"
 
 namespace trawl {
 

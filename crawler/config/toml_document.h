@@ -7,7 +7,7 @@
 #include <tl/expected.hpp>
 #include <toml++/toml.h>
 
-#include "crawler/config.h"
+#include "crawler/config/config.h"
 
 namespace trawl {
 

@@ -1,4 +1,4 @@
-#include "crawler/config_reader.h"
+#include "crawler/config/config_reader.h"
 
 #include <algorithm>
 #include <functional>
@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "crawler/config_values.h"
-#include "crawler/nearest_name.h"
-#include "crawler/seed_file.h"
-#include "crawler/toml_document.h"
+#include "crawler/config/config_values.h"
+#include "crawler/config/nearest_name.h"
+#include "crawler/config/seed_file.h"
+#include "crawler/config/toml_document.h"
 
 namespace trawl {
 namespace {

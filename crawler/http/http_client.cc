@@ -1,4 +1,4 @@
-#include "crawler/http_client.h"
+#include "crawler/http/http_client.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -12,7 +12,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "crawler/transfer.h"
+#include "crawler/http/transfer.h"
 #include "filter/file_io.h"
 
 namespace trawl {

@@ -1,4 +1,4 @@
-#include "crawler/private_address.h"
+#include "crawler/http/private_address.h"
 
 #include <array>
 #include <cstdint>

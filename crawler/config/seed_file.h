@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "crawler/config.h"
+#include "crawler/config/config.h"
 
 namespace trawl {
 

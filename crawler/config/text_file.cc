@@ -1,4 +1,4 @@
-#include "crawler/text_file.h"
+#include "crawler/config/text_file.h"
 
 #include <array>
 #include <cerrno>

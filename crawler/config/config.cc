@@ -1,13 +1,13 @@
-#include "crawler/config.h"
+#include "crawler/config/config.h"
 
 #include <cstddef>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "crawler/config_keys.h"
-#include "crawler/config_reader.h"
-#include "crawler/text_file.h"
+#include "crawler/config/config_keys.h"
+#include "crawler/config/config_reader.h"
+#include "crawler/config/text_file.h"
 
 namespace trawl {
 namespace {

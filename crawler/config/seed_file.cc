@@ -1,4 +1,4 @@
-#include "crawler/seed_file.h"
+#include "crawler/config/seed_file.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 #include "trawl/url.h"
 
-#include "crawler/config_values.h"
-#include "crawler/text_file.h"
+#include "crawler/config/config_values.h"
+#include "crawler/config/text_file.h"
 
 namespace trawl {
 namespace {

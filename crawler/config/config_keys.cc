@@ -1,4 +1,4 @@
-#include "crawler/config_keys.h"
+#include "crawler/config/config_keys.h"
 
 #include <algorithm>
 #include <limits>
@@ -6,7 +6,7 @@
 
 #include "trawl/url.h"
 
-#include "crawler/config_key_types.h"
+#include "crawler/config/config_key_types.h"
 
 // The field of a CrawlConfig, const or not, that a key stands for.
 #define TRAWL_FIELD(member)   \

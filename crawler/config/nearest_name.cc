@@ -1,4 +1,4 @@
-#include "crawler/nearest_name.h"
+#include "crawler/config/nearest_name.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -17,8 +17,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "crawler/config_keys.h"
-#include "crawler/config_values.h"
+#include "crawler/config/config_keys.h"
+#include "crawler/config/config_values.h"
 
 namespace trawl::config_key {
 

@@ -7,7 +7,7 @@
 
 #include <curl/curl.h>
 
-#include "crawler/http_client.h"
+#include "crawler/http/http_client.h"
 
 namespace trawl {
 

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "crawler/gumbo_cage.h"
+#include "crawler/parse/gumbo_cage.h"
 
 namespace trawl {
 namespace {

@@ -10,9 +10,9 @@
 #include <spdlog/spdlog.h>
 
 #include "crawler/fetcher.h"
+#include "crawler/http/private_address.h"
 #include "crawler/page_budget.h"
 #include "crawler/pages_writer.h"
-#include "crawler/http/private_address.h"
 #include "filter/file_io.h"
 
 namespace trawl {
@@ -137,8 +137,9 @@ class CrawlImpl final : public Crawl {
   const OpenReport& opened() const override { return frontier_->opened(); }
   bool finished() const override { return frontier_->finished(); }
   bool reached_max_pages() const override { return budget_->used_up(); }
-  bool nothing_answered() const override {
-    return context_->answered.load() == 0 && progress().fetched_now > 0;
+  std::optional<std::string> nothing_answered() const override {
+    if (context_->answered.load() > 0 || progress().fetched_now == 0) return std::nullopt;
+    return context_->failed_fetch();
   }
   const std::string& pages_path() const override { return pages_->path(); }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "trawl/frontier.h"
@@ -47,7 +48,8 @@ class Crawl {
   virtual const OpenReport& opened() const = 0;
   virtual bool finished() const = 0;  // every admitted URL is completed
   virtual bool reached_max_pages() const = 0;
-  virtual bool nothing_answered() const = 0;  // fetches were made, none got any response
+  // If fetches were made and none got any response: the first of them and why it failed.
+  virtual std::optional<std::string> nothing_answered() const = 0;
   virtual const std::string& pages_path() const = 0;
 };
 

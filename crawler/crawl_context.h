@@ -66,10 +66,21 @@ class CrawlContext {
     return failure_;
   }
 
+  // Keeps the first fetch that failed, as an example of why.
+  void note_failed_fetch(const std::string& url, const std::string& error) {
+    const std::lock_guard lock(mutex_);
+    if (failed_fetch_.empty()) failed_fetch_ = url + ": " + error;
+  }
+  std::string failed_fetch() const {
+    const std::lock_guard lock(mutex_);
+    return failed_fetch_;
+  }
+
  private:
   std::atomic<CrawlPhase> phase_{CrawlPhase::kRunning};
   mutable std::mutex mutex_;
   std::optional<Error> failure_;
+  std::string failed_fetch_;
 };
 
 }  // namespace trawl

@@ -252,7 +252,10 @@ void Fetcher::skip(const OpenLease& open) {
 
 void Fetcher::complete(const OpenLease& open, const Outcome& outcome,
                        const std::vector<UrlRequest>& links) {
-  if (!outcome.error.empty()) spdlog::debug("{}: {}", open.lease.url, outcome.error);
+  if (!outcome.error.empty()) {
+    spdlog::debug("{}: {}", open.lease.url, outcome.error);
+    context_.note_failed_fetch(open.lease.url, outcome.error);
+  }
   const auto completed = context_.frontier.complete(open.lease.id, outcome, links);
   if (outcome.requested) context_.budget.finish_one();
   lease_ended();

@@ -57,6 +57,10 @@ int run_crawl(const CrawlArguments& arguments) {
 
 int run_resume(const CrawlArguments& arguments) {
   std::filesystem::path file = arguments.target;
+  if (!std::filesystem::exists(file)) {
+    return report({ErrorCode::kNotFound,
+                   fmt::format("there is no config file or state directory {}", file.string())});
+  }
   const bool is_state = std::filesystem::is_directory(file);
   if (is_state) file = saved_config_path(file);
   if (is_state && !std::filesystem::exists(file)) {
@@ -66,8 +70,8 @@ int run_resume(const CrawlArguments& arguments) {
   }
   const auto config = load_config(file, arguments.overrides);
   if (!config) return report_config_errors(config.error());
-  // A crawl that was killed before it had made its state is started by this: at whatever moment
-  // it was killed, the same command goes on.
+  // A crawl that was killed before it had made its state is started: at whatever moment it was
+  // killed, the same command goes on.
   return run(*config, OpenMode::kCreateOrResume, "trawl resume " + arguments.target);
 }
 

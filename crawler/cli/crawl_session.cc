@@ -58,9 +58,8 @@ void report_opening(const OpenReport& opened) {
 // What the end of the crawl means, once its state is closed.
 int conclude(const Crawl& crawl, bool interrupted, const std::string& resume_command) {
   if (crawl.finished()) {
-    if (crawl.nothing_answered()) {
-      spdlog::error("nothing could be fetched: no request was answered. {} tells why for each URL",
-                    crawl.pages_path());
+    if (const auto example = crawl.nothing_answered()) {
+      spdlog::error("nothing could be fetched, no request was answered: {}", *example);
       return kFailed;
     }
     return kDone;

@@ -12,7 +12,7 @@ namespace trawl {
 
 namespace {
 
-constexpr std::size_t kRobotsCached = 10'000;
+constexpr std::size_t kRobotsCached = 20'000;
 constexpr std::uint64_t kMaxRobotsBytes = 512 * 1024;
 constexpr std::uint32_t kRobotsRedirects = 5;  // RFC 9309 section 2.3.1.2
 constexpr std::chrono::milliseconds kLongestWait{1000};

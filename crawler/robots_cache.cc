@@ -27,24 +27,27 @@ RobotsVerdict read_robots_response(const HttpResponse& response) {
 const Robots* RobotsCache::find(const std::string& origin, Time now) {
   const auto it = entries_.find(origin);
   if (it == entries_.end() || now - it->second.fetched > kMaxAge) return nullptr;
-  by_use_.splice(by_use_.begin(), by_use_, it->second.use);
-  return &it->second.robots;
-}
-
-void RobotsCache::store(const std::string& origin, Robots robots, Time now) {
-  const auto it = entries_.find(origin);
-  if (it != entries_.end()) {
-    it->second.robots = std::move(robots);
-    it->second.fetched = now;
-    return;
+  Entry& entry = it->second;
+  if (entry.use) {
+    by_use_.splice(by_use_.begin(), by_use_, *entry.use);
+    return &entry.robots;
   }
-  if (entries_.size() >= capacity_) {
+  if (by_use_.size() >= capacity_) {
     entries_.erase(by_use_.back());
     by_use_.pop_back();
   }
   by_use_.push_front(origin);
-  entries_.emplace(origin,
-                   Entry{.robots = std::move(robots), .fetched = now, .use = by_use_.begin()});
+  entry.use = by_use_.begin();
+  return &entry.robots;
+}
+
+void RobotsCache::store(const std::string& origin, Robots robots, Time now) {
+  if (const auto it = entries_.find(origin); it != entries_.end()) {
+    it->second.robots = std::move(robots);
+    it->second.fetched = now;
+    return;
+  }
+  entries_.emplace(origin, Entry{.robots = std::move(robots), .fetched = now, .use = std::nullopt});
 }
 
 }  // namespace trawl

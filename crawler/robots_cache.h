@@ -24,15 +24,18 @@ struct RobotsVerdict {
 };
 RobotsVerdict read_robots_response(const HttpResponse& response);
 
-// Keeps the most recently used origins. Used by one thread.
+// Keeps the most recently used origins, and beyond its capacity those not asked for since they
+// were stored: a URL that waits for its rules must find them when its turn comes, however many
+// other origins are fetched meanwhile. Used by one thread.
 class RobotsCache {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
+  // `capacity` origins that were asked for are kept; at least 1.
   explicit RobotsCache(std::size_t capacity) : capacity_(capacity) {}
 
   // The rules of an origin ("http://example.com:8080"), or null if they are not known or were
-  // fetched more than a day ago (RFC 9309 section 2.4).
+  // fetched more than a day ago (RFC 9309 section 2.4). Valid until the next call.
   const Robots* find(const std::string& origin, Time now);
   void store(const std::string& origin, Robots robots, Time now);
   std::size_t size() const noexcept { return entries_.size(); }
@@ -41,7 +44,7 @@ class RobotsCache {
   struct Entry {
     Robots robots;
     Time fetched;
-    std::list<std::string>::iterator use;
+    std::optional<std::list<std::string>::iterator> use;  // once asked for
   };
   const std::size_t capacity_;
   std::list<std::string> by_use_;  // most recent first

@@ -26,13 +26,11 @@ class Interruption {
     } else if (signals_ == 2) {
       spdlog::warn("stopping at once, with a checkpoint; interrupt again to quit without");
       crawl.abort();
-      // From here on nobody waits for signals any more: the default action is to end the process.
-      force_on_next_signal();
     }
   }
   bool requested() const { return signals_ > 0; }
 
- private:
+  // Once nobody waits for signals any more: another one ends the process.
   static void force_on_next_signal() {
     for (const int signal : {SIGINT, SIGTERM}) {
       std::signal(signal, [](int) { ::_exit(kForced); });
@@ -43,6 +41,8 @@ class Interruption {
     sigaddset(&both, SIGTERM);
     pthread_sigmask(SIG_UNBLOCK, &both, nullptr);
   }
+
+ private:
   int signals_ = 0;
 };
 
@@ -108,6 +108,7 @@ int run_session(Crawl& crawl, const SignalWaiter& signals, const std::string& re
     }
     report.update(crawl);
   }
+  if (interruption.requested()) Interruption::force_on_next_signal();
   const auto closed = crawl.close();
   report.finish();
   fmt::print("{}", summary(crawl));

@@ -32,17 +32,11 @@ class Round:
         return len(self.site.requests())
 
     def start(self):
-        """Goes on as a user would: resume if there is something to resume, else crawl."""
-        if not self.state_dir.exists() or not any(self.state_dir.iterdir()):
+        """Goes on as a user would: the same command at whatever moment the last run was killed."""
+        if not self.ends:
             return t.Run(self.options, self.directory, "crawl", self.config)
-        what = self.rng.choice([self.config, self.state_dir])
-        if not self.site.requests():
-            # Killed before the crawl existed, perhaps: then resume says so, and crawl starts it.
-            probe = t.Run(self.options, self.directory, "resume", what)
-            t.wait_until(lambda: probe.ended() or self.site.requests(), "resume to do something")
-            if not probe.ended() or probe.exit_code != t.EXIT_FAILURE:
-                return probe
-            return t.Run(self.options, self.directory, "crawl", self.config)
+        has_saved_config = (self.state_dir / "crawl.toml").exists()
+        what = self.rng.choice([self.config, self.state_dir]) if has_saved_config else self.config
         return t.Run(self.options, self.directory, "resume", what)
 
     def newest_checkpoint(self):

@@ -127,11 +127,18 @@ class BadInput:
         self.test.check(file.read_text() == "I am a file\n", "the file was changed")
         self.expect(self.run("crawl", self.config(site.seeds, file)), t.EXIT_FAILURE,
                     "a state directory that is a file", re.escape(str(file)))
-        self.expect(self.run("resume", self.directory / "nothing"), t.EXIT_FAILURE,
-                    "resume of nothing", "nothing")
         empty = self.new_state_dir()
-        self.expect(self.run("resume", self.config(site.seeds, empty)), t.EXIT_FAILURE,
-                    "resume before crawl", re.escape(str(empty)), "trawl crawl")
+        empty.mkdir()
+        self.expect(self.run("resume", empty), t.EXIT_FAILURE, "resume of an empty directory",
+                    re.escape(str(empty)), "no crawl")
+        nothing = self.directory / "nothing"
+        self.expect(self.run("resume", nothing), t.EXIT_BAD_CONFIG, "resume of nothing",
+                    re.escape(str(nothing)))
+        # Whoever was killed before there was a crawl goes on with the same command as any other.
+        config = self.config(site.seeds, empty)
+        self.expect(self.run("resume", config), t.EXIT_DONE, "resume before there is a crawl")
+        pages = t.read_pages(self.test, empty)
+        self.test.check_equal_sets(t.keys_of(pages), site.reachable, "resume in place of crawl")
 
     def state_dir_read_only(self, site):
         state_dir = self.new_state_dir()
@@ -158,9 +165,11 @@ class BadInput:
             fill(filler)
             crawl.wait()
             self.expect(crawl, t.EXIT_NO_SPACE, "a full disk", "space", "trawl resume")
+            fill(disk / "filler-2")  # what the first process gave back when it ended
             self.expect(self.run("resume", config), t.EXIT_NO_SPACE, "resume on a full disk",
                         "space")
             filler.unlink()
+            (disk / "filler-2").unlink()
             t.expect_exit(self.test, self.run("resume", config),
                           t.EXIT_DONE, "resume with space again")
             pages = t.read_pages(self.test, state_dir)

@@ -4,6 +4,7 @@ N1: a crawl that is killed with SIGKILL at any moment and resumed loses no URL, 
 those twice that were in flight at the kill.
 """
 
+import collections
 import pathlib
 import random
 import sys
@@ -105,7 +106,8 @@ class Round:
             test.check(count <= CONNECTIONS,
                        f"{count} URLs of run {number} were fetched again: more than the "
                        f"{CONNECTIONS} that can be in flight (killed at: {self.kinds[number]})")
-        print(f"  {len(self.ends)} kills ({', '.join(self.kinds[:-1])}), {len(requests)} requests for "
+        kinds = ", ".join(f"{n} {kind}" for kind, n in collections.Counter(self.kinds[:-1]).items())
+        print(f"  {len(self.ends)} kills ({kinds}), {len(requests)} requests for "
               f"{len(self.site.reachable)} URLs, {sum(again)} again, {len(pages)} lines of output",
               flush=True)
 

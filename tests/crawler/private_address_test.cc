@@ -1,6 +1,5 @@
 #include "crawler/http/private_address.h"
 
-#include <cstring>
 #include <string>
 
 #include <arpa/inet.h>
@@ -53,25 +52,27 @@ constexpr Range kPrivate[] = {
      "fe80::", "febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff", nullptr},
 };
 
-TEST(PrivateAddress, BlocksAreExact) {
-  for (const Range& range : kPrivate) {
-    SCOPED_TRACE(range.name);
-    EXPECT_TRUE(is_private(range.first)) << range.first;
-    EXPECT_TRUE(is_private(range.last)) << range.last;
-    if (range.before != nullptr) EXPECT_FALSE(is_private(range.before)) << range.before;
-    if (range.after != nullptr) EXPECT_FALSE(is_private(range.after)) << range.after;
+template <class Judge>
+void expect_exact(const Range& range, Judge judge) {
+  SCOPED_TRACE(range.name);
+  EXPECT_TRUE(judge(range.first)) << range.first;
+  EXPECT_TRUE(judge(range.last)) << range.last;
+  for (const char* outside : {range.before, range.after}) {
+    if (outside != nullptr) {
+      EXPECT_FALSE(judge(outside)) << outside;
+    }
   }
+}
+
+TEST(PrivateAddress, BlocksAreExact) {
+  for (const Range& range : kPrivate)
+    expect_exact(range, is_private);
 }
 
 TEST(PrivateAddress, MappedIPv4IsJudgedByTheIPv4Address) {
   for (const Range& range : kPrivate) {
     if (is_v6(range.first)) continue;
-    SCOPED_TRACE(range.name);
-    const std::string mapped = "::ffff:";
-    EXPECT_TRUE(is_private(mapped + range.first)) << range.first;
-    EXPECT_TRUE(is_private(mapped + range.last)) << range.last;
-    if (range.before != nullptr) EXPECT_FALSE(is_private(mapped + range.before)) << range.before;
-    if (range.after != nullptr) EXPECT_FALSE(is_private(mapped + range.after)) << range.after;
+    expect_exact(range, [](const std::string& v4) { return is_private("::ffff:" + v4); });
   }
 }
 
@@ -90,14 +91,9 @@ TEST(PrivateAddress, OtherFamiliesAreNotThePublicInternet) {
 
 TEST(PrivateHost, LiteralsAreJudgedAsAddresses) {
   for (const Range& range : kPrivate) {
-    SCOPED_TRACE(range.name);
-    const auto literal = [](const std::string& text) {
-      return is_v6(text) ? "[" + text + "]" : text;
-    };
-    EXPECT_TRUE(is_private_host(literal(range.first))) << range.first;
-    EXPECT_TRUE(is_private_host(literal(range.last))) << range.last;
-    if (range.before != nullptr) EXPECT_FALSE(is_private_host(literal(range.before)));
-    if (range.after != nullptr) EXPECT_FALSE(is_private_host(literal(range.after)));
+    expect_exact(range, [](const std::string& text) {
+      return is_private_host(is_v6(text) ? "[" + text + "]" : text);
+    });
   }
   EXPECT_TRUE(is_private_host("[::ffff:127.0.0.1]"));
   EXPECT_TRUE(is_private_host("[::ffff:7f00:1]")) << "as Url serialises it";

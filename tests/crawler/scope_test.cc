@@ -27,6 +27,12 @@ Scope scope_of(ScopeType type, const std::vector<std::string>& seeds,
   return Scope(config, urls);
 }
 
+CrawlConfig::Scope with_max_depth(std::uint32_t depth) {
+  CrawlConfig::Scope config;
+  config.max_depth = depth;
+  return config;
+}
+
 bool covers(const Scope& scope, std::string_view link) {
   const SkipReason reason = scope.check(url(link), 1);
   EXPECT_TRUE(reason == SkipReason::kReasons || reason == SkipReason::kOutOfScope) << link;
@@ -140,11 +146,11 @@ TEST(Scope, PrefixOfARootIsTheHost) {
 }
 
 TEST(Scope, DepthIsTheLinksOwnAndTheLimitIncluded) {
-  const Scope scope = scope_of(ScopeType::kAny, {"http://h.test/"}, {.max_depth = 2});
+  const Scope scope = scope_of(ScopeType::kAny, {"http://h.test/"}, with_max_depth(2));
   EXPECT_EQ(scope.check(url("http://h.test/"), 0), SkipReason::kReasons);
   EXPECT_EQ(scope.check(url("http://h.test/"), 2), SkipReason::kReasons);
   EXPECT_EQ(scope.check(url("http://h.test/"), 3), SkipReason::kTooDeep);
-  const Scope seeds_only = scope_of(ScopeType::kAny, {"http://h.test/"}, {.max_depth = 0});
+  const Scope seeds_only = scope_of(ScopeType::kAny, {"http://h.test/"}, with_max_depth(0));
   EXPECT_EQ(seeds_only.check(url("http://h.test/"), 0), SkipReason::kReasons);
   EXPECT_EQ(seeds_only.check(url("http://h.test/"), 1), SkipReason::kTooDeep);
   const Scope unlimited = scope_of(ScopeType::kAny, {"http://h.test/"});
@@ -154,7 +160,9 @@ TEST(Scope, DepthIsTheLinksOwnAndTheLimitIncluded) {
 TEST(Scope, LengthIsThatOfTheUrlWithoutItsFragment) {
   const std::string at_limit = "http://h.test/" + std::string(26, 'a');
   ASSERT_EQ(at_limit.size(), 40u);
-  const Scope scope = scope_of(ScopeType::kAny, {"http://h.test/"}, {.max_url_length = 40});
+  CrawlConfig::Scope config;
+  config.max_url_length = 40;
+  const Scope scope = scope_of(ScopeType::kAny, {"http://h.test/"}, config);
   EXPECT_EQ(scope.check(url(at_limit), 1), SkipReason::kReasons);
   EXPECT_EQ(scope.check(url(at_limit + "#" + std::string(500, 'f')), 1), SkipReason::kReasons);
   EXPECT_EQ(scope.check(url(at_limit + "a"), 1), SkipReason::kTooLong);

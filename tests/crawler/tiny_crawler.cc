@@ -129,7 +129,7 @@ std::optional<TagReference> reference_of_tag(std::string_view text) {
   found.value = text.substr(quoted, end - quoted);
   for (auto at = found.value.find("&amp;"); at != std::string::npos;
        at = found.value.find("&amp;", at)) {
-    found.value.replace(at, 5, "&");
+    found.value.erase(at + 1, 4);
   }
   return found;
 }

@@ -132,7 +132,7 @@ class BadInput:
         self.expect(self.run("resume", empty), t.EXIT_FAILURE, "resume of an empty directory",
                     re.escape(str(empty)), "no crawl")
         nothing = self.directory / "nothing"
-        self.expect(self.run("resume", nothing), t.EXIT_BAD_CONFIG, "resume of nothing",
+        self.expect(self.run("resume", nothing), t.EXIT_FAILURE, "resume of nothing",
                     re.escape(str(nothing)))
         # Whoever was killed before there was a crawl goes on with the same command as any other.
         config = self.config(site.seeds, empty)

@@ -80,6 +80,7 @@ TEST_F(FrontierSchedule, P1_TheDelayCountsFromWhenTheRequestReallyStarted) {
   now_ += milliseconds(600);
   ASSERT_TRUE(
       frontier->complete(first.id, {.status = 200, .started_after = milliseconds(300)}, {}));
+  ASSERT_TRUE(frontier->flush());
   now_ = leased_at + milliseconds(1299);
   EXPECT_TRUE(lease_all(*frontier).empty());
   EXPECT_EQ(frontier->next_due(0), leased_at + milliseconds(1300));

@@ -1,0 +1,88 @@
+// Crawls the web of crash_web.h from several threads, with checkpoints all the time, until it is
+// done or killed.
+//
+//   crash_worker STATE_DIRECTORY LEASE_LOG
+//
+// Appends the number of each page it leases to LEASE_LOG, and writes a byte to standard output for
+// each page it completes. Ends with 0 when all is done.
+#include <atomic>
+#include <cstdio>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "tests/frontier/crash_web.h"
+#include "tests/frontier/numbered_urls.h"
+
+namespace trawl::test {
+namespace {
+
+constexpr std::size_t kThreads = 3;
+constexpr std::size_t kLeasesAtOnce = 4;
+
+[[noreturn]] void give_up(const char* what, const Error& error) {
+  std::fprintf(stderr, "crash_worker: %s: %s\n", what, error.message.c_str());
+  ::_exit(1);
+}
+
+void write_or_give_up(int fd, const std::string& bytes) {
+  if (::write(fd, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) {
+    give_up("write", system_error(errno, "log"));
+  }
+}
+
+void work_on(Frontier& frontier, const Lease& lease, int log) {
+  const NumberedUrls web(kCrashHosts);
+  const std::uint64_t page = NumberedUrls::number(lease.url);
+  write_or_give_up(log, std::to_string(page) + "\n");
+  Requests links;
+  for (const std::uint64_t link : crash_links_of(page))
+    links.add(web.url(link));
+  const auto completed = frontier.complete(lease.id, {.status = 200}, links.get());
+  if (!completed) give_up("complete", completed.error());
+  write_or_give_up(STDOUT_FILENO, "p");
+}
+
+void crawl(Frontier& frontier, int log, std::atomic<bool>& done) {
+  while (!done.load()) {
+    const auto leases = frontier.lease(kLeasesAtOnce);
+    if (!leases) give_up("lease", leases.error());
+    for (const Lease& lease : *leases)
+      work_on(frontier, lease, log);
+    if (leases->empty()) {
+      if (const auto flushed = frontier.flush(); !flushed) give_up("flush", flushed.error());
+      if (frontier.finished()) done.store(true);
+    }
+  }
+}
+
+void run(const char* directory, const char* log_path) {
+  auto opened = Frontier::open(crash_options(directory));
+  if (!opened) give_up("open", opened.error());
+  Frontier& frontier = **opened;
+  const int log = ::open(log_path, O_WRONLY | O_APPEND | O_CREAT, 0644);
+  Requests seed({NumberedUrls(kCrashHosts).url(0)});
+  if (const auto offered = frontier.offer(seed.get()); !offered) give_up("offer", offered.error());
+  std::atomic<bool> done{false};
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] { crawl(frontier, log, done); });
+  }
+  while (!done.load()) {
+    if (const auto taken = frontier.checkpoint(); !taken) give_up("checkpoint", taken.error());
+  }
+  for (auto& thread : threads)
+    thread.join();
+}
+
+}  // namespace
+}  // namespace trawl::test
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 2;
+  trawl::test::run(argv[1], argv[2]);
+  return 0;
+}

@@ -17,7 +17,7 @@ test_packages=(
   libgtest-dev libgmock-dev libbenchmark-dev clang-format
   python3 curl openssl
   nginx-light    # serves the real site of tests/e2e
-  debian-policy  # THE REAL SITE: the HTML documentation that tests/e2e crawls
+  cmake-doc      # the HTML pages that tests/e2e crawls
 )
 fuzz_packages=(clang libclang-rt-14-dev)
 

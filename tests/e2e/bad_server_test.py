@@ -1,4 +1,4 @@
-"""A server that resets, stalls, lies and floods costs one line of output each time, never the crawl."""
+"""A server that resets, stalls, lies and floods costs one line of output each, never the crawl."""
 
 import collections
 

@@ -33,7 +33,9 @@ COVER = """<!DOCTYPE html><html><head><title>Cover</title><base href="/manual/">
 NGINX = """daemon off; master_process off; pid {prefix}/nginx.pid; error_log {prefix}/error.log;
 events {{ worker_connections 1024; }}
 http {{
-  types {{ text/html html; text/css css; text/plain txt; application/javascript js; image/png png; }}
+  types {{
+    text/html html; text/css css; text/plain txt; application/javascript js; image/png png;
+  }}
   default_type application/octet-stream;
   log_format urls '$status http://$http_host$request_uri';
   access_log {prefix}/access.log urls;
@@ -179,7 +181,8 @@ def real_site(test, directory, options):
     fetched = {(page["status"], t.canonical_key(page["url"])) for page in pages}
     expected = {(status, url) for url, status in truth.items()}
     test.check_equal_sets(fetched, expected, "output")
-    test.check(len(pages) == len(expected), f"{len(pages)} lines of output for {len(expected)} URLs")
+    test.check(len(pages) == len(expected),
+               f"{len(pages)} lines of output for {len(expected)} URLs")
     asked = nginx.requests()
     test.check_equal_sets(set(asked), expected, "nginx's log")
     test.check(len(asked) == len(set(asked)), "some URL was asked for twice",

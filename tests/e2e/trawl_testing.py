@@ -68,7 +68,7 @@ def main(function, options):
         print(f"SKIPPED: no program at {options.trawl}")
         sys.exit(SKIPPED)
     options.trawl = os.path.abspath(options.trawl)
-    directory = pathlib.Path(tempfile.mkdtemp(prefix="trawl-test-"))
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="trawl-script-"))
     test = Test()
     try:
         function(test, directory, options)

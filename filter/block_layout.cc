@@ -92,13 +92,17 @@ double BlockRate::at(double keys_per_block) const {
   return std::min(rate, 1.0);
 }
 
-double BlockRate::integral(double keys_per_block) const {
-  // Simpson's rule: the rate is smooth and grows steadily, so that 64 intervals give six digits.
-  constexpr int kIntervals = 64;
-  const double step = keys_per_block / kIntervals;
-  double sum = at(0) + at(keys_per_block);
-  for (int i = 1; i < kIntervals; ++i)
-    sum += (i % 2 == 1 ? 4 : 2) * at(i * step);
+double BlockRate::expected_losses(double keys_per_block) const {
+  const auto losses_at = [&](double load) {
+    const double rate = at(load);
+    return rate / std::max(1 - rate, 1e-9);
+  };
+  // Simpson's rule, in intervals of at most one key: what is summed is smooth at that scale.
+  const int intervals = 2 * std::clamp(static_cast<int>(keys_per_block), 32, 512);
+  const double step = keys_per_block / intervals;
+  double sum = losses_at(0) + losses_at(keys_per_block);
+  for (int i = 1; i < intervals; ++i)
+    sum += (i % 2 == 1 ? 4 : 2) * losses_at(i * step);
   return sum * step / 3;
 }
 

@@ -27,8 +27,9 @@ class BlockRate {
   unsigned bits_per_key() const noexcept { return bits_per_key_; }
   // The rate with `keys_per_block` keys in an average block.
   double at(double keys_per_block) const;
-  // The sum of the rates met while the load grew from 0 to `keys_per_block`, per block.
-  double integral(double keys_per_block) const;
+  // How many new keys a block is expected to turn away as seen until `keys_per_block` were
+  // admitted: at a rate f, admitting one takes 1 / (1 - f) new keys, f / (1 - f) of them in vain.
+  double expected_losses(double keys_per_block) const;
 
  private:
   unsigned bits_per_key_;

@@ -244,12 +244,17 @@ BlockedBloomFilter::Stats BlockedBloomFilter::stats() const {
                .memory_bytes = blocks * sizeof(Block),
                .bits_per_key = state_->bits_per_key,
                .fill = static_cast<double>(set) / (static_cast<double>(sampled) * kBitsPerBlock),
-               .current_rate = state_->rate.at(state_->load_of(keys)),
+               .current_rate = false_positive_rate(keys),
                .expected_false_positives = expected_false_positives(keys)};
 }
 
+double BlockedBloomFilter::false_positive_rate(double keys) const {
+  return state_->rate.at(state_->load_of(keys));
+}
+
 double BlockedBloomFilter::expected_false_positives(double keys) const {
-  return state_->rate.integral(state_->load_of(keys)) * static_cast<double>(state_->blocks.size());
+  return state_->rate.expected_losses(state_->load_of(keys)) *
+         static_cast<double>(state_->blocks.size());
 }
 
 }  // namespace trawl

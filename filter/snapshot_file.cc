@@ -49,6 +49,12 @@ tl::unexpected<Error> corrupt(const std::string& path, const std::string& why) {
 Result<SnapshotHeader> decode_header(std::string_view bytes, const std::string& path) {
   if (bytes.size() < kHeaderBytes) return corrupt(path, "its header is cut short");
   if (!bytes.starts_with(kMagic)) return corrupt(path, "it is no filter snapshot");
+  // The checksum first: a damaged version is damage, not a version. Every version begins with these
+  // bytes.
+  if (Decoder(bytes.substr(kHeaderBytes - 8)).fixed<std::uint64_t>() !=
+      checksum(bytes.substr(0, kHeaderBytes - 8))) {
+    return corrupt(path, "the checksum of its header is wrong");
+  }
   Decoder in(bytes.substr(kMagic.size()));
   if (const auto version = in.fixed<std::uint32_t>(); version > kVersion) {
     return fail(ErrorCode::kUnsupportedVersion,
@@ -62,9 +68,6 @@ Result<SnapshotHeader> decode_header(std::string_view bytes, const std::string& 
   header.target_rate = in.fixed<double>();
   header.blocks = in.fixed<std::uint64_t>();
   header.inserted = in.fixed<std::uint64_t>();
-  if (in.fixed<std::uint64_t>() != checksum(bytes.substr(0, kHeaderBytes - 8))) {
-    return corrupt(path, "the checksum of its header is wrong");
-  }
   if (header.bits_per_key == 0 || header.bits_per_key > kBitsPerBlock || header.blocks == 0 ||
       header.blocks >> 54 != 0) {
     return corrupt(path, "its parameters are impossible");

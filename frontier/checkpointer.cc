@@ -1,10 +1,28 @@
 #include "frontier/checkpointer.h"
 
 #include <algorithm>
+#include <string_view>
+#include <vector>
 
 #include "filter/file_io.h"
 
 namespace trawl {
+
+namespace {
+
+// filter-<digits>.ckpt and what is behind .tmp: nobody else's files.
+bool is_our_file(std::string_view name) {
+  if (name == "MANIFEST.tmp") return true;
+  if (name.ends_with(".tmp")) name.remove_suffix(4);
+  constexpr std::string_view kPrefix = "filter-";
+  constexpr std::string_view kSuffix = ".ckpt";
+  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return false;
+  const auto digits = name.substr(kPrefix.size(), name.size() - kPrefix.size() - kSuffix.size());
+  return digits.size() >= 6 &&
+         std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+}  // namespace
 
 Result<void> Checkpointer::take(const BlockedBloomFilter& filter, CommitQueue& commits,
                                 Store& store) {
@@ -43,18 +61,18 @@ Result<void> Checkpointer::take(const BlockedBloomFilter& filter, CommitQueue& c
 }
 
 void Checkpointer::remove_strays(const std::filesystem::path& directory, const Manifest& manifest) {
-  std::error_code ignored;
   std::vector<std::filesystem::path> strays;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (!name.starts_with("filter-") && name != "MANIFEST.tmp") continue;
-    const bool kept = std::ranges::any_of(manifest.checkpoints, [&](const CheckpointEntry& kept) {
-      return entry.path() == Manifest::checkpoint_path(directory, kept.number);
+  std::error_code error;
+  std::filesystem::directory_iterator it(directory, error);
+  for (; !error && it != std::filesystem::directory_iterator(); it.increment(error)) {
+    const std::filesystem::path path = it->path();
+    const bool kept = std::ranges::any_of(manifest.checkpoints, [&](const CheckpointEntry& entry) {
+      return path == Manifest::checkpoint_path(directory, entry.number);
     });
-    if (!kept) strays.push_back(entry.path());
+    if (!kept && is_our_file(path.filename().string())) strays.push_back(path);
   }
   for (const auto& stray : strays)
-    std::filesystem::remove(stray, ignored);
+    std::filesystem::remove(stray, error);
 }
 
 }  // namespace trawl

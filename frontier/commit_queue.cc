@@ -1,6 +1,7 @@
 #include "frontier/commit_queue.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 
 namespace trawl {
@@ -38,7 +39,8 @@ void CommitQueue::wait_for_room() {
 
 void CommitQueue::enqueue(std::unique_ptr<Operation> operation) {
   queued_.fetch_add(1, std::memory_order_relaxed);
-  queue_.enqueue(std::move(operation));
+  // False only if memory runs out; see submit().
+  if (!queue_.enqueue(std::move(operation))) std::abort();
 }
 
 Counters CommitQueue::counters() const {
@@ -47,14 +49,17 @@ Counters CommitQueue::counters() const {
 }
 
 Result<void> CommitQueue::check() const {
+  // acquire: pairs with the release in stop_with(). Who passes the gate after the committer set it
+  // sees it at the latest then.
+  if (!stopped_.load(std::memory_order_acquire)) return {};
   const std::lock_guard lock(mutex_);
-  if (failure_) return tl::unexpected(*failure_);
-  return {};
+  return tl::unexpected(*failure_);
 }
 
 void CommitQueue::stop_with(Error error) {
   const std::lock_guard lock(mutex_);
   if (!failure_) failure_ = std::move(error);
+  stopped_.store(true, std::memory_order_release);
 }
 
 void CommitQueue::run() {
@@ -62,17 +67,22 @@ void CommitQueue::run() {
     Group group(1);
     queue_.wait_dequeue(group.front());
     collect(group);
-    const auto done = check().and_then([&] { return commit(group); });
-    if (!done) stop_with(done.error());
     stop = std::ranges::any_of(group, [](const auto& operation) { return operation->stop; });
-    finish(group, done);
+    finish(group, commit_unless_stopped(group));
   }
-  // Operations that passed check() before this are in the queue at the next quiescence; there are
-  // none after it.
+  const auto before = check();
   stop_with({ErrorCode::kClosed, "the frontier is closed"});
+  // Operations that passed check() before that are in the queue at the next quiescence, and are
+  // committed like the others; there are none after it.
   Group late;
   collect(late);
-  finish(late, check());
+  finish(late, before ? commit(late) : before);
+}
+
+Result<void> CommitQueue::commit_unless_stopped(Group& group) {
+  auto done = check().and_then([&] { return commit(group); });
+  if (!done) stop_with(done.error());
+  return done;
 }
 
 // Adds to the group every operation that has left the gate and was not taken before.
@@ -98,7 +108,7 @@ Result<void> CommitQueue::announce(const Group& group) const {
   std::vector<Completion> completions;
   for (const auto& operation : group) {
     if (!operation->ended) continue;
-    const auto& [url, lease, outcome, links] = *operation->ended;
+    const auto& [order, lease, outcome, links] = *operation->ended;
     completions.push_back({.lease = lease,
                            .outcome = outcome,
                            .links = links,
@@ -108,6 +118,7 @@ Result<void> CommitQueue::announce(const Group& group) const {
 }
 
 Result<void> CommitQueue::commit(Group& group) {
+  if (group.empty()) return {};
   Store::Batch batch;
   Counters totals = counters();
   const std::uint64_t first = totals.admitted;
@@ -119,7 +130,7 @@ Result<void> CommitQueue::commit(Group& group) {
     }
     std::ranges::copy(operation->fingerprints, std::back_inserter(fingerprints));
     if (operation->ended) {
-      batch.remove_pending(operation->ended->url);
+      batch.remove_pending(operation->ended->lease.host, operation->ended->order);
       ++totals.completed;
       totals.failed += operation->ended->outcome.error.empty() ? 0 : 1;
       totals.skipped += operation->ended->outcome.requested ? 0 : 1;

@@ -26,7 +26,7 @@ namespace trawl {
 // What one offer(), complete() or set_host_delay() changes.
 struct Operation {
   struct Ended {
-    QueuedUrl url;
+    QueueOrder order;
     Lease lease;
     Outcome outcome;
     std::size_t links = 0;
@@ -68,8 +68,12 @@ class CommitQueue {
     const OperationGate::Pass pass(gate_);
     // Inside the gate: an operation that passes this is collected by the committer.
     if (auto open = check(); !open) return open;
-    fill(*operation);
-    enqueue(std::move(operation));
+    // Once bits are set their URLs must be queued: if memory runs out in between, ending the
+    // process loses nothing, going on would lose them.
+    [&]() noexcept {
+      fill(*operation);
+      enqueue(std::move(operation));
+    }();
     return {};
   }
   // The same, returning when the operation is durable.
@@ -91,6 +95,8 @@ class CommitQueue {
   Counters counters() const;
   // The error that stopped the queue, if one did: nothing is committed after it.
   Result<void> check() const;
+  // As if a write had failed with `error`.
+  void stop_with(Error error);
 
  private:
   using Group = std::vector<std::unique_ptr<Operation>>;
@@ -100,7 +106,7 @@ class CommitQueue {
   void run();
   void collect(Group& group);
   void finish(Group& group, const Result<void>& result);
-  void stop_with(Error error);
+  Result<void> commit_unless_stopped(Group& group);
   Result<void> commit(Group& group);
   Result<void> announce(const Group& group) const;
 
@@ -113,6 +119,7 @@ class CommitQueue {
   mutable std::mutex mutex_;  // guards the two below
   Counters counters_;
   std::optional<Error> failure_;
+  std::atomic<bool> stopped_{false};  // failure_ is set; spares the mutex until then
   std::thread committer_;
 };
 

@@ -9,14 +9,15 @@
 
 #include "trawl/url.h"
 
+#include "filter/block_layout.h"
 #include "filter/mix.h"
 #include "frontier/checkpointer.h"
 #include "frontier/commit_queue.h"
-#include "frontier/directory_lock.h"
 #include "frontier/host_shard.h"
 #include "frontier/manifest.h"
 #include "frontier/recovery.h"
 #include "frontier/registrable_domain.h"
+#include "frontier/state_directory.h"
 #include "frontier/store.h"
 
 namespace trawl {
@@ -25,7 +26,6 @@ namespace {
 
 // How many URLs one operation of offer() admits: bounds how long it holds the gate.
 constexpr std::size_t kOfferBatch = 1024;
-constexpr std::size_t kRestoredHead = 64;
 
 // URLs parsed and hashed, ready for the filter.
 struct Prepared {
@@ -33,6 +33,17 @@ struct Prepared {
   std::vector<Fingerprint> fingerprints;
   std::vector<std::size_t> request_index;
 };
+
+bool is_valid_delay(std::chrono::milliseconds delay) {
+  return delay.count() >= 0 && delay <= kMaxDelay;
+}
+
+// Leases are numbered from the time on, in microseconds: no run before gave so high a number.
+std::uint64_t first_lease_number() {
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
+                                        std::chrono::system_clock::now().time_since_epoch())
+                                        .count());
+}
 
 class FrontierImpl final : public Frontier {
  public:
@@ -47,13 +58,17 @@ class FrontierImpl final : public Frontier {
         canonicalizer_(options.profile),
         report_(std::move(report)),
         checkpointer_(options.directory, std::move(manifest), options.checkpoints_kept) {
-    const ShardOptions shard_options{
-        .delay = options_.delay,
-        .leases_per_host = options_.leases_per_host,
-        .max_leases = (options_.max_open_leases + options_.shards - 1) / options_.shards,
-
-        .restarted = report_.resumed ? std::optional(now()) : std::nullopt};
-    for (std::uint32_t i = 0; i < options_.shards; ++i) {
+    ShardOptions shard_options{.delay = options_.delay,
+                               .leases_per_host = options_.leases_per_host,
+                               .max_leases = 0,
+                               .clock = [this] { return now(); },
+                               .restarted = std::nullopt,
+                               .first_lease = first_lease_number()};
+    if (report_.resumed) shard_options.restarted = now();
+    const std::uint32_t shards = options_.shards;
+    for (std::uint32_t i = 0; i < shards; ++i) {
+      shard_options.max_leases =
+          options_.max_open_leases / shards + (i < options_.max_open_leases % shards ? 1 : 0);
       shards_.push_back(std::make_unique<HostShard>(*store_, shard_options));
     }
     commits_.emplace(*store_, counters, options_.before_commit,
@@ -65,14 +80,15 @@ class FrontierImpl final : public Frontier {
       shard_of(host).set_delay(host, delay);
     });
     if (!delays) return delays;
-    return store_->visit_queues(kRestoredHead, [&](std::vector<QueuedUrl> head) {
+    return store_->visit_queues(HostShard::kRestoredHead, [&](std::vector<QueuedUrl> head) {
       HostShard& shard = shard_of(head.front().host);
-      const bool more = head.size() == kRestoredHead;
+      const bool more = head.size() == HostShard::kRestoredHead;
       shard.restore_queue(std::move(head), more);
     });
   }
 
   Result<std::vector<Admission>> offer(std::span<const UrlRequest> requests) override {
+    if (auto open = commits_->check(); !open) return tl::unexpected(open.error());
     std::vector<Admission> admissions(requests.size());
     for (std::size_t first = 0; first < requests.size(); first += kOfferBatch) {
       const auto part = requests.subspan(first, std::min(kOfferBatch, requests.size() - first));
@@ -106,51 +122,70 @@ class FrontierImpl final : public Frontier {
       return fail(ErrorCode::kInvalidArgument,
                   fmt::format("there is no shard {}: there are {}", shard, options_.shards));
     }
-    std::vector<QueuedUrl> urls;
-    auto done = commits_->check().and_then([&] { return shards_[shard]->lease(max, now(), urls); });
-    if (!done) return tl::unexpected(done.error());
+    if (auto open = commits_->check(); !open) return tl::unexpected(open.error());
+    std::vector<NumberedLease> urls;
+    if (auto done = shards_[shard]->lease(max, urls); !done) {
+      commits_->stop_with(done.error());
+      return tl::unexpected(done.error());
+    }
     std::vector<Lease> leases;
     leases.reserve(urls.size());
-    for (QueuedUrl& url : urls)
-      leases.push_back(to_lease(std::move(url), shard));
+    for (NumberedLease& lease : urls) {
+      leases.push_back(to_lease(lease.number * options_.shards + shard, std::move(lease.url)));
+    }
     return leases;
   }
 
   std::optional<SteadyTime> next_due(std::uint32_t shard) const override {
-    return shards_[shard]->next_due();
+    return shard < options_.shards ? shards_[shard]->next_due() : std::nullopt;
   }
 
   Result<std::vector<Admission>> complete(std::uint64_t lease_id, const Outcome& outcome,
                                           std::span<const UrlRequest> links) override {
     if (auto open = commits_->check(); !open) return tl::unexpected(open.error());
-    const auto shard = static_cast<std::uint32_t>(lease_id % options_.shards);
-    auto url = shards_[shard]->begin_completion(lease_id / options_.shards, outcome);
+    auto url =
+        shards_[lease_id % options_.shards]->begin_completion(lease_id / options_.shards, outcome);
     if (!url) return tl::unexpected(url.error());
     std::vector<Admission> admissions(links.size());
     const Prepared prepared = prepare(links, admissions);
     auto submitted = commits_->submit([&](Operation& operation) {
       admit(links, prepared, url->url, admissions, operation);
-      operation.ended = Operation::Ended{
-          .url = *url, .lease = to_lease(*url, shard), .outcome = outcome, .links = links.size()};
+      operation.ended = Operation::Ended{.order = url->order,
+                                         .lease = to_lease(lease_id, std::move(*url)),
+                                         .outcome = outcome,
+                                         .links = links.size()};
     });
     if (!submitted) return tl::unexpected(submitted.error());
     return admissions;
   }
 
   Result<void> release(std::uint64_t lease_id, std::optional<SteadyTime> next_start) override {
-    return shards_[lease_id % options_.shards]->release(lease_id / options_.shards, next_start);
+    if (auto open = commits_->check(); !open) return open;
+    const auto shard = static_cast<std::uint32_t>(lease_id % options_.shards);
+    auto released = shards_[shard]->release(lease_id / options_.shards, next_start);
+    if (released) announce_work(shard);
+    return released;
   }
 
   Result<void> set_host_delay(std::string_view host, std::chrono::milliseconds delay) override {
-    if (delay.count() < 0) return fail(ErrorCode::kInvalidArgument, "a host's delay is below zero");
-    shard_of(host).set_delay(std::string(host), delay);
+    if (!is_valid_delay(delay)) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("a host's delay must be from 0 to a year, not {} ms", delay.count()));
+    }
+    if (auto open = commits_->check(); !open) return open;
+    const std::uint32_t shard = shard_index(host);
+    shards_[shard]->set_delay(std::string(host), delay);
+    announce_work(shard);
     return commits_->submit(
         [&](Operation& operation) { operation.host_delay.emplace(std::string(host), delay); });
   }
 
   Result<void> flush() override { return commits_->flush(); }
 
-  Result<void> checkpoint() override { return checkpointer_.take(filter_, *commits_, *store_); }
+  Result<void> checkpoint() override {
+    const std::lock_guard lock(closing_);
+    return take_checkpoint();
+  }
 
   bool finished() const override {
     const Counters counters = commits_->counters();
@@ -175,8 +210,9 @@ class FrontierImpl final : public Frontier {
     stats.queued = open - std::min(open, stats.leased);
     stats.checkpoints = checkpointer_.taken();
     stats.filter = filter_.stats();
-    stats.false_positive_rate = stats.filter.current_rate;
-    stats.expected_lost = filter_.expected_false_positives(static_cast<double>(counters.admitted));
+    const auto admitted = static_cast<double>(counters.admitted);
+    stats.false_positive_rate = filter_.false_positive_rate(admitted);
+    stats.expected_lost = filter_.expected_false_positives(admitted);
     return stats;
   }
 
@@ -212,14 +248,18 @@ class FrontierImpl final : public Frontier {
   }
   HostShard& shard_of(std::string_view host) { return *shards_[shard_index(host)]; }
 
-  Lease to_lease(QueuedUrl url, std::uint32_t shard) const {
-    return {.id = url.order.sequence * options_.shards + shard,
+  static Lease to_lease(std::uint64_t id, QueuedUrl url) {
+    return {.id = id,
             .url = std::move(url.url),
             .host = std::move(url.host),
             .parent = std::move(url.parent),
             .priority = url.order.priority,
             .depth = url.depth,
             .redirects = url.redirects};
+  }
+
+  void announce_work(std::uint32_t shard) const {
+    if (options_.on_work) options_.on_work(shard);
   }
 
   // Parses and hashes; answers the requests that need no filter.
@@ -282,15 +322,14 @@ class FrontierImpl final : public Frontier {
         touched[shard] = true;
       }
       if (operation->ended) {
-        const QueuedUrl& url = operation->ended->url;
-        const std::uint32_t shard = shard_index(url.host);
-        shards_[shard]->push_completed(url.order.sequence);
+        const std::uint32_t shard = shard_index(operation->ended->lease.host);
+        shards_[shard]->push_completed(operation->ended->order.sequence);
         touched[shard] = true;
       }
     }
     for (std::uint32_t shard = 0; shard < options_.shards; ++shard) {
       shards_[shard]->relieve_inbox();
-      if (touched[shard] && options_.on_work) options_.on_work(shard);
+      if (touched[shard]) announce_work(shard);
     }
   }
 
@@ -309,120 +348,69 @@ class FrontierImpl final : public Frontier {
   std::optional<CommitQueue> commits_;
 };
 
+BlockedBloomFilter::Options filter_options(const FrontierOptions& options) {
+  return {.capacity = options.expected_urls, .false_positive_rate = options.false_positive_rate};
+}
+
 Result<void> check_options(const FrontierOptions& options) {
   const auto invalid = [](std::string message) {
     return fail(ErrorCode::kInvalidArgument, std::move(message));
   };
   if (options.directory.empty()) return invalid("FrontierOptions::directory is empty");
-  if (options.delay.count() < 0) return invalid("FrontierOptions::delay is below zero");
+  if (!is_valid_delay(options.delay)) {
+    return invalid(fmt::format("FrontierOptions::delay must be from 0 to a year, not {} ms",
+                               options.delay.count()));
+  }
   if (options.leases_per_host == 0) return invalid("FrontierOptions::leases_per_host is 0");
-  if (options.max_open_leases == 0) return invalid("FrontierOptions::max_open_leases is 0");
   if (options.checkpoints_kept == 0) return invalid("FrontierOptions::checkpoints_kept is 0");
   if (options.shards == 0 || options.shards > 1024) {
     return invalid(
         fmt::format("FrontierOptions::shards must be from 1 to 1024, not {}", options.shards));
   }
+  if (options.max_open_leases < options.shards) {
+    return invalid(
+        fmt::format("FrontierOptions::max_open_leases must be at least shards ({}), not {}",
+                    options.shards, options.max_open_leases));
+  }
+  const auto layout = choose_layout(options.expected_urls, options.false_positive_rate);
+  if (!layout) return tl::unexpected(layout.error());
   return {};
-}
-
-Result<void> make_directory(const std::filesystem::path& directory) {
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error) {
-    return tl::unexpected(
-        system_error(error.value(), "cannot create the directory " + directory.string()));
-  }
-  return {};
-}
-
-// The manifest of the directory, a new one if there is none and the mode allows it.
-Result<Manifest> open_manifest(const FrontierOptions& options, OpenReport& report) {
-  auto found = Manifest::read(options.directory);
-  if (!found) return tl::unexpected(found.error());
-  report.resumed = found->has_value();
-  const std::string directory = options.directory.string();
-  if (report.resumed) {
-    if (options.mode == OpenMode::kCreate) {
-      return fail(ErrorCode::kAlreadyExists, directory + " holds a crawl already");
-    }
-    if ((*found)->profile != options.profile.name()) {
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("{} was made with the canonicalisation \"{}\"; with \"{}\" it would "
-                              "take other URLs for the same",
-                              directory, (*found)->profile, options.profile.name()));
-    }
-    return **found;
-  }
-  if (options.mode == OpenMode::kResume) {
-    return fail(ErrorCode::kNotFound, directory + " holds no crawl");
-  }
-  Manifest manifest;
-  manifest.hash_key = options.hash.value_or(KeyedHash::random()).key();
-  manifest.profile = options.profile.name();
-  return manifest;
-}
-
-// The last step of creating a crawl: from here on the directory holds one.
-Result<void> publish_new(const Manifest& manifest, const Counters& counters,
-                         const std::filesystem::path& directory) {
-  if (counters.admitted > 0) {
-    return fail(ErrorCode::kCorrupt,
-                fmt::format("{} holds a store but no MANIFEST, without which its URLs cannot be "
-                            "known again: restore the file from a backup, or start over",
-                            directory.string()));
-  }
-  return manifest.publish(directory);
 }
 
 }  // namespace
 
 Result<void> Frontier::remove(const std::filesystem::path& directory) {
-  if (!std::filesystem::exists(directory)) return {};
-  auto lock = DirectoryLock::acquire(directory);
-  if (!lock) return tl::unexpected(lock.error());
-  // The store before the manifest: the other way round a crash would leave what looks like damage.
-  Checkpointer::remove_strays(directory, Manifest{});
-  for (const char* name : {"store", "MANIFEST", "LOCK"}) {
-    std::error_code error;
-    std::filesystem::remove_all(directory / name, error);
-    if (error) {
-      return tl::unexpected(
-          system_error(error.value(), "cannot remove " + (directory / name).string()));
-    }
-  }
-  return {};
+  return remove_state_directory(directory);
 }
 
-Result<std::unique_ptr<Frontier>> Frontier::open(const FrontierOptions& options) {
-  OpenReport report;
-  const BlockedBloomFilter::Options fresh{.capacity = options.expected_urls,
-                                          .false_positive_rate = options.false_positive_rate};
-  if (auto checked = check_options(options); !checked) return tl::unexpected(checked.error());
-  if (options.mode == OpenMode::kResume && !std::filesystem::exists(options.directory)) {
-    return fail(ErrorCode::kNotFound, options.directory.string() + " does not exist");
+Result<std::unique_ptr<Frontier>> Frontier::open(const FrontierOptions& given) {
+  if (auto checked = check_options(given); !checked) return tl::unexpected(checked.error());
+  FrontierOptions options = given;
+  std::error_code error;
+  options.directory = std::filesystem::absolute(given.directory, error).lexically_normal();
+  if (error) {
+    return tl::unexpected(system_error(error.value(), "cannot find " + given.directory.string()));
   }
-  if (auto made = make_directory(options.directory); !made) return tl::unexpected(made.error());
-  auto lock = DirectoryLock::acquire(options.directory);
-  if (!lock) return tl::unexpected(lock.error());
-  auto manifest = open_manifest(options, report);
-  if (!manifest) return tl::unexpected(manifest.error());
+  auto state = open_state_directory(options);
+  if (!state) return tl::unexpected(state.error());
+  OpenReport report;
+  report.resumed = state->resumed;
+  Checkpointer::remove_strays(options.directory, state->manifest);
   auto store =
-      Store::open(options.directory / "store", options.durability == FrontierDurability::kSync);
+      Store::open(store_path(options.directory), options.durability == FrontierDurability::kSync);
   if (!store) return tl::unexpected(store.error());
   const auto counters = (*store)->counters();
   if (!counters) return tl::unexpected(counters.error());
-  auto filter = recover_filter(options.directory, *manifest, **store, fresh, report);
+  auto filter =
+      recover_filter(options.directory, state->manifest, **store, filter_options(options), report);
   if (!filter) return tl::unexpected(filter.error());
-  if (!report.resumed) {
-    if (auto published = publish_new(*manifest, *counters, options.directory); !published) {
-      return tl::unexpected(published.error());
-    }
+  if (!state->resumed) {
+    auto published = publish_new_crawl(state->manifest, counters->admitted, options.directory);
+    if (!published) return tl::unexpected(published.error());
   }
-  Checkpointer::remove_strays(options.directory, *manifest);
-
-  auto frontier = std::make_unique<FrontierImpl>(options, std::move(*lock), std::move(*manifest),
-                                                 std::move(*store), std::move(*filter), *counters,
-                                                 std::move(report));
+  auto frontier = std::make_unique<FrontierImpl>(options, std::move(state->lock),
+                                                 std::move(state->manifest), std::move(*store),
+                                                 std::move(*filter), *counters, std::move(report));
   if (auto restored = frontier->restore_queues(); !restored) {
     return tl::unexpected(restored.error());
   }

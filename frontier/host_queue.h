@@ -1,6 +1,7 @@
 // HostQueue: the URLs of one politeness group, the first of them in memory.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -14,20 +15,34 @@
 
 namespace trawl {
 
-// Every pending URL of the host is in exactly one of three places: in `head`, leased, or in the
-// store only. Those in the store only come, in queue order, behind `read_up_to`; there are none
-// if that is empty.
+// Of the URLs of the host that the shard knows of, each is either in `head`, or leased, or in the
+// store only. Those in the store only come, in queue order, behind `read_up_to`; there are none if
+// that is empty.
 struct HostQueue {
   explicit HostQueue(std::string host) : name(std::move(host)) {}
 
   std::string name;
   std::map<QueueOrder, QueuedUrl> head;
   std::optional<QueueOrder> read_up_to;
-  SteadyTime next_start{};   // no request before
+
+  // When requests to it started: the last one as far as leases tell, and the last one that is known
+  // to have been made.
+  std::optional<SteadyTime> started;
+  std::optional<SteadyTime> surely_started;
+  SteadyTime not_before = SteadyTime::min();
   std::uint32_t leased = 0;  // leases that count against leases_per_host
-  bool scheduled = false;    // has an entry in the shard's schedule
+
+  // Its entries in the shard's schedule: how many, and the one that counts, if any.
+  std::uint32_t entries = 0;
+  std::optional<std::uint64_t> ticket;
+  SteadyTime scheduled_for{};
 
   bool has_urls() const noexcept { return !head.empty() || read_up_to.has_value(); }
+
+  // When the next request may start.
+  SteadyTime next_start(std::chrono::milliseconds delay) const {
+    return started ? std::max(not_before, *started + delay) : not_before;
+  }
 
   // Takes a pending URL in, unless it belongs behind `read_up_to`, where the store has it. Keeps
   // at most `limit` (>= 1) in memory.

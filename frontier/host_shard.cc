@@ -4,8 +4,6 @@
 #include <iterator>
 #include <utility>
 
-#include <fmt/format.h>
-
 namespace trawl {
 
 namespace {
@@ -32,25 +30,32 @@ void HostShard::take_inbox() {
       if (auto* url = std::get_if<QueuedUrl>(&items[i])) {
         add(std::move(*url));
       } else {
-        leases_.erase(std::get<std::uint64_t>(items[i]));
+        end_lease(std::get<std::uint64_t>(items[i]));
       }
     }
   }
 }
 
 void HostShard::add(QueuedUrl url) {
-  if (leases_.contains(url.order.sequence)) return;
+  if (lease_of_.contains(url.order.sequence)) return;
   HostQueue& host = host_queue(url.host);
-  host.add(std::move(url), hosts_.size() < kManyHosts ? kHeadLimit : kHeadLimitOfMany);
+  host.add(std::move(url), head_limit());
   schedule(host);
+}
+
+void HostShard::end_lease(std::uint64_t sequence) {
+  const auto lease = lease_of_.extract(sequence);
+  if (!lease.empty()) leases_.erase(lease.mapped());
 }
 
 HostQueue& HostShard::host_queue(const std::string& name) {
   const auto [it, is_new] = hosts_.try_emplace(name, name);
-  if (is_new && options_.restarted) {
-    it->second.next_start = *options_.restarted + delay_of(name);
-  }
+  if (is_new) it->second.started = it->second.surely_started = options_.restarted;
   return it->second;
+}
+
+std::size_t HostShard::head_limit() const {
+  return hosts_.size() < kManyHosts ? kHeadLimit : kHeadLimitOfMany;
 }
 
 std::chrono::milliseconds HostShard::delay_of(const std::string& host) const {
@@ -58,12 +63,40 @@ std::chrono::milliseconds HostShard::delay_of(const std::string& host) const {
   return own != own_delays_.end() ? own->second : options_.delay;
 }
 
-// A host without URLs is scheduled too, once: it is forgotten when its turn comes, and not before
-// its delay has passed, lest a new URL be asked for too early.
+// A host without URLs is scheduled too: it is forgotten when its turn comes, and not before its
+// delay has passed, lest a new URL be asked for too early. An entry that comes up too early is put
+// back by next_host(); one that is too late is replaced here.
 void HostShard::schedule(HostQueue& host) {
-  if (host.scheduled || host.leased >= options_.leases_per_host) return;
-  host.scheduled = true;
-  schedule_.push({host.next_start, next_ticket_++, &host});
+  if (host.leased >= options_.leases_per_host) return;
+  const SteadyTime due = host.next_start(delay_of(host.name));
+  if (host.ticket && host.scheduled_for <= due) return;
+  host.ticket = next_ticket_++;
+  host.scheduled_for = due;
+  ++host.entries;
+  schedule_.push({due, *host.ticket, &host});
+}
+
+// Takes the next host that is due off the schedule; null if none is.
+HostQueue* HostShard::next_host(SteadyTime now) {
+  while (!schedule_.empty() && schedule_.top().time <= now) {
+    const ScheduleEntry entry = schedule_.top();
+    schedule_.pop();
+    HostQueue& host = *entry.host;
+    --host.entries;
+    if (host.ticket != entry.ticket) {
+      forget_if_idle(host);
+      continue;
+    }
+    host.ticket.reset();
+    if (host.next_start(delay_of(host.name)) <= now) return &host;
+    schedule(host);
+  }
+  return nullptr;
+}
+
+void HostShard::forget_if_idle(HostQueue& host) {
+  if (host.entries == 0 && host.leased == 0 && !host.has_urls())
+    hosts_.erase(hosts_.find(host.name));
 }
 
 void HostShard::restore_queue(std::vector<QueuedUrl> head, bool more) {
@@ -79,23 +112,21 @@ void HostShard::restore_queue(std::vector<QueuedUrl> head, bool more) {
 
 void HostShard::set_delay(const std::string& name, std::chrono::milliseconds delay) {
   const std::lock_guard lock(mutex_);
-  const auto before = delay_of(name);
   own_delays_[name] = delay;
-  // The request before this one started a full old delay ahead of next_start.
-  if (const auto it = hosts_.find(name);
-      it != hosts_.end() && it->second.next_start != SteadyTime{}) {
-    it->second.next_start += delay - before;
-  }
+  if (const auto it = hosts_.find(name); it != hosts_.end()) schedule(it->second);
 }
 
 Result<bool> HostShard::fill_head(HostQueue& host) {
   if (!host.head.empty()) return true;
   if (!host.read_up_to) return false;
-  auto urls = store_->read_queue(
-      host.name, host.read_up_to, kHeadLimit,
-      [&](const QueueOrder& order) { return !leases_.contains(order.sequence); });
+  const std::size_t limit = head_limit();
+  // Leased URLs may be behind `read_up_to`: one that was leased before URLs of a higher priority
+  // pushed others out.
+  auto urls = store_->read_queue(host.name, host.read_up_to, limit, [&](const QueueOrder& order) {
+    return !lease_of_.contains(order.sequence);
+  });
   if (!urls) return tl::unexpected(urls.error());
-  if (urls->size() < kHeadLimit) {
+  if (urls->size() < limit) {
     host.read_up_to.reset();
   } else {
     host.read_up_to = urls->back().order;
@@ -107,45 +138,44 @@ Result<bool> HostShard::fill_head(HostQueue& host) {
   return !host.head.empty();
 }
 
-Result<void> HostShard::lease(std::size_t max, SteadyTime now, std::vector<QueuedUrl>& out) {
+Result<void> HostShard::lease(std::size_t max, std::vector<NumberedLease>& out) {
   const std::lock_guard lock(mutex_);
   if (store_ == nullptr) return fail(ErrorCode::kClosed, "the frontier is closed");
   take_inbox();
   max = std::min(max, options_.max_leases - std::min(options_.max_leases, leases_.size()));
-  for (std::size_t given = 0; given < max && !schedule_.empty() && schedule_.top().time <= now;) {
-    HostQueue& host = *schedule_.top().host;
-    schedule_.pop();
-    host.scheduled = false;
-    if (host.next_start > now) {  // its delay was raised meanwhile
-      schedule(host);
-      continue;
-    }
-    const auto filled = fill_head(host);
-    if (!filled) {
-      schedule(host);
-      return tl::unexpected(filled.error());
-    }
+  const SteadyTime now = options_.clock();
+  const std::size_t first = out.size();
+  while (out.size() - first < max) {
+    HostQueue* host = next_host(now);
+    if (host == nullptr) break;
+    const auto filled = fill_head(*host);
+    if (!filled) return tl::unexpected(filled.error());
     if (!*filled) {
-      if (host.leased == 0) hosts_.erase(hosts_.find(host.name));
+      forget_if_idle(*host);
       continue;
     }
-    auto node = host.head.extract(host.head.begin());
-    ++host.leased;
-    const SteadyTime start_before = std::exchange(host.next_start, now + delay_of(host.name));
-    if (host.has_urls()) schedule(host);
-    leases_.emplace(node.key().sequence, LeaseState{.url = node.mapped(),
-                                                    .since = now,
-                                                    .start_before = start_before,
-                                                    .start_after = host.next_start});
-    out.push_back(std::move(node.mapped()));
-    ++given;
+    auto node = host->head.extract(host->head.begin());
+    const std::uint64_t number = next_lease_++;
+    lease_of_.emplace(node.key().sequence, number);
+    leases_.emplace(number, LeaseState{.url = node.mapped(),
+                                       .since = now,
+                                       .started_before = std::exchange(host->started, now)});
+    out.push_back({number, std::move(node.mapped())});
+    ++host->leased;
+    if (host->has_urls()) schedule(*host);
+  }
+  // The requests start now at the earliest, which may be well after the store was read.
+  const SteadyTime start = options_.clock();
+  for (std::size_t i = first; i < out.size(); ++i) {
+    leases_.at(out[i].number).since = start;
+    hosts_.at(out[i].url.host).started = start;
   }
   return {};
 }
 
 std::optional<SteadyTime> HostShard::next_due() const {
   const std::lock_guard lock(mutex_);
-  if (inbox_.size_approx() > 0) return SteadyTime::min();
+  if (inbox_.size_approx() > 0) return options_.clock();
   if (schedule_.empty() || leases_.size() >= options_.max_leases) return std::nullopt;
   return schedule_.top().time;
 }
@@ -155,8 +185,8 @@ void HostShard::close() {
   store_ = nullptr;
 }
 
-Result<HostShard::LeaseState*> HostShard::open_lease(std::uint64_t sequence) {
-  const auto it = leases_.find(sequence);
+Result<HostShard::LeaseState*> HostShard::open_lease(std::uint64_t lease) {
+  const auto it = leases_.find(lease);
   if (it == leases_.end() || it->second.ended) {
     return fail(ErrorCode::kNotFound,
                 "the lease is not open: it was completed or released before, or it is of an "
@@ -165,52 +195,46 @@ Result<HostShard::LeaseState*> HostShard::open_lease(std::uint64_t sequence) {
   return &it->second;
 }
 
-void HostShard::free_place(HostQueue& host) {
-  --host.leased;
-  schedule(host);
-}
-
-// No request was made after all: unless others were made since, the host is as it was.
-void HostShard::undo_start(HostQueue& host, const LeaseState& lease) {
-  if (host.next_start == lease.start_after) host.next_start = lease.start_before;
-}
-
-Result<QueuedUrl> HostShard::begin_completion(std::uint64_t sequence, const Outcome& outcome) {
+Result<QueuedUrl> HostShard::begin_completion(std::uint64_t number, const Outcome& outcome) {
   const std::lock_guard lock(mutex_);
-  const auto lease = open_lease(sequence);
+  const auto lease = open_lease(number);
   if (!lease) return tl::unexpected(lease.error());
   LeaseState& state = **lease;
   state.ended = true;
   HostQueue& host = hosts_.at(state.url.host);
   if (outcome.requested) {
-    const SteadyTime start = state.since + outcome.started_after;
-    host.next_start = std::max(host.next_start, start + delay_of(host.name));
-  } else {
-    undo_start(host, state);
+    const auto after = std::clamp(outcome.started_after, std::chrono::milliseconds(0), kMaxDelay);
+    host.surely_started = std::max(host.surely_started, std::optional(state.since + after));
+    host.started = std::max(host.started, host.surely_started);
+  } else if (host.started == state.since) {
+    host.started = std::max(state.started_before, host.surely_started);
   }
-  free_place(host);
+  --host.leased;
+  schedule(host);
   return state.url;
 }
 
-Result<void> HostShard::release(std::uint64_t sequence, std::optional<SteadyTime> next_start) {
+Result<void> HostShard::release(std::uint64_t number, std::optional<SteadyTime> next_start) {
   const std::lock_guard lock(mutex_);
-  const auto lease = open_lease(sequence);
+  const auto lease = open_lease(number);
   if (!lease) return tl::unexpected(lease.error());
   const LeaseState state = std::move(**lease);
-  leases_.erase(sequence);
+  end_lease(state.url.order.sequence);
   HostQueue& host = hosts_.at(state.url.host);
   if (next_start) {
-    host.next_start = std::max(host.next_start, *next_start);
-  } else {
-    undo_start(host, state);
+    host.not_before = std::max(host.not_before, *next_start);
+  } else if (host.started == state.since) {
+    host.started = std::max(state.started_before, host.surely_started);
   }
   --host.leased;
   add(state.url);
+  schedule(host);
   return {};
 }
 
-std::size_t HostShard::leased() const {
+std::size_t HostShard::leased() {
   const std::lock_guard lock(mutex_);
+  take_inbox();  // ends of leases that nobody has looked at yet
   return leases_.size();
 }
 

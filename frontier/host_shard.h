@@ -1,9 +1,9 @@
 // HostShard: the host queues of one shard, and which of them may be asked next.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <queue>
@@ -25,9 +25,18 @@ struct ShardOptions {
   std::chrono::milliseconds delay;
   std::uint32_t leases_per_host;
   std::size_t max_leases;  // open in this shard
+  std::function<SteadyTime()> clock;
   // Set after a restart: what was asked just before it is not known, so that every host waits its
   // delay from then.
   std::optional<SteadyTime> restarted;
+  // Leases are numbered from here on; other than in any run before.
+  std::uint64_t first_lease;
+};
+
+// A URL that was leased, with the number of its lease.
+struct NumberedLease {
+  std::uint64_t number;
+  QueuedUrl url;
 };
 
 // Thread-safe. The mutex is uncontended while one thread leases from the shard; the committer
@@ -38,7 +47,11 @@ struct ShardOptions {
 // was taken from the inbox is found in `head` or among the leases then, and not queued twice.
 class HostShard {
  public:
-  HostShard(const Store& store, const ShardOptions& options) : store_(&store), options_(options) {}
+  // How many URLs of each host restore_queue() is to be given.
+  static constexpr std::size_t kRestoredHead = 4;
+
+  HostShard(const Store& store, ShardOptions options)
+      : store_(&store), options_(std::move(options)), next_lease_(options_.first_lease) {}
 
   // The committer: what has just become durable.
   void push_admitted(QueuedUrl url) { inbox_.enqueue(std::move(url)); }
@@ -50,27 +63,26 @@ class HostShard {
   void restore_queue(std::vector<QueuedUrl> head, bool more);
   void set_delay(const std::string& host, std::chrono::milliseconds delay);
 
-  // Appends up to `max` URLs whose hosts may be asked at `now`.
-  Result<void> lease(std::size_t max, SteadyTime now, std::vector<QueuedUrl>& out);
+  // Appends up to `max` URLs whose hosts may be asked now.
+  Result<void> lease(std::size_t max, std::vector<NumberedLease>& out);
   std::optional<SteadyTime> next_due() const;
   // No more leases: lease() returns kClosed, and the store is not used any more.
   void close();
 
   // The request of a lease ended: frees its place at the host. The lease stays known until
   // push_completed, so that its URL is not read from the store again. Errors: kNotFound.
-  Result<QueuedUrl> begin_completion(std::uint64_t sequence, const Outcome& outcome);
+  Result<QueuedUrl> begin_completion(std::uint64_t lease, const Outcome& outcome);
   // Puts a leased URL back. Errors: kNotFound.
-  Result<void> release(std::uint64_t sequence, std::optional<SteadyTime> next_start);
+  Result<void> release(std::uint64_t lease, std::optional<SteadyTime> next_start);
 
-  std::size_t leased() const;
+  std::size_t leased();
   std::size_t hosts() const;
 
  private:
   struct LeaseState {
     QueuedUrl url;
     SteadyTime since;
-    SteadyTime start_before;  // the host's next_start before this lease, and the one it set
-    SteadyTime start_after;
+    std::optional<SteadyTime> started_before;  // the host's `started` before this lease
     bool ended = false;
   };
   struct ScheduleEntry {
@@ -86,13 +98,15 @@ class HostShard {
   // All below with mutex_ held.
   void take_inbox();
   void add(QueuedUrl url);
+  void end_lease(std::uint64_t sequence);
   HostQueue& host_queue(const std::string& name);
   void schedule(HostQueue& host);
-  void free_place(HostQueue& host);
-  static void undo_start(HostQueue& host, const LeaseState& lease);
+  HostQueue* next_host(SteadyTime now);
+  void forget_if_idle(HostQueue& host);
+  std::size_t head_limit() const;
   std::chrono::milliseconds delay_of(const std::string& host) const;
   Result<bool> fill_head(HostQueue& host);
-  Result<LeaseState*> open_lease(std::uint64_t sequence);
+  Result<LeaseState*> open_lease(std::uint64_t lease);
 
   const Store* store_;  // null once closed
   const ShardOptions options_;
@@ -101,8 +115,10 @@ class HostShard {
   mutable std::mutex mutex_;
   std::unordered_map<std::string, HostQueue> hosts_;
   std::unordered_map<std::string, std::chrono::milliseconds> own_delays_;
-  std::unordered_map<std::uint64_t, LeaseState> leases_;  // by sequence
+  std::unordered_map<std::uint64_t, LeaseState> leases_;       // by number
+  std::unordered_map<std::uint64_t, std::uint64_t> lease_of_;  // sequence of the URL: number
   std::priority_queue<ScheduleEntry, std::vector<ScheduleEntry>, std::greater<>> schedule_;
+  std::uint64_t next_lease_;
   std::uint64_t next_ticket_ = 0;
 };
 

@@ -45,15 +45,17 @@ Result<std::optional<Manifest>> Manifest::read(const std::filesystem::path& dire
         fmt::format("{} is damaged ({}): restore it from a backup, or start over", path, why));
   };
   if (!bytes.starts_with(kMagic)) return damaged("it does not begin as a manifest does");
+  // The checksum first: a damaged version is damage, not a version. Every version ends with one.
+  if (bytes.size() < kMagic.size() + 12 ||
+      Decoder(bytes.substr(bytes.size() - 8)).fixed<std::uint64_t>() !=
+          checksum(bytes.substr(0, bytes.size() - 8))) {
+    return damaged("its checksum is wrong");
+  }
   Decoder in(bytes.substr(kMagic.size()));
-  if (const auto version = in.fixed<std::uint32_t>(); in.ok() && version > kVersion) {
+  if (const auto version = in.fixed<std::uint32_t>(); version > kVersion) {
     return fail(ErrorCode::kUnsupportedVersion,
                 fmt::format("{} has version {}; this Trawl reads up to version {}: use a newer one",
                             path, version, kVersion));
-  }
-  if (bytes.size() < 8 || Decoder(bytes.substr(bytes.size() - 8)).fixed<std::uint64_t>() !=
-                              checksum(bytes.substr(0, bytes.size() - 8))) {
-    return damaged("its checksum is wrong");
   }
   Manifest manifest;
   for (auto& byte : manifest.hash_key)

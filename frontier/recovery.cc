@@ -1,50 +1,78 @@
 #include "frontier/recovery.h"
 
-#include <ranges>
-
 #include <fmt/format.h>
 
 namespace trawl {
 
 namespace {
 
+// Inserts the admissions from `sequence` to `end`. Errors: kCorrupt if the log lacks some.
 Result<BlockedBloomFilter> replay(BlockedBloomFilter filter, std::uint64_t sequence,
-                                  const Store& store, OpenReport& report) {
+                                  std::uint64_t end, const Store& store, OpenReport& report) {
+  std::uint64_t next = sequence;
+  bool gap = false;
   auto read = store.replay_admissions(
-      sequence, [&](std::uint64_t, std::span<const Fingerprint> fingerprints) {
+      sequence, [&](std::uint64_t first, std::span<const Fingerprint> fingerprints) {
+        gap |= first > next;
+        next = first + fingerprints.size();
         for (const Fingerprint fingerprint : fingerprints)
           filter.insert(fingerprint);
         report.replayed += fingerprints.size();
       });
   if (!read) return tl::unexpected(read.error());
+  if (gap || next != end) {
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("the store is damaged: its log lacks some of the admissions {} to {}; "
+                            "restore the state directory from a backup, or start over",
+                            sequence, end));
+  }
   return filter;
+}
+
+Result<BlockedBloomFilter> load(const std::filesystem::path& path, const CheckpointEntry& entry,
+                                std::uint64_t admitted) {
+  // The store lost its end. What an older checkpoint and the older store say together is what was
+  // true at that moment; this newer one would call URLs seen that are lost.
+  if (entry.sequence > admitted) {
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("{} knows {} admissions, but the store has {} only: its newest writes "
+                            "are damaged or missing",
+                            path.string(), entry.sequence, admitted));
+  }
+  return BlockedBloomFilter::load(path.string());
+}
+
+// Whether an older checkpoint may be better. A filter that does not fit into memory, say, would
+// not fit from an older one either.
+bool is_damage(const Error& error) {
+  return error.code == ErrorCode::kCorrupt || error.code == ErrorCode::kNotFound ||
+         error.code == ErrorCode::kIo;
 }
 
 }  // namespace
 
 Result<BlockedBloomFilter> recover_filter(const std::filesystem::path& directory,
-                                          const Manifest& manifest, const Store& store,
+                                          Manifest& manifest, const Store& store,
                                           const BlockedBloomFilter::Options& fresh,
                                           OpenReport& report) {
-  for (const CheckpointEntry& entry : std::views::reverse(manifest.checkpoints)) {
-    const std::string path = Manifest::checkpoint_path(directory, entry.number).string();
-    auto filter = BlockedBloomFilter::load(path);
+  const auto counters = store.counters();
+  if (!counters) return tl::unexpected(counters.error());
+  while (!manifest.checkpoints.empty()) {
+    const CheckpointEntry entry = manifest.checkpoints.back();
+    const auto path = Manifest::checkpoint_path(directory, entry.number);
+    auto filter = load(path, entry, counters->admitted);
     if (filter) {
-      report.checkpoint = path;
-      return replay(std::move(*filter), entry.sequence, store, report);
+      report.checkpoint = path.string();
+      return replay(std::move(*filter), entry.sequence, counters->admitted, store, report);
     }
-    // Only damage is a reason to look further: a filter that does not fit into memory, say, would
-    // not fit from an older checkpoint either.
-    const ErrorCode code = filter.error().code;
-    if (code != ErrorCode::kCorrupt && code != ErrorCode::kNotFound) {
-      return tl::unexpected(filter.error());
-    }
+    if (!is_damage(filter.error())) return filter;
     report.warnings.push_back(filter.error().message + "; going back to what is older");
+    manifest.checkpoints.pop_back();
   }
   if (manifest.log_start == 0) {
     auto filter = BlockedBloomFilter::create(fresh);
     if (!filter) return filter;
-    return replay(std::move(*filter), 0, store, report);
+    return replay(std::move(*filter), 0, counters->admitted, store, report);
   }
   std::string message = fmt::format(
       "no checkpoint in {} is intact, and the admission log begins at admission {} only, so that "

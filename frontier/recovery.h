@@ -11,11 +11,12 @@
 
 namespace trawl {
 
-// Returns a filter that knows every durable admission, and says in `report` how. `fresh` sizes a
-// filter that is rebuilt from the log alone. Errors: kCorrupt if no checkpoint is intact and the
-// log does not reach back to the first admission.
+// Returns a filter that knows every durable admission, says in `report` how, and takes checkpoints
+// that are of no use out of the manifest. `fresh` sizes a filter that is rebuilt from the log
+// alone. Errors: kCorrupt if no checkpoint fits the store and the log does not reach back to the
+// first admission.
 Result<BlockedBloomFilter> recover_filter(const std::filesystem::path& directory,
-                                          const Manifest& manifest, const Store& store,
+                                          Manifest& manifest, const Store& store,
                                           const BlockedBloomFilter::Options& fresh,
                                           OpenReport& report);
 

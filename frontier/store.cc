@@ -39,7 +39,11 @@ Error error_of(const rocksdb::Status& status, std::string_view doing) {
   ErrorCode code = ErrorCode::kIo;
   if (status.IsNoSpace()) code = ErrorCode::kNoSpace;
   if (status.IsCorruption()) code = ErrorCode::kCorrupt;
-  return {code, fmt::format("cannot {} the store: {}", doing, status.ToString())};
+  const std::string text = status.ToString();
+  for (const char* refused : {"Permission denied", "Read-only file system"}) {
+    if (text.find(refused) != std::string::npos) code = ErrorCode::kPermission;
+  }
+  return {code, fmt::format("cannot {} the store: {}", doing, text)};
 }
 
 tl::unexpected<Error> damaged(std::string_view what) {
@@ -77,7 +81,9 @@ rocksdb::Options database_options() {
   options.keep_log_file_num = 2;
   options.info_log_level = rocksdb::WARN_LEVEL;
   options.max_total_wal_size = 256u << 20;
-  // A write that was cut short by a crash is dropped; damage anywhere else is an error.
+  // What comes after the first damaged write is dropped, be it cut short by a crash or damaged
+  // otherwise. The store then is as it was at an earlier moment; recovery notices if that was
+  // before a checkpoint.
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
   return options;
 }
@@ -99,8 +105,8 @@ rocksdb::ColumnFamilyOptions family_options(const std::shared_ptr<rocksdb::Cache
 void Store::Batch::add_pending(const QueuedUrl& url) {
   changes_.push_back({kPending, pending_key(url.host, url.order), encode_pending_value(url)});
 }
-void Store::Batch::remove_pending(const QueuedUrl& url) {
-  changes_.push_back({kPending, pending_key(url.host, url.order), std::nullopt});
+void Store::Batch::remove_pending(std::string_view host, const QueueOrder& order) {
+  changes_.push_back({kPending, pending_key(host, order), std::nullopt});
 }
 void Store::Batch::log_admissions(std::uint64_t first, std::span<const Fingerprint> fingerprints) {
   changes_.push_back({kAdmissions, sequence_key(first), encode_fingerprints(fingerprints)});
@@ -265,7 +271,9 @@ class RocksStore final : public Store {
     const auto it = iterator(kHosts);
     for (it->SeekToFirst(); it->Valid(); it->Next()) {
       Decoder in(view(it->value()));
-      visit(it->key().ToString(), std::chrono::milliseconds(in.varint()));
+      const std::chrono::milliseconds delay(in.varint());
+      if (!in.done()) return damaged("the delay of a host does not decode");
+      visit(it->key().ToString(), delay);
     }
     return checked(it->status(), "read");
   }

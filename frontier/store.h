@@ -44,7 +44,7 @@ class Store {
       std::optional<std::string> value;  // nothing: the key is deleted
     };
     void add_pending(const QueuedUrl& url);
-    void remove_pending(const QueuedUrl& url);
+    void remove_pending(std::string_view host, const QueueOrder& order);
     // The fingerprints of the admissions `first`, `first` + 1, ...
     void log_admissions(std::uint64_t first, std::span<const Fingerprint> fingerprints);
     void set_host_delay(std::string_view host, std::chrono::milliseconds delay);

@@ -70,8 +70,9 @@ class BlockedBloomFilter {
   // A snapshot; while other threads insert, its figures may be a little apart from each other.
   Stats stats() const;
 
-  // The expected number of new keys wrongly called seen while `keys` were inserted, one after
-  // the other: the sum of the false-positive rates at 0, 1, ... keys.
+  // The rate of false positives with `keys` keys in.
+  double false_positive_rate(double keys) const;
+  // The expected number of new keys wrongly called seen until `keys` were admitted.
   double expected_false_positives(double keys) const;
 
   BlockedBloomFilter(BlockedBloomFilter&&) noexcept;

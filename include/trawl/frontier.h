@@ -22,6 +22,9 @@ namespace trawl {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
+// Longer delays than a year are refused.
+inline constexpr std::chrono::milliseconds kMaxDelay = std::chrono::hours(365 * 24);
+
 // A URL offered to the frontier. The views need to live only as long as the call.
 struct UrlRequest {
   std::string_view url;          // absolute, http or https; a fragment is dropped
@@ -41,7 +44,7 @@ enum class Admission : std::uint8_t {
 
 // A URL handed out for fetching. Stays open, and its URL durable, until complete() or release().
 struct Lease {
-  std::uint64_t id = 0;  // of this process: after a restart the URL is leased anew
+  std::uint64_t id = 0;  // never given twice; after a restart the URL is leased anew
   std::string url;
   std::string host;  // its host queue: host name, then ":port" if it is not the default
   std::string parent;
@@ -92,10 +95,11 @@ struct FrontierOptions {
   std::uint64_t expected_urls = 1'000'000;
   double false_positive_rate = 1e-6;
 
-  std::chrono::milliseconds delay{1000};  // between the starts of two requests to a host; >= 0
-  std::uint32_t leases_per_host = 1;      // open at the same time; >= 1
+  // Between the starts of two requests to a host; from 0 to kMaxDelay.
+  std::chrono::milliseconds delay{1000};
+  std::uint32_t leases_per_host = 1;  // open at the same time; >= 1
   // Leases open at the same time over all hosts, those whose completion is not yet durable
-  // included; >= 1. So many URLs at most are leased twice because of a crash.
+  // included; at least `shards`. So many URLs at most are leased twice because of a crash.
   std::uint32_t max_open_leases = 1'000'000;
   std::uint32_t max_url_length = 2083;  // bytes
   // Hosts are spread over this many shards (1 to 1024). Threads that lease from a shard of their
@@ -114,10 +118,12 @@ struct FrontierOptions {
 
   // Called on the frontier's commit thread with completions just before they become durable, so
   // that what the caller writes about a page is on disk before the page counts as done; a crash
-  // in between repeats the page. An error stops the frontier (see Frontier). Must not call it.
+  // in between repeats the page. An error stops the frontier (see Frontier). Must neither call the
+  // frontier nor throw.
   std::function<Result<void>(std::span<const Completion>)> before_commit = {};
-  // Called on the commit thread when a shard got new URLs or room for leases: a hint to call
-  // lease(). Must not block.
+  // Called when a shard got new URLs, room for leases, or a URL back: a hint to call lease(). Runs
+  // on the commit thread, or in release() and set_host_delay(). Must not block, call the frontier,
+  // or throw.
   std::function<void(std::uint32_t shard)> on_work = {};
 };
 
@@ -149,9 +155,10 @@ struct OpenReport {
 // and survives kill -9: every admitted URL is leased, again and again after crashes, until it is
 // completed; at most the URLs whose leases were open at a crash are leased twice.
 //
-// All calls are thread-safe. If a write fails (disk full, I/O error) the frontier stops: that call
-// and all later ones that would change anything return the error; the state on disk is intact, and
-// opening it again goes on from there.
+// All calls are thread-safe. If the store cannot be written or read (disk full, I/O error) the
+// frontier stops: that call and all later ones that would change anything return the error; the
+// state on disk is intact, and opening it again goes on from there. A checkpoint that cannot be
+// written is an error of that call alone.
 class Frontier {
  public:
   // Opens or creates a frontier. Errors: kInvalidArgument, kInUse (another process has it open),
@@ -172,8 +179,8 @@ class Frontier {
   // is due. The caller starts each request at once. The second form asks one shard only.
   virtual Result<std::vector<Lease>> lease(std::size_t max) = 0;
   virtual Result<std::vector<Lease>> lease(std::size_t max, std::uint32_t shard) = 0;
-  // When lease() may next have something, as far as is known; nothing while all is waiting for
-  // completions or offers.
+  // When lease() may next have something, as far as is known, perhaps a time that has passed;
+  // nothing while all is waiting for completions or offers, or if there is no such shard.
   virtual std::optional<SteadyTime> next_due(std::uint32_t shard) const = 0;
 
   // Ends a lease and admits the links found: both become durable together, shortly after the
@@ -200,7 +207,8 @@ class Frontier {
   virtual FrontierStats stats() const = 0;
   virtual const OpenReport& opened() const = 0;
 
-  // Flushes, publishes a checkpoint and closes the directory. Later calls return kClosed.
+  // Flushes, publishes a checkpoint and closes the directory. What other threads are told at the
+  // same time holds; later calls return kClosed.
   virtual Result<void> close() = 0;
 };
 

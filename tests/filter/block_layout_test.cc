@@ -35,7 +35,7 @@ TEST(BlockLayout, TheChosenLayoutKeepsTheRateAndNoSmallerOneDoes) {
   }
 }
 
-TEST(BlockLayout, RateRisesFromZeroToOneAndItsIntegralIsItsSum) {
+TEST(BlockLayout, RateRisesFromZeroToOneAndLossesAddUp) {
   const BlockRate rate(8);
   EXPECT_EQ(rate.at(0), 0);
   double before = 0;
@@ -45,9 +45,9 @@ TEST(BlockLayout, RateRisesFromZeroToOneAndItsIntegralIsItsSum) {
     const double now = rate.at(load + kStep / 2);
     EXPECT_GE(now, before);
     before = now;
-    sum += now * kStep;
+    sum += now / (1 - now) * kStep;
   }
-  EXPECT_NEAR(rate.integral(60), sum, sum * 1e-3);
+  EXPECT_NEAR(rate.expected_losses(60), sum, sum * 1e-3);
   EXPECT_NEAR(rate.at(100'000), 1, 1e-6);
 }
 

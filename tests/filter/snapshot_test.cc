@@ -1,10 +1,12 @@
 #include <atomic>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <random>
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <xxhash.h>
 
 #include "trawl/blocked_bloom_filter.h"
 
@@ -118,6 +120,7 @@ TEST_F(Snapshot, EveryFlippedByteIsDetected) {
     write_contents(path_, damaged);
     const auto loaded = BlockedBloomFilter::load(path_);
     ASSERT_FALSE(loaded) << "byte " << at;
+    EXPECT_EQ(loaded.error().code, ErrorCode::kCorrupt) << "byte " << at;
   }
 }
 
@@ -135,6 +138,8 @@ TEST_F(Snapshot, ANewerVersionIsRefusedByNumber) {
   save_filter(10);
   std::string newer = contents_of(path_);
   newer[8] = 9;
+  const std::uint64_t sum = XXH3_64bits(newer.data(), 48);
+  std::memcpy(newer.data() + 48, &sum, sizeof sum);
   write_contents(path_, newer);
   const auto loaded = BlockedBloomFilter::load(path_);
   ASSERT_FALSE(loaded);

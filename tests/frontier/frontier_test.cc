@@ -241,7 +241,7 @@ TEST_F(FrontierTest, ImpossibleOptionsAreRefusedBeforeAnythingIsMade) {
     change(wrong);
     const auto frontier = Frontier::open(wrong);
     return !frontier && frontier.error().code == ErrorCode::kInvalidArgument &&
-           !std::filesystem::exists(options().directory / "MANIFEST");
+           !std::filesystem::exists(options().directory);
   };
   EXPECT_TRUE(refused([](FrontierOptions& o) { o.directory.clear(); }));
   EXPECT_TRUE(refused([](FrontierOptions& o) { o.delay = std::chrono::milliseconds(-1); }));
@@ -249,6 +249,8 @@ TEST_F(FrontierTest, ImpossibleOptionsAreRefusedBeforeAnythingIsMade) {
   EXPECT_TRUE(refused([](FrontierOptions& o) { o.max_open_leases = 0; }));
   EXPECT_TRUE(refused([](FrontierOptions& o) { o.shards = 0; }));
   EXPECT_TRUE(refused([](FrontierOptions& o) { o.shards = 1025; }));
+  EXPECT_TRUE(refused([](FrontierOptions& o) { o.shards = 2, o.max_open_leases = 1; }));
+  EXPECT_TRUE(refused([](FrontierOptions& o) { o.delay = kMaxDelay + std::chrono::seconds(1); }));
   EXPECT_TRUE(refused([](FrontierOptions& o) { o.checkpoints_kept = 0; }));
   EXPECT_TRUE(refused([](FrontierOptions& o) { o.expected_urls = 0; }));
   EXPECT_TRUE(refused([](FrontierOptions& o) { o.false_positive_rate = 1; }));

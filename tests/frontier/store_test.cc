@@ -47,7 +47,7 @@ TEST_F(StoreTest, QueuesAreReadInOrderInPartsAndWithoutTheUnwanted) {
     for (std::uint64_t n = 0; n < 10; ++n)
       batch.add_pending(queued(host, n));
   }
-  batch.remove_pending(queued("a", 3));
+  batch.remove_pending("a", queued("a", 3).order);
   ASSERT_TRUE(store_->write(batch));
   reopen();
   const auto wanted = [](const QueueOrder& order) { return order.sequence % 2 == 1; };

@@ -1,0 +1,134 @@
+#include "frontier/state_directory.h"
+
+#include <cerrno>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "filter/file_io.h"
+#include "frontier/checkpointer.h"
+
+namespace trawl {
+
+namespace {
+
+// What the manifest is called while the crawl is being removed. A crash in between leaves this,
+// and whoever opens or removes the directory next finishes the removal.
+std::filesystem::path removed_manifest(const std::filesystem::path& directory) {
+  return directory / "MANIFEST.removed";
+}
+
+bool is_there(const std::filesystem::path& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
+}
+
+tl::unexpected<Error> os_error(const std::error_code& error, std::string_view doing,
+                               const std::filesystem::path& path) {
+  return tl::unexpected(system_error(error.value(), fmt::format("{} {}", doing, path.string())));
+}
+
+Result<void> make_directory(const std::filesystem::path& directory) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) return os_error(error, "cannot create the directory", directory);
+  return {};
+}
+
+// With the directory locked.
+Result<void> finish_removal(const std::filesystem::path& directory) {
+  Checkpointer::remove_strays(directory, Manifest{});
+  for (const auto& path : {store_path(directory), removed_manifest(directory)}) {
+    std::error_code error;
+    std::filesystem::remove_all(path, error);
+    if (error) return os_error(error, "cannot remove", path);
+  }
+  return sync_directory(directory.string());
+}
+
+Result<Manifest> existing_manifest(const Manifest& manifest, const FrontierOptions& options) {
+  const std::string directory = options.directory.string();
+  if (options.mode == OpenMode::kCreate) {
+    return fail(ErrorCode::kAlreadyExists, directory + " holds a crawl already");
+  }
+  if (manifest.profile != options.profile.name()) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} was made with the canonicalisation \"{}\"; with \"{}\" it would "
+                            "take other URLs for the same",
+                            directory, manifest.profile, options.profile.name()));
+  }
+  if (!is_there(store_path(options.directory) / "CURRENT")) {
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("{} holds a MANIFEST, but its store/ is missing or empty: restore it "
+                            "from a backup, or start over",
+                            directory));
+  }
+  return manifest;
+}
+
+Result<Manifest> new_manifest(const FrontierOptions& options) {
+  if (options.mode == OpenMode::kResume) {
+    return fail(ErrorCode::kNotFound, options.directory.string() + " holds no crawl");
+  }
+  Manifest manifest;
+  manifest.hash_key = options.hash.value_or(KeyedHash::random()).key();
+  manifest.profile = options.profile.name();
+  return manifest;
+}
+
+}  // namespace
+
+std::filesystem::path store_path(const std::filesystem::path& directory) {
+  return directory / "store";
+}
+
+Result<StateDirectory> open_state_directory(const FrontierOptions& options) {
+  const std::filesystem::path& directory = options.directory;
+  if (options.mode == OpenMode::kResume && !is_there(directory)) {
+    return fail(ErrorCode::kNotFound, directory.string() + " does not exist");
+  }
+  if (auto made = make_directory(directory); !made) return tl::unexpected(made.error());
+  auto lock = DirectoryLock::acquire(directory);
+  if (!lock) return tl::unexpected(lock.error());
+  if (is_there(removed_manifest(directory))) {
+    if (auto removed = finish_removal(directory); !removed) return tl::unexpected(removed.error());
+  }
+  const auto found = Manifest::read(directory);
+  if (!found) return tl::unexpected(found.error());
+  const bool resumed = found->has_value();
+  auto manifest = resumed ? existing_manifest(**found, options) : new_manifest(options);
+  if (!manifest) return tl::unexpected(manifest.error());
+  return StateDirectory{
+      .lock = std::move(*lock), .manifest = std::move(*manifest), .resumed = resumed};
+}
+
+Result<void> publish_new_crawl(const Manifest& manifest, std::uint64_t admitted,
+                               const std::filesystem::path& directory) {
+  if (admitted > 0) {
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("{} holds a store but no MANIFEST, without which its URLs cannot be "
+                            "known again: restore the file from a backup, or start over",
+                            directory.string()));
+  }
+  return manifest.publish(directory).and_then(
+      [&] { return sync_directory(directory.parent_path().string()); });
+}
+
+Result<void> remove_state_directory(const std::filesystem::path& directory) {
+  const auto manifest = Manifest::path_in(directory);
+  const auto removed = removed_manifest(directory);
+  // Without a manifest there is no crawl of ours, whatever else is there.
+  if (!is_there(manifest) && !is_there(removed)) return {};
+  auto lock = DirectoryLock::acquire(directory);
+  if (!lock) return tl::unexpected(lock.error());
+  if (is_there(manifest)) {
+    if (auto renamed = publish_file(manifest.string(), removed.string()); !renamed) return renamed;
+  }
+  if (auto finished = finish_removal(directory); !finished) return finished;
+  std::error_code error;
+  std::filesystem::remove(directory / "LOCK", error);
+  if (error) return os_error(error, "cannot remove", directory / "LOCK");
+  return {};
+}
+
+}  // namespace trawl

@@ -1,0 +1,32 @@
+// StateDirectory: creating, locking, reading and removing the directory of a frontier.
+#pragma once
+
+#include <filesystem>
+
+#include "trawl/frontier.h"
+#include "trawl/result.h"
+
+#include "frontier/directory_lock.h"
+#include "frontier/manifest.h"
+
+namespace trawl {
+
+struct StateDirectory {
+  DirectoryLock lock;
+  Manifest manifest;  // a new one, not yet published, unless resumed
+  bool resumed;
+};
+
+// Creates the directory if the mode allows it, locks it, and reads its manifest.
+Result<StateDirectory> open_state_directory(const FrontierOptions& options);
+
+// The last step of creating a crawl: from here on the directory holds one.
+Result<void> publish_new_crawl(const Manifest& manifest, std::uint64_t admitted,
+                               const std::filesystem::path& directory);
+
+// Frontier::remove.
+Result<void> remove_state_directory(const std::filesystem::path& directory);
+
+std::filesystem::path store_path(const std::filesystem::path& directory);
+
+}  // namespace trawl

@@ -82,6 +82,8 @@ void Fetcher::take_leases() {
   const std::uint64_t room = connections_ - std::min(connections_, open_leases_);
   const std::uint64_t wanted = context_.budget.take(room);
   if (wanted == 0) return;
+  // Before the frontier looks at its clock: what is counted from here is not too short.
+  const SteadyTime asked_at = std::chrono::steady_clock::now();
   auto leases = context_.frontier.lease(wanted, shard_);
   context_.budget.give_back(wanted - (leases ? leases->size() : 0));
   if (!leases) return context_.stop_with(leases.error());
@@ -89,9 +91,14 @@ void Fetcher::take_leases() {
     ++open_leases_;
     context_.in_flight.fetch_add(1);
     begin({.lease = std::move(lease),
-           .leased_at = std::chrono::steady_clock::now(),
+           .leased_at = asked_at,
            .wall_time = std::chrono::system_clock::now()});
   }
+}
+
+std::chrono::milliseconds Fetcher::started_after(const OpenLease& open, SteadyTime sent) {
+  return std::chrono::ceil<std::chrono::milliseconds>(std::max(sent, open.leased_at) -
+                                                      open.leased_at);
 }
 
 std::chrono::milliseconds Fetcher::idle_time() const {
@@ -109,7 +116,7 @@ std::chrono::milliseconds Fetcher::idle_time() const {
 void Fetcher::begin(OpenLease open) {
   if (!context_.config.politeness.respect_robots) return fetch(std::move(open));
   const auto url = Url::parse(open.lease.url);
-  if (!url) return fail(open, url.error().message);
+  if (!url) return fail(open, url.error().message, open.leased_at);
   const std::string origin(url->origin());
   const Robots* robots = robots_.find(origin, std::chrono::steady_clock::now());
   if (robots == nullptr) return fetch_robots(*url, std::move(open));
@@ -126,7 +133,6 @@ void Fetcher::fetch(OpenLease open) {
 
 void Fetcher::fetch_robots(const Url& url, OpenLease first) {
   const std::string origin(url.origin());
-  const SteadyTime started = first.leased_at;
   auto [waiting, is_first] = waiting_for_robots_.try_emplace(origin);
   waiting->second.push_back(std::move(first));
   if (!is_first) return;
@@ -134,21 +140,19 @@ void Fetcher::fetch_robots(const Url& url, OpenLease first) {
                             .max_body = kMaxRobotsBytes,
                             .truncate_body = true,
                             .follow_redirects = kRobotsRedirects};
-  client_->start(request, [this, origin, started](const HttpResponse& response) {
-    on_robots(origin, started, response);
-  });
+  client_->start(request,
+                 [this, origin](const HttpResponse& response) { on_robots(origin, response); });
 }
 
 // Whoever waited goes back to its queue: the request for robots.txt was the host's, and the next
 // one has to wait for the delay, which robots.txt itself may have set.
-void Fetcher::on_robots(const std::string& origin, SteadyTime started,
-                        const HttpResponse& response) {
+void Fetcher::on_robots(const std::string& origin, const HttpResponse& response) {
   const auto waiting = waiting_for_robots_.extract(origin);
   auto [robots, reason] = read_robots_response(response);
   if (response.status != 0) context_.answered.fetch_add(1);
   if (!robots) {
     for (const OpenLease& open : waiting.mapped())
-      fail(open, reason);
+      fail(open, reason, response.sent);
     return;
   }
   const auto& politeness = context_.config.politeness;
@@ -160,7 +164,7 @@ void Fetcher::on_robots(const std::string& origin, SteadyTime started,
     if (!set) return context_.stop_with(set.error());
   }
   robots_.store(origin, std::move(*robots), std::chrono::steady_clock::now());
-  const SteadyTime next_start = started + response.started_after + delay;
+  const SteadyTime next_start = response.sent + delay;
   for (const OpenLease& open : waiting.mapped())
     release(open, next_start);
 }
@@ -172,8 +176,9 @@ void Fetcher::on_page(const OpenLease& open, HttpResponse response) {
   page->bytes = response.body.size();
   page->fetched_at = open.wall_time;
   page->elapsed = response.elapsed;
-  Outcome outcome{
-      .status = response.status, .error = response.error, .started_after = response.started_after};
+  Outcome outcome{.status = response.status,
+                  .error = response.error,
+                  .started_after = started_after(open, response.sent)};
   std::vector<Url> targets;  // what the requests' views point into
   const auto links = follow(open, response, *page, outcome, targets);
   outcome.context = std::move(page);
@@ -238,10 +243,15 @@ void Fetcher::follow_links(const OpenLease& open, const Url& url, const HttpResp
   }
 }
 
-void Fetcher::fail(const OpenLease& open, const std::string& error) {
+void Fetcher::fail(const OpenLease& open, const std::string& error, SteadyTime asked_at) {
   auto page = std::make_shared<PageRecord>();
   page->fetched_at = open.wall_time;
-  complete(open, {.status = 0, .error = error, .context = std::move(page)}, {});
+  complete(open,
+           {.status = 0,
+            .error = error,
+            .started_after = started_after(open, asked_at),
+            .context = std::move(page)},
+           {});
 }
 
 void Fetcher::skip(const OpenLease& open) {

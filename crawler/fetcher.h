@@ -39,11 +39,12 @@ class Fetcher {
           std::unique_ptr<HttpClient> client);
 
   void take_leases();
+  static std::chrono::milliseconds started_after(const OpenLease& open, SteadyTime sent);
   std::chrono::milliseconds idle_time() const;
   void begin(OpenLease open);
   void fetch(OpenLease open);
   void fetch_robots(const Url& url, OpenLease first);
-  void on_robots(const std::string& origin, SteadyTime started, const HttpResponse& response);
+  void on_robots(const std::string& origin, const HttpResponse& response);
   void on_page(const OpenLease& open, HttpResponse response);
   std::vector<UrlRequest> follow(const OpenLease& open, const HttpResponse& response,
                                  PageRecord& page, Outcome& outcome, std::vector<Url>& targets);
@@ -53,7 +54,7 @@ class Fetcher {
                     PageRecord& page, Outcome& outcome, std::vector<Url>& targets);
   void complete(const OpenLease& open, const Outcome& outcome,
                 const std::vector<UrlRequest>& links);
-  void fail(const OpenLease& open, const std::string& error);
+  void fail(const OpenLease& open, const std::string& error, SteadyTime asked_at);
   void skip(const OpenLease& open);
   void release(const OpenLease& open, std::optional<SteadyTime> next_start);
   void lease_ended();

@@ -45,6 +45,9 @@ void RobotsCache::store(const std::string& origin, Robots robots, Time now) {
   if (const auto it = entries_.find(origin); it != entries_.end()) {
     it->second.robots = std::move(robots);
     it->second.fetched = now;
+    // Whoever had them fetched has yet to ask for them.
+    if (it->second.use) by_use_.erase(*it->second.use);
+    it->second.use.reset();
     return;
   }
   entries_.emplace(origin, Entry{.robots = std::move(robots), .fetched = now, .use = std::nullopt});

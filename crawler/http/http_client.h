@@ -32,9 +32,10 @@ struct HttpResponse {
   int status = 0;     // 0: no response
   std::string error;  // why the transfer failed; empty if it did not
   std::string content_type;
-  std::string location;                        // of the last response's Location header
-  std::string body;                            // decompressed
-  std::chrono::milliseconds started_after{0};  // from start() to when the request was sent
+  std::string location;  // of the last response's Location header
+  std::string body;      // decompressed
+  // When the (last) request was sent; when the transfer ended if none was.
+  std::chrono::steady_clock::time_point sent{};
   std::chrono::milliseconds elapsed{0};
 };
 

@@ -38,9 +38,10 @@ void set(CURL* easy, CURLoption option, Value value) {
 }  // namespace
 
 Transfer::Transfer(CurlEasy easy, const HttpOptions& options, const HttpRequest& request,
-                   HttpClient::Done done)
+                   HttpClient::Done done, std::vector<Transfer*>& sending)
     : easy_(std::move(easy)),
       done_(std::move(done)),
+      sending_(sending),
       max_body_(request.max_body),
       truncate_body_(request.truncate_body),
       allow_private_addresses_(options.allow_private_addresses) {
@@ -67,6 +68,8 @@ Transfer::Transfer(CurlEasy easy, const HttpOptions& options, const HttpRequest&
   set(curl, CURLOPT_WRITEDATA, this);
   set(curl, CURLOPT_HEADERFUNCTION, &Transfer::on_header);
   set(curl, CURLOPT_HEADERDATA, this);
+  set(curl, CURLOPT_PREREQFUNCTION, &Transfer::on_request);
+  set(curl, CURLOPT_PREREQDATA, this);
   set(curl, CURLOPT_OPENSOCKETFUNCTION, &Transfer::on_open_socket);
   set(curl, CURLOPT_OPENSOCKETDATA, this);
 }
@@ -80,7 +83,7 @@ HttpResponse Transfer::finish(CURLcode code) {
   curl_easy_getinfo(curl, CURLINFO_CONTENT_TYPE, &content_type);
   if (content_type != nullptr) response_.content_type = content_type;
   response_.elapsed = time_of(CURLINFO_TOTAL_TIME_T);
-  response_.started_after = std::min(time_of(CURLINFO_PRETRANSFER_TIME_T), response_.elapsed);
+  response_.sent = sent_.value_or(std::chrono::steady_clock::now());
   if (code != CURLE_OK && !truncated_) {
     response_.error = !refusal_.empty()   ? refusal_
                       : error_[0] != '\0' ? error_
@@ -131,6 +134,14 @@ std::size_t Transfer::on_body(char* data, std::size_t size, std::size_t count, v
 
 std::size_t Transfer::on_header(char* data, std::size_t size, std::size_t count, void* self) {
   return static_cast<Transfer*>(self)->take_header({data, size * count});
+}
+
+// libcurl's own times do not tell when this was: they count from when it came to the transfer,
+// which on a busy thread is well after start().
+int Transfer::on_request(void* self, char*, char*, int, int) {
+  auto* transfer = static_cast<Transfer*>(self);
+  transfer->sending_.push_back(transfer);
+  return CURL_PREREQFUNC_OK;
 }
 
 curl_socket_t Transfer::on_open_socket(void* self, curlsocktype, curl_sockaddr* address) {

@@ -7,10 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
-#include <set>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -23,147 +20,17 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "raw_server.h"
+
 namespace trawl {
 namespace {
 
 using std::chrono::milliseconds;
+using test::Connection;
+using test::RawServer;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-
-// A client's connection as the server's handler sees it.
-class Connection {
- public:
-  explicit Connection(int socket) : socket_(socket) {}
-
-  // False once the client is gone or the server stops.
-  bool send(std::string_view bytes) const {
-    while (!bytes.empty()) {
-      const ssize_t n = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-      if (n <= 0) return false;
-      bytes.remove_prefix(static_cast<std::size_t>(n));
-    }
-    return true;
-  }
-  bool reply(std::string_view head, std::string_view body) const {
-    return send(std::string(head) + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
-                std::string(body));
-  }
-  // Waits until the client is gone or the server stops.
-  bool stall() const {
-    char ignored[256];
-    while (::recv(socket_, ignored, sizeof ignored, 0) > 0) {
-    }
-    return false;
-  }
-  // Ends with a TCP reset instead of an orderly end.
-  bool reset() const {
-    const linger at_once{1, 0};
-    ::setsockopt(socket_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-    return false;
-  }
-
-  // The next request's head; empty at the end.
-  std::string request() {
-    for (;;) {
-      if (const auto end = input_.find("\r\n\r\n"); end != std::string::npos) {
-        std::string head = input_.substr(0, end + 4);
-        input_.erase(0, end + 4);
-        return head;
-      }
-      char bytes[4096];
-      const ssize_t n = ::recv(socket_, bytes, sizeof bytes, 0);
-      if (n <= 0) return "";
-      input_.append(bytes, static_cast<std::size_t>(n));
-    }
-  }
-
- private:
-  int socket_;
-  std::string input_;
-};
-
-// Serves raw bytes on 127.0.0.1, a thread a connection.
-class RawServer {
- public:
-  // Answers a request for `target`; false ends the connection.
-  using Handler = std::function<bool(Connection&, const std::string& target)>;
-
-  explicit RawServer(Handler handler) : handler_(std::move(handler)) {
-    listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    if (::bind(listener_, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-        ::listen(listener_, 1024) != 0 ||
-        ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-      std::abort();
-    }
-    port_ = ntohs(address.sin_port);
-    acceptor_ = std::thread([this] { accept_all(); });
-  }
-  ~RawServer() {
-    ::shutdown(listener_, SHUT_RDWR);
-    acceptor_.join();
-    {
-      const std::lock_guard lock(mutex_);
-      for (const int socket : open_)
-        ::shutdown(socket, SHUT_RDWR);
-    }
-    for (auto& thread : threads_)
-      thread.join();
-    ::close(listener_);
-  }
-
-  std::string url(const std::string& target, const std::string& host = "127.0.0.1") const {
-    return "http://" + host + ":" + std::to_string(port_) + target;
-  }
-  int connections() const { return connections_.load(); }
-  std::vector<std::string> requests() const {
-    const std::lock_guard lock(mutex_);
-    return requests_;
-  }
-
- private:
-  void accept_all() {
-    for (;;) {
-      const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-      if (socket < 0) return;
-      connections_.fetch_add(1);
-      const std::lock_guard lock(mutex_);
-      open_.insert(socket);
-      threads_.emplace_back([this, socket] { serve(socket); });
-    }
-  }
-
-  void serve(int socket) {
-    Connection connection(socket);
-    for (bool go_on = true; go_on;) {
-      const std::string request = connection.request();
-      if (request.empty()) break;
-      {
-        const std::lock_guard lock(mutex_);
-        requests_.push_back(request);
-      }
-      const auto start = request.find(' ') + 1;
-      go_on = handler_(connection, request.substr(start, request.find(' ', start) - start));
-    }
-    const std::lock_guard lock(mutex_);
-    open_.erase(socket);
-    ::close(socket);
-  }
-
-  const Handler handler_;
-  int listener_ = -1;
-  std::uint16_t port_ = 0;
-  std::atomic<int> connections_{0};
-  mutable std::mutex mutex_;
-  std::set<int> open_;
-  std::vector<std::string> requests_;
-  std::vector<std::thread> threads_;
-  std::thread acceptor_;
-};
 
 // A port on which nobody listens, and nobody can begin to while this lives.
 class DeafPort {
@@ -261,7 +128,6 @@ TEST(HttpClient, GivesStatusTypeLocationAndBody) {
   EXPECT_EQ(page.content_type, "text/html; charset=UTF-8");
   EXPECT_EQ(page.location, "");
   EXPECT_EQ(page.body, "<p>hi");
-  EXPECT_LE(page.started_after, page.elapsed);
 
   const HttpResponse moved = get(server.url("/moved"));
   EXPECT_EQ(moved.status, 301);
@@ -389,6 +255,32 @@ TEST(HttpClient, TimesOutWhereverTheServerStalls) {
   EXPECT_EQ(get(server.url("/at-once"), impatient()).status, 0);
 }
 
+// What the delay between requests to a host counts from.
+TEST(HttpClient, SentIsWhenTheRequestWasSentHoweverLateThatIs) {
+  using Clock = std::chrono::steady_clock;
+  const RawServer server(
+      [](Connection& client, const std::string&) { return client.reply(kOk, "x"); });
+  const DeafPort nobody;
+  const auto client = client_of(quick());
+  std::vector<Clock::time_point> sent;
+  const auto start = [&](const std::string& url) {
+    client->start({.url = url, .max_body = 10},
+                  [&](const HttpResponse& response) { sent.push_back(response.sent); });
+  };
+  start(server.url("/"));
+  start(server.url("/"));
+  start("http://" + nobody.authority() + "/");
+  std::this_thread::sleep_for(milliseconds(20));  // busy with something else
+  const auto before = Clock::now();
+  run_all(*client);
+  const auto after = Clock::now();
+  ASSERT_EQ(sent.size(), 3u);
+  for (const auto time : sent) {
+    EXPECT_GE(time, before);
+    EXPECT_LE(time, after);
+  }
+}
+
 TEST(HttpClient, ConnectionRefused) {
   const DeafPort nobody;
   const HttpResponse response = get("http://" + nobody.authority() + "/");
@@ -423,9 +315,7 @@ TEST(HttpClient, SpeaksHttpAndHttpsOnly) {
   });
   std::string https = server.url("/");
   https.insert(4, "s");
-  HttpOptions options = quick();
-  options.timeout = milliseconds(2000);  // the server may wait for more of what is no request
-  const HttpResponse plain = get(https, options);
+  const HttpResponse plain = get(https);
   EXPECT_EQ(plain.status, 0);
   EXPECT_THAT(plain.error, Not(IsEmpty()));
   for (const char* url : {"file:///etc/passwd", "ftp://127.0.0.1/", "gopher://127.0.0.1/"}) {

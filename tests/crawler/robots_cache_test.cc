@@ -115,42 +115,77 @@ TEST(RobotsCache, StoringAgainRenewsTheRulesAndTheirAge) {
 TEST(RobotsCache, DropsTheLeastRecentlyUsed) {
   RobotsCache cache(3);
   const Time now{hours(1)};
-  for (const char* origin : {"http://a", "http://b", "http://c"})
+  for (const char* origin : {"http://a", "http://b", "http://c"}) {
     cache.store(origin, Robots::allow_all(), now);
+    EXPECT_NE(cache.find(origin, now), nullptr) << origin;
+  }
   EXPECT_NE(cache.find("http://a", now), nullptr);
   cache.store("http://d", Robots::allow_all(), now);
+  EXPECT_NE(cache.find("http://d", now), nullptr);
   EXPECT_EQ(cache.size(), 3u);
   EXPECT_EQ(cache.find("http://b", now), nullptr);
   for (const char* origin : {"http://a", "http://c", "http://d"})
     EXPECT_NE(cache.find(origin, now), nullptr) << origin;
 }
 
-// Against a model that is plain enough to be right: a list in order of use.
+// Whoever asked for the rules of an origin finds them, however many others are stored meanwhile.
+TEST(RobotsCache, KeepsWhatWasNotAskedForYet) {
+  RobotsCache cache(2);
+  const Time now{hours(1)};
+  const auto origin = [](int i) { return "http://host" + std::to_string(i); };
+  for (int i = 0; i < 50; ++i)
+    cache.store(origin(i), Robots::allow_all(), now);
+  EXPECT_EQ(cache.size(), 50u);
+  for (int i = 0; i < 50; ++i)
+    EXPECT_NE(cache.find(origin(i), now), nullptr) << origin(i);
+  EXPECT_EQ(cache.size(), 2u);
+  EXPECT_EQ(cache.find(origin(47), now), nullptr);
+}
+
+TEST(RobotsCache, KeepsWhatWasRenewedUntilItIsAskedFor) {
+  RobotsCache cache(2);
+  const Time now{hours(1)};
+  const Time later = now + hours(30);
+  cache.store("http://a", Robots::allow_all(), now);
+  EXPECT_NE(cache.find("http://a", now), nullptr);
+  cache.store("http://a", Robots::allow_all(), later);
+  for (const char* origin : {"http://b", "http://c", "http://d"}) {
+    cache.store(origin, Robots::allow_all(), later);
+    EXPECT_NE(cache.find(origin, later), nullptr) << origin;
+  }
+  EXPECT_NE(cache.find("http://a", later), nullptr);
+}
+
+// Against a model that is plain enough to be right.
 TEST(RobotsCache, AgreesWithAModel) {
-  constexpr std::size_t kCapacity = 7;
+  constexpr std::size_t kCapacity = 5;
   for (unsigned seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937 random(seed);
     RobotsCache cache(kCapacity);
-    std::list<std::string> by_use;
     std::map<std::string, Time> fetched;
+    std::list<std::string> asked_for;  // most recent first
     Time now{hours(1)};
-    for (int step = 0; step < 500; ++step) {
-      now += std::chrono::minutes(random() % 90);
+    for (int step = 0; step < 2000; ++step) {
+      now += std::chrono::minutes(random() % 40);
       const std::string origin = "http://host" + std::to_string(random() % 12);
-      const bool fresh = fetched.contains(origin) && now - fetched[origin] <= hours(24);
-      ASSERT_EQ(cache.find(origin, now) != nullptr, fresh) << "step " << step;
-      if (!fresh) {
+      if (random() % 2 == 0) {
         cache.store(origin, Robots::allow_all(), now);
-        if (!fetched.contains(origin) && fetched.size() == kCapacity) {
-          fetched.erase(by_use.back());
-          by_use.pop_back();
-        }
         fetched[origin] = now;
+        asked_for.remove(origin);
+      } else {
+        const bool fresh = fetched.contains(origin) && now - fetched[origin] <= hours(24);
+        ASSERT_EQ(cache.find(origin, now) != nullptr, fresh) << "step " << step;
+        if (fresh) {
+          asked_for.remove(origin);
+          asked_for.push_front(origin);
+        }
+        if (asked_for.size() > kCapacity) {
+          fetched.erase(asked_for.back());
+          asked_for.pop_back();
+        }
       }
-      by_use.remove(origin);
-      by_use.push_front(origin);
-      ASSERT_EQ(cache.size(), fetched.size());
+      ASSERT_EQ(cache.size(), fetched.size()) << "step " << step;
     }
   }
 }

@@ -1,0 +1,192 @@
+"""Crawls a site over TLS: with HTTP/2, with HTTP/1.1, and without knowing its authority.
+
+nginx serves it on loopback with a certificate of an authority made here; its access log says by
+which protocol and on which connection each request came.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+
+import trawl_testing as t
+
+PAGES = 300
+LINKS = 10  # a page
+CONNECTIONS = 8  # of the crawler, at most
+
+NGINX = """daemon off; master_process off; pid {prefix}/nginx.pid; error_log {prefix}/error.log;
+events {{ worker_connections 1024; }}
+http {{
+  types {{ text/html html; }}
+  log_format protocols '$connection $server_protocol $status $scheme://$http_host$request_uri';
+  access_log {prefix}/access.log protocols;
+  client_body_temp_path {prefix}/body; proxy_temp_path {prefix}/proxy;
+  fastcgi_temp_path {prefix}/fastcgi; uwsgi_temp_path {prefix}/uwsgi; scgi_temp_path {prefix}/scgi;
+  ssl_certificate {prefix}/site.pem; ssl_certificate_key {prefix}/site.key;
+  keepalive_requests 100000;
+  server {{
+    listen 127.0.0.1:{port} ssl http2;
+    root {prefix}/root; index index.html;
+    location = /robots.txt {{ return 404; }}
+  }}
+}}
+"""
+
+EXTENSIONS = """[ca]
+basicConstraints = critical, CA:TRUE
+keyUsage = critical, keyCertSign
+subjectKeyIdentifier = hash
+[site]
+basicConstraints = CA:FALSE
+subjectAltName = IP:127.0.0.1, DNS:localhost
+"""
+
+
+def program(name, package):
+    path = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+    if path is None:
+        raise t.Skip(f"{name} is missing: apt-get install {package}")
+    return path
+
+
+def make_certificates(directory):
+    """ca.pem, and site.pem with site.key, signed by it, for 127.0.0.1 and localhost."""
+    openssl = program("openssl", "openssl")
+    (directory / "extensions").write_text(EXTENSIONS)
+
+    def run(*arguments):
+        finished = subprocess.run([openssl, *arguments], cwd=directory, capture_output=True,
+                                  text=True, timeout=60)
+        if finished.returncode != 0:
+            raise t.Failure(f"openssl {' '.join(arguments)}\n{finished.stderr}")
+
+    for name, subject in (("ca", "/CN=Authority of a test"), ("site", "/CN=127.0.0.1")):
+        run("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+            "-subj", subject, "-keyout", f"{name}.key", "-out", f"{name}.csr")
+    run("x509", "-req", "-in", "ca.csr", "-signkey", "ca.key", "-days", "2",
+        "-extfile", "extensions", "-extensions", "ca", "-out", "ca.pem")
+    run("x509", "-req", "-in", "site.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-set_serial", "2",
+        "-days", "2", "-extfile", "extensions", "-extensions", "site", "-out", "site.pem")
+
+
+def make_pages(root):
+    """index.html and PAGES others, each reached from one before it."""
+    root.mkdir()
+    names = ["index.html"] + [f"{number}.html" for number in range(1, PAGES + 1)]
+    for number, name in enumerate(names):
+        below = range(number * LINKS + 1, min(number * LINKS + LINKS, PAGES) + 1)
+        links = "".join(f'<a href="/{child}.html">{child}</a>\n' for child in below)
+        (root / name).write_text(f"<!DOCTYPE html><title>{name}</title>\n<a href=/>top</a>\n{links}")
+    return ["/"] + [f"/{name}" for name in names[1:]]
+
+
+class Nginx:
+    def __init__(self, directory):
+        self.port = t.free_port()
+        self.log = directory / "access.log"
+        config = directory / "nginx.conf"
+        config.write_text(NGINX.format(prefix=directory, port=self.port))
+        self.process = subprocess.Popen(
+            [program("nginx", "nginx-light"), "-p", directory, "-c", config,
+             "-e", directory / "error.log"], stdin=subprocess.DEVNULL)
+        try:
+            t.wait_until(self.is_up, "nginx to listen", 20)
+        except t.Failure:
+            self.process.kill()
+            raise
+
+    def is_up(self):
+        if self.process.poll() is not None:
+            raise t.Failure(f"nginx ended with {self.process.returncode}")
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def stop(self):
+        self.process.terminate()  # a quick end
+        self.process.wait(20)
+
+    def log_size(self):
+        return self.log.stat().st_size
+
+    def requests(self, begin):
+        """(connection, protocol, status, URL) of each request logged after the byte `begin`."""
+        with self.log.open() as log:
+            log.seek(begin)
+            return [tuple(line.split(" ", 3)) for line in log.read().splitlines()]
+
+
+def crawl(options, directory, name, seed, fetch):
+    tables = t.fast_crawl([seed], directory / name,
+                          fetch={"connections": CONNECTIONS, "threads": 1, **fetch},
+                          politeness={"per_host_connections": CONNECTIONS})
+    config = t.write_config(directory / f"{name}.toml", tables)
+    return t.run(options, directory, "crawl", config)
+
+
+def check_crawl(test, options, directory, nginx, paths, host, http2):
+    """A whole crawl with the authority known, and what nginx saw of it."""
+    protocol = "HTTP/2.0" if http2 else "HTTP/1.1"
+    name = f"{host}-{protocol.replace('/', '-')}"
+    seed = f"https://{host}:{nginx.port}/"
+    before = nginx.log_size()
+    finished = crawl(options, directory, name, seed,
+                     {"http2": http2, "ca_file": directory / "ca.pem"})
+    t.expect_exit(test, finished, t.EXIT_DONE, name)
+    expected = {seed[:-1] + path for path in paths}
+
+    pages = t.read_pages(test, directory / name)
+    test.check_equal_sets({page["url"] for page in pages if page["status"] == 200}, expected,
+                          f"{name}, output")
+    test.check(len(pages) == len(expected), f"{name}: {len(pages)} lines of {len(expected)}")
+
+    # nginx logs a request after its answer: the last lines may come after the crawl's end.
+    def page_requests():
+        return [r for r in nginx.requests(before) if not r[3].endswith("/robots.txt")]
+
+    t.wait_until(lambda: len(page_requests()) >= len(expected), "nginx to write its log", 20)
+    urls = [request[3] for request in page_requests()]
+    test.check_equal_sets(set(urls), expected, f"{name}, nginx's log")
+    test.check(len(urls) == len(expected), f"{name}: some URL was asked for twice",
+               t.repeats(urls))
+    requests = nginx.requests(before)
+    protocols = {request[1] for request in requests}
+    test.check(protocols == {protocol}, f"{name}: protocols {protocols}, expected {protocol}")
+    connections = {request[0] for request in requests}
+    print(f"{name}: {len(requests)} requests on {len(connections)} connections", flush=True)
+    test.check(len(connections) <= CONNECTIONS,
+               f"{name}: {len(connections)} connections for {len(requests)} requests")
+
+
+def check_unknown_authority(test, options, directory, nginx, http2):
+    name = f"unknown-authority-{'2' if http2 else '1'}"
+    seed = f"https://127.0.0.1:{nginx.port}/"
+    before = nginx.log_size()
+    finished = crawl(options, directory, name, seed, {"http2": http2})
+    t.expect_exit(test, finished, t.EXIT_FAILURE, name)
+    pages = t.read_pages(test, directory / name)
+    test.check([page["url"] for page in pages] == [seed], f"{name}: not the seed alone", pages)
+    for page in pages:
+        test.check(page["status"] == 0 and "certificate" in (page["error"] or ""),
+                   f"{name}: not the error of a certificate", page)
+    answered = [request for request in nginx.requests(before) if request[2] == "200"]
+    test.check(not answered, f"{name}: was answered all the same", answered[:3])
+
+
+def crawl_over_tls(test, directory, options):
+    program("nginx", "nginx-light")
+    make_certificates(directory)
+    paths = make_pages(directory / "root")
+    nginx = Nginx(directory)
+    try:
+        for host in ("127.0.0.1", "localhost"):
+            check_crawl(test, options, directory, nginx, paths, host, http2=True)
+        check_crawl(test, options, directory, nginx, paths, "127.0.0.1", http2=False)
+        check_unknown_authority(test, options, directory, nginx, http2=True)
+        check_unknown_authority(test, options, directory, nginx, http2=False)
+    finally:
+        nginx.stop()
+
+
+if __name__ == "__main__":
+    t.main(crawl_over_tls, t.parser(__doc__).parse_args())

@@ -20,7 +20,7 @@ struct PageRecord {
   std::string content_type;
   std::uint64_t bytes = 0;                           // of the body, decompressed
   std::uint64_t links = 0;                           // found on the page, in scope or not
-  std::chrono::system_clock::time_point fetched_at;  // when the request began
+  std::chrono::system_clock::time_point fetched_at;  // when the URL's turn came
   std::chrono::milliseconds elapsed{0};
 };
 

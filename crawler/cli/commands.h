@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "crawler/sample_site.h"
+#include "crawler/sample_site/sample_site.h"
 
 namespace trawl::cli {
 

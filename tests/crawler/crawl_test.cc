@@ -23,8 +23,8 @@
 
 #include "trawl/canonicalizer.h"
 
-#include "crawler/sample_site.h"
-#include "crawler/sample_site_server.h"
+#include "crawler/sample_site/sample_site.h"
+#include "crawler/sample_site/sample_site_server.h"
 #include "raw_server.h"
 #include "tests/support/temporary_directory.h"
 #include "tiny_crawler.h"

@@ -1,4 +1,4 @@
-#include "crawler/sample_site.h"
+#include "crawler/sample_site/sample_site.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,7 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "crawler/sample_site_web.h"
+#include "crawler/sample_site/sample_site_web.h"
 #include "tests/support/temporary_directory.h"
 #include "tiny_crawler.h"
 

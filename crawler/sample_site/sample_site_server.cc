@@ -1,4 +1,4 @@
-#include "crawler/sample_site_server.h"
+#include "crawler/sample_site/sample_site_server.h"
 
 #include <algorithm>
 #include <cerrno>

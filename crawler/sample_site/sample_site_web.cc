@@ -1,4 +1,4 @@
-#include "crawler/sample_site_web.h"
+#include "crawler/sample_site/sample_site_web.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "crawler/sample_site_page.h"
+#include "crawler/sample_site/sample_site_page.h"
 
 namespace trawl {
 

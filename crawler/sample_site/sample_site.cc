@@ -1,4 +1,4 @@
-#include "crawler/sample_site.h"
+#include "crawler/sample_site/sample_site.h"
 
 #include <cerrno>
 #include <chrono>
@@ -12,8 +12,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "crawler/sample_site_server.h"
-#include "crawler/sample_site_web.h"
+#include "crawler/sample_site/sample_site_server.h"
+#include "crawler/sample_site/sample_site_web.h"
 
 namespace trawl {
 

@@ -1,4 +1,4 @@
-#include "crawler/sample_site_page.h"
+#include "crawler/sample_site/sample_site_page.h"
 
 #include <algorithm>
 #include <string_view>
@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "crawler/sample_site_web.h"
+#include "crawler/sample_site/sample_site_web.h"
 
 namespace trawl {
 

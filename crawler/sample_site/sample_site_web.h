@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "crawler/sample_site.h"
+#include "crawler/sample_site/sample_site.h"
 
 namespace trawl {
 

@@ -4,10 +4,13 @@
 #include <condition_variable>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <vector>
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
+#include <sys/resource.h>
 
 #include "crawler/fetcher.h"
 #include "crawler/http/private_address.h"
@@ -18,11 +21,6 @@
 namespace trawl {
 
 namespace {
-
-// "mybot" of "mybot/1.0 (+https://example.com)".
-std::string product_token(const std::string& user_agent) {
-  return user_agent.substr(0, user_agent.find_first_of("/ "));
-}
 
 std::vector<Url> parse_seeds(const CrawlConfig& config) {
   std::vector<Url> seeds;
@@ -45,6 +43,20 @@ HttpOptions http_options(const CrawlConfig& config, const std::vector<Url>& seed
           .ca_file = config.fetch.ca_file};
 }
 
+// Each connection takes a descriptor; the store, the output and the rest some more.
+Result<void> check_descriptors(std::uint32_t connections) {
+  constexpr rlim_t kForTheRest = 128;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return {};
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_cur >= connections + kForTheRest) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("fetch.connections = {} needs {} open files, but the limit is {}: lower "
+                          "it, or raise the limit with ulimit -n",
+                          connections, connections + kForTheRest, limit.rlim_cur));
+}
+
 class CrawlImpl final : public Crawl {
  public:
   explicit CrawlImpl(const CrawlConfig& config)
@@ -59,6 +71,8 @@ class CrawlImpl final : public Crawl {
   }
 
   Result<void> open(OpenMode mode) {
+    if (auto fits = check_descriptors(config_.fetch.connections); !fits) return fits;
+    if (auto usable = check_output(mode); !usable) return usable;
     const FrontierOptions options{
         .directory = config_.crawl.state_dir,
         .mode = mode,
@@ -86,18 +100,23 @@ class CrawlImpl final : public Crawl {
 
     at_open_ = frontier_->stats();
     budget_.emplace(config_.scope.max_pages, at_open_.completed - at_open_.skipped);
-    context_.emplace(config_, *frontier_, scope_, *budget_, skipped_,
-                     product_token(config_.crawl.user_agent));
+    context_.emplace(config_, *frontier_, scope_, *budget_, skipped_, config_.crawl.user_agent);
     if (auto created = create_fetchers(); !created) return created;
     return offer_seeds();
   }
 
   void start() override {
     started_ = std::chrono::steady_clock::now();
-    for (const auto& fetcher : fetchers_) {
-      threads_.emplace_back([fetcher = fetcher.get()] { fetcher->run(); });
+    try {
+      for (const auto& fetcher : fetchers_) {
+        threads_.emplace_back([fetcher = fetcher.get()] { fetcher->run(); });
+      }
+      checkpoints_ = std::thread([this] { take_checkpoints(); });
+    } catch (const std::system_error& error) {
+      context_->stop_with({ErrorCode::kNoSpace,
+                           fmt::format("cannot start {} fetcher threads: {}; lower fetch.threads",
+                                       fetchers_.size(), error.what())});
     }
-    checkpoints_ = std::thread([this] { take_checkpoints(); });
   }
 
   bool ended() const override {
@@ -137,19 +156,32 @@ class CrawlImpl final : public Crawl {
   const OpenReport& opened() const override { return frontier_->opened(); }
   bool finished() const override { return frontier_->finished(); }
   bool reached_max_pages() const override { return budget_->used_up(); }
-  std::optional<std::string> nothing_answered() const override {
-    if (context_->answered.load() > 0 || progress().fetched_now == 0) return std::nullopt;
+  std::optional<std::string> nothing_fetched() const override {
+    if (context_->succeeded.load() > 0 || progress().fetched_now == 0) return std::nullopt;
     return context_->failed_fetch();
   }
   const std::string& pages_path() const override { return pages_->path(); }
 
  private:
+  // Before anything is made, so that a mistake here leaves no half-made crawl behind.
+  Result<void> check_output(OpenMode mode) const {
+    if (mode != OpenMode::kCreate) return {};
+    auto pages = PagesWriter::open(output_directory(config_));
+    if (!pages) return tl::unexpected(pages.error());
+    if (pages->size() > 0 && !std::filesystem::exists(config_.crawl.state_dir / "MANIFEST")) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("{} holds pages of another crawl: choose another output.directory, "
+                              "or move the file away",
+                              pages->path()));
+    }
+    return {};
+  }
+
   Result<void> create_fetchers() {
     const std::uint32_t connections = config_.fetch.connections;
     for (std::uint32_t i = 0; i < threads_wanted_; ++i) {
       const std::size_t share = connections / threads_wanted_ + (i < connections % threads_wanted_);
-      auto fetcher =
-          Fetcher::create(*context_, i, share, http_options(config_, seeds_, connections));
+      auto fetcher = Fetcher::create(*context_, i, share, http_options(config_, seeds_, share));
       if (!fetcher) return tl::unexpected(fetcher.error());
       fetchers_.push_back(std::move(*fetcher));
     }
@@ -187,13 +219,14 @@ class CrawlImpl final : public Crawl {
       changed_.wait_for(lock, config_.checkpoint.interval,
                         [&] { return over() || checkpoint_wanted_; });
       if (over()) return;
-      checkpoint_wanted_ = false;
+      const bool requested = std::exchange(checkpoint_wanted_, false);
       lock.unlock();
       const auto begin = std::chrono::steady_clock::now();
       const auto taken = frontier_->checkpoint();
       const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
       if (taken) {
-        spdlog::debug("checkpoint published in {:.3f} s", took.count());
+        spdlog::log(requested ? spdlog::level::info : spdlog::level::debug,
+                    "checkpoint published in {:.3f} s", took.count());
       } else {
         context_->stop_with(taken.error());
       }

@@ -48,8 +48,8 @@ class Crawl {
   virtual const OpenReport& opened() const = 0;
   virtual bool finished() const = 0;  // every admitted URL is completed
   virtual bool reached_max_pages() const = 0;
-  // If fetches were made and none got any response: the first of them and why it failed.
-  virtual std::optional<std::string> nothing_answered() const = 0;
+  // If fetches were made and all of them failed: the first of them, and why.
+  virtual std::optional<std::string> nothing_fetched() const = 0;
   virtual const std::string& pages_path() const = 0;
 };
 

@@ -39,9 +39,9 @@ class CrawlContext {
   const Scope& scope;
   PageBudget& budget;
   SkipCounts& skipped;
-  const std::string robots_agent;           // the product token by which robots.txt knows us
+  const std::string robots_agent;           // its product token is how robots.txt knows us
   std::atomic<std::uint64_t> in_flight{0};  // leases the fetchers hold
-  std::atomic<std::uint64_t> answered{0};   // requests that got any HTTP response
+  std::atomic<std::uint64_t> succeeded{0};  // fetches without an error
 
   CrawlPhase phase() const { return phase_.load(); }
   // Goes on to `phase` unless the crawl is there or further; true if it went.

@@ -107,20 +107,22 @@ std::chrono::milliseconds Fetcher::idle_time() const {
   }
   const auto due = context_.frontier.next_due(shard_);
   if (!due || context_.budget.all_taken()) return kLongestWait;
-  if (*due == SteadyTime::min()) return std::chrono::milliseconds(0);
   const auto wait =
       std::chrono::ceil<std::chrono::milliseconds>(*due - std::chrono::steady_clock::now());
   return std::clamp(wait, std::chrono::milliseconds(0), kLongestWait);
 }
 
 void Fetcher::begin(OpenLease open) {
-  if (!context_.config.politeness.respect_robots) return fetch(std::move(open));
   const auto url = Url::parse(open.lease.url);
   if (!url) return fail(open, url.error().message, open.leased_at);
+  // A crawl may be resumed with a narrower scope than the one its URLs were admitted by.
+  const SkipReason reason = context_.scope.check(*url, open.lease.depth);
+  if (reason != SkipReason::kReasons) return skip(open, reason);
+  if (!context_.config.politeness.respect_robots) return fetch(std::move(open));
   const std::string origin(url->origin());
   const Robots* robots = robots_.find(origin, std::chrono::steady_clock::now());
   if (robots == nullptr) return fetch_robots(*url, std::move(open));
-  if (!robots->allowed(context_.robots_agent, *url)) return skip(open);
+  if (!robots->allowed(context_.robots_agent, *url)) return skip(open, SkipReason::kRobots);
   fetch(std::move(open));
 }
 
@@ -149,7 +151,6 @@ void Fetcher::fetch_robots(const Url& url, OpenLease first) {
 void Fetcher::on_robots(const std::string& origin, const HttpResponse& response) {
   const auto waiting = waiting_for_robots_.extract(origin);
   auto [robots, reason] = read_robots_response(response);
-  if (response.status != 0) context_.answered.fetch_add(1);
   if (!robots) {
     for (const OpenLease& open : waiting.mapped())
       fail(open, reason, response.sent);
@@ -170,7 +171,10 @@ void Fetcher::on_robots(const std::string& origin, const HttpResponse& response)
 }
 
 void Fetcher::on_page(const OpenLease& open, HttpResponse response) {
-  if (response.status != 0) context_.answered.fetch_add(1);
+  if (response.connection_was_stale) {
+    // Each try uses up one such connection, so that this ends.
+    return release(open, response.sent + context_.config.politeness.delay);
+  }
   auto page = std::make_shared<PageRecord>();
   page->content_type = response.content_type;
   page->bytes = response.body.size();
@@ -227,7 +231,9 @@ void Fetcher::follow_redirect(const OpenLease& open, const Url& url, const std::
 
 void Fetcher::follow_links(const OpenLease& open, const Url& url, const HttpResponse& response,
                            PageRecord& page, Outcome& outcome, std::vector<Url>& targets) {
-  PageLinks found = extract_links(response.body, url);
+  LinkOptions options;
+  options.max_bytes = std::max<std::size_t>(options.max_bytes, context_.config.fetch.max_body);
+  PageLinks found = extract_links(response.body, url, options);
   outcome.error = to_string(found.skipped);
   page.links = found.links.size();
   context_.skipped.add(SkipReason::kInvalidUrl, found.invalid);
@@ -254,8 +260,8 @@ void Fetcher::fail(const OpenLease& open, const std::string& error, SteadyTime a
            {});
 }
 
-void Fetcher::skip(const OpenLease& open) {
-  context_.skipped.add(SkipReason::kRobots);
+void Fetcher::skip(const OpenLease& open, SkipReason reason) {
+  context_.skipped.add(reason);
   context_.budget.give_back(1);
   complete(open, {.requested = false}, {});
 }
@@ -265,6 +271,8 @@ void Fetcher::complete(const OpenLease& open, const Outcome& outcome,
   if (!outcome.error.empty()) {
     spdlog::debug("{}: {}", open.lease.url, outcome.error);
     context_.note_failed_fetch(open.lease.url, outcome.error);
+  } else if (outcome.requested) {
+    context_.succeeded.fetch_add(1);
   }
   const auto completed = context_.frontier.complete(open.lease.id, outcome, links);
   if (outcome.requested) context_.budget.finish_one();

@@ -55,7 +55,7 @@ class Fetcher {
   void complete(const OpenLease& open, const Outcome& outcome,
                 const std::vector<UrlRequest>& links);
   void fail(const OpenLease& open, const std::string& error, SteadyTime asked_at);
-  void skip(const OpenLease& open);
+  void skip(const OpenLease& open, SkipReason reason);
   void release(const OpenLease& open, std::optional<SteadyTime> next_start);
   void lease_ended();
 

@@ -7,6 +7,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -77,6 +78,11 @@ Result<PagesWriter> PagesWriter::open(const std::filesystem::path& directory) {
   struct stat status {};
   if (fd.get() < 0 || ::fstat(fd.get(), &status) != 0) {
     return tl::unexpected(system_error(errno, "cannot open " + path));
+  }
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    return fail(ErrorCode::kInUse, path +
+                                       " is being written by another crawl: choose another "
+                                       "output.directory");
   }
   const auto end = end_of_whole_lines(fd.get(), static_cast<std::uint64_t>(status.st_size), path);
   if (!end) return tl::unexpected(end.error());

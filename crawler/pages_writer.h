@@ -31,7 +31,7 @@ std::string to_json_line(const Completion& completion, const PageRecord& page);
 class PagesWriter {
  public:
   // Opens `directory`/pages.jsonl for appending, creating both if missing, and cuts a half line
-  // that a crash left at its end.
+  // that a crash left at its end. Errors: kInUse if another process writes to it.
   static Result<PagesWriter> open(const std::filesystem::path& directory);
 
   // Appends the lines of the completions that have a PageRecord. If that fails, none of them is
@@ -39,6 +39,7 @@ class PagesWriter {
   Result<void> append(std::span<const Completion> completions);
 
   const std::string& path() const noexcept { return path_; }
+  std::uint64_t size() const noexcept { return size_; }
 
  private:
   PagesWriter(FileDescriptor fd, std::string path, std::uint64_t size)

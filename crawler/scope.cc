@@ -2,15 +2,20 @@
 
 #include <algorithm>
 
+#include "trawl/canonicalizer.h"
+
 #include "frontier/registrable_domain.h"
 
 namespace trawl {
 
 namespace {
 
-// Host and path: prefixes hold for http and https alike, as sites answer on both.
+// Host and path as the canonical key spells them; prefixes hold for http and https alike, as sites
+// answer on both.
 std::string without_scheme(const Url& url) {
-  return politeness_group(url) + std::string(url.path());
+  const std::string key = Canonicalizer().key(url);
+  const auto path = key.find('/', key.find("://") + 3);
+  return politeness_group(url) + key.substr(path, key.find('?') - path);
 }
 
 }  // namespace

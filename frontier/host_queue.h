@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "trawl/frontier.h"
@@ -25,9 +26,9 @@ struct HostQueue {
   std::map<QueueOrder, QueuedUrl> head;
   std::optional<QueueOrder> read_up_to;
 
-  // When requests to it started: the last one as far as leases tell, and the last one that is known
-  // to have been made.
-  std::optional<SteadyTime> started;
+  // When the requests of its open leases start, as far as is known, and when the last request that
+  // was surely made did.
+  std::multiset<SteadyTime> open_starts;
   std::optional<SteadyTime> surely_started;
   SteadyTime not_before = SteadyTime::min();
   std::uint32_t leased = 0;  // leases that count against leases_per_host
@@ -41,7 +42,10 @@ struct HostQueue {
 
   // When the next request may start.
   SteadyTime next_start(std::chrono::milliseconds delay) const {
-    return started ? std::max(not_before, *started + delay) : not_before;
+    SteadyTime start = not_before;
+    if (surely_started) start = std::max(start, *surely_started + delay);
+    if (!open_starts.empty()) start = std::max(start, *open_starts.rbegin() + delay);
+    return start;
   }
 
   // Takes a pending URL in, unless it belongs behind `read_up_to`, where the store has it. Keeps

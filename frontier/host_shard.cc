@@ -50,7 +50,7 @@ void HostShard::end_lease(std::uint64_t sequence) {
 
 HostQueue& HostShard::host_queue(const std::string& name) {
   const auto [it, is_new] = hosts_.try_emplace(name, name);
-  if (is_new) it->second.started = it->second.surely_started = options_.restarted;
+  if (is_new) it->second.surely_started = options_.restarted;
   return it->second;
 }
 
@@ -60,7 +60,7 @@ std::size_t HostShard::head_limit() const {
 
 std::chrono::milliseconds HostShard::delay_of(const std::string& host) const {
   const auto own = own_delays_.find(host);
-  return own != own_delays_.end() ? own->second : options_.delay;
+  return own != own_delays_.end() ? std::max(own->second, options_.delay) : options_.delay;
 }
 
 // A host without URLs is scheduled too: it is forgotten when its turn comes, and not before its
@@ -157,9 +157,8 @@ Result<void> HostShard::lease(std::size_t max, std::vector<NumberedLease>& out) 
     auto node = host->head.extract(host->head.begin());
     const std::uint64_t number = next_lease_++;
     lease_of_.emplace(node.key().sequence, number);
-    leases_.emplace(number, LeaseState{.url = node.mapped(),
-                                       .since = now,
-                                       .started_before = std::exchange(host->started, now)});
+    leases_.emplace(number, LeaseState{.url = node.mapped(), .since = now});
+    host->open_starts.insert(now);
     out.push_back({number, std::move(node.mapped())});
     ++host->leased;
     if (host->has_urls()) schedule(*host);
@@ -168,7 +167,9 @@ Result<void> HostShard::lease(std::size_t max, std::vector<NumberedLease>& out) 
   const SteadyTime start = options_.clock();
   for (std::size_t i = first; i < out.size(); ++i) {
     leases_.at(out[i].number).since = start;
-    hosts_.at(out[i].url.host).started = start;
+    HostQueue& host = hosts_.at(out[i].url.host);
+    end_start(host, now);
+    host.open_starts.insert(start);
   }
   return {};
 }
@@ -195,6 +196,10 @@ Result<HostShard::LeaseState*> HostShard::open_lease(std::uint64_t lease) {
   return &it->second;
 }
 
+void HostShard::end_start(HostQueue& host, SteadyTime start) {
+  host.open_starts.erase(host.open_starts.find(start));
+}
+
 Result<QueuedUrl> HostShard::begin_completion(std::uint64_t number, const Outcome& outcome) {
   const std::lock_guard lock(mutex_);
   const auto lease = open_lease(number);
@@ -202,12 +207,10 @@ Result<QueuedUrl> HostShard::begin_completion(std::uint64_t number, const Outcom
   LeaseState& state = **lease;
   state.ended = true;
   HostQueue& host = hosts_.at(state.url.host);
+  end_start(host, state.since);
   if (outcome.requested) {
     const auto after = std::clamp(outcome.started_after, std::chrono::milliseconds(0), kMaxDelay);
     host.surely_started = std::max(host.surely_started, std::optional(state.since + after));
-    host.started = std::max(host.started, host.surely_started);
-  } else if (host.started == state.since) {
-    host.started = std::max(state.started_before, host.surely_started);
   }
   --host.leased;
   schedule(host);
@@ -221,11 +224,8 @@ Result<void> HostShard::release(std::uint64_t number, std::optional<SteadyTime> 
   const LeaseState state = std::move(**lease);
   end_lease(state.url.order.sequence);
   HostQueue& host = hosts_.at(state.url.host);
-  if (next_start) {
-    host.not_before = std::max(host.not_before, *next_start);
-  } else if (host.started == state.since) {
-    host.started = std::max(state.started_before, host.surely_started);
-  }
+  end_start(host, state.since);
+  if (next_start) host.not_before = std::max(host.not_before, *next_start);
   --host.leased;
   add(state.url);
   schedule(host);

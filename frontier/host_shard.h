@@ -82,7 +82,6 @@ class HostShard {
   struct LeaseState {
     QueuedUrl url;
     SteadyTime since;
-    std::optional<SteadyTime> started_before;  // the host's `started` before this lease
     bool ended = false;
   };
   struct ScheduleEntry {
@@ -107,6 +106,7 @@ class HostShard {
   std::chrono::milliseconds delay_of(const std::string& host) const;
   Result<bool> fill_head(HostQueue& host);
   Result<LeaseState*> open_lease(std::uint64_t lease);
+  static void end_start(HostQueue& host, SteadyTime start);
 
   const Store* store_;  // null once closed
   const ShardOptions options_;

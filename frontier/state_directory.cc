@@ -118,7 +118,13 @@ Result<void> remove_state_directory(const std::filesystem::path& directory) {
   const auto manifest = Manifest::path_in(directory);
   const auto removed = removed_manifest(directory);
   // Without a manifest there is no crawl of ours, whatever else is there.
-  if (!is_there(manifest) && !is_there(removed)) return {};
+  bool holds_crawl = false;
+  for (const auto& path : {manifest, removed}) {
+    std::error_code error;
+    holds_crawl |= std::filesystem::exists(path, error);
+    if (error) return os_error(error, "cannot look for", path);
+  }
+  if (!holds_crawl) return {};
   auto lock = DirectoryLock::acquire(directory);
   if (!lock) return tl::unexpected(lock.error());
   if (is_there(manifest)) {

@@ -4,8 +4,8 @@
 #   scripts/test.sh          preset release: unit, crash and e2e tests, without those labelled slow
 #   scripts/test.sh --all    also the format check, and the unit tests under sanitizers (asan, tsan)
 #
-# What the tools say is in build/logs/; here it is shown when a stage fails. Corpora are taken from
-# $TRAWL_TEST_DATA, or from ../shared/data if that is there; without them some tests are skipped.
+# What the tools say is in build/logs/; here it is shown when a stage fails. The URL corpora are taken
+# from $TRAWL_TEST_DATA; where it is unset the tests that need them are skipped.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -19,10 +19,6 @@ case "${1-}" in
     ;;
 esac
 
-if [[ -z ${TRAWL_TEST_DATA-} && -d ../shared/data ]]; then
-  TRAWL_TEST_DATA=$(cd ../shared/data && pwd)
-  export TRAWL_TEST_DATA
-fi
 # Where Debian has nginx; not on every user's path.
 export PATH=$PATH:/usr/sbin
 

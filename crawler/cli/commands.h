@@ -10,6 +10,7 @@
 namespace trawl::cli {
 
 struct CrawlArguments {
+  std::string program = "trawl";       // as it was called
   std::string target;                  // the config file; for resume a state directory too
   std::vector<std::string> overrides;  // --set
   bool fresh = false;

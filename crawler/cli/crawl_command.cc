@@ -1,5 +1,6 @@
 // trawl crawl, trawl resume
 #include <filesystem>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -14,21 +15,41 @@ namespace trawl::cli {
 
 namespace {
 
-// Deletes what an earlier crawl left: its state and its pages.
+// Deletes what an earlier crawl left: its pages, then its state. Where there is no state the pages
+// are not its own.
 Result<void> remove_crawl(const CrawlConfig& config) {
-  if (auto removed = Frontier::remove(config.crawl.state_dir); !removed) return removed;
+  std::error_code error;
+  if (!std::filesystem::exists(config.crawl.state_dir / "MANIFEST", error)) return {};
   for (const auto& path :
-       {saved_config_path(config.crawl.state_dir), output_directory(config) / "pages.jsonl"}) {
-    std::error_code error;
+       {output_directory(config) / "pages.jsonl", saved_config_path(config.crawl.state_dir)}) {
     std::filesystem::remove(path, error);
     if (error) {
       return tl::unexpected(system_error(error.value(), "cannot remove " + path.string()));
     }
   }
-  return {};
+  return Frontier::remove(config.crawl.state_dir);
 }
 
-int run(const CrawlConfig& config, OpenMode mode, const std::string& resume_command) {
+// As a shell reads it.
+std::string quoted(const std::string& word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+,:@%=";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string out = "'";
+  for (const char c : word)
+    out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+// With overrides the config file alone would not do; the state directory has the effective config.
+std::string resume_command(const CrawlArguments& arguments, const CrawlConfig& config) {
+  const std::string target = arguments.overrides.empty()
+                                 ? arguments.target
+                                 : std::filesystem::absolute(config.crawl.state_dir).string();
+  return quoted(arguments.program) + " resume " + quoted(target);
+}
+
+int run(const CrawlConfig& config, OpenMode mode, const std::string& resume) {
   // Before any thread is there, the log's included.
   const SignalWaiter signals;
   if (auto logging = set_up_logging(config.log); !logging) return report(logging.error());
@@ -37,11 +58,11 @@ int run(const CrawlConfig& config, OpenMode mode, const std::string& resume_comm
     const int code = report(crawl.error());
     if (crawl.error().code == ErrorCode::kAlreadyExists) {
       fmt::print(stderr, "trawl: to go on with it: {}\ntrawl: to start over: add --fresh\n",
-                 resume_command);
+                 resume);
     }
     return code;
   }
-  return run_session(**crawl, signals, resume_command);
+  return run_session(**crawl, signals, resume);
 }
 
 }  // namespace
@@ -52,27 +73,38 @@ int run_crawl(const CrawlArguments& arguments) {
   if (arguments.fresh) {
     if (auto removed = remove_crawl(*config); !removed) return report(removed.error());
   }
-  return run(*config, OpenMode::kCreate, "trawl resume " + arguments.target);
+  return run(*config, OpenMode::kCreate, resume_command(arguments, *config));
 }
 
 int run_resume(const CrawlArguments& arguments) {
   std::filesystem::path file = arguments.target;
-  if (!std::filesystem::exists(file)) {
+  std::error_code error;
+  if (!std::filesystem::exists(file, error)) {
     return report({ErrorCode::kNotFound,
                    fmt::format("there is no config file or state directory {}", file.string())});
   }
-  const bool is_state = std::filesystem::is_directory(file);
+  const bool is_state = std::filesystem::is_directory(file, error);
   if (is_state) file = saved_config_path(file);
-  if (is_state && !std::filesystem::exists(file)) {
+  if (is_state && !std::filesystem::exists(file, error)) {
     return report({ErrorCode::kNotFound,
                    fmt::format("{} holds no crawl that was started: give the config file instead",
                                arguments.target)});
   }
-  const auto config = load_config(file, arguments.overrides);
+  auto config = load_config(file, arguments.overrides);
   if (!config) return report_config_errors(config.error());
-  // A crawl that was killed before it had made its state is started: at whatever moment it was
-  // killed, the same command goes on.
-  return run(*config, OpenMode::kCreateOrResume, "trawl resume " + arguments.target);
+  if (is_state) {
+    // The directory that was named, wherever it was when the crawl began.
+    config->crawl.state_dir = std::filesystem::absolute(arguments.target);
+    return run(*config, OpenMode::kResume, resume_command(arguments, *config));
+  }
+  const auto manifest = std::filesystem::absolute(config->crawl.state_dir) / "MANIFEST";
+  if (!std::filesystem::exists(manifest, error)) {
+    // A crawl that was killed before it had made its state: at whatever moment it was killed, the
+    // same command goes on.
+    fmt::print(stderr, "trawl: there is no crawl in {} yet: starting it\n",
+               manifest.parent_path().string());
+  }
+  return run(*config, OpenMode::kCreateOrResume, resume_command(arguments, *config));
 }
 
 }  // namespace trawl::cli

@@ -1,5 +1,7 @@
 #include "crawler/cli/crawl_session.h"
 
+#include <future>
+
 #include <fmt/format.h>
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
@@ -26,21 +28,11 @@ class Interruption {
     } else if (signals_ == 2) {
       spdlog::warn("stopping at once, with a checkpoint; interrupt again to quit without");
       crawl.abort();
+    } else {
+      ::_exit(kForced);
     }
   }
   bool requested() const { return signals_ > 0; }
-
-  // Once nobody waits for signals any more: another one ends the process.
-  static void force_on_next_signal() {
-    for (const int signal : {SIGINT, SIGTERM}) {
-      std::signal(signal, [](int) { ::_exit(kForced); });
-    }
-    sigset_t both;
-    sigemptyset(&both);
-    sigaddset(&both, SIGINT);
-    sigaddset(&both, SIGTERM);
-    pthread_sigmask(SIG_UNBLOCK, &both, nullptr);
-  }
 
  private:
   int signals_ = 0;
@@ -55,20 +47,24 @@ void report_opening(const OpenReport& opened) {
                opened.replayed);
 }
 
+void print_resume(const std::string& resume_command) {
+  if (!resume_command.empty()) fmt::print("to go on: {}\n", resume_command);
+}
+
 // What the end of the crawl means, once its state is closed.
 int conclude(const Crawl& crawl, bool interrupted, const std::string& resume_command) {
   if (crawl.finished()) {
-    if (const auto example = crawl.nothing_answered()) {
-      spdlog::error("nothing could be fetched, no request was answered: {}", *example);
-      return kFailed;
-    }
-    return kDone;
+    const auto example = crawl.nothing_fetched();
+    if (!example) return kDone;
+    return report({ErrorCode::kIo, "nothing could be fetched: " + *example});
   }
   if (!interrupted && crawl.reached_max_pages()) {
-    fmt::print("stopped at scope.max_pages; to go on, raise it and run: {}\n", resume_command);
+    fmt::print("stopped at scope.max_pages; with a higher one it can go on\n");
+    print_resume(resume_command);
     return kDone;
   }
-  fmt::print("interrupted; to go on: {}\n", resume_command);
+  fmt::print("interrupted\n");
+  print_resume(resume_command);
   return kInterrupted;
 }
 
@@ -94,28 +90,34 @@ Result<void> set_up_logging(const CrawlConfig::Log& config) {
 
 int run_session(Crawl& crawl, const SignalWaiter& signals, const std::string& resume_command) {
   report_opening(crawl.opened());
-  ProgressReport report;
+  ProgressReport progress;
   Interruption interruption;
-  crawl.start();
-  while (!crawl.ended()) {
+  const auto attend = [&] {
     if (const auto signal = signals.wait(kTick)) {
-      report.finish();
+      progress.finish();
       if (*signal == SIGUSR1) {
         crawl.request_checkpoint();
       } else {
         interruption.handle(crawl);
       }
     }
-    report.update(crawl);
-  }
-  if (interruption.requested()) Interruption::force_on_next_signal();
-  const auto closed = crawl.close();
-  report.finish();
+    progress.update(crawl);
+  };
+  crawl.start();
+  while (!crawl.ended())
+    attend();
+  // The last checkpoint may take a while: signals count during it too.
+  auto closing = std::async(std::launch::async, [&] { return crawl.close(); });
+  while (closing.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+    attend();
+  const auto closed = closing.get();
+  progress.finish();
   fmt::print("{}", summary(crawl));
   if (!closed) {
-    spdlog::error("the crawl stopped: {}", closed.error().message);
-    fmt::print("its state is intact; to go on once the cause is gone: {}\n", resume_command);
-    return exit_code_of(closed.error());
+    const int code = report({closed.error().code, "the crawl stopped: " + closed.error().message});
+    fmt::print("its state is intact; once the cause is gone it can go on\n");
+    print_resume(resume_command);
+    return code;
   }
   return conclude(crawl, interruption.requested(), resume_command);
 }

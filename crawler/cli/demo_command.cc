@@ -51,8 +51,12 @@ int run_demo(const DemoArguments& arguments) {
     fmt::print("  {}\n", seed);
   std::fflush(stdout);
   auto crawl = Crawl::open(config, OpenMode::kCreate);
-  if (!crawl) return report(crawl.error());
-  const int code = run_session(**crawl, signals, "trawl demo");
+  if (!crawl) {
+    const int failed = report(crawl.error());
+    fmt::print(stderr, "trawl: demo wants a --directory that holds no crawl\n");
+    return failed;
+  }
+  const int code = run_session(**crawl, signals, "");
   if (code == kDone) {
     const std::size_t expected = (*site)->reachable_urls().size();
     fmt::print("the site has {} URLs a crawl can reach; {} were fetched\n", expected,

@@ -1,4 +1,7 @@
 // trawl: the command line.
+#include <cstdio>
+#include <exception>
+
 #include <CLI/CLI.hpp>
 
 #include "crawler/cli/commands.h"
@@ -90,6 +93,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(kFooter);
   Arguments arguments;
+  arguments.crawl.program = argv[0];
   int exit_code = kDone;
   add_crawl_commands(app, arguments, exit_code);
   add_sample_commands(app, arguments, exit_code);
@@ -97,6 +101,12 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kDone : kUsage;
+  } catch (const std::exception& error) {
+    // An output that cannot be written to, say: what is on disk stays whole.
+    std::fputs("trawl: ", stderr);
+    std::fputs(error.what(), stderr);
+    std::fputs("\n", stderr);
+    return kFailed;
   }
   return exit_code;
 }

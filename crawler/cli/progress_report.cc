@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace trawl::cli {
@@ -19,17 +20,23 @@ double seconds(std::chrono::steady_clock::duration duration) {
 
 // Expected losses are mostly far below one URL.
 std::string lost_text(double lost) {
-  return lost < 0.001 ? "<0.001" : fmt::format("{:.3g}", lost);
+  return lost < 0.001 ? "under 0.001" : fmt::format("about {:.3g}", lost);
+}
+
+// A longer line would wrap, and no longer be one.
+std::size_t terminal_width() {
+  winsize size{};
+  const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+  return known ? size.ws_col : 80;
 }
 
 }  // namespace
 
 std::string progress_line(const CrawlProgress& progress, double pages_per_second) {
   const FrontierStats& stats = progress.frontier;
-  return fmt::format(
-      "{:.0f} pages/s, {} fetched, {} queued, {} seen, {} failed, {} hosts, ~{} lost",
-      pages_per_second, progress.fetched, stats.queued, stats.seen, stats.failed, stats.hosts,
-      lost_text(stats.expected_lost));
+  return fmt::format("{:.0f} pages/s, {} fetched, {} queued, {} seen, {} failed, hosts {}, lost {}",
+                     pages_per_second, progress.fetched, stats.queued, stats.seen, stats.failed,
+                     stats.hosts, lost_text(stats.expected_lost));
 }
 
 std::string summary(const Crawl& crawl) {
@@ -37,7 +44,7 @@ std::string summary(const Crawl& crawl) {
   const FrontierStats& stats = progress.frontier;
   const double time = seconds(progress.elapsed);
   std::string text =
-      fmt::format("fetched {} pages in {:.1f} s ({:.0f} pages/s)", progress.fetched_now, time,
+      fmt::format("fetched {} URLs in {:.1f} s ({:.0f} URLs/s)", progress.fetched_now, time,
                   time > 0 ? static_cast<double>(progress.fetched_now) / time : 0.0);
   if (progress.fetched != progress.fetched_now) {
     text += fmt::format(", {} since the crawl began", progress.fetched);
@@ -53,8 +60,8 @@ std::string summary(const Crawl& crawl) {
   }
   text += fmt::format("links skipped: {}\n", skipped.empty() ? "none" : skipped);
   text += fmt::format(
-      "filter: {} of {} expected URLs, {:.1f} MiB, rate of false positives {:.2g}, about {} URLs "
-      "lost to them\n",
+      "filter: {} of {} expected URLs, {:.1f} MiB, rate of false positives {:.2g}, URLs lost to "
+      "them: {}\n",
       stats.admitted, stats.filter.capacity,
       static_cast<double>(stats.filter.memory_bytes) / (1 << 20), stats.false_positive_rate,
       lost_text(stats.expected_lost));
@@ -82,14 +89,15 @@ void ProgressReport::update(const Crawl& crawl) {
     spdlog::info("{}", line);
     return;
   }
-  // Back to the start of the line, and clear what a longer one left behind.
-  fmt::print(stderr, "\r{}\x1b[K", line);
+  // Back to the start of the line, and clear what a longer one left behind. A terminal that is gone
+  // must not end the crawl: errors are ignored.
+  std::fputs(("\r" + line.substr(0, terminal_width() - 1) + "\x1b[K").c_str(), stderr);
   std::fflush(stderr);
   line_open_ = true;
 }
 
 void ProgressReport::finish() {
-  if (line_open_) fmt::print(stderr, "\n");
+  if (line_open_) std::fputs("\n", stderr);
   line_open_ = false;
 }
 

@@ -138,6 +138,7 @@ ConfigResult<CrawlConfig> ConfigReader::finish() {
     require_state_dir();
     if (!config_.crawl.seed_file.empty()) read_seed_file();
     require_seeds();
+    check_seed_lengths();
   }
   if (errors_.empty()) return std::move(config_);
   // The document's tables come in alphabetical order; a reader goes through it from the top.
@@ -183,6 +184,16 @@ void ConfigReader::require_seeds() {
     return report_at(seeds->source(), message);
   }
   report_missing("crawl", message);
+}
+
+void ConfigReader::check_seed_lengths() {
+  for (const std::string& seed : config_.crawl.seeds) {
+    if (seed.size() <= config_.scope.max_url_length) continue;
+    report(
+        {file_, 0, 0,
+         fmt::format("crawl.seeds: a seed has {} bytes, more than scope.max_url_length = {}: {}...",
+                     seed.size(), config_.scope.max_url_length, seed.substr(0, 60))});
+  }
 }
 
 void ConfigReader::report(ConfigError error) {

@@ -34,6 +34,7 @@ class ConfigReader {
   void require_state_dir();
   void read_seed_file();
   void require_seeds();
+  void check_seed_lengths();
 
   void report(ConfigError error);
   void report_at(const toml::source_region& where, std::string message);

@@ -60,7 +60,8 @@ class EpollHttpClient final : public HttpClient {
 
   void run(std::chrono::milliseconds max_wait) override {
     epoll_event events[64];
-    const int n = ::epoll_wait(epoll_.get(), events, std::size(events), wait_ms(max_wait));
+    const auto wait = unfinished_ ? std::chrono::milliseconds(0) : max_wait;
+    const int n = ::epoll_wait(epoll_.get(), events, std::size(events), wait_ms(wait));
     for (int i = 0; i < n; ++i) {
       const int fd = events[i].data.fd;
       if (fd == wakeup_.get()) {
@@ -118,8 +119,13 @@ class EpollHttpClient final : public HttpClient {
     return static_cast<int>(std::clamp<std::int64_t>(wait.count(), 0, 60'000));
   }
 
+  // What is done with a response may take long: after a while the network has its turn again, lest
+  // other transfers time out unserved; unfinished_ tells that there are more.
   void finish_transfers() {
+    constexpr std::chrono::milliseconds kLongest{5};
+    const auto begin = Clock::now();
     int left = 0;
+    unfinished_ = false;
     while (const CURLMsg* message = curl_multi_info_read(multi_.get(), &left)) {
       if (message->msg != CURLMSG_DONE) continue;
       const auto node = transfers_.extract(message->easy_handle);
@@ -130,6 +136,8 @@ class EpollHttpClient final : public HttpClient {
       const Done done = transfer.take_done();
       idle_handles_.push_back(transfer.take_easy());
       done(std::move(response));
+      unfinished_ = left > 0;
+      if (Clock::now() - begin > kLongest) return;
     }
   }
 
@@ -169,6 +177,7 @@ class EpollHttpClient final : public HttpClient {
   std::optional<Clock::time_point> timer_;
   std::vector<CurlEasy> idle_handles_;
   std::vector<Transfer*> sending_;  // in the current act()
+  bool unfinished_ = false;         // finished transfers wait to be handled
   std::unique_ptr<CURLM, CurlMultiDelete> multi_;
   std::unordered_map<CURL*, std::unique_ptr<Transfer>> transfers_;
 };

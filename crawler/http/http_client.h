@@ -37,6 +37,9 @@ struct HttpResponse {
   // When the (last) request was sent; when the transfer ended if none was.
   std::chrono::steady_clock::time_point sent{};
   std::chrono::milliseconds elapsed{0};
+  // The server closed a kept-alive connection instead of answering: worth another request, but not
+  // at once.
+  bool connection_was_stale = false;
 };
 
 // Used by one thread, except wake().

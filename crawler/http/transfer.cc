@@ -44,6 +44,7 @@ Transfer::Transfer(CurlEasy easy, const HttpOptions& options, const HttpRequest&
       sending_(sending),
       max_body_(request.max_body),
       truncate_body_(request.truncate_body),
+      follows_redirects_(request.follow_redirects > 0),
       allow_private_addresses_(options.allow_private_addresses) {
   CURL* curl = easy_.get();
   const auto timeout = static_cast<long>(options.timeout.count());
@@ -84,7 +85,8 @@ HttpResponse Transfer::finish(CURLcode code) {
   if (content_type != nullptr) response_.content_type = content_type;
   response_.elapsed = time_of(CURLINFO_TOTAL_TIME_T);
   response_.sent = sent_.value_or(std::chrono::steady_clock::now());
-  if (code != CURLE_OK && !truncated_) {
+  // A chain that was not followed to its end ends in a redirect.
+  if (code != CURLE_OK && code != CURLE_TOO_MANY_REDIRECTS && !truncated_) {
     response_.error = !refusal_.empty()   ? refusal_
                       : error_[0] != '\0' ? error_
                                           : curl_easy_strerror(code);
@@ -140,6 +142,13 @@ std::size_t Transfer::on_header(char* data, std::size_t size, std::size_t count,
 // which on a busy thread is well after start().
 int Transfer::on_request(void* self, char*, char*, int, int) {
   auto* transfer = static_cast<Transfer*>(self);
+  if (transfer->sent_before_ && !transfer->follows_redirects_) {
+    // libcurl found a kept-alive connection closed and is about to send again, without regard for
+    // the host's delay.
+    transfer->response_.connection_was_stale = true;
+    return CURL_PREREQFUNC_ABORT;
+  }
+  transfer->sent_before_ = true;
   transfer->sending_.push_back(transfer);
   return CURL_PREREQFUNC_OK;
 }
@@ -152,6 +161,7 @@ curl_socket_t Transfer::on_open_socket(void* self, curlsocktype, curl_sockaddr* 
         "the host's address is private; set fetch.allow_private_addresses = true to allow it";
     return CURL_SOCKET_BAD;
   }
+  transfer->refusal_.clear();  // of another address of the same name
   return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 

@@ -193,7 +193,8 @@ class Frontier {
   virtual Result<void> release(std::uint64_t lease_id,
                                std::optional<SteadyTime> next_start = std::nullopt) = 0;
 
-  // Sets a host's own delay (its robots.txt may ask for one); durable. `host` as in Lease::host.
+  // Sets a host's own delay (its robots.txt may ask for one); durable. The longer of it and
+  // FrontierOptions::delay holds. `host` as in Lease::host.
   virtual Result<void> set_host_delay(std::string_view host, std::chrono::milliseconds delay) = 0;
 
   // Returns when everything completed or offered before is durable.

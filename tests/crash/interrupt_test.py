@@ -13,7 +13,7 @@ def interrupt(test, directory, options):
     state_dir = directory / "state"
     with t.SampleSite(options, directory, options.pages) as site:
         config = t.write_config(directory / "crawl.toml", t.fast_crawl(
-            site.seeds, state_dir, politeness={"delay": "2ms"}))
+            site.seeds, state_dir, politeness={"delay": "10ms"}))
         arguments = ["crawl", config]
         for share, number in [(0.1, signal.SIGTERM), (0.4, signal.SIGINT), (0.7, signal.SIGTERM)]:
             run = t.Run(options, directory, *arguments)

@@ -276,7 +276,7 @@ TEST(Crawl, CountsAreThoseOfTheOutput) {
   for (const Json& page : pages)
     new_links += page["new_links"].get<std::uint64_t>();
   EXPECT_EQ(new_links + site->seeds().size(), progress.frontier.admitted);
-  EXPECT_FALSE(crawl->nothing_answered());
+  EXPECT_FALSE(crawl->nothing_fetched());
   EXPECT_FALSE(crawl->reached_max_pages());
 }
 
@@ -356,7 +356,7 @@ TEST(Crawl, SaysWhenNothingAnswered) {
   crawl->start();
   finish(*crawl);
   EXPECT_TRUE(crawl->finished());
-  EXPECT_TRUE(crawl->nothing_answered());
+  EXPECT_TRUE(crawl->nothing_fetched());
   const auto pages = pages_of(config);
   ASSERT_EQ(pages.size(), 1u);
   EXPECT_EQ(pages[0]["status"], 0);

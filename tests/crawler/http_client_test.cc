@@ -367,8 +367,11 @@ TEST(HttpClient, FollowsRedirectsOnlyWhenAsked) {
   EXPECT_EQ(last.body, "the end") << "of the last response alone";
   EXPECT_EQ(last.location, "");
 
-  EXPECT_THAT(follow("/1", 1).error, HasSubstr("redirects"));
-  EXPECT_THAT(follow("/loop", 5).error, HasSubstr("redirects"));
+  // A chain that is not followed to its end ends in a redirect.
+  for (const HttpResponse& cut : {follow("/1", 1), follow("/loop", 5)}) {
+    EXPECT_EQ(cut.error, "");
+    EXPECT_EQ(cut.status / 100, 3);
+  }
   EXPECT_THAT(follow("/to-a-file", 5).error, HasSubstr("rotocol"));
 }
 

@@ -17,6 +17,10 @@ namespace trawl::test {
 inline constexpr std::uint64_t kCrashPages = 4'000;
 inline constexpr std::uint64_t kCrashHosts = 20;
 inline constexpr std::uint32_t kCrashOpenLeases = 24;
+// What the worker writes to standard output for each page, and the size of the pipe that the test
+// gives it: the worker gets no more than so many pages ahead of the test.
+inline constexpr std::size_t kCrashProgressBytes = 1024;
+inline constexpr std::size_t kCrashPipeBytes = 64 * kCrashProgressBytes;
 
 // Page n links to its children in a binary tree, and to others that other pages link to as well,
 // so that threads race for the same new URLs.

@@ -3,8 +3,8 @@
 //
 //   crash_worker STATE_DIRECTORY LEASE_LOG
 //
-// Appends the number of each page it leases to LEASE_LOG, and writes a byte to standard output for
-// each page it completes. Ends with 0 when all is done.
+// Appends the number of each page it leases to LEASE_LOG, and writes kCrashProgressBytes to
+// standard output for each page it completes. Ends with 0 when all is done.
 #include <atomic>
 #include <cstdio>
 #include <string>
@@ -43,7 +43,7 @@ void work_on(Frontier& frontier, const Lease& lease, int log) {
     links.add(web.url(link));
   const auto completed = frontier.complete(lease.id, {.status = 200}, links.get());
   if (!completed) give_up("complete", completed.error());
-  write_or_give_up(STDOUT_FILENO, "p");
+  write_or_give_up(STDOUT_FILENO, std::string(kCrashProgressBytes, 'p'));
 }
 
 void crawl(Frontier& frontier, int log, std::atomic<bool>& done) {

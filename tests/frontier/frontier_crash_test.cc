@@ -21,16 +21,30 @@ namespace trawl {
 namespace {
 
 constexpr std::uint64_t kPages = test::kCrashPages;
+// What lies in the pipe, and what each thread (there are fewer than 16) has not written yet.
+constexpr std::uint64_t kMaxAhead = test::kCrashPipeBytes / test::kCrashProgressBytes + 16;
+// N1 is to be held against so many kills at least, the other test against so many exactly.
+constexpr std::uint64_t kMinKills = 3;
+constexpr std::uint64_t kRounds = 6;
+constexpr std::uint64_t kMostPagesOfARun = kPages / 8;
+static_assert(kMinKills * (kMostPagesOfARun + kMaxAhead) < kPages);
+static_assert(kRounds * (kMostPagesOfARun + kMaxAhead) < kPages);
 
 class FrontierCrash : public test::FrontierFixture {
  protected:
   std::string state() const { return directory_ / "state"; }
   std::string lease_log() const { return directory_ / "leases"; }
 
-  // Runs the worker until it has completed `pages` pages, then kills it. True if it ended first.
+  // Runs the worker until it has completed `pages` pages, and kMaxAhead more at most, then kills
+  // it. True if it ended first.
   bool run_and_kill(std::uint64_t pages) const {
     int progress[2];
     if (::pipe2(progress, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+    constexpr int kPipeBytes = static_cast<int>(test::kCrashPipeBytes);
+    ::fcntl(progress[1], F_SETPIPE_SZ, kPipeBytes);
+    if (::fcntl(progress[1], F_GETPIPE_SZ) > kPipeBytes) {
+      throw std::runtime_error("the pipe is too large");
+    }
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, progress[1], STDOUT_FILENO);
@@ -43,8 +57,10 @@ class FrontierCrash : public test::FrontierFixture {
     posix_spawn_file_actions_destroy(&actions);
     ::close(progress[1]);
     if (error != 0) throw std::runtime_error("cannot start " TRAWL_CRASH_WORKER);
-    char byte;
-    for (std::uint64_t n = 0; n < pages && ::read(progress[0], &byte, 1) == 1; ++n) {
+    // Each record is written as a whole, and so it is read.
+    char record[test::kCrashProgressBytes];
+    for (std::uint64_t n = 0; n < pages; ++n) {
+      if (::read(progress[0], record, sizeof record) <= 0) break;
     }
     ::kill(worker, SIGKILL);
     int status = 0;
@@ -82,9 +98,9 @@ TEST_F(FrontierCrash, N1_NothingIsLostAndOnlyOpenLeasesAreRepeated) {
   SCOPED_TRACE(seed);
   std::mt19937_64 random(seed);
   std::uint64_t kills = 0;
-  while (!run_and_kill(random() % (kPages / 8)))
+  while (!run_and_kill(random() % kMostPagesOfARun))
     ++kills;
-  EXPECT_GE(kills, 3u);
+  EXPECT_GE(kills, kMinKills);
   const auto times = times_leased();
   EXPECT_EQ(times.size(), kPages) << "every page was leased";
   std::uint64_t repeated = 0;
@@ -100,9 +116,9 @@ TEST_F(FrontierCrash, N2_N3_N4_WhatIsDurableIsConsistent) {
   const std::uint64_t seed = std::random_device{}();
   SCOPED_TRACE(seed);
   std::mt19937_64 random(seed);
-  for (int round = 0; round < 6; ++round) {
+  for (std::uint64_t round = 0; round < kRounds; ++round) {
     SCOPED_TRACE(round);
-    if (run_and_kill(1 + random() % (kPages / 12))) break;
+    ASSERT_FALSE(run_and_kill(1 + random() % kMostPagesOfARun));
     const auto frontier = open_copy();
     std::set<std::uint64_t> pending;
     for (const Lease& lease : lease_all(*frontier)) {

@@ -1,6 +1,7 @@
 // Checkpoints, the admission log, and what becomes of damaged files.
 #include <atomic>
 #include <fstream>
+#include <functional>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -13,6 +14,7 @@
 namespace trawl {
 namespace {
 
+using std::chrono::milliseconds;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -165,7 +167,7 @@ TEST_F(FrontierRecovery, ALeaseOfBeforeIsLeasedAgainAfterARestart) {
 
 // Two checkpoints that end up in the manifest while offers go on: whatever file is used, and
 // whatever had been offered when it was made, each URL is known exactly once afterwards.
-TEST_F(FrontierRecovery, N2_CheckpointsTakenDuringAdmissionsAreConsistent) {
+TEST_F(FrontierRecovery, A2_CheckpointsTakenDuringAdmissionsForgetNone) {
   constexpr int kThreads = 3;
   constexpr std::uint64_t kEach = 2'000;
   {
@@ -198,6 +200,107 @@ TEST_F(FrontierRecovery, N2_CheckpointsTakenDuringAdmissionsAreConsistent) {
     ASSERT_EQ(admission, Admission::kSeen);
   }
   EXPECT_EQ(lease_all(*frontier).size(), kThreads * kEach);
+}
+
+bool wait_until(const std::function<bool()>& condition, milliseconds patience) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (!condition() && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(milliseconds(1));
+  return condition();
+}
+
+// The link's bits are in the filter, and in the file, when its admission fails.
+TEST_F(FrontierRecovery, N2_ACheckpointWithBitsOfAFailedCommitIsNotPublished) {
+  auto frontier_options = options();
+  const auto file = options().directory / "filter-000001.ckpt";
+  std::atomic<bool> committing{false};
+  frontier_options.before_commit = [&](std::span<const Completion>) -> Result<void> {
+    committing.store(true);
+    std::error_code error;
+    const bool copied = wait_until(
+        [&] {
+          const auto size = std::filesystem::file_size(file.string() + ".tmp", error);
+          return !error && size > 0;
+        },
+        std::chrono::minutes(1));
+    EXPECT_TRUE(copied);
+    // Time for a checkpoint that does not wait for this commit to show itself.
+    EXPECT_FALSE(wait_until([&] { return std::filesystem::exists(file); }, milliseconds(200)));
+    return fail(ErrorCode::kNoSpace, "pages.jsonl: no space left");
+  };
+  {
+    const auto frontier = open(frontier_options);
+    offer_one(*frontier, "http://a.test/");
+    complete(*frontier, lease_all(*frontier).at(0), {"http://a.test/link"});
+    while (!committing.load())
+      std::this_thread::yield();
+    const auto taken = frontier->checkpoint();
+    ASSERT_FALSE(taken);
+    EXPECT_EQ(taken.error().code, ErrorCode::kNoSpace);
+    EXPECT_THAT(checkpoint_files(), IsEmpty());
+  }
+  const auto frontier = open();
+  EXPECT_EQ(offer_one(*frontier, "http://a.test/link"), Admission::kNew);
+  EXPECT_EQ(offer_one(*frontier, "http://a.test/"), Admission::kSeen);
+  EXPECT_EQ(lease_all(*frontier).size(), 2u);
+}
+
+TEST_F(FrontierRecovery, ClosingDuringCheckpointsAndCompletionsLosesNothingThatWasAnswered) {
+  const auto end = std::chrono::steady_clock::now() + milliseconds(2000);
+  for (int round = 0; round < 40 && std::chrono::steady_clock::now() < end; ++round) {
+    SCOPED_TRACE(round);
+    auto frontier_options = options();
+    frontier_options.directory = directory_.path() / std::to_string(round);
+    // A slow committer: much is under way when the frontier is closed.
+    frontier_options.before_commit = [](std::span<const Completion>) -> Result<void> {
+      for (int i = 0; i < 20; ++i)
+        std::this_thread::yield();
+      return {};
+    };
+    const auto frontier = open(frontier_options);
+    test::Requests requests;
+    for (std::uint64_t n = 0; n < kUrls; ++n)
+      requests.add(web_.url(n));
+    offer_all(*frontier, requests);
+    std::atomic<std::uint64_t> completed{0};  // with one new link each
+    std::atomic<int> checkpoints{0};
+    const auto complete_some = [&](std::uint64_t first) {
+      for (std::uint64_t n = first;; n += 2) {
+        const auto leases = frontier->lease(1);
+        if (!leases) return leases.error().code;
+        if (leases->empty()) {  // the links are not durable yet
+          std::this_thread::yield();
+          continue;
+        }
+        const test::Requests link({web_.url(kUrls + n)});
+        const auto done = frontier->complete(leases->front().id, {.status = 200}, link.get());
+        if (!done) return done.error().code;
+        completed.fetch_add(1);
+      }
+    };
+    std::vector<std::thread> threads;
+    for (std::uint64_t t = 0; t < 2; ++t) {
+      threads.emplace_back([&, t] { EXPECT_EQ(complete_some(t), ErrorCode::kClosed); });
+      threads.emplace_back([&] {
+        auto taken = frontier->checkpoint();
+        for (; taken; taken = frontier->checkpoint())
+          checkpoints.fetch_add(1);
+        EXPECT_EQ(taken.error().code, ErrorCode::kClosed);
+      });
+    }
+    while (completed.load() < static_cast<std::uint64_t>(5 * (round % 8)))
+      std::this_thread::yield();
+    EXPECT_TRUE(frontier->close());
+    for (auto& thread : threads)
+      thread.join();
+    EXPECT_EQ(frontier->stats().checkpoints, static_cast<std::uint64_t>(checkpoints.load()) + 1);
+    frontier_options.before_commit = {};
+    const auto reopened = open(frontier_options);
+    EXPECT_EQ(reopened->opened().warnings.size(), 0u);
+    EXPECT_EQ(reopened->stats().completed, completed.load());
+    EXPECT_EQ(reopened->stats().admitted, kUrls + completed.load());
+    EXPECT_EQ(lease_all(*reopened).size(), kUrls);
+  }
 }
 
 }  // namespace

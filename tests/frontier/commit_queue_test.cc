@@ -1,0 +1,307 @@
+// What becomes durable together, and what becomes of operations when it cannot or may not.
+#include "frontier/commit_queue.h"
+
+#include <array>
+#include <latch>
+#include <random>
+#include <set>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "tests/frontier/fake_store.h"
+
+namespace trawl {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::size_t kThreads = 4;
+
+QueuedUrl queued(const std::string& name) {
+  return {.host = name,
+          .order = {},
+          .url = "http://" + name + "/",
+          .parent = "",
+          .depth = 0,
+          .redirects = 0};
+}
+
+void admit(Operation& operation, const std::string& name) {
+  operation.admitted.push_back(queued(name));
+  operation.fingerprints.push_back({.high = 1, .low = 2});
+}
+
+void end(Operation& operation, const std::string& name) {
+  operation.ended = Operation::Ended{.order = {.priority = 0, .sequence = 0},
+                                     .lease = {.id = 1, .url = "", .host = name, .parent = ""},
+                                     .outcome = {.status = 200},
+                                     .links = 0};
+}
+
+// The hosts that a batch adds pending URLs of, or, with `ended`, removes them of.
+std::multiset<std::string> hosts_in(const Store::Batch& batch, bool ended = false) {
+  std::multiset<std::string> hosts;
+  for (const auto& change : batch.changes()) {
+    if (change.family == Store::kPending && change.value.has_value() != ended) {
+      hosts.insert(change.key.substr(0, change.key.find('\0')));
+    }
+  }
+  return hosts;
+}
+
+class CommitQueueTest : public ::testing::Test {
+ protected:
+  CommitQueue& start(CommitQueue::BeforeCommit before = {}) {
+    return queue_.emplace(store_, Counters{}, std::move(before), [this](auto& group) {
+      for (const auto& operation : group)
+        committed_ += operation->admitted.size();
+    });
+  }
+  std::multiset<std::string> durable() const {
+    std::multiset<std::string> all;
+    for (const auto& batch : store_.batches())
+      all.merge(hosts_in(batch));
+    return all;
+  }
+
+  test::FakeStore store_;
+  std::size_t committed_ = 0;  // URLs of which after_commit was told
+  std::optional<CommitQueue> queue_;
+};
+
+TEST_F(CommitQueueTest, N4_NothingIsWrittenWhileAnOperationIsInsideTheGate) {
+  CommitQueue& queue = start();
+  std::latch a_inside(1), b_inside(1), a_may_leave(1);
+  std::thread a([&] {
+    const auto submitted = queue.submit([&](Operation& operation) {
+      a_inside.count_down();
+      a_may_leave.wait();
+      admit(operation, "a");
+    });
+    EXPECT_TRUE(submitted);
+  });
+  a_inside.wait();
+  std::thread b([&] {
+    const auto durable = queue.submit_and_wait([&](Operation& operation) {
+      admit(operation, "b");
+      b_inside.count_down();
+    });
+    EXPECT_TRUE(durable);
+  });
+  b_inside.wait();
+  // Time for a committer that does not wait for A to show itself.
+  EXPECT_FALSE(store_.wait_for_write(milliseconds(100)));
+  a_may_leave.count_down();
+  b.join();
+  const auto batches = store_.batches();
+  ASSERT_EQ(batches.size(), 1u);
+  EXPECT_EQ(hosts_in(batches[0]), (std::multiset<std::string>{"a", "b"}));
+  a.join();
+}
+
+// Threads race for keys, as for bits of the filter: whoever loses one relies on the winner.
+TEST_F(CommitQueueTest, N3_N4_WhatAnOperationReliedOnIsDurableWithItOrBefore) {
+  constexpr std::size_t kOperations = 400;
+  constexpr std::size_t kKeys = 600;
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE(seed);
+  CommitQueue& queue = start();
+  std::array<std::atomic<bool>, kKeys> taken{};
+  // By the number of the operation: the keys it found taken, and those it won.
+  std::map<std::string, std::vector<std::string>> relied_on, won;
+  std::mutex mutex;
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      std::mt19937_64 random(seed + t);
+      for (std::size_t n = 0; n < kOperations; ++n) {
+        const std::string name = "op" + std::to_string(t * kOperations + n);
+        std::vector<std::string> lost, mine;
+        const auto submitted = queue.submit([&](Operation& operation) {
+          end(operation, name);
+          for (int i = 0; i < 3; ++i) {
+            const std::size_t key = (n + random() % 40) % kKeys;
+            const std::string host = "key" + std::to_string(key);
+            if (taken[key].exchange(true)) {
+              lost.push_back(host);
+            } else {
+              admit(operation, host);
+              mine.push_back(host);
+            }
+            std::this_thread::yield();  // between winning a key and queueing it
+          }
+        });
+        EXPECT_TRUE(submitted);
+        const std::lock_guard lock(mutex);
+        relied_on[name] = std::move(lost);
+        won[name] = std::move(mine);
+      }
+    });
+  }
+  for (auto& thread : threads)
+    thread.join();
+  ASSERT_TRUE(queue.flush());
+  std::multiset<std::string> durable;
+  std::size_t ended = 0;
+  for (const auto& batch : store_.batches()) {
+    const auto admitted = hosts_in(batch);
+    durable.insert(admitted.begin(), admitted.end());
+    for (const auto& name : hosts_in(batch, true)) {
+      ++ended;
+      for (const auto& key : won.at(name))
+        EXPECT_EQ(admitted.count(key), 1u) << key << " without " << name << ", which won it";
+      for (const auto& key : relied_on.at(name))
+        EXPECT_EQ(durable.count(key), 1u) << name << " before " << key << ", which it relied on";
+    }
+  }
+  EXPECT_EQ(ended, kThreads * kOperations);
+}
+
+TEST_F(CommitQueueTest, N3_ACompletionItsLinksAndTheCountersAreOneWrite) {
+  CommitQueue& queue = start();
+  const auto done = queue.submit_and_wait([](Operation& operation) {
+    end(operation, "page");
+    admit(operation, "link1");
+    admit(operation, "link2");
+    operation.host_delay.emplace("slow", milliseconds(7));
+    operation.seen = 3;
+  });
+  ASSERT_TRUE(done);
+  const auto batches = store_.batches();
+  ASSERT_EQ(batches.size(), 1u);
+  EXPECT_EQ(hosts_in(batches[0]), (std::multiset<std::string>{"link1", "link2"}));
+  EXPECT_EQ(hosts_in(batches[0], true), (std::multiset<std::string>{"page"}));
+  std::multiset<Store::Family> families;
+  for (const auto& change : batches[0].changes())
+    families.insert(change.family);
+  EXPECT_EQ(families,
+            (std::multiset<Store::Family>{Store::kMeta, Store::kPending, Store::kPending,
+                                          Store::kPending, Store::kHosts, Store::kAdmissions}));
+  EXPECT_EQ(queue.counters().admitted, 2u);
+  EXPECT_EQ(queue.counters().completed, 1u);
+  EXPECT_EQ(queue.counters().seen, 3u);
+}
+
+TEST_F(CommitQueueTest, E1_NothingIsWrittenAfterAFailedWrite) {
+  std::atomic<int> attempts{0};
+  std::latch writing(1), behind_queued(1);
+  store_.on_write = [&](const Store::Batch&) -> Result<void> {
+    if (++attempts == 1) return {};
+    writing.count_down();
+    behind_queued.wait();
+    return fail(ErrorCode::kNoSpace, "the disk is full");
+  };
+  CommitQueue& queue = start();
+  ASSERT_TRUE(queue.submit_and_wait([](Operation& operation) { admit(operation, "written"); }));
+  ASSERT_TRUE(queue.submit([](Operation& operation) { admit(operation, "failed"); }));
+  writing.wait();
+  // Accepted before the failure, and told of it.
+  std::future<Result<void>> behind;
+  ASSERT_TRUE(queue.submit([&](Operation& operation) {
+    behind = operation.durable.emplace().get_future();
+    admit(operation, "behind");
+  }));
+  behind_queued.count_down();
+  const auto expect_failure = [](const Result<void>& result) {
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, ErrorCode::kNoSpace);
+    EXPECT_EQ(result.error().message, "the disk is full");
+  };
+  expect_failure(behind.get());
+  expect_failure(queue.submit([](Operation& operation) { admit(operation, "later"); }));
+  expect_failure(queue.submit_and_wait([](Operation& operation) { admit(operation, "later"); }));
+  expect_failure(queue.flush());
+  expect_failure(queue.check());
+  queue.close();
+  expect_failure(queue.check());
+  EXPECT_EQ(attempts.load(), 2);
+  EXPECT_EQ(durable(), (std::multiset<std::string>{"written"}));
+  EXPECT_EQ(committed_, 1u);
+  EXPECT_EQ(queue.counters().admitted, 1u);
+}
+
+TEST_F(CommitQueueTest, E1_NothingIsWrittenAfterBeforeCommitFailed) {
+  int announced = 0;
+  CommitQueue& queue = start([&](std::span<const Completion> completions) -> Result<void> {
+    announced += static_cast<int>(completions.size());
+    return fail(ErrorCode::kIo, "pages.jsonl");
+  });
+  ASSERT_TRUE(queue.submit_and_wait([](Operation& operation) { admit(operation, "url"); }))
+      << "nothing to announce";
+  for (int i = 0; i < 2; ++i) {
+    const auto done = queue.submit_and_wait([](Operation& operation) {
+      end(operation, "page");
+      admit(operation, "link");
+    });
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().message, "pages.jsonl");
+  }
+  EXPECT_EQ(queue.submit([](Operation&) {}).error().code, ErrorCode::kIo);
+  queue.close();
+  EXPECT_EQ(announced, 1);
+  EXPECT_EQ(durable(), (std::multiset<std::string>{"url"}));
+  EXPECT_EQ(committed_, 1u);
+}
+
+TEST_F(CommitQueueTest, CloseCommitsAllThatWasAnsweredWithSuccess) {
+  for (int round = 0; round < 20; ++round) {
+    CommitQueue& queue = start();
+    std::atomic<std::size_t> answered{0};
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t] {
+        for (;;) {
+          const auto fill = [](Operation& operation) { admit(operation, "url"); };
+          const auto done = t == 0 ? queue.submit_and_wait(fill) : queue.submit(fill);
+          if (!done) {
+            EXPECT_EQ(done.error().code, ErrorCode::kClosed);
+            return;
+          }
+          answered.fetch_add(1);
+        }
+      });
+    }
+    while (answered.load() < 100)
+      std::this_thread::yield();
+    queue.close();
+    const std::uint64_t at_close = queue.counters().admitted;
+    for (auto& thread : threads)
+      thread.join();
+    EXPECT_EQ(at_close, answered.load());
+    EXPECT_EQ(queue.counters().admitted, answered.load()) << "nothing came after close()";
+  }
+  EXPECT_EQ(durable().size(), committed_);
+}
+
+// It passed the check for closed while the last group was being written.
+TEST_F(CommitQueueTest, AnOperationAcceptedDuringTheLastWriteIsCommittedToo) {
+  CommitQueue& queue = start();
+  bool is_last_group = true;
+  store_.on_write = [&](const Store::Batch&) -> Result<void> {
+    if (std::exchange(is_last_group, false)) {
+      std::thread([&] {
+        EXPECT_TRUE(queue.submit([](Operation& operation) { admit(operation, "late"); }));
+      }).join();
+    }
+    return {};
+  };
+  queue.close();
+  EXPECT_EQ(durable(), (std::multiset<std::string>{"late"}));
+  EXPECT_EQ(committed_, 1u);
+}
+
+TEST_F(CommitQueueTest, AClosedQueueRefuses) {
+  CommitQueue& queue = start();
+  queue.close();
+  queue.close();
+  bool filled = false;
+  const auto fill = [&](Operation&) { filled = true; };
+  EXPECT_EQ(queue.submit(fill).error().code, ErrorCode::kClosed);
+  EXPECT_EQ(queue.submit_and_wait(fill).error().code, ErrorCode::kClosed);
+  EXPECT_EQ(queue.flush().error().code, ErrorCode::kClosed);
+  EXPECT_FALSE(filled) << "its bits would be in the filter, its URL nowhere";
+}
+
+}  // namespace
+}  // namespace trawl

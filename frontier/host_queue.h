@@ -30,7 +30,7 @@ struct HostQueue {
   // was surely made did.
   std::multiset<SteadyTime> open_starts;
   std::optional<SteadyTime> surely_started;
-  SteadyTime not_before = SteadyTime::min();
+  SteadyTime not_before{};   // the clock's epoch, which has passed
   std::uint32_t leased = 0;  // leases that count against leases_per_host
 
   // Its entries in the shard's schedule: how many, and the one that counts, if any.

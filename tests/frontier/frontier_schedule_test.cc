@@ -256,6 +256,20 @@ TEST_F(FrontierSchedule, ShardsShareTheHostsAndEachHostIsInOne) {
   EXPECT_EQ(frontier->lease(1, 4).error().code, ErrorCode::kInvalidArgument);
 }
 
+TEST_F(FrontierSchedule, WhenAHostIsDueCanBeSubtractedFromNow) {
+  const auto frontier = open(polite());
+  EXPECT_FALSE(frontier->next_due(0));
+  EXPECT_FALSE(frontier->next_due(1)) << "there is no such shard";
+  offer(*frontier, {"http://a.test/1", "http://b.test/"});
+  for (int round = 0; round < 2; ++round) {
+    const auto due = frontier->next_due(0);
+    ASSERT_TRUE(due);
+    EXPECT_LE(*due - now_, milliseconds(0));
+    EXPECT_LE(now_ - *due, std::chrono::hours(24));
+    ASSERT_EQ(lease(*frontier, 1).size(), 1u);
+  }
+}
+
 TEST_F(FrontierSchedule, WorkIsAnnounced) {
   auto announced = polite();
   std::atomic<int> calls{0};

@@ -45,6 +45,8 @@ std::string_view to_string(LinksSkipped skipped) {
       return "links not read: the page's elements nest too deeply";
     case LinksSkipped::kTooSlow:
       return "links not read: parsing the page takes too long";
+    case LinksSkipped::kUnparsable:
+      return "links not read: the parser fails on the page";
     case LinksSkipped::kNo:
       break;
   }

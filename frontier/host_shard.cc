@@ -225,7 +225,10 @@ Result<void> HostShard::release(std::uint64_t number, std::optional<SteadyTime> 
   end_lease(state.url.order.sequence);
   HostQueue& host = hosts_.at(state.url.host);
   end_start(host, state.since);
-  if (next_start) host.not_before = std::max(host.not_before, *next_start);
+  if (next_start) {  // the host was asked for something else meanwhile, or is to be left alone
+    host.not_before = std::max(host.not_before, *next_start);
+    host.surely_started = std::max(host.surely_started, std::optional(state.since));
+  }
   --host.leased;
   add(state.url);
   schedule(host);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -27,6 +28,9 @@ std::int64_t thread_time_ns() {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
+// The cage in which this thread is parsing.
+thread_local GumboCage* occupied_cage = nullptr;
+
 }  // namespace
 
 GumboCage::~GumboCage() {
@@ -39,6 +43,13 @@ GumboCage::~GumboCage() {
 
 GumboCage::Verdict GumboCage::parse(std::string_view html) {
   assert(chunks_ == nullptr);
+  occupied_cage = this;
+  const Verdict verdict = parse_guarded(html);
+  occupied_cage = nullptr;
+  return verdict;
+}
+
+GumboCage::Verdict GumboCage::parse_guarded(std::string_view html) {
   GumboOptions options = kGumboDefaultOptions;
   options.allocator = allocate_callback;
   options.deallocator = deallocate_callback;
@@ -61,6 +72,10 @@ GumboCage::Verdict GumboCage::parse(std::string_view html) {
   std::memset(padded + html.size(), 0, kPadding);
   document_ = gumbo_parse_with_options(&options, padded, html.size())->document;
   return verdict_;
+}
+
+void GumboCage::escape_failed_assertion() {
+  if (occupied_cage != nullptr) occupied_cage->escape(Verdict::kBroken);
 }
 
 void GumboCage::escape(Verdict why) {
@@ -148,3 +163,12 @@ bool GumboCage::owns(const void* address, std::size_t size) const {
 }
 
 }  // namespace trawl
+
+// As the C library declares it; it does not return.
+extern "C" void __assert_fail(const char* assertion, const char* file, unsigned int line,
+                              const char* function) noexcept {
+  trawl::GumboCage::escape_failed_assertion();
+  std::fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line,
+               function != nullptr ? function : "?", assertion);
+  std::abort();
+}

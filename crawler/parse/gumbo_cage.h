@@ -5,6 +5,10 @@
 // and it knows no limit on memory. All it does between two expensive steps is call its allocator,
 // so that is where the bars are: an arena that also watches memory, processor time, the depth of
 // the stack of open elements and of the C stack, and leaves Gumbo for good when one goes too far.
+//
+// Some pages make its assertions fail, and Debian's build has them on. gumbo_cage.cc therefore
+// defines __assert_fail(), which programs that link it then use instead of the C library's: inside
+// the cage it gives up the page, anywhere else it does what the library's does.
 #pragma once
 
 #include <chrono>
@@ -24,7 +28,13 @@ class GumboCage {
     std::size_t max_memory;              // bytes of the tree and all that was needed to build it
     std::chrono::milliseconds max_time;  // processor time of this thread
   };
-  enum class Verdict : std::uint8_t { kParsed, kTooMuchMemory, kTooDeep, kTooSlow };
+  enum class Verdict : std::uint8_t {
+    kParsed,
+    kTooMuchMemory,
+    kTooDeep,
+    kTooSlow,
+    kBroken,  // an assertion of Gumbo's own failed
+  };
 
   explicit GumboCage(const Limits& limits) : limits_(limits) {}
   ~GumboCage();
@@ -35,6 +45,9 @@ class GumboCage {
   // tree, valid as long as the cage.
   Verdict parse(std::string_view html);
   const GumboNode* document() const noexcept { return document_; }
+
+  // If this thread is inside parse(), leaves it with kBroken; otherwise does nothing.
+  static void escape_failed_assertion();
 
   std::size_t memory_used() const noexcept { return reserved_; }
 
@@ -54,6 +67,7 @@ class GumboCage {
   bool is_stack_of_open_elements(const void* block) const;
   bool owns(const void* address, std::size_t size) const;
   [[noreturn]] void escape(Verdict why);
+  Verdict parse_guarded(std::string_view html);
 
   const Limits limits_;
   std::size_t depth_limit_ = 0;

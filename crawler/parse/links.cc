@@ -140,6 +140,8 @@ LinksSkipped skipped(GumboCage::Verdict verdict) {
       return LinksSkipped::kTooDeep;
     case GumboCage::Verdict::kTooSlow:
       return LinksSkipped::kTooSlow;
+    case GumboCage::Verdict::kBroken:
+      return LinksSkipped::kUnparsable;
   }
   return LinksSkipped::kNo;
 }

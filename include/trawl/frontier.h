@@ -189,7 +189,8 @@ class Frontier {
   virtual Result<std::vector<Admission>> complete(std::uint64_t lease_id, const Outcome& outcome,
                                                   std::span<const UrlRequest> links) = 0;
   // Gives a lease back unfetched: its URL is leased again later. With `next_start` the host waits
-  // until then; without, as if the lease had not been given. Errors: kNotFound.
+  // until then, and at least its delay from the lease; without, as if the lease had not been given.
+  // Errors: kNotFound.
   virtual Result<void> release(std::uint64_t lease_id,
                                std::optional<SteadyTime> next_start = std::nullopt) = 0;
 

@@ -41,9 +41,10 @@ struct LinkOptions {
 // Why a page gave no links although it may have had some.
 enum class LinksSkipped : std::uint8_t {
   kNo,
-  kTooLarge,  // over max_bytes, or its tree and links over max_memory
-  kTooDeep,   // over max_depth
-  kTooSlow,   // over max_time
+  kTooLarge,    // over max_bytes, or its tree and links over max_memory
+  kTooDeep,     // over max_depth
+  kTooSlow,     // over max_time
+  kUnparsable,  // the parser fails on it
 };
 
 struct PageLinks {

@@ -16,6 +16,10 @@
 
 #include "crawler/parse/gumbo_cage.h"
 
+// <assert.h> declares it only where assertions are on.
+extern "C" void __assert_fail(const char* assertion, const char* file, unsigned int line,
+                              const char* function) noexcept;
+
 namespace trawl {
 namespace {
 
@@ -273,6 +277,21 @@ TEST(GumboCage, ReadsNothingBehindThePage) {
     EXPECT_EQ(page.skipped, LinksSkipped::kNo) << html;
   }
   munmap(memory, 2 * page_size);
+}
+
+// An assertion of Gumbo's fails on such a page; the process must not end with it.
+TEST(Links, APageTheParserFailsOnIsSkipped) {
+  const std::string page = "<table><svg><select><title><select></table><a href=x>";
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_EQ(links_of(page).skipped, LinksSkipped::kUnparsable);
+    EXPECT_EQ(links_of("<a href=x>").links.size(), 1u) << "the next page is parsed as ever";
+  }
+}
+
+TEST(GumboCageDeathTest, AFailedAssertionOutsideOfTheCageStillAborts) {
+  EXPECT_EQ(links_of("<a href=x>").links.size(), 1u);
+  EXPECT_DEATH(__assert_fail("one == two", "file.cc", 7, "f"),
+               "file.cc:7: f: Assertion .one == two. failed");
 }
 
 TEST(Links, RandomTagSoupGivesOnlyUrls) {

@@ -1,0 +1,265 @@
+"""The delay is kept whatever a server does to connections; slow pages cost only themselves."""
+
+import concurrent.futures
+import re
+import selectors
+import signal
+import socket
+import threading
+import time
+import urllib.parse
+
+import trawl_testing as t
+
+TOLERANCE = 0.005
+
+
+class PollingServer:
+    """Answers on one thread and records between which two moments each request came in, so that a
+    loaded machine, which reads it late, does not make two requests look closer than they were.
+    `respond(path, number)` returns the bytes of the answer, or None to close the connection;
+    `number` counts the requests on it, from 1."""
+
+    def __init__(self, respond):
+        self.respond = respond
+        self.arrivals = []  # (path, not there yet, there)
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener.setblocking(False)
+        self.port = self.listener.getsockname()[1]
+        self.stopping = False
+        self.selector = selectors.DefaultSelector()
+        self.selector.register(self.listener, selectors.EVENT_READ)
+        self.connections = {}  # socket: [received, number of requests]
+        self.thread = threading.Thread(target=self._serve, daemon=True)
+        self.thread.start()
+
+    def url(self, path="/"):
+        return f"http://127.0.0.1:{self.port}{path}"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stopping = True
+        self.thread.join()
+        for connection in [self.listener, *self.connections]:
+            connection.close()
+        self.selector.close()
+
+    def _serve(self):
+        quiet_at = time.monotonic()
+        while not self.stopping:
+            begun = time.monotonic()
+            ready = self.selector.select(0.001)
+            if not ready:
+                quiet_at = begun
+            for key, _ in ready:
+                if key.fileobj is self.listener:
+                    connection = self.listener.accept()[0]
+                    self.connections[connection] = [b"", 0]
+                    self.selector.register(connection, selectors.EVENT_READ)
+                else:
+                    self._read(key.fileobj, quiet_at)
+
+    def _read(self, connection, quiet_at):
+        state = self.connections[connection]
+        try:
+            received = connection.recv(65536)
+        except OSError:
+            received = b""
+        state[0] += received
+        if received and b"\r\n\r\n" not in state[0]:
+            return
+        answer = None
+        if received:
+            path = state[0].split(b" ", 2)[1].decode()
+            self.arrivals.append((path, quiet_at, time.monotonic()))
+            state[0] = b""
+            state[1] += 1
+            answer = self.respond(path, state[1])
+        if answer is None:
+            self.selector.unregister(connection)
+            del self.connections[connection]
+            connection.close()
+        else:
+            connection.sendall(answer)
+
+
+def answer(body, status="200 OK", headers=""):
+    return (f"HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: {len(body)}\r\n"
+            f"{headers}\r\n{body}").encode()
+
+
+def links(paths):
+    return "".join(f"<a href='{path}'>x</a>" for path in paths)
+
+
+def check_gaps(test, arrivals, delay, what):
+    for (first, not_yet, _), (second, _, there) in zip(arrivals, arrivals[1:]):
+        test.check(there - not_yet >= delay - TOLERANCE,
+                   f"{what}: {second} at most {there - not_yet:.3f} s after {first}, "
+                   f"the delay is {delay} s")
+
+
+def check_fetched(test, state, urls, what):
+    pages = t.read_pages(test, state)
+    test.check_equal_sets(t.keys_of(pages), urls, what)
+    test.check(len(pages) == len(urls), f"{what}: {len(pages)} lines of output")
+    failed = [page for page in pages if page["error"] or page["status"] != 200]
+    test.check(not failed, f"{what}: failed pages", failed)
+
+
+def dropped_connections(test, directory, options):
+    paths = [f"/{i}" for i in range(7)]
+
+    def respond(path, number):
+        if number == 3:
+            return None
+        if path == "/robots.txt":
+            return answer("", "404 Not Found")
+        return answer(links(paths))
+
+    with PollingServer(respond) as server:
+        state = directory / "dropped"
+        config = t.write_config(directory / "dropped.toml", t.fast_crawl(
+            [server.url()], state, politeness={"delay": "200ms", "per_host_connections": 1}))
+        t.expect_exit(test, t.run(options, directory, "crawl", config), t.EXIT_DONE,
+                      "dropped connections")
+    check_fetched(test, state, {server.url(path) for path in ["/", *paths]},
+                  "dropped connections")
+    dropped = len(server.arrivals) - len(paths) - 2
+    test.check(dropped >= 3, f"only {dropped} requests were dropped", server.arrivals)
+    check_gaps(test, server.arrivals, 0.2, "dropped connections")
+
+
+def longer_delay_at_resume(test, directory, options):
+    paths = [f"/{i}" for i in range(5)]
+
+    def respond(path, _):
+        if path == "/robots.txt":
+            return answer("User-agent: *\nCrawl-delay: 0.5\n")
+        return answer(links(paths))
+
+    with PollingServer(respond) as server:
+        state = directory / "longer"
+        config = t.write_config(directory / "longer.toml", t.fast_crawl(
+            [server.url()], state, politeness={"delay": "100ms", "per_host_connections": 1}))
+        crawl = t.Run(options, directory, "crawl", config)
+        t.wait_until(lambda: len(server.arrivals) >= 4 or crawl.ended(), "requests")
+        crawl.signal(signal.SIGINT)
+        crawl.wait()
+        t.expect_exit(test, crawl, t.EXIT_INTERRUPTED, "a crawl with a Crawl-delay")
+        before = len(server.arrivals)
+        check_gaps(test, server.arrivals, 0.5, "Crawl-delay")
+        resumed = t.run(options, directory, "resume", config, "--set", "politeness.delay=1s")
+        t.expect_exit(test, resumed, t.EXIT_DONE, "resumed with a longer delay")
+    after = server.arrivals[before:]
+    test.check(len(after) >= 3, f"only {len(after)} requests after the resume")
+    check_gaps(test, after, 1.0, "resumed with a longer delay")
+    check_fetched(test, state, {server.url(path) for path in ["/", *paths]},
+                  "resumed with a longer delay")
+
+
+def endless_robots(test, directory, options):
+    paths = [f"/{i}" for i in range(3)]
+
+    def respond(path, _):
+        if path == "/robots.txt":
+            return answer("", "302 Found", "Location: /robots.txt\r\n")
+        return answer(links(paths))
+
+    with PollingServer(respond) as server:
+        state = directory / "endless"
+        config = t.write_config(directory / "endless.toml", t.fast_crawl([server.url()], state))
+        t.expect_exit(test, t.run(options, directory, "crawl", config), t.EXIT_DONE,
+                      "a robots.txt that redirects to itself")
+    check_fetched(test, state, {server.url(path) for path in ["/", *paths]},
+                  "a robots.txt that redirects to itself")
+    asked = [path for path, _, _ in server.arrivals].count("/robots.txt")
+    test.check(2 <= asked <= 7, f"robots.txt asked for {asked} times")
+
+
+class SlowPages:
+    """Pages that take long to parse beside pages that take two seconds to answer."""
+
+    NUMBER = 12
+
+    def __init__(self):
+        # Each end tag looks through all open elements for the one it ends, in vain.
+        body = "".join(f"<b id={i}>" for i in range(400))
+        self.hard = answer(body + "</x>" * ((1 << 20) // 4))
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.port = self.listener.getsockname()[1]
+        self.hard_paths = [f"/hard-{i}" for i in range(self.NUMBER)]
+        self.good_paths = [f"/good-{i}" for i in range(self.NUMBER)]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def url(self, path="/"):
+        return f"http://127.0.0.1:{self.port}{path}"
+
+    def _accept(self):
+        while True:
+            try:
+                connection = self.listener.accept()[0]
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection):
+        with connection:
+            try:
+                while True:
+                    received = b""
+                    while b"\r\n\r\n" not in received:
+                        more = connection.recv(65536)
+                        if not more:
+                            return
+                        received += more
+                    connection.sendall(self._respond(received.split(b" ", 2)[1].decode()))
+            except OSError:
+                return
+
+    def _respond(self, path):
+        if path == "/robots.txt":
+            return answer("", "404 Not Found")
+        if path.startswith("/hard-"):
+            return self.hard
+        if path.startswith("/good-"):
+            time.sleep(2)
+            return answer("<p>a good page</p>")
+        mixed = [path for pair in zip(self.hard_paths, self.good_paths) for path in pair]
+        return answer(links(mixed))
+
+
+def slow_parsing(test, directory, options):
+    server = SlowPages()
+    state = directory / "slow"
+    config = t.write_config(directory / "slow.toml", t.fast_crawl(
+        [server.url()], state, politeness={"per_host_connections": 2 * server.NUMBER},
+        fetch={"threads": 1, "connections": 2 * server.NUMBER, "timeout": "6s"}))
+    try:
+        t.expect_exit(test, t.run(options, directory, "crawl", config), t.EXIT_DONE,
+                      "slow pages")
+    finally:
+        server.listener.close()
+    pages = t.read_pages(test, state)
+    urls = {server.url(path) for path in ["/", *server.hard_paths, *server.good_paths]}
+    test.check_equal_sets(t.keys_of(pages), urls, "slow pages")
+    for page in pages:
+        path = urllib.parse.urlsplit(page["url"]).path
+        if re.match("/good-", path):
+            test.check(page["status"] == 200 and not page["error"],
+                       f"{path} suffered from slow pages", page)
+
+
+def polite_server(test, directory, options):
+    # These mostly wait.
+    parts = (dropped_connections, longer_delay_at_resume, endless_robots)
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        for part in [pool.submit(part, test, directory, options) for part in parts]:
+            part.result()
+    slow_parsing(test, directory, options)
+
+
+if __name__ == "__main__":
+    t.main(polite_server, t.parser(__doc__).parse_args())

@@ -643,15 +643,17 @@ TEST(Crawl, P1_HoldsAcrossRestarts) {
   config.politeness.delay = milliseconds(100);
   config.politeness.per_host_connections = 1;
   OpenMode mode = OpenMode::kCreate;
-  for (const std::uint64_t pages : {1u, 3u, 5u, 7u}) {
+  constexpr int kRuns = 4;
+  for (int i = 0; i < kRuns; ++i) {
     const auto crawl = opened(config, mode);
+    const std::uint64_t before = crawl->progress().fetched;
     crawl->start();
-    wait_until([&] { return crawl->progress().fetched >= pages; });
+    wait_until([&] { return crawl->progress().fetched > before; });
     crawl->drain();
     finish(*crawl);
     mode = OpenMode::kResume;
   }
-  expect_delay(*host, milliseconds(100), 11);  // robots.txt each time
+  expect_delay(*host, milliseconds(100), 2 * kRuns);  // robots.txt and a page at least, each time
 }
 
 TEST(Crawl, P1_CrawlDelayOfRobotsTxtIsKept) {

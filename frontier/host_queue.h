@@ -9,6 +9,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "trawl/frontier.h"
 
@@ -46,6 +48,14 @@ struct HostQueue {
     if (surely_started) start = std::max(start, *surely_started + delay);
     if (!open_starts.empty()) start = std::max(start, *open_starts.rbegin() + delay);
     return start;
+  }
+
+  // Takes in URLs that are next in the store.
+  void append(std::vector<QueuedUrl> urls) {
+    for (auto& url : urls) {
+      const QueueOrder order = url.order;
+      head.emplace(order, std::move(url));
+    }
   }
 
   // Takes a pending URL in, unless it belongs behind `read_up_to`, where the store has it. Keeps

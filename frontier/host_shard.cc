@@ -103,10 +103,7 @@ void HostShard::restore_queue(std::vector<QueuedUrl> head, bool more) {
   const std::lock_guard lock(mutex_);
   HostQueue& host = host_queue(head.front().host);
   if (more) host.read_up_to = head.back().order;
-  for (auto& url : head) {
-    const QueueOrder order = url.order;
-    host.head.emplace(order, std::move(url));
-  }
+  host.append(std::move(head));
   schedule(host);
 }
 
@@ -131,10 +128,7 @@ Result<bool> HostShard::fill_head(HostQueue& host) {
   } else {
     host.read_up_to = urls->back().order;
   }
-  for (auto& url : *urls) {
-    const QueueOrder order = url.order;
-    host.head.emplace(order, std::move(url));
-  }
+  host.append(std::move(*urls));
   return !host.head.empty();
 }
 

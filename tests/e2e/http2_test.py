@@ -4,9 +4,6 @@ nginx serves it on loopback with a certificate of an authority made here; its ac
 which protocol and on which connection each request came.
 """
 
-import os
-import shutil
-import socket
 import subprocess
 
 import trawl_testing as t
@@ -43,16 +40,9 @@ subjectAltName = IP:127.0.0.1, DNS:localhost
 """
 
 
-def program(name, package):
-    path = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
-    if path is None:
-        raise t.Skip(f"{name} is missing: apt-get install {package}")
-    return path
-
-
 def make_certificates(directory):
     """ca.pem, and site.pem with site.key, signed by it, for 127.0.0.1 and localhost."""
-    openssl = program("openssl", "openssl")
+    openssl = t.program("openssl", "openssl")
     (directory / "extensions").write_text(EXTENSIONS)
 
     def run(*arguments):
@@ -81,30 +71,9 @@ def make_pages(root):
     return ["/"] + [f"/{name}" for name in names[1:]]
 
 
-class Nginx:
+class Site(t.Nginx):
     def __init__(self, directory):
-        self.port = t.free_port()
-        self.log = directory / "access.log"
-        config = directory / "nginx.conf"
-        config.write_text(NGINX.format(prefix=directory, port=self.port))
-        self.process = subprocess.Popen(
-            [program("nginx", "nginx-light"), "-p", directory, "-c", config,
-             "-e", directory / "error.log"], stdin=subprocess.DEVNULL)
-        try:
-            t.wait_until(self.is_up, "nginx to listen", 20)
-        except t.Failure:
-            self.process.kill()
-            raise
-
-    def is_up(self):
-        if self.process.poll() is not None:
-            raise t.Failure(f"nginx ended with {self.process.returncode}")
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self.port)) == 0
-
-    def stop(self):
-        self.process.terminate()  # a quick end
-        self.process.wait(20)
+        super().__init__(directory, NGINX)
 
     def log_size(self):
         return self.log.stat().st_size
@@ -174,10 +143,10 @@ def check_unknown_authority(test, options, directory, nginx, http2):
 
 
 def crawl_over_tls(test, directory, options):
-    program("nginx", "nginx-light")
+    t.program("nginx", "nginx-light")
     make_certificates(directory)
     paths = make_pages(directory / "root")
-    nginx = Nginx(directory)
+    nginx = Site(directory)
     try:
         for host in ("127.0.0.1", "localhost"):
             check_crawl(test, options, directory, nginx, paths, host, http2=True)

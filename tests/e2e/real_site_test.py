@@ -7,12 +7,8 @@ in another language: Python's html.parser and urllib.
 
 import collections
 import html.parser
-import os
 import pathlib
 import re
-import shutil
-import socket
-import subprocess
 import urllib.parse
 
 import trawl_testing as t
@@ -118,33 +114,9 @@ def ground_truth(root, seed):
     return statuses
 
 
-class Nginx:
+class Site(t.Nginx):
     def __init__(self, directory, root):
-        program = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
-        if program is None:
-            raise t.Skip("nginx is missing: apt-get install nginx-light")
-        self.port = t.free_port()
-        self.log = directory / "access.log"
-        config = directory / "nginx.conf"
-        config.write_text(NGINX.format(prefix=directory, root=root, port=self.port))
-        self.process = subprocess.Popen(
-            [program, "-p", directory, "-c", config, "-e", directory / "error.log"],
-            stdin=subprocess.DEVNULL)
-        try:
-            t.wait_until(self.is_up, "nginx to listen", 20)
-        except t.Failure:
-            self.process.kill()
-            raise
-
-    def is_up(self):
-        if self.process.poll() is not None:
-            raise t.Failure(f"nginx ended with {self.process.returncode}")
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self.port)) == 0
-
-    def stop(self):
-        self.process.terminate()  # a quick end
-        self.process.wait(20)
+        super().__init__(directory, NGINX, root=root)
 
     def requests(self):
         """(status, canonical key) of each request but those for robots.txt."""
@@ -163,7 +135,7 @@ def real_site(test, directory, options):
     root.mkdir()
     (root / "index.html").write_text(COVER)
     (root / "manual").symlink_to(TREE)
-    nginx = Nginx(directory, root)
+    nginx = Site(directory, root)
     try:
         seed = f"http://127.0.0.1:{nginx.port}/"
         truth = ground_truth(root, seed)

@@ -313,3 +313,38 @@ def check_complete(test, site, state_dir, what="the crawl"):
 
 def repeats(urls):
     return {url: count for url, count in collections.Counter(urls).items() if count > 1}
+
+
+def program(name, package):
+    path = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+    if path is None:
+        raise Skip(f"{name} is missing: apt-get install {package}")
+    return path
+
+
+class Nginx:
+    """nginx on a free port of loopback; its config is a template of prefix, port and `values`."""
+
+    def __init__(self, directory, template, **values):
+        self.port = free_port()
+        self.log = directory / "access.log"
+        config = directory / "nginx.conf"
+        config.write_text(template.format(prefix=directory, port=self.port, **values))
+        self.process = subprocess.Popen(
+            [program("nginx", "nginx-light"), "-p", directory, "-c", config,
+             "-e", directory / "error.log"], stdin=subprocess.DEVNULL)
+        try:
+            wait_until(self.is_up, "nginx to listen", 20)
+        except Failure:
+            self.process.kill()
+            raise
+
+    def is_up(self):
+        if self.process.poll() is not None:
+            raise Failure(f"nginx ended with {self.process.returncode}")
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def stop(self):
+        self.process.terminate()  # a quick end
+        self.process.wait(20)

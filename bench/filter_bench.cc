@@ -114,6 +114,26 @@ void InsertBatchOfNewKeys(benchmark::State& state) {
 }
 BENCHMARK(InsertBatchOfNewKeys);
 
+// A crawl's mix: of ten keys one is new, nine were inserted before.
+void InsertBatchOfTenPercentNew(benchmark::State& state) {
+  static std::uint64_t n = 1ull << 44;
+  std::uint64_t old = 0;
+  BlockedBloomFilter& filter = shared_filter();
+  const auto admitted = std::make_unique<bool[]>(kBatch);
+  for (auto _ : state) {
+    state.PauseTiming();
+    std::vector<Fingerprint> keys(kBatch);
+    for (auto& key : keys) {
+      const std::uint64_t draw = mix64(++old);
+      key = draw % 10 == 0 ? nth_key(n++) : nth_key((1ull << 42) + draw % (kCapacity / 2));
+    }
+    state.ResumeTiming();
+    benchmark::DoNotOptimize(filter.insert_batch(keys, {admitted.get(), kBatch}));
+  }
+  state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations() * kBatch));
+}
+BENCHMARK(InsertBatchOfTenPercentNew);
+
 void ContainsBatchOfAbsentKeys(benchmark::State& state) {
   std::uint64_t n = 1ull << 41;
   const BlockedBloomFilter& filter = shared_filter();

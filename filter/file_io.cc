@@ -51,6 +51,19 @@ Result<void> OutputFile::write(std::string_view bytes) {
   return write_all(fd_.get(), bytes, path_);
 }
 
+Result<void> OutputFile::write_at(std::string_view bytes, std::uint64_t offset) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::pwrite(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (n < 0) {
+      if (errno == EINTR) continue;
+      return last_error("cannot write", path_);
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+    offset += static_cast<std::uint64_t>(n);
+  }
+  return {};
+}
+
 Result<void> OutputFile::sync() {
   if (::fdatasync(fd_.get()) != 0) return last_error("cannot sync", path_);
   return {};
@@ -62,10 +75,11 @@ Result<InputFile> InputFile::open(const std::string& path) {
   return InputFile(std::move(fd), path);
 }
 
-Result<std::size_t> InputFile::read(char* buffer, std::size_t size) {
+Result<std::size_t> InputFile::read_at(char* buffer, std::size_t size, std::uint64_t offset) const {
   std::size_t done = 0;
   while (done < size) {
-    const ssize_t n = ::read(fd_.get(), buffer + done, size - done);
+    const ssize_t n =
+        ::pread(fd_.get(), buffer + done, size - done, static_cast<off_t>(offset + done));
     if (n < 0) {
       if (errno == EINTR) continue;
       return last_error("cannot read", path_);
@@ -76,11 +90,17 @@ Result<std::size_t> InputFile::read(char* buffer, std::size_t size) {
   return done;
 }
 
+Result<std::uint64_t> InputFile::size() const {
+  struct stat status;
+  if (::fstat(fd_.get(), &status) != 0) return last_error("cannot read", path_);
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
 Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
   auto file = InputFile::open(path);
   if (!file) return tl::unexpected(file.error());
   std::string contents(max_bytes + 1, '\0');
-  auto n = file->read(contents.data(), contents.size());
+  auto n = file->read_at(contents.data(), contents.size(), 0);
   if (!n) return tl::unexpected(n.error());
   if (*n > max_bytes) {
     return fail(ErrorCode::kCorrupt,
@@ -100,7 +120,8 @@ Result<void> sync_directory(const std::string& path) {
 Result<void> publish_file(const std::string& from, const std::string& to) {
   if (std::rename(from.c_str(), to.c_str()) != 0)
     return last_error("cannot rename " + from + " to", to);
-  return sync_directory(std::filesystem::path(to).parent_path().string());
+  const auto parent = std::filesystem::path(to).parent_path();
+  return sync_directory(parent.empty() ? "." : parent.string());
 }
 
 Result<void> replace_file(const std::string& path, std::string_view contents) {

@@ -29,6 +29,8 @@ class OutputFile {
   static Result<OutputFile> create(const std::string& path);
   // Writes all of `bytes` or fails.
   Result<void> write(std::string_view bytes);
+  // Writes over what is at `offset`.
+  Result<void> write_at(std::string_view bytes, std::uint64_t offset);
   // Makes what was written survive a power loss.
   Result<void> sync();
   std::uint64_t size() const noexcept { return size_; }
@@ -40,12 +42,14 @@ class OutputFile {
   std::uint64_t size_ = 0;
 };
 
-// A file being read from its start.
+// A file being read.
 class InputFile {
  public:
   static Result<InputFile> open(const std::string& path);
-  // Fills `buffer` with up to `size` bytes; fewer only at the end of the file.
-  Result<std::size_t> read(char* buffer, std::size_t size);
+  // Fills `buffer` with up to `size` bytes from `offset` on; fewer only at the end of the file.
+  Result<std::size_t> read_at(char* buffer, std::size_t size, std::uint64_t offset) const;
+  Result<std::uint64_t> size() const;
+  int descriptor() const noexcept { return fd_.get(); }
   const std::string& path() const noexcept { return path_; }
 
  private:

@@ -22,6 +22,11 @@ class StripedCounter {
   void add(std::uint64_t n) noexcept {
     stripes_[thread_stripe(kStripes)].value.fetch_add(n, std::memory_order_relaxed);
   }
+  // Sets the sum; what is added meanwhile may be lost.
+  void reset(std::uint64_t n) noexcept {
+    for (auto& stripe : stripes_)
+      stripe.value.store(&stripe == stripes_.data() ? n : 0, std::memory_order_relaxed);
+  }
   std::uint64_t sum() const noexcept {
     std::uint64_t total = 0;
     for (const auto& stripe : stripes_)

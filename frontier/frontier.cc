@@ -9,7 +9,7 @@
 
 #include "trawl/url.h"
 
-#include "filter/block_layout.h"
+#include "filter/blocked/block_layout.h"
 #include "filter/mix.h"
 #include "frontier/checkpointer.h"
 #include "frontier/commit_queue.h"

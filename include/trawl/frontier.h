@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "trawl/blocked_bloom_filter.h"
 #include "trawl/canonicalizer.h"
+#include "trawl/filter.h"
 #include "trawl/fingerprint.h"
 #include "trawl/result.h"
 
@@ -140,7 +140,7 @@ struct FrontierStats {
   std::uint64_t checkpoints = 0;  // published by this process
   double false_positive_rate = 0;  // of the filter, now
   double expected_lost = 0;        // expected number of new URLs wrongly taken for seen so far
-  BlockedBloomFilter::Stats filter = {};
+  FilterStats filter = {};
 };
 
 // How open() found the directory.

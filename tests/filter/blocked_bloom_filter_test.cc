@@ -175,7 +175,7 @@ TEST(BlockedBloomFilter, ImpossibleOptionsAreErrorsThatSayWhy) {
   const auto huge = BlockedBloomFilter::create({.capacity = 1'000'000'000'000'000});
   ASSERT_FALSE(huge);
   EXPECT_EQ(huge.error().code, ErrorCode::kNoSpace);
-  EXPECT_NE(huge.error().message.find("MiB"), std::string::npos) << huge.error().message;
+  EXPECT_NE(huge.error().message.find("TiB"), std::string::npos) << huge.error().message;
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Runs the real exactly_once_insert() under every interleaving of its word operations.
-#include "filter/exactly_once_insert.h"
+#include "filter/blocked/exactly_once_insert.h"
 
 #include <set>
 #include <vector>
@@ -37,8 +37,11 @@ class ReplayedWords {
   std::size_t at_ = 0;
 };
 
+enum class ReadOrder { kAscending, kDescending };
+
 struct Caller {
   BlockMasks masks;
+  ReadOrder order;
   std::vector<std::uint64_t> results;
   auto operator<=>(const Caller&) const = default;
 };
@@ -48,6 +51,16 @@ struct World {
   std::vector<Caller> callers;
   auto operator<=>(const World&) const = default;
 };
+
+// Reads the block word by word, in ascending or in descending order, and inserts.
+bool read_and_insert(ReplayedWords& words, const BlockMasks& masks, ReadOrder order) {
+  unsigned missing = 0;
+  for (unsigned i = 0; i < kWordsPerBlock; ++i) {
+    const unsigned w = order == ReadOrder::kAscending ? i : kWordsPerBlock - 1 - i;
+    if (masks[w] != 0 && (words.load(w) & masks[w]) != masks[w]) missing |= 1u << w;
+  }
+  return exactly_once_insert(words, masks, missing);
+}
 
 struct Explored {
   std::set<World> worlds;                // every reachable state, final ones included
@@ -60,7 +73,7 @@ void explore(const World& world, Explored& explored) {
   for (std::size_t i = 0; i < world.callers.size(); ++i) {
     ReplayedWords words(world.callers[i].results);
     try {
-      told_new.push_back(exactly_once_insert(words, world.callers[i].masks));
+      told_new.push_back(read_and_insert(words, world.callers[i].masks, world.callers[i].order));
     } catch (const Suspended& suspended) {
       World next = world;
       const Operation& operation = suspended.operation;
@@ -80,12 +93,17 @@ BlockMasks one_bit_in_each_of(unsigned words) {
   return masks;
 }
 
+// All interleavings, with none, some or all of the callers reading in ascending order.
 Explored explore_callers(const std::vector<BlockMasks>& masks, const BlockMasks& initial = {}) {
-  World world{.words = initial, .callers = {}};
-  for (const BlockMasks& mask : masks)
-    world.callers.push_back({mask, {}});
   Explored explored;
-  explore(world, explored);
+  for (std::size_t ascending = 0; ascending <= masks.size(); ++ascending) {
+    World world{.words = initial, .callers = {}};
+    for (std::size_t i = 0; i < masks.size(); ++i) {
+      const auto order = i < ascending ? ReadOrder::kAscending : ReadOrder::kDescending;
+      world.callers.push_back({masks[i], order, {}});
+    }
+    explore(world, explored);
+  }
   return explored;
 }
 
@@ -147,7 +165,7 @@ TEST(ExactlyOnceInsert, A2_EveryBitIsSetWhenACallerReturns) {
     for (const Caller& caller : world.callers) {
       ReplayedWords words(caller.results);
       try {
-        exactly_once_insert(words, caller.masks);
+        read_and_insert(words, caller.masks, caller.order);
       } catch (const Suspended&) {
         continue;
       }
@@ -189,7 +207,7 @@ bool naive_can_have_two_winners(const World& world) {
 
 TEST(ExactlyOnceInsert, TheExplorerFindsTheFaultOfANaiveInsert) {
   const auto key = one_bit_in_each_of(2);
-  EXPECT_TRUE(naive_can_have_two_winners({.words = {}, .callers = {{key, {}}, {key, {}}}}));
+  EXPECT_TRUE(naive_can_have_two_winners({.words = {}, .callers = {{key, {}, {}}, {key, {}, {}}}}));
 }
 
 }  // namespace

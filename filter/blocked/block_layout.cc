@@ -1,4 +1,4 @@
-#include "filter/block_layout.h"
+#include "filter/blocked/block_layout.h"
 
 #include <algorithm>
 #include <array>
@@ -11,8 +11,8 @@ namespace trawl {
 
 namespace {
 
-constexpr unsigned kMaxBitsPerKey = 40;
 constexpr double kMinRate = 1e-15;
+constexpr double kWorthwhileSize = 0.99;  // a size within 1 % of the smallest
 
 // A number for each count of set bits in a word; mostly the probability of that count.
 using Occupancy = std::array<double, kBitsPerWord + 1>;
@@ -54,11 +54,21 @@ double poisson(double mean, std::size_t load) {
   return std::exp(j * std::log(mean) - mean - std::lgamma(j + 1));
 }
 
+// The highest mean load of a block that keeps the rate.
+double highest_load(const BlockRate& candidate, double rate) {
+  double low = 0, high = 4 * kBitsPerBlock;
+  for (int i = 0; i < 50; ++i) {
+    const double middle = (low + high) / 2;
+    (candidate.at(middle) <= rate ? low : high) = middle;
+  }
+  return low;
+}
+
 }  // namespace
 
-BlockRate::BlockRate(unsigned bits_per_key) : bits_per_key_(bits_per_key) {
-  const unsigned whole = bits_per_key / kWordsPerBlock;  // bits of a key in every word
-  const unsigned extra = bits_per_key % kWordsPerBlock;  // words that get one bit more
+BlockRate::BlockRate(unsigned hashes) {
+  const unsigned whole = hashes / kWordsPerBlock;  // bits of a key in every word
+  const unsigned extra = hashes % kWordsPerBlock;  // words that get one bit more
   const double extra_chance = extra / static_cast<double>(kWordsPerBlock);
   const Occupancy with_whole = chances_all_set(whole);
   const Occupancy with_extra = chances_all_set(whole + 1);
@@ -114,30 +124,23 @@ Result<BlockLayout> choose_layout(std::uint64_t capacity, double rate) {
                 fmt::format("a filter's false-positive rate must be from {} to below 1, not {}",
                             kMinRate, rate));
   }
-  // For each number of bits per key the rate falls with the load: find the highest load that
-  // keeps it, and take the number of bits that allows the highest.
-  double best_load = 0;
-  unsigned best_bits = 1;
-  for (unsigned bits = 1; bits <= kMaxBitsPerKey; ++bits) {
-    const BlockRate candidate(bits);
-    if (best_load > 0 && candidate.at(best_load) > rate) continue;
-    double low = 0, high = 4 * kBitsPerBlock;
-    for (int i = 0; i < 50; ++i) {
-      const double middle = (low + high) / 2;
-      (candidate.at(middle) <= rate ? low : high) = middle;
-    }
-    if (low > best_load) {
-      best_load = low;
-      best_bits = bits;
-    }
-  }
-  const double blocks = std::ceil(static_cast<double>(capacity) / best_load);
+  // For each k: the highest load that keeps the rate, which falls with the load.
+  std::array<double, kMaxHashes + 1> load{};
+  for (unsigned hashes = 1; hashes <= kMaxHashes; ++hashes)
+    load[hashes] = highest_load(BlockRate(hashes), rate);
+  const double best_load = *std::ranges::max_element(load);
+  unsigned hashes = 1;
+  while (load[hashes] < kWorthwhileSize * best_load)
+    ++hashes;
+  const double blocks = std::ceil(static_cast<double>(capacity) / load[hashes]);
   if (!(blocks < std::ldexp(1.0, 54))) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("a filter for {} keys at {} would need {:.3g} bytes", capacity, rate,
                             blocks * kBitsPerBlock / 8));
   }
-  return BlockLayout{.blocks = static_cast<std::uint64_t>(blocks), .bits_per_key = best_bits};
+  return BlockLayout{.blocks = static_cast<std::uint64_t>(blocks),
+                     .hashes = hashes,
+                     .keys_per_block = load[hashes]};
 }
 
 }  // namespace trawl

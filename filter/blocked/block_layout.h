@@ -11,6 +11,7 @@ namespace trawl {
 inline constexpr unsigned kWordsPerBlock = 8;
 inline constexpr unsigned kBitsPerWord = 64;
 inline constexpr unsigned kBitsPerBlock = kWordsPerBlock * kBitsPerWord;
+inline constexpr unsigned kMaxHashes = 40;  // bits a key may have (k)
 
 // The false-positive rate of the layout "bit i of a key lies in word (r + i) mod 8 of its block".
 //
@@ -22,9 +23,8 @@ inline constexpr unsigned kBitsPerBlock = kWordsPerBlock * kBitsPerWord;
 // the j keys' bits into the word one by one.
 class BlockRate {
  public:
-  explicit BlockRate(unsigned bits_per_key);
+  explicit BlockRate(unsigned hashes);
 
-  unsigned bits_per_key() const noexcept { return bits_per_key_; }
   // The rate with `keys_per_block` keys in an average block.
   double at(double keys_per_block) const;
   // How many new keys a block is expected to turn away as seen until `keys_per_block` were
@@ -32,16 +32,17 @@ class BlockRate {
   double expected_losses(double keys_per_block) const;
 
  private:
-  unsigned bits_per_key_;
   std::vector<double> rate_of_load_;  // fp(j); from its end on 1
 };
 
 struct BlockLayout {
   std::uint64_t blocks;
-  unsigned bits_per_key;
+  unsigned hashes;        // bits a key has (k)
+  double keys_per_block;  // at most, if the rate is to hold
 };
 
-// The smallest layout whose rate at `capacity` keys is at most `rate`. Errors: kInvalidArgument
+// A layout whose rate at `capacity` keys is at most `rate`: of all k whose size is within 1 % of
+// the smallest, the lowest, since each bit costs a locked operation. Errors: kInvalidArgument
 // for a capacity of 0, a rate outside [1e-15, 1), or a size beyond 2^63 bits.
 Result<BlockLayout> choose_layout(std::uint64_t capacity, double rate);
 

@@ -1,0 +1,63 @@
+// The loop over a batch of keys, for the kernels: it prefetches the block of a key that comes
+// later while it works on one whose block has arrived.
+//
+// A file may define TRAWL_KERNEL_TARGET, the instruction set of its kernels, before it includes
+// this: the loop must be compiled for the same one, or the kernel could not be inlined into it.
+// Each kernel's type lives in its file's own anonymous namespace, so that no other file's code can
+// end up with its instructions.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <span>
+
+#include "filter/blocked/block_kernels.h"
+
+#ifndef TRAWL_KERNEL_TARGET
+#define TRAWL_KERNEL_TARGET
+#endif
+
+namespace trawl {
+
+// How many keys ahead of the current one a batch fetches: enough to cover a cache miss.
+inline constexpr std::size_t kPrefetchDistance = 16;
+
+// Answers each key by Kernel::answer(block, low, shape); returns how many were answered true.
+// kWrites: whether the blocks are fetched to be written.
+template <class Kernel, bool kWrites>
+TRAWL_KERNEL_TARGET std::size_t for_each_key(const BlockSpan& filter,
+                                             std::span<const Fingerprint> keys,
+                                             bool* answers) noexcept {
+  const BlockSpan local = filter;  // else the compiler reloads it after each atomic operation
+  const std::size_t n = keys.size();
+  for (std::size_t i = 0; i < std::min(kPrefetchDistance, n); ++i)
+    __builtin_prefetch(local.block_of(keys[i]), kWrites);
+  std::size_t yes = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (i + kPrefetchDistance < n)
+      __builtin_prefetch(local.block_of(keys[i + kPrefetchDistance]), kWrites);
+    const bool answer = Kernel::answer(local.block_of(keys[i]), keys[i].low, local.shape);
+    answers[i] = answer;
+    yes += answer ? 1 : 0;
+  }
+  return yes;
+}
+
+// The words of one block, for exactly_once_insert().
+struct BlockWords {
+  std::atomic<std::uint64_t>* words;
+
+  std::uint64_t load(unsigned w) const noexcept {
+    // acquire: pairs with the release in fetch_or(), so that whoever sees a key's bit also sees
+    // what its inserter did before: later words of the block, and its entry into the gate.
+    return words[w].load(std::memory_order_acquire);
+  }
+  std::uint64_t fetch_or(unsigned w, std::uint64_t bits) noexcept {
+    // release: publishes the later words of the block, set before; acquire: orders this RMW after
+    // the ones it finds. Pairs with the acquire loads and with the other RMWs.
+    return words[w].fetch_or(bits, std::memory_order_acq_rel);
+  }
+};
+
+}  // namespace trawl

@@ -1,0 +1,135 @@
+// The blocked filter's inner loops with AVX2: a block is two vectors, a key's bits in it two
+// variable shifts. Chosen at run time; the rest of the library is built for any x86-64.
+#define TRAWL_KERNEL_TARGET __attribute__((target("avx2")))
+#include "filter/blocked/block_batch.h"
+#include "filter/blocked/block_kernels.h"
+#include "filter/blocked/exactly_once_insert.h"
+
+// ThreadSanitizer does not see vector loads, and so would miss what they synchronise with.
+#if defined(__SANITIZE_THREAD__)
+#define TRAWL_THREAD_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TRAWL_THREAD_SANITIZER
+#endif
+#endif
+
+#if defined(__x86_64__) && !defined(TRAWL_THREAD_SANITIZER)
+
+#include <immintrin.h>
+
+#define TRAWL_AVX2_INLINE __attribute__((target("avx2"), always_inline)) static inline
+
+namespace trawl {
+
+namespace {
+
+struct Halves {
+  __m256i low, high;  // words 0 to 3, words 4 to 7
+};
+
+TRAWL_AVX2_INLINE __m256i load_words(const std::uint64_t* words) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(words));
+}
+
+// One bit in each word: ones[w] shifted by the place that the round's hash has for word w.
+TRAWL_AVX2_INLINE Halves place_bits(std::uint64_t hash, Halves ones) {
+  const __m256i place_mask = _mm256_set1_epi64x(kPlaceMask);
+  const __m256i spread = _mm256_set1_epi64x(static_cast<long long>(hash));
+  const __m256i low =
+      _mm256_srlv_epi64(spread, _mm256_setr_epi64x(0, kBitsPerPlace, 2 * kBitsPerPlace,  //
+                                                   3 * kBitsPerPlace));
+  const __m256i high =
+      _mm256_srlv_epi64(spread, _mm256_setr_epi64x(4 * kBitsPerPlace, 5 * kBitsPerPlace,
+                                                   6 * kBitsPerPlace, 7 * kBitsPerPlace));
+  return {_mm256_sllv_epi64(ones.low, _mm256_and_si256(low, place_mask)),
+          _mm256_sllv_epi64(ones.high, _mm256_and_si256(high, place_mask))};
+}
+
+TRAWL_AVX2_INLINE Halves masks_of(std::uint64_t low, MaskShape shape) {
+  const __m256i one = _mm256_set1_epi64x(1);
+  Halves masks{_mm256_setzero_si256(), _mm256_setzero_si256()};
+  for (unsigned round = 0; round < shape.rounds; ++round) {
+    const Halves bits = place_bits(round_hash(low, round), {one, one});
+    masks.low = _mm256_or_si256(masks.low, bits.low);
+    masks.high = _mm256_or_si256(masks.high, bits.high);
+  }
+  if (shape.extra > 0) {
+    const std::uint64_t* const chosen = last_round(low, shape.extra);
+    const Halves bits = place_bits(round_hash(low, shape.rounds),
+                                   {load_words(chosen), load_words(chosen + 4)});
+    masks.low = _mm256_or_si256(masks.low, bits.low);
+    masks.high = _mm256_or_si256(masks.high, bits.high);
+  }
+  return masks;
+}
+
+// Four words of a block, read as x86 reads aligned words, each whole and with acquire order. In
+// assembly, since C++ has no such load: between them and the atomic operations the compiler must
+// not reorder, nor take a plain read for a race.
+TRAWL_AVX2_INLINE __m256i acquire_words(const std::atomic<std::uint64_t>* words) {
+  __m256i value;
+  asm volatile("vmovdqa %1, %0"
+               : "=x"(value)
+               : "m"(*reinterpret_cast<const __m256i*>(words))
+               : "memory");
+  return value;
+}
+
+// Bit w is set if word w has all of the mask's bits.
+TRAWL_AVX2_INLINE unsigned complete_words(__m256i words, __m256i masks) {
+  const __m256i lacking = _mm256_andnot_si256(words, masks);
+  const __m256i complete = _mm256_cmpeq_epi64(lacking, _mm256_setzero_si256());
+  return static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(complete)));
+}
+
+struct Avx2Insert {
+  TRAWL_AVX2_INLINE bool answer(std::atomic<std::uint64_t>* block, std::uint64_t low,
+                                MaskShape shape) noexcept {
+    const Halves masks = masks_of(low, shape);
+    const unsigned complete = complete_words(acquire_words(block), masks.low) |
+                              complete_words(acquire_words(block + 4), masks.high) << 4;
+    constexpr unsigned kAllWords = (1u << kWordsPerBlock) - 1;
+    if (complete == kAllWords) return false;
+    BlockMasks stored;
+    _mm256_store_si256(reinterpret_cast<__m256i*>(&stored.words[0]), masks.low);
+    _mm256_store_si256(reinterpret_cast<__m256i*>(&stored.words[4]), masks.high);
+    BlockWords words{block};
+    return exactly_once_insert(words, stored, complete ^ kAllWords);
+  }
+};
+
+struct Avx2Contains {
+  TRAWL_AVX2_INLINE bool answer(std::atomic<std::uint64_t>* block, std::uint64_t low,
+                                MaskShape shape) noexcept {
+    const Halves masks = masks_of(low, shape);
+    return (_mm256_testc_si256(acquire_words(block), masks.low) &
+            _mm256_testc_si256(acquire_words(block + 4), masks.high)) != 0;
+  }
+};
+
+}  // namespace
+
+const BlockKernels* avx2_block_kernels() noexcept {
+  static constexpr BlockKernels kKernels{
+      .name = "avx2",
+      .insert_batch = for_each_key<Avx2Insert, true>,
+      .contains_batch = for_each_key<Avx2Contains, false>,
+  };
+  static const bool runs_here = __builtin_cpu_supports("avx2");
+  return runs_here ? &kKernels : nullptr;
+}
+
+}  // namespace trawl
+
+#else
+
+namespace trawl {
+
+const BlockKernels* avx2_block_kernels() noexcept {
+  return nullptr;
+}
+
+}  // namespace trawl
+
+#endif

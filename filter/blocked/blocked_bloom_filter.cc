@@ -1,0 +1,98 @@
+#include "trawl/blocked_bloom_filter.h"
+
+#include <cassert>
+
+#include "filter/blocked/block_layout.h"
+#include "filter/blocked/blocked_state.h"
+#include "filter/snapshot/snapshot_reader.h"
+#include "filter/snapshot/snapshot_writer.h"
+
+namespace trawl {
+
+BlockedBloomFilter::BlockedBloomFilter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+BlockedBloomFilter::BlockedBloomFilter(BlockedBloomFilter&&) noexcept = default;
+BlockedBloomFilter& BlockedBloomFilter::operator=(BlockedBloomFilter&&) noexcept = default;
+BlockedBloomFilter::~BlockedBloomFilter() = default;
+
+Result<BlockedBloomFilter> BlockedBloomFilter::create(const Options& options) {
+  const auto layout = choose_layout(options.capacity, options.false_positive_rate);
+  if (!layout) return tl::unexpected(layout.error());
+  auto words = WordArray::allocate(layout->blocks * kWordsPerBlock, "the filter");
+  if (!words) return tl::unexpected(words.error());
+  return BlockedBloomFilter(std::make_unique<State>(std::move(*words), layout->hashes,
+                                                    options.capacity, options.false_positive_rate,
+                                                    options.hash.value_or(KeyedHash::random())));
+}
+
+Result<BlockedBloomFilter> BlockedBloomFilter::load(const std::string& path) {
+  const auto reader = SnapshotReader::open(path, kKind);
+  if (!reader) return tl::unexpected(reader.error());
+  auto state = State::of_section(reader->header(), 0, path);
+  if (!state) return tl::unexpected(state.error());
+  auto read = reader->read_words(
+      [&](std::size_t, std::uint64_t first, std::span<const std::uint64_t> words) {
+        (*state)->store_words(first, words);
+      });
+  if (!read) return tl::unexpected(read.error());
+  return BlockedBloomFilter(std::move(*state));
+}
+
+Result<std::uint64_t> BlockedBloomFilter::save(const std::string& path) const {
+  const SnapshotHeader header{.kind = kKind,
+                              .hash_key = state_->hash.key(),
+                              .capacity = state_->capacity,
+                              .target_rate = state_->target_rate,
+                              .sections = {state_->section()}};
+  return save_snapshot(path, header,
+                       [&](std::size_t, std::uint64_t first, std::span<std::uint64_t> out) {
+                         state_->copy_words(first, out);
+                       });
+}
+
+bool BlockedBloomFilter::insert(Fingerprint key) noexcept {
+  bool first = false;
+  insert_batch({&key, 1}, {&first, 1});
+  return first;
+}
+
+bool BlockedBloomFilter::contains(Fingerprint key) const noexcept {
+  bool found = false;
+  contains_batch({&key, 1}, {&found, 1});
+  return found;
+}
+
+std::size_t BlockedBloomFilter::insert_batch(std::span<const Fingerprint> keys,
+                                             std::span<bool> admitted) noexcept {
+  assert(keys.size() == admitted.size());
+  const std::size_t fresh = state_->kernels.insert_batch(state_->blocks(), keys, admitted.data());
+  if (fresh > 0) state_->inserted.add(fresh);
+  return fresh;
+}
+
+std::size_t BlockedBloomFilter::contains_batch(std::span<const Fingerprint> keys,
+                                               std::span<bool> found) const noexcept {
+  assert(keys.size() == found.size());
+  return state_->kernels.contains_batch(state_->blocks(), keys, found.data());
+}
+
+Result<void> BlockedBloomFilter::merge(const BlockedBloomFilter& other) {
+  return state_->merge(*other.state_);
+}
+
+FilterStats BlockedBloomFilter::stats() const {
+  return state_->stats();
+}
+
+const KeyedHash& BlockedBloomFilter::hash() const noexcept {
+  return state_->hash;
+}
+
+double BlockedBloomFilter::false_positive_rate(double keys) const {
+  return state_->rate_with(keys);
+}
+
+double BlockedBloomFilter::expected_false_positives(double keys) const {
+  return state_->losses_with(keys);
+}
+
+}  // namespace trawl

@@ -1,0 +1,61 @@
+// What a blocked filter is made of, for the filters that are built on it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "trawl/blocked_bloom_filter.h"
+
+#include "filter/blocked/block_kernels.h"
+#include "filter/blocked/block_layout.h"
+#include "filter/snapshot/snapshot_format.h"
+#include "filter/striped_counter.h"
+#include "filter/word_array.h"
+
+namespace trawl {
+
+struct BlockedBloomFilter::State {
+  State(WordArray array, unsigned k, std::uint64_t planned, double rate_asked, KeyedHash keyed)
+      : words(std::move(array)),
+        hashes(k),
+        capacity(planned),
+        target_rate(rate_asked),
+        hash(keyed),
+        rate(k) {}
+
+  // An empty filter with the parameters of a section. Errors: kCorrupt if no blocked filter has
+  // such parameters, kNoSpace.
+  static Result<std::unique_ptr<State>> of_section(const SnapshotHeader& header, std::size_t index,
+                                                   const std::string& path);
+  SnapshotSection section() const;
+  void store_words(std::uint64_t first, std::span<const std::uint64_t> from) noexcept;
+  void copy_words(std::uint64_t first, std::span<std::uint64_t> out) const noexcept;
+  Result<void> merge(const State& other);
+  FilterStats stats() const;
+
+  BlockSpan blocks() const noexcept {
+    return {words.data(), words.size() / kWordsPerBlock, MaskShape(hashes)};
+  }
+  double load_of(double keys) const noexcept {
+    return keys * kWordsPerBlock / static_cast<double>(words.size());
+  }
+  double rate_with(double keys) const { return rate.at(load_of(keys)); }
+  double losses_with(double keys) const;
+  // How many keys would leave as many bits set as there are.
+  std::uint64_t keys_from_fill() const;
+  // The share of the bits that are set, from a sample of up to 2^15 blocks.
+  double fill() const noexcept;
+
+  WordArray words;
+  unsigned hashes;
+  std::uint64_t capacity;
+  double target_rate;
+  KeyedHash hash;
+  BlockRate rate;
+  const BlockKernels& kernels = best_block_kernels();
+  StripedCounter inserted;
+};
+
+}  // namespace trawl

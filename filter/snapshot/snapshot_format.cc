@@ -1,0 +1,194 @@
+#include "filter/snapshot/snapshot_format.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include "filter/coding.h"
+
+namespace trawl {
+
+namespace {
+
+constexpr std::string_view kMagic = "TRAWLFLT";
+constexpr std::string_view kFirstMagic = "TRAWLBBF";  // of version 1
+constexpr std::string_view kEndMagic = "TRAWLEND";
+constexpr std::size_t kChecksumBytes = 8;
+constexpr std::size_t kEntryBytes = 8 + 8;
+constexpr std::size_t kEndBytes = 8 + 8 + 8 + 8;  // magic, chunks, checksums of directory and end
+constexpr std::uint64_t kMaxWords = std::uint64_t{1} << 57;
+
+std::uint64_t checksum(std::string_view bytes) {
+  return XXH3_64bits(bytes.data(), bytes.size());
+}
+
+std::uint64_t fixed_at(std::string_view bytes, std::size_t at) {
+  return Decoder(bytes.substr(at)).fixed<std::uint64_t>();
+}
+
+bool plausible(const SnapshotSection& section) {
+  return section.words > 0 && section.words < kMaxWords && section.capacity > 0 &&
+         section.target_rate > 0 && section.target_rate < 1;
+}
+
+Result<SnapshotHeader> decode_fields(Decoder& in, const std::string& path) {
+  SnapshotHeader header;
+  header.kind = static_cast<FilterKind>(in.fixed<std::uint32_t>());
+  for (auto& byte : header.hash_key)
+    byte = in.fixed<std::uint8_t>();
+  header.capacity = in.fixed<std::uint64_t>();
+  header.target_rate = in.fixed<double>();
+  const auto sections = in.fixed<std::uint64_t>();
+  if (name_of(header.kind) == "unknown")
+    return damaged_snapshot(path, "its kind of filter is unknown");
+  bool possible = header.capacity > 0 && header.target_rate > 0 && header.target_rate < 1 &&
+                  sections > 0 && sections <= kMaxSnapshotSections;
+  for (std::uint64_t i = 0; possible && i < sections; ++i) {
+    SnapshotSection section;
+    section.words = in.fixed<std::uint64_t>();
+    section.capacity = in.fixed<std::uint64_t>();
+    section.target_rate = in.fixed<double>();
+    section.inserted = in.fixed<std::uint64_t>();
+    section.hashes = in.fixed<std::uint32_t>();
+    section.detail = in.fixed<std::uint32_t>();
+    possible = plausible(section);
+    header.sections.push_back(section);
+  }
+  if (!possible) return damaged_snapshot(path, "its parameters are impossible");
+  return header;
+}
+
+Result<SnapshotHeader> decode_header(std::string_view bytes, std::uint32_t& version,
+                                     const std::string& path) {
+  if (bytes.starts_with(kFirstMagic)) {
+    return fail(ErrorCode::kUnsupportedVersion,
+                fmt::format("{} has snapshot version 1; this Trawl reads version {}: build the "
+                            "filter again, or read it with Trawl 0.1",
+                            path, kSnapshotVersion));
+  }
+  if (!bytes.starts_with(kMagic.substr(0, bytes.size())) || bytes.empty())
+    return damaged_snapshot(path, "it is no filter snapshot");
+  if (bytes.size() < kSnapshotHeaderBytes) return damaged_snapshot(path, "its header is cut short");
+  // The checksum first: a damaged version is damage, not a version. Every version from 2 on has
+  // a header of these bytes.
+  const auto covered = bytes.substr(0, kSnapshotHeaderBytes - kChecksumBytes);
+  if (fixed_at(bytes, covered.size()) != checksum(covered))
+    return damaged_snapshot(path, "the checksum of its header is wrong");
+  Decoder in(bytes.substr(kMagic.size()));
+  version = in.fixed<std::uint32_t>();
+  if (version != kSnapshotVersion) {
+    return fail(ErrorCode::kUnsupportedVersion,
+                fmt::format("{} has snapshot version {}; this Trawl reads version {}: use a newer "
+                            "one",
+                            path, version, kSnapshotVersion));
+  }
+  return decode_fields(in, path);
+}
+
+// Verifies the end mark and returns the directory's bytes.
+Result<std::string> read_directory(const InputFile& file, std::uint64_t size) {
+  const auto cut_short = [&] {
+    return damaged_snapshot(file.path(), "its end mark is wrong: it is cut short, or bytes follow");
+  };
+  if (size < kSnapshotHeaderBytes + kEndBytes) return cut_short();
+  std::string end(kEndBytes, '\0');
+  auto n = file.read_at(end.data(), end.size(), size - kEndBytes);
+  if (!n) return tl::unexpected(n.error());
+  if (*n != kEndBytes || !end.starts_with(kEndMagic) ||
+      fixed_at(end, 24) != checksum(std::string_view(end).substr(0, 24))) {
+    return cut_short();
+  }
+  const std::uint64_t chunks = fixed_at(end, 8);
+  const std::uint64_t rest = size - kSnapshotHeaderBytes - kEndBytes;
+  constexpr std::uint64_t kBytesPerChunk = kSnapshotChunkBytes + kEntryBytes;
+  if (rest % kBytesPerChunk != 0 || rest / kBytesPerChunk != chunks) return cut_short();
+  std::string directory(chunks * kEntryBytes, '\0');
+  n = file.read_at(directory.data(), directory.size(),
+                   kSnapshotHeaderBytes + chunks * kSnapshotChunkBytes);
+  if (!n) return tl::unexpected(n.error());
+  if (*n != directory.size() || fixed_at(end, 16) != checksum(directory))
+    return damaged_snapshot(file.path(), "the checksum of its directory is wrong");
+  return directory;
+}
+
+}  // namespace
+
+std::uint64_t SnapshotHeader::chunks() const noexcept {
+  std::uint64_t sum = 0;
+  for (const auto& section : sections)
+    sum += section.chunks();
+  return sum;
+}
+
+std::string encode_snapshot_header(const SnapshotHeader& header) {
+  std::string out(kMagic);
+  put_fixed(out, kSnapshotVersion);
+  put_fixed(out, static_cast<std::uint32_t>(header.kind));
+  for (const auto byte : header.hash_key)
+    put_fixed(out, byte);
+  put_fixed(out, header.capacity);
+  put_fixed(out, header.target_rate);
+  put_fixed(out, static_cast<std::uint64_t>(header.sections.size()));
+  for (const auto& section : header.sections) {
+    put_fixed(out, section.words);
+    put_fixed(out, section.capacity);
+    put_fixed(out, section.target_rate);
+    put_fixed(out, section.inserted);
+    put_fixed(out, section.hashes);
+    put_fixed(out, section.detail);
+  }
+  out.resize(kSnapshotHeaderBytes - kChecksumBytes, '\0');
+  put_fixed(out, checksum(out));
+  return out;
+}
+
+std::string encode_snapshot_directory(const std::vector<SnapshotChunk>& chunks) {
+  std::string directory;
+  for (const auto& chunk : chunks) {
+    put_fixed(directory, chunk.index);
+    put_fixed(directory, chunk.checksum);
+  }
+  std::string end(kEndMagic);
+  put_fixed(end, static_cast<std::uint64_t>(chunks.size()));
+  put_fixed(end, checksum(directory));
+  put_fixed(end, checksum(end));
+  return directory + end;
+}
+
+std::uint64_t snapshot_chunk_checksum(std::uint64_t index, std::string_view bytes) noexcept {
+  return XXH3_64bits_withSeed(bytes.data(), bytes.size(), index);
+}
+
+Result<SnapshotIndex> read_snapshot_index(const InputFile& file) {
+  const auto size = file.size();
+  if (!size) return tl::unexpected(size.error());
+  std::string bytes(kSnapshotHeaderBytes, '\0');
+  auto n = file.read_at(bytes.data(), bytes.size(), 0);
+  if (!n) return tl::unexpected(n.error());
+  SnapshotIndex index;
+  auto header = decode_header(std::string_view(bytes).substr(0, *n), index.version, file.path());
+  if (!header) return tl::unexpected(header.error());
+  index.header = std::move(*header);
+
+  const auto directory = read_directory(file, *size);
+  if (!directory) return tl::unexpected(directory.error());
+  const std::uint64_t chunks = index.header.chunks();
+  std::uint64_t next_index = 0;
+  for (Decoder in(*directory); !in.rest().empty();) {
+    const SnapshotChunk chunk{in.fixed<std::uint64_t>(), in.fixed<std::uint64_t>()};
+    if (chunk.index < next_index || chunk.index >= chunks) {
+      return damaged_snapshot(file.path(),
+                              fmt::format("its directory has an impossible chunk {}", chunk.index));
+    }
+    next_index = chunk.index + 1;
+    index.chunks.push_back(chunk);
+  }
+  return index;
+}
+
+tl::unexpected<Error> damaged_snapshot(const std::string& path, const std::string& why) {
+  return fail(ErrorCode::kCorrupt, fmt::format("{} is damaged: {}", path, why));
+}
+
+}  // namespace trawl

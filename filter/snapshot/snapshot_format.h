@@ -1,0 +1,68 @@
+// The file that every filter is saved in: a header, chunks of 64 KiB with those that are all zero
+// left out, a directory of the chunks. docs/formats.md specifies it byte by byte.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trawl/filter.h"
+
+#include "filter/file_io.h"
+
+namespace trawl {
+
+inline constexpr std::uint32_t kSnapshotVersion = 2;
+inline constexpr std::size_t kSnapshotHeaderBytes = 4096;
+inline constexpr std::size_t kSnapshotChunkBytes = 64 * 1024;
+inline constexpr std::size_t kSnapshotChunkWords = kSnapshotChunkBytes / sizeof(std::uint64_t);
+inline constexpr std::size_t kMaxSnapshotSections = 64;
+
+// One array of words: a filter's only one, or a layer of a growing filter.
+struct SnapshotSection {
+  std::uint64_t words = 0;
+  std::uint64_t capacity = 0;
+  double target_rate = 0;
+  std::uint64_t inserted = 0;
+  std::uint32_t hashes = 0;  // bits or counters a key has (k)
+  std::uint32_t detail = 0;  // what else the kind needs to know of its words
+  std::uint64_t chunks() const noexcept {
+    return (words + kSnapshotChunkWords - 1) / kSnapshotChunkWords;
+  }
+};
+
+struct SnapshotHeader {
+  FilterKind kind = FilterKind::kBlocked;
+  KeyedHash::Key hash_key = {};
+  std::uint64_t capacity = 0;  // of the filter as a whole, as it was asked for
+  double target_rate = 0;
+  std::vector<SnapshotSection> sections;
+  std::uint64_t chunks() const noexcept;
+};
+
+// A chunk that is in the file; the n-th of them is at kSnapshotHeaderBytes + n * 64 KiB.
+struct SnapshotChunk {
+  std::uint64_t index;  // among all chunks of the sections, one section after the other
+  std::uint64_t checksum;
+};
+
+struct SnapshotIndex {
+  std::uint32_t version = 0;
+  SnapshotHeader header;
+  std::vector<SnapshotChunk> chunks;  // in ascending order of their indices
+};
+
+std::string encode_snapshot_header(const SnapshotHeader& header);
+// What follows the last chunk: the directory and the end mark.
+std::string encode_snapshot_directory(const std::vector<SnapshotChunk>& chunks);
+// The checksum of a chunk's 64 KiB.
+std::uint64_t snapshot_chunk_checksum(std::uint64_t index, std::string_view bytes) noexcept;
+
+// Reads and verifies all but the chunks themselves. Errors: kCorrupt, kUnsupportedVersion, kIo.
+Result<SnapshotIndex> read_snapshot_index(const InputFile& file);
+
+// kCorrupt: "<path> is damaged: <why>".
+tl::unexpected<Error> damaged_snapshot(const std::string& path, const std::string& why);
+
+}  // namespace trawl

@@ -1,0 +1,50 @@
+#include "filter/snapshot/snapshot_reader.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace trawl {
+
+Result<SnapshotReader> SnapshotReader::open(const std::string& path, FilterKind kind) {
+  auto file = InputFile::open(path);
+  if (!file) return tl::unexpected(file.error());
+  auto index = read_snapshot_index(*file);
+  if (!index) return tl::unexpected(index.error());
+  if (index->header.kind != kind) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} holds a {} filter, not a {} one", path,
+                            name_of(index->header.kind), name_of(kind)));
+  }
+  if (kind != FilterKind::kGrowing && index->header.sections.size() != 1)
+    return damaged_snapshot(path, "its parameters are impossible");
+  return SnapshotReader(std::move(*file), std::move(*index));
+}
+
+Result<void> SnapshotReader::read_words(const StoreWords& store_words) const {
+  std::vector<std::uint64_t> words(kSnapshotChunkWords);
+  std::size_t section = 0;
+  std::uint64_t first_chunk = 0;  // of the section
+  for (std::size_t n = 0; n < index_.chunks.size(); ++n) {
+    const SnapshotChunk& chunk = index_.chunks[n];
+    const auto bytes = file_.read_at(reinterpret_cast<char*>(words.data()), kSnapshotChunkBytes,
+                                     kSnapshotHeaderBytes + n * kSnapshotChunkBytes);
+    if (!bytes) return tl::unexpected(bytes.error());
+    const std::string_view view(reinterpret_cast<const char*>(words.data()), *bytes);
+    if (view.size() < kSnapshotChunkBytes ||
+        snapshot_chunk_checksum(chunk.index, view) != chunk.checksum) {
+      return damaged_snapshot(file_.path(),
+                              fmt::format("the checksum of chunk {} is wrong", chunk.index));
+    }
+    while (chunk.index - first_chunk >= header().sections[section].chunks())
+      first_chunk += header().sections[section++].chunks();
+    const std::uint64_t first = (chunk.index - first_chunk) * kSnapshotChunkWords;
+    const auto count =
+        std::min<std::uint64_t>(kSnapshotChunkWords, header().sections[section].words - first);
+    store_words(section, first, {words.data(), count});
+  }
+  return {};
+}
+
+}  // namespace trawl

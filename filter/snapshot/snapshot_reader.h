@@ -1,0 +1,36 @@
+// Reads snapshots, one chunk at a time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "filter/file_io.h"
+#include "filter/snapshot/snapshot_format.h"
+
+namespace trawl {
+
+class SnapshotReader {
+ public:
+  // Opens the file and verifies all but its chunks. Errors: kNotFound, kCorrupt,
+  // kUnsupportedVersion, kIo; kInvalidArgument if it holds another kind of filter.
+  static Result<SnapshotReader> open(const std::string& path, FilterKind kind);
+
+  const SnapshotHeader& header() const noexcept { return index_.header; }
+  const std::string& path() const noexcept { return file_.path(); }
+
+  // Gives the words of each chunk in the file, each verified before; what is not in the file is
+  // zero. Errors: kCorrupt with the chunk's number, kIo.
+  using StoreWords = std::function<void(std::size_t section, std::uint64_t first,
+                                        std::span<const std::uint64_t> words)>;
+  Result<void> read_words(const StoreWords& store_words) const;
+
+ private:
+  SnapshotReader(InputFile file, SnapshotIndex index)
+      : file_(std::move(file)), index_(std::move(index)) {}
+  InputFile file_;
+  SnapshotIndex index_;
+};
+
+}  // namespace trawl

@@ -1,0 +1,74 @@
+#include "filter/snapshot/snapshot_writer.h"
+
+#include <algorithm>
+#include <cassert>
+#include <filesystem>
+
+namespace trawl {
+
+Result<SnapshotWriter> SnapshotWriter::create(const std::string& path) {
+  auto file = OutputFile::create(path);
+  if (!file) return tl::unexpected(file.error());
+  // The header's place; zeros are no header.
+  if (auto written = file->write(std::string(kSnapshotHeaderBytes, '\0')); !written)
+    return tl::unexpected(written.error());
+  return SnapshotWriter(std::move(*file));
+}
+
+Result<void> SnapshotWriter::append(std::uint64_t index, std::span<const std::uint64_t> words) {
+  assert(words.size() <= kSnapshotChunkWords);
+  if (std::ranges::all_of(words, [](std::uint64_t word) { return word == 0; })) return {};
+  std::string_view bytes(reinterpret_cast<const char*>(words.data()), words.size_bytes());
+  std::string padded;
+  if (bytes.size() < kSnapshotChunkBytes) {
+    padded.assign(bytes);
+    padded.resize(kSnapshotChunkBytes, '\0');
+    bytes = padded;
+  }
+  chunks_.push_back({index, snapshot_chunk_checksum(index, bytes)});
+  return file_.write(bytes);
+}
+
+Result<std::uint64_t> SnapshotWriter::finish(const SnapshotHeader& header) {
+  const auto done = file_.write(encode_snapshot_directory(chunks_))
+                        .and_then([&] { return file_.write_at(encode_snapshot_header(header), 0); })
+                        .and_then([&] { return file_.sync(); });
+  if (!done) return tl::unexpected(done.error());
+  return file_.size();
+}
+
+Result<std::uint64_t> write_snapshot(const std::string& path, const SnapshotHeader& header,
+                                     const CopyWords& copy_words) {
+  auto writer = SnapshotWriter::create(path);
+  if (!writer) return tl::unexpected(writer.error());
+  std::vector<std::uint64_t> chunk(kSnapshotChunkWords);
+  std::uint64_t index = 0;
+  for (std::size_t section = 0; section < header.sections.size(); ++section) {
+    const std::uint64_t words = header.sections[section].words;
+    for (std::uint64_t first = 0; first < words; first += kSnapshotChunkWords) {
+      const auto count = std::min<std::uint64_t>(kSnapshotChunkWords, words - first);
+      const std::span<std::uint64_t> part(chunk.data(), count);
+      copy_words(section, first, part);
+      if (auto written = writer->append(index++, part); !written)
+        return tl::unexpected(written.error());
+    }
+  }
+  return writer->finish(header);
+}
+
+Result<std::uint64_t> save_snapshot(const std::string& path, const SnapshotHeader& header,
+                                    const CopyWords& copy_words) {
+  const std::string temporary = path + ".tmp";
+  auto size = write_snapshot(temporary, header, copy_words);
+  if (size) {
+    if (auto published = publish_file(temporary, path); !published)
+      size = tl::unexpected(published.error());
+  }
+  if (!size) {
+    std::error_code ignored;
+    std::filesystem::remove(temporary, ignored);
+  }
+  return size;
+}
+
+}  // namespace trawl

@@ -1,0 +1,43 @@
+// Writes snapshots, one chunk after the other.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "filter/file_io.h"
+#include "filter/snapshot/snapshot_format.h"
+
+namespace trawl {
+
+// For whoever makes a filter part by part; the header may be known at the end only.
+class SnapshotWriter {
+ public:
+  // Creates `path` or empties it; until finish() it is no valid snapshot.
+  static Result<SnapshotWriter> create(const std::string& path);
+  // Appends the next chunk, whose place among all chunks is `index`: above those appended before.
+  // At most kSnapshotChunkWords words; the rest of the chunk is zero.
+  Result<void> append(std::uint64_t index, std::span<const std::uint64_t> words);
+  // Completes and syncs the file; returns its size.
+  Result<std::uint64_t> finish(const SnapshotHeader& header);
+
+ private:
+  explicit SnapshotWriter(OutputFile file) : file_(std::move(file)) {}
+  OutputFile file_;
+  std::vector<SnapshotChunk> chunks_;
+};
+
+// Fills `out` with the words of a section from `first` on.
+using CopyWords = std::function<void(std::size_t section, std::uint64_t first,
+                                     std::span<std::uint64_t> out)>;
+
+// Writes and syncs `path`, whose publication is left to the caller. Returns its size.
+Result<std::uint64_t> write_snapshot(const std::string& path, const SnapshotHeader& header,
+                                     const CopyWords& copy_words);
+// The same, atomically: by way of `path`.tmp, which is removed if it fails.
+Result<std::uint64_t> save_snapshot(const std::string& path, const SnapshotHeader& header,
+                                    const CopyWords& copy_words);
+
+}  // namespace trawl

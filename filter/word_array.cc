@@ -1,0 +1,51 @@
+#include "filter/word_array.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace trawl {
+
+namespace {
+
+std::uint64_t machine_memory() {
+  return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+         static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+std::string readable(double bytes) {
+  if (bytes < 1 << 20) return fmt::format("{:.0f} KiB", bytes / 1024);
+  if (bytes < 1 << 30) return fmt::format("{:.1f} MiB", bytes / (1 << 20));
+  if (bytes < std::ldexp(1.0, 40)) return fmt::format("{:.1f} GiB", std::ldexp(bytes, -30));
+  return fmt::format("{:.1f} TiB", std::ldexp(bytes, -40));
+}
+
+}  // namespace
+
+Result<WordArray> WordArray::allocate(std::uint64_t words, std::string_view what) {
+  constexpr std::uint64_t kWordBytes = sizeof(std::uint64_t);
+  const std::uint64_t machine = machine_memory();
+  void* memory = MAP_FAILED;
+  if (words <= machine / kWordBytes) {
+    memory = ::mmap(nullptr, words * kWordBytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  }
+  if (memory == MAP_FAILED) {
+    return fail(ErrorCode::kNoSpace,
+                fmt::format("{} needs {} of memory, the machine has {}: lower its capacity, or "
+                            "allow a higher false-positive rate",
+                            what, readable(static_cast<double>(words) * kWordBytes),
+                            readable(static_cast<double>(machine))));
+  }
+  // Fewer TLB misses; without huge pages the filter works all the same.
+  ::madvise(memory, words * kWordBytes, MADV_HUGEPAGE);
+  return WordArray(static_cast<std::atomic<std::uint64_t>*>(memory), words);
+}
+
+WordArray::~WordArray() {
+  if (words_ != nullptr) ::munmap(words_, bytes());
+}
+
+}  // namespace trawl

@@ -1,0 +1,41 @@
+// WordArray: a large zeroed array of atomic 64-bit words.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "trawl/result.h"
+
+namespace trawl {
+
+// Memory straight from the kernel: zero, aligned to cache lines, taken only as it is touched, in
+// huge pages where the kernel has them. Movable; the words are as thread-safe as std::atomic.
+class WordArray {
+ public:
+  // Errors: kNoSpace, naming `what` ("the filter") and the size needed, if it is more than the
+  // machine has or gives.
+  static Result<WordArray> allocate(std::uint64_t words, std::string_view what);
+
+  WordArray(WordArray&& other) noexcept
+      : words_(std::exchange(other.words_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  WordArray& operator=(WordArray&& other) noexcept {
+    std::swap(words_, other.words_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~WordArray();
+
+  std::uint64_t size() const noexcept { return size_; }
+  std::uint64_t bytes() const noexcept { return size_ * sizeof(std::uint64_t); }
+  std::atomic<std::uint64_t>* data() const noexcept { return words_; }
+  std::atomic<std::uint64_t>& operator[](std::uint64_t i) const noexcept { return words_[i]; }
+
+ private:
+  WordArray(std::atomic<std::uint64_t>* words, std::uint64_t size) : words_(words), size_(size) {}
+  std::atomic<std::uint64_t>* words_;
+  std::uint64_t size_;
+};
+
+}  // namespace trawl

@@ -23,13 +23,15 @@ namespace trawl {
 // How many keys ahead of the current one a batch fetches: enough to cover a cache miss.
 inline constexpr std::size_t kPrefetchDistance = 16;
 
-// Answers each key by Kernel::answer(block, low, shape); returns how many were answered true.
-// kWrites: whether the blocks are fetched to be written.
+// Answers each key by Kernel::answer(block, low, shape), where shape is a Kernel::Shape made of the
+// filter's; returns how many were answered true. kWrites: whether the blocks are fetched to be
+// written.
 template <class Kernel, bool kWrites>
 TRAWL_KERNEL_TARGET std::size_t for_each_key(const BlockSpan& filter,
                                              std::span<const Fingerprint> keys,
                                              bool* answers) noexcept {
   const BlockSpan local = filter;  // else the compiler reloads it after each atomic operation
+  const typename Kernel::Shape shape(filter.shape);
   const std::size_t n = keys.size();
   for (std::size_t i = 0; i < std::min(kPrefetchDistance, n); ++i)
     __builtin_prefetch(local.block_of(keys[i]), kWrites);
@@ -37,11 +39,27 @@ TRAWL_KERNEL_TARGET std::size_t for_each_key(const BlockSpan& filter,
   for (std::size_t i = 0; i < n; ++i) {
     if (i + kPrefetchDistance < n)
       __builtin_prefetch(local.block_of(keys[i + kPrefetchDistance]), kWrites);
-    const bool answer = Kernel::answer(local.block_of(keys[i]), keys[i].low, local.shape);
+    const bool answer = Kernel::answer(local.block_of(keys[i]), keys[i].low, shape);
     answers[i] = answer;
     yes += answer ? 1 : 0;
   }
   return yes;
+}
+
+template <class Kernel>
+TRAWL_KERNEL_TARGET bool for_one_key(std::atomic<std::uint64_t>* block, std::uint64_t low,
+                                     MaskShape shape) noexcept {
+  return Kernel::answer(block, low, typename Kernel::Shape(shape));
+}
+
+// A kernel's entry in the table of those that can be chosen.
+template <class Insert, class Contains>
+constexpr BlockKernels block_kernels(const char* name) {
+  return {.name = name,
+          .insert = for_one_key<Insert>,
+          .contains = for_one_key<Contains>,
+          .insert_batch = for_each_key<Insert, true>,
+          .contains_batch = for_each_key<Contains, false>};
 }
 
 // The words of one block, for exactly_once_insert().

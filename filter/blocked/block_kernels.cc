@@ -8,6 +8,7 @@ namespace trawl {
 namespace {
 
 struct PortableInsert {
+  using Shape = MaskShape;
   static bool answer(std::atomic<std::uint64_t>* block, std::uint64_t low,
                      MaskShape shape) noexcept {
     const BlockMasks masks = block_masks(low, shape);
@@ -20,6 +21,7 @@ struct PortableInsert {
 };
 
 struct PortableContains {
+  using Shape = MaskShape;
   static bool answer(std::atomic<std::uint64_t>* block, std::uint64_t low,
                      MaskShape shape) noexcept {
     const BlockMasks masks = block_masks(low, shape);
@@ -34,18 +36,14 @@ struct PortableContains {
 }  // namespace
 
 const BlockKernels& portable_block_kernels() noexcept {
-  static constexpr BlockKernels kKernels{
-      .name = "portable",
-      .insert_batch = for_each_key<PortableInsert, true>,
-      .contains_batch = for_each_key<PortableContains, false>,
-  };
+  static constexpr BlockKernels kKernels =
+      block_kernels<PortableInsert, PortableContains>("portable");
   return kKernels;
 }
 
-const BlockKernels& best_block_kernels() noexcept {
-  static const BlockKernels& best =
-      avx2_block_kernels() != nullptr ? *avx2_block_kernels() : portable_block_kernels();
-  return best;
+const BlockKernels& best_block_kernels(MaskShape shape) noexcept {
+  const BlockKernels* const avx2 = avx2_block_kernels(shape);
+  return avx2 != nullptr ? *avx2 : portable_block_kernels();
 }
 
 }  // namespace trawl

@@ -24,20 +24,25 @@ struct BlockSpan {
   }
 };
 
-// insert_batch: inserts the keys in order, tells in answers[i] whether keys[i] was new, returns how
-// many were. contains_batch: likewise, whether it was found. Thread-safe, with each other too.
+// insert: inserts a key, given its block and the low half of its fingerprint, and tells whether it
+// was new; contains: whether it is there. insert_batch, contains_batch: the same for keys[i], in
+// order, told in answers[i]; they return how many were true. Thread-safe, with each other too.
 struct BlockKernels {
   const char* name;
+  bool (*insert)(std::atomic<std::uint64_t>* block, std::uint64_t low, MaskShape shape) noexcept;
+  bool (*contains)(std::atomic<std::uint64_t>* block, std::uint64_t low, MaskShape shape) noexcept;
   std::size_t (*insert_batch)(const BlockSpan& filter, std::span<const Fingerprint> keys,
                               bool* answers) noexcept;
   std::size_t (*contains_batch)(const BlockSpan& filter, std::span<const Fingerprint> keys,
                                 bool* answers) noexcept;
 };
 
+// For any shape.
 const BlockKernels& portable_block_kernels() noexcept;
-// Null where the machine, or the compiler's target, has no AVX2.
-const BlockKernels* avx2_block_kernels() noexcept;
+// For that shape only; its k is at most kMaxHashes. Null where the machine, or the compiler's
+// target, has no AVX2.
+const BlockKernels* avx2_block_kernels(MaskShape shape) noexcept;
 // The fastest of those that run here.
-const BlockKernels& best_block_kernels() noexcept;
+const BlockKernels& best_block_kernels(MaskShape shape) noexcept;
 
 }  // namespace trawl

@@ -16,6 +16,9 @@
 
 #if defined(__x86_64__) && !defined(TRAWL_THREAD_SANITIZER)
 
+#include <array>
+#include <utility>
+
 #include <immintrin.h>
 
 #define TRAWL_AVX2_INLINE __attribute__((target("avx2"), always_inline)) static inline
@@ -46,7 +49,17 @@ TRAWL_AVX2_INLINE Halves place_bits(std::uint64_t hash, Halves ones) {
           _mm256_sllv_epi64(ones.high, _mm256_and_si256(high, place_mask))};
 }
 
-TRAWL_AVX2_INLINE Halves masks_of(std::uint64_t low, MaskShape shape) {
+// A MaskShape whose rounds the compiler knows, so that it unrolls them.
+template <unsigned kRounds, bool kHasExtra>
+struct FixedShape {
+  static constexpr unsigned rounds = kRounds;
+  unsigned extra;
+  explicit FixedShape(MaskShape shape) : extra(shape.extra) {}
+  static constexpr bool has_extra() noexcept { return kHasExtra; }
+};
+
+template <class Shape>
+TRAWL_AVX2_INLINE Halves masks_of(std::uint64_t low, Shape shape) {
   const __m256i one = _mm256_set1_epi64x(1);
   Halves masks{_mm256_setzero_si256(), _mm256_setzero_si256()};
   for (unsigned round = 0; round < shape.rounds; ++round) {
@@ -54,7 +67,7 @@ TRAWL_AVX2_INLINE Halves masks_of(std::uint64_t low, MaskShape shape) {
     masks.low = _mm256_or_si256(masks.low, bits.low);
     masks.high = _mm256_or_si256(masks.high, bits.high);
   }
-  if (shape.extra > 0) {
+  if (shape.has_extra()) {
     const std::uint64_t* const chosen = last_round(low, shape.extra);
     const Halves bits = place_bits(round_hash(low, shape.rounds),
                                    {load_words(chosen), load_words(chosen + 4)});
@@ -83,9 +96,11 @@ TRAWL_AVX2_INLINE unsigned complete_words(__m256i words, __m256i masks) {
   return static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(complete)));
 }
 
+template <class ShapeOfFilter>
 struct Avx2Insert {
+  using Shape = ShapeOfFilter;
   TRAWL_AVX2_INLINE bool answer(std::atomic<std::uint64_t>* block, std::uint64_t low,
-                                MaskShape shape) noexcept {
+                                Shape shape) noexcept {
     const Halves masks = masks_of(low, shape);
     const unsigned complete = complete_words(acquire_words(block), masks.low) |
                               complete_words(acquire_words(block + 4), masks.high) << 4;
@@ -99,25 +114,36 @@ struct Avx2Insert {
   }
 };
 
+template <class ShapeOfFilter>
 struct Avx2Contains {
+  using Shape = ShapeOfFilter;
   TRAWL_AVX2_INLINE bool answer(std::atomic<std::uint64_t>* block, std::uint64_t low,
-                                MaskShape shape) noexcept {
+                                Shape shape) noexcept {
     const Halves masks = masks_of(low, shape);
     return (_mm256_testc_si256(acquire_words(block), masks.low) &
             _mm256_testc_si256(acquire_words(block + 4), masks.high)) != 0;
   }
 };
 
+template <unsigned kRounds, bool kHasExtra>
+constexpr BlockKernels avx2_kernels() {
+  using Shape = FixedShape<kRounds, kHasExtra>;
+  return block_kernels<Avx2Insert<Shape>, Avx2Contains<Shape>>("avx2");
+}
+
+// Two for each number of rounds: without an extra round, with one.
+template <std::size_t... kRounds>
+constexpr auto all_avx2_kernels(std::index_sequence<kRounds...>) {
+  return std::array{
+      std::array{avx2_kernels<kRounds, false>(), avx2_kernels<kRounds, true>()}...};
+}
+
 }  // namespace
 
-const BlockKernels* avx2_block_kernels() noexcept {
-  static constexpr BlockKernels kKernels{
-      .name = "avx2",
-      .insert_batch = for_each_key<Avx2Insert, true>,
-      .contains_batch = for_each_key<Avx2Contains, false>,
-  };
+const BlockKernels* avx2_block_kernels(MaskShape shape) noexcept {
+  static constexpr auto kKernels = all_avx2_kernels(std::make_index_sequence<kMaxRounds + 1>());
   static const bool runs_here = __builtin_cpu_supports("avx2");
-  return runs_here ? &kKernels : nullptr;
+  return runs_here ? &kKernels[shape.rounds][shape.has_extra() ? 1 : 0] : nullptr;
 }
 
 }  // namespace trawl
@@ -126,7 +152,7 @@ const BlockKernels* avx2_block_kernels() noexcept {
 
 namespace trawl {
 
-const BlockKernels* avx2_block_kernels() noexcept {
+const BlockKernels* avx2_block_kernels(MaskShape) noexcept {
   return nullptr;
 }
 

@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kMinRate = 1e-15;
 constexpr double kWorthwhileSize = 0.99;  // a size within 1 % of the smallest
+constexpr std::size_t kMaxLoad = 1 << 13;  // a block with more keys is full, whatever k is
 
 // A number for each count of set bits in a word; mostly the probability of that count.
 using Occupancy = std::array<double, kBitsPerWord + 1>;
@@ -74,7 +75,6 @@ BlockRate::BlockRate(unsigned hashes) {
   const Occupancy with_extra = chances_all_set(whole + 1);
   Occupancy occupancy{1.0};
   constexpr double kAlmostOne = 1 - 1e-9;
-  constexpr std::size_t kMaxLoad = 1 << 13;
   while (rate_of_load_.size() < kMaxLoad) {
     const double all_of_whole =
         std::inner_product(occupancy.begin(), occupancy.end(), with_whole.begin(), 0.0);
@@ -91,6 +91,7 @@ BlockRate::BlockRate(unsigned hashes) {
 }
 
 double BlockRate::at(double keys_per_block) const {
+  if (keys_per_block > 2 * kMaxLoad) return 1;  // a file may claim any number of keys
   const auto [first, last] = likely_loads(keys_per_block);
   double rate = 0;
   // Each probability from the one before; the first one is not so small as to vanish.

@@ -25,7 +25,9 @@ struct MaskShape {
   unsigned extra;
   explicit constexpr MaskShape(unsigned hashes)
       : rounds(hashes / kWordsPerBlock), extra(hashes % kWordsPerBlock) {}
+  constexpr bool has_extra() const noexcept { return extra > 0; }
 };
+inline constexpr unsigned kMaxRounds = kMaxHashes / kWordsPerBlock;
 
 // The hash that places the bits of a round: its 6 bits from 6w on tell the bit of word w. (The
 // first round's r, three bits from 61 on, is apart from all of them.)

@@ -50,15 +50,15 @@ Result<std::uint64_t> BlockedBloomFilter::save(const std::string& path) const {
 }
 
 bool BlockedBloomFilter::insert(Fingerprint key) noexcept {
-  bool first = false;
-  insert_batch({&key, 1}, {&first, 1});
+  const BlockSpan blocks = state_->blocks();
+  const bool first = state_->kernels.insert(blocks.block_of(key), key.low, blocks.shape);
+  if (first) state_->inserted.add(1);
   return first;
 }
 
 bool BlockedBloomFilter::contains(Fingerprint key) const noexcept {
-  bool found = false;
-  contains_batch({&key, 1}, {&found, 1});
-  return found;
+  const BlockSpan blocks = state_->blocks();
+  return state_->kernels.contains(blocks.block_of(key), key.low, blocks.shape);
 }
 
 std::size_t BlockedBloomFilter::insert_batch(std::span<const Fingerprint> keys,

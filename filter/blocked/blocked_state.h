@@ -54,7 +54,7 @@ struct BlockedBloomFilter::State {
   double target_rate;
   KeyedHash hash;
   BlockRate rate;
-  const BlockKernels& kernels = best_block_kernels();
+  const BlockKernels& kernels = best_block_kernels(MaskShape(hashes));
   StripedCounter inserted;
 };
 

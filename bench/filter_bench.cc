@@ -2,6 +2,7 @@
 // same number of cache lines, with the same prefetch distance, over the same amount of memory.
 //
 //   filter_bench --benchmark_repetitions=5 --benchmark_enable_random_interleaving=true
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -133,6 +134,25 @@ void InsertBatchOfTenPercentNew(benchmark::State& state) {
   state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations() * kBatch));
 }
 BENCHMARK(InsertBatchOfTenPercentNew);
+
+// Each thread inserts new keys of its own: all threads' keys a second, against one thread's.
+void InsertBatchByThreads(benchmark::State& state) {
+  static std::atomic<std::uint64_t> next{1ull << 46};
+  BlockedBloomFilter& filter = shared_filter();
+  const auto admitted = std::make_unique<bool[]>(kBatch);
+  // Made before, since pausing the clock costs too much with several threads.
+  std::uint64_t n = next.fetch_add(1ull << 32);
+  std::vector<std::vector<Fingerprint>> batches(2'000);
+  for (auto& batch : batches)
+    batch = next_keys(n);
+  std::size_t i = 0;
+  for (auto _ : state)
+    benchmark::DoNotOptimize(
+        filter.insert_batch(batches[i++ % batches.size()], {admitted.get(), kBatch}));
+  state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations() * kBatch));
+}
+BENCHMARK(InsertBatchByThreads)->Iterations(2'000)->Threads(1)->UseRealTime();
+BENCHMARK(InsertBatchByThreads)->Iterations(2'000)->Threads(2)->UseRealTime();
 
 void ContainsBatchOfAbsentKeys(benchmark::State& state) {
   std::uint64_t n = 1ull << 41;

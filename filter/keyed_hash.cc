@@ -1,14 +1,36 @@
 #include <cstdlib>
-#include <cstring>
 
 #include <sys/random.h>
 
 #include "trawl/fingerprint.h"
 
+#include "filter/hash/universal_hash.h"
 #include "filter/mix.h"
 #include "filter/siphash.h"
 
 namespace trawl {
+
+namespace {
+
+// As many rounds as SipHash-1-3 has between its last word and its value.
+constexpr int kFinishingRounds = 4;
+
+// Half of what SipHash's permutation makes of the 256 bits, which are secret and uniform: a
+// pseudo-random function of them.
+Fingerprint finish(const NhSums& sums) noexcept {
+  SipState state{
+      static_cast<std::uint64_t>(sums.first), static_cast<std::uint64_t>(sums.first >> 64),
+      static_cast<std::uint64_t>(sums.second), static_cast<std::uint64_t>(sums.second >> 64)};
+  state.rounds<kFinishingRounds>();
+  return {.high = state.v0 ^ state.v1, .low = state.v2 ^ state.v3};
+}
+
+// Kept apart, so that the short inputs' function needs no stack.
+[[gnu::noinline]] Fingerprint hash_long(const ExpandedKey& key, std::string_view bytes) noexcept {
+  return finish(hash_many_blocks(key, bytes));
+}
+
+}  // namespace
 
 KeyedHash KeyedHash::random() {
   Key key;
@@ -19,24 +41,25 @@ KeyedHash KeyedHash::random() {
 }
 
 KeyedHash KeyedHash::from_seed(std::uint64_t seed) {
-  return {mix64(seed), mix64(seed + 0x9e3779b97f4a7c15)};
+  const std::uint64_t words[2] = {mix64(seed), mix64(seed + 0x9e3779b97f4a7c15)};
+  Key key;
+  for (std::size_t i = 0; i < key.size(); ++i)
+    key[i] = static_cast<std::uint8_t>(words[i / 8] >> (8 * (i % 8)));
+  return from_key(key);
 }
 
 KeyedHash KeyedHash::from_key(const Key& key) {
-  std::uint64_t words[2];
-  std::memcpy(words, key.data(), key.size());
-  return {words[0], words[1]};
+  return KeyedHash(std::make_shared<const ExpandedKey>(expand_key(key)));
 }
 
 KeyedHash::Key KeyedHash::key() const noexcept {
-  const std::uint64_t words[2] = {k0_, k1_};
-  Key key;
-  std::memcpy(key.data(), words, key.size());
-  return key;
+  return expanded_->key;
 }
 
 Fingerprint KeyedHash::operator()(std::string_view bytes) const noexcept {
-  return SipHash128<1, 3>(k0_, k1_)(bytes);
+  if (bytes.size() > kHashBlockBytes) [[unlikely]]
+    return hash_long(*expanded_, bytes);
+  return finish(hash_one_block(*expanded_, bytes));
 }
 
 }  // namespace trawl

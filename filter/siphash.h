@@ -5,67 +5,80 @@
 
 #include <bit>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
 
 #include "trawl/fingerprint.h"
 
+#include "filter/hash/little_endian.h"
+
 namespace trawl {
+
+// Four words and the permutation of them that SipHash is made of.
+struct SipState {
+  std::uint64_t v0, v1, v2, v3;
+
+  void round() noexcept {
+    v0 += v1;
+    v1 = std::rotl(v1, 13) ^ v0;
+    v0 = std::rotl(v0, 32);
+    v2 += v3;
+    v3 = std::rotl(v3, 16) ^ v2;
+    v0 += v3;
+    v3 = std::rotl(v3, 21) ^ v0;
+    v2 += v1;
+    v1 = std::rotl(v1, 17) ^ v2;
+    v2 = std::rotl(v2, 32);
+  }
+
+  template <int kRounds>
+  void rounds() noexcept {
+    for (int i = 0; i < kRounds; ++i)
+      round();
+  }
+};
 
 template <int kCompressionRounds, int kFinalRounds>
 class SipHash128 {
  public:
-  SipHash128(std::uint64_t k0, std::uint64_t k1)
-      : v0_(k0 ^ 0x736f6d6570736575),
-        v1_(k1 ^ 0x646f72616e646f6d ^ 0xee),
-        v2_(k0 ^ 0x6c7967656e657261),
-        v3_(k1 ^ 0x7465646279746573) {}
+  SipHash128(std::uint64_t k0, std::uint64_t k1) noexcept
+      : start_{k0 ^ 0x736f6d6570736575, k1 ^ 0x646f72616e646f6d ^ 0xee, k0 ^ 0x6c7967656e657261,
+               k1 ^ 0x7465646279746573} {}
 
   // Returns the first eight bytes of the output, read as a little-endian number, as `low`.
-  Fingerprint operator()(std::string_view bytes) {
+  Fingerprint operator()(std::string_view bytes) const noexcept {
+    SipState state = start_;
     const char* p = bytes.data();
-    std::size_t left = bytes.size();
-    for (; left >= 8; p += 8, left -= 8) {
-      std::uint64_t word;
-      std::memcpy(&word, p, 8);
-      absorb(word);
-    }
-    std::uint64_t last = static_cast<std::uint64_t>(bytes.size()) << 56;
-    for (std::size_t i = 0; i < left; ++i) {
-      last |= static_cast<std::uint64_t>(static_cast<unsigned char>(p[i])) << (8 * i);
-    }
-    absorb(last);
-    v2_ ^= 0xee;
-    rounds(kFinalRounds);
-    const std::uint64_t low = v0_ ^ v1_ ^ v2_ ^ v3_;
-    v1_ ^= 0xdd;
-    rounds(kFinalRounds);
-    return {.high = v0_ ^ v1_ ^ v2_ ^ v3_, .low = low};
+    const char* const last_word = p + bytes.size() / 8 * 8;
+    for (; p != last_word; p += 8)
+      absorb(state, load_le64(p));
+    absorb(state, last_bytes(bytes) | static_cast<std::uint64_t>(bytes.size()) << 56);
+    state.v2 ^= 0xee;
+    state.rounds<kFinalRounds>();
+    const std::uint64_t low = state.v0 ^ state.v1 ^ state.v2 ^ state.v3;
+    state.v1 ^= 0xdd;
+    state.rounds<kFinalRounds>();
+    return {.high = state.v0 ^ state.v1 ^ state.v2 ^ state.v3, .low = low};
   }
 
  private:
-  void absorb(std::uint64_t word) {
-    v3_ ^= word;
-    rounds(kCompressionRounds);
-    v0_ ^= word;
+  static void absorb(SipState& state, std::uint64_t word) noexcept {
+    state.v3 ^= word;
+    state.rounds<kCompressionRounds>();
+    state.v0 ^= word;
   }
 
-  void rounds(int n) {
-    for (int i = 0; i < n; ++i) {
-      v0_ += v1_;
-      v1_ = std::rotl(v1_, 13) ^ v0_;
-      v0_ = std::rotl(v0_, 32);
-      v2_ += v3_;
-      v3_ = std::rotl(v3_, 16) ^ v2_;
-      v0_ += v3_;
-      v3_ = std::rotl(v3_, 21) ^ v0_;
-      v2_ += v1_;
-      v1_ = std::rotl(v1_, 17) ^ v2_;
-      v2_ = std::rotl(v2_, 32);
-    }
+  // The up to seven bytes that fill no word.
+  static std::uint64_t last_bytes(std::string_view bytes) noexcept {
+    const std::size_t left = bytes.size() % 8;
+    if (left == 0) return 0;
+    if (bytes.size() > 8) return load_le64(bytes.data() + bytes.size() - 8) >> (64 - 8 * left);
+    std::uint64_t word = 0;
+    for (std::size_t i = 0; i < left; ++i)
+      word |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
+    return word;
   }
 
-  std::uint64_t v0_, v1_, v2_, v3_;
+  SipState start_;
 };
 
 }  // namespace trawl

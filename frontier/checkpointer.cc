@@ -24,7 +24,7 @@ bool is_our_file(std::string_view name) {
 
 }  // namespace
 
-Result<void> Checkpointer::take(const BlockedBloomFilter& filter, CommitQueue& commits,
+Result<void> Checkpointer::take(const GrowingBloomFilter& filter, CommitQueue& commits,
                                 Store& store) {
   const std::lock_guard lock(mutex_);
   const std::uint64_t sequence = commits.counters().admitted;
@@ -32,7 +32,7 @@ Result<void> Checkpointer::take(const BlockedBloomFilter& filter, CommitQueue& c
   const std::uint64_t number = manifest_.next_checkpoint;
   const std::string path = Manifest::checkpoint_path(directory_, number).string();
   const std::string temporary = path + ".tmp";
-  const auto written = filter.save(temporary)
+  const auto written = filter.write_unpublished(temporary)
                            .and_then([&](std::uint64_t) { return commits.flush(); })
                            .and_then([&] { return store.sync(); })
                            .and_then([&] { return publish_file(temporary, path); });

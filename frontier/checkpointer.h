@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <mutex>
 
-#include "trawl/blocked_bloom_filter.h"
+#include "trawl/growing_bloom_filter.h"
 
 #include "frontier/commit_queue.h"
 #include "frontier/manifest.h"
@@ -28,7 +28,7 @@ class Checkpointer {
   // So a bit in a published file is of a durable admission, and every durable admission is in the
   // file's bits or in the log from S on. A crash at any point leaves the manifest of before, or
   // the new one.
-  Result<void> take(const BlockedBloomFilter& filter, CommitQueue& commits, Store& store);
+  Result<void> take(const GrowingBloomFilter& filter, CommitQueue& commits, Store& store);
 
   std::uint64_t taken() const noexcept { return taken_.load(std::memory_order_relaxed); }
 

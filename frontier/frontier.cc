@@ -6,10 +6,11 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include "trawl/sizing.h"
 #include "trawl/url.h"
 
-#include "filter/blocked/block_layout.h"
 #include "filter/mix.h"
 #include "frontier/checkpointer.h"
 #include "frontier/commit_queue.h"
@@ -48,7 +49,7 @@ std::uint64_t first_lease_number() {
 class FrontierImpl final : public Frontier {
  public:
   FrontierImpl(const FrontierOptions& options, DirectoryLock lock, Manifest manifest,
-               std::unique_ptr<Store> store, BlockedBloomFilter filter, const Counters& counters,
+               std::unique_ptr<Store> store, GrowingBloomFilter filter, const Counters& counters,
                OpenReport report)
       : options_(options),
         lock_(std::move(lock)),
@@ -210,9 +211,9 @@ class FrontierImpl final : public Frontier {
     stats.queued = open - std::min(open, stats.leased);
     stats.checkpoints = checkpointer_.taken();
     stats.filter = filter_.stats();
-    const auto admitted = static_cast<double>(counters.admitted);
-    stats.false_positive_rate = filter_.false_positive_rate(admitted);
-    stats.expected_lost = filter_.expected_false_positives(admitted);
+    stats.false_positive_rate = stats.filter.current_rate;
+    stats.expected_lost = stats.filter.expected_false_positives;
+    stats.filter_warning = filter_.growth_error();
     return stats;
   }
 
@@ -337,7 +338,7 @@ class FrontierImpl final : public Frontier {
   std::mutex closing_;                 // held by checkpoint() and close()
   std::optional<DirectoryLock> lock_;  // this and the store: empty once closed
   std::unique_ptr<Store> store_;
-  BlockedBloomFilter filter_;
+  GrowingBloomFilter filter_;
   const KeyedHash hash_;
   const Canonicalizer canonicalizer_;
   const OpenReport report_;
@@ -348,8 +349,18 @@ class FrontierImpl final : public Frontier {
   std::optional<CommitQueue> commits_;
 };
 
-BlockedBloomFilter::Options filter_options(const FrontierOptions& options) {
-  return {.capacity = options.expected_urls, .false_positive_rate = options.false_positive_rate};
+std::uint64_t half_of_the_memory() {
+  return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) / 2 *
+         static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+GrowingBloomFilter::Options filter_options(const FrontierOptions& options,
+                                           const Manifest& manifest) {
+  return {.capacity = options.expected_urls,
+          .false_positive_rate = options.false_positive_rate,
+          .hash = KeyedHash::from_key(manifest.hash_key),
+          .max_memory_bytes =
+              options.max_filter_memory != 0 ? options.max_filter_memory : half_of_the_memory()};
 }
 
 Result<void> check_options(const FrontierOptions& options) {
@@ -372,8 +383,8 @@ Result<void> check_options(const FrontierOptions& options) {
         fmt::format("FrontierOptions::max_open_leases must be at least shards ({}), not {}",
                     options.shards, options.max_open_leases));
   }
-  const auto layout = choose_layout(options.expected_urls, options.false_positive_rate);
-  if (!layout) return tl::unexpected(layout.error());
+  const auto size = blocked_bloom_size(options.expected_urls, options.false_positive_rate);
+  if (!size) return tl::unexpected(size.error());
   return {};
 }
 
@@ -401,8 +412,8 @@ Result<std::unique_ptr<Frontier>> Frontier::open(const FrontierOptions& given) {
   if (!store) return tl::unexpected(store.error());
   const auto counters = (*store)->counters();
   if (!counters) return tl::unexpected(counters.error());
-  auto filter =
-      recover_filter(options.directory, state->manifest, **store, filter_options(options), report);
+  auto filter = recover_filter(options.directory, state->manifest, **store,
+                               filter_options(options, state->manifest), report);
   if (!filter) return tl::unexpected(filter.error());
   if (!state->resumed) {
     auto published = publish_new_crawl(state->manifest, counters->admitted, options.directory);

@@ -13,7 +13,7 @@ namespace trawl {
 namespace {
 
 constexpr std::string_view kMagic = "TRAWLMAN";
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 constexpr std::size_t kMaxBytes = 1 << 20;
 
 std::uint64_t checksum(std::string_view bytes) {
@@ -52,10 +52,18 @@ Result<std::optional<Manifest>> Manifest::read(const std::filesystem::path& dire
     return damaged("its checksum is wrong");
   }
   Decoder in(bytes.substr(kMagic.size()));
-  if (const auto version = in.fixed<std::uint32_t>(); version > kVersion) {
+  if (const auto version = in.fixed<std::uint32_t>(); version != kVersion) {
+    return fail(
+        ErrorCode::kUnsupportedVersion,
+        fmt::format("{} has version {}; this Trawl reads version {}: {}", path, version, kVersion,
+                    version > kVersion ? "use a newer one"
+                                       : "go on with the Trawl that made it, or start over"));
+  }
+  if (const auto algorithm = in.fixed<std::uint32_t>(); algorithm != KeyedHash::kAlgorithm) {
     return fail(ErrorCode::kUnsupportedVersion,
-                fmt::format("{} has version {}; this Trawl reads up to version {}: use a newer one",
-                            path, version, kVersion));
+                fmt::format("{} is of a crawl with hash algorithm {}; this Trawl has algorithm {}: "
+                            "go on with the Trawl that made it, or start over",
+                            path, algorithm, KeyedHash::kAlgorithm));
   }
   Manifest manifest;
   for (auto& byte : manifest.hash_key)
@@ -77,6 +85,7 @@ Result<std::optional<Manifest>> Manifest::read(const std::filesystem::path& dire
 Result<void> Manifest::publish(const std::filesystem::path& directory) const {
   std::string out(kMagic);
   put_fixed(out, kVersion);
+  put_fixed(out, KeyedHash::kAlgorithm);
   for (const auto byte : hash_key)
     put_fixed(out, byte);
   put_string(out, profile);

@@ -1,5 +1,7 @@
 #include "frontier/recovery.h"
 
+#include <memory>
+
 #include <fmt/format.h>
 
 namespace trawl {
@@ -7,7 +9,7 @@ namespace trawl {
 namespace {
 
 // Inserts the admissions from `sequence` to `end`. Errors: kCorrupt if the log lacks some.
-Result<BlockedBloomFilter> replay(BlockedBloomFilter filter, std::uint64_t sequence,
+Result<GrowingBloomFilter> replay(GrowingBloomFilter filter, std::uint64_t sequence,
                                   std::uint64_t end, const Store& store, OpenReport& report) {
   std::uint64_t next = sequence;
   bool gap = false;
@@ -15,8 +17,8 @@ Result<BlockedBloomFilter> replay(BlockedBloomFilter filter, std::uint64_t seque
       sequence, [&](std::uint64_t first, std::span<const Fingerprint> fingerprints) {
         gap |= first > next;
         next = first + fingerprints.size();
-        for (const Fingerprint fingerprint : fingerprints)
-          filter.insert(fingerprint);
+        const auto ignored = std::make_unique<bool[]>(fingerprints.size());
+        filter.insert_batch(fingerprints, {ignored.get(), fingerprints.size()});
         report.replayed += fingerprints.size();
       });
   if (!read) return tl::unexpected(read.error());
@@ -29,8 +31,8 @@ Result<BlockedBloomFilter> replay(BlockedBloomFilter filter, std::uint64_t seque
   return filter;
 }
 
-Result<BlockedBloomFilter> load(const std::filesystem::path& path, const CheckpointEntry& entry,
-                                std::uint64_t admitted) {
+Result<GrowingBloomFilter> load(const std::filesystem::path& path, const CheckpointEntry& entry,
+                                std::uint64_t admitted, const GrowingBloomFilter::Options& fresh) {
   // The store lost its end. What an older checkpoint and the older store say together is what was
   // true at that moment; this newer one would call URLs seen that are lost.
   if (entry.sequence > admitted) {
@@ -39,7 +41,13 @@ Result<BlockedBloomFilter> load(const std::filesystem::path& path, const Checkpo
                             "are damaged or missing",
                             path.string(), entry.sequence, admitted));
   }
-  return BlockedBloomFilter::load(path.string());
+  auto filter = GrowingBloomFilter::load(path.string(), fresh.max_memory_bytes);
+  if (filter && fresh.hash && filter->hash().key() != fresh.hash->key()) {
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("{} is of another crawl: its hash key is not that of the manifest",
+                            path.string()));
+  }
+  return filter;
 }
 
 // Whether an older checkpoint may be better. A filter that does not fit into memory, say, would
@@ -51,16 +59,16 @@ bool is_damage(const Error& error) {
 
 }  // namespace
 
-Result<BlockedBloomFilter> recover_filter(const std::filesystem::path& directory,
+Result<GrowingBloomFilter> recover_filter(const std::filesystem::path& directory,
                                           Manifest& manifest, const Store& store,
-                                          const BlockedBloomFilter::Options& fresh,
+                                          const GrowingBloomFilter::Options& fresh,
                                           OpenReport& report) {
   const auto counters = store.counters();
   if (!counters) return tl::unexpected(counters.error());
   while (!manifest.checkpoints.empty()) {
     const CheckpointEntry entry = manifest.checkpoints.back();
     const auto path = Manifest::checkpoint_path(directory, entry.number);
-    auto filter = load(path, entry, counters->admitted);
+    auto filter = load(path, entry, counters->admitted, fresh);
     if (filter) {
       report.checkpoint = path.string();
       return replay(std::move(*filter), entry.sequence, counters->admitted, store, report);
@@ -70,7 +78,7 @@ Result<BlockedBloomFilter> recover_filter(const std::filesystem::path& directory
     manifest.checkpoints.pop_back();
   }
   if (manifest.log_start == 0) {
-    auto filter = BlockedBloomFilter::create(fresh);
+    auto filter = GrowingBloomFilter::create(fresh);
     if (!filter) return filter;
     return replay(std::move(*filter), 0, counters->admitted, store, report);
   }

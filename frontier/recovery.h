@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
-#include "trawl/blocked_bloom_filter.h"
 #include "trawl/frontier.h"
+#include "trawl/growing_bloom_filter.h"
 
 #include "frontier/manifest.h"
 #include "frontier/store.h"
@@ -13,11 +13,11 @@ namespace trawl {
 
 // Returns a filter that knows every durable admission, says in `report` how, and takes checkpoints
 // that are of no use out of the manifest. `fresh` sizes a filter that is rebuilt from the log
-// alone. Errors: kCorrupt if no checkpoint fits the store and the log does not reach back to the
-// first admission.
-Result<BlockedBloomFilter> recover_filter(const std::filesystem::path& directory,
+// alone, and limits the memory of any. Errors: kCorrupt if no checkpoint fits the store and the log
+// does not reach back to the first admission.
+Result<GrowingBloomFilter> recover_filter(const std::filesystem::path& directory,
                                           Manifest& manifest, const Store& store,
-                                          const BlockedBloomFilter::Options& fresh,
+                                          const GrowingBloomFilter::Options& fresh,
                                           OpenReport& report);
 
 }  // namespace trawl

@@ -7,6 +7,10 @@
 
 #include "crawler/sample_site/sample_site.h"
 
+namespace CLI {
+class App;
+}
+
 namespace trawl::cli {
 
 struct CrawlArguments {
@@ -31,5 +35,8 @@ struct DemoArguments {
   std::string directory;  // of the state; empty: a new one in the temporary directory
 };
 int run_demo(const DemoArguments& arguments);
+
+// Adds `trawl filter` and its commands, which set `exit_code`.
+void add_filter_commands(CLI::App& app, int& exit_code);
 
 }  // namespace trawl::cli

@@ -60,13 +60,15 @@ std::string summary(const Crawl& crawl) {
   }
   text += fmt::format("links skipped: {}\n", skipped.empty() ? "none" : skipped);
   text += fmt::format(
-      "filter: {} of {} expected URLs, {:.1f} MiB, rate of false positives {:.2g}, URLs lost to "
+      "filter: {} URLs, room for {}, {:.1f} MiB, rate of false positives {:.2g}, URLs lost to "
       "them: {}\n",
       stats.admitted, stats.filter.capacity,
       static_cast<double>(stats.filter.memory_bytes) / (1 << 20), stats.false_positive_rate,
       lost_text(stats.expected_lost));
-  if (stats.admitted > stats.filter.capacity) {
-    text += "warning: more URLs than filter.expected_urls; the next crawl wants a higher value\n";
+  if (!stats.filter_warning.empty()) {
+    text +=
+        fmt::format("warning: the filter could not grow, its rate is above what was asked: {}\n",
+                    stats.filter_warning);
   }
   text += fmt::format("output: {}\n", crawl.pages_path());
   return text;

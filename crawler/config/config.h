@@ -57,6 +57,7 @@ struct CrawlConfig {
   struct Filter {
     std::uint64_t expected_urls = 1'000'000;
     double false_positive_rate = 1e-6;
+    std::uint64_t max_memory = 0;  // bytes; 0: half of the machine's
     friend bool operator==(const Filter&, const Filter&) = default;
   } filter;
   struct FrontierStore {

@@ -173,10 +173,14 @@ void add_fetch_keys(std::vector<ConfigKey>& keys) {
 void add_storage_keys(std::vector<ConfigKey>& keys) {
   keys.push_back(integer("filter.expected_urls", "URLs", 1, 1'000'000'000'000,
                          TRAWL_FIELD(filter.expected_urls),
-                         "how many URLs the filter of seen URLs is sized for"));
+                         "how many URLs the filter of seen URLs is sized for at first; beyond, it "
+                         "grows"));
   keys.push_back(probability("filter.false_positive_rate", TRAWL_FIELD(filter.false_positive_rate),
-                             "the share of new URLs wrongly taken for seen once that many are in; "
-                             "1e-6 takes 39 bits a URL, 1e-4 takes 22"));
+                             "the share of new URLs wrongly taken for seen, however many come; "
+                             "1e-6 takes 40 bits of memory a URL, 1e-4 takes 23"));
+  keys.push_back(size("filter.max_memory", 0, 1ull << 50, TRAWL_FIELD(filter.max_memory),
+                      "what the filter may grow to; beyond, the rate rises; \"0B\": half of the "
+                      "machine's memory"));
   keys.push_back(one_of("frontier.durability", kDurabilities, TRAWL_FIELD(frontier.durability),
                         "what outlives a loss of power: \"sync\" all that was committed, "
                         "\"async\" what was committed up to a moment before; a killed process "

@@ -69,8 +69,8 @@ TRAWL_AVX2_INLINE Halves masks_of(std::uint64_t low, Shape shape) {
   }
   if (shape.has_extra()) {
     const std::uint64_t* const chosen = last_round(low, shape.extra);
-    const Halves bits = place_bits(round_hash(low, shape.rounds),
-                                   {load_words(chosen), load_words(chosen + 4)});
+    const Halves bits =
+        place_bits(round_hash(low, shape.rounds), {load_words(chosen), load_words(chosen + 4)});
     masks.low = _mm256_or_si256(masks.low, bits.low);
     masks.high = _mm256_or_si256(masks.high, bits.high);
   }
@@ -134,8 +134,7 @@ constexpr BlockKernels avx2_kernels() {
 // Two for each number of rounds: without an extra round, with one.
 template <std::size_t... kRounds>
 constexpr auto all_avx2_kernels(std::index_sequence<kRounds...>) {
-  return std::array{
-      std::array{avx2_kernels<kRounds, false>(), avx2_kernels<kRounds, true>()}...};
+  return std::array{std::array{avx2_kernels<kRounds, false>(), avx2_kernels<kRounds, true>()}...};
 }
 
 }  // namespace

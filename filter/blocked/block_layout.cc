@@ -12,7 +12,7 @@ namespace trawl {
 namespace {
 
 constexpr double kMinRate = 1e-15;
-constexpr double kWorthwhileSize = 0.99;  // a size within 1 % of the smallest
+constexpr double kWorthwhileSize = 0.99;   // a size within 1 % of the smallest
 constexpr std::size_t kMaxLoad = 1 << 13;  // a block with more keys is full, whatever k is
 
 // A number for each count of set bits in a word; mostly the probability of that count.
@@ -52,13 +52,14 @@ Loads likely_loads(double mean) {
 double poisson(double mean, std::size_t load) {
   if (mean <= 0) return load == 0 ? 1 : 0;
   const auto j = static_cast<double>(load);
-  return std::exp(j * std::log(mean) - mean - std::lgamma(j + 1));
+  int sign = 0;  // std::lgamma() writes it to a global, a race between threads
+  return std::exp(j * std::log(mean) - mean - ::lgamma_r(j + 1, &sign));
 }
 
 // The highest mean load of a block that keeps the rate.
 double highest_load(const BlockRate& candidate, double rate) {
   double low = 0, high = 4 * kBitsPerBlock;
-  for (int i = 0; i < 50; ++i) {
+  for (int i = 0; i < 36; ++i) {  // to less than 1e-7
     const double middle = (low + high) / 2;
     (candidate.at(middle) <= rate ? low : high) = middle;
   }
@@ -103,18 +104,22 @@ double BlockRate::at(double keys_per_block) const {
   return std::min(rate, 1.0);
 }
 
-double BlockRate::expected_losses(double keys_per_block) const {
-  const auto losses_at = [&](double load) {
-    const double rate = at(load);
-    return rate / std::max(1 - rate, 1e-9);
-  };
-  // Simpson's rule, in intervals of at most one key: what is summed is smooth at that scale.
-  const int intervals = 2 * std::clamp(static_cast<int>(keys_per_block), 32, 512);
-  const double step = keys_per_block / intervals;
-  double sum = losses_at(0) + losses_at(keys_per_block);
-  for (int i = 1; i < intervals; ++i)
-    sum += (i % 2 == 1 ? 4 : 2) * losses_at(i * step);
-  return sum * step / 3;
+BlockRate::Admission BlockRate::after_admitting(double keys_per_block) const {
+  // Of each small step of new keys the share 1 - rate is admitted. Trapezoids; what is summed is
+  // smooth at the scale of a step.
+  constexpr int kSteps = 256;
+  constexpr double kAlmostOne = 1 - 1e-6;  // hardly any key will be admitted any more
+  const double step = keys_per_block / kSteps;
+  double offered = 0, admitted = 0, rate = at(0);
+  while (keys_per_block - admitted > step * 1e-6 && rate < kAlmostOne) {
+    const double next = at(offered + step);
+    const double kept = 1 - (rate + next) / 2;
+    const double part = std::min(1.0, (keys_per_block - admitted) / (step * kept));
+    offered += part * step;
+    admitted += part * step * kept;
+    rate = part < 1 ? rate + part * (next - rate) : next;
+  }
+  return {.rate = rate, .lost = offered - admitted};
 }
 
 Result<BlockLayout> choose_layout(std::uint64_t capacity, double rate) {
@@ -125,12 +130,19 @@ Result<BlockLayout> choose_layout(std::uint64_t capacity, double rate) {
                 fmt::format("a filter's false-positive rate must be from {} to below 1, not {}",
                             kMinRate, rate));
   }
-  // For each k: the highest load that keeps the rate, which falls with the load.
+  // For each k: the highest load that keeps the rate, which falls with the load. It rises with k up
+  // to about -log2(rate), the textbook's best, and then falls.
+  const double textbook = -std::log2(rate);
+  const unsigned first = std::clamp(static_cast<unsigned>(textbook * 0.4), 1u, kMaxHashes);
   std::array<double, kMaxHashes + 1> load{};
-  for (unsigned hashes = 1; hashes <= kMaxHashes; ++hashes)
-    load[hashes] = highest_load(BlockRate(hashes), rate);
-  const double best_load = *std::ranges::max_element(load);
-  unsigned hashes = 1;
+  double best_load = 0;
+  for (unsigned hashes = first; hashes <= kMaxHashes; ++hashes) {
+    const BlockRate candidate(hashes);
+    if (candidate.at(kWorthwhileSize * best_load) > rate) break;
+    load[hashes] = highest_load(candidate, rate);
+    best_load = std::max(best_load, load[hashes]);
+  }
+  unsigned hashes = first;
   while (load[hashes] < kWorthwhileSize * best_load)
     ++hashes;
   const double blocks = std::ceil(static_cast<double>(capacity) / load[hashes]);

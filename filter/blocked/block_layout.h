@@ -25,11 +25,16 @@ class BlockRate {
  public:
   explicit BlockRate(unsigned hashes);
 
-  // The rate with `keys_per_block` keys in an average block.
+  // The rate after `keys_per_block` different keys a block were inserted, whether they were called
+  // new or not: one that is called seen has its bits set already.
   double at(double keys_per_block) const;
-  // How many new keys a block is expected to turn away as seen until `keys_per_block` were
-  // admitted: at a rate f, admitting one takes 1 / (1 - f) new keys, f / (1 - f) of them in vain.
-  double expected_losses(double keys_per_block) const;
+
+  struct Admission {
+    double rate;  // then
+    double lost;  // different keys a block that were called seen until then
+  };
+  // After so many different keys were inserted that `keys_per_block` of them were called new.
+  Admission after_admitting(double keys_per_block) const;
 
  private:
   std::vector<double> rate_of_load_;  // fp(j); from its end on 1

@@ -88,11 +88,11 @@ const KeyedHash& BlockedBloomFilter::hash() const noexcept {
 }
 
 double BlockedBloomFilter::false_positive_rate(double keys) const {
-  return state_->rate_with(keys);
+  return state_->rate.at(state_->load_of(keys));
 }
 
 double BlockedBloomFilter::expected_false_positives(double keys) const {
-  return state_->losses_with(keys);
+  return state_->after_admitting(keys).lost;
 }
 
 }  // namespace trawl

@@ -18,9 +18,8 @@ Result<std::unique_ptr<BlockedBloomFilter::State>> BlockedBloomFilter::State::of
     return damaged_snapshot(path, "its parameters are impossible");
   auto words = WordArray::allocate(section.words, path);
   if (!words) return tl::unexpected(words.error());
-  auto state =
-      std::make_unique<State>(std::move(*words), section.hashes, section.capacity,
-                              section.target_rate, KeyedHash::from_key(header.hash_key));
+  auto state = std::make_unique<State>(std::move(*words), section.hashes, section.capacity,
+                                       section.target_rate, KeyedHash::from_key(header.hash_key));
   state->inserted.add(section.inserted);
   return state;
 }
@@ -86,9 +85,9 @@ std::uint64_t BlockedBloomFilter::State::keys_from_fill() const {
   return static_cast<std::uint64_t>(std::round(-std::log(rest) / (1 - unset) * blocks_in_all));
 }
 
-double BlockedBloomFilter::State::losses_with(double keys) const {
-  return rate.expected_losses(load_of(keys)) *
-         (static_cast<double>(words.size()) / kWordsPerBlock);
+BlockRate::Admission BlockedBloomFilter::State::after_admitting(double keys) const {
+  auto [now, lost] = rate.after_admitting(load_of(keys));
+  return {.rate = now, .lost = lost * static_cast<double>(words.size()) / kWordsPerBlock};
 }
 
 double BlockedBloomFilter::State::fill() const noexcept {
@@ -109,14 +108,15 @@ double BlockedBloomFilter::State::fill() const noexcept {
 
 FilterStats BlockedBloomFilter::State::stats() const {
   const std::uint64_t keys = inserted.sum();
+  const auto [now, lost] = after_admitting(static_cast<double>(keys));
   return {.capacity = capacity,
           .target_rate = target_rate,
           .inserted = keys,
           .memory_bytes = words.bytes(),
           .hashes = hashes,
           .fill = fill(),
-          .current_rate = rate_with(static_cast<double>(keys)),
-          .expected_false_positives = losses_with(static_cast<double>(keys))};
+          .current_rate = now,
+          .expected_false_positives = lost};
 }
 
 }  // namespace trawl

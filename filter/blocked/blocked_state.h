@@ -41,8 +41,8 @@ struct BlockedBloomFilter::State {
   double load_of(double keys) const noexcept {
     return keys * kWordsPerBlock / static_cast<double>(words.size());
   }
-  double rate_with(double keys) const { return rate.at(load_of(keys)); }
-  double losses_with(double keys) const;
+  // `lost` in the whole filter, when it has called `keys` keys new.
+  BlockRate::Admission after_admitting(double keys) const;
   // How many keys would leave as many bits set as there are.
   std::uint64_t keys_from_fill() const;
   // The share of the bits that are set, from a sample of up to 2^15 blocks.

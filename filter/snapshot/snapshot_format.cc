@@ -39,12 +39,13 @@ Result<SnapshotHeader> decode_fields(Decoder& in, const std::string& path) {
     byte = in.fixed<std::uint8_t>();
   header.capacity = in.fixed<std::uint64_t>();
   header.target_rate = in.fixed<double>();
-  const auto sections = in.fixed<std::uint64_t>();
+  const auto sections = in.fixed<std::uint32_t>();
+  header.hash_algorithm = in.fixed<std::uint32_t>();
   if (name_of(header.kind) == "unknown")
     return damaged_snapshot(path, "its kind of filter is unknown");
   bool possible = header.capacity > 0 && header.target_rate > 0 && header.target_rate < 1 &&
                   sections > 0 && sections <= kMaxSnapshotSections;
-  for (std::uint64_t i = 0; possible && i < sections; ++i) {
+  for (std::uint32_t i = 0; possible && i < sections; ++i) {
     SnapshotSection section;
     section.words = in.fixed<std::uint64_t>();
     section.capacity = in.fixed<std::uint64_t>();
@@ -56,6 +57,13 @@ Result<SnapshotHeader> decode_fields(Decoder& in, const std::string& path) {
     header.sections.push_back(section);
   }
   if (!possible) return damaged_snapshot(path, "its parameters are impossible");
+  if (header.hash_algorithm != KeyedHash::kAlgorithm) {
+    return fail(
+        ErrorCode::kUnsupportedVersion,
+        fmt::format("{} was made with hash algorithm {}; this Trawl has algorithm {}: build "
+                    "the filter again",
+                    path, header.hash_algorithm, KeyedHash::kAlgorithm));
+  }
   return header;
 }
 
@@ -129,7 +137,8 @@ std::string encode_snapshot_header(const SnapshotHeader& header) {
     put_fixed(out, byte);
   put_fixed(out, header.capacity);
   put_fixed(out, header.target_rate);
-  put_fixed(out, static_cast<std::uint64_t>(header.sections.size()));
+  put_fixed(out, static_cast<std::uint32_t>(header.sections.size()));
+  put_fixed(out, header.hash_algorithm);
   for (const auto& section : header.sections) {
     put_fixed(out, section.words);
     put_fixed(out, section.capacity);

@@ -35,6 +35,7 @@ struct SnapshotSection {
 struct SnapshotHeader {
   FilterKind kind = FilterKind::kBlocked;
   KeyedHash::Key hash_key = {};
+  std::uint32_t hash_algorithm = KeyedHash::kAlgorithm;
   std::uint64_t capacity = 0;  // of the filter as a whole, as it was asked for
   double target_rate = 0;
   std::vector<SnapshotSection> sections;

@@ -30,8 +30,8 @@ class SnapshotWriter {
 };
 
 // Fills `out` with the words of a section from `first` on.
-using CopyWords = std::function<void(std::size_t section, std::uint64_t first,
-                                     std::span<std::uint64_t> out)>;
+using CopyWords =
+    std::function<void(std::size_t section, std::uint64_t first, std::span<std::uint64_t> out)>;
 
 // Writes and syncs `path`, whose publication is left to the caller. Returns its size.
 Result<std::uint64_t> write_snapshot(const std::string& path, const SnapshotHeader& header,

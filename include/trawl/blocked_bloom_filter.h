@@ -14,7 +14,7 @@ namespace trawl {
 // A Bloom filter in blocks of 512 bits, one cache line each (Putze, Sanders, Singler: "Cache-,
 // hash- and space-efficient Bloom filters", 2007), for any number of threads. A key that was
 // inserted is always found; one that was not is found with the false-positive rate. It takes 10.0
-// bits a key for a rate of 1e-2, 15.7 for 1e-3, 22.4 for 1e-4, 39.1 for 1e-6 (sizing.h).
+// bits a key for a rate of 1e-2, 15.7 for 1e-3, 22.2 for 1e-4, 39.1 for 1e-6 (sizing.h).
 //
 // More keys than its capacity may be inserted: the rate then rises, as stats() tells.
 //
@@ -66,7 +66,7 @@ class BlockedBloomFilter {
   Stats stats() const;
   const KeyedHash& hash() const noexcept;
 
-  // The rate of false positives with `keys` keys in.
+  // The rate of false positives after `keys` different keys were inserted.
   double false_positive_rate(double keys) const;
   // The expected number of new keys wrongly called seen until `keys` were admitted.
   double expected_false_positives(double keys) const;

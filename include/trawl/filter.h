@@ -41,32 +41,32 @@ struct FilterOptions {
 
 struct FilterStats {
   std::uint64_t capacity = 0;
-  double target_rate = 0;                // the rate asked for at `capacity` keys
-  std::uint64_t inserted = 0;            // keys that insert called new, less those erased
-  std::uint64_t memory_bytes = 0;        // of the bits, counters or slots
-  unsigned hashes = 0;                   // bits or counters a key has (k); of the newest layer
-  unsigned layers = 1;                   // more than one only in a filter that grows
-  double fill = 0;                       // share of the bits set, counters above 0, or slots taken
-  double current_rate = 0;               // the rate of false positives with `inserted` keys in
-  double expected_false_positives = 0;   // expected number of new keys that were called seen
+  double target_rate = 0;               // the rate asked for at `capacity` keys
+  std::uint64_t inserted = 0;           // keys that insert called new, less those erased
+  std::uint64_t memory_bytes = 0;       // of the bits, counters or slots
+  unsigned hashes = 0;                  // bits or counters a key has (k); of the newest layer
+  unsigned layers = 1;                  // more than one only in a filter that grows
+  double fill = 0;                      // share of the bits set, counters above 0, or slots taken
+  double current_rate = 0;              // the rate of false positives with `inserted` keys in
+  double expected_false_positives = 0;  // expected number of new keys that were called seen
   bool overfull() const noexcept { return inserted > capacity; }  // the rate is above the target
 };
 
 // The calls that every filter has. insert() returns a bool: true iff this call added the key; or,
 // where a filter can be full, a Result of it.
 template <class F>
-concept MembershipFilter =
-    requires(F filter, const F constant, Fingerprint key, std::span<const Fingerprint> keys,
-             std::span<bool> answers, const std::string& path) {
-      { F::create(typename F::Options{}) } -> std::same_as<Result<F>>;
-      { F::load(path) } -> std::same_as<Result<F>>;
-      { constant.save(path) } -> std::same_as<Result<std::uint64_t>>;
-      { filter.insert(key) } -> std::convertible_to<Result<bool>>;
-      { filter.insert_batch(keys, answers) } -> std::convertible_to<Result<std::size_t>>;
-      { constant.contains(key) } -> std::same_as<bool>;
-      { constant.contains_batch(keys, answers) } -> std::same_as<std::size_t>;
-      { constant.stats() } -> std::same_as<FilterStats>;
-      { constant.hash() } -> std::same_as<const KeyedHash&>;
-    };
+concept MembershipFilter = requires(F filter, const F constant, Fingerprint key,
+                                    std::span<const Fingerprint> keys, std::span<bool> answers,
+                                    const std::string& path) {
+  { F::create(typename F::Options{}) } -> std::same_as<Result<F>>;
+  { F::load(path) } -> std::same_as<Result<F>>;
+  { constant.save(path) } -> std::same_as<Result<std::uint64_t>>;
+  { filter.insert(key) } -> std::convertible_to<Result<bool>>;
+  { filter.insert_batch(keys, answers) } -> std::convertible_to<Result<std::size_t>>;
+  { constant.contains(key) } -> std::same_as<bool>;
+  { constant.contains_batch(keys, answers) } -> std::same_as<std::size_t>;
+  { constant.stats() } -> std::same_as<FilterStats>;
+  { constant.hash() } -> std::same_as<const KeyedHash&>;
+};
 
 }  // namespace trawl

@@ -5,12 +5,16 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
+#include <utility>
 
 namespace trawl {
 
-// 128 bits of a keyed hash. Two different keys share one with probability 2^-128, so that a
-// fingerprint may stand for its key.
+struct ExpandedKey;
+
+// 128 bits of a keyed hash, so many that a fingerprint may stand for its key: the chance that two
+// given keys share one is below 2^-125 (docs/keyed-hash.md).
 struct Fingerprint {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
@@ -18,27 +22,45 @@ struct Fingerprint {
   friend auto operator<=>(const Fingerprint&, const Fingerprint&) = default;
 };
 
-// SipHash-1-3 with 128 bits of output (Aumasson, Bernstein: "SipHash: a fast short-input PRF",
-// 2012; the 128-bit variant of the authors' reference code): a pseudo-random function, so that
-// who does not know the key cannot craft inputs that collide or that fill chosen filter bits.
-// Immutable; thread-safe.
+// The keyed hash behind fingerprints: who does not know the key cannot choose inputs that collide
+// or that fill chosen bits of a filter. The universal hash NH (Black, Halevi, Krawczyk, Krovetz,
+// Rogaway: "UMAC", 1999) twice over, finished by a keyed pseudo-random function made of SipHash's
+// rounds; docs/keyed-hash.md has the construction, its bound and its sources. The same on every
+// machine. Any length of input, in linear time.
+//
+// A copy costs a reference count: copies share one expanded key. Immutable; thread-safe.
 class KeyedHash {
  public:
   using Key = std::array<std::uint8_t, 16>;
+
+  // Names the function in files. 1 was SipHash-1-3 with 128 bits of output; 2 is this one. Values
+  // of different algorithms, or of different keys, must never be compared.
+  static constexpr std::uint32_t kAlgorithm = 2;
 
   // A key from the operating system's random generator.
   static KeyedHash random();
   // A key derived from a seed, the same on every machine: for tests and reproducible runs.
   static KeyedHash from_seed(std::uint64_t seed);
+  // Expands the key, in about a microsecond; allocates 1.1 kB, which copies share.
   static KeyedHash from_key(const Key& key);
+
+  // A moved-from hash would have no key, so that moving is copying.
+  KeyedHash(const KeyedHash&) = default;
+  KeyedHash& operator=(const KeyedHash&) = default;
 
   Fingerprint operator()(std::string_view bytes) const noexcept;
   Key key() const noexcept;
 
+  // Equal keys: the same function.
+  friend bool operator==(const KeyedHash& a, const KeyedHash& b) noexcept {
+    return a.expanded_ == b.expanded_ || a.key() == b.key();
+  }
+
  private:
-  KeyedHash(std::uint64_t k0, std::uint64_t k1) : k0_(k0), k1_(k1) {}
-  std::uint64_t k0_;
-  std::uint64_t k1_;
+  explicit KeyedHash(std::shared_ptr<const ExpandedKey> expanded)
+      : expanded_(std::move(expanded)) {}
+
+  std::shared_ptr<const ExpandedKey> expanded_;
 };
 
 }  // namespace trawl

@@ -89,11 +89,14 @@ struct FrontierOptions {
   std::filesystem::path directory;  // created if missing, its parents too
   OpenMode mode = OpenMode::kCreateOrResume;
 
-  // Size of the seen-filter, and its rate of new URLs wrongly taken for seen at that many. Fixed
-  // when the directory is created; resuming keeps what was chosen then. About 39 bits a URL for
-  // 1e-6. More URLs may come: the rate then rises, and stats() says so.
+  // The seen-filter (GrowingBloomFilter): how many URLs its first layer is sized for, and the rate
+  // of new URLs wrongly taken for seen that it keeps however many come. Fixed when the directory is
+  // created; resuming keeps what was chosen then. About 40 bits a URL for 1e-6.
   std::uint64_t expected_urls = 1'000'000;
   double false_positive_rate = 1e-6;
+  // Bytes that the filter may grow to; 0: half of the machine's memory. Where it may not grow, the
+  // rate rises, and stats() says so.
+  std::uint64_t max_filter_memory = 0;
 
   // Between the starts of two requests to a host; from 0 to kMaxDelay.
   std::chrono::milliseconds delay{1000};
@@ -141,6 +144,7 @@ struct FrontierStats {
   double false_positive_rate = 0;  // of the filter, now
   double expected_lost = 0;        // expected number of new URLs wrongly taken for seen so far
   FilterStats filter = {};
+  std::string filter_warning;  // why the filter could not grow; empty: it could, or need not
 };
 
 // How open() found the directory.

@@ -25,8 +25,8 @@ TEST(BlockMasks, EveryWordGetsItsShareOfTheBits) {
       const BlockMasks masks = block_masks(low, shape);
       const auto r = static_cast<unsigned>(low >> 61);
       for (unsigned w = 0; w < kWordsPerBlock; ++w) {
-        // Bit i of the key lies in word (r + i) mod 8, so that so many of them lie in word w. Two of
-        // them may be the same.
+        // Bit i of the key lies in word (r + i) mod 8, so that so many of them lie in word w. Two
+        // of them may be the same.
         const unsigned place = (w + kWordsPerBlock - r) % kWordsPerBlock;
         const unsigned most = shape.rounds + (place < shape.extra ? 1 : 0);
         const auto set = static_cast<unsigned>(std::popcount(masks[w]));

@@ -39,16 +39,28 @@ TEST(BlockLayout, RateRisesFromZeroToOneAndLossesAddUp) {
   const BlockRate rate(8);
   EXPECT_EQ(rate.at(0), 0);
   double before = 0;
-  double sum = 0;
+  double lost = 0;
   constexpr double kStep = 1.0 / 64;
-  for (double load = 0; load < 60; load += kStep) {
+  for (double load = 0; load < 200; load += kStep) {
     const double now = rate.at(load + kStep / 2);
     EXPECT_GE(now, before);
     before = now;
-    sum += now / (1 - now) * kStep;
+    lost += now * kStep;
+    if (std::fmod(load + kStep, 20) > 0) continue;
+    SCOPED_TRACE(load);
+    const auto after = rate.after_admitting(load + kStep - lost);
+    EXPECT_NEAR(after.lost, lost, lost * 1e-2);
+    EXPECT_NEAR(after.rate, rate.at(load + kStep), 2e-3);
   }
-  EXPECT_NEAR(rate.expected_losses(60), sum, sum * 1e-3);
   EXPECT_NEAR(rate.at(100'000), 1, 1e-6);
+}
+
+TEST(BlockLayout, MoreKeysThanCanEverBeAdmittedAreNoEndlessLoop) {
+  for (const double keys : {1e3, 1e6, 1e18, 1e300}) {
+    const auto after = BlockRate(11).after_admitting(keys);
+    EXPECT_GT(after.rate, 0.999);
+    EXPECT_TRUE(std::isfinite(after.lost));
+  }
 }
 
 TEST(BlockLayout, AbsurdOptionsAreRefused) {

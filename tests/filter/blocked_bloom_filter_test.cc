@@ -76,22 +76,28 @@ TEST(BlockedBloomFilter, BatchesAnswerAsSingleCallsDo) {
 }
 
 TEST(BlockedBloomFilter, MeasuredRateIsTheComputedOne) {
-  for (const double rate : {1e-2, 1e-3, 1e-4}) {
+  for (const double rate : {1e-2, 1e-3, 1e-4, 1e-6}) {
     SCOPED_TRACE(rate);
     constexpr std::uint64_t kKeys = 400'000;
-    constexpr std::uint64_t kProbes = 4'000'000;
+    const std::uint64_t kProbes = rate < 1e-5 ? 30'000'000 : 4'000'000;
     auto filter = make_filter(kKeys, rate);
     std::uint64_t called_new = 0;
     for (std::uint64_t i = 0; i < kKeys; ++i)
       called_new += filter.insert(nth_key(i)) ? 1 : 0;
     std::uint64_t found = 0;
-    for (std::uint64_t i = 0; i < kProbes; ++i)
-      found += filter.contains(nth_key(i, 2)) ? 1 : 0;
+    constexpr std::size_t kBatch = 1000;
+    const auto answers = std::make_unique<bool[]>(kBatch);
+    std::vector<Fingerprint> probes(kBatch);
+    for (std::uint64_t i = 0; i < kProbes; i += kBatch) {
+      for (std::size_t j = 0; j < kBatch; ++j)
+        probes[j] = nth_key(i + j, 2);
+      found += filter.contains_batch(probes, {answers.get(), kBatch});
+    }
     const auto stats = filter.stats();
-    const double expected = stats.current_rate * kProbes;
+    const double expected = stats.current_rate * static_cast<double>(kProbes);
     const double tolerance = std::max(0.1 * expected, 3 * std::sqrt(expected));
     EXPECT_NEAR(static_cast<double>(found), expected, tolerance);
-    EXPECT_LE(static_cast<double>(found), rate * kProbes + tolerance);
+    EXPECT_LE(static_cast<double>(found), rate * static_cast<double>(kProbes) + tolerance);
     // A3: the estimate of the keys wrongly called seen while filling.
     const auto lost = static_cast<double>(kKeys - called_new);
     EXPECT_NEAR(lost, stats.expected_false_positives,
@@ -103,12 +109,25 @@ TEST(BlockedBloomFilter, MeasuredRateIsTheComputedOne) {
 }
 
 TEST(BlockedBloomFilter, OverfillingWorksAndItsStatsSaySo) {
-  auto filter = make_filter(1'000, 1e-3);
-  for (const auto key : some_keys(10'000))
-    filter.insert(key);
-  const auto stats = filter.stats();
-  EXPECT_GT(stats.current_rate, 100 * stats.target_rate);
-  EXPECT_GT(stats.fill, 0.9);
+  for (const std::size_t times : {2u, 4u, 8u}) {
+    SCOPED_TRACE(times);
+    const std::size_t keys = times * 50'000;
+    auto filter = make_filter(50'000, 1e-3);
+    std::uint64_t lost = 0;
+    for (const auto key : some_keys(keys))
+      lost += filter.insert(key) ? 0 : 1;
+    const auto stats = filter.stats();
+    EXPECT_TRUE(stats.overfull());
+    EXPECT_GT(stats.current_rate, 10 * stats.target_rate);
+    constexpr std::uint64_t kProbes = 200'000;
+    std::uint64_t found = 0;
+    for (const auto key : some_keys(kProbes, 2))
+      found += filter.contains(key) ? 1 : 0;
+    EXPECT_NEAR(static_cast<double>(found) / kProbes, stats.current_rate,
+                0.05 * stats.current_rate);
+    EXPECT_NEAR(static_cast<double>(lost), stats.expected_false_positives,
+                0.05 * stats.expected_false_positives);
+  }
 }
 
 TEST(BlockedBloomFilter, A1_ConcurrentInsertsOfOneKeyAdmitAtMostOne) {

@@ -1,7 +1,7 @@
 #include <atomic>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <limits>
 #include <random>
 #include <thread>
 
@@ -12,10 +12,16 @@
 
 #include "filter/file_io.h"
 #include "filter/mix.h"
+#include "filter/snapshot/snapshot_format.h"
+#include "tests/support/small_disk.h"
+#include "tests/support/snapshot_file.h"
 #include "tests/support/temporary_directory.h"
 
 namespace trawl {
 namespace {
+
+using test::SnapshotFile;
+using test::write_contents;
 
 Fingerprint nth_key(std::uint64_t n) {
   return {.high = mix64(2 * n), .low = mix64(2 * n + 1)};
@@ -23,10 +29,6 @@ Fingerprint nth_key(std::uint64_t n) {
 
 std::string contents_of(const std::string& path) {
   return *read_file(path, 64u << 20);
-}
-
-void write_contents(const std::string& path, const std::string& contents) {
-  std::ofstream(path, std::ios::binary | std::ios::trunc) << contents;
 }
 
 class Snapshot : public ::testing::Test {
@@ -38,6 +40,25 @@ class Snapshot : public ::testing::Test {
     for (std::uint64_t i = 0; i < keys; ++i)
       filter.insert(nth_key(i));
     ASSERT_TRUE(filter.save(path_));
+  }
+  // One chunk, with a single block in it.
+  void save_small_filter() {
+    auto filter = BlockedBloomFilter::create({.capacity = 10}).value();
+    filter.insert(nth_key(0));
+    ASSERT_TRUE(filter.save(path_));
+  }
+  // Why `path_` is not loaded.
+  Error refusal() {
+    const auto loaded = BlockedBloomFilter::load(path_);
+    if (loaded) ADD_FAILURE() << "was loaded";
+    return loaded ? Error{} : loaded.error();
+  }
+  void expect_refusal(const SnapshotFile& parts, ErrorCode code, const std::string& words) {
+    parts.write(path_);
+    const Error error = refusal();
+    EXPECT_EQ(error.code, code) << error.message;
+    EXPECT_NE(error.message.find(words), std::string::npos) << error.message;
+    EXPECT_NE(error.message.find(path_), std::string::npos) << error.message;
   }
   test::TemporaryDirectory directory_;
   std::string path_ = directory_ / "filter.ckpt";
@@ -109,18 +130,18 @@ TEST_F(Snapshot, EveryTruncationIsDetected) {
 
 TEST_F(Snapshot, EveryFlippedByteIsDetected) {
   save_filter(50'000);
-  const std::string whole = contents_of(path_);
+  const std::size_t size = std::filesystem::file_size(path_);
   constexpr std::uint64_t kSeed = 20240611;
   SCOPED_TRACE(kSeed);
   std::mt19937_64 random(kSeed);
   for (int i = 0; i < 300; ++i) {
-    std::string damaged = whole;
-    const std::size_t at = i < 80 ? static_cast<std::size_t>(i) : random() % whole.size();
-    damaged[at] = static_cast<char>(damaged[at] ^ (1 << (random() % 8)));
-    write_contents(path_, damaged);
+    const std::size_t at = i < 80 ? static_cast<std::size_t>(i) : random() % size;
+    const auto bits = static_cast<char>(1 << (random() % 8));
+    test::flip_byte(path_, at, bits);
     const auto loaded = BlockedBloomFilter::load(path_);
     ASSERT_FALSE(loaded) << "byte " << at;
     EXPECT_EQ(loaded.error().code, ErrorCode::kCorrupt) << "byte " << at;
+    test::flip_byte(path_, at, bits);
   }
 }
 
@@ -145,6 +166,196 @@ TEST_F(Snapshot, ANewerVersionIsRefusedByNumber) {
   ASSERT_FALSE(loaded);
   EXPECT_EQ(loaded.error().code, ErrorCode::kUnsupportedVersion);
   EXPECT_NE(loaded.error().message.find("version 9"), std::string::npos);
+}
+
+TEST_F(Snapshot, VersionOneIsRefusedByNumber) {
+  write_contents(path_, "TRAWLBBF" + std::string("\1\0\0\0", 4) + std::string(80, 'x'));
+  const Error error = refusal();
+  EXPECT_EQ(error.code, ErrorCode::kUnsupportedVersion);
+  EXPECT_NE(error.message.find("version 1;"), std::string::npos) << error.message;
+  EXPECT_NE(error.message.find("version 2:"), std::string::npos) << error.message;
+}
+
+TEST_F(Snapshot, WhatIsNoSnapshotIsCalledSo) {
+  save_small_filter();
+  std::string other = contents_of(path_);
+  other.replace(0, 8,
+                "\x7f"
+                "ELF\2\1\1\0");
+  for (const std::string& contents : {std::string(), std::string("<html>"), other}) {
+    write_contents(path_, contents);
+    const Error error = refusal();
+    EXPECT_EQ(error.code, ErrorCode::kCorrupt);
+    EXPECT_NE(error.message.find("no filter snapshot"), std::string::npos) << error.message;
+  }
+}
+
+TEST_F(Snapshot, EveryByteOfASmallFileIsGuarded) {
+  save_small_filter();
+  const std::size_t size = std::filesystem::file_size(path_);
+  const std::size_t chunk_end = kSnapshotHeaderBytes + kSnapshotChunkBytes;
+  for (std::size_t at = 0; at < size;) {
+    const auto flipped = static_cast<char>(1 << at % 8);
+    test::flip_byte(path_, at, flipped);
+    const auto loaded = BlockedBloomFilter::load(path_);
+    ASSERT_FALSE(loaded) << "byte " << at;
+    ASSERT_EQ(loaded.error().code, ErrorCode::kCorrupt) << "byte " << at;
+    test::flip_byte(path_, at, flipped);
+    at += at >= kSnapshotHeaderBytes && at + 61 < chunk_end ? 61 : 1;
+  }
+  // All of the chunk's bytes by what the reader compares: loading for each would take long.
+  const SnapshotFile parts = SnapshotFile::read(path_);
+  const auto index = parts.chunks.front().index;
+  std::string bytes = parts.chunks.front().bytes;
+  const std::uint64_t right = snapshot_chunk_checksum(index, bytes);
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    bytes[at] = static_cast<char>(bytes[at] ^ 1 << at % 8);
+    ASSERT_NE(snapshot_chunk_checksum(index, bytes), right) << "byte " << at << " of the chunk";
+    bytes[at] = static_cast<char>(bytes[at] ^ 1 << at % 8);
+  }
+  EXPECT_TRUE(BlockedBloomFilter::load(path_)) << "each byte was put right again";
+}
+
+TEST_F(Snapshot, NoOtherLengthOfASmallFileIsAccepted) {
+  save_small_filter();
+  const std::size_t size = std::filesystem::file_size(path_);
+  for (std::size_t shorter = size; shorter-- > 0;) {
+    // Within the chunk not each, to be quick.
+    if (shorter > 5000 && shorter < 69'000 && shorter % 7 != 0) continue;
+    std::filesystem::resize_file(path_, shorter);
+    const auto loaded = BlockedBloomFilter::load(path_);
+    ASSERT_FALSE(loaded) << shorter;
+    ASSERT_EQ(loaded.error().code, ErrorCode::kCorrupt) << shorter;
+  }
+}
+
+TEST_F(Snapshot, ImpossibleDirectoriesAreRefusedWhateverTheirChecksums) {
+  save_filter(50'000);
+  const SnapshotFile good = SnapshotFile::read(path_);
+  const std::size_t last = good.chunks.size() - 1;
+  ASSERT_GE(last, 3u);
+  const auto with = [&](auto change) {
+    SnapshotFile bad = good;
+    change(bad.chunks);
+    return bad;
+  };
+  const auto refused = [&](std::uint64_t chunk, auto change) {
+    expect_refusal(with(change), ErrorCode::kCorrupt,
+                   "an impossible chunk " + std::to_string(chunk));
+  };
+  refused(1, [](auto& chunks) { chunks[2].index = 1; });                    // twice
+  refused(1, [](auto& chunks) { std::swap(chunks[1], chunks[2]); });        // descending
+  refused(last + 1, [&](auto& chunks) { chunks[last].index = last + 1; });  // beyond the end
+  refused(~std::uint64_t{0}, [&](auto& chunks) { chunks[last].index = ~std::uint64_t{0}; });
+  refused(last, [&](auto& chunks) { chunks.push_back(chunks[last]); });  // one too many
+  // What these tests are made with makes a good file, too.
+  good.write(path_);
+  EXPECT_TRUE(BlockedBloomFilter::load(path_));
+}
+
+TEST_F(Snapshot, AChunkInAnothersPlaceIsRefused) {
+  save_filter(50'000);
+  SnapshotFile parts = SnapshotFile::read(path_);
+  std::string bytes = parts.bytes();
+  bytes.replace(kSnapshotHeaderBytes, kSnapshotChunkBytes, parts.chunks[1].bytes);
+  write_contents(path_, bytes);
+  EXPECT_NE(refusal().message.find("chunk 0"), std::string::npos);
+  // Even where all bytes are the same: the checksum is of the place as well.
+  EXPECT_NE(snapshot_chunk_checksum(0, parts.chunks[0].bytes),
+            snapshot_chunk_checksum(1, parts.chunks[0].bytes));
+}
+
+TEST_F(Snapshot, ImpossibleParametersAreRefusedWhateverTheirChecksums) {
+  save_small_filter();
+  const SnapshotFile good = SnapshotFile::read(path_);
+  const auto refused = [&](auto change) {
+    SnapshotFile bad = good;
+    change(bad.header, bad.header.sections.front());
+    expect_refusal(bad, ErrorCode::kCorrupt, "its parameters are impossible");
+  };
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  refused([](auto& header, auto&) { header.capacity = 0; });
+  for (const double rate : {0.0, 1.0, -0.5, nan}) {
+    refused([&](auto& header, auto&) { header.target_rate = rate; });
+    refused([&](auto&, auto& section) { section.target_rate = rate; });
+  }
+  refused([](auto& header, auto&) { header.sections.clear(); });
+  refused([](auto& header, auto& section) { header.sections.assign(2, SnapshotSection(section)); });
+  refused(
+      [](auto& header, auto& section) { header.sections.assign(65, SnapshotSection(section)); });
+  refused([](auto&, auto& section) { section.capacity = 0; });
+  refused([](auto&, auto& section) { section.words = 0; });
+  refused([](auto&, auto& section) { section.words = 12; });
+  refused([](auto&, auto& section) { section.words = std::uint64_t{1} << 57; });
+  refused([](auto&, auto& section) { section.words = ~std::uint64_t{7}; });
+  refused([](auto&, auto& section) { section.hashes = 0; });
+  refused([](auto&, auto& section) { section.hashes = 41; });
+  refused([](auto&, auto& section) { section.hashes = ~std::uint32_t{0}; });
+}
+
+TEST_F(Snapshot, AnotherKindOfFilterIsNamed) {
+  save_small_filter();
+  SnapshotFile parts = SnapshotFile::read(path_);
+  parts.header.kind = FilterKind::kCuckoo;
+  expect_refusal(parts, ErrorCode::kInvalidArgument, "holds a cuckoo filter, not a blocked one");
+  for (const std::uint32_t kind : {0u, 6u, ~0u}) {
+    parts.header.kind = static_cast<FilterKind>(kind);
+    expect_refusal(parts, ErrorCode::kCorrupt, "its kind of filter is unknown");
+  }
+}
+
+TEST_F(Snapshot, ClaimsOfHugeSizesAreRefusedWithoutMemoryForThem) {
+  save_small_filter();
+  SnapshotFile parts = SnapshotFile::read(path_);
+  parts.header.sections.front().words = std::uint64_t{1} << 56;
+  expect_refusal(parts, ErrorCode::kNoSpace, "TiB");
+  // An end mark that claims more chunks than any file has.
+  parts = SnapshotFile{parts.header, {}};
+  for (const std::uint64_t chunks : {1ull, 1ull << 40, 1ull << 60, ~0ull}) {
+    std::string bytes = parts.bytes();
+    const std::size_t end = bytes.size() - 32;
+    std::memcpy(bytes.data() + end + 8, &chunks, sizeof chunks);
+    const std::uint64_t sum = XXH3_64bits(bytes.data() + end, 24);
+    std::memcpy(bytes.data() + end + 24, &sum, sizeof sum);
+    write_contents(path_, bytes);
+    EXPECT_EQ(refusal().code, ErrorCode::kCorrupt) << chunks;
+  }
+}
+
+TEST_F(Snapshot, AnyNumberOfKeysThatAFileClaimsHasARate) {
+  save_small_filter();
+  SnapshotFile parts = SnapshotFile::read(path_);
+  for (const std::uint64_t inserted : {1ull << 20, 1ull << 40, ~0ull}) {
+    parts.header.sections.front().inserted = inserted;
+    parts.write(path_);
+    const auto loaded = BlockedBloomFilter::load(path_).value();
+    EXPECT_EQ(loaded.stats().inserted, inserted);
+    EXPECT_EQ(loaded.stats().current_rate, 1);
+  }
+}
+
+TEST_F(Snapshot, AFailedSaveLeavesTheOldFileAndNothingElse) {
+  const test::SmallDisk disk(256 * 1024);
+  if (!disk.mounted()) GTEST_SKIP() << "needs the right to mount a file system";
+  path_ = disk / "filter.ckpt";
+  save_small_filter();
+  const std::string old = contents_of(path_);
+  auto large = BlockedBloomFilter::create({.capacity = 200'000}).value();
+  for (std::uint64_t i = 0; i < 50'000; ++i)
+    large.insert(nth_key(i));
+  const auto saved = large.save(path_);
+  ASSERT_FALSE(saved);
+  EXPECT_EQ(saved.error().code, ErrorCode::kNoSpace) << saved.error().message;
+  EXPECT_EQ(contents_of(path_), old);
+  EXPECT_EQ(disk.files(), 1u);
+}
+
+TEST_F(Snapshot, ASaveThatCannotBePublishedLeavesNoTemporaryFile) {
+  path_ = directory_ / "folder";
+  std::filesystem::create_directories(path_ + "/with a file");
+  EXPECT_FALSE(BlockedBloomFilter::create({.capacity = 10}).value().save(path_));
+  EXPECT_FALSE(std::filesystem::exists(path_ + ".tmp"));
+  EXPECT_TRUE(std::filesystem::exists(path_ + "/with a file"));
 }
 
 TEST_F(Snapshot, MissingAndUnwritableFilesAreErrorsOfTheirOwn) {

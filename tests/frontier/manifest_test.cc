@@ -58,16 +58,23 @@ TEST_F(ManifestTest, EveryDamageIsDetected) {
   }
 }
 
-TEST_F(ManifestTest, ANewerVersionIsNamed) {
+TEST_F(ManifestTest, AnotherVersionOrHashAlgorithmIsNamed) {
   published();
-  std::string newer = contents();
-  newer[8] = 2;
-  const std::uint64_t sum = XXH3_64bits(newer.data(), newer.size() - 8);
-  std::memcpy(newer.data() + newer.size() - 8, &sum, sizeof sum);
-  overwrite(newer);
-  const auto read = Manifest::read(directory_.path());
-  ASSERT_FALSE(read);
-  EXPECT_EQ(read.error().code, ErrorCode::kUnsupportedVersion);
+  const std::string ours = contents();
+  // The version is at byte 8, the algorithm of the hash at byte 12.
+  for (const auto& [at, value] : {std::pair{8, 1}, std::pair{8, 3}, std::pair{12, 1}}) {
+    SCOPED_TRACE(testing::Message() << "byte " << at << ": " << value);
+    std::string other = ours;
+    other[static_cast<std::size_t>(at)] = static_cast<char>(value);
+    const std::uint64_t sum = XXH3_64bits(other.data(), other.size() - 8);
+    std::memcpy(other.data() + other.size() - 8, &sum, sizeof sum);
+    overwrite(other);
+    const auto read = Manifest::read(directory_.path());
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().code, ErrorCode::kUnsupportedVersion);
+    EXPECT_NE(read.error().message.find(" " + std::to_string(value) + ";"), std::string::npos)
+        << read.error().message;
+  }
 }
 
 }  // namespace

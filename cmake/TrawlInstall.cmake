@@ -1,0 +1,29 @@
+# Installs the libraries with their public headers, a CMake package and pkg-config files.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(TRAWL_LIBRARIES trawl_filter trawl_url trawl_frontier)
+foreach(library IN LISTS TRAWL_LIBRARIES)
+  target_include_directories(${library} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_compile_features(${library} PUBLIC cxx_std_20)
+  string(REPLACE trawl_ "" name ${library})
+  set_target_properties(${library} PROPERTIES EXPORT_NAME ${name})
+endforeach()
+
+set(TRAWL_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/trawl)
+install(TARGETS ${TRAWL_LIBRARIES} EXPORT trawlTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/trawl DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT trawlTargets NAMESPACE trawl:: DESTINATION ${TRAWL_CMAKE_DIR})
+
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/trawlConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/trawlConfig.cmake INSTALL_DESTINATION ${TRAWL_CMAKE_DIR})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/trawlConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/trawlConfig.cmake ${PROJECT_BINARY_DIR}/trawlConfigVersion.cmake
+  DESTINATION ${TRAWL_CMAKE_DIR})
+
+foreach(module trawl trawl-filter)
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/${module}.pc.in ${PROJECT_BINARY_DIR}/${module}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${module}.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()

@@ -1,0 +1,67 @@
+// Filters whose kind is known at run time only: by an option, or by what a file holds.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <variant>
+
+#include "trawl/blocked_bloom_filter.h"
+#include "trawl/classic_bloom_filter.h"
+#include "trawl/counting_bloom_filter.h"
+#include "trawl/cuckoo_filter.h"
+#include "trawl/growing_bloom_filter.h"
+#include "trawl/mapped_filter.h"
+
+#include "filter/snapshot/snapshot_format.h"
+
+namespace trawl::cli {
+
+// What a filter's file says of it, without its bits. Errors: kNotFound, kCorrupt,
+// kUnsupportedVersion, kIo.
+Result<SnapshotIndex> read_filter_index(const std::string& path);
+
+// Reads the whole file and verifies each chunk's checksum. Errors: kCorrupt with the chunk's
+// number, kIo.
+Result<void> verify_filter_file(const std::string& path);
+
+// A filter being made, in memory.
+class AnyFilter {
+ public:
+  // Errors: those of the kind's create().
+  static Result<AnyFilter> create(FilterKind kind, const FilterOptions& options);
+
+  // Returns how many were new. Errors: kNoSpace if the filter is full.
+  Result<std::size_t> insert_batch(std::span<const Fingerprint> keys, std::span<bool> admitted);
+  Result<std::uint64_t> save(const std::string& path) const;
+  FilterStats stats() const;
+  const KeyedHash& hash() const;
+  // Why a growing filter could not grow; empty if it could, and for the other kinds.
+  std::string growth_error() const;
+
+ private:
+  using Variant = std::variant<BlockedBloomFilter, GrowingBloomFilter, ClassicBloomFilter,
+                               CountingBloomFilter, CuckooFilter>;
+  explicit AnyFilter(Variant filter) : filter_(std::move(filter)) {}
+  Variant filter_;
+};
+
+// A filter's file opened to be asked: mapped where its kind can be, loaded otherwise.
+class OpenFilter {
+ public:
+  // Errors: as MappedFilter::open() and the kinds' load().
+  static Result<OpenFilter> open(const std::string& path);
+
+  // Returns how many were found.
+  std::size_t contains_batch(std::span<const Fingerprint> keys, std::span<bool> found) const;
+  FilterStats stats() const;
+  const KeyedHash& hash() const;
+
+ private:
+  using Variant = std::variant<MappedFilter, CountingBloomFilter, CuckooFilter>;
+  explicit OpenFilter(Variant filter) : filter_(std::move(filter)) {}
+  Variant filter_;
+};
+
+}  // namespace trawl::cli

@@ -1,0 +1,207 @@
+// trawl filter build
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "crawler/cli/any_filter.h"
+#include "crawler/cli/exit_codes.h"
+#include "crawler/cli/filter_commands.h"
+#include "crawler/cli/filter_report.h"
+#include "crawler/cli/filter_sink.h"
+#include "crawler/cli/filter_values.h"
+#include "crawler/cli/line_reader.h"
+
+namespace trawl::cli {
+
+namespace {
+
+constexpr double kDefaultRate = 1e-6;  // a crawl's
+constexpr std::uint64_t kGrowingCapacity = 1'000'000;
+
+// A line every second or so: on a terminal the same one again and again.
+class BuildProgress {
+ public:
+  explicit BuildProgress(const FilterBuildArguments& arguments)
+      : terminal_(::isatty(STDERR_FILENO) != 0),
+        shown_(!arguments.quiet && (terminal_ || arguments.progress)) {}
+
+  void update(std::uint64_t lines, const FilterSink& sink) {
+    if (!shown_) return;
+    const auto now = Clock::now();
+    if (now - last_ < kInterval) return;
+    const double seconds = std::chrono::duration<double>(now - last_).count();
+    const std::string line = fmt::format(
+        "{} lines, {}/s, {}", readable_count(static_cast<double>(lines)),
+        readable_count(static_cast<double>(lines - last_lines_) / seconds), sink.progress());
+    last_ = now;
+    last_lines_ = lines;
+    print(line);
+  }
+
+  // What takes long after the last line was read.
+  void writing(const std::string& path, double share) {
+    const auto now = Clock::now();
+    if (!shown_ || now - last_ < kInterval) return;
+    last_ = now;
+    print(fmt::format("writing {}, {:.0f} %", path, 100 * share));
+  }
+
+  // So that what follows begins on a line of its own.
+  void end() {
+    if (line_open_) std::fputs("\r\x1b[K", stderr);
+    line_open_ = false;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds kInterval{1};
+
+  void print(const std::string& line) {
+    // A terminal that is gone must not end the work: errors are ignored.
+    std::fputs((terminal_ ? "\r" + line + "\x1b[K" : line + "\n").c_str(), stderr);
+    line_open_ = terminal_;
+  }
+
+  const bool terminal_;
+  const bool shown_;
+  Clock::time_point last_ = Clock::now();
+  std::uint64_t last_lines_ = 0;
+  bool line_open_ = false;
+};
+
+int usage_error(const std::string& message) {
+  fmt::print(stderr, "trawl: {}\n", message);
+  return kUsage;
+}
+
+// Values of options that do not go together, or that no filter can have, are wrong usage; the rest
+// is failure.
+int report_plan(const Error& error) {
+  return error.code == ErrorCode::kInvalidArgument ? usage_error(error.message) : report(error);
+}
+
+Result<void> plan_like(const FilterBuildArguments& arguments, FilterPlan& plan) {
+  const std::array<std::pair<const char*, bool>, 4> taken{{
+      {"--capacity", arguments.capacity.has_value()},
+      {"--fpr", arguments.rate.has_value()},
+      {"--kind", arguments.kind.has_value()},
+      {"--key", arguments.hash_key.has_value()},
+  }};
+  for (const auto& [option, given] : taken) {
+    if (!given) continue;
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{} does not go with --like, which takes it from {}", option, arguments.like));
+  }
+  const auto index = read_filter_index(arguments.like);
+  if (!index) return tl::unexpected(index.error());
+  plan.kind = index->header.kind;
+  plan.options = {.capacity = index->header.capacity,
+                  .false_positive_rate = index->header.target_rate,
+                  .hash = KeyedHash::from_key(index->header.hash_key)};
+  return {};
+}
+
+Result<FilterPlan> plan_of(const FilterBuildArguments& arguments) {
+  FilterPlan plan;
+  plan.path = arguments.output;
+  plan.max_memory = arguments.max_memory.value_or(0);
+  if (!arguments.like.empty()) {
+    if (const auto like = plan_like(arguments, plan); !like) return tl::unexpected(like.error());
+  } else {
+    plan.kind =
+        arguments.kind.value_or(arguments.capacity ? FilterKind::kBlocked : FilterKind::kGrowing);
+    if (!arguments.capacity && plan.kind != FilterKind::kGrowing) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("--kind {} needs --capacity: the number of keys to plan for; only a "
+                              "growing filter needs none",
+                              name_of(plan.kind)));
+    }
+    plan.options = {.capacity = arguments.capacity.value_or(kGrowingCapacity),
+                    .false_positive_rate = arguments.rate.value_or(kDefaultRate)};
+    if (arguments.hash_key) plan.options.hash = KeyedHash::from_key(*arguments.hash_key);
+  }
+  if (arguments.max_memory && plan.kind == FilterKind::kGrowing) {
+    return fail(ErrorCode::kInvalidArgument,
+                "--max-memory does not go with a growing filter, whose size is not known before "
+                "its keys are: give --capacity, for a blocked filter");
+  }
+  return plan;
+}
+
+Result<void> check_not_an_input(const FilterBuildArguments& arguments) {
+  for (const auto& input : arguments.inputs) {
+    std::error_code ignored;
+    if (std::filesystem::equivalent(input, arguments.output, ignored)) {
+      return fail(
+          ErrorCode::kInvalidArgument,
+          fmt::format("{} is the input and the output: the filter would replace its lines", input));
+    }
+  }
+  return {};
+}
+
+// Returns the number of lines.
+Result<std::uint64_t> add_lines(LineReader& lines, FilterSink& sink, BuildProgress& progress) {
+  const KeyedHash hash = sink.hash();
+  std::array<Fingerprint, LineReader::kMaxLines> keys;
+  std::uint64_t count = 0;
+  while (true) {
+    const auto some = lines.next();
+    if (!some) return tl::unexpected(some.error());
+    if (some->empty()) return count;
+    for (std::size_t i = 0; i < some->size(); ++i)
+      keys[i] = hash((*some)[i]);
+    if (auto added = sink.add({keys.data(), some->size()}); !added)
+      return tl::unexpected(added.error());
+    count += some->size();
+    progress.update(count, sink);
+  }
+}
+
+std::uint64_t file_bytes(const std::string& path) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  return error ? 0 : size;
+}
+
+}  // namespace
+
+int run_filter_build(const FilterBuildArguments& arguments) {
+  auto plan = plan_of(arguments);
+  if (!plan) return report_plan(plan.error());
+  const auto ready =
+      LineReader::check_inputs(arguments.inputs)
+          .and_then([&] { return check_filter_output(arguments.output, arguments.force); })
+          .and_then([&] { return check_not_an_input(arguments); });
+  if (!ready) return report(ready.error());
+  BuildProgress progress(arguments);
+  plan->on_writing = [&](double share) { progress.writing(arguments.output, share); };
+  const auto sink = FilterSink::create(*plan);
+  if (!sink) return report_plan(sink.error());
+
+  LineReader reader(arguments.inputs);
+  const auto lines = add_lines(reader, **sink, progress);
+  const auto built = lines ? (*sink)->finish() : tl::unexpected(lines.error());
+  progress.end();
+  if (!built) return report(built.error());
+  if (!arguments.quiet) {
+    fmt::print(stderr, "{}: {} lines, {} of them already in; {}\n", arguments.output, *lines,
+               *lines - built->fresh, filter_summary(built->stats, file_bytes(arguments.output)));
+  }
+  if (const auto warning = (*sink)->warning(); !warning.empty())
+    fmt::print(stderr, "trawl: warning: {}\n", warning);
+  warn_if_overfull(arguments.output, built->stats);
+  return kDone;
+}
+
+}  // namespace trawl::cli

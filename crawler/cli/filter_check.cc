@@ -1,0 +1,105 @@
+// trawl filter check
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "crawler/cli/any_filter.h"
+#include "crawler/cli/filter_commands.h"
+#include "crawler/cli/line_reader.h"
+
+namespace trawl::cli {
+
+namespace {
+
+// grep's, and not those of the other commands.
+constexpr int kSelected = 0;
+constexpr int kNoneSelected = 1;
+constexpr int kTrouble = 2;
+
+int trouble(const Error& error) {
+  fmt::print(stderr, "trawl: {}\n", error.message);
+  return kTrouble;
+}
+
+// Standard output, written when it is told to: whoever reads the other end of a pipe gets its lines
+// as soon as those of one read are done.
+class LineOutput {
+ public:
+  void add(std::string_view line) {
+    text_ += line;
+    text_ += '\n';
+  }
+
+  // Returns errno, or 0.
+  int flush() {
+    std::string_view rest = text_;
+    while (!rest.empty()) {
+      const ssize_t n = ::write(STDOUT_FILENO, rest.data(), rest.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return errno;
+      rest.remove_prefix(static_cast<std::size_t>(n));
+    }
+    text_.clear();
+    return 0;
+  }
+
+ private:
+  std::string text_;
+};
+
+// Whoever closes the pipe has what he wanted.
+int output_trouble(int error) {
+  return error == EPIPE ? kTrouble : trouble(system_error(error, "cannot write standard output"));
+}
+
+int check_lines(const FilterCheckArguments& arguments, const OpenFilter& filter) {
+  const KeyedHash hash = filter.hash();
+  LineReader reader(arguments.inputs);
+  LineOutput output;
+  std::array<Fingerprint, LineReader::kMaxLines> keys;
+  std::array<bool, LineReader::kMaxLines> found;
+  std::uint64_t selected = 0;
+  while (true) {
+    const auto lines = reader.next();
+    if (!lines) return trouble(lines.error());
+    const std::size_t n = lines->size();
+    if (n == 0) break;
+    for (std::size_t i = 0; i < n; ++i)
+      keys[i] = hash((*lines)[i]);
+    const std::size_t in = filter.contains_batch({keys.data(), n}, {found.data(), n});
+    selected += arguments.invert ? n - in : in;
+    if (arguments.quiet && selected > 0) return kSelected;
+    if (arguments.quiet || arguments.count) continue;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (found[i] != arguments.invert) output.add((*lines)[i]);
+    }
+    if (const int error = output.flush(); error != 0) return output_trouble(error);
+  }
+  if (arguments.count && !arguments.quiet) {
+    output.add(std::to_string(selected));
+    if (const int error = output.flush(); error != 0) return output_trouble(error);
+  }
+  return selected > 0 ? kSelected : kNoneSelected;
+}
+
+}  // namespace
+
+int run_filter_check(const FilterCheckArguments& arguments) {
+  if (const auto readable = LineReader::check_inputs(arguments.inputs); !readable)
+    return trouble(readable.error());
+  const auto filter = OpenFilter::open(arguments.filter);
+  if (!filter) return trouble(filter.error());
+  if (arguments.verify) {
+    if (const auto intact = verify_filter_file(arguments.filter); !intact)
+      return trouble(intact.error());
+  }
+  return check_lines(arguments, *filter);
+}
+
+}  // namespace trawl::cli

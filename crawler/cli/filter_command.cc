@@ -1,0 +1,168 @@
+// The options of `trawl filter`.
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "crawler/cli/commands.h"
+#include "crawler/cli/filter_commands.h"
+#include "crawler/cli/filter_values.h"
+#include "crawler/config/config_values.h"
+
+namespace trawl::cli {
+
+namespace {
+
+constexpr const char* kKinds = R"(Kinds of filters:
+  blocked   a Bloom filter in cache lines: the fastest, 10 bits a key at a rate of 1e-2, 22 at 1e-4,
+            39 at 1e-6. For a number of keys known beforehand; the only one larger than memory
+  growing   blocked filters of doubling size: keeps its rate however many keys come, for 1.1 to 3
+            times the memory and a look-up in each layer. For a number of keys nobody knows
+  classic   the textbook's Bloom filter: 3 % smaller than blocked at 1e-2, 27 % at 1e-6, but a cache
+            miss for each of its 7 to 20 bits a key. For the sizes that the literature has
+  counting  counters of 4 bits instead of bits: four times a classic one's memory. For programs that
+            take keys out again (with the library; this command only puts them in)
+  cuckoo    tags of a few bits in buckets: smaller than Bloom filters at rates from 1e-3 on down;
+            keys can be taken out (with the library). Can be full, and then refuses keys)";
+
+constexpr const char* kExamples = R"(
+A filter remembers a set of lines in a few bits each. Asked for a line it says "certainly not in",
+or "in, unless by the chance that is its rate of false positives".
+
+Examples:
+  trawl filter build -o seen.filter --capacity 10M --fpr 1e-4 urls.txt     make one
+  zcat *.gz | trawl filter build -o seen.filter                            of unknown size
+  trawl filter check seen.filter new.txt > again.txt                       lines (probably) in it
+  trawl filter check seen.filter new.txt --invert > fresh.txt              lines certainly not
+  trawl filter check -q seen.filter line.txt && echo known                 for scripts
+  trawl filter build -o b.filter --like a.filter more.txt                  to merge with it
+  trawl filter merge -o both.filter a.filter b.filter                      one filter of two
+  trawl filter build -o big.filter --capacity 10G --fpr 1e-4 --max-memory 8GiB urls.txt)";
+
+constexpr const char* kLines =
+    R"(Each line is a key: its bytes without the line end (LF or CR LF). Empty lines are left out.
+Without INPUT, or where INPUT is -, lines come from standard input.)";
+
+constexpr const char* kBuildFooter = R"(
+--capacity takes 1000000, 1e6, 10M, 2.5G: K, M, G and T are powers of 1000. SIZE is like 512MiB.
+
+FILE appears whole, at the end.
+Exit status: 0 built, 1 failed, 2 wrong usage, 3 out of disk or memory.)";
+
+constexpr const char* kCheckFooter = R"(
+Exit status, as that of grep and unlike the other commands': 0 if at least one line was selected,
+1 if none was, 2 on errors and wrong usage.)";
+
+constexpr const char* kMergeFooter =
+    R"(Blocked and classic filters can be merged, if kind, capacity, rate and hash key are the same:
+build them with --like, or with one --key. The result has the bits of one filter of all their lines.
+
+Exit status: 0 merged, 1 failed, 2 wrong usage, 3 out of disk or memory.)";
+
+// An option whose text `parse` makes a value of; what it finds wrong is an error of usage.
+template <class Value, class Parse>
+CLI::Option* add_parsed(CLI::App* command, const std::string& name, std::optional<Value>& value,
+                        Parse parse, const std::string& help) {
+  return command->add_option_function<std::string>(
+      name,
+      [name, &value, parse](const std::string& text) {
+        const auto parsed = parse(text);
+        if (!parsed) throw CLI::ValidationError(name, parsed.error());
+        value = *parsed;
+      },
+      help);
+}
+
+tl::expected<std::uint64_t, std::string> parse_max_memory(const std::string& text) {
+  constexpr std::uint64_t kLeast = 1 << 20;
+  const auto size = parse_size(text);
+  if (!size) return tl::unexpected(shown(text) + " is no size like 512MiB: " + size.error());
+  if (*size < kLeast) return tl::unexpected(shown(text) + " is too little: at least 1MiB");
+  return *size;
+}
+
+void add_build(CLI::App* filter, int& exit_code) {
+  const auto arguments = std::make_shared<FilterBuildArguments>();
+  auto* build = filter->add_subcommand("build", "Make a filter of lines");
+  build->add_option("-o,--output", arguments->output, "The filter's file")
+      ->type_name("FILE")
+      ->required();
+  build->add_option("INPUT", arguments->inputs, "Files of lines");
+  add_parsed(build, "--capacity", arguments->capacity, parse_capacity,
+             "Keys to size it for; for growing the first layer (default 1M)")
+      ->type_name("N");
+  add_parsed(build, "--fpr", arguments->rate, parse_rate,
+             "Rate of false positives at that capacity (default 1e-6)")
+      ->type_name("P");
+  add_parsed(build, "--kind", arguments->kind, parse_filter_kind,
+             "blocked (default with --capacity), growing (default without), classic, "
+             "counting or cuckoo")
+      ->type_name("KIND");
+  add_parsed(build, "--key", arguments->hash_key, parse_hash_key,
+             "Hash key, 32 hexadecimal digits (default: a random one)")
+      ->type_name("HEX");
+  build->add_option("--like", arguments->like, "Take kind, capacity, rate and hash key of a filter")
+      ->type_name("FILE");
+  add_parsed(build, "--max-memory", arguments->max_memory, parse_max_memory,
+             "Build a larger filter than this by way of the disk: 16 bytes a key, beside FILE")
+      ->type_name("SIZE");
+  build->add_flag("--force", arguments->force, "Replace FILE if it exists");
+  build->add_flag("--progress", arguments->progress,
+                  "Tell how it goes, even where standard error is no terminal");
+  build->add_flag("-q,--quiet", arguments->quiet, "Print warnings and errors only");
+  build->footer(std::string(kKinds) + "\n\n" + kLines + "\n" + kBuildFooter);
+  build->callback([arguments, &exit_code] { exit_code = run_filter_build(*arguments); });
+}
+
+void add_check(CLI::App* filter, int& exit_code) {
+  const auto arguments = std::make_shared<FilterCheckArguments>();
+  auto* check = filter->add_subcommand("check", "Print the lines that are (probably) in a filter");
+  check->add_option("FILE", arguments->filter, "The filter's file")->required();
+  check->add_option("INPUT", arguments->inputs, "Files of lines");
+  check->add_flag("-v,--invert", arguments->invert,
+                  "Select the lines that are certainly not in it");
+  check->add_flag("-c,--count", arguments->count, "Print the number of lines selected instead");
+  check->add_flag("-q,--quiet", arguments->quiet,
+                  "Print nothing, and end at the first line selected");
+  check->add_flag("--verify", arguments->verify, "Read the whole filter first, and refuse damage");
+  check->footer(std::string(kLines) + "\n" + kCheckFooter);
+  check->callback([arguments, &exit_code] { exit_code = run_filter_check(*arguments); });
+}
+
+void add_info(CLI::App* filter, int& exit_code) {
+  const auto arguments = std::make_shared<FilterInfoArguments>();
+  auto* info = filter->add_subcommand("info", "Tell what a filter's file holds");
+  info->add_option("FILE", arguments->filter, "The filter's file")->required();
+  info->add_flag("--json", arguments->json, "Print a JSON object");
+  info->add_flag("--verify", arguments->verify, "Read the whole file, and refuse damage");
+  info->callback([arguments, &exit_code] { exit_code = run_filter_info(*arguments); });
+}
+
+void add_merge(CLI::App* filter, int& exit_code) {
+  const auto arguments = std::make_shared<FilterMergeArguments>();
+  auto* merge = filter->add_subcommand("merge", "Make one filter of several");
+  merge->add_option("-o,--output", arguments->output, "The file of the merged filter")
+      ->type_name("FILE")
+      ->required();
+  merge->add_option("FILTER", arguments->filters, "Files of filters, at least two")
+      ->required()
+      ->expected(2, CLI::detail::expected_max_vector_size);
+  merge->add_flag("--force", arguments->force, "Replace FILE if it exists");
+  merge->add_flag("-q,--quiet", arguments->quiet, "Print warnings and errors only");
+  merge->footer(kMergeFooter);
+  merge->callback([arguments, &exit_code] { exit_code = run_filter_merge(*arguments); });
+}
+
+}  // namespace
+
+void add_filter_commands(CLI::App& app, int& exit_code) {
+  auto* filter = app.add_subcommand("filter", "Make, ask, inspect and merge filters of lines");
+  filter->require_subcommand(1);
+  filter->footer(std::string(kKinds) + "\n" + kExamples);
+  add_build(filter, exit_code);
+  add_check(filter, exit_code);
+  add_info(filter, exit_code);
+  add_merge(filter, exit_code);
+}
+
+}  // namespace trawl::cli

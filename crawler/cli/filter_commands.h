@@ -1,0 +1,54 @@
+// The commands of `trawl filter`; each returns an exit code.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trawl/filter.h"
+
+namespace trawl::cli {
+
+struct FilterBuildArguments {
+  std::string output;
+  std::vector<std::string> inputs;
+  std::optional<std::uint64_t> capacity;
+  std::optional<double> rate;
+  std::optional<FilterKind> kind;
+  std::optional<KeyedHash::Key> hash_key;
+  std::string like;  // a filter's file; not with the four above
+  std::optional<std::uint64_t> max_memory;
+  bool force = false;
+  bool progress = false;
+  bool quiet = false;
+};
+int run_filter_build(const FilterBuildArguments& arguments);
+
+struct FilterCheckArguments {
+  std::string filter;
+  std::vector<std::string> inputs;
+  bool invert = false;
+  bool count = false;
+  bool quiet = false;
+  bool verify = false;
+};
+// Exits as grep does: 0 if a line was selected, 1 if none was, 2 on errors.
+int run_filter_check(const FilterCheckArguments& arguments);
+
+struct FilterInfoArguments {
+  std::string filter;
+  bool json = false;
+  bool verify = false;
+};
+int run_filter_info(const FilterInfoArguments& arguments);
+
+struct FilterMergeArguments {
+  std::string output;
+  std::vector<std::string> filters;
+  bool force = false;
+  bool quiet = false;
+};
+int run_filter_merge(const FilterMergeArguments& arguments);
+
+}  // namespace trawl::cli

@@ -1,0 +1,98 @@
+// trawl filter merge
+#include <span>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "trawl/blocked_bloom_filter.h"
+#include "trawl/classic_bloom_filter.h"
+
+#include "crawler/cli/any_filter.h"
+#include "crawler/cli/exit_codes.h"
+#include "crawler/cli/filter_commands.h"
+#include "crawler/cli/filter_report.h"
+
+namespace trawl::cli {
+
+namespace {
+
+// What keeps two filters apart, all of it; empty if nothing does.
+std::string differences(const SnapshotHeader& a, const SnapshotHeader& b) {
+  std::string text;
+  const auto compare = [&text](std::string_view what, const auto& mine, const auto& theirs) {
+    if (mine == theirs) return;
+    text +=
+        fmt::format("{}their {} differ ({} and {})", text.empty() ? "" : ", ", what, mine, theirs);
+  };
+  compare("kinds", name_of(a.kind), name_of(b.kind));
+  compare("capacities", a.capacity, b.capacity);
+  compare("false-positive rates", a.target_rate, b.target_rate);
+  if (a.hash_key != b.hash_key)
+    text += fmt::format("{}their hash keys differ", text.empty() ? "" : ", ");
+  return text;
+}
+
+// Compares what the files say before any is loaded. Returns their kind.
+Result<FilterKind> check_alike(const std::vector<std::string>& paths) {
+  std::vector<SnapshotHeader> headers;
+  for (const auto& path : paths) {
+    const auto index = read_filter_index(path);
+    if (!index) return tl::unexpected(index.error());
+    const FilterKind kind = index->header.kind;
+    if (kind != FilterKind::kBlocked && kind != FilterKind::kClassic) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("{} holds a {} filter, which cannot be merged; blocked and classic "
+                              "ones can",
+                              path, name_of(kind)));
+    }
+    headers.push_back(index->header);
+    if (const auto differ = differences(headers.front(), headers.back()); !differ.empty()) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("{} and {} cannot be merged: {}; build the one with --like the other",
+                              paths.front(), path, differ));
+    }
+  }
+  return headers.front().kind;
+}
+
+struct Merged {
+  FilterStats stats;
+  std::uint64_t file_bytes;
+};
+
+template <class Filter>
+Result<Merged> merge_into(const std::string& output, std::span<const std::string> paths) {
+  auto sum = Filter::load(paths.front());
+  if (!sum) return tl::unexpected(sum.error());
+  for (const auto& path : paths.subspan(1)) {
+    const auto other = Filter::load(path);
+    if (!other) return tl::unexpected(other.error());
+    if (auto merged = sum->merge(*other); !merged)
+      return fail(merged.error().code, path + ": " + merged.error().message);
+  }
+  const auto bytes = sum->save(output);
+  if (!bytes) return tl::unexpected(bytes.error());
+  return Merged{sum->stats(), *bytes};
+}
+
+}  // namespace
+
+int run_filter_merge(const FilterMergeArguments& arguments) {
+  const auto kind = check_alike(arguments.filters);
+  if (!kind) return report(kind.error());
+  if (const auto free = check_filter_output(arguments.output, arguments.force); !free)
+    return report(free.error());
+  const auto merged = *kind == FilterKind::kBlocked
+                          ? merge_into<BlockedBloomFilter>(arguments.output, arguments.filters)
+                          : merge_into<ClassicBloomFilter>(arguments.output, arguments.filters);
+  if (!merged) return report(merged.error());
+  if (!arguments.quiet) {
+    fmt::print(stderr, "{}: {} filters merged; about {}\n", arguments.output,
+               arguments.filters.size(), filter_summary(merged->stats, merged->file_bytes));
+  }
+  warn_if_overfull(arguments.output, merged->stats);
+  return kDone;
+}
+
+}  // namespace trawl::cli

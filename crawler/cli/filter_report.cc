@@ -1,0 +1,50 @@
+#include "crawler/cli/filter_report.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "crawler/cli/filter_values.h"
+
+namespace trawl::cli {
+
+Result<void> check_filter_output(const std::string& path, bool force) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) == 0) {
+    if (!S_ISREG(status.st_mode)) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("cannot write {}: it is no regular file", path));
+    }
+    if (!force) {
+      return fail(ErrorCode::kAlreadyExists,
+                  fmt::format("{} exists: give --force to replace it, or another --output", path));
+    }
+  }
+  const auto parent = std::filesystem::path(path).parent_path();
+  const std::string directory = parent.empty() ? "." : parent.string();
+  if (::access(directory.c_str(), W_OK | X_OK) != 0) {
+    return tl::unexpected<Error>(
+        system_error(errno, fmt::format("cannot write {} into {}", path, directory)));
+  }
+  return {};
+}
+
+std::string filter_summary(const FilterStats& stats, std::uint64_t file_bytes) {
+  return fmt::format("{} keys, {}, rate of false positives now {:.2g}", stats.inserted,
+                     readable_bytes(file_bytes), stats.current_rate);
+}
+
+void warn_if_overfull(const std::string& path, const FilterStats& stats) {
+  if (!stats.overfull()) return;
+  fmt::print(
+      stderr,
+      "trawl: warning: {} is overfull: {} keys where {} were planned, so its rate of false "
+      "positives is {:.2g} instead of {:.2g}; build it again with a --capacity of at least {}\n",
+      path, stats.inserted, stats.capacity, stats.current_rate, stats.target_rate, stats.inserted);
+}
+
+}  // namespace trawl::cli

@@ -1,0 +1,22 @@
+// What `trawl filter` says of a filter it made, and where it may put its file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "trawl/filter.h"
+
+namespace trawl::cli {
+
+// Whether a filter may be written to `path`, so that this is known before the work and not after
+// it. Errors: kAlreadyExists if there is a file and not `force`; kInvalidArgument if what is there
+// is no file; those of the system if the directory is missing or not writable.
+Result<void> check_filter_output(const std::string& path, bool force);
+
+// "1000000 keys, 4.66 MiB, rate of false positives now 9.5e-07"
+std::string filter_summary(const FilterStats& stats, std::uint64_t file_bytes);
+
+// Prints a warning to standard error if there are more keys in the filter than it is sized for.
+void warn_if_overfull(const std::string& path, const FilterStats& stats);
+
+}  // namespace trawl::cli

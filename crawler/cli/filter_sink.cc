@@ -1,0 +1,135 @@
+#include "crawler/cli/filter_sink.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "trawl/blocked_bloom_builder.h"
+#include "trawl/sizing.h"
+
+#include "crawler/cli/any_filter.h"
+#include "crawler/cli/filter_values.h"
+#include "crawler/cli/spool_guard.h"
+
+namespace trawl::cli {
+
+namespace {
+
+class MemorySink : public FilterSink {
+ public:
+  MemorySink(AnyFilter filter, FilterPlan plan)
+      : filter_(std::move(filter)), plan_(std::move(plan)) {}
+
+  Result<void> add(std::span<const Fingerprint> keys) override {
+    while (!keys.empty()) {
+      const auto part = keys.first(std::min(keys.size(), admitted_.size()));
+      keys = keys.subspan(part.size());
+      const auto fresh = filter_.insert_batch(part, {admitted_.data(), part.size()});
+      if (!fresh) return full_or(fresh.error());
+      fresh_ += *fresh;
+    }
+    return {};
+  }
+
+  std::string progress() const override {
+    return fmt::format("fill {:.1f} %", 100 * filter_.stats().fill);
+  }
+
+  Result<BuiltFilter> finish() override {
+    if (const auto saved = filter_.save(plan_.path); !saved) return tl::unexpected(saved.error());
+    return BuiltFilter{filter_.stats(), fresh_};
+  }
+
+  const KeyedHash& hash() const override { return filter_.hash(); }
+  std::string warning() const override { return filter_.growth_error(); }
+
+ private:
+  // A full filter is not a lack of memory or disk, which have an exit code of their own.
+  Result<void> full_or(const Error& error) const {
+    if (error.code != ErrorCode::kNoSpace) return tl::unexpected(error);
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("the {} filter is full with {} keys in, planned for {}; nothing was "
+                            "written: build it with a larger --capacity, or with another --kind",
+                            name_of(plan_.kind), filter_.stats().inserted, plan_.options.capacity));
+  }
+
+  AnyFilter filter_;
+  const FilterPlan plan_;
+  std::array<bool, 4096> admitted_;
+  std::uint64_t fresh_ = 0;
+};
+
+class DiskSink : public FilterSink {
+ public:
+  DiskSink(std::unique_ptr<SpoolGuard> spool, BlockedBloomBuilder builder, std::uint64_t capacity)
+      : spool_(std::move(spool)), builder_(std::move(builder)), capacity_(capacity) {}
+
+  Result<void> add(std::span<const Fingerprint> keys) override {
+    added_ += keys.size();
+    return builder_.add(keys);
+  }
+
+  std::string progress() const override {
+    return fmt::format("{:.1f} % of the capacity on disk",
+                       100 * static_cast<double>(added_) / static_cast<double>(capacity_));
+  }
+
+  Result<BuiltFilter> finish() override {
+    return builder_.finish().map([](const FilterStats& stats) {
+      return BuiltFilter{stats, stats.inserted};
+    });
+  }
+
+  const KeyedHash& hash() const override { return builder_.hash(); }
+
+ private:
+  std::unique_ptr<SpoolGuard> spool_;  // outlives the builder
+  BlockedBloomBuilder builder_;
+  const std::uint64_t capacity_;
+  std::uint64_t added_ = 0;
+};
+
+Result<std::unique_ptr<FilterSink>> create_on_disk(const FilterPlan& plan) {
+  const auto tell = [on_writing = plan.on_writing](std::uint64_t done, std::uint64_t all) {
+    if (on_writing) on_writing(static_cast<double>(done) / static_cast<double>(all));
+  };
+  // Before the spool is made: it is not to be left behind if the user interrupts.
+  auto spool = std::make_unique<SpoolGuard>(plan.path + ".spool");
+  auto builder = BlockedBloomBuilder::create({.filter = plan.options,
+                                              .path = plan.path,
+                                              .max_memory_bytes = plan.max_memory,
+                                              .on_progress = tell});
+  if (!builder) return tl::unexpected(builder.error());
+  return std::make_unique<DiskSink>(std::move(spool), std::move(*builder), plan.options.capacity);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<FilterSink>> FilterSink::create(const FilterPlan& plan) {
+  const bool limited = plan.max_memory > 0;
+  const bool blocked = plan.kind == FilterKind::kBlocked;
+  if (limited && blocked) {
+    const auto size = blocked_bloom_size(plan.options.capacity, plan.options.false_positive_rate);
+    if (!size) return tl::unexpected(size.error());
+    if (size->bits / 8 > plan.max_memory) return create_on_disk(plan);
+  }
+  auto filter = AnyFilter::create(plan.kind, plan.options);
+  if (!filter) {
+    if (blocked && filter.error().code == ErrorCode::kNoSpace)
+      filter.error().message += ", or build it by way of the disk with --max-memory";
+    return tl::unexpected(filter.error());
+  }
+  // Memory is taken as it is touched, so that the filter may be made to learn its size.
+  if (const auto bytes = filter->stats().memory_bytes; limited && bytes > plan.max_memory) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("a {} filter of this capacity and rate takes {} of memory, more than "
+                            "--max-memory allows; only --kind blocked can be built by way of the "
+                            "disk",
+                            name_of(plan.kind), readable_bytes(bytes)));
+  }
+  return std::make_unique<MemorySink>(std::move(*filter), plan);
+}
+
+}  // namespace trawl::cli

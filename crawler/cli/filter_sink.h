@@ -1,0 +1,46 @@
+// FilterSink: where `trawl filter build` puts fingerprints, be it in memory or on disk.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "trawl/filter.h"
+
+namespace trawl::cli {
+
+struct FilterPlan {
+  FilterKind kind = FilterKind::kBlocked;
+  FilterOptions options;
+  std::string path;              // of the file
+  std::uint64_t max_memory = 0;  // 0: what the machine has
+  // Called now and then while a filter that was put on disk is made into its file: the share done.
+  std::function<void(double share)> on_writing;
+};
+
+struct BuiltFilter {
+  FilterStats stats;
+  std::uint64_t fresh = 0;  // keys that were not in when they came
+};
+
+class FilterSink {
+ public:
+  // In memory, or by way of the disk if the filter is larger than plan.max_memory. Errors:
+  // kInvalidArgument for impossible parameters, and for a kind that cannot be made on disk and is
+  // larger; kNoSpace, kPermission, kIo.
+  static Result<std::unique_ptr<FilterSink>> create(const FilterPlan& plan);
+  virtual ~FilterSink() = default;
+
+  virtual Result<void> add(std::span<const Fingerprint> keys) = 0;
+  // How full the filter is, for a line of progress.
+  virtual std::string progress() const = 0;
+  // Writes the file. To be called once, last.
+  virtual Result<BuiltFilter> finish() = 0;
+  virtual const KeyedHash& hash() const = 0;
+  // What went wrong without ending the work; empty if nothing did.
+  virtual std::string warning() const { return {}; }
+};
+
+}  // namespace trawl::cli

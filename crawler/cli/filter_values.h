@@ -1,0 +1,30 @@
+// The values of `trawl filter`'s options, and numbers as it prints them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <tl/expected.hpp>
+
+#include "trawl/filter.h"
+
+namespace trawl::cli {
+
+// The errors say what is wrong with the text.
+// "1000000", "1e6", "10M", "2.5G": a whole number from 1 to 10^18; K, M, G and T are powers of
+// 1000.
+tl::expected<std::uint64_t, std::string> parse_capacity(std::string_view text);
+// Above 0 and below 1.
+tl::expected<double, std::string> parse_rate(std::string_view text);
+tl::expected<FilterKind, std::string> parse_filter_kind(std::string_view text);
+// 32 hexadecimal digits, of the key's first byte first.
+tl::expected<KeyedHash::Key, std::string> parse_hash_key(std::string_view text);
+std::string format_hash_key(const KeyedHash::Key& key);
+
+// "512 B", "4.7 MiB".
+std::string readable_bytes(std::uint64_t bytes);
+// "940", "12.3 k", "4.56 M".
+std::string readable_count(double count);
+
+}  // namespace trawl::cli

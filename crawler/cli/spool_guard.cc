@@ -1,0 +1,79 @@
+#include "crawler/cli/spool_guard.h"
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <utility>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+namespace trawl::cli {
+
+namespace {
+
+// The spool's own files only, should there be others in the folder.
+void remove_spool(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code ignored;
+    if (entry->path().extension() == ".keys" && entry->is_regular_file(ignored))
+      fs::remove(entry->path(), ignored);
+  }
+  std::error_code ignored;
+  fs::remove(folder, ignored);
+}
+
+bool is_ignored(int number) {
+  struct sigaction action;
+  return ::sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+}  // namespace
+
+SpoolGuard::SpoolGuard(std::string folder) : folder_(std::move(folder)) {
+  sigemptyset(&signals_);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    if (!is_ignored(number)) sigaddset(&signals_, number);
+  }
+  pthread_sigmask(SIG_BLOCK, &signals_, &mask_before_);
+  taken_ = FileDescriptor(::signalfd(-1, &signals_, SFD_CLOEXEC));
+  ended_ = FileDescriptor(::eventfd(0, EFD_CLOEXEC));
+  if (taken_.get() < 0 || ended_.get() < 0) {
+    // Interrupting must go on to work, if not as tidily.
+    pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
+    return;
+  }
+  watcher_ = std::thread([this] { watch(); });
+}
+
+SpoolGuard::~SpoolGuard() {
+  if (!watcher_.joinable()) return;
+  ::eventfd_write(ended_.get(), 1);
+  watcher_.join();
+  pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
+}
+
+void SpoolGuard::watch() const {
+  std::array<pollfd, 2> sources{{{taken_.get(), POLLIN, 0}, {ended_.get(), POLLIN, 0}}};
+  while (::poll(sources.data(), sources.size(), -1) <= 0) {
+  }
+  if ((sources[0].revents & POLLIN) == 0) return;
+  signalfd_siginfo taken;
+  if (::read(taken_.get(), &taken, sizeof taken) != static_cast<ssize_t>(sizeof taken)) return;
+  // Once more, for a file that the builder began in the meantime.
+  remove_spool(folder_);
+  remove_spool(folder_);
+  const int number = static_cast<int>(taken.ssi_signo);
+  sigset_t one;
+  sigemptyset(&one);
+  sigaddset(&one, number);
+  ::raise(number);  // pending until it is let through: the process ends by it
+  pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+}
+
+}  // namespace trawl::cli

@@ -1,0 +1,89 @@
+#include "trawl/classic_bloom_filter.h"
+
+#include <cassert>
+
+#include "trawl/sizing.h"
+
+#include "filter/classic/classic_batch.h"
+#include "filter/classic/classic_state.h"
+#include "filter/snapshot/snapshot_reader.h"
+#include "filter/snapshot/snapshot_writer.h"
+
+namespace trawl {
+
+ClassicBloomFilter::ClassicBloomFilter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+ClassicBloomFilter::ClassicBloomFilter(ClassicBloomFilter&&) noexcept = default;
+ClassicBloomFilter& ClassicBloomFilter::operator=(ClassicBloomFilter&&) noexcept = default;
+ClassicBloomFilter::~ClassicBloomFilter() = default;
+
+Result<ClassicBloomFilter> ClassicBloomFilter::create(const Options& options) {
+  const auto size = classic_bloom_size(options.capacity, options.false_positive_rate);
+  if (!size) return tl::unexpected(size.error());
+  constexpr std::uint64_t kLineBits = kClassicLineWords * kClassicWordBits;
+  const std::uint64_t lines = (size->bits + kLineBits - 1) / kLineBits;
+  auto words = WordArray::allocate(lines * kClassicLineWords, "the filter");
+  if (!words) return tl::unexpected(words.error());
+  return ClassicBloomFilter(std::make_unique<State>(std::move(*words), size->hashes,
+                                                    options.capacity, options.false_positive_rate,
+                                                    options.hash.value_or(KeyedHash::random())));
+}
+
+Result<ClassicBloomFilter> ClassicBloomFilter::load(const std::string& path) {
+  const auto reader = SnapshotReader::open(path, kKind);
+  if (!reader) return tl::unexpected(reader.error());
+  auto state = State::of_header(reader->header(), path);
+  if (!state) return tl::unexpected(state.error());
+  auto read = reader->read_words(
+      [&](std::size_t, std::uint64_t first, std::span<const std::uint64_t> words) {
+        (*state)->store_words(first, words);
+      });
+  if (!read) return tl::unexpected(read.error());
+  return ClassicBloomFilter(std::move(*state));
+}
+
+Result<std::uint64_t> ClassicBloomFilter::save(const std::string& path) const {
+  return save_snapshot(path, state_->header(),
+                       [&](std::size_t, std::uint64_t first, std::span<std::uint64_t> out) {
+                         state_->copy_words(first, out);
+                       });
+}
+
+bool ClassicBloomFilter::insert(Fingerprint key) noexcept {
+  bool first = false;
+  insert_batch({&key, 1}, {&first, 1});
+  return first;
+}
+
+bool ClassicBloomFilter::contains(Fingerprint key) const noexcept {
+  bool found = false;
+  contains_batch({&key, 1}, {&found, 1});
+  return found;
+}
+
+std::size_t ClassicBloomFilter::insert_batch(std::span<const Fingerprint> keys,
+                                             std::span<bool> admitted) noexcept {
+  assert(keys.size() == admitted.size());
+  const std::size_t fresh = insert_classic(state_->bits(), keys, admitted.data());
+  if (fresh > 0) state_->inserted.add(fresh);
+  return fresh;
+}
+
+std::size_t ClassicBloomFilter::contains_batch(std::span<const Fingerprint> keys,
+                                               std::span<bool> found) const noexcept {
+  assert(keys.size() == found.size());
+  return find_classic(state_->bits(), keys, found.data());
+}
+
+Result<void> ClassicBloomFilter::merge(const ClassicBloomFilter& other) {
+  return state_->merge(*other.state_);
+}
+
+FilterStats ClassicBloomFilter::stats() const {
+  return state_->stats();
+}
+
+const KeyedHash& ClassicBloomFilter::hash() const noexcept {
+  return state_->hash;
+}
+
+}  // namespace trawl

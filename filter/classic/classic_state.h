@@ -1,0 +1,61 @@
+// What a classic filter is made of.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "trawl/classic_bloom_filter.h"
+
+#include "filter/classic/classic_batch.h"
+#include "filter/snapshot/snapshot_format.h"
+#include "filter/striped_counter.h"
+#include "filter/word_array.h"
+
+namespace trawl {
+
+// m is a multiple of the bits of a cache line.
+inline constexpr std::uint64_t kClassicWordBits = 64;
+inline constexpr std::uint64_t kClassicLineWords = 8;
+
+struct ClassicBloomFilter::State {
+  State(WordArray array, unsigned k, std::uint64_t planned, double rate_asked, KeyedHash keyed)
+      : words(std::move(array)),
+        hashes(k),
+        capacity(planned),
+        target_rate(rate_asked),
+        hash(keyed) {}
+
+  // An empty filter with the parameters of a file. Errors: kCorrupt if no classic filter has such
+  // parameters, kNoSpace.
+  static Result<std::unique_ptr<State>> of_header(const SnapshotHeader& header,
+                                                  const std::string& path);
+  SnapshotHeader header() const;
+  void store_words(std::uint64_t first, std::span<const std::uint64_t> from) noexcept;
+  void copy_words(std::uint64_t first, std::span<std::uint64_t> out) const noexcept;
+  Result<void> merge(const State& other);
+  FilterStats stats() const;
+
+  ClassicBits bits() const noexcept {
+    return {words.data(), words.size() * kClassicWordBits, hashes};
+  }
+  // How many keys must have been admitted for as many bits to be set as are.
+  std::uint64_t keys_from_fill() const;
+  // The share of the bits that are set, from a sample of up to 2^18 words.
+  double fill() const noexcept;
+
+  WordArray words;
+  unsigned hashes;
+  std::uint64_t capacity;
+  double target_rate;
+  KeyedHash hash;
+  StripedCounter inserted;
+};
+
+// Whether a classic filter can have these parameters.
+bool is_classic_section(const SnapshotSection& section) noexcept;
+// The statistics of a classic filter with these parameters and this share of its bits set.
+FilterStats classic_stats(const SnapshotSection& section, double fill);
+
+}  // namespace trawl

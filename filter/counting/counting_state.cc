@@ -1,0 +1,215 @@
+#include "filter/counting/counting_state.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <mutex>
+
+#include "trawl/sizing.h"
+
+#include "filter/mix.h"
+
+namespace trawl {
+
+namespace {
+
+// How many keys ahead of the current one a batch fetches. A key has a dozen cache lines or more: a
+// few keys keep the memory busy.
+constexpr std::size_t kAhead = 4;
+
+}  // namespace
+
+Result<std::unique_ptr<CountingBloomFilter::State>> CountingBloomFilter::State::of_header(
+    const SnapshotHeader& header, const std::string& path) {
+  const SnapshotSection& section = header.sections.front();
+  if (section.hashes == 0 || section.hashes > kMaxCountersOfKey ||
+      section.detail != kBitsPerCounter) {
+    return damaged_snapshot(path, "its parameters are impossible");
+  }
+  auto words = WordArray::allocate(section.words, path);
+  if (!words) return tl::unexpected(words.error());
+  auto state = std::make_unique<State>(std::move(*words), section.hashes, section.capacity,
+                                       section.target_rate, KeyedHash::from_key(header.hash_key));
+  state->inserted.add(section.inserted);
+  return state;
+}
+
+SnapshotHeader CountingBloomFilter::State::header() const {
+  return {.kind = kKind,
+          .hash_key = hash.key(),
+          .capacity = capacity,
+          .target_rate = target_rate,
+          .sections = {{.words = counters.words().size(),
+                        .capacity = capacity,
+                        .target_rate = target_rate,
+                        .inserted = keys_in(),
+                        .hashes = hashes,
+                        .detail = kBitsPerCounter}}};
+}
+
+void CountingBloomFilter::State::store_words(std::uint64_t first,
+                                             std::span<const std::uint64_t> from) noexcept {
+  for (std::size_t i = 0; i < from.size(); ++i)
+    counters.words()[first + i].store(from[i], std::memory_order_relaxed);
+}
+
+void CountingBloomFilter::State::copy_words(std::uint64_t first,
+                                            std::span<std::uint64_t> out) const noexcept {
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    // acquire: pairs with the CAS in CounterArray.
+    out[i] = counters.words()[first + i].load(std::memory_order_acquire);
+  }
+}
+
+std::size_t CountingBloomFilter::State::insert(std::span<const Fingerprint> keys,
+                                               bool* admitted) noexcept {
+  std::array<CounterPlaces, kAhead> coming;
+  const auto fetch = [&](std::size_t i) {
+    coming[i % kAhead].compute(keys[i], hashes, counters.size());
+    for (const std::uint64_t place : coming[i % kAhead])
+      __builtin_prefetch(counters.word_of(place), 1);
+  };
+  for (std::size_t i = 0; i < std::min(kAhead, keys.size()); ++i)
+    fetch(i);
+  std::size_t fresh = 0;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    admitted[i] = count_up(keys[i], coming[i % kAhead]);
+    fresh += admitted[i] ? 1 : 0;
+    if (i + kAhead < keys.size()) fetch(i + kAhead);
+  }
+  if (fresh > 0) inserted.add(fresh);
+  return fresh;
+}
+
+bool CountingBloomFilter::State::count_up(Fingerprint key, CounterPlaces& places) noexcept {
+  places.drop_repeated();
+  bool first = false;
+  const std::lock_guard lock(locks.of(key));
+  for (const std::uint64_t place : places)
+    first |= counters.count_up(place);
+  return first;
+}
+
+bool CountingBloomFilter::State::erase(Fingerprint key) noexcept {
+  CounterPlaces places;
+  places.compute(key, hashes, counters.size());
+  for (const std::uint64_t place : places)
+    __builtin_prefetch(counters.word_of(place), 1);
+  places.drop_repeated();
+  const std::lock_guard lock(locks.of(key));
+  const auto is_zero = [&](std::uint64_t place) { return counters.is_zero(place); };
+  if (std::any_of(places.begin(), places.end(), is_zero)) return false;
+  std::uint64_t done = 0;  // bit i for the i-th place
+  static_assert(kMaxCountersOfKey <= 64);
+  for (unsigned i = 0; i < places.size(); ++i) {
+    const auto result = counters.count_down(places[i]);
+    if (result == CounterArray::Down::kDone) done |= std::uint64_t{1} << i;
+    if (result != CounterArray::Down::kWasZero) continue;
+    // Only for a key that was never in, when the erase of one that it was taken for came between.
+    for (; done != 0; done &= done - 1)
+      counters.count_up(places[static_cast<unsigned>(std::countr_zero(done))]);
+    return false;
+  }
+  if (std::any_of(places.begin(), places.end(), is_zero)) inserted.add(~std::uint64_t{0});  // one less
+  return true;
+}
+
+bool CountingBloomFilter::State::contains(Fingerprint key) const noexcept {
+  return passes(key, hashes);
+}
+
+bool CountingBloomFilter::State::passes(Fingerprint key, unsigned first_places) const noexcept {
+  const std::uint64_t size = counters.size();
+  for (unsigned i = 0; i < first_places; ++i) {
+    if (counters.is_zero(counter_place(key, i, size))) return false;
+  }
+  return true;
+}
+
+std::size_t CountingBloomFilter::State::contains(std::span<const Fingerprint> keys,
+                                                 bool* found) const noexcept {
+  // Two of its counters tell of most keys that are not in: only of those that pass these are the
+  // others fetched. (The prefetches stand in the loop itself: GCC drops calls of functions that do
+  // nothing else.)
+  constexpr std::size_t kFarAhead = 16;
+  const std::uint64_t size = counters.size();
+  const unsigned first_places = std::min(2U, hashes);
+  std::array<CounterPlaces, kAhead> coming;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < keys.size() + kFarAhead + kAhead; ++i) {
+    if (i < keys.size()) {
+      for (unsigned n = 0; n < first_places; ++n)
+        __builtin_prefetch(counters.word_of(counter_place(keys[i], n, size)));
+    }
+    if (const std::size_t j = i - kFarAhead - kAhead; i >= kFarAhead + kAhead && found[j]) {
+      const CounterPlaces& places = coming[j % kAhead];
+      found[j] = std::none_of(places.begin() + first_places, places.end(),
+                              [&](std::uint64_t place) { return counters.is_zero(place); });
+      count += found[j] ? 1 : 0;
+    }
+    if (const std::size_t j = i - kFarAhead; i >= kFarAhead && j < keys.size()) {
+      found[j] = passes(keys[j], first_places);
+      if (!found[j]) continue;
+      coming[j % kAhead].compute(keys[j], hashes, size);
+      for (const std::uint64_t place : coming[j % kAhead])
+        __builtin_prefetch(counters.word_of(place));
+    }
+  }
+  return count;
+}
+
+double CountingBloomFilter::State::rate_with(double keys) const {
+  return bloom_rate(keys, static_cast<double>(counters.size()), hashes);
+}
+
+double CountingBloomFilter::State::losses_with(double keys) const {
+  // A key that is called seen counts all the same, so that this is the integral of the rate.
+  constexpr int kIntervals = 256;  // of Simpson's rule
+  const double step = keys / kIntervals;
+  double sum = rate_with(0) + rate_with(keys);
+  for (int i = 1; i < kIntervals; ++i)
+    sum += (i % 2 == 1 ? 4 : 2) * rate_with(i * step);
+  return sum * step / 3;
+}
+
+double CountingBloomFilter::State::fill() const noexcept {
+  constexpr std::uint64_t kSampledWords = 1 << 17;
+  const std::uint64_t all = counters.words().size();
+  const std::uint64_t sampled = std::min(all, kSampledWords);
+  std::uint64_t above_zero = 0;
+  for (std::uint64_t i = 0; i < sampled; ++i) {
+    const auto at = static_cast<std::uint64_t>(static_cast<Uint128>(i) * all / sampled);
+    std::uint64_t word = counters.words()[at].load(std::memory_order_relaxed);
+    word |= word >> 2;
+    word |= word >> 1;
+    above_zero += static_cast<std::uint64_t>(std::popcount(word & 0x1111111111111111));
+  }
+  return static_cast<double>(above_zero) / static_cast<double>(sampled * kCountersPerWord);
+}
+
+std::uint64_t CountingBloomFilter::State::keys_in() const noexcept {
+  // An erase may be in the sum before the insert that it takes back.
+  return static_cast<std::uint64_t>(
+      std::max<std::int64_t>(0, static_cast<std::int64_t>(inserted.sum())));
+}
+
+FilterStats CountingBloomFilter::State::stats() const {
+  const std::uint64_t keys = keys_in();
+  const double filled = fill();
+  // Beyond the capacity many keys are called seen, which count up all the same but are not in
+  // `keys`: what is set tells the rate.
+  const double rate =
+      keys > capacity ? std::pow(filled, hashes) : rate_with(static_cast<double>(keys));
+  return {.capacity = capacity,
+          .target_rate = target_rate,
+          .inserted = keys,
+          .memory_bytes = counters.words().bytes(),
+          .hashes = hashes,
+          .fill = filled,
+          .current_rate = rate,
+          .expected_false_positives = losses_with(static_cast<double>(keys))};
+}
+
+}  // namespace trawl

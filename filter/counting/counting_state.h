@@ -1,0 +1,72 @@
+// What a counting filter is made of.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "trawl/counting_bloom_filter.h"
+
+#include "filter/counting/counter_array.h"
+#include "filter/counting/counter_places.h"
+#include "filter/counting/key_locks.h"
+#include "filter/snapshot/snapshot_format.h"
+#include "filter/striped_counter.h"
+
+namespace trawl {
+
+// A counter holds how many of the keys that are in have it, or 15 once that was 15. All that
+// changes counters for a key holds the key's lock, so that
+//  - of two inserts of a key one comes first, and leaves all counters above 0; they stay above 0
+//    while the key is in, so that the second is not told it was the first;
+//  - of two erases of a key that is in once, the second finds what the first has left.
+//
+// A lookup takes no lock, and never misses a key whose insert has returned and that is not being
+// erased: each of its counters was counted up for it before that, is counted down only for other
+// keys that were counted there too, one CAS each, and so is above 0 at every moment since.
+// Whichever of these values a lookup reads, it is not 0.
+struct CountingBloomFilter::State {
+  State(WordArray words, unsigned k, std::uint64_t planned, double rate_asked, KeyedHash keyed)
+      : counters(std::move(words)),
+        hashes(k),
+        capacity(planned),
+        target_rate(rate_asked),
+        hash(keyed) {}
+
+  // An empty filter with the parameters of a file. Errors: kCorrupt if no counting filter has such
+  // parameters, kNoSpace.
+  static Result<std::unique_ptr<State>> of_header(const SnapshotHeader& header,
+                                                  const std::string& path);
+  SnapshotHeader header() const;
+  void store_words(std::uint64_t first, std::span<const std::uint64_t> from) noexcept;
+  void copy_words(std::uint64_t first, std::span<std::uint64_t> out) const noexcept;
+
+  std::size_t insert(std::span<const Fingerprint> keys, bool* admitted) noexcept;
+  // Returns true iff some counter was 0.
+  bool count_up(Fingerprint key, CounterPlaces& places) noexcept;
+  bool erase(Fingerprint key) noexcept;
+  bool contains(Fingerprint key) const noexcept;
+  // Whether none of the key's first counters is 0.
+  bool passes(Fingerprint key, unsigned first_places) const noexcept;
+  std::size_t contains(std::span<const Fingerprint> keys, bool* found) const noexcept;
+
+  std::uint64_t keys_in() const noexcept;
+  double rate_with(double keys) const;
+  // The expected number of new keys called seen while `keys` are inserted.
+  double losses_with(double keys) const;
+  // The share of the counters above 0, from a sample.
+  double fill() const noexcept;
+  FilterStats stats() const;
+
+  CounterArray counters;
+  unsigned hashes;
+  std::uint64_t capacity;
+  double target_rate;
+  KeyedHash hash;
+  KeyLocks locks;
+  StripedCounter inserted;  // keys called new, less those that an erase made absent
+};
+
+}  // namespace trawl

@@ -1,0 +1,225 @@
+#include "trawl/cuckoo_filter.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+
+#include <fmt/format.h>
+
+#include "filter/cuckoo/cuckoo_table.h"
+#include "filter/snapshot/snapshot_reader.h"
+#include "filter/snapshot/snapshot_writer.h"
+#include "filter/striped_counter.h"
+
+namespace trawl {
+
+struct CuckooFilter::State {
+  State(const CuckooLayout& layout, WordArray words, std::uint64_t planned, double rate_asked,
+        KeyedHash keyed)
+      : table(layout, std::move(words)), capacity(planned), target_rate(rate_asked), hash(keyed) {}
+
+  // An empty filter with the parameters of a file. Errors: kCorrupt if no cuckoo filter has such
+  // parameters, kNoSpace.
+  static Result<std::unique_ptr<State>> of_header(const SnapshotHeader& header,
+                                                  const std::string& path);
+  SnapshotHeader header() const;
+  std::uint64_t keys_in() const noexcept;
+  Error full() const;
+
+  CuckooTable table;
+  std::uint64_t capacity;
+  double target_rate;
+  KeyedHash hash;
+  StripedCounter inserted;  // less those erased
+};
+
+namespace {
+
+constexpr std::uint32_t kBucketsOfKey = 2;
+
+// Calls use(i, places of keys[i]) for each key in order until it returns false, the buckets of
+// those that come next being on their way from memory already.
+template <class Use>
+void for_each_key(std::span<const Fingerprint> keys, const CuckooTable& table, Use&& use) {
+  constexpr std::size_t kAhead = 16;
+  std::array<TagPlaces, kAhead> coming;
+  const auto fetch = [&](std::size_t i) {
+    coming[i % kAhead] = table.layout().places(keys[i]);
+    for (const std::uint64_t bucket : coming[i % kAhead].bucket) {
+      __builtin_prefetch(table.first_word(bucket));
+      __builtin_prefetch(table.last_word(bucket));
+    }
+  };
+  for (std::size_t i = 0; i < std::min(kAhead, keys.size()); ++i)
+    fetch(i);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (!use(i, coming[i % kAhead])) return;
+    if (i + kAhead < keys.size()) fetch(i + kAhead);
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CuckooFilter::State>> CuckooFilter::State::of_header(
+    const SnapshotHeader& header, const std::string& path) {
+  const SnapshotSection& section = header.sections.front();
+  const unsigned tag_bits = section.detail;
+  const bool possible = section.hashes == kBucketsOfKey && tag_bits >= kMinTagBits &&
+                        tag_bits <= kMaxTagBits && section.words % tag_bits == 0;
+  const CuckooLayout layout{.groups = possible ? section.words / tag_bits : 0,
+                            .tag_bits = tag_bits};
+  if (!possible || layout.slots() < section.capacity)
+    return damaged_snapshot(path, "its parameters are impossible");
+  auto words = WordArray::allocate(section.words, path);
+  if (!words) return tl::unexpected(words.error());
+  return std::make_unique<State>(layout, std::move(*words), section.capacity, section.target_rate,
+                                 KeyedHash::from_key(header.hash_key));
+}
+
+SnapshotHeader CuckooFilter::State::header() const {
+  return {.kind = kKind,
+          .hash_key = hash.key(),
+          .capacity = capacity,
+          .target_rate = target_rate,
+          .sections = {{.words = table.words().size(),
+                        .capacity = capacity,
+                        .target_rate = target_rate,
+                        .inserted = keys_in(),
+                        .hashes = kBucketsOfKey,
+                        .detail = table.layout().tag_bits}}};
+}
+
+std::uint64_t CuckooFilter::State::keys_in() const noexcept {
+  // While other threads insert and erase, the sum may be of moments apart.
+  const auto sum = std::max<std::int64_t>(0, static_cast<std::int64_t>(inserted.sum()));
+  return std::min(static_cast<std::uint64_t>(sum), table.layout().slots());
+}
+
+Error CuckooFilter::State::full() const {
+  const std::uint64_t keys = keys_in();
+  const std::uint64_t slots = table.layout().slots();
+  return {
+      ErrorCode::kNoSpace,
+      fmt::format("the cuckoo filter is full: {} of its {} slots are taken ({:.1f} %), and none "
+                  "can be made free for another key; it was made for {} keys: erase some, or "
+                  "make a larger one",
+                  keys, slots, 100.0 * static_cast<double>(keys) / static_cast<double>(slots),
+                  capacity)};
+}
+
+CuckooFilter::CuckooFilter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+CuckooFilter::CuckooFilter(CuckooFilter&&) noexcept = default;
+CuckooFilter& CuckooFilter::operator=(CuckooFilter&&) noexcept = default;
+CuckooFilter::~CuckooFilter() = default;
+
+Result<CuckooFilter> CuckooFilter::create(const Options& options) {
+  const auto layout = choose_cuckoo_layout(options.capacity, options.false_positive_rate);
+  if (!layout) return tl::unexpected(layout.error());
+  auto words = WordArray::allocate(layout->words(), "the filter");
+  if (!words) return tl::unexpected(words.error());
+  return CuckooFilter(std::make_unique<State>(*layout, std::move(*words), options.capacity,
+                                              options.false_positive_rate,
+                                              options.hash.value_or(KeyedHash::random())));
+}
+
+Result<CuckooFilter> CuckooFilter::load(const std::string& path) {
+  const auto reader = SnapshotReader::open(path, kKind);
+  if (!reader) return tl::unexpected(reader.error());
+  auto state = State::of_header(reader->header(), path);
+  if (!state) return tl::unexpected(state.error());
+  CuckooTable& table = (*state)->table;
+  auto read = reader->read_words(
+      [&](std::size_t, std::uint64_t first, std::span<const std::uint64_t> words) {
+        for (std::size_t i = 0; i < words.size(); ++i)
+          table.words()[first + i].store(words[i], std::memory_order_relaxed);
+      });
+  if (!read) return tl::unexpected(read.error());
+  // The file's own count may be a little off if keys were inserted while it was written.
+  (*state)->inserted.add(table.count_tags());
+  return CuckooFilter(std::move(*state));
+}
+
+Result<std::uint64_t> CuckooFilter::save(const std::string& path) const {
+  Result<std::uint64_t> size;
+  // A tag that moved from a part not yet copied into one that is would be missing in the file.
+  state_->table.without_moves([&] {
+    CuckooTable::Copier copier(state_->table);
+    size = save_snapshot(path, state_->header(),
+                         [&](std::size_t, std::uint64_t first, std::span<std::uint64_t> out) {
+                           copier.copy(first, out);
+                         });
+  });
+  return size;
+}
+
+Result<bool> CuckooFilter::insert(Fingerprint key) {
+  const auto result = state_->table.insert(state_->table.layout().places(key));
+  if (result == CuckooTable::Insert::kFull) return tl::unexpected(state_->full());
+  const bool added = result == CuckooTable::Insert::kAdded;
+  if (added) state_->inserted.add(1);
+  return added;
+}
+
+bool CuckooFilter::erase(Fingerprint key) noexcept {
+  const bool erased = state_->table.erase(state_->table.layout().places(key));
+  if (erased) state_->inserted.add(~std::uint64_t{0});  // one less
+  return erased;
+}
+
+bool CuckooFilter::contains(Fingerprint key) const noexcept {
+  return state_->table.contains(state_->table.layout().places(key));
+}
+
+Result<std::size_t> CuckooFilter::insert_batch(std::span<const Fingerprint> keys,
+                                               std::span<bool> admitted) {
+  assert(keys.size() == admitted.size());
+  std::size_t handled = 0;
+  std::size_t fresh = 0;
+  for_each_key(keys, state_->table, [&](std::size_t i, const TagPlaces& places) {
+    const auto result = state_->table.insert(places);
+    if (result == CuckooTable::Insert::kFull) return false;
+    admitted[i] = result == CuckooTable::Insert::kAdded;
+    fresh += admitted[i] ? 1 : 0;
+    ++handled;
+    return true;
+  });
+  if (fresh > 0) state_->inserted.add(fresh);
+  if (handled == keys.size()) return fresh;
+  std::ranges::fill(admitted.subspan(handled), false);
+  Error error = state_->full();
+  error.message +=
+      fmt::format("; {} of the {} keys of the batch were handled", handled, keys.size());
+  return tl::unexpected(std::move(error));
+}
+
+std::size_t CuckooFilter::contains_batch(std::span<const Fingerprint> keys,
+                                         std::span<bool> found) const noexcept {
+  assert(keys.size() == found.size());
+  std::size_t count = 0;
+  for_each_key(keys, state_->table, [&](std::size_t i, const TagPlaces& places) {
+    found[i] = state_->table.contains(places);
+    count += found[i] ? 1 : 0;
+    return true;
+  });
+  return count;
+}
+
+FilterStats CuckooFilter::stats() const {
+  const CuckooLayout& layout = state_->table.layout();
+  const std::uint64_t in = state_->keys_in();
+  const auto keys = static_cast<double>(in);
+  return {.capacity = state_->capacity,
+          .target_rate = state_->target_rate,
+          .inserted = in,
+          .memory_bytes = state_->table.words().bytes(),
+          .hashes = kBucketsOfKey,
+          .fill = keys / static_cast<double>(layout.slots()),
+          .current_rate = layout.rate_with(keys),
+          .expected_false_positives = layout.losses_with(keys)};
+}
+
+const KeyedHash& CuckooFilter::hash() const noexcept {
+  return state_->hash;
+}
+
+}  // namespace trawl

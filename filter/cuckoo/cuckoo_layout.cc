@@ -1,0 +1,57 @@
+#include "filter/cuckoo/cuckoo_layout.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace trawl {
+
+namespace {
+
+// A small table's most crowded part fills up before 95 % of it does.
+constexpr double kSpareSlots = 32;
+
+}  // namespace
+
+double CuckooLayout::rate_with(double keys) const noexcept {
+  return 2 * keys / (static_cast<double>(buckets()) * static_cast<double>(tags()));
+}
+
+double CuckooLayout::losses_with(double keys) const noexcept {
+  // The integral of r / (1 - r) over the keys, r rising with each by `slope`.
+  const double slope = rate_with(1);
+  return -keys - std::log1p(-slope * keys) / slope;
+}
+
+Result<CuckooLayout> choose_cuckoo_layout(std::uint64_t capacity, double rate) {
+  if (capacity == 0)
+    return fail(ErrorCode::kInvalidArgument, "a filter's capacity must be at least 1");
+  if (!(rate > 0 && rate < 1)) {
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("a filter's false-positive rate must be above 0 and below 1, not {}", rate));
+  }
+  const double keys = static_cast<double>(capacity);
+  const double slots = keys / kCuckooLoad + kSpareSlots;
+  const double groups = std::ceil(slots / (kSlotsPerBucket * kBucketsPerGroup));
+  CuckooLayout layout{.groups = 0, .tag_bits = kMinTagBits};
+  if (!(groups * kMaxTagBits < std::ldexp(1.0, 57))) {
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("a cuckoo filter for {} keys would need {:.3g} slots", capacity, slots));
+  }
+  layout.groups = static_cast<std::uint64_t>(groups);
+  while (layout.tag_bits <= kMaxTagBits && layout.rate_with(keys) > rate)
+    ++layout.tag_bits;
+  if (layout.tag_bits > kMaxTagBits) {
+    layout.tag_bits = kMaxTagBits;
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("a cuckoo filter's tags have at most {} bits, which give {} keys a "
+                            "false-positive rate of {:.3g}, not {}: allow a higher one, or take "
+                            "another kind of filter",
+                            kMaxTagBits, capacity, layout.rate_with(keys), rate));
+  }
+  return layout;
+}
+
+}  // namespace trawl

@@ -1,0 +1,123 @@
+#include "filter/cuckoo/cuckoo_table.h"
+
+namespace trawl {
+
+CuckooTable::Insert CuckooTable::insert(const TagPlaces& key) noexcept {
+  // Each attempt but the last made room, which another thread then took or had in its way.
+  constexpr int kAttempts = 1000;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    {
+      auto guard = lock(key.bucket[0], key.bucket[1]);
+      const BucketBits first = read(key.bucket[0]);
+      const BucketBits second = read(key.bucket[1]);
+      if (first.has(key.tag) || second.has(key.tag)) return Insert::kPresent;
+      const unsigned in_first = first.slot_of(0);
+      const unsigned slot = in_first != BucketBits::kNoSlot ? in_first : second.slot_of(0);
+      if (slot != BucketBits::kNoSlot) {
+        change(key.bucket[in_first != BucketBits::kNoSlot ? 0 : 1], slot, key.tag);
+        guard.set_changed();
+        return Insert::kAdded;
+      }
+    }
+    if (!make_room(key)) break;
+  }
+  return Insert::kFull;
+}
+
+bool CuckooTable::erase(const TagPlaces& key) noexcept {
+  auto guard = lock(key.bucket[0], key.bucket[1]);
+  for (const std::uint64_t bucket : key.bucket) {
+    const unsigned slot = read(bucket).slot_of(key.tag);
+    if (slot == BucketBits::kNoSlot) continue;
+    change(bucket, slot, key.tag);
+    guard.set_changed();
+    return true;
+  }
+  return false;
+}
+
+bool CuckooTable::contains(const TagPlaces& key) const noexcept {
+  const auto found = [&] {
+    const bool in_first = read(key.bucket[0]).has(key.tag);  // no branch: both are on their way
+    const bool in_second = read(key.bucket[1]).has(key.tag);
+    return in_first || in_second;
+  };
+  constexpr int kAttempts = 32;  // then with the locks, lest writers keep it from ever ending
+  const std::size_t stripe0 = GroupLocks::stripe_of(group_of(key.bucket[0]));
+  const std::size_t stripe1 = GroupLocks::stripe_of(group_of(key.bucket[1]));
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const std::uint64_t version0 = locks_.version(stripe0);
+    const std::uint64_t version1 = locks_.version(stripe1);
+    const bool answer = found();
+    if (locks_.unchanged(stripe0, version0) && locks_.unchanged(stripe1, version1)) return answer;
+  }
+  const auto guard = lock(key.bucket[0], key.bucket[1]);
+  return found();
+}
+
+void CuckooTable::change(std::uint64_t bucket, unsigned slot, std::uint32_t difference) noexcept {
+  const std::uint64_t bit = bucket * bucket_bits_ + slot * lanes_.bits;
+  std::atomic<std::uint64_t>* const word = words_.data() + bit / 64;
+  const Uint128 bits = Uint128{difference} << bit % 64;
+  // Nobody else writes these words meanwhile: they are the group's alone. release: pairs with the
+  // acquire in read(), as GroupLocks wants it.
+  word[0].store(word[0].load(std::memory_order_relaxed) ^ static_cast<std::uint64_t>(bits),
+                std::memory_order_release);
+  if (const auto rest = static_cast<std::uint64_t>(bits >> 64); rest != 0)
+    word[1].store(word[1].load(std::memory_order_relaxed) ^ rest, std::memory_order_release);
+}
+
+// Moves tags until there is a free slot in a bucket of the key, or another thread is in the way.
+// Returns false if there is no free slot within reach.
+bool CuckooTable::make_room(const TagPlaces& key) noexcept {
+  PathSearch search;
+  const std::uint16_t free = search.run(*this, key);
+  if (free == PathSearch::kNone) return false;
+  const OperationGate::Pass pass(moves_);
+  for (auto node = search.node(free); node.parent != PathSearch::kNone;) {
+    const auto parent = search.node(node.parent);
+    if (!move(parent.bucket, node.slot, node.bucket)) break;
+    node = parent;
+  }
+  return true;
+}
+
+bool CuckooTable::move(std::uint64_t from, unsigned slot, std::uint64_t to) noexcept {
+  auto guard = lock(from, to);
+  const std::uint32_t tag = read(from).tag(slot);
+  if (tag == 0) return true;  // it is free already
+  const unsigned free = read(to).slot_of(0);
+  if (free == BucketBits::kNoSlot || layout_.alternate(from, tag) != to) return false;
+  change(to, free, tag);
+  change(from, slot, tag);
+  guard.set_changed();
+  return true;
+}
+
+std::uint64_t CuckooTable::count_tags() const noexcept {
+  std::uint64_t count = 0;
+  for (std::uint64_t bucket = 0; bucket < layout_.buckets(); ++bucket) {
+    const BucketBits bits = read(bucket);
+    for (unsigned slot = 0; slot < kSlotsPerBucket; ++slot)
+      count += bits.tag(slot) != 0 ? 1 : 0;
+  }
+  return count;
+}
+
+void CuckooTable::Copier::copy(std::uint64_t first, std::span<std::uint64_t> out) noexcept {
+  const std::uint64_t words_per_group = table_.layout_.tag_bits;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::uint64_t group = (first + i) / words_per_group;
+    if (group != group_) {
+      group_ = group;
+      const GroupLocks::Guard guard(table_.locks_, group, group);
+      for (std::uint64_t w = 0; w < words_per_group; ++w) {
+        group_words_[w] =
+            table_.words_[group * words_per_group + w].load(std::memory_order_relaxed);
+      }
+    }
+    out[i] = group_words_[(first + i) % words_per_group];
+  }
+}
+
+}  // namespace trawl

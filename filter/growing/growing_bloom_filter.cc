@@ -1,0 +1,103 @@
+#include "trawl/growing_bloom_filter.h"
+
+#include <cassert>
+
+#include "filter/growing/growing_state.h"
+#include "filter/snapshot/snapshot_reader.h"
+#include "filter/snapshot/snapshot_writer.h"
+
+namespace trawl {
+
+GrowingBloomFilter::GrowingBloomFilter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+GrowingBloomFilter::GrowingBloomFilter(GrowingBloomFilter&&) noexcept = default;
+GrowingBloomFilter& GrowingBloomFilter::operator=(GrowingBloomFilter&&) noexcept = default;
+GrowingBloomFilter::~GrowingBloomFilter() = default;
+
+Result<GrowingBloomFilter> GrowingBloomFilter::create(const Options& options) {
+  auto state = State::create(options);
+  if (!state) return tl::unexpected(state.error());
+  return GrowingBloomFilter(std::move(*state));
+}
+
+Result<GrowingBloomFilter> GrowingBloomFilter::load(const std::string& path,
+                                                    std::uint64_t max_memory_bytes) {
+  const auto reader = SnapshotReader::open(path, kKind);
+  if (!reader) return tl::unexpected(reader.error());
+  auto state = State::of_header(reader->header(), path, max_memory_bytes);
+  if (!state) return tl::unexpected(state.error());
+  auto read = reader->read_words(
+      [&](std::size_t section, std::uint64_t first, std::span<const std::uint64_t> words) {
+        (*state)->layers[section]->bits->store_words(first, words);
+      });
+  if (!read) return tl::unexpected(read.error());
+  (*state)->open();
+  return GrowingBloomFilter(std::move(*state));
+}
+
+template <class Write>
+Result<std::uint64_t> GrowingBloomFilter::State::write(const std::string& path,
+                                                       const Write& write_file) const {
+  const Table& saved = current();
+  SnapshotHeader header = header_of(saved);
+  // The header is written last. What was counted after a chunk was copied may be more than what is
+  // in it, but never less: the filter that is loaded must not take itself for emptier than it is.
+  return write_file(path, header,
+                    [&](std::size_t i, std::uint64_t first, std::span<std::uint64_t> out) {
+                      saved.layers[i]->bits->copy_words(first, out);
+                      header.sections[i] = section_of(*saved.layers[i]);
+                    });
+}
+
+Result<std::uint64_t> GrowingBloomFilter::save(const std::string& path) const {
+  return state_->write(path, save_snapshot);
+}
+
+Result<std::uint64_t> GrowingBloomFilter::write_unpublished(const std::string& path) const {
+  return state_->write(path, write_snapshot);
+}
+
+bool GrowingBloomFilter::insert(Fingerprint key) noexcept {
+  // Most keys of a crawl are not new, and a look needs no atomic write.
+  if (contains(key)) return false;
+  bool first = false;
+  insert_batch({&key, 1}, {&first, 1});
+  return first;
+}
+
+bool GrowingBloomFilter::contains(Fingerprint key) const noexcept {
+  return state_->has(key);
+}
+
+std::size_t GrowingBloomFilter::insert_batch(std::span<const Fingerprint> keys,
+                                             std::span<bool> admitted) noexcept {
+  assert(keys.size() == admitted.size());
+  std::size_t fresh = 0;
+  for (std::size_t first = 0; first < keys.size();) {
+    const auto progress = state_->insert_some(keys.subspan(first), admitted.data() + first);
+    if (progress.done == 0) state_->make_room(*progress.newest);
+    first += progress.done;
+    fresh += progress.fresh;
+  }
+  return fresh;
+}
+
+std::size_t GrowingBloomFilter::contains_batch(std::span<const Fingerprint> keys,
+                                               std::span<bool> found) const noexcept {
+  assert(keys.size() == found.size());
+  return state_->find(keys, found.data());
+}
+
+FilterStats GrowingBloomFilter::stats() const {
+  return state_->stats();
+}
+
+const KeyedHash& GrowingBloomFilter::hash() const noexcept {
+  return state_->hash;
+}
+
+std::string GrowingBloomFilter::growth_error() const {
+  const std::lock_guard lock(state_->error_lock);
+  return state_->growth_error;
+}
+
+}  // namespace trawl

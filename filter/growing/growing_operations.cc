@@ -1,0 +1,152 @@
+// Inserts and lookups of a growing filter.
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "filter/growing/growing_state.h"
+
+namespace trawl {
+
+namespace {
+
+// Keys an operation works on at once: enough to overlap cache misses, few enough that it is short
+// and that what it needs fits on the stack.
+constexpr std::size_t kKeysAtOnce = 1024;
+constexpr std::size_t kKeysPerPass = 512;  // where there is more than one layer
+
+// Keys on their way through the layers; those that drop out close the gap. kMost: how many there
+// may be.
+template <class Table, std::size_t kMost>
+class KeysUnderWay {
+ public:
+  KeysUnderWay(const Table& table, std::span<const Fingerprint> keys)
+      : table_(table), keys_(keys), done_(keys.size()) {
+    std::iota(place_.begin(), place_.begin() + static_cast<std::ptrdiff_t>(keys.size()),
+              std::uint16_t{0});
+  }
+
+  void drop_found_in(std::size_t layer) noexcept {
+    if (keys_.empty()) return;
+    if (table_.layers[layer]->find(keys_, answers_.data()) > 0) keep_where(false);
+  }
+
+  void insert_in(std::size_t layer) noexcept {
+    auto& into = *table_.layers[layer];
+    const bool is_first = layer == first_insert_layer(table_.layers.size(), table_.phase);
+    if (is_first) take_room(layer);
+    if (keys_.empty()) return;
+    const std::size_t places = keys_.size();
+    const std::size_t fresh = into.insert(keys_, answers_.data());
+    if (fresh < places) keep_where(true);
+    if (is_first) {
+      if (fresh < places) into.room.put(places - fresh);
+    } else {
+      // There is always room: a layer that is being begun gets keys of the one before only, and
+      // has twice its capacity.
+      into.room.overdraw(fresh);
+      into.also_in_previous.add(places);
+    }
+  }
+
+  // How many keys of the front have an answer.
+  std::size_t done() const noexcept { return done_; }
+  std::size_t left() const noexcept { return keys_.size(); }
+  // Answers `left_over` for those that are left, the opposite for the others.
+  void answer(bool left_over, bool* answers) const noexcept {
+    std::fill_n(answers, done_, !left_over);
+    for (std::size_t i = 0; i < keys_.size(); ++i)
+      answers[place_[i]] = left_over;
+  }
+
+ private:
+  // Keeps as many keys as the layer has room for. A key that is in the layer needs none: when
+  // there is little, those are sorted out before, lest a filter that is full grow for nothing.
+  void take_room(std::size_t layer) noexcept {
+    auto& room = table_.layers[layer]->room;
+    if (!room.has_plenty(keys_.size())) drop_found_in(layer);
+    if (keys_.empty()) return;
+    const std::size_t places = room.take(keys_.size());
+    if (places < keys_.size()) {
+      done_ = place_[places];
+      keys_ = keys_.first(places);
+    }
+  }
+
+  void keep_where(bool wanted) noexcept {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+      kept_keys_[kept] = keys_[i];  // never ahead of i
+      place_[kept] = place_[i];
+      kept += answers_[i] == wanted ? 1 : 0;
+    }
+    keys_ = {kept_keys_.data(), kept};
+  }
+
+  const Table& table_;
+  std::span<const Fingerprint> keys_;  // the caller's, or from the first gap on ours
+  std::size_t done_;
+  std::array<Fingerprint, kMost> kept_keys_;
+  std::array<std::uint16_t, kMost> place_;  // of each key in the caller's
+  std::array<bool, kMost> answers_;
+};
+
+template <std::size_t kMost, class Table>
+std::pair<std::size_t, std::size_t> insert_pass(const Table& table,
+                                                std::span<const Fingerprint> keys,
+                                                bool* admitted) noexcept {
+  KeysUnderWay<Table, kMost> pass(table, keys.first(std::min(keys.size(), kMost)));
+  insert_through_layers(pass, table.layers.size(), table.phase);
+  pass.answer(true, admitted);
+  return {pass.done(), pass.left()};
+}
+
+template <std::size_t kMost, class Table>
+std::size_t find_pass(const Table& table, std::span<const Fingerprint> keys, bool* found) noexcept {
+  KeysUnderWay<Table, kMost> pass(table, keys);
+  for (std::size_t layer = table.layers.size(); layer > 0; --layer)
+    pass.drop_found_in(layer - 1);
+  pass.answer(false, found);
+  return keys.size() - pass.left();
+}
+
+}  // namespace
+
+GrowingBloomFilter::State::Progress GrowingBloomFilter::State::insert_some(
+    std::span<const Fingerprint> keys, bool* admitted) noexcept {
+  const GracePeriod::Operation operation(grace);
+  const Table& now = current();
+  Layer& newest = now.first_insert();
+  const std::size_t at_once = std::min(keys.size(), kKeysAtOnce);
+  if (now.layers.size() == 1 && keys.size() > 1 && newest.room.has_plenty(at_once)) {
+    if (const std::size_t places = newest.room.take(at_once); places > 0) {
+      const std::size_t fresh = newest.insert(keys.first(places), admitted);
+      if (fresh < places) newest.room.put(places - fresh);
+      return {.done = places, .fresh = fresh, .newest = &newest};
+    }
+  }
+  const auto [done, fresh] = keys.size() == 1 ? insert_pass<1>(now, keys, admitted)
+                                              : insert_pass<kKeysPerPass>(now, keys, admitted);
+  return {.done = done, .fresh = fresh, .newest = &newest};
+}
+
+bool GrowingBloomFilter::State::has(Fingerprint key) const noexcept {
+  const Table& now = current();
+  for (std::size_t layer = now.layers.size(); layer > 0; --layer) {
+    if (now.layers[layer - 1]->has(key)) return true;
+  }
+  return false;
+}
+
+std::size_t GrowingBloomFilter::State::find(std::span<const Fingerprint> keys,
+                                            bool* found) const noexcept {
+  const Table& now = current();
+  if (now.layers.size() == 1) return now.layers.front()->find(keys, found);
+  std::size_t sum = 0;
+  for (std::size_t first = 0; first < keys.size(); first += kKeysPerPass) {
+    const auto part = keys.subspan(first, std::min(kKeysPerPass, keys.size() - first));
+    sum += find_pass<kKeysPerPass>(now, part, found + first);
+  }
+  return sum;
+}
+
+}  // namespace trawl

@@ -1,0 +1,76 @@
+// How a growing filter is saved: one section a layer.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "filter/growing/growing_state.h"
+
+namespace trawl {
+
+namespace {
+
+// A layer's detail in the file: how many of its keys are in the layer before as well.
+std::uint32_t as_detail(std::uint64_t count) {
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(count, std::numeric_limits<std::uint32_t>::max()));
+}
+
+// Nothing if the section can be the layer `index` of such a filter; otherwise what is wrong.
+std::string_view impossible_layer(const SnapshotHeader& header, std::size_t index) {
+  constexpr double kRounding = 1e-9;
+  // No layout holds more keys than this, see choose_layout().
+  constexpr std::uint64_t kMaxKeysPerWord = 4 * kBitsPerWord;
+  const SnapshotSection& section = header.sections[index];
+  if (header.capacity > std::numeric_limits<std::uint64_t>::max() >> (index + 2) ||
+      section.capacity != header.capacity << index)
+    return "capacity";
+  if (section.capacity / kMaxKeysPerWord > section.words) return "size";
+  const double rate = section.target_rate;
+  const double expected = growing_layer_rate(header.target_rate, index);
+  if (!(std::abs(rate - expected) <= kRounding * expected)) return "false-positive rate";
+  // Every new key sets a bit.
+  if (section.inserted / kBitsPerWord > section.words) return "number of keys";
+  if (section.detail > (index == 0 ? 0 : section.inserted)) return "number of keys";
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<GrowingBloomFilter::State>> GrowingBloomFilter::State::of_header(
+    const SnapshotHeader& header, const std::string& path, std::uint64_t max_memory_bytes) {
+  auto state = std::make_unique<State>(header.capacity, header.target_rate,
+                                       KeyedHash::from_key(header.hash_key), max_memory_bytes);
+  for (std::size_t i = 0; i < header.sections.size(); ++i) {
+    if (const auto what = impossible_layer(header, i); !what.empty())
+      return damaged_snapshot(path, fmt::format("the {} of layer {} is impossible", what, i + 1));
+    auto bits = Bits::of_section(header, i, path);
+    if (!bits) return tl::unexpected(bits.error());
+    auto layer = std::make_unique<Layer>(std::move(*bits));
+    layer->also_in_previous.add(header.sections[i].detail);
+    state->layers.push_back(std::move(layer));
+  }
+  return state;
+}
+
+SnapshotSection GrowingBloomFilter::State::section_of(const Layer& layer) {
+  // In this order: a key is counted in the layer first.
+  const std::uint64_t in_previous = layer.also_in_previous.sum();
+  SnapshotSection section = layer.bits->section();
+  section.detail = as_detail(std::min(in_previous, section.inserted));
+  return section;
+}
+
+SnapshotHeader GrowingBloomFilter::State::header_of(const Table& saved) const {
+  SnapshotHeader header{.kind = kKind,
+                        .hash_key = hash.key(),
+                        .capacity = capacity,
+                        .target_rate = budget,
+                        .sections = {}};
+  for (const Layer* layer : saved.layers)
+    header.sections.push_back(section_of(*layer));
+  return header;
+}
+
+}  // namespace trawl

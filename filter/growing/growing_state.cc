@@ -1,0 +1,157 @@
+#include "filter/growing/growing_state.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <new>
+#include <numbers>
+
+#include <fmt/format.h>
+
+namespace trawl {
+
+// The shares of all layers sum to 1, since the sum of 1 / i^2 is pi^2 / 6.
+double growing_layer_rate(double budget, std::size_t index) {
+  const auto nth = static_cast<double>(index + 1);
+  return budget * 6 / (std::numbers::pi * std::numbers::pi * nth * nth);
+}
+
+Result<std::unique_ptr<GrowingBloomFilter::State>> GrowingBloomFilter::State::create(
+    const Options& options) {
+  const double rate = options.false_positive_rate;
+  if (!(rate > 0 && rate < 1)) {
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("a filter's false-positive rate must be above 0 and below 1, not {}", rate));
+  }
+  auto state = std::make_unique<State>(
+      options.capacity, rate, options.hash.value_or(KeyedHash::random()), options.max_memory_bytes);
+  auto layer = state->make_layer();
+  if (!layer) return tl::unexpected(layer.error());
+  state->layers.push_back(std::move(*layer));
+  state->open();
+  return state;
+}
+
+Result<std::unique_ptr<GrowingBloomFilter::State::Layer>> GrowingBloomFilter::State::make_layer()
+    const {
+  const std::size_t index = layers.size();
+  const std::string name =
+      index == 0 ? std::string("the filter") : fmt::format("layer {} of the filter", index + 1);
+  // One bit to spare: the room of a layer is counted in signed numbers.
+  if (index >= kMaxSnapshotSections ||
+      index + static_cast<std::size_t>(std::bit_width(capacity)) > 62) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} would need room for {} keys doubled {} times: that is too large", name,
+                            capacity, index));
+  }
+  const std::uint64_t planned = capacity << index;
+  const double rate = growing_layer_rate(budget, index);
+  const auto layout = choose_layout(planned + spare_of(planned), rate);
+  if (!layout) {
+    return fail(layout.error().code,
+                fmt::format("{} would need a rate of {:.3g}, its share of {}: {}", name, rate,
+                            budget, layout.error().message));
+  }
+  const std::uint64_t words = layout->blocks * kWordsPerBlock;
+  std::uint64_t bytes = words * sizeof(std::uint64_t);
+  for (const auto& layer : layers)
+    bytes += layer->bits->words.bytes();
+  if (max_memory_bytes != 0 && bytes > max_memory_bytes) {
+    return fail(ErrorCode::kNoSpace,
+                fmt::format("with {} the filter would need {} bytes of memory, {} are allowed: "
+                            "allow more, or a higher false-positive rate",
+                            name, bytes, max_memory_bytes));
+  }
+  auto array = WordArray::allocate(words, name);
+  if (!array) return tl::unexpected(array.error());
+  return std::make_unique<Layer>(
+      std::make_unique<Bits>(std::move(*array), layout->hashes, planned, rate, hash));
+}
+
+std::unique_ptr<const GrowingBloomFilter::State::Table> GrowingBloomFilter::State::table_of(
+    LayerPhase phase, Layer* added) const {
+  auto all = std::make_unique<Table>(Table{.layers = {}, .phase = phase});
+  for (const auto& layer : layers)
+    all->layers.push_back(layer.get());
+  if (added != nullptr) all->layers.push_back(added);
+  return all;
+}
+
+void GrowingBloomFilter::State::publish(std::unique_ptr<const Table> next) {
+  tables.push_back(std::move(next));
+  // release: publishes the table and its layers; pairs with the load in current().
+  table.store(tables.back().get(), std::memory_order_release);
+}
+
+Result<void> GrowingBloomFilter::State::begin_layer() {
+  struct Switch {
+    State& state;
+    std::unique_ptr<const Table> both, stable;
+    void publish(LayerPhase phase) {
+      state.publish(std::move(phase == LayerPhase::kBoth ? both : stable));
+    }
+    void wait_for_operations() { state.grace.wait(); }
+  };
+  auto layer = make_layer();
+  if (!layer) return tl::unexpected(layer.error());
+  // All memory first: between the steps nothing may fail.
+  layers.reserve(layers.size() + 1);
+  tables.reserve(tables.size() + 2);
+  auto both = table_of(LayerPhase::kBoth, layer->get());
+  auto stable = table_of(LayerPhase::kStable, layer->get());
+  layers.push_back(std::move(*layer));
+  Switch grower{*this, std::move(both), std::move(stable)};
+  begin_newest_layer(grower);
+  return {};
+}
+
+void GrowingBloomFilter::State::make_room(Layer& full) noexcept {
+  std::unique_lock lock(growing, std::try_to_lock);
+  if (!lock) {
+    // Another thread is at it.
+    if (full.open_spare_room()) return;
+    lock.lock();
+  }
+  if (&current().first_insert() != &full || !full.room.used_up()) return;
+  Result<void> begun;
+  try {
+    begun = begin_layer();
+  } catch (const std::bad_alloc&) {
+    begun = fail(ErrorCode::kNoSpace, "no memory for another layer of the filter");
+  }
+  if (begun) return;
+  full.room.put(std::max<std::uint64_t>(1, full.bits->inserted.sum() / kRetryShare));
+  const std::lock_guard error_guard(error_lock);
+  growth_error = std::move(begun.error().message);
+}
+
+FilterStats GrowingBloomFilter::State::stats() const {
+  const Table& now = current();
+  FilterStats sum{.target_rate = budget, .layers = static_cast<unsigned>(now.layers.size())};
+  double none_older = 1;  // the chance that no older layer has a new key by error
+  for (const Layer* layer : now.layers) {
+    const Bits& bits = *layer->bits;
+    const std::uint64_t in_both = layer->also_in_previous.sum();
+    const std::uint64_t keys = bits.inserted.sum();
+    const auto real_keys = static_cast<double>(keys);
+    sum.capacity += bits.capacity;
+    sum.inserted += keys - std::min(keys, in_both);
+    sum.memory_bytes += bits.words.bytes();
+    sum.hashes = bits.hashes;
+    // To admit a key at a rate g of all layers together takes 1 / (1 - g) new keys, g / (1 - g) of
+    // them in vain. With the older layers' rate r, which is constant, and the newest one's f,
+    // (1 - g) = (1 - r)(1 - f), so that g / (1 - g) = (f / (1 - f) + r) / (1 - r); the sum of
+    // f / (1 - f) over the keys is what the layer would lose alone.
+    const auto [rate, alone] = bits.after_admitting(real_keys);
+    const double admitted = std::max(0.0, real_keys - static_cast<double>(in_both));
+    none_older = std::max(none_older, 1e-9);
+    sum.expected_false_positives += (alone + (1 - none_older) * admitted) / none_older;
+    none_older *= 1 - rate;
+  }
+  sum.fill = now.layers.back()->bits->fill();
+  sum.current_rate = 1 - none_older;
+  return sum;
+}
+
+}  // namespace trawl

@@ -1,0 +1,131 @@
+// What a growing filter is made of.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "trawl/growing_bloom_filter.h"
+
+#include "filter/blocked/blocked_state.h"
+#include "filter/grace_period.h"
+#include "filter/growing/key_room.h"
+#include "filter/growing/layer_switch.h"
+#include "filter/snapshot/snapshot_format.h"
+
+namespace trawl {
+
+// The share of the rate that the layer `index` has, from 0 on.
+double growing_layer_rate(double budget, std::size_t index);
+
+struct GrowingBloomFilter::State {
+  using Bits = BlockedBloomFilter::State;
+
+  // While a layer is being begun, the one before may take this share of its capacity more, so that
+  // threads need not wait for the one that begins it; every layer is sized for that.
+  static constexpr std::uint64_t kSpareShare = 64;
+  static constexpr std::uint64_t spare_of(std::uint64_t capacity) { return capacity / kSpareShare; }
+  // After a layer could not be begun, the newest takes this share of its keys more before the next
+  // attempt.
+  static constexpr std::uint64_t kRetryShare = 10;
+
+  struct Layer {
+    explicit Layer(std::unique_ptr<Bits> of)
+        : bits(std::move(of)), room(bits->capacity, bits->inserted.sum()) {}
+
+    bool has(Fingerprint key) const noexcept {
+      const BlockSpan blocks = bits->blocks();
+      return bits->kernels.contains(blocks.block_of(key), key.low, blocks.shape);
+    }
+    // Returns how many were found.
+    std::size_t find(std::span<const Fingerprint> keys, bool* found) const noexcept {
+      return bits->kernels.contains_batch(bits->blocks(), keys, found);
+    }
+    // Returns how many were new.
+    std::size_t insert(std::span<const Fingerprint> keys, bool* admitted) noexcept {
+      const std::size_t fresh = bits->kernels.insert_batch(bits->blocks(), keys, admitted);
+      if (fresh > 0) bits->inserted.add(fresh);
+      return fresh;
+    }
+    // Makes room for the spare keys. False if it did so before, or if there are none.
+    bool open_spare_room() noexcept {
+      const std::uint64_t spare = spare_of(bits->capacity);
+      if (spare == 0 || spare_opened.exchange(true, std::memory_order_relaxed)) return false;
+      room.put(spare);
+      return true;
+    }
+
+    std::unique_ptr<Bits> bits;
+    KeyRoom room;  // what bits->inserted leaves of the capacity
+    // Keys that were inserted here after they were in the layer before, while this one was begun.
+    StripedCounter also_in_previous;
+    std::atomic<bool> spare_opened{false};
+  };
+
+  // By which an operation goes; immutable.
+  struct Table {
+    std::vector<Layer*> layers;
+    LayerPhase phase;
+    Layer& first_insert() const { return *layers[first_insert_layer(layers.size(), phase)]; }
+  };
+
+  State(std::uint64_t first_capacity, double rate, KeyedHash keyed, std::uint64_t max_memory)
+      : capacity(first_capacity), budget(rate), hash(keyed), max_memory_bytes(max_memory) {}
+
+  static Result<std::unique_ptr<State>> create(const Options& options);
+  // With empty layers. Errors: kCorrupt if no growing filter has such a header, kNoSpace.
+  static Result<std::unique_ptr<State>> of_header(const SnapshotHeader& header,
+                                                  const std::string& path,
+                                                  std::uint64_t max_memory_bytes);
+  // The layers have their keys: operations may begin.
+  void open() { publish(table_of(LayerPhase::kStable)); }
+
+  // acquire: pairs with the release in publish().
+  const Table& current() const noexcept { return *table.load(std::memory_order_acquire); }
+
+  struct Progress {
+    std::size_t done;   // how many keys of the front were answered
+    std::size_t fresh;  // how many of them are new
+    Layer* newest;      // that had no room for the first, if none was answered
+  };
+  // Inserts as many keys of the front as is convenient and as there is room for.
+  Progress insert_some(std::span<const Fingerprint> keys, bool* admitted) noexcept;
+  // Sees to it that the next insert finds room, if `full` has none. Not from inside an operation.
+  void make_room(Layer& full) noexcept;
+  bool has(Fingerprint key) const noexcept;
+  std::size_t find(std::span<const Fingerprint> keys, bool* found) const noexcept;
+
+  FilterStats stats() const;
+  // By save_snapshot() or write_snapshot().
+  template <class Write>
+  Result<std::uint64_t> write(const std::string& path, const Write& write_file) const;
+  SnapshotHeader header_of(const Table& saved) const;
+  static SnapshotSection section_of(const Layer& layer);
+
+  Result<std::unique_ptr<Layer>> make_layer() const;
+  std::unique_ptr<const Table> table_of(LayerPhase phase, Layer* added = nullptr) const;
+  void publish(std::unique_ptr<const Table> next);
+  Result<void> begin_layer();
+
+  std::uint64_t capacity;  // of the first layer
+  double budget;
+  KeyedHash hash;
+  std::uint64_t max_memory_bytes;
+
+  std::atomic<const Table*> table{nullptr};
+  mutable GracePeriod grace;
+
+  std::mutex growing;  // held while a layer is begun; guards the two below
+  std::vector<std::unique_ptr<Layer>> layers;
+  // All that there were, at most two a layer, so that whoever only looks needs no guard.
+  std::vector<std::unique_ptr<const Table>> tables;
+
+  mutable std::mutex error_lock;
+  std::string growth_error;
+};
+
+}  // namespace trawl

@@ -1,0 +1,24 @@
+// Little-endian loads: hashes read words so, and are then the same on every machine.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+namespace trawl {
+
+inline std::uint64_t load_le64(const void* from) noexcept {
+  std::uint64_t word;
+  std::memcpy(&word, from, sizeof word);
+  if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
+  return word;
+}
+
+inline std::uint32_t load_le32(const void* from) noexcept {
+  std::uint32_t word;
+  std::memcpy(&word, from, sizeof word);
+  if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap32(word);
+  return word;
+}
+
+}  // namespace trawl

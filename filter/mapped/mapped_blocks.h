@@ -1,0 +1,49 @@
+// A blocked filter, or a layer of a growing one, where it lies in its file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "trawl/filter.h"
+
+#include "filter/blocked/block_kernels.h"
+#include "filter/blocked/block_layout.h"
+#include "filter/mapped/mapped_snapshot.h"
+
+namespace trawl {
+
+class MappedBlocks {
+ public:
+  // Errors: kCorrupt if no blocked filter has such parameters.
+  static Result<MappedBlocks> of_section(const MappedSnapshot& snapshot, std::size_t number);
+
+  // Sets found[i] where keys[i] is in here, leaves it alone otherwise.
+  void find(std::span<const Fingerprint> keys, std::span<bool> found) const noexcept;
+  // But for the fill, which takes reading pages.
+  FilterStats stats_without_fill() const;
+  // The share of the bits that are set, from a sample of up to 2^12 blocks.
+  double fill() const noexcept;
+  const SnapshotSection& parameters() const noexcept { return parameters_; }
+  // How many of its keys are counted in the layer before as well.
+  std::uint64_t keys_in_previous() const noexcept { return grows_ ? parameters_.detail : 0; }
+
+ private:
+  MappedBlocks(MappedSection section, const SnapshotSection& parameters, bool grows)
+      : section_(section), parameters_(parameters), grows_(grows), shape_(parameters.hashes) {}
+
+  const MappedSection::Word* block_of(Fingerprint key) const noexcept {
+    return section_.find(scale_to(key.high, blocks()) * kWordsPerBlock);
+  }
+  bool contains(Fingerprint key) const noexcept;
+  std::uint64_t blocks() const noexcept { return section_.words() / kWordsPerBlock; }
+
+  MappedSection section_;
+  SnapshotSection parameters_;
+  bool grows_;  // a layer of a filter that grows
+  MaskShape shape_;
+  const BlockKernels* kernels_ = &best_block_kernels(shape_);
+};
+
+}  // namespace trawl

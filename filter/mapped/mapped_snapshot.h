@@ -1,0 +1,81 @@
+// A snapshot's words where they lie in its file.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "filter/file_io.h"
+#include "filter/snapshot/snapshot_format.h"
+#include "filter/word_array.h"
+
+namespace trawl {
+
+// A whole file mapped read-only; unmapped when it goes.
+class FileMapping {
+ public:
+  static Result<FileMapping> map(const InputFile& file);
+  FileMapping(FileMapping&& other) noexcept
+      : bytes_(std::exchange(other.bytes_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  FileMapping& operator=(FileMapping&& other) noexcept;
+  ~FileMapping();
+  const char* bytes() const noexcept { return bytes_; }
+
+ private:
+  FileMapping(const char* bytes, std::uint64_t size) : bytes_(bytes), size_(size) {}
+  const char* bytes_;
+  std::uint64_t size_;
+};
+
+// The words of one section. As long as its MappedSnapshot lives, wherever that is moved to.
+class MappedSection {
+ public:
+  // Of atomics because the filters' kernels read such; nobody writes them.
+  using Word = std::atomic<std::uint64_t>;
+
+  MappedSection(const char* file, const Word* places, std::uint64_t words)
+      : file_(file), places_(places), words_(words) {}
+  std::uint64_t words() const noexcept { return words_; }
+  // The word of that index, and after it the others of its chunk; null if the chunk is left out of
+  // the file: all its words are zero.
+  const Word* find(std::uint64_t index) const noexcept {
+    const std::uint64_t place =
+        places_[index / kSnapshotChunkWords].load(std::memory_order_relaxed);
+    if (place == 0) return nullptr;
+    return reinterpret_cast<const Word*>(file_ + place) + index % kSnapshotChunkWords;
+  }
+
+ private:
+  const char* file_;
+  const Word* places_;
+  std::uint64_t words_;
+};
+
+class MappedSnapshot {
+ public:
+  // Reads and verifies all but the chunks. Errors: kNotFound, kCorrupt, kUnsupportedVersion, kIo,
+  // kNoSpace.
+  static Result<MappedSnapshot> open(const std::string& path);
+
+  const SnapshotHeader& header() const noexcept { return index_.header; }
+  const std::string& path() const noexcept { return file_.path(); }
+  MappedSection section(std::size_t number) const noexcept;
+  // Reads all chunks. Errors: kCorrupt with the damaged chunk's number, kIo.
+  Result<void> verify() const;
+
+ private:
+  MappedSnapshot(InputFile file, SnapshotIndex index, FileMapping mapping, WordArray places)
+      : file_(std::move(file)),
+        index_(std::move(index)),
+        mapping_(std::move(mapping)),
+        places_(std::move(places)) {}
+  InputFile file_;
+  SnapshotIndex index_;
+  FileMapping mapping_;
+  // For each chunk of the sections its offset in the file, or 0. In memory that is taken only as
+  // it is written: a file may claim more chunks than it has.
+  WordArray places_;
+};
+
+}  // namespace trawl

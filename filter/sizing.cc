@@ -1,0 +1,92 @@
+#include "trawl/sizing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include <fmt/format.h>
+
+#include "filter/blocked/block_layout.h"
+
+namespace trawl {
+
+namespace {
+
+constexpr double kTooManyBits = 9223372036854775808.0;  // 2^63
+
+Result<void> check(std::uint64_t keys, double rate) {
+  if (keys == 0) return fail(ErrorCode::kInvalidArgument, "a filter's capacity must be at least 1");
+  if (!(rate >= kMinBloomRate && rate < 1)) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("a filter's false-positive rate must be from {} to below 1, not {}",
+                            kMinBloomRate, rate));
+  }
+  return {};
+}
+
+// The bits for which the best k gives the rate; above 0.5 that k is less than 1, and 1 is taken.
+double bits_for(double keys, double rate) {
+  return rate <= 0.5 ? bloom_bits(keys, rate) : -keys / std::log1p(-rate);
+}
+
+unsigned best_hashes(double keys, double bits) {
+  const auto below = static_cast<unsigned>(std::max(1.0, std::floor(bloom_hashes(bits / keys))));
+  return bloom_rate(keys, bits, below) <= bloom_rate(keys, bits, below + 1) ? below : below + 1;
+}
+
+Result<BloomSize> flat_size(std::uint64_t keys, double rate, double bits) {
+  const auto n = static_cast<double>(keys);
+  if (!(bits < kTooManyBits)) {
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("a filter for {} keys at {} would need {:.3g} bytes", keys, rate, bits / 8));
+  }
+  const unsigned hashes = best_hashes(n, bits);
+  return BloomSize{.bits = static_cast<std::uint64_t>(bits),
+                   .hashes = hashes,
+                   .bits_per_key = bits / n,
+                   .rate = bloom_rate(n, bits, hashes)};
+}
+
+}  // namespace
+
+double bloom_bits(double keys, double rate) {
+  return -keys * std::log(rate) / (std::numbers::ln2 * std::numbers::ln2);
+}
+
+double bloom_hashes(double bits_per_key) {
+  return bits_per_key * std::numbers::ln2;
+}
+
+double bloom_rate(double keys, double bits, double hashes) {
+  // expm1: without it, of a nearly empty filter's rate nothing but rounding errors would be left.
+  return std::pow(-std::expm1(-hashes * keys / bits), hashes);
+}
+
+Result<BloomSize> classic_bloom_size(std::uint64_t keys, double rate) {
+  if (const auto checked = check(keys, rate); !checked) return tl::unexpected(checked.error());
+  return flat_size(keys, rate, std::ceil(bits_for(static_cast<double>(keys), rate)));
+}
+
+Result<BloomSize> classic_bloom_size_in_whole_bits(std::uint64_t keys, double rate) {
+  if (const auto checked = check(keys, rate); !checked) return tl::unexpected(checked.error());
+  return flat_size(keys, rate, std::ceil(bits_for(1, rate)) * static_cast<double>(keys));
+}
+
+double blocked_bloom_rate(double keys_per_block, unsigned hashes) {
+  return BlockRate(hashes).at(keys_per_block);
+}
+
+Result<BloomSize> blocked_bloom_size(std::uint64_t keys, double rate) {
+  const auto layout = choose_layout(keys, rate);
+  if (!layout) return tl::unexpected(layout.error());
+  const std::uint64_t bits = layout->blocks * kBitsPerBlock;
+  const auto n = static_cast<double>(keys);
+  return BloomSize{
+      .bits = bits,
+      .hashes = layout->hashes,
+      .bits_per_key = static_cast<double>(bits) / n,
+      .rate = blocked_bloom_rate(n / static_cast<double>(layout->blocks), layout->hashes)};
+}
+
+}  // namespace trawl

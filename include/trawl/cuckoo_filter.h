@@ -1,0 +1,64 @@
+// CuckooFilter: a compact filter from which keys can be erased, and that can be full.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "trawl/filter.h"
+
+namespace trawl {
+
+// Buckets of four slots, each for a tag of a few bits; a key's tag lies in one of two buckets (Fan,
+// Andersen, Kaminsky, Mitzenmacher: "Cuckoo filter: practically better than Bloom", 2014). Loaded
+// to 95 %. It is a set: a key that is there already, or is taken for one that is, is not stored
+// again.
+//
+// All operations but create, load, moves and the destructor may run at the same time.
+class CuckooFilter {
+ public:
+  using Options = FilterOptions;
+  using Stats = FilterStats;
+  static constexpr FilterKind kKind = FilterKind::kCuckoo;
+
+  // Errors, here and below: as in BlockedBloomFilter; kInvalidArgument also for a rate that needs
+  // tags of more than 32 bits.
+  static Result<CuckooFilter> create(const Options& options);
+  static Result<CuckooFilter> load(const std::string& path);
+  // What is inserted or erased meanwhile may be in the file or not, key by key. Inserts that find
+  // no free slot at once, which is rare below a load of 80 %, wait until it is done.
+  Result<std::uint64_t> save(const std::string& path) const;
+
+  // Inserts `key`. True iff this call is the one that added it: of all threads inserting the same
+  // key, at most one is told true (until it is erased). Errors: kNoSpace if no slot could be made
+  // free; the key is not in, and every key that was in still is.
+  Result<bool> insert(Fingerprint key);
+  // Takes `key` out. Refused, returning false, if the key is not there. Erase only keys whose
+  // insert returned true: of two keys with one tag in one bucket the second was told it is there
+  // already, and the first's erase takes both.
+  bool erase(Fingerprint key) noexcept;
+  bool contains(Fingerprint key) const noexcept;
+  // insert() for each key in order, with the cache misses overlapped. Returns how many were new.
+  // Errors: kNoSpace; the message tells how many of the keys were handled: `admitted` is set for
+  // these, and false for the rest.
+  Result<std::size_t> insert_batch(std::span<const Fingerprint> keys, std::span<bool> admitted);
+  std::size_t contains_batch(std::span<const Fingerprint> keys,
+                             std::span<bool> found) const noexcept;
+
+  // `hashes` is 2, `fill` the share of the slots that are taken.
+  Stats stats() const;
+  const KeyedHash& hash() const noexcept;
+
+  CuckooFilter(CuckooFilter&&) noexcept;
+  CuckooFilter& operator=(CuckooFilter&&) noexcept;
+  ~CuckooFilter();
+
+ private:
+  struct State;
+  explicit CuckooFilter(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace trawl

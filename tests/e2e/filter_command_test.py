@@ -1,0 +1,607 @@
+"""`trawl filter`: what is built is found, what is wrong is refused, and the exit codes tell."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import trawl_testing as t
+
+KINDS = ("blocked", "growing", "classic", "counting", "cuckoo")
+KEY = "000102030405060708090a0b0c0d0e0f"
+HEADER_BYTES = 4096
+CHUNK_BYTES = 64 * 1024
+MIB = 1 << 20
+
+SELECTED, NONE_SELECTED, TROUBLE = 0, 1, 2
+
+
+def urls(what, count):
+    return [f"https://example.org/{what}/{i}" for i in range(count)]
+
+
+def text_of(lines):
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+class FilterCommand:
+    def __init__(self, test, directory, options):
+        self.test, self.directory, self.options = test, directory, options
+        self.count = 0
+
+    # --- helpers ---
+
+    def new_path(self, suffix):
+        self.count += 1
+        return self.directory / f"{self.count}{suffix}"
+
+    def file(self, contents):
+        path = self.new_path(".txt")
+        path.write_bytes(contents if isinstance(contents, bytes) else text_of(contents))
+        return path
+
+    def command(self, *arguments):
+        return [self.options.trawl, "filter", *map(str, arguments)]
+
+    def run(self, *arguments, stdin=b"", **more):
+        return subprocess.run(self.command(*arguments), input=stdin, capture_output=True,
+                              cwd=self.directory, timeout=120, check=False, **more)
+
+    def expect(self, finished, code, what, *patterns):
+        """The exit code, and what standard error must say."""
+        said = finished.stderr.decode(errors="replace")
+        self.test.check(finished.returncode == code,
+                        f"{what}: exit code {finished.returncode}, expected {code}", said)
+        for pattern in patterns:
+            self.test.check(re.search(pattern, said, re.IGNORECASE),
+                            f"{what}: the message does not match {pattern!r}", said)
+        return finished
+
+    def build(self, lines, *arguments):
+        path = self.new_path(".filter")
+        finished = self.run("build", "-o", path, *arguments, stdin=text_of(lines))
+        self.expect(finished, t.EXIT_DONE, f"build {' '.join(map(str, arguments))}")
+        return path
+
+    def check(self, path, lines, *arguments):
+        """The lines that are printed."""
+        finished = self.run("check", path, *arguments, stdin=text_of(lines))
+        printed = finished.stdout.decode().split("\n")[:-1]
+        code = SELECTED if printed else NONE_SELECTED
+        what = f"check {path.name} {' '.join(arguments)}"
+        self.expect(finished, code, what)
+        # A sanitizer's end would pass for "none selected".
+        self.test.check(not finished.stderr, f"{what}: not silent", finished.stderr)
+        return printed
+
+    def info(self, path, *arguments):
+        finished = self.run("info", path, "--json", *arguments)
+        self.expect(finished, t.EXIT_DONE, f"info {path.name}")
+        return json.loads(finished.stdout)
+
+    def run_measured(self, *arguments):
+        """What it printed, and its peak memory in bytes: as the child of a small process, since a
+        new process starts with the peak of the one it was forked from."""
+        report = self.new_path(".memory")
+        command = [sys.executable, "-c", MEASURE, report, *self.command(*arguments)]
+        finished = subprocess.run(command, capture_output=True, cwd=self.directory, timeout=120,
+                                  check=False)
+        self.expect(finished, t.EXIT_DONE, " ".join(map(str, arguments)))
+        return finished.stderr.decode(), int(report.read_text()) * 1024
+
+    # --- what is built is found ---
+
+    def every_kind(self):
+        inside, outside = urls("in", 200_000), urls("out", 200_000)
+        for kind in KINDS:
+            path = self.build(inside, "--kind", kind, "--capacity", "200K", "--fpr", 0.01)
+            self.test.check(self.check(path, inside) == inside, f"{kind}: not all lines found")
+            wrong = len(self.check(path, outside))
+            # A growing filter keeps some of its budget for layers to come, and a cuckoo filter's
+            # tags have a whole number of bits.
+            least = 200 if kind in ("growing", "cuckoo") else 1700
+            self.test.check(least <= wrong <= 2300, f"{kind}: {wrong} false positives of 2000")
+            info = self.info(path)
+            self.test.check(info["kind"] == kind, f"{kind}: info says {info['kind']}")
+            self.test.check(197_000 <= info["inserted"] <= 200_000, f"{kind}: keys in", info)
+            self.test.check(info["target_rate"] == 0.01, f"{kind}: the rate asked for", info)
+            self.test.check(info["file_bytes"] == path.stat().st_size, f"{kind}: file size", info)
+            self.test.check(0.001 < info["current_rate"] < 0.0105, f"{kind}: the rate now", info)
+            self.test.check(not info["overfull"], f"{kind}: overfull", info)
+            self.test.check(self.info(path, "--verify")["verified"], f"{kind}: verified")
+
+    def growing_beyond_its_first_layer(self):
+        inside, outside = urls("in", 200_000), urls("out", 200_000)
+        path = self.build(inside, "--kind", "growing", "--capacity", "10e3", "--fpr", 0.01)
+        info = self.info(path)
+        self.test.check(info["layers"] > 1 and not info["overfull"], "it did not grow", info)
+        self.test.check(self.check(path, inside) == inside, "grown: not all lines found")
+        wrong = len(self.check(path, outside))
+        self.test.check(200 <= wrong <= 2300, f"grown: {wrong} false positives of 2000")
+        default = self.info(self.build(urls("in", 10)))
+        self.test.check(default["kind"] == "growing" and default["target_rate"] == 1e-6,
+                        "the default without a capacity", default)
+        default = self.info(self.build(urls("in", 10), "--capacity", "2.5K"))
+        self.test.check(default["kind"] == "blocked" and default["capacity"] == 2500,
+                        "the default with a capacity", default)
+
+    def check_and_invert_partition(self):
+        inside, outside = urls("in", 5000), urls("out", 5000)
+        mixed = [line for pair in zip(inside, outside) for line in pair]
+        for kind in KINDS:
+            path = self.build(inside, "--kind", kind, "--capacity", 5000, "--fpr", 0.05)
+            found, absent = self.check(path, mixed), self.check(path, mixed, "--invert")
+            selected = set(found)
+            self.test.check(found == [line for line in mixed if line in selected],
+                            f"{kind}: the lines are not in order")
+            self.test.check(absent == [line for line in mixed if line not in selected],
+                            f"{kind}: --invert does not print the others")
+            self.test.check(set(inside) <= selected, f"{kind}: lines lost")
+            for arguments, expected in ((["-c"], found), (["-c", "-v"], absent)):
+                finished = self.run("check", path, *arguments, stdin=text_of(mixed))
+                self.test.check(finished.stdout.decode() == f"{len(expected)}\n",
+                                f"{kind}: check {arguments}", finished.stdout)
+
+    def lines(self):
+        longest = b"x" * (16 * MIB)
+        first = self.file(b"unix\ndos\r\n\n\r\nzero\0byte\n")
+        second = self.file(b"\xff\xfe raw\n" + longest + b"\r\nno end")
+        path = self.new_path(".filter")
+        finished = self.run("build", "-o", path, "--capacity", 100, first, "-", second,
+                            stdin=b"from stdin\n")
+        self.expect(finished, t.EXIT_DONE, "several inputs", r"\b7 lines")
+        keys = [b"unix", b"dos", b"zero\0byte", b"from stdin", b"\xff\xfe raw", longest, b"no end"]
+        finished = self.run("check", path, stdin=b"\r\n".join(keys))
+        self.test.check(finished.stdout == b"\n".join(keys) + b"\n", "not the keys of the lines")
+        for absent in (b"dos\r", b"zero", b"x", b" "):
+            finished = self.run("check", path, stdin=absent + b"\r\n")
+            self.expect(finished, NONE_SELECTED, f"{absent!r} is no key")
+        too_long = self.file(b"a\n\nb\n" + longest + b"x\nc\n")
+        for arguments in (["build", "-o", self.new_path(".filter")], ["check", path]):
+            code = TROUBLE if arguments[0] == "check" else t.EXIT_FAILURE
+            self.expect(self.run(*arguments, too_long), code, f"{arguments[0]}: a line too long",
+                        re.escape(f"{too_long}:4: "), "16 MiB")
+
+    # --- exit codes and pipes ---
+
+    def exit_codes_in_a_shell(self):
+        path = self.build(["known"], "--capacity", 100)
+        script = """
+            for line in known unknown; do
+                if printf '%s\\n' "$line" | "$1" filter check -q "$2"; then echo "$line yes"
+                else echo "$line no"; fi
+            done
+            "$1" filter check -q "$2" /no/such/file 2> /dev/null; echo "$?"
+            "$1" filter check -q /no/such/filter < /dev/null 2> /dev/null; echo "$?"
+            "$1" filter check --no-such-option "$2" 2> /dev/null; echo "$?"
+            printf 'known\\n' | "$1" filter check -v "$2"; echo "$?"
+        """
+        finished = subprocess.run(["sh", "-c", script, "sh", self.options.trawl, str(path)],
+                                  capture_output=True, text=True, check=False, timeout=60)
+        self.test.check(finished.stdout.split("\n") ==
+                        ["known yes", "unknown no", "2", "2", "2", "1", ""],
+                        "the exit codes of check", finished.stdout + finished.stderr)
+
+    def pipes(self):
+        path = self.build(["known"], "--capacity", 100)
+        with subprocess.Popen(self.command("check", path), stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE) as check:
+            for _ in range(3):  # each line is answered before the next is there
+                check.stdin.write(b"unknown\nknown\n")
+                check.stdin.flush()
+                self.test.check(check.stdout.readline() == b"known\n", "no answer")
+        with subprocess.Popen(self.command("check", "-q", path), stdin=subprocess.PIPE) as check:
+            check.stdin.write(b"unknown\nknown\n")
+            check.stdin.flush()
+            t.wait_until(lambda: check.poll() is not None, "-q to end at the first line")
+            self.test.check(check.returncode == SELECTED, "-q: exit code", check.returncode)
+        many = self.file(["known"] * 100_000)
+        with subprocess.Popen(self.command("check", path, many), stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as check:
+            check.stdout.readline()
+            check.stdout.close()
+            said = check.stderr.read()
+        self.test.check(not said, "a closed pipe is no news", said)
+        self.test.check(check.returncode in (TROUBLE, -signal.SIGPIPE), "a closed pipe: exit code",
+                        check.returncode)
+        with open("/dev/full", "wb", buffering=0) as full:
+            for arguments, code in ((["check", path, many], TROUBLE),
+                                    (["check", "-c", path, many], TROUBLE),
+                                    (["info", path], t.EXIT_NO_SPACE)):
+                finished = subprocess.run(self.command(*arguments), stdout=full, check=False,
+                                          stderr=subprocess.PIPE, timeout=60)
+                self.expect(finished, code, f"{arguments[0]} to a full disk", "space",
+                            "standard output")
+
+    def reports(self):
+        lines = self.file(["a", "b", "b"])
+        path = self.new_path(".filter")
+        finished = self.run("build", "-o", path, "--capacity", 100, lines)
+        self.expect(finished, t.EXIT_DONE, "the summary", "3 lines, 1 of them already in", "2 keys")
+        self.test.check(not finished.stdout, "build prints to standard output", finished.stdout)
+        for kind in KINDS:
+            finished = self.run("build", "-o", path, "--force", "--kind", kind, "--capacity", 100,
+                                lines)
+            self.expect(finished, t.EXIT_DONE, f"{kind}: the summary", "3 lines, 1 of them already")
+        finished = self.run("build", "-o", path, "--capacity", 100, "--force", "-q", lines)
+        self.test.check(finished.returncode == 0 and not finished.stderr, "-q is not quiet",
+                        finished.stderr)
+        many = urls("in", 30_000)
+        for quiet in ([], ["-q"]):
+            path = self.new_path(".filter")
+            finished = self.run("build", "-o", path, "--capacity", "1K", "--fpr", "1e-3", *quiet,
+                                stdin=text_of(many))
+            self.expect(finished, t.EXIT_DONE, "an overfull filter", "warning.*overfull",
+                        r"--capacity of at least \d+")
+        finished = self.run("info", path)
+        self.expect(finished, t.EXIT_DONE, "info of an overfull filter", "warning.*overfull")
+        text = finished.stdout.decode()
+        self.test.check(re.search(r"^capacity +1000 keys$", text, re.MULTILINE) and
+                        re.search(r"^rate asked for +0.001$", text, re.MULTILINE), "info", text)
+        self.test.check(self.check(path, many) == many, "overfull: not all lines found")
+
+    def progress(self):
+        path = self.new_path(".filter")
+        with subprocess.Popen(self.command("build", "-o", path, "--capacity", "1M", "--progress"),
+                              stdin=subprocess.PIPE, stderr=subprocess.PIPE) as build:
+            os.set_blocking(build.stderr.fileno(), False)
+            said = b""
+
+            def told():
+                nonlocal said
+                build.stdin.write(b"line\n")
+                build.stdin.flush()
+                said += build.stderr.read() or b""
+                return b"\n" in said
+
+            t.wait_until(told, "a line of progress")
+            build.stdin.close()
+        self.test.check(re.match(rb"[\d.]+( k)? lines, .*/s, fill [\d.]+ %\n", said), "progress",
+                        said)
+
+    # --- merge ---
+
+    def merge(self):
+        left, right = urls("left", 40_000), urls("right", 40_000)
+        for kind in ("blocked", "classic"):
+            sizing = ["--kind", kind, "--capacity", "100K", "--fpr", "1e-3"]
+            whole = self.build(left + right, *sizing, "--key", KEY)
+            a = self.build(left, *sizing, "--key", KEY)
+            b = self.build(right, "--like", a)
+            merged = self.new_path(".filter")
+            self.expect(self.run("merge", "-o", merged, a, b), t.EXIT_DONE, f"merge {kind}")
+            # The header counts keys, which the merged filter can but estimate.
+            self.test.check(merged.read_bytes()[HEADER_BYTES:] == whole.read_bytes()[HEADER_BYTES:],
+                            f"{kind}: the merged bits are others")
+            self.test.check(self.check(merged, left + right) == left + right, f"{kind}: lines lost")
+            info = self.info(merged, "--verify")
+            self.test.check(info["hash_key"] == KEY, f"{kind}: the hash key", info)
+            self.test.check(abs(info["inserted"] - 80_000) < 800, f"{kind}: keys, estimated", info)
+            before = merged.read_bytes()
+            self.expect(self.run("merge", "-o", merged, a, b), t.EXIT_FAILURE, "merge onto a file",
+                        "exists", "--force")
+            self.test.check(merged.read_bytes() == before, f"{kind}: the file was changed")
+            self.expect(self.run("merge", "-o", a, a, b, "--force"), t.EXIT_DONE, "merge onto one")
+            self.test.check(a.read_bytes() == before, f"{kind}: merged onto one of the two")
+
+    def merge_refused(self):
+        like = ["--capacity", 1000, "--fpr", "1e-3", "--key", KEY]
+        path = self.build(["a"], *like)
+        output = self.new_path(".filter")
+        cases = [
+            (self.build(["b"], "--capacity", 2000, "--fpr", "1e-3", "--key", KEY),
+             [r"capacities differ \(1000 and 2000\)"]),
+            (self.build(["b"], "--capacity", 1000, "--fpr", "1e-2"),
+             [r"rates differ \(0.001 and 0.01\)", "hash keys differ", "--like"]),
+            (self.build(["b"], "--kind", "classic", *like), ["kinds differ"]),
+            (self.build(["b"], "--kind", "counting", *like),
+             ["counting filter", "cannot be merged"]),
+            (self.build(["b"], "--kind", "cuckoo", *like), ["cuckoo filter", "cannot be merged"]),
+            (self.build(["b"], "--kind", "growing", *like), ["growing filter", "cannot be merged"]),
+            (self.directory / "no-such.filter", ["no-such.filter", "No such file"]),
+            (self.file(["not a filter"]), ["no filter snapshot"]),
+            (self.directory, ["directory"]),
+        ]
+        for other, patterns in cases:
+            self.expect(self.run("merge", "-o", output, path, path, other), t.EXIT_FAILURE,
+                        f"merge with {other.name}", re.escape(str(other)), *patterns)
+            self.test.check(not output.exists(), f"merge with {other.name} wrote a file")
+        self.expect(self.run("merge", "-o", output, path), t.EXIT_USAGE, "merge of one")
+
+    # --- larger than memory ---
+
+    def larger_than_memory(self):
+        lines = self.file(urls("in", 400_000))
+        sizing = ["--capacity", "20M", "--fpr", "1e-4", "--key", KEY]  # 53 MiB
+        _, least = self.run_measured("build", "-o", self.new_path(".filter"), "--capacity", 10,
+                                     "-q", lines)
+        in_memory, on_disk = self.new_path(".filter"), self.new_path(".filter")
+        text, memory = self.run_measured("build", "-o", in_memory, *sizing, lines)
+        disk_text, disk_memory = self.run_measured("build", "-o", on_disk, *sizing, "--max-memory",
+                                                   "4MiB", lines)
+        same = subprocess.run(["cmp", in_memory, on_disk], check=False, capture_output=True)
+        self.test.check(same.returncode == 0, "--max-memory makes another file", same.stdout)
+        self.test.check(text.split(":", 1)[1] == disk_text.split(":", 1)[1], "another summary",
+                        text + disk_text)
+        left = [path.name for path in self.directory.glob(f"{on_disk.name}?*")]
+        self.test.check(not left, "the spool was left behind", left)
+        if not self.options.sanitized:
+            self.test.check(disk_memory < least + 6 * MIB < memory,
+                            f"peak memory in KiB: {least >> 10} for a small filter, "
+                            f"{disk_memory >> 10} on disk, {memory >> 10} in memory")
+        self.expect(self.run("check", on_disk, lines, "-c"), SELECTED, "check it")
+        path = self.build(["a"], "--capacity", 1000, "--max-memory", "1MiB")
+        self.test.check(self.check(path, ["a", "b"]) == ["a"], "smaller than --max-memory")
+
+    def max_memory_refused(self):
+        output = self.new_path(".filter")
+        for kind in ("classic", "counting", "cuckoo"):
+            self.expect(self.run("build", "-o", output, "--kind", kind, "--capacity", "10M",
+                                 "--fpr", "1e-4", "--max-memory", "2MiB"), t.EXIT_USAGE,
+                        f"a {kind} filter larger than --max-memory", f"{kind} filter",
+                        r"takes [\d.]+ MiB", "only --kind blocked")
+        for arguments in (["--kind", "growing", "--capacity", "10"], []):
+            self.expect(self.run("build", "-o", output, "--max-memory", "2MiB", *arguments),
+                        t.EXIT_USAGE, "a growing filter with --max-memory", "growing", "--capacity")
+        self.test.check(not output.exists(), "a refused build wrote a file")
+
+    # --- what goes wrong ---
+
+    def usage(self):
+        path = self.build(["a"], "--capacity", 100)
+        output = self.new_path(".filter")
+        for option, value, *patterns in (
+                ("--capacity", "0", "at least 1"),
+                ("--capacity", "1e30", "at most 1e18"),
+                ("--capacity", "99999999999999999999", "at most 1e18"),
+                ("--capacity", "1e999", "number of keys"),
+                ("--capacity", "1.5", "whole number"),
+                ("--capacity", "many", "number of keys", "10M"),
+                ("--capacity", "10Q", "number of keys"),
+                ("--capacity", "-5", ),
+                ("--capacity", "", ),
+                ("--capacity", "nan", "number of keys"),
+                ("--capacity", "inf", ),
+                ("--capacity", "0x10", "number of keys"),
+                ("--fpr", "0", "above 0 and below 1"),
+                ("--fpr", "1", "above 0 and below 1"),
+                ("--fpr", "2", "above 0 and below 1"),
+                ("--fpr", "nan", "rate"),
+                ("--fpr", "low", "rate"),
+                ("--fpr", "1e-400", "rate"),
+                ("--fpr", "1e-300", "rate"),
+                ("--kind", "bloom", "bloom", "blocked, growing"),
+                ("--key", "00", "32 hexadecimal digits"),
+                ("--key", KEY[:-1] + "g", "hexadecimal digits"),
+                ("--key", KEY + "00", "32 hexadecimal digits"),
+                ("--max-memory", "lots", "512MiB"),
+                ("--max-memory", "512", "unit"),
+                ("--max-memory", "1KiB", "at least 1MiB"),
+                ("--max-memory", "0MiB", "at least 1MiB")):
+            arguments = [] if option == "--capacity" else ["--capacity", "100"]
+            self.expect(self.run("build", "-o", output, *arguments, f"{option}={value}"),
+                        t.EXIT_USAGE, f"{option} {value}", *patterns)
+        for arguments, *patterns in (
+                (["build"], "--output"),
+                (["build", "-o", output, "--like", path, "--fpr", "0.1"], "--fpr", "--like"),
+                (["build", "-o", output, "--kind", "classic"], "--kind classic", "--capacity"),
+                (["build", "-o", output, "--no-such-option"], ),
+                (["build", "-o", output, "--kind", "cuckoo", "--capacity", "100", "--fpr", "1e-14"],
+                 "rate"),
+                (["info"], "FILE"),
+                (["check"], "FILE"),
+                ([], "subcommand"),
+                (["sort"], )):
+            self.expect(self.run(*arguments), t.EXIT_USAGE, " ".join(map(str, arguments)),
+                        *patterns)
+        self.test.check(not output.exists(), "wrong usage wrote a file")
+        for arguments in ([], ["build"], ["check"], ["info"], ["merge"]):
+            finished = self.run(*arguments, "--help")
+            self.test.check(finished.returncode == 0 and b"Usage: trawl filter" in finished.stdout,
+                            f"help of {arguments}", finished.stderr)
+
+    def missing_and_wrong_files(self):
+        path, words = self.build(["a"], "--capacity", 100), self.file(["words"])
+        missing = self.directory / "no-such-file"
+        output = self.new_path(".filter")
+        for wrong, pattern in ((missing, "No such file"), (self.directory, "directory")):
+            self.expect(self.run("build", "-o", output, words, wrong), t.EXIT_FAILURE,
+                        f"build from {wrong.name}", re.escape(str(wrong)), pattern)
+            self.expect(self.run("check", path, words, wrong), TROUBLE,
+                        f"check {wrong.name}", re.escape(str(wrong)), pattern)
+        for wrong, pattern in ((missing, "No such file"), (self.directory, "directory"),
+                               (words, "no filter snapshot"),
+                               (self.file(b""), "no filter snapshot")):
+            where = re.escape(str(wrong))
+            self.expect(self.run("check", wrong, words), TROUBLE, "check", where, pattern)
+            self.expect(self.run("info", wrong), t.EXIT_FAILURE, "info", where, pattern)
+            self.expect(self.run("build", "-o", output, "--like", wrong), t.EXIT_FAILURE, "--like",
+                        where, pattern)
+        self.expect(self.run("build", "-o", missing / "x.filter"), t.EXIT_FAILURE,
+                    "into a missing directory", re.escape(str(missing)), "No such file")
+        for special in (self.directory, "/dev/null"):
+            self.expect(self.run("build", "-o", special, "--force"), t.EXIT_FAILURE,
+                        f"build onto {special}", "no regular file")
+        self.expect(self.run("build", "-o", words, "--force", words), t.EXIT_FAILURE,
+                    "build onto its input", "input and the output")
+        self.test.check(words.read_bytes() == b"words\n", "the input was replaced")
+        before = path.read_bytes()
+        self.expect(self.run("build", "-o", path, words), t.EXIT_FAILURE, "build onto a file",
+                    re.escape(str(path)), "exists", "--force")
+        self.test.check(path.read_bytes() == before, "the file was replaced")
+        self.expect(self.run("build", "-o", path, words, "--force"), t.EXIT_DONE, "with --force")
+        self.test.check(self.check(path, ["a", "words"]) == ["words"], "--force did not replace")
+        self.test.check(not output.exists(), "a failed build wrote a file")
+
+    def damage(self):
+        for kind in KINDS:
+            lines = urls("in", 50_000)
+            path = self.build(lines, "--kind", kind, "--capacity", "100K", "--fpr", "1e-4")
+            intact = path.read_bytes()
+            for what, at, pattern in (("its header", 20, "header"),
+                                      ("chunk 0", HEADER_BYTES + 100, "chunk 0"),
+                                      ("chunk 1", HEADER_BYTES + CHUNK_BYTES, "chunk 1"),
+                                      ("its end", len(intact) - 1, "end mark")):
+                broken = bytearray(intact)
+                broken[at] ^= 0x10
+                path.write_bytes(broken)
+                said = ["damaged", re.escape(str(path)), pattern]
+                self.expect(self.run("info", path, "--verify"), t.EXIT_FAILURE,
+                            f"{kind}: info, damage to {what}", *said)
+                self.expect(self.run("check", path, "--verify"), TROUBLE,
+                            f"{kind}: check, damage to {what}", *said)
+            path.write_bytes(intact[:len(intact) // 2])
+            self.expect(self.run("check", path), TROUBLE, f"{kind}: cut short", "damaged")
+            path.write_bytes(intact)
+            self.test.check(self.check(path, lines, "--verify") == lines, f"{kind}: intact again")
+
+    def too_large(self):
+        output = self.new_path(".filter")
+        for kind in KINDS:
+            self.expect(self.run("build", "-o", output, "--kind", kind, "--capacity", "1000T"),
+                        t.EXIT_NO_SPACE, f"{kind}: a filter for 10^15 keys",
+                        r"needs \S+ [TP]iB of memory")
+        finished = self.run("build", "-o", output, "--capacity", "1000T")
+        self.expect(finished, t.EXIT_NO_SPACE, "the way out", "--max-memory")
+        self.test.check(not output.exists(), "a filter too large wrote a file")
+
+    def full_cuckoo(self):
+        output = self.new_path(".filter")
+        finished = self.run("build", "-o", output, "--kind", "cuckoo", "--capacity", 1000,
+                            "--fpr", "1e-4", stdin=text_of(urls("in", 100_000)))
+        self.expect(finished, t.EXIT_FAILURE, "a full cuckoo filter", "full with [0-9]{4} keys",
+                    "planned for 1000", "nothing was written", "--capacity")
+        self.test.check(not output.exists(), "a full cuckoo filter was written")
+
+    def killed(self):
+        for arguments in ([], ["--max-memory", "1MiB"]):
+            sizing = ["--capacity", "2M", "--fpr", "1e-4", *arguments]
+            path = self.build(["old"], *sizing)
+            before = path.read_bytes()
+            command = self.command("build", "-o", path, *sizing, "--force", "--progress")
+            with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as build:
+                build.stdin.write(text_of(urls("in", 200_000)))
+                build.stdin.flush()
+                self.test.check(build.poll() is None, "it did not wait for more lines")
+                build.kill()
+            self.test.check(path.read_bytes() == before, f"{arguments}: killed, another file")
+            lines = urls("new", 1000)
+            finished = self.run("build", "-o", path, *sizing, "--force", stdin=text_of(lines))
+            self.expect(finished, t.EXIT_DONE, f"{arguments}: again after a kill")
+            self.test.check(self.check(path, ["old", *lines], "--verify") == lines,
+                            f"{arguments}: built after a kill")
+            left = [path.name for path in self.directory.glob(f"{path.name}?*")]
+            self.test.check(not left, f"{arguments}: files are left behind", left)
+
+    def interrupted(self):
+        sizing = ["--capacity", "2M", "--fpr", "1e-4", "--max-memory", "1MiB"]
+        path = self.build(["old"], *sizing)
+        spool = path.with_name(path.name + ".spool")
+        before = path.read_bytes()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            command = self.command("build", "-o", path, *sizing, "--force")
+            with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as build:
+                build.stdin.write(text_of(urls("in", 200_000)))
+                build.stdin.flush()
+                t.wait_until(lambda: spool.exists() and os.listdir(spool), "the spool")
+                self.expect(self.run(*command[2:], stdin=b"x\n"), t.EXIT_FAILURE,
+                            "a second build of one file", re.escape(str(spool)), "in use")
+                build.send_signal(number)
+                t.wait_until(lambda: build.poll() is not None, "the end")
+            self.test.check(build.returncode == -number, f"interrupted by {number}: exit code",
+                            build.returncode)
+            self.test.check(not spool.exists(), f"interrupted by {number}: the spool is there")
+            self.test.check(path.read_bytes() == before, f"interrupted by {number}: another file")
+        ignoring = subprocess.Popen(["sh", "-c", "trap '' HUP; exec \"$@\"", "sh", *command],
+                                    stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        with ignoring as build:
+            build.stdin.write(text_of(urls("in", 200_000)))
+            build.stdin.flush()
+            t.wait_until(lambda: spool.exists() and os.listdir(spool), "the spool")
+            build.send_signal(signal.SIGHUP)
+            build.stdin.close()
+            said = build.stderr.read()
+        self.test.check(build.returncode == 0, "under nohup", said)
+
+    def killed_while_writing(self):
+        path = self.build(["old"], "--capacity", "20M", "--fpr", "1e-4")
+        lines = self.file(urls("new", 20_000))
+        command = self.command("build", "-o", path, "--like", path, "--force", lines)
+        for _ in range(3):
+            with subprocess.Popen(command, stderr=subprocess.PIPE) as build:
+                t.wait_until(lambda: build.poll() is not None or
+                             any(self.directory.glob(f"{path.name}?*")), "it to write")
+                build.kill()
+            found = self.check(path, ["old", "https://example.org/new/0"], "--verify")
+            self.test.check(len(found) == 1, "killed: neither the old file nor the new", found)
+        self.expect(self.run(*command[2:]), t.EXIT_DONE, "again after kills")
+        self.test.check(self.check(path, ["old"]) == [], "the new file")
+
+    def full_disk(self):
+        disk = self.directory / "disk"
+        disk.mkdir()
+        with tmpfs(disk, "1m") as works:
+            if not works:
+                print("  left out: cannot mount a small file system here")
+                return
+            path = disk / "x.filter"
+            self.expect(self.run("build", "-o", path, "--capacity", 1000, stdin=b"old\n"),
+                        t.EXIT_DONE, "a small filter")
+            before = path.read_bytes()
+            lines = self.file(urls("in", 300_000))
+            for arguments in ([], ["--max-memory", "1MiB"]):
+                finished = self.run("build", "-o", path, "--capacity", "1M", "--force", *arguments,
+                                    lines)
+                self.expect(finished, t.EXIT_NO_SPACE, f"{arguments}: a full disk",
+                            re.escape(str(path)), "No space left")
+                self.test.check(path.read_bytes() == before, f"{arguments}: the old file")
+                self.test.check(os.listdir(disk) == [path.name], f"{arguments}: files left behind",
+                                os.listdir(disk))
+
+
+@contextlib.contextmanager
+def tmpfs(directory, size):
+    """A file system of that size at `directory`; yields False where that is not allowed."""
+    command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "trawl-test", str(directory)]
+    try:
+        mounted = subprocess.run(command, capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        mounted = False
+    try:
+        yield mounted
+    finally:
+        if mounted:
+            subprocess.run(["umount", "-l", str(directory)], check=True)
+
+
+def filter_command(test, directory, options):
+    cases = FilterCommand(test, directory, options)
+    names = [name for name, value in vars(FilterCommand).items()
+             if callable(value) and not name.startswith("_") and name not in HELPERS]
+    for name in names:
+        if options.only and name not in options.only:
+            continue
+        print(name, flush=True)
+        try:
+            getattr(cases, name)()
+        except (t.Failure, subprocess.TimeoutExpired, OSError, ValueError) as failure:
+            test.check(False, f"{name}: {failure!r}")
+
+
+HELPERS = {"new_path", "file", "command", "run", "expect", "build", "check", "info", "run_measured"}
+MEASURE = """
+import os, sys
+process = os.spawnv(os.P_NOWAIT, sys.argv[2], sys.argv[2:])
+_, status, usage = os.wait4(process, 0)
+open(sys.argv[1], "w").write(str(usage.ru_maxrss))
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+if __name__ == "__main__":
+    arguments = t.parser(__doc__)
+    arguments.add_argument("--sanitized", action="store_true", help="memory is not measured")
+    arguments.add_argument("only", nargs="*", help="run these cases alone")
+    t.main(filter_command, arguments.parse_args())

@@ -1,0 +1,549 @@
+#include "trawl/growing_bloom_filter.h"
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "filter/mix.h"
+#include "filter/snapshot/snapshot_reader.h"
+#include "filter/snapshot/snapshot_writer.h"
+
+namespace trawl {
+namespace {
+
+Fingerprint nth_key(std::uint64_t n, std::uint64_t seed = 1) {
+  return {.high = mix64(mix64(seed) + 2 * n), .low = mix64(mix64(seed) + 2 * n + 1)};
+}
+
+std::vector<Fingerprint> some_keys(std::size_t n, std::uint64_t seed = 1) {
+  std::vector<Fingerprint> keys(n);
+  for (std::size_t i = 0; i < n; ++i)
+    keys[i] = nth_key(i, seed);
+  return keys;
+}
+
+GrowingBloomFilter make_filter(const GrowingBloomFilter::Options& options) {
+  auto filter = GrowingBloomFilter::create(options);
+  if (!filter) throw std::runtime_error(filter.error().message);
+  return std::move(*filter);
+}
+
+// A large array of bools, which std::vector<bool> is not.
+struct Answers {
+  explicit Answers(std::size_t n) : array(std::make_unique<bool[]>(n)), size(n) {}
+  std::span<bool> all() { return {array.get(), size}; }
+  std::unique_ptr<bool[]> array;
+  std::size_t size;
+};
+
+// How many layers it takes for `keys` keys.
+unsigned layers_for(std::uint64_t keys, std::uint64_t capacity) {
+  unsigned layers = 1;
+  while (((std::uint64_t{1} << layers) - 1) * capacity < keys)
+    ++layers;
+  return layers;
+}
+
+class GrowingBloomFilterFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    directory_ =
+        std::filesystem::path(testing::TempDir()) / (std::string("growing_") + test->name() + "_" +
+                                                     std::to_string(KeyedHash::random()("").low));
+    std::filesystem::create_directories(directory_);
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  std::string path(const std::string& name = "filter") const { return directory_ / name; }
+  static std::string bytes_of(const std::string& file) {
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  static void write_bytes(const std::string& file, const std::string& bytes) {
+    std::ofstream(file, std::ios::binary) << bytes;
+  }
+
+ private:
+  std::filesystem::path directory_;
+};
+
+TEST(GrowingBloomFilter, InsertTellsNewOnceAndContainsFindsIt) {
+  auto filter = make_filter({.capacity = 1000});
+  const Fingerprint key = nth_key(0);
+  EXPECT_FALSE(filter.contains(key));
+  EXPECT_TRUE(filter.insert(key));
+  EXPECT_FALSE(filter.insert(key));
+  EXPECT_TRUE(filter.contains(key));
+  EXPECT_EQ(filter.stats().inserted, 1u);
+  EXPECT_EQ(filter.stats().layers, 1u);
+}
+
+TEST(GrowingBloomFilter, A2_NoInsertedKeyIsEverMissedHoweverFarItGrows) {
+  const auto keys = some_keys(20'000);
+  auto filter = make_filter({.capacity = 1, .false_positive_rate = 1e-3});
+  for (const auto key : keys) {
+    filter.insert(key);
+    ASSERT_TRUE(filter.contains(key));
+    ASSERT_FALSE(filter.insert(key));
+  }
+  Answers found(keys.size());
+  EXPECT_EQ(filter.contains_batch(keys, found.all()), keys.size());
+  EXPECT_GE(filter.stats().layers, 14u);
+}
+
+TEST(GrowingBloomFilter, BatchesAnswerAsSingleCallsDo) {
+  // The same keys in the same order, so that both make the same errors, at every moment.
+  auto single = make_filter({.capacity = 500, .false_positive_rate = 1e-2});
+  auto batched = make_filter({.capacity = 500, .false_positive_rate = 1e-2});
+  const auto keys = some_keys(40'000);
+  Answers answers(10'000);
+  std::size_t first = 0;
+  for (const std::size_t size : {0u, 1u, 2u, 17u, 480u, 511u, 512u, 513u, 1024u, 1025u, 9'000u}) {
+    SCOPED_TRACE(size);
+    // Half of them for the second time.
+    const std::size_t start = first - std::min(first, size / 2);
+    const auto part = std::span(keys).subspan(start, size);
+    const auto admitted = answers.all().first(size);
+    const std::size_t fresh = batched.insert_batch(part, admitted);
+    EXPECT_EQ(std::count(admitted.begin(), admitted.end(), true), static_cast<long>(fresh));
+    for (std::size_t i = 0; i < size; ++i)
+      ASSERT_EQ(single.insert(part[i]), admitted[i]) << i;
+    EXPECT_EQ(batched.contains_batch(part, admitted), size);
+    EXPECT_TRUE(std::all_of(admitted.begin(), admitted.end(), [](bool found) { return found; }));
+    first = start + size;
+  }
+  EXPECT_EQ(single.stats().inserted, batched.stats().inserted);
+  EXPECT_EQ(single.stats().layers, batched.stats().layers);
+  EXPECT_GT(batched.stats().layers, 3u);
+  // Keys that are not there: found where the other says so.
+  const auto others = some_keys(3000, 2);
+  const auto found = answers.all().first(others.size());
+  batched.contains_batch(others, found);
+  for (std::size_t i = 0; i < others.size(); ++i)
+    ASSERT_EQ(found[i], single.contains(others[i]));
+}
+
+TEST(GrowingBloomFilter, OfDuplicatesInOneBatchTheFirstIsNew) {
+  for (const std::size_t before : {0u, 3000u}) {
+    auto filter = make_filter({.capacity = 100, .false_positive_rate = 1e-9});
+    Answers answers(8000);
+    filter.insert_batch(some_keys(before, 7), answers.all().first(before));
+    std::vector<Fingerprint> keys;
+    for (std::size_t i = 0; i < 2000; ++i) {
+      for (const std::size_t n : {i, i, i / 2, std::size_t{0}})
+        keys.push_back(nth_key(n));
+    }
+    EXPECT_EQ(filter.insert_batch(keys, answers.all()), 2000u);
+    for (std::size_t i = 0; i < 2000; ++i) {
+      EXPECT_TRUE(answers.array[4 * i]);
+      for (const std::size_t again : {1, 2, 3})
+        EXPECT_FALSE(answers.array[4 * i + again]);
+    }
+  }
+}
+
+// What was measured on several filters of the same size: the first layers have so few blocks that
+// a single filter's rate is a matter of luck: the deviation is that of what the filters show.
+struct Measured {
+  double found = 0, found_squared = 0, expected = 0;  // of the probes
+  double lost = 0, expected_lost = 0;
+
+  double three_sigma_of_found(double filters) const {
+    const double mean = found / filters;
+    const double variance = (found_squared / filters - mean * mean) * filters / (filters - 1);
+    return 3 * std::sqrt(std::max(variance * filters, found));
+  }
+};
+
+TEST(GrowingBloomFilter, TheBudgetHoldsHoweverFarItGrows) {
+  constexpr std::uint64_t kCapacity = 1000;
+  constexpr std::uint64_t kProbes = 1 << 18;
+  const std::vector<std::uint64_t> sizes = {kCapacity, 64 * kCapacity, 127 * kCapacity};
+  const std::vector<std::uint64_t> filters_of = {30, 6, 6};  // of each size
+  constexpr std::size_t kBatch = 1 << 14;
+  Answers answers(kBatch);
+  std::vector<Fingerprint> keys(kBatch);
+  for (const double budget : {1e-2, 1e-3, 1e-4}) {
+    SCOPED_TRACE(budget);
+    std::vector<Measured> measured(sizes.size());
+    for (std::uint64_t seed = 1; seed <= filters_of[0]; ++seed) {
+      auto filter = make_filter({.capacity = kCapacity, .false_positive_rate = budget});
+      std::uint64_t offered = 0;
+      for (std::size_t s = 0; s < sizes.size() && seed <= filters_of[s]; ++s) {
+        while (filter.stats().inserted < sizes[s]) {
+          const std::size_t n = std::min<std::size_t>(sizes[s] - filter.stats().inserted, kBatch);
+          for (std::size_t i = 0; i < n; ++i)
+            keys[i] = nth_key(offered++, seed);
+          filter.insert_batch(std::span(keys).first(n), answers.all().first(n));
+        }
+        const auto stats = filter.stats();
+        EXPECT_EQ(stats.layers, layers_for(sizes[s], kCapacity));
+        EXPECT_FALSE(stats.overfull());
+        EXPECT_LE(stats.current_rate, budget);
+        double found = 0;
+        for (std::uint64_t done = 0; done < kProbes; done += kBatch) {
+          for (std::size_t i = 0; i < kBatch; ++i)
+            keys[i] = nth_key(done + i, 1000 + seed);
+          found += static_cast<double>(filter.contains_batch(keys, answers.all()));
+        }
+        measured[s].found += found;
+        measured[s].found_squared += found * found;
+        measured[s].expected += stats.current_rate * kProbes;
+        measured[s].lost += static_cast<double>(offered - stats.inserted);
+        measured[s].expected_lost += stats.expected_false_positives;
+      }
+    }
+    for (std::size_t s = 0; s < sizes.size(); ++s) {
+      SCOPED_TRACE(sizes[s]);
+      const auto [found, found_squared, expected, lost, expected_lost] = measured[s];
+      const auto filters = static_cast<double>(filters_of[s]);
+      const double deviation = measured[s].three_sigma_of_found(filters);
+      EXPECT_NEAR(found, expected, std::max(0.1 * expected, deviation));
+      EXPECT_LE(found, budget * kProbes * filters + deviation);
+      // A3: the estimate of the new keys that were called seen on the way.
+      EXPECT_NEAR(lost, expected_lost, std::max(0.1 * lost, 3 * std::sqrt(expected_lost) + 1));
+    }
+  }
+}
+
+TEST(GrowingBloomFilter, AFilterThatIsFullDoesNotGrowForKeysThatItHas) {
+  auto filter = make_filter({.capacity = 3000, .false_positive_rate = 1e-9});
+  const auto keys = some_keys(3001);
+  Answers answers(3000);
+  const auto full = std::span(keys).first(3000);
+  EXPECT_EQ(filter.insert_batch(full, answers.all()), 3000u);
+  EXPECT_EQ(filter.insert_batch(full, answers.all()), 0u);
+  for (const auto key : full)
+    EXPECT_FALSE(filter.insert(key));
+  EXPECT_EQ(filter.stats().layers, 1u);
+  EXPECT_TRUE(filter.insert(keys.back()));
+  EXPECT_EQ(filter.stats().layers, 2u);
+  EXPECT_EQ(filter.stats().capacity, 9000u);
+}
+
+// Four threads insert the same keys, each its own way: singly or in batches.
+struct Contest {
+  static constexpr std::size_t kThreads = 4;
+  explicit Contest(std::size_t n) : keys(some_keys(n)), winners(n) {}
+
+  void run(GrowingBloomFilter& filter) {
+    std::barrier start(kThreads);
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t] {
+        constexpr std::size_t kBatches[kThreads] = {1, 7, 100, 600};
+        start.arrive_and_wait();
+        Answers admitted(kBatches[t]);
+        for (std::size_t i = 0; i < keys.size();) {
+          const std::size_t n = std::min(kBatches[t], keys.size() - i);
+          if (n == 1) {
+            admitted.array[0] = filter.insert(keys[i]);
+          } else {
+            filter.insert_batch(std::span(keys).subspan(i, n), admitted.all().first(n));
+          }
+          for (std::size_t j = 0; j < n; ++j)
+            winners[i + j].fetch_add(admitted.array[j] ? 1 : 0, std::memory_order_relaxed);
+          i += n;
+        }
+      });
+    }
+    for (auto& thread : threads)
+      thread.join();
+  }
+
+  std::vector<Fingerprint> keys;
+  std::vector<std::atomic<int>> winners;
+};
+
+TEST_F(GrowingBloomFilterFile, A1_OfConcurrentInsertsAcrossManySwitchesExactlyOneIsFirst) {
+  for (const std::uint64_t capacity : {64u, 640u}) {
+    SCOPED_TRACE(capacity);
+    // At 1e-9 none of so few keys is a false positive, so that "at most" is "exactly".
+    auto filter = make_filter({.capacity = capacity, .false_positive_rate = 1e-9});
+    constexpr std::size_t kKeys = 100'000;
+    Contest contest(kKeys);
+    contest.run(filter);
+    for (std::size_t i = 0; i < kKeys; ++i)
+      ASSERT_EQ(contest.winners[i].load(), 1) << i;
+    Answers found(kKeys);
+    EXPECT_EQ(filter.contains_batch(contest.keys, found.all()), kKeys);
+    const auto stats = filter.stats();
+    EXPECT_EQ(stats.inserted, kKeys);
+    EXPECT_GE(stats.layers, layers_for(kKeys, capacity));
+    EXPECT_LE(stats.layers, layers_for(kKeys, capacity) + 1);
+    EXPECT_LE(stats.current_rate, 1e-9);
+    // No layer has more than it is sized for.
+    ASSERT_TRUE(filter.save(path()));
+    const auto saved = SnapshotReader::open(path(), FilterKind::kGrowing);
+    ASSERT_TRUE(saved);
+    for (const auto& layer : saved->header().sections)
+      EXPECT_LE(layer.inserted, layer.capacity + layer.capacity / 64);
+  }
+}
+
+TEST(GrowingBloomFilter, A1_InACrowdedFilterAtMostOneIsFirst) {
+  auto filter = make_filter({.capacity = 50, .false_positive_rate = 0.1});
+  Contest contest(30'000);
+  contest.run(filter);
+  std::uint64_t admitted = 0;
+  for (std::size_t i = 0; i < contest.keys.size(); ++i) {
+    ASSERT_LE(contest.winners[i].load(), 1) << i;
+    admitted += static_cast<std::uint64_t>(contest.winners[i].load());
+    ASSERT_TRUE(filter.contains(contest.keys[i]));
+  }
+  EXPECT_EQ(filter.stats().inserted, admitted);
+}
+
+TEST(GrowingBloomFilter, A2_LookupsDuringGrowthNeverMiss) {
+  auto filter = make_filter({.capacity = 16, .false_positive_rate = 1e-6});
+  const auto keys = some_keys(20'000);
+  std::atomic<std::size_t> inserted{0};
+  std::atomic<std::uint64_t> missed{0};
+  std::vector<std::thread> readers;
+  for (std::uint64_t t = 0; t < 3; ++t) {
+    readers.emplace_back([&, t] {
+      Answers found(64);
+      for (std::uint64_t round = 0;; ++round) {
+        // acquire: pairs with the writer's release.
+        const std::size_t known = inserted.load(std::memory_order_acquire);
+        if (known < 64) continue;
+        const std::size_t at = mix64(round * 3 + t) % (known - 63);
+        if (!filter.contains(keys[at])) missed.fetch_add(1);
+        if (!filter.contains(keys[known - 1])) missed.fetch_add(1);
+        const auto last = std::span(keys).subspan(round % 2 == 0 ? at : known - 64, 64);
+        if (filter.contains_batch(last, found.all()) != 64) missed.fetch_add(1);
+        if (known == keys.size()) break;
+      }
+    });
+  }
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    filter.insert(keys[i]);
+    inserted.store(i + 1, std::memory_order_release);
+  }
+  for (auto& reader : readers)
+    reader.join();
+  EXPECT_EQ(missed.load(), 0u);
+  EXPECT_GE(filter.stats().layers, 10u);
+}
+
+TEST(GrowingBloomFilter, WhereItMustNotGrowItGoesOnAndSaysSo) {
+  auto unbounded = make_filter({.capacity = 1000, .false_positive_rate = 1e-4});
+  const std::uint64_t first_layer = unbounded.stats().memory_bytes;
+  auto filter = make_filter(
+      {.capacity = 1000, .false_positive_rate = 1e-4, .max_memory_bytes = first_layer * 7 / 2});
+  EXPECT_EQ(filter.growth_error(), "");
+  const auto keys = some_keys(20'000);
+  std::uint64_t called_new = 0;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    called_new += filter.insert(keys[i]) ? 1 : 0;
+    if (i == 2'500) {
+      EXPECT_EQ(filter.growth_error(), "");
+    }
+  }
+  for (const auto key : keys)
+    ASSERT_TRUE(filter.contains(key));
+  const auto stats = filter.stats();
+  EXPECT_EQ(stats.layers, 2u);
+  EXPECT_LE(stats.memory_bytes, first_layer * 7 / 2);
+  EXPECT_EQ(stats.inserted, called_new);
+  EXPECT_TRUE(stats.overfull());
+  EXPECT_GT(stats.current_rate, 10 * stats.target_rate);
+  EXPECT_NE(filter.growth_error().find("allowed"), std::string::npos) << filter.growth_error();
+}
+
+TEST(GrowingBloomFilter, WhereItMustNotGrowManyThreadsGoOn) {
+  auto filter =
+      make_filter({.capacity = 100, .false_positive_rate = 1e-9, .max_memory_bytes = 4096});
+  Contest contest(3000);
+  contest.run(filter);
+  for (const auto& winners : contest.winners)
+    ASSERT_LE(winners.load(), 1);
+  EXPECT_NE(filter.growth_error(), "");
+}
+
+TEST(GrowingBloomFilter, ImpossibleOptionsAreErrorsThatSayWhy) {
+  const auto code = [](const GrowingBloomFilter::Options& options) {
+    const auto filter = GrowingBloomFilter::create(options);
+    EXPECT_FALSE(filter);
+    EXPECT_FALSE(filter.error().message.empty());
+    return filter.error().code;
+  };
+  EXPECT_EQ(code({.capacity = 0}), ErrorCode::kInvalidArgument);
+  for (const double rate : {0.0, -1.0, 1.0, 2.0, std::nan(""), 1e-16, 1e-15})
+    EXPECT_EQ(code({.false_positive_rate = rate}), ErrorCode::kInvalidArgument) << rate;
+  EXPECT_EQ(code({.capacity = ~std::uint64_t{0}}), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code({.capacity = 1'000'000'000'000}), ErrorCode::kNoSpace);
+  EXPECT_EQ(code({.capacity = 1000, .max_memory_bytes = 100}), ErrorCode::kNoSpace);
+}
+
+TEST_F(GrowingBloomFilterFile, WhatWasSavedIsLoadedToTheByte) {
+  for (const std::size_t n : {0u, 700u, 1000u, 1001u, 50'000u}) {
+    SCOPED_TRACE(n);
+    auto filter = make_filter(
+        {.capacity = 1000, .false_positive_rate = 1e-3, .hash = KeyedHash::from_seed(5)});
+    const auto keys = some_keys(n);
+    Answers answers(n);
+    filter.insert_batch(keys, answers.all());
+    const auto size = filter.save(path("one"));
+    ASSERT_TRUE(size) << size.error().message;
+    EXPECT_EQ(*size, std::filesystem::file_size(path("one")));
+    auto loaded = GrowingBloomFilter::load(path("one"));
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    EXPECT_EQ(loaded->hash().key(), filter.hash().key());
+    EXPECT_EQ(loaded->contains_batch(keys, answers.all()), n);
+    EXPECT_EQ(loaded->insert_batch(keys, answers.all()), 0u);
+    const auto before = filter.stats(), after = loaded->stats();
+    EXPECT_EQ(after.inserted, before.inserted);
+    EXPECT_EQ(after.layers, before.layers);
+    EXPECT_EQ(after.capacity, before.capacity);
+    EXPECT_EQ(after.memory_bytes, before.memory_bytes);
+    EXPECT_EQ(after.current_rate, before.current_rate);
+    EXPECT_EQ(after.target_rate, 1e-3);
+    EXPECT_EQ(after.expected_false_positives, before.expected_false_positives);
+    ASSERT_TRUE(loaded->write_unpublished(path("two")));
+    EXPECT_TRUE(bytes_of(path("one")) == bytes_of(path("two")));
+    // It goes on as the first one does.
+    for (std::uint64_t i = 0; i < 5000; ++i)
+      ASSERT_EQ(loaded->insert(nth_key(i, 3)), filter.insert(nth_key(i, 3)));
+    EXPECT_EQ(loaded->stats().layers, filter.stats().layers);
+  }
+}
+
+TEST_F(GrowingBloomFilterFile, AFullFilterThatIsLoadedGrowsAtTheNextNewKey) {
+  auto filter = make_filter({.capacity = 500, .false_positive_rate = 1e-9});
+  for (const auto key : some_keys(500))
+    filter.insert(key);
+  ASSERT_TRUE(filter.save(path()));
+  auto loaded = GrowingBloomFilter::load(path());
+  ASSERT_TRUE(loaded);
+  EXPECT_EQ(loaded->stats().layers, 1u);
+  EXPECT_TRUE(loaded->insert(nth_key(500)));
+  EXPECT_EQ(loaded->stats().layers, 2u);
+  // Where its reader has less memory, it does not.
+  auto small = GrowingBloomFilter::load(path(), loaded->stats().memory_bytes - 1);
+  ASSERT_TRUE(small);
+  EXPECT_TRUE(small->insert(nth_key(500)));
+  EXPECT_EQ(small->stats().layers, 1u);
+  EXPECT_NE(small->growth_error(), "");
+}
+
+TEST_F(GrowingBloomFilterFile, WhatWasInsertedBeforeASaveIsInItThoughTheFilterGrows) {
+  auto filter = make_filter({.capacity = 32, .false_positive_rate = 1e-6});
+  const auto keys = some_keys(200'000);
+  std::atomic<std::size_t> inserted{0};
+  std::vector<std::thread> writers;
+  // Two of them with the same keys, so that they meet in switches.
+  std::atomic<std::size_t> progress[2] = {0, 0};
+  for (auto& mine : progress) {
+    writers.emplace_back([&] {
+      Answers admitted(50);
+      for (std::size_t i = 0; i < keys.size(); i += 50) {
+        filter.insert_batch(std::span(keys).subspan(i, 50), admitted.all());
+        mine.store(i + 50, std::memory_order_release);
+      }
+    });
+  }
+  std::size_t known = 0;
+  for (int saves = 0; saves < 5 || known < keys.size(); ++saves) {
+    known = std::max(progress[0].load(std::memory_order_acquire),
+                     progress[1].load(std::memory_order_acquire));
+    ASSERT_TRUE(filter.save(path()));
+    const auto loaded = GrowingBloomFilter::load(path());
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    Answers found(known);
+    ASSERT_EQ(loaded->contains_batch(std::span(keys).first(known), found.all()), known);
+    ASSERT_TRUE(loaded->save(path("again")));
+    ASSERT_TRUE(bytes_of(path()) == bytes_of(path("again")));
+    EXPECT_LE(loaded->stats().current_rate, 1e-6);
+  }
+  for (auto& writer : writers)
+    writer.join();
+}
+
+TEST_F(GrowingBloomFilterFile, DamageIsFoundAndSaidWhere) {
+  auto filter = make_filter({.capacity = 20'000, .false_positive_rate = 1e-4});
+  Answers answers(100'000);
+  filter.insert_batch(some_keys(100'000), answers.all());
+  ASSERT_TRUE(filter.save(path()));
+  const std::string good = bytes_of(path());
+  const auto error_of = [&](const std::string& bytes) {
+    write_bytes(path("bad"), bytes);
+    const auto loaded = GrowingBloomFilter::load(path("bad"));
+    EXPECT_FALSE(loaded);
+    return loaded ? Error{ErrorCode::kIo, ""} : loaded.error();
+  };
+  std::string bad = good;
+  bad[kSnapshotHeaderBytes + 2 * kSnapshotChunkBytes + 99] ^= 4;
+  EXPECT_EQ(error_of(bad).code, ErrorCode::kCorrupt);
+  EXPECT_NE(error_of(bad).message.find("chunk 2"), std::string::npos) << error_of(bad).message;
+  for (const std::size_t at : {8u, 12u, 40u, 60u, 300u}) {
+    bad = good;
+    bad[at] ^= 1;
+    EXPECT_EQ(error_of(bad).code, ErrorCode::kCorrupt) << at;
+  }
+  for (const std::size_t size :
+       {std::size_t{0}, std::size_t{100}, good.size() / 2, good.size() - 1})
+    EXPECT_EQ(error_of(good.substr(0, size)).code, ErrorCode::kCorrupt) << size;
+  EXPECT_EQ(GrowingBloomFilter::load(path("none")).error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(GrowingBloomFilterFile, LayersThatNoGrowingFilterHasAreRefused) {
+  auto filter = make_filter({.capacity = 100, .false_positive_rate = 1e-4});
+  for (const auto key : some_keys(500))
+    filter.insert(key);
+  ASSERT_TRUE(filter.save(path()));
+  const SnapshotHeader good = SnapshotReader::open(path(), FilterKind::kGrowing)->header();
+  ASSERT_EQ(good.sections.size(), 3u);
+  const auto load = [&](const std::function<void(SnapshotHeader&)>& change) {
+    SnapshotHeader header = good;
+    change(header);
+    const auto no_words = [](std::size_t, std::uint64_t, std::span<std::uint64_t> out) {
+      std::fill(out.begin(), out.end(), 0);
+    };
+    EXPECT_TRUE(save_snapshot(path("forged"), header, no_words));
+    return GrowingBloomFilter::load(path("forged"));
+  };
+  EXPECT_TRUE(load([](SnapshotHeader&) {}));
+  const std::vector<std::function<void(SnapshotHeader&)>> changes = {
+      [](SnapshotHeader& h) { h.sections[1].capacity = 201; },
+      [](SnapshotHeader& h) { h.capacity = 101; },
+      [](SnapshotHeader& h) { std::swap(h.sections[0], h.sections[1]); },
+      [](SnapshotHeader& h) { h.sections.erase(h.sections.begin()); },
+      [](SnapshotHeader& h) { h.sections[2].target_rate *= 1.001; },
+      [](SnapshotHeader& h) { h.target_rate = 1e-3; },
+      [](SnapshotHeader& h) { h.sections[0].words += 1; },
+      [](SnapshotHeader& h) {
+        h.sections[2].words = 8;
+        h.sections[2].inserted = 0;
+        h.capacity <<= 40;
+        for (auto& s : h.sections)
+          s.capacity <<= 40;
+      },
+      [](SnapshotHeader& h) { h.sections[0].hashes = 0; },
+      [](SnapshotHeader& h) { h.sections[0].hashes = 1000; },
+      [](SnapshotHeader& h) { h.sections[1].inserted = ~std::uint64_t{0}; },
+      [](SnapshotHeader& h) { h.sections[0].detail = 1; },
+      [](SnapshotHeader& h) { h.sections[1].detail = 1'000'000; },
+      [](SnapshotHeader& h) { h.capacity = h.sections[0].capacity = std::uint64_t{1} << 62; },
+  };
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    const auto loaded = load(changes[i]);
+    ASSERT_FALSE(loaded) << i;
+    EXPECT_EQ(loaded.error().code, ErrorCode::kCorrupt) << i << loaded.error().message;
+  }
+}
+
+}  // namespace
+}  // namespace trawl

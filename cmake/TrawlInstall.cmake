@@ -22,6 +22,9 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/trawlConfigVersion.cmake
 install(FILES ${PROJECT_BINARY_DIR}/trawlConfig.cmake ${PROJECT_BINARY_DIR}/trawlConfigVersion.cmake
   DESTINATION ${TRAWL_CMAKE_DIR})
 
+# Relative to where they lie, so that an installed tree may be moved.
+file(RELATIVE_PATH TRAWL_PC_TO_PREFIX
+  /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 foreach(module trawl trawl-filter)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/${module}.pc.in ${PROJECT_BINARY_DIR}/${module}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${module}.pc

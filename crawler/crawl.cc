@@ -78,7 +78,7 @@ class CrawlImpl final : public Crawl {
         .mode = mode,
         .expected_urls = config_.filter.expected_urls,
         .false_positive_rate = config_.filter.false_positive_rate,
-        .max_filter_memory = config_.filter.max_memory,
+        .max_filter_memory = config_.filter.max_memory.value_or(0),
         .delay = config_.politeness.delay,
         .leases_per_host = config_.politeness.per_host_connections,
         .max_open_leases = config_.fetch.connections,

@@ -57,7 +57,8 @@ struct CrawlConfig {
   struct Filter {
     std::uint64_t expected_urls = 1'000'000;
     double false_positive_rate = 1e-6;
-    std::uint64_t max_memory = 0;  // bytes; 0: half of the machine's
+    // Bytes. Absent: half of the machine's memory.
+    std::optional<std::uint64_t> max_memory;
     friend bool operator==(const Filter&, const Filter&) = default;
   } filter;
   struct FrontierStore {

@@ -50,6 +50,8 @@ std::uint64_t sum_of(std::span<const Fingerprint> keys) {
   return sum;
 }
 
+constexpr std::size_t kWordsPerKey = sizeof(Fingerprint) / sizeof(std::uint64_t);
+
 }  // namespace
 
 Result<SpoolFolder> SpoolFolder::create(std::string path, std::uint64_t ranges,
@@ -71,10 +73,24 @@ Result<SpoolFolder> SpoolFolder::create(std::string path, std::uint64_t ranges,
     return tl::unexpected(system_error(errno, "cannot lock the spool folder " + path));
   }
   remove_spool_files(path);
-  SpoolFolder folder(std::move(path), std::move(lock), ranges, buffer_bytes);
-  for (Range& range : folder.ranges_)
-    range.buffer.reserve(folder.buffer_keys_);
-  return folder;
+  const std::size_t buffer_keys = buffer_bytes / sizeof(Fingerprint);
+  auto buffers = WordArray::allocate(ranges * buffer_keys * kWordsPerKey, "the spool");
+  if (!buffers) return tl::unexpected(buffers.error());
+  return SpoolFolder(std::move(path), std::move(lock), std::move(*buffers), ranges, buffer_keys);
+}
+
+SpoolFolder::SpoolFolder(std::string path, FileDescriptor lock, WordArray buffers,
+                         std::uint64_t ranges, std::size_t buffer_keys)
+    : path_(std::move(path)),
+      lock_(std::move(lock)),
+      buffers_(std::move(buffers)),
+      ranges_(ranges),
+      buffer_keys_(buffer_keys) {
+  auto* next = reinterpret_cast<Fingerprint*>(buffers_->data());
+  for (Range& range : ranges_) {
+    range.buffer = next;
+    next += buffer_keys;
+  }
 }
 
 SpoolFolder::~SpoolFolder() {
@@ -90,33 +106,33 @@ std::string SpoolFolder::file_of(std::uint64_t range) const {
 std::uint64_t SpoolFolder::keys() const noexcept {
   std::uint64_t all = 0;
   for (const Range& range : ranges_)
-    all += range.written + range.buffer.size();
+    all += range.written + range.buffered;
   return all;
 }
 
 Result<void> SpoolFolder::flush(std::uint64_t number) {
   Range& range = ranges_[number];
-  if (range.buffer.empty()) return {};
+  if (range.buffered == 0) return {};
   if (!range.file) {
     auto file = OutputFile::create(file_of(number));
     if (!file) return tl::unexpected(file.error());
     range.file.emplace(std::move(*file));
   }
-  auto written = range.file->write({reinterpret_cast<const char*>(range.buffer.data()),
-                                    range.buffer.size() * sizeof(Fingerprint)});
+  const std::span<const Fingerprint> keys(range.buffer, range.buffered);
+  auto written = range.file->write({reinterpret_cast<const char*>(keys.data()), keys.size_bytes()});
   if (!written) return written;
-  range.written += range.buffer.size();
-  range.sum += sum_of(range.buffer);
-  range.buffer.clear();
+  range.written += keys.size();
+  range.sum += sum_of(keys);
+  range.buffered = 0;
   return {};
 }
 
 Result<void> SpoolFolder::finish_adding() {
   for (std::uint64_t number = 0; number < ranges_.size(); ++number) {
     if (auto flushed = flush(number); !flushed) return flushed;
-    ranges_[number].buffer = {};
     ranges_[number].file.reset();
   }
+  buffers_.reset();
   return {};
 }
 

@@ -11,6 +11,7 @@
 #include "trawl/fingerprint.h"
 
 #include "filter/file_io.h"
+#include "filter/word_array.h"
 
 namespace trawl {
 
@@ -25,8 +26,8 @@ class SpoolFolder {
 
   Result<void> add(std::uint64_t range, Fingerprint key) {
     Range& spool = ranges_[range];
-    spool.buffer.push_back(key);
-    return spool.buffer.size() < buffer_keys_ ? Result<void>{} : flush(range);
+    spool.buffer[spool.buffered++] = key;
+    return spool.buffered < buffer_keys_ ? Result<void>{} : flush(range);
   }
   std::uint64_t keys() const noexcept;
 
@@ -44,23 +45,23 @@ class SpoolFolder {
 
  private:
   struct Range {
-    std::vector<Fingerprint> buffer;
+    Fingerprint* buffer = nullptr;  // buffer_keys_ of them, `buffered` taken
+    std::size_t buffered = 0;
     std::optional<OutputFile> file;
     std::uint64_t written = 0;  // keys
     std::uint64_t sum = 0;      // of them, to know them again
   };
 
-  SpoolFolder(std::string path, FileDescriptor lock, std::uint64_t ranges,
-              std::uint64_t buffer_bytes)
-      : path_(std::move(path)),
-        lock_(std::move(lock)),
-        ranges_(ranges),
-        buffer_keys_(buffer_bytes / sizeof(Fingerprint)) {}
+  SpoolFolder(std::string path, FileDescriptor lock, WordArray buffers, std::uint64_t ranges,
+              std::size_t buffer_keys);
   std::string file_of(std::uint64_t range) const;
   Result<void> flush(std::uint64_t range);
 
   std::string path_;
   FileDescriptor lock_;  // the folder, held with flock(2)
+  // The buffers of all ranges; not from the heap, which would keep their memory when they are
+  // freed.
+  std::optional<WordArray> buffers_;
   std::vector<Range> ranges_;
   std::size_t buffer_keys_;
 };

@@ -112,7 +112,8 @@ bool CountingBloomFilter::State::erase(Fingerprint key) noexcept {
       counters.count_up(places[static_cast<unsigned>(std::countr_zero(done))]);
     return false;
   }
-  if (std::any_of(places.begin(), places.end(), is_zero)) inserted.add(~std::uint64_t{0});  // one less
+  if (std::any_of(places.begin(), places.end(), is_zero))
+    inserted.add(~std::uint64_t{0});  // one less
   return true;
 }
 

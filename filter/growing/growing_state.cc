@@ -42,8 +42,8 @@ Result<std::unique_ptr<GrowingBloomFilter::State::Layer>> GrowingBloomFilter::St
   if (index >= kMaxSnapshotSections ||
       index + static_cast<std::size_t>(std::bit_width(capacity)) > 62) {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} would need room for {} keys doubled {} times: that is too large", name,
-                            capacity, index));
+                fmt::format("{} would need room for {} keys doubled {} times: that is too large",
+                            name, capacity, index));
   }
   const std::uint64_t planned = capacity << index;
   const double rate = growing_layer_rate(budget, index);

@@ -152,6 +152,7 @@ TEST(Config, ReadsEveryKey) {
     [filter]
     expected_urls = 1
     false_positive_rate = 0.25
+    max_memory = "2GiB"
     [frontier]
     durability = "sync"
     [checkpoint]
@@ -170,7 +171,7 @@ TEST(Config, ReadsEveryKey) {
   expected.scope = {ScopeType::kDomain, 0, 5'000'000'000, 65536};
   expected.politeness = {1500ms, 4, false, 2min};
   expected.fetch = {8, 3, 1h, 64 << 10, 0, false, false, "ca.pem"};
-  expected.filter = {1, 0.25};
+  expected.filter = {1, 0.25, 2ull << 30};
   expected.frontier = {Durability::kSync};
   expected.checkpoint = {250ms, 100};
   expected.output = {"out"};
@@ -414,7 +415,7 @@ CrawlConfig everything_changed() {
   config.scope = {ScopeType::kPrefix, 3, 1'000'000'000'000, 100};
   config.politeness = {1ms, 2, false, 90s};
   config.fetch = {5, 6, 1501ms, 12345, 7, false, true, "/etc/ca.pem"};
-  config.filter = {77, 0.001};
+  config.filter = {77, 0.001, 1 << 20};
   config.frontier = {Durability::kSync};
   config.checkpoint = {26h, 9};
   config.output = {"/out"};

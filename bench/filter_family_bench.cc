@@ -104,9 +104,9 @@ void Erase(benchmark::State& state) {
   report(state, filter.stats());
 }
 
-#define TRAWL_BENCH_FILTER(Filter)             \
-  BENCHMARK(InsertBatch<Filter>);              \
-  BENCHMARK((ContainsBatch<Filter, true>));    \
+#define TRAWL_BENCH_FILTER(Filter)          \
+  BENCHMARK(InsertBatch<Filter>);           \
+  BENCHMARK((ContainsBatch<Filter, true>)); \
   BENCHMARK((ContainsBatch<Filter, false>))
 TRAWL_BENCH_FILTER(BlockedBloomFilter);
 TRAWL_BENCH_FILTER(GrowingBloomFilter);

@@ -278,8 +278,7 @@ class FrontierImpl final : public Frontier {
         answers[i] = Admission::kTooLong;
       } else {
         answers[i] = Admission::kSeen;
-        canonicalizer_.key_into(*url, key);
-        prepared.fingerprints.push_back(hash_(key));
+        prepared.fingerprints.push_back(hash_(canonicalizer_.key_view(*url, key)));
         prepared.urls.push_back(std::move(*url));
         prepared.request_index.push_back(i);
       }

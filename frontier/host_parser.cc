@@ -296,12 +296,16 @@ const char* domain_to_ascii(std::string_view domain, std::string& out) {
 
 const char* parse_domain(std::string_view domain, std::string& out) {
   const std::size_t start = out.size();
-  if (std::all_of(domain.begin(), domain.end(), is_ascii)) {
-    // An all-ASCII domain is never refused for its A-labels: too many bad ones are in use.
-    for (const char byte : domain)
-      out.push_back(ascii_lower(byte));
-  } else if (const char* error = domain_to_ascii(domain, out)) {
-    return error;
+  bool ascii = true;
+  out.append(domain);
+  for (std::size_t i = start; i < out.size(); ++i) {
+    ascii = ascii && is_ascii(out[i]);
+    out[i] = ascii_lower(out[i]);
+  }
+  // An all-ASCII domain is never refused for its A-labels: too many bad ones are in use.
+  if (!ascii) {
+    out.resize(start);
+    if (const char* error = domain_to_ascii(domain, out)) return error;
   }
   const std::string_view ascii_domain = std::string_view(out).substr(start);
   if (ascii_domain.empty()) return "the host name is empty";

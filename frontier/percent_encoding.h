@@ -10,7 +10,7 @@
 
 namespace trawl {
 
-// A set of ASCII bytes; looking one up takes one load.
+// A set of bytes, mostly ASCII ones; looking one up takes one load.
 class AsciiSet {
  public:
   constexpr AsciiSet() = default;
@@ -24,6 +24,12 @@ class AsciiSet {
     AsciiSet set = *this;
     for (unsigned byte = first; byte <= last; ++byte)
       set.has_[byte] = true;
+    return set;
+  }
+  constexpr AsciiSet with(const AsciiSet& other) const {
+    AsciiSet set = *this;
+    for (std::size_t byte = 0; byte < has_.size(); ++byte)
+      set.has_[byte] = has_[byte] || other.has_[byte];
     return set;
   }
   constexpr bool contains(char byte) const { return has_[static_cast<unsigned char>(byte)]; }

@@ -1,6 +1,11 @@
 #include "frontier/registrable_domain.h"
 
+#include <array>
 #include <cstddef>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <string_view>
 
 #include <libpsl.h>
 
@@ -16,11 +21,6 @@ const psl_ctx_t* public_suffixes() {
   return list;
 }
 
-std::string_view without_trailing_dot(std::string_view hostname) {
-  if (hostname.size() > 1 && hostname.back() == '.') hostname.remove_suffix(1);
-  return hostname;
-}
-
 // The last labels of `hostname`. libpsl tries every label as the start of a suffix; no suffix has
 // nearly as many labels as this, so that a host of 100,000 costs no more than one of ten.
 std::string_view last_labels(std::string_view hostname) {
@@ -34,19 +34,51 @@ std::string_view last_labels(std::string_view hostname) {
   return hostname.substr(start == 0 ? 0 : start + 1);
 }
 
+// The length of the registrable domain at the end of `name`; 0 if there is none. libpsl takes about
+// a microsecond, and the links of a page go to few hosts, so that a thread remembers some answers.
+std::size_t look_up(std::string_view name) {
+  struct Answer {
+    std::string name;
+    std::size_t length = 0;
+  };
+  constexpr std::size_t kAnswers = 256;
+  constexpr std::size_t kLongestKept = 253;  // no host has a longer name
+  thread_local std::array<Answer, kAnswers> answers;
+  Answer& answer = answers[std::hash<std::string_view>{}(name) % kAnswers];
+  if (!name.empty() && answer.name == name) return answer.length;
+  const std::string text(name);
+  const char* domain = psl_registrable_domain(public_suffixes(), text.c_str());
+  const std::size_t length = domain == nullptr ? 0 : std::strlen(domain);
+  if (name.size() <= kLongestKept) {
+    answer.name = name;
+    answer.length = length;
+  }
+  return length;
+}
+
+std::size_t registrable_length(std::string_view hostname) {
+  return is_ip_literal(hostname) ? 0 : look_up(last_labels(hostname));
+}
+
 }  // namespace
+
+std::string_view group_host(const Url& url) noexcept {
+  return without_trailing_dot(url.hostname());
+}
 
 std::string_view registrable_domain(std::string_view hostname) {
   hostname = without_trailing_dot(hostname);
-  if (is_ip_literal(hostname)) return hostname;
-  const std::string tail(last_labels(hostname));
-  const char* domain = psl_registrable_domain(public_suffixes(), tail.c_str());
-  if (domain == nullptr) return hostname;
-  return hostname.substr(hostname.size() - std::string_view(domain).size());
+  const std::size_t length = registrable_length(hostname);
+  return length == 0 ? hostname : hostname.substr(hostname.size() - length);
 }
 
-std::string politeness_group(const Url& url) {
-  std::string group(without_trailing_dot(url.hostname()));
+bool has_registrable_domain(std::string_view hostname) {
+  return registrable_length(without_trailing_dot(hostname)) != 0;
+}
+
+std::string politeness_group(const Url& url, PolitenessGroup by) {
+  if (by == PolitenessGroup::kDomain) return std::string(registrable_domain(url.hostname()));
+  std::string group(group_host(url));
   if (!url.port().empty()) group.append(":").append(url.port());
   return group;
 }

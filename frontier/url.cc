@@ -1,18 +1,35 @@
 #include "trawl/url.h"
 
 #include <charconv>
+#include <cstdint>
+#include <utility>
 
 #include "frontier/host_parser.h"
+#include "frontier/url_fast_path.h"
 #include "frontier/url_parser.h"
 
 namespace trawl {
 
 Result<Url> Url::parse(std::string_view input, const Url* base) {
-  return UrlParser(input, base).parse();
+  Result<Url> url;
+  if (!UrlFastPath::parse(input, base, *url)) url = UrlParser::parse_fully(input, base);
+  return url;
 }
 
-std::string_view Url::href_without_fragment() const noexcept {
-  return part(0, query_end());
+Result<void> Url::parse_into(std::string_view input, const Url* base, Url& out) {
+  const auto into_out = reinterpret_cast<std::uintptr_t>(input.data()) -
+                        reinterpret_cast<std::uintptr_t>(out.href_.data());
+  const bool overlaps = base == &out || into_out <= out.href_.size();
+  if (!overlaps && UrlFastPath::parse(input, base, out)) [[likely]]
+    return {};
+  return parse_into_fully(input, base, out);
+}
+
+Result<void> Url::parse_into_fully(std::string_view input, const Url* base, Url& out) {
+  const Result<Url> url = UrlParser::parse_fully(input, base);
+  if (!url) return tl::unexpected(url.error());
+  out = *url;  // a copy: `out` keeps the larger buffer
+  return {};
 }
 
 std::string_view Url::scheme() const noexcept {
@@ -20,7 +37,7 @@ std::string_view Url::scheme() const noexcept {
 }
 
 std::string_view Url::username() const noexcept {
-  return part(scheme_end_ + std::string_view("://").size(), username_end_);
+  return part(authority_start(), username_end_);
 }
 
 std::string_view Url::password() const noexcept {
@@ -48,12 +65,12 @@ std::uint16_t Url::effective_port() const noexcept {
 }
 
 std::string Url::origin() const {
-  std::string origin(part(0, scheme_end_ + std::string_view("://").size()));
+  std::string origin(part(0, authority_start()));
   return origin.append(host());
 }
 
 std::string_view Url::path() const noexcept {
-  return part(path_start_, query_start_ == kNone ? query_end() : query_start_);
+  return part(path_start_, path_end());
 }
 
 std::string_view Url::query() const noexcept {

@@ -99,6 +99,7 @@ Result<Url> UrlParser::parse() {
   if (url_.href_.size() >= Url::kNone) {
     return tl::unexpected(error(ErrorCode::kInvalidUrl, "it comes out longer than 4 GiB"));
   }
+  url_.has_percent_ = url_.href_without_fragment().find('%') != std::string_view::npos;
   return std::move(url_);
 }
 
@@ -109,7 +110,8 @@ void UrlParser::strip_input() {
     rest_.remove_prefix(1);
   while (!rest_.empty() && is_c0_or_space(rest_.back()))
     rest_.remove_suffix(1);
-  if (std::none_of(rest_.begin(), rest_.end(), is_tab_or_newline)) return;
+  const auto has = [this](char byte) { return rest_.find(byte) != std::string_view::npos; };
+  if (!has('\t') && !has('\n') && !has('\r')) return;
   stripped_ = rest_;
   std::erase_if(stripped_, is_tab_or_newline);
   rest_ = stripped_;

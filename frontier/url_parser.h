@@ -16,12 +16,16 @@ namespace trawl {
 // nullptr or what is wrong.
 class UrlParser {
  public:
-  // `base` may be null. Both must outlive the parser; parse() may be called once.
-  UrlParser(std::string_view input, const Url* base) : input_(input), base_(base) {}
-
-  Result<Url> parse();
+  // Parses any input; `base` may be null. What Url::parse() does, without its fast path.
+  static Result<Url> parse_fully(std::string_view input, const Url* base) {
+    return UrlParser(input, base).parse();
+  }
 
  private:
+  UrlParser(std::string_view input, const Url* base)
+      : input_(input), base_(base != nullptr && !base->href_.empty() ? base : nullptr) {}
+
+  Result<Url> parse();
   void strip_input();
   // The scheme `rest_` starts with, in any case, without its ':'; empty if there is none.
   std::string_view leading_scheme() const;

@@ -39,4 +39,7 @@ int run_demo(const DemoArguments& arguments);
 // Adds `trawl filter` and its commands, which set `exit_code`.
 void add_filter_commands(CLI::App& app, int& exit_code);
 
+// Adds `trawl normalize`.
+void add_normalize_command(CLI::App& app, int& exit_code);
+
 }  // namespace trawl::cli

@@ -14,6 +14,9 @@ namespace trawl {
 // string and stay valid as long as the Url does. Safe to read from many threads.
 class Url {
  public:
+  // No URL yet: every component is empty, and as a base it counts as none. For parse_into().
+  Url() = default;
+
   // Parses `input`, relative to `base` if one is given, with the algorithm browsers use
   // (https://url.spec.whatwg.org/#concept-basic-url-parser). `input` is UTF-8; bytes that are
   // not are replaced by U+FFFD as the standard's decoder does. Takes linear time in the input.
@@ -21,10 +24,17 @@ class Url {
   // that is neither http nor https (mailto:, javascript:, data:, ftp:, ...).
   static Result<Url> parse(std::string_view input, const Url* base = nullptr);
 
+  // The same into `out`, which keeps its old value on an error. Reuses the buffer of `out`: once
+  // that is large enough, links that need no rewriting (nearly all) cost no allocation. `out` may
+  // be `*base`, and `input` a view into it; then it allocates.
+  static Result<void> parse_into(std::string_view input, const Url* base, Url& out);
+
   // The serialised URL, e.g. "https://user:pw@example.com:8080/a/b?q=1#top".
   std::string_view href() const noexcept { return href_; }
   // href() without the fragment and its '#'.
-  std::string_view href_without_fragment() const noexcept;
+  std::string_view href_without_fragment() const noexcept { return part(0, query_end()); }
+  // True if href_without_fragment() has a '%'. Known since parsing: looks at no byte.
+  bool has_percent() const noexcept { return has_percent_; }
 
   std::string_view scheme() const noexcept;    // "http" or "https"
   std::string_view username() const noexcept;  // percent-encoded; may be empty
@@ -45,15 +55,24 @@ class Url {
 
  private:
   friend class UrlParser;
-  Url() = default;
+  friend class UrlFastPath;
 
   static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  static Result<void> parse_into_fully(std::string_view input, const Url* base, Url& out);
 
   std::string_view part(std::size_t start, std::size_t end) const noexcept {
     return std::string_view(href_).substr(start, end - start);
   }
+  // Behind "://", where the userinfo or the host starts.
+  std::size_t authority_start() const noexcept {
+    return href_.empty() ? 0 : scheme_end_ + std::size_t{3};
+  }
   std::size_t query_end() const noexcept {
     return fragment_start_ == kNone ? href_.size() : fragment_start_;
+  }
+  std::size_t path_end() const noexcept {
+    return query_start_ == kNone ? query_end() : query_start_;
   }
 
   // Offsets into href_ (https://user:pw@host:80/path?query#fragment).
@@ -65,6 +84,7 @@ class Url {
   std::uint32_t path_start_ = 0;          // at the path's '/'
   std::uint32_t query_start_ = kNone;     // at '?', or kNone
   std::uint32_t fragment_start_ = kNone;  // at '#', or kNone
+  bool has_percent_ = false;
 };
 
 }  // namespace trawl

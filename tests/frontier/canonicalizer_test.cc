@@ -6,9 +6,11 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 namespace trawl {
@@ -70,6 +72,50 @@ TEST(Canonicalizer, KeyIntoReplacesTheBuffer) {
   EXPECT_EQ(out, "http://h/a");
   canonical.key_into(*Url::parse("http://h/%61"), out);
   EXPECT_EQ(out, "http://h/a");
+}
+
+TEST(Canonicalizer, TellsTheRulesThatFired) {
+  const Canonicalizer canonical;
+  const auto fired = [&](std::string_view input) {
+    std::string out = "before";
+    RuleSet rules;
+    rules.insert(Rule::kSortQuery);
+    const auto url = Url::parse(input);
+    if (!url) return url.error().message;
+    canonical.key_into(*url, out, rules);
+    EXPECT_EQ(out, canonical.key(*url));
+    return fmt::format("{}", fmt::join(rules.names(), " "));
+  };
+  EXPECT_EQ(fired("http://h/a?b"), "");
+  EXPECT_EQ(fired("http://h/%2F%C3?%2F"), "");
+  EXPECT_EQ(fired("http://h/#"), "drop_fragment");
+  EXPECT_EQ(fired("http://h/#%2f%41"), "drop_fragment");
+  EXPECT_EQ(fired("http://u%c3@h/"), "uppercase_escapes");
+  EXPECT_EQ(fired("http://h/%2F?%2f"), "uppercase_escapes");
+  EXPECT_EQ(fired("http://h/?%7e"), "decode_unreserved");
+  EXPECT_EQ(fired("http://h/%%34%31"), "decode_unreserved");
+  EXPECT_EQ(fired("http://h/%C3%a9%41#x"), "drop_fragment uppercase_escapes decode_unreserved");
+}
+
+TEST(Canonicalizer, IsSharedByThreads) {
+  Profile profile;
+  profile.rules.sort_query = profile.rules.drop_www = profile.rules.drop_index = true;
+  const Canonicalizer shared(profile);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([shared, &by_reference = shared, t] {
+      std::string out;
+      for (int i = 0; i < 500; ++i) {
+        const auto url = Url::parse(fmt::format("http://www.h{}.org/index.html?b&a={}", i, t));
+        ASSERT_TRUE(url);
+        by_reference.key_into(*url, out);
+        EXPECT_EQ(out, fmt::format("http://h{}.org/?a={}&b", i, t));
+        EXPECT_EQ(out, shared.key(*url));
+      }
+    });
+  }
+  for (std::thread& thread : threads)
+    thread.join();
 }
 
 TEST(Canonicalizer, ProfileHasANameAndCompares) {

@@ -1,0 +1,320 @@
+// trawl normalize
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "trawl/canonicalizer.h"
+#include "trawl/url.h"
+#include "trawl/url_groups.h"
+
+#include "crawler/cli/commands.h"
+#include "crawler/cli/exit_codes.h"
+#include "crawler/cli/normalize_lines.h"
+#include "crawler/cli/normalize_merge.h"
+#include "crawler/cli/normalize_output.h"
+#include "crawler/config/nearest_name.h"
+
+namespace trawl::cli {
+
+namespace {
+
+constexpr const char* kFooter = R"(
+Prints a line for each URL: its href (what is fetched), its canonical key (what is deduplicated)
+and the rules that made the one into the other, "-" for none, with tabs between them. Without URLs,
+or for the URL -, they come from standard input, one a line; empty lines and a byte order mark are
+passed over. What is no http(s) URL is reported with its line on standard error, and the others
+still come.
+
+  --json   {"line":1,"href":"...","key":"...","rules":["..."],"group":"...","domain":"..."}; the
+           line is an argument's place if there are arguments, the group is that of politeness,
+           the domain the registrable one
+  --merge  only the keys that two lines or more have, each followed by its URLs on lines of their
+           own: tab, first line, tab, number of such lines, tab, href. Memory grows with the
+           distinct URLs, by about 250 bytes each and their text, not with how often they repeat
+
+RULES are names with commas between them, all or none (the default, and a crawl's). A '-' before a
+name takes it away again: --rules all,-lowercase_path. NAMES are compared ignoring case, end in '*'
+for any ending, and take the place of the default ones; if the first has a '+' or '-' before it they
+are added to those and taken away.
+
+Examples:
+  trawl normalize 'HTTP://Example.com:80/%7ejoe/?utm_source=x#top' --rules all
+  trawl normalize --rules drop_parameters --parameter-names=+ref,+src_* < urls.txt
+  trawl normalize --merge --rules sort_query,drop_index < urls.txt
+  trawl normalize --rules all --host .example.com=-drop_www,-sort_query < urls.txt
+
+Exit status: 0 all were URLs, 1 some were not, or reading or writing failed, 2 wrong usage, 3 out of
+space.)";
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+struct NormalizeArguments {
+  std::vector<std::string> urls;
+  RulesText rules;
+  std::vector<HostRulesText> hosts;
+  std::string base;
+  bool json = false;
+  bool merge = false;
+  bool list_rules = false;
+};
+
+// --- options
+
+std::vector<std::string> split(std::string_view list) {
+  std::vector<std::string> items;
+  while (true) {
+    const std::size_t comma = list.find(',');
+    items.emplace_back(list.substr(0, comma));
+    if (comma == std::string_view::npos) return items;
+    list.remove_prefix(comma + 1);
+  }
+}
+
+// For a misspelt rule, tells the one that was meant.
+void check_rule_names(const std::string& option, const std::vector<std::string>& items) {
+  std::vector<std::string_view> known = {"all", "none"};
+  for (const RuleInfo& info : rule_infos()) {
+    if (info.enabled != nullptr) known.push_back(info.name);
+  }
+  for (std::string_view item : items) {
+    if (item.starts_with('+') || item.starts_with('-')) item.remove_prefix(1);
+    if (std::find(known.begin(), known.end(), item) != known.end()) continue;
+    const std::string_view nearest = nearest_name(item, known);
+    if (nearest.empty()) continue;
+    throw CLI::ValidationError(
+        option, fmt::format("\"{}\" is no rule; did you mean {}? --list-rules explains them all",
+                            item, nearest));
+  }
+}
+
+void add_list(CLI::App* command, const std::string& option,
+              std::optional<std::vector<std::string>>& list, const std::string& help) {
+  command
+      ->add_option_function<std::string>(
+          option, [&list](const std::string& text) { list = split(text); }, help)
+      ->type_name("NAMES");
+}
+
+void add_host(const std::string& text, std::vector<HostRulesText>& hosts) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos) {
+    throw CLI::ValidationError("--host", fmt::format("\"{}\" is not of the form HOST=RULES", text));
+  }
+  auto rules = split(std::string_view(text).substr(equals + 1));
+  check_rule_names("--host", rules);
+  hosts.push_back({text.substr(0, equals), {.rules = std::move(rules)}});
+}
+
+// A list of names for a rule that is on nowhere is a mistake.
+void check_names_are_used(const NormalizeArguments& arguments, const Profile& profile) {
+  const auto check = [&](const auto& names, bool CanonicalRules::*rule, std::string option) {
+    if (!names || profile.rules.*rule ||
+        std::any_of(profile.hosts.begin(), profile.hosts.end(),
+                    [&](const HostRules& host) { return host.rules.*rule; })) {
+      return;
+    }
+    throw CLI::ValidationError(option, "does nothing without its rule; add it to --rules");
+  };
+  check(arguments.rules.parameter_names, &CanonicalRules::drop_parameters, "--parameter-names");
+  check(arguments.rules.session_id_names, &CanonicalRules::drop_session_ids, "--session-id-names");
+  check(arguments.rules.index_names, &CanonicalRules::drop_index, "--index-names");
+}
+
+Profile profile_of(const NormalizeArguments& arguments) {
+  auto profile = Profile::from_text(arguments.rules, arguments.hosts);
+  if (!profile) throw CLI::ValidationError("--rules", profile.error().message);
+  check_names_are_used(arguments, *profile);
+  return *std::move(profile);
+}
+
+std::optional<Url> base_of(const NormalizeArguments& arguments) {
+  if (arguments.base.empty()) return std::nullopt;
+  auto base = Url::parse(arguments.base);
+  if (!base) throw CLI::ValidationError("--base", base.error().message);
+  return *std::move(base);
+}
+
+// --- the work
+
+class Normalizer {
+ public:
+  // `numbered`: what the URLs are counted in, "line".
+  Normalizer(const NormalizeArguments& arguments, Profile profile, std::optional<Url> base,
+             std::string_view numbered)
+      : numbered_(numbered),
+        json_(arguments.json),
+        merge_(arguments.merge ? std::make_unique<MergedUrls>() : nullptr),
+        canonical_(std::move(profile)),
+        base_(std::move(base)) {}
+
+  void take(std::uint64_t number, std::string_view text) {
+    const auto parsed = Url::parse_into(text, base_ ? &*base_ : nullptr, url_);
+    if (!parsed) return refuse(number, parsed.error().message);
+    if (merge_ != nullptr) return merge(number);
+    canonical_.key_into(url_, key_, fired_);
+    if (json_) {
+      print_json(number);
+    } else {
+      out_ << url_.href() << '\t' << key_ << '\t';
+      if (fired_.empty()) out_ << '-';
+      out_.names(fired_, ",") << '\n';
+    }
+  }
+
+  void refuse(std::uint64_t number, std::string_view why) {
+    fmt::print(stderr, "trawl: {} {}: {}\n", numbered_, number, why);
+    refused_ = true;
+  }
+
+  Result<void> flush() { return out_.flush(); }
+  Result<void> flush_if_full() { return out_.flush_if_full(); }
+
+  // Returns what to exit with.
+  Result<int> finish() {
+    if (merge_ != nullptr) {
+      if (auto printed = merge_->print(out_, json_); !printed)
+        return tl::unexpected(printed.error());
+      fmt::print(stderr, "trawl: {} URLs, {} keys\n", merge_->lines(), merge_->keys());
+    }
+    if (auto written = out_.flush(); !written) return tl::unexpected(written.error());
+    return refused_ ? kFailed : kDone;
+  }
+
+ private:
+  void merge(std::uint64_t number) {
+    merge_->add(number, url_.href(), [this]() -> std::string_view {
+      canonical_.key_into(url_, key_);
+      return key_;
+    });
+  }
+
+  void print_json(std::uint64_t number) {
+    out_ << "{\"line\":" << number << ",\"href\":";
+    out_.json_string(url_.href()) << ",\"key\":";
+    out_.json_string(key_) << ",\"rules\":[";
+    if (!fired_.empty()) (out_ << '"').names(fired_, "\",\"") << '"';
+    out_ << "],\"group\":";
+    out_.json_string(politeness_group(url_)) << ",\"domain\":";
+    out_.json_string(registrable_domain(url_.hostname())) << "}\n";
+  }
+
+  const std::string_view numbered_;
+  const bool json_;
+  const std::unique_ptr<MergedUrls> merge_;
+  const Canonicalizer canonical_;
+  const std::optional<Url> base_;
+  Url url_;
+  std::string key_;
+  RuleSet fired_;
+  BufferedOutput out_;
+  bool refused_ = false;
+};
+
+Result<int> normalize_arguments(const std::vector<std::string>& urls, Normalizer& normalizer) {
+  std::uint64_t number = 0;
+  for (const std::string& url : urls)
+    normalizer.take(++number, url);
+  return normalizer.finish();
+}
+
+Result<int> normalize_lines(Normalizer& normalizer) {
+  NumberedLines lines(STDIN_FILENO);
+  NumberedLines::Line line;
+  while (true) {
+    // Whoever waits for an answer to a line gets it.
+    const auto written = lines.may_wait() ? normalizer.flush() : normalizer.flush_if_full();
+    if (!written) return tl::unexpected(written.error());
+    const auto more = lines.next(line);
+    if (!more) return tl::unexpected(more.error());
+    if (!*more) return normalizer.finish();
+    if (line.number == 1 && line.text.starts_with(kByteOrderMark))
+      line.text.remove_prefix(kByteOrderMark.size());
+    if (line.too_long) {
+      normalizer.refuse(
+          line.number, fmt::format("it is longer than {} MiB", NumberedLines::kMaxLineBytes >> 20));
+    } else if (!line.text.empty()) {
+      normalizer.take(line.number, line.text);
+    }
+  }
+}
+
+int list_rules() {
+  for (const RuleInfo& info : rule_infos()) {
+    fmt::print("{}{}\n    {}\n    {} -> {}\n", info.name,
+               info.enabled == nullptr ? " (always on)" : "", info.what, info.before, info.after);
+    const auto names = default_names(info.rule);
+    if (names.empty()) continue;
+    std::string line = "    Names:";
+    for (const std::string_view name : names) {
+      if (line.size() + name.size() > 95) {
+        fmt::print("{}\n", line);
+        line = "          ";
+      }
+      line.append(" ").append(name);
+    }
+    fmt::print("{}\n", line);
+  }
+  return kDone;
+}
+
+int run_normalize(const NormalizeArguments& arguments) {
+  if (arguments.list_rules) return list_rules();
+  const bool from_lines = arguments.urls.empty() || arguments.urls == std::vector<std::string>{"-"};
+  Normalizer normalizer(arguments, profile_of(arguments), base_of(arguments),
+                        from_lines ? "line" : "URL");
+  const auto exit_code =
+      from_lines ? normalize_lines(normalizer) : normalize_arguments(arguments.urls, normalizer);
+  return exit_code ? *exit_code : report(exit_code.error());
+}
+
+}  // namespace
+
+void add_normalize_command(CLI::App& app, int& exit_code) {
+  const auto arguments = std::make_shared<NormalizeArguments>();
+  auto* command = app.add_subcommand("normalize", "Show URLs as they are fetched and deduplicated");
+  command->add_option("URL", arguments->urls, "The URLs");
+  command
+      ->add_option_function<std::string>(
+          "--rules",
+          [arguments](const std::string& text) {
+            arguments->rules.rules = split(text);
+            check_rule_names("--rules", *arguments->rules.rules);
+          },
+          "The rules for keys, beside those that are always on")
+      ->type_name("RULES");
+  add_list(command, "--parameter-names", arguments->rules.parameter_names,
+           "What drop_parameters drops");
+  add_list(command, "--session-id-names", arguments->rules.session_id_names,
+           "What drop_session_ids drops");
+  add_list(command, "--index-names", arguments->rules.index_names, "What drop_index drops");
+  command
+      ->add_option_function<std::vector<std::string>>(
+          "--host",
+          [arguments](const std::vector<std::string>& texts) {
+            for (const auto& text : texts)
+              add_host(text, arguments->hosts);
+          },
+          "Other rules for a host, or for .example.com and all below it; if the first has a "
+          "sign, changes to --rules")
+      ->type_name("HOST=RULES")
+      ->allow_extra_args(false);
+  command->add_option("--base", arguments->base, "What relative URLs are relative to")
+      ->type_name("URL");
+  command->add_flag("--json", arguments->json, "One JSON object a line");
+  command->add_flag("--merge", arguments->merge, "Show which lines are taken as one");
+  command->add_flag("--list-rules", arguments->list_rules, "Explain each rule");
+  command->footer(kFooter);
+  command->callback([arguments, &exit_code] { exit_code = run_normalize(*arguments); });
+}
+
+}  // namespace trawl::cli

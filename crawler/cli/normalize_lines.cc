@@ -1,0 +1,72 @@
+#include "crawler/cli/normalize_lines.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <unistd.h>
+
+namespace trawl::cli {
+
+namespace {
+
+constexpr std::size_t kFirstBufferBytes = 256 << 10;
+// What fills the buffer without an end is too long, whether a CR is its last byte or not.
+constexpr std::size_t kMaxBufferBytes = NumberedLines::kMaxLineBytes + 2;
+
+}  // namespace
+
+NumberedLines::NumberedLines(int fd) : fd_(fd), buffer_(kFirstBufferBytes) {}
+
+// Moves `scanned_` to the next line end, or to the end of what was read.
+bool NumberedLines::find_end() {
+  const void* found = std::memchr(buffer_.data() + scanned_, '\n', end_ - scanned_);
+  scanned_ = found == nullptr
+                 ? end_
+                 : static_cast<std::size_t>(static_cast<const char*>(found) - buffer_.data());
+  return found != nullptr;
+}
+
+bool NumberedLines::may_wait() {
+  return !at_end_ && !find_end();
+}
+
+Result<bool> NumberedLines::next(Line& line) {
+  line.too_long = false;
+  bool whole = find_end();
+  while (!whole && !at_end_) {
+    if (held() == kMaxBufferBytes) {
+      line.too_long = true;
+      begin_ = end_;  // goes on reading to its end
+    }
+    if (auto filled = fill(); !filled) return tl::unexpected(filled.error());
+    whole = find_end();
+  }
+  if (!whole && held() == 0 && !line.too_long) return false;
+  line.number = ++line_number_;
+  line.text = {buffer_.data() + begin_, scanned_ - begin_};
+  if (line.text.ends_with('\r')) line.text.remove_suffix(1);
+  line.too_long = line.too_long || line.text.size() > kMaxLineBytes;
+  begin_ = scanned_ = std::min(scanned_ + 1, end_);
+  return true;
+}
+
+Result<void> NumberedLines::fill() {
+  if (begin_ > 0) {
+    std::memmove(buffer_.data(), buffer_.data() + begin_, held());
+    end_ -= begin_;
+    scanned_ -= begin_;
+    begin_ = 0;
+  }
+  if (end_ == buffer_.size()) buffer_.resize(std::min(2 * buffer_.size(), kMaxBufferBytes));
+  while (true) {
+    const ssize_t n = ::read(fd_, buffer_.data() + end_, buffer_.size() - end_);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return tl::unexpected<Error>(system_error(errno, "cannot read standard input"));
+    end_ += static_cast<std::size_t>(n);
+    at_end_ = n == 0;
+    return {};
+  }
+}
+
+}  // namespace trawl::cli

@@ -1,0 +1,65 @@
+#include "crawler/cli/normalize_output.h"
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace trawl::cli {
+
+namespace {
+
+constexpr std::size_t kMuch = 64 << 10;
+
+}  // namespace
+
+BufferedOutput& BufferedOutput::operator<<(std::uint64_t number) {
+  std::array<char, 20> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  text_.append(digits.data(), end);
+  return *this;
+}
+
+BufferedOutput& BufferedOutput::json_string(std::string_view text) {
+  text_ += '"';
+  for (const char byte : text) {
+    if (static_cast<unsigned char>(byte) < 0x20 || byte == 0x7F) {
+      text_ += fmt::format("\\u{:04x}", static_cast<unsigned>(byte));
+      continue;
+    }
+    if (byte == '"' || byte == '\\') text_ += '\\';
+    text_ += byte;
+  }
+  text_ += '"';
+  return *this;
+}
+
+BufferedOutput& BufferedOutput::names(RuleSet rules, std::string_view separator) {
+  std::string_view before;
+  for (const RuleInfo& info : rule_infos()) {
+    if (!rules.contains(info.rule)) continue;
+    text_.append(before).append(info.name);
+    before = separator;
+  }
+  return *this;
+}
+
+Result<void> BufferedOutput::flush() {
+  std::string_view rest = text_;
+  while (!rest.empty()) {
+    const ssize_t n = ::write(STDOUT_FILENO, rest.data(), rest.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return tl::unexpected<Error>(system_error(errno, "cannot write standard output"));
+    rest.remove_prefix(static_cast<std::size_t>(n));
+  }
+  text_.clear();
+  return {};
+}
+
+Result<void> BufferedOutput::flush_if_full() {
+  return text_.size() < kMuch ? Result<void>() : flush();
+}
+
+}  // namespace trawl::cli

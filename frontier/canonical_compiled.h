@@ -1,0 +1,52 @@
+// CompiledProfile: a Profile as the Canonicalizer uses it.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "trawl/canonical_profile.h"
+
+#include "frontier/canonical_names.h"
+
+namespace trawl {
+
+// A host name has at most 253 bytes in the DNS. Longer ones match no host's rules.
+inline constexpr std::size_t kMaxHostBytes = 253;
+
+struct CompiledRules {
+  explicit CompiledRules(const CanonicalRules& rules);
+
+  CanonicalRules on;  // the switches
+  NameMatcher parameters;
+  NameMatcher session_ids;
+  NameMatcher index_names;
+};
+
+// Immutable, thread-safe.
+class CompiledProfile {
+ public:
+  explicit CompiledProfile(const Profile& profile);
+
+  // The rules for a URL of `hostname`. Where drop_www is on for it, takes every "www." off its
+  // front that may go, and the rules are those of what is left: the host of a key decides over the
+  // key, or else its key could be another one.
+  const CompiledRules& rules_for_key(std::string_view& hostname) const;
+
+ private:
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  using Hosts = std::unordered_map<std::string, std::size_t, Hash, std::equal_to<>>;
+
+  const CompiledRules& rules_for(std::string_view hostname) const;
+
+  std::vector<CompiledRules> rules_;  // [0]: for hosts without rules of their own
+  Hosts hosts_;
+  Hosts domains_;  // without the leading dot
+};
+
+}  // namespace trawl

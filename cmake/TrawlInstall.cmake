@@ -11,9 +11,15 @@ foreach(library IN LISTS TRAWL_LIBRARIES)
 endforeach()
 
 set(TRAWL_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/trawl)
-install(TARGETS ${TRAWL_LIBRARIES} EXPORT trawlTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# Two exports, so that whoever wants the filters alone needs no database and no IDNA.
+install(TARGETS trawl_filter EXPORT trawlFilterTargets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS trawl_url trawl_frontier EXPORT trawlFrontierTargets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/trawl DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(EXPORT trawlTargets NAMESPACE trawl:: DESTINATION ${TRAWL_CMAKE_DIR})
+foreach(export trawlFilterTargets trawlFrontierTargets)
+  install(EXPORT ${export} NAMESPACE trawl:: DESTINATION ${TRAWL_CMAKE_DIR})
+endforeach()
 
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/trawlConfig.cmake.in
   ${PROJECT_BINARY_DIR}/trawlConfig.cmake INSTALL_DESTINATION ${TRAWL_CMAKE_DIR})

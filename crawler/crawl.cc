@@ -70,9 +70,11 @@ class CrawlImpl final : public Crawl {
     join();
   }
 
-  Result<void> open(OpenMode mode) {
+  Result<void> open(OpenMode mode, bool replace_profile) {
     if (auto fits = check_descriptors(config_.fetch.connections); !fits) return fits;
     if (auto usable = check_output(mode); !usable) return usable;
+    auto profile = Profile::from_text(config_.url.text, config_.url.hosts);
+    if (!profile) return tl::unexpected(profile.error());
     const FrontierOptions options{
         .directory = config_.crawl.state_dir,
         .mode = mode,
@@ -87,6 +89,8 @@ class CrawlImpl final : public Crawl {
         .durability = config_.frontier.durability == Durability::kSync ? FrontierDurability::kSync
                                                                        : FrontierDurability::kAsync,
         .checkpoints_kept = config_.checkpoint.keep,
+        .profile = std::move(*profile),
+        .replace_profile = replace_profile,
         .before_commit = [this](auto completions) { return pages_->append(completions); },
         .on_work = [this](std::uint32_t shard) { wake(shard); }};
     auto frontier = Frontier::open(options);
@@ -266,9 +270,11 @@ class CrawlImpl final : public Crawl {
 
 }  // namespace
 
-Result<std::unique_ptr<Crawl>> Crawl::open(const CrawlConfig& config, OpenMode mode) {
+Result<std::unique_ptr<Crawl>> Crawl::open(const CrawlConfig& config, OpenMode mode,
+                                           bool replace_profile) {
   auto crawl = std::make_unique<CrawlImpl>(config);
-  if (auto opened = crawl->open(mode); !opened) return tl::unexpected(opened.error());
+  if (auto opened = crawl->open(mode, replace_profile); !opened)
+    return tl::unexpected(opened.error());
   return crawl;
 }
 

@@ -28,7 +28,9 @@ class Crawl {
  public:
   // Opens the state directory and offers the seeds; fetches nothing yet. Errors: those of
   // Frontier::open, and those of the output's files.
-  static Result<std::unique_ptr<Crawl>> open(const CrawlConfig& config, OpenMode mode);
+  // `replace_profile`: see FrontierOptions.
+  static Result<std::unique_ptr<Crawl>> open(const CrawlConfig& config, OpenMode mode,
+                                             bool replace_profile = false);
   virtual ~Crawl() = default;
 
   virtual void start() = 0;

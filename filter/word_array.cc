@@ -34,8 +34,8 @@ Result<WordArray> WordArray::allocate(std::uint64_t words, std::string_view what
   }
   if (memory == MAP_FAILED) {
     return fail(ErrorCode::kNoSpace,
-                fmt::format("{} needs {} of memory, the machine has {}: lower its capacity, or "
-                            "allow a higher false-positive rate",
+                fmt::format("{} needs {} of memory, the machine has {}; a filter takes less with a "
+                            "lower capacity or a higher false-positive rate",
                             what, readable(static_cast<double>(words) * kWordBytes),
                             readable(static_cast<double>(machine))));
   }

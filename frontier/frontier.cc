@@ -371,6 +371,13 @@ Result<void> check_options(const FrontierOptions& options) {
     return invalid(fmt::format("FrontierOptions::delay must be from 0 to a year, not {} ms",
                                options.delay.count()));
   }
+  if (auto valid = options.profile.validate(); !valid) return valid;
+  constexpr std::size_t kMaxProfileBytes = 512u << 10;  // a manifest must hold it
+  if (const auto size = options.profile.name().size(); size > kMaxProfileBytes) {
+    return invalid(
+        fmt::format("FrontierOptions::profile takes {} bytes to write down, more than {}", size,
+                    kMaxProfileBytes));
+  }
   if (options.leases_per_host == 0) return invalid("FrontierOptions::leases_per_host is 0");
   if (options.checkpoints_kept == 0) return invalid("FrontierOptions::checkpoints_kept is 0");
   if (options.shards == 0 || options.shards > 1024) {
@@ -405,6 +412,11 @@ Result<std::unique_ptr<Frontier>> Frontier::open(const FrontierOptions& given) {
   if (!state) return tl::unexpected(state.error());
   OpenReport report;
   report.resumed = state->resumed;
+  if (state->profile_replaced) {
+    report.warnings.push_back(
+        "the rules for canonical keys are others than before: URLs seen under the old ones may be "
+        "fetched once more");
+  }
   Checkpointer::remove_strays(options.directory, state->manifest);
   auto store =
       Store::open(store_path(options.directory), options.durability == FrontierDurability::kSync);

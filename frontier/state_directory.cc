@@ -51,11 +51,12 @@ Result<Manifest> existing_manifest(const Manifest& manifest, const FrontierOptio
   if (options.mode == OpenMode::kCreate) {
     return fail(ErrorCode::kAlreadyExists, directory + " holds a crawl already");
   }
-  if (manifest.profile != options.profile.name()) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} was made with the canonicalisation \"{}\"; with \"{}\" it would "
-                            "take other URLs for the same",
-                            directory, manifest.profile, options.profile.name()));
+  if (manifest.profile != options.profile.name() && !options.replace_profile) {
+    return fail(
+        ErrorCode::kProfileMismatch,
+        fmt::format("{} was made with other rules for canonical keys, so that its record of "
+                    "the URLs seen does not fit these:\n{}",
+                    directory, profile_changes(manifest.profile, options.profile)));
   }
   if (!is_there(store_path(options.directory) / "CURRENT")) {
     return fail(ErrorCode::kCorrupt,
@@ -63,7 +64,9 @@ Result<Manifest> existing_manifest(const Manifest& manifest, const FrontierOptio
                             "from a backup, or start over",
                             directory));
   }
-  return manifest;
+  Manifest current = manifest;
+  current.profile = options.profile.name();
+  return current;
 }
 
 Result<Manifest> new_manifest(const FrontierOptions& options) {
@@ -98,8 +101,16 @@ Result<StateDirectory> open_state_directory(const FrontierOptions& options) {
   const bool resumed = found->has_value();
   auto manifest = resumed ? existing_manifest(**found, options) : new_manifest(options);
   if (!manifest) return tl::unexpected(manifest.error());
-  return StateDirectory{
-      .lock = std::move(*lock), .manifest = std::move(*manifest), .resumed = resumed};
+  const bool replaced = resumed && manifest->profile != (*found)->profile;
+  if (replaced) {
+    // At once: a crash must not bring the old rules back after keys of the new ones were admitted.
+    if (auto published = manifest->publish(directory); !published)
+      return tl::unexpected(published.error());
+  }
+  return StateDirectory{.lock = std::move(*lock),
+                        .manifest = std::move(*manifest),
+                        .resumed = resumed,
+                        .profile_replaced = replaced};
 }
 
 Result<void> publish_new_crawl(const Manifest& manifest, std::uint64_t admitted,

@@ -15,6 +15,7 @@ struct StateDirectory {
   DirectoryLock lock;
   Manifest manifest;  // a new one, not yet published, unless resumed
   bool resumed;
+  bool profile_replaced = false;  // resumed with another profile, which is published
 };
 
 // Creates the directory if the mode allows it, locks it, and reads its manifest.

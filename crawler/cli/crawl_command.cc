@@ -49,16 +49,24 @@ std::string resume_command(const CrawlArguments& arguments, const CrawlConfig& c
   return quoted(arguments.program) + " resume " + quoted(target);
 }
 
-int run(const CrawlConfig& config, OpenMode mode, const std::string& resume) {
+int run(const CrawlConfig& config, OpenMode mode, const std::string& resume,
+        bool change_url_rules = false) {
   // Before any thread is there, the log's included.
   const SignalWaiter signals;
   if (auto logging = set_up_logging(config.log); !logging) return report(logging.error());
-  auto crawl = Crawl::open(config, mode);
+  auto crawl = Crawl::open(config, mode, change_url_rules);
   if (!crawl) {
     const int code = report(crawl.error());
     if (crawl.error().code == ErrorCode::kAlreadyExists) {
       fmt::print(stderr, "trawl: to go on with it: {}\ntrawl: to start over: add --fresh\n",
                  resume);
+    }
+    if (crawl.error().code == ErrorCode::kProfileMismatch) {
+      fmt::print(
+          stderr,
+          "trawl: to go on with these rules all the same: {} --change-url-rules\ntrawl: URLs "
+          "that were seen before may then be fetched once more\n",
+          resume);
     }
     return code;
   }
@@ -95,7 +103,8 @@ int run_resume(const CrawlArguments& arguments) {
   if (is_state) {
     // The directory that was named, wherever it was when the crawl began.
     config->crawl.state_dir = std::filesystem::absolute(arguments.target);
-    return run(*config, OpenMode::kResume, resume_command(arguments, *config));
+    return run(*config, OpenMode::kResume, resume_command(arguments, *config),
+               arguments.change_url_rules);
   }
   const auto manifest = std::filesystem::absolute(config->crawl.state_dir) / "MANIFEST";
   if (!std::filesystem::exists(manifest, error)) {
@@ -104,7 +113,8 @@ int run_resume(const CrawlArguments& arguments) {
     fmt::print(stderr, "trawl: there is no crawl in {} yet: starting it\n",
                manifest.parent_path().string());
   }
-  return run(*config, OpenMode::kCreateOrResume, resume_command(arguments, *config));
+  return run(*config, OpenMode::kCreateOrResume, resume_command(arguments, *config),
+             arguments.change_url_rules);
 }
 
 }  // namespace trawl::cli

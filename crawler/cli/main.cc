@@ -46,6 +46,10 @@ void add_crawl_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
   resume->add_option("CONFIG|STATE_DIR", crawl.target, "The config file, or the state directory")
       ->required();
   add_overrides(resume, crawl.overrides);
+  resume->add_flag(
+      "--change-url-rules", crawl.change_url_rules,
+      "Go on although the rules in [url] are others than the crawl was begun with; URLs "
+      "seen before may be fetched once more");
   resume->callback([&] { exit_code = run_resume(crawl); });
 
   auto* check = app.add_subcommand("check-config", "Check a config file; print every error");

@@ -11,6 +11,7 @@
 
 #include <tl/expected.hpp>
 
+#include "trawl/canonical_profile.h"
 #include "trawl/url.h"
 
 namespace trawl {
@@ -54,6 +55,12 @@ struct CrawlConfig {
     std::filesystem::path ca_file;  // PEM; empty: the system's
     friend bool operator==(const Fetch&, const Fetch&) = default;
   } fetch;
+  // Rules for canonical keys, as written: see Profile::from_text().
+  struct UrlRules {
+    RulesText text;
+    std::vector<HostRulesText> hosts;
+    friend bool operator==(const UrlRules&, const UrlRules&) = default;
+  } url;
   struct Filter {
     std::uint64_t expected_urls = 1'000'000;
     double false_positive_rate = 1e-6;

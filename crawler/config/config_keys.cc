@@ -7,6 +7,7 @@
 #include "trawl/url.h"
 
 #include "crawler/config/config_key_types.h"
+#include "crawler/config/url_rules_keys.h"
 
 // The field of a CrawlConfig, const or not, that a key stands for.
 #define TRAWL_FIELD(member)   \
@@ -205,6 +206,7 @@ std::vector<ConfigKey> make_keys() {
   add_scope_keys(keys);
   add_politeness_keys(keys);
   add_fetch_keys(keys);
+  add_url_keys(keys);
   add_storage_keys(keys);
   add_output_keys(keys);
   return keys;

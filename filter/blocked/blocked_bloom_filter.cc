@@ -1,5 +1,6 @@
 #include "trawl/blocked_bloom_filter.h"
 
+#include <algorithm>
 #include <cassert>
 
 #include "filter/blocked/block_layout.h"
@@ -19,9 +20,9 @@ Result<BlockedBloomFilter> BlockedBloomFilter::create(const Options& options) {
   if (!layout) return tl::unexpected(layout.error());
   auto words = WordArray::allocate(layout->blocks * kWordsPerBlock, "the filter");
   if (!words) return tl::unexpected(words.error());
-  return BlockedBloomFilter(std::make_unique<State>(std::move(*words), layout->hashes,
-                                                    options.capacity, options.false_positive_rate,
-                                                    options.hash.value_or(KeyedHash::random())));
+  return BlockedBloomFilter(std::make_unique<State>(
+      std::move(*words), layout->hashes, options.capacity, options.false_positive_rate,
+      options.hash ? *options.hash : KeyedHash::random()));
 }
 
 Result<BlockedBloomFilter> BlockedBloomFilter::load(const std::string& path) {
@@ -38,14 +39,16 @@ Result<BlockedBloomFilter> BlockedBloomFilter::load(const std::string& path) {
 }
 
 Result<std::uint64_t> BlockedBloomFilter::save(const std::string& path) const {
-  const SnapshotHeader header{.kind = kKind,
-                              .hash_key = state_->hash.key(),
-                              .capacity = state_->capacity,
-                              .target_rate = state_->target_rate,
-                              .sections = {state_->section()}};
+  SnapshotHeader header{.kind = kKind,
+                        .hash_key = state_->hash.key(),
+                        .capacity = state_->capacity,
+                        .target_rate = state_->target_rate,
+                        .sections = {state_->section()}};
   return save_snapshot(path, header,
                        [&](std::size_t, std::uint64_t first, std::span<std::uint64_t> out) {
                          state_->copy_words(first, out);
+                         // The header is written last: it counts what came in meanwhile.
+                         header.sections.front() = state_->section();
                        });
 }
 
@@ -64,8 +67,16 @@ bool BlockedBloomFilter::contains(Fingerprint key) const noexcept {
 std::size_t BlockedBloomFilter::insert_batch(std::span<const Fingerprint> keys,
                                              std::span<bool> admitted) noexcept {
   assert(keys.size() == admitted.size());
-  const std::size_t fresh = state_->kernels.insert_batch(state_->blocks(), keys, admitted.data());
-  if (fresh > 0) state_->inserted.add(fresh);
+  std::size_t fresh = 0;
+  // Counted piece by piece, so that statistics and snapshots taken meanwhile are not far behind.
+  constexpr std::size_t kCountedAtOnce = 4096;
+  for (std::size_t first = 0; first < keys.size(); first += kCountedAtOnce) {
+    const auto piece = keys.subspan(first, std::min(kCountedAtOnce, keys.size() - first));
+    const std::size_t n =
+        state_->kernels.insert_batch(state_->blocks(), piece, admitted.data() + first);
+    if (n > 0) state_->inserted.add(n);
+    fresh += n;
+  }
   return fresh;
 }
 

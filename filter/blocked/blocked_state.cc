@@ -5,8 +5,7 @@
 #include <bit>
 #include <cmath>
 
-#include <fmt/format.h>
-
+#include "filter/bit_merge.h"
 #include "filter/mix.h"
 
 namespace trawl {
@@ -48,32 +47,12 @@ void BlockedBloomFilter::State::copy_words(std::uint64_t first,
 }
 
 Result<void> BlockedBloomFilter::State::merge(const State& other) {
-  const auto differ = [](std::string_view what, auto mine, auto theirs) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("the filters cannot be merged: their {} differ, {} and {}", what, mine,
-                            theirs));
-  };
-  if (capacity != other.capacity) return differ("capacities", capacity, other.capacity);
-  if (target_rate != other.target_rate)
-    return differ("false-positive rates", target_rate, other.target_rate);
-  if (words.size() != other.words.size())
-    return differ("sizes in words", words.size(), other.words.size());
-  if (hashes != other.hashes) return differ("bits per key", hashes, other.hashes);
-  if (hash.key() != other.hash.key()) {
-    return fail(ErrorCode::kInvalidArgument,
-                "the filters cannot be merged: their hash keys differ, so that one key has other "
-                "bits in each");
-  }
-  for (std::uint64_t i = 0; i < words.size(); ++i) {
-    const std::uint64_t bits = other.words[i].load(std::memory_order_acquire);
-    // As in BlockWords: acquire above and release here pair with the kernels' operations.
-    if (bits != 0) words[i].fetch_or(bits, std::memory_order_acq_rel);
-  }
-  inserted.reset(keys_from_fill());
+  if (auto same = check_mergeable(*this, other); !same) return same;
+  inserted.reset(keys_with_fill(merge_bits(words, other.words)));
   return {};
 }
 
-std::uint64_t BlockedBloomFilter::State::keys_from_fill() const {
+std::uint64_t BlockedBloomFilter::State::keys_with_fill(double filled) const {
   // A key leaves a given bit of its block unset with probability `unset`, so that of keys that fall
   // on blocks with mean load x a share of exp(-x (1 - unset)) of the bits remains unset.
   const MaskShape shape(hashes);
@@ -81,7 +60,7 @@ std::uint64_t BlockedBloomFilter::State::keys_from_fill() const {
                        (1 - static_cast<double>(shape.extra) / kBitsPerBlock);
   const double blocks_in_all = static_cast<double>(words.size()) / kWordsPerBlock;
   const double bits = static_cast<double>(words.size()) * kBitsPerWord;
-  const double rest = std::max(1 - fill(), 1 / bits);
+  const double rest = std::max(1 - filled, 1 / bits);
   return static_cast<std::uint64_t>(std::round(-std::log(rest) / (1 - unset) * blocks_in_all));
 }
 

@@ -43,8 +43,8 @@ struct BlockedBloomFilter::State {
   }
   // `lost` in the whole filter, when it has called `keys` keys new.
   BlockRate::Admission after_admitting(double keys) const;
-  // How many keys would leave as many bits set as there are.
-  std::uint64_t keys_from_fill() const;
+  // How many keys would leave this share of the bits set.
+  std::uint64_t keys_with_fill(double filled) const;
   // The share of the bits that are set, from a sample of up to 2^15 blocks.
   double fill() const noexcept;
 

@@ -1,5 +1,6 @@
 #include "trawl/classic_bloom_filter.h"
 
+#include <algorithm>
 #include <cassert>
 
 #include "trawl/sizing.h"
@@ -23,9 +24,9 @@ Result<ClassicBloomFilter> ClassicBloomFilter::create(const Options& options) {
   const std::uint64_t lines = (size->bits + kLineBits - 1) / kLineBits;
   auto words = WordArray::allocate(lines * kClassicLineWords, "the filter");
   if (!words) return tl::unexpected(words.error());
-  return ClassicBloomFilter(std::make_unique<State>(std::move(*words), size->hashes,
-                                                    options.capacity, options.false_positive_rate,
-                                                    options.hash.value_or(KeyedHash::random())));
+  return ClassicBloomFilter(std::make_unique<State>(
+      std::move(*words), size->hashes, options.capacity, options.false_positive_rate,
+      options.hash ? *options.hash : KeyedHash::random()));
 }
 
 Result<ClassicBloomFilter> ClassicBloomFilter::load(const std::string& path) {
@@ -42,9 +43,12 @@ Result<ClassicBloomFilter> ClassicBloomFilter::load(const std::string& path) {
 }
 
 Result<std::uint64_t> ClassicBloomFilter::save(const std::string& path) const {
-  return save_snapshot(path, state_->header(),
+  SnapshotHeader header = state_->header();
+  return save_snapshot(path, header,
                        [&](std::size_t, std::uint64_t first, std::span<std::uint64_t> out) {
                          state_->copy_words(first, out);
+                         // The header is written last: it counts what came in meanwhile.
+                         header = state_->header();
                        });
 }
 
@@ -63,8 +67,15 @@ bool ClassicBloomFilter::contains(Fingerprint key) const noexcept {
 std::size_t ClassicBloomFilter::insert_batch(std::span<const Fingerprint> keys,
                                              std::span<bool> admitted) noexcept {
   assert(keys.size() == admitted.size());
-  const std::size_t fresh = insert_classic(state_->bits(), keys, admitted.data());
-  if (fresh > 0) state_->inserted.add(fresh);
+  std::size_t fresh = 0;
+  // Counted piece by piece, so that statistics and snapshots taken meanwhile are not far behind.
+  constexpr std::size_t kCountedAtOnce = 4096;
+  for (std::size_t first = 0; first < keys.size(); first += kCountedAtOnce) {
+    const auto piece = keys.subspan(first, std::min(kCountedAtOnce, keys.size() - first));
+    const std::size_t n = insert_classic(state_->bits(), piece, admitted.data() + first);
+    if (n > 0) state_->inserted.add(n);
+    fresh += n;
+  }
   return fresh;
 }
 

@@ -5,8 +5,7 @@
 #include <bit>
 #include <cmath>
 
-#include <fmt/format.h>
-
+#include "filter/bit_merge.h"
 #include "filter/classic/classic_places.h"
 #include "filter/mix.h"
 
@@ -140,34 +139,11 @@ void ClassicBloomFilter::State::copy_words(std::uint64_t first,
 }
 
 Result<void> ClassicBloomFilter::State::merge(const State& other) {
-  const auto differ = [](std::string_view what, auto mine, auto theirs) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("the filters cannot be merged: their {} differ, {} and {}", what, mine,
-                            theirs));
-  };
-  if (capacity != other.capacity) return differ("capacities", capacity, other.capacity);
-  if (target_rate != other.target_rate)
-    return differ("false-positive rates", target_rate, other.target_rate);
-  if (words.size() != other.words.size())
-    return differ("sizes in words", words.size(), other.words.size());
-  if (hashes != other.hashes) return differ("bits per key", hashes, other.hashes);
-  if (hash.key() != other.hash.key()) {
-    return fail(ErrorCode::kInvalidArgument,
-                "the filters cannot be merged: their hash keys differ, so that one key has other "
-                "bits in each");
-  }
-  for (std::uint64_t i = 0; i < words.size(); ++i) {
-    const std::uint64_t set = other.words[i].load(std::memory_order_acquire);
-    // As in ClassicBits: acquire above and release here pair with the filters' operations.
-    if (set != 0) words[i].fetch_or(set, std::memory_order_acq_rel);
-  }
-  inserted.reset(keys_from_fill());
+  if (auto same = check_mergeable(*this, other); !same) return same;
+  const double filled = merge_bits(words, other.words);
+  inserted.reset(static_cast<std::uint64_t>(
+      std::round(ClassicFill(header().sections.front()).admitted(filled))));
   return {};
-}
-
-std::uint64_t ClassicBloomFilter::State::keys_from_fill() const {
-  return static_cast<std::uint64_t>(
-      std::round(ClassicFill(header().sections.front()).admitted(fill())));
 }
 
 double ClassicBloomFilter::State::fill() const noexcept {

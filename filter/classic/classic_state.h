@@ -40,8 +40,6 @@ struct ClassicBloomFilter::State {
   ClassicBits bits() const noexcept {
     return {words.data(), words.size() * kClassicWordBits, hashes};
   }
-  // How many keys must have been admitted for as many bits to be set as are.
-  std::uint64_t keys_from_fill() const;
   // The share of the bits that are set, from a sample of up to 2^18 words.
   double fill() const noexcept;
 

@@ -39,8 +39,9 @@ Result<std::uint64_t> GrowingBloomFilter::State::write(const std::string& path,
                                                        const Write& write_file) const {
   const Table& saved = current();
   SnapshotHeader header = header_of(saved);
-  // The header is written last. What was counted after a chunk was copied may be more than what is
-  // in it, but never less: the filter that is loaded must not take itself for emptier than it is.
+  // The header is written last, so that it counts what came in while the words were copied: the
+  // filter that is loaded must not take itself for emptier than it is. (Only keys that a thread was
+  // inserting at that moment may be in the words and not yet counted.)
   return write_file(path, header,
                     [&](std::size_t i, std::uint64_t first, std::span<std::uint64_t> out) {
                       saved.layers[i]->bits->copy_words(first, out);

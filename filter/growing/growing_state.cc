@@ -24,8 +24,9 @@ Result<std::unique_ptr<GrowingBloomFilter::State>> GrowingBloomFilter::State::cr
         ErrorCode::kInvalidArgument,
         fmt::format("a filter's false-positive rate must be above 0 and below 1, not {}", rate));
   }
-  auto state = std::make_unique<State>(
-      options.capacity, rate, options.hash.value_or(KeyedHash::random()), options.max_memory_bytes);
+  auto state = std::make_unique<State>(options.capacity, rate,
+                                       options.hash ? *options.hash : KeyedHash::random(),
+                                       options.max_memory_bytes);
   auto layer = state->make_layer();
   if (!layer) return tl::unexpected(layer.error());
   state->layers.push_back(std::move(*layer));
@@ -58,10 +59,11 @@ Result<std::unique_ptr<GrowingBloomFilter::State::Layer>> GrowingBloomFilter::St
   for (const auto& layer : layers)
     bytes += layer->bits->words.bytes();
   if (max_memory_bytes != 0 && bytes > max_memory_bytes) {
-    return fail(ErrorCode::kNoSpace,
-                fmt::format("with {} the filter would need {} bytes of memory, {} are allowed: "
-                            "allow more, or a higher false-positive rate",
-                            name, bytes, max_memory_bytes));
+    return fail(
+        ErrorCode::kNoSpace,
+        fmt::format("{}the filter would need {} bytes of memory, {} are allowed: allow "
+                    "more, or a higher false-positive rate",
+                    index == 0 ? "" : fmt::format("with {} ", name), bytes, max_memory_bytes));
   }
   auto array = WordArray::allocate(words, name);
   if (!array) return tl::unexpected(array.error());
@@ -114,16 +116,16 @@ void GrowingBloomFilter::State::make_room(Layer& full) noexcept {
     lock.lock();
   }
   if (&current().first_insert() != &full || !full.room.used_up()) return;
-  Result<void> begun;
+  std::string error = "no memory";  // short: kept without taking any
   try {
-    begun = begin_layer();
+    auto begun = begin_layer();
+    if (begun) return;
+    error = std::move(begun.error().message);
   } catch (const std::bad_alloc&) {
-    begun = fail(ErrorCode::kNoSpace, "no memory for another layer of the filter");
   }
-  if (begun) return;
   full.room.put(std::max<std::uint64_t>(1, full.bits->inserted.sum() / kRetryShare));
   const std::lock_guard error_guard(error_lock);
-  growth_error = std::move(begun.error().message);
+  growth_error = std::move(error);
 }
 
 FilterStats GrowingBloomFilter::State::stats() const {

@@ -112,10 +112,12 @@ struct RulesText {
   std::optional<std::vector<std::string>> parameter_names = std::nullopt;
   std::optional<std::vector<std::string>> session_id_names = std::nullopt;
   std::optional<std::vector<std::string>> index_names = std::nullopt;
+  friend bool operator==(const RulesText&, const RulesText&) = default;
 };
 struct HostRulesText {
   std::string host;
   RulesText text = {};
+  friend bool operator==(const HostRulesText&, const HostRulesText&) = default;
 };
 
 // The rules canonical keys are made by. Two crawls can share their "seen" only if their profiles

@@ -41,15 +41,20 @@ struct FilterOptions {
 
 struct FilterStats {
   std::uint64_t capacity = 0;
-  double target_rate = 0;               // the rate asked for at `capacity` keys
-  std::uint64_t inserted = 0;           // keys that insert called new, less those erased
-  std::uint64_t memory_bytes = 0;       // of the bits, counters or slots
-  unsigned hashes = 0;                  // bits or counters a key has (k); of the newest layer
-  unsigned layers = 1;                  // more than one only in a filter that grows
-  double fill = 0;                      // share of the bits set, counters above 0, or slots taken
+  double target_rate = 0;          // the rate asked for at `capacity` keys
+  std::uint64_t inserted = 0;      // keys that insert called new, less those erased
+  std::uint64_t memory_bytes = 0;  // of the bits, counters or slots
+  unsigned hashes = 0;             // bits or counters a key has (k); of the newest layer
+  unsigned layers = 1;             // more than one only in a filter that grows
+  // The share of the bits set, counters above 0, or slots taken; of the newest layer.
+  double fill = 0;
   double current_rate = 0;              // the rate of false positives with `inserted` keys in
   double expected_false_positives = 0;  // expected number of new keys that were called seen
-  bool overfull() const noexcept { return inserted > capacity; }  // the rate is above the target
+  // Whether there are more keys than it is sized for, and the rate is above the target. (Of keys
+  // that were called seen by error `inserted` tells nothing, but the rate does.)
+  bool overfull() const noexcept {
+    return inserted > capacity || current_rate > 1.05 * target_rate;
+  }
 };
 
 // The calls that every filter has. insert() returns a bool: true iff this call added the key; or,

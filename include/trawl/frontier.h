@@ -112,8 +112,10 @@ struct FrontierOptions {
   std::uint32_t checkpoints_kept = 2;  // >= 1
 
   // The canonicalisation that decides which URLs are the same. Stored; resuming with another is
-  // refused.
+  // refused, with what differs, unless it may replace the stored one: URLs whose key changes are
+  // then not known to have been seen, and may be admitted once more.
   Profile profile = {};
+  bool replace_profile = false;
   // The key of the fingerprints; random if absent. Used when the directory is created.
   std::optional<KeyedHash> hash = std::nullopt;
   // The clock that delays are measured by; std::chrono::steady_clock if empty. Must not go back.

@@ -16,6 +16,7 @@ enum class ErrorCode {
   kUnsupportedScheme,   // a well-formed URL of a scheme other than http and https
   kNotFound,            // no such file, directory, lease
   kAlreadyExists,       // the directory already holds a crawl
+  kProfileMismatch,     // the directory's crawl has other rules for canonical keys
   kInUse,               // another process has the directory open
   kCorrupt,             // a file is damaged, truncated or not ours
   kUnsupportedVersion,  // a file was written by a newer Trawl

@@ -149,6 +149,17 @@ TEST(Config, ReadsEveryKey) {
     http2 = false
     allow_private_addresses = false
     ca_file = "ca.pem"
+    [url]
+    rules = ["sort_query", "drop_parameters"]
+    parameter_names = ["+ref"]
+    session_id_names = ["token"]
+    index_names = []
+    [[url.host]]
+    host = ".example.com"
+    rules = ["-sort_query"]
+    [[url.host]]
+    host = "b.example"
+    index_names = ["home.html"]
     [filter]
     expected_urls = 1
     false_positive_rate = 0.25
@@ -171,6 +182,11 @@ TEST(Config, ReadsEveryKey) {
   expected.scope = {ScopeType::kDomain, 0, 5'000'000'000, 65536};
   expected.politeness = {1500ms, 4, false, 2min};
   expected.fetch = {8, 3, 1h, 64 << 10, 0, false, false, "ca.pem"};
+  using Names = std::vector<std::string>;
+  expected.url.text = {Names{"sort_query", "drop_parameters"}, Names{"+ref"}, Names{"token"},
+                       Names{}};
+  expected.url.hosts = {{".example.com", {.rules = Names{"-sort_query"}}},
+                        {"b.example", {.index_names = Names{"home.html"}}}};
   expected.filter = {1, 0.25, 2ull << 30};
   expected.frontier = {Durability::kSync};
   expected.checkpoint = {250ms, 100};
@@ -415,6 +431,10 @@ CrawlConfig everything_changed() {
   config.scope = {ScopeType::kPrefix, 3, 1'000'000'000'000, 100};
   config.politeness = {1ms, 2, false, 90s};
   config.fetch = {5, 6, 1501ms, 12345, 7, false, true, "/etc/ca.pem"};
+  using Names = std::vector<std::string>;
+  config.url.text = {Names{"all", "-drop_www"}, Names{"a\"b"}, Names{"+x*"}, Names{"i.htm"}};
+  config.url.hosts = {{"a.example", {.rules = Names{"none"}}},
+                      {".b.example", {Names{"+drop_www"}, Names{}, Names{"s"}, Names{"d.asp"}}}};
   config.filter = {77, 0.001, 1 << 20};
   config.frontier = {Durability::kSync};
   config.checkpoint = {26h, 9};
@@ -635,6 +655,32 @@ std::string docs_row(const ConfigKey& key) {
   const std::string standard = value.empty() || value == "[]" ? "unset" : '`' + value + '`';
   return fmt::format("| `{}` | {} | {} | {} | {} |", key.name, key.doc, key.type, key.range,
                      standard);
+}
+
+TEST(Config, BadRulesForKeysAreNamedWithTheirPlaceAndTheNearestRight) {
+  const auto config = parse_config(R"toml([crawl]
+seeds = ["http://a.example/"]
+state_dir = "s"
+[url]
+rules = ["sort_query", "drop_ww"]
+parameter_names = ["a*b", 1]
+[[url.host]]
+host = "Not A Host"
+[[url.host]]
+host = "a.example"
+wrong = 1
+[[url.host]]
+host = "a.example"
+)toml",
+                                   "c.toml", {});
+  EXPECT_THAT(texts(config),
+              ElementsAre(AllOf(StartsWith("c.toml:5:24: url.rules: "), HasSubstr("drop_ww"),
+                                HasSubstr("did you mean \"drop_www\"?")),
+                          StartsWith("c.toml:6:20: url.parameter_names: "),
+                          StartsWith("c.toml:6:27: url.parameter_names: expected an array of"),
+                          AllOf(StartsWith("c.toml:7:1: url.host: "), HasSubstr("Not A Host")),
+                          AllOf(StartsWith("c.toml:11:9: url.host: "), HasSubstr("wrong")),
+                          AllOf(StartsWith("c.toml:12:1: url.host: "), HasSubstr("already"))));
 }
 
 TEST(ConfigDocs, HaveEveryKeyAsItIs) {

@@ -19,9 +19,13 @@ mkdir "$work/user"
 cat >"$work/user/CMakeLists.txt" <<'CMAKE'
 cmake_minimum_required(VERSION 3.25)
 project(user LANGUAGES C CXX)
-find_package(trawl 0.1 REQUIRED)
+find_package(trawl 0.1 REQUIRED COMPONENTS filter)
 add_executable(filter filter.cc)
 target_link_libraries(filter PRIVATE trawl::filter)
+if(TARGET trawl::frontier)
+  message(FATAL_ERROR "the frontier was not asked for")
+endif()
+find_package(trawl 0.1 REQUIRED)
 add_executable(frontier frontier.cc)
 target_link_libraries(frontier PRIVATE trawl::frontier)
 CMAKE

@@ -173,6 +173,22 @@ def fresh_spares_others(test, directory, options, server):
                "a fresh crawl does not begin with an empty file")
 
 
+def other_url_rules(test, directory, options, server):
+    """Rules for keys are part of the state: others are refused, unless they are to replace them."""
+    name = "rules"
+    config = write_config(directory, server, name, url={"rules": ["sort_query"]})
+    t.expect_exit(test, t.run(options, directory, "crawl", config), t.EXIT_DONE, "a crawl with rules")
+    config = write_config(directory, server, name, url={"rules": ["sort_query", "drop_www"]})
+    refused = t.run(options, directory, "resume", config)
+    t.expect_exit(test, refused, t.EXIT_FAILURE, "resuming with other rules")
+    test.check("drop_www is on now" in refused.text and "--change-url-rules" in refused.text,
+               "the error names neither what differs nor the flag", refused.tail())
+    t.expect_exit(test, t.run(options, directory, "resume", config, "--change-url-rules"),
+                  t.EXIT_DONE, "resuming with --change-url-rules")
+    t.expect_exit(test, t.run(options, directory, "resume", config), t.EXIT_DONE,
+                  "resuming with the rules that replaced the old ones")
+
+
 def long_seed(test, directory, options, server):
     for length, code in ((64, t.EXIT_DONE), (65, t.EXIT_BAD_CONFIG)):
         seed = server.url("/").ljust(length, "x")
@@ -191,7 +207,7 @@ def resume(test, directory, options):
     server = TreeServer()
     try:
         for part in (printed_command_works_anywhere, moved_state, nothing_to_resume,
-                     narrower_depth, fresh_spares_others, long_seed):
+                     narrower_depth, fresh_spares_others, other_url_rules, long_seed):
             part(test, directory, options, server)
     finally:
         server.stop()

@@ -130,6 +130,43 @@ TEST(BlockedBloomFilter, OverfillingWorksAndItsStatsSaySo) {
   }
 }
 
+TEST(BlockedBloomFilter, MergedItHasTheKeysOfBothAndKnowsHowMany) {
+  const KeyedHash hash = KeyedHash::from_seed(3);
+  for (const std::uint64_t capacity : {2'000u, 5'000'000u}) {  // full, and nearly empty
+    SCOPED_TRACE(capacity);
+    const FilterOptions options{.capacity = capacity, .false_positive_rate = 1e-3, .hash = hash};
+    auto one = BlockedBloomFilter::create(options).value();
+    auto other = BlockedBloomFilter::create(options).value();
+    const auto keys = some_keys(1'500);
+    for (std::size_t i = 0; i < keys.size(); ++i)
+      (i < 1'000 ? one : other).insert(keys[i]);
+    for (std::size_t i = 500; i < 1'000; ++i)
+      other.insert(keys[i]);  // in both
+    ASSERT_TRUE(one.merge(other));
+    for (const auto key : keys)
+      EXPECT_TRUE(one.contains(key));
+    EXPECT_NEAR(static_cast<double>(one.stats().inserted), 1'500, 45);
+  }
+}
+
+TEST(BlockedBloomFilter, WhatCannotBeMergedIsRefusedByWhatDiffers) {
+  const FilterOptions options{
+      .capacity = 1'000, .false_positive_rate = 1e-3, .hash = KeyedHash::from_seed(3)};
+  auto filter = BlockedBloomFilter::create(options).value();
+  const auto refusal = [&](auto change) {
+    FilterOptions other = options;
+    change(other);
+    const auto merged = filter.merge(BlockedBloomFilter::create(other).value());
+    return merged ? std::string() : merged.error().message;
+  };
+  EXPECT_NE(refusal([](auto& o) { o.capacity = 999; }).find("capacities"), std::string::npos);
+  EXPECT_NE(refusal([](auto& o) { o.false_positive_rate = 1e-2; }).find("rates"),
+            std::string::npos);
+  EXPECT_NE(refusal([](auto& o) { o.hash = KeyedHash::from_seed(4); }).find("hash keys"),
+            std::string::npos);
+  EXPECT_EQ(refusal([](auto&) {}), "");
+}
+
 TEST(BlockedBloomFilter, A1_ConcurrentInsertsOfOneKeyAdmitAtMostOne) {
   constexpr std::size_t kThreads = 4;
   constexpr std::size_t kKeys = 20'000;

@@ -256,6 +256,78 @@ TEST_F(FrontierTest, ImpossibleOptionsAreRefusedBeforeAnythingIsMade) {
   EXPECT_TRUE(refused([](FrontierOptions& o) { o.false_positive_rate = 1; }));
 }
 
+TEST_F(FrontierTest, ItsProfileDecidesWhatIsTheSameAndIsKept) {
+  auto with_rules = options();
+  with_rules.profile.rules.sort_query = true;
+  {
+    const auto frontier = open(with_rules);
+    EXPECT_EQ(offer(*frontier, {"http://a.test/?b=1&a=2", "http://a.test/?a=2&b=1"}),
+              (std::vector{Admission::kNew, Admission::kSeen}));
+    ASSERT_TRUE(frontier->close());
+  }
+  const auto refused = Frontier::open(options());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kProfileMismatch);
+  EXPECT_NE(refused.error().message.find("sort_query is off now"), std::string::npos)
+      << refused.error().message;
+
+  auto replacing = options();
+  replacing.replace_profile = true;
+  {
+    const auto frontier = open(replacing);
+    ASSERT_EQ(frontier->opened().warnings.size(), 1u);
+    EXPECT_EQ(offer_one(*frontier, "http://a.test/?b=1&a=2"), Admission::kNew)
+        << "its key was another";
+  }
+  // It was replaced for good, though that frontier was not closed.
+  EXPECT_EQ(offer_one(*open(), "http://a.test/?b=1&a=2"), Admission::kSeen);
+  EXPECT_EQ(Frontier::open(with_rules).error().code, ErrorCode::kProfileMismatch);
+}
+
+TEST_F(FrontierTest, AProfileThatCannotBeIsRefused) {
+  auto wrong = options();
+  wrong.profile.hosts.push_back({.host = "Not a host"});
+  EXPECT_EQ(Frontier::open(wrong).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_FALSE(std::filesystem::exists(wrong.directory));
+}
+
+TEST_F(FrontierTest, TheFilterGrowsBeyondTheExpectedNumberAndNothingIsAdmittedTwice) {
+  auto small = options();
+  small.expected_urls = 500;
+  std::vector<std::string> urls;
+  for (int i = 0; i < 20'000; ++i)
+    urls.push_back("http://a.test/" + std::to_string(i));
+  const std::vector<std::string> first(urls.begin(), urls.begin() + 10'000);
+  {
+    const auto frontier = open(small);
+    EXPECT_EQ(std::ranges::count(offer(*frontier, first), Admission::kNew), 10'000);
+    EXPECT_GT(frontier->stats().filter.layers, 3u);
+    EXPECT_LE(frontier->stats().false_positive_rate, small.false_positive_rate);
+    ASSERT_TRUE(frontier->checkpoint());
+    // After the checkpoint, so that replaying the log makes the filter grow too.
+    offer(*frontier, urls);
+  }
+  const auto frontier = open(small);
+  EXPECT_GT(frontier->opened().replayed, 0u);
+  EXPECT_EQ(std::ranges::count(offer(*frontier, urls), Admission::kSeen), 20'000);
+  EXPECT_GT(frontier->stats().filter.capacity, 20'000u);
+  EXPECT_TRUE(frontier->stats().filter_warning.empty());
+}
+
+TEST_F(FrontierTest, AFilterThatMayNotGrowSaysSo) {
+  auto small = options();
+  small.expected_urls = 1'000;
+  small.max_filter_memory = 20'000;
+  const auto frontier = open(small);
+  std::vector<std::string> urls;
+  for (int i = 0; i < 5'000; ++i)
+    urls.push_back("http://a.test/" + std::to_string(i));
+  offer(*frontier, urls);
+  EXPECT_NE(frontier->stats().filter_warning.find("allow more"), std::string::npos)
+      << frontier->stats().filter_warning;
+  EXPECT_GT(frontier->stats().false_positive_rate, small.false_positive_rate);
+}
+
 TEST_F(FrontierTest, AClosedFrontierRefusesWorkAndFreesItsDirectory) {
   const auto frontier = open();
   offer_one(*frontier, "http://a.test/");

@@ -1,7 +1,6 @@
 #include "filter/grace_period.h"
 
 #include <memory>
-#include <optional>
 #include <thread>
 #include <vector>
 
@@ -37,7 +36,7 @@ TEST(GracePeriod, WhatAnOperationDidIsVisibleAfterAWaitThatItHeldUp) {
 TEST(GracePeriod, ALongOperationHoldsUpWaitButNoOtherOperation) {
   GracePeriod grace;
   std::atomic<bool> called{false}, returned{false};
-  std::optional<GracePeriod::Operation> long_one(std::in_place, grace);
+  auto long_one = std::make_unique<GracePeriod::Operation>(grace);
   std::thread waiter([&] {
     called.store(true, std::memory_order_relaxed);
     grace.wait();
@@ -63,11 +62,11 @@ TEST(GracePeriod, WaitEndsThoughThereIsNoMomentWithoutAnOperation) {
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&] {
       // Each enters the next operation before it leaves the last.
-      std::optional<GracePeriod::Operation> operations[2];
-      operations[0].emplace(grace);
+      std::unique_ptr<GracePeriod::Operation> operations[2];
+      operations[0] = std::make_unique<GracePeriod::Operation>(grace);
       begun.fetch_add(1);
       for (unsigned i = 1; !stop.load(std::memory_order_relaxed); ++i) {
-        operations[i % 2].emplace(grace);
+        operations[i % 2] = std::make_unique<GracePeriod::Operation>(grace);
         operations[(i + 1) % 2].reset();
       }
     });

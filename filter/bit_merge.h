@@ -19,12 +19,11 @@ namespace trawl {
 template <class State>
 Result<void> check_mergeable(const State& mine, const State& theirs) {
   const auto differ = [](std::string_view what, auto one, auto other) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("the filters cannot be merged: their {} differ, {} and {}", what, one,
-                            other));
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("the filters cannot be merged: their {} differ, {} and {}", what, one, other));
   };
-  if (mine.capacity != theirs.capacity)
-    return differ("capacities", mine.capacity, theirs.capacity);
+  if (mine.capacity != theirs.capacity) return differ("capacities", mine.capacity, theirs.capacity);
   if (mine.target_rate != theirs.target_rate)
     return differ("false-positive rates", mine.target_rate, theirs.target_rate);
   if (mine.words.size() != theirs.words.size())
@@ -38,8 +37,8 @@ Result<void> check_mergeable(const State& mine, const State& theirs) {
   return {};
 }
 
-// Sets in `into` what is set in `from`, of the same size, while others may set bits too. Returns the
-// share of the bits that are set afterwards.
+// Sets in `into` what is set in `from`, of the same size, while others may set bits too. Returns
+// the share of the bits that are set afterwards.
 inline double merge_bits(WordArray& into, const WordArray& from) noexcept {
   std::uint64_t set = 0;
   for (std::uint64_t i = 0; i < into.size(); ++i) {

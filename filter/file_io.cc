@@ -3,9 +3,13 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <mutex>
+#include <random>
+#include <set>
 #include <utility>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +19,22 @@ namespace {
 
 tl::unexpected<Error> last_error(std::string_view doing, const std::string& path) {
   return tl::unexpected<Error>(system_error(errno, std::string(doing) + " " + path));
+}
+
+// Those there are, for a process that must end before they are published.
+struct TemporaryFiles {
+  std::mutex lock;
+  std::set<std::string> paths;
+};
+
+TemporaryFiles& temporary_files() {
+  static auto* const files = new TemporaryFiles;  // never destroyed: threads may outlive statics
+  return *files;
+}
+
+Result<void> sync_parent(const std::string& path) {
+  const auto parent = std::filesystem::path(path).parent_path();
+  return sync_directory(parent.empty() ? "." : parent.string());
 }
 
 }  // namespace
@@ -46,6 +66,12 @@ Result<OutputFile> OutputFile::create(const std::string& path) {
   return OutputFile(std::move(fd), path);
 }
 
+Result<OutputFile> OutputFile::create_new(const std::string& path) {
+  FileDescriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (fd.get() < 0) return last_error("cannot create", path);
+  return OutputFile(std::move(fd), path);
+}
+
 Result<void> OutputFile::write(std::string_view bytes) {
   size_ += bytes.size();
   return write_all(fd_.get(), bytes, path_);
@@ -69,9 +95,58 @@ Result<void> OutputFile::sync() {
   return {};
 }
 
+Result<TemporaryFile::Created> TemporaryFile::create(const std::string& target) {
+  std::random_device random;
+  const std::string path =
+      fmt::format("{}.tmp-{:04x}{:08x}", target, random() & 0xffff, random() & 0xffffffff);
+  auto& all = temporary_files();
+  const std::lock_guard guard(all.lock);
+  auto file = OutputFile::create_new(path);
+  if (!file) return tl::unexpected(file.error());
+  TemporaryFile name(path, target);
+  all.paths.insert(path);
+  return Created{std::move(name), std::move(*file)};
+}
+
+Result<void> TemporaryFile::publish() {
+  auto& all = temporary_files();
+  {
+    const std::lock_guard guard(all.lock);
+    if (std::rename(path_.c_str(), target_.c_str()) != 0)
+      return last_error("cannot rename " + path_ + " to", target_);
+    all.paths.erase(path_);
+    path_.clear();
+  }
+  return sync_parent(target_);
+}
+
+TemporaryFile::~TemporaryFile() {
+  if (path_.empty()) return;
+  auto& all = temporary_files();
+  const std::lock_guard guard(all.lock);
+  ::unlink(path_.c_str());
+  all.paths.erase(path_);
+}
+
+void TemporaryFile::remove_all_for_exit() noexcept {
+  auto& all = temporary_files();
+  all.lock.lock();  // for ever: whoever waits for it ends with the process
+  for (const auto& path : all.paths)
+    ::unlink(path.c_str());
+}
+
 Result<InputFile> InputFile::open(const std::string& path) {
-  FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // O_NONBLOCK: opening a pipe would wait for somebody to write to it.
+  FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (fd.get() < 0) return last_error("cannot open", path);
+  struct stat status;
+  if (::fstat(fd.get(), &status) != 0) return last_error("cannot read", path);
+  if (S_ISDIR(status.st_mode)) {
+    errno = EISDIR;
+    return last_error("cannot read", path);
+  }
+  if (!S_ISREG(status.st_mode))
+    return fail(ErrorCode::kInvalidArgument, path + " is no regular file");
   return InputFile(std::move(fd), path);
 }
 
@@ -120,8 +195,7 @@ Result<void> sync_directory(const std::string& path) {
 Result<void> publish_file(const std::string& from, const std::string& to) {
   if (std::rename(from.c_str(), to.c_str()) != 0)
     return last_error("cannot rename " + from + " to", to);
-  const auto parent = std::filesystem::path(to).parent_path();
-  return sync_directory(parent.empty() ? "." : parent.string());
+  return sync_parent(to);
 }
 
 Result<void> replace_file(const std::string& path, std::string_view contents) {

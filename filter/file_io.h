@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "trawl/result.h"
 
@@ -27,6 +28,8 @@ class OutputFile {
  public:
   // Creates `path` or empties it.
   static Result<OutputFile> create(const std::string& path);
+  // Creates `path`; kAlreadyExists if it is there.
+  static Result<OutputFile> create_new(const std::string& path);
   // Writes all of `bytes` or fails.
   Result<void> write(std::string_view bytes);
   // Writes over what is at `offset`.
@@ -42,9 +45,40 @@ class OutputFile {
   std::uint64_t size_ = 0;
 };
 
+// The name of a file in the making, beside the one it is to become. Thread-safe as a class: each
+// object is one thread's.
+class TemporaryFile {
+ public:
+  struct Created;
+  // Creates `target`.tmp- and 12 random digits, which nobody else has.
+  static Result<Created> create(const std::string& target);
+  // Renames it to the target and makes that durable.
+  Result<void> publish();
+  // Removes those of all threads, and stops whoever would create or publish one: for a process
+  // that is about to end.
+  static void remove_all_for_exit() noexcept;
+
+  TemporaryFile(TemporaryFile&& other) noexcept
+      : path_(std::exchange(other.path_, {})), target_(std::move(other.target_)) {}
+  TemporaryFile& operator=(TemporaryFile&&) = delete;
+  ~TemporaryFile();  // removes it unless it was published
+
+ private:
+  TemporaryFile(std::string path, std::string target)
+      : path_(std::move(path)), target_(std::move(target)) {}
+  std::string path_;  // empty: there is none, or no more
+  std::string target_;
+};
+
+struct TemporaryFile::Created {
+  TemporaryFile name;
+  OutputFile file;
+};
+
 // A file being read.
 class InputFile {
  public:
+  // Errors: kInvalidArgument if it is no regular file, such as a pipe; kIo if it is a folder.
   static Result<InputFile> open(const std::string& path);
   // Fills `buffer` with up to `size` bytes from `offset` on; fewer only at the end of the file.
   Result<std::size_t> read_at(char* buffer, std::size_t size, std::uint64_t offset) const;

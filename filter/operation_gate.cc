@@ -28,7 +28,7 @@ void OperationGate::close_and_wait() noexcept {
   closed_.store(true, std::memory_order_seq_cst);
   for (const Stripe& stripe : stripes_) {
     // seq_cst (hence acquire): pairs with enter() as said there, and with the release in leave().
-    // Operations take microseconds: yielding beats sleeping, and lets one that was preempted run.
+    // Operations are short: yielding beats sleeping, and lets one that was preempted run.
     while (stripe.inside.load(std::memory_order_seq_cst) != 0)
       std::this_thread::yield();
   }

@@ -13,8 +13,9 @@ namespace trawl {
 
 // Operations are short (memory only, no I/O) and run concurrently: entering and leaving costs two
 // atomic writes to a line that few other threads use. at_quiescence() closes the gate, waits for
-// the operations inside to leave, runs a function and opens the gate again; operations that come
-// meanwhile wait at the gate, for microseconds.
+// the operations inside to leave, runs a function and opens the gate again, even if the function
+// throws. Operations that come meanwhile wait at the gate, as long as the function takes: it should
+// do no I/O either.
 //
 // Whatever an operation did before leaving is visible to the function, and what the function did
 // to every operation that enters afterwards.
@@ -36,12 +37,22 @@ class OperationGate {
   template <class Function>
   void at_quiescence(Function&& function) {
     const std::lock_guard lock(closing_);
-    close_and_wait();
+    const Closed closed(*this);
     function();
-    open();
   }
 
  private:
+  class Closed {
+   public:
+    explicit Closed(OperationGate& gate) noexcept : gate_(gate) { gate_.close_and_wait(); }
+    ~Closed() { gate_.open(); }
+    Closed(const Closed&) = delete;
+    Closed& operator=(const Closed&) = delete;
+
+   private:
+    OperationGate& gate_;
+  };
+
   static constexpr std::size_t kStripes = 16;
   struct alignas(kCacheLine) Stripe {
     std::atomic<std::uint32_t> inside{0};

@@ -40,16 +40,19 @@ bool drop_query_parameters(std::string& text, std::size_t start, const NameMatch
   const std::string_view query = std::string_view(text).substr(start);
   std::size_t end = start;  // of what is kept, written over what was read
   bool any_kept = false;
+  bool any_dropped = false;  // an empty one of an empty query, too, if the names are all there are
   for_each_parameter(query, [&](std::string_view parameter) {
-    if (names.matches(name_of(parameter))) return;
+    if (names.matches(name_of(parameter))) {
+      any_dropped = true;
+      return;
+    }
     if (any_kept) text[end++] = '&';
     any_kept = true;
     std::copy(parameter.begin(), parameter.end(), text.begin() + static_cast<std::ptrdiff_t>(end));
     end += parameter.size();
   });
-  const bool changed = end < text.size();
   text.resize(end);
-  return changed;
+  return any_dropped;
 }
 
 bool sort_query_parameters(std::string& text, std::size_t start) {

@@ -10,7 +10,7 @@ namespace trawl {
 
 // Each takes a text whose last part, from `start` on, is a query without its '?', escapes
 // normalised: parameters between '&'s, each a name up to its first '=' and a value. They return
-// whether they changed anything.
+// whether they dropped or moved anything.
 
 // Drops the parameters of the names. Linear time.
 bool drop_query_parameters(std::string& text, std::size_t start, const NameMatcher& names);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include <idn2.h>
 
@@ -189,9 +190,13 @@ constexpr bool is_label_separator(char32_t code_point) {
   return code_point == '.' || code_point == 0x3002 || code_point == 0xFF0E || code_point == 0xFF61;
 }
 
+constexpr bool is_joiner(char32_t code_point) {
+  return code_point == 0x200C || code_point == 0x200D;
+}
+
 // What UTS #46's two ways of processing map differently: sharp s, final sigma, the joiners.
 constexpr bool is_deviation(char32_t code_point) {
-  return code_point == 0xDF || code_point == 0x3C2 || code_point == 0x200C || code_point == 0x200D;
+  return code_point == 0xDF || code_point == 0x3C2 || is_joiner(code_point);
 }
 
 // The blocks whose characters run from right to left.
@@ -203,10 +208,116 @@ constexpr bool is_right_to_left(char32_t code_point) {
          (code_point >= 0x1E800 && code_point <= 0x1EFFF);
 }
 
-int lookup(const std::string& label, int processing, std::string& out) {
+constexpr bool is_ascii_alphanumeric(char32_t code_point) {
+  return code_point < 0x80 && (is_ascii_digit(static_cast<char>(code_point)) ||
+                               is_ascii_alpha(static_cast<char>(code_point)));
+}
+
+constexpr std::size_t kMaxLabel = 63;  // RFC 1035, section 2.3.4
+
+// Punycode: RFC 3492, section 5 has its numbers.
+constexpr std::uint32_t kPunycodeBase = 36;
+
+struct PunycodeState {
+  std::uint32_t bias = 72;
+  bool first = true;
+
+  std::uint32_t threshold(std::uint32_t position) const {
+    return position <= bias ? 1 : std::min<std::uint32_t>(position - bias, 26);
+  }
+  // Section 6.1. `count`: code points that there are now.
+  void adapt(std::uint32_t delta, std::uint32_t count) {
+    delta /= first ? 700 : 2;
+    first = false;
+    delta += delta / count;
+    bias = 0;
+    for (; delta > 35 * 26 / 2; bias += kPunycodeBase)
+      delta /= 35;
+    bias += 36 * delta / (delta + 38);
+  }
+};
+
+// Appends the Punycode of `label`: section 6.3. No number overflows up to kMaxLabel.
+void append_punycode(std::u32string_view label, std::string& out) {
+  std::uint32_t handled = 0;
+  for (const char32_t code_point : label) {
+    if (code_point >= 0x80) continue;
+    out.push_back(static_cast<char>(code_point));
+    ++handled;
+  }
+  if (handled > 0) out.push_back('-');
+  PunycodeState state;
+  std::uint32_t least = 0x80;
+  std::uint32_t delta = 0;
+  for (; handled < label.size(); ++delta, ++least) {
+    char32_t next = 0x110000;
+    for (const char32_t code_point : label) {
+      if (code_point >= least) next = std::min(next, code_point);
+    }
+    delta += (next - least) * (handled + 1);
+    least = next;
+    for (const char32_t code_point : label) {
+      if (code_point < least) ++delta;
+      if (code_point != least) continue;
+      std::uint32_t rest = delta;
+      for (std::uint32_t position = kPunycodeBase;; position += kPunycodeBase) {
+        const std::uint32_t threshold = state.threshold(position);
+        const bool last = rest < threshold;
+        const std::uint32_t digit =
+            last ? rest : threshold + (rest - threshold) % (kPunycodeBase - threshold);
+        out.push_back(static_cast<char>(digit < 26 ? 'a' + digit : '0' + (digit - 26)));
+        if (last) break;
+        rest = (rest - threshold) / (kPunycodeBase - threshold);
+      }
+      state.adapt(delta, ++handled);
+      delta = 0;
+    }
+  }
+}
+
+// What `text`, lower-case Punycode, stands for: section 6.2. Nothing if it is none.
+std::optional<std::u32string> from_punycode(std::string_view text) {
+  std::u32string label;
+  if (const std::size_t dash = text.rfind('-'); dash != std::string_view::npos) {
+    label.assign(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(dash));
+    text.remove_prefix(dash + 1);
+  }
+  PunycodeState state;
+  constexpr std::uint64_t kTooLarge = std::uint64_t{1} << 31;
+  std::uint64_t code_point = 0x80;
+  std::uint64_t index = 0;
+  while (!text.empty()) {
+    const std::uint64_t before = index;
+    std::uint64_t weight = 1;
+    for (std::uint32_t position = kPunycodeBase;; position += kPunycodeBase) {
+      if (text.empty()) return std::nullopt;
+      const char byte = text[0];
+      text.remove_prefix(1);
+      if (!is_ascii_digit(byte) && !is_ascii_alpha(byte)) return std::nullopt;
+      const auto digit =
+          static_cast<std::uint32_t>(is_ascii_digit(byte) ? byte - '0' + 26 : (byte | 0x20) - 'a');
+      index += digit * weight;
+      if (index >= kTooLarge) return std::nullopt;
+      const std::uint32_t threshold = state.threshold(position);
+      if (digit < threshold) break;
+      weight *= kPunycodeBase - threshold;
+      if (weight >= kTooLarge) return std::nullopt;
+    }
+    const std::uint64_t count = label.size() + 1;
+    state.adapt(static_cast<std::uint32_t>(index - before), static_cast<std::uint32_t>(count));
+    code_point += index / count;
+    index %= count;
+    const bool surrogate = code_point >= 0xD800 && code_point <= 0xDFFF;
+    if (code_point > 0x10FFFF || surrogate) return std::nullopt;
+    label.insert(static_cast<std::size_t>(index++), 1, static_cast<char32_t>(code_point));
+  }
+  return label;
+}
+
+int lookup(const std::string& label, int flags, std::string& out) {
   std::uint8_t* result = nullptr;
   const int error = idn2_lookup_u8(reinterpret_cast<const std::uint8_t*>(label.c_str()), &result,
-                                   IDN2_NFC_INPUT | processing);
+                                   IDN2_NFC_INPUT | flags);
   if (error == IDN2_OK) {
     out.append(reinterpret_cast<const char*>(result));
     idn2_free(result);
@@ -214,22 +325,95 @@ int lookup(const std::string& label, int processing, std::string& out) {
   return error;
 }
 
-// True if `label` has none of the characters for which transitional processing would give another
-// name or skip a check.
-bool may_retry(std::string_view label) {
+// Appends what UTS #46 maps `run` to, a piece of a label without deviation characters and without
+// ASCII but letters and digits. A combining mark may be its first character unless it `starts` the
+// label. libidn2 shows what it maps to in A-labels alone, and checks IDNA2008's list of code points
+// unless it processes transitionally, which makes no difference without deviation characters.
+bool append_mapped_run(const std::string& run, bool starts, std::u32string& out) {
+  if (run.empty()) return true;
+  // A digit composes with no mark that follows it.
+  std::string encoded;
+  if (lookup(starts ? run : "0" + run, IDN2_TRANSITIONAL | IDN2_NO_ALABEL_ROUNDTRIP, encoded) !=
+      IDN2_OK) {
+    return false;
+  }
+  std::optional<std::u32string> mapped(std::in_place, encoded.begin(), encoded.end());
+  if (encoded.starts_with("xn--")) mapped = from_punycode(std::string_view(encoded).substr(4));
+  if (!mapped) return false;
+  out.append(*mapped, starts ? 0 : 1);
+  return true;
+}
+
+// What UTS #46 maps `label` to without transitional processing, in normal form C. What libidn2
+// refuses or takes for another is put back between the runs that it maps; as none of that composes
+// with what is before it, and only '=' with what follows, the runs are normalised each for itself.
+std::optional<std::u32string> mapped_label(std::string_view label) {
+  std::u32string mapped;
+  std::string run;
+  bool starts = true;
   for (std::size_t i = 0; i < label.size();) {
     const char32_t code_point = decode_utf8(label, i);
-    if (is_deviation(code_point) || is_right_to_left(code_point)) return false;
+    if (!is_deviation(code_point) && (code_point >= 0x80 || is_ascii_alphanumeric(code_point))) {
+      append_utf8(code_point, run);
+      continue;
+    }
+    if (!append_mapped_run(run, starts, mapped)) return std::nullopt;
+    run.clear();
+    mapped.push_back(code_point);
+    starts = false;
   }
-  return true;
+  if (!append_mapped_run(run, starts, mapped)) return std::nullopt;
+  for (std::size_t i = 0; (i = mapped.find(U"=\u0338", i)) != std::u32string::npos;) {
+    mapped[i] = 0x2260;
+    mapped.erase(i + 1, 1);
+  }
+  return mapped;
+}
+
+// True if each joiner in `label` stands where it may (RFC 5892, appendices A.1 and A.2). What
+// libidn2 would refuse for itself is shown to it as a letter that does not join either.
+bool joiners_are_valid(std::u32string_view label) {
+  if (std::none_of(label.begin(), label.end(), is_joiner)) return true;
+  std::string plain;
+  std::string unused;
+  for (const char32_t code_point : label) {
+    std::string alone;
+    append_utf8(code_point, alone);
+    bool shown = is_joiner(code_point) || is_ascii_alphanumeric(code_point);
+    if (code_point >= 0x80 && !shown) {
+      const int error = lookup(alone, IDN2_NONTRANSITIONAL, unused);
+      shown = error == IDN2_OK || error == IDN2_LEADING_COMBINING;
+    }
+    plain += shown ? alone : "a";
+  }
+  return lookup(plain, IDN2_NONTRANSITIONAL, unused) == IDN2_OK;
+}
+
+bool append_checked_a_label(const std::string& label, std::string& out);
+
+// Appends the ASCII form of a label that is mapped.
+bool append_mapped_label(std::u32string_view label, std::string& out) {
+  const bool reserved = label.starts_with(U"xn--");
+  const auto is_basic = [](char32_t code_point) { return code_point < 0x80; };
+  if (std::all_of(label.begin(), label.end(), is_basic)) {
+    const std::string ascii(label.begin(), label.end());
+    if (reserved) return append_checked_a_label(ascii, out);
+    out.append(ascii);
+    return true;
+  }
+  if (reserved || label.size() > kMaxLabel) return false;
+  const std::size_t start = out.size();
+  out.append("xn--");
+  append_punycode(label, out);
+  return out.size() - start <= kMaxLabel;
 }
 
 // Appends the ASCII form of `label`, which has a non-ASCII character.
 //
 // libidn2 applies IDNA2008's list of code points on top of the rules that browsers apply (UTS #46),
-// and so refuses emoji, other symbols and recent letters. Its transitional processing goes without
-// that list. For labels without deviation characters both map alike, and for those without
-// right-to-left characters the check it also lacks, the Bidi rule, holds by itself.
+// and so refuses emoji, other symbols, recent letters and ASCII punctuation; and it refuses hyphens
+// in places where browsers take them. Such labels are mapped by it, in pieces, and encoded here. To
+// those without right-to-left characters the Bidi rule, not checked then, does not apply.
 bool append_a_label(const std::string& label, std::string& out) {
   switch (lookup(label, IDN2_NONTRANSITIONAL, out)) {
     case IDN2_OK:
@@ -238,18 +422,28 @@ bool append_a_label(const std::string& label, std::string& out) {
     case IDN2_UNASSIGNED:
     case IDN2_CONTEXTO:
     case IDN2_CONTEXTO_NO_RULE:
-      return may_retry(label) && lookup(label, IDN2_TRANSITIONAL, out) == IDN2_OK;
+    case IDN2_2HYPHEN:
+    case IDN2_HYPHEN_STARTEND:
+    case IDN2_ALABEL_ROUNDTRIP_FAILED:
+      break;
     default:
       return false;
   }
+  const auto mapped = mapped_label(label);
+  if (!mapped || mapped->find(U'.') != std::u32string::npos ||
+      std::any_of(mapped->begin(), mapped->end(), is_right_to_left)) {
+    return false;
+  }
+  return joiners_are_valid(*mapped) && append_mapped_label(*mapped, out);
 }
 
 // Appends `label`, which starts with xn--, if it is what its own decoding is encoded as.
 bool append_checked_a_label(const std::string& label, std::string& out) {
-  char* decoded = nullptr;
-  if (idn2_to_unicode_8z8z(label.c_str(), &decoded, 0) != IDN2_OK) return false;
-  const std::string unicode = decoded;
-  idn2_free(decoded);
+  const auto decoded = from_punycode(std::string_view(label).substr(4));
+  if (!decoded) return false;
+  std::string unicode;
+  for (const char32_t code_point : *decoded)
+    append_utf8(code_point, unicode);
   const std::size_t start = out.size();
   return append_a_label(unicode, out) && std::string_view(out).substr(start) == label;
 }
@@ -263,9 +457,8 @@ bool append_label(const std::string& label, bool ascii, std::string& out) {
 }
 
 // The standard's "domain to ASCII" for a domain with non-ASCII characters, label by label.
-// Stricter than the standard, where libidn2 is: labels over 63 bytes, and non-ASCII labels with
-// hyphens at either end or in the third and fourth place, are refused, as are right-to-left labels
-// with symbols. Laxer: the Bidi rule looks at each label alone.
+// Stricter than the standard, where libidn2 is: non-ASCII labels over 63 bytes are refused, as are
+// right-to-left labels with symbols. Laxer: the Bidi rule looks at each label alone.
 const char* domain_to_ascii(std::string_view domain, std::string& out) {
   constexpr const char* kInvalid = "the host name is no valid internationalised domain name";
   // IDNA is the slow part of parsing, and DNS carries no name over 253 bytes.
@@ -284,6 +477,9 @@ const char* domain_to_ascii(std::string_view domain, std::string& out) {
       continue;
     }
     if (code_point == 0x1E9E) code_point = 0xDF;  // capital sharp s: libidn2's table says "ss"
+    // Full-width ASCII and the small hyphen, so that libidn2 is not shown punctuation.
+    if (code_point >= 0xFF01 && code_point <= 0xFF5E) code_point -= 0xFF01 - U'!';
+    if (code_point == 0xFE63) code_point = '-';
     if (code_point < 0x80) {
       label.push_back(ascii_lower(static_cast<char>(code_point)));
     } else {

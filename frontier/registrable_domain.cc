@@ -79,7 +79,9 @@ bool has_registrable_domain(std::string_view hostname) {
 std::string politeness_group(const Url& url, PolitenessGroup by) {
   if (by == PolitenessGroup::kDomain) return std::string(registrable_domain(url.hostname()));
   std::string group(group_host(url));
-  if (!url.port().empty()) group.append(":").append(url.port());
+  const std::string_view port = url.port();
+  // Of http://h/ and https://h:80/ both reach port 80, of http://h:443/ and https://h/ both 443.
+  if (!port.empty() && port != "80" && port != "443") group.append(":").append(port);
   return group;
 }
 

@@ -74,7 +74,7 @@ Result<Manifest> new_manifest(const FrontierOptions& options) {
     return fail(ErrorCode::kNotFound, options.directory.string() + " holds no crawl");
   }
   Manifest manifest;
-  manifest.hash_key = options.hash.value_or(KeyedHash::random()).key();
+  manifest.hash_key = (options.hash ? *options.hash : KeyedHash::random()).key();
   manifest.profile = options.profile.name();
   return manifest;
 }

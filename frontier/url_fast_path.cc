@@ -1,6 +1,7 @@
 #include "frontier/url_fast_path.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -8,15 +9,13 @@
 
 #include "frontier/host_parser.h"
 #include "frontier/percent_encoding.h"
+#include "frontier/url_sketch_x86.h"
 
 namespace trawl {
 
 namespace {
 
 constexpr std::size_t kNotThere = std::string_view::npos;
-
-// Longer ones have no hurry, and offsets stay far from the limit of their 32 bits.
-constexpr std::size_t kMaxLength = std::size_t{1} << 24;
 
 // The bytes that stay what they are; '%' too, which starts an escape or stands for itself.
 constexpr AsciiSet kNotAscii = AsciiSet().with_range(0x80, 0xFF);
@@ -86,10 +85,12 @@ struct Tail {
 };
 
 // plain_end() from the 65th byte on. `in_segment`: the byte before is no slash.
-std::size_t plain_end_of_long(std::string_view text, bool in_segment) {
+template <class Processor>
+[[gnu::always_inline]] inline std::size_t plain_end_of_long(std::string_view text,
+                                                            bool in_segment) {
   for (std::size_t offset = UrlSketch::kBytes; offset < text.size(); offset += UrlSketch::kBytes) {
     const std::string_view rest = text.substr(offset);
-    const UrlSketch sketch = AnyProcessor::sketch(rest.data(), sketched(rest));
+    const UrlSketch sketch = Processor::sketch(rest.data(), sketched(rest));
     const std::uint64_t starts = (sketch.slash << 1) | (in_segment ? 0 : 1);
     const std::uint64_t stops = sketch.special | (starts & sketch.dot);
     if (stops != 0) return offset + static_cast<std::size_t>(std::countr_zero(stops));
@@ -101,6 +102,7 @@ std::size_t plain_end_of_long(std::string_view text, bool in_segment) {
 // Finds '?' and '#' in text[start..], which is a path and what follows it, as long as all is plain:
 // no escapes, no segment that starts with a dot. `sketch` is that of the first 64 bytes of `text`.
 // Returns how far that went.
+template <class Processor>
 [[gnu::always_inline]] inline std::size_t scan_plain_tail(std::string_view text, std::size_t start,
                                                           const UrlSketch& sketch, Tail& tail) {
   if (start >= UrlSketch::kBytes) return start;
@@ -109,7 +111,7 @@ std::size_t plain_end_of_long(std::string_view text, bool in_segment) {
   const std::uint64_t stops = special | (starts & sketch.dot & from(start));
   if (stops == 0) {
     if (text.size() <= UrlSketch::kBytes) return text.size();
-    return plain_end_of_long(text, sketch.slash >> 63 == 0);
+    return plain_end_of_long<Processor>(text, sketch.slash >> 63 == 0);
   }
   const auto stop = static_cast<std::size_t>(std::countr_zero(stops));
   const bool only_one = (special & ~(stops & (~stops + 1))) == 0;
@@ -222,9 +224,10 @@ inline bool UrlFastPath::parse_sketched(std::string_view input, const Url* base,
       return parse_relative<Processor>(input, *base, sketch, out);
     }
   }
-  return parse_authority(scheme, input, host_start, sketch, out);
+  return parse_authority<Processor>(scheme, input, host_start, sketch, out);
 }
 
+template <class Processor>
 inline bool UrlFastPath::parse_authority(std::string_view scheme, std::string_view input,
                                          std::size_t host_start, const UrlSketch& sketch,
                                          Url& out) {
@@ -247,7 +250,7 @@ inline bool UrlFastPath::parse_authority(std::string_view scheme, std::string_vi
     has_path = path_start < input.size() && input[path_start] == '/';
   }
   Tail tail;
-  const std::size_t plain = scan_plain_tail(input, path_start, sketch, tail);
+  const std::size_t plain = scan_plain_tail<Processor>(input, path_start, sketch, tail);
   if (plain != input.size() && !scan_tail(input, plain, false, tail)) return false;
 
   std::size_t shift = 0;  // of the input's bytes in href
@@ -291,7 +294,7 @@ inline bool UrlFastPath::parse_relative(std::string_view input, const Url& base,
     may_have_scheme = input[0] != '.';
   }
   Tail tail;
-  const std::size_t plain = scan_plain_tail(input, start, sketch, tail);
+  const std::size_t plain = scan_plain_tail<Processor>(input, start, sketch, tail);
   if (plain != input.size()) {
     const bool scheme_possible =
         may_have_scheme && input.substr(0, plain).find('/') == std::string_view::npos;
@@ -315,11 +318,22 @@ inline bool UrlFastPath::parse_relative(std::string_view input, const Url& base,
 }
 
 bool UrlFastPath::parse_on_any(std::string_view input, const Url* base, Url& out) {
-  return parse_sketched<AnyProcessor>(input, base,
-                                      AnyProcessor::sketch(input.data(), sketched(input)), out);
+  return parse_sketched<PortableProcessor>(
+      input, base, PortableProcessor::sketch(input.data(), sketched(input)), out);
 }
 
 #if defined(__x86_64__)
+
+bool UrlFastPath::parse_on_sse2(std::string_view input, const Url* base, Url& out) {
+  return parse_sketched<Sse2Processor>(input, base,
+                                       Sse2Processor::sketch(input.data(), sketched(input)), out);
+}
+
+[[gnu::target(TRAWL_URL_AVX2)]] bool UrlFastPath::parse_on_avx2(std::string_view input,
+                                                                const Url* base, Url& out) {
+  return parse_sketched<Avx2Processor>(input, base,
+                                       Avx2Processor::sketch(input.data(), sketched(input)), out);
+}
 
 [[gnu::target(TRAWL_URL_AVX512)]] bool UrlFastPath::parse_on_avx512(std::string_view input,
                                                                     const Url* base, Url& out) {
@@ -327,13 +341,27 @@ bool UrlFastPath::parse_on_any(std::string_view input, const Url* base, Url& out
       input, base, Avx512Processor::sketch(input.data(), sketched(input)), out);
 }
 
+std::span<const UrlFastPath::Implementation> UrlFastPath::implementations() {
+  static constexpr std::array<Implementation, 4> kAll = {{
+      {"portable", parse_on_any, PortableProcessor::sketch},
+      {"SSE2", parse_on_sse2, Sse2Processor::sketch},
+      {"AVX2", parse_on_avx2, Avx2Processor::sketch},
+      {"AVX-512", parse_on_avx512, Avx512Processor::sketch},
+  }};
+  // Each runs wherever the next one does: no processor has AVX-512 without AVX2.
+  std::size_t running = 2;
+  if (Avx2Processor::runs_here()) running += Avx512Processor::runs_here() ? 2 : 1;
+  return std::span(kAll).first(running);
+}
+
 bool UrlFastPath::choose_and_parse(std::string_view input, const Url* base, Url& out) {
-  const Parse chosen = has_avx512() ? parse_on_avx512 : parse_on_any;
+  const auto chosen = implementations().back().parse;
   chosen_parse.store(chosen, std::memory_order_relaxed);
   return chosen(input, base, out);
 }
 
-std::atomic<UrlFastPath::Parse> UrlFastPath::chosen_parse = choose_and_parse;
+std::atomic<bool (*)(std::string_view, const Url*, Url&)> UrlFastPath::chosen_parse =
+    choose_and_parse;
 
 bool UrlFastPath::parse(std::string_view input, const Url* base, Url& out) {
   if (input.size() > kMaxLength) return false;
@@ -341,6 +369,12 @@ bool UrlFastPath::parse(std::string_view input, const Url* base, Url& out) {
 }
 
 #else
+
+std::span<const UrlFastPath::Implementation> UrlFastPath::implementations() {
+  static constexpr std::array<Implementation, 1> kAll = {
+      {{"portable", parse_on_any, PortableProcessor::sketch}}};
+  return kAll;
+}
 
 bool UrlFastPath::parse(std::string_view input, const Url* base, Url& out) {
   return input.size() <= kMaxLength && parse_on_any(input, base, out);

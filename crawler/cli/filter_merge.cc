@@ -12,6 +12,7 @@
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/filter_commands.h"
 #include "crawler/cli/filter_report.h"
+#include "crawler/cli/spool_guard.h"
 
 namespace trawl::cli {
 
@@ -71,6 +72,8 @@ Result<Merged> merge_into(const std::string& output, std::span<const std::string
     if (auto merged = sum->merge(*other); !merged)
       return fail(merged.error().code, path + ": " + merged.error().message);
   }
+  SpoolGuard guard;  // an interrupted merge leaves no temporary file
+  guard.arm();
   const auto bytes = sum->save(output);
   if (!bytes) return tl::unexpected(bytes.error());
   return Merged{sum->stats(), *bytes};

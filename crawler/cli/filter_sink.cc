@@ -38,6 +38,8 @@ class MemorySink : public FilterSink {
   }
 
   Result<BuiltFilter> finish() override {
+    SpoolGuard guard;
+    guard.arm();
     if (const auto saved = filter_.save(plan_.path); !saved) return tl::unexpected(saved.error());
     return BuiltFilter{filter_.stats(), fresh_};
   }
@@ -63,12 +65,14 @@ class MemorySink : public FilterSink {
 
 class DiskSink : public FilterSink {
  public:
-  DiskSink(std::unique_ptr<SpoolGuard> spool, BlockedBloomBuilder builder, std::uint64_t capacity)
-      : spool_(std::move(spool)), builder_(std::move(builder)), capacity_(capacity) {}
+  DiskSink(std::unique_ptr<SpoolGuard> guard, BlockedBloomBuilder builder, std::uint64_t capacity)
+      : guard_(std::move(guard)), builder_(std::move(builder)), capacity_(capacity) {}
 
   Result<void> add(std::span<const Fingerprint> keys) override {
     added_ += keys.size();
-    return builder_.add(keys);
+    auto added = builder_.add(keys);
+    if (!added) guard_.reset();
+    return added;
   }
 
   std::string progress() const override {
@@ -77,15 +81,15 @@ class DiskSink : public FilterSink {
   }
 
   Result<BuiltFilter> finish() override {
-    return builder_.finish().map([](const FilterStats& stats) {
-      return BuiltFilter{stats, stats.inserted};
-    });
+    const auto built = builder_.finish();
+    guard_.reset();  // the spool is gone: one of its name would be another builder's
+    return built.map([](const FilterStats& stats) { return BuiltFilter{stats, stats.inserted}; });
   }
 
   const KeyedHash& hash() const override { return builder_.hash(); }
 
  private:
-  std::unique_ptr<SpoolGuard> spool_;  // outlives the builder
+  std::unique_ptr<SpoolGuard> guard_;  // outlives the builder
   BlockedBloomBuilder builder_;
   const std::uint64_t capacity_;
   std::uint64_t added_ = 0;
@@ -95,14 +99,15 @@ Result<std::unique_ptr<FilterSink>> create_on_disk(const FilterPlan& plan) {
   const auto tell = [on_writing = plan.on_writing](std::uint64_t done, std::uint64_t all) {
     if (on_writing) on_writing(static_cast<double>(done) / static_cast<double>(all));
   };
-  // Before the spool is made: it is not to be left behind if the user interrupts.
-  auto spool = std::make_unique<SpoolGuard>(plan.path + ".spool");
+  auto guard = std::make_unique<SpoolGuard>();
   auto builder = BlockedBloomBuilder::create({.filter = plan.options,
                                               .path = plan.path,
                                               .max_memory_bytes = plan.max_memory,
                                               .on_progress = tell});
   if (!builder) return tl::unexpected(builder.error());
-  return std::make_unique<DiskSink>(std::move(spool), std::move(*builder), plan.options.capacity);
+  // Not before: until then the spool may be another builder's.
+  guard->arm(plan.path + ".spool");
+  return std::make_unique<DiskSink>(std::move(guard), std::move(*builder), plan.options.capacity);
 }
 
 }  // namespace

@@ -39,8 +39,9 @@ still come.
            line is an argument's place if there are arguments, the group is that of politeness,
            the domain the registrable one
   --merge  only the keys that two lines or more have, each followed by its URLs on lines of their
-           own: tab, first line, tab, number of such lines, tab, href. Memory grows with the
-           distinct URLs, by about 250 bytes each and their text, not with how often they repeat
+           own: tab, the numbers of its lines with commas between them, tab, href; with --json
+           {"key":"...","urls":[{"lines":[1,2],"href":"..."}]}. Memory grows by about 300 bytes
+           and the text for each distinct URL, and by a few bytes for each line that repeats one
 
 RULES are names with commas between them, all or none (the default, and a crawl's). A '-' before a
 name takes it away again: --rules all,-lowercase_path. NAMES are compared ignoring case, end in '*'

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -15,24 +16,28 @@
 
 namespace trawl::cli {
 
-// Keeps each distinct URL and each distinct key once, about 250 bytes and their text; lines that
-// repeat a URL are counted. URLs are told apart by their fingerprints, as in a crawl.
+// Keeps each distinct URL and each distinct key once, about 300 bytes and their text, and a few
+// bytes for each line that repeats a URL. URLs are told apart by their fingerprints, as in a crawl.
 class MergedUrls {
  public:
   struct Url {
     std::string_view href;
-    std::uint64_t line;       // its first
-    std::uint64_t times = 0;  // lines that have it
+    std::uint64_t first_line;
+    std::uint64_t last_line;
+    std::pmr::string later_lines;  // each as its distance from the one before, in base 128
     std::size_t group;
     Url* next = nullptr;
   };
 
-  // Counts a line. Calls `make_key` for the key if the URL is new.
+  // Takes a line; they come in ascending order. Calls `make_key` for the key if the URL is new.
   template <class MakeKey>
   void add(std::uint64_t line, std::string_view href, MakeKey make_key) {
     Url*& url = urls_.try_emplace(hash_(href), nullptr).first->second;
-    if (url == nullptr) url = new_url(line, href, make_key());
-    ++url->times;
+    if (url == nullptr) {
+      url = new_url(line, href, make_key());
+    } else {
+      add_line(line, *url);
+    }
     ++groups_[url->group].lines;
     ++lines_;
   }
@@ -59,6 +64,7 @@ class MergedUrls {
   };
 
   Url* new_url(std::uint64_t line, std::string_view href, std::string_view key);
+  static void add_line(std::uint64_t line, Url& url);
   std::string_view kept(std::string_view text);
 
   const KeyedHash hash_ = KeyedHash::random();

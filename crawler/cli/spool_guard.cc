@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <filesystem>
 #include <utility>
 
 #include <poll.h>
@@ -10,23 +9,11 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "filter/blocked/spool_folder.h"
+
 namespace trawl::cli {
 
 namespace {
-
-// The spool's own files only, should there be others in the folder.
-void remove_spool(const std::string& folder) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    std::error_code ignored;
-    if (entry->path().extension() == ".keys" && entry->is_regular_file(ignored))
-      fs::remove(entry->path(), ignored);
-  }
-  std::error_code ignored;
-  fs::remove(folder, ignored);
-}
 
 bool is_ignored(int number) {
   struct sigaction action;
@@ -35,27 +22,34 @@ bool is_ignored(int number) {
 
 }  // namespace
 
-SpoolGuard::SpoolGuard(std::string folder) : folder_(std::move(folder)) {
+SpoolGuard::SpoolGuard() {
   sigemptyset(&signals_);
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     if (!is_ignored(number)) sigaddset(&signals_, number);
   }
   pthread_sigmask(SIG_BLOCK, &signals_, &mask_before_);
+  blocked_ = true;
+}
+
+void SpoolGuard::arm(std::string spool) {
+  spool_ = std::move(spool);
   taken_ = FileDescriptor(::signalfd(-1, &signals_, SFD_CLOEXEC));
   ended_ = FileDescriptor(::eventfd(0, EFD_CLOEXEC));
   if (taken_.get() < 0 || ended_.get() < 0) {
     // Interrupting must go on to work, if not as tidily.
     pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
+    blocked_ = false;
     return;
   }
   watcher_ = std::thread([this] { watch(); });
 }
 
 SpoolGuard::~SpoolGuard() {
-  if (!watcher_.joinable()) return;
-  ::eventfd_write(ended_.get(), 1);
-  watcher_.join();
-  pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
+  if (watcher_.joinable()) {
+    ::eventfd_write(ended_.get(), 1);
+    watcher_.join();
+  }
+  if (blocked_) pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
 }
 
 void SpoolGuard::watch() const {
@@ -65,9 +59,10 @@ void SpoolGuard::watch() const {
   if ((sources[0].revents & POLLIN) == 0) return;
   signalfd_siginfo taken;
   if (::read(taken_.get(), &taken, sizeof taken) != static_cast<ssize_t>(sizeof taken)) return;
-  // Once more, for a file that the builder began in the meantime.
-  remove_spool(folder_);
-  remove_spool(folder_);
+  TemporaryFile::remove_all_for_exit();
+  // Once more, for a file that the builder began in the meantime; not if the folder is gone, since
+  // one of that name would be another builder's.
+  if (!spool_.empty() && !remove_spool(spool_)) remove_spool(spool_);
   const int number = static_cast<int>(taken.ssi_signo);
   sigset_t one;
   sigemptyset(&one);

@@ -1,4 +1,4 @@
-// SpoolGuard: no spool is left behind by a build that the user interrupts.
+// SpoolGuard: a build that the user interrupts leaves nothing behind.
 #pragma once
 
 #include <csignal>
@@ -9,22 +9,26 @@
 
 namespace trawl::cli {
 
-// While it lives, SIGINT, SIGTERM and SIGHUP (those the process does not ignore) first remove the
-// spool, which may be many times the size of the memory, and then end the process as they would
-// have. Made by the main thread before others are started: they inherit its signal mask.
+// While it lives, SIGINT, SIGTERM and SIGHUP (those the process does not ignore) wait until it is
+// armed; then they remove the files in the making, and a spool, which may be many times the size of
+// the memory, and end the process as they would have. Made by the main thread before others are
+// started: they inherit its signal mask.
 class SpoolGuard {
  public:
-  explicit SpoolGuard(std::string folder);
+  SpoolGuard();
   ~SpoolGuard();
+  // Once, at most. `spool` is a folder that the process has locked; empty if there is none.
+  void arm(std::string spool = {});
   SpoolGuard(const SpoolGuard&) = delete;
   SpoolGuard& operator=(const SpoolGuard&) = delete;
 
  private:
   void watch() const;
 
-  const std::string folder_;
+  std::string spool_;
   sigset_t signals_;
   sigset_t mask_before_;
+  bool blocked_ = false;
   FileDescriptor taken_;  // reads the signals
   FileDescriptor ended_;  // readable when the guard ends
   std::thread watcher_;

@@ -128,21 +128,18 @@ Result<FilterStats> BlockedBloomBuilder::State::write_file() {
   read_buffer.resize(plan.read_buffer_bytes / sizeof(Fingerprint));
   admitted = std::make_unique<bool[]>(read_buffer.size());
 
-  const std::string temporary = options.path + ".tmp";
-  auto writer = SnapshotWriter::create(temporary);
+  auto temporary = TemporaryFile::create(options.path);
+  if (!temporary) return tl::unexpected(temporary.error());
+  auto writer = SnapshotWriter::begin(std::move(temporary->file));
   if (!writer) return tl::unexpected(writer.error());
   Result<void> done;
   for (std::uint64_t range = 0; done && range < plan.ranges; ++range)
     done = apply_range(range, *writer);
   if (done) {
     const auto size = writer->finish(header());
-    done = size ? publish_file(temporary, options.path) : tl::unexpected(size.error());
+    done = size ? temporary->name.publish() : tl::unexpected(size.error());
   }
-  if (!done) {
-    std::error_code ignored;
-    std::filesystem::remove(temporary, ignored);
-    return tl::unexpected(done.error());
-  }
+  if (!done) return tl::unexpected(done.error());
   return stats();
 }
 

@@ -52,31 +52,54 @@ std::uint64_t sum_of(std::span<const Fingerprint> keys) {
 
 constexpr std::size_t kWordsPerKey = sizeof(Fingerprint) / sizeof(std::uint64_t);
 
+// False if `path` was removed, or is another folder by now.
+bool is_still_at(int fd, const std::string& path) {
+  struct stat opened, there;
+  return ::fstat(fd, &opened) == 0 && ::stat(path.c_str(), &there) == 0 &&
+         opened.st_dev == there.st_dev && opened.st_ino == there.st_ino;
+}
+
+// Makes the folder unless it is there, and locks it.
+Result<FileDescriptor> lock_folder(const std::string& path) {
+  while (true) {
+    if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+      return tl::unexpected(system_error(errno, "cannot make the spool folder " + path));
+    FileDescriptor lock(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (lock.get() < 0) {
+      if (errno == ENOTDIR) {
+        return fail(ErrorCode::kAlreadyExists,
+                    path + " is needed as the spool folder, but is a file: move it away");
+      }
+      return tl::unexpected(system_error(errno, "cannot open the spool folder " + path));
+    }
+    if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno == EWOULDBLOCK) {
+        return fail(ErrorCode::kInUse,
+                    path + " is in use: another builder is making the same file");
+      }
+      return tl::unexpected(system_error(errno, "cannot lock the spool folder " + path));
+    }
+    // Its owner may have removed it before it could be locked.
+    if (is_still_at(lock.get(), path)) return lock;
+  }
+}
+
 }  // namespace
+
+bool remove_spool(const std::string& folder) {
+  remove_spool_files(folder);
+  return ::rmdir(folder.c_str()) == 0 || errno == ENOENT;
+}
 
 Result<SpoolFolder> SpoolFolder::create(std::string path, std::uint64_t ranges,
                                         std::uint64_t buffer_bytes) {
-  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
-    return tl::unexpected(system_error(errno, "cannot make the spool folder " + path));
-  FileDescriptor lock(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (lock.get() < 0) {
-    if (errno == ENOTDIR) {
-      return fail(ErrorCode::kAlreadyExists,
-                  path + " is needed as the spool folder, but is a file: move it away");
-    }
-    return tl::unexpected(system_error(errno, "cannot open the spool folder " + path));
-  }
-  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno == EWOULDBLOCK) {
-      return fail(ErrorCode::kInUse, path + " is in use: another builder is making the same file");
-    }
-    return tl::unexpected(system_error(errno, "cannot lock the spool folder " + path));
-  }
+  auto lock = lock_folder(path);
+  if (!lock) return tl::unexpected(lock.error());
   remove_spool_files(path);
   const std::size_t buffer_keys = buffer_bytes / sizeof(Fingerprint);
   auto buffers = WordArray::allocate(ranges * buffer_keys * kWordsPerKey, "the spool");
   if (!buffers) return tl::unexpected(buffers.error());
-  return SpoolFolder(std::move(path), std::move(lock), std::move(*buffers), ranges, buffer_keys);
+  return SpoolFolder(std::move(path), std::move(*lock), std::move(*buffers), ranges, buffer_keys);
 }
 
 SpoolFolder::SpoolFolder(std::string path, FileDescriptor lock, WordArray buffers,
@@ -95,8 +118,7 @@ SpoolFolder::SpoolFolder(std::string path, FileDescriptor lock, WordArray buffer
 
 SpoolFolder::~SpoolFolder() {
   if (lock_.get() < 0) return;  // moved from
-  remove_spool_files(path_);
-  ::rmdir(path_.c_str());  // unless it has other files
+  remove_spool(path_);
 }
 
 std::string SpoolFolder::file_of(std::uint64_t range) const {

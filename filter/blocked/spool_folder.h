@@ -15,6 +15,10 @@
 
 namespace trawl {
 
+// Removes the files of a spool, range-<digits>.keys, and then the folder unless it has others, for
+// whoever holds its lock. Returns whether the folder is gone.
+bool remove_spool(const std::string& folder);
+
 // A folder of files range-NNN.keys that goes with it. Not thread-safe; one process at a time.
 class SpoolFolder {
  public:

@@ -7,83 +7,18 @@
 
 #include "filter/bit_merge.h"
 #include "filter/classic/classic_places.h"
+#include "filter/classic/flat_fill.h"
 #include "filter/mix.h"
 
 namespace trawl {
-
-namespace {
-
-// What is known of a filter from how many keys it admitted.
-//
-// After N different keys were offered a share u = 1 - e^(-kN/m) of the bits is set, and the next
-// one is called seen with probability u^k. The keys that were called seen set no bits, but count in
-// N. So of N keys the integral of 1 - u^k over 0 .. N are admitted; with dN = (m/k) du / (1 - u),
-// and (1 - u^k) / (1 - u) = 1 + u + ... + u^(k-1), that is
-//
-//   A = (m/k) (u + u^2/2 + ... + u^k/k),
-//
-// and N = (m/k) (u + u^2/2 + ...) without an end: the rest of that series is what was lost.
-class ClassicFill {
- public:
-  explicit ClassicFill(const SnapshotSection& section)
-      : hashes_(section.hashes),
-        scale_(static_cast<double>(section.words) * static_cast<double>(kClassicWordBits) /
-               section.hashes) {}
-
-  double admitted(double fill) const { return scale_ * first_terms(fill); }
-
-  // The share of bits set, below 1 even if no filter could admit so many.
-  double with_admitted(double keys) const {
-    const double sum = keys / scale_;
-    double low = 0, high = std::min(sum, kAlmostFull);
-    for (int i = 0; i < 60; ++i) {
-      const double middle = (low + high) / 2;
-      (first_terms(middle) <= sum ? low : high) = middle;
-    }
-    return low;
-  }
-
-  double rate(double fill) const { return std::pow(fill, hashes_); }
-
-  double losses(double fill) const {
-    fill = std::min(fill, kAlmostFull);
-    if (fill > 0.9) return scale_ * (-std::log1p(-fill) - first_terms(fill));
-    // Term by term: of a small difference of large numbers nothing would be left.
-    double power = std::pow(fill, hashes_);
-    double sum = 0;
-    for (unsigned i = hashes_ + 1; power > sum * 1e-17; ++i) {
-      power *= fill;
-      sum += power / i;
-    }
-    return scale_ * sum;
-  }
-
- private:
-  static constexpr double kAlmostFull = 1 - 1e-15;
-
-  double first_terms(double fill) const {
-    double sum = 0;
-    double power = 1;
-    for (unsigned i = 1; i <= hashes_; ++i) {
-      power *= fill;
-      sum += power / i;
-    }
-    return sum;
-  }
-
-  unsigned hashes_;
-  double scale_;  // m / k
-};
-
-}  // namespace
 
 bool is_classic_section(const SnapshotSection& section) noexcept {
   return section.hashes > 0 && section.hashes <= kMaxClassicHashes && section.words > 0 &&
          section.words % kClassicLineWords == 0 && section.detail == 0;
 }
 
-FilterStats classic_stats(const SnapshotSection& section, double fill) {
-  const ClassicFill model(section);
+FilterStats flat_stats(const SnapshotSection& section, double places, double fill) {
+  const FlatFill model(places, section.hashes);
   // An overfull filter admits fewer and fewer of the keys that are offered, and their number says
   // little: then the bits are asked.
   const double expected_fill = section.inserted > section.capacity
@@ -97,6 +32,10 @@ FilterStats classic_stats(const SnapshotSection& section, double fill) {
           .fill = fill,
           .current_rate = model.rate(expected_fill),
           .expected_false_positives = model.losses(expected_fill)};
+}
+
+FilterStats classic_stats(const SnapshotSection& section, double fill) {
+  return flat_stats(section, classic_places(section), fill);
 }
 
 Result<std::unique_ptr<ClassicBloomFilter::State>> ClassicBloomFilter::State::of_header(
@@ -142,7 +81,7 @@ Result<void> ClassicBloomFilter::State::merge(const State& other) {
   if (auto same = check_mergeable(*this, other); !same) return same;
   const double filled = merge_bits(words, other.words);
   inserted.reset(static_cast<std::uint64_t>(
-      std::round(ClassicFill(header().sections.front()).admitted(filled))));
+      std::round(FlatFill(classic_places(header().sections.front()), hashes).admitted(filled))));
   return {};
 }
 

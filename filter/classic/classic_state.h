@@ -53,7 +53,12 @@ struct ClassicBloomFilter::State {
 
 // Whether a classic filter can have these parameters.
 bool is_classic_section(const SnapshotSection& section) noexcept;
-// The statistics of a classic filter with these parameters and this share of its bits set.
+inline double classic_places(const SnapshotSection& section) noexcept {
+  return static_cast<double>(section.words) * static_cast<double>(kClassicWordBits);
+}
+// The statistics of a filter with these parameters, of which this share of the places is set: bits
+// of which a classic filter has classic_places(), or counters.
+FilterStats flat_stats(const SnapshotSection& section, double places, double fill);
 FilterStats classic_stats(const SnapshotSection& section, double fill);
 
 }  // namespace trawl

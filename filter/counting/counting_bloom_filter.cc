@@ -1,5 +1,6 @@
 #include "trawl/counting_bloom_filter.h"
 
+#include <atomic>
 #include <cassert>
 
 #include "trawl/sizing.h"
@@ -20,9 +21,9 @@ Result<CountingBloomFilter> CountingBloomFilter::create(const Options& options) 
   if (!size) return tl::unexpected(size.error());
   auto words = WordArray::allocate(size->bits / kCountersPerWord + 1, "the filter");
   if (!words) return tl::unexpected(words.error());
-  return CountingBloomFilter(std::make_unique<State>(std::move(*words), size->hashes,
-                                                     options.capacity, options.false_positive_rate,
-                                                     options.hash.value_or(KeyedHash::random())));
+  return CountingBloomFilter(std::make_unique<State>(
+      std::move(*words), size->hashes, options.capacity, options.false_positive_rate,
+      options.hash ? *options.hash : KeyedHash::random()));
 }
 
 Result<CountingBloomFilter> CountingBloomFilter::load(const std::string& path) {
@@ -39,9 +40,12 @@ Result<CountingBloomFilter> CountingBloomFilter::load(const std::string& path) {
 }
 
 Result<std::uint64_t> CountingBloomFilter::save(const std::string& path) const {
-  return save_snapshot(path, state_->header(),
+  const auto copy = state_->copy();
+  if (!copy) return tl::unexpected(copy.error());
+  return save_snapshot(path, copy->header,
                        [&](std::size_t, std::uint64_t first, std::span<std::uint64_t> out) {
-                         state_->copy_words(first, out);
+                         for (std::size_t i = 0; i < out.size(); ++i)
+                           out[i] = copy->words[first + i].load(std::memory_order_relaxed);
                        });
 }
 

@@ -4,11 +4,9 @@
 #include <array>
 #include <atomic>
 #include <bit>
-#include <cmath>
 #include <mutex>
 
-#include "trawl/sizing.h"
-
+#include "filter/classic/classic_state.h"
 #include "filter/mix.h"
 
 namespace trawl {
@@ -18,6 +16,16 @@ namespace {
 // How many keys ahead of the current one a batch fetches. A key has a dozen cache lines or more: a
 // few keys keep the memory busy.
 constexpr std::size_t kAhead = 4;
+
+// Keys that a batch inserts before a copy of the filter can be made.
+constexpr std::size_t kKeysPerPass = 256;
+
+// Writes to each page, so that the kernel gives the memory now and not while others wait.
+void take_pages(const WordArray& words) noexcept {
+  constexpr std::uint64_t kPageWords = 512;
+  for (std::uint64_t i = 0; i < words.size(); i += kPageWords)
+    words[i].store(0, std::memory_order_relaxed);
+}
 
 }  // namespace
 
@@ -55,16 +63,36 @@ void CountingBloomFilter::State::store_words(std::uint64_t first,
     counters.words()[first + i].store(from[i], std::memory_order_relaxed);
 }
 
-void CountingBloomFilter::State::copy_words(std::uint64_t first,
-                                            std::span<std::uint64_t> out) const noexcept {
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    // acquire: pairs with the CAS in CounterArray.
-    out[i] = counters.words()[first + i].load(std::memory_order_acquire);
-  }
+Result<CountingBloomFilter::State::Copy> CountingBloomFilter::State::copy() const {
+  auto words = WordArray::allocate(counters.words().size(), "the copy of the filter to be saved");
+  if (!words) return tl::unexpected(words.error());
+  Copy copy{.header = {}, .words = std::move(*words)};
+  take_pages(copy.words);
+  changes.at_quiescence([&] {
+    for (std::uint64_t i = 0; i < copy.words.size(); ++i) {
+      copy.words[i].store(counters.words()[i].load(std::memory_order_relaxed),
+                          std::memory_order_relaxed);
+    }
+    copy.header = header();
+  });
+  return copy;
 }
 
 std::size_t CountingBloomFilter::State::insert(std::span<const Fingerprint> keys,
                                                bool* admitted) noexcept {
+  std::size_t fresh = 0;
+  while (!keys.empty()) {
+    const std::size_t some = std::min(keys.size(), kKeysPerPass);
+    fresh += insert_some(keys.first(some), admitted);
+    keys = keys.subspan(some);
+    admitted += some;
+  }
+  return fresh;
+}
+
+std::size_t CountingBloomFilter::State::insert_some(std::span<const Fingerprint> keys,
+                                                    bool* admitted) noexcept {
+  const OperationGate::Pass pass(changes);
   std::array<CounterPlaces, kAhead> coming;
   const auto fetch = [&](std::size_t i) {
     coming[i % kAhead].compute(keys[i], hashes, counters.size());
@@ -98,6 +126,7 @@ bool CountingBloomFilter::State::erase(Fingerprint key) noexcept {
   for (const std::uint64_t place : places)
     __builtin_prefetch(counters.word_of(place), 1);
   places.drop_repeated();
+  const OperationGate::Pass pass(changes);
   const std::lock_guard lock(locks.of(key));
   const auto is_zero = [&](std::uint64_t place) { return counters.is_zero(place); };
   if (std::any_of(places.begin(), places.end(), is_zero)) return false;
@@ -161,20 +190,6 @@ std::size_t CountingBloomFilter::State::contains(std::span<const Fingerprint> ke
   return count;
 }
 
-double CountingBloomFilter::State::rate_with(double keys) const {
-  return bloom_rate(keys, static_cast<double>(counters.size()), hashes);
-}
-
-double CountingBloomFilter::State::losses_with(double keys) const {
-  // A key that is called seen counts all the same, so that this is the integral of the rate.
-  constexpr int kIntervals = 256;  // of Simpson's rule
-  const double step = keys / kIntervals;
-  double sum = rate_with(0) + rate_with(keys);
-  for (int i = 1; i < kIntervals; ++i)
-    sum += (i % 2 == 1 ? 4 : 2) * rate_with(i * step);
-  return sum * step / 3;
-}
-
 double CountingBloomFilter::State::fill() const noexcept {
   constexpr std::uint64_t kSampledWords = 1 << 17;
   const std::uint64_t all = counters.words().size();
@@ -197,20 +212,8 @@ std::uint64_t CountingBloomFilter::State::keys_in() const noexcept {
 }
 
 FilterStats CountingBloomFilter::State::stats() const {
-  const std::uint64_t keys = keys_in();
-  const double filled = fill();
-  // Beyond the capacity many keys are called seen, which count up all the same but are not in
-  // `keys`: what is set tells the rate.
-  const double rate =
-      keys > capacity ? std::pow(filled, hashes) : rate_with(static_cast<double>(keys));
-  return {.capacity = capacity,
-          .target_rate = target_rate,
-          .inserted = keys,
-          .memory_bytes = counters.words().bytes(),
-          .hashes = hashes,
-          .fill = filled,
-          .current_rate = rate,
-          .expected_false_positives = losses_with(static_cast<double>(keys))};
+  // The counters above 0 are the set bits of a classic filter.
+  return flat_stats(header().sections.front(), static_cast<double>(counters.size()), fill());
 }
 
 }  // namespace trawl

@@ -12,8 +12,10 @@
 #include "filter/counting/counter_array.h"
 #include "filter/counting/counter_places.h"
 #include "filter/counting/key_locks.h"
+#include "filter/operation_gate.h"
 #include "filter/snapshot/snapshot_format.h"
 #include "filter/striped_counter.h"
+#include "filter/word_array.h"
 
 namespace trawl {
 
@@ -27,6 +29,9 @@ namespace trawl {
 // erased: each of its counters was counted up for it before that, is counted down only for other
 // keys that were counted there too, one CAS each, and so is above 0 at every moment since.
 // Whichever of these values a lookup reads, it is not 0.
+//
+// A file must not hold some of a key's counts only: erasing that key after loading would take
+// counts of others. So inserts and erases pass a gate, which is closed while the words are copied.
 struct CountingBloomFilter::State {
   State(WordArray words, unsigned k, std::uint64_t planned, double rate_asked, KeyedHash keyed)
       : counters(std::move(words)),
@@ -41,9 +46,17 @@ struct CountingBloomFilter::State {
                                                   const std::string& path);
   SnapshotHeader header() const;
   void store_words(std::uint64_t first, std::span<const std::uint64_t> from) noexcept;
-  void copy_words(std::uint64_t first, std::span<std::uint64_t> out) const noexcept;
+  // What a file of the filter holds.
+  struct Copy {
+    SnapshotHeader header;
+    WordArray words;
+  };
+  // The filter as it is at a moment when no insert or erase is under way. Errors: kNoSpace.
+  Result<Copy> copy() const;
 
   std::size_t insert(std::span<const Fingerprint> keys, bool* admitted) noexcept;
+  // The same for keys few enough that a copy can wait for them.
+  std::size_t insert_some(std::span<const Fingerprint> keys, bool* admitted) noexcept;
   // Returns true iff some counter was 0.
   bool count_up(Fingerprint key, CounterPlaces& places) noexcept;
   bool erase(Fingerprint key) noexcept;
@@ -53,9 +66,6 @@ struct CountingBloomFilter::State {
   std::size_t contains(std::span<const Fingerprint> keys, bool* found) const noexcept;
 
   std::uint64_t keys_in() const noexcept;
-  double rate_with(double keys) const;
-  // The expected number of new keys called seen while `keys` are inserted.
-  double losses_with(double keys) const;
   // The share of the counters above 0, from a sample.
   double fill() const noexcept;
   FilterStats stats() const;
@@ -66,7 +76,8 @@ struct CountingBloomFilter::State {
   double target_rate;
   KeyedHash hash;
   KeyLocks locks;
-  StripedCounter inserted;  // keys called new, less those that an erase made absent
+  mutable OperationGate changes;  // what changes counters and `inserted` is inside
+  StripedCounter inserted;        // keys called new, less those that an erase made absent
 };
 
 }  // namespace trawl

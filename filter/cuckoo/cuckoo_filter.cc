@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cassert>
 
 #include <fmt/format.h>
@@ -22,7 +23,7 @@ struct CuckooFilter::State {
   // parameters, kNoSpace.
   static Result<std::unique_ptr<State>> of_header(const SnapshotHeader& header,
                                                   const std::string& path);
-  SnapshotHeader header() const;
+  SnapshotHeader header(std::uint64_t keys) const;
   std::uint64_t keys_in() const noexcept;
   Error full() const;
 
@@ -76,7 +77,7 @@ Result<std::unique_ptr<CuckooFilter::State>> CuckooFilter::State::of_header(
                                  KeyedHash::from_key(header.hash_key));
 }
 
-SnapshotHeader CuckooFilter::State::header() const {
+SnapshotHeader CuckooFilter::State::header(std::uint64_t keys) const {
   return {.kind = kKind,
           .hash_key = hash.key(),
           .capacity = capacity,
@@ -84,7 +85,7 @@ SnapshotHeader CuckooFilter::State::header() const {
           .sections = {{.words = table.words().size(),
                         .capacity = capacity,
                         .target_rate = target_rate,
-                        .inserted = keys_in(),
+                        .inserted = keys,
                         .hashes = kBucketsOfKey,
                         .detail = table.layout().tag_bits}}};
 }
@@ -119,7 +120,7 @@ Result<CuckooFilter> CuckooFilter::create(const Options& options) {
   if (!words) return tl::unexpected(words.error());
   return CuckooFilter(std::make_unique<State>(*layout, std::move(*words), options.capacity,
                                               options.false_positive_rate,
-                                              options.hash.value_or(KeyedHash::random())));
+                                              options.hash ? *options.hash : KeyedHash::random()));
 }
 
 Result<CuckooFilter> CuckooFilter::load(const std::string& path) {
@@ -134,22 +135,23 @@ Result<CuckooFilter> CuckooFilter::load(const std::string& path) {
           table.words()[first + i].store(words[i], std::memory_order_relaxed);
       });
   if (!read) return tl::unexpected(read.error());
-  // The file's own count may be a little off if keys were inserted while it was written.
+  // Counted, not believed: erases subtract from it.
   (*state)->inserted.add(table.count_tags());
   return CuckooFilter(std::move(*state));
 }
 
 Result<std::uint64_t> CuckooFilter::save(const std::string& path) const {
-  Result<std::uint64_t> size;
-  // A tag that moved from a part not yet copied into one that is would be missing in the file.
-  state_->table.without_moves([&] {
-    CuckooTable::Copier copier(state_->table);
-    size = save_snapshot(path, state_->header(),
-                         [&](std::size_t, std::uint64_t first, std::span<std::uint64_t> out) {
-                           copier.copy(first, out);
-                         });
-  });
-  return size;
+  const CuckooTable& table = state_->table;
+  auto words = WordArray::allocate(table.words().size(), "the copy of the filter to be saved");
+  if (!words) return tl::unexpected(words.error());
+  const auto copy = std::make_unique<CuckooTable>(table.layout(), std::move(*words));
+  table.copy_to(*copy);
+  // The keys of the copy: the filter's own counter may be ahead of it or behind.
+  return save_snapshot(path, state_->header(copy->count_tags()),
+                       [&](std::size_t, std::uint64_t first, std::span<std::uint64_t> out) {
+                         for (std::size_t i = 0; i < out.size(); ++i)
+                           out[i] = copy->words()[first + i].load(std::memory_order_relaxed);
+                       });
 }
 
 Result<bool> CuckooFilter::insert(Fingerprint key) {
@@ -173,17 +175,23 @@ bool CuckooFilter::contains(Fingerprint key) const noexcept {
 Result<std::size_t> CuckooFilter::insert_batch(std::span<const Fingerprint> keys,
                                                std::span<bool> admitted) {
   assert(keys.size() == admitted.size());
+  constexpr std::size_t kUncounted = 1024;  // at most, for stats() meanwhile
   std::size_t handled = 0;
   std::size_t fresh = 0;
+  std::size_t counted = 0;
   for_each_key(keys, state_->table, [&](std::size_t i, const TagPlaces& places) {
     const auto result = state_->table.insert(places);
     if (result == CuckooTable::Insert::kFull) return false;
     admitted[i] = result == CuckooTable::Insert::kAdded;
     fresh += admitted[i] ? 1 : 0;
     ++handled;
+    if (fresh - counted == kUncounted) {
+      state_->inserted.add(kUncounted);
+      counted = fresh;
+    }
     return true;
   });
-  if (fresh > 0) state_->inserted.add(fresh);
+  if (fresh > counted) state_->inserted.add(fresh - counted);
   if (handled == keys.size()) return fresh;
   std::ranges::fill(admitted.subspan(handled), false);
   Error error = state_->full();

@@ -104,20 +104,22 @@ std::uint64_t CuckooTable::count_tags() const noexcept {
   return count;
 }
 
-void CuckooTable::Copier::copy(std::uint64_t first, std::span<std::uint64_t> out) noexcept {
-  const std::uint64_t words_per_group = table_.layout_.tag_bits;
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const std::uint64_t group = (first + i) / words_per_group;
-    if (group != group_) {
-      group_ = group;
-      const GroupLocks::Guard guard(table_.locks_, group, group);
-      for (std::uint64_t w = 0; w < words_per_group; ++w) {
-        group_words_[w] =
-            table_.words_[group * words_per_group + w].load(std::memory_order_relaxed);
+void CuckooTable::copy_to(CuckooTable& other) const noexcept {
+  // So that the kernel gives the memory now and not while others wait.
+  constexpr std::uint64_t kPageWords = 512;
+  for (std::uint64_t i = 0; i < other.words_.size(); i += kPageWords)
+    other.words_[i].store(0, std::memory_order_relaxed);
+  const std::uint64_t words_per_group = layout_.tag_bits;
+  // A tag that moved from a group not yet copied into one that is would be missing.
+  moves_.at_quiescence([&] {
+    for (std::uint64_t group = 0; group < layout_.groups; ++group) {
+      const GroupLocks::Guard guard(locks_, group, group);
+      const std::uint64_t first = group * words_per_group;
+      for (std::uint64_t i = first; i < first + words_per_group; ++i) {
+        other.words_[i].store(words_[i].load(std::memory_order_relaxed), std::memory_order_relaxed);
       }
     }
-    out[i] = group_words_[(first + i) % words_per_group];
-  }
+  });
 }
 
 }  // namespace trawl

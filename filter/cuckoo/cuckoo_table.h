@@ -2,10 +2,8 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstdint>
-#include <span>
 #include <utility>
 
 #include "filter/cuckoo/bucket_bits.h"
@@ -62,7 +60,7 @@ class CuckooTable {
     // It lies in up to three words. Where it has fewer the last is read again, for what is then
     // above the bucket's bits and ignored.
     const unsigned last = (shift + bucket_bits_ - 1) / 64;
-    // acquire: pairs with the release in write(), as GroupLocks wants it.
+    // acquire: pairs with the release in change(), as GroupLocks wants it.
     const Uint128 low = word[0].load(std::memory_order_acquire);
     const Uint128 middle = word[std::min(last, 1U)].load(std::memory_order_acquire);
     const Uint128 high = word[last].load(std::memory_order_acquire);
@@ -72,23 +70,9 @@ class CuckooTable {
   // How many slots are taken. Not while other threads write.
   std::uint64_t count_tags() const noexcept;
 
-  // Runs a function while no tag is moved; inserts that have to move one wait.
-  template <class Function>
-  void without_moves(Function&& function) const {
-    moves_.at_quiescence(std::forward<Function>(function));
-  }
-
-  // Copies words in ascending order, each group as it was at one moment.
-  class Copier {
-   public:
-    explicit Copier(const CuckooTable& table) : table_(table) {}
-    void copy(std::uint64_t first, std::span<std::uint64_t> out) noexcept;
-
-   private:
-    const CuckooTable& table_;
-    std::array<std::uint64_t, kMaxTagBits> group_words_;
-    std::uint64_t group_ = ~std::uint64_t{0};
-  };
+  // Copies the tags to an empty table of the same layout that no other thread uses. Inserts that
+  // have to move a tag wait meanwhile; others may be in the copy or not, and so may erases.
+  void copy_to(CuckooTable& other) const noexcept;
 
  private:
   static std::uint64_t group_of(std::uint64_t bucket) noexcept { return bucket / kBucketsPerGroup; }
@@ -105,7 +89,7 @@ class CuckooTable {
   unsigned bucket_bits_;
   WordArray words_;
   mutable GroupLocks locks_;
-  mutable OperationGate moves_;
+  mutable OperationGate moves_;  // walks along a path are inside
 };
 
 }  // namespace trawl

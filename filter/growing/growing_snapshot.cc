@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "filter/growing/growing_state.h"
+#include "filter/growing/layer_checks.h"
 
 namespace trawl {
 
@@ -38,13 +39,20 @@ std::string_view impossible_layer(const SnapshotHeader& header, std::size_t inde
 
 }  // namespace
 
-Result<std::unique_ptr<GrowingBloomFilter::State>> GrowingBloomFilter::State::of_header(
-    const SnapshotHeader& header, const std::string& path, std::uint64_t max_memory_bytes) {
-  auto state = std::make_unique<State>(header.capacity, header.target_rate,
-                                       KeyedHash::from_key(header.hash_key), max_memory_bytes);
+Result<void> check_layers(const SnapshotHeader& header, const std::string& path) {
   for (std::size_t i = 0; i < header.sections.size(); ++i) {
     if (const auto what = impossible_layer(header, i); !what.empty())
       return damaged_snapshot(path, fmt::format("the {} of layer {} is impossible", what, i + 1));
+  }
+  return {};
+}
+
+Result<std::unique_ptr<GrowingBloomFilter::State>> GrowingBloomFilter::State::of_header(
+    const SnapshotHeader& header, const std::string& path, std::uint64_t max_memory_bytes) {
+  if (auto checked = check_layers(header, path); !checked) return tl::unexpected(checked.error());
+  auto state = std::make_unique<State>(header.capacity, header.target_rate,
+                                       KeyedHash::from_key(header.hash_key), max_memory_bytes);
+  for (std::size_t i = 0; i < header.sections.size(); ++i) {
     auto bits = Bits::of_section(header, i, path);
     if (!bits) return tl::unexpected(bits.error());
     auto layer = std::make_unique<Layer>(std::move(*bits));

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "filter/growing/layer_statistics.h"
+
 namespace trawl {
 
 // The shares of all layers sum to 1, since the sum of 1 / i^2 is pi^2 / 6.
@@ -131,28 +133,21 @@ void GrowingBloomFilter::State::make_room(Layer& full) noexcept {
 FilterStats GrowingBloomFilter::State::stats() const {
   const Table& now = current();
   FilterStats sum{.target_rate = budget, .layers = static_cast<unsigned>(now.layers.size())};
-  double none_older = 1;  // the chance that no older layer has a new key by error
   for (const Layer* layer : now.layers) {
     const Bits& bits = *layer->bits;
-    const std::uint64_t in_both = layer->also_in_previous.sum();
+    const std::uint64_t in_previous = layer->also_in_previous.sum();
     const std::uint64_t keys = bits.inserted.sum();
-    const auto real_keys = static_cast<double>(keys);
-    sum.capacity += bits.capacity;
-    sum.inserted += keys - std::min(keys, in_both);
-    sum.memory_bytes += bits.words.bytes();
-    sum.hashes = bits.hashes;
-    // To admit a key at a rate g of all layers together takes 1 / (1 - g) new keys, g / (1 - g) of
-    // them in vain. With the older layers' rate r, which is constant, and the newest one's f,
-    // (1 - g) = (1 - r)(1 - f), so that g / (1 - g) = (f / (1 - f) + r) / (1 - r); the sum of
-    // f / (1 - f) over the keys is what the layer would lose alone.
-    const auto [rate, alone] = bits.after_admitting(real_keys);
-    const double admitted = std::max(0.0, real_keys - static_cast<double>(in_both));
-    none_older = std::max(none_older, 1e-9);
-    sum.expected_false_positives += (alone + (1 - none_older) * admitted) / none_older;
-    none_older *= 1 - rate;
+    const auto [rate, lost] = bits.after_admitting(static_cast<double>(keys));
+    add_layer(sum,
+              {.capacity = bits.capacity,
+               .inserted = keys,
+               .memory_bytes = bits.words.bytes(),
+               .hashes = bits.hashes,
+               .current_rate = rate,
+               .expected_false_positives = lost},
+              in_previous);
   }
   sum.fill = now.layers.back()->bits->fill();
-  sum.current_rate = 1 - none_older;
   return sum;
 }
 

@@ -25,7 +25,6 @@ class MappedBlocks {
   FilterStats stats_without_fill() const;
   // The share of the bits that are set, from a sample of up to 2^12 blocks.
   double fill() const noexcept;
-  const SnapshotSection& parameters() const noexcept { return parameters_; }
   // How many of its keys are counted in the layer before as well.
   std::uint64_t keys_in_previous() const noexcept { return grows_ ? parameters_.detail : 0; }
 

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "filter/growing/layer_checks.h"
+#include "filter/growing/layer_statistics.h"
 #include "filter/mapped/mapped_bits.h"
 #include "filter/mapped/mapped_blocks.h"
 #include "filter/mapped/mapped_snapshot.h"
@@ -26,12 +28,15 @@ struct MappedFilter::State {
 namespace {
 
 Result<std::vector<MappedBlocks>> layers_of(const MappedSnapshot& snapshot) {
+  const SnapshotHeader& header = snapshot.header();
+  if (header.kind == FilterKind::kGrowing) {
+    if (auto checked = check_layers(header, snapshot.path()); !checked)
+      return tl::unexpected(checked.error());
+  }
   std::vector<MappedBlocks> layers;
-  for (std::size_t i = 0; i < snapshot.header().sections.size(); ++i) {
+  for (std::size_t i = 0; i < header.sections.size(); ++i) {
     auto layer = MappedBlocks::of_section(snapshot, i);
     if (!layer) return tl::unexpected(layer.error());
-    if (layer->keys_in_previous() > (i == 0 ? 0 : layer->parameters().inserted))
-      return damaged_snapshot(snapshot.path(), "its parameters are impossible");
     layers.push_back(*layer);
   }
   return layers;
@@ -114,22 +119,8 @@ FilterStats MappedFilter::stats() const {
 FilterStats MappedFilter::State::stats_of_layers() const {
   FilterStats all{.target_rate = snapshot.header().target_rate,
                   .layers = static_cast<unsigned>(layers.size())};
-  for (const MappedBlocks& layer : layers) {
-    const FilterStats alone = layer.stats_without_fill();
-    const std::uint64_t admitted = alone.inserted - layer.keys_in_previous();
-    all.capacity += alone.capacity;
-    all.inserted += admitted;
-    all.memory_bytes += alone.memory_bytes;
-    all.hashes = alone.hashes;
-    // At a rate g, admitting a key takes 1 / (1 - g) new keys, g / (1 - g) of them in vain. With
-    // the older layers' rate r and this one's f, 1 - g = (1 - r)(1 - f), so that
-    // g / (1 - g) = (f / (1 - f) + r) / (1 - r).
-    const double older = all.current_rate;
-    all.expected_false_positives +=
-        (alone.expected_false_positives + older * static_cast<double>(admitted)) /
-        std::max(1 - older, 1e-9);
-    all.current_rate = older + alone.current_rate * (1 - older);
-  }
+  for (const MappedBlocks& layer : layers)
+    add_layer(all, layer.stats_without_fill(), layer.keys_in_previous());
   all.fill = layers.back().fill();
   return all;
 }

@@ -1,6 +1,7 @@
 #include "filter/snapshot/snapshot_format.h"
 
 #include <cmath>
+#include <new>
 
 #include <fmt/format.h>
 #include <xxhash.h>
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::string_view kMagic = "TRAWLFLT";
 constexpr std::string_view kFirstMagic = "TRAWLBBF";  // of version 1
+constexpr std::uint32_t kFirstVersion = 2;            // behind kMagic
 constexpr std::string_view kEndMagic = "TRAWLEND";
 constexpr std::size_t kChecksumBytes = 8;
 constexpr std::size_t kEntryBytes = 8 + 8;
@@ -85,6 +87,8 @@ Result<SnapshotHeader> decode_header(std::string_view bytes, std::uint32_t& vers
     return damaged_snapshot(path, "the checksum of its header is wrong");
   Decoder in(bytes.substr(kMagic.size()));
   version = in.fixed<std::uint32_t>();
+  if (version < kFirstVersion)
+    return damaged_snapshot(path, fmt::format("no Trawl wrote a version {} of it", version));
   if (version != kSnapshotVersion) {
     return fail(ErrorCode::kUnsupportedVersion,
                 fmt::format("{} has snapshot version {}; this Trawl reads version {}: use a newer "
@@ -94,8 +98,9 @@ Result<SnapshotHeader> decode_header(std::string_view bytes, std::uint32_t& vers
   return decode_fields(in, path);
 }
 
-// Verifies the end mark and returns the directory's bytes.
-Result<std::string> read_directory(const InputFile& file, std::uint64_t size) {
+// Verifies the end mark and returns the directory's bytes, of `most` chunks at most. May throw
+// std::bad_alloc.
+Result<std::string> read_directory(const InputFile& file, std::uint64_t size, std::uint64_t most) {
   const auto cut_short = [&] {
     return damaged_snapshot(file.path(), "its end mark is wrong: it is cut short, or bytes follow");
   };
@@ -111,6 +116,10 @@ Result<std::string> read_directory(const InputFile& file, std::uint64_t size) {
   const std::uint64_t rest = size - kSnapshotHeaderBytes - kEndBytes;
   constexpr std::uint64_t kBytesPerChunk = kSnapshotChunkBytes + kEntryBytes;
   if (rest % kBytesPerChunk != 0 || rest / kBytesPerChunk != chunks) return cut_short();
+  if (chunks > most) {
+    return damaged_snapshot(file.path(),
+                            fmt::format("it has {} chunks, its header room for {}", chunks, most));
+  }
   std::string directory(chunks * kEntryBytes, '\0');
   n = file.read_at(directory.data(), directory.size(),
                    kSnapshotHeaderBytes + chunks * kSnapshotChunkBytes);
@@ -118,6 +127,26 @@ Result<std::string> read_directory(const InputFile& file, std::uint64_t size) {
   if (*n != directory.size() || fixed_at(end, 16) != checksum(directory))
     return damaged_snapshot(file.path(), "the checksum of its directory is wrong");
   return directory;
+}
+
+// The directory, of a file whose sections have `all` chunks. May throw std::bad_alloc.
+Result<std::vector<SnapshotChunk>> read_chunks(const InputFile& file, std::uint64_t size,
+                                               std::uint64_t all) {
+  const auto directory = read_directory(file, size, all);
+  if (!directory) return tl::unexpected(directory.error());
+  std::vector<SnapshotChunk> chunks;
+  chunks.reserve(directory->size() / kEntryBytes);
+  std::uint64_t next_index = 0;
+  for (Decoder in(*directory); !in.rest().empty();) {
+    const SnapshotChunk chunk{in.fixed<std::uint64_t>(), in.fixed<std::uint64_t>()};
+    if (chunk.index < next_index || chunk.index >= all) {
+      return damaged_snapshot(file.path(),
+                              fmt::format("its directory has an impossible chunk {}", chunk.index));
+    }
+    next_index = chunk.index + 1;
+    chunks.push_back(chunk);
+  }
+  return chunks;
 }
 
 }  // namespace
@@ -180,18 +209,12 @@ Result<SnapshotIndex> read_snapshot_index(const InputFile& file) {
   if (!header) return tl::unexpected(header.error());
   index.header = std::move(*header);
 
-  const auto directory = read_directory(file, *size);
-  if (!directory) return tl::unexpected(directory.error());
-  const std::uint64_t chunks = index.header.chunks();
-  std::uint64_t next_index = 0;
-  for (Decoder in(*directory); !in.rest().empty();) {
-    const SnapshotChunk chunk{in.fixed<std::uint64_t>(), in.fixed<std::uint64_t>()};
-    if (chunk.index < next_index || chunk.index >= chunks) {
-      return damaged_snapshot(file.path(),
-                              fmt::format("its directory has an impossible chunk {}", chunk.index));
-    }
-    next_index = chunk.index + 1;
-    index.chunks.push_back(chunk);
+  try {
+    auto chunks = read_chunks(file, *size, index.header.chunks());
+    if (!chunks) return tl::unexpected(chunks.error());
+    index.chunks = std::move(*chunks);
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::kNoSpace, "not enough memory for the directory of " + file.path());
   }
   return index;
 }

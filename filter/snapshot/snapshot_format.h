@@ -60,7 +60,8 @@ std::string encode_snapshot_directory(const std::vector<SnapshotChunk>& chunks);
 // The checksum of a chunk's 64 KiB.
 std::uint64_t snapshot_chunk_checksum(std::uint64_t index, std::string_view bytes) noexcept;
 
-// Reads and verifies all but the chunks themselves. Errors: kCorrupt, kUnsupportedVersion, kIo.
+// Reads and verifies all but the chunks themselves. Errors: kCorrupt, kUnsupportedVersion, kIo;
+// kNoSpace if there is no memory for the directory.
 Result<SnapshotIndex> read_snapshot_index(const InputFile& file);
 
 // kCorrupt: "<path> is damaged: <why>".

@@ -2,17 +2,20 @@
 
 #include <algorithm>
 #include <cassert>
-#include <filesystem>
 
 namespace trawl {
 
 Result<SnapshotWriter> SnapshotWriter::create(const std::string& path) {
   auto file = OutputFile::create(path);
   if (!file) return tl::unexpected(file.error());
+  return begin(std::move(*file));
+}
+
+Result<SnapshotWriter> SnapshotWriter::begin(OutputFile file) {
   // The header's place; zeros are no header.
-  if (auto written = file->write(std::string(kSnapshotHeaderBytes, '\0')); !written)
+  if (auto written = file.write(std::string(kSnapshotHeaderBytes, '\0')); !written)
     return tl::unexpected(written.error());
-  return SnapshotWriter(std::move(*file));
+  return SnapshotWriter(std::move(file));
 }
 
 Result<void> SnapshotWriter::append(std::uint64_t index, std::span<const std::uint64_t> words) {
@@ -37,9 +40,10 @@ Result<std::uint64_t> SnapshotWriter::finish(const SnapshotHeader& header) {
   return file_.size();
 }
 
-Result<std::uint64_t> write_snapshot(const std::string& path, const SnapshotHeader& header,
-                                     const CopyWords& copy_words) {
-  auto writer = SnapshotWriter::create(path);
+namespace {
+
+Result<std::uint64_t> write_words(Result<SnapshotWriter> writer, const SnapshotHeader& header,
+                                  const CopyWords& copy_words) {
   if (!writer) return tl::unexpected(writer.error());
   std::vector<std::uint64_t> chunk(kSnapshotChunkWords);
   std::uint64_t index = 0;
@@ -56,19 +60,20 @@ Result<std::uint64_t> write_snapshot(const std::string& path, const SnapshotHead
   return writer->finish(header);
 }
 
+}  // namespace
+
+Result<std::uint64_t> write_snapshot(const std::string& path, const SnapshotHeader& header,
+                                     const CopyWords& copy_words) {
+  return write_words(SnapshotWriter::create(path), header, copy_words);
+}
+
 Result<std::uint64_t> save_snapshot(const std::string& path, const SnapshotHeader& header,
                                     const CopyWords& copy_words) {
-  const std::string temporary = path + ".tmp";
-  auto size = write_snapshot(temporary, header, copy_words);
-  if (size) {
-    if (auto published = publish_file(temporary, path); !published)
-      size = tl::unexpected(published.error());
-  }
-  if (!size) {
-    std::error_code ignored;
-    std::filesystem::remove(temporary, ignored);
-  }
-  return size;
+  auto temporary = TemporaryFile::create(path);
+  if (!temporary) return tl::unexpected(temporary.error());
+  auto size = write_words(SnapshotWriter::begin(std::move(temporary->file)), header, copy_words);
+  if (!size) return size;
+  return temporary->name.publish().map([&] { return *size; });
 }
 
 }  // namespace trawl

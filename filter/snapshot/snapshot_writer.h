@@ -17,6 +17,8 @@ class SnapshotWriter {
  public:
   // Creates `path` or empties it; until finish() it is no valid snapshot.
   static Result<SnapshotWriter> create(const std::string& path);
+  // The same in a file that was just created.
+  static Result<SnapshotWriter> begin(OutputFile file);
   // Appends the next chunk, whose place among all chunks is `index`: above those appended before.
   // At most kSnapshotChunkWords words; the rest of the chunk is zero.
   Result<void> append(std::uint64_t index, std::span<const std::uint64_t> words);
@@ -36,7 +38,8 @@ using CopyWords =
 // Writes and syncs `path`, whose publication is left to the caller. Returns its size.
 Result<std::uint64_t> write_snapshot(const std::string& path, const SnapshotHeader& header,
                                      const CopyWords& copy_words);
-// The same, atomically: by way of `path`.tmp, which is removed if it fails.
+// The same, atomically: by way of a TemporaryFile. Of two saves to one path, by
+// whichever threads or processes, the last to finish wins.
 Result<std::uint64_t> save_snapshot(const std::string& path, const SnapshotHeader& header,
                                     const CopyWords& copy_words);
 

@@ -27,7 +27,8 @@ class BlockedBloomBuilder {
     FilterOptions filter = {};
     // Where the file goes; the spool is beside it, in the folder `path`.spool (or where a symbolic
     // link of that name leads), and needs 16 bytes of disk a key. It is removed at the end, and on
-    // failure; what a killed process left there is replaced.
+    // failure; what a killed process left there is replaced. The file is written as
+    // `path`.tmp-XXXXXXXXXXXX, which a process that is killed meanwhile leaves behind.
     std::string path = {};
     // For everything together; at least 1 MiB.
     std::uint64_t max_memory_bytes = std::uint64_t{1} << 30;

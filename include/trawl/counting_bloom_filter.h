@@ -27,8 +27,10 @@ class CountingBloomFilter {
   // Errors, here and below: as in BlockedBloomFilter.
   static Result<CountingBloomFilter> create(const Options& options);
   static Result<CountingBloomFilter> load(const std::string& path);
-  // What is inserted or erased meanwhile may be in the file or not, key by key; some counts of one
-  // that is not may be in it, which raises the rate a little.
+  // The file holds the filter as it was at one moment: an insert or erase that runs meanwhile is in
+  // it whole or not at all. For this the counters are copied first, while inserts and erases wait
+  // (lookups do not), and the copy is written: until the file is complete the filter takes twice
+  // its memory. Errors: also kNoSpace, if there is not so much.
   Result<std::uint64_t> save(const std::string& path) const;
 
   // Counts `key`. Returns true iff it was not in before: of all threads inserting the same key, at

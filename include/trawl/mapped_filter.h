@@ -20,8 +20,9 @@ namespace trawl {
 // fail. Thread-safe.
 class MappedFilter {
  public:
-  // Errors: kNotFound, kCorrupt, kUnsupportedVersion, kIo; kInvalidArgument for a kind of filter
-  // that must be loaded (counting, cuckoo).
+  // Errors: kNotFound, kPermission, kCorrupt, kUnsupportedVersion, kIo; kNoSpace if there is no
+  // memory for the table of its chunks; kInvalidArgument for what is no regular file, and for a
+  // kind of filter that must be loaded (counting, cuckoo).
   static Result<MappedFilter> open(const std::string& path);
 
   bool contains(Fingerprint key) const noexcept;

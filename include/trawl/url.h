@@ -5,17 +5,45 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "trawl/result.h"
 
 namespace trawl {
 
+// What a Url knows of its href(), to be copied and reset as one. Only Url has a use for it.
+struct UrlOffsets {
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  // Offsets into the href (https://user:pw@host:80/path?query#fragment).
+  std::uint32_t scheme_end_ = 0;          // at ':'
+  std::uint32_t username_end_ = 0;        // at ':' of the password, '@', or where the host starts
+  std::uint32_t host_start_ = 0;          // first byte of the host name
+  std::uint32_t host_end_ = 0;            // at ':' of the port or '/' of the path
+  std::uint32_t path_start_ = 0;          // at the path's '/'
+  std::uint32_t query_start_ = kNone;     // at '?', or kNone
+  std::uint32_t fragment_start_ = kNone;  // at '#', or kNone
+  bool has_percent_ = false;
+};
+
 // A parsed http(s) URL. Immutable; copying copies one string. Accessors are views into that
 // string and stay valid as long as the Url does. Safe to read from many threads.
-class Url {
+class Url : private UrlOffsets {
  public:
   // No URL yet: every component is empty, and as a base it counts as none. For parse_into().
   Url() = default;
+  Url(const Url&) = default;
+  Url& operator=(const Url&) = default;
+  // What has been moved from is no URL, as by Url().
+  Url(Url&& other) noexcept : UrlOffsets(other), href_(std::move(other.href_)) { other.clear(); }
+  Url& operator=(Url&& other) noexcept {
+    if (this == &other) return *this;
+    UrlOffsets::operator=(other);
+    href_ = std::move(other.href_);
+    other.clear();
+    return *this;
+  }
+  ~Url() = default;
 
   // Parses `input`, relative to `base` if one is given, with the algorithm browsers use
   // (https://url.spec.whatwg.org/#concept-basic-url-parser). `input` is UTF-8; bytes that are
@@ -57,10 +85,12 @@ class Url {
   friend class UrlParser;
   friend class UrlFastPath;
 
-  static constexpr std::uint32_t kNone = UINT32_MAX;
-
   static Result<void> parse_into_fully(std::string_view input, const Url* base, Url& out);
 
+  void clear() noexcept {
+    UrlOffsets::operator=({});
+    href_.clear();
+  }
   std::string_view part(std::size_t start, std::size_t end) const noexcept {
     return std::string_view(href_).substr(start, end - start);
   }
@@ -75,16 +105,7 @@ class Url {
     return query_start_ == kNone ? query_end() : query_start_;
   }
 
-  // Offsets into href_ (https://user:pw@host:80/path?query#fragment).
   std::string href_;
-  std::uint32_t scheme_end_ = 0;          // at ':'
-  std::uint32_t username_end_ = 0;        // at ':' of the password, '@', or where the host starts
-  std::uint32_t host_start_ = 0;          // first byte of the host name
-  std::uint32_t host_end_ = 0;            // at ':' of the port or '/' of the path
-  std::uint32_t path_start_ = 0;          // at the path's '/'
-  std::uint32_t query_start_ = kNone;     // at '?', or kNone
-  std::uint32_t fragment_start_ = kNone;  // at '#', or kNone
-  bool has_percent_ = false;
 };
 
 }  // namespace trawl

@@ -9,7 +9,7 @@
 namespace trawl {
 
 // The URL's host name as hosts are compared: in lower case and IDNA's A-labels, as Url::hostname()
-// has it, without a trailing dot. IPv6 keeps its brackets. Never empty.
+// has it, without a trailing dot. IPv6 keeps its brackets. Empty for a default Url alone.
 std::string_view group_host(const Url& url) noexcept;
 
 // The registrable domain of a host name as Url::hostname() gives it: the public suffix
@@ -25,13 +25,13 @@ std::string_view registrable_domain(std::string_view hostname);
 bool has_registrable_domain(std::string_view hostname);
 
 enum class PolitenessGroup {
-  kHost,    // each host and port of its own
+  kHost,    // each host and port of its own, but for 80 and 443
   kDomain,  // all hosts and ports of a registrable domain together; IP addresses one by one
 };
 
-// The name of the URL's politeness group. By host: group_host(), then ":port" if that is not the
-// scheme's default, so that http and https share a group. Equal for equal groups, for hosts and
-// domains alike.
+// The name of the URL's politeness group. By host: group_host(), then ":port" unless that is 80 or
+// 443, whichever the scheme: http and https share a group, and one port is never in two. Equal for
+// equal groups, for hosts and domains alike. Empty for a default Url alone.
 std::string politeness_group(const Url& url, PolitenessGroup by = PolitenessGroup::kHost);
 
 }  // namespace trawl

@@ -420,6 +420,10 @@ class FilterCommand:
             self.expect(self.run("info", wrong), t.EXIT_FAILURE, "info", where, pattern)
             self.expect(self.run("build", "-o", output, "--like", wrong), t.EXIT_FAILURE, "--like",
                         where, pattern)
+        pipe = self.new_path(".pipe")
+        os.mkfifo(pipe)
+        self.expect(self.run("check", pipe, words), TROUBLE, "check a pipe",
+                    re.escape(f"{pipe} is no regular file"))
         self.expect(self.run("build", "-o", missing / "x.filter"), t.EXIT_FAILURE,
                     "into a missing directory", re.escape(str(missing)), "No such file")
         for special in (self.directory, "/dev/null"):
@@ -515,6 +519,21 @@ class FilterCommand:
                             build.returncode)
             self.test.check(not spool.exists(), f"interrupted by {number}: the spool is there")
             self.test.check(path.read_bytes() == before, f"interrupted by {number}: another file")
+        spool.mkdir()
+        own = [spool / name for name in ("my.keys", "range-my.keys")]
+        for file in own:
+            file.write_bytes(b"mine")
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as build:
+            build.stdin.write(text_of(urls("in", 200_000)))
+            build.stdin.flush()
+            t.wait_until(lambda: len(os.listdir(spool)) > len(own), "the spool")
+            build.send_signal(signal.SIGTERM)
+            t.wait_until(lambda: build.poll() is not None, "the end")
+        self.test.check(sorted(spool.iterdir()) == own, "interrupted: the spool's files alone go",
+                        os.listdir(spool))
+        for file in own:
+            file.unlink()
+        spool.rmdir()
         ignoring = subprocess.Popen(["sh", "-c", "trap '' HUP; exec \"$@\"", "sh", *command],
                                     stdin=subprocess.PIPE, stderr=subprocess.PIPE)
         with ignoring as build:
@@ -526,6 +545,30 @@ class FilterCommand:
             said = build.stderr.read()
         self.test.check(build.returncode == 0, "under nohup", said)
 
+    def interrupted_while_writing(self):
+        path = self.build(["old"], "--capacity", "20M", "--fpr", "1e-4", "--key", KEY)
+        own = path.with_name(path.name + ".tmp")
+        own.write_bytes(b"mine")
+        before = path.read_bytes()
+        lines = self.file(urls("new", 20_000))
+        for arguments in ([], ["--max-memory", "2MiB"]):
+            command = self.command("build", "-o", path, "--like", path, "--force", *arguments,
+                                   lines)
+            interrupted = 0
+            for _ in range(5):
+                with subprocess.Popen(command, stderr=subprocess.PIPE) as build:
+                    t.wait_until(lambda: build.poll() is not None or
+                                 any(self.directory.glob(f"{own.name}-*")), "it to write")
+                    build.send_signal(signal.SIGTERM)
+                if build.returncode == -signal.SIGTERM:
+                    interrupted += 1
+                left = [file.name for file in self.directory.glob(f"{path.name}?*")]
+                self.test.check(left == [own.name], f"{arguments}: files are left behind", left)
+                self.test.check(self.info(path, "--verify")["kind"] == "blocked", "another file")
+                path.write_bytes(before)
+            self.test.check(interrupted > 0, f"{arguments}: no build was interrupted")
+        self.test.check(own.read_bytes() == b"mine", "a file of somebody else's was changed")
+
     def killed_while_writing(self):
         path = self.build(["old"], "--capacity", "20M", "--fpr", "1e-4")
         lines = self.file(urls("new", 20_000))
@@ -535,6 +578,8 @@ class FilterCommand:
                 t.wait_until(lambda: build.poll() is not None or
                              any(self.directory.glob(f"{path.name}?*")), "it to write")
                 build.kill()
+            for left in self.directory.glob(f"{path.name}.tmp-*"):
+                left.unlink()  # so that the next is waited for
             found = self.check(path, ["old", "https://example.org/new/0"], "--verify")
             self.test.check(len(found) == 1, "killed: neither the old file nor the new", found)
         self.expect(self.run(*command[2:]), t.EXIT_DONE, "again after kills")

@@ -292,6 +292,15 @@ TEST_F(BlockedBloomBuilderTest, ASpoolThatWasLeftIsReplacedAndOthersFilesAreNot)
             static_cast<std::ptrdiff_t>(foreign.size() + 1));
 }
 
+TEST_F(BlockedBloomBuilderTest, AFileOfATemporarysNameIsLeftAlone) {
+  test::write_contents(path_ + ".tmp", "mine");
+  auto builder = BlockedBloomBuilder::create(options(500'000, 1e-6)).value();
+  ASSERT_TRUE(builder.add(some_keys(1000)));
+  ASSERT_TRUE(builder.finish());
+  EXPECT_EQ(contents_of(path_ + ".tmp"), "mine");
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory_.path()), {}), 2);
+}
+
 TEST_F(BlockedBloomBuilderTest, ALinkLeadsTheSpoolElsewhereAndStays) {
   const std::string elsewhere = directory_ / "elsewhere";
   fs::create_directory(elsewhere);

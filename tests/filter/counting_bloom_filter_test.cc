@@ -1,6 +1,7 @@
 #include "trawl/counting_bloom_filter.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <barrier>
 #include <cmath>
@@ -126,6 +127,36 @@ TEST(CountingBloomFilter, MeasuredRateIsTheComputedOne) {
                 std::max(0.15 * lost, 4 * std::sqrt(stats.expected_false_positives) + 1));
     EXPECT_EQ(stats.inserted, called_new);
     EXPECT_NEAR(stats.fill, 0.5, 0.02);
+  }
+}
+
+TEST(CountingBloomFilter, HighRatesAndOverfullFiltersAreComputedForTheKeysOffered) {
+  // Keys that are called seen count up all the same; at these rates they are many.
+  for (const double rate : {0.1, 0.25, 0.5}) {
+    for (const std::uint64_t times : {1, 4}) {
+      SCOPED_TRACE(rate);
+      SCOPED_TRACE(times);
+      constexpr std::uint64_t kCapacity = 400'000 / kSlowdown;
+      constexpr std::uint64_t kProbes = 1'000'000 / kSlowdown;
+      auto filter = make_filter(kCapacity, rate);
+      const std::uint64_t offered = times * kCapacity;
+      std::uint64_t called_new = 0;
+      for (std::uint64_t i = 0; i < offered; ++i)
+        called_new += filter.insert(nth_key(i)) ? 1 : 0;
+      std::uint64_t found = 0;
+      for (std::uint64_t i = 0; i < kProbes; ++i)
+        found += filter.contains(nth_key(i, 2)) ? 1 : 0;
+      const auto stats = filter.stats();
+      const double measured = static_cast<double>(found) / kProbes;
+      EXPECT_NEAR(stats.current_rate, measured, 0.02 * measured * std::sqrt(kSlowdown));
+      const auto lost = static_cast<double>(offered - called_new);
+      EXPECT_NEAR(stats.expected_false_positives, lost, 0.02 * lost * std::sqrt(kSlowdown));
+      EXPECT_EQ(stats.inserted, called_new);
+      EXPECT_EQ(stats.capacity, kCapacity);
+      if (times == 1) {
+        EXPECT_NEAR(stats.current_rate, rate, 0.05 * rate);
+      }
+    }
   }
 }
 
@@ -398,6 +429,84 @@ TEST(CountingBloomFilter, LoadedFilterEqualsTheSavedOne) {
   for (const auto key : keys)
     ASSERT_TRUE(loaded->erase(key));
   EXPECT_TRUE(all_zero(words_of(*loaded)));
+}
+
+TEST(CountingBloomFilter, AFileSavedWhileOthersInsertAndEraseHoldsNoHalfKey) {
+  const test::TemporaryDirectory directory;
+  const std::string path = directory / "filter";
+  constexpr std::uint64_t kStaying = 50'000 / kSlowdown;
+  constexpr std::uint64_t kWindow = 5'000 / kSlowdown;  // of each writer's keys that are in
+  constexpr std::size_t kWriters = 2;
+  // At 1e-9 no key is taken for one that is in; half the counters are above 0 all the same, so that
+  // many a key of which some counts are missing would be found.
+  auto filter = make_filter(kStaying + kWriters * kWindow, 1e-9);
+  auto model = make_filter(kStaying + kWriters * kWindow, 1e-9);
+  const auto staying = some_keys(kStaying);
+  for (const auto key : staying) {
+    ASSERT_TRUE(filter.insert(key));
+    ASSERT_TRUE(model.insert(key));
+  }
+  const auto staying_words = words_of(model);
+  std::atomic<bool> stop{false};
+  std::array<std::atomic<std::uint64_t>, kWriters> begun{};  // keys below may be in
+  std::vector<std::thread> writers;
+  for (std::size_t t = 0; t < kWriters; ++t) {
+    writers.emplace_back([&, t] {
+      constexpr std::uint64_t kBatch = 50;
+      bool admitted[kBatch];
+      std::vector<Fingerprint> keys(kBatch);
+      for (std::uint64_t first = 0; !stop.load(); first += kBatch) {
+        begun[t].store(first + kBatch);
+        for (std::uint64_t i = 0; i < kBatch; ++i)
+          keys[i] = nth_key(first + i, 10 + t);
+        if (t == 0) {
+          filter.insert_batch(keys, admitted);
+        } else {
+          for (const auto key : keys)
+            filter.insert(key);
+        }
+        for (std::uint64_t n = first; first >= kWindow && n < first + kBatch; ++n)
+          filter.erase(nth_key(n - kWindow, 10 + t));
+      }
+    });
+  }
+  for (const auto& writer : begun) {
+    while (writer.load() < 2 * kWindow)  // it erases, too
+      std::this_thread::yield();
+  }
+  int overlapping = 0;
+  for (int round = 0; round < 6 || (overlapping == 0 && round < 100); ++round) {
+    const std::uint64_t before[] = {begun[0].load(), begun[1].load()};
+    const auto saved = filter.save(path);
+    const std::uint64_t after[] = {begun[0].load(), begun[1].load()};
+    if (!saved) {
+      ADD_FAILURE() << saved.error().message;
+      break;
+    }
+    overlapping += before[0] < after[0] && before[1] < after[1] ? 1 : 0;
+    auto loaded = CountingBloomFilter::load(path);
+    if (!loaded) {
+      ADD_FAILURE() << loaded.error().message;
+      break;
+    }
+    const auto missing = [&] {
+      return std::ranges::count_if(staying, [&](auto key) { return !loaded->contains(key); });
+    };
+    EXPECT_EQ(missing(), 0);
+    for (std::size_t t = 0; t < kWriters; ++t) {
+      for (std::uint64_t n = 0; n < after[t]; ++n) {
+        const auto key = nth_key(n, 10 + t);
+        if (loaded->contains(key)) loaded->erase(key);
+      }
+    }
+    EXPECT_EQ(missing(), 0) << "erasing other keys lost them";
+    EXPECT_EQ(words_of(*loaded), staying_words);
+    EXPECT_EQ(loaded->stats().inserted, kStaying);
+  }
+  stop = true;
+  for (auto& writer : writers)
+    writer.join();
+  EXPECT_GT(overlapping, 0) << "no save met a writer";
 }
 
 TEST(CountingBloomFilter, FilesWithImpossibleParametersAreRefused) {

@@ -5,6 +5,7 @@
 #include <barrier>
 #include <cmath>
 #include <memory>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -14,6 +15,7 @@
 
 #include "filter/file_io.h"
 #include "filter/mix.h"
+#include "filter/snapshot/snapshot_reader.h"
 #include "filter/snapshot/snapshot_writer.h"
 #include "tests/support/temporary_directory.h"
 
@@ -215,6 +217,30 @@ TEST(CuckooFilter, BatchesAnswerAsSingleCallsDo) {
   EXPECT_GT(count, 0u);
 }
 
+TEST(CuckooFilter, A2_AdmittedKeysAreErasedInAnyOrderWithoutLosingAnother) {
+  constexpr std::uint64_t kSeed = 20240711;
+  SCOPED_TRACE(kSeed);
+  constexpr std::size_t kParts = 20;
+  auto filter = make_filter(100'000 / kSlowdown, 1e-2);
+  std::vector<Fingerprint> admitted;
+  std::vector<Fingerprint> taken_for_one;
+  for (const auto key : some_keys(100'000 / kSlowdown))
+    (filter.insert(key).value() ? admitted : taken_for_one).push_back(key);
+  EXPECT_GT(taken_for_one.size(), 100u / kSlowdown) << "nothing to test: all are told apart";
+  std::shuffle(admitted.begin(), admitted.end(), std::mt19937_64(kSeed));
+  std::size_t erased = 0;
+  for (std::size_t part = 1; part <= kParts; ++part) {
+    for (; erased < admitted.size() * part / kParts; ++erased)
+      ASSERT_TRUE(filter.erase(admitted[erased]));
+    for (std::size_t i = erased; i < admitted.size(); ++i)
+      ASSERT_TRUE(filter.contains(admitted[i])) << i << " of " << erased;
+    EXPECT_EQ(filter.stats().inserted, admitted.size() - erased);
+  }
+  // Of those that were told they are there already nothing is promised: they went with the others.
+  for (const auto key : taken_for_one)
+    EXPECT_FALSE(filter.contains(key));
+}
+
 TEST(CuckooFilter, ABatchThatDoesNotFitTellsHowFarItGot) {
   auto filter = make_filter(1'000, 1e-8);
   const auto keys = some_keys(3'000);
@@ -409,6 +435,46 @@ TEST(CuckooFilter, WhatIsInBeforeASaveIsInTheFileWhateverMovesMeanwhile) {
   }
   stop = true;
   writer.join();
+}
+
+TEST(CuckooFilter, TheCountInAFileIsOfTheKeysInItAndBatchesAreCountedAsTheyGo) {
+  const test::TemporaryDirectory directory;
+  const std::string path = directory / "filter";
+  constexpr std::uint64_t kKeys = 200'000 / kSlowdown;
+  constexpr std::uint64_t kMaxRounds = 200;
+  auto filter = make_filter(kKeys, 1e-8);
+  const auto keys = some_keys(kKeys);
+  std::atomic<std::uint64_t> round{0};  // odd while a batch is being inserted
+  std::atomic<bool> stop{false};
+  std::thread writer([&] {
+    auto admitted = std::make_unique<bool[]>(kKeys);
+    while (!stop.load() && round.load() < 2 * kMaxRounds) {
+      round.fetch_add(1);
+      EXPECT_EQ(filter.insert_batch(keys, {admitted.get(), kKeys}).value_or(0), kKeys);
+      round.fetch_add(1);
+      for (const auto key : keys)
+        filter.erase(key);
+    }
+  });
+  bool counted_midway = false;
+  int files_midway = 0;
+  while ((!counted_midway || files_midway < 3) && round.load() < 2 * kMaxRounds) {
+    const std::uint64_t now = round.load();
+    const std::uint64_t in = filter.stats().inserted;
+    counted_midway |= now % 2 == 1 && round.load() == now && in > 0 && in < kKeys;
+    if (files_midway == 3) continue;
+    if (!filter.save(path)) break;
+    const auto reader = SnapshotReader::open(path, FilterKind::kCuckoo);
+    const auto loaded = CuckooFilter::load(path);
+    if (!reader || !loaded) break;
+    const std::uint64_t inserted = loaded->stats().inserted;
+    EXPECT_EQ(reader->header().sections.front().inserted, inserted);
+    files_midway += inserted > 0 && inserted < kKeys ? 1 : 0;
+  }
+  stop = true;
+  writer.join();
+  EXPECT_TRUE(counted_midway);
+  EXPECT_EQ(files_midway, 3);
 }
 
 TEST(CuckooFilter, FilesWithImpossibleParametersAreRefused) {

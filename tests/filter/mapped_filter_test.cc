@@ -12,6 +12,7 @@
 #include "trawl/classic_bloom_filter.h"
 #include "trawl/growing_bloom_filter.h"
 
+#include "filter/growing/growing_state.h"
 #include "filter/mix.h"
 #include "tests/support/snapshot_file.h"
 #include "tests/support/temporary_directory.h"
@@ -130,7 +131,7 @@ TEST_F(MappedFilterTest, AGrowingFiltersKeysAreFoundInWhicheverLayer) {
   std::vector<BlockedBloomFilter> layers;
   for (std::uint64_t layer = 0; layer < 3; ++layer) {
     const std::uint64_t capacity = 40'000 << layer;
-    layers.push_back(save_blocked(capacity, 1e-3 / (layer + 1.0), capacity, 10 + layer));
+    layers.push_back(save_blocked(capacity, growing_layer_rate(1e-3, layer), capacity, 10 + layer));
     const auto part = SnapshotFile::read(path_);
     const std::uint64_t before = growing.header.chunks();
     for (const auto& chunk : part.chunks)
@@ -141,6 +142,8 @@ TEST_F(MappedFilterTest, AGrowingFiltersKeysAreFoundInWhicheverLayer) {
     growing.header.sections.push_back(part.header.sections.front());
   }
   growing.header.kind = FilterKind::kGrowing;
+  growing.header.capacity = 40'000;
+  growing.header.target_rate = 1e-3;
   growing.write(path_);
 
   const MappedFilter mapped = open();
@@ -190,6 +193,31 @@ TEST_F(MappedFilterTest, AGrowingFiltersImpossibleCountsAreDamage) {
   parts.header.sections.front().detail = 1;  // of its keys in the layer before, but there is none
   parts.write(path_);
   EXPECT_EQ(refusal().code, ErrorCode::kCorrupt);
+}
+
+TEST_F(MappedFilterTest, LayersThatAreRefusedWhenLoadedAreRefused) {
+  auto filter = GrowingBloomFilter::create({.capacity = 100, .false_positive_rate = 1e-4}).value();
+  for (const auto key : some_keys(500))
+    filter.insert(key);
+  ASSERT_TRUE(filter.save(path_));
+  const SnapshotFile good = SnapshotFile::read(path_);
+  ASSERT_EQ(good.header.sections.size(), 3u);
+  const auto refused = [&](auto change, const std::string& words) {
+    SnapshotFile bad = good;
+    change(bad.header);
+    bad.write(path_);
+    const Error mapped = refusal();
+    EXPECT_EQ(mapped.code, ErrorCode::kCorrupt);
+    EXPECT_NE(mapped.message.find(words), std::string::npos) << mapped.message;
+    EXPECT_EQ(GrowingBloomFilter::load(path_).error().message, mapped.message);
+  };
+  refused([](auto& header) { header.sections[1].capacity = 201; }, "the capacity of layer 2");
+  refused([](auto& header) { header.capacity = 101; }, "the capacity of layer 1");
+  refused([](auto& header) { header.sections[2].target_rate *= 1.001; },
+          "the false-positive rate of layer 3");
+  refused([](auto& header) { header.sections[1].inserted = ~std::uint64_t{0}; },
+          "the number of keys of layer 2");
+  refused([](auto& header) { header.sections[0].detail = 1; }, "the number of keys of layer 1");
 }
 
 TEST_F(MappedFilterTest, AClassicFilterAnswersAsTheOneThatWasSaved) {

@@ -1,5 +1,6 @@
 #include "filter/operation_gate.h"
 
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -61,6 +62,13 @@ TEST(OperationGate, WhatRunsAtQuiescenceNeverOverlaps) {
   for (auto& thread : threads)
     thread.join();
   EXPECT_EQ(counter, 2000);
+}
+
+TEST(OperationGate, AFunctionThatThrowsLeavesTheGateOpen) {
+  OperationGate gate;
+  EXPECT_THROW(gate.at_quiescence([] { throw std::bad_alloc(); }), std::bad_alloc);
+  const OperationGate::Pass pass(gate);  // would wait for ever
+  SUCCEED();
 }
 
 }  // namespace

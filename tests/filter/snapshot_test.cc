@@ -1,14 +1,21 @@
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <limits>
 #include <random>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <xxhash.h>
 
 #include "trawl/blocked_bloom_filter.h"
+#include "trawl/mapped_filter.h"
 
 #include "filter/file_io.h"
 #include "filter/mix.h"
@@ -16,6 +23,10 @@
 #include "tests/support/small_disk.h"
 #include "tests/support/snapshot_file.h"
 #include "tests/support/temporary_directory.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TRAWL_SANITIZED
+#endif
 
 namespace trawl {
 namespace {
@@ -93,21 +104,65 @@ TEST_F(Snapshot, WhatWasInsertedBeforeASaveIsInItWhateverGoesOnMeanwhile) {
   std::atomic<std::uint64_t> inserted{0};
   std::atomic<bool> stop{false};
   std::thread writer([&] {
-    for (std::uint64_t i = 0; i < 200'000 && !stop.load(); ++i) {
+    // More keys than it is made for do no harm.
+    for (std::uint64_t i = 0; !stop.load(); ++i) {
       filter.insert(nth_key(i));
       inserted.store(i + 1);
     }
   });
-  for (int round = 0; round < 5; ++round) {
+  while (inserted.load() == 0)
+    std::this_thread::yield();
+  int overlapped = 0;  // saves during which keys came
+  for (int round = 0; round < 5 || (overlapped == 0 && round < 1000); ++round) {
     const std::uint64_t before = inserted.load();
-    ASSERT_TRUE(filter.save(path_));
+    EXPECT_TRUE(filter.save(path_));
+    if (inserted.load() > before) ++overlapped;
     const auto loaded = BlockedBloomFilter::load(path_);
-    ASSERT_TRUE(loaded) << loaded.error().message;
-    for (std::uint64_t i = 0; i < before; ++i)
-      ASSERT_TRUE(loaded->contains(nth_key(i)));
+    EXPECT_TRUE(loaded) << loaded.error().message;
+    for (std::uint64_t i = 0; loaded && i < before; ++i) {
+      if (loaded->contains(nth_key(i))) continue;
+      ADD_FAILURE() << "key " << i << " of " << before << " is not in";
+      break;
+    }
   }
   stop = true;
   writer.join();
+  EXPECT_GT(overlapped, 0);
+}
+
+TEST_F(Snapshot, SavesToOnePathDoNotDisturbEachOther) {
+  constexpr int kThreads = 4, kRounds = 25;
+  auto filter = BlockedBloomFilter::create({.capacity = 50'000}).value();
+  for (std::uint64_t i = 0; i < 20'000; ++i)
+    filter.insert(nth_key(i));
+  write_contents(path_ + ".tmp", "mine");
+  ASSERT_TRUE(filter.save(path_));
+  const std::string expected = contents_of(path_);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < kRounds; ++round) {
+        const auto saved = filter.save(path_);
+        EXPECT_TRUE(saved) << saved.error().message;
+        const auto loaded = BlockedBloomFilter::load(path_);
+        EXPECT_TRUE(loaded) << loaded.error().message;
+      }
+    });
+  }
+  for (auto& thread : threads)
+    thread.join();
+  EXPECT_TRUE(contents_of(path_) == expected);
+  EXPECT_EQ(contents_of(path_ + ".tmp"), "mine");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory_.path()), {}), 2);
+}
+
+TEST_F(Snapshot, TheFileIsMadeWithTheUsersMask) {
+  const mode_t mask = ::umask(0027);
+  save_small_filter();
+  ::umask(mask);
+  struct stat status;
+  ASSERT_EQ(::stat(path_.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0640u);
 }
 
 TEST_F(Snapshot, EveryTruncationIsDetected) {
@@ -166,6 +221,21 @@ TEST_F(Snapshot, ANewerVersionIsRefusedByNumber) {
   ASSERT_FALSE(loaded);
   EXPECT_EQ(loaded.error().code, ErrorCode::kUnsupportedVersion);
   EXPECT_NE(loaded.error().message.find("version 9"), std::string::npos);
+}
+
+TEST_F(Snapshot, AVersionThatNeverWasIsDamage) {
+  save_small_filter();
+  const std::string good = contents_of(path_);
+  for (const char version : {0, 1}) {
+    std::string old = good;
+    old[8] = version;
+    const std::uint64_t sum = XXH3_64bits(old.data(), 4088);
+    std::memcpy(old.data() + 4088, &sum, sizeof sum);
+    write_contents(path_, old);
+    const Error error = refusal();
+    EXPECT_EQ(error.code, ErrorCode::kCorrupt) << error.message;
+    EXPECT_EQ(error.message.find("newer"), std::string::npos) << error.message;
+  }
 }
 
 TEST_F(Snapshot, VersionOneIsRefusedByNumber) {
@@ -247,7 +317,8 @@ TEST_F(Snapshot, ImpossibleDirectoriesAreRefusedWhateverTheirChecksums) {
   refused(1, [](auto& chunks) { std::swap(chunks[1], chunks[2]); });        // descending
   refused(last + 1, [&](auto& chunks) { chunks[last].index = last + 1; });  // beyond the end
   refused(~std::uint64_t{0}, [&](auto& chunks) { chunks[last].index = ~std::uint64_t{0}; });
-  refused(last, [&](auto& chunks) { chunks.push_back(chunks[last]); });  // one too many
+  expect_refusal(with([&](auto& chunks) { chunks.push_back(chunks[last]); }), ErrorCode::kCorrupt,
+                 "its header room for " + std::to_string(last + 1));
   // What these tests are made with makes a good file, too.
   good.write(path_);
   EXPECT_TRUE(BlockedBloomFilter::load(path_));
@@ -322,6 +393,64 @@ TEST_F(Snapshot, ClaimsOfHugeSizesAreRefusedWithoutMemoryForThem) {
   }
 }
 
+// A file of 100 GB, nearly all of it a hole, with the end mark of such a size.
+void write_sparse(const std::string& path, const SnapshotHeader& header) {
+  constexpr std::uint64_t kChunks = 1'500'000;
+  constexpr std::uint64_t kDirectory = kSnapshotHeaderBytes + kChunks * kSnapshotChunkBytes;
+  write_contents(path, encode_snapshot_header(header));
+  std::filesystem::resize_file(path, kDirectory);
+  const std::string end = encode_snapshot_directory({kChunks, SnapshotChunk{0, 0}});
+  std::ofstream(path, std::ios::binary | std::ios::app).write(end.data(), std::ssize(end));
+}
+
+TEST_F(Snapshot, MoreChunksThanTheHeaderHasRoomForAreRefused) {
+  save_small_filter();
+  SnapshotHeader header = SnapshotFile::read(path_).header;
+  write_sparse(path_, header);
+  const Error error = refusal();
+  EXPECT_EQ(error.code, ErrorCode::kCorrupt);
+  EXPECT_NE(error.message.find("1500000 chunks, its header room for 1"), std::string::npos)
+      << error.message;
+  header.sections.front().words = std::uint64_t{1} << 40;
+  write_sparse(path_, header);
+  EXPECT_NE(refusal().message.find("impossible chunk 0"), std::string::npos);
+}
+
+TEST_F(Snapshot, ADirectoryThatDoesNotFitIntoMemoryIsNoReasonToThrow) {
+#ifdef TRAWL_SANITIZED
+  GTEST_SKIP() << "the sanitizers need the address space";
+#endif
+  save_small_filter();
+  SnapshotHeader header = SnapshotFile::read(path_).header;
+  header.sections.front().words = std::uint64_t{1} << 40;
+  write_sparse(path_, header);
+  const auto error_without_memory = [&] {
+    rlimit limit{};
+    ::getrlimit(RLIMIT_AS, &limit);
+    limit.rlim_cur = std::size_t{1} << 30;
+    ::setrlimit(RLIMIT_AS, &limit);
+    constexpr std::size_t kLeft = 8u << 20;  // the directory has 24 MB
+    void* const left = std::malloc(kLeft);
+    void* volatile taken;  // or the compiler would know better
+    do
+      taken = std::malloc(kLeft / 2);
+    while (taken != nullptr);
+    std::free(left);
+    const auto index = read_snapshot_index(InputFile::open(path_).value());
+    return index ? ErrorCode::kIo : index.error().code;
+  };
+  EXPECT_EXIT(std::_Exit(error_without_memory() == ErrorCode::kNoSpace ? 0 : 1),
+              testing::ExitedWithCode(0), "");
+}
+
+TEST_F(Snapshot, APipeIsRefusedAtOnce) {
+  ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  const Error error = refusal();
+  EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
+  EXPECT_NE(error.message.find(path_ + " is no regular file"), std::string::npos);
+  EXPECT_EQ(MappedFilter::open(path_).error().code, ErrorCode::kInvalidArgument);
+}
+
 TEST_F(Snapshot, AnyNumberOfKeysThatAFileClaimsHasARate) {
   save_small_filter();
   SnapshotFile parts = SnapshotFile::read(path_);
@@ -354,7 +483,7 @@ TEST_F(Snapshot, ASaveThatCannotBePublishedLeavesNoTemporaryFile) {
   path_ = directory_ / "folder";
   std::filesystem::create_directories(path_ + "/with a file");
   EXPECT_FALSE(BlockedBloomFilter::create({.capacity = 10}).value().save(path_));
-  EXPECT_FALSE(std::filesystem::exists(path_ + ".tmp"));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory_.path()), {}), 1);
   EXPECT_TRUE(std::filesystem::exists(path_ + "/with a file"));
 }
 

@@ -301,16 +301,15 @@ TEST(CanonicalKeys, OfHugeUrlsAreMadeInLinearTime) {
         "http://" + repeated("www.", kMany) + "/", "http://" + repeated("w.", kMany) + "/"}) {
     SCOPED_TRACE(input.substr(0, 40));
     const auto url = Url::parse(input);
-    if (!url) continue;
+    ASSERT_TRUE(url) << url.error().message;
     expect_key_is_its_own(all, *url);
     expect_key_is_its_own(lossless, *url);
     if (HasFatalFailure()) return;
   }
   EXPECT_EQ(all.key(*Url::parse("http://h/?" + repeated("&", kMany))), "http://h/");
   const auto url = Url::parse("http://" + repeated("www.", 50'000) + "example.com/");
-  if (url) {
-    EXPECT_EQ(all.key(*url), "http://example.com/");
-  }
+  ASSERT_TRUE(url) << url.error().message;
+  EXPECT_EQ(all.key(*url), "http://example.com/");
 }
 
 }  // namespace

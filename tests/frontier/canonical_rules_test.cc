@@ -264,7 +264,9 @@ TEST(CanonicalRules, NamesOfOnesOwn) {
   const auto everything =
       Profile::from_text({.rules = {{"drop_parameters"}}, .parameter_names = {{"*"}}});
   ASSERT_TRUE(everything);
-  EXPECT_EQ(outcome(Canonicalizer(*everything), "http://h/?a=1&&=2"), "drop_parameters: http://h/");
+  for (const auto* url : {"http://h/?a=1&&=2", "http://h/?&", "http://h/?"}) {
+    EXPECT_EQ(outcome(Canonicalizer(*everything), url), "drop_parameters: http://h/") << url;
+  }
 }
 
 TEST(CanonicalRules, HostsOfTheirOwn) {

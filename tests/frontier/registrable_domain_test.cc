@@ -144,10 +144,14 @@ TEST(PolitenessGroup, IsTheHostAndAPortOfItsOwn) {
   EXPECT_EQ(group("https://u:p@www.example.com/"), "www.example.com");
   EXPECT_EQ(group("http://www.example.com.:80/"), "www.example.com");
   EXPECT_EQ(group("http://www.example.com.:8080/"), "www.example.com:8080");
-  EXPECT_EQ(group("http://www.example.com:443/"), "www.example.com:443");
+  EXPECT_EQ(group("http://www.example.com:443/"), "www.example.com") << "https's port";
+  EXPECT_EQ(group("https://www.example.com:80/"), "www.example.com") << "http's port";
+  EXPECT_EQ(group("https://www.example.com:8080/"), "www.example.com:8080");
   EXPECT_EQ(group("https://www.example.com:443/"), "www.example.com");
   EXPECT_EQ(group("http://[::1]:8080/"), "[::1]:8080");
   EXPECT_EQ(group("http://./"), ".") << "never empty";
+  EXPECT_EQ(politeness_group(Url()), "") << "but for no URL";
+  EXPECT_EQ(group_host(Url()), "");
 }
 
 }  // namespace

@@ -77,5 +77,15 @@ TEST(UrlAllocations, RelativeLinksIntoABufferCostNone) {
             0u);
 }
 
+TEST(UrlAllocations, MovesCostNone) {
+  Url a = *Url::parse("https://example.com/longer/than/what/a/string/holds/in/itself");
+  Url b = a;
+  const std::size_t before = allocations;
+  Url c = std::move(a);
+  b = std::move(c);
+  EXPECT_EQ(allocations, before);
+  EXPECT_EQ(b.hostname(), "example.com");
+}
+
 }  // namespace
 }  // namespace trawl

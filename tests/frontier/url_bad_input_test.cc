@@ -127,6 +127,47 @@ TEST(UrlBadInput, InvisibleCharactersVanishFromHostsOrAreRefused) {
             "http://h/a%E2%80%AEb%E2%80%8B?%E2%81%A6#%E2%80%8F");
 }
 
+// What IDNA2008 forbids and browsers take all the same; the answers are those of browsers.
+TEST(UrlBadInput, HostsThatBrowsersTakeAreTaken) {
+  const std::vector<std::pair<std::string, std::string>> hosts = {
+      {"stra\u00DFe\U0001F4A9.example", "xn--strae-oqa73760g.example"},
+      {"\u03C2\U0001F4A9", "xn--3xa8255w"},
+      {"\u0915\u094D\u200D\u0937\U0001F4A9", "xn--11b2ezcw70k0r94c"},
+      {"&\u094D\u200D!{", "xn--&!{-smh4320a"},
+      {"a!\u00E9.com", "xn--a!-cja.com"},
+      {"l'\u00E9t\u00E9.fr", "xn--l't-cmab.fr"},
+      {"\u00E9+b.com", "xn--+b-9ia.com"},
+      {"\u2474\u00E9", "xn--(1)-dma"},
+      {"xn--a!-cja.\u00E9", "xn--a!-cja.xn--9ca"},
+      {"\u00E9=\u0338", "xn--9ca842o"},       // one character, as if it had been
+      {"\u00E9\uFF1D\u0338", "xn--9ca842o"},  // written so: U+2260
+      {"\u00E9-\u0301", "xn----9fa32n"},
+      {"-\uFF57.com", "-w.com"},
+      {"-\u24E6.com", "-w.com"},
+      {"ab--\u00E9", "xn--ab---epa"},
+      {"\u00E9-", "xn----9fa"},
+  };
+  for (const auto& [host, expected] : hosts)
+    EXPECT_EQ(href("http://" + host + "/"), "http://" + expected + "/");
+}
+
+TEST(UrlBadInput, HostsThatBrowsersRefuseAreRefused) {
+  for (const std::string host : {
+           "a\u200D\U0001F4A9",           // a joiner behind nothing that it could join
+           "\U0001F4A9\u200D\U0001F4A9",  //
+           "\u0301-\u00E9",               // a mark on nothing
+           "\uFF58n--\u00E9",             // would be an A-label
+           "xn--\u24D0",                  //
+           "\u00E9^a",
+           "\u00E9\uFF05a",  // a '%'
+           "\u00A8\U0001F4A9",
+           "a\u2024b\U0001F4A9",
+       }) {
+    const auto url = Url::parse("http://" + host + "/");
+    EXPECT_FALSE(url) << host << " is " << url->href();
+  }
+}
+
 TEST(UrlBadInput, LabelsOfBothDirectionsAreRefused) {
   EXPECT_EQ(href("http://\u05D0\u05D1.com/"), "http://xn--4dbc.com/");
   EXPECT_FALSE(Url::parse("http://\u05D0a.com/"));

@@ -76,32 +76,4 @@ std::string AnyFilter::growth_error() const {
   return growing == nullptr ? std::string() : growing->growth_error();
 }
 
-Result<OpenFilter> OpenFilter::open(const std::string& path) {
-  const auto index = read_filter_index(path);
-  if (!index) return tl::unexpected(index.error());
-  const auto make = +[](Variant filter) { return OpenFilter(std::move(filter)); };
-  switch (index->header.kind) {
-    case FilterKind::kCounting:
-      return wrap(CountingBloomFilter::load(path), make);
-    case FilterKind::kCuckoo:
-      return wrap(CuckooFilter::load(path), make);
-    default:
-      return wrap(MappedFilter::open(path), make);
-  }
-}
-
-std::size_t OpenFilter::contains_batch(std::span<const Fingerprint> keys,
-                                       std::span<bool> found) const {
-  return std::visit([&](const auto& filter) { return filter.contains_batch(keys, found); },
-                    filter_);
-}
-
-FilterStats OpenFilter::stats() const {
-  return std::visit([](const auto& filter) { return filter.stats(); }, filter_);
-}
-
-const KeyedHash& OpenFilter::hash() const {
-  return std::visit([](const auto& filter) -> const KeyedHash& { return filter.hash(); }, filter_);
-}
-
 }  // namespace trawl::cli

@@ -12,7 +12,6 @@
 #include "trawl/counting_bloom_filter.h"
 #include "trawl/cuckoo_filter.h"
 #include "trawl/growing_bloom_filter.h"
-#include "trawl/mapped_filter.h"
 
 #include "filter/snapshot/snapshot_format.h"
 
@@ -44,23 +43,6 @@ class AnyFilter {
   using Variant = std::variant<BlockedBloomFilter, GrowingBloomFilter, ClassicBloomFilter,
                                CountingBloomFilter, CuckooFilter>;
   explicit AnyFilter(Variant filter) : filter_(std::move(filter)) {}
-  Variant filter_;
-};
-
-// A filter's file opened to be asked: mapped where its kind can be, loaded otherwise.
-class OpenFilter {
- public:
-  // Errors: as MappedFilter::open() and the kinds' load().
-  static Result<OpenFilter> open(const std::string& path);
-
-  // Returns how many were found.
-  std::size_t contains_batch(std::span<const Fingerprint> keys, std::span<bool> found) const;
-  FilterStats stats() const;
-  const KeyedHash& hash() const;
-
- private:
-  using Variant = std::variant<MappedFilter, CountingBloomFilter, CuckooFilter>;
-  explicit OpenFilter(Variant filter) : filter_(std::move(filter)) {}
   Variant filter_;
 };
 

@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "trawl/mapped_filter.h"
+
 #include "crawler/cli/any_filter.h"
 #include "crawler/cli/filter_commands.h"
 #include "crawler/cli/line_reader.h"
@@ -58,7 +60,7 @@ int output_trouble(int error) {
   return error == EPIPE ? kTrouble : trouble(system_error(error, "cannot write standard output"));
 }
 
-int check_lines(const FilterCheckArguments& arguments, const OpenFilter& filter) {
+int check_lines(const FilterCheckArguments& arguments, const MappedFilter& filter) {
   const KeyedHash hash = filter.hash();
   LineReader reader(arguments.inputs);
   LineOutput output;
@@ -93,7 +95,7 @@ int check_lines(const FilterCheckArguments& arguments, const OpenFilter& filter)
 int run_filter_check(const FilterCheckArguments& arguments) {
   if (const auto readable = LineReader::check_inputs(arguments.inputs); !readable)
     return trouble(readable.error());
-  const auto filter = OpenFilter::open(arguments.filter);
+  const auto filter = MappedFilter::open(arguments.filter);
   if (!filter) return trouble(filter.error());
   if (arguments.verify) {
     if (const auto intact = verify_filter_file(arguments.filter); !intact)

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "trawl/mapped_filter.h"
+
 #include "crawler/cli/any_filter.h"
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/filter_commands.h"
@@ -28,7 +30,7 @@ struct FilterInfo {
 Result<FilterInfo> read_info(const std::string& path) {
   const auto index = read_filter_index(path);
   if (!index) return tl::unexpected(index.error());
-  const auto filter = OpenFilter::open(path);
+  const auto filter = MappedFilter::open(path);
   if (!filter) return tl::unexpected(filter.error());
   std::error_code error;
   const auto file_bytes = std::filesystem::file_size(path, error);

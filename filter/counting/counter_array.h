@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <utility>
 
@@ -12,6 +13,17 @@ namespace trawl {
 inline constexpr unsigned kBitsPerCounter = 4;
 inline constexpr unsigned kCountersPerWord = 64 / kBitsPerCounter;
 inline constexpr std::uint64_t kStuckCounter = 15;
+
+// The value of counter c, `word` being the one that it is in.
+inline std::uint64_t count_in(std::uint64_t word, std::uint64_t c) noexcept {
+  return word >> (c % kCountersPerWord * kBitsPerCounter) & kStuckCounter;
+}
+
+inline unsigned counters_above_zero(std::uint64_t word) noexcept {
+  word |= word >> 2;
+  word |= word >> 1;
+  return static_cast<unsigned>(std::popcount(word & 0x1111111111111111));
+}
 
 // Counter c is the bits from 4 (c mod 16) on of word floor(c / 16). Each change is one CAS, so that
 // threads may change counters of the same word. acquire and release throughout: whoever reads a
@@ -63,12 +75,8 @@ class CounterArray {
   }
 
  private:
-  static unsigned shift(std::uint64_t c) noexcept {
-    return static_cast<unsigned>(c % kCountersPerWord) * kBitsPerCounter;
-  }
-  static std::uint64_t one(std::uint64_t c) noexcept { return std::uint64_t{1} << shift(c); }
-  static std::uint64_t count_in(std::uint64_t word, std::uint64_t c) noexcept {
-    return word >> shift(c) & kStuckCounter;
+  static std::uint64_t one(std::uint64_t c) noexcept {
+    return std::uint64_t{1} << (c % kCountersPerWord * kBitsPerCounter);
   }
 
   WordArray words_;

@@ -29,13 +29,15 @@ void take_pages(const WordArray& words) noexcept {
 
 }  // namespace
 
+bool is_counting_section(const SnapshotSection& section) noexcept {
+  return section.hashes > 0 && section.hashes <= kMaxCountersOfKey &&
+         section.detail == kBitsPerCounter;
+}
+
 Result<std::unique_ptr<CountingBloomFilter::State>> CountingBloomFilter::State::of_header(
     const SnapshotHeader& header, const std::string& path) {
   const SnapshotSection& section = header.sections.front();
-  if (section.hashes == 0 || section.hashes > kMaxCountersOfKey ||
-      section.detail != kBitsPerCounter) {
-    return damaged_snapshot(path, "its parameters are impossible");
-  }
+  if (!is_counting_section(section)) return damaged_snapshot(path, "its parameters are impossible");
   auto words = WordArray::allocate(section.words, path);
   if (!words) return tl::unexpected(words.error());
   auto state = std::make_unique<State>(std::move(*words), section.hashes, section.capacity,
@@ -197,10 +199,7 @@ double CountingBloomFilter::State::fill() const noexcept {
   std::uint64_t above_zero = 0;
   for (std::uint64_t i = 0; i < sampled; ++i) {
     const auto at = static_cast<std::uint64_t>(static_cast<Uint128>(i) * all / sampled);
-    std::uint64_t word = counters.words()[at].load(std::memory_order_relaxed);
-    word |= word >> 2;
-    word |= word >> 1;
-    above_zero += static_cast<std::uint64_t>(std::popcount(word & 0x1111111111111111));
+    above_zero += counters_above_zero(counters.words()[at].load(std::memory_order_relaxed));
   }
   return static_cast<double>(above_zero) / static_cast<double>(sampled * kCountersPerWord);
 }

@@ -80,4 +80,7 @@ struct CountingBloomFilter::State {
   StripedCounter inserted;        // keys called new, less those that an erase made absent
 };
 
+// Whether a counting filter can have these parameters.
+bool is_counting_section(const SnapshotSection& section) noexcept;
+
 }  // namespace trawl

@@ -36,8 +36,6 @@ struct CuckooFilter::State {
 
 namespace {
 
-constexpr std::uint32_t kBucketsOfKey = 2;
-
 // Calls use(i, places of keys[i]) for each key in order until it returns false, the buckets of
 // those that come next being on their way from memory already.
 template <class Use>
@@ -64,16 +62,11 @@ void for_each_key(std::span<const Fingerprint> keys, const CuckooTable& table, U
 Result<std::unique_ptr<CuckooFilter::State>> CuckooFilter::State::of_header(
     const SnapshotHeader& header, const std::string& path) {
   const SnapshotSection& section = header.sections.front();
-  const unsigned tag_bits = section.detail;
-  const bool possible = section.hashes == kBucketsOfKey && tag_bits >= kMinTagBits &&
-                        tag_bits <= kMaxTagBits && section.words % tag_bits == 0;
-  const CuckooLayout layout{.groups = possible ? section.words / tag_bits : 0,
-                            .tag_bits = tag_bits};
-  if (!possible || layout.slots() < section.capacity)
-    return damaged_snapshot(path, "its parameters are impossible");
+  const auto layout = cuckoo_layout_of(section);
+  if (!layout) return damaged_snapshot(path, "its parameters are impossible");
   auto words = WordArray::allocate(section.words, path);
   if (!words) return tl::unexpected(words.error());
-  return std::make_unique<State>(layout, std::move(*words), section.capacity, section.target_rate,
+  return std::make_unique<State>(*layout, std::move(*words), section.capacity, section.target_rate,
                                  KeyedHash::from_key(header.hash_key));
 }
 

@@ -54,4 +54,15 @@ Result<CuckooLayout> choose_cuckoo_layout(std::uint64_t capacity, double rate) {
   return layout;
 }
 
+std::optional<CuckooLayout> cuckoo_layout_of(const SnapshotSection& section) noexcept {
+  const unsigned tag_bits = section.detail;
+  if (section.hashes != kBucketsOfKey || tag_bits < kMinTagBits || tag_bits > kMaxTagBits ||
+      section.words % tag_bits != 0) {
+    return std::nullopt;
+  }
+  const CuckooLayout layout{.groups = section.words / tag_bits, .tag_bits = tag_bits};
+  if (layout.slots() < section.capacity) return std::nullopt;
+  return layout;
+}
+
 }  // namespace trawl

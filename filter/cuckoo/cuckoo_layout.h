@@ -2,16 +2,19 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "trawl/fingerprint.h"
 #include "trawl/result.h"
 
 #include "filter/mix.h"
+#include "filter/snapshot/snapshot_format.h"
 
 namespace trawl {
 
 inline constexpr unsigned kSlotsPerBucket = 4;
 inline constexpr unsigned kBucketsPerGroup = 16;
+inline constexpr std::uint32_t kBucketsOfKey = 2;
 // With much narrower tags a bucket has too few partners for a large table to reach its load.
 inline constexpr unsigned kMinTagBits = 8;
 inline constexpr unsigned kMaxTagBits = 32;
@@ -19,7 +22,7 @@ inline constexpr double kCuckooLoad = 0.95;  // share of the slots that `capacit
 
 // Where a key may be: its tag, in one of two buckets, which may be the same.
 struct TagPlaces {
-  std::uint64_t bucket[2];
+  std::uint64_t bucket[kBucketsOfKey];
   std::uint32_t tag;
 };
 
@@ -67,5 +70,8 @@ struct CuckooLayout {
 // Errors: kInvalidArgument for a capacity of 0, a rate outside (0, 1) or one that needs tags of
 // more than 32 bits, or a size beyond 2^57 words.
 Result<CuckooLayout> choose_cuckoo_layout(std::uint64_t capacity, double rate);
+
+// The layout of the table in a file; none if no cuckoo filter has such parameters.
+std::optional<CuckooLayout> cuckoo_layout_of(const SnapshotSection& section) noexcept;
 
 }  // namespace trawl

@@ -2,47 +2,90 @@
 
 #include <algorithm>
 #include <cassert>
-#include <optional>
+#include <utility>
+#include <variant>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "filter/growing/layer_checks.h"
 #include "filter/growing/layer_statistics.h"
 #include "filter/mapped/mapped_bits.h"
 #include "filter/mapped/mapped_blocks.h"
+#include "filter/mapped/mapped_buckets.h"
+#include "filter/mapped/mapped_counters.h"
 #include "filter/mapped/mapped_snapshot.h"
 
 namespace trawl {
 
-struct MappedFilter::State {
-  MappedSnapshot snapshot;
-  KeyedHash hash;
-  // One of the two is there.
-  std::vector<MappedBlocks> layers;  // oldest first; one unless the filter grows
-  std::optional<MappedBits> flat;
-
-  FilterStats stats_of_layers() const;
-};
-
 namespace {
 
-Result<std::vector<MappedBlocks>> layers_of(const MappedSnapshot& snapshot) {
+// A blocked filter, or the layers of a growing one.
+class MappedLayers {
+ public:
+  static Result<MappedLayers> of_snapshot(const MappedSnapshot& snapshot);
+  void find(std::span<const Fingerprint> keys, std::span<bool> found) const noexcept;
+  FilterStats stats() const;
+
+ private:
+  explicit MappedLayers(double target_rate) : target_rate_(target_rate) {}
+  double target_rate_;
+  std::vector<MappedBlocks> layers_;  // oldest first; one unless the filter grows
+};
+
+Result<MappedLayers> MappedLayers::of_snapshot(const MappedSnapshot& snapshot) {
   const SnapshotHeader& header = snapshot.header();
   if (header.kind == FilterKind::kGrowing) {
     if (auto checked = check_layers(header, snapshot.path()); !checked)
       return tl::unexpected(checked.error());
   }
-  std::vector<MappedBlocks> layers;
+  MappedLayers all(header.target_rate);
   for (std::size_t i = 0; i < header.sections.size(); ++i) {
     auto layer = MappedBlocks::of_section(snapshot, i);
     if (!layer) return tl::unexpected(layer.error());
-    layers.push_back(*layer);
+    all.layers_.push_back(*layer);
   }
-  return layers;
+  return all;
+}
+
+void MappedLayers::find(std::span<const Fingerprint> keys, std::span<bool> found) const noexcept {
+  // The newest layer is the largest.
+  for (std::size_t i = layers_.size(); i-- > 0;)
+    layers_[i].find(keys, found);
+}
+
+// As GrowingBloomFilter counts; with one layer, as BlockedBloomFilter.
+FilterStats MappedLayers::stats() const {
+  FilterStats all{.target_rate = target_rate_, .layers = static_cast<unsigned>(layers_.size())};
+  for (const MappedBlocks& layer : layers_)
+    add_layer(all, layer.stats_without_fill(), layer.keys_in_previous());
+  all.fill = layers_.back().fill();
+  return all;
+}
+
+using MappedKind = std::variant<MappedLayers, MappedBits, MappedCounters, MappedBuckets>;
+
+Result<MappedKind> kind_of(const MappedSnapshot& snapshot) {
+  const auto as_kind = [](auto&& words) { return MappedKind(std::move(words)); };
+  switch (snapshot.header().kind) {
+    case FilterKind::kBlocked:
+    case FilterKind::kGrowing:
+      return MappedLayers::of_snapshot(snapshot).map(as_kind);
+    case FilterKind::kClassic:
+      return MappedBits::of_section(snapshot, 0).map(as_kind);
+    case FilterKind::kCounting:
+      return MappedCounters::of_section(snapshot, 0).map(as_kind);
+    case FilterKind::kCuckoo:
+      return MappedBuckets::of_section(snapshot, 0).map(as_kind);
+  }
+  return damaged_snapshot(snapshot.path(), "its parameters are impossible");
 }
 
 }  // namespace
+
+struct MappedFilter::State {
+  MappedSnapshot snapshot;
+  KeyedHash hash;
+  MappedKind words;
+};
 
 MappedFilter::MappedFilter(std::unique_ptr<State> state) : state_(std::move(state)) {}
 MappedFilter::MappedFilter(MappedFilter&&) noexcept = default;
@@ -56,30 +99,10 @@ Result<MappedFilter> MappedFilter::open(const std::string& path) {
   if (header.kind != FilterKind::kGrowing && header.sections.size() != 1)
     return damaged_snapshot(path, "its parameters are impossible");
   const KeyedHash hash = KeyedHash::from_key(header.hash_key);
-  std::vector<MappedBlocks> layers;
-  std::optional<MappedBits> flat;
-  switch (header.kind) {
-    case FilterKind::kBlocked:
-    case FilterKind::kGrowing:
-      if (auto all = layers_of(*snapshot))
-        layers = std::move(*all);
-      else
-        return tl::unexpected(all.error());
-      break;
-    case FilterKind::kClassic:
-      if (const auto bits = MappedBits::of_section(*snapshot, 0))
-        flat = *bits;
-      else
-        return tl::unexpected(bits.error());
-      break;
-    case FilterKind::kCounting:
-    case FilterKind::kCuckoo:
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("{} holds a {} filter, which cannot be asked without loading it",
-                              path, name_of(header.kind)));
-  }
+  auto words = kind_of(*snapshot);
+  if (!words) return tl::unexpected(words.error());
   return MappedFilter(
-      std::make_unique<State>(State{std::move(*snapshot), hash, std::move(layers), flat}));
+      std::make_unique<State>(State{std::move(*snapshot), hash, std::move(*words)}));
 }
 
 bool MappedFilter::contains(Fingerprint key) const noexcept {
@@ -92,10 +115,7 @@ std::size_t MappedFilter::contains_batch(std::span<const Fingerprint> keys,
                                          std::span<bool> found) const noexcept {
   assert(keys.size() == found.size());
   std::ranges::fill(found, false);
-  if (state_->flat) state_->flat->find(keys, found);
-  // The newest layer is the largest.
-  for (std::size_t i = state_->layers.size(); i-- > 0;)
-    state_->layers[i].find(keys, found);
+  std::visit([&](const auto& words) { words.find(keys, found); }, state_->words);
   return static_cast<std::size_t>(std::ranges::count(found, true));
 }
 
@@ -112,17 +132,7 @@ const KeyedHash& MappedFilter::hash() const noexcept {
 }
 
 FilterStats MappedFilter::stats() const {
-  return state_->flat ? state_->flat->stats() : state_->stats_of_layers();
-}
-
-// As GrowingBloomFilter counts; with one layer, as BlockedBloomFilter.
-FilterStats MappedFilter::State::stats_of_layers() const {
-  FilterStats all{.target_rate = snapshot.header().target_rate,
-                  .layers = static_cast<unsigned>(layers.size())};
-  for (const MappedBlocks& layer : layers)
-    add_layer(all, layer.stats_without_fill(), layer.keys_in_previous());
-  all.fill = layers.back().fill();
-  return all;
+  return std::visit([](const auto& words) { return words.stats(); }, state_->words);
 }
 
 }  // namespace trawl

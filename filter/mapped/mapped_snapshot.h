@@ -45,6 +45,10 @@ class MappedSection {
     if (place == 0) return nullptr;
     return reinterpret_cast<const Word*>(file_ + place) + index % kSnapshotChunkWords;
   }
+  std::uint64_t load(std::uint64_t index) const noexcept {
+    const Word* const word = find(index);
+    return word == nullptr ? 0 : word->load(std::memory_order_relaxed);
+  }
 
  private:
   const char* file_;

@@ -11,9 +11,9 @@
 
 namespace trawl {
 
-// A file that a BlockedBloomFilter, a GrowingBloomFilter or a ClassicBloomFilter saved, mapped into
-// memory read-only: opening reads its header and directory only, and the system reads and drops
-// pages as they are asked for, so that the file may be larger than the memory.
+// A file that a filter of any kind saved, mapped into memory read-only: opening reads its header
+// and directory only, and the system reads and drops pages as they are asked for, so that the file
+// may be larger than the memory.
 //
 // The file must not be changed or cut while it is mapped; replacing it by another (save() does) is
 // fine. An I/O error while a page is read ends the process with SIGBUS: that is how mapped files
@@ -21,8 +21,7 @@ namespace trawl {
 class MappedFilter {
  public:
   // Errors: kNotFound, kPermission, kCorrupt, kUnsupportedVersion, kIo; kNoSpace if there is no
-  // memory for the table of its chunks; kInvalidArgument for what is no regular file, and for a
-  // kind of filter that must be loaded (counting, cuckoo).
+  // memory for the table of its chunks; kInvalidArgument for what is no regular file.
   static Result<MappedFilter> open(const std::string& path);
 
   bool contains(Fingerprint key) const noexcept;
@@ -34,7 +33,9 @@ class MappedFilter {
   Result<void> verify() const;
 
   FilterKind kind() const noexcept;
-  // `memory_bytes` is what the filter would take if it were loaded.
+  // `memory_bytes` is what the filter would take if it were loaded, `fill` is from a sample. The
+  // keys of a cuckoo filter are those that its header counts, where load() counts its tags; its
+  // rate follows from them.
   FilterStats stats() const;
   const KeyedHash& hash() const noexcept;
 

@@ -126,11 +126,10 @@ void try_file(const std::string& path) {
     if (index && index->header.chunks() > kMaxChunks) return;
     is_small = index && index->header.chunks() <= kFewChunks;
   }
-  const std::array loaded{try_load<BlockedBloomFilter>(path, is_small),
-                          try_load<GrowingBloomFilter>(path, is_small),
-                          try_load<ClassicBloomFilter>(path, is_small)};
-  try_load<CountingBloomFilter>(path, is_small);
-  try_load<CuckooFilter>(path, is_small);
+  const std::array loaded{
+      try_load<BlockedBloomFilter>(path, is_small), try_load<GrowingBloomFilter>(path, is_small),
+      try_load<ClassicBloomFilter>(path, is_small), try_load<CountingBloomFilter>(path, is_small),
+      try_load<CuckooFilter>(path, is_small)};
   bool verified = false;
   const auto mapped = try_map(path, is_small, verified);
   for (const auto& answers : loaded) {

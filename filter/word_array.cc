@@ -44,6 +44,25 @@ Result<WordArray> WordArray::allocate(std::uint64_t words, std::string_view what
   return WordArray(static_cast<std::atomic<std::uint64_t>*>(memory), words);
 }
 
+void WordArray::store(std::uint64_t first, std::span<const std::uint64_t> from) const noexcept {
+  for (std::size_t i = 0; i < from.size(); ++i)
+    words_[first + i].store(from[i], std::memory_order_relaxed);
+}
+
+void WordArray::copy(std::uint64_t first, std::span<std::uint64_t> out) const noexcept {
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    // acquire: pairs with the release of the RMW that set a bit; whoever finds it in the copy also
+    // sees what its inserter did before, its entry into a gate included.
+    out[i] = words_[first + i].load(std::memory_order_acquire);
+  }
+}
+
+void WordArray::take_pages() const noexcept {
+  constexpr std::uint64_t kPageWords = 512;
+  for (std::uint64_t i = 0; i < size_; i += kPageWords)
+    words_[i].store(0, std::memory_order_relaxed);
+}
+
 WordArray::~WordArray() {
   if (words_ != nullptr) ::munmap(words_, bytes());
 }

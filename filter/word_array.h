@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -30,6 +31,12 @@ class WordArray {
   std::uint64_t size() const noexcept { return size_; }
   std::uint64_t bytes() const noexcept { return size_ * sizeof(std::uint64_t); }
   std::atomic<std::uint64_t>* data() const noexcept { return words_; }
+  // Writes `from` to the words from `first` on, before others may look at them.
+  void store(std::uint64_t first, std::span<const std::uint64_t> from) const noexcept;
+  // Fills `out` with the words from `first` on, while others may set bits in them.
+  void copy(std::uint64_t first, std::span<std::uint64_t> out) const noexcept;
+  // Takes the memory of a zeroed array now, so that writing to it later waits for no page.
+  void take_pages() const noexcept;
   std::atomic<std::uint64_t>& operator[](std::uint64_t i) const noexcept { return words_[i]; }
 
  private:

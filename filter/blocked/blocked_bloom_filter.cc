@@ -32,7 +32,7 @@ Result<BlockedBloomFilter> BlockedBloomFilter::load(const std::string& path) {
   if (!state) return tl::unexpected(state.error());
   auto read = reader->read_words(
       [&](std::size_t, std::uint64_t first, std::span<const std::uint64_t> words) {
-        (*state)->store_words(first, words);
+        (*state)->words.store(first, words);
       });
   if (!read) return tl::unexpected(read.error());
   return BlockedBloomFilter(std::move(*state));
@@ -46,7 +46,7 @@ Result<std::uint64_t> BlockedBloomFilter::save(const std::string& path) const {
                         .sections = {state_->section()}};
   return save_snapshot(path, header,
                        [&](std::size_t, std::uint64_t first, std::span<std::uint64_t> out) {
-                         state_->copy_words(first, out);
+                         state_->words.copy(first, out);
                          // The header is written last: it counts what came in meanwhile.
                          header.sections.front() = state_->section();
                        });

@@ -31,21 +31,6 @@ SnapshotSection BlockedBloomFilter::State::section() const {
           .hashes = hashes};
 }
 
-void BlockedBloomFilter::State::store_words(std::uint64_t first,
-                                            std::span<const std::uint64_t> from) noexcept {
-  for (std::size_t i = 0; i < from.size(); ++i)
-    words[first + i].store(from[i], std::memory_order_relaxed);
-}
-
-void BlockedBloomFilter::State::copy_words(std::uint64_t first,
-                                           std::span<std::uint64_t> out) const noexcept {
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    // acquire: pairs with the release in BlockWords::fetch_or; a bit in the copy is of an
-    // operation whose entry into the gate the copying thread then sees.
-    out[i] = words[first + i].load(std::memory_order_acquire);
-  }
-}
-
 Result<void> BlockedBloomFilter::State::merge(const State& other) {
   if (auto same = check_mergeable(*this, other); !same) return same;
   inserted.reset(keys_with_fill(merge_bits(words, other.words)));

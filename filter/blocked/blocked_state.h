@@ -30,8 +30,6 @@ struct BlockedBloomFilter::State {
   static Result<std::unique_ptr<State>> of_section(const SnapshotHeader& header, std::size_t index,
                                                    const std::string& path);
   SnapshotSection section() const;
-  void store_words(std::uint64_t first, std::span<const std::uint64_t> from) noexcept;
-  void copy_words(std::uint64_t first, std::span<std::uint64_t> out) const noexcept;
   Result<void> merge(const State& other);
   FilterStats stats() const;
 

@@ -36,7 +36,7 @@ Result<ClassicBloomFilter> ClassicBloomFilter::load(const std::string& path) {
   if (!state) return tl::unexpected(state.error());
   auto read = reader->read_words(
       [&](std::size_t, std::uint64_t first, std::span<const std::uint64_t> words) {
-        (*state)->store_words(first, words);
+        (*state)->words.store(first, words);
       });
   if (!read) return tl::unexpected(read.error());
   return ClassicBloomFilter(std::move(*state));
@@ -46,7 +46,7 @@ Result<std::uint64_t> ClassicBloomFilter::save(const std::string& path) const {
   SnapshotHeader header = state_->header();
   return save_snapshot(path, header,
                        [&](std::size_t, std::uint64_t first, std::span<std::uint64_t> out) {
-                         state_->copy_words(first, out);
+                         state_->words.copy(first, out);
                          // The header is written last: it counts what came in meanwhile.
                          header = state_->header();
                        });

@@ -62,21 +62,6 @@ SnapshotHeader ClassicBloomFilter::State::header() const {
                         .hashes = hashes}}};
 }
 
-void ClassicBloomFilter::State::store_words(std::uint64_t first,
-                                            std::span<const std::uint64_t> from) noexcept {
-  for (std::size_t i = 0; i < from.size(); ++i)
-    words[first + i].store(from[i], std::memory_order_relaxed);
-}
-
-void ClassicBloomFilter::State::copy_words(std::uint64_t first,
-                                           std::span<std::uint64_t> out) const noexcept {
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    // acquire: pairs with the release in ClassicBits::test_and_set(); whoever finds a bit in the
-    // copy also sees what its inserter did before.
-    out[i] = words[first + i].load(std::memory_order_acquire);
-  }
-}
-
 Result<void> ClassicBloomFilter::State::merge(const State& other) {
   if (auto same = check_mergeable(*this, other); !same) return same;
   const double filled = merge_bits(words, other.words);

@@ -32,8 +32,6 @@ struct ClassicBloomFilter::State {
   static Result<std::unique_ptr<State>> of_header(const SnapshotHeader& header,
                                                   const std::string& path);
   SnapshotHeader header() const;
-  void store_words(std::uint64_t first, std::span<const std::uint64_t> from) noexcept;
-  void copy_words(std::uint64_t first, std::span<std::uint64_t> out) const noexcept;
   Result<void> merge(const State& other);
   FilterStats stats() const;
 

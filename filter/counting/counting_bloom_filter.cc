@@ -33,7 +33,7 @@ Result<CountingBloomFilter> CountingBloomFilter::load(const std::string& path) {
   if (!state) return tl::unexpected(state.error());
   auto read = reader->read_words(
       [&](std::size_t, std::uint64_t first, std::span<const std::uint64_t> words) {
-        (*state)->store_words(first, words);
+        (*state)->counters.words().store(first, words);
       });
   if (!read) return tl::unexpected(read.error());
   return CountingBloomFilter(std::move(*state));

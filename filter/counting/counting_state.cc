@@ -20,13 +20,6 @@ constexpr std::size_t kAhead = 4;
 // Keys that a batch inserts before a copy of the filter can be made.
 constexpr std::size_t kKeysPerPass = 256;
 
-// Writes to each page, so that the kernel gives the memory now and not while others wait.
-void take_pages(const WordArray& words) noexcept {
-  constexpr std::uint64_t kPageWords = 512;
-  for (std::uint64_t i = 0; i < words.size(); i += kPageWords)
-    words[i].store(0, std::memory_order_relaxed);
-}
-
 }  // namespace
 
 bool is_counting_section(const SnapshotSection& section) noexcept {
@@ -59,17 +52,11 @@ SnapshotHeader CountingBloomFilter::State::header() const {
                         .detail = kBitsPerCounter}}};
 }
 
-void CountingBloomFilter::State::store_words(std::uint64_t first,
-                                             std::span<const std::uint64_t> from) noexcept {
-  for (std::size_t i = 0; i < from.size(); ++i)
-    counters.words()[first + i].store(from[i], std::memory_order_relaxed);
-}
-
 Result<CountingBloomFilter::State::Copy> CountingBloomFilter::State::copy() const {
   auto words = WordArray::allocate(counters.words().size(), "the copy of the filter to be saved");
   if (!words) return tl::unexpected(words.error());
   Copy copy{.header = {}, .words = std::move(*words)};
-  take_pages(copy.words);
+  copy.words.take_pages();
   changes.at_quiescence([&] {
     for (std::uint64_t i = 0; i < copy.words.size(); ++i) {
       copy.words[i].store(counters.words()[i].load(std::memory_order_relaxed),

@@ -45,7 +45,6 @@ struct CountingBloomFilter::State {
   static Result<std::unique_ptr<State>> of_header(const SnapshotHeader& header,
                                                   const std::string& path);
   SnapshotHeader header() const;
-  void store_words(std::uint64_t first, std::span<const std::uint64_t> from) noexcept;
   // What a file of the filter holds.
   struct Copy {
     SnapshotHeader header;

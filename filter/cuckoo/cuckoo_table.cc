@@ -105,10 +105,7 @@ std::uint64_t CuckooTable::count_tags() const noexcept {
 }
 
 void CuckooTable::copy_to(CuckooTable& other) const noexcept {
-  // So that the kernel gives the memory now and not while others wait.
-  constexpr std::uint64_t kPageWords = 512;
-  for (std::uint64_t i = 0; i < other.words_.size(); i += kPageWords)
-    other.words_[i].store(0, std::memory_order_relaxed);
+  other.words_.take_pages();
   const std::uint64_t words_per_group = layout_.tag_bits;
   // A tag that moved from a group not yet copied into one that is would be missing.
   moves_.at_quiescence([&] {

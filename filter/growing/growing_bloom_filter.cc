@@ -27,7 +27,7 @@ Result<GrowingBloomFilter> GrowingBloomFilter::load(const std::string& path,
   if (!state) return tl::unexpected(state.error());
   auto read = reader->read_words(
       [&](std::size_t section, std::uint64_t first, std::span<const std::uint64_t> words) {
-        (*state)->layers[section]->bits->store_words(first, words);
+        (*state)->layers[section]->bits->words.store(first, words);
       });
   if (!read) return tl::unexpected(read.error());
   (*state)->open();
@@ -44,7 +44,7 @@ Result<std::uint64_t> GrowingBloomFilter::State::write(const std::string& path,
   // inserting at that moment may be in the words and not yet counted.)
   return write_file(path, header,
                     [&](std::size_t i, std::uint64_t first, std::span<std::uint64_t> out) {
-                      saved.layers[i]->bits->copy_words(first, out);
+                      saved.layers[i]->bits->words.copy(first, out);
                       header.sections[i] = section_of(*saved.layers[i]);
                     });
 }

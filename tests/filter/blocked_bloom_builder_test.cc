@@ -15,7 +15,7 @@
 #include "trawl/mapped_filter.h"
 
 #include "filter/blocked/builder_plan.h"
-#include "filter/mix.h"
+#include "tests/support/filter_keys.h"
 #include "tests/support/small_disk.h"
 #include "tests/support/snapshot_file.h"
 #include "tests/support/temporary_directory.h"
@@ -31,16 +31,8 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
-Fingerprint nth_key(std::uint64_t n, std::uint64_t seed = 1) {
-  return {.high = mix64(mix64(seed) + 2 * n), .low = mix64(mix64(seed) + 2 * n + 1)};
-}
-
-std::vector<Fingerprint> some_keys(std::size_t n, std::uint64_t seed = 1) {
-  std::vector<Fingerprint> keys(n);
-  for (std::size_t i = 0; i < n; ++i)
-    keys[i] = nth_key(i, seed);
-  return keys;
-}
+using test::nth_key;
+using test::some_keys;
 
 std::string contents_of(const std::string& path) {
   return *read_file(path, 64u << 20);

@@ -10,21 +10,13 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/mix.h"
+#include "tests/support/filter_keys.h"
 
 namespace trawl {
 namespace {
 
-Fingerprint nth_key(std::uint64_t n, std::uint64_t seed = 1) {
-  return {.high = mix64(mix64(seed) + 2 * n), .low = mix64(mix64(seed) + 2 * n + 1)};
-}
-
-std::vector<Fingerprint> some_keys(std::size_t n, std::uint64_t seed = 1) {
-  std::vector<Fingerprint> keys(n);
-  for (std::size_t i = 0; i < n; ++i)
-    keys[i] = nth_key(i, seed);
-  return keys;
-}
+using test::nth_key;
+using test::some_keys;
 
 BlockedBloomFilter make_filter(std::uint64_t capacity, double rate) {
   auto filter = BlockedBloomFilter::create({.capacity = capacity, .false_positive_rate = rate});

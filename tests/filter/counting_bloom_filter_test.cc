@@ -17,9 +17,9 @@
 #include <gtest/gtest.h>
 
 #include "filter/file_io.h"
-#include "filter/mix.h"
 #include "filter/snapshot/snapshot_reader.h"
 #include "filter/snapshot/snapshot_writer.h"
+#include "tests/support/filter_keys.h"
 #include "tests/support/temporary_directory.h"
 
 namespace trawl {
@@ -34,16 +34,8 @@ constexpr int kSlowdown = 10;
 constexpr int kSlowdown = 1;
 #endif
 
-Fingerprint nth_key(std::uint64_t n, std::uint64_t seed = 1) {
-  return {.high = mix64(mix64(seed) + 2 * n), .low = mix64(mix64(seed) + 2 * n + 1)};
-}
-
-std::vector<Fingerprint> some_keys(std::size_t n, std::uint64_t seed = 1) {
-  std::vector<Fingerprint> keys(n);
-  for (std::size_t i = 0; i < n; ++i)
-    keys[i] = nth_key(i, seed);
-  return keys;
-}
+using test::nth_key;
+using test::some_keys;
 
 CountingBloomFilter make_filter(std::uint64_t capacity, double rate) {
   auto filter = CountingBloomFilter::create(

@@ -13,7 +13,7 @@
 #include "trawl/cuckoo_filter.h"
 #include "trawl/growing_bloom_filter.h"
 
-#include "filter/mix.h"
+#include "tests/support/filter_keys.h"
 #include "tests/support/temporary_directory.h"
 
 namespace trawl {
@@ -38,12 +38,7 @@ std::size_t answer(const Result<std::size_t>& inserted) {
   return inserted.value();
 }
 
-std::vector<Fingerprint> some_keys(std::size_t n, std::uint64_t seed) {
-  std::vector<Fingerprint> keys(n);
-  for (std::size_t i = 0; i < n; ++i)
-    keys[i] = {.high = mix64(mix64(seed) + 2 * i), .low = mix64(mix64(seed) + 2 * i + 1)};
-  return keys;
-}
+using test::some_keys;
 
 template <class Filter>
 class FilterFamily : public testing::Test {

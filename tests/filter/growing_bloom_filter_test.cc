@@ -18,20 +18,13 @@
 #include "filter/mix.h"
 #include "filter/snapshot/snapshot_reader.h"
 #include "filter/snapshot/snapshot_writer.h"
+#include "tests/support/filter_keys.h"
 
 namespace trawl {
 namespace {
 
-Fingerprint nth_key(std::uint64_t n, std::uint64_t seed = 1) {
-  return {.high = mix64(mix64(seed) + 2 * n), .low = mix64(mix64(seed) + 2 * n + 1)};
-}
-
-std::vector<Fingerprint> some_keys(std::size_t n, std::uint64_t seed = 1) {
-  std::vector<Fingerprint> keys(n);
-  for (std::size_t i = 0; i < n; ++i)
-    keys[i] = nth_key(i, seed);
-  return keys;
-}
+using test::nth_key;
+using test::some_keys;
 
 GrowingBloomFilter make_filter(const GrowingBloomFilter::Options& options) {
   auto filter = GrowingBloomFilter::create(options);

@@ -18,7 +18,7 @@
 #include "trawl/growing_bloom_filter.h"
 
 #include "filter/growing/growing_state.h"
-#include "filter/mix.h"
+#include "tests/support/filter_keys.h"
 #include "tests/support/snapshot_file.h"
 #include "tests/support/temporary_directory.h"
 
@@ -27,16 +27,8 @@ namespace {
 
 using test::SnapshotFile;
 
-Fingerprint nth_key(std::uint64_t n, std::uint64_t seed = 1) {
-  return {.high = mix64(mix64(seed) + 2 * n), .low = mix64(mix64(seed) + 2 * n + 1)};
-}
-
-std::vector<Fingerprint> some_keys(std::size_t n, std::uint64_t seed = 1) {
-  std::vector<Fingerprint> keys(n);
-  for (std::size_t i = 0; i < n; ++i)
-    keys[i] = nth_key(i, seed);
-  return keys;
-}
+using test::nth_key;
+using test::some_keys;
 
 template <class Filter>
 std::vector<bool> answers_of(const Filter& filter, std::span<const Fingerprint> keys) {

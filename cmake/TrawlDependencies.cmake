@@ -38,6 +38,8 @@ trawl_find_pkg(libxxhash libxxhash-dev)
 trawl_find_pkg(libidn2 libidn2-dev)
 trawl_find_pkg(libpsl libpsl-dev)
 trawl_find_pkg(gumbo libgumbo-dev)
+trawl_find_config(LibXml2 libxml2-dev)
+trawl_find_config(ZLIB zlib1g-dev)
 trawl_find_pkg(cpp-httplib libcpp-httplib-dev)
 
 find_path(CONCURRENTQUEUE_INCLUDE concurrentqueue/concurrentqueue.h)

@@ -2,7 +2,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(TRAWL_LIBRARIES trawl_filter trawl_url trawl_frontier)
+set(TRAWL_LIBRARIES trawl_filter trawl_url trawl_parse trawl_frontier)
 foreach(library IN LISTS TRAWL_LIBRARIES)
   target_include_directories(${library} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_compile_features(${library} PUBLIC cxx_std_20)
@@ -11,15 +11,13 @@ foreach(library IN LISTS TRAWL_LIBRARIES)
 endforeach()
 
 set(TRAWL_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/trawl)
-# Two exports, so that whoever wants the filters alone needs no database and no IDNA.
-install(TARGETS trawl_filter EXPORT trawlFilterTargets
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS trawl_url trawl_frontier EXPORT trawlFrontierTargets
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/trawl DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-foreach(export trawlFilterTargets trawlFrontierTargets)
-  install(EXPORT ${export} NAMESPACE trawl:: DESTINATION ${TRAWL_CMAKE_DIR})
+# An export each, so that whoever wants the filters alone needs no database, and so on.
+foreach(library IN LISTS TRAWL_LIBRARIES)
+  get_target_property(name ${library} EXPORT_NAME)
+  install(TARGETS ${library} EXPORT trawl_${name}_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT trawl_${name}_targets NAMESPACE trawl:: DESTINATION ${TRAWL_CMAKE_DIR})
 endforeach()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/trawl DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/trawlConfig.cmake.in
   ${PROJECT_BINARY_DIR}/trawlConfig.cmake INSTALL_DESTINATION ${TRAWL_CMAKE_DIR})
@@ -31,7 +29,7 @@ install(FILES ${PROJECT_BINARY_DIR}/trawlConfig.cmake ${PROJECT_BINARY_DIR}/traw
 # Relative to where they lie, so that an installed tree may be moved.
 file(RELATIVE_PATH TRAWL_PC_TO_PREFIX
   /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
-foreach(module trawl trawl-filter)
+foreach(module trawl trawl-filter trawl-parse)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/${module}.pc.in ${PROJECT_BINARY_DIR}/${module}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${module}.pc
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

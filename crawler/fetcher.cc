@@ -8,33 +8,21 @@
 #include "trawl/links.h"
 #include "trawl/url.h"
 
+#include "crawler/parse/headers/media_type.h"
+
 namespace trawl {
 
 namespace {
 
-constexpr std::size_t kRobotsCached = 20'000;
 constexpr std::uint64_t kMaxRobotsBytes = 512 * 1024;
-constexpr std::uint32_t kRobotsRedirects = 5;  // RFC 9309 section 2.3.1.2
 constexpr std::chrono::milliseconds kLongestWait{1000};
 
-bool is_redirect(int status) {
-  return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
-}
-
 bool is_html(const HttpResponse& response) {
-  std::string_view type = response.content_type;
-  type = type.substr(0, type.find(';'));
-  while (type.ends_with(' '))
-    type.remove_suffix(1);
-  const auto equals = [&](std::string_view wanted) {
-    return std::ranges::equal(type, wanted, [](char a, char b) {
-      return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b;
-    });
-  };
-  if (equals("text/html") || equals("application/xhtml+xml")) return true;
+  if (is_html_media_type(response.content_type)) return true;
   // Without a type a browser looks at the content; a page begins with a tag.
   const auto first = response.body.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
-  return type.empty() && first != std::string::npos && response.body[first] == '<';
+  return media_type(response.content_type).empty() && first != std::string::npos &&
+         response.body[first] == '<';
 }
 
 std::string_view to_string(LinksSkipped skipped) {
@@ -53,6 +41,15 @@ std::string_view to_string(LinksSkipped skipped) {
   return "";
 }
 
+LinkOptions link_options(const CrawlConfig& config, const std::string& agent) {
+  LinkOptions options;
+  options.kinds = config.links.kinds;
+  options.engine = config.links.engine;
+  options.agent = agent;
+  options.max_bytes = std::max<std::size_t>(options.max_bytes, config.fetch.max_body);
+  return options;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Fetcher>> Fetcher::create(CrawlContext& context, std::uint32_t shard,
@@ -68,7 +65,10 @@ Fetcher::Fetcher(CrawlContext& context, std::uint32_t shard, std::size_t connect
       shard_(shard),
       connections_(connections),
       client_(std::move(client)),
-      robots_(kRobotsCached) {}
+      links_(link_options(context.config, context.robots_agent)),
+      robots_({.retries = context.config.politeness.robots_retries,
+               .backoff = context.config.politeness.robots_backoff,
+               .longest_age = context.config.politeness.robots_max_age}) {}
 
 void Fetcher::run() {
   for (;;) {
@@ -122,9 +122,18 @@ void Fetcher::begin(OpenLease open) {
   if (reason != SkipReason::kReasons) return skip(open, reason);
   if (!context_.config.politeness.respect_robots) return fetch(std::move(open));
   const std::string origin(url->origin());
-  const Robots* robots = robots_.find(origin, std::chrono::steady_clock::now());
-  if (robots == nullptr) return fetch_robots(*url, std::move(open));
-  if (!robots->allowed(context_.robots_agent, *url)) return skip(open, SkipReason::kRobots);
+  RobotsAnswer robots = robots_.find(origin, std::chrono::steady_clock::now());
+  switch (robots.action) {
+    case RobotsAnswer::Action::kFetch:
+      return fetch_robots(origin, std::move(robots.ask_for), std::move(open));
+    case RobotsAnswer::Action::kWait:
+      return release(open, robots.ask_at, open.leased_at);
+    case RobotsAnswer::Action::kFail:
+      return fail(open, robots.reason, std::nullopt);
+    case RobotsAnswer::Action::kObey:
+      break;
+  }
+  if (!robots.rules->allowed(context_.robots_agent, *url)) return skip(open, SkipReason::kRobots);
   fetch(std::move(open));
 }
 
@@ -135,47 +144,56 @@ void Fetcher::fetch(OpenLease open) {
   });
 }
 
-void Fetcher::fetch_robots(const Url& url, OpenLease first) {
-  const std::string origin(url.origin());
+void Fetcher::fetch_robots(const std::string& origin, std::string ask_for, OpenLease first) {
   auto [waiting, is_first] = waiting_for_robots_.try_emplace(origin);
   waiting->second.push_back(std::move(first));
   if (!is_first) return;
-  const HttpRequest request{.url = origin + "/robots.txt",
-                            .max_body = kMaxRobotsBytes,
-                            .truncate_body = true,
-                            .follow_redirects = kRobotsRedirects};
+  const HttpRequest request{
+      .url = std::move(ask_for), .max_body = kMaxRobotsBytes, .truncate_body = true};
   client_->start(request,
                  [this, origin](const HttpResponse& response) { on_robots(origin, response); });
 }
 
 // Whoever waited goes back to its queue: the request for robots.txt was the host's, and the next
-// one has to wait for the delay, which robots.txt itself may have set.
+// one has to wait for the delay, which robots.txt itself may have set. That holds for the next of
+// several redirects, too: the first of them that is leased again asks for it.
 void Fetcher::on_robots(const std::string& origin, const HttpResponse& response) {
   const auto waiting = waiting_for_robots_.extract(origin);
-  auto [robots, reason] = read_robots_response(response);
-  if (!robots) {
+  if (response.connection_was_stale) {  // as in on_page()
     for (const OpenLease& open : waiting.mapped())
-      fail(open, reason, response.sent);
+      release(open, response.sent, response.sent);
     return;
   }
-  const auto& politeness = context_.config.politeness;
-  const std::string& host = waiting.mapped().front().lease.host;
-  auto delay = politeness.delay;
-  if (const auto asked = robots->crawl_delay(context_.robots_agent); asked && *asked > delay) {
-    delay = std::max(delay, std::min(*asked, politeness.max_crawl_delay));
-    const auto set = context_.frontier.set_host_delay(host, delay);
-    if (!set) return context_.stop_with(set.error());
+  const auto robots = robots_.store(origin, response, std::chrono::steady_clock::now());
+  if (robots.action == RobotsAnswer::Action::kFail) {
+    for (const OpenLease& open : waiting.mapped())
+      fail(open, robots.reason, response.sent);
+    return;
   }
-  robots_.store(origin, std::move(*robots), std::chrono::steady_clock::now());
-  const SteadyTime next_start = response.sent + delay;
+  SteadyTime next_start = response.sent;
+  if (robots.action == RobotsAnswer::Action::kWait) {
+    spdlog::debug("{}: {}; it is asked for again", origin, robots.reason);
+    next_start = robots.ask_at;
+  } else if (robots.action == RobotsAnswer::Action::kObey) {
+    set_crawl_delay(waiting.mapped().front().lease.host);
+  }
   for (const OpenLease& open : waiting.mapped())
-    release(open, next_start);
+    release(open, next_start, response.sent);
+}
+
+void Fetcher::set_crawl_delay(const std::string& host) {
+  const auto& politeness = context_.config.politeness;
+  const auto delay =
+      std::min(robots_.crawl_delay(host, context_.robots_agent), politeness.max_crawl_delay);
+  const auto set = context_.frontier.set_host_delay(
+      host, delay > politeness.delay ? delay : std::chrono::milliseconds(0));
+  if (!set) context_.stop_with(set.error());
 }
 
 void Fetcher::on_page(const OpenLease& open, HttpResponse response) {
   if (response.connection_was_stale) {
     // Each try uses up one such connection, so that this ends.
-    return release(open, response.sent + context_.config.politeness.delay);
+    return release(open, response.sent, response.sent);
   }
   auto page = std::make_shared<PageRecord>();
   page->content_type = response.content_type;
@@ -196,7 +214,7 @@ std::vector<UrlRequest> Fetcher::follow(const OpenLease& open, const HttpRespons
                                         std::vector<Url>& targets) {
   const auto url = Url::parse(open.lease.url);
   if (!url || !response.error.empty()) return {};
-  const bool redirect = is_redirect(response.status) && !response.location.empty();
+  const bool redirect = response.is_redirect();
   if (redirect) {
     follow_redirect(open, *url, response.location, page, outcome, targets);
   } else if (response.status >= 200 && response.status < 300 && is_html(response)) {
@@ -233,15 +251,13 @@ void Fetcher::follow_redirect(const OpenLease& open, const Url& url, const std::
 
 void Fetcher::follow_links(const OpenLease& open, const Url& url, const HttpResponse& response,
                            PageRecord& page, Outcome& outcome, std::vector<Url>& targets) {
-  LinkOptions options;
-  options.max_bytes = std::max<std::size_t>(options.max_bytes, context_.config.fetch.max_body);
-  PageLinks found = extract_links(response.body, url, options);
-  outcome.error = to_string(found.skipped);
-  page.links = found.links.size();
-  context_.skipped.add(SkipReason::kInvalidUrl, found.invalid);
-  context_.skipped.add(SkipReason::kOtherScheme, found.other_scheme);
-  targets.reserve(found.links.size());
-  for (Link& link : found.links) {
+  links_.extract_into(response.body, response.content_type, url, found_);
+  outcome.error = to_string(found_.skipped);
+  page.links = found_.links.size();
+  context_.skipped.add(SkipReason::kInvalidUrl, found_.invalid);
+  context_.skipped.add(SkipReason::kOtherScheme, found_.other_scheme);
+  targets.reserve(found_.links.size());
+  for (Link& link : found_.links) {
     const SkipReason reason = context_.scope.check(link.url, open.lease.depth + 1);
     if (reason != SkipReason::kReasons) {
       context_.skipped.add(reason);
@@ -251,15 +267,18 @@ void Fetcher::follow_links(const OpenLease& open, const Url& url, const HttpResp
   }
 }
 
-void Fetcher::fail(const OpenLease& open, const std::string& error, SteadyTime asked_at) {
+void Fetcher::fail(const OpenLease& open, std::string_view error,
+                   std::optional<SteadyTime> asked_at) {
   auto page = std::make_shared<PageRecord>();
   page->fetched_at = open.wall_time;
-  complete(open,
-           {.status = 0,
-            .error = error,
-            .started_after = started_after(open, asked_at),
-            .context = std::move(page)},
-           {});
+  Outcome outcome{.status = 0, .error = std::string(error), .context = std::move(page)};
+  if (asked_at) {
+    outcome.started_after = started_after(open, *asked_at);
+  } else {
+    outcome.requested = false;
+    context_.budget.give_back(1);
+  }
+  complete(open, outcome, {});
 }
 
 void Fetcher::skip(const OpenLease& open, SkipReason reason) {
@@ -282,9 +301,10 @@ void Fetcher::complete(const OpenLease& open, const Outcome& outcome,
   if (!completed) context_.stop_with(completed.error());
 }
 
-void Fetcher::release(const OpenLease& open, std::optional<SteadyTime> next_start) {
+void Fetcher::release(const OpenLease& open, SteadyTime next_start, SteadyTime asked_at) {
   context_.budget.give_back(1);
-  const auto released = context_.frontier.release(open.lease.id, next_start);
+  const auto released =
+      context_.frontier.release(open.lease.id, next_start, started_after(open, asked_at));
   lease_ended();
   if (!released) context_.stop_with(released.error());
 }

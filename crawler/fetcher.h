@@ -5,10 +5,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "trawl/frontier.h"
+#include "trawl/links.h"
 
 #include "crawler/crawl_context.h"
 #include "crawler/http/http_client.h"
@@ -43,8 +45,10 @@ class Fetcher {
   std::chrono::milliseconds idle_time() const;
   void begin(OpenLease open);
   void fetch(OpenLease open);
-  void fetch_robots(const Url& url, OpenLease first);
+  // Asks for `ask_for` on behalf of `origin`.
+  void fetch_robots(const std::string& origin, std::string ask_for, OpenLease first);
   void on_robots(const std::string& origin, const HttpResponse& response);
+  void set_crawl_delay(const std::string& host);
   void on_page(const OpenLease& open, HttpResponse response);
   std::vector<UrlRequest> follow(const OpenLease& open, const HttpResponse& response,
                                  PageRecord& page, Outcome& outcome, std::vector<Url>& targets);
@@ -54,15 +58,20 @@ class Fetcher {
                     PageRecord& page, Outcome& outcome, std::vector<Url>& targets);
   void complete(const OpenLease& open, const Outcome& outcome,
                 const std::vector<UrlRequest>& links);
-  void fail(const OpenLease& open, const std::string& error, SteadyTime asked_at);
+  // After a request at `asked_at`; without one if that is absent.
+  void fail(const OpenLease& open, std::string_view error, std::optional<SteadyTime> asked_at);
   void skip(const OpenLease& open, SkipReason reason);
-  void release(const OpenLease& open, std::optional<SteadyTime> next_start);
+  // The host is left alone until `next_start`, and for its delay from `asked_at`, when it was asked
+  // for something else.
+  void release(const OpenLease& open, SteadyTime next_start, SteadyTime asked_at);
   void lease_ended();
 
   CrawlContext& context_;
   const std::uint32_t shard_;
   const std::size_t connections_;
   std::unique_ptr<HttpClient> client_;
+  LinkExtractor links_;
+  PageLinks found_;  // on the page in hand
   RobotsCache robots_;
   // Leases whose origin's robots.txt is being fetched, by origin.
   std::unordered_map<std::string, std::vector<OpenLease>> waiting_for_robots_;

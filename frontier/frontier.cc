@@ -160,10 +160,11 @@ class FrontierImpl final : public Frontier {
     return admissions;
   }
 
-  Result<void> release(std::uint64_t lease_id, std::optional<SteadyTime> next_start) override {
+  Result<void> release(std::uint64_t lease_id, std::optional<SteadyTime> next_start,
+                       std::chrono::milliseconds started_after) override {
     if (auto open = commits_->check(); !open) return open;
     const auto shard = static_cast<std::uint32_t>(lease_id % options_.shards);
-    auto released = shards_[shard]->release(lease_id / options_.shards, next_start);
+    auto released = shards_[shard]->release(lease_id / options_.shards, next_start, started_after);
     if (released) announce_work(shard);
     return released;
   }
@@ -175,7 +176,7 @@ class FrontierImpl final : public Frontier {
     }
     if (auto open = commits_->check(); !open) return open;
     const std::uint32_t shard = shard_index(host);
-    shards_[shard]->set_delay(std::string(host), delay);
+    if (!shards_[shard]->set_delay(std::string(host), delay)) return {};
     announce_work(shard);
     return commits_->submit(
         [&](Operation& operation) { operation.host_delay.emplace(std::string(host), delay); });

@@ -107,10 +107,18 @@ void HostShard::restore_queue(std::vector<QueuedUrl> head, bool more) {
   schedule(host);
 }
 
-void HostShard::set_delay(const std::string& name, std::chrono::milliseconds delay) {
+bool HostShard::set_delay(const std::string& name, std::chrono::milliseconds delay) {
   const std::lock_guard lock(mutex_);
-  own_delays_[name] = delay;
+  const auto own = own_delays_.find(name);
+  const bool known = own != own_delays_.end();
+  if (delay == (known ? own->second : std::chrono::milliseconds(0))) return false;
+  if (delay.count() > 0) {
+    own_delays_[name] = delay;
+  } else if (known) {
+    own_delays_.erase(own);  // as with none of its own
+  }
   if (const auto it = hosts_.find(name); it != hosts_.end()) schedule(it->second);
+  return true;
 }
 
 Result<bool> HostShard::fill_head(HostQueue& host) {
@@ -194,6 +202,12 @@ void HostShard::end_start(HostQueue& host, SteadyTime start) {
   host.open_starts.erase(host.open_starts.find(start));
 }
 
+void HostShard::note_request(HostQueue& host, const LeaseState& lease,
+                             std::chrono::milliseconds started_after) {
+  const auto after = std::clamp(started_after, std::chrono::milliseconds(0), kMaxDelay);
+  host.surely_started = std::max(host.surely_started, std::optional(lease.since + after));
+}
+
 Result<QueuedUrl> HostShard::begin_completion(std::uint64_t number, const Outcome& outcome) {
   const std::lock_guard lock(mutex_);
   const auto lease = open_lease(number);
@@ -202,16 +216,14 @@ Result<QueuedUrl> HostShard::begin_completion(std::uint64_t number, const Outcom
   state.ended = true;
   HostQueue& host = hosts_.at(state.url.host);
   end_start(host, state.since);
-  if (outcome.requested) {
-    const auto after = std::clamp(outcome.started_after, std::chrono::milliseconds(0), kMaxDelay);
-    host.surely_started = std::max(host.surely_started, std::optional(state.since + after));
-  }
+  if (outcome.requested) note_request(host, state, outcome.started_after);
   --host.leased;
   schedule(host);
   return state.url;
 }
 
-Result<void> HostShard::release(std::uint64_t number, std::optional<SteadyTime> next_start) {
+Result<void> HostShard::release(std::uint64_t number, std::optional<SteadyTime> next_start,
+                                std::chrono::milliseconds started_after) {
   const std::lock_guard lock(mutex_);
   const auto lease = open_lease(number);
   if (!lease) return tl::unexpected(lease.error());
@@ -221,7 +233,7 @@ Result<void> HostShard::release(std::uint64_t number, std::optional<SteadyTime> 
   end_start(host, state.since);
   if (next_start) {  // the host was asked for something else meanwhile, or is to be left alone
     host.not_before = std::max(host.not_before, *next_start);
-    host.surely_started = std::max(host.surely_started, std::optional(state.since));
+    note_request(host, state, started_after);
   }
   --host.leased;
   add(state.url);

@@ -61,7 +61,8 @@ class HostShard {
 
   // Recovery: the first URLs of a host's queue as the store has them; `more` if it has others.
   void restore_queue(std::vector<QueuedUrl> head, bool more);
-  void set_delay(const std::string& host, std::chrono::milliseconds delay);
+  // False if that is its own delay already.
+  bool set_delay(const std::string& host, std::chrono::milliseconds delay);
 
   // Appends up to `max` URLs whose hosts may be asked now.
   Result<void> lease(std::size_t max, std::vector<NumberedLease>& out);
@@ -73,7 +74,8 @@ class HostShard {
   // push_completed, so that its URL is not read from the store again. Errors: kNotFound.
   Result<QueuedUrl> begin_completion(std::uint64_t lease, const Outcome& outcome);
   // Puts a leased URL back. Errors: kNotFound.
-  Result<void> release(std::uint64_t lease, std::optional<SteadyTime> next_start);
+  Result<void> release(std::uint64_t lease, std::optional<SteadyTime> next_start,
+                       std::chrono::milliseconds started_after = std::chrono::milliseconds(0));
 
   std::size_t leased();
   std::size_t hosts() const;
@@ -107,6 +109,8 @@ class HostShard {
   Result<bool> fill_head(HostQueue& host);
   Result<LeaseState*> open_lease(std::uint64_t lease);
   static void end_start(HostQueue& host, SteadyTime start);
+  static void note_request(HostQueue& host, const LeaseState& lease,
+                           std::chrono::milliseconds started_after);
 
   const Store* store_;  // null once closed
   const ShardOptions options_;

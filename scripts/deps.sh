@@ -11,13 +11,16 @@ build_packages=(
   libcurl4-openssl-dev libgumbo-dev libconcurrentqueue-dev librocksdb-dev
   libtomlplusplus-dev libcli11-dev libspdlog-dev libfmt-dev
   libidn2-dev libpsl-dev libxxhash-dev
-  nlohmann-json3-dev zlib1g-dev libcpp-httplib-dev libexpected-dev
+  libxml2-dev zlib1g-dev
+  nlohmann-json3-dev libcpp-httplib-dev libexpected-dev
 )
 test_packages=(
   libgtest-dev libgmock-dev libbenchmark-dev clang-format
   python3 curl openssl
   nginx-light    # serves the real site of tests/e2e
-  cmake-doc      # the HTML pages that tests/e2e crawls
+  cmake-doc      # the HTML pages that tests/e2e crawls; with those below it also holds the link
+                 # engines against each other on them
+  apache2-doc git-doc libstdc++-12-doc postgresql-doc-15 python3.11-doc
 )
 fuzz_packages=(clang libclang-rt-14-dev)
 

@@ -43,4 +43,9 @@ void add_filter_commands(CLI::App& app, int& exit_code);
 // Adds `trawl normalize`.
 void add_normalize_command(CLI::App& app, int& exit_code);
 
+// Add the commands that look at one document: `trawl links`, `trawl robots`, `trawl sitemap`.
+void add_links_command(CLI::App& app, int& exit_code);
+void add_robots_command(CLI::App& app, int& exit_code);
+void add_sitemap_command(CLI::App& app, int& exit_code);
+
 }  // namespace trawl::cli

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "crawler/config/config_values.h"
+#include "frontier/percent_encoding.h"
 
 namespace trawl::cli {
 
@@ -33,13 +34,6 @@ template <class Number>
 bool to_number(std::string_view text, Number& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc() && end == text.data() + text.size() && !text.empty();
-}
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
 }
 
 std::string scaled(double value, double step, std::span<const std::string_view> units) {
@@ -94,8 +88,8 @@ tl::expected<KeyedHash::Key, std::string> parse_hash_key(std::string_view text) 
         text, fmt::format("has {} characters; a hash key is 32 hexadecimal digits", text.size()));
   }
   for (std::size_t i = 0; i < key.size(); ++i) {
-    const int high = hex_digit(text[2 * i]);
-    const int low = hex_digit(text[2 * i + 1]);
+    const int high = hex_value(text[2 * i]);
+    const int low = hex_value(text[2 * i + 1]);
     if (high < 0 || low < 0) return wrong(text, "is not made of hexadecimal digits alone");
     key[i] = static_cast<std::uint8_t>(high * 16 + low);
   }

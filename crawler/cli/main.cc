@@ -15,6 +15,7 @@ constexpr const char* kFooter = R"(Examples:
   trawl demo                               crawl a built-in sample site
   trawl crawl config/quickstart.toml       start a crawl
   trawl resume config/quickstart.toml      go on after ^C, a crash or kill -9
+  trawl links https://example.com/         what a page links to; see also robots and sitemap
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 out of space, 4 errors in the config,
 11 interrupted and resumable, 13 ended at once by a third interrupt.
@@ -103,6 +104,9 @@ int main(int argc, char** argv) {
   add_sample_commands(app, arguments, exit_code);
   add_filter_commands(app, exit_code);
   add_normalize_command(app, exit_code);
+  add_links_command(app, exit_code);
+  add_robots_command(app, exit_code);
+  add_sitemap_command(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

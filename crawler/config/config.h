@@ -12,6 +12,7 @@
 #include <tl/expected.hpp>
 
 #include "trawl/canonical_profile.h"
+#include "trawl/links.h"
 #include "trawl/url.h"
 
 namespace trawl {
@@ -41,6 +42,9 @@ struct CrawlConfig {
     std::uint32_t per_host_connections = 1;
     bool respect_robots = true;
     std::chrono::milliseconds max_crawl_delay{30'000};
+    std::uint32_t robots_retries = 4;
+    std::chrono::milliseconds robots_backoff{1000};
+    std::chrono::milliseconds robots_max_age = std::chrono::hours(24);
     friend bool operator==(const Politeness&, const Politeness&) = default;
   } politeness;
   struct Fetch {
@@ -55,6 +59,11 @@ struct CrawlConfig {
     std::filesystem::path ca_file;  // PEM; empty: the system's
     friend bool operator==(const Fetch&, const Fetch&) = default;
   } fetch;
+  struct Links {
+    LinkKinds kinds = LinkKinds::pages();
+    LinkEngine engine = LinkEngine::kScanner;
+    friend bool operator==(const Links&, const Links&) = default;
+  } links;
   // Rules for canonical keys, as written: see Profile::from_text().
   struct UrlRules {
     RulesText text;

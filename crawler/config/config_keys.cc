@@ -7,6 +7,7 @@
 #include "trawl/url.h"
 
 #include "crawler/config/config_key_types.h"
+#include "crawler/config/links_keys.h"
 #include "crawler/config/url_rules_keys.h"
 
 // The field of a CrawlConfig, const or not, that a key stands for.
@@ -147,6 +148,18 @@ void add_politeness_keys(std::vector<ConfigKey>& keys) {
                           TRAWL_FIELD(politeness.max_crawl_delay),
                           "the longest Crawl-delay of a robots.txt that is obeyed; a longer one is "
                           "taken for this"));
+  keys.push_back(integer("politeness.robots_retries", "requests", 0, 100,
+                         TRAWL_FIELD(politeness.robots_retries),
+                         "how often a robots.txt that cannot be fetched is asked for again before "
+                         "the URLs that wait for it fail"));
+  keys.push_back(duration("politeness.robots_backoff", 0ms, kDay,
+                          TRAWL_FIELD(politeness.robots_backoff),
+                          "the wait before it is asked for again; twice as long each time, and at "
+                          "least what its Retry-After says"));
+  keys.push_back(duration("politeness.robots_max_age", 1ms, kDay,
+                          TRAWL_FIELD(politeness.robots_max_age),
+                          "how long a robots.txt is obeyed before it is fetched again; shorter if "
+                          "its Cache-Control says so"));
 }
 
 void add_fetch_keys(std::vector<ConfigKey>& keys) {
@@ -206,6 +219,7 @@ std::vector<ConfigKey> make_keys() {
   add_scope_keys(keys);
   add_politeness_keys(keys);
   add_fetch_keys(keys);
+  add_links_keys(keys);
   add_url_keys(keys);
   add_storage_keys(keys);
   add_output_keys(keys);

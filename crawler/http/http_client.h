@@ -23,23 +23,37 @@ struct HttpOptions {
 
 struct HttpRequest {
   std::string url;
-  std::uint64_t max_body = 0;          // bytes after decompression; more fails the transfer
-  bool truncate_body = false;          // instead of failing, end the transfer there
-  std::uint32_t follow_redirects = 0;  // up to so many
+  std::uint64_t max_body = 0;  // bytes after decompression; more fails the transfer
+  bool truncate_body = false;  // instead of failing, end the transfer there
 };
 
+// Redirects are not followed: each request to a host has to wait for its turn.
 struct HttpResponse {
   int status = 0;     // 0: no response
   std::string error;  // why the transfer failed; empty if it did not
   std::string content_type;
-  std::string location;  // of the last response's Location header
-  std::string body;      // decompressed
-  // When the (last) request was sent; when the transfer ended if none was.
+  // Headers of the last response: those of a 1xx before it do not count.
+  std::string location;
+  std::string cache_control;  // several lines joined with ", "
+  std::string link;           // likewise
+  std::string x_robots_tag;   // several lines joined with '\n': each begins for all crawlers
+  std::chrono::seconds retry_after{0};  // from when the header came; at most 68 years
+  std::chrono::seconds age{0};          // spent in caches on the way; likewise
+  std::string body;                     // decompressed
+  // When the request was sent; when the transfer ended if it was not.
   std::chrono::steady_clock::time_point sent{};
   std::chrono::milliseconds elapsed{0};
   // The server closed a kept-alive connection instead of answering: worth another request, but not
   // at once.
   bool connection_was_stale = false;
+  // The host's address is private, and such ones are not allowed: no other request will do better.
+  bool address_refused = false;
+
+  // Whether it sends to `location`.
+  bool is_redirect() const noexcept {
+    return (status == 301 || status == 302 || status == 303 || status == 307 || status == 308) &&
+           !location.empty();
+  }
 };
 
 // Used by one thread, except wake().

@@ -1,13 +1,16 @@
 #include "crawler/http/transfer.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <ctime>
 #include <optional>
 
 #include <fmt/format.h>
-#include <strings.h>
 #include <sys/socket.h>
 
 #include "crawler/http/private_address.h"
+#include "crawler/parse/ascii.h"
 
 namespace trawl {
 
@@ -20,14 +23,38 @@ constexpr long kMaxConnectMs = 10'000;
 // The value of a header line if it is of the field `name`.
 std::optional<std::string> header_value(std::string_view line, std::string_view name) {
   if (line.size() <= name.size() || line[name.size()] != ':' ||
-      ::strncasecmp(line.data(), name.data(), name.size()) != 0) {
+      !starts_with_in_any_case(line, name)) {
     return std::nullopt;
   }
-  line.remove_prefix(name.size() + 1);
-  const auto first = line.find_first_not_of(" \t");
-  const auto last = line.find_last_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return "";
-  return std::string(line.substr(first, last - first + 1));
+  return std::string(trim(line.substr(name.size() + 1)));
+}
+
+// The next line of a header that may come in several.
+void add_line(std::string& lines, std::string_view separator, std::string_view value) {
+  if (!lines.empty()) lines += separator;
+  lines += value;
+}
+
+// Within what a header may say.
+std::chrono::seconds bounded(std::int64_t seconds) {
+  return std::chrono::seconds(std::clamp<std::int64_t>(seconds, 0, std::int64_t{1} << 31));
+}
+
+// A number of seconds, if it is one.
+std::optional<std::chrono::seconds> seconds_of(std::string_view value) {
+  std::int64_t seconds = 0;
+  const char* const end = value.data() + value.size();
+  const auto [rest, error] = std::from_chars(value.data(), end, seconds);
+  if (error == std::errc::invalid_argument || rest != end) return std::nullopt;
+  if (error == std::errc::result_out_of_range) seconds = value.front() == '-' ? 0 : INT64_MAX;
+  return bounded(seconds);
+}
+
+// Retry-After: seconds or a date (RFC 9110 section 10.2.3). What is neither asks for nothing.
+std::chrono::seconds wait_of(const std::string& value) {
+  if (const auto seconds = seconds_of(value)) return *seconds;
+  const std::time_t date = curl_getdate(value.c_str(), nullptr);
+  return bounded(date == -1 ? 0 : static_cast<std::int64_t>(date - std::time(nullptr)));
 }
 
 template <class Value>
@@ -44,7 +71,6 @@ Transfer::Transfer(CurlEasy easy, const HttpOptions& options, const HttpRequest&
       sending_(sending),
       max_body_(request.max_body),
       truncate_body_(request.truncate_body),
-      follows_redirects_(request.follow_redirects > 0),
       allow_private_addresses_(options.allow_private_addresses) {
   CURL* curl = easy_.get();
   const auto timeout = static_cast<long>(options.timeout.count());
@@ -56,9 +82,7 @@ Transfer::Transfer(CurlEasy easy, const HttpOptions& options, const HttpRequest&
   set(curl, CURLOPT_TIMEOUT_MS, timeout);
   set(curl, CURLOPT_CONNECTTIMEOUT_MS, std::min(timeout, kMaxConnectMs));
   set(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-  set(curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
-  set(curl, CURLOPT_FOLLOWLOCATION, request.follow_redirects > 0 ? 1L : 0L);
-  set(curl, CURLOPT_MAXREDIRS, static_cast<long>(request.follow_redirects));
+  set(curl, CURLOPT_FOLLOWLOCATION, 0L);
   set(curl, CURLOPT_HTTP_VERSION,
       static_cast<long>(options.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
   set(curl, CURLOPT_ACCEPT_ENCODING, "");  // every coding libcurl was built with
@@ -85,8 +109,8 @@ HttpResponse Transfer::finish(CURLcode code) {
   if (content_type != nullptr) response_.content_type = content_type;
   response_.elapsed = time_of(CURLINFO_TOTAL_TIME_T);
   response_.sent = sent_.value_or(std::chrono::steady_clock::now());
-  // A chain that was not followed to its end ends in a redirect.
-  if (code != CURLE_OK && code != CURLE_TOO_MANY_REDIRECTS && !truncated_) {
+  response_.address_refused = code != CURLE_OK && address_refused_;
+  if (code != CURLE_OK && !truncated_) {
     response_.error = !refusal_.empty()   ? refusal_
                       : error_[0] != '\0' ? error_
                                           : curl_easy_strerror(code);
@@ -121,11 +145,22 @@ std::size_t Transfer::take_header(std::string_view line) {
     refusal_ = fmt::format("the headers are larger than {} bytes", kMaxHeaderBytes);
     return 0;
   }
-  if (line.starts_with("HTTP/")) {  // a new response begins: after a redirect, or after 1xx
-    response_.location.clear();
-    response_.body.clear();
-  } else if (auto location = header_value(line, "location")) {
+  if (line.starts_with("HTTP/")) {  // a new response begins, perhaps after 1xx
+    response_ = {};
+    return line.size();
+  }
+  if (auto location = header_value(line, "location")) {
     response_.location = std::move(*location);
+  } else if (const auto control = header_value(line, "cache-control")) {
+    add_line(response_.cache_control, ", ", *control);
+  } else if (const auto link = header_value(line, "link")) {
+    add_line(response_.link, ", ", *link);
+  } else if (const auto tag = header_value(line, "x-robots-tag")) {
+    add_line(response_.x_robots_tag, "\n", *tag);
+  } else if (const auto wait = header_value(line, "retry-after")) {
+    response_.retry_after = wait_of(*wait);
+  } else if (const auto age = header_value(line, "age")) {
+    response_.age = seconds_of(*age).value_or(std::chrono::seconds(0));
   }
   return line.size();
 }
@@ -142,7 +177,7 @@ std::size_t Transfer::on_header(char* data, std::size_t size, std::size_t count,
 // which on a busy thread is well after start().
 int Transfer::on_request(void* self, char*, char*, int, int) {
   auto* transfer = static_cast<Transfer*>(self);
-  if (transfer->sent_before_ && !transfer->follows_redirects_) {
+  if (transfer->sent_before_) {
     // libcurl found a kept-alive connection closed and is about to send again, without regard for
     // the host's delay.
     transfer->response_.connection_was_stale = true;
@@ -156,7 +191,9 @@ int Transfer::on_request(void* self, char*, char*, int, int) {
 curl_socket_t Transfer::on_open_socket(void* self, curlsocktype, curl_sockaddr* address) {
   auto* transfer = static_cast<Transfer*>(self);
   // Here the name is resolved: a public name that points to a private address is caught as well.
-  if (!transfer->allow_private_addresses_ && is_private_address(&address->addr)) {
+  transfer->address_refused_ =
+      !transfer->allow_private_addresses_ && is_private_address(&address->addr);
+  if (transfer->address_refused_) {
     transfer->refusal_ =
         "the host's address is private; set fetch.allow_private_addresses = true to allow it";
     return CURL_SOCKET_BAD;

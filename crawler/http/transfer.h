@@ -55,9 +55,9 @@ class Transfer {
   std::uint64_t max_body_;
   bool truncate_body_;
   bool truncated_ = false;
-  bool follows_redirects_;
   bool sent_before_ = false;
   bool allow_private_addresses_;
+  bool address_refused_ = false;
   std::size_t header_bytes_ = 0;
   std::string refusal_;  // why we ourselves ended the transfer
   char error_[CURL_ERROR_SIZE] = {};

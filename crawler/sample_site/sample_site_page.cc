@@ -126,13 +126,16 @@ class PageWriter {
     return replaced(std::move(text), "%C3%A9", kAccents[pick(3)]);
   }
 
-  std::string tag(std::string_view name, std::string_view attribute, std::string_view url) const {
+  std::string tag(std::string_view name, std::string_view attribute, std::string_view url,
+                  std::string_view more = "") const {
     const std::string value = replaced(std::string(url), "&", "&amp;");
-    if (shape_ != Shape::kUpperCase) return fmt::format("<{} {}=\"{}\">", name, attribute, value);
+    if (shape_ != Shape::kUpperCase) {
+      return fmt::format("<{} {}=\"{}\"{}>", name, attribute, value, more);
+    }
     std::string upper = fmt::format("{} {}", name, attribute);
     for (char& c : upper)
       c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
-    return fmt::format("<{}={}>", upper, value);
+    return fmt::format("<{}={}{}>", upper, value, more);
   }
 
   void link(const SampleResource& target) {
@@ -144,7 +147,7 @@ class PageWriter {
     if (shape_ == Shape::kPlain && pick(12) == 0) text = "\n  " + text + "\t";
     switch (pick(8)) {
       case 0:
-        head_ += tag("link", "href", text);
+        head_ += tag("link", "href", text, " rel=next");
         break;
       case 1:
         body_ += tag("iframe", "src", text) + "</iframe>\n";

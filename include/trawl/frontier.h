@@ -195,10 +195,12 @@ class Frontier {
   virtual Result<std::vector<Admission>> complete(std::uint64_t lease_id, const Outcome& outcome,
                                                   std::span<const UrlRequest> links) = 0;
   // Gives a lease back unfetched: its URL is leased again later. With `next_start` the host waits
-  // until then, and at least its delay from the lease; without, as if the lease had not been given.
+  // until then, and at least its delay from `started_after` the lease, which is when it was asked
+  // for something else instead (robots.txt, say); without, as if the lease had not been given.
   // Errors: kNotFound.
-  virtual Result<void> release(std::uint64_t lease_id,
-                               std::optional<SteadyTime> next_start = std::nullopt) = 0;
+  virtual Result<void> release(
+      std::uint64_t lease_id, std::optional<SteadyTime> next_start = std::nullopt,
+      std::chrono::milliseconds started_after = std::chrono::milliseconds(0)) = 0;
 
   // Sets a host's own delay (its robots.txt may ask for one); durable. The longer of it and
   // FrontierOptions::delay holds. `host` as in Lease::host.

@@ -140,6 +140,9 @@ TEST(Config, ReadsEveryKey) {
     per_host_connections = 4
     respect_robots = false
     max_crawl_delay = "2m"
+    robots_retries = 0
+    robots_backoff = "50ms"
+    robots_max_age = "6h"
     [fetch]
     threads = 8
     connections = 3
@@ -149,6 +152,9 @@ TEST(Config, ReadsEveryKey) {
     http2 = false
     allow_private_addresses = false
     ca_file = "ca.pem"
+    [links]
+    kinds = ["resource", "navigation"]
+    engine = "gumbo"
     [url]
     rules = ["sort_query", "drop_parameters"]
     parameter_names = ["+ref"]
@@ -180,7 +186,8 @@ TEST(Config, ReadsEveryKey) {
   expected.crawl.user_agent = "bot/2 (+https://b.example/)";
   expected.crawl.state_dir = "/var/crawl";
   expected.scope = {ScopeType::kDomain, 0, 5'000'000'000, 65536};
-  expected.politeness = {1500ms, 4, false, 2min};
+  expected.politeness = {1500ms, 4, false, 2min, 0, 50ms, 6h};
+  expected.links = {{LinkKind::kNavigation, LinkKind::kResource}, LinkEngine::kGumbo};
   expected.fetch = {8, 3, 1h, 64 << 10, 0, false, false, "ca.pem"};
   using Names = std::vector<std::string>;
   expected.url.text = {Names{"sort_query", "drop_parameters"}, Names{"+ref"}, Names{"token"},
@@ -246,11 +253,16 @@ TEST(Config, RangesAreChecked) {
       {"politeness.per_host_connections", {"0", "1025"}},
       {"politeness.respect_robots", {"\"true\"", "1"}},
       {"politeness.max_crawl_delay", {"\"2d\""}},
+      {"politeness.robots_retries", {"-1", "101", "\"4\""}},
+      {"politeness.robots_backoff", {"\"25h\"", "1"}},
+      {"politeness.robots_max_age", {"\"0s\"", "\"25h\""}},
       {"fetch.threads", {"0", "1025", "-1", "9223372036854775807"}},
       {"fetch.connections", {"0", "65537"}},
       {"fetch.timeout", {"\"0s\"", "\"2d\""}},
       {"fetch.max_body", {"0", "-1", "\"5GiB\"", "\"1XB\"", "1.5", "9223372036854775807"}},
       {"fetch.max_redirects", {"-1", "101"}},
+      {"links.engine", {"\"lexbor\"", "1"}},
+      {"links.kinds", {"[\"images\"]", "\"navigation\"", "[1]"}},
       {"filter.expected_urls", {"0", "-1", "1000000000001"}},
       {"filter.false_positive_rate", {"0.0", "1.0", "-0.5", "nan", "inf", "-inf", "1"}},
       {"frontier.durability", {"\"\"", "\"Sync\"", "true"}},
@@ -274,9 +286,13 @@ TEST(Config, BoundsThemselvesAreAccepted) {
       {"scope.max_pages", {"1", "9223372036854775807"}},
       {"scope.max_url_length", {"32", "65536"}},
       {"politeness.delay", {"\"0s\"", "\"0ms\"", "\"1d\"", "\"24h\""}},
+      {"politeness.robots_retries", {"0", "100"}},
+      {"politeness.robots_backoff", {"\"0s\"", "\"1d\""}},
+      {"politeness.robots_max_age", {"\"1ms\"", "\"1d\""}},
       {"fetch.threads", {"1", "1024"}},
       {"fetch.connections", {"1", "65536"}},
       {"fetch.max_body", {"1", "4294967296", "\"4GiB\"", "\"0.5KiB\""}},
+      {"links.kinds", {"[]", "[\"form\", \"form\"]"}},
       {"filter.false_positive_rate", {"5e-324", "0.9999999999999999"}},
       {"checkpoint.keep", {"1", "100"}},
       {"log.file", {"\"\""}},
@@ -429,7 +445,8 @@ CrawlConfig everything_changed() {
   config.crawl.user_agent = "bot \"2\" \\ \xC3\xA9";
   config.crawl.state_dir = "/var/\"x\" \t\\y\x1b\x7f";
   config.scope = {ScopeType::kPrefix, 3, 1'000'000'000'000, 100};
-  config.politeness = {1ms, 2, false, 90s};
+  config.politeness = {1ms, 2, false, 90s, 3, 1501ms, 2h};
+  config.links = {LinkKinds::all(), LinkEngine::kGumbo};
   config.fetch = {5, 6, 1501ms, 12345, 7, false, true, "/etc/ca.pem"};
   using Names = std::vector<std::string>;
   config.url.text = {Names{"all", "-drop_www"}, Names{"a\"b"}, Names{"+x*"}, Names{"i.htm"}};

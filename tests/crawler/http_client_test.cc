@@ -1,102 +1,38 @@
 #include "crawler/http/http_client.h"
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
-#include <functional>
-#include <map>
-#include <memory>
+#include <ctime>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 #include <zlib.h>
 
+#include "http_client_fixture.h"
 #include "raw_server.h"
 
 namespace trawl {
 namespace {
 
 using std::chrono::milliseconds;
+using test::client_of;
 using test::Connection;
+using test::DeafPort;
+using test::fetch;
+using test::get;
+using test::impatient;
+using test::kOk;
+using test::quick;
 using test::RawServer;
+using test::run_all;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-
-// A port on which nobody listens, and nobody can begin to while this lives.
-class DeafPort {
- public:
-  DeafPort() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    if (::bind(socket_, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-        ::getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-      std::abort();
-    }
-    port_ = ntohs(address.sin_port);
-  }
-  ~DeafPort() { ::close(socket_); }
-  std::string authority() const { return "127.0.0.1:" + std::to_string(port_); }
-
- private:
-  int socket_;
-  std::uint16_t port_ = 0;
-};
-
-HttpOptions quick() {
-  return {.user_agent = "testbot/1.0 (+http://bot.example/)",
-          .timeout = milliseconds(60'000),
-          .connections = 8,
-          .allow_private_addresses = true,
-          .ca_file = {}};
-}
-HttpOptions impatient() {
-  HttpOptions options = quick();
-  options.timeout = milliseconds(200);
-  return options;
-}
-
-std::unique_ptr<HttpClient> client_of(const HttpOptions& options) {
-  auto client = HttpClient::create(options);
-  if (!client) {
-    ADD_FAILURE() << client.error().message;
-    std::abort();
-  }
-  return std::move(*client);
-}
-
-void run_all(HttpClient& client) {
-  while (client.active() > 0)
-    client.run(milliseconds(1000));
-}
-
-HttpResponse fetch(const HttpRequest& request, const HttpOptions& options = quick()) {
-  const auto client = client_of(options);
-  HttpResponse got;
-  int calls = 0;
-  client->start(request, [&](HttpResponse response) {
-    got = std::move(response);
-    ++calls;
-  });
-  EXPECT_EQ(calls, 0) << "done is called from run() only";
-  run_all(*client);
-  EXPECT_EQ(calls, 1);
-  return got;
-}
-HttpResponse get(const std::string& url, const HttpOptions& options = quick()) {
-  return fetch(HttpRequest{.url = url, .max_body = 1 << 20}, options);
-}
 
 std::string gzip(const std::string& bytes) {
   z_stream stream{};
@@ -111,8 +47,6 @@ std::string gzip(const std::string& bytes) {
   ::deflateEnd(&stream);
   return packed;
 }
-
-const char* const kOk = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n";
 
 TEST(HttpClient, GivesStatusTypeLocationAndBody) {
   const RawServer server([](Connection& client, const std::string& target) {
@@ -140,6 +74,90 @@ TEST(HttpClient, GivesStatusTypeLocationAndBody) {
   EXPECT_EQ(missing.error, "") << "an answer is no failure";
   EXPECT_EQ(missing.body, "");
   EXPECT_EQ(missing.content_type, "");
+}
+
+TEST(HttpClient, GivesTheHeadersThatSpeakToCrawlers) {
+  const RawServer server([](Connection& client, const std::string& target) {
+    const std::string many =
+        "cache-control: max-age=60\r\nLink: </a>; rel=next\r\nX-Robots-Tag: bot: noindex\r\n"
+        "LINK:   </b>\t\r\nX-Robots-Tag:\r\nX-Robots-Tags: all\r\nx-robots-tag: nofollow\r\n"
+        "Cache-Control: public\r\nRetry-After: 120\r\nAge: 30\r\n";
+    if (target == "/early") client.send("HTTP/1.1 103 Early Hints\r\n" + many + "\r\n");
+    return client.reply(kOk + (target == "/many" ? many : ""), "x");
+  });
+  const HttpResponse many = get(server.url("/many"));
+  EXPECT_EQ(many.cache_control, "max-age=60, public");
+  EXPECT_EQ(many.link, "</a>; rel=next, </b>");
+  EXPECT_EQ(many.x_robots_tag, "bot: noindex\n\nnofollow");
+  EXPECT_EQ(many.retry_after, std::chrono::seconds(120));
+  EXPECT_EQ(many.age, std::chrono::seconds(30));
+
+  const HttpResponse last = get(server.url("/early"));
+  EXPECT_EQ(last.status, 200);
+  for (const std::string& header : {last.cache_control, last.link, last.x_robots_tag})
+    EXPECT_EQ(header, "") << "of another response";
+  EXPECT_EQ(last.retry_after, std::chrono::seconds(0));
+  EXPECT_EQ(last.age, std::chrono::seconds(0));
+}
+
+TEST(HttpClient, AHeaderWithoutAValueIsEmptyWhateverSpaceFollowsIt) {
+  std::string space;
+  const RawServer server([&](Connection& client, const std::string&) {
+    client.reply("HTTP/1.1 302 Found\r\nLocation:" + space + "\r\nLink:" + space + "\r\n", "");
+    return false;
+  });
+  for (const char* some : {"", " ", "\t", " \t "}) {
+    space = some;
+    const HttpResponse moved = get(server.url("/"));
+    EXPECT_EQ(moved.status, 302);
+    EXPECT_EQ(moved.location, "");
+    EXPECT_EQ(moved.link, "");
+    EXPECT_FALSE(moved.is_redirect());
+  }
+}
+
+TEST(HttpClient, AgeIsSecondsWithinBounds) {
+  std::string value;
+  const RawServer server([&](Connection& client, const std::string&) {
+    client.reply("HTTP/1.1 200 OK\r\nAge: " + value + "\r\n", "");
+    return false;
+  });
+  const auto age = [&](std::string text) {
+    value = std::move(text);
+    return get(server.url("/")).age;
+  };
+  using std::chrono::seconds;
+  EXPECT_EQ(age("7"), seconds(7));
+  for (const char* most : {"2147483649", "999999999999999999999999"})
+    EXPECT_EQ(age(most), seconds(std::int64_t{1} << 31));
+  for (const char* nothing : {"0", "", "-1", "-999999999999999999999999", "7s", "old"})
+    EXPECT_EQ(age(nothing), seconds(0)) << nothing;
+}
+
+TEST(HttpClient, RetryAfterIsSecondsOrADate) {
+  std::string value;
+  const RawServer server([&](Connection& client, const std::string&) {
+    client.reply("HTTP/1.1 503 Later\r\nRetry-After: " + value + "\r\n", "");
+    return false;
+  });
+  const auto retry_after = [&](std::string text) {
+    value = std::move(text);
+    return get(server.url("/")).retry_after;
+  };
+  using std::chrono::seconds;
+  constexpr seconds kMost{std::int64_t{1} << 31};
+  EXPECT_EQ(retry_after("7"), seconds(7));
+  EXPECT_EQ(retry_after("2147483649"), kMost);
+  EXPECT_EQ(retry_after("999999999999999999999999"), kMost);
+  for (const char* nothing : {"0", "-5", "-999999999999999999999999", "", "soon", "7 seconds",
+                              "Wed, 21 Oct 2015 07:28:00 GMT", "Wed, 99 Oct 2099"}) {
+    EXPECT_EQ(retry_after(nothing), seconds(0)) << nothing;
+  }
+  const std::time_t date = std::time(nullptr) + 3600;
+  char text[64];
+  ASSERT_GT(std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", std::gmtime(&date)), 0u);
+  EXPECT_GT(retry_after(text), seconds(3000));
+  EXPECT_LE(retry_after(text), seconds(3600));
 }
 
 TEST(HttpClient, SendsTheUrlAsItIsAndSaysWhoItIs) {
@@ -334,197 +352,30 @@ TEST(HttpClient, RefusesPrivateAddressesUnlessAllowed) {
     const HttpResponse refused = get(server.url("/", host), options);
     EXPECT_EQ(refused.status, 0) << host;
     EXPECT_EQ(refused.body, "") << host;
+    EXPECT_TRUE(refused.address_refused) << host;
     EXPECT_EQ(refused.error,
               "the host's address is private; set fetch.allow_private_addresses = true to allow it")
         << host;
   }
   EXPECT_EQ(server.connections(), 0);
-  EXPECT_EQ(get(server.url("/", "localhost")).body, "secret");
+  const HttpResponse allowed = get(server.url("/", "localhost"));
+  EXPECT_EQ(allowed.body, "secret");
+  EXPECT_FALSE(allowed.address_refused);
 }
 
-TEST(HttpClient, FollowsRedirectsOnlyWhenAsked) {
+TEST(HttpClient, ARedirectIsAnAnswerAndNotFollowed) {
   const RawServer server([](Connection& client, const std::string& target) {
-    const auto to = [&](const std::string& next) {
-      return client.reply("HTTP/1.1 302 Found\r\nLocation: " + next + "\r\n", "on to " + next);
-    };
-    if (target == "/1") return to("/2");
-    if (target == "/2") return to("/3");
-    if (target == "/loop") return to("/loop");
-    if (target == "/to-a-file") return to("file:///etc/passwd");
-    return client.reply(kOk, "the end");
+    const std::string status = target.substr(1);
+    return client.reply("HTTP/1.1 " + status + " Elsewhere\r\nLocation: /200\r\n", "over there");
   });
-  const HttpResponse first = get(server.url("/1"));
-  EXPECT_EQ(first.status, 302);
-  EXPECT_EQ(first.location, "/2");
-  EXPECT_EQ(server.requests().size(), 1u);
-
-  const auto follow = [&](const char* target, std::uint32_t redirects) {
-    return fetch({.url = server.url(target), .max_body = 1000, .follow_redirects = redirects});
-  };
-  const HttpResponse last = follow("/1", 2);
-  EXPECT_EQ(last.status, 200);
-  EXPECT_EQ(last.error, "");
-  EXPECT_EQ(last.body, "the end") << "of the last response alone";
-  EXPECT_EQ(last.location, "");
-
-  // A chain that is not followed to its end ends in a redirect.
-  for (const HttpResponse& cut : {follow("/1", 1), follow("/loop", 5)}) {
-    EXPECT_EQ(cut.error, "");
-    EXPECT_EQ(cut.status / 100, 3);
+  for (const int status : {200, 201, 300, 301, 302, 303, 304, 307, 308}) {
+    const HttpResponse answer = get(server.url("/" + std::to_string(status)));
+    EXPECT_EQ(answer.error, "");
+    EXPECT_EQ(answer.status, status);
+    EXPECT_EQ(answer.location, "/200");
+    EXPECT_EQ(answer.is_redirect(), status > 300 && status != 304) << status;
   }
-  EXPECT_THAT(follow("/to-a-file", 5).error, HasSubstr("rotocol"));
-}
-
-TEST(HttpClient, ConnectionsAreKeptAlive) {
-  constexpr int kTransfers = 500;
-  constexpr int kAtOnce = 8;
-  const RawServer server([](Connection& client, const std::string& target) {
-    return client.reply(kOk, "body of " + target);
-  });
-  const auto client = client_of(quick());
-  std::map<std::string, int> bodies;
-  int started = 0;
-  std::function<void()> start_next = [&] {
-    if (started == kTransfers) return;
-    client->start({.url = server.url("/" + std::to_string(started++)), .max_body = 1000},
-                  [&](HttpResponse response) {
-                    EXPECT_EQ(response.error, "");
-                    ++bodies[response.body];
-                    start_next();
-                  });
-  };
-  for (int i = 0; i < kAtOnce; ++i)
-    start_next();
-  EXPECT_EQ(client->active(), static_cast<std::size_t>(kAtOnce));
-  run_all(*client);
-  EXPECT_EQ(bodies.size(), static_cast<std::size_t>(kTransfers));
-  EXPECT_LE(server.connections(), kAtOnce);
-}
-
-TEST(HttpClient, ManyTransfersAtOnceEachEndOnce) {
-  constexpr int kTransfers = 200;
-  const RawServer server([](Connection& client, const std::string& target) {
-    return client.reply(kOk, "body of " + target);
-  });
-  const auto client = client_of(quick());
-  std::map<std::string, int> bodies;
-  for (int i = 0; i < kTransfers; ++i) {
-    client->start({.url = server.url("/" + std::to_string(i)), .max_body = 1000},
-                  [&](const HttpResponse& response) { ++bodies[response.body]; });
-  }
-  run_all(*client);
-  ASSERT_EQ(bodies.size(), static_cast<std::size_t>(kTransfers));
-  for (const auto& [body, times] : bodies)
-    EXPECT_EQ(times, 1) << body;
-}
-
-// A handle is used again after a transfer: nothing of the one before may be left on it.
-TEST(HttpClient, ATransferLeavesNothingToTheNext) {
-  const RawServer server([](Connection& client, const std::string& target) {
-    if (target == "/big") return client.reply(kOk, std::string(5000, 'x'));
-    if (target == "/moved") {
-      return client.reply("HTTP/1.1 302 Found\r\nLocation: /plain\r\n", "moved");
-    }
-    return client.reply("HTTP/1.1 204 No Content\r\n", "");
-  });
-  const auto client = client_of(quick());
-  std::vector<HttpResponse> got;
-  for (const HttpRequest& request :
-       {HttpRequest{.url = server.url("/big"), .max_body = 10},
-        HttpRequest{.url = server.url("/moved"), .max_body = 10, .follow_redirects = 3},
-        HttpRequest{.url = server.url("/moved"), .max_body = 10},
-        HttpRequest{.url = server.url("/plain"), .max_body = 10}}) {
-    client->start(request, [&](HttpResponse response) { got.push_back(std::move(response)); });
-    run_all(*client);
-  }
-  ASSERT_EQ(got.size(), 4u);
-  EXPECT_THAT(got[0].error, HasSubstr("larger than 10 bytes"));
-  EXPECT_EQ(got[1].status, 204);
-  EXPECT_EQ(got[2].status, 302);
-  EXPECT_EQ(got[2].location, "/plain");
-  EXPECT_EQ(got[3].status, 204);
-  EXPECT_EQ(got[3].error, "");
-  EXPECT_EQ(got[3].content_type, "");
-  EXPECT_EQ(got[3].location, "");
-}
-
-// Each run() would wait long; only the wake of its turn ends it.
-TEST(HttpClient, WakeEndsARunFromAnotherThread) {
-  constexpr int kTurns = 300;
-  const auto client = client_of(quick());
-  std::atomic<int> turns{0};
-  std::thread waker([&] {
-    for (int turn = 0; turn < kTurns; ++turn) {
-      client->wake();
-      while (turns.load() <= turn)
-        std::this_thread::yield();
-    }
-  });
-  while (turns.load() < kTurns) {
-    client->run(std::chrono::hours(1));
-    turns.fetch_add(1);
-  }
-  waker.join();
-  EXPECT_EQ(client->active(), 0u);
-}
-
-TEST(HttpClient, WakeFromManyThreadsWhileTransfersRun) {
-  const RawServer server(
-      [](Connection& client, const std::string&) { return client.reply(kOk, "x"); });
-  const auto client = client_of(quick());
-  std::atomic<bool> over{false};
-  std::vector<std::thread> wakers;
-  for (int i = 0; i < 3; ++i) {
-    wakers.emplace_back([&] {
-      while (!over.load())
-        client->wake();
-    });
-  }
-  int ended = 0;
-  for (int i = 0; i < 50; ++i) {
-    client->start({.url = server.url("/"), .max_body = 10}, [&](const HttpResponse& response) {
-      EXPECT_EQ(response.error, "");
-      ++ended;
-    });
-  }
-  run_all(*client);
-  over = true;
-  for (auto& waker : wakers)
-    waker.join();
-  EXPECT_EQ(ended, 50);
-}
-
-TEST(HttpClient, CanBeDestroyedWithTransfersInFlight) {
-  std::atomic<int> arrived{0};
-  const RawServer server([&](Connection& client, const std::string& target) {
-    if (target == "/body") client.send(std::string(kOk) + "Content-Length: 1000\r\n\r\nhalf");
-    if (target == "/kept-alive") return client.reply(kOk, "x");
-    arrived.fetch_add(1);
-    return client.stall();
-  });
-  int ended = 0;
-  const auto start = [&](HttpClient& client, const std::string& url) {
-    client.start({.url = url, .max_body = 1000}, [&](const HttpResponse&) { ++ended; });
-  };
-  {
-    const auto never_run = client_of(quick());
-    start(*never_run, server.url("/never"));
-    start(*never_run, "http://localhost:1/");  // a name to be resolved
-  }
-  EXPECT_EQ(ended, 0);
-  {
-    const auto busy = client_of(quick());
-    start(*busy, server.url("/kept-alive"));
-    run_all(*busy);
-    EXPECT_EQ(ended, 1);
-    for (int i = 0; i < 20; ++i)
-      start(*busy, server.url(i % 2 == 0 ? "/headers" : "/body"));
-    while (arrived.load() < 20)
-      busy->run(milliseconds(10));
-    busy->run(milliseconds(10));
-    EXPECT_EQ(busy->active(), 20u);
-  }
-  EXPECT_EQ(ended, 1) << "what is dropped is not reported";
+  EXPECT_EQ(server.requests().size(), 9u);
 }
 
 }  // namespace

@@ -1,35 +1,46 @@
 #include "crawler/robots_cache.h"
 
+#include <algorithm>
 #include <chrono>
-#include <list>
+#include <cstdint>
 #include <map>
-#include <random>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "trawl/url_groups.h"
+
+#include "tests/crawler/robots_cache_fixture.h"
+
 namespace trawl {
 namespace {
 
 using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
 using std::chrono::nanoseconds;
+using std::chrono::seconds;
+using test::failure;
+using test::redirect;
+using test::response;
+using test::rules;
+using test::some_url;
+using ::testing::AllOf;
+using ::testing::Ge;
 using ::testing::HasSubstr;
+using ::testing::Le;
 
+using Action = RobotsCache::Action;
 using Time = RobotsCache::Time;
 
-const Url& some_url() {
-  static const Url url = *Url::parse("http://site.example/page");
-  return url;
-}
+constexpr nanoseconds kTick{1};
+const std::string kSite = "http://site.example";
 
-HttpResponse response(int status, std::string body = "User-agent: *\nDisallow: /\n") {
-  HttpResponse made;
-  made.status = status;
-  made.body = std::move(body);
-  return made;
-}
+// --- responses ----------------------------------------------------------------------------------
 
 TEST(ReadRobotsResponse, RulesAreTakenFrom2xxOnly) {
   for (const int status : {200, 203, 206, 299}) {
@@ -70,124 +81,396 @@ TEST(ReadRobotsResponse, AFailedTransferForbidsAllWhateverItsStatus) {
   }
 }
 
+TEST(MaxAge, ReadsCacheControl) {
+  const std::optional<seconds> none;
+  for (const char* text :
+       {"", "public", "max-age", "max-age=", "max-age=x", "max-age=1x", "max-age=-1", "s-maxage=60",
+        "x-max-age=60", "max-age60", ",,=,", "max-age=\"", "\""}) {
+    EXPECT_EQ(max_age(text), none) << text;
+  }
+  EXPECT_EQ(max_age("max-age=60"), seconds(60));
+  EXPECT_EQ(max_age("public, Max-Age = 60 , must-revalidate"), seconds(60));
+  EXPECT_EQ(max_age("max-age=\"60\""), seconds(60));
+  EXPECT_EQ(max_age("max-age=0"), seconds(0));
+  EXPECT_EQ(max_age("max-age=60, max-age=30"), seconds(30));
+  EXPECT_EQ(max_age("no-store"), seconds(0));
+  EXPECT_EQ(max_age("NO-CACHE"), seconds(0));
+  EXPECT_EQ(max_age("no-cache=\"set-cookie\", max-age=60"), seconds(0));
+  EXPECT_EQ(max_age("max-age=4294967295"), seconds(std::int64_t{1} << 31));
+  EXPECT_EQ(max_age("max-age=99999999999999999999999"), seconds(std::int64_t{1} << 31));
+}
+
+// --- rules and their age ------------------------------------------------------------------------
+
 TEST(RobotsCache, FindsWhatWasStored) {
-  RobotsCache cache(10);
+  RobotsCache cache({.capacity = 10});
   const Time now{hours(1)};
-  EXPECT_EQ(cache.find("http://a", now), nullptr);
-  cache.store("http://a", Robots::disallow_all(), now);
-  cache.store("https://a", Robots::allow_all(), now);
-  ASSERT_NE(cache.find("http://a", now), nullptr);
-  ASSERT_NE(cache.find("https://a", now), nullptr);
-  EXPECT_FALSE(cache.find("http://a", now)->allowed("trawl", some_url()));
-  EXPECT_TRUE(cache.find("https://a", now)->allowed("trawl", some_url()));
-  EXPECT_EQ(cache.find("http://a:8080", now), nullptr);
+  EXPECT_EQ(cache.find("http://a", now).action, Action::kFetch);
+  const RobotsAnswer stored = cache.store("http://a", rules(), now);
+  EXPECT_EQ(stored.action, Action::kObey);
+  EXPECT_FALSE(stored.rules->allowed("trawl", some_url()));
+  cache.store("https://a", response(404), now);
+  const RobotsAnswer http = cache.find("http://a", now);
+  ASSERT_EQ(http.action, Action::kObey);
+  EXPECT_FALSE(http.rules->allowed("trawl", some_url()));
+  const RobotsAnswer https = cache.find("https://a", now);
+  ASSERT_EQ(https.action, Action::kObey);
+  EXPECT_TRUE(https.rules->allowed("trawl", some_url()));
+  EXPECT_EQ(cache.find("http://a:8080", now).action, Action::kFetch);
   EXPECT_EQ(cache.size(), 2u);
 }
 
-TEST(RobotsCache, ForgetsAfterADayAndNotBefore) {
-  RobotsCache cache(10);
+// How long rules stored with these headers are used.
+nanoseconds age(const std::string& cache_control, const RobotsCacheOptions& options = {},
+                seconds spent_in_caches = seconds(0)) {
+  RobotsCache cache(options);
   const Time stored{hours(5)};
-  cache.store("http://a", Robots::allow_all(), stored);
-  EXPECT_NE(cache.find("http://a", stored + hours(24)), nullptr);
-  EXPECT_EQ(cache.find("http://a", stored + hours(24) + nanoseconds(1)), nullptr);
+  HttpResponse response = rules(cache_control);
+  response.age = spent_in_caches;
+  const RobotsAnswer answer = cache.store(kSite, response, stored);
+  EXPECT_EQ(cache.find(kSite, stored).action, Action::kObey);
+  EXPECT_EQ(cache.find(kSite, answer.ask_at - kTick).action, Action::kObey);
+  EXPECT_EQ(cache.find(kSite, answer.ask_at).action, Action::kFetch);
+  return answer.ask_at - stored;
+}
+
+TEST(RobotsCache, RulesAreUsedForADayOrAsCacheControlSays) {
+  EXPECT_EQ(age(""), hours(24));
+  EXPECT_EQ(age("public"), hours(24));
+  EXPECT_EQ(age("max-age=3600"), hours(1));
+  EXPECT_EQ(age("max-age=31536000"), hours(24)) << "never longer";
+  EXPECT_EQ(age("max-age=299"), seconds(299));
+  EXPECT_EQ(age("max-age=1"), seconds(1));
+  EXPECT_EQ(age("max-age=7200", {.longest_age = hours(1)}), hours(1));
+}
+
+TEST(RobotsCache, RulesThatMayNotBeKeptAreUsedForFiveMinutes) {
+  for (const char* now : {"max-age=0", "no-store", "no-cache", "no-cache, max-age=60"}) {
+    EXPECT_EQ(age(now), minutes(5)) << now;
+    EXPECT_EQ(age(now, {.longest_age = minutes(1)}), minutes(1)) << now;
+  }
+}
+
+TEST(RobotsCache, TheTimeThatRulesSpentInCachesCounts) {
+  EXPECT_EQ(age("max-age=600", {}, seconds(200)), seconds(400));
+  EXPECT_EQ(age("max-age=600", {}, seconds(599)), seconds(1));
+  EXPECT_EQ(age("max-age=172800", {}, hours(30)), hours(18));
+  for (const seconds old : {seconds(600), seconds(601), seconds(std::int64_t{1} << 31)})
+    EXPECT_EQ(age("max-age=600", {}, old), minutes(5)) << "as if they might not be kept";
+  EXPECT_EQ(age("", {}, hours(30)), hours(24)) << "nobody said for how long";
 }
 
 TEST(RobotsCache, BeingFoundDoesNotKeepRulesFresh) {
-  RobotsCache cache(10);
+  RobotsCache cache({.capacity = 10});
   const Time stored{hours(5)};
-  cache.store("http://a", Robots::allow_all(), stored);
-  for (int hour = 0; hour <= 24; ++hour)
-    EXPECT_NE(cache.find("http://a", stored + hours(hour)), nullptr);
-  EXPECT_EQ(cache.find("http://a", stored + hours(25)), nullptr);
+  cache.store(kSite, rules(), stored);
+  for (int hour = 0; hour < 24; ++hour)
+    EXPECT_EQ(cache.find(kSite, stored + hours(hour)).action, Action::kObey);
+  EXPECT_EQ(cache.find(kSite, stored + hours(24)).action, Action::kFetch);
 }
 
 TEST(RobotsCache, StoringAgainRenewsTheRulesAndTheirAge) {
-  RobotsCache cache(10);
+  RobotsCache cache({.capacity = 10});
   const Time first{hours(5)};
-  cache.store("http://a", Robots::disallow_all(), first);
-  cache.store("http://a", Robots::allow_all(), first + hours(30));
+  cache.store(kSite, rules(), first);
+  cache.store(kSite, response(404), first + hours(30));
   EXPECT_EQ(cache.size(), 1u);
-  const Robots* found = cache.find("http://a", first + hours(54));
-  ASSERT_NE(found, nullptr);
-  EXPECT_TRUE(found->allowed("trawl", some_url()));
+  const RobotsAnswer found = cache.find(kSite, first + hours(53));
+  ASSERT_EQ(found.action, Action::kObey);
+  EXPECT_TRUE(found.rules->allowed("trawl", some_url()));
 }
 
-TEST(RobotsCache, DropsTheLeastRecentlyUsed) {
-  RobotsCache cache(3);
-  const Time now{hours(1)};
-  for (const char* origin : {"http://a", "http://b", "http://c"}) {
-    cache.store(origin, Robots::allow_all(), now);
-    EXPECT_NE(cache.find(origin, now), nullptr) << origin;
+// Or a host whose delay is longer than the age of its rules would never be fetched from.
+TEST(RobotsCache, RulesServeOnceHoweverLateTheyAreAskedFor) {
+  RobotsCache cache({.uncached_age = milliseconds(1)});
+  Time now{hours(5)};
+  cache.store(kSite, rules("max-age=0"), now);
+  now += hours(48);
+  EXPECT_EQ(cache.find(kSite, now).action, Action::kObey);
+  EXPECT_EQ(cache.find(kSite, now).action, Action::kFetch);
+  EXPECT_EQ(cache.find(kSite, now).action, Action::kFetch);
+  cache.store(kSite, failure(), now);
+  now += hours(48);
+  EXPECT_EQ(cache.find(kSite, now).action, Action::kObey) << "so do old rules";
+  EXPECT_EQ(cache.find(kSite, now).action, Action::kFetch);
+}
+
+// --- redirects ----------------------------------------------------------------------------------
+
+TEST(RobotsCache, ARedirectIsToBeAskedForNext) {
+  RobotsCache cache({.capacity = 1});
+  const Time now{hours(5)};
+  EXPECT_EQ(cache.find(kSite, now).ask_for, "http://site.example/robots.txt");
+  for (const auto& [location, target] : {
+           std::pair("/r/2?x#y", "http://site.example/r/2?x"),
+           std::pair("3", "http://site.example/r/3"),
+           std::pair("https://other.example/4", "https://other.example/4"),
+           std::pair("//third.example", "https://third.example/"),
+       }) {
+    SCOPED_TRACE(location);
+    const RobotsAnswer stored = cache.store(kSite, redirect(location), now);
+    EXPECT_EQ(stored.action, Action::kFetch);
+    EXPECT_EQ(stored.ask_for, target);
+    cache.store("http://other", rules(), now);  // drops none that has to be asked for
+    EXPECT_EQ(cache.find("http://other", now).action, Action::kObey);
+    const RobotsAnswer found = cache.find(kSite, now);
+    EXPECT_EQ(found.action, Action::kFetch);
+    EXPECT_EQ(found.ask_for, target);
   }
-  EXPECT_NE(cache.find("http://a", now), nullptr);
-  cache.store("http://d", Robots::allow_all(), now);
-  EXPECT_NE(cache.find("http://d", now), nullptr);
-  EXPECT_EQ(cache.size(), 3u);
-  EXPECT_EQ(cache.find("http://b", now), nullptr);
-  for (const char* origin : {"http://a", "http://c", "http://d"})
-    EXPECT_NE(cache.find(origin, now), nullptr) << origin;
+  const RobotsAnswer stored = cache.store(kSite, rules(), now);
+  ASSERT_EQ(stored.action, Action::kObey);
+  EXPECT_FALSE(stored.rules->allowed("trawl", some_url()));
+  EXPECT_EQ(cache.find(kSite, now).action, Action::kObey);
+  EXPECT_EQ(cache.find(kSite, now + hours(24)).ask_for, "http://site.example/robots.txt");
 }
 
-// Whoever asked for the rules of an origin finds them, however many others are stored meanwhile.
-TEST(RobotsCache, KeepsWhatWasNotAskedForYet) {
-  RobotsCache cache(2);
-  const Time now{hours(1)};
-  const auto origin = [](int i) { return "http://host" + std::to_string(i); };
-  for (int i = 0; i < 50; ++i)
-    cache.store(origin(i), Robots::allow_all(), now);
-  EXPECT_EQ(cache.size(), 50u);
-  for (int i = 0; i < 50; ++i)
-    EXPECT_NE(cache.find(origin(i), now), nullptr) << origin(i);
-  EXPECT_EQ(cache.size(), 2u);
-  EXPECT_EQ(cache.find(origin(47), now), nullptr);
-}
-
-TEST(RobotsCache, KeepsWhatWasRenewedUntilItIsAskedFor) {
-  RobotsCache cache(2);
-  const Time now{hours(1)};
-  const Time later = now + hours(30);
-  cache.store("http://a", Robots::allow_all(), now);
-  EXPECT_NE(cache.find("http://a", now), nullptr);
-  cache.store("http://a", Robots::allow_all(), later);
-  for (const char* origin : {"http://b", "http://c", "http://d"}) {
-    cache.store(origin, Robots::allow_all(), later);
-    EXPECT_NE(cache.find(origin, later), nullptr) << origin;
+TEST(RobotsCache, MoreThanFiveRedirectsMeanNoRules) {
+  RobotsCache cache({});
+  Time now{hours(5)};
+  for (int turn = 0; turn < 2; ++turn) {
+    for (int i = 0; i < 5; ++i)
+      EXPECT_EQ(cache.store(kSite, redirect("/robots.txt"), now).action, Action::kFetch) << i;
+    const RobotsAnswer stored = cache.store(kSite, redirect("/robots.txt"), now);
+    ASSERT_EQ(stored.action, Action::kObey);
+    EXPECT_TRUE(stored.rules->allowed("trawl", some_url()));
+    EXPECT_EQ(cache.find(kSite, now).action, Action::kObey);
+    now += hours(25);
   }
-  EXPECT_NE(cache.find("http://a", later), nullptr);
 }
 
-// Against a model that is plain enough to be right.
-TEST(RobotsCache, AgreesWithAModel) {
-  constexpr std::size_t kCapacity = 5;
-  for (unsigned seed = 1; seed <= 20; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937 random(seed);
-    RobotsCache cache(kCapacity);
-    std::map<std::string, Time> fetched;
-    std::list<std::string> asked_for;  // most recent first
-    Time now{hours(1)};
-    for (int step = 0; step < 2000; ++step) {
-      now += std::chrono::minutes(random() % 40);
-      const std::string origin = "http://host" + std::to_string(random() % 12);
-      if (random() % 2 == 0) {
-        cache.store(origin, Robots::allow_all(), now);
-        fetched[origin] = now;
-        asked_for.remove(origin);
-      } else {
-        const bool fresh = fetched.contains(origin) && now - fetched[origin] <= hours(24);
-        ASSERT_EQ(cache.find(origin, now) != nullptr, fresh) << "step " << step;
-        if (fresh) {
-          asked_for.remove(origin);
-          asked_for.push_front(origin);
-        }
-        if (asked_for.size() > kCapacity) {
-          fetched.erase(asked_for.back());
-          asked_for.pop_back();
-        }
-      }
-      ASSERT_EQ(cache.size(), fetched.size()) << "step " << step;
+TEST(RobotsCache, ARedirectToWhereNobodyCanGoMeansNoRules) {
+  const Time now{hours(5)};
+  for (const std::string& location :
+       {std::string(), std::string("ftp://site.example/robots.txt"), std::string("http://[oh"),
+        std::string("http://"), "/" + std::string(10'000, 'x')}) {
+    SCOPED_TRACE(location.substr(0, 50));
+    RobotsCache cache({});
+    const RobotsAnswer stored = cache.store(kSite, redirect(location), now);
+    ASSERT_EQ(stored.action, Action::kObey);
+    EXPECT_TRUE(stored.rules->allowed("trawl", some_url()));
+  }
+}
+
+TEST(RobotsCache, AFailureBehindARedirectIsRetriedFromTheStart) {
+  RobotsCache cache({.retries = 1, .backoff = seconds(1)});
+  Time now{hours(5)};
+  for (const Action wanted : {Action::kWait, Action::kFail}) {
+    EXPECT_EQ(cache.store(kSite, redirect("/2"), now).action, Action::kFetch);
+    const RobotsAnswer failed = cache.store(kSite, failure(), now);
+    EXPECT_EQ(failed.action, wanted);
+    now = failed.ask_at;
+    EXPECT_EQ(cache.find(kSite, now).ask_for, "http://site.example/robots.txt");
+  }
+}
+
+TEST(RobotsCache, OldRulesHoldWhereARedirectLeadsToAFailure) {
+  RobotsCache cache({});
+  Time now{hours(5)};
+  cache.store(kSite, rules(), now);
+  EXPECT_EQ(cache.find(kSite, now).action, Action::kObey);
+  now += hours(25);
+  EXPECT_EQ(cache.find(kSite, now).action, Action::kFetch);
+  EXPECT_EQ(cache.store(kSite, redirect("/2"), now).action, Action::kFetch);
+  EXPECT_EQ(cache.find(kSite, now).ask_for, "http://site.example/2");
+  const RobotsAnswer failed = cache.store(kSite, failure(), now);
+  ASSERT_EQ(failed.action, Action::kObey);
+  EXPECT_FALSE(failed.rules->allowed("trawl", some_url()));
+}
+
+// --- Crawl-delay --------------------------------------------------------------------------------
+
+HttpResponse asking_for(int delay) {
+  return response(200, "User-agent: *\nCrawl-delay: " + std::to_string(delay) + "\n");
+}
+
+TEST(RobotsCache, TheLongestCrawlDelayOfAQueuesOriginsCounts) {
+  RobotsCache cache({});
+  const Time now{hours(5)};
+  const auto delay = [&](const char* host) { return cache.crawl_delay(host, "trawl"); };
+  EXPECT_EQ(delay("site.example"), seconds(0));
+  for (const char* origin : {"http://site.example", "https://site.example", "http://site.example.",
+                             "http://site.example:443", "https://site.example.:80"}) {
+    SCOPED_TRACE(origin);
+    EXPECT_EQ(politeness_group(*Url::parse(origin)), "site.example");
+    cache.store("https://site.example", asking_for(2), now);
+    cache.store(origin, asking_for(7), now);
+    EXPECT_EQ(delay("site.example"), seconds(7));
+    cache.store("http://www.site.example", asking_for(9), now);
+    cache.store("http://site.example:8080", asking_for(3), now);
+    cache.store("https://site.example:8080", asking_for(4), now);
+    EXPECT_EQ(delay("site.example"), seconds(7)) << "these have their own";
+    EXPECT_EQ(delay("site.example:8080"), seconds(4));
+    cache.store(origin, failure(), now);
+    EXPECT_EQ(delay("site.example"), seconds(7)) << "the old rules hold";
+    cache.store("https://site.example", asking_for(1), now);
+    cache.store(origin, response(404), now);
+    EXPECT_EQ(delay("site.example"),
+              seconds(origin == std::string("https://site.example") ? 0 : 1));
+  }
+  cache.store("http://[::1]", asking_for(5), now);
+  cache.store("https://[::1]:8080", asking_for(6), now);
+  EXPECT_EQ(delay("[::1]"), seconds(5));
+  EXPECT_EQ(delay("[::1]:8080"), seconds(6));
+}
+
+TEST(RobotsCache, LookingForACrawlDelayIsNoUseOfRules) {
+  RobotsCache cache({});
+  const Time now{hours(5)};
+  cache.store(kSite, asking_for(7), now);
+  EXPECT_EQ(cache.crawl_delay("site.example", "trawl"), seconds(7));
+  EXPECT_EQ(cache.find(kSite, now + hours(48)).action, Action::kObey) << "not yet used";
+}
+
+// --- failures -----------------------------------------------------------------------------------
+
+#define EXPECT_WAIT(answer, now, least) \
+  EXPECT_THAT((answer).ask_at - (now),  \
+              AllOf(Ge(nanoseconds(least)), Le(nanoseconds(least) * 3 / 2)))
+
+TEST(RobotsCache, AFailureIsRetriedWithDoubledWaits) {
+  RobotsCache cache({.retries = 3, .backoff = seconds(2)});
+  Time now{hours(5)};
+  for (const int wait : {2, 4, 8}) {
+    SCOPED_TRACE(wait);
+    EXPECT_EQ(cache.find(kSite, now).action, Action::kFetch);
+    const RobotsAnswer failed = cache.store(kSite, failure(), now);
+    EXPECT_EQ(failed.action, Action::kWait);
+    EXPECT_THAT(std::string(failed.reason), HasSubstr("503"));
+    EXPECT_WAIT(failed, now, seconds(wait));
+    const RobotsAnswer meanwhile = cache.find(kSite, failed.ask_at - kTick);
+    EXPECT_EQ(meanwhile.action, Action::kWait);
+    EXPECT_EQ(meanwhile.ask_at, failed.ask_at);
+    now = failed.ask_at;
+  }
+  EXPECT_EQ(cache.find(kSite, now).action, Action::kFetch);
+  EXPECT_EQ(cache.store(kSite, rules(), now).action, Action::kObey);
+  EXPECT_EQ(cache.find(kSite, now + hours(23)).action, Action::kObey);
+  // What comes later begins anew.
+  RobotsCache again({.retries = 1, .backoff = seconds(2)});
+  for (int i = 0; i < 5; ++i) {
+    const RobotsAnswer failed = again.store(kSite, failure(), now);
+    EXPECT_EQ(failed.action, i == 0 ? Action::kWait : Action::kObey);
+    EXPECT_WAIT(failed, now, seconds(2));
+    again.store(kSite, rules(), now);
+  }
+}
+
+TEST(RobotsCache, AfterTheLastRetryTheFailureIsRemembered) {
+  RobotsCache cache({.retries = 2, .backoff = seconds(1)});
+  Time now{hours(5)};
+  for (int i = 0; i < 2; ++i)
+    now = cache.store(kSite, failure(), now).ask_at;
+  HttpResponse reset;
+  reset.error = "connection reset";
+  for (const int rest : {5, 10, 20, 40, 60, 60, 60}) {
+    SCOPED_TRACE(rest);
+    EXPECT_EQ(cache.find(kSite, now).action, Action::kFetch) << "one more try";
+    const RobotsAnswer failed = cache.store(kSite, reset, now);
+    EXPECT_EQ(failed.action, Action::kFail);
+    EXPECT_EQ(failed.reason, "robots.txt: connection reset");
+    EXPECT_WAIT(failed, now, minutes(rest));
+    const RobotsAnswer meanwhile = cache.find(kSite, failed.ask_at - kTick);
+    EXPECT_EQ(meanwhile.action, Action::kFail);
+    EXPECT_EQ(meanwhile.reason, "robots.txt: connection reset");
+    now = failed.ask_at;
+  }
+  EXPECT_EQ(cache.store(kSite, rules(), now).action, Action::kObey);
+  EXPECT_EQ(cache.find(kSite, now).action, Action::kObey);
+}
+
+TEST(RobotsCache, WithoutRetriesTheFirstFailureIsTheLast) {
+  RobotsCache cache({.retries = 0, .backoff = seconds(1)});
+  const Time now{hours(5)};
+  const RobotsAnswer failed = cache.store(kSite, failure(), now);
+  EXPECT_EQ(failed.action, Action::kFail);
+  EXPECT_WAIT(failed, now, minutes(5));
+}
+
+TEST(RobotsCache, BackoffsOfAnyLengthAndNumberStayWithinBounds) {
+  for (const milliseconds backoff : {milliseconds(0), milliseconds(1), milliseconds(hours(24))}) {
+    RobotsCache cache({.retries = 100, .backoff = backoff});
+    Time now{hours(5)};
+    for (int i = 0; i < 300; ++i) {
+      const RobotsAnswer failed = cache.store(kSite, failure(), now);
+      EXPECT_EQ(failed.action, i < 100 ? Action::kWait : Action::kFail);
+      EXPECT_GE(failed.ask_at - now, i < 100 ? backoff : milliseconds(minutes(5)));
+      EXPECT_LE(failed.ask_at - now, std::max<nanoseconds>(hours(1), backoff) * 3 / 2);
+      now = failed.ask_at;
     }
   }
+}
+
+TEST(RobotsCache, WaitsHaveARandomPart) {
+  std::map<nanoseconds, int> waits;
+  for (std::uint32_t seed = 1; seed <= 100; ++seed) {
+    RobotsCache cache({.backoff = hours(1), .seed = seed});
+    const Time now{hours(5)};
+    ++waits[cache.store(kSite, failure(), now).ask_at - now];
+  }
+  EXPECT_GT(waits.size(), 90u);
+}
+
+TEST(RobotsCache, RetryAfterMakesAWaitLonger) {
+  RobotsCache cache({.retries = 3, .backoff = seconds(10)});
+  const Time now{hours(5)};
+  EXPECT_WAIT(cache.store(kSite, failure(seconds(1)), now), now, seconds(10));
+  EXPECT_EQ(cache.store(kSite, failure(seconds(100)), now).ask_at - now, seconds(100));
+  EXPECT_EQ(cache.store(kSite, failure(hours(1)), now).ask_at - now, hours(1));
+  const RobotsAnswer last = cache.store(kSite, failure(hours(1)), now);
+  EXPECT_EQ(last.action, Action::kFail);
+  EXPECT_EQ(last.ask_at - now, hours(1));
+}
+
+// The crawl has to end.
+TEST(RobotsCache, ALongRetryAfterIsNotWaitedForButHeeded) {
+  RobotsCache cache({.retries = 3, .backoff = seconds(1)});
+  const Time now{hours(5)};
+  const RobotsAnswer failed = cache.store(kSite, failure(hours(1) + seconds(1)), now);
+  EXPECT_EQ(failed.action, Action::kFail);
+  EXPECT_EQ(failed.ask_at - now, hours(1) + seconds(1));
+  EXPECT_EQ(cache.find(kSite, failed.ask_at - kTick).action, Action::kFail);
+  EXPECT_EQ(cache.find(kSite, failed.ask_at).action, Action::kFetch);
+  const seconds century(std::int64_t{1} << 31);
+  EXPECT_EQ(cache.store(kSite, failure(century), now).ask_at - now, hours(24));
+}
+
+TEST(RobotsCache, ARefusedAddressIsNotTriedAgain) {
+  RobotsCache cache({.retries = 3, .backoff = seconds(1)});
+  Time now{hours(5)};
+  HttpResponse refused;
+  refused.error = "private";
+  refused.address_refused = true;
+  const RobotsAnswer failed = cache.store(kSite, refused, now);
+  EXPECT_EQ(failed.action, Action::kFail);
+  EXPECT_EQ(failed.reason, "robots.txt: private");
+  EXPECT_WAIT(failed, now, minutes(5));
+  // Old rules are good enough to go on with.
+  cache.store(kSite, rules(), now);
+  EXPECT_EQ(cache.store(kSite, refused, now).action, Action::kObey);
+}
+
+TEST(RobotsCache, OldRulesHoldWhileTheyCannotBeFetchedAnew) {
+  RobotsCache cache({.retries = 1, .backoff = seconds(1)});
+  Time now{hours(5)};
+  cache.store(kSite, rules(), now);
+  EXPECT_EQ(cache.find(kSite, now).action, Action::kObey);
+  now += hours(24);
+  for (int i = 0; i < 10; ++i) {
+    SCOPED_TRACE(i);
+    EXPECT_EQ(cache.find(kSite, now).action, Action::kFetch);
+    const RobotsAnswer failed = cache.store(kSite, failure(i == 0 ? hours(2) : hours(0)), now);
+    ASSERT_EQ(failed.action, Action::kObey);
+    EXPECT_FALSE(failed.rules->allowed("trawl", some_url()));
+    const RobotsAnswer meanwhile = cache.find(kSite, failed.ask_at - kTick);
+    ASSERT_EQ(meanwhile.action, Action::kObey);
+    EXPECT_FALSE(meanwhile.rules->allowed("trawl", some_url()));
+    if (i == 0) {
+      EXPECT_EQ(failed.ask_at - now, hours(2));
+    }
+    now = failed.ask_at;
+  }
+  cache.store(kSite, response(404), now);
+  EXPECT_TRUE(cache.find(kSite, now + hours(23)).rules->allowed("trawl", some_url()));
 }
 
 }  // namespace

@@ -125,7 +125,7 @@ std::optional<TagReference> reference_of_tag(std::string_view text) {
   if (!tags.contains(found.tag) || (attribute != "href" && attribute != "src")) return {};
   text.remove_prefix(equals + 1);
   const bool quoted = text.starts_with('"') || text.starts_with('\'');
-  const std::size_t end = quoted ? text.find(text[0], 1) : text.find('>');
+  const std::size_t end = quoted ? text.find(text[0], 1) : text.find_first_of(" >");
   found.value = text.substr(quoted, end - quoted);
   for (auto at = found.value.find("&amp;"); at != std::string::npos;
        at = found.value.find("&amp;", at)) {

@@ -15,7 +15,8 @@ def bad_server(test, directory, options):
     try:
         config = t.write_config(directory / "crawl.toml", t.fast_crawl(
             [server.url(), resetting.url(), ignoring.url()], directory / "state",
-            politeness={"per_host_connections": 8},
+            politeness={"per_host_connections": 8, "robots_backoff": "10ms",
+                        "robots_retries": 1},
             fetch={"connections": 16, "timeout": "3s", "max_body": MAX_BODY,
                    "max_redirects": MAX_REDIRECTS}))
         finished = t.run(options, directory, "crawl", config, timeout=150)

@@ -170,13 +170,59 @@ def endless_robots(test, directory, options):
 
     with PollingServer(respond) as server:
         state = directory / "endless"
-        config = t.write_config(directory / "endless.toml", t.fast_crawl([server.url()], state))
+        config = t.write_config(directory / "endless.toml", t.fast_crawl(
+            [server.url()], state, politeness={"delay": "100ms", "per_host_connections": 1}))
         t.expect_exit(test, t.run(options, directory, "crawl", config), t.EXIT_DONE,
                       "a robots.txt that redirects to itself")
     check_fetched(test, state, {server.url(path) for path in ["/", *paths]},
                   "a robots.txt that redirects to itself")
     asked = [path for path, _, _ in server.arrivals].count("/robots.txt")
-    test.check(2 <= asked <= 7, f"robots.txt asked for {asked} times")
+    test.check(asked == 6, f"robots.txt asked for {asked} times")
+    check_gaps(test, server.arrivals, 0.1, "a robots.txt that redirects to itself")
+
+
+def unavailable_robots(test, directory, options):
+    paths = [f"/{i}" for i in range(4)]
+    failures = [answer("", "503 Busy"), answer("", "429 Slow down", "Retry-After: 1\r\n"), None]
+
+    def respond(path, _):
+        if path == "/robots.txt":
+            return failures.pop(0) if failures else answer("User-agent: *\nDisallow: /no\n")
+        return answer(links([*paths, "/no"]))
+
+    with PollingServer(respond) as server:
+        state = directory / "unavailable"
+        config = t.write_config(directory / "unavailable.toml", t.fast_crawl(
+            [server.url()], state, politeness={"delay": "100ms", "per_host_connections": 1,
+                                               "robots_backoff": "10ms"}))
+        t.expect_exit(test, t.run(options, directory, "crawl", config), t.EXIT_DONE,
+                      "a robots.txt that is there at the fourth try")
+    check_fetched(test, state, {server.url(path) for path in ["/", *paths]},
+                  "a robots.txt that is there at the fourth try")
+    asked = [path for path, _, _ in server.arrivals]
+    rules_at = len(asked) - asked[::-1].index("/robots.txt") - 1
+    test.check(asked[:rules_at] == ["/robots.txt"] * 3,
+               "something was asked for before the rules were known", asked)
+    check_gaps(test, server.arrivals, 0.1, "tries for robots.txt")
+    check_gaps(test, server.arrivals[1:3], 1.0, "Retry-After")
+
+
+def dead_robots(test, directory, options):
+    with PollingServer(lambda path, _: answer("", "500 Broken")) as server:
+        state = directory / "dead"
+        urls = [server.url(f"/{i}") for i in range(20)]
+        config = t.write_config(directory / "dead.toml", t.fast_crawl(
+            urls, state, politeness={"robots_backoff": "10ms", "robots_retries": 2}))
+        crawl = t.run(options, directory, "crawl", config)
+        t.expect_exit(test, crawl, t.EXIT_FAILURE, "a site without a robots.txt to be had")
+    test.check("robots.txt: status 500" in crawl.text, "the reason is not told", crawl.text)
+    test.check("failed 20," in crawl.text, "the failed URLs are not counted", crawl.text)
+    pages = t.read_pages(test, state)
+    test.check_equal_sets(t.keys_of(pages), set(urls), "a site without a robots.txt to be had")
+    for page in pages:
+        test.check("robots.txt: status 500" in (page["error"] or ""), "no reason", page)
+    asked = [path for path, _, _ in server.arrivals]
+    test.check(asked == ["/robots.txt"] * 3, "other requests than for robots.txt", asked)
 
 
 class SlowPages:
@@ -254,7 +300,8 @@ def slow_parsing(test, directory, options):
 
 def polite_server(test, directory, options):
     # These mostly wait.
-    parts = (dropped_connections, longer_delay_at_resume, endless_robots)
+    parts = (dropped_connections, longer_delay_at_resume, endless_robots, unavailable_robots,
+             dead_robots)
     with concurrent.futures.ThreadPoolExecutor() as pool:
         for part in [pool.submit(part, test, directory, options) for part in parts]:
             part.result()

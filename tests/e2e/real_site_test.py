@@ -47,6 +47,7 @@ class LinkReader(html.parser.HTMLParser):
     """The references of a page, in order, and its first base."""
 
     ATTRIBUTES = {"a": "href", "area": "href", "link": "href", "iframe": "src", "frame": "src"}
+    RELATED = {"alternate", "next", "prev", "amphtml", "canonical"}
 
     def __init__(self):
         super().__init__(convert_charrefs=True)
@@ -59,6 +60,9 @@ class LinkReader(html.parser.HTMLParser):
         if tag == "base" and "href" in values and self.base is None:
             self.base = values["href"]
         name = self.ATTRIBUTES.get(tag)
+        # Of <link> what leads to pages is followed.
+        if tag == "link" and not self.RELATED & set(values.get("rel", "").lower().split()):
+            return
         if name in values:
             self.references.append(values[name])
 

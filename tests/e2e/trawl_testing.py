@@ -77,6 +77,9 @@ def main(function, options):
         sys.exit(SKIPPED)
     except Failure as failure:
         test.check(False, str(failure))
+    except Exception:
+        test.failures += 1  # what there is to look at stays
+        raise
     finally:
         keep = options.keep or test.failures > 0
         if keep:

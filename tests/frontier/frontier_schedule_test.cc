@@ -131,6 +131,26 @@ TEST_F(FrontierSchedule, P1_ALongerDelayHoldsFromTheRequestBefore) {
   EXPECT_THAT(urls_of(lease_all(*frontier)), ElementsAre("http://a.test/1"));
 }
 
+// The request was for the host's robots.txt, say, which was to be had only later than the lease.
+TEST_F(FrontierSchedule, P1_AReleaseCountsTheHostsDelayFromTheRequestMadeInstead) {
+  {
+    const auto frontier = open(polite());
+    offer_one(*frontier, "http://a.test/");
+    ASSERT_TRUE(frontier->set_host_delay("a.test", milliseconds(3000)));
+    ASSERT_TRUE(frontier->close());
+  }
+  const auto frontier = open(polite());
+  now_ += milliseconds(3000);
+  const Lease lease = lease_all(*frontier).at(0);
+  const SteadyTime leased_at = now_;
+  now_ += milliseconds(500);
+  ASSERT_TRUE(frontier->release(lease.id, leased_at + milliseconds(1400), milliseconds(400)));
+  now_ = leased_at + milliseconds(3399);
+  EXPECT_TRUE(lease_all(*frontier).empty());
+  now_ += milliseconds(1);
+  EXPECT_EQ(lease_all(*frontier).size(), 1u);
+}
+
 TEST_F(FrontierSchedule, ALeaseWithoutARequestCostsTheHostNoDelay) {
   const auto frontier = open(polite());
   offer(*frontier, {"http://a.test/1", "http://a.test/2", "http://a.test/3"});

@@ -154,10 +154,15 @@ class RandomRun {
     const SteadyTime since = host.open.extract(lease.number).mapped();
     switch (below(4)) {
       case 0: {
-        const bool until = below(2) == 0;
-        const SteadyTime next_start = now_ + milliseconds(below(300));
-        if (until) host.not_before = std::max(host.not_before, next_start);
-        ASSERT_TRUE(shard_.release(lease.number, until ? std::optional(next_start) : std::nullopt));
+        std::optional<SteadyTime> next_start;
+        milliseconds after(0);
+        if (below(2) == 0) {
+          next_start = now_ + milliseconds(below(300));
+          after = some_time_of(since);
+          host.not_before = std::max(host.not_before, *next_start);
+          note_start(host, since + after);
+        }
+        ASSERT_TRUE(shard_.release(lease.number, next_start, after));
         known_.erase(lease.url.order.sequence);
         ++host.queued;
         return;
@@ -165,13 +170,20 @@ class RandomRun {
       case 1:
         return complete(lease, {.requested = false});
       default: {
-        const auto open_for = std::chrono::duration_cast<milliseconds>(now_ - since);
-        const milliseconds after(below(static_cast<std::uint32_t>(open_for.count()) + 1));
-        host.surely_started = std::max(host.surely_started, std::optional(since + after));
-        host.ever_started = std::max(host.ever_started, host.surely_started);
+        const milliseconds after = some_time_of(since);
+        note_start(host, since + after);
         complete(lease, {.started_after = after});
       }
     }
+  }
+
+  milliseconds some_time_of(SteadyTime since) {
+    const auto open_for = std::chrono::duration_cast<milliseconds>(now_ - since);
+    return milliseconds(below(static_cast<std::uint32_t>(open_for.count()) + 1));
+  }
+  static void note_start(ModelHost& host, SteadyTime start) {
+    host.surely_started = std::max(host.surely_started, std::optional(start));
+    host.ever_started = std::max(host.ever_started, host.surely_started);
   }
 
   void complete(const OpenLease& lease, const Outcome& outcome) {

@@ -1,0 +1,147 @@
+#include "crawler/cli/document_source.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <string_view>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "crawler/cli/printable_text.h"
+#include "crawler/config/config.h"
+#include "crawler/http/http_client.h"
+#include "crawler/parse/ascii.h"
+#include "filter/file_io.h"
+
+namespace trawl::cli {
+
+namespace {
+
+constexpr std::size_t kReadBytes = 256 << 10;
+
+// --- files
+
+Result<Document> read_descriptor(int fd, std::string name, std::size_t max_bytes) {
+  Document document{.name = std::move(name)};
+  std::string& bytes = document.bytes;
+  while (bytes.size() <= max_bytes) {
+    const std::size_t had = bytes.size();
+    const std::size_t wanted = std::min(kReadBytes, max_bytes + 1 - had);
+    bytes.resize(had + wanted);
+    const ssize_t n = ::read(fd, bytes.data() + had, wanted);
+    const int error = errno;
+    bytes.resize(had + static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+    if (n < 0 && error == EINTR) continue;
+    if (n < 0) {
+      return tl::unexpected<Error>(system_error(error, "cannot read " + document.name));
+    }
+    if (n == 0) return document;
+  }
+  bytes.resize(max_bytes);
+  document.cut = true;
+  return document;
+}
+
+Result<Document> read_file(const std::string& path, std::size_t max_bytes) {
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() >= 0) return read_descriptor(file.get(), path, max_bytes);
+  Error error = system_error(errno, "cannot read " + path);
+  if (error.code == ErrorCode::kNotFound) {
+    error.message += "; a URL would begin with http:// or https://";
+  }
+  return tl::unexpected(std::move(error));
+}
+
+// --- the web
+
+// A write to a connection that the server closed is an error, not the end of the program.
+class IgnoreBrokenPipes {
+ public:
+  IgnoreBrokenPipes() : before_(std::signal(SIGPIPE, SIG_IGN)) {}
+  IgnoreBrokenPipes(const IgnoreBrokenPipes&) = delete;
+  IgnoreBrokenPipes& operator=(const IgnoreBrokenPipes&) = delete;
+  ~IgnoreBrokenPipes() { std::signal(SIGPIPE, before_); }
+
+ private:
+  void (*const before_)(int);
+};
+
+Result<HttpResponse> get(const Url& url, std::size_t max_bytes) {
+  const CrawlConfig config;
+  const auto client = HttpClient::create({.user_agent = config.crawl.user_agent,
+                                          .timeout = config.fetch.timeout,
+                                          .connections = 1,
+                                          .http2 = config.fetch.http2,
+                                          .allow_private_addresses = true,
+                                          .ca_file = config.fetch.ca_file});
+  if (!client) return tl::unexpected(client.error());
+  std::optional<HttpResponse> answer;
+  (*client)->start({.url = std::string(url.href_without_fragment()),
+                    .max_body = std::uint64_t{max_bytes} + 1,
+                    .truncate_body = true},
+                   [&answer](HttpResponse response) { answer = std::move(response); });
+  while (!answer)
+    (*client)->run(config.fetch.timeout);
+  if (!answer->error.empty()) {
+    return fail(ErrorCode::kIo,
+                fmt::format("cannot fetch {}: {}", url.href(), printable(answer->error)));
+  }
+  return *std::move(answer);
+}
+
+// Redirects are followed here and not by the client, since relative URLs are relative to the last.
+Result<Document> fetch(const std::string& address, const DocumentOptions& options) {
+  const IgnoreBrokenPipes ignored;
+  auto url = Url::parse(address);
+  for (std::uint32_t redirects = 0; url; ++redirects) {
+    auto answer = get(*url, options.max_bytes);
+    if (!answer) return tl::unexpected(answer.error());
+    if (answer->is_redirect() && redirects < options.max_redirects) {
+      auto target = Url::parse(answer->location, &*url);
+      if (!target) {
+        return fail(target.error().code,
+                    fmt::format("{} redirects elsewhere: {}", url->href(), target.error().message));
+      }
+      *url = *std::move(target);
+      continue;
+    }
+    const bool cut = answer->body.size() > options.max_bytes;
+    if (cut) answer->body.resize(options.max_bytes);
+    return Document{.name = std::string(url->href()),
+                    .bytes = std::move(answer->body),
+                    .cut = cut,
+                    .url = *std::move(url),
+                    .status = answer->status,
+                    .content_type = std::move(answer->content_type),
+                    .link = std::move(answer->link),
+                    .x_robots_tag = std::move(answer->x_robots_tag)};
+  }
+  return tl::unexpected(url.error());
+}
+
+}  // namespace
+
+bool is_web_address(const std::string& source) {
+  return starts_with_in_any_case(source, "http://") || starts_with_in_any_case(source, "https://");
+}
+
+Result<Document> read_document(const std::string& source, const DocumentOptions& options) {
+  if (is_web_address(source)) return fetch(source, options);
+  if (source == "-") return read_descriptor(STDIN_FILENO, "standard input", options.max_bytes);
+  return read_file(source, options.max_bytes);
+}
+
+Result<void> expect_success(const Document& document) {
+  const int status = document.status;
+  if (status == 0 || (status >= 200 && status < 300)) return {};
+  const std::string_view what =
+      status >= 300 && status < 400 ? ", after too many redirects or to nowhere" : "";
+  return fail(ErrorCode::kIo,
+              fmt::format("{}: the server answered HTTP {}{}", document.name, status, what));
+}
+
+}  // namespace trawl::cli

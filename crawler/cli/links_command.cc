@@ -1,0 +1,298 @@
+// trawl links
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "trawl/links.h"
+
+#include "crawler/cli/commands.h"
+#include "crawler/cli/document_source.h"
+#include "crawler/cli/exit_codes.h"
+#include "crawler/cli/normalize_output.h"
+#include "crawler/cli/printable_text.h"
+#include "crawler/cli/response_headers.h"
+#include "crawler/config/nearest_name.h"
+#include "crawler/parse/headers/media_type.h"
+
+namespace trawl::cli {
+
+namespace {
+
+constexpr const char* kFooter = R"(
+Prints a line for each link, in the order of the page: its kind, the element and attribute it came
+from, "follow" or "nofollow", and its URL, with tabs between them. What the page says of itself goes
+to standard error: its title, its directives for robots, its encoding and so on.
+
+PAGE is a file, - for standard input, or an http(s) URL, which is fetched with redirects followed
+and whatever its address. Of a file --base tells the URL, which links are relative to; without it
+only whole URLs are printed, unless the page has a <base href>. What a
+server's Link and X-Robots-Tag headers say counts too; their links are from header@link.
+
+KINDS are names with commas between them:
+  navigation  <a href>, <area href>            resource  images, media, scripts, style sheets
+  document    <iframe>, <frame>, <object>,     related   <link rel> alternate, next, prev,
+              <embed>                                    amphtml, canonical
+  form        <form action>, sent by GET       citation  <blockquote cite>, <q cite>
+  refresh     <meta http-equiv=refresh>
+or "pages", the default: navigation, document, related and refresh, which a crawl follows; or "all".
+
+  --json   {"url":"...","kind":"navigation","element":"a","attribute":"href","rel":"",
+           "follow":true} for each link; then {"page":"...", ...} with what the page says of itself
+
+Examples:
+  trawl links https://example.com/
+  trawl links page.html --base https://example.com/a/ --kinds all
+  curl -s https://example.com/ | trawl links - --base https://example.com/ -q | cut -f4 | sort -u
+
+Exit status: 0 the page was read, 1 it could not be, 2 wrong usage, 3 out of space.)";
+
+constexpr std::size_t kMaxBytes = 64u << 20;
+
+struct LinksArguments {
+  std::string source;
+  std::string base;
+  std::string content_type;
+  LinkKinds kinds = LinkKinds::pages();
+  LinkEngine engine = LinkEngine::kScanner;
+  bool json = false;
+  bool quiet = false;
+};
+
+// --- options
+
+LinkKinds kinds_named(std::string_view name) {
+  if (name == "all") return LinkKinds::all();
+  if (name == "pages") return LinkKinds::pages();
+  if (const auto kind = find_link_kind(name)) return {*kind};
+  std::vector<std::string_view> known{"all", "pages"};
+  known.insert(known.end(), kLinkKindNames.begin(), kLinkKindNames.end());
+  const std::string_view nearest = nearest_name(name, known);
+  throw CLI::ValidationError(
+      "--kinds", fmt::format("\"{}\" is no kind of links; {}", printable(name),
+                             nearest.empty() ? "--help lists them"
+                                             : fmt::format("did you mean {}?", nearest)));
+}
+
+LinkKinds parse_kinds(std::string_view list) {
+  LinkKinds kinds{};
+  while (true) {
+    const std::size_t comma = list.find(',');
+    kinds |= kinds_named(list.substr(0, comma));
+    if (comma == std::string_view::npos) return kinds;
+    list.remove_prefix(comma + 1);
+  }
+}
+
+LinkEngine parse_engine(std::string_view name) {
+  if (name == "scanner") return LinkEngine::kScanner;
+  if (name == "gumbo") return LinkEngine::kGumbo;
+  throw CLI::ValidationError("--engine",
+                             fmt::format("\"{}\" is neither scanner nor gumbo", printable(name)));
+}
+
+std::optional<Url> base_of(const LinksArguments& arguments) {
+  if (arguments.base.empty()) return std::nullopt;
+  auto base = Url::parse(arguments.base);
+  if (!base) throw CLI::ValidationError("--base", base.error().message);
+  return *std::move(base);
+}
+
+void warn_of_missing_base(const Url& url, const Document& document, const PageLinks& page) {
+  if (!url.href().empty() || page.base || page.invalid == 0) return;
+  fmt::print(stderr,
+             "trawl: warning: {} references of {} are dropped: they are relative, or no URLs; "
+             "--base tells its URL\n",
+             page.invalid, document.name);
+}
+
+// --- the page
+
+void warn_unless_html(const Document& document, const std::string& content_type) {
+  constexpr std::string_view kGzip = "\x1F\x8B";
+  if (document.bytes.starts_with(kGzip)) {
+    fmt::print(stderr, "trawl: warning: {} is compressed with gzip: zcat it first\n",
+               document.name);
+  } else if (!content_type.empty() && !is_html_media_type(content_type)) {
+    fmt::print(stderr, "trawl: warning: {} is {}, and read as if it were HTML\n", document.name,
+               printable(content_type));
+  }
+}
+
+std::string_view why(LinksSkipped skipped) {
+  switch (skipped) {
+    case LinksSkipped::kNo:
+      break;
+    case LinksSkipped::kTooLarge:
+      return "it, its tree or its links need too much memory";
+    case LinksSkipped::kTooDeep:
+      return "its elements nest too deeply for Gumbo; --engine scanner reads it";
+    case LinksSkipped::kTooSlow:
+      return "it takes Gumbo too long; --engine scanner reads it";
+    case LinksSkipped::kUnparsable:
+      return "Gumbo fails on it; --engine scanner reads it";
+  }
+  return "";
+}
+
+// --- what is printed
+
+std::string names_of(const RobotsDirectives& robots) {
+  std::string names;
+  const auto add = [&names](bool set, std::string_view name) {
+    if (!set) return;
+    if (!names.empty()) names += ", ";
+    names += name;
+  };
+  add(robots.noindex, "noindex");
+  add(robots.nofollow, "nofollow");
+  add(robots.noarchive, "noarchive");
+  return names;
+}
+
+void print_facts(const Url& url, const PageLinks& page) {
+  const auto line = [](std::string_view name, std::string_view value) {
+    if (!value.empty()) fmt::print(stderr, "{:<10}{}\n", name, value);
+  };
+  const auto href = [](const std::optional<Url>& of) { return of ? of->href() : ""; };
+  line("page", url.href());
+  line("base", href(page.base));
+  line("canonical", href(page.canonical));
+  line("title", printable(page.title));
+  line("robots", names_of(page.robots));
+  if (page.refresh) {
+    line("refresh", fmt::format("after {} s{}{}", page.refresh->delay.count(),
+                                page.refresh->url ? " to " : "", href(page.refresh->url)));
+  }
+  line("encoding", page.encoding);
+  line("engine", to_string(page.engine));
+  const auto nofollow =
+      std::ranges::count_if(page.links, [](const Link& link) { return !link.follow; });
+  line("links", fmt::format("{}, {} of them nofollow", page.links.size(), nofollow));
+  line("dropped", fmt::format("{} invalid, {} of other schemes", page.invalid, page.other_scheme));
+}
+
+void print_line(const Link& link, BufferedOutput& out) {
+  out << to_string(link.kind) << '\t' << link.element << '@' << link.attribute << '\t'
+      << (link.follow ? "follow" : "nofollow") << '\t' << link.url.href() << '\n';
+}
+
+void print_json(const nlohmann::ordered_json& json, BufferedOutput& out) {
+  out << json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+}
+
+void print_json(const Link& link, BufferedOutput& out) {
+  print_json({{"url", link.url.href()},
+              {"kind", to_string(link.kind)},
+              {"element", link.element},
+              {"attribute", link.attribute},
+              {"rel", link.rel},
+              {"follow", link.follow}},
+             out);
+}
+
+void print_json(const Url& url, const Document& document, const PageLinks& page,
+                BufferedOutput& out) {
+  const auto href = [](const std::optional<Url>& of) {
+    return of ? nlohmann::ordered_json(of->href()) : nlohmann::ordered_json();
+  };
+  nlohmann::ordered_json refresh;
+  if (page.refresh) {
+    refresh = {{"delay_s", page.refresh->delay.count()}, {"url", href(page.refresh->url)}};
+  }
+  print_json({{"page", url.href()},
+              {"base", href(page.base)},
+              {"canonical", href(page.canonical)},
+              {"title", page.title},
+              {"robots",
+               {{"noindex", page.robots.noindex},
+                {"nofollow", page.robots.nofollow},
+                {"noarchive", page.robots.noarchive}}},
+              {"refresh", refresh},
+              {"content_type", document.content_type},
+              {"encoding", page.encoding},
+              {"engine", to_string(page.engine)},
+              {"bytes", document.bytes.size()},
+              {"links", page.links.size()},
+              {"invalid", page.invalid},
+              {"other_scheme", page.other_scheme}},
+             out);
+}
+
+Result<void> print(const LinksArguments& arguments, const Url& url, const Document& document,
+                   const PageLinks& page) {
+  BufferedOutput out;
+  for (const Link& link : page.links) {
+    arguments.json ? print_json(link, out) : print_line(link, out);
+    if (auto written = out.flush_if_full(); !written) return written;
+  }
+  if (arguments.json) print_json(url, document, page, out);
+  if (auto written = out.flush(); !written) return written;
+  if (!arguments.json && !arguments.quiet) print_facts(url, page);
+  return {};
+}
+
+int run_links(const LinksArguments& arguments) {
+  std::optional<Url> url = base_of(arguments);
+  auto document = read_document(arguments.source, {.max_bytes = kMaxBytes});
+  if (!document) return report(document.error());
+  if (const auto answered = expect_success(*document); !answered) return report(answered.error());
+  if (document->cut) {
+    return report({ErrorCode::kInvalidArgument,
+                   fmt::format("{} has more than {} MiB; no page is read that is larger",
+                               document->name, kMaxBytes >> 20)});
+  }
+  if (!arguments.content_type.empty()) document->content_type = arguments.content_type;
+  warn_unless_html(*document, document->content_type);
+  if (!url) url = document->url.value_or(Url());
+  const LinkOptions options{
+      .kinds = arguments.kinds, .engine = arguments.engine, .max_bytes = kMaxBytes};
+  PageLinks page = LinkExtractor(options).extract(document->bytes, document->content_type, *url);
+  if (page.skipped != LinksSkipped::kNo) {
+    return report({ErrorCode::kInvalidArgument,
+                   fmt::format("cannot read {}: {}", document->name, why(page.skipped))});
+  }
+  warn_of_missing_base(*url, *document, page);
+  add_headers(*document, page.base.value_or(*url), options, page);
+  const auto printed = print(arguments, *url, *document, page);
+  return printed ? kDone : report(printed.error());
+}
+
+}  // namespace
+
+void add_links_command(CLI::App& app, int& exit_code) {
+  const auto arguments = std::make_shared<LinksArguments>();
+  auto* command = app.add_subcommand("links", "Print the links of a page");
+  command->add_option("PAGE", arguments->source, "A file, - for standard input, or a URL")
+      ->required();
+  command->add_option("--base", arguments->base, "The URL of the page, for its relative links")
+      ->type_name("URL");
+  command
+      ->add_option_function<std::string>(
+          "--kinds", [arguments](const std::string& list) { arguments->kinds = parse_kinds(list); },
+          "Which links (default: pages)")
+      ->type_name("KINDS");
+  command
+      ->add_option_function<std::string>(
+          "--engine",
+          [arguments](const std::string& name) { arguments->engine = parse_engine(name); },
+          "scanner (default), or gumbo for a whole HTML5 parser")
+      ->type_name("ENGINE");
+  command
+      ->add_option("--content-type", arguments->content_type,
+                   "As of a Content-Type header, for the charset: \"text/html; charset=gbk\"")
+      ->type_name("TYPE");
+  command->add_flag("--json", arguments->json, "One JSON object a line");
+  command->add_flag("-q,--quiet", arguments->quiet, "Print links, warnings and errors only");
+  command->footer(kFooter);
+  command->callback([arguments, &exit_code] { exit_code = run_links(*arguments); });
+}
+
+}  // namespace trawl::cli

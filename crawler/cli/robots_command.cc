@@ -1,0 +1,231 @@
+// trawl robots
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "trawl/robots.h"
+
+#include "crawler/cli/commands.h"
+#include "crawler/cli/document_source.h"
+#include "crawler/cli/exit_codes.h"
+#include "crawler/cli/normalize_output.h"
+#include "crawler/cli/printable_text.h"
+#include "crawler/parse/headers/media_type.h"
+
+namespace trawl::cli {
+
+namespace {
+
+constexpr const char* kFooter = R"(
+Prints a line for each URL: "allowed" or "disallowed", the number and the text of the line of the
+robots.txt that decides, or "-" and the reason if none does, and the URL, with tabs between them.
+
+ROBOTS is a file, - for standard input, or an http(s) URL, which is fetched with up to 5 redirects
+followed and whatever its address. What RFC 9309 makes of a server's answer holds here too: a 4xx
+status allows everything, 429 and 5xx disallow everything. AGENT is a crawler's product token, or
+the user agent that begins with it: "trawl", "trawl/0.1". A URL may be a path alone.
+
+  --json   {"url":"...","allowed":true,"line":12,"text":"Allow: /a","reason":"rule"} for each URL;
+           then {"robots":"...","agent":"...","crawl_delay_s":2.5,"sitemaps":["..."]}. The line is
+           null if none decides, and the reason "no rule matches", "no group", "robots.txt" (it may
+           always be fetched) or "status"
+
+Examples:
+  trawl robots https://example.com/robots.txt trawl https://example.com/a /b
+  trawl robots robots.txt examplebot/2.0 /private/ && echo allowed
+
+Exit status, as that of grep and unlike the other commands': 0 if all URLs are allowed, 1 if some
+are disallowed, 2 on errors and wrong usage.)";
+
+// What is read of a robots.txt, here as in a crawl: more than counts, so that the parser sees where
+// the last line that counts is cut.
+constexpr std::size_t kMaxBytes = 512 << 10;
+constexpr std::size_t kMaxCounted = 500 << 10;
+constexpr std::uint32_t kMaxRedirects = 5;  // RFC 9309, section 2.3.1.2
+
+// Exit codes; see the footer.
+constexpr int kAllowed = 0;
+constexpr int kDisallowed = 1;
+constexpr int kTrouble = 2;
+
+struct RobotsArguments {
+  std::string source;
+  std::string agent;
+  std::vector<std::string> urls;
+  bool json = false;
+  bool quiet = false;
+};
+
+int trouble(const Error& error) {
+  report(error);
+  return kTrouble;
+}
+
+void warn(const Document& document, std::string_view what) {
+  fmt::print(stderr, "trawl: warning: {} {}\n", document.name, what);
+}
+
+// RFC 9309, section 2.3.1: what a server's answer means.
+Robots robots_of(const Document& document) {
+  const int status = document.status;
+  if (status == 429 || status >= 500) {
+    warn(document, fmt::format("was answered with HTTP {}: nothing is allowed", status));
+    return Robots::disallow_all();
+  }
+  if (status >= 300) {
+    warn(document, fmt::format("was answered with HTTP {}: everything is allowed", status));
+    return Robots::allow_all();
+  }
+  if (document.bytes.size() > kMaxCounted)
+    warn(document, "has more than 500 KiB; the rest does not count");
+  if (is_html_media_type(document.content_type)) warn(document, "is an HTML page");
+  return Robots::parse(document.bytes);
+}
+
+std::string_view to_string(RobotsReason reason) {
+  switch (reason) {
+    case RobotsReason::kRule:
+      return "rule";
+    case RobotsReason::kNoRuleMatches:
+      return "no rule matches";
+    case RobotsReason::kNoGroup:
+      return "no group";
+    case RobotsReason::kRobotsTxt:
+      return "robots.txt";
+    case RobotsReason::kWholeSite:
+      return "status";
+  }
+  return "";
+}
+
+class Judge {
+ public:
+  Judge(const RobotsArguments& arguments, const Document& document)
+      : arguments_(arguments),
+        document_(document),
+        robots_(robots_of(document)),
+        // As asked for: where it redirects to, its rules are still those of this site. Rules are
+        // about paths and queries: for a file any host does.
+        site_(*Url::parse(document.url ? arguments.source : "http://localhost/")) {}
+
+  Result<int> run() {
+    int exit_code = kAllowed;
+    for (const std::string& text : arguments_.urls) {
+      const auto url = Url::parse(text, &site_);
+      if (!url) {
+        report(url.error());
+        exit_code = kTrouble;
+        continue;
+      }
+      if (document_.url && url->origin() != site_.origin()) {
+        warn(document_,
+             fmt::format("has no say in {}, of another scheme, host or port", url->href()));
+      }
+      const RobotsDecision decision = robots_.decide(arguments_.agent, *url);
+      const std::string_view name = name_of(*url, text);
+      arguments_.json ? print_json(name, decision) : print_line(name, decision);
+      if (!decision.allowed) exit_code = std::max(exit_code, kDisallowed);
+      if (auto written = out_.flush_if_full(); !written) return tl::unexpected(written.error());
+    }
+    if (arguments_.json) print_json_facts();
+    if (auto written = out_.flush(); !written) return tl::unexpected(written.error());
+    if (!arguments_.json && !arguments_.quiet) print_facts();
+    return exit_code;
+  }
+
+ private:
+  // A path alone stays one if nobody knows whose it is.
+  std::string_view name_of(const Url& url, const std::string& text) const {
+    const bool is_path = !document_.url && !Url::parse(text);
+    return url.href().substr(is_path ? site_.origin().size() : 0);
+  }
+
+  void print_line(std::string_view url, const RobotsDecision& decision) {
+    out_ << (decision.allowed ? "allowed\t" : "disallowed\t");
+    if (decision.reason == RobotsReason::kRule) {
+      out_ << std::uint64_t{decision.line} << '\t' << printable(decision.text);
+    } else {
+      out_ << "-\t" << to_string(decision.reason);
+    }
+    out_ << '\t' << url << '\n';
+  }
+
+  void print(const nlohmann::ordered_json& json) {
+    out_ << json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  }
+
+  void print_json(std::string_view url, const RobotsDecision& decision) {
+    nlohmann::ordered_json json{{"url", url},
+                                {"allowed", decision.allowed},
+                                {"line", nullptr},
+                                {"text", nullptr},
+                                {"reason", to_string(decision.reason)}};
+    if (decision.reason == RobotsReason::kRule) {
+      json["line"] = decision.line;
+      json["text"] = decision.text;
+    }
+    print(json);
+  }
+
+  std::optional<double> crawl_delay() const {
+    const auto delay = robots_.crawl_delay(arguments_.agent);
+    if (!delay) return std::nullopt;
+    return std::chrono::duration<double>(*delay).count();
+  }
+
+  void print_json_facts() {
+    nlohmann::ordered_json json{{"robots", document_.name},
+                                {"agent", arguments_.agent},
+                                {"crawl_delay_s", nullptr},
+                                {"sitemaps", robots_.sitemaps()}};
+    if (const auto delay = crawl_delay()) json["crawl_delay_s"] = *delay;
+    print(json);
+  }
+
+  void print_facts() const {
+    if (const auto delay = crawl_delay()) fmt::print(stderr, "{:<12}{} s\n", "crawl delay", *delay);
+    for (const std::string& sitemap : robots_.sitemaps())
+      fmt::print(stderr, "{:<12}{}\n", "sitemap", printable(sitemap));
+  }
+
+  const RobotsArguments& arguments_;
+  const Document& document_;
+  const Robots robots_;
+  const Url site_;
+  BufferedOutput out_;
+};
+
+int run_robots(const RobotsArguments& arguments) {
+  if (arguments.agent.empty()) throw CLI::ValidationError("AGENT", "names no crawler");
+  const auto document =
+      read_document(arguments.source, {.max_bytes = kMaxBytes, .max_redirects = kMaxRedirects});
+  if (!document) return trouble(document.error());
+  const auto exit_code = Judge(arguments, *document).run();
+  return exit_code ? *exit_code : trouble(exit_code.error());
+}
+
+}  // namespace
+
+void add_robots_command(CLI::App& app, int& exit_code) {
+  const auto arguments = std::make_shared<RobotsArguments>();
+  auto* command = app.add_subcommand("robots", "Tell what a robots.txt allows, and by which line");
+  command->add_option("ROBOTS", arguments->source, "A file, - for standard input, or a URL")
+      ->required();
+  command->add_option("AGENT", arguments->agent, "The crawler's product token")->required();
+  command->add_option("URL", arguments->urls, "The URLs to decide on")->required();
+  command->add_flag("--json", arguments->json, "One JSON object a line");
+  command->add_flag("-q,--quiet", arguments->quiet, "Print verdicts, warnings and errors only");
+  command->footer(kFooter);
+  command->callback([arguments, &exit_code] { exit_code = run_robots(*arguments); });
+}
+
+}  // namespace trawl::cli

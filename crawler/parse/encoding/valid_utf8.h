@@ -1,0 +1,13 @@
+// Invalid UTF-8, replaced as browsers replace it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace trawl {
+
+// `text` with each maximal part of an invalid sequence replaced by U+FFFD: a view of `text` if it
+// is valid, else of `buffer`, which is overwritten.
+std::string_view replace_invalid_utf8(std::string_view text, std::string& buffer);
+
+}  // namespace trawl

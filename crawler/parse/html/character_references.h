@@ -1,0 +1,28 @@
+// Character references: "&amp;", "&#38;", decoded as the HTML Standard says
+// (https://html.spec.whatwg.org/multipage/parsing.html#character-reference-state).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace trawl {
+
+// Where a reference stands: in attributes "&copy=1" is text.
+enum class ReferenceContext : std::uint8_t { kText, kAttribute };
+
+// True if decode_text() would change something: an '&', a NUL or a carriage return.
+bool needs_decoding(std::string_view raw) noexcept;
+
+// `raw` as the tokenizer gives it, as the document has it: character references decoded, NULs
+// replaced by U+FFFD, CR and CRLF by LF. Appends to `out`.
+void decode_text(std::string_view raw, ReferenceContext context, std::string& out);
+
+// What "&name;" stands for: one character or two, 0 for none.
+struct NamedCharacters {
+  char32_t first = 0;
+  char32_t second = 0;
+};
+NamedCharacters find_named_characters(std::string_view name) noexcept;
+
+}  // namespace trawl

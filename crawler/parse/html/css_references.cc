@@ -1,0 +1,289 @@
+#include "crawler/parse/html/css_references.h"
+
+#include <algorithm>
+
+#include "crawler/parse/ascii.h"
+
+namespace trawl {
+namespace {
+
+constexpr AsciiSet kNameAscii =
+    AsciiSet().with_range('a', 'z').with_range('A', 'Z').with_range('0', '9').with("_-").with_range(
+        '\0', '\0');
+// What an unquoted URL cannot contain: "(\"'" and the code points that are not printable.
+constexpr AsciiSet kBadInUrl =
+    AsciiSet().with("(\"'\x0B\x7F").with_range(0x01, 0x08).with_range(0x0E, 0x1F);
+
+bool is_name_byte(char byte) noexcept {
+  return !is_ascii(byte) || kNameAscii.contains(byte);
+}
+
+bool is_newline(char byte) noexcept {
+  return byte == '\n' || byte == '\r' || byte == '\f';
+}
+
+}  // namespace
+
+CssReferences::CssReferences(std::string_view css, CssSource source, std::deque<std::string>& made)
+    : css_(css), made_(made), imports_count_(source == CssSource::kStyleSheet) {
+  // Most style attributes name no URL.
+  if (source == CssSource::kDeclarations && css.find('(') == std::string_view::npos) {
+    at_ = css.size();
+  }
+}
+
+std::optional<std::string_view> CssReferences::next() {
+  while (true) {
+    const Token token = take_token();
+    const bool imported = after_import_;
+    if (token != Token::kSpace) after_import_ = false;
+    switch (token) {
+      case Token::kEnd:
+        return std::nullopt;
+      case Token::kAtKeyword:
+        in_prelude_ = true;
+        after_import_ = equal_in_any_case(value_, "import");
+        break;
+      case Token::kBlockStart:
+        imports_count_ = false;
+        in_prelude_ = false;
+        break;
+      case Token::kBlockEnd:
+      case Token::kSemicolon:
+        in_prelude_ = false;
+        break;
+      case Token::kString:
+      case Token::kUrl:
+        if (imported ? imports_count_ : token == Token::kUrl && !in_prelude_) {
+          if (const auto url = loaded_url()) return url;
+        }
+        break;
+      case Token::kSpace:
+      case Token::kOther:
+        break;
+    }
+  }
+}
+
+CssReferences::Token CssReferences::take_token() {
+  if (at_ >= css_.size()) return Token::kEnd;
+  switch (css_[at_]) {
+    case ' ':
+    case '\t':
+    case '\n':
+    case '\r':
+    case '\f':
+      return take_spaces();
+    case '/':
+      return peek(1) == '*' ? take_comment() : take_one(Token::kOther);
+    case '"':
+    case '\'':
+      return take_string();
+    case '#':  // what follows is no function, whatever its name
+      ++at_;
+      begin_value();
+      read_name();
+      return Token::kOther;
+    case '@':
+      return take_at_keyword();
+    case '{':
+      return take_one(Token::kBlockStart);
+    case '}':
+      return take_one(Token::kBlockEnd);
+    case ';':
+      return take_one(Token::kSemicolon);
+    case '<':
+      if (!is_at("<!--")) return take_one(Token::kOther);
+      at_ += 4;
+      return Token::kSpace;
+    case '-':
+      if (!is_at("-->")) return take_name();
+      at_ += 3;
+      return Token::kSpace;
+    case '\\':
+      return escape_follows(0) ? take_name() : take_one(Token::kOther);
+    default:
+      return is_name_byte(css_[at_]) ? take_name() : take_one(Token::kOther);
+  }
+}
+
+CssReferences::Token CssReferences::take_one(Token token) noexcept {
+  ++at_;
+  return token;
+}
+
+CssReferences::Token CssReferences::take_spaces() noexcept {
+  while (at_ < css_.size() && is_html_white_space(css_[at_]))
+    ++at_;
+  return Token::kSpace;
+}
+
+CssReferences::Token CssReferences::take_comment() noexcept {
+  const std::size_t end = css_.find("*/", at_ + 2);
+  at_ = end == std::string_view::npos ? css_.size() : end + 2;
+  return Token::kSpace;
+}
+
+CssReferences::Token CssReferences::take_at_keyword() {
+  ++at_;
+  if (!name_follows(0)) return Token::kOther;
+  begin_value();
+  read_name();
+  end_value();
+  return Token::kAtKeyword;
+}
+
+// A name, or a number with its unit: that has the same characters but can be no function.
+CssReferences::Token CssReferences::take_name() {
+  const bool is_name = name_follows(0);
+  begin_value();
+  read_name();
+  if (!is_name || peek(0) != '(') return Token::kOther;
+  end_value();
+  return equal_in_any_case(value_, "url") ? take_url() : take_one(Token::kOther);
+}
+
+CssReferences::Token CssReferences::take_string() {
+  const char quote = css_[at_++];
+  begin_value();
+  while (at_ < css_.size() && css_[at_] != quote) {
+    const char c = css_[at_];
+    if (is_newline(c)) return Token::kOther;
+    if (c == '\0') {
+      replace_here(kReplacementCharacter, 1);
+    } else if (c != '\\') {
+      ++at_;
+    } else if (escape_follows(0) && at_ + 1 < css_.size()) {
+      read_escape();
+    } else {  // the line goes on behind the newline
+      replace_here(0, std::min(css_.size() - at_,
+                               std::size_t{peek(1) == '\r' && peek(2) == '\n' ? 3u : 2u}));
+    }
+  }
+  end_value();
+  if (at_ < css_.size()) ++at_;
+  return Token::kString;
+}
+
+CssReferences::Token CssReferences::take_url() {
+  ++at_;
+  take_spaces();
+  if (peek(0) == '"' || peek(0) == '\'') {
+    return take_string() == Token::kString ? Token::kUrl : Token::kOther;
+  }
+  return take_unquoted_url();
+}
+
+CssReferences::Token CssReferences::take_unquoted_url() {
+  begin_value();
+  while (at_ < css_.size() && css_[at_] != ')' && !is_html_white_space(css_[at_])) {
+    const char c = css_[at_];
+    if (c == '\0') {
+      replace_here(kReplacementCharacter, 1);
+    } else if (c == '\\') {
+      if (!escape_follows(0)) return take_bad_url();
+      read_escape();
+    } else if (kBadInUrl.contains(c)) {
+      return take_bad_url();
+    } else {
+      ++at_;
+    }
+  }
+  end_value();
+  take_spaces();
+  if (at_ == css_.size()) return Token::kUrl;
+  return css_[at_] == ')' ? take_one(Token::kUrl) : take_bad_url();
+}
+
+CssReferences::Token CssReferences::take_bad_url() noexcept {
+  while (at_ < css_.size() && css_[at_] != ')')
+    at_ += escape_follows(0) ? 2 : 1;
+  at_ = std::min(at_ + 1, css_.size());
+  return Token::kOther;
+}
+
+void CssReferences::begin_value() noexcept {
+  unread_ = at_;
+  changed_ = false;
+  changed_value_.clear();
+}
+
+void CssReferences::read_name() {
+  while (at_ < css_.size()) {
+    if (css_[at_] == '\0') {
+      replace_here(kReplacementCharacter, 1);
+    } else if (is_name_byte(css_[at_])) {
+      ++at_;
+    } else if (escape_follows(0)) {
+      read_escape();
+    } else {
+      return;
+    }
+  }
+}
+
+void CssReferences::read_escape() {
+  std::size_t length = 1;
+  char32_t code_point = 0;
+  while (length <= 6 && at_ + length < css_.size() && hex_value(peek(length)) >= 0) {
+    code_point = code_point * 16 + static_cast<char32_t>(hex_value(peek(length)));
+    ++length;
+  }
+  if (length > 1) {
+    const bool surrogate = code_point >= 0xD800 && code_point <= 0xDFFF;
+    if (code_point == 0 || surrogate || code_point > 0x10FFFF) code_point = kReplacementCharacter;
+    if (peek(length) == '\r' && peek(length + 1) == '\n') ++length;
+    if (at_ + length < css_.size() && is_html_white_space(peek(length))) ++length;
+    return replace_here(code_point, length);
+  }
+  if (at_ + 1 == css_.size()) return replace_here(kReplacementCharacter, 1);
+  if (peek(1) == '\0') return replace_here(kReplacementCharacter, 2);
+  replace_here(0, 1);
+  ++at_;  // as it is, whatever it is
+}
+
+// The value has `code_point`, or for 0 nothing, instead of the next `bytes`.
+void CssReferences::replace_here(char32_t code_point, std::size_t bytes) {
+  changed_ = true;
+  changed_value_ += css_.substr(unread_, at_ - unread_);
+  if (code_point != 0) append_utf8(code_point, changed_value_);
+  at_ += bytes;
+  unread_ = at_;
+}
+
+void CssReferences::end_value() {
+  value_ = css_.substr(unread_, at_ - unread_);
+  if (!changed_) return;
+  changed_value_ += value_;
+  value_ = changed_value_;
+}
+
+// The value of the token as a URL, if it is one that is to be loaded.
+std::optional<std::string_view> CssReferences::loaded_url() {
+  const auto first =
+      std::ranges::find_if(value_, [](char c) { return static_cast<unsigned char>(c) > ' '; });
+  if (first == value_.end() || *first == '#') return std::nullopt;
+  if (!changed_) return value_;
+  return made_.emplace_back(changed_value_);
+}
+
+char CssReferences::peek(std::size_t ahead) const noexcept {
+  return at_ + ahead < css_.size() ? css_[at_ + ahead] : '\0';
+}
+
+// A backslash at the end counts, one before a newline does not.
+bool CssReferences::escape_follows(std::size_t ahead) const noexcept {
+  return peek(ahead) == '\\' && !is_newline(peek(ahead + 1));
+}
+
+bool CssReferences::name_follows(std::size_t ahead) const noexcept {
+  const auto starts = [&](std::size_t at) {
+    return at_ + at < css_.size() &&
+           ((is_name_byte(peek(at)) && !is_ascii_digit(peek(at)) && peek(at) != '-') ||
+            escape_follows(at));
+  };
+  if (peek(ahead) != '-') return starts(ahead);
+  return peek(ahead + 1) == '-' || starts(ahead + 1);
+}
+
+}  // namespace trawl

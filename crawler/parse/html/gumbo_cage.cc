@@ -1,0 +1,190 @@
+#include "crawler/parse/html/gumbo_cage.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "crawler/parse/thread_time.h"
+
+namespace trawl {
+namespace {
+
+constexpr std::size_t kAlignment = alignof(std::max_align_t);
+constexpr std::size_t kFirstChunk = 64u << 10;
+constexpr std::size_t kLargestChunk = 4u << 20;
+constexpr std::size_t kPadding = 16;
+constexpr std::uint32_t kCallsPerClockRead = 64;
+constexpr std::size_t kMaxCStack = 128u << 10;
+
+// In text, dropped or kept, Gumbo calls nobody, and inside a formatting element it looks through
+// the open elements for each character. What that takes at most, measured on a machine of 2020.
+constexpr double kNsPerByte = 90;
+constexpr double kNsPerByteAndDepth = 0.5;
+constexpr double kLeastDepth = 16;
+
+// The cage in which this thread is parsing.
+thread_local GumboCage* occupied_cage = nullptr;
+
+}  // namespace
+
+GumboCage::~GumboCage() {
+  while (chunks_ != nullptr) {
+    Chunk* previous = chunks_->previous;
+    std::free(chunks_);
+    chunks_ = previous;
+  }
+}
+
+GumboCage::Verdict GumboCage::parse(std::string_view html) {
+  assert(chunks_ == nullptr);
+  occupied_cage = this;
+  const Verdict verdict = parse_guarded(html);
+  occupied_cage = nullptr;
+  return verdict;
+}
+
+GumboCage::Verdict GumboCage::parse_guarded(std::string_view html) {
+  GumboOptions options = kGumboDefaultOptions;
+  options.allocator = allocate_callback;
+  options.deallocator = deallocate_callback;
+  options.userdata = this;
+  options.max_errors = 0;
+
+  if (!set_limits(html.size())) return Verdict::kTooSlow;
+  c_stack_base_ = static_cast<const char*>(__builtin_frame_address(0));
+
+  // escape() jumps back here over Gumbo's frames. They are C: nothing in them needs unwinding,
+  // Gumbo keeps no global state, and all it allocated is in the arena, which outlives the jump.
+  // Between Gumbo and this frame lie only the callbacks below, without any local object. Gumbo's
+  // half-built tree is never looked at again.
+  if (setjmp(exit_) != 0) return verdict_;
+
+  // Gumbo reads past the end of its input, by one byte after a final "&amp" in an attribute.
+  char* padded = static_cast<char*>(allocate(html.size() + kPadding));
+  std::memcpy(padded, html.data(), html.size());
+  std::memset(padded + html.size(), 0, kPadding);
+  document_ = gumbo_parse_with_options(&options, padded, html.size())->document;
+  return verdict_;
+}
+
+// Only what Gumbo does between its calls can be stopped, so the time it may take without any has to
+// be known before: it falls to large pages in depth, to larger ones in time, until none is left.
+// False then.
+bool GumboCage::set_limits(std::size_t size) {
+  const auto max_ns = static_cast<double>(std::chrono::nanoseconds(limits_.max_time).count());
+  const double at_most = max_ns * 6 / 7;
+  const double at_no_cost = max_ns * 3 / 7;
+  const auto bytes = static_cast<double>(std::max<std::size_t>(size, 1));
+  // Half of it: the stack of open elements may grow beyond its limit by as much.
+  const double depth = (at_most / bytes - kNsPerByte) / kNsPerByteAndDepth / 2;
+  if (depth < kLeastDepth) return false;
+  depth_limit_ = static_cast<std::size_t>(std::min(depth, static_cast<double>(limits_.max_depth)));
+  const double unwatched =
+      bytes * (kNsPerByte + 2 * kNsPerByteAndDepth * static_cast<double>(depth_limit_));
+  deadline_ = thread_time().count() +
+              static_cast<std::int64_t>(max_ns - std::max(0.0, unwatched - at_no_cost));
+  return true;
+}
+
+void GumboCage::escape_failed_assertion() {
+  if (occupied_cage != nullptr) occupied_cage->escape(Verdict::kBroken);
+}
+
+void GumboCage::escape(Verdict why) {
+  verdict_ = why;
+  std::longjmp(exit_, 1);
+}
+
+void* GumboCage::allocate_callback(void* cage, std::size_t size) {
+  return static_cast<GumboCage*>(cage)->allocate(size);
+}
+
+void GumboCage::deallocate_callback(void* cage, void* block) {
+  if (block != nullptr) static_cast<GumboCage*>(cage)->deallocate(block);
+}
+
+void* GumboCage::allocate(std::size_t size) {
+  if (++calls_ % kCallsPerClockRead == 0) check_time();
+  if (size > limits_.max_memory) escape(Verdict::kTooMuchMemory);
+  // At least two words, so that is_stack_of_open_elements() may look at any block.
+  const std::size_t rounded = std::max((size + kAlignment - 1) / kAlignment * kAlignment,
+                                       std::max(kAlignment, 2 * sizeof(void*)));
+  if (static_cast<std::size_t>(free_end_ - free_) < rounded) add_chunk(rounded);
+  last_block_ = free_;
+  last_size_ = size;
+  free_ += rounded;
+  return last_block_;
+}
+
+// Blocks stay until the cage goes, but for the newest: most of Gumbo's scratch strings are freed
+// in the reverse order of their making.
+void GumboCage::deallocate(void* block) {
+  check_c_stack(__builtin_frame_address(0));
+  // A vector grows by allocating a block of twice the size, copying, and then freeing the full one.
+  const std::size_t entries = last_size_ / 2 / sizeof(void*);
+  if (entries >= depth_limit_ && is_stack_of_open_elements(block)) escape(Verdict::kTooDeep);
+  last_size_ = 0;
+  if (block == last_block_) {
+    free_ = last_block_;
+    last_block_ = nullptr;
+  }
+}
+
+void GumboCage::add_chunk(std::size_t at_least) {
+  const std::size_t doubled = chunks_ == nullptr ? kFirstChunk : 2 * chunks_->size;
+  const std::size_t size = std::max(at_least, std::min(doubled, kLargestChunk));
+  if (size > limits_.max_memory - reserved_) escape(Verdict::kTooMuchMemory);
+  constexpr std::size_t kHeader = (sizeof(Chunk) + kAlignment - 1) / kAlignment * kAlignment;
+  void* memory = std::malloc(kHeader + size);
+  if (memory == nullptr) escape(Verdict::kTooMuchMemory);
+  chunks_ = new (memory) Chunk{chunks_, size};
+  free_ = static_cast<char*>(memory) + kHeader;
+  free_end_ = free_ + size;
+  reserved_ += size;
+}
+
+void GumboCage::check_time() {
+  if (thread_time().count() > deadline_) escape(Verdict::kTooSlow);
+}
+
+// <frameset> makes Gumbo free the body, by recursion: two calls of ours for each level.
+void GumboCage::check_c_stack(const void* frame) {
+  const auto used =
+      reinterpret_cast<std::uintptr_t>(c_stack_base_) - reinterpret_cast<std::uintptr_t>(frame);
+  if (used > kMaxCStack) escape(Verdict::kTooDeep);
+}
+
+// Whether the full vector `block` holds open elements, as far as that matters: its second entry is
+// a child of its first. So it is in the stack of open elements (<html> and <body>) and in a long
+// list of nested formatting elements; children of one parent, attributes and text are not so.
+bool GumboCage::is_stack_of_open_elements(const void* block) const {
+  const GumboNode* entries[2];
+  // Otherwise this is the end of the page, and the stack is freed behind some other large block.
+  if (last_block_ == nullptr || std::memcmp(last_block_, block, sizeof(entries)) != 0) return false;
+  std::memcpy(entries, block, sizeof(entries));
+  return owns(entries[0], sizeof(GumboNode)) && owns(entries[1], sizeof(GumboNode)) &&
+         entries[1]->parent == entries[0];
+}
+
+bool GumboCage::owns(const void* address, std::size_t size) const {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  if (at % alignof(GumboNode) != 0) return false;
+  for (const Chunk* chunk = chunks_; chunk != nullptr; chunk = chunk->previous) {
+    const auto start = reinterpret_cast<std::uintptr_t>(chunk + 1);
+    if (at >= start && at - start <= chunk->size && chunk->size - (at - start) >= size) return true;
+  }
+  return false;
+}
+
+}  // namespace trawl
+
+// As the C library declares it; it does not return.
+extern "C" void __assert_fail(const char* assertion, const char* file, unsigned int line,
+                              const char* function) noexcept {
+  trawl::GumboCage::escape_failed_assertion();
+  std::fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line,
+               function != nullptr ? function : "?", assertion);
+  std::abort();
+}

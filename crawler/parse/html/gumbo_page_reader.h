@@ -1,0 +1,64 @@
+// GumboPageReader: the elements of a page by Gumbo's tree.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trawl/links.h"
+
+#include "crawler/parse/html/element.h"
+#include "crawler/parse/html/gumbo_cage.h"
+#include "crawler/parse/html/gumbo_text.h"
+#include "crawler/parse/html/reference_collector.h"
+
+namespace trawl {
+
+class GumboPageReader {
+ public:
+  // Of `options` the limits count.
+  explicit GumboPageReader(const LinkOptions& options)
+      : limits_{.max_depth = options.max_depth,
+                .max_memory = options.max_memory,
+                .max_time = options.max_time} {}
+
+  // Parses `html`, UTF-8 or other bytes, and reports its elements to `collector` in the order of
+  // their start tags in the source, wherever in the tree they are; elements that have none there,
+  // copies of elements and what is in an HTML <template> are left out. Reports nothing unless it
+  // returns kParsed.
+  //
+  // The values it reports are the reader's own: they live until its next read() or its end. `html`
+  // need not.
+  GumboCage::Verdict read(std::string_view html, ReferenceCollector& collector);
+
+  // Of the tree and what was needed to build and read it, in bytes.
+  std::size_t memory_used() const noexcept { return memory_used_; }
+
+ private:
+  // An element that is of interest.
+  struct Found {
+    const char* place;  // in the source, as Gumbo has it
+    const GumboElement* element;
+    MarkupSpace space;
+    Element name;
+  };
+
+  bool find_elements(const GumboNode& document, const ReferenceCollector& collector);
+  void look_at(const GumboNode& node, const ReferenceCollector& collector);
+  void report(const Found& found, ReferenceCollector& collector);
+  std::string_view text_of(const GumboElement& element);
+
+  const GumboCage::Limits limits_;
+  GumboText characters_;
+  std::optional<GumboCage> cage_;
+  std::vector<Found> found_;
+  ElementAttributes attributes_;
+  std::deque<std::string> texts_;  // that the tree has otherwise
+  std::size_t memory_used_ = 0;
+};
+
+}  // namespace trawl

@@ -1,0 +1,24 @@
+#include "crawler/parse/html/page_references.h"
+
+namespace trawl {
+
+std::size_t PageReferences::memory() const noexcept {
+  std::size_t bytes = references.capacity() * sizeof(Reference) + title.capacity();
+  for (const std::string& text : made)
+    bytes += sizeof(text) + text.capacity();
+  return bytes;
+}
+
+void PageReferences::clear() {
+  references.clear();
+  base.reset();
+  canonical.reset();
+  refresh.reset();
+  robots = {};
+  has_title = false;
+  title.clear();
+  made.clear();
+  too_large = false;
+}
+
+}  // namespace trawl

@@ -1,0 +1,460 @@
+#include "crawler/parse/html/page_scanner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "crawler/parse/ascii.h"
+#include "crawler/parse/encoding/ascii_prefix.h"
+#include "crawler/parse/encoding/utf8_validation.h"
+#include "crawler/parse/encoding/valid_utf8.h"
+#include "crawler/parse/html/shadow_root.h"
+
+namespace trawl {
+namespace {
+
+// No page nests images so deeply for any good.
+constexpr std::size_t kDeepestForeign = 10'000;
+
+// How the text in an element of HTML is read, for a crawler that runs no scripts.
+ContentModel content_model(Element element) {
+  switch (element) {
+    case Element::kTitle:
+    case Element::kTextarea:
+      return ContentModel::kRcdata;
+    case Element::kStyle:
+    case Element::kXmp:
+    case Element::kIframe:
+    case Element::kNoembed:
+    case Element::kNoframes:
+      return ContentModel::kRawtext;
+    case Element::kScript:
+      return ContentModel::kScriptData;
+    case Element::kPlaintext:
+      return ContentModel::kPlaintext;
+    default:
+      return ContentModel::kData;
+  }
+}
+
+// Start tags that end SVG and MathML wherever they stand in them; so does <font> with one of its
+// attributes.
+bool leaves_foreign_content(Element element) {
+  switch (element) {
+    case Element::kB:
+    case Element::kBig:
+    case Element::kBlockquote:
+    case Element::kBody:
+    case Element::kBr:
+    case Element::kCenter:
+    case Element::kCode:
+    case Element::kDd:
+    case Element::kDiv:
+    case Element::kDl:
+    case Element::kDt:
+    case Element::kEm:
+    case Element::kEmbed:
+    case Element::kH1:
+    case Element::kH2:
+    case Element::kH3:
+    case Element::kH4:
+    case Element::kH5:
+    case Element::kH6:
+    case Element::kHead:
+    case Element::kHr:
+    case Element::kI:
+    case Element::kImg:
+    case Element::kLi:
+    case Element::kListing:
+    case Element::kMenu:
+    case Element::kMeta:
+    case Element::kNobr:
+    case Element::kOl:
+    case Element::kP:
+    case Element::kPre:
+    case Element::kRuby:
+    case Element::kS:
+    case Element::kSmall:
+    case Element::kSpan:
+    case Element::kStrong:
+    case Element::kStrike:
+    case Element::kSub:
+    case Element::kSup:
+    case Element::kTable:
+    case Element::kTt:
+    case Element::kU:
+    case Element::kUl:
+    case Element::kVar:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_integration_point(MarkupSpace space, Element element) {
+  switch (element) {
+    case Element::kForeignObject:
+    case Element::kDesc:
+    case Element::kTitle:
+      return space == MarkupSpace::kSvg;
+    case Element::kAnnotationXml:
+    case Element::kMi:
+    case Element::kMo:
+    case Element::kMn:
+    case Element::kMs:
+    case Element::kMtext:
+      return space == MarkupSpace::kMathMl;
+    default:
+      return false;
+  }
+}
+
+// Parts of a table, which are no elements outside of one.
+bool is_table_part(Element element) {
+  switch (element) {
+    case Element::kCaption:
+    case Element::kCol:
+    case Element::kColgroup:
+    case Element::kTbody:
+    case Element::kTd:
+    case Element::kTfoot:
+    case Element::kTh:
+    case Element::kThead:
+    case Element::kTr:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_cell_or_caption(Element element) {
+  return element == Element::kTd || element == Element::kTh || element == Element::kCaption;
+}
+
+}  // namespace
+
+PageScanner::Verdict PageScanner::scan(std::string_view html, ReferenceCollector& collector,
+                                       PageReferences& page) {
+  html_ = html;
+  collector_ = &collector;
+  page_ = &page;
+  tokens_.reset(html);
+  foreign_.clear();
+  shown_templates_.clear();
+  hidden_templates_ = 0;
+  tables_.clear();
+  in_select_ = false;
+  form_is_open_ = false;
+  seen_body_ = false;
+  needs_tree_ = false;
+  waiting_tag_.reset();
+
+  for (TokenKind kind = tokens_.next_tag(); kind != TokenKind::kEnd; kind = next_tag()) {
+    if (kind == TokenKind::kStartTag) {
+      start_tag();
+    } else {
+      end_tag();
+    }
+  }
+  return needs_tree_ ? Verdict::kNeedsTree : Verdict::kExact;
+}
+
+TokenKind PageScanner::next_tag() {
+  const auto waiting = std::exchange(waiting_tag_, std::nullopt);
+  return waiting ? *waiting : tokens_.next_tag();
+}
+
+void PageScanner::start_tag() {
+  const Element element = find_element(tokens_.tag_name());
+  if (foreign_.empty()) return start_html(element);
+  if (foreign_.back().integration_point) {
+    // How far the HTML in it reaches takes a stack of all open elements to know.
+    needs_tree_ = true;
+    return start_html(element);
+  }
+  bool leaves = leaves_foreign_content(element);
+  if (element == Element::kFont) {
+    read_attributes();
+    leaves = attributes_.has(Attribute::kColor) || attributes_.has(Attribute::kFace) ||
+             attributes_.has(Attribute::kSize);
+  }
+  if (!leaves) return start_foreign(element);
+  foreign_.clear();
+  tokens_.set_cdata(false);
+  start_html(element);
+}
+
+void PageScanner::start_html(Element element) {
+  if (in_select_ && !start_in_select(element)) return;
+  if (!is_ignored(element)) report(MarkupSpace::kHtml, element);
+
+  const ContentModel model = content_model(element);
+  if (model != ContentModel::kData) {
+    tokens_.set_content(model, to_string(element));
+    if (model != ContentModel::kPlaintext && in_document()) read_raw_text(element);
+    return;
+  }
+  switch (element) {
+    case Element::kTemplate:
+      start_template();
+      break;
+    case Element::kSelect:
+      in_select_ = true;
+      break;
+    case Element::kTable:
+      if (in_document()) start_table();
+      break;
+    case Element::kCol:
+      // In a template that begins with one, most start tags are none.
+      if (!in_document()) needs_tree_ = true;
+      break;
+    case Element::kForm:
+      if (in_document()) form_is_open_ = true;
+      break;
+    case Element::kBody:
+      seen_body_ = true;
+      break;
+    case Element::kFrameset:
+      if (in_document()) needs_tree_ = true;
+      break;
+    case Element::kSvg:
+    case Element::kMath:
+      foreign_space_ = element == Element::kSvg ? MarkupSpace::kSvg : MarkupSpace::kMathMl;
+      open_foreign(element);
+      break;
+    default:
+      break;
+  }
+}
+
+// Most start tags in a <select> are none, some end it. Returns whether the tag is one of HTML.
+bool PageScanner::start_in_select(Element element) {
+  switch (element) {
+    case Element::kOption:
+    case Element::kOptgroup:
+    case Element::kHr:
+    case Element::kScript:
+    case Element::kHtml:
+      return true;
+    case Element::kSelect:
+      in_select_ = false;
+      return false;
+    case Element::kInput:
+    case Element::kKeygen:
+    case Element::kTextarea:
+      in_select_ = false;
+      return true;
+    case Element::kTemplate:
+    case Element::kSvg:
+    case Element::kMath:
+      needs_tree_ = true;
+      return false;
+    default:
+      // In a table its parts end the <select>. What would be a link was meant to be one.
+      if (is_table_part(element) || element == Element::kTable ||
+          content_model(element) != ContentModel::kData ||
+          collector_->wants(MarkupSpace::kHtml, element)) {
+        needs_tree_ = true;
+      }
+      return false;
+  }
+}
+
+// Whether a start tag makes no element where it stands.
+bool PageScanner::is_ignored(Element element) {
+  switch (element) {
+    case Element::kForm:
+      return form_is_open_ && in_document();
+    case Element::kFrame:
+      return !needs_tree_;  // in a <frameset> only
+    case Element::kBody:
+    case Element::kHead:
+    case Element::kHtml:
+      // A second one gives its attributes to the first.
+      if (has_style_attribute() && (seen_body_ || element != Element::kBody)) needs_tree_ = true;
+      return false;
+    default:
+      if (!is_table_part(element) || !in_document()) return false;
+      if (tables_.empty()) {
+        if (has_style_attribute()) needs_tree_ = true;
+        return true;
+      }
+      tables_.back() = is_cell_or_caption(element) ? element : Element::kOther;
+      return false;
+  }
+}
+
+// What is in a template is no part of the document, unless it is the shadow of an element.
+void PageScanner::start_template() {
+  const auto attributes = tokens_.attributes();
+  const auto mode = std::ranges::find_if(attributes, [this](const RawAttribute& attribute) {
+    return equal_in_any_case(tokens_.name_of(attribute), kShadowRootMode);
+  });
+  const bool shown = mode != attributes.end() && is_shadow_root_mode(tokens_.value_of(*mode));
+  shown_templates_.push_back(shown);
+  if (!shown) ++hidden_templates_;
+}
+
+// A <table> between the cells of another ends it.
+void PageScanner::start_table() {
+  if (tables_.empty() || tables_.back() != Element::kOther) tables_.push_back(Element::kOther);
+}
+
+void PageScanner::start_foreign(Element element) {
+  report(foreign_space_, element);
+  open_foreign(element);
+  if (element == Element::kStyle && foreign_space_ == MarkupSpace::kSvg &&
+      !tokens_.self_closing() && in_document() && collector_->wants_style_sheets()) {
+    read_svg_style();
+  }
+}
+
+void PageScanner::open_foreign(Element element) {
+  if (tokens_.self_closing()) return;
+  if (foreign_.size() == kDeepestForeign) {
+    needs_tree_ = true;
+    return;
+  }
+  foreign_.push_back({.name = tokens_.tag_name(),
+                      .element = element,
+                      .integration_point = is_integration_point(foreign_space_, element)});
+  tokens_.set_cdata(true);
+}
+
+void PageScanner::end_tag() {
+  if (!foreign_.empty()) return end_foreign();
+  const Element element = find_element(tokens_.tag_name());
+  switch (element) {
+    case Element::kTemplate:
+      if (shown_templates_.empty()) return;
+      if (in_select_) needs_tree_ = true;
+      in_select_ = false;
+      if (!shown_templates_.back()) --hidden_templates_;
+      shown_templates_.pop_back();
+      return;
+    case Element::kSelect:
+      in_select_ = false;
+      return;
+    case Element::kTable:
+      if (in_select_) needs_tree_ = true;
+      if (!tables_.empty() && in_document()) tables_.pop_back();
+      return;
+    case Element::kForm:
+      if (!in_select_ && in_document()) form_is_open_ = false;
+      return;
+    default:
+      if (!is_table_part(element)) return;
+      // In a table the end of one of its parts ends an open <select>.
+      if (in_select_ && (!tables_.empty() || !in_document())) needs_tree_ = true;
+      if (!tables_.empty() && in_document()) end_table_part(element);
+      return;
+  }
+}
+
+// The end tag of a cell or caption ends no other one, that of a row or of a group ends cells.
+void PageScanner::end_table_part(Element element) {
+  Element& open = tables_.back();
+  const bool ends = is_cell_or_caption(element) ? open == element : open != Element::kCaption;
+  if (ends) open = Element::kOther;
+}
+
+void PageScanner::end_foreign() {
+  const std::string_view name = tokens_.tag_name();
+  const Element element = find_element(name);
+  std::size_t open = foreign_.size();
+  if (element == Element::kP || element == Element::kBr) {
+    // These end SVG and MathML altogether, unless they stand where HTML may.
+    if (std::ranges::any_of(foreign_, &Foreign::integration_point)) needs_tree_ = true;
+    open = 1;
+  } else {
+    while (open > 0 && !equal_in_any_case(foreign_[open - 1].name, name)) {
+      --open;
+      // A page of many wrong end tags is not searched for each.
+      if (needs_tree_) open = 0;
+    }
+    if (open == 0) {
+      // An end tag of HTML ends the element of HTML around, if there is one open, or nothing.
+      needs_tree_ = true;
+      return;
+    }
+  }
+  foreign_.resize(open - 1);
+  tokens_.set_cdata(!foreign_.empty());
+}
+
+// Tells the title or the style sheet behind the start tag, up to the end tag.
+void PageScanner::read_raw_text(Element element) {
+  const bool is_title = element == Element::kTitle && collector_->wants_title();
+  const bool is_style = element == Element::kStyle && collector_->wants_style_sheets();
+  if (!is_title && !is_style) return;
+  TokenKind kind = tokens_.next();
+  const std::size_t begin = tokens_.offset();
+  std::size_t end = begin;
+  // An end tag that the page ends in is no text.
+  for (; kind != TokenKind::kEndTag && kind != TokenKind::kEnd; kind = tokens_.next())
+    end = tokens_.offset() + tokens_.text().size();
+  const std::string_view text = html_.substr(begin, end - begin);
+  if (is_title) {
+    collector_->title(decoded(text, ReferenceContext::kText));
+  } else {
+    collector_->style_sheet(valid(text));
+  }
+}
+
+// Tells the style sheet in a <style> of SVG, where text is markup as everywhere in SVG.
+void PageScanner::read_svg_style() {
+  std::string css;
+  TokenKind kind = tokens_.next();
+  while (kind != TokenKind::kStartTag && kind != TokenKind::kEndTag && kind != TokenKind::kEnd) {
+    if (kind == TokenKind::kText) decode_text(tokens_.text(), ReferenceContext::kText, css);
+    if (kind == TokenKind::kCdata) css += tokens_.text();
+    kind = tokens_.next();
+  }
+  if (kind == TokenKind::kStartTag) needs_tree_ = true;
+  page_->made.push_back(std::move(css));
+  collector_->style_sheet(valid(page_->made.back()));
+  waiting_tag_ = kind;
+}
+
+void PageScanner::report(MarkupSpace space, Element element) {
+  if (!in_document()) return;
+  if (!collector_->wants(space, element) &&
+      !(collector_->wants_style_attributes() && has_style_attribute())) {
+    return;
+  }
+  read_attributes();
+  collector_->element(space, element, attributes_);
+}
+
+bool PageScanner::has_style_attribute() const noexcept {
+  return collector_->wants_style_attributes() &&
+         std::ranges::any_of(tokens_.attributes(), [this](const RawAttribute& attribute) {
+           return equal_in_any_case(tokens_.name_of(attribute), "style");
+         });
+}
+
+void PageScanner::read_attributes() {
+  attributes_.clear();
+  for (const RawAttribute& raw : tokens_.attributes()) {
+    const auto attribute = find_attribute(tokens_.name_of(raw));
+    if (attribute && !attributes_.has(*attribute)) {
+      attributes_.add(*attribute, decoded(tokens_.value_of(raw), ReferenceContext::kAttribute));
+    }
+  }
+}
+
+std::string_view PageScanner::decoded(std::string_view raw, ReferenceContext context) {
+  if (!needs_decoding(raw)) return valid(raw);
+  if (!collector_->has_room()) return {};
+  std::string& text = page_->made.emplace_back();
+  decode_text(raw, context, text);
+  return valid(text);
+}
+
+// As decoders give it, before anybody takes a byte from between two that make a character then.
+std::string_view PageScanner::valid(std::string_view text) {
+  if (ascii_prefix_length(text) == text.size() || is_utf8(text)) return text;
+  if (!collector_->has_room()) return {};
+  return replace_invalid_utf8(text, page_->made.emplace_back());
+}
+
+}  // namespace trawl

@@ -1,0 +1,267 @@
+#include "crawler/parse/html/reference_collector.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "crawler/parse/ascii.h"
+#include "crawler/parse/encoding/valid_utf8.h"
+#include "crawler/parse/html/css_references.h"
+#include "crawler/parse/html/meta_refresh.h"
+#include "crawler/parse/html/srcset.h"
+#include "crawler/parse/link_types.h"
+
+namespace trawl {
+namespace {
+
+constexpr std::size_t kMaxTitle = 4096;  // bytes
+
+struct Wanted {
+  MarkupSpace space;
+  Element element;
+  std::optional<LinkKind> kind;  // if this is; else always
+};
+
+constexpr Wanted kWanted[] = {
+    {MarkupSpace::kHtml, Element::kA, LinkKind::kNavigation},
+    {MarkupSpace::kHtml, Element::kArea, LinkKind::kNavigation},
+    {MarkupSpace::kHtml, Element::kForm, LinkKind::kForm},
+    {MarkupSpace::kHtml, Element::kIframe, LinkKind::kDocument},
+    {MarkupSpace::kHtml, Element::kFrame, LinkKind::kDocument},
+    {MarkupSpace::kHtml, Element::kObject, LinkKind::kDocument},
+    {MarkupSpace::kHtml, Element::kEmbed, LinkKind::kDocument},
+    {MarkupSpace::kHtml, Element::kImg, LinkKind::kResource},
+    {MarkupSpace::kHtml, Element::kImage, LinkKind::kResource},
+    {MarkupSpace::kHtml, Element::kSource, LinkKind::kResource},
+    {MarkupSpace::kHtml, Element::kVideo, LinkKind::kResource},
+    {MarkupSpace::kHtml, Element::kAudio, LinkKind::kResource},
+    {MarkupSpace::kHtml, Element::kTrack, LinkKind::kResource},
+    {MarkupSpace::kHtml, Element::kScript, LinkKind::kResource},
+    {MarkupSpace::kHtml, Element::kStyle, LinkKind::kResource},
+    {MarkupSpace::kHtml, Element::kInput, LinkKind::kResource},
+    {MarkupSpace::kHtml, Element::kBlockquote, LinkKind::kCitation},
+    {MarkupSpace::kHtml, Element::kQ, LinkKind::kCitation},
+    {MarkupSpace::kHtml, Element::kBase, std::nullopt},
+    {MarkupSpace::kHtml, Element::kLink, std::nullopt},
+    {MarkupSpace::kHtml, Element::kMeta, std::nullopt},
+    {MarkupSpace::kSvg, Element::kA, LinkKind::kNavigation},
+    {MarkupSpace::kSvg, Element::kImage, LinkKind::kResource},
+    {MarkupSpace::kSvg, Element::kUse, LinkKind::kResource},
+    {MarkupSpace::kSvg, Element::kFeImage, LinkKind::kResource},
+    {MarkupSpace::kSvg, Element::kScript, LinkKind::kResource},
+    {MarkupSpace::kSvg, Element::kStyle, LinkKind::kResource},
+};
+
+// How many bytes of `text` fit into `size` without a cut inside a character.
+std::size_t whole_characters(std::string_view text, std::size_t size) noexcept {
+  if (text.size() <= size) return text.size();
+  std::size_t cut = size;
+  while (cut > 0 && size - cut < 4 && (static_cast<unsigned char>(text[cut]) & 0xC0) == 0x80)
+    --cut;
+  return size - cut < 4 ? cut : size;
+}
+
+bool only_a_fragment(std::string_view reference) noexcept {
+  const auto first =
+      std::ranges::find_if(reference, [](char c) { return static_cast<unsigned char>(c) > ' '; });
+  return first != reference.end() && *first == '#';
+}
+
+}  // namespace
+
+ReferenceCollector::ReferenceCollector(const LinkOptions& options, PageReferences& page)
+    : options_(options), page_(page), wants_style_(options.kinds.has(LinkKind::kResource)) {
+  for (const Wanted& wanted : kWanted) {
+    if (!wanted.kind || options.kinds.has(*wanted.kind)) {
+      wanted_[static_cast<std::size_t>(wanted.space)].set(static_cast<std::size_t>(wanted.element));
+    }
+  }
+}
+
+void ReferenceCollector::element(MarkupSpace space, Element element,
+                                 const ElementAttributes& attributes) {
+  if (space == MarkupSpace::kHtml && element == Element::kImage) element = Element::kImg;
+  if (wants(space, element)) {
+    if (space == MarkupSpace::kHtml) html_element(element, attributes);
+    if (space == MarkupSpace::kSvg) svg_element(element, attributes);
+  }
+  if (wants_style_ && attributes.has(Attribute::kStyle)) {
+    add_css(attributes.get_or_empty(Attribute::kStyle), CssSource::kDeclarations, element);
+  }
+}
+
+void ReferenceCollector::html_element(Element element, const ElementAttributes& attributes) {
+  switch (element) {
+    case Element::kA:
+    case Element::kArea:
+      return add(LinkKind::kNavigation, element, Attribute::kHref, attributes);
+    case Element::kForm:
+      return form(attributes);
+    case Element::kIframe:
+    case Element::kFrame:
+    case Element::kEmbed:
+      return add(LinkKind::kDocument, element, Attribute::kSrc, attributes);
+    case Element::kObject:
+      return add(LinkKind::kDocument, element, Attribute::kData, attributes);
+    case Element::kImg:
+    case Element::kSource:
+      add(LinkKind::kResource, element, Attribute::kSrc, attributes);
+      return add_srcset(element, Attribute::kSrcset, attributes);
+    case Element::kVideo:
+      add(LinkKind::kResource, element, Attribute::kSrc, attributes);
+      return add(LinkKind::kResource, element, Attribute::kPoster, attributes);
+    case Element::kAudio:
+    case Element::kTrack:
+    case Element::kScript:
+      return add(LinkKind::kResource, element, Attribute::kSrc, attributes);
+    case Element::kInput:
+      if (!equal_in_any_case(attributes.get_or_empty(Attribute::kType), "image")) return;
+      return add(LinkKind::kResource, element, Attribute::kSrc, attributes);
+    case Element::kStyle:
+      return style(attributes);
+    case Element::kBlockquote:
+    case Element::kQ:
+      return add(LinkKind::kCitation, element, Attribute::kCite, attributes);
+    case Element::kBase:
+      if (!page_.base) page_.base = attributes.get(Attribute::kHref);
+      return;
+    case Element::kLink:
+      return link(attributes);
+    case Element::kMeta:
+      return meta(attributes);
+    default:
+      return;
+  }
+}
+
+// The elements of SVG take their target from href or else xlink:href.
+void ReferenceCollector::svg_element(Element element, const ElementAttributes& attributes) {
+  if (element == Element::kStyle) return style(attributes);
+  const auto attribute =
+      attributes.has(Attribute::kHref) ? Attribute::kHref : Attribute::kXlinkHref;
+  if (element == Element::kA) return add(LinkKind::kNavigation, element, attribute, attributes);
+  // <use href="#shape"> repeats a part of the page.
+  if (only_a_fragment(attributes.get_or_empty(attribute))) return;
+  add(LinkKind::kResource, element, attribute, attributes);
+}
+
+void ReferenceCollector::link(const ElementAttributes& attributes) {
+  const std::string_view href = attributes.get_or_empty(Attribute::kHref);
+  const LinkTypes types(attributes.get_or_empty(Attribute::kRel));
+  if (types.canonical && !page_.canonical && !href.empty()) page_.canonical = href;
+  const auto kind = types.kind();
+  if (!kind) return;
+  add(*kind, Element::kLink, Attribute::kHref, attributes);
+  if (*kind == LinkKind::kResource) {
+    add_srcset(Element::kLink, Attribute::kImagesrcset, attributes);
+  }
+}
+
+void ReferenceCollector::meta(const ElementAttributes& attributes) {
+  const auto content = attributes.get(Attribute::kContent);
+  if (!content) return;
+  if (const auto name = attributes.get(Attribute::kName)) {
+    if (equal_in_any_case(*name, "robots") ||
+        (!options_.agent.empty() && equal_in_any_case(*name, options_.agent))) {
+      page_.robots |= parse_robots_meta(*content);
+    }
+  }
+  if (page_.refresh ||
+      !equal_in_any_case(attributes.get_or_empty(Attribute::kHttpEquiv), "refresh")) {
+    return;
+  }
+  page_.refresh = parse_meta_refresh(*content);
+  if (!page_.refresh || page_.refresh->url.empty()) return;
+  add({.value = page_.refresh->url,
+       .rel = {},
+       .kind = LinkKind::kRefresh,
+       .element = Element::kMeta,
+       .attribute = Attribute::kContent});
+}
+
+// Forms are sent by GET unless their method is another one that exists.
+void ReferenceCollector::form(const ElementAttributes& attributes) {
+  const std::string_view method = attributes.get_or_empty(Attribute::kMethod);
+  if (equal_in_any_case(method, "post") || equal_in_any_case(method, "dialog")) return;
+  add(LinkKind::kForm, Element::kForm, Attribute::kAction, attributes);
+}
+
+void ReferenceCollector::style(const ElementAttributes& attributes) {
+  const std::string_view type = attributes.get_or_empty(Attribute::kType);
+  style_is_css_ = type.empty() || equal_in_any_case(type, "text/css");
+}
+
+void ReferenceCollector::style_sheet(std::string_view css) {
+  if (wants_style_ && style_is_css_) add_css(css, CssSource::kStyleSheet, Element::kStyle);
+}
+
+bool ReferenceCollector::has_room() {
+  // A fair count: what is made is short, or as long as what it is made from.
+  constexpr std::size_t kEach = 2 * sizeof(std::string);
+  if (page_.made.size() >= options_.max_memory / (2 * kEach)) page_.too_large = true;
+  return !page_.too_large;
+}
+
+void ReferenceCollector::title(std::string_view text) {
+  if (page_.has_title) return;
+  page_.has_title = true;
+  std::string& title = page_.title;
+  std::string valid;
+  text = replace_invalid_utf8(text, valid);
+  for (auto word = next_token(text); !word.empty(); word = next_token(text)) {
+    if (!title.empty()) title += ' ';
+    title += word.substr(0, whole_characters(word, kMaxTitle - std::min(kMaxTitle, title.size())));
+    if (title.size() >= kMaxTitle) break;
+  }
+  if (title.ends_with(' ')) title.pop_back();
+}
+
+void ReferenceCollector::add(LinkKind kind, Element element, Attribute attribute,
+                             const ElementAttributes& attributes) {
+  const auto value = attributes.get(attribute);
+  if (!value) return;
+  // An empty href of <a> is the page itself; of all others an empty reference loads nothing.
+  if (value->empty() && kind != LinkKind::kNavigation) return;
+  add({.value = *value,
+       .rel = attributes.get_or_empty(Attribute::kRel),
+       .kind = kind,
+       .element = element,
+       .attribute = attribute});
+}
+
+void ReferenceCollector::add(const Reference& reference) {
+  if (!options_.kinds.has(reference.kind)) return;
+  // Twice, since vectors grow by doubling.
+  if (page_.references.size() >= options_.max_memory / (2 * sizeof(Reference) + sizeof(Link))) {
+    page_.too_large = true;
+    return;
+  }
+  page_.references.push_back(reference);
+}
+
+void ReferenceCollector::add_srcset(Element element, Attribute attribute,
+                                    const ElementAttributes& attributes) {
+  if (!options_.kinds.has(LinkKind::kResource) || !attributes.has(attribute)) return;
+  Srcset candidates(attributes.get_or_empty(attribute));
+  while (const auto url = candidates.next()) {
+    add({.value = *url,
+         .rel = attributes.get_or_empty(Attribute::kRel),
+         .kind = LinkKind::kResource,
+         .element = element,
+         .attribute = attribute});
+    if (page_.too_large) return;
+  }
+}
+
+void ReferenceCollector::add_css(std::string_view css, CssSource source, Element element) {
+  CssReferences urls(css, source, page_.made);
+  while (const auto url = urls.next()) {
+    add({.value = *url,
+         .rel = {},
+         .kind = LinkKind::kResource,
+         .element = element,
+         .attribute = Attribute::kStyle});
+    if (page_.too_large) return;
+  }
+}
+
+}  // namespace trawl

@@ -1,0 +1,279 @@
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "trawl/links.h"
+
+#include "crawler/parse/ascii.h"
+#include "crawler/parse/encoding/page_encoding.h"
+#include "crawler/parse/encoding/valid_utf8.h"
+#include "crawler/parse/html/gumbo_page_reader.h"
+#include "crawler/parse/html/page_references.h"
+#include "crawler/parse/html/page_scanner.h"
+#include "crawler/parse/html/reference_collector.h"
+#include "crawler/parse/link_types.h"
+#include "crawler/parse/product_token.h"
+#include "crawler/parse/thread_time.h"
+
+namespace trawl {
+namespace {
+
+// What the tokenizer can number.
+constexpr std::size_t kLargestPage = std::size_t{1} << 30;
+
+LinksSkipped skipped_by(GumboCage::Verdict verdict) {
+  switch (verdict) {
+    case GumboCage::Verdict::kParsed:
+      return LinksSkipped::kNo;
+    case GumboCage::Verdict::kTooMuchMemory:
+      return LinksSkipped::kTooLarge;
+    case GumboCage::Verdict::kTooDeep:
+      return LinksSkipped::kTooDeep;
+    case GumboCage::Verdict::kTooSlow:
+      return LinksSkipped::kTooSlow;
+    case GumboCage::Verdict::kBroken:
+      return LinksSkipped::kUnparsable;
+  }
+  return LinksSkipped::kNo;
+}
+
+constexpr std::chrono::milliseconds kLongestTime = std::chrono::hours(1);
+constexpr std::size_t kLinksPerClockRead = 256;
+constexpr std::chrono::milliseconds kLeastForLinks{200};
+
+// Pages that are kept room for; what others took is given back.
+constexpr std::size_t kOrdinaryLinks = 10'000;
+constexpr std::size_t kOrdinaryBytes = 4u << 20;
+
+LinkOptions validated(LinkOptions options) {
+  options.agent = product_token(options.agent);
+  options.max_bytes = std::min(options.max_bytes, kLargestPage);
+  options.max_time = std::clamp(options.max_time, std::chrono::milliseconds(0), kLongestTime);
+  return options;
+}
+
+// Relative references in a document with such a base are relative to the document itself.
+bool is_no_base_url(std::string_view reference) {
+  reference.remove_prefix(std::min(reference.find_first_not_of(" \t\n\f\r"), reference.size()));
+  const std::string_view scheme = reference.substr(0, reference.find(':'));
+  return equal_in_any_case(scheme, "data") || equal_in_any_case(scheme, "javascript");
+}
+
+// Takes back what an attempt at a page wrote that was given up.
+void forget_contents(PageLinks& page) {
+  page.links.clear();
+  page.base.reset();
+  page.canonical.reset();
+  page.refresh.reset();
+  page.robots = {};
+  page.title.clear();
+  page.invalid = 0;
+  page.other_scheme = 0;
+}
+
+}  // namespace
+
+struct LinkExtractor::State {
+  explicit State(LinkOptions given) : options(validated(std::move(given))) {}
+
+  void extract(std::string_view html, PageEncoding encoding, const Url& url, PageLinks& page);
+  LinksSkipped read(std::string_view html, PageLinks& page);
+  LinksSkipped read_with_gumbo(std::string_view html);
+  void resolve_facts(const PageReferences& found, const Url& url, PageLinks& page);
+  LinksSkipped resolve_links(const PageReferences& found, const Url& url, PageLinks& page);
+  Result<void> parse(std::string_view reference, const Url* base, Url& out);
+  std::optional<Url> parse(std::string_view reference, const Url* base);
+  const Url* base_of(const Url& url, const PageLinks& page) const;
+  void shrink(PageLinks& page);
+
+  const LinkOptions options;
+  PageScanner scanner;
+  std::optional<GumboPageReader> gumbo;
+  PageReferences scanned;
+  PageReferences from_tree;
+  const PageReferences* answer = nullptr;
+  std::chrono::nanoseconds started{0};  // with the page in hand, in the thread's time
+  std::size_t memory_used = 0;          // by the tree
+  PageEncoding query_encoding = PageEncoding::utf8();
+  bool base_is_foreign = false;  // <base> has another scheme
+  std::string utf8;              // the page, where its bytes are another encoding
+  std::string valid_utf8;        // a text of the page, where its bytes are no UTF-8
+  std::string query;             // a link with its query in the page's encoding
+};
+
+// `html` is the page in UTF-8, `encoding` what it was in.
+void LinkExtractor::State::extract(std::string_view html, PageEncoding encoding, const Url& url,
+                                   PageLinks& page) {
+  page.invalid = 0;
+  page.other_scheme = 0;
+  page.encoding = encoding.name();
+  query_encoding = encoding.output();
+  started = thread_time();
+  page.skipped = read(html, page);
+  if (page.skipped == LinksSkipped::kNo) {
+    resolve_facts(*answer, url, page);
+    page.skipped = resolve_links(*answer, url, page);
+  }
+  if (page.skipped != LinksSkipped::kNo) forget_contents(page);
+  shrink(page);
+}
+
+// Reads the references of a page and says in `page` who did; they are in `answer`.
+LinksSkipped LinkExtractor::State::read(std::string_view html, PageLinks& page) {
+  memory_used = 0;
+  if (options.engine == LinkEngine::kScanner) {
+    page.engine = LinkEngine::kScanner;
+    answer = &scanned;
+    scanned.clear();
+    ReferenceCollector collector(options, scanned);
+    if (scanner.scan(html, collector, scanned) == PageScanner::Verdict::kExact) {
+      return LinksSkipped::kNo;
+    }
+  }
+  const LinksSkipped skipped = read_with_gumbo(html);
+  if (skipped != LinksSkipped::kNo && options.engine == LinkEngine::kScanner) {
+    return LinksSkipped::kNo;  // the scanner's answer is better than none
+  }
+  page.engine = LinkEngine::kGumbo;
+  answer = &from_tree;
+  return skipped;
+}
+
+LinksSkipped LinkExtractor::State::read_with_gumbo(std::string_view html) {
+  from_tree.clear();
+  ReferenceCollector collector(options, from_tree);
+  gumbo.emplace(options);
+  const LinksSkipped skipped = skipped_by(gumbo->read(html, collector));
+  memory_used = gumbo->memory_used();
+  return skipped;
+}
+
+Result<void> LinkExtractor::State::parse(std::string_view reference, const Url* base, Url& out) {
+  if (!query_encoding.is_utf8()) reference = encode_query(reference, query_encoding, query);
+  return Url::parse_into(reference, base, out);
+}
+
+std::optional<Url> LinkExtractor::State::parse(std::string_view reference, const Url* base) {
+  Url url;
+  if (!parse(reference, base, url)) return std::nullopt;
+  return url;
+}
+
+// What links are relative to. Nothing if that is no http(s) URL: then only whole ones are links.
+const Url* LinkExtractor::State::base_of(const Url& url, const PageLinks& page) const {
+  if (base_is_foreign) return nullptr;
+  return page.base ? &*page.base : &url;
+}
+
+// Fills `page` but for its links.
+void LinkExtractor::State::resolve_facts(const PageReferences& found, const Url& url,
+                                         PageLinks& page) {
+  base_is_foreign = false;
+  page.base.reset();
+  if (Url base; found.base) {
+    const auto parsed = parse(*found.base, &url, base);
+    if (parsed) {
+      page.base = std::move(base);
+    } else {
+      base_is_foreign =
+          parsed.error().code == ErrorCode::kUnsupportedScheme && !is_no_base_url(*found.base);
+    }
+  }
+  const Url* base = base_of(url, page);
+  page.canonical = found.canonical ? parse(*found.canonical, base) : std::nullopt;
+  page.robots = found.robots;
+  page.title = found.title;
+  page.refresh.reset();
+  if (found.refresh) {
+    page.refresh.emplace(MetaRefresh{.delay = found.refresh->delay, .url = {}});
+    if (!found.refresh->url.empty()) page.refresh->url = parse(found.refresh->url, base);
+  }
+}
+
+// Fills in the links. Long bases and many short references make pages that are far larger than
+// they were, international host names ones that take long.
+LinksSkipped LinkExtractor::State::resolve_links(const PageReferences& found, const Url& url,
+                                                 PageLinks& page) {
+  const Url* base = base_of(url, page);
+  // A tree that took its time leaves less for the links, but some.
+  const auto deadline = std::max(started + options.max_time,
+                                 thread_time() + std::min(options.max_time, kLeastForLinks));
+  std::size_t memory = memory_used + found.memory() + found.references.size() * sizeof(Link);
+  if (found.too_large || memory > options.max_memory) return LinksSkipped::kTooLarge;
+  page.links.reserve(found.references.size());
+  std::size_t count = 0;  // of the links so far; behind them lie those of the page before
+  for (std::size_t i = 0; i < found.references.size(); ++i) {
+    if (i % kLinksPerClockRead == kLinksPerClockRead - 1 && thread_time() > deadline) {
+      return LinksSkipped::kTooSlow;
+    }
+    const Reference& reference = found.references[i];
+    if (count == page.links.size()) page.links.emplace_back();
+    Link& link = page.links[count];
+    const auto parsed = parse(reference.value, base, link.url);
+    if (!parsed) {
+      const bool foreign = base_is_foreign || parsed.error().code == ErrorCode::kUnsupportedScheme;
+      ++(foreign ? page.other_scheme : page.invalid);
+      continue;
+    }
+    link.kind = reference.kind;
+    link.follow = !page.robots.nofollow && !says_nofollow(reference.rel);
+    link.element = to_string(reference.element);
+    link.attribute = to_string(reference.attribute);
+    link.rel = replace_invalid_utf8(reference.rel, valid_utf8);
+    memory += link.url.href().size() + link.rel.size();
+    if (memory > options.max_memory) return LinksSkipped::kTooLarge;
+    ++count;
+  }
+  page.links.resize(count);
+  return LinksSkipped::kNo;
+}
+
+// What an extraordinary page took.
+void LinkExtractor::State::shrink(PageLinks& page) {
+  gumbo.reset();
+  if (scanned.memory() > kOrdinaryBytes) scanned = {};
+  if (from_tree.memory() > kOrdinaryBytes) from_tree = {};
+  for (std::string* buffer : {&utf8, &valid_utf8, &query}) {
+    if (buffer->capacity() > kOrdinaryBytes) std::string().swap(*buffer);
+  }
+  if (page.links.capacity() > kOrdinaryLinks && page.links.size() <= kOrdinaryLinks / 2) {
+    page.links.shrink_to_fit();
+  }
+}
+
+LinkExtractor::LinkExtractor(LinkOptions options)
+    : state_(std::make_unique<State>(std::move(options))) {}
+LinkExtractor::LinkExtractor(LinkExtractor&&) noexcept = default;
+LinkExtractor& LinkExtractor::operator=(LinkExtractor&&) noexcept = default;
+LinkExtractor::~LinkExtractor() = default;
+
+const LinkOptions& LinkExtractor::options() const noexcept {
+  return state_->options;
+}
+
+PageLinks LinkExtractor::extract(std::string_view bytes, std::string_view content_type,
+                                 const Url& base) {
+  PageLinks page;
+  extract_into(bytes, content_type, base, page);
+  return page;
+}
+
+void LinkExtractor::extract_into(std::string_view bytes, std::string_view content_type,
+                                 const Url& base, PageLinks& page) {
+  if (bytes.size() > state_->options.max_bytes) {
+    forget_contents(page);
+    page.encoding = PageEncoding::utf8().name();
+    page.engine = state_->options.engine;
+    page.skipped = LinksSkipped::kTooLarge;
+    return;
+  }
+  const PageEncoding encoding = detect_encoding(bytes, content_type);
+  state_->extract(decode_page(bytes, encoding, state_->utf8), encoding, base, page);
+}
+
+PageLinks extract_links(std::string_view html, const Url& base, const LinkOptions& options) {
+  return LinkExtractor(options).extract(html, "text/html; charset=utf-8", base);
+}
+
+}  // namespace trawl

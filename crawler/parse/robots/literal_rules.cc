@@ -1,0 +1,80 @@
+#include "crawler/parse/robots/literal_rules.h"
+
+#include <algorithm>
+
+#include "crawler/parse/robots/robots_path.h"
+
+namespace trawl {
+namespace {
+
+std::size_t common_prefix(std::string_view a, std::string_view b) {
+  const auto [end, unused] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  return static_cast<std::size_t>(end - a.begin());
+}
+
+}  // namespace
+
+void LiteralRules::add(std::string_view text, RuleRank rank) {
+  rules_.push_back({.key = robots_sort_key(text),
+                    .begin = static_cast<std::uint32_t>(texts_.size()),
+                    .size = static_cast<std::uint32_t>(text.size()),
+                    .best = rank,
+                    .parent = kNoParent});
+  texts_ += text;
+}
+
+void LiteralRules::finish(Match match) {
+  std::sort(rules_.begin(), rules_.end(), [&](const Rule& a, const Rule& b) {
+    if (a.key != b.key) return a.key < b.key;
+    const int order = text(a).compare(text(b));
+    return order != 0 ? order < 0 : a.best > b.best;
+  });
+  // Of equal texts the best rank comes first, and stays.
+  rules_.erase(std::unique(rules_.begin(), rules_.end(),
+                           [&](const Rule& a, const Rule& b) {
+                             return a.key == b.key && text(a) == text(b);
+                           }),
+               rules_.end());
+  rules_.shrink_to_fit();
+  texts_.shrink_to_fit();
+  if (match == Match::kPrefix) link_prefixes();
+}
+
+void LiteralRules::link_prefixes() {
+  for (std::uint32_t i = 1; i < rules_.size(); ++i) {
+    Rule& rule = rules_[i];
+    // Of two neighbours the first, or a prefix of it, is what can start the second.
+    std::uint32_t parent = i - 1;
+    while (parent != kNoParent && !text(rule).starts_with(text(rules_[parent]))) {
+      parent = rules_[parent].parent;
+    }
+    rule.parent = parent;
+    if (parent != kNoParent) rule.best = std::max(rule.best, rules_[parent].best);
+  }
+}
+
+const LiteralRules::Rule* LiteralRules::last_up_to(std::string_view target) const {
+  const std::uint64_t key = robots_sort_key(target);
+  const auto end = std::partition_point(rules_.begin(), rules_.end(), [&](const Rule& rule) {
+    return rule.key != key ? rule.key < key : text(rule) <= target;
+  });
+  return end == rules_.begin() ? nullptr : &*(end - 1);
+}
+
+RuleRank LiteralRules::find_prefix(std::string_view target) const {
+  const Rule* rule = last_up_to(target);
+  if (rule == nullptr) return 0;
+  const std::size_t common = common_prefix(text(*rule), target);
+  while (rule->size > common) {
+    if (rule->parent == kNoParent) return 0;
+    rule = &rules_[rule->parent];
+  }
+  return rule->best;
+}
+
+RuleRank LiteralRules::find_whole(std::string_view target) const {
+  const Rule* rule = last_up_to(target);
+  return rule != nullptr && text(*rule) == target ? rule->best : 0;
+}
+
+}  // namespace trawl

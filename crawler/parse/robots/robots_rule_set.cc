@@ -1,0 +1,63 @@
+#include "crawler/parse/robots/robots_rule_set.h"
+
+#include <algorithm>
+#include <string>
+
+#include "crawler/parse/robots/rule_rank.h"
+
+namespace trawl {
+namespace {
+
+// Consecutive stars mean what one means.
+void collapse_stars(std::string& pattern) {
+  std::size_t size = 0;
+  for (const char c : pattern) {
+    if (c != '*' || size == 0 || pattern[size - 1] != '*') pattern[size++] = c;
+  }
+  pattern.resize(size);
+}
+
+}  // namespace
+
+RobotsRuleSet::RobotsRuleSet(const RobotsFile& file, std::span<const RobotsAgent> agents) {
+  for (const RobotsAgent& agent : agents) {
+    for (const RobotsRule& rule : file.rules_of(agent.group)) {
+      add(file.view(rule.pattern), rule.allow, static_cast<std::size_t>(&rule - file.rules.data()));
+    }
+  }
+  prefixes_.finish(LiteralRules::Match::kPrefix);
+  wholes_.finish(LiteralRules::Match::kWhole);
+  wildcards_.finish();
+}
+
+void RobotsRuleSet::add(std::string_view value, bool allow, std::size_t index) {
+  // Paths start with '/'; a pattern that starts otherwise matches none.
+  if (value.front() != '/' && value.front() != '*') return;
+  bool anchored = value.ends_with('$');
+  if (anchored) value.remove_suffix(1);
+  std::string pattern;
+  append_normalized(value, true, pattern);
+  const RuleRank rank = rule_rank(pattern.size() + (anchored ? 1 : 0), allow, index);
+
+  if (pattern.find('*') != std::string::npos) {
+    collapse_stars(pattern);
+    if (pattern.ends_with('*')) {  // whatever follows, up to the end or not
+      pattern.pop_back();
+      anchored = false;
+    }
+  }
+  if (pattern.find('*') != std::string::npos) {
+    wildcards_.add(pattern, anchored, rank);
+  } else {
+    (anchored ? wholes_ : prefixes_).add(pattern, rank);
+  }
+}
+
+std::size_t RobotsRuleSet::find(const RobotsTarget& target, RobotsWork& work) const {
+  RuleRank best = prefixes_.find_prefix(target.text());
+  best = std::max(best, wholes_.find_whole(target.text()));
+  best = std::max(best, wildcards_.find(target, best, work));
+  return best == 0 ? kNone : rule_index(best);
+}
+
+}  // namespace trawl

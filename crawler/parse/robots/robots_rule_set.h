@@ -1,0 +1,39 @@
+// RobotsRuleSet: the rules for one agent, compiled.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "crawler/parse/robots/literal_rules.h"
+#include "crawler/parse/robots/robots_file.h"
+#include "crawler/parse/robots/robots_path.h"
+#include "crawler/parse/robots/wildcard_rules.h"
+
+namespace trawl {
+
+// Rules without a '*' inside are looked up in sorted arrays; the others are tried one after the
+// other, those that would win first.
+class RobotsRuleSet {
+ public:
+  // The rules of the groups that `agents` name.
+  RobotsRuleSet(const RobotsFile& file, std::span<const RobotsAgent> agents);
+
+  // The index into RobotsFile::rules of the rule that decides, or kNone.
+  static constexpr std::size_t kNone = SIZE_MAX;
+  std::size_t find(const RobotsTarget& target, RobotsWork& work) const;
+
+  std::size_t memory() const noexcept {  // with this object, in bytes
+    return sizeof(*this) + prefixes_.memory() + wholes_.memory() + wildcards_.memory();
+  }
+
+ private:
+  void add(std::string_view value, bool allow, std::size_t index);
+
+  LiteralRules prefixes_;  // match what starts with them
+  LiteralRules wholes_;    // match what equals them: those with a '$'
+  WildcardRules wildcards_;
+};
+
+}  // namespace trawl

@@ -1,0 +1,21 @@
+// RuleRank: a number that says which of two matching rules decides.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace trawl {
+
+// The higher rank wins: that of the pattern with more octets, of Allow, and of equal ones that of
+// the earlier line. 0 is no rule.
+using RuleRank = std::uint64_t;
+
+constexpr RuleRank rule_rank(std::size_t octets, bool allow, std::size_t index) {
+  return RuleRank{octets} << 33 | RuleRank{allow} << 32 | (UINT32_MAX - index);
+}
+
+constexpr std::size_t rule_index(RuleRank rank) {
+  return UINT32_MAX - static_cast<std::uint32_t>(rank);
+}
+
+}  // namespace trawl

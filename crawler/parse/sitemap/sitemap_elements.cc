@@ -1,0 +1,301 @@
+#include "crawler/parse/sitemap/sitemap_elements.h"
+
+#include <algorithm>
+
+#include "crawler/parse/ascii.h"
+
+namespace trawl {
+namespace {
+
+constexpr std::size_t kMaxShortField = 256;
+// xml:base within xml:base; deeper ones do not count.
+constexpr std::size_t kMaxBases = 32;
+
+std::string short_name(std::string_view name) {
+  return to_lower(name.substr(0, kMaxShortField));
+}
+
+std::optional<std::string_view> find_attribute(const std::vector<XmlAttribute>& attributes,
+                                               std::string_view name) {
+  for (const XmlAttribute& attribute : attributes) {
+    if (equal_in_any_case(attribute.name, name)) return attribute.value;
+  }
+  return std::nullopt;
+}
+
+// True if the relation is one of those that `rel` lists; Atom also writes them as URLs.
+bool has_relation(std::string_view rel, std::string_view relation) {
+  constexpr std::string_view kIana = "http://www.iana.org/assignments/relation/";
+  for (auto one = next_token(rel); !one.empty(); one = next_token(rel)) {
+    if (one.starts_with(kIana)) one.remove_prefix(kIana.size());
+    if (equal_in_any_case(one, relation)) return true;
+  }
+  return false;
+}
+
+// Of extensions whose elements have the names of a sitemap's fields.
+bool is_extension_prefix(std::string_view prefix) {
+  return equal_in_any_case(prefix, "image") || equal_in_any_case(prefix, "video") ||
+         equal_in_any_case(prefix, "news");
+}
+
+SitemapKind kind_of_root(std::string_view root) {
+  if (root == "urlset") return SitemapKind::kUrlSet;
+  if (root == "sitemapindex") return SitemapKind::kIndex;
+  if (root == "rss" || root == "rdf") return SitemapKind::kRss;
+  if (root == "feed") return SitemapKind::kAtom;
+  return SitemapKind::kUnknown;
+}
+
+bool is_feed(SitemapKind kind) {
+  return kind == SitemapKind::kRss || kind == SitemapKind::kAtom;
+}
+
+}  // namespace
+
+void SitemapElements::start_element(const XmlName& name,
+                                    const std::vector<XmlAttribute>& attributes) {
+  end_field();
+  ++depth_;
+  if (done_) return;
+  enter_base(attributes);
+  if (depth_ == 1 && root_.empty()) {
+    start_root(name);
+    return;
+  }
+  const std::string local = short_name(name.local);
+  if (begins_entry(local) && (entry_depth_ == 0 || name.prefix == entry_prefix_)) {
+    start_entry(name);
+  } else if (entry_depth_ != 0) {
+    if (foreign_depth_ == 0) start_field(name, attributes);
+  } else if (local == "link" && is_feed(collector_.info().kind) && !collector_.info().next) {
+    const auto rel = find_attribute(attributes, "rel");
+    const auto href = find_attribute(attributes, "href");
+    if (!rel || !href || !has_relation(*rel, "next") || trim(*href).empty()) return;
+    if (auto next = collector_.resolve(trim(*href), base()))
+      collector_.info().next = *std::move(next);
+  }
+}
+
+void SitemapElements::end_element(const XmlName&) {
+  end_field();
+  if (foreign_depth_ == depth_) foreign_depth_ = 0;
+  if (entry_depth_ == depth_ && entry_depth_ != 0) end_entry();
+  if (!bases_.empty() && bases_.back().first == depth_) bases_.pop_back();
+  if (depth_ > 0) --depth_;
+}
+
+void SitemapElements::text(std::string_view text) {
+  if (field_ == Field::kNone) return;
+  const bool url = field_ == Field::kUrl || field_ == Field::kFallbackUrl;
+  // White space around a URL does not count; much of it is an attack or an accident.
+  const std::size_t limit = url ? collector_.options().max_url_length + 1024 : kMaxShortField;
+  if (field_text_.empty()) skip_white_space(text);
+  const std::size_t room = limit - field_text_.size();
+  url_cut_ = url_cut_ || text.size() > room;
+  field_text_.append(text.substr(0, room));
+}
+
+void SitemapElements::finish() {
+  // The field that the document ends in is not whole.
+  field_ = Field::kNone;
+  const bool has_url = !entry_.url.empty() || !fallback_url_.empty();
+  if (entry_depth_ != 0 && has_url && !done_) end_entry();
+}
+
+void SitemapElements::start_root(const XmlName& name) {
+  root_ = short_name(name.local);
+  collector_.info().kind = kind_of_root(root_);
+  done_ = collector_.info().kind == SitemapKind::kUnknown;
+}
+
+bool SitemapElements::begins_entry(std::string_view local) const {
+  switch (collector_.info().kind) {
+    case SitemapKind::kUrlSet:
+    case SitemapKind::kIndex:
+      return local == "url" || local == "sitemap";
+    case SitemapKind::kRss:
+      return local == "item";
+    case SitemapKind::kAtom:
+      return local == "entry";
+    case SitemapKind::kUnknown:
+    case SitemapKind::kText:
+      return false;
+  }
+  return false;
+}
+
+void SitemapElements::start_entry(const XmlName& name) {
+  if (entry_depth_ != 0) end_entry();
+  if (done_) return;
+  SitemapInfo& info = collector_.info();
+  // Sitemaps are listed in a <urlset> and pages in a <sitemapindex> now and then: the first tells.
+  if (info.accepted == 0 && !is_feed(info.kind)) {
+    info.kind = equal_in_any_case(name.local, "url") ? SitemapKind::kUrlSet : SitemapKind::kIndex;
+  }
+  entry_depth_ = depth_;
+  entry_prefix_ = name.prefix;
+  entry_.clear();
+  fallback_url_.clear();
+  fallback_cut_ = false;
+  fallback_date_.clear();
+  entry_base_.reset();
+  html_link_ = false;
+}
+
+void SitemapElements::start_field(const XmlName& name,
+                                  const std::vector<XmlAttribute>& attributes) {
+  const std::string local = short_name(name.local);
+  const bool own_prefix = name.prefix == entry_prefix_;
+  bool known = false;
+  const Field field = is_feed(collector_.info().kind)
+                          ? feed_field(local, own_prefix, attributes, known)
+                          : sitemap_field(name, local, attributes, known);
+  if (!known) {
+    foreign_depth_ = depth_;
+    return;
+  }
+  field_ = field;
+  field_text_.clear();
+  url_cut_ = false;
+}
+
+SitemapElements::Field SitemapElements::sitemap_field(const XmlName& name, std::string_view local,
+                                                      const std::vector<XmlAttribute>& attributes,
+                                                      bool& known) {
+  known = true;
+  if (local == "link") {
+    const auto rel = find_attribute(attributes, "rel");
+    const auto href = find_attribute(attributes, "href");
+    if (rel && href && has_relation(*rel, "alternate")) {
+      collector_.add_alternate(entry_, find_attribute(attributes, "hreflang").value_or(""), *href,
+                               base());
+    }
+    return Field::kNone;
+  }
+  const bool own_prefix = name.prefix == entry_prefix_;
+  const bool other_prefix = depth_ == entry_depth_ + 1 && !is_extension_prefix(name.prefix);
+  if (own_prefix || other_prefix) {
+    if (local == "loc" && own_prefix) return entry_.url.empty() ? Field::kUrl : Field::kNone;
+    if (local == "loc") return Field::kFallbackUrl;
+    if (local == "lastmod") return own_prefix ? Field::kDate : Field::kFallbackDate;
+    if (local == "changefreq") return Field::kFrequency;
+    if (local == "priority") return Field::kPriority;
+  }
+  known = false;
+  return Field::kNone;
+}
+
+SitemapElements::Field SitemapElements::feed_field(std::string_view local, bool own_prefix,
+                                                   const std::vector<XmlAttribute>& attributes,
+                                                   bool& known) {
+  known = true;
+  const bool atom = collector_.info().kind == SitemapKind::kAtom;
+  if (local == "link") {
+    if (find_attribute(attributes, "href")) {
+      feed_link(attributes, own_prefix);
+      return Field::kNone;
+    }
+    return own_prefix && !atom && entry_.url.empty() ? Field::kUrl : Field::kNone;
+  }
+  if (own_prefix && local == "guid" && !atom) {
+    const std::string_view permalink = find_attribute(attributes, "isPermaLink").value_or("true");
+    return equal_in_any_case(trim(permalink), "false") ? Field::kNone : Field::kFallbackUrl;
+  }
+  // Of Atom 0.3: modified, issued. Of RSS: pubDate, and Dublin Core's date.
+  if (own_prefix && (local == "updated" || local == "modified" || local == "pubdate"))
+    return Field::kDate;
+  if (own_prefix && (local == "published" || local == "issued")) return Field::kFallbackDate;
+  if (!atom && local == "date") return Field::kFallbackDate;
+  known = false;
+  return Field::kNone;
+}
+
+// The first link to a page, or else the first alternate, is the entry's.
+void SitemapElements::feed_link(const std::vector<XmlAttribute>& attributes, bool own_prefix) {
+  const std::string_view href = trim(find_attribute(attributes, "href").value_or(""));
+  const auto rel = find_attribute(attributes, "rel");
+  if (href.empty() || (rel && !trim(*rel).empty() && !has_relation(*rel, "alternate"))) return;
+  const std::string_view type = find_attribute(attributes, "type").value_or("");
+  const bool html = type.empty() || type.find("html") != type.npos;
+  const bool cut = href.size() > collector_.options().max_url_length;
+  if (!own_prefix || collector_.info().kind == SitemapKind::kRss) {
+    if (fallback_url_.empty() && !cut) fallback_url_ = href;
+    return;
+  }
+  if (!entry_.url.empty() && (html_link_ || !html)) return;
+  entry_.url = href.substr(0, collector_.options().max_url_length);
+  entry_.url_cut = cut;
+  html_link_ = html;
+  keep_base();
+}
+
+void SitemapElements::end_field() {
+  const Field field = std::exchange(field_, Field::kNone);
+  switch (field) {
+    case Field::kNone:
+      return;
+    case Field::kUrl:
+      entry_.url = field_text_;
+      entry_.url_cut = url_cut_;
+      if (!entry_.url.empty()) keep_base();
+      return;
+    case Field::kFallbackUrl:
+      if (!fallback_url_.empty() || fallback_cut_) return;
+      if (!url_cut_) fallback_url_ = trim(field_text_);
+      fallback_cut_ = url_cut_ && !is_feed(collector_.info().kind);
+      // The <loc> of another prefix is relative as one of the own is.
+      if (entry_.url.empty() && !fallback_url_.empty()) keep_base();
+      return;
+    case Field::kDate:
+      if (entry_.date.empty()) entry_.date = field_text_;
+      return;
+    case Field::kFallbackDate:
+      if (fallback_date_.empty()) fallback_date_ = field_text_;
+      return;
+    case Field::kFrequency:
+      entry_.change_frequency = field_text_;
+      return;
+    case Field::kPriority:
+      entry_.priority = field_text_;
+      return;
+  }
+}
+
+void SitemapElements::end_entry() {
+  entry_depth_ = 0;
+  foreign_depth_ = 0;
+  if (done_) return;
+  const Url* from = entry_base_ ? &*entry_base_ : base();
+  const bool fallback = !fallback_url_.empty() || fallback_cut_;
+  if (trim(entry_.url).empty() && !entry_.url_cut && fallback) {
+    entry_.url = fallback_url_;
+    entry_.url_cut = fallback_cut_;
+    // A guid may be anything; relative to the feed it would always be a URL. So would it be with
+    // the link of another namespace, which is absolute where it is used.
+    if (is_feed(collector_.info().kind)) from = nullptr;
+  }
+  if (trim(entry_.date).empty()) entry_.date = fallback_date_;
+  if (!collector_.add(entry_, from)) done_ = true;
+  entry_.clear();
+}
+
+void SitemapElements::enter_base(const std::vector<XmlAttribute>& attributes) {
+  const auto written = find_attribute(attributes, "xml:base");
+  if (!written || bases_.size() >= kMaxBases) return;
+  if (auto url = collector_.resolve_base(*written, base()))
+    bases_.emplace_back(depth_, *std::move(url));
+}
+
+void SitemapElements::keep_base() {
+  if (bases_.empty())
+    entry_base_.reset();
+  else
+    entry_base_ = *base();
+}
+
+const Url* SitemapElements::base() const {
+  return bases_.empty() ? &collector_.base() : &bases_.back().second;
+}
+
+}  // namespace trawl

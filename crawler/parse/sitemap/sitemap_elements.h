@@ -1,0 +1,73 @@
+// SitemapElements: what the elements of sitemaps and feeds mean.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "crawler/parse/sitemap/entry_collector.h"
+#include "crawler/parse/sitemap/xml_push_parser.h"
+
+namespace trawl {
+
+// Gathers entries from XML that need not be right: names count in any case and any namespace, but
+// within an entry elements with the entry's own prefix are its fields, so that <image:loc> is no
+// <loc>; those of another prefix directly below a sitemap's entry stand in for them; a field ends
+// with the next tag, whichever that is; an entry that is not closed ends where the next one begins.
+class SitemapElements : public XmlHandler {
+ public:
+  explicit SitemapElements(EntryCollector& collector) : collector_(collector) {}
+
+  void start_element(const XmlName& name, const std::vector<XmlAttribute>& attributes) override;
+  void end_element(const XmlName& name) override;
+  void text(std::string_view text) override;
+
+  // The end of the document: an entry that is not closed counts if its URL is whole.
+  void finish();
+
+  // The root is none of a sitemap or feed, or there are as many entries as may be.
+  bool done() const noexcept { return done_; }
+  const std::string& root() const noexcept { return root_; }
+
+ private:
+  enum class Field { kNone, kUrl, kFallbackUrl, kDate, kFallbackDate, kFrequency, kPriority };
+
+  void start_root(const XmlName& name);
+  void start_entry(const XmlName& name);
+  void start_field(const XmlName& name, const std::vector<XmlAttribute>& attributes);
+  Field sitemap_field(const XmlName& name, std::string_view local,
+                      const std::vector<XmlAttribute>& attributes, bool& known);
+  Field feed_field(std::string_view local, bool own_prefix,
+                   const std::vector<XmlAttribute>& attributes, bool& known);
+  void feed_link(const std::vector<XmlAttribute>& attributes, bool own_prefix);
+  void end_field();
+  void end_entry();
+  bool begins_entry(std::string_view local) const;
+  void enter_base(const std::vector<XmlAttribute>& attributes);
+  void keep_base();
+  const Url* base() const;
+
+  EntryCollector& collector_;
+  std::string root_;
+  RawEntry entry_;
+  std::string fallback_url_;   // guid, or a link or loc of another namespace
+  bool fallback_cut_ = false;  // it was a <loc>, and too long
+  std::string fallback_date_;
+  std::string entry_prefix_;
+  std::string field_text_;
+  // The bases that xml:base sets, each with the depth of its element.
+  std::vector<std::pair<std::size_t, Url>> bases_;
+  std::optional<Url> entry_base_;  // the base in force at the entry's URL
+  Field field_ = Field::kNone;
+  std::size_t depth_ = 0;
+  std::size_t entry_depth_ = 0;    // 0: not in an entry
+  std::size_t foreign_depth_ = 0;  // of the element of an extension we are in; 0: in none
+  bool html_link_ = false;         // the entry's link is to a page
+  bool url_cut_ = false;
+  bool done_ = false;
+};
+
+}  // namespace trawl

@@ -1,0 +1,258 @@
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "trawl/sitemap.h"
+
+#include "crawler/parse/ascii.h"
+#include "crawler/parse/sitemap/entry_collector.h"
+#include "crawler/parse/sitemap/gzip_stream.h"
+#include "crawler/parse/sitemap/markup_mender.h"
+#include "crawler/parse/sitemap/sitemap_elements.h"
+#include "crawler/parse/sitemap/text_lines.h"
+#include "crawler/parse/sitemap/utf8_stream.h"
+#include "crawler/parse/sitemap/xml_push_parser.h"
+
+namespace trawl {
+namespace {
+
+// What follows the unpacking sees blocks of this size and nothing else, however the bytes came in:
+// so the answer cannot depend on it.
+constexpr std::size_t kBlock = 16u << 10;
+
+// The warnings of a program, which come before what it makes.
+constexpr std::size_t kMaxPreface = 1024;
+
+// Where XML begins in a text that begins otherwise; npos if nowhere.
+std::size_t xml_start(std::string_view text) {
+  // A list of URLs.
+  if (starts_with_in_any_case(text, "http://") || starts_with_in_any_case(text, "https://"))
+    return text.npos;
+  const std::string preface = to_lower(text.substr(0, kMaxPreface));
+  std::size_t start = text.npos;
+  for (const char* const begin : {"<?xml", "<urlset", "<sitemapindex", "<rss", "<feed"})
+    start = std::min(start, preface.find(begin));
+  return start;
+}
+
+}  // namespace
+
+// Bytes -> GzipStream -> blocks -> Utf8Stream -> MarkupMender -> XmlPushParser -> SitemapElements,
+// or, if the text does not begin with a '<', -> TextLines; both -> EntryCollector.
+struct SitemapReader::State {
+  State(const Url& base, OnEntry callback, const SitemapOptions& options)
+      : on_entry(std::move(callback)),
+        collector(base, options),
+        lines(collector),
+        elements(collector),
+        parser(elements) {}
+
+  void feed(std::string_view bytes);
+  void finish();
+  void take_block(bool last);
+  void take_text(bool last);
+  void take_xml(bool last);
+  bool choose_format();
+  void skip_preface(std::size_t start);
+  void deliver();
+  void add_warnings(bool cut_short);
+
+  enum class Format { kUndecided, kText, kXml };
+
+  OnEntry on_entry;
+  EntryCollector collector;
+  GzipStream gzip;
+  Utf8Stream decoder;
+  TextLines lines;
+  SitemapElements elements;
+  XmlPushParser parser;
+  MarkupMender mender;
+  std::string block;   // bytes that do not yet fill a block
+  std::string text;    // the block as UTF-8
+  std::string mended;  // the text as XML
+  Format format = Format::kUndecided;
+  bool done = false;  // no more bytes are wanted
+  bool over_size = false;
+  bool skipped_preface = false;
+  bool finished = false;
+};
+
+void SitemapReader::State::feed(std::string_view bytes) {
+  const std::uint64_t max_bytes = collector.options().max_bytes;
+  SitemapInfo& info = collector.info();
+  while (!done) {
+    const std::size_t before = block.size();
+    const std::uint64_t left = max_bytes - info.bytes;
+    // One byte more than may be, to tell whether there is more.
+    const std::size_t room =
+        static_cast<std::size_t>(std::min<std::uint64_t>(kBlock - before, left + 1));
+    gzip.read(bytes, room, block);
+    const std::size_t added = block.size() - before;
+    if (added > left) {
+      block.pop_back();
+      info.bytes = max_bytes;
+      over_size = true;
+      done = true;
+      return;
+    }
+    info.bytes += added;
+    if (block.size() == kBlock) take_block(false);
+    if (added == 0 && bytes.empty()) return;
+  }
+}
+
+void SitemapReader::State::finish() {
+  if (finished) return;
+  finished = true;
+  const bool cut_short = done && !over_size;
+  if (!done) {
+    const std::string_view held = gzip.finish();
+    const std::size_t room = static_cast<std::size_t>(std::min<std::uint64_t>(
+        held.size(), collector.options().max_bytes - collector.info().bytes));
+    block.append(held.substr(0, room));
+    collector.info().bytes += room;
+    over_size = room < held.size();
+  }
+  if (!cut_short) take_block(true);
+  done = true;
+  collector.info().gzip = gzip.is_gzip();
+  add_warnings(cut_short);
+}
+
+void SitemapReader::State::take_block(bool last) {
+  decoder.decode(block, last, text);
+  block.clear();
+  if (format == Format::kUndecided && !choose_format()) {
+    // White space alone so far.
+    text.clear();
+    return;
+  }
+  if (format == Format::kText) {
+    take_text(last);
+  } else {
+    take_xml(last);
+  }
+  text.clear();
+  deliver();
+}
+
+bool SitemapReader::State::choose_format() {
+  // A second mark comes from files that were put together.
+  std::size_t start = 0;
+  while (start < text.size()) {
+    const std::string_view rest = std::string_view(text).substr(start);
+    if (rest.starts_with("\xEF\xBB\xBF")) {
+      text.replace(start, 3, "");
+    } else if (rest.front() == ' ' || (rest.front() >= '\t' && rest.front() <= '\r')) {
+      ++start;
+    } else {
+      const bool markup = rest.front() == '<';
+      format = markup ? Format::kXml : Format::kText;
+      // Warnings may be in HTML, and begin with a line break then.
+      if (!markup || starts_with_in_any_case(rest, "<br")) skip_preface(start);
+      return true;
+    }
+  }
+  return false;
+}
+
+void SitemapReader::State::skip_preface(std::size_t start) {
+  const std::size_t length = xml_start(std::string_view(text).substr(start));
+  if (length == std::string::npos) return;
+  format = Format::kXml;
+  skipped_preface = true;
+  // Lines keep their numbers.
+  const auto end = text.begin() + static_cast<std::ptrdiff_t>(start + length);
+  text.erase(std::remove_if(text.begin(), end, [](char c) { return c != '\n' && c != '\r'; }), end);
+}
+
+void SitemapReader::State::take_text(bool last) {
+  if (!lines.feed(text)) {
+    done = true;
+    return;
+  }
+  // At a limit, the line is not whole.
+  if (last && !over_size && !gzip.damaged() && !gzip.truncated()) lines.finish();
+}
+
+void SitemapReader::State::take_xml(bool last) {
+  mended.clear();
+  mender.mend(text, mended);
+  if (last) mender.finish(mended);
+  const bool going_on = parser.feed(mended);
+  done = !going_on || elements.done();
+  if (last && !done) parser.finish();
+  if (last || !going_on) elements.finish();
+}
+
+void SitemapReader::State::deliver() {
+  std::vector<SitemapEntry> ready;
+  ready.swap(collector.ready());
+  for (SitemapEntry& entry : ready)
+    on_entry(std::move(entry));
+}
+
+void SitemapReader::State::add_warnings(bool cut_short) {
+  SitemapInfo& info = collector.info();
+  const bool to_the_end = !cut_short && !over_size;
+  if (gzip.damaged() && to_the_end)
+    collector.warn_incomplete("damaged gzip data: what stands before the damage counts");
+  if (gzip.truncated() && to_the_end)
+    collector.warn_incomplete("ends in the middle of its gzip data");
+  if (over_size) {
+    collector.warn_incomplete("more than " + std::to_string(collector.options().max_bytes) +
+                              " bytes: the rest is not read");
+  }
+  if (decoder.mended())
+    collector.warn("has bytes that are not UTF-8: they are read as windows-1252");
+  if (skipped_preface) collector.warn("text before the XML: it does not count");
+  if (format == Format::kXml) {
+    if (mender.declares_entities()) collector.warn("declares entities: they are not expanded");
+    if (info.kind == SitemapKind::kUnknown) {
+      collector.warn(elements.root().empty() ? "no sitemap: markup without an element"
+                     : elements.root() == "html"
+                         ? "no sitemap: an HTML page"
+                         : "no sitemap: its root element is <" + elements.root() + ">");
+      // Nothing is read behind such a root.
+      if (!elements.root().empty() || parser.stopped()) info.complete = false;
+      return;
+    }
+    // What comes after the last entry that may be is not read.
+    if (collector.full()) return;
+    if (!parser.first_error().empty()) {
+      collector.warn_incomplete("an XML error in " + parser.first_error() +
+                                (parser.stopped() ? "; what stands before it counts" : ""));
+    } else if (mender.mended_tags()) {
+      collector.warn_incomplete("an XML error in line " + std::to_string(mender.mended_line()) +
+                                ": tags that do not fit together");
+    }
+    if (!parser.root_closed() && to_the_end)
+      collector.warn_incomplete("ends in the middle: <" + elements.root() + "> is not closed");
+  } else if (info.kind == SitemapKind::kUnknown) {
+    collector.warn(info.bytes == 0 ? "no sitemap: it is empty"
+                                   : "no sitemap: neither XML nor a list of URLs");
+  }
+}
+
+SitemapReader::SitemapReader(const Url& base, OnEntry on_entry, const SitemapOptions& options)
+    : state_(std::make_unique<State>(base, std::move(on_entry), options)) {}
+SitemapReader::SitemapReader(SitemapReader&&) noexcept = default;
+SitemapReader& SitemapReader::operator=(SitemapReader&&) noexcept = default;
+SitemapReader::~SitemapReader() = default;
+
+bool SitemapReader::feed(std::string_view bytes) {
+  state_->feed(bytes);
+  return !state_->done;
+}
+
+const SitemapInfo& SitemapReader::finish() {
+  state_->finish();
+  return state_->collector.info();
+}
+
+const SitemapInfo& SitemapReader::info() const noexcept {
+  return state_->collector.info();
+}
+
+}  // namespace trawl

@@ -1,0 +1,29 @@
+// TextLines: the lines of a text sitemap.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "crawler/parse/sitemap/entry_collector.h"
+
+namespace trawl {
+
+// Takes a text in pieces and gives its lines, ended by "\n", "\r\n" or "\r", to the collector.
+class TextLines {
+ public:
+  explicit TextLines(EntryCollector& collector) : collector_(collector) {}
+
+  // False once there are as many entries as may be.
+  bool feed(std::string_view text);
+  bool finish();
+
+ private:
+  void append(std::string_view text);
+  bool end_line();
+
+  EntryCollector& collector_;
+  std::string line_;
+  bool cut_ = false;
+};
+
+}  // namespace trawl

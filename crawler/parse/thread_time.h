@@ -1,0 +1,16 @@
+// The processor time of the calling thread: what limits on time are measured by.
+#pragma once
+
+#include <chrono>
+
+#include <time.h>
+
+namespace trawl {
+
+inline std::chrono::nanoseconds thread_time() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
+}  // namespace trawl

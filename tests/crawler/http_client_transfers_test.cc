@@ -1,0 +1,203 @@
+// HttpClient with several transfers, one after the other and at once.
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "http_client_fixture.h"
+#include "raw_server.h"
+
+namespace trawl {
+namespace {
+
+using std::chrono::milliseconds;
+using test::client_of;
+using test::Connection;
+using test::kOk;
+using test::quick;
+using test::RawServer;
+using test::run_all;
+using ::testing::HasSubstr;
+
+TEST(HttpClient, ConnectionsAreKeptAlive) {
+  constexpr int kTransfers = 500;
+  constexpr int kAtOnce = 8;
+  const RawServer server([](Connection& client, const std::string& target) {
+    return client.reply(kOk, "body of " + target);
+  });
+  const auto client = client_of(quick());
+  std::map<std::string, int> bodies;
+  int started = 0;
+  std::function<void()> start_next = [&] {
+    if (started == kTransfers) return;
+    client->start({.url = server.url("/" + std::to_string(started++)), .max_body = 1000},
+                  [&](HttpResponse response) {
+                    EXPECT_EQ(response.error, "");
+                    ++bodies[response.body];
+                    start_next();
+                  });
+  };
+  for (int i = 0; i < kAtOnce; ++i)
+    start_next();
+  EXPECT_EQ(client->active(), static_cast<std::size_t>(kAtOnce));
+  run_all(*client);
+  EXPECT_EQ(bodies.size(), static_cast<std::size_t>(kTransfers));
+  EXPECT_LE(server.connections(), kAtOnce);
+}
+
+TEST(HttpClient, ManyTransfersAtOnceEachEndOnce) {
+  constexpr int kTransfers = 200;
+  const RawServer server([](Connection& client, const std::string& target) {
+    return client.reply(kOk, "body of " + target);
+  });
+  const auto client = client_of(quick());
+  std::map<std::string, int> bodies;
+  for (int i = 0; i < kTransfers; ++i) {
+    client->start({.url = server.url("/" + std::to_string(i)), .max_body = 1000},
+                  [&](const HttpResponse& response) { ++bodies[response.body]; });
+  }
+  run_all(*client);
+  ASSERT_EQ(bodies.size(), static_cast<std::size_t>(kTransfers));
+  for (const auto& [body, times] : bodies)
+    EXPECT_EQ(times, 1) << body;
+}
+
+// A handle is used again after a transfer: nothing of the one before may be left on it.
+TEST(HttpClient, ATransferLeavesNothingToTheNext) {
+  const RawServer server([](Connection& client, const std::string& target) {
+    if (target == "/big") return client.reply(kOk, std::string(5000, 'x'));
+    if (target == "/moved") {
+      return client.reply("HTTP/1.1 302 Found\r\nLocation: /plain\r\n", "moved");
+    }
+    return client.reply("HTTP/1.1 204 No Content\r\n", "");
+  });
+  const auto client = client_of(quick());
+  std::vector<HttpResponse> got;
+  for (const HttpRequest& request : {HttpRequest{.url = server.url("/big"), .max_body = 10},
+                                     HttpRequest{.url = server.url("/moved"), .max_body = 10},
+                                     HttpRequest{.url = server.url("/plain"), .max_body = 10}}) {
+    client->start(request, [&](HttpResponse response) { got.push_back(std::move(response)); });
+    run_all(*client);
+  }
+  ASSERT_EQ(got.size(), 3u);
+  EXPECT_THAT(got[0].error, HasSubstr("larger than 10 bytes"));
+  EXPECT_EQ(got[1].status, 302);
+  EXPECT_EQ(got[1].location, "/plain");
+  EXPECT_EQ(got[2].status, 204);
+  EXPECT_EQ(got[2].error, "");
+  EXPECT_EQ(got[2].content_type, "");
+  EXPECT_EQ(got[2].location, "");
+}
+
+// Or two requests would follow each other without the host's delay.
+TEST(HttpClient, ARequestIsNotSentAgainWhereAKeptAliveConnectionWasClosed) {
+  const RawServer server([](Connection& client, const std::string& target) {
+    return target != "/end" && client.reply(kOk, "x");
+  });
+  const auto client = client_of(quick());
+  HttpResponse last;
+  const auto request = [&](const std::string& target) {
+    client->start({.url = server.url(target), .max_body = 10},
+                  [&](HttpResponse response) { last = std::move(response); });
+    run_all(*client);
+  };
+  request("/");
+  EXPECT_FALSE(last.connection_was_stale);
+  request("/end");
+  EXPECT_TRUE(last.connection_was_stale);
+  EXPECT_EQ(server.requests().size(), 2u);
+  request("/end");
+  EXPECT_FALSE(last.connection_was_stale) << "it was a new one";
+  EXPECT_NE(last.error, "");
+}
+
+// Each run() would wait long; only the wake of its turn ends it.
+TEST(HttpClient, WakeEndsARunFromAnotherThread) {
+  constexpr int kTurns = 300;
+  const auto client = client_of(quick());
+  std::atomic<int> turns{0};
+  std::thread waker([&] {
+    for (int turn = 0; turn < kTurns; ++turn) {
+      client->wake();
+      while (turns.load() <= turn)
+        std::this_thread::yield();
+    }
+  });
+  while (turns.load() < kTurns) {
+    client->run(std::chrono::hours(1));
+    turns.fetch_add(1);
+  }
+  waker.join();
+  EXPECT_EQ(client->active(), 0u);
+}
+
+TEST(HttpClient, WakeFromManyThreadsWhileTransfersRun) {
+  const RawServer server(
+      [](Connection& client, const std::string&) { return client.reply(kOk, "x"); });
+  const auto client = client_of(quick());
+  std::atomic<bool> over{false};
+  std::vector<std::thread> wakers;
+  for (int i = 0; i < 3; ++i) {
+    wakers.emplace_back([&] {
+      while (!over.load())
+        client->wake();
+    });
+  }
+  int ended = 0;
+  for (int i = 0; i < 50; ++i) {
+    client->start({.url = server.url("/"), .max_body = 10}, [&](const HttpResponse& response) {
+      EXPECT_EQ(response.error, "");
+      ++ended;
+    });
+  }
+  run_all(*client);
+  over = true;
+  for (auto& waker : wakers)
+    waker.join();
+  EXPECT_EQ(ended, 50);
+}
+
+TEST(HttpClient, CanBeDestroyedWithTransfersInFlight) {
+  std::atomic<int> arrived{0};
+  const RawServer server([&](Connection& client, const std::string& target) {
+    if (target == "/body") client.send(std::string(kOk) + "Content-Length: 1000\r\n\r\nhalf");
+    if (target == "/kept-alive") return client.reply(kOk, "x");
+    arrived.fetch_add(1);
+    return client.stall();
+  });
+  int ended = 0;
+  const auto start = [&](HttpClient& client, const std::string& url) {
+    client.start({.url = url, .max_body = 1000}, [&](const HttpResponse&) { ++ended; });
+  };
+  {
+    const auto never_run = client_of(quick());
+    start(*never_run, server.url("/never"));
+    start(*never_run, "http://localhost:1/");  // a name to be resolved
+  }
+  EXPECT_EQ(ended, 0);
+  {
+    const auto busy = client_of(quick());
+    start(*busy, server.url("/kept-alive"));
+    run_all(*busy);
+    EXPECT_EQ(ended, 1);
+    for (int i = 0; i < 20; ++i)
+      start(*busy, server.url(i % 2 == 0 ? "/headers" : "/body"));
+    while (arrived.load() < 20)
+      busy->run(milliseconds(10));
+    busy->run(milliseconds(10));
+    EXPECT_EQ(busy->active(), 20u);
+  }
+  EXPECT_EQ(ended, 1) << "what is dropped is not reported";
+}
+
+}  // namespace
+}  // namespace trawl

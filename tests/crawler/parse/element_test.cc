@@ -86,10 +86,15 @@ TEST(Element, EveryNameIsFoundInEveryCase) {
 }
 
 TEST(Element, OneByteChangedAddedOrRemoved) {
+#ifdef __SANITIZE_THREAD__
+  constexpr int kStep = 7;  // no thread has a part in it, and each takes its time
+#else
+  constexpr int kStep = 1;
+#endif
   for (const std::string& name : all_names()) {
     for (std::size_t at = 0; at <= name.size(); ++at) {
       if (at < name.size()) expect_as_the_plain_loop(std::string(name).erase(at, 1));
-      for (int byte = 0; byte < 256; ++byte) {
+      for (int byte = 0; byte < 256; byte += kStep) {
         std::string variant = name;
         expect_as_the_plain_loop(variant.insert(at, 1, static_cast<char>(byte)));
         if (at == name.size()) continue;

@@ -31,8 +31,12 @@ extern "C" void __assert_fail(const char* assertion, const char* file, unsigned 
 #endif
 #endif
 
+#include "tests/support/repeated.h"
+
 namespace trawl {
 namespace {
+
+using test::repeated;
 
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -59,14 +63,6 @@ struct Page {
 
 std::vector<std::string> found(std::string_view html) {
   return Page(html).found;
-}
-
-std::string repeat(std::string_view text, std::size_t times) {
-  std::string result;
-  result.reserve(text.size() * times);
-  for (; times > 0; --times)
-    result += text;
-  return result;
 }
 
 TEST(GumboPageReader, ElementsAndDecodedValues) {
@@ -183,7 +179,7 @@ TEST(GumboPageReader, UnclosedTagsOfOldPagesDoNotNest) {
   for (const std::string_view tag :
        {"<p>", "<li>", "<dt>", "<option>", "<br>", "<a name=x>", "<p><font size=1>", "<select>",
         "<table><tr><td>x</table>", "<form>", "<nobr>", "<svg><g/></svg>", "<p><b>bold<p>"}) {
-    const Page page(repeat(tag, 10'000) + "<a href=/last>x</a>");
+    const Page page(repeated(tag, 10'000) + "<a href=/last>x</a>");
     EXPECT_EQ(page.verdict, Verdict::kParsed) << tag;
   }
 }
@@ -191,10 +187,10 @@ TEST(GumboPageReader, UnclosedTagsOfOldPagesDoNotNest) {
 TEST(GumboPageReader, DepthLimit) {
   for (const std::string_view tag : {"<div>", "<table><tr><td>", "<b>", "<ul><li>", "<blink>"}) {
     const auto tags = static_cast<std::size_t>(std::count(tag.begin(), tag.end(), '<'));
-    const std::string deep = repeat(tag, 400 / tags) + "<a href=/x>";
+    const std::string deep = repeated(tag, 400 / tags) + "<a href=/x>";
     EXPECT_THAT(found(deep), ElementsAre("a@href=/x")) << tag;
     EXPECT_EQ(Page(deep, {.max_depth = 100}).verdict, Verdict::kTooDeep) << tag;
-    EXPECT_EQ(Page(repeat(tag, 150'000)).verdict, Verdict::kTooDeep) << tag;
+    EXPECT_EQ(Page(repeated(tag, 150'000)).verdict, Verdict::kTooDeep) << tag;
   }
 }
 
@@ -208,7 +204,7 @@ TEST(GumboPageReader, LongTextAtTheEndIsNoDepth) {
 }
 
 TEST(GumboPageReader, ReportsNothingOfAPageItGivesUp) {
-  const Page deep("<title>t</title><base href=b><a href=x>" + repeat("<div>", 10'000));
+  const Page deep("<title>t</title><base href=b><a href=x>" + repeated("<div>", 10'000));
   EXPECT_EQ(deep.verdict, Verdict::kTooDeep);
   EXPECT_THAT(deep.found, IsEmpty());
   EXPECT_FALSE(deep.references.has_title);
@@ -216,7 +212,7 @@ TEST(GumboPageReader, ReportsNothingOfAPageItGivesUp) {
 }
 
 TEST(GumboPageReader, MemoryCountsTheElementsFound) {
-  const std::string html = repeat("<br style=x>", 20'000);
+  const std::string html = repeated("<br style=x>", 20'000);
   const Page page(html);
   ASSERT_EQ(page.verdict, Verdict::kParsed);
   GumboCage cage({.max_depth = 512,
@@ -236,7 +232,7 @@ TEST(GumboPageReader, LargePagesAreRefusedBeforeTheyTakeTime) {
   EXPECT_EQ(Page(std::string(1'000'000, 'x'), quick).verdict, Verdict::kTooSlow);
   EXPECT_EQ(Page("x", {.max_time = std::chrono::milliseconds(0)}).verdict, Verdict::kTooSlow);
   // The larger the page, the less deep it may be.
-  const std::string deep = repeat("<div>", 300);
+  const std::string deep = repeated("<div>", 300);
   const LinkOptions slow{.max_time = std::chrono::milliseconds(60'000)};
   EXPECT_EQ(Page(deep, slow).verdict, Verdict::kParsed);
   EXPECT_EQ(Page(deep + std::string(4u << 20, ' '), slow).verdict, Verdict::kParsed);
@@ -275,18 +271,18 @@ void expect_within_a_second_and_256_megabytes(const NamedPages& pages) {
 
 TEST(GumboPageReader, HostilePagesTakeNoSecondAndNo256MegaBytes) {
   expect_within_a_second_and_256_megabytes({
-      {"nested <div>", repeat("<div>", 100'000)},
-      {"nested tables", repeat("<table>", 150'000)},
-      {"nested tables with rows", repeat("<table><tr><td>", 150'000)},
-      {"<option>", repeat("<option>", 1'000'000)},
-      {"unclosed <a>", repeat("<a>", 20'000)},
-      {"unclosed <a href>", repeat("<a href=x>", 20'000)},
+      {"nested <div>", repeated("<div>", 100'000)},
+      {"nested tables", repeated("<table>", 150'000)},
+      {"nested tables with rows", repeated("<table><tr><td>", 150'000)},
+      {"<option>", repeated("<option>", 1'000'000)},
+      {"unclosed <a>", repeated("<a>", 20'000)},
+      {"unclosed <a href>", repeated("<a href=x>", 20'000)},
       {"50 MB of '<'", std::string(50u << 20, '<')},
       {"5.5 MB of '<'", std::string(5'500'000, '<')},
-      {"elements freed", repeat("<x>", 1'000'000) + "<frameset>"},
-      {"misnested tables", repeat("<table><b>x", 20'000)},
-      {"<svg><title>", repeat("<svg><title>", 100'000)},
-      {"<template>", repeat("<template>", 100'000)},
+      {"elements freed", repeated("<x>", 1'000'000) + "<frameset>"},
+      {"misnested tables", repeated("<table><b>x", 20'000)},
+      {"<svg><title>", repeated("<svg><title>", 100'000)},
+      {"<template>", repeated("<template>", 100'000)},
   });
 }
 
@@ -301,25 +297,25 @@ TEST(GumboPageReaderSlow, MoreHostilePagesTakeNoSecondAndNo256MegaBytes) {
   for (int i = 0; i < 40'000; ++i)
     bodies += fmt::format("<body a{}=1>", i);
   expect_within_a_second_and_256_megabytes({
-      {"<option> in <select>", "<select>" + repeat("<option>", 700'000)},
+      {"<option> in <select>", "<select>" + repeated("<option>", 700'000)},
       {"'&'", std::string(5'500'000, '&')},
       {"CDATA", "<svg><![CDATA[" + std::string(5'500'000, ']')},
       {"<textarea>", "<textarea>" + std::string(5'500'000, '<')},
       {"NULs in SVG", "<svg>" + std::string(5'500'000, '\0')},
-      {"text in depth, 1 MB", repeat("<div>", 500) + "<b>" + std::string(1u << 20, '<')},
-      {"text in depth, 3 MB", repeat("<div>", 150) + "<b>" + std::string(3u << 20, '<')},
-      {"text in tables", repeat("<table><tr><td>", 28) + "<b>" + std::string(4u << 20, '<')},
+      {"text in depth, 1 MB", repeated("<div>", 500) + "<b>" + std::string(1u << 20, '<')},
+      {"text in depth, 3 MB", repeated("<div>", 150) + "<b>" + std::string(3u << 20, '<')},
+      {"text in tables", repeated("<table><tr><td>", 28) + "<b>" + std::string(4u << 20, '<')},
       {"slow tags, then text", bodies + std::string(4u << 20, '<')},
       {"attributes", attributes},
       {"attributes of <body>", bodies},
-      {"misnested <b>", repeat("<b><p></b>", 400'000)},
+      {"misnested <b>", repeated("<b><p></b>", 400'000)},
       {"fonts", fonts},
       {"fonts, then text", fonts + std::string(4u << 20, '<')},
   });
 }
 
 TEST(GumboCage, NeverTakesMoreMemoryThanAllowed) {
-  const std::string page = repeat("<a b=c d=e>text", 50'000);
+  const std::string page = repeated("<a b=c d=e>text", 50'000);
   for (const std::size_t limit : {0u, 1u, 1000u, 100'000u, 10'000'000u}) {
     GumboCage cage(
         {.max_depth = 512, .max_memory = limit, .max_time = std::chrono::milliseconds(60'000)});

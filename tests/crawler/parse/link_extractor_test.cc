@@ -14,21 +14,17 @@
 
 #include "trawl/links.h"
 
+#include "tests/support/repeated.h"
+
 namespace trawl {
 namespace {
+
+using test::repeated;
 
 using testing::ElementsAre;
 using testing::IsEmpty;
 
 const Url kPage = *Url::parse("http://site.example/dir/page.html?q");
-
-std::string repeat(std::string_view text, std::size_t times) {
-  std::string result;
-  result.reserve(text.size() * times);
-  for (; times > 0; --times)
-    result += text;
-  return result;
-}
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
@@ -354,7 +350,7 @@ TEST_P(BothEngines, BytesThatAreNoUtf8) {
 }
 
 TEST_P(BothEngines, SizeLimits) {
-  const std::string page = "<a href=/x>" + repeat("<br>", 25'000);
+  const std::string page = "<a href=/x>" + repeated("<br>", 25'000);
   EXPECT_EQ(links_of(page, {.max_bytes = page.size()}).links.size(), 1u);
   EXPECT_EQ(links_of(page, {.max_bytes = page.size() - 1}).skipped, LinksSkipped::kTooLarge);
   EXPECT_EQ(links_of(page, {.max_memory = 0}).skipped, LinksSkipped::kTooLarge);
@@ -362,8 +358,8 @@ TEST_P(BothEngines, SizeLimits) {
 
 TEST_P(BothEngines, LongBaseDoesNotMultiply) {
   const std::string page =
-      "<base href=/" + std::string(100'000, 'b') + "/>" + repeat("<a href=x>", 10'000);
-  const PageLinks links = links_of(page);
+      "<base href=/" + std::string(100'000, 'b') + "/>" + repeated("<a href=x>", 10'000);
+  const PageLinks links = links_of(page, {.max_time = std::chrono::minutes(10)});
   EXPECT_EQ(links.skipped, LinksSkipped::kTooLarge);
   EXPECT_TRUE(links.links.empty());
   EXPECT_FALSE(links.base);
@@ -434,7 +430,7 @@ TEST_P(BothEngines, RandomTagSoupGivesOnlyUrls) {
 // Where Gumbo would give up, the scanner's links count.
 TEST(LinkExtractor, DeepPagesKeepTheirLinks) {
   for (const std::string_view tag : {"<div>", "<table><tr><td>", "<b>", "<svg>", "<svg><desc>"}) {
-    const PageLinks page = extract_links(repeat(tag, 150'000) + "<a href=/x>", kPage);
+    const PageLinks page = extract_links(repeated(tag, 150'000) + "<a href=/x>", kPage);
     EXPECT_EQ(page.skipped, LinksSkipped::kNo) << tag;
     EXPECT_EQ(page.engine, LinkEngine::kScanner) << tag;
     EXPECT_THAT(hrefs(page), ElementsAre("http://site.example/x")) << tag;
@@ -464,19 +460,19 @@ TEST_P(BothEngines, HostilePagesComeBack) {
   }();
   const std::string text(1u << 20, 'x');
   const std::string pages[] = {
-      repeat("<x>", 1'000'000) + "<frameset>",
-      repeat("<div>", 100'000) + repeat("</div>", 100'000),
-      repeat("<a>", 20'000),
-      repeat("<table><b>x", 20'000),
-      repeat("<b><p></b>", 400'000),
-      repeat("<div>", 500) + "<b>" + text,
-      repeat("<svg><title>", 100'000),
-      repeat("<svg><style>", 100'000),
-      repeat("<svg>", 500'000) + repeat("</p0>", 500'000),
-      repeat("<template>", 100'000),
-      repeat("<a ", 1'000'000),
-      repeat("<a href=\"", 1'000'000),
-      repeat("<title>", 1'000'000),
+      repeated("<x>", 1'000'000) + "<frameset>",
+      repeated("<div>", 100'000) + repeated("</div>", 100'000),
+      repeated("<a>", 20'000),
+      repeated("<table><b>x", 20'000),
+      repeated("<b><p></b>", 400'000),
+      repeated("<div>", 500) + "<b>" + text,
+      repeated("<svg><title>", 100'000),
+      repeated("<svg><style>", 100'000),
+      repeated("<svg>", 500'000) + repeated("</p0>", 500'000),
+      repeated("<template>", 100'000),
+      repeated("<a ", 1'000'000),
+      repeated("<a href=\"", 1'000'000),
+      repeated("<title>", 1'000'000),
       std::string(4u << 20, '<'),
       distinct,
   };

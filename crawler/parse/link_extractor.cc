@@ -7,7 +7,6 @@
 
 #include "crawler/parse/ascii.h"
 #include "crawler/parse/encoding/page_encoding.h"
-#include "crawler/parse/encoding/valid_utf8.h"
 #include "crawler/parse/html/gumbo_page_reader.h"
 #include "crawler/parse/html/page_references.h"
 #include "crawler/parse/html/page_scanner.h"
@@ -55,7 +54,7 @@ LinkOptions validated(LinkOptions options) {
 
 // Relative references in a document with such a base are relative to the document itself.
 bool is_no_base_url(std::string_view reference) {
-  reference.remove_prefix(std::min(reference.find_first_not_of(" \t\n\f\r"), reference.size()));
+  skip_white_space(reference);
   const std::string_view scheme = reference.substr(0, reference.find(':'));
   return equal_in_any_case(scheme, "data") || equal_in_any_case(scheme, "javascript");
 }
@@ -98,7 +97,6 @@ struct LinkExtractor::State {
   PageEncoding query_encoding = PageEncoding::utf8();
   bool base_is_foreign = false;  // <base> has another scheme
   std::string utf8;              // the page, where its bytes are another encoding
-  std::string valid_utf8;        // a text of the page, where its bytes are no UTF-8
   std::string query;             // a link with its query in the page's encoding
 };
 
@@ -133,7 +131,10 @@ LinksSkipped LinkExtractor::State::read(std::string_view html, PageLinks& page) 
   }
   const LinksSkipped skipped = read_with_gumbo(html);
   if (skipped != LinksSkipped::kNo && options.engine == LinkEngine::kScanner) {
-    return LinksSkipped::kNo;  // the scanner's answer is better than none
+    // The scanner's answer is better than none, and what the tree took is free for it.
+    gumbo.reset();
+    memory_used = 0;
+    return LinksSkipped::kNo;
   }
   page.engine = LinkEngine::kGumbo;
   answer = &from_tree;
@@ -220,7 +221,7 @@ LinksSkipped LinkExtractor::State::resolve_links(const PageReferences& found, co
     link.follow = !page.robots.nofollow && !says_nofollow(reference.rel);
     link.element = to_string(reference.element);
     link.attribute = to_string(reference.attribute);
-    link.rel = replace_invalid_utf8(reference.rel, valid_utf8);
+    link.rel = reference.rel;
     memory += link.url.href().size() + link.rel.size();
     if (memory > options.max_memory) return LinksSkipped::kTooLarge;
     ++count;
@@ -234,7 +235,7 @@ void LinkExtractor::State::shrink(PageLinks& page) {
   gumbo.reset();
   if (scanned.memory() > kOrdinaryBytes) scanned = {};
   if (from_tree.memory() > kOrdinaryBytes) from_tree = {};
-  for (std::string* buffer : {&utf8, &valid_utf8, &query}) {
+  for (std::string* buffer : {&utf8, &query}) {
     if (buffer->capacity() > kOrdinaryBytes) std::string().swap(*buffer);
   }
   if (page.links.capacity() > kOrdinaryLinks && page.links.size() <= kOrdinaryLinks / 2) {

@@ -15,7 +15,8 @@
 
 namespace trawl {
 
-// A value that may become a link. Views are into the page or into PageReferences::made.
+// A value that may become a link. Views are into the page or into PageReferences::made; what they
+// show is valid UTF-8.
 struct Reference {
   std::string_view value;
   std::string_view rel;

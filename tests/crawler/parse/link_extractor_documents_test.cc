@@ -97,6 +97,22 @@ TEST_P(Documents, InternationalHostsTakeBoundedTime) {
   EXPECT_THAT(page.links, IsEmpty());
 }
 
+// What the tree took does not count against the answer that steps in for it.
+TEST(LinkExtractor, PagesThatNeedTooMuchMemoryForATreeKeepTheirLinks) {
+  const std::string html =
+      "<frameset></frameset>" + test::repeated("<a href=/x rel='\xFF'><p>text", 7000);
+  const Url url = *Url::parse("http://site.example/");
+  LinkOptions options{.max_memory = 2u << 20};
+  const PageLinks page = extract_links(html, url, options);
+  EXPECT_EQ(page.skipped, LinksSkipped::kNo);
+  EXPECT_EQ(page.engine, LinkEngine::kScanner);
+  ASSERT_EQ(page.links.size(), 7000u);
+  EXPECT_EQ(page.links[0].url.href(), "http://site.example/x");
+  EXPECT_EQ(page.links[0].rel, "\xEF\xBF\xBD");
+  options.engine = LinkEngine::kGumbo;
+  EXPECT_EQ(extract_links(html, url, options).skipped, LinksSkipped::kTooLarge);
+}
+
 TEST(LinkExtractor, APageThatIsTooLargeHasNothingOfTheOneBefore) {
   LinkExtractor extractor({.max_bytes = 100});
   PageLinks page;

@@ -1,8 +1,7 @@
 #include "crawler/crawl.h"
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
+#include <atomic>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -73,27 +72,15 @@ class CrawlImpl final : public Crawl {
   Result<void> open(OpenMode mode, bool replace_profile) {
     if (auto fits = check_descriptors(config_.fetch.connections); !fits) return fits;
     if (auto usable = check_output(mode); !usable) return usable;
-    auto profile = Profile::from_text(config_.url.text, config_.url.hosts);
-    if (!profile) return tl::unexpected(profile.error());
-    const FrontierOptions options{
-        .directory = config_.crawl.state_dir,
-        .mode = mode,
-        .expected_urls = config_.filter.expected_urls,
-        .false_positive_rate = config_.filter.false_positive_rate,
-        .max_filter_memory = config_.filter.max_memory.value_or(0),
-        .delay = config_.politeness.delay,
-        .leases_per_host = config_.politeness.per_host_connections,
-        .max_open_leases = config_.fetch.connections,
-        .max_url_length = config_.scope.max_url_length,
-        .shards = threads_wanted_,
-        .durability = config_.frontier.durability == Durability::kSync ? FrontierDurability::kSync
-                                                                       : FrontierDurability::kAsync,
-        .checkpoints_kept = config_.checkpoint.keep,
-        .profile = std::move(*profile),
-        .replace_profile = replace_profile,
-        .before_commit = [this](auto completions) { return pages_->append(completions); },
-        .on_work = [this](std::uint32_t shard) { wake(shard); }};
-    auto frontier = Frontier::open(options);
+    auto options = frontier_options_of(config_);
+    if (!options) return tl::unexpected(options.error());
+    options->mode = mode;
+    options->shards = threads_wanted_;
+    options->replace_profile = replace_profile;
+    options->before_commit = [this](auto completions) { return pages_->append(completions); };
+    options->on_work = [this](std::uint32_t shard) { wake(shard); };
+    options->on_checkpoint = [this](const CheckpointEvent& event) { on_checkpoint(event); };
+    auto frontier = Frontier::open(*options);
     if (!frontier) return tl::unexpected(frontier.error());
     frontier_ = std::move(*frontier);
     // Only now that the directory is locked, and before anything can be completed.
@@ -112,11 +99,12 @@ class CrawlImpl final : public Crawl {
 
   void start() override {
     started_ = std::chrono::steady_clock::now();
+    // release: what open() made; pairs with the acquire load in on_checkpoint().
+    running_.store(true, std::memory_order_release);
     try {
       for (const auto& fetcher : fetchers_) {
         threads_.emplace_back([fetcher = fetcher.get()] { fetcher->run(); });
       }
-      checkpoints_ = std::thread([this] { take_checkpoints(); });
     } catch (const std::system_error& error) {
       context_->stop_with({ErrorCode::kNoSpace,
                            fmt::format("cannot start {} fetcher threads: {}; lower fetch.threads",
@@ -128,16 +116,15 @@ class CrawlImpl final : public Crawl {
     const CrawlPhase phase = context_->phase();
     if (phase == CrawlPhase::kAborting) return true;
     if (context_->in_flight.load() > 0) return false;
-    return phase == CrawlPhase::kDraining || finished() || reached_max_pages();
+    return phase == CrawlPhase::kDraining || finished() || exhausted() || reached_max_pages();
   }
 
   void drain() override { advance_to(CrawlPhase::kDraining); }
   void abort() override { advance_to(CrawlPhase::kAborting); }
 
   void request_checkpoint() override {
-    const std::lock_guard lock(mutex_);
-    checkpoint_wanted_ = true;
-    changed_.notify_all();
+    checkpoint_asked_for_.store(true, std::memory_order_relaxed);
+    frontier_->request_checkpoint();
   }
 
   Result<void> close() override {
@@ -160,6 +147,7 @@ class CrawlImpl final : public Crawl {
   const SkipCounts& skipped() const override { return skipped_; }
   const OpenReport& opened() const override { return frontier_->opened(); }
   bool finished() const override { return frontier_->finished(); }
+  bool exhausted() const override { return frontier_->exhausted(); }
   bool reached_max_pages() const override { return budget_->used_up(); }
   std::optional<std::string> nothing_fetched() const override {
     if (context_->succeeded.load() > 0 || progress().fetched_now == 0) return std::nullopt;
@@ -213,29 +201,18 @@ class CrawlImpl final : public Crawl {
     // Even if it was there already: who advanced it may not have told the others.
     for (const auto& fetcher : fetchers_)
       fetcher->wake();
-    const std::lock_guard lock(mutex_);
-    changed_.notify_all();
   }
 
-  void take_checkpoints() {
-    std::unique_lock lock(mutex_);
-    const auto over = [this] { return context_->phase() != CrawlPhase::kRunning; };
-    while (!over()) {
-      changed_.wait_for(lock, config_.checkpoint.interval,
-                        [&] { return over() || checkpoint_wanted_; });
-      if (over()) return;
-      const bool requested = std::exchange(checkpoint_wanted_, false);
-      lock.unlock();
-      const auto begin = std::chrono::steady_clock::now();
-      const auto taken = frontier_->checkpoint();
-      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-      if (taken) {
-        spdlog::log(requested ? spdlog::level::info : spdlog::level::debug,
-                    "checkpoint published in {:.3f} s", took.count());
-      } else {
-        context_->stop_with(taken.error());
-      }
-      lock.lock();
+  // On the frontier's checkpoint thread.
+  void on_checkpoint(const CheckpointEvent& event) {
+    const bool asked_for = checkpoint_asked_for_.exchange(false, std::memory_order_relaxed);
+    if (event.result) {
+      spdlog::log(asked_for ? spdlog::level::info : spdlog::level::debug,
+                  "checkpoint published in {:.3f} s", event.took.count());
+    } else if (running_.load(std::memory_order_acquire)) {  // pairs with the store in start()
+      context_->stop_with(event.result.error());
+    } else {
+      spdlog::warn("{}", event.result.error().message);  // the next one will tell whether it lasts
     }
   }
 
@@ -243,7 +220,6 @@ class CrawlImpl final : public Crawl {
     for (auto& thread : threads_)
       thread.join();
     threads_.clear();
-    if (checkpoints_.joinable()) checkpoints_.join();
   }
 
   const CrawlConfig config_;
@@ -256,16 +232,14 @@ class CrawlImpl final : public Crawl {
   FrontierStats at_open_;
   std::chrono::steady_clock::time_point started_{};
 
-  std::mutex mutex_;  // guards checkpoint_wanted_
-  std::condition_variable changed_;
-  bool checkpoint_wanted_ = false;
+  std::atomic<bool> running_{false};
+  std::atomic<bool> checkpoint_asked_for_{false};  // since the last one was told of
 
   // Destroyed in the reverse order: the frontier calls into the fetchers until it is gone.
   std::optional<CrawlContext> context_;
   std::vector<std::unique_ptr<Fetcher>> fetchers_;
   std::unique_ptr<Frontier> frontier_;
   std::vector<std::thread> threads_;
-  std::thread checkpoints_;
 };
 
 }  // namespace
@@ -276,6 +250,36 @@ Result<std::unique_ptr<Crawl>> Crawl::open(const CrawlConfig& config, OpenMode m
   if (auto opened = crawl->open(mode, replace_profile); !opened)
     return tl::unexpected(opened.error());
   return crawl;
+}
+
+Result<FrontierOptions> frontier_options_of(const CrawlConfig& config) {
+  auto profile = Profile::from_text(config.url.text, config.url.hosts);
+  if (!profile) return tl::unexpected(profile.error());
+  FrontierOptions options;
+  options.directory = config.crawl.state_dir;
+  options.expected_urls = config.filter.expected_urls;
+  options.false_positive_rate = config.filter.false_positive_rate;
+  options.max_filter_memory = config.filter.max_memory.value_or(0);
+  options.filter_mode = config.filter.mode;
+  options.ledger = config.frontier.ledger;
+  options.max_memory = config.frontier.max_memory;
+  options.durability = config.frontier.durability == Durability::kSync ? FrontierDurability::kSync
+                                                                       : FrontierDurability::kAsync;
+  options.delay = config.politeness.delay;
+  options.domain_delay = config.politeness.domain_delay;
+  options.address_delay = config.politeness.ip_delay;
+  options.adaptive_delay = config.politeness.adaptive_delay;
+  options.max_adaptive_delay = config.politeness.max_adaptive_delay;
+  options.leases_per_host = config.politeness.per_host_connections;
+  options.lease_timeout = std::chrono::milliseconds(0);  // a fetcher ends every lease
+  options.max_open_leases = config.fetch.connections;
+  options.max_url_length = config.scope.max_url_length;
+  options.checkpoints_kept = config.checkpoint.keep;
+  options.checkpoint_interval = config.checkpoint.interval;
+  options.checkpoint_admissions = config.checkpoint.admissions;
+  options.checkpoint_rate = config.checkpoint.max_rate;
+  options.profile = std::move(*profile);
+  return options;
 }
 
 std::filesystem::path output_directory(const CrawlConfig& config) {

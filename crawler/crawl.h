@@ -48,12 +48,17 @@ class Crawl {
   virtual CrawlProgress progress() const = 0;
   virtual const SkipCounts& skipped() const = 0;
   virtual const OpenReport& opened() const = 0;
-  virtual bool finished() const = 0;  // every admitted URL is completed
+  virtual bool finished() const = 0;   // every admitted URL is completed
+  virtual bool exhausted() const = 0;  // what is not is of hosts that are asked no more
   virtual bool reached_max_pages() const = 0;
   // If fetches were made and all of them failed: the first of them, and why.
   virtual std::optional<std::string> nothing_fetched() const = 0;
   virtual const std::string& pages_path() const = 0;
 };
+
+// What a config says of the frontier; without the callbacks. Errors: kInvalidArgument for rules for
+// canonical keys that cannot be.
+Result<FrontierOptions> frontier_options_of(const CrawlConfig& config);
 
 std::filesystem::path output_directory(const CrawlConfig& config);
 // The effective config kept in a state directory, from which `resume STATE_DIR` reads.

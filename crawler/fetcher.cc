@@ -148,10 +148,15 @@ void Fetcher::fetch_robots(const std::string& origin, std::string ask_for, OpenL
   auto [waiting, is_first] = waiting_for_robots_.try_emplace(origin);
   waiting->second.push_back(std::move(first));
   if (!is_first) return;
+  const auto asked = Url::parse(ask_for);
+  const bool own = asked && asked->origin() == origin;  // and not one it was redirected to
   const HttpRequest request{
       .url = std::move(ask_for), .max_body = kMaxRobotsBytes, .truncate_body = true};
-  client_->start(request,
-                 [this, origin](const HttpResponse& response) { on_robots(origin, response); });
+  const std::string host = waiting->second.front().lease.host;
+  client_->start(request, [this, origin, own, host](const HttpResponse& response) {
+    if (own) set_address(host, response.address);
+    on_robots(origin, response);
+  });
 }
 
 // Whoever waited goes back to its queue: the request for robots.txt was the host's, and the next
@@ -181,6 +186,13 @@ void Fetcher::on_robots(const std::string& origin, const HttpResponse& response)
     release(open, next_start, response.sent);
 }
 
+// So that the first page of a host is kept apart from others at its address, too.
+void Fetcher::set_address(const std::string& host, const std::string& address) {
+  if (address.empty() || context_.config.politeness.ip_delay.count() == 0) return;
+  const auto set = context_.frontier.set_host_address(host, address);
+  if (!set) context_.stop_with(set.error());
+}
+
 void Fetcher::set_crawl_delay(const std::string& host) {
   const auto& politeness = context_.config.politeness;
   const auto delay =
@@ -202,7 +214,9 @@ void Fetcher::on_page(const OpenLease& open, HttpResponse response) {
   page->elapsed = response.elapsed;
   Outcome outcome{.status = response.status,
                   .error = response.error,
-                  .started_after = started_after(open, response.sent)};
+                  .started_after = started_after(open, response.sent),
+                  .response_time = response.response_time,
+                  .address = response.address};
   std::vector<Url> targets;  // what the requests' views point into
   const auto links = follow(open, response, *page, outcome, targets);
   outcome.context = std::move(page);

@@ -48,6 +48,7 @@ class Fetcher {
   // Asks for `ask_for` on behalf of `origin`.
   void fetch_robots(const std::string& origin, std::string ask_for, OpenLease first);
   void on_robots(const std::string& origin, const HttpResponse& response);
+  void set_address(const std::string& host, const std::string& address);
   void set_crawl_delay(const std::string& host);
   void on_page(const OpenLease& open, HttpResponse response);
   std::vector<UrlRequest> follow(const OpenLease& open, const HttpResponse& response,

@@ -90,6 +90,23 @@ Result<void> OutputFile::write_at(std::string_view bytes, std::uint64_t offset) 
   return {};
 }
 
+Result<void> OutputFile::write_back() {
+  const auto range = [&](std::uint64_t from, std::uint64_t end, unsigned flags) -> Result<void> {
+    if (from == end || ::sync_file_range(fd_.get(), static_cast<off_t>(from),
+                                         static_cast<off_t>(end - from), flags) == 0) {
+      return {};
+    }
+    // Told once, so that sync() might not tell it again. Other errors: no such call here, and the
+    // file is synced at its end only.
+    const bool failed = errno == EIO || errno == ENOSPC || errno == EDQUOT;
+    return failed ? Result<void>(last_error("cannot write", path_)) : Result<void>{};
+  };
+  const std::uint64_t before = std::exchange(write_back_begun_, size_);
+  return range(before, size_, SYNC_FILE_RANGE_WRITE).and_then([&] {
+    return range(0, before, SYNC_FILE_RANGE_WAIT_BEFORE);
+  });
+}
+
 Result<void> OutputFile::sync() {
   if (::fdatasync(fd_.get()) != 0) return last_error("cannot sync", path_);
   return {};

@@ -34,6 +34,9 @@ class OutputFile {
   Result<void> write(std::string_view bytes);
   // Writes over what is at `offset`.
   Result<void> write_at(std::string_view bytes, std::uint64_t offset);
+  // Has the disk begin with the bytes that were written since the last call, and waits until it has
+  // those of the calls before, so that sync() never has much to do. Makes nothing durable.
+  Result<void> write_back();
   // Makes what was written survive a power loss.
   Result<void> sync();
   std::uint64_t size() const noexcept { return size_; }
@@ -43,6 +46,7 @@ class OutputFile {
   FileDescriptor fd_;
   std::string path_;
   std::uint64_t size_ = 0;
+  std::uint64_t write_back_begun_ = 0;  // below it the disk has been told to write
 };
 
 // The name of a file in the making, beside the one it is to become. Thread-safe as a class: each

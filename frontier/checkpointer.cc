@@ -24,27 +24,39 @@ bool is_our_file(std::string_view name) {
 
 }  // namespace
 
-Result<void> Checkpointer::take(const GrowingBloomFilter& filter, CommitQueue& commits,
-                                Store& store) {
-  const std::lock_guard lock(mutex_);
-  const std::uint64_t sequence = commits.counters().admitted;
-
-  const std::uint64_t number = manifest_.next_checkpoint;
-  const std::string path = Manifest::checkpoint_path(directory_, number).string();
-  const std::string temporary = path + ".tmp";
-  const auto written = filter.write_unpublished(temporary)
-                           .and_then([&](std::uint64_t) { return commits.flush(); })
-                           .and_then([&] { return store.sync(); })
-                           .and_then([&] { return publish_file(temporary, path); });
+Result<void> write_checkpoint(const GrowingBloomFilter& filter, const std::filesystem::path& path,
+                              const SnapshotPace& pace,
+                              const std::function<Result<void>()>& before) {
+  const std::string temporary = path.string() + ".tmp";
+  auto written = filter.write_unpublished(temporary, pace)
+                     .and_then([&](std::uint64_t) { return before(); })
+                     .and_then([&] { return publish_file(temporary, path.string()); });
   if (!written) {
     std::error_code ignored;
     std::filesystem::remove(temporary, ignored);
-    return written;
   }
+  return written;
+}
+
+Result<void> Checkpointer::take(const GrowingBloomFilter& filter, CommitQueue& commits,
+                                Store& store, const SnapshotPace& pace) {
+  const std::lock_guard lock(mutex_);
+  if (auto open = commits.check(); !open) return open;
+  const std::uint64_t sequence = commits.counters().admitted;
+
+  const std::uint64_t number = manifest_.next_checkpoint;
+  std::uint64_t end = 0;
+  auto written = write_checkpoint(filter, Manifest::checkpoint_path(directory_, number), pace, [&] {
+    return commits.flush().and_then([&] {
+      end = commits.counters().admitted;
+      return store.sync();
+    });
+  });
+  if (!written) return written;
 
   Manifest next = manifest_;
   next.next_checkpoint = number + 1;
-  next.checkpoints.push_back({.number = number, .sequence = sequence});
+  next.checkpoints.push_back({.number = number, .sequence = sequence, .end = end});
   if (next.checkpoints.size() > kept_) {
     next.checkpoints.erase(next.checkpoints.begin(), next.checkpoints.end() - kept_);
   }
@@ -55,6 +67,7 @@ Result<void> Checkpointer::take(const GrowingBloomFilter& filter, CommitQueue& c
   if (auto published = next.publish(directory_); !published) return published;
   manifest_ = std::move(next);
   taken_.fetch_add(1, std::memory_order_relaxed);
+  covered_.store(sequence, std::memory_order_relaxed);
 
   remove_strays(directory_, manifest_);
   return manifest_.log_start > 0 ? store.trim_admissions(manifest_.log_start) : Result<void>{};

@@ -2,50 +2,39 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <iterator>
 
 namespace trawl {
 
-namespace {
+CommitQueue::CommitQueue(GroupWriter& writer, std::uint64_t max_bytes)
+    : writer_(writer), max_bytes_(max_bytes), committer_([this] { run(); }) {}
 
-// Operations that may wait for the committer before new ones have to: bounds the memory.
-constexpr std::uint32_t kMaxQueued = 4096;
-
-}  // namespace
-
-CommitQueue::CommitQueue(Store& store, const Counters& counters, BeforeCommit before,
-                         AfterCommit after)
-    : store_(store),
-      before_(std::move(before)),
-      after_(std::move(after)),
-      counters_(counters),
-      committer_([this] { run(); }) {}
-
-void CommitQueue::close() {
-  if (!committer_.joinable()) return;
+Result<void> CommitQueue::close() {
+  if (!committer_.joinable()) return {};
   auto operation = std::make_unique<Operation>();
   operation->stop = true;
+  begin();
   enqueue(std::move(operation));
   committer_.join();
+  return end_;
 }
 
 void CommitQueue::wait_for_room() {
   // acquire: pairs with the release in finish(), so that a failure is seen once room appears.
-  for (auto queued = queued_.load(std::memory_order_acquire); queued >= kMaxQueued;
-       queued = queued_.load(std::memory_order_acquire)) {
-    queued_.wait(queued, std::memory_order_acquire);
+  for (auto bytes = bytes_.load(std::memory_order_acquire); bytes >= max_bytes_;
+       bytes = bytes_.load(std::memory_order_acquire)) {
+    bytes_.wait(bytes, std::memory_order_acquire);
   }
 }
 
 void CommitQueue::enqueue(std::unique_ptr<Operation> operation) {
-  queued_.fetch_add(1, std::memory_order_relaxed);
+  if (operation->durable_already) {
+    writer_.count_offers(operation->seen, operation->invalid);
+    return end(1);
+  }
+  operation->bytes = operation->size();
+  bytes_.fetch_add(operation->bytes, std::memory_order_relaxed);
   // False only if memory runs out; see submit().
   if (!queue_.enqueue(std::move(operation))) std::abort();
-}
-
-Counters CommitQueue::counters() const {
-  const std::lock_guard lock(mutex_);
-  return counters_;
 }
 
 Result<void> CommitQueue::check() const {
@@ -64,29 +53,38 @@ void CommitQueue::stop_with(Error error) {
 
 void CommitQueue::run() {
   for (bool stop = false; !stop;) {
-    Group group(1);
+    OperationGroup group(1);
     queue_.wait_dequeue(group.front());
     collect(group);
     stop = std::ranges::any_of(group, [](const auto& operation) { return operation->stop; });
-    finish(group, commit_unless_stopped(group));
+    finish(group, commit_unless_stopped(group), false);
   }
   const auto before = check();
   stop_with({ErrorCode::kClosed, "the frontier is closed"});
   // Operations that passed check() before that are in the queue at the next quiescence, and are
   // committed like the others; there are none after it.
-  Group late;
+  OperationGroup late;
   collect(late);
-  finish(late, before ? commit(late) : before);
+  end_ = before ? write(late) : before;
+  finish(late, end_, true);
 }
 
-Result<void> CommitQueue::commit_unless_stopped(Group& group) {
-  auto done = check().and_then([&] { return commit(group); });
+Result<void> CommitQueue::commit_unless_stopped(OperationGroup& group) {
+  auto done = check().and_then([&] { return write(group); });
   if (!done) stop_with(done.error());
   return done;
 }
 
+Result<void> CommitQueue::write(OperationGroup& group) {
+  // acq_rel, both: pair with commit_number(); what a commit does stays between the two.
+  commit_number_.fetch_add(1, std::memory_order_acq_rel);
+  auto done = writer_.write(group);
+  commit_number_.fetch_add(1, std::memory_order_acq_rel);
+  return done;
+}
+
 // Adds to the group every operation that has left the gate and was not taken before.
-void CommitQueue::collect(Group& group) {
+void CommitQueue::collect(OperationGroup& group) {
   gate_.at_quiescence([&] {
     std::unique_ptr<Operation> operation;
     while (queue_.try_dequeue(operation))
@@ -94,64 +92,27 @@ void CommitQueue::collect(Group& group) {
   });
 }
 
-void CommitQueue::finish(Group& group, const Result<void>& result) {
+void CommitQueue::finish(OperationGroup& group, const Result<void>& result, bool last) {
+  std::uint64_t bytes = 0;
+  std::uint32_t ended = 0;
   for (auto& operation : group) {
-    if (operation->durable) operation->durable->set_value(result);
+    if (result && operation->drop && !operation->drop->done) {
+      if (!last) {  // the next part of it comes with the next group
+        if (!queue_.enqueue(std::move(operation))) std::abort();
+        continue;
+      }
+      operation->durable->set_value(
+          fail(ErrorCode::kClosed, "the frontier was closed before the host was dropped"));
+    } else if (operation->durable) {
+      operation->durable->set_value(result);
+    }
+    bytes += operation->bytes;
+    ++ended;
   }
+  end(ended);
   // release: pairs with the load in wait_for_room().
-  queued_.fetch_sub(static_cast<std::uint32_t>(group.size()), std::memory_order_release);
-  queued_.notify_all();
-}
-
-Result<void> CommitQueue::announce(const Group& group) const {
-  if (!before_) return {};
-  std::vector<Completion> completions;
-  for (const auto& operation : group) {
-    if (!operation->ended) continue;
-    const auto& [order, lease, outcome, links] = *operation->ended;
-    completions.push_back({.lease = lease,
-                           .outcome = outcome,
-                           .links = links,
-                           .new_links = operation->admitted.size()});
-  }
-  return completions.empty() ? Result<void>{} : before_(completions);
-}
-
-Result<void> CommitQueue::commit(Group& group) {
-  if (group.empty()) return {};
-  Store::Batch batch;
-  Counters totals = counters();
-  const std::uint64_t first = totals.admitted;
-  std::vector<Fingerprint> fingerprints;
-  for (auto& operation : group) {
-    for (QueuedUrl& url : operation->admitted) {
-      url.order.sequence = totals.admitted++;
-      batch.add_pending(url);
-    }
-    std::ranges::copy(operation->fingerprints, std::back_inserter(fingerprints));
-    if (operation->ended) {
-      batch.remove_pending(operation->ended->lease.host, operation->ended->order);
-      ++totals.completed;
-      totals.failed += operation->ended->outcome.error.empty() ? 0 : 1;
-      totals.skipped += operation->ended->outcome.requested ? 0 : 1;
-    }
-    if (operation->host_delay) {
-      batch.set_host_delay(operation->host_delay->first, operation->host_delay->second);
-    }
-    totals.seen += operation->seen;
-    totals.invalid += operation->invalid;
-  }
-  if (!fingerprints.empty()) batch.log_admissions(first, fingerprints);
-  batch.set_counters(totals);
-
-  if (auto announced = announce(group); !announced) return announced;
-  if (auto written = store_.write(batch); !written) return written;
-  {
-    const std::lock_guard lock(mutex_);
-    counters_ = totals;
-  }
-  after_(group);
-  return {};
+  bytes_.fetch_sub(bytes, std::memory_order_release);
+  bytes_.notify_all();
 }
 
 }  // namespace trawl

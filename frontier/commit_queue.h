@@ -2,44 +2,23 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <functional>
 #include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include <concurrentqueue/blockingconcurrentqueue.h>
 
-#include "trawl/frontier.h"
+#include "trawl/result.h"
 
 #include "filter/operation_gate.h"
-#include "frontier/queued_url.h"
-#include "frontier/store.h"
+#include "frontier/group_writer.h"
+#include "frontier/operation.h"
 
 namespace trawl {
-
-// What one offer(), complete() or set_host_delay() changes.
-struct Operation {
-  struct Ended {
-    QueueOrder order;
-    Lease lease;
-    Outcome outcome;
-    std::size_t links = 0;
-  };
-  std::vector<QueuedUrl> admitted;        // their sequences are given when they are committed
-  std::vector<Fingerprint> fingerprints;  // of `admitted`
-  std::optional<Ended> ended;
-  std::optional<std::pair<std::string, std::chrono::milliseconds>> host_delay;
-  std::uint64_t seen = 0;
-  std::uint64_t invalid = 0;
-  std::optional<std::promise<Result<void>>> durable;  // set if somebody waits
-  bool stop = false;
-};
 
 // One thread commits. It collects a group at a moment when no operation is under way (see
 // OperationGate), and writes it as one batch. An operation answers "seen" only from filter bits
@@ -49,15 +28,13 @@ struct Operation {
 // (N3).
 class CommitQueue {
  public:
-  using BeforeCommit = std::function<Result<void>(std::span<const Completion>)>;
-  // Called after a group became durable, before anybody waiting for it is told.
-  using AfterCommit = std::function<void(std::vector<std::unique_ptr<Operation>>& group)>;
-
-  CommitQueue(Store& store, const Counters& counters, BeforeCommit before, AfterCommit after);
+  // `max_bytes`: of the operations that may wait before new ones have to.
+  CommitQueue(GroupWriter& writer, std::uint64_t max_bytes);
   ~CommitQueue() { close(); }
 
   // Commits what was submitted, then refuses further operations with kClosed and ends the thread.
-  void close();
+  // The error that stopped it before, if one did.
+  Result<void> close();
 
   // Runs `fill(operation)`, which may insert into the filter and sets what the operation changes,
   // as one operation, and queues it. Waits first if the committer is far behind.
@@ -66,8 +43,12 @@ class CommitQueue {
     wait_for_room();
     auto operation = std::make_unique<Operation>();
     const OperationGate::Pass pass(gate_);
+    begin();
     // Inside the gate: an operation that passes this is collected by the committer.
-    if (auto open = check(); !open) return open;
+    if (auto open = check(); !open) {
+      end(1);
+      return open;
+    }
     // Once bits are set their URLs must be queued: if memory runs out in between, ending the
     // process loses nothing, going on would lose them.
     [&]() noexcept {
@@ -76,50 +57,78 @@ class CommitQueue {
     }();
     return {};
   }
-  // The same, returning when the operation is durable.
+  // The same, returning when the operation, and all that it relied on, is durable.
   template <class Fill>
   Result<void> submit_and_wait(Fill&& fill) {
     std::future<Result<void>> durable;
+    bool settled = false;
     auto submitted = submit([&](Operation& operation) {
-      durable = operation.durable.emplace().get_future();
       fill(operation);
+      settled = operation.changes_nothing() && is_alone();
+      operation.durable_already = settled;
+      if (!settled) durable = operation.durable.emplace().get_future();
     });
-    return submitted ? durable.get() : submitted;
+    if (!submitted) return submitted;
+    // Nothing is under way, perhaps because it failed.
+    return settled ? check() : durable.get();
   }
-  // Returns when every operation that began before is durable.
+  // Returns when every operation that began before is durable, and all counts are.
   Result<void> flush() {
-    return submit_and_wait([](Operation&) {});
+    return submit_and_wait([](Operation& operation) { operation.flush = true; });
   }
 
   // The totals of what is durable.
-  Counters counters() const;
+  Counters counters() const { return writer_.counters(); }
+  // Odd while a group is being committed and its shards are told, another one after each.
+  std::uint64_t commit_number() const noexcept {
+    // acquire: pairs with write(), so that who sees a number sees what was done before it.
+    return commit_number_.load(std::memory_order_acquire);
+  }
+  // Bytes of the operations that wait or are being committed.
+  std::uint64_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
   // The error that stopped the queue, if one did: nothing is committed after it.
   Result<void> check() const;
   // As if a write had failed with `error`.
   void stop_with(Error error);
 
  private:
-  using Group = std::vector<std::unique_ptr<Operation>>;
-
+  // From before an operation does anything until it is durable.
+  void begin() noexcept {
+    // release: see is_alone().
+    unsettled_.fetch_add(1, std::memory_order_acq_rel);
+  }
+  void end(std::uint32_t operations) noexcept {
+    // release: who sees them ended sees them durable, or the queue stopped; pairs with is_alone().
+    unsettled_.fetch_sub(operations, std::memory_order_release);
+  }
+  // Asked by an operation inside the gate, after it looked at the filter: true if all others that
+  // it may have relied on have ended. One whose bits it saw began before it set them, so that its
+  // beginning is seen here too.
+  bool is_alone() const noexcept {
+    // acquire: pairs with the filter's writes of bits, which release.
+    std::atomic_thread_fence(std::memory_order_acquire);
+    // acquire: pairs with end().
+    return unsettled_.load(std::memory_order_acquire) == 1;
+  }
   void wait_for_room();
   void enqueue(std::unique_ptr<Operation> operation);
   void run();
-  void collect(Group& group);
-  void finish(Group& group, const Result<void>& result);
-  Result<void> commit_unless_stopped(Group& group);
-  Result<void> commit(Group& group);
-  Result<void> announce(const Group& group) const;
+  void collect(OperationGroup& group);
+  void finish(OperationGroup& group, const Result<void>& result, bool last);
+  Result<void> commit_unless_stopped(OperationGroup& group);
+  Result<void> write(OperationGroup& group);
 
-  Store& store_;
-  const BeforeCommit before_;
-  const AfterCommit after_;
+  GroupWriter& writer_;
+  const std::uint64_t max_bytes_;
   OperationGate gate_;
   moodycamel::BlockingConcurrentQueue<std::unique_ptr<Operation>> queue_;
-  std::atomic<std::uint32_t> queued_{0};
-  mutable std::mutex mutex_;  // guards the two below
-  Counters counters_;
+  std::atomic<std::uint64_t> bytes_{0};
+  std::atomic<std::uint64_t> commit_number_{0};
+  std::atomic<std::uint32_t> unsettled_{0};  // operations that began and have not ended
+  mutable std::mutex mutex_;                 // guards failure_
   std::optional<Error> failure_;
   std::atomic<bool> stopped_{false};  // failure_ is set; spares the mutex until then
+  Result<void> end_;                  // how it went until the thread ended
   std::thread committer_;
 };
 

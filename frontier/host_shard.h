@@ -4,33 +4,45 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <mutex>
+#include <memory>
 #include <optional>
-#include <queue>
 #include <string>
-#include <unordered_map>
-#include <variant>
+#include <string_view>
 #include <vector>
-
-#include <concurrentqueue/concurrentqueue.h>
 
 #include "trawl/frontier.h"
 
-#include "frontier/host_queue.h"
+#include "frontier/group_clocks.h"
+#include "frontier/host_record.h"
+#include "frontier/queued_url.h"
 #include "frontier/store.h"
 
 namespace trawl {
 
 struct ShardOptions {
-  std::chrono::milliseconds delay;
-  std::uint32_t leases_per_host;
-  std::size_t max_leases;  // open in this shard
+  // Of FrontierOptions, under their names there.
+  std::chrono::milliseconds delay{1000};
+  double adaptive_delay = 0;
+  std::chrono::milliseconds max_adaptive_delay{60'000};
+  std::uint32_t leases_per_host = 1;
+  std::chrono::milliseconds host_backoff{1'000};
+  std::chrono::milliseconds max_host_backoff{600'000};
+  std::uint32_t host_failures = 20;
+  std::uint32_t retries = 2;
+  std::chrono::milliseconds lease_timeout{3'600'000};
+
+  std::size_t max_leases = 1'000'000;        // open in this shard
+  std::uint64_t max_head_bytes = 64u << 20;  // URLs of queues kept in memory
   std::function<SteadyTime()> clock;
+  std::function<SystemTime()> wall_clock;
   // Set after a restart: what was asked just before it is not known, so that every host waits its
   // delay from then.
   std::optional<SteadyTime> restarted;
-  // Leases are numbered from here on; other than in any run before.
-  std::uint64_t first_lease;
+  std::uint64_t first_lease = 1;  // leases are numbered from here on; other than in any run before
+  std::uint64_t seed = 0;         // of the random part of waits
+  // Shared by all shards; null: none.
+  GroupClocks* domains = nullptr;
+  GroupClocks* addresses = nullptr;
 };
 
 // A URL that was leased, with the number of its lease.
@@ -39,91 +51,113 @@ struct NumberedLease {
   QueuedUrl url;
 };
 
-// Thread-safe. The mutex is uncontended while one thread leases from the shard; the committer
-// only pushes into the inbox, except when that grows long because nobody leases.
+// What ending a lease means.
+enum class LeaseEnd : std::uint8_t {
+  kOpen,      // it was open: its URL ends with it
+  kLate,      // it had expired, but its URL has not ended since: it ends with it all the same
+  kRepeated,  // it, or another lease of its URL, had ended: nothing is to change
+};
+struct EndedLease {
+  LeaseEnd end = LeaseEnd::kRepeated;
+  QueuedUrl url;              // not with kRepeated
+  bool host_changed = false;  // record_of() the host is another now
+};
+
+// What the failure of a fetch means for its host. Those reasons that make a host back off count as
+// failures in a row; any answer ends the row: kServerError, kPermanent with a status, and of course
+// a completion with a request and without an error. kPermanent without a status, a name that does
+// not exist, say, tells nothing of the host. A failure of a lease that expired is kRepeated.
+struct HostFailure {
+  EndedLease lease;
+  std::optional<SystemTime> blocked_until;
+  bool given_up = false;
+};
+
+struct ShardStats {
+  std::size_t leased = 0;
+  std::size_t hosts = 0;
+  std::size_t blocked = 0;
+  std::size_t given_up = 0;
+  std::size_t leasable = 0;  // hosts with URLs that are neither given up nor at their limit
+  std::uint64_t expired = 0;
+  std::uint64_t late = 0;
+  std::uint64_t repeated = 0;
+  std::uint64_t memory = 0;  // bytes, about
+};
+
+// Thread-safe. Its mutex is uncontended while one thread leases from the shard; the committer
+// only pushes into the inbox, except when that grows long because nobody leases, and asks for the
+// records of hosts that changed.
 //
 // The inbox has one producer, the committer, and is therefore in commit order: a URL's admission
 // comes before the end of its lease. So a URL that was read from the store before its admission
-// was taken from the inbox is found in `head` or among the leases then, and not queued twice.
+// was taken from the inbox is found in its host's head or among the leases then, and not queued
+// twice.
 class HostShard {
  public:
-  // How many URLs of each host restore_queue() is to be given.
-  static constexpr std::size_t kRestoredHead = 4;
+  HostShard(const Store& store, ShardOptions options);
+  ~HostShard();
 
-  HostShard(const Store& store, ShardOptions options)
-      : store_(&store), options_(std::move(options)), next_lease_(options_.first_lease) {}
-
-  // The committer: what has just become durable.
-  void push_admitted(QueuedUrl url) { inbox_.enqueue(std::move(url)); }
-  void push_completed(std::uint64_t sequence) { inbox_.enqueue(sequence); }
+  // The committer: what has just become durable. A URL that was leased leaves its lease's place in
+  // the queue for good with push_ended: it is completed, deferred, or dropped.
+  void push_admitted(QueuedUrl url);
+  void push_ended(std::uint64_t sequence);
   // Takes the inbox in if it is long: memory stays bounded though nobody leases.
   void relieve_inbox();
+  // What is to be stored of a host now; a default record: nothing. Absent: what the store has is
+  // right, since the host was forgotten. A host whose record changed
+  // (EndedLease::host_changed, change_host()) stays in memory until this was called for it, so that
+  // the change is not lost.
+  std::optional<HostRecord> record_of(HostId host);
 
-  // Recovery: the first URLs of a host's queue as the store has them; `more` if it has others.
-  void restore_queue(std::vector<QueuedUrl> head, bool more);
-  // False if that is its own delay already.
-  bool set_delay(const std::string& host, std::chrono::milliseconds delay);
+  // Recovery: the store has URLs of this host; `record` is what it has of it, if anything.
+  void restore_host(HostId host, const std::optional<HostRecord>& record);
 
   // Appends up to `max` URLs whose hosts may be asked now.
   Result<void> lease(std::size_t max, std::vector<NumberedLease>& out);
+  // When lease() may next have something; an expiry counts too.
   std::optional<SteadyTime> next_due() const;
   // No more leases: lease() returns kClosed, and the store is not used any more.
   void close();
 
   // The request of a lease ended: frees its place at the host. The lease stays known until
-  // push_completed, so that its URL is not read from the store again. Errors: kNotFound.
-  Result<QueuedUrl> begin_completion(std::uint64_t lease, const Outcome& outcome);
-  // Puts a leased URL back. Errors: kNotFound.
+  // push_ended(), so that its URL is not read from the store again. Errors of this and all that
+  // follow: kNotFound if this shard gave no such lease (or, of release and renew, if it is not
+  // open).
+  Result<EndedLease> begin_completion(std::uint64_t lease, const Outcome& outcome);
+  Result<HostFailure> begin_failure(std::uint64_t lease, FailureReason reason,
+                                    std::optional<std::chrono::milliseconds> retry_after,
+                                    const Outcome& outcome);
+  Result<void> renew(std::uint64_t lease);
+  // Puts a leased URL back.
   Result<void> release(std::uint64_t lease, std::optional<SteadyTime> next_start,
                        std::chrono::milliseconds started_after = std::chrono::milliseconds(0));
 
-  std::size_t leased();
-  std::size_t hosts() const;
+  // Changes what is kept of a host; false if `change` left the record as it is. A host that is not
+  // in memory is looked up in the store; `name` names it if it is new. Whatever becomes possible by
+  // it, a block that is lifted or a limit that is raised, holds at once.
+  Result<bool> change_host(HostId host, std::string_view name,
+                           const std::function<void(HostRecord&)>& change);
+  void set_address(HostId host, std::string_view address);
+
+  // Dropping a host's queue: between the two nothing of it is leased, and what is in memory of it
+  // is forgotten. is_leased() tells of a URL of it whether it must stay; if not, a late completion
+  // of it is taken for a repeated one from then on. end_drop() makes the queue what the store then
+  // has; what was committed before has been pushed before. Pairs of calls may overlap.
+  void begin_drop(HostId host);
+  bool is_leased(std::uint64_t sequence) const;
+  void end_drop(HostId host);
+
+  // Of a host in memory: its state and its leases; nothing if it is not there.
+  std::optional<HostInfo> info(HostId host) const;
+  // True if no URL will be leased by itself: all there are, if any, are of hosts that are given up
+  // or at their limit. Leases do not count.
+  bool exhausted() const;
+  ShardStats stats();
 
  private:
-  struct LeaseState {
-    QueuedUrl url;
-    SteadyTime since;
-    bool ended = false;
-  };
-  struct ScheduleEntry {
-    SteadyTime time;
-    std::uint64_t ticket;  // ties go to who came first
-    HostQueue* host;
-    bool operator>(const ScheduleEntry& other) const {
-      return time != other.time ? time > other.time : ticket > other.ticket;
-    }
-  };
-  using InboxItem = std::variant<std::uint64_t, QueuedUrl>;
-
-  // All below with mutex_ held.
-  void take_inbox();
-  void add(QueuedUrl url);
-  void end_lease(std::uint64_t sequence);
-  HostQueue& host_queue(const std::string& name);
-  void schedule(HostQueue& host);
-  HostQueue* next_host(SteadyTime now);
-  void forget_if_idle(HostQueue& host);
-  std::size_t head_limit() const;
-  std::chrono::milliseconds delay_of(const std::string& host) const;
-  Result<bool> fill_head(HostQueue& host);
-  Result<LeaseState*> open_lease(std::uint64_t lease);
-  static void end_start(HostQueue& host, SteadyTime start);
-  static void note_request(HostQueue& host, const LeaseState& lease,
-                           std::chrono::milliseconds started_after);
-
-  const Store* store_;  // null once closed
-  const ShardOptions options_;
-  moodycamel::ConcurrentQueue<InboxItem> inbox_;
-
-  mutable std::mutex mutex_;
-  std::unordered_map<std::string, HostQueue> hosts_;
-  std::unordered_map<std::string, std::chrono::milliseconds> own_delays_;
-  std::unordered_map<std::uint64_t, LeaseState> leases_;       // by number
-  std::unordered_map<std::uint64_t, std::uint64_t> lease_of_;  // sequence of the URL: number
-  std::priority_queue<ScheduleEntry, std::vector<ScheduleEntry>, std::greater<>> schedule_;
-  std::uint64_t next_lease_;
-  std::uint64_t next_ticket_ = 0;
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace trawl

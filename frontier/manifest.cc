@@ -13,7 +13,7 @@ namespace trawl {
 namespace {
 
 constexpr std::string_view kMagic = "TRAWLMAN";
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersion = 3;
 constexpr std::size_t kMaxBytes = 1 << 20;
 
 std::uint64_t checksum(std::string_view bytes) {
@@ -40,9 +40,11 @@ Result<std::optional<Manifest>> Manifest::read(const std::filesystem::path& dire
   }
   const std::string_view bytes = *contents;
   const auto damaged = [&](std::string_view why) {
-    return fail(
-        ErrorCode::kCorrupt,
-        fmt::format("{} is damaged ({}): restore it from a backup, or start over", path, why));
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("{} is damaged ({}), and with it the key of the fingerprints by which "
+                            "URLs are known again: restore it from a backup, or dump the queue "
+                            "with `trawl frontier dump` and load it into a new one",
+                            path, why));
   };
   if (!bytes.starts_with(kMagic)) return damaged("it does not begin as a manifest does");
   // The checksum first: a damaged version is damage, not a version. Every version ends with one.
@@ -57,17 +59,19 @@ Result<std::optional<Manifest>> Manifest::read(const std::filesystem::path& dire
         ErrorCode::kUnsupportedVersion,
         fmt::format("{} has version {}; this Trawl reads version {}: {}", path, version, kVersion,
                     version > kVersion ? "use a newer one"
-                                       : "go on with the Trawl that made it, or start over"));
+                                       : "finish this crawl with the Trawl that began it"));
   }
   if (const auto algorithm = in.fixed<std::uint32_t>(); algorithm != KeyedHash::kAlgorithm) {
     return fail(ErrorCode::kUnsupportedVersion,
                 fmt::format("{} is of a crawl with hash algorithm {}; this Trawl has algorithm {}: "
-                            "go on with the Trawl that made it, or start over",
+                            "finish this crawl with the Trawl that began it",
                             path, algorithm, KeyedHash::kAlgorithm));
   }
   Manifest manifest;
   for (auto& byte : manifest.hash_key)
     byte = in.fixed<std::uint8_t>();
+  const auto ledger = in.fixed<std::uint8_t>();
+  manifest.ledger = ledger == 1;
   manifest.profile = in.string();
   manifest.log_start = in.fixed<std::uint64_t>();
   manifest.next_checkpoint = in.fixed<std::uint64_t>();
@@ -76,9 +80,11 @@ Result<std::optional<Manifest>> Manifest::read(const std::filesystem::path& dire
     CheckpointEntry entry;
     entry.number = in.fixed<std::uint64_t>();
     entry.sequence = in.fixed<std::uint64_t>();
+    entry.end = in.fixed<std::uint64_t>();
     manifest.checkpoints.push_back(entry);
   }
   if (!in.ok() || in.rest().size() != 8) return damaged("its length is wrong");
+  if (ledger > 1) return damaged("it has an impossible ledger");
   return manifest;
 }
 
@@ -88,6 +94,7 @@ Result<void> Manifest::publish(const std::filesystem::path& directory) const {
   put_fixed(out, KeyedHash::kAlgorithm);
   for (const auto byte : hash_key)
     put_fixed(out, byte);
+  put_fixed(out, std::uint8_t{ledger});
   put_string(out, profile);
   put_fixed(out, log_start);
   put_fixed(out, next_checkpoint);
@@ -95,6 +102,7 @@ Result<void> Manifest::publish(const std::filesystem::path& directory) const {
   for (const CheckpointEntry& entry : checkpoints) {
     put_fixed(out, entry.number);
     put_fixed(out, entry.sequence);
+    put_fixed(out, entry.end);
   }
   put_fixed(out, checksum(out));
   return replace_file(path_in(directory).string(), out);

@@ -15,14 +15,16 @@ namespace trawl {
 struct CheckpointEntry {
   std::uint64_t number = 0;    // of its file
   std::uint64_t sequence = 0;  // admissions below it are in its bits
+  std::uint64_t end = 0;       // its bits are of admissions below it
 };
 
 // Replaced as a whole, atomically, whenever it changes. docs/formats.md specifies the file.
 struct Manifest {
   KeyedHash::Key hash_key{};
-  std::string profile;                       // name of the canonicalisation profile
-  std::uint64_t log_start = 0;               // admissions from here on are in the admission log
-  std::uint64_t next_checkpoint = 1;         // number the next checkpoint gets
+  bool ledger = false;                // whether the crawl keeps a ledger, from its first URL on
+  std::string profile;                // name of the canonicalisation profile
+  std::uint64_t log_start = 0;        // admissions from here on are in the admission log
+  std::uint64_t next_checkpoint = 1;  // number the next checkpoint gets
   std::vector<CheckpointEntry> checkpoints;  // oldest first
 
   static std::filesystem::path path_in(const std::filesystem::path& directory);

@@ -1,30 +1,23 @@
 #include "frontier/queued_url.h"
 
+#include <algorithm>
+#include <array>
 #include <limits>
 
 #include "filter/coding.h"
+#include "frontier/big_endian.h"
+#include "frontier/registrable_domain.h"
 
 namespace trawl {
 
 namespace {
 
-constexpr std::size_t kOrderBytes = 4 + 8;
-
-template <class T>
-void put_big_endian(std::string& out, T value) {
-  for (int shift = 8 * (sizeof(T) - 1); shift >= 0; shift -= 8) {
-    out.push_back(static_cast<char>(value >> shift & 0xFF));
-  }
-}
-
-template <class T>
-T big_endian(std::string_view bytes) {
-  T value = 0;
-  for (std::size_t i = 0; i < sizeof(T); ++i) {
-    value = static_cast<T>(value << 8 | static_cast<unsigned char>(bytes[i]));
-  }
-  return value;
-}
+// What is there of a record's optional parts; the rest of the number is the depth.
+constexpr std::uint64_t kRecrawl = 1;
+constexpr std::uint64_t kRedirects = 2;
+constexpr std::uint64_t kAttempts = 4;
+constexpr std::uint64_t kParent = 8;
+constexpr unsigned kDepthShift = 4;
 
 // Maps priorities to numbers that sort the other way round.
 std::uint32_t priority_rank(std::int32_t priority) {
@@ -35,47 +28,87 @@ std::int32_t priority_of_rank(std::uint32_t rank) {
   return static_cast<std::int32_t>(std::int64_t{std::numeric_limits<std::int32_t>::max()} - rank);
 }
 
+// A number that is above 0, as there is no need to keep others.
+bool take_count(Decoder& in, std::uint32_t& out) {
+  const std::uint64_t value = in.varint();
+  if (!in.ok() || value == 0 || value > std::numeric_limits<std::uint32_t>::max()) return false;
+  out = static_cast<std::uint32_t>(value);
+  return true;
+}
+
 }  // namespace
 
-std::string pending_begin(std::string_view host) {
-  return std::string(host) + '\0';
-}
-std::string pending_end(std::string_view host) {
-  return std::string(host) + '\1';
-}
-
-std::string pending_key(std::string_view host, const QueueOrder& order) {
-  std::string key = pending_begin(host);
-  put_big_endian(key, priority_rank(order.priority));
-  put_big_endian(key, order.sequence);
+std::array<char, kPendingKeyBytes> pending_key_bytes(HostId host, const QueueOrder& order) {
+  std::array<char, kPendingKeyBytes> key;
+  char* out = store_big_endian(key.data(), host);
+  out = store_big_endian(out, priority_rank(order.priority));
+  store_big_endian(out, order.sequence);
   return key;
 }
 
-std::string encode_pending_value(const QueuedUrl& url) {
-  std::string value;
-  value.reserve(url.url.size() + url.parent.size() + 8);
-  put_varint(value, url.depth);
-  put_varint(value, url.redirects);
-  put_string(value, url.url);
-  put_string(value, url.parent);
-  return value;
+std::string pending_key(HostId host, const QueueOrder& order) {
+  const auto key = pending_key_bytes(host, order);
+  return {key.data(), key.size()};
 }
 
-std::optional<QueuedUrl> decode_pending(std::string_view key, std::string_view value) {
-  if (key.size() < kOrderBytes + 2 || key[key.size() - kOrderBytes - 1] != '\0')
-    return std::nullopt;
-  QueuedUrl url;
-  url.host = key.substr(0, key.size() - kOrderBytes - 1);
-  const std::string_view order = key.substr(key.size() - kOrderBytes);
-  url.order = {.priority = priority_of_rank(big_endian<std::uint32_t>(order.substr(0, 4))),
-               .sequence = big_endian<std::uint64_t>(order.substr(4))};
-  Decoder in(value);
-  url.depth = static_cast<std::uint32_t>(in.varint());
-  url.redirects = static_cast<std::uint32_t>(in.varint());
+std::optional<std::pair<HostId, QueueOrder>> decode_pending_key(std::string_view key) {
+  if (key.size() != kPendingKeyBytes) return std::nullopt;
+  const QueueOrder order = {
+      .priority = priority_of_rank(load_big_endian<std::uint32_t>(key.substr(8))),
+      .sequence = load_big_endian<std::uint64_t>(key.substr(12))};
+  return std::pair(load_big_endian<std::uint64_t>(key), order);
+}
+
+std::string encode_record(const UrlRecord& url) {
+  const auto& parent = url.parent;
+  std::string record;
+  record.reserve(url.url.size() + parent.size() + 16);
+  put_varint(record, std::uint64_t{url.depth} << kDepthShift | (url.recrawl ? kRecrawl : 0) |
+                         (url.redirects != 0 ? kRedirects : 0) |
+                         (url.attempts != 0 ? kAttempts : 0) | (parent.empty() ? 0 : kParent));
+  if (url.redirects != 0) put_varint(record, url.redirects);
+  if (url.attempts != 0) put_varint(record, url.attempts);
+  put_string(record, url.url);
+  if (!parent.empty()) {
+    const auto shared = std::ranges::mismatch(url.url, parent).in2 - parent.begin();
+    put_varint(record, static_cast<std::uint64_t>(shared));
+    record.append(parent, static_cast<std::size_t>(shared));
+  }
+  return record;
+}
+
+std::optional<UrlRecord> decode_record(std::string_view record) {
+  Decoder in(record);
+  UrlRecord url;
+  const std::uint64_t head = in.varint();
+  if (head >> kDepthShift > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
+  url.depth = static_cast<std::uint32_t>(head >> kDepthShift);
+  url.recrawl = (head & kRecrawl) != 0;
+  if ((head & kRedirects) != 0 && !take_count(in, url.redirects)) return std::nullopt;
+  if ((head & kAttempts) != 0 && !take_count(in, url.attempts)) return std::nullopt;
   url.url = in.string();
-  url.parent = in.string();
-  if (!in.done()) return std::nullopt;
+  if ((head & kParent) == 0) return in.done() ? std::optional(std::move(url)) : std::nullopt;
+  const std::uint64_t shared = in.varint();
+  if (!in.ok() || shared > url.url.size()) return std::nullopt;
+  url.parent.reserve(shared + in.rest().size());
+  url.parent.append(url.url.substr(0, shared)).append(in.rest());
   return url;
+}
+
+std::string host_of(std::string_view href) {
+  const std::size_t scheme = href.find("://");
+  if (scheme == std::string_view::npos) return {};
+  // Userinfo, if any, holds none of these but percent-encoded.
+  std::string_view host = href.substr(scheme + 3);
+  host = host.substr(0, host.find_first_of("/?#"));
+  host = host.substr(host.rfind('@') + 1);
+  // The colons of an IPv6 address are in brackets.
+  const std::size_t colon = host.find(':', host.starts_with('[') ? host.find(']') : 0);
+  const std::string_view port =
+      colon == std::string_view::npos ? std::string_view() : host.substr(colon + 1);
+  std::string group(without_trailing_dot(host.substr(0, colon)));
+  if (!port.empty() && port != "80" && port != "443") group.append(":").append(port);
+  return group;
 }
 
 }  // namespace trawl

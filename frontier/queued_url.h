@@ -1,18 +1,32 @@
 // QueuedUrl: an admitted URL as the store and the host queues hold it.
 #pragma once
 
+#include <array>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "trawl/fingerprint.h"
 
 namespace trawl {
 
-// The place of a URL in its host queue: higher priority first, then in order of admission.
+// Stands for a host (a politeness group, see politeness_group()) in keys and in memory: half of a
+// keyed hash of its name, so that nobody can make two hosts share one, and so many bits that of a
+// hundred million hosts two share one with a chance of 3 in 10,000. Those would share a queue.
+using HostId = std::uint64_t;
+inline HostId host_id(const KeyedHash& hash, std::string_view host) noexcept {
+  return hash(host).high;
+}
+
+// The place of a URL in its host queue: higher priority first, then in the order in which the URLs
+// were queued.
 struct QueueOrder {
   std::int32_t priority = 0;
-  std::uint64_t sequence = 0;  // of the admission; unique
+  std::uint64_t sequence = 0;  // unique; a URL that is queued again gets a new one
 
   friend bool operator==(const QueueOrder&, const QueueOrder&) = default;
   friend std::strong_ordering operator<=>(const QueueOrder& a, const QueueOrder& b) {
@@ -21,24 +35,42 @@ struct QueueOrder {
   }
 };
 
-struct QueuedUrl {
-  std::string host;
-  QueueOrder order;
-  std::string url;
-  std::string parent;
+// What is known of a URL that waits. The views are of the caller's, or of the record decoded.
+struct UrlRecord {
+  std::string_view url;     // Url::href_without_fragment()
+  std::string parent = {};  // a string: records hold only what it does not share with the URL
   std::uint32_t depth = 0;
   std::uint32_t redirects = 0;
+  std::uint32_t attempts = 0;
+  bool recrawl = false;
+};
+std::string encode_record(const UrlRecord& url);
+// Nothing if the bytes are no such record. `record` must outlive the answer.
+std::optional<UrlRecord> decode_record(std::string_view record);
+
+// A URL in a host queue. `record` stays encoded until somebody leases it.
+struct QueuedUrl {
+  HostId host = 0;
+  QueueOrder order;
+  std::string record;
 };
 
-// Keys of the column family `pending` sort as the queues do: host, 0 byte, order. Host names hold
-// no 0 byte.
-std::string pending_key(std::string_view host, const QueueOrder& order);
-// The first key of the host's queue, and the first behind it.
-std::string pending_begin(std::string_view host);
-std::string pending_end(std::string_view host);
+// A URL that waits for a time of its own, after which it is queued with `priority`.
+struct DeferredUrl {
+  std::int64_t not_before = 0;  // milliseconds since the epoch of std::chrono::system_clock
+  std::uint64_t sequence = 0;   // unique, from the same count as QueueOrder::sequence
+  HostId host = 0;
+  std::int32_t priority = 0;
+  std::string record;
+};
 
-std::string encode_pending_value(const QueuedUrl& url);
-// Nothing if the bytes are no such record.
-std::optional<QueuedUrl> decode_pending(std::string_view key, std::string_view value);
+// The name of the host queue of a URL, politeness_group(), from its href().
+std::string host_of(std::string_view href);
+
+// Keys of the column family `pending` sort as the queues do: host, order; all big-endian.
+inline constexpr std::size_t kPendingKeyBytes = 8 + 4 + 8;
+std::array<char, kPendingKeyBytes> pending_key_bytes(HostId host, const QueueOrder& order);
+std::string pending_key(HostId host, const QueueOrder& order);
+std::optional<std::pair<HostId, QueueOrder>> decode_pending_key(std::string_view key);
 
 }  // namespace trawl

@@ -58,7 +58,14 @@ Result<Manifest> existing_manifest(const Manifest& manifest, const FrontierOptio
                     "the URLs seen does not fit these:\n{}",
                     directory, profile_changes(manifest.profile, options.profile)));
   }
-  if (!is_there(store_path(options.directory) / "CURRENT")) {
+  if (options.filter_mode == FilterMode::kExact && !manifest.ledger) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} was begun without a ledger, which alone could tell a \"seen\" that "
+                            "is false: go on with FilterMode::kBloom, or begin a new crawl with "
+                            "FilterMode::kExact",
+                            directory));
+  }
+  if (!holds_store(options.directory)) {
     return fail(ErrorCode::kCorrupt,
                 fmt::format("{} holds a MANIFEST, but its store/ is missing or empty: restore it "
                             "from a backup, or start over",
@@ -71,10 +78,14 @@ Result<Manifest> existing_manifest(const Manifest& manifest, const FrontierOptio
 
 Result<Manifest> new_manifest(const FrontierOptions& options) {
   if (options.mode == OpenMode::kResume) {
-    return fail(ErrorCode::kNotFound, options.directory.string() + " holds no crawl");
+    return fail(
+        ErrorCode::kNotFound,
+        fmt::format("{} holds no crawl{}", options.directory.string(),
+                    holds_store(options.directory) ? ": there is a store/, but no MANIFEST" : ""));
   }
   Manifest manifest;
   manifest.hash_key = (options.hash ? *options.hash : KeyedHash::random()).key();
+  manifest.ledger = options.ledger || options.filter_mode == FilterMode::kExact;
   manifest.profile = options.profile.name();
   return manifest;
 }
@@ -83,6 +94,10 @@ Result<Manifest> new_manifest(const FrontierOptions& options) {
 
 std::filesystem::path store_path(const std::filesystem::path& directory) {
   return directory / "store";
+}
+
+bool holds_store(const std::filesystem::path& directory) {
+  return is_there(store_path(directory) / "CURRENT");
 }
 
 Result<StateDirectory> open_state_directory(const FrontierOptions& options) {
@@ -107,19 +122,26 @@ Result<StateDirectory> open_state_directory(const FrontierOptions& options) {
     if (auto published = manifest->publish(directory); !published)
       return tl::unexpected(published.error());
   }
+  const bool ledger = manifest->ledger;
   return StateDirectory{.lock = std::move(*lock),
                         .manifest = std::move(*manifest),
                         .resumed = resumed,
+                        .ledger = ledger,
                         .profile_replaced = replaced};
+}
+
+Error lost_manifest(const std::filesystem::path& directory) {
+  return {ErrorCode::kCorrupt,
+          fmt::format("{} holds a store with URLs but no MANIFEST, and with it the key is lost by "
+                      "which they are known again: restore the file from a backup, or dump the "
+                      "queue with `trawl frontier dump` and load it into a new one",
+                      directory.string())};
 }
 
 Result<void> publish_new_crawl(const Manifest& manifest, std::uint64_t admitted,
                                const std::filesystem::path& directory) {
   if (admitted > 0) {
-    return fail(ErrorCode::kCorrupt,
-                fmt::format("{} holds a store but no MANIFEST, without which its URLs cannot be "
-                            "known again: restore the file from a backup, or start over",
-                            directory.string()));
+    return tl::unexpected(lost_manifest(directory));
   }
   return manifest.publish(directory).and_then(
       [&] { return sync_directory(directory.parent_path().string()); });

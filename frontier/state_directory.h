@@ -15,6 +15,7 @@ struct StateDirectory {
   DirectoryLock lock;
   Manifest manifest;  // a new one, not yet published, unless resumed
   bool resumed;
+  bool ledger = false;            // whether this crawl keeps one, whatever the options say
   bool profile_replaced = false;  // resumed with another profile, which is published
 };
 
@@ -29,5 +30,9 @@ Result<void> publish_new_crawl(const Manifest& manifest, std::uint64_t admitted,
 Result<void> remove_state_directory(const std::filesystem::path& directory);
 
 std::filesystem::path store_path(const std::filesystem::path& directory);
+// The error for a store with URLs but without a manifest.
+Error lost_manifest(const std::filesystem::path& directory);
+// Whether there is a store, with or without a manifest.
+bool holds_store(const std::filesystem::path& directory);
 
 }  // namespace trawl

@@ -1,25 +1,25 @@
 #include "frontier/store.h"
 
+#include <algorithm>
 #include <array>
-#include <cstring>
+#include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
+#include <rocksdb/convenience.h>
 #include <rocksdb/db.h>
-#include <rocksdb/filter_policy.h>
-#include <rocksdb/table.h>
+#include <rocksdb/perf_level.h>
 #include <rocksdb/write_batch.h>
 
 #include "filter/coding.h"
+#include "frontier/store_floor.h"
+#include "frontier/store_format.h"
+#include "frontier/store_options.h"
+#include "frontier/store_records.h"
 
 namespace trawl {
 
 namespace {
-
-constexpr std::array<const char*, Store::kFamilies> kFamilyNames = {
-    "default", "pending", "deferred", "hosts", "admissions"};
-constexpr std::string_view kCountersKey = "counters";
-constexpr std::string_view kFormatKey = "format";
-constexpr std::uint32_t kFormat = 1;
 
 rocksdb::Slice slice(std::string_view bytes) {
   return {bytes.data(), bytes.size()};
@@ -28,22 +28,9 @@ std::string_view view(const rocksdb::Slice& bytes) {
   return {bytes.data(), bytes.size()};
 }
 
-// Big-endian, so that keys sort as the numbers do.
-std::string sequence_key(std::uint64_t sequence) {
-  std::string key;
-  put_fixed(key, __builtin_bswap64(sequence));
-  return key;
-}
-
-Error error_of(const rocksdb::Status& status, std::string_view doing) {
-  ErrorCode code = ErrorCode::kIo;
-  if (status.IsNoSpace()) code = ErrorCode::kNoSpace;
-  if (status.IsCorruption()) code = ErrorCode::kCorrupt;
-  const std::string text = status.ToString();
-  for (const char* refused : {"Permission denied", "Read-only file system"}) {
-    if (text.find(refused) != std::string::npos) code = ErrorCode::kPermission;
-  }
-  return {code, fmt::format("cannot {} the store: {}", doing, text)};
+Result<void> checked(const rocksdb::Status& status, std::string_view doing) {
+  if (!status.ok()) return tl::unexpected(store_error(status, doing));
+  return {};
 }
 
 tl::unexpected<Error> damaged(std::string_view what) {
@@ -53,81 +40,12 @@ tl::unexpected<Error> damaged(std::string_view what) {
                           what));
 }
 
-std::string encode_counters(const Counters& counters) {
-  std::string value;
-  for (const auto count : {counters.admitted, counters.completed, counters.failed, counters.seen,
-                           counters.invalid, counters.skipped}) {
-    put_varint(value, count);
-  }
-  return value;
-}
-
-std::string encode_fingerprints(std::span<const Fingerprint> fingerprints) {
-  std::string value;
-  value.reserve(fingerprints.size() * 16);
-  for (const auto& fingerprint : fingerprints) {
-    put_fixed(value, fingerprint.high);
-    put_fixed(value, fingerprint.low);
-  }
-  return value;
-}
-
-rocksdb::Options database_options() {
-  rocksdb::Options options;
-  options.create_if_missing = true;
-  options.create_missing_column_families = true;
-  options.max_open_files = 512;
-  options.max_background_jobs = 2;
-  options.keep_log_file_num = 2;
-  options.info_log_level = rocksdb::WARN_LEVEL;
-  options.max_total_wal_size = 256u << 20;
-  // What comes after the first damaged write is dropped, be it cut short by a crash or damaged
-  // otherwise. The store then is as it was at an earlier moment; recovery notices if that was
-  // before a checkpoint.
-  options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
-  return options;
-}
-
-rocksdb::ColumnFamilyOptions family_options(const std::shared_ptr<rocksdb::Cache>& cache) {
-  rocksdb::ColumnFamilyOptions options;
-  options.write_buffer_size = 32u << 20;
-  options.level_compaction_dynamic_level_bytes = true;
-  options.compression = rocksdb::kLZ4Compression;
-  rocksdb::BlockBasedTableOptions table;
-  table.block_cache = cache;
-  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
-  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-  return options;
-}
-
-}  // namespace
-
-void Store::Batch::add_pending(const QueuedUrl& url) {
-  changes_.push_back({kPending, pending_key(url.host, url.order), encode_pending_value(url)});
-}
-void Store::Batch::remove_pending(std::string_view host, const QueueOrder& order) {
-  changes_.push_back({kPending, pending_key(host, order), std::nullopt});
-}
-void Store::Batch::log_admissions(std::uint64_t first, std::span<const Fingerprint> fingerprints) {
-  changes_.push_back({kAdmissions, sequence_key(first), encode_fingerprints(fingerprints)});
-}
-void Store::Batch::set_host_delay(std::string_view host, std::chrono::milliseconds delay) {
-  std::string value;
-  put_varint(value, static_cast<std::uint64_t>(delay.count()));
-  changes_.push_back({kHosts, std::string(host), std::move(value)});
-}
-void Store::Batch::set_counters(const Counters& counters) {
-  changes_.push_back({kMeta, std::string(kCountersKey), encode_counters(counters)});
-}
-
-namespace {
-
 // An iterator and the bound it points to; in place, since RocksDB keeps the address.
 class BoundedIterator {
  public:
-  BoundedIterator(rocksdb::DB& db, rocksdb::ColumnFamilyHandle* family, std::string end)
+  BoundedIterator(rocksdb::DB& db, rocksdb::ColumnFamilyHandle* family, std::string end,
+                  rocksdb::ReadOptions options)
       : end_(std::move(end)), bound_(end_) {
-    rocksdb::ReadOptions options;
     if (!end_.empty()) options.iterate_upper_bound = &bound_;
     iterator_.reset(db.NewIterator(options, family));
   }
@@ -135,17 +53,41 @@ class BoundedIterator {
   BoundedIterator& operator=(const BoundedIterator&) = delete;
   rocksdb::Iterator* operator->() const { return iterator_.get(); }
 
+  std::string_view key() const { return view(iterator_->key()); }
+  std::string_view value() const { return view(iterator_->value()); }
+
  private:
   std::string end_;
   rocksdb::Slice bound_;
   std::unique_ptr<rocksdb::Iterator> iterator_;
 };
 
+// Not below the key of any deferred URL.
+constexpr DeferredKey kBehindDeferred = [] {
+  DeferredKey key;
+  key.fill('\xff');
+  return key;
+}();
+
+// The changes of a batch, those of kPending last and in the order of their keys, so that the
+// memtable finds each one's place near that of the one before.
+std::vector<std::uint32_t> order_of_writing(const Store::Batch& batch) {
+  std::vector<std::uint32_t> order(batch.size());
+  std::iota(order.begin(), order.end(), 0u);
+  const auto queued = std::stable_partition(order.begin(), order.end(), [&](std::uint32_t i) {
+    return batch.change(i).family != Store::kPending;
+  });
+  std::stable_sort(queued, order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return batch.change(a).key < batch.change(b).key;
+  });
+  return order;
+}
+
 class RocksStore final : public Store {
  public:
   RocksStore(std::unique_ptr<rocksdb::DB> db, std::vector<rocksdb::ColumnFamilyHandle*> families,
-             bool sync)
-      : db_(std::move(db)), families_(std::move(families)) {
+             StoreOptions options, bool sync)
+      : options_(std::move(options)), db_(std::move(db)), families_(std::move(families)) {
     write_options_.sync = sync;
   }
   ~RocksStore() override {
@@ -158,157 +100,283 @@ class RocksStore final : public Store {
     std::string value;
     auto status = db_->Get({}, families_[kMeta], slice(kFormatKey), &value);
     if (status.IsNotFound()) {
-      put_fixed(value, kFormat);
+      put_fixed(value, kStoreFormat);
       status = db_->Put(write_options_, families_[kMeta], slice(kFormatKey), value);
     }
-    if (!status.ok()) return tl::unexpected(error_of(status, "open"));
-    if (const auto format = Decoder(value).fixed<std::uint32_t>(); format > kFormat) {
-      return fail(ErrorCode::kUnsupportedVersion,
-                  fmt::format("the store has format {}; this Trawl reads up to format {}: use a "
-                              "newer one",
-                              format, kFormat));
-    }
-    return {};
+    if (!status.ok()) return tl::unexpected(store_error(status, "open"));
+    return check_store_format(value);
   }
 
   Result<void> write(const Batch& batch) override {
-    rocksdb::WriteBatch writes;
-    for (const auto& [family, key, value] : batch.changes()) {
-      const auto status = value ? writes.Put(families_[family], key, *value)
-                                : writes.Delete(families_[family], key);
-      if (!status.ok()) return checked(status, "write to");
+    rocksdb::WriteBatch writes(batch.bytes() + 8 * batch.size() + 64);
+    std::optional<DeferredKey> first_deferred;
+    for (const std::uint32_t i : order_of_writing(batch)) {
+      const Batch::Change change = batch.change(i);
+      if (const auto status = append(writes, change); !status.ok())
+        return checked(status, "write to");
+      if (change.family == kDeferred && change.kind == Batch::Kind::kPut &&
+          (!first_deferred || change.key < trawl::view(*first_deferred))) {
+        first_deferred.emplace();
+        std::ranges::copy(change.key, first_deferred->begin());
+      }
     }
-    return checked(db_->Write(write_options_, &writes), "write to");
+    std::optional<DeferredFloor::Writing> lowers_floor;
+    if (first_deferred) lowers_floor.emplace(deferred_floor_, *first_deferred);
+    // By default every comparison of keys is counted, which insertions pay for.
+    const auto level = rocksdb::GetPerfLevel();
+    rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
+    const auto status = db_->Write(write_options_, &writes);
+    rocksdb::SetPerfLevel(level);
+    return checked(status, "write to");
   }
 
   Result<void> sync() override { return checked(db_->FlushWAL(true), "sync"); }
 
   Result<void> trim_admissions(std::uint64_t sequence) override {
-    return checked(db_->DeleteRange(write_options_, families_[kAdmissions], sequence_key(0),
-                                    sequence_key(sequence)),
-                   "trim the admission log of");
+    const auto first = number_key(0);
+    const auto end = number_key(sequence);
+    const auto begin_slice = slice(trawl::view(first));
+    const auto end_slice = slice(trawl::view(end));
+    constexpr std::string_view kDoing = "trim the admission log of";
+    // Whole files go at once; what is left of the range is one file at most.
+    if (const auto status = rocksdb::DeleteFilesInRange(db_.get(), families_[kAdmissions],
+                                                        &begin_slice, &end_slice, false);
+        !status.ok())
+      return checked(status, kDoing);
+    return checked(db_->DeleteRange(write_options_, families_[kAdmissions], begin_slice, end_slice),
+                   kDoing);
   }
 
   Result<Counters> counters() const override {
     std::string value;
     const auto status = db_->Get({}, families_[kMeta], slice(kCountersKey), &value);
     if (status.IsNotFound()) return Counters{};
-    if (!status.ok()) return tl::unexpected(error_of(status, "read"));
-    Decoder in(value);
-    Counters counters;
-    for (auto* count : {&counters.admitted, &counters.completed, &counters.failed, &counters.seen,
-                        &counters.invalid, &counters.skipped}) {
-      *count = in.varint();
-    }
-    if (!in.done()) return damaged("its counters do not decode");
-    return counters;
+    if (!status.ok()) return tl::unexpected(store_error(status, "read"));
+    if (const auto counters = decode_counters(value)) return *counters;
+    return damaged("its counters do not decode");
   }
 
   Result<void> replay_admissions(
       std::uint64_t sequence,
       const std::function<void(std::uint64_t, std::span<const Fingerprint>)>& visit)
       const override {
-    const auto it = iterator(kAdmissions);
+    const auto it = scan(kAdmissions);
     // The batch that `sequence` falls into may begin before it.
-    it->SeekForPrev(sequence_key(sequence));
+    it->SeekForPrev(slice(trawl::view(number_key(sequence))));
     if (!it->Valid() && it->status().ok()) it->SeekToFirst();
     std::vector<Fingerprint> fingerprints;
     for (; it->Valid(); it->Next()) {
-      const std::string_view key = view(it->key());
-      const std::string_view value = view(it->value());
-      if (key.size() != 8 || value.size() % 16 != 0) return damaged("an admission does not decode");
-      const auto first = __builtin_bswap64(Decoder(key).fixed<std::uint64_t>());
-      if (first + value.size() / 16 <= sequence) continue;
-      fingerprints.clear();
-      for (Decoder in(value); !in.done();) {
-        const auto high = in.fixed<std::uint64_t>();
-        fingerprints.push_back({.high = high, .low = in.fixed<std::uint64_t>()});
-      }
-      visit(first, fingerprints);
+      const auto first = decode_number_key(it.key());
+      if (!first || !decode_fingerprints(it.value(), fingerprints))
+        return damaged("an admission does not decode");
+      if (*first + fingerprints.size() > sequence) visit(*first, fingerprints);
     }
     return checked(it->status(), "read");
   }
 
   Result<std::vector<QueuedUrl>> read_queue(
-      const std::string& host, const std::optional<QueueOrder>& after, std::size_t limit,
+      HostId host, const std::optional<QueueOrder>& after, std::size_t limit,
       const std::function<bool(const QueueOrder&)>& wanted) const override {
-    const std::string end = pending_end(host);
-    const auto it = iterator(kPending, end);
+    const BoundedIterator it(*db_, families_[kPending], end_of(host), {});
     // A 0 byte behind the key makes the least key after it.
-    it->Seek(after ? pending_key(host, *after) + '\0' : pending_begin(host));
+    it->Seek(after ? pending_key(host, *after) + '\0' : std::string(trawl::view(number_key(host))));
     std::vector<QueuedUrl> urls;
     for (; it->Valid() && urls.size() < limit; it->Next()) {
-      auto url = decode_pending(view(it->key()), view(it->value()));
-      if (!url) return damaged("a queued URL does not decode");
-      if (wanted(url->order)) urls.push_back(std::move(*url));
+      const auto key = decode_pending_key(it.key());
+      if (!key) return damaged("the key of a queued URL does not decode");
+      if (wanted(key->second)) urls.push_back(decode_pending(host, key->second, it.value()));
     }
-    if (!it->status().ok()) return tl::unexpected(error_of(it->status(), "read"));
+    if (!it->status().ok()) return tl::unexpected(store_error(it->status(), "read"));
     return urls;
   }
 
-  Result<void> visit_queues(
-      std::size_t limit, const std::function<void(std::vector<QueuedUrl>)>& visit) const override {
-    const auto it = iterator(kPending);
-    for (it->SeekToFirst(); it->Valid();) {
-      std::vector<QueuedUrl> head;
-      std::string host;
-      for (; it->Valid() && head.size() < limit; it->Next()) {
-        auto url = decode_pending(view(it->key()), view(it->value()));
-        if (!url) return damaged("a queued URL does not decode");
-        if (head.empty()) host = url->host;
-        if (url->host != host) break;
-        head.push_back(std::move(*url));
+  Result<void> visit_queued_hosts(HostId from,
+                                  const std::function<bool(HostId)>& visit) const override {
+    // Most queues are either short, or so long that looking for the next one is far quicker.
+    constexpr int kSteps = 4;
+    const auto it = scan(kPending);
+    std::optional<HostId> last;
+    int steps = 0;
+    for (it->Seek(slice(trawl::view(number_key(from)))); it->Valid();) {
+      const auto key = decode_pending_key(it.key());
+      if (!key) return damaged("the key of a queued URL does not decode");
+      if (key->first != last) {
+        if (!visit(key->first)) return {};
+        last = key->first;
+        steps = 0;
       }
-      const bool full = head.size() == limit;
-      if (!head.empty()) visit(std::move(head));
-      if (full) it->Seek(pending_end(host));
+      if (++steps <= kSteps) {
+        it->Next();
+      } else {
+        const std::string next = end_of(key->first);
+        if (next.empty()) break;
+        it->Seek(next);
+      }
     }
     return checked(it->status(), "read");
   }
 
-  Result<void> visit_host_delays(
-      const std::function<void(std::string, std::chrono::milliseconds)>& visit) const override {
-    const auto it = iterator(kHosts);
-    for (it->SeekToFirst(); it->Valid(); it->Next()) {
-      Decoder in(view(it->value()));
-      const std::chrono::milliseconds delay(in.varint());
-      if (!in.done()) return damaged("the delay of a host does not decode");
-      visit(it->key().ToString(), delay);
+  Result<void> visit_pending(std::optional<HostId> host,
+                             const std::function<bool(HostId, const QueueOrder&, std::string_view)>&
+                                 visit) const override {
+    const auto it = scan(kPending, host ? end_of(*host) : std::string());
+    it->Seek(slice(trawl::view(number_key(host.value_or(0)))));
+    for (; it->Valid(); it->Next()) {
+      const auto key = decode_pending_key(it.key());
+      if (!key) return damaged("the key of a queued URL does not decode");
+      if (!visit(key->first, key->second, it.value())) return {};
     }
     return checked(it->status(), "read");
   }
 
- private:
-  static Result<void> checked(const rocksdb::Status& status, std::string_view doing) {
-    if (!status.ok()) return tl::unexpected(error_of(status, doing));
+  Result<void> visit_deferred(const std::function<bool(const DeferredUrl&)>& visit) const override {
+    const auto changes = deferred_floor_.changes();
+    const auto it = scan(kDeferred);
+    const DeferredKey floor = deferred_floor_.floor();
+    it->Seek(slice(trawl::view(floor)));
+    bool first = true;
+    for (; it->Valid(); it->Next(), first = false) {
+      const auto url = decode_deferred(it.key(), it.value());
+      if (!url) return damaged("a deferred URL does not decode");
+      if (first) deferred_floor_.raise(changes, deferred_key(url->not_before, url->sequence));
+      if (!visit(*url)) return {};
+    }
+    if (first && it->status().ok()) deferred_floor_.raise(changes, kBehindDeferred);
+    return checked(it->status(), "read");
+  }
+
+  Result<std::optional<HostRecord>> host(HostId host) const override {
+    return get<HostRecord>(kHosts, trawl::view(number_key(host)), decode_host,
+                           "the record of a host");
+  }
+
+  Result<void> visit_hosts(HostId from,
+                           const std::function<bool(HostId, HostRecord)>& visit) const override {
+    const auto it = scan(kHosts);
+    for (it->Seek(slice(trawl::view(number_key(from)))); it->Valid(); it->Next()) {
+      const auto host = decode_number_key(it.key());
+      auto record = decode_host(it.value());
+      if (!host || !record) return damaged("the record of a host does not decode");
+      if (!visit(*host, std::move(*record))) return {};
+    }
+    return checked(it->status(), "read");
+  }
+
+  Result<std::optional<LedgerRecord>> ledger(Fingerprint fingerprint) const override {
+    return get<LedgerRecord>(kLedger, trawl::view(fingerprint_key(fingerprint)), decode_ledger,
+                             "a record of the ledger");
+  }
+
+  Result<void> find_in_ledger(std::span<const Fingerprint> fingerprints,
+                              std::span<bool> found) const override {
+    constexpr std::size_t kAtOnce = 64;
+    std::array<FingerprintKey, kAtOnce> keys;
+    std::array<rocksdb::Slice, kAtOnce> slices;
+    std::array<rocksdb::PinnableSlice, kAtOnce> values;
+    std::array<rocksdb::Status, kAtOnce> statuses;
+    for (std::size_t done = 0; done < fingerprints.size(); done += kAtOnce) {
+      const std::size_t n = std::min(kAtOnce, fingerprints.size() - done);
+      for (std::size_t i = 0; i < n; ++i) {
+        keys[i] = fingerprint_key(fingerprints[done + i]);
+        slices[i] = slice(trawl::view(keys[i]));
+      }
+      db_->MultiGet({}, families_[kLedger], n, slices.data(), values.data(), statuses.data());
+      for (std::size_t i = 0; i < n; ++i) {
+        if (!statuses[i].ok() && !statuses[i].IsNotFound()) return checked(statuses[i], "read");
+        found[done + i] = statuses[i].ok();
+        values[i].Reset();
+      }
+    }
     return {};
   }
 
-  BoundedIterator iterator(Family family, std::string end = {}) const {
-    return {*db_, families_[family], std::move(end)};
+  Result<void> visit_ledger(
+      const std::function<void(Fingerprint, const LedgerRecord&)>& visit) const override {
+    const auto it = scan(kLedger);
+    for (it->SeekToFirst(); it->Valid(); it->Next()) {
+      const auto fingerprint = decode_fingerprint_key(it.key());
+      const auto record = decode_ledger(it.value());
+      if (!fingerprint || !record) return damaged("a record of the ledger does not decode");
+      visit(*fingerprint, *record);
+    }
+    return checked(it->status(), "read");
   }
 
+  Result<std::optional<std::uint32_t>> depth(Fingerprint fingerprint) const override {
+    return get<std::uint32_t>(kDepths, trawl::view(fingerprint_key(fingerprint)), decode_depth,
+                              "the depth of a URL");
+  }
+
+  std::uint64_t memory() const override {
+    return options_.write_buffers->memory_usage() + options_.cache->GetUsage();
+  }
+
+ private:
+  rocksdb::Status append(rocksdb::WriteBatch& writes, const Batch::Change& change) {
+    auto* const family = families_[change.family];
+    const rocksdb::Slice key = slice(change.key);
+    switch (change.kind) {
+      case Batch::Kind::kDelete:
+        return writes.Delete(family, key);
+      case Batch::Kind::kSingleDelete:
+        return writes.SingleDelete(family, key);
+      case Batch::Kind::kMerge:
+        return writes.Merge(family, key, slice(change.value));
+      case Batch::Kind::kPut:
+        break;
+    }
+    return writes.Put(family, key, slice(change.value));
+  }
+
+  // The first key behind the queue of a host; empty if there is none.
+  static std::string end_of(HostId host) {
+    return host == ~HostId{0} ? std::string() : std::string(trawl::view(number_key(host + 1)));
+  }
+
+  // An iterator that leaves the cache to those who read a part of the store again and again.
+  BoundedIterator scan(Family family, std::string end = {}) const {
+    rocksdb::ReadOptions options;
+    options.fill_cache = false;
+    return {*db_, families_[family], std::move(end), options};
+  }
+
+  template <class T>
+  Result<std::optional<T>> get(Family family, std::string_view key,
+                               std::optional<T> (*decode)(std::string_view),
+                               std::string_view what) const {
+    rocksdb::PinnableSlice value;
+    const auto status = db_->Get({}, families_[family], slice(key), &value);
+    if (status.IsNotFound()) return std::nullopt;
+    if (!status.ok()) return tl::unexpected(store_error(status, "read"));
+    auto decoded = decode(view(value));
+    if (!decoded) return damaged(fmt::format("{} does not decode", what));
+    return decoded;
+  }
+
+  StoreOptions options_;
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> families_;
   rocksdb::WriteOptions write_options_;
+  mutable DeferredFloor deferred_floor_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> Store::open(const std::filesystem::path& directory, bool sync) {
-  auto cache = rocksdb::NewLRUCache(32u << 20);
-  std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
-  for (const char* name : kFamilyNames)
-    descriptors.emplace_back(name, family_options(cache));
+Result<std::unique_ptr<Store>> Store::open(const std::filesystem::path& directory,
+                                           const Options& options) {
+  auto setup = StoreOptions::of(options.memory);
+  if (auto known = check_store_families(directory, setup); !known)
+    return tl::unexpected(known.error());
   rocksdb::DB* db = nullptr;
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   const auto status =
-      rocksdb::DB::Open(database_options(), directory.string(), descriptors, &handles, &db);
+      rocksdb::DB::Open(rocksdb::Options(setup.database, rocksdb::ColumnFamilyOptions()),
+                        directory.string(), setup.families, &handles, &db);
   if (!status.ok()) {
-    return tl::unexpected(error_of(status, fmt::format("open {} as", directory.string())));
+    return tl::unexpected(store_error(status, fmt::format("open {} as", directory.string())));
   }
-  auto store =
-      std::make_unique<RocksStore>(std::unique_ptr<rocksdb::DB>(db), std::move(handles), sync);
+  auto store = std::make_unique<RocksStore>(std::unique_ptr<rocksdb::DB>(db), std::move(handles),
+                                            std::move(setup), options.sync);
   if (auto checked = store->check_format(); !checked) return tl::unexpected(checked.error());
   return store;
 }

@@ -1,7 +1,6 @@
 // Store: the durable side of the frontier, in RocksDB.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -9,54 +8,108 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "trawl/fingerprint.h"
 #include "trawl/result.h"
 
+#include "frontier/host_record.h"
+#include "frontier/ledger_record.h"
+#include "frontier/memory_plan.h"
 #include "frontier/queued_url.h"
 
 namespace trawl {
 
 // Totals since the crawl began, stored with every write.
 struct Counters {
-  std::uint64_t admitted = 0;  // also the sequence that the next admission gets
-  std::uint64_t completed = 0;
+  std::uint64_t admitted = 0;
+  std::uint64_t completed = 0;  // ends of URLs: those admitted, and recrawls once more
   std::uint64_t failed = 0;
   std::uint64_t seen = 0;
   std::uint64_t invalid = 0;
   std::uint64_t skipped = 0;
+  std::uint64_t dropped = 0;
+  std::uint64_t retried = 0;
+  std::uint64_t recrawls = 0;
+  std::uint64_t deferred = 0;  // that wait now
+  std::uint64_t sequence = 0;  // the next QueueOrder::sequence
+  std::uint64_t deepest = 0;   // the greatest depth ever admitted
+  std::uint64_t depth_repairs = 0;
+  std::uint64_t lowered = 0;  // depths ever put into kDepths
+
+  // URLs that are queued, leased or deferred.
+  std::uint64_t open() const noexcept { return admitted + recrawls - completed - dropped; }
+  friend bool operator==(const Counters&, const Counters&) = default;
 };
 
 // Thread-safe. Its column families and their records are specified in docs/formats.md.
 class Store {
  public:
-  // RocksDB's column families. `deferred` is for URLs that wait for a time of their own; it is
-  // there from the first format on, so that stores need no conversion when some do.
-  enum Family : std::size_t { kMeta, kPending, kDeferred, kHosts, kAdmissions, kFamilies };
-
-  // What is written together.
-  class Batch {
-   public:
-    struct Change {
-      Family family;
-      std::string key;
-      std::optional<std::string> value;  // nothing: the key is deleted
-    };
-    void add_pending(const QueuedUrl& url);
-    void remove_pending(std::string_view host, const QueueOrder& order);
-    // The fingerprints of the admissions `first`, `first` + 1, ...
-    void log_admissions(std::uint64_t first, std::span<const Fingerprint> fingerprints);
-    void set_host_delay(std::string_view host, std::chrono::milliseconds delay);
-    void set_counters(const Counters& counters);
-    const std::vector<Change>& changes() const noexcept { return changes_; }
-
-   private:
-    std::vector<Change> changes_;
+  enum Family : std::uint8_t {
+    kMeta,        // counters, format
+    kPending,     // the host queues
+    kDeferred,    // URLs that wait for a time of their own, by time
+    kHosts,       // HostRecord of hosts that have one, by HostId
+    kAdmissions,  // the log of admitted fingerprints
+    kLedger,      // LedgerRecord by fingerprint, if the crawl keeps one
+    kDepths,      // by fingerprint: the smallest depth that a URL was offered with while queued
+    kFamilies
   };
 
-  // Opens or creates the store in `directory`. With `sync`, every write is synced to the disk.
-  static Result<std::unique_ptr<Store>> open(const std::filesystem::path& directory, bool sync);
+  // What is written together. Keys and values lie one after the other in one buffer.
+  class Batch {
+   public:
+    // A URL's key in kPending is put once and deleted once at most: the store relies on it
+    // (RocksDB's SingleDelete).
+    void add_pending(HostId host, const QueueOrder& order, std::string_view record);
+    void remove_pending(HostId host, const QueueOrder& order);
+    void add_deferred(std::int64_t not_before, std::uint64_t sequence, HostId host,
+                      std::int32_t priority, std::string_view record);
+    void remove_deferred(std::int64_t not_before, std::uint64_t sequence);
+    // The fingerprints of the admissions `first`, `first` + 1, ...
+    void log_admissions(std::uint64_t first, std::span<const Fingerprint> fingerprints);
+    void set_host(HostId host, const HostRecord& record);
+    void remove_host(HostId host);
+    void set_ledger(Fingerprint fingerprint, const LedgerRecord& record);
+    // Keeps the smaller of `depth` and the one that is there, if any.
+    void lower_depth(Fingerprint fingerprint, std::uint32_t depth);
+    void forget_depth(Fingerprint fingerprint);
+    void set_counters(const Counters& counters);
+
+    enum class Kind : std::uint8_t { kPut, kDelete, kSingleDelete, kMerge };
+    struct Change {
+      Family family;
+      Kind kind;
+      std::string_view key;
+      std::string_view value;  // empty for deletions
+    };
+    std::size_t size() const noexcept { return entries_.size(); }
+    // Valid until the batch changes.
+    Change change(std::size_t i) const;
+    std::size_t bytes() const noexcept { return bytes_.size(); }
+    void clear();
+
+   private:
+    struct Entry {
+      std::size_t offset;
+      std::uint32_t key_size;
+      std::uint32_t value_size;
+      Family family;
+      Kind kind;
+    };
+    void add(Family family, Kind kind, std::string_view key, std::string_view value = {});
+    std::string bytes_;
+    std::vector<Entry> entries_;
+  };
+
+  struct Options {
+    bool sync = false;  // every write is synced to the disk
+    MemoryPlan memory;
+  };
+  // Opens or creates the store in `directory`.
+  static Result<std::unique_ptr<Store>> open(const std::filesystem::path& directory,
+                                             const Options& options);
   virtual ~Store() = default;
 
   // All of the batch becomes durable, or nothing.
@@ -76,13 +129,36 @@ class Store {
   // Up to `limit` URLs of a host's queue, those behind `after` (all if absent), for which `wanted`
   // is true.
   virtual Result<std::vector<QueuedUrl>> read_queue(
-      const std::string& host, const std::optional<QueueOrder>& after, std::size_t limit,
+      HostId host, const std::optional<QueueOrder>& after, std::size_t limit,
       const std::function<bool(const QueueOrder&)>& wanted) const = 0;
-  // Calls `visit` with the first URLs, at most `limit`, of each host's queue.
-  virtual Result<void> visit_queues(
-      std::size_t limit, const std::function<void(std::vector<QueuedUrl>)>& visit) const = 0;
-  virtual Result<void> visit_host_delays(
-      const std::function<void(std::string, std::chrono::milliseconds)>& visit) const = 0;
+  // Calls `visit` once for each host from `from` on with URLs in kPending, in ascending order and
+  // without reading all of them, until it answers false.
+  virtual Result<void> visit_queued_hosts(HostId from,
+                                          const std::function<bool(HostId)>& visit) const = 0;
+  // Calls `visit` with all URLs in kPending, of `host` alone if given, in key order, and with all
+  // in kDeferred by time, until it answers false.
+  virtual Result<void> visit_pending(
+      std::optional<HostId> host,
+      const std::function<bool(HostId, const QueueOrder&, std::string_view record)>& visit)
+      const = 0;
+  virtual Result<void> visit_deferred(
+      const std::function<bool(const DeferredUrl&)>& visit) const = 0;
+
+  virtual Result<std::optional<HostRecord>> host(HostId host) const = 0;
+  // In ascending order from `from` on, until `visit` answers false.
+  virtual Result<void> visit_hosts(HostId from,
+                                   const std::function<bool(HostId, HostRecord)>& visit) const = 0;
+
+  virtual Result<std::optional<LedgerRecord>> ledger(Fingerprint fingerprint) const = 0;
+  // Which of them the ledger has; as large a span.
+  virtual Result<void> find_in_ledger(std::span<const Fingerprint> fingerprints,
+                                      std::span<bool> found) const = 0;
+  virtual Result<void> visit_ledger(
+      const std::function<void(Fingerprint, const LedgerRecord&)>& visit) const = 0;
+  virtual Result<std::optional<std::uint32_t>> depth(Fingerprint fingerprint) const = 0;
+
+  // Bytes of memtables and caches.
+  virtual std::uint64_t memory() const = 0;
 };
 
 }  // namespace trawl

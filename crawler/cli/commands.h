@@ -40,6 +40,9 @@ int run_demo(const DemoArguments& arguments);
 // Adds `trawl filter` and its commands, which set `exit_code`.
 void add_filter_commands(CLI::App& app, int& exit_code);
 
+// Adds `trawl frontier` and its commands.
+void add_frontier_commands(CLI::App& app, int& exit_code);
+
 // Adds `trawl normalize`.
 void add_normalize_command(CLI::App& app, int& exit_code);
 

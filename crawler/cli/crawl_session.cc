@@ -63,6 +63,10 @@ int conclude(const Crawl& crawl, bool interrupted, const std::string& resume_com
     print_resume(resume_command);
     return kDone;
   }
+  if (!interrupted && crawl.exhausted()) {
+    fmt::print("done: nothing more can be leased; the URLs still queued are of hosts held back\n");
+    return kDone;
+  }
   fmt::print("interrupted\n");
   print_resume(resume_command);
   return kInterrupted;

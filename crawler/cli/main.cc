@@ -3,6 +3,9 @@
 #include <exception>
 
 #include <CLI/CLI.hpp>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "crawler/cli/commands.h"
 #include "crawler/cli/exit_codes.h"
@@ -90,9 +93,20 @@ void add_sample_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
   site->callback([&] { exit_code = run_sample_site(sample); });
 }
 
+// glibc gives each thread an arena of its own and keeps in it what was freed, beside what
+// frontier.max_memory counts. Few arenas, and large blocks that go back to the system at once, make
+// that bound hold for the process.
+void limit_kept_memory() {
+#ifdef __GLIBC__
+  ::mallopt(M_ARENA_MAX, 2);
+  ::mallopt(M_MMAP_THRESHOLD, 256 << 10);
+#endif
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  limit_kept_memory();
   CLI::App app("Trawl, a web crawler that fetches each URL once and survives kill -9", "trawl");
   app.set_version_flag("--version", "trawl " TRAWL_VERSION);
   app.require_subcommand(1);
@@ -103,6 +117,7 @@ int main(int argc, char** argv) {
   add_crawl_commands(app, arguments, exit_code);
   add_sample_commands(app, arguments, exit_code);
   add_filter_commands(app, exit_code);
+  add_frontier_commands(app, exit_code);
   add_normalize_command(app, exit_code);
   add_links_command(app, exit_code);
   add_robots_command(app, exit_code);

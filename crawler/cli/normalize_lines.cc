@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include <unistd.h>
 
@@ -16,7 +17,8 @@ constexpr std::size_t kMaxBufferBytes = NumberedLines::kMaxLineBytes + 2;
 
 }  // namespace
 
-NumberedLines::NumberedLines(int fd) : fd_(fd), buffer_(kFirstBufferBytes) {}
+NumberedLines::NumberedLines(int fd, std::string name)
+    : fd_(fd), name_(std::move(name)), buffer_(kFirstBufferBytes) {}
 
 // Moves `scanned_` to the next line end, or to the end of what was read.
 bool NumberedLines::find_end() {
@@ -62,7 +64,7 @@ Result<void> NumberedLines::fill() {
   while (true) {
     const ssize_t n = ::read(fd_, buffer_.data() + end_, buffer_.size() - end_);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return tl::unexpected<Error>(system_error(errno, "cannot read standard input"));
+    if (n < 0) return tl::unexpected<Error>(system_error(errno, "cannot read " + name_));
     end_ += static_cast<std::size_t>(n);
     at_end_ = n == 0;
     return {};

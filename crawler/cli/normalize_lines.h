@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,7 +24,8 @@ class NumberedLines {
     bool too_long = false;
   };
 
-  explicit NumberedLines(int fd);
+  // `name`: what it is called in errors.
+  explicit NumberedLines(int fd, std::string name = "standard input");
 
   // False at the end. Errors: those of the system.
   Result<bool> next(Line& line);
@@ -36,6 +38,7 @@ class NumberedLines {
   std::size_t held() const { return end_ - begin_; }
 
   const int fd_;
+  const std::string name_;
   bool at_end_ = false;
   std::uint64_t line_number_ = 0;
   // What was read and not taken is in [begin_, end_); there is no line end before scanned_.

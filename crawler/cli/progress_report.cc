@@ -50,7 +50,7 @@ std::string summary(const Crawl& crawl) {
     text += fmt::format(", {} since the crawl began", progress.fetched);
   }
   text += fmt::format("\nfailed {}, still queued {}, links seen before {}\n", stats.failed,
-                      stats.queued + stats.leased, stats.seen);
+                      stats.queued + stats.leased + stats.deferred, stats.seen);
   std::string skipped;
   for (int i = 0; i < static_cast<int>(SkipReason::kReasons); ++i) {
     const auto reason = static_cast<SkipReason>(i);
@@ -69,6 +69,16 @@ std::string summary(const Crawl& crawl) {
     text +=
         fmt::format("warning: the filter could not grow, its rate is above what was asked: {}\n",
                     stats.filter_warning);
+  }
+  if (stats.seen_checked > 0) {
+    text += fmt::format(
+        "ledger: {} of the links seen before were checked against it, {} of these wrongly taken "
+        "for seen; measured rate of false positives {:.2g}\n",
+        stats.seen_checked, stats.seen_false, stats.measured_false_positive_rate);
+  }
+  if (stats.hosts_given_up > 0) {
+    text += fmt::format("hosts that the frontier gave up: {}; their URLs stay queued\n",
+                        stats.hosts_given_up);
   }
   text += fmt::format("output: {}\n", crawl.pages_path());
   return text;
@@ -93,7 +103,9 @@ void ProgressReport::update(const Crawl& crawl) {
   }
   // Back to the start of the line, and clear what a longer one left behind. A terminal that is gone
   // must not end the crawl: errors are ignored.
-  std::fputs(("\r" + line.substr(0, terminal_width() - 1) + "\x1b[K").c_str(), stderr);
+  const std::string shown =
+      fmt::format("\r{}\x1b[K", std::string_view(line).substr(0, terminal_width() - 1));
+  std::fputs(shown.c_str(), stderr);
   std::fflush(stderr);
   line_open_ = true;
 }

@@ -12,6 +12,7 @@
 #include <tl/expected.hpp>
 
 #include "trawl/canonical_profile.h"
+#include "trawl/frontier.h"
 #include "trawl/links.h"
 #include "trawl/url.h"
 
@@ -39,6 +40,10 @@ struct CrawlConfig {
   } scope;
   struct Politeness {
     std::chrono::milliseconds delay{1000};
+    std::chrono::milliseconds domain_delay{0};
+    std::chrono::milliseconds ip_delay{0};
+    double adaptive_delay = 0;  // times a host's response time; 0: none
+    std::chrono::milliseconds max_adaptive_delay{60'000};
     std::uint32_t per_host_connections = 1;
     bool respect_robots = true;
     std::chrono::milliseconds max_crawl_delay{30'000};
@@ -75,14 +80,19 @@ struct CrawlConfig {
     double false_positive_rate = 1e-6;
     // Bytes. Absent: half of the machine's memory.
     std::optional<std::uint64_t> max_memory;
+    FilterMode mode = FilterMode::kBloom;
     friend bool operator==(const Filter&, const Filter&) = default;
   } filter;
   struct FrontierStore {
     Durability durability = Durability::kAsync;
+    std::uint64_t max_memory = 256u << 20;  // bytes
+    bool ledger = false;
     friend bool operator==(const FrontierStore&, const FrontierStore&) = default;
   } frontier;
   struct Checkpoint {
     std::chrono::milliseconds interval{60'000};
+    std::uint64_t admissions = 0;  // 0: not by their number
+    std::uint64_t max_rate = 0;    // bytes a second; 0: unlimited
     std::uint32_t keep = 2;
     friend bool operator==(const Checkpoint&, const Checkpoint&) = default;
   } checkpoint;

@@ -91,6 +91,20 @@ ConfigKey probability(std::string name, Field field, std::string doc) {
       });
 }
 
+// From 0 to `most`, whole or not.
+template <class Field>
+ConfigKey factor(std::string name, double most, Field field, std::string doc) {
+  return scalar(
+      std::move(name), "a number such as 2 or 1.5", fmt::format("0 to {}", most), field,
+      std::move(doc),
+      [most](const toml::node& node, std::string&) -> std::optional<double> {
+        const auto value = node.value<double>();
+        if (!node.is_number() || !value || !(*value >= 0 && *value <= most)) return std::nullopt;
+        return *value == 0 ? 0 : *value;  // no negative zero
+      },
+      [](double value) { return fmt::format("{}", value); });
+}
+
 template <class Field>
 ConfigKey boolean(std::string name, Field field, std::string doc) {
   return scalar(

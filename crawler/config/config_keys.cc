@@ -22,6 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 using config_key::boolean;
 using config_key::duration;
+using config_key::factor;
 using config_key::integer;
 using config_key::one_of;
 using config_key::path;
@@ -37,6 +38,8 @@ constexpr std::array kScopeTypes = {
     Word<ScopeType>{"domain", ScopeType::kDomain}, Word<ScopeType>{"any", ScopeType::kAny}};
 constexpr std::array kDurabilities = {Word<Durability>{"async", Durability::kAsync},
                                       Word<Durability>{"sync", Durability::kSync}};
+constexpr std::array kFilterModes = {Word<FilterMode>{"bloom", FilterMode::kBloom},
+                                     Word<FilterMode>{"exact", FilterMode::kExact}};
 constexpr std::array kLogLevels = {
     Word<std::string_view>{"trace", "trace"}, Word<std::string_view>{"debug", "debug"},
     Word<std::string_view>{"info", "info"},   Word<std::string_view>{"warn", "warn"},
@@ -139,6 +142,18 @@ void add_scope_keys(std::vector<ConfigKey>& keys) {
 void add_politeness_keys(std::vector<ConfigKey>& keys) {
   keys.push_back(duration("politeness.delay", 0ms, kDay, TRAWL_FIELD(politeness.delay),
                           "the time between the starts of two requests to one host"));
+  keys.push_back(duration("politeness.domain_delay", 0ms, kDay,
+                          TRAWL_FIELD(politeness.domain_delay),
+                          "the same for the hosts of a registrable domain together"));
+  keys.push_back(duration("politeness.ip_delay", 0ms, kDay, TRAWL_FIELD(politeness.ip_delay),
+                          "the same for the hosts at an IP address together; counts from the "
+                          "first answer of a host on, when its address is known"));
+  keys.push_back(factor("politeness.adaptive_delay", 1000, TRAWL_FIELD(politeness.adaptive_delay),
+                        "a host's delay is at least so many times its response time of late; 0: "
+                        "no such delay"));
+  keys.push_back(duration("politeness.max_adaptive_delay", 0ms, kDay,
+                          TRAWL_FIELD(politeness.max_adaptive_delay),
+                          "the longest delay that a slow host gets on that account"));
   keys.push_back(integer("politeness.per_host_connections", "requests", 1, 1024,
                          TRAWL_FIELD(politeness.per_host_connections),
                          "how many requests to one host may be under way at once"));
@@ -184,7 +199,7 @@ void add_fetch_keys(std::vector<ConfigKey>& keys) {
                       "certificates (PEM) to trust; unset: those of the system"));
 }
 
-void add_storage_keys(std::vector<ConfigKey>& keys) {
+void add_filter_keys(std::vector<ConfigKey>& keys) {
   keys.push_back(integer("filter.expected_urls", "URLs", 1, 1'000'000'000'000,
                          TRAWL_FIELD(filter.expected_urls),
                          "how many URLs the filter of seen URLs is sized for at first; beyond, it "
@@ -195,12 +210,34 @@ void add_storage_keys(std::vector<ConfigKey>& keys) {
   keys.push_back(size("filter.max_memory", 1, 1ull << 50, TRAWL_FIELD(filter.max_memory),
                       "what the filter may grow to; beyond, the rate rises; unset: half of the "
                       "machine's memory"));
+  keys.push_back(one_of("filter.mode", kFilterModes, TRAWL_FIELD(filter.mode),
+                        "\"bloom\": the filter alone decides what was seen; \"exact\": what it "
+                        "takes for seen is looked up in the ledger, and no URL is lost; not for a "
+                        "crawl that began without a ledger"));
+}
+
+void add_storage_keys(std::vector<ConfigKey>& keys) {
   keys.push_back(one_of("frontier.durability", kDurabilities, TRAWL_FIELD(frontier.durability),
                         "what outlives a loss of power: \"sync\" all that was committed, "
                         "\"async\" what was committed up to a moment before; a killed process "
                         "loses nothing either way"));
+  keys.push_back(size("frontier.max_memory", kMinFrontierMemory, 1ull << 50,
+                      TRAWL_FIELD(frontier.max_memory),
+                      "what queues, caches and buffers of the store may take; the filter and the "
+                      "pages under way come on top"));
+  keys.push_back(boolean("frontier.ledger", TRAWL_FIELD(frontier.ledger),
+                         "keep a record on disk of each URL ever queued, with status and time of "
+                         "its last fetch; always on with filter.mode = \"exact\". Stays what it "
+                         "was when the crawl began"));
   keys.push_back(duration("checkpoint.interval", 1ms, 7 * kDay, TRAWL_FIELD(checkpoint.interval),
                           "the time between two checkpoints"));
+  keys.push_back(integer("checkpoint.admissions", "URLs", 0, kUnlimited,
+                         TRAWL_FIELD(checkpoint.admissions),
+                         "a checkpoint is also taken when so many URLs were queued since the last; "
+                         "0: not so"));
+  keys.push_back(size("checkpoint.max_rate", 0, 1ull << 50, TRAWL_FIELD(checkpoint.max_rate),
+                      "how much a checkpoint may write a second, so that it leaves room on a slow "
+                      "disk; 0: as fast as it can"));
   keys.push_back(integer("checkpoint.keep", "checkpoints", 1, 100, TRAWL_FIELD(checkpoint.keep),
                          "how many checkpoints are kept; an older one steps in for a damaged one"));
 }
@@ -221,6 +258,7 @@ std::vector<ConfigKey> make_keys() {
   add_fetch_keys(keys);
   add_links_keys(keys);
   add_url_keys(keys);
+  add_filter_keys(keys);
   add_storage_keys(keys);
   add_output_keys(keys);
   return keys;

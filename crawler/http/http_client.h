@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "trawl/result.h"
@@ -43,6 +44,9 @@ struct HttpResponse {
   // When the request was sent; when the transfer ended if it was not.
   std::chrono::steady_clock::time_point sent{};
   std::chrono::milliseconds elapsed{0};
+  // From sending the request to the first byte of the response, if there was one.
+  std::optional<std::chrono::milliseconds> response_time;
+  std::string address;  // the IP address that answered, or was tried last; empty: none
   // The server closed a kept-alive connection instead of answering: worth another request, but not
   // at once.
   bool connection_was_stale = false;

@@ -108,6 +108,14 @@ HttpResponse Transfer::finish(CURLcode code) {
   curl_easy_getinfo(curl, CURLINFO_CONTENT_TYPE, &content_type);
   if (content_type != nullptr) response_.content_type = content_type;
   response_.elapsed = time_of(CURLINFO_TOTAL_TIME_T);
+  if (status != 0) {
+    response_.response_time =
+        std::max(time_of(CURLINFO_STARTTRANSFER_TIME_T) - time_of(CURLINFO_PRETRANSFER_TIME_T),
+                 std::chrono::milliseconds(0));
+  }
+  const char* address = nullptr;
+  curl_easy_getinfo(curl, CURLINFO_PRIMARY_IP, &address);
+  if (address != nullptr) response_.address = address;
   response_.sent = sent_.value_or(std::chrono::steady_clock::now());
   response_.address_refused = code != CURLE_OK && address_refused_;
   if (code != CURLE_OK && !truncated_) {

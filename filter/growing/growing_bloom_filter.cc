@@ -53,8 +53,12 @@ Result<std::uint64_t> GrowingBloomFilter::save(const std::string& path) const {
   return state_->write(path, save_snapshot);
 }
 
-Result<std::uint64_t> GrowingBloomFilter::write_unpublished(const std::string& path) const {
-  return state_->write(path, write_snapshot);
+Result<std::uint64_t> GrowingBloomFilter::write_unpublished(const std::string& path,
+                                                            const SnapshotPace& pace) const {
+  return state_->write(
+      path, [&](const std::string& file, const SnapshotHeader& header, const CopyWords& copy) {
+        return write_snapshot(file, header, copy, pace);
+      });
 }
 
 bool GrowingBloomFilter::insert(Fingerprint key) noexcept {

@@ -3,7 +3,17 @@
 #include <algorithm>
 #include <cassert>
 
+#include "filter/snapshot/write_pacer.h"
+
 namespace trawl {
+
+namespace {
+
+// How much is handed to the disk at once: enough for it to work well, so little that a sync of
+// another file is not held up by it.
+constexpr std::uint64_t kWriteBackBytes = 2u << 20;
+
+}  // namespace
 
 Result<SnapshotWriter> SnapshotWriter::create(const std::string& path) {
   auto file = OutputFile::create(path);
@@ -29,7 +39,10 @@ Result<void> SnapshotWriter::append(std::uint64_t index, std::span<const std::ui
     bytes = padded;
   }
   chunks_.push_back({index, snapshot_chunk_checksum(index, bytes)});
-  return file_.write(bytes);
+  if (auto written = file_.write(bytes); !written) return written;
+  if (file_.size() - written_back_ < kWriteBackBytes) return {};
+  written_back_ = file_.size();
+  return file_.write_back();
 }
 
 Result<std::uint64_t> SnapshotWriter::finish(const SnapshotHeader& header) {
@@ -43,8 +56,9 @@ Result<std::uint64_t> SnapshotWriter::finish(const SnapshotHeader& header) {
 namespace {
 
 Result<std::uint64_t> write_words(Result<SnapshotWriter> writer, const SnapshotHeader& header,
-                                  const CopyWords& copy_words) {
+                                  const CopyWords& copy_words, const SnapshotPace& pace = {}) {
   if (!writer) return tl::unexpected(writer.error());
+  WritePacer pacer(pace);
   std::vector<std::uint64_t> chunk(kSnapshotChunkWords);
   std::uint64_t index = 0;
   for (std::size_t section = 0; section < header.sections.size(); ++section) {
@@ -53,8 +67,9 @@ Result<std::uint64_t> write_words(Result<SnapshotWriter> writer, const SnapshotH
       const auto count = std::min<std::uint64_t>(kSnapshotChunkWords, words - first);
       const std::span<std::uint64_t> part(chunk.data(), count);
       copy_words(section, first, part);
-      if (auto written = writer->append(index++, part); !written)
-        return tl::unexpected(written.error());
+      auto written =
+          writer->append(index++, part).and_then([&] { return pacer.wait(writer->size()); });
+      if (!written) return tl::unexpected(written.error());
     }
   }
   return writer->finish(header);
@@ -63,8 +78,8 @@ Result<std::uint64_t> write_words(Result<SnapshotWriter> writer, const SnapshotH
 }  // namespace
 
 Result<std::uint64_t> write_snapshot(const std::string& path, const SnapshotHeader& header,
-                                     const CopyWords& copy_words) {
-  return write_words(SnapshotWriter::create(path), header, copy_words);
+                                     const CopyWords& copy_words, const SnapshotPace& pace) {
+  return write_words(SnapshotWriter::create(path), header, copy_words, pace);
 }
 
 Result<std::uint64_t> save_snapshot(const std::string& path, const SnapshotHeader& header,

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "trawl/growing_bloom_filter.h"
+
 #include "filter/file_io.h"
 #include "filter/snapshot/snapshot_format.h"
 
@@ -20,24 +22,28 @@ class SnapshotWriter {
   // The same in a file that was just created.
   static Result<SnapshotWriter> begin(OutputFile file);
   // Appends the next chunk, whose place among all chunks is `index`: above those appended before.
-  // At most kSnapshotChunkWords words; the rest of the chunk is zero.
+  // At most kSnapshotChunkWords words; the rest of the chunk is zero. The disk is kept busy with
+  // what was appended, a few MiB behind.
   Result<void> append(std::uint64_t index, std::span<const std::uint64_t> words);
   // Completes and syncs the file; returns its size.
   Result<std::uint64_t> finish(const SnapshotHeader& header);
+  std::uint64_t size() const noexcept { return file_.size(); }
 
  private:
   explicit SnapshotWriter(OutputFile file) : file_(std::move(file)) {}
   OutputFile file_;
   std::vector<SnapshotChunk> chunks_;
+  std::uint64_t written_back_ = 0;  // the file's size at the last write_back()
 };
 
 // Fills `out` with the words of a section from `first` on.
 using CopyWords =
     std::function<void(std::size_t section, std::uint64_t first, std::span<std::uint64_t> out)>;
 
-// Writes and syncs `path`, whose publication is left to the caller. Returns its size.
+// Writes and syncs `path`, whose publication is left to the caller. Returns its size. Errors: those
+// of files; kClosed if `pace` says to give up.
 Result<std::uint64_t> write_snapshot(const std::string& path, const SnapshotHeader& header,
-                                     const CopyWords& copy_words);
+                                     const CopyWords& copy_words, const SnapshotPace& pace = {});
 // The same, atomically: by way of a TemporaryFile. Of two saves to one path, by
 // whichever threads or processes, the last to finish wins.
 Result<std::uint64_t> save_snapshot(const std::string& path, const SnapshotHeader& header,

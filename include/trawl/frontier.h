@@ -21,17 +21,22 @@
 namespace trawl {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
+using SystemTime = std::chrono::system_clock::time_point;
 
 // Longer delays than a year are refused.
 inline constexpr std::chrono::milliseconds kMaxDelay = std::chrono::hours(365 * 24);
 
 // A URL offered to the frontier. The views need to live only as long as the call.
 struct UrlRequest {
-  std::string_view url;          // absolute, http or https; a fragment is dropped
-  std::int32_t priority = 0;     // higher ones of a host are leased first
-  std::uint32_t depth = 0;       // links followed from a seed; stored, not interpreted
-  std::uint32_t redirects = 0;   // redirects in a row that led here; stored, not interpreted
-  std::string_view parent = {};  // where it was found; for complete() the lease's URL if empty
+  std::string_view url;         // absolute, http or https; a fragment is dropped
+  std::int32_t priority = 0;    // higher ones of a host are leased first
+  std::uint32_t depth = 0;      // links followed from a seed; stored, not interpreted
+  std::uint32_t redirects = 0;  // redirects in a row that led here; stored, not interpreted
+  // Where it was found; for complete() the lease's URL if empty. One longer than
+  // FrontierOptions::max_url_length is dropped.
+  std::string_view parent = {};
+  // The URL waits until then before it is queued; nothing: it is queued at once.
+  std::optional<SystemTime> not_before = std::nullopt;
 };
 
 // What became of a UrlRequest.
@@ -42,15 +47,20 @@ enum class Admission : std::uint8_t {
   kTooLong,  // longer than FrontierOptions::max_url_length
 };
 
-// A URL handed out for fetching. Stays open, and its URL durable, until complete() or release().
+// A URL handed out for fetching. Stays open, and its URL durable, until complete(), fail() or
+// release(), or until it expires.
 struct Lease {
-  std::uint64_t id = 0;  // never given twice; after a restart the URL is leased anew
+  // Never given twice, nor by a later run as long as the system's clock was not set back in
+  // between; with FrontierOptions::deterministic_seed each run counts from 1.
+  std::uint64_t id = 0;
   std::string url;
   std::string host;  // its host queue: host name, then ":port" if it is not the default
   std::string parent;
   std::int32_t priority = 0;
-  std::uint32_t depth = 0;
+  std::uint32_t depth = 0;  // the smallest it was offered with until now
   std::uint32_t redirects = 0;
+  std::uint32_t attempts = 0;  // fetches that failed before this one: see fail()
+  bool recrawl = false;        // it was completed before: see Outcome::recrawl_at
 };
 
 // How fetching a lease's URL ended.
@@ -62,6 +72,12 @@ struct Outcome {
   bool requested = true;
   // How long after lease() the request really started; the host's delay counts from there.
   std::chrono::milliseconds started_after{0};
+  // From the request to the response: what FrontierOptions::adaptive_delay is a multiple of.
+  std::optional<std::chrono::milliseconds> response_time = std::nullopt;
+  // The IP address the request went to, as text: see set_host_address(). Empty: not known.
+  std::string address = {};
+  // The URL waits until then and is leased again. Nothing: it is done.
+  std::optional<SystemTime> recrawl_at = std::nullopt;
   // Anything of the caller's: handed to before_commit untouched.
   std::shared_ptr<const void> context = nullptr;
 };
@@ -72,6 +88,58 @@ struct Completion {
   const Outcome& outcome;
   std::size_t links;      // offered with it
   std::size_t new_links;  // of these, admitted
+};
+
+// Why a fetch failed, as far as it matters for what comes next: after which of them the URL is
+// tried again, and after which its host is left alone for a while.
+enum class FailureReason : std::uint8_t {
+  kTimeout,          // no answer in time                  tried again, host backs off
+  kConnection,       // could not connect, or cut off      tried again, host backs off
+  kTooManyRequests,  // 429                                tried again, host backs off
+  kUnavailable,      // 503                                tried again, host backs off
+  kServerError,      // another 5xx, or a broken answer    tried again
+  kPermanent,        // nothing that passes by itself      the URL ends as failed
+};
+
+// What became of the URL of a failed fetch.
+struct FailureVerdict {
+  // When it is tried again; nothing: it was given up, and ends as failed.
+  std::optional<SystemTime> retry_at;
+  // Until when its host is left alone, if this failure makes it so.
+  std::optional<SystemTime> host_blocked_until;
+  bool host_given_up = false;  // by this failure: see FrontierOptions::host_failures
+};
+
+// Of one host's queue.
+enum class HostState : std::uint8_t {
+  kActive,
+  kBlocked,  // until HostInfo::blocked_until
+  kGivenUp,  // failed too often in a row; its queue is kept: see Frontier::revive_host()
+  kAtLimit,  // all URLs that set_host_limit() allows were completed; before, kActive
+};
+
+struct HostInfo {
+  std::string host;  // as Lease::host
+  HostState state = HostState::kActive;
+  std::uint64_t queued = 0;  // URLs that wait, leased ones included, those deferred not
+  std::uint32_t leased = 0;
+  std::uint32_t failures = 0;  // in a row
+  std::optional<SystemTime> blocked_until = std::nullopt;
+  std::optional<std::chrono::milliseconds> delay = std::nullopt;  // set_host_delay()
+  std::optional<std::uint32_t> max_leases = std::nullopt;         // set_host_leases()
+  std::optional<std::uint64_t> remaining = std::nullopt;          // set_host_limit()
+};
+
+// How sure a "seen" is.
+enum class FilterMode : std::uint8_t {
+  kBloom,  // the filter decides: a share of new URLs (false_positive_rate) is taken for seen
+  kExact,  // a "seen" of the filter is checked against the ledger: no URL is lost
+};
+
+// A checkpoint that the frontier took by itself, or could not.
+struct CheckpointEvent {
+  Result<void> result;
+  std::chrono::duration<double> took;
 };
 
 enum class FrontierDurability {
@@ -97,10 +165,46 @@ struct FrontierOptions {
   // Bytes that the filter may grow to; 0: half of the machine's memory. Where it may not grow, the
   // rate rises, and stats() says so.
   std::uint64_t max_filter_memory = 0;
+  FilterMode filter_mode = FilterMode::kBloom;
+  // Keeps a record of each URL admitted: status and time of its last fetch. Always on with
+  // FilterMode::kExact. Without that, some of the "seen" answers are checked against it, and
+  // stats() tells the rate of false ones that was measured. Fixed when the directory is created.
+  bool ledger = false;
+  // Bytes for queues, caches and buffers of the store; at least kMinFrontierMemory. Not bounded by
+  // it, and to be added to know what a process takes: the filter; the program's code (some 14 MiB);
+  // hosts with URLs that wait, which are all kept, at about 200 bytes each, and 300 more with
+  // domain_delay or address_delay; open leases, at about 230 bytes each and the URL's record
+  // (max_open_leases); and what the C library's malloc keeps of freed memory. glibc's keeps a lot
+  // unless told not to: see docs/frontier.md. stats() tells what is in use.
+  std::uint64_t max_memory = 256u << 20;
 
-  // Between the starts of two requests to a host; from 0 to kMaxDelay.
+  // Between the starts of two requests to a host, to the hosts of a registrable domain, and to an
+  // IP address (see set_host_address()); all hold at once. From 0, which asks for none, to
+  // kMaxDelay.
   std::chrono::milliseconds delay{1000};
+  std::chrono::milliseconds domain_delay{0};
+  std::chrono::milliseconds address_delay{0};
+  // A host's delay is at least so many times its response time, smoothed over its last few
+  // requests, but not longer than max_adaptive_delay on that account; 0: no such delay.
+  double adaptive_delay = 0;
+  std::chrono::milliseconds max_adaptive_delay{60'000};
   std::uint32_t leases_per_host = 1;  // open at the same time; >= 1
+
+  // A URL whose fetch failed for a passing reason is tried again so often, after retry_delay at
+  // first and twice as long each time, up to max_retry_delay.
+  std::uint32_t retries = 2;
+  std::chrono::milliseconds retry_delay{10'000};
+  std::chrono::milliseconds max_retry_delay{3'600'000};
+  // A host that fails (FailureReason says by what) is left alone for host_backoff, twice as long
+  // after each further failure in a row, up to max_host_backoff; half of each wait is random. After
+  // host_failures in a row it is given up; 0: never.
+  std::chrono::milliseconds host_backoff{1'000};
+  std::chrono::milliseconds max_host_backoff{600'000};
+  std::uint32_t host_failures = 20;
+
+  // A lease that is neither ended nor renewed for so long ends by itself, and its URL is leased
+  // again; 0: never.
+  std::chrono::milliseconds lease_timeout{3'600'000};
   // Leases open at the same time over all hosts, those whose completion is not yet durable
   // included; at least `shards`. So many URLs at most are leased twice because of a crash.
   std::uint32_t max_open_leases = 1'000'000;
@@ -110,6 +214,13 @@ struct FrontierOptions {
   std::uint32_t shards = 1;
   FrontierDurability durability = FrontierDurability::kAsync;
   std::uint32_t checkpoints_kept = 2;  // >= 1
+  // Checkpoints are taken by themselves after so long, and after so many admissions; 0: not so. A
+  // time in which nothing was admitted needs none.
+  std::chrono::milliseconds checkpoint_interval{0};
+  std::uint64_t checkpoint_admissions = 0;
+  // Bytes a second that a checkpoint writes at most; 0: as fast as the disk takes them. The one
+  // that close() takes is not held up by it.
+  std::uint64_t checkpoint_rate = 0;
 
   // The canonicalisation that decides which URLs are the same. Stored; resuming with another is
   // refused, with what differs, unless it may replace the stored one: URLs whose key changes are
@@ -120,6 +231,13 @@ struct FrontierOptions {
   std::optional<KeyedHash> hash = std::nullopt;
   // The clock that delays are measured by; std::chrono::steady_clock if empty. Must not go back.
   std::function<SteadyTime()> clock = {};
+  // The clock of times that outlive the process (retries, recrawls, blocked hosts);
+  // std::chrono::system_clock if empty.
+  std::function<SystemTime()> wall_clock = {};
+  // Makes the frontier a function of its calls: every call returns when what it changed is durable,
+  // lease numbers count from 1, and what is random is drawn from this seed. With clocks and a hash
+  // of the caller's, the same calls then give the same leases in the same order. For tests.
+  std::optional<std::uint64_t> deterministic_seed = std::nullopt;
 
   // Called on the frontier's commit thread with completions just before they become durable, so
   // that what the caller writes about a page is on disk before the page counts as done; a crash
@@ -127,25 +245,51 @@ struct FrontierOptions {
   // frontier nor throw.
   std::function<Result<void>(std::span<const Completion>)> before_commit = {};
   // Called when a shard got new URLs, room for leases, or a URL back: a hint to call lease(). Runs
-  // on the commit thread, or in release() and set_host_delay(). Must not block, call the frontier,
-  // or throw.
+  // on the commit thread, or in release() and the calls that change a host. Must not block, call
+  // the frontier, or throw.
   std::function<void(std::uint32_t shard)> on_work = {};
+  // Called on the frontier's checkpoint thread after each checkpoint that it took by itself or on
+  // request_checkpoint(). Must neither call close() nor throw.
+  std::function<void(const CheckpointEvent&)> on_checkpoint = {};
 };
 
+inline constexpr std::uint64_t kMinFrontierMemory = 64u << 20;
+
 struct FrontierStats {
-  std::uint64_t admitted = 0;     // URLs ever told new
-  std::uint64_t completed = 0;    // of these, done; includes the failed
-  std::uint64_t failed = 0;       // completed with an error
-  std::uint64_t skipped = 0;      // completed without a request
-  std::uint64_t seen = 0;         // offers told seen
-  std::uint64_t invalid = 0;      // offers told invalid or too long
-  std::uint64_t queued = 0;       // admitted, neither leased nor completed
-  std::uint64_t leased = 0;       // open leases, those whose completion is not yet durable included
-  std::uint64_t hosts = 0;        // host queues in memory
-  std::uint64_t checkpoints = 0;  // published by this process
-  double false_positive_rate = 0;  // of the filter, now
-  double expected_lost = 0;        // expected number of new URLs wrongly taken for seen so far
+  std::uint64_t admitted = 0;   // URLs ever told new
+  std::uint64_t completed = 0;  // of these, done; includes the failed
+  std::uint64_t failed = 0;     // completed with an error
+  std::uint64_t skipped = 0;    // completed without a request
+  // Offers told seen, and those told invalid or too long. Of offers that admitted nothing the count
+  // is durable with the next write only.
+  std::uint64_t seen = 0;
+  std::uint64_t invalid = 0;
+  std::uint64_t dropped = 0;   // by drop_host()
+  std::uint64_t retried = 0;   // fetches that failed and were, or will be, tried again
+  std::uint64_t recrawls = 0;  // completions that asked for a recrawl
+  std::uint64_t deferred = 0;  // waiting for a time of their own: retries and recrawls
+  std::uint64_t queued = 0;    // waiting in a host queue, not leased
+  std::uint64_t leased = 0;    // open leases, those whose completion is not yet durable included
+  std::uint64_t hosts = 0;     // host queues in memory
+  std::uint64_t hosts_blocked = 0;   // of these, blocked at the moment
+  std::uint64_t hosts_given_up = 0;  // of these
+  std::uint64_t expired = 0;         // leases that expired, in this process; as the next two
+  std::uint64_t late = 0;            // completions of expired leases that counted
+  std::uint64_t repeated = 0;        // completions of leases that had ended
+  std::uint64_t checkpoints = 0;     // published by this process
+  double false_positive_rate = 0;    // of the filter, now
+  double expected_lost = 0;          // expected number of new URLs wrongly taken for seen so far
   FilterStats filter = {};
+  // Of the "seen" answers so far in this process that were checked against the ledger: how many,
+  // how many were false, and the rate of new URLs taken for seen that this tells. With
+  // FilterMode::kExact all are checked and the false ones set right; those found in the cache of
+  // what is known are not counted.
+  std::uint64_t seen_checked = 0;
+  std::uint64_t seen_false = 0;
+  double measured_false_positive_rate = 0;
+  // URLs that were offered with a smaller depth than they were admitted with before they were done.
+  std::uint64_t depth_repairs = 0;
+  std::uint64_t memory = 0;    // bytes of queues, caches and buffers, about; without the filter
   std::string filter_warning;  // why the filter could not grow; empty: it could, or need not
 };
 
@@ -155,6 +299,14 @@ struct OpenReport {
   std::string checkpoint;             // the file restored from; empty: none
   std::uint64_t replayed = 0;         // fingerprints replayed from the admission log
   std::vector<std::string> warnings;  // e.g. a damaged checkpoint that an older one replaced
+};
+
+// What repair() did.
+struct RepairReport {
+  bool repaired = false;           // false: it opens as it is
+  std::uint64_t known = 0;         // URLs in the new filter
+  std::uint64_t forgotten = 0;     // URLs admitted before that it lacks; they may be fetched again
+  std::vector<std::string> notes;  // what was damaged, what was used, what can no longer be known
 };
 
 // A durable queue of URLs that admits each URL once, keeps a delay between requests to a host,
@@ -174,6 +326,10 @@ class Frontier {
   // Deletes the frontier in `directory`, its own files only; none there is no error. Errors:
   // kInUse, kPermission, kIo.
   static Result<void> remove(const std::filesystem::path& directory);
+  // For a directory that open() refuses since no checkpoint in it is intact: makes a filter anew
+  // from what the store still knows, and publishes it. `options` as for open(). Does nothing to a
+  // directory that opens as it is. Errors: as open().
+  static Result<RepairReport> repair(const FrontierOptions& options);
 
   // Ends without a checkpoint what close() did not end. Everything committed stays durable.
   virtual ~Frontier() = default;
@@ -190,10 +346,25 @@ class Frontier {
   virtual std::optional<SteadyTime> next_due(std::uint32_t shard) const = 0;
 
   // Ends a lease and admits the links found: both become durable together, shortly after the
-  // return (flush() waits for it). Returns what became of each link. Errors: kNotFound if the
-  // lease is not open.
+  // return (flush() waits for it). Returns what became of each link. If the lease expired, and its
+  // URL was neither completed nor failed by another since, this counts all the same (of a shard's
+  // expired leases the last 1,024, or max_open_leases, are known); if it ended before, the links
+  // are admitted and nothing else happens. All links are one operation, which others wait for: a
+  // page with very many is better cut to the 100,000 first. Errors: kNotFound if this frontier,
+  // since it was opened, gave no such lease.
   virtual Result<std::vector<Admission>> complete(std::uint64_t lease_id, const Outcome& outcome,
                                                   std::span<const UrlRequest> links) = 0;
+  // Ends a lease whose fetch failed: its URL is tried again later, or ends as failed, and its host
+  // may be left alone for a while (FailureReason, FrontierOptions::retries and host_backoff).
+  // `retry_after`, as the header Retry-After has it, is the least time for both. `outcome` as for
+  // complete(); given to before_commit if the URL ends. A lease that ended before, or expired:
+  // nothing happens, and the verdict is empty. Errors: kNotFound as complete().
+  virtual Result<FailureVerdict> fail(
+      std::uint64_t lease_id, FailureReason reason,
+      std::optional<std::chrono::milliseconds> retry_after = std::nullopt,
+      const Outcome& outcome = {}) = 0;
+  // The lease expires lease_timeout from now. Errors: kNotFound if it is not open.
+  virtual Result<void> renew(std::uint64_t lease_id) = 0;
   // Gives a lease back unfetched: its URL is leased again later. With `next_start` the host waits
   // until then, and at least its delay from `started_after` the lease, which is when it was asked
   // for something else instead (robots.txt, say); without, as if the lease had not been given.
@@ -205,15 +376,44 @@ class Frontier {
   // Sets a host's own delay (its robots.txt may ask for one); durable. The longer of it and
   // FrontierOptions::delay holds. `host` as in Lease::host.
   virtual Result<void> set_host_delay(std::string_view host, std::chrono::milliseconds delay) = 0;
+  // Leases open at the same time for this host, in place of leases_per_host; durable. 0: as others.
+  virtual Result<void> set_host_leases(std::string_view host, std::uint32_t leases) = 0;
+  // So many more URLs of the host are completed at most, and the rest of its queue is kept;
+  // nothing: no such limit. Counts completed URLs, failed ones too, for which a request was made;
+  // no more leases are open than are left. Durable.
+  virtual Result<void> set_host_limit(std::string_view host, std::optional<std::uint64_t> urls) = 0;
+  // No request to the host before `until`; a time that has passed lifts the block. Durable.
+  virtual Result<void> block_host(std::string_view host, SystemTime until) = 0;
+  // Forgets the host's failures, lifts its block, and leases from it again if it was given up.
+  virtual Result<void> revive_host(std::string_view host) = 0;
+  // Deletes the URLs that wait in its queue or are deferred, but for those leased now; they stay
+  // "seen". Returns how many there were. Durable.
+  virtual Result<std::uint64_t> drop_host(std::string_view host) = 0;
+  // The IP address that requests to this host go to, as text; empty: not known. What is known is
+  // kept while the host's queue is in memory, and told anew by each Outcome::address. Requests to
+  // one address start address_delay apart, whatever the host. A host that was not asked yet counts
+  // to none unless it is set here.
+  virtual Result<void> set_host_address(std::string_view host, std::string_view address) = 0;
+  // Hosts with URLs that wait or with settings of their own, at most `limit`, in an order of no
+  // meaning: those behind `after`, the name of the last one of the call before; empty: from the
+  // first on. Counts each one's URLs in the store, which takes a while for long queues.
+  virtual Result<std::vector<HostInfo>> hosts(std::string_view after, std::size_t limit) const = 0;
+  // One of them; kNotFound if there is none of that name.
+  virtual Result<HostInfo> host(std::string_view name) const = 0;
 
   // Returns when everything completed or offered before is durable.
   virtual Result<void> flush() = 0;
   // Publishes a checkpoint of the filter while other threads go on; a restart then replays only
   // what was admitted since. One at a time; a second call waits for the first.
   virtual Result<void> checkpoint() = 0;
+  // The same soon, on the frontier's own thread: see on_checkpoint.
+  virtual void request_checkpoint() = 0;
 
-  // True if every admitted URL is completed, durably.
+  // True if every admitted URL is completed or dropped, durably, and none waits for a recrawl.
   virtual bool finished() const = 0;
+  // True if nothing more will be leased by itself: none is leased or deferred, and those queued, if
+  // any, are of hosts given up or at their limit.
+  virtual bool exhausted() const = 0;
   virtual FrontierStats stats() const = 0;
   virtual const OpenReport& opened() const = 0;
 

@@ -2,6 +2,7 @@
 // come.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,6 +12,14 @@
 #include "trawl/filter.h"
 
 namespace trawl {
+
+// How fast a snapshot is written. The flags, if given, are looked at while it is written, many
+// times a second; they must outlive the call.
+struct SnapshotPace {
+  std::uint64_t bytes_per_second = 0;          // at most; 0: as fast as the disk takes them
+  const std::atomic<bool>* hurry = nullptr;    // true: no limit from now on
+  const std::atomic<bool>* give_up = nullptr;  // true: the write ends with kClosed
+};
 
 // Layers of blocked filters, each twice the capacity of the one before and with a smaller share of
 // the false-positive budget, so that the rates of all layers there can ever be sum to it (after
@@ -52,8 +61,11 @@ class GrowingBloomFilter {
   // See BlockedBloomFilter::save().
   Result<std::uint64_t> save(const std::string& path) const;
   // Writes and syncs `path` itself; its publication (rename, sync of the directory) is the
-  // caller's, who may have to wait for something else before.
-  Result<std::uint64_t> write_unpublished(const std::string& path) const;
+  // caller's, who may have to wait for something else before. The disk gets the bytes as they are
+  // written, a few MiB at a time, so that nobody else's sync waits for all of them. Errors: as
+  // save(); kClosed if SnapshotPace::give_up was set.
+  Result<std::uint64_t> write_unpublished(const std::string& path,
+                                          const SnapshotPace& pace = {}) const;
 
   // As in BlockedBloomFilter. A call that finds the newest layer full also begins the next. Lookups
   // never wait and write nothing.

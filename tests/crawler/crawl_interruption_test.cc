@@ -101,6 +101,34 @@ TEST(Crawl, RefusesWhatItCannotOpen) {
   EXPECT_TRUE(run(config, OpenMode::kResume));
 }
 
+// Resumes with the one host of the crawl allowed so many URLs more.
+TEST(Crawl, EndsWhenAllThatIsLeftIsOfHostsThatAreAskedNoMore) {
+  const TemporaryDirectory directory;
+  const LoggedSite site(directory, 30, 1);
+  CrawlConfig config = fast_config(directory, site->seeds());
+  config.scope.max_pages = 1;
+  EXPECT_FALSE(run(config));
+  std::string host;
+  {
+    const auto options = frontier_options_of(config);
+    ASSERT_TRUE(options.has_value());
+    const auto frontier = Frontier::open(*options);
+    ASSERT_TRUE(frontier.has_value()) << frontier.error().message;
+    const auto hosts = (*frontier)->hosts("", 10).value();
+    ASSERT_EQ(hosts.size(), 1u);
+    host = hosts[0].host;
+    ASSERT_TRUE((*frontier)->set_host_limit(host, 2).has_value());
+    ASSERT_TRUE((*frontier)->close().has_value());
+  }
+  config.scope.max_pages.reset();
+  const auto crawl = opened(config, OpenMode::kResume);
+  crawl->start();
+  finish(*crawl);
+  EXPECT_TRUE(crawl->exhausted());
+  EXPECT_FALSE(crawl->finished());
+  EXPECT_EQ(crawl->progress().fetched_now, 2u);
+}
+
 TEST(Crawl, PublishesACheckpointWhenAskedTo) {
   const TemporaryDirectory directory;
   const LoggedSite site(directory, 50, 1);

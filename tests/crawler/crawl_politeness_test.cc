@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -27,17 +28,22 @@ using test::run;
 using test::TemporaryDirectory;
 using test::wait_until;
 
-// The requests to a host start at least `delay` apart, as the kernel saw them come.
-void expect_delay(const RawServer& host, milliseconds delay, std::size_t requests) {
+void expect_apart(std::vector<std::chrono::nanoseconds> arrivals, milliseconds delay,
+                  std::size_t requests) {
   constexpr std::chrono::microseconds kClocks{100};  // by which the two clocks may drift apart
-  auto arrivals = host.arrivals();
-  ASSERT_GE(arrivals.size(), requests) << host.url("/");
+  ASSERT_GE(arrivals.size(), requests);
   std::ranges::sort(arrivals);
   for (std::size_t i = 1; i < arrivals.size(); ++i) {
     const std::chrono::duration<double, std::milli> gap = arrivals[i] - arrivals[i - 1];
     ASSERT_GE(gap, delay - kClocks)
-        << host.url("/") << ": request " << i << " of " << arrivals.size() << " came too soon";
+        << "request " << i << " of " << arrivals.size() << " came too soon";
   }
+}
+
+// The requests to a host start at least `delay` apart, as the kernel saw them come.
+void expect_delay(const RawServer& host, milliseconds delay, std::size_t requests) {
+  SCOPED_TRACE(host.url("/"));
+  expect_apart(host.arrivals(), delay, requests);
 }
 
 // A host with a root that links to `pages` others. The larger `bytes`, the longer the fetcher
@@ -140,6 +146,48 @@ TEST(Crawl, P1_CrawlDelayIsCappedAndNeverShortensTheConfiguredDelay) {
   EXPECT_EQ(pages_of(config).size(), 22u);
   expect_delay(*slow, milliseconds(40), 12);
   expect_delay(*quick, milliseconds(20), 12);
+}
+
+// Two hosts of one address, by their ports. Each one's first request comes before its address is
+// known.
+TEST(Crawl, P1_TheDelayOfAnAddressIsKeptAmongItsHosts) {
+  std::vector<std::unique_ptr<RawServer>> hosts;
+  std::vector<std::string> seeds;
+  for (int i = 0; i < 3; ++i) {
+    hosts.push_back(star("127.0.0.1", 8, ""));
+    seeds.push_back(hosts.back()->url("/"));
+  }
+  const TemporaryDirectory directory;
+  CrawlConfig config = fast_config(directory, seeds);
+  config.politeness.ip_delay = milliseconds(25);
+  EXPECT_TRUE(run(config));
+  EXPECT_EQ(pages_of(config).size(), 27u);
+  std::vector<std::chrono::nanoseconds> later;
+  for (const auto& host : hosts) {
+    auto arrivals = host->arrivals();
+    std::ranges::sort(arrivals);
+    later.insert(later.end(), arrivals.begin() + 1, arrivals.end());
+  }
+  expect_apart(later, milliseconds(25), 27);
+}
+
+TEST(Crawl, P1_AHostThatAnswersSlowlyIsAskedAllTheLessOften) {
+  constexpr milliseconds kThought{20};
+  const RawServer host([&](Connection& client, const std::string& target) {
+    std::this_thread::sleep_for(kThought);
+    return client.reply("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n",
+                        target == "/" ? "<a href=/1>x</a> <a href=/2>x</a> <a href=/3>x</a>" : "");
+  });
+  const TemporaryDirectory directory;
+  CrawlConfig config = fast_config(directory, {host.url("/")});
+  config.politeness.per_host_connections = 1;
+  config.politeness.adaptive_delay = 4;
+  EXPECT_TRUE(run(config));
+  auto arrivals = host.arrivals();
+  ASSERT_EQ(arrivals.size(), 5u);
+  std::ranges::sort(arrivals);
+  // How fast it answers is known from the root on, which comes after robots.txt.
+  expect_apart({arrivals.begin() + 1, arrivals.end()}, 4 * kThought, 4);
 }
 
 // A host whose robots.txt is answered with `refusal` so many times before it is there.

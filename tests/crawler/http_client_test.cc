@@ -76,6 +76,28 @@ TEST(HttpClient, GivesStatusTypeLocationAndBody) {
   EXPECT_EQ(missing.content_type, "");
 }
 
+TEST(HttpClient, GivesTheAddressAndTheTimeToTheFirstByte) {
+  constexpr milliseconds kThought{60};
+  constexpr milliseconds kRest{150};
+  const RawServer server([&](Connection& client, const std::string&) {
+    std::this_thread::sleep_for(kThought);
+    if (!client.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\na")) return false;
+    std::this_thread::sleep_for(kRest);
+    return client.send("b");
+  });
+  const HttpResponse page = get(server.url("/"));
+  EXPECT_EQ(page.address, "127.0.0.1");
+  ASSERT_TRUE(page.response_time.has_value());
+  EXPECT_GE(*page.response_time, kThought);
+  // How long the rest takes is no part of it.
+  EXPECT_LE(*page.response_time + kRest, page.elapsed + milliseconds(2));
+
+  const DeafPort nobody;
+  const HttpResponse none = get("http://" + nobody.authority() + "/");
+  EXPECT_EQ(none.status, 0);
+  EXPECT_EQ(none.response_time, std::nullopt);
+}
+
 TEST(HttpClient, GivesTheHeadersThatSpeakToCrawlers) {
   const RawServer server([](Connection& client, const std::string& target) {
     const std::string many =

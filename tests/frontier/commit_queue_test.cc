@@ -2,6 +2,7 @@
 #include "frontier/commit_queue.h"
 
 #include <array>
+#include <cstring>
 #include <latch>
 #include <random>
 #include <set>
@@ -17,46 +18,61 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t kThreads = 4;
+constexpr std::uint64_t kMaxBytes = 1 << 20;
 
-QueuedUrl queued(const std::string& name) {
-  return {.host = name,
-          .order = {},
-          .url = "http://" + name + "/",
-          .parent = "",
-          .depth = 0,
-          .redirects = 0};
+// Names of up to eight characters stand for hosts.
+HostId host_named(const std::string& name) {
+  EXPECT_LE(name.size(), sizeof(HostId));
+  HostId host = 0;
+  std::memcpy(&host, name.data(), name.size());
+  return host;
+}
+std::string name_of(HostId host) {
+  std::string name(sizeof host, '\0');
+  std::memcpy(name.data(), &host, sizeof host);
+  return name.substr(0, name.find('\0'));
 }
 
 void admit(Operation& operation, const std::string& name) {
-  operation.admitted.push_back(queued(name));
-  operation.fingerprints.push_back({.high = 1, .low = 2});
+  operation.add({.fingerprint = {.high = 1, .low = 2},
+                 .host = host_named(name),
+                 .record = encode_record({.url = "http://host.test/"})});
 }
 
-void end(Operation& operation, const std::string& name) {
-  operation.ended = Operation::Ended{.order = {.priority = 0, .sequence = 0},
-                                     .lease = {.id = 1, .url = "", .host = name, .parent = ""},
-                                     .outcome = {.status = 200},
-                                     .links = 0};
+// Of a URL whose place in the queue has the number `sequence`.
+void end(Operation& operation, const std::string& name, std::uint64_t sequence = 0) {
+  operation.ended.emplace();
+  operation.ended->host = host_named(name);
+  operation.ended->order = {.priority = 0, .sequence = sequence};
+  operation.ended->outcome.status = 200;
 }
 
 // The hosts that a batch adds pending URLs of, or, with `ended`, removes them of.
 std::multiset<std::string> hosts_in(const Store::Batch& batch, bool ended = false) {
   std::multiset<std::string> hosts;
-  for (const auto& change : batch.changes()) {
-    if (change.family == Store::kPending && change.value.has_value() != ended) {
-      hosts.insert(change.key.substr(0, change.key.find('\0')));
-    }
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    const auto change = batch.change(i);
+    const bool removes = change.kind != Store::Batch::Kind::kPut;
+    if (change.family == Store::kPending && removes == ended)
+      hosts.insert(name_of(decode_pending_key(change.key)->first));
   }
   return hosts;
 }
 
 class CommitQueueTest : public ::testing::Test {
  protected:
-  CommitQueue& start(CommitQueue::BeforeCommit before = {}) {
-    return queue_.emplace(store_, Counters{}, std::move(before), [this](auto& group) {
+  CommitQueue& start(std::function<Result<void>(std::span<const Completion>)> before_commit = {}) {
+    queue_.reset();
+    GroupWriterOptions options;
+    options.before_commit = std::move(before_commit);
+    options.wall_clock = [] { return SystemTime(); };
+    options.record_of = [](HostId) { return HostRecord{.name = "slow", .delay = milliseconds(7)}; };
+    options.after_commit = [this](const OperationGroup& group, auto&) {
       for (const auto& operation : group)
         committed_ += operation->admitted.size();
-    });
+    };
+    writer_.emplace(store_, Counters{}, std::move(options));
+    return queue_.emplace(*writer_, kMaxBytes);
   }
   std::multiset<std::string> durable() const {
     std::multiset<std::string> all;
@@ -67,6 +83,7 @@ class CommitQueueTest : public ::testing::Test {
 
   test::FakeStore store_;
   std::size_t committed_ = 0;  // URLs of which after_commit was told
+  std::optional<GroupWriter> writer_;
   std::optional<CommitQueue> queue_;
 };
 
@@ -119,7 +136,7 @@ TEST_F(CommitQueueTest, N3_N4_WhatAnOperationReliedOnIsDurableWithItOrBefore) {
         const std::string name = "op" + std::to_string(t * kOperations + n);
         std::vector<std::string> lost, mine;
         const auto submitted = queue.submit([&](Operation& operation) {
-          end(operation, name);
+          end(operation, name, t * kOperations + n);
           for (int i = 0; i < 3; ++i) {
             const std::size_t key = (n + random() % 40) % kKeys;
             const std::string host = "key" + std::to_string(key);
@@ -164,7 +181,7 @@ TEST_F(CommitQueueTest, N3_ACompletionItsLinksAndTheCountersAreOneWrite) {
     end(operation, "page");
     admit(operation, "link1");
     admit(operation, "link2");
-    operation.host_delay.emplace("slow", milliseconds(7));
+    operation.changed_hosts.push_back(host_named("slow"));
     operation.seen = 3;
   });
   ASSERT_TRUE(done);
@@ -173,8 +190,8 @@ TEST_F(CommitQueueTest, N3_ACompletionItsLinksAndTheCountersAreOneWrite) {
   EXPECT_EQ(hosts_in(batches[0]), (std::multiset<std::string>{"link1", "link2"}));
   EXPECT_EQ(hosts_in(batches[0], true), (std::multiset<std::string>{"page"}));
   std::multiset<Store::Family> families;
-  for (const auto& change : batches[0].changes())
-    families.insert(change.family);
+  for (std::size_t i = 0; i < batches[0].size(); ++i)
+    families.insert(batches[0].change(i).family);
   EXPECT_EQ(families,
             (std::multiset<Store::Family>{Store::kMeta, Store::kPending, Store::kPending,
                                           Store::kPending, Store::kHosts, Store::kAdmissions}));

@@ -17,12 +17,25 @@ class FakeStore final : public Store {
  public:
   // Called with each batch before it is taken; an error refuses it.
   std::function<Result<void>(const Batch&)> on_write;
-  // Called for each read_queue().
-  std::function<void(std::size_t limit)> on_read;
+  // Called for each read_queue(), with how many URLs were asked for, and for each host(); an error
+  // is what they return.
+  std::function<Result<void>(std::size_t limit)> on_read;
+  std::function<Result<void>(HostId)> on_host;
 
-  // The queues that read_queue() reads; what is written does not go there.
-  std::map<std::string, std::map<QueueOrder, QueuedUrl>> queues;
-  void put(const QueuedUrl& url) { queues[url.host].emplace(url.order, url); }
+  // What is read; what is written does not go there. To be changed only while nobody reads.
+  std::map<HostId, std::map<QueueOrder, std::string>> queues;
+  std::vector<DeferredUrl> deferred;  // by time
+  std::map<HostId, HostRecord> host_records;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, LedgerRecord> ledger_records;  // high, low
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> depths;
+  Counters stored_counters;
+  void put(const QueuedUrl& url) { queues[url.host].emplace(url.order, url.record); }
+  void remove(const QueuedUrl& url) {
+    const auto queue = queues.find(url.host);
+    if (queue == queues.end()) return;
+    queue->second.erase(url.order);
+    if (queue->second.empty()) queues.erase(queue);
+  }
 
   // What was written so far.
   std::vector<Batch> batches() const {
@@ -44,38 +57,98 @@ class FakeStore final : public Store {
     written_.notify_all();
     return {};
   }
-  Result<std::vector<QueuedUrl>> read_queue(
-      const std::string& host, const std::optional<QueueOrder>& after, std::size_t limit,
-      const std::function<bool(const QueueOrder&)>& wanted) const override {
-    if (on_read) on_read(limit);
-    std::vector<QueuedUrl> urls;
-    const auto queue = queues.find(host);
-    if (queue == queues.end()) return urls;
-    auto it = after ? queue->second.upper_bound(*after) : queue->second.begin();
-    for (; it != queue->second.end() && urls.size() < limit; ++it) {
-      if (wanted(it->first)) urls.push_back(it->second);
-    }
-    return urls;
-  }
-
   Result<void> sync() override { return {}; }
   Result<void> trim_admissions(std::uint64_t) override { return {}; }
-  Result<Counters> counters() const override { return Counters{}; }
+  Result<Counters> counters() const override { return stored_counters; }
   Result<void> replay_admissions(
       std::uint64_t,
       const std::function<void(std::uint64_t, std::span<const Fingerprint>)>&) const override {
     return {};
   }
-  Result<void> visit_queues(std::size_t,
-                            const std::function<void(std::vector<QueuedUrl>)>&) const override {
+
+  Result<std::vector<QueuedUrl>> read_queue(
+      HostId host, const std::optional<QueueOrder>& after, std::size_t limit,
+      const std::function<bool(const QueueOrder&)>& wanted) const override {
+    if (on_read) {
+      if (auto allowed = on_read(limit); !allowed) return tl::unexpected(allowed.error());
+    }
+    std::vector<QueuedUrl> urls;
+    const auto queue = queues.find(host);
+    if (queue == queues.end()) return urls;
+    auto it = after ? queue->second.upper_bound(*after) : queue->second.begin();
+    for (; it != queue->second.end() && urls.size() < limit; ++it) {
+      if (wanted(it->first)) urls.push_back({host, it->first, it->second});
+    }
+    return urls;
+  }
+  Result<void> visit_queued_hosts(HostId from,
+                                  const std::function<bool(HostId)>& visit) const override {
+    for (auto it = queues.lower_bound(from); it != queues.end(); ++it) {
+      if (!visit(it->first)) break;
+    }
     return {};
   }
-  Result<void> visit_host_delays(
-      const std::function<void(std::string, std::chrono::milliseconds)>&) const override {
+  Result<void> visit_pending(std::optional<HostId> host,
+                             const std::function<bool(HostId, const QueueOrder&, std::string_view)>&
+                                 visit) const override {
+    for (const auto& [id, queue] : queues) {
+      if (host && *host != id) continue;
+      for (const auto& [order, record] : queue) {
+        if (!visit(id, order, record)) return {};
+      }
+    }
+    return {};
+  }
+  Result<void> visit_deferred(const std::function<bool(const DeferredUrl&)>& visit) const override {
+    for (const DeferredUrl& url : deferred) {
+      if (!visit(url)) break;
+    }
     return {};
   }
 
+  Result<std::optional<HostRecord>> host(HostId host) const override {
+    if (on_host) {
+      if (auto allowed = on_host(host); !allowed) return tl::unexpected(allowed.error());
+    }
+    return find(host_records, host);
+  }
+  Result<void> visit_hosts(HostId from,
+                           const std::function<bool(HostId, HostRecord)>& visit) const override {
+    for (auto it = host_records.lower_bound(from); it != host_records.end(); ++it) {
+      if (!visit(it->first, it->second)) break;
+    }
+    return {};
+  }
+
+  Result<std::optional<LedgerRecord>> ledger(Fingerprint fingerprint) const override {
+    return find(ledger_records, {fingerprint.high, fingerprint.low});
+  }
+  Result<void> find_in_ledger(std::span<const Fingerprint> fingerprints,
+                              std::span<bool> found) const override {
+    for (std::size_t i = 0; i < fingerprints.size(); ++i)
+      found[i] = ledger_records.contains({fingerprints[i].high, fingerprints[i].low});
+    return {};
+  }
+  Result<void> visit_ledger(
+      const std::function<void(Fingerprint, const LedgerRecord&)>& visit) const override {
+    for (const auto& [key, record] : ledger_records)
+      visit(Fingerprint{.high = key.first, .low = key.second}, record);
+    return {};
+  }
+  Result<std::optional<std::uint32_t>> depth(Fingerprint fingerprint) const override {
+    return find(depths, {fingerprint.high, fingerprint.low});
+  }
+  std::uint64_t memory() const override { return 0; }
+
  private:
+  template <class Map>
+  static std::optional<typename Map::mapped_type> find(const Map& map,
+                                                       const typename Map::key_type& key) {
+    const auto it = map.find(key);
+    if (it == map.end()) return std::nullopt;
+    return it->second;
+  }
+
   mutable std::mutex mutex_;  // guards the batches
   mutable std::condition_variable written_;
   std::vector<Batch> batches_;

@@ -20,15 +20,20 @@
 namespace trawl {
 namespace {
 
-constexpr std::uint64_t kPages = test::kCrashPages;
 // What lies in the pipe, and what each thread (there are fewer than 16) has not written yet.
 constexpr std::uint64_t kMaxAhead = test::kCrashPipeBytes / test::kCrashProgressBytes + 16;
-// N1 is to be held against so many kills at least, the other test against so many exactly.
-constexpr std::uint64_t kMinKills = 3;
+static_assert(test::kCrashThreads < 16);
+
+// N1 is held against `kills` kills at least: no run completes more than its share of the pages.
+struct Plan {
+  std::uint64_t kills;
+  std::uint64_t most_pages_of_a_run;
+  std::uint64_t pages() const { return (kills + 1) * (most_pages_of_a_run + kMaxAhead); }
+};
+constexpr Plan kNormal{.kills = 30, .most_pages_of_a_run = 60};
+constexpr Plan kSlow{.kills = 1'000, .most_pages_of_a_run = 160};
 constexpr std::uint64_t kRounds = 6;
-constexpr std::uint64_t kMostPagesOfARun = kPages / 8;
-static_assert(kMinKills * (kMostPagesOfARun + kMaxAhead) < kPages);
-static_assert(kRounds * (kMostPagesOfARun + kMaxAhead) < kPages);
+constexpr Plan kRoundsPlan{.kills = kRounds, .most_pages_of_a_run = 500};
 
 class FrontierCrash : public test::FrontierFixture {
  protected:
@@ -37,7 +42,7 @@ class FrontierCrash : public test::FrontierFixture {
 
   // Runs the worker until it has completed `pages` pages, and kMaxAhead more at most, then kills
   // it. True if it ended first.
-  bool run_and_kill(std::uint64_t pages) const {
+  bool run_and_kill(std::uint64_t pages, std::uint64_t of) const {
     int progress[2];
     if (::pipe2(progress, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
     constexpr int kPipeBytes = static_cast<int>(test::kCrashPipeBytes);
@@ -50,7 +55,9 @@ class FrontierCrash : public test::FrontierFixture {
     posix_spawn_file_actions_adddup2(&actions, progress[1], STDOUT_FILENO);
     const std::string state_directory = state();
     const std::string log = lease_log();
-    const char* arguments[] = {TRAWL_CRASH_WORKER, state_directory.c_str(), log.c_str(), nullptr};
+    const std::string all = std::to_string(of);
+    const char* arguments[] = {TRAWL_CRASH_WORKER, state_directory.c_str(), log.c_str(),
+                               all.c_str(), nullptr};
     pid_t worker = 0;
     const int error = ::posix_spawn(&worker, TRAWL_CRASH_WORKER, &actions, nullptr,
                                     const_cast<char**>(arguments), environ);
@@ -72,43 +79,73 @@ class FrontierCrash : public test::FrontierFixture {
     return WIFEXITED(status);
   }
 
-  std::map<std::uint64_t, int> times_leased() const {
-    std::map<std::uint64_t, int> times;
+  // How often each page was leased with so many failures before.
+  std::map<std::pair<std::uint64_t, std::uint32_t>, int> times_leased() const {
+    std::map<std::pair<std::uint64_t, std::uint32_t>, int> times;
     std::ifstream log(lease_log());
-    for (std::uint64_t page; log >> page;)
-      ++times[page];
+    std::uint64_t page = 0;
+    for (std::uint32_t attempts = 0; log >> page >> attempts;)
+      ++times[{page, attempts}];
     return times;
   }
 
   // The state as the kill left it; a copy, so that looking at it does not change it.
-  std::unique_ptr<Frontier> open_copy() const {
+  std::unique_ptr<Frontier> open_copy(std::uint64_t pages) const {
     const auto copy = directory_.path() / "copy";
     std::filesystem::remove_all(copy);
     std::filesystem::copy(state(), copy, std::filesystem::copy_options::recursive);
-    auto options = test::crash_options(copy);
-    options.max_open_leases = kPages;
+    auto options = test::crash_options(copy, pages);
+    options.max_open_leases = static_cast<std::uint32_t>(2 * pages);
     return open(options);
+  }
+
+  // Everything that waits, retries included, which are queued while others are leased.
+  static std::set<std::uint64_t> lease_all_pages(Frontier& frontier) {
+    std::set<std::uint64_t> pages;
+    for (FrontierStats stats = frontier.stats(); stats.queued + stats.deferred > 0;
+         stats = frontier.stats()) {
+      for (const Lease& lease : lease_all(frontier))
+        EXPECT_TRUE(pages.insert(test::NumberedUrls::number(lease.url)).second) << lease.url;
+      EXPECT_TRUE(frontier.flush());
+    }
+    return pages;
+  }
+
+  void kill_again_and_again(const Plan& plan) {
+    const std::uint64_t seed = std::random_device{}();
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    std::uint64_t kills = 0;
+    while (!run_and_kill(random() % plan.most_pages_of_a_run, plan.pages()))
+      ++kills;
+    EXPECT_GE(kills, plan.kills);
+    const auto times = times_leased();
+    std::uint64_t repeated = 0;
+    for (const auto& [lease, n] : times) {
+      ASSERT_LT(lease.first, plan.pages());
+      repeated += static_cast<std::uint64_t>(n - 1);
+    }
+    EXPECT_LE(repeated, kills * test::kCrashOpenLeases);
+    for (std::uint64_t page = 0; page < plan.pages(); ++page) {
+      for (std::uint32_t attempt = 0; attempt <= test::crash_failures_of(page); ++attempt)
+        EXPECT_TRUE(times.contains({page, attempt})) << page << " was lost";
+    }
+    const auto frontier = open_copy(plan.pages());
+    EXPECT_TRUE(frontier->finished());
+    EXPECT_EQ(frontier->stats().admitted, plan.pages());
+    EXPECT_EQ(frontier->stats().completed, plan.pages());
   }
 
   test::NumberedUrls web_{test::kCrashHosts};
 };
 
 TEST_F(FrontierCrash, N1_NothingIsLostAndOnlyOpenLeasesAreRepeated) {
-  const std::uint64_t seed = std::random_device{}();
-  SCOPED_TRACE(seed);
-  std::mt19937_64 random(seed);
-  std::uint64_t kills = 0;
-  while (!run_and_kill(random() % kMostPagesOfARun))
-    ++kills;
-  EXPECT_GE(kills, kMinKills);
-  const auto times = times_leased();
-  EXPECT_EQ(times.size(), kPages) << "every page was leased";
-  std::uint64_t repeated = 0;
-  for (const auto& [page, n] : times) {
-    ASSERT_LT(page, kPages);
-    repeated += static_cast<std::uint64_t>(n - 1);
-  }
-  EXPECT_LE(repeated, kills * test::kCrashOpenLeases);
+  kill_again_and_again(kNormal);
+}
+
+using FrontierCrashSlow = FrontierCrash;
+TEST_F(FrontierCrashSlow, N1_NothingIsLostAndOnlyOpenLeasesAreRepeatedInAThousandKills) {
+  kill_again_and_again(kSlow);
 }
 
 // After each kill: what is durable is a set of pages that some crawl could have left behind.
@@ -116,19 +153,17 @@ TEST_F(FrontierCrash, N2_N3_N4_WhatIsDurableIsConsistent) {
   const std::uint64_t seed = std::random_device{}();
   SCOPED_TRACE(seed);
   std::mt19937_64 random(seed);
+  const std::uint64_t pages = kRoundsPlan.pages();
   for (std::uint64_t round = 0; round < kRounds; ++round) {
     SCOPED_TRACE(round);
-    ASSERT_FALSE(run_and_kill(1 + random() % kMostPagesOfARun));
-    const auto frontier = open_copy();
-    std::set<std::uint64_t> pending;
-    for (const Lease& lease : lease_all(*frontier)) {
-      EXPECT_TRUE(pending.insert(test::NumberedUrls::number(lease.url)).second);
-    }
+    ASSERT_FALSE(run_and_kill(1 + random() % (kRoundsPlan.most_pages_of_a_run - 1), pages));
+    const auto frontier = open_copy(pages);
     const FrontierStats before = frontier->stats();
+    const std::set<std::uint64_t> pending = lease_all_pages(*frontier);
     std::uint64_t admitted = 0;
     std::set<std::uint64_t> completed;
     std::set<std::uint64_t> unknown;
-    for (std::uint64_t page = 0; page < kPages; ++page) {
+    for (std::uint64_t page = 0; page < pages; ++page) {
       const bool known = offer_one(*frontier, web_.url(page)) == Admission::kSeen;
       admitted += known ? 1 : 0;
       if (!known) unknown.insert(page);
@@ -140,12 +175,18 @@ TEST_F(FrontierCrash, N2_N3_N4_WhatIsDurableIsConsistent) {
     // N3, N4: the links of a completed page are all admitted, by it or by another.
     std::set<std::uint64_t> linked = {0};
     for (const std::uint64_t page : completed) {
-      for (const std::uint64_t link : test::crash_links_of(page)) {
+      for (const std::uint64_t link : test::crash_links_of(page, pages)) {
         EXPECT_FALSE(unknown.contains(link)) << page << " dropped " << link;
         linked.insert(link);
       }
+      const std::uint64_t offered = test::crash_offer_of(page, pages);
+      EXPECT_FALSE(unknown.contains(offered)) << page << " lost the offer of " << offered;
+      linked.insert(offered);
     }
-    // N3: no link is admitted without a page that brought it being completed.
+    for (const std::uint64_t page : pending)
+      linked.insert(test::crash_offer_of(page, pages));
+    // N3: no link is admitted without a page that brought it being completed, but for what was
+    // offered.
     for (const std::uint64_t page : pending)
       EXPECT_TRUE(linked.contains(page)) << page;
     for (const std::uint64_t page : completed)

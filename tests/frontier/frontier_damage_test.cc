@@ -18,6 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -158,6 +159,32 @@ TEST_F(FrontierDamage, N1_AStoreThatLostMoreFallsBackToTheOlderCheckpoint) {
   EXPECT_THAT(frontier->opened().checkpoint, HasSubstr("filter-000001.ckpt"));
   ASSERT_EQ(frontier->opened().warnings.size(), 1u);
   EXPECT_THAT(frontier->opened().warnings[0], HasSubstr("filter-000002.ckpt"));
+  expect_nothing_lost(*frontier);
+}
+
+// Sequences are given anew after a loss: a checkpoint of before must not fit again once the store
+// has grown to its length.
+TEST_F(FrontierDamage, N1_ACheckpointOfLostWritesDoesNotFitLater) {
+  std::uintmax_t size = 0;
+  {
+    const auto frontier = open();
+    for (const std::uint64_t first : {0u, 100u}) {
+      size = first == 0 ? size : fs::file_size(write_ahead_log(state()));
+      offer_all(*frontier, requests(first, first + 100));
+      ASSERT_TRUE(frontier->checkpoint());
+    }
+  }
+  fs::resize_file(write_ahead_log(state()), size);
+  {
+    const auto frontier = open();
+    EXPECT_EQ(frontier->stats().admitted, 100u);
+    EXPECT_THAT(frontier->opened().warnings, ElementsAre(HasSubstr("filter-000002.ckpt")));
+    offer_all(*frontier, requests(200, kUrls));
+    EXPECT_EQ(frontier->stats().admitted, 200u);
+  }
+  const auto frontier = open();
+  EXPECT_THAT(frontier->opened().checkpoint, HasSubstr("filter-000001.ckpt"));
+  EXPECT_THAT(frontier->opened().warnings, IsEmpty());
   expect_nothing_lost(*frontier);
 }
 

@@ -26,6 +26,7 @@ class FrontierFixture : public ::testing::Test {
     options.false_positive_rate = 1e-9;
     options.delay = std::chrono::milliseconds(0);
     options.leases_per_host = 1'000'000;
+    options.lease_timeout = std::chrono::milliseconds(0);
     options.hash = KeyedHash::from_seed(1);
     return options;
   }

@@ -121,6 +121,8 @@ TEST_F(FrontierRecovery, WithEveryCheckpointDamagedItSaysSoAndTouchesNothing) {
   EXPECT_EQ(frontier.error().code, ErrorCode::kCorrupt);
   EXPECT_THAT(frontier.error().message, HasSubstr("filter-000002.ckpt is damaged"));
   EXPECT_THAT(frontier.error().message, HasSubstr("filter-000003.ckpt is damaged"));
+  EXPECT_THAT(frontier.error().message,
+              HasSubstr("`trawl frontier repair " + options().directory.string() + "`"));
   EXPECT_EQ(checkpoint_files().size(), 2u);
 }
 
@@ -131,6 +133,42 @@ TEST_F(FrontierRecovery, AMissingManifestIsNotTakenForAnEmptyCrawl) {
   ASSERT_FALSE(frontier);
   EXPECT_EQ(frontier.error().code, ErrorCode::kCorrupt);
   EXPECT_THAT(frontier.error().message, HasSubstr("MANIFEST"));
+}
+
+TEST_F(FrontierRecovery, AStoreWithoutAManifestCannotBeResumed) {
+  make_state(1);
+  std::filesystem::remove(options().directory / "MANIFEST");
+  auto resume = options();
+  resume.mode = OpenMode::kResume;
+  const auto frontier = Frontier::open(resume);
+  ASSERT_FALSE(frontier);
+  EXPECT_EQ(frontier.error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(frontier.error().message, HasSubstr("no MANIFEST"));
+}
+
+// Without a ledger from the first URL on, URLs of before would look like false answers.
+TEST_F(FrontierRecovery, ExactModeNeedsTheLedgerOfACrawlThatBeganWithOne) {
+  make_state(1);
+  auto exact = options();
+  exact.filter_mode = FilterMode::kExact;
+  const auto frontier = Frontier::open(exact);
+  ASSERT_FALSE(frontier);
+  EXPECT_EQ(frontier.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(frontier.error().message, HasSubstr("was begun without a ledger"));
+  expect_all_there(*open());
+}
+
+TEST_F(FrontierRecovery, ACrawlKeepsItsLedgerWhateverTheOptionsSay) {
+  auto with_ledger = options();
+  with_ledger.ledger = true;
+  { offer_one(*open(with_ledger), "http://a.test/1"); }
+  { offer_one(*open(), "http://a.test/2"); }
+  auto exact = options();
+  exact.filter_mode = FilterMode::kExact;
+  const auto frontier = open(exact);
+  for (const char* url : {"http://a.test/1", "http://a.test/2"})
+    EXPECT_EQ(offer_one(*frontier, url), Admission::kSeen);
+  EXPECT_EQ(offer_one(*frontier, "http://a.test/3"), Admission::kNew);
 }
 
 TEST_F(FrontierRecovery, UnpublishedFilesOfACrashAreRemoved) {

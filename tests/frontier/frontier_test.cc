@@ -67,12 +67,17 @@ TEST_F(FrontierTest, ALeaseEndsOnce) {
   offer_one(*frontier, "http://a.test/");
   const Lease lease = lease_all(*frontier).at(0);
   complete(*frontier, lease);
-  EXPECT_EQ(frontier->complete(lease.id, {.status = 200}, {}).error().code, ErrorCode::kNotFound);
+  // Once more changes nothing, but for a link that is new.
+  test::Requests links({"http://a.test/", "http://a.test/new"});
+  EXPECT_EQ(frontier->complete(lease.id, {.status = 404, .error = "again"}, links.get()).value(),
+            (std::vector{Admission::kSeen, Admission::kNew}));
   EXPECT_EQ(frontier->release(lease.id).error().code, ErrorCode::kNotFound);
   EXPECT_EQ(frontier->complete(lease.id + 1000, {.status = 200}, {}).error().code,
             ErrorCode::kNotFound);
   ASSERT_TRUE(frontier->flush());
   EXPECT_EQ(frontier->stats().completed, 1u);
+  EXPECT_EQ(frontier->stats().failed, 0u);
+  EXPECT_EQ(frontier->stats().repeated, 1u);
 }
 
 TEST_F(FrontierTest, AReleasedLeaseComesBack) {

@@ -1,5 +1,16 @@
 #include "frontier/store.h"
 
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/temporary_directory.h"
@@ -9,103 +20,490 @@ namespace {
 
 using Fingerprints = std::vector<Fingerprint>;
 
-QueuedUrl queued(const std::string& host, std::uint64_t sequence) {
-  return {.host = host,
-          .order = {.priority = 0, .sequence = sequence},
-          .url = "http://" + host + "/" + std::to_string(sequence),
-          .parent = "",
-          .depth = 0,
-          .redirects = 0};
+constexpr HostId kLastHost = ~HostId{0};
+
+QueueOrder at(std::uint64_t sequence, std::int32_t priority = 0) {
+  return {.priority = priority, .sequence = sequence};
+}
+
+bool all(const QueueOrder&) {
+  return true;
 }
 
 class StoreTest : public ::testing::Test {
  protected:
+  static std::unique_ptr<Store> open(const std::filesystem::path& directory,
+                                     std::uint64_t memory = 64u << 20) {
+    auto store = Store::open(directory, {.memory = MemoryPlan::of(memory)});
+    if (!store) throw std::runtime_error(store.error().message);
+    return std::move(*store);
+  }
   void reopen() {
     store_.reset();
-    auto store = Store::open(directory_.path() / "store", false);
-    ASSERT_TRUE(store) << store.error().message;
-    store_ = std::move(*store);
+    store_ = open(directory_.path() / "store");
   }
   void SetUp() override { reopen(); }
+  void write(const Store::Batch& batch) {
+    const auto written = store_->write(batch);
+    ASSERT_TRUE(written) << written.error().message;
+  }
 
   std::vector<std::uint64_t> replayed(std::uint64_t from) const {
     std::vector<std::uint64_t> lows;
-    EXPECT_TRUE(store_->replay_admissions(from, [&](std::uint64_t, std::span<const Fingerprint> f) {
-      for (const auto& fingerprint : f)
-        lows.push_back(fingerprint.low);
-    }));
+    EXPECT_TRUE(store_->replay_admissions(
+        from, [&](std::uint64_t first, std::span<const Fingerprint> fingerprints) {
+          EXPECT_EQ(first, fingerprints.front().low);
+          for (const auto& fingerprint : fingerprints)
+            lows.push_back(fingerprint.low);
+        }));
     return lows;
+  }
+  std::vector<std::uint64_t> queue(HostId host, std::optional<QueueOrder> after = std::nullopt,
+                                   std::size_t limit = 1000) const {
+    std::vector<std::uint64_t> sequences;
+    const auto urls = store_->read_queue(host, after, limit, all);
+    EXPECT_TRUE(urls);
+    for (const QueuedUrl& url : *urls) {
+      EXPECT_EQ(url.host, host);
+      EXPECT_EQ(url.record, fmt::format("{}", url.order.sequence));
+      sequences.push_back(url.order.sequence);
+    }
+    return sequences;
+  }
+  std::vector<HostId> queued_hosts(HostId from = 0, std::size_t limit = 1'000'000) const {
+    std::vector<HostId> hosts;
+    EXPECT_TRUE(store_->visit_queued_hosts(from, [&](HostId host) {
+      hosts.push_back(host);
+      return hosts.size() < limit;
+    }));
+    return hosts;
+  }
+  std::vector<std::uint64_t> deferred(std::size_t limit = 1000) const {
+    std::vector<std::uint64_t> sequences;
+    EXPECT_TRUE(store_->visit_deferred([&](const DeferredUrl& url) {
+      if (sequences.size() == limit) return false;
+      sequences.push_back(url.sequence);
+      return true;
+    }));
+    return sequences;
   }
 
   test::TemporaryDirectory directory_;
   std::unique_ptr<Store> store_;
 };
 
+using Sequences = std::vector<std::uint64_t>;
+
 TEST_F(StoreTest, QueuesAreReadInOrderInPartsAndWithoutTheUnwanted) {
   Store::Batch batch;
-  for (const char* host : {"a", "a.b", "b"}) {
-    for (std::uint64_t n = 0; n < 10; ++n)
-      batch.add_pending(queued(host, n));
+  for (const HostId host : {HostId{0}, HostId{1}, HostId{1} << 63, kLastHost}) {
+    for (std::uint64_t n = 10; n-- > 0;)
+      batch.add_pending(host, at(n, n == 9 ? 1 : 0), fmt::format("{}", n));
   }
-  batch.remove_pending("a", queued("a", 3).order);
-  ASSERT_TRUE(store_->write(batch));
+  write(batch);
+  for (const HostId host : {HostId{0}, kLastHost}) {
+    Store::Batch removal;
+    removal.remove_pending(host, at(3));
+    write(removal);
+  }
   reopen();
-  const auto wanted = [](const QueueOrder& order) { return order.sequence % 2 == 1; };
-  auto urls = store_->read_queue("a", std::nullopt, 3, wanted).value();
-  ASSERT_EQ(urls.size(), 3u);
-  EXPECT_EQ(urls[0].order.sequence, 1u);
-  EXPECT_EQ(urls[1].order.sequence, 5u);
-  EXPECT_EQ(urls[2].order.sequence, 7u);
-  urls = store_->read_queue("a", urls.back().order, 3, wanted).value();
-  ASSERT_EQ(urls.size(), 1u) << "the queue of a ends before that of a.b";
-  EXPECT_EQ(urls[0].order.sequence, 9u);
+  for (const HostId host : {HostId{0}, kLastHost}) {
+    EXPECT_EQ(queue(host), (Sequences{9, 0, 1, 2, 4, 5, 6, 7, 8})) << "the urgent one first";
+    EXPECT_EQ(queue(host, std::nullopt, 2), (Sequences{9, 0}));
+    EXPECT_EQ(queue(host, at(9, 1), 3), (Sequences{0, 1, 2}));
+    EXPECT_EQ(queue(host, at(2)), (Sequences{4, 5, 6, 7, 8}));
+    EXPECT_EQ(queue(host, at(3)), (Sequences{4, 5, 6, 7, 8})) << "behind one that is gone";
+    EXPECT_EQ(queue(host, at(8)), Sequences{});
+    const auto odd = store_->read_queue(
+        host, std::nullopt, 3, [](const QueueOrder& order) { return order.sequence % 2 == 1; });
+    ASSERT_EQ(odd->size(), 3u);
+    EXPECT_EQ(odd->back().order, at(5)) << "what is not wanted does not count";
+  }
+  EXPECT_EQ(queue(1).size(), 10u);
+  EXPECT_EQ(queue(2), Sequences{});
+}
 
-  std::vector<std::pair<std::string, std::size_t>> heads;
-  ASSERT_TRUE(store_->visit_queues(
-      4, [&](std::vector<QueuedUrl> head) { heads.emplace_back(head.front().host, head.size()); }));
-  const std::vector<std::pair<std::string, std::size_t>> expected = {
-      {"a", 4}, {"a.b", 4}, {"b", 4}};
-  EXPECT_EQ(heads, expected);
-  heads.clear();
-  ASSERT_TRUE(store_->visit_queues(100, [&](std::vector<QueuedUrl> head) {
-    heads.emplace_back(head.front().host, head.size());
+TEST_F(StoreTest, HostsWithQueuesAreVisitedOnceEach) {
+  EXPECT_TRUE(queued_hosts().empty());
+  Store::Batch batch;
+  for (const HostId host : {kLastHost, HostId{7}, HostId{0}, kLastHost - 1, HostId{8}}) {
+    for (std::uint64_t n = 0; n < 50; ++n)
+      batch.add_pending(host, at(n, static_cast<std::int32_t>(n % 3)), "x");
+  }
+  write(batch);
+  EXPECT_EQ(queued_hosts(), (std::vector<HostId>{0, 7, 8, kLastHost - 1, kLastHost}));
+  EXPECT_EQ(queued_hosts(1), (std::vector<HostId>{7, 8, kLastHost - 1, kLastHost}));
+  EXPECT_EQ(queued_hosts(7, 2), (std::vector<HostId>{7, 8}));
+  EXPECT_EQ(queued_hosts(kLastHost), std::vector<HostId>{kLastHost});
+  reopen();
+  batch.clear();
+  for (std::uint64_t n = 0; n < 50; ++n) {
+    batch.remove_pending(8, at(n, static_cast<std::int32_t>(n % 3)));
+    batch.remove_pending(kLastHost, at(n, static_cast<std::int32_t>(n % 3)));
+  }
+  write(batch);
+  EXPECT_EQ(queued_hosts(), (std::vector<HostId>{0, 7, kLastHost - 1}));
+}
+
+TEST_F(StoreTest, AllThatIsQueuedIsVisitedOrThatOfOneHostOrThePartAskedFor) {
+  Store::Batch batch;
+  for (const HostId host : {HostId{3}, kLastHost}) {
+    for (std::uint64_t n = 0; n < 5; ++n)
+      batch.add_pending(host, at(n), fmt::format("{}/{}", host, n));
+  }
+  write(batch);
+  std::vector<std::string> seen;
+  std::size_t limit = 100;
+  const auto visit = [&](HostId host, const QueueOrder& order, std::string_view record) {
+    EXPECT_EQ(record, fmt::format("{}/{}", host, order.sequence));
+    seen.emplace_back(record);
+    return seen.size() < limit;
+  };
+  ASSERT_TRUE(store_->visit_pending(std::nullopt, visit));
+  EXPECT_EQ(seen.size(), 10u);
+  EXPECT_EQ(seen.front(), "3/0");
+  seen.clear();
+  ASSERT_TRUE(store_->visit_pending(kLastHost, visit));
+  EXPECT_EQ(seen.size(), 5u);
+  EXPECT_EQ(seen.back(), fmt::format("{}/4", kLastHost));
+  seen.clear();
+  ASSERT_TRUE(store_->visit_pending(4, visit));
+  EXPECT_TRUE(seen.empty());
+  limit = 7;
+  ASSERT_TRUE(store_->visit_pending(std::nullopt, visit));
+  EXPECT_EQ(seen.size(), 7u);
+}
+
+TEST_F(StoreTest, DeferredUrlsComeByTime) {
+  Store::Batch batch;
+  batch.add_deferred(500, 1, 42, -3, "late");
+  batch.add_deferred(-500, 2, 43, 4, "before the epoch");
+  batch.add_deferred(500, 0, 44, 0, "late, but first");
+  write(batch);
+  reopen();
+  EXPECT_EQ(deferred(), (Sequences{2, 0, 1}));
+  ASSERT_TRUE(store_->visit_deferred([](const DeferredUrl& url) {
+    EXPECT_EQ(url.not_before, -500);
+    EXPECT_EQ(url.host, 43u);
+    EXPECT_EQ(url.priority, 4);
+    EXPECT_EQ(url.record, "before the epoch");
+    return false;
   }));
-  const std::vector<std::pair<std::string, std::size_t>> whole = {{"a", 9}, {"a.b", 10}, {"b", 10}};
-  EXPECT_EQ(heads, whole);
+  batch.clear();
+  batch.remove_deferred(500, 0);
+  write(batch);
+  EXPECT_EQ(deferred(), (Sequences{2, 1}));
+}
+
+// Looking from where the first one was is not to miss what comes before it later.
+TEST_F(StoreTest, DeferredUrlsThatComeBeforeTheFirstAreFound) {
+  constexpr unsigned kSeed = 17;
+  SCOPED_TRACE(kSeed);
+  std::mt19937 random(kSeed);
+  std::set<std::pair<std::int64_t, std::uint64_t>> model;
+  for (std::uint64_t n = 0; n < 2000; ++n) {
+    Store::Batch batch;
+    if (random() % 2 == 0) {
+      const std::int64_t time = static_cast<std::int64_t>(random() % 100) - 50;
+      batch.add_deferred(time, n, 1, 0, "x");
+      model.emplace(time, n);
+    } else if (!model.empty()) {
+      batch.remove_deferred(model.begin()->first, model.begin()->second);
+      model.erase(model.begin());
+    }
+    write(batch);
+    const Sequences found = deferred(2);
+    ASSERT_EQ(found.size(), std::min<std::size_t>(2, model.size()));
+    for (auto it = model.begin(); const std::uint64_t sequence : found)
+      ASSERT_EQ(sequence, it++->second);
+  }
 }
 
 TEST_F(StoreTest, TheAdmissionLogIsReplayedFromAnySequenceAndTrimmed) {
+  EXPECT_TRUE(replayed(0).empty());
   Store::Batch first, second;
   first.log_admissions(0, Fingerprints{{.low = 0}, {.low = 1}, {.low = 2}});
   second.log_admissions(3, Fingerprints{{.low = 3}, {.low = 4}});
-  ASSERT_TRUE(store_->write(first));
-  ASSERT_TRUE(store_->write(second));
+  write(first);
+  write(second);
   reopen();
   EXPECT_EQ(replayed(0).size(), 5u);
   EXPECT_EQ(replayed(2).front(), 0u) << "the batch that holds it is replayed whole";
   EXPECT_EQ(replayed(3).front(), 3u);
   EXPECT_TRUE(replayed(5).empty());
+  ASSERT_TRUE(store_->trim_admissions(0));
+  EXPECT_EQ(replayed(0).size(), 5u);
   ASSERT_TRUE(store_->trim_admissions(3));
   EXPECT_EQ(replayed(0).front(), 3u);
+  reopen();
+  EXPECT_EQ(replayed(0).front(), 3u);
+  EXPECT_EQ(replayed(0).size(), 2u);
 }
 
-TEST_F(StoreTest, CountersAndHostDelaysAreKept) {
-  EXPECT_EQ(store_->counters()->admitted, 0u);
+// So much that it lies in files of several levels.
+TEST_F(StoreTest, ALongAdmissionLogIsTrimmedAndItsSpaceIsFreed) {
+  constexpr std::uint64_t kBatch = 4096;
+  constexpr std::uint64_t kBatches = 800;
+  constexpr std::uint64_t kBytes = kBatch * kBatches * 16;
+  const auto disk = [&] {
+    std::uint64_t bytes = 0;
+    for (const auto& file :
+         std::filesystem::recursive_directory_iterator(directory_.path() / "store")) {
+      std::error_code gone;
+      const auto size = file.file_size(gone);
+      if (!gone && file.path().extension() == ".sst") bytes += size;
+    }
+    return bytes;
+  };
+  std::uint64_t most = 0;
+  for (std::uint64_t n = 0; n < kBatches; ++n) {
+    Fingerprints fingerprints;
+    for (std::uint64_t i = 0; i < kBatch; ++i)
+      fingerprints.push_back({.high = n * i, .low = n * kBatch + i});
+    Store::Batch batch;
+    batch.log_admissions(n * kBatch, fingerprints);
+    write(batch);
+    if (n % 100 == 99) {
+      ASSERT_TRUE(store_->trim_admissions((n - 60) * kBatch));
+      const Sequences rest = replayed(0);
+      ASSERT_EQ(rest.front(), (n - 60) * kBatch);
+      ASSERT_EQ(rest.size(), 61 * kBatch);
+    }
+    most = std::max(most, disk());
+  }
+  EXPECT_LT(most, kBytes * 3 / 4) << "what was trimmed is deleted, not only hidden";
+}
+
+TEST_F(StoreTest, HostRecordsAreKeptAndRemoved) {
+  const HostRecord record = {.name = "a.test", .delay = std::chrono::milliseconds(2500)};
+  const HostRecord other = {.name = "b.test", .failures = 3, .given_up = true};
+  EXPECT_EQ(store_->host(1).value(), std::nullopt);
   Store::Batch batch;
-  batch.set_counters({.admitted = 5, .completed = 4, .failed = 3, .seen = 2, .invalid = 1});
-  batch.set_host_delay("a.test", std::chrono::milliseconds(2500));
-  ASSERT_TRUE(store_->write(batch));
+  batch.set_host(1, other);
+  batch.set_host(1, record);
+  batch.set_host(kLastHost, other);
+  write(batch);
   reopen();
-  const Counters counters = store_->counters().value();
-  EXPECT_EQ(counters.admitted, 5u);
-  EXPECT_EQ(counters.invalid, 1u);
-  int delays = 0;
-  ASSERT_TRUE(store_->visit_host_delays([&](std::string host, std::chrono::milliseconds delay) {
-    EXPECT_EQ(host, "a.test");
-    EXPECT_EQ(delay.count(), 2500);
-    ++delays;
+  EXPECT_EQ(store_->host(1).value(), record) << "the last of a batch holds";
+  std::map<HostId, HostRecord> hosts;
+  const auto visit = [&](HostId host, HostRecord found) {
+    hosts.emplace(host, std::move(found));
+    return host != 1;
+  };
+  ASSERT_TRUE(store_->visit_hosts(2, visit));
+  EXPECT_EQ(hosts, (std::map<HostId, HostRecord>{{kLastHost, other}}));
+  hosts.clear();
+  ASSERT_TRUE(store_->visit_hosts(0, visit));
+  EXPECT_EQ(hosts, (std::map<HostId, HostRecord>{{1, record}})) << "until it says no";
+  batch.clear();
+  batch.remove_host(1);
+  write(batch);
+  EXPECT_EQ(store_->host(1).value(), std::nullopt);
+  EXPECT_EQ(store_->host(kLastHost).value(), other);
+}
+
+TEST_F(StoreTest, TheLedgerKeepsTheLastRecordOfEachUrl) {
+  constexpr std::uint64_t kUrls = 1000;
+  Store::Batch batch;
+  for (std::uint64_t n = 0; n < kUrls; n += 2)
+    batch.set_ledger({.high = n, .low = ~n}, {});
+  write(batch);
+  batch.clear();
+  const LedgerRecord fetched = {.fetches = 1, .status = 404, .fetched = 12345};
+  batch.set_ledger({.high = 4, .low = ~std::uint64_t{4}}, fetched);
+  write(batch);
+  reopen();
+  EXPECT_EQ(store_->ledger({.high = 4, .low = ~std::uint64_t{4}}).value(), fetched);
+  EXPECT_EQ(store_->ledger({.high = 2, .low = ~std::uint64_t{2}}).value(), LedgerRecord{});
+  EXPECT_EQ(store_->ledger({.high = 3, .low = ~std::uint64_t{3}}).value(), std::nullopt);
+
+  Fingerprints asked;
+  for (std::uint64_t n = 0; n < kUrls; ++n)
+    asked.push_back({.high = n, .low = ~n});
+  const auto found = std::make_unique<bool[]>(kUrls);
+  ASSERT_TRUE(store_->find_in_ledger(asked, {found.get(), kUrls}));
+  for (std::uint64_t n = 0; n < kUrls; ++n)
+    EXPECT_EQ(found[n], n % 2 == 0) << n;
+
+  std::uint64_t visited = 0;
+  ASSERT_TRUE(store_->visit_ledger([&](Fingerprint fingerprint, const LedgerRecord& record) {
+    EXPECT_EQ(fingerprint.high, 2 * visited++);
+    EXPECT_EQ(record, fingerprint.high == 4 ? fetched : LedgerRecord{});
   }));
-  EXPECT_EQ(delays, 1);
+  EXPECT_EQ(visited, kUrls / 2);
+}
+
+TEST_F(StoreTest, OfDepthsTheSmallestIsKept) {
+  const Fingerprint url = {.high = 1, .low = 2};
+  const Fingerprint other = {.high = 1, .low = 3};
+  EXPECT_EQ(store_->depth(url).value(), std::nullopt);
+  for (const std::uint32_t depth : {7u, 300u, 5u, 6u}) {
+    Store::Batch batch;
+    batch.lower_depth(url, depth);
+    batch.lower_depth(other, depth + 1);
+    write(batch);
+    if (depth == 300) reopen();
+  }
+  EXPECT_EQ(store_->depth(url).value(), 5u);
+  reopen();
+  EXPECT_EQ(store_->depth(url).value(), 5u);
+  EXPECT_EQ(store_->depth(other).value(), 6u);
+  Store::Batch batch;
+  batch.forget_depth(url);
+  write(batch);
+  EXPECT_EQ(store_->depth(url).value(), std::nullopt);
+  batch.clear();
+  batch.lower_depth(url, 90);
+  write(batch);
+  reopen();
+  EXPECT_EQ(store_->depth(url).value(), 90u) << "what was forgotten does not count";
+  EXPECT_EQ(store_->depth(other).value(), 6u);
+}
+
+TEST_F(StoreTest, CountersAreKept) {
+  EXPECT_EQ(store_->counters().value(), Counters{});
+  const Counters counters = {.admitted = 5, .completed = 4, .seen = 2, .sequence = 1u << 31};
+  Store::Batch batch;
+  batch.set_counters(counters);
+  write(batch);
+  reopen();
+  EXPECT_EQ(store_->counters().value(), counters);
+}
+
+TEST_F(StoreTest, ABatchTellsItsChangesAndIsUsedAgain) {
+  Store::Batch batch;
+  batch.add_pending(1, at(2, 3), "record");
+  batch.remove_pending(1, at(4));
+  batch.remove_deferred(5, 6);
+  batch.lower_depth({.high = 7, .low = 8}, 9);
+  ASSERT_EQ(batch.size(), 4u);
+  EXPECT_EQ(batch.change(0).family, Store::kPending);
+  EXPECT_EQ(batch.change(0).kind, Store::Batch::Kind::kPut);
+  EXPECT_EQ(batch.change(0).key, pending_key(1, at(2, 3)));
+  EXPECT_EQ(batch.change(0).value, "record");
+  EXPECT_EQ(batch.change(1).kind, Store::Batch::Kind::kSingleDelete);
+  EXPECT_EQ(batch.change(1).value, "");
+  EXPECT_EQ(batch.change(2).kind, Store::Batch::Kind::kDelete);
+  EXPECT_EQ(batch.change(3).kind, Store::Batch::Kind::kMerge);
+  EXPECT_EQ(batch.change(3).family, Store::kDepths);
+  EXPECT_EQ(batch.bytes(), 20u + 6 + 20 + 16 + 16 + 4);
+  batch.clear();
+  EXPECT_EQ(batch.size(), 0u);
+  EXPECT_EQ(batch.bytes(), 0u);
+  write(batch);
+  batch.add_pending(1, at(5), "5");
+  write(batch);
+  EXPECT_EQ(queue(1), Sequences{5});
+}
+
+// What write() returned for is with the kernel: a copy of the files, taken without closing the
+// store, holds all of it.
+TEST_F(StoreTest, N1_WhatWasWrittenIsThereWithoutClosing) {
+  for (std::uint64_t n = 0; n < 100; ++n) {
+    Store::Batch batch;
+    batch.add_pending(1, at(n), fmt::format("{}", n));
+    batch.set_counters({.admitted = n + 1});
+    write(batch);
+    if (n == 50) {
+      ASSERT_TRUE(store_->sync());
+    }
+  }
+  std::filesystem::copy(directory_.path() / "store", directory_.path() / "copy",
+                        std::filesystem::copy_options::recursive);
+  store_ = open(directory_.path() / "copy");
+  EXPECT_EQ(store_->counters()->admitted, 100u);
+  EXPECT_EQ(queue(1).size(), 100u);
+}
+
+// Random changes over all that a crawl does with a queue, with restarts, against a map.
+TEST_F(StoreTest, RandomChangesEndAsInAModel) {
+  constexpr unsigned kSeed = 2024;
+  SCOPED_TRACE(kSeed);
+  std::mt19937 random(kSeed);
+  constexpr HostId kHosts[] = {0, 1, 0x0123456789abcdef, kLastHost - 1, kLastHost};
+  std::map<HostId, std::map<QueueOrder, std::string>> model;
+  std::uint64_t sequence = 0;
+  for (int round = 0; round < 300; ++round) {
+    Store::Batch batch;
+    std::vector<std::pair<HostId, QueueOrder>> put;
+    for (std::size_t n = random() % 200; n > 0; --n) {
+      const HostId host = kHosts[random() % std::size(kHosts)];
+      auto& queue = model[host];
+      if (random() % 3 != 0 || queue.empty()) {
+        put.emplace_back(host, at(sequence++, static_cast<std::int32_t>(random() % 3)));
+        batch.add_pending(host, put.back().second, fmt::format("{}", put.back().second.sequence));
+      } else {
+        const auto gone = std::next(queue.begin(), static_cast<long>(random() % queue.size()));
+        batch.remove_pending(host, gone->first);
+        queue.erase(gone);
+      }
+    }
+    write(batch);
+    for (const auto& [host, order] : put)
+      model[host].emplace(order, fmt::format("{}", order.sequence));
+    if (random() % 20 == 0) reopen();
+    const HostId host = kHosts[random() % std::size(kHosts)];
+    Sequences expected;
+    for (const auto& [order, record] : model[host])
+      expected.push_back(order.sequence);
+    ASSERT_EQ(queue(host, std::nullopt, 100'000), expected);
+  }
+  std::vector<HostId> expected;
+  for (const auto& [host, queue] : model) {
+    if (!queue.empty()) expected.push_back(host);
+  }
+  EXPECT_EQ(queued_hosts(), expected);
+}
+
+// One thread writes, as the committer does; others read at the same time. Each batch is seen whole.
+TEST_F(StoreTest, ReadersSeeWholeBatchesWhileOneWrites) {
+  constexpr std::uint64_t kBatches = 300;
+  std::atomic<bool> stop = false;
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 2; ++i) {
+    readers.emplace_back([&] {
+      while (!stop.load(std::memory_order_relaxed)) {
+        const std::size_t urls = queue(1, std::nullopt, 100'000).size();
+        EXPECT_EQ(urls % 10, 0u);
+        EXPECT_EQ(deferred(100'000).size() % 2, 0u);
+      }
+    });
+  }
+  for (std::uint64_t n = 0; n < kBatches; ++n) {
+    Store::Batch batch;
+    for (std::uint64_t i = 0; i < 10; ++i)
+      batch.add_pending(1, at(n * 10 + i), fmt::format("{}", n * 10 + i));
+    const auto time = static_cast<std::int64_t>(n);
+    batch.add_deferred(-time, n * 2, 1, 0, "x");
+    batch.add_deferred(time, n * 2 + 1, 1, 0, "x");
+    if (n >= 20) {
+      batch.remove_deferred(-(time - 20), (n - 20) * 2);
+      batch.remove_deferred(time - 20, (n - 20) * 2 + 1);
+    }
+    write(batch);
+  }
+  stop = true;
+  for (std::thread& reader : readers)
+    reader.join();
+  EXPECT_EQ(queue(1, std::nullopt, 100'000).size(), kBatches * 10);
+  EXPECT_EQ(deferred().size(), 40u);
+}
+
+TEST_F(StoreTest, M1_MemoryIsWhatThePlanSays) {
+  const MemoryPlan plan = MemoryPlan::of(64u << 20);
+  const std::string record(100, 'u');
+  std::uint64_t most = 0;
+  for (std::uint64_t n = 0; n < 150; ++n) {
+    Store::Batch batch;
+    for (std::uint64_t i = 0; i < 1000; ++i)
+      batch.add_pending((n * 1000 + i) * 0x9e3779b97f4a7c15, at(n * 1000 + i), record);
+    write(batch);
+    most = std::max(most, store_->memory());
+  }
+  ASSERT_EQ(queued_hosts().size(), 150'000u);
+  most = std::max(most, store_->memory());
+  EXPECT_LT(most, (plan.write_buffers + plan.block_cache) * 11 / 10);
+  EXPECT_GT(most, plan.write_buffers / 4) << "it is counted";
 }
 
 }  // namespace

@@ -1,0 +1,62 @@
+// trawl frontier dump
+#include <cerrno>
+#include <string>
+#include <string_view>
+
+#include <unistd.h>
+
+#include "crawler/cli/exit_codes.h"
+#include "crawler/cli/frontier_commands.h"
+#include "crawler/cli/frontier_line.h"
+
+namespace trawl::cli {
+
+namespace {
+
+// Lines on their way to standard output.
+class DumpOutput {
+ public:
+  Result<void> add(const DumpedUrl& url) {
+    append_frontier_line(url, text_);
+    return text_.size() < kMuch ? Result<void>() : flush();
+  }
+
+  Result<void> flush() {
+    std::string_view rest = text_;
+    while (!rest.empty()) {
+      const ssize_t n = ::write(STDOUT_FILENO, rest.data(), rest.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) {
+        const int error = errno;
+        closed_ = error == EPIPE;
+        return tl::unexpected(system_error(error, "cannot write standard output"));
+      }
+      rest.remove_prefix(static_cast<std::size_t>(n));
+    }
+    text_.clear();
+    return {};
+  }
+
+  // Whoever reads the other end of the pipe had enough.
+  bool closed() const { return closed_; }
+
+ private:
+  static constexpr std::size_t kMuch = 64 << 10;
+  std::string text_;
+  bool closed_ = false;
+};
+
+}  // namespace
+
+int run_frontier_dump(const FrontierDumpArguments& arguments) {
+  DumpOutput output;
+  const auto dumped = dump_frontier(arguments.state_dir, arguments.options,
+                                    [&](const DumpedUrl& url) { return output.add(url); });
+  // What could be read comes out even if not all could.
+  const auto written = output.closed() ? Result<void>() : output.flush();
+  if (output.closed()) return kFailed;
+  if (!dumped) return report(dumped.error());
+  return written ? kDone : report(written.error());
+}
+
+}  // namespace trawl::cli

@@ -1,0 +1,232 @@
+#include "crawler/cli/frontier_line.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "trawl/url.h"
+#include "trawl/url_groups.h"
+
+#include "crawler/cli/frontier_time.h"
+#include "crawler/config/config_values.h"
+#include "crawler/config/nearest_name.h"
+
+namespace trawl::cli {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kQueued = "queued";
+constexpr std::string_view kDeferred = "deferred";
+
+// --- writing
+
+void append_string(std::string_view text, std::string& out) {
+  const bool plain = std::ranges::all_of(
+      text, [](char c) { return c >= 0x20 && c < 0x7F && c != '"' && c != '\\'; });
+  if (plain) {
+    out.append("\"").append(text).append("\"");
+  } else {
+    // In ASCII, so that nothing of a page reaches a terminal as an escape sequence.
+    out += json(text).dump(-1, ' ', true, json::error_handler_t::replace);
+  }
+}
+
+// --- reading
+
+constexpr std::array<std::string_view, 10> kKeys = {"url",        "host",     "priority", "depth",
+                                                    "redirects",  "attempts", "parent",   "state",
+                                                    "not_before", "recrawl"};
+enum Key : std::size_t {
+  kUrl,
+  kHost,
+  kPriority,
+  kDepth,
+  kRedirects,
+  kAttempts,
+  kParent,
+  kState,
+  kNotBefore,
+  kRecrawl,
+  kKeyCount
+};
+static_assert(kKeys.size() == kKeyCount);
+
+constexpr auto kMost = std::numeric_limits<std::uint32_t>::max();
+
+// Takes the tokens of one flat object and keeps no others; stops at the first that is wrong.
+class LineTokens final : public json::json_sax_t {
+ public:
+  bool null() override {
+    if (key_ == kParent || key_ == kNotBefore) return in_object_ || no_object();
+    return wrong("null");
+  }
+  bool boolean(bool value) override { return key_ == kRecrawl || wrong(value ? "true" : "false"); }
+  bool number_integer(number_integer_t value) override { return number(value); }
+  bool number_unsigned(number_unsigned_t value) override {
+    if (value > static_cast<number_unsigned_t>(std::numeric_limits<std::int64_t>::max()))
+      return wrong(std::to_string(value));
+    return number(static_cast<std::int64_t>(value));
+  }
+  bool number_float(number_float_t, const string_t& text) override { return wrong(shown(text)); }
+  bool string(string_t& value) override {
+    switch (key_) {
+      case kUrl:
+        line.url = std::move(value);
+        return true;
+      case kParent:
+        line.parent = std::move(value);
+        return true;
+      case kHost:
+        host = std::move(value);
+        return true;
+      case kState:
+        if (value != kQueued && value != kDeferred) return wrong(shown(value));
+        deferred = value == kDeferred;
+        return true;
+      case kNotBefore:
+        line.not_before = parse_time(value);
+        return line.not_before.has_value() || wrong(shown(value));
+      default:
+        return wrong(shown(value));
+    }
+  }
+  bool binary(binary_t&) override { return wrong("bytes"); }
+  bool start_object(std::size_t) override {
+    if (in_object_) return wrong("an object");
+    in_object_ = true;
+    return true;
+  }
+  bool key(string_t& name) override {
+    const auto found = std::ranges::find(kKeys, name);
+    if (found == kKeys.end()) {
+      const std::string_view nearest = nearest_name(name, kKeys);
+      return refuse(
+          fmt::format("unknown key {}{}", shown(name),
+                      nearest.empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest)));
+    }
+    key_ = static_cast<Key>(found - kKeys.begin());
+    if ((given_ >> key_ & 1) != 0) return refuse(fmt::format("\"{}\" is there twice", name));
+    given_ |= 1u << key_;
+    return true;
+  }
+  bool end_object() override { return true; }
+  bool start_array(std::size_t) override { return wrong("an array"); }
+  bool end_array() override { return true; }
+  bool parse_error(std::size_t position, const std::string&, const json::exception&) override {
+    return refuse(fmt::format("no JSON object: it goes wrong at byte {}", position));
+  }
+
+  bool given(Key key) const { return (given_ >> key & 1) != 0; }
+
+  FrontierLine line;
+  std::string host;
+  std::optional<bool> deferred;
+  std::string why;
+
+ private:
+  bool number(std::int64_t value) {
+    if (key_ == kPriority) {
+      line.priority = static_cast<std::int32_t>(value);
+      return line.priority == value || wrong(std::to_string(value));
+    }
+    std::uint32_t ignored = 0;
+    std::uint32_t* count = key_ == kDepth       ? &line.depth
+                           : key_ == kRedirects ? &line.redirects
+                           : key_ == kAttempts  ? &ignored
+                                                : nullptr;
+    if (count == nullptr || value < 0 || value > kMost) return wrong(std::to_string(value));
+    *count = static_cast<std::uint32_t>(value);
+    return true;
+  }
+
+  bool no_object() { return refuse("no JSON object"); }
+  bool wrong(std::string_view found) {
+    if (!in_object_) return no_object();
+    return refuse(fmt::format("\"{}\" must be {}, not {}", kKeys[key_], expected(), found));
+  }
+  std::string expected() const {
+    switch (key_) {
+      case kPriority:
+        return fmt::format("a whole number from {} to {}", std::numeric_limits<std::int32_t>::min(),
+                           std::numeric_limits<std::int32_t>::max());
+      case kDepth:
+      case kRedirects:
+      case kAttempts:
+        return fmt::format("a whole number from 0 to {}", kMost);
+      case kState:
+        return "\"queued\" or \"deferred\"";
+      case kNotBefore:
+        return "a time such as \"2026-11-21T08:40:00.123Z\", or null";
+      case kParent:
+        return "a string or null";
+      case kRecrawl:
+        return "true or false";
+      default:
+        return "a string";
+    }
+  }
+  bool refuse(std::string reason) {
+    if (why.empty()) why = std::move(reason);
+    return false;
+  }
+
+  bool in_object_ = false;
+  Key key_ = kUrl;
+  std::uint32_t given_ = 0;
+};
+
+// Makes the URL its serialisation; returns what is wrong with it, or with what else the line says.
+std::string finish(LineTokens& reader) {
+  if (!reader.given(kUrl)) return "\"url\" is missing";
+  const auto url = Url::parse(reader.line.url);
+  if (!url) return url.error().message;
+  if (reader.given(kHost) && reader.host != politeness_group(*url)) {
+    return fmt::format("\"host\" is {}, but the URL's is {}", shown(reader.host),
+                       shown(politeness_group(*url)));
+  }
+  if (reader.deferred && *reader.deferred != reader.line.not_before.has_value()) {
+    return *reader.deferred ? "\"state\" is \"deferred\", but there is no \"not_before\""
+                            : "\"state\" is \"queued\", but there is a \"not_before\"";
+  }
+  reader.line.url = url->href_without_fragment();
+  return {};
+}
+
+}  // namespace
+
+void append_frontier_line(const DumpedUrl& url, std::string& out) {
+  out += "{\"url\":";
+  append_string(url.url, out);
+  out += ",\"host\":";
+  append_string(url.host, out);
+  fmt::format_to(std::back_inserter(out),
+                 R"(,"priority":{},"depth":{},"redirects":{},"attempts":{},"parent":)",
+                 url.priority, url.depth, url.redirects, url.attempts);
+  if (url.parent.empty()) {
+    out += "null";
+  } else {
+    append_string(url.parent, out);
+  }
+  fmt::format_to(std::back_inserter(out), R"(,"state":"{}")",
+                 url.state == WaitingState::kQueued ? kQueued : kDeferred);
+  if (url.not_before)
+    fmt::format_to(std::back_inserter(out), R"(,"not_before":"{}")", format_time(*url.not_before));
+  if (url.recrawl) out += R"(,"recrawl":true)";
+  out += "}\n";
+}
+
+tl::expected<FrontierLine, std::string> parse_frontier_line(std::string_view text) {
+  LineTokens reader;
+  const bool whole = json::sax_parse(text.begin(), text.end(), &reader);
+  if (reader.why.empty() && whole) reader.why = finish(reader);
+  if (!reader.why.empty() || !whole) return tl::unexpected(std::move(reader.why));
+  return std::move(reader.line);
+}
+
+}  // namespace trawl::cli

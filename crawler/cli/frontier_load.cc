@@ -1,0 +1,196 @@
+// trawl frontier load
+#include <cerrno>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "trawl/frontier.h"
+
+#include "crawler/cli/exit_codes.h"
+#include "crawler/cli/frontier_commands.h"
+#include "crawler/cli/frontier_line.h"
+#include "crawler/cli/frontier_settings.h"
+#include "crawler/cli/line_reader.h"
+#include "crawler/cli/normalize_lines.h"
+#include "filter/file_io.h"
+
+namespace trawl::cli {
+
+namespace {
+
+constexpr std::string_view kStandardInput = "-";
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+// Of a URL and the one it was found on, no more than a few KiB each.
+constexpr std::size_t kMaxLineBytes = 1 << 20;
+// What is offered at once.
+constexpr std::size_t kBatchLines = 4096;
+constexpr std::size_t kBatchBytes = 4 << 20;
+// Beyond, bad lines are counted only.
+constexpr std::uint64_t kMaxReports = 1000;
+
+class Loader {
+ public:
+  Loader(Frontier& frontier, std::string name, std::uint32_t max_url_length, bool skip_bad_lines)
+      : frontier_(frontier),
+        name_(std::move(name)),
+        max_url_length_(max_url_length),
+        skip_bad_lines_(skip_bad_lines) {}
+
+  Result<void> load(int fd) {
+    NumberedLines lines(fd, name_);
+    NumberedLines::Line line;
+    while (true) {
+      // What was read is offered before more of it is waited for.
+      if (full() || lines.may_wait()) {
+        if (auto offered = offer(); !offered) return offered;
+      }
+      const auto more = lines.next(line);
+      if (!more) return tl::unexpected(more.error());
+      if (!*more) return offer();
+      if (line.number == 1 && line.text.starts_with(kByteOrderMark))
+        line.text.remove_prefix(kByteOrderMark.size());
+      if (line.too_long || line.text.size() > kMaxLineBytes) {
+        refuse(line.number, fmt::format("longer than {} MiB", kMaxLineBytes >> 20));
+      } else if (!line.text.empty()) {
+        take(line.number, line.text);
+      }
+    }
+  }
+
+  std::uint64_t fresh() const { return fresh_; }
+  std::uint64_t seen() const { return seen_; }
+  std::uint64_t bad() const { return bad_; }
+  void report_unshown() const {
+    if (bad_ > kMaxReports) fmt::print(stderr, "trawl: {} more bad lines\n", bad_ - kMaxReports);
+  }
+
+ private:
+  void take(std::uint64_t number, std::string_view text) {
+    auto line = parse_frontier_line(text);
+    if (!line) return refuse(number, line.error());
+    if (line->url.size() > max_url_length_) {
+      return refuse(number, fmt::format("the URL is longer than {} bytes", max_url_length_));
+    }
+    // The first bad line ends the loading; what comes behind is looked at for more of them.
+    if (bad_ > 0 && !skip_bad_lines_) return;
+    bytes_ += line->url.size() + line->parent.size();
+    batch_.push_back({number, std::move(*line)});
+  }
+
+  void refuse(std::uint64_t number, std::string_view why) {
+    if (++bad_ <= kMaxReports) fmt::print(stderr, "trawl: {}:{}: {}\n", name_, number, why);
+  }
+
+  bool full() const { return batch_.size() >= kBatchLines || bytes_ >= kBatchBytes; }
+
+  Result<void> offer() {
+    if (batch_.empty()) return {};
+    std::vector<UrlRequest> requests;
+    requests.reserve(batch_.size());
+    for (const auto& [number, line] : batch_) {
+      requests.push_back({.url = line.url,
+                          .priority = line.priority,
+                          .depth = line.depth,
+                          .redirects = line.redirects,
+                          .parent = line.parent,
+                          .not_before = line.not_before});
+    }
+    const auto admissions = frontier_.offer(requests);
+    if (!admissions) return tl::unexpected(admissions.error());
+    for (std::size_t i = 0; i < admissions->size(); ++i) {
+      switch ((*admissions)[i]) {
+        case Admission::kNew:
+          ++fresh_;
+          break;
+        case Admission::kSeen:
+          ++seen_;
+          break;
+        case Admission::kInvalid:
+          refuse(batch_[i].first, "no http(s) URL");
+          break;
+        case Admission::kTooLong:
+          refuse(batch_[i].first, fmt::format("the URL is longer than {} bytes", max_url_length_));
+          break;
+      }
+    }
+    batch_.clear();
+    bytes_ = 0;
+    return {};
+  }
+
+  Frontier& frontier_;
+  const std::string name_;
+  const std::uint32_t max_url_length_;
+  const bool skip_bad_lines_;
+  std::vector<std::pair<std::uint64_t, FrontierLine>> batch_;  // with their numbers
+  std::size_t bytes_ = 0;
+  std::uint64_t fresh_ = 0;
+  std::uint64_t seen_ = 0;
+  std::uint64_t bad_ = 0;
+};
+
+void override_settings(const FrontierLoadArguments& arguments, FrontierOptions& options) {
+  options.mode = arguments.append ? OpenMode::kResume : OpenMode::kCreate;
+  if (arguments.expected_urls) options.expected_urls = *arguments.expected_urls;
+  if (arguments.false_positive_rate) options.false_positive_rate = *arguments.false_positive_rate;
+  if (arguments.exact) options.filter_mode = FilterMode::kExact;
+  options.ledger = options.ledger || arguments.ledger;
+  options.checkpoint_interval = std::chrono::milliseconds(0);  // the one at the end will do
+  options.checkpoint_admissions = 0;
+}
+
+int report_opening(const Error& error, const FrontierLoadArguments& arguments) {
+  const int code = report(error);
+  if (error.code == ErrorCode::kAlreadyExists)
+    fmt::print(stderr, "trawl: to add to it: --append\n");
+  if (error.code == ErrorCode::kNotFound && arguments.append)
+    fmt::print(stderr, "trawl: to make a new one: without --append\n");
+  return code;
+}
+
+Result<FileDescriptor> open_input(const std::string& input) {
+  if (input == kStandardInput) return FileDescriptor();
+  if (auto readable = LineReader::check_inputs({input}); !readable)
+    return tl::unexpected(readable.error());
+  FileDescriptor file(::open(input.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) return tl::unexpected(system_error(errno, "cannot read " + input));
+  return file;
+}
+
+}  // namespace
+
+int run_frontier_load(const FrontierLoadArguments& arguments) {
+  auto options = frontier_settings(arguments.state_dir, arguments.config);
+  if (!options) return options.error();
+  override_settings(arguments, *options);
+  // Before anything is created.
+  const auto file = open_input(arguments.input);
+  if (!file) return report(file.error());
+  const bool standard = arguments.input == kStandardInput;
+  const auto frontier = Frontier::open(*options);
+  if (!frontier) return report_opening(frontier.error(), arguments);
+  for (const std::string& warning : (*frontier)->opened().warnings)
+    fmt::print(stderr, "trawl: warning: {}\n", warning);
+
+  Loader loader(**frontier, standard ? "standard input" : arguments.input, options->max_url_length,
+                arguments.skip_bad_lines);
+  const auto loaded = loader.load(standard ? STDIN_FILENO : file->get());
+  const auto closed = (*frontier)->close();
+  loader.report_unshown();
+  fmt::print("{}: {} new, {} seen, {} invalid\n", arguments.state_dir, loader.fresh(),
+             loader.seen(), loader.bad());
+  if (!loaded) return report(loaded.error());
+  if (!closed) return report(closed.error());
+  if (loader.bad() == 0 || arguments.skip_bad_lines) return kDone;
+  fmt::print(stderr,
+             "trawl: nothing behind the first bad line was loaded; go on with --append, and "
+             "--skip-bad-lines or a file that is mended: what is there already is seen\n");
+  return kFailed;
+}
+
+}  // namespace trawl::cli

@@ -1,0 +1,33 @@
+// trawl frontier repair
+#include <string>
+
+#include <fmt/format.h>
+
+#include "trawl/frontier.h"
+
+#include "crawler/cli/exit_codes.h"
+#include "crawler/cli/frontier_commands.h"
+#include "crawler/cli/frontier_settings.h"
+
+namespace trawl::cli {
+
+int run_frontier_repair(const std::string& state_dir) {
+  const auto options = frontier_settings(state_dir);
+  if (!options) return options.error();
+  const auto repaired = Frontier::repair(*options);
+  if (!repaired) return report(repaired.error());
+  for (const std::string& note : repaired->notes)
+    fmt::print("{}\n", note);
+  if (!repaired->repaired) {
+    fmt::print("{} opens as it is: nothing was changed\n", state_dir);
+    return kDone;
+  }
+  fmt::print("repaired: {} URLs are known to have been seen", repaired->known);
+  if (repaired->forgotten > 0) {
+    fmt::print("; {} that were are forgotten, and may be fetched once more", repaired->forgotten);
+  }
+  fmt::print("\n");
+  return kDone;
+}
+
+}  // namespace trawl::cli

@@ -1,0 +1,56 @@
+#include "crawler/cli/frontier_settings.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include "crawler/cli/config_errors.h"
+#include "crawler/cli/exit_codes.h"
+#include "crawler/config/config.h"
+#include "crawler/crawl.h"
+#include "frontier/manifest.h"
+
+namespace trawl::cli {
+
+namespace {
+
+// What a config allows at most: what one frontier had, another takes.
+constexpr std::uint32_t kLongestUrl = 65536;
+
+FrontierOptions settings_without_config(const std::filesystem::path& directory) {
+  FrontierOptions options;
+  options.max_url_length = kLongestUrl;
+  // What is wrong with a MANIFEST is for Frontier::open() to say.
+  const auto manifest = Manifest::read(directory);
+  if (!manifest || !*manifest) return options;
+  if (auto profile = Profile::from_name((*manifest)->profile))
+    options.profile = std::move(*profile);
+  return options;
+}
+
+}  // namespace
+
+tl::expected<FrontierOptions, int> frontier_settings(const std::string& state_dir,
+                                                     const std::string& config) {
+  std::error_code error;
+  const std::filesystem::path directory = std::filesystem::absolute(state_dir, error);
+  if (error) {
+    return tl::unexpected(
+        report(system_error(error.value(), "cannot tell where " + state_dir + " is")));
+  }
+  const std::filesystem::path file =
+      config.empty() ? saved_config_path(directory) : std::filesystem::path(config);
+  FrontierOptions options;
+  if (!config.empty() || std::filesystem::exists(file, error)) {
+    const auto loaded = load_config(file);
+    if (!loaded) return tl::unexpected(report_config_errors(loaded.error()));
+    auto settings = frontier_options_of(*loaded);
+    if (!settings) return tl::unexpected(report(settings.error()));
+    options = std::move(*settings);
+  } else {
+    options = settings_without_config(directory);
+  }
+  options.directory = directory;
+  return options;
+}
+
+}  // namespace trawl::cli

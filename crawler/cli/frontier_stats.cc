@@ -1,0 +1,155 @@
+// trawl frontier stats
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "crawler/cli/exit_codes.h"
+#include "crawler/cli/filter_values.h"
+#include "crawler/cli/frontier_commands.h"
+#include "crawler/cli/frontier_time.h"
+#include "crawler/cli/printable_text.h"
+#include "crawler/config/config_values.h"
+#include "filter/file_io.h"
+
+namespace trawl::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string_view name_of(HostState state) {
+  switch (state) {
+    case HostState::kActive:
+      return "active";
+    case HostState::kBlocked:
+      return "blocked";
+    case HostState::kGivenUp:
+      return "given up";
+    case HostState::kAtLimit:
+      return "at its limit";
+  }
+  return "";
+}
+
+ordered_json json_of(const HostInfo& host) {
+  ordered_json json{{"host", host.host},
+                    {"queued", host.queued},
+                    {"state", name_of(host.state)},
+                    {"failures", host.failures}};
+  if (host.blocked_until) json["blocked_until"] = format_time(*host.blocked_until);
+  if (host.delay) json["delay_ms"] = host.delay->count();
+  if (host.max_leases) json["max_leases"] = *host.max_leases;
+  if (host.remaining) json["remaining"] = *host.remaining;
+  return json;
+}
+
+std::string as_json(const FrontierSummary& summary) {
+  ordered_json json{
+      {"admitted", summary.admitted},
+      {"completed", summary.completed},
+      {"failed", summary.failed},
+      {"skipped", summary.skipped},
+      {"dropped", summary.dropped},
+      {"queued", summary.queued},
+      {"deferred", summary.deferred},
+      {"retried", summary.retried},
+      {"recrawls", summary.recrawls},
+      {"seen", summary.seen},
+      {"invalid", summary.invalid},
+      {"depth_repairs", summary.depth_repairs},
+      {"deepest", summary.deepest},
+      {"hosts", summary.hosts},
+      {"hosts_blocked", summary.hosts_blocked},
+      {"hosts_given_up", summary.hosts_given_up},
+  };
+  json["longest_queues"] = ordered_json::array();
+  for (const HostInfo& host : summary.longest_queues)
+    json["longest_queues"].push_back(json_of(host));
+  json["checkpoints"] = ordered_json::array();
+  for (const auto& checkpoint : summary.checkpoints) {
+    json["checkpoints"].push_back(
+        {{"file", checkpoint.file},
+         {"admissions", checkpoint.sequence ? ordered_json(*checkpoint.sequence) : ordered_json()},
+         {"bytes", checkpoint.bytes}});
+  }
+  json["store_bytes"] = summary.store_bytes;
+  json["disk_bytes"] = summary.disk_bytes;
+  json["profile"] = summary.profile ? ordered_json(*summary.profile) : ordered_json();
+  json["ledger"] = summary.ledger ? ordered_json(*summary.ledger) : ordered_json();
+  json["warnings"] = summary.warnings;
+  return json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+std::string details_of(const HostInfo& host) {
+  std::string text(name_of(host.state));
+  if (host.blocked_until) text += fmt::format(", until {}", format_time(*host.blocked_until));
+  if (host.failures > 0) text += fmt::format(", failed {} times in a row", host.failures);
+  if (host.delay) text += fmt::format(", delay {}", format_duration(*host.delay));
+  if (host.max_leases) text += fmt::format(", {} requests at once", *host.max_leases);
+  if (host.remaining) text += fmt::format(", {} more to be fetched", *host.remaining);
+  return text;
+}
+
+std::string replayed_text(const FrontierSummary& summary) {
+  if (summary.checkpoints.empty() || !summary.checkpoints.back().sequence) return "";
+  const std::uint64_t covered = *summary.checkpoints.back().sequence;
+  if (covered > summary.admitted) return "";
+  return fmt::format("{} URLs to be replayed", summary.admitted - covered);
+}
+
+std::string as_text(const FrontierSummary& summary) {
+  std::string text;
+  const auto line = [&text](std::string_view name, const std::string& value) {
+    text += fmt::format("{:<16}{}\n", name, value);
+  };
+  const auto count = [&line](std::string_view name, std::uint64_t n, std::string_view what = "") {
+    line(name, fmt::format("{}{}{}", n, what.empty() ? "" : " ", what));
+  };
+  count("admitted", summary.admitted, "URLs");
+  count("completed", summary.completed);
+  count("failed", summary.failed, "of these");
+  count("skipped", summary.skipped, "of these");
+  count("dropped", summary.dropped);
+  count("queued", summary.queued);
+  count("deferred", summary.deferred);
+  count("retried", summary.retried);
+  count("recrawls", summary.recrawls);
+  count("seen", summary.seen, "offers");
+  count("invalid", summary.invalid, "offers");
+  count("depths lowered", summary.depth_repairs);
+  count("deepest", summary.deepest);
+  line("hosts", fmt::format("{} with URLs queued, {} blocked, {} given up", summary.hosts,
+                            summary.hosts_blocked, summary.hosts_given_up));
+  for (const auto& checkpoint : summary.checkpoints) {
+    line("checkpoint",
+         fmt::format("{}, {}{}", checkpoint.file, readable_bytes(checkpoint.bytes),
+                     checkpoint.sequence ? fmt::format(", {} URLs", *checkpoint.sequence) : ""));
+  }
+  if (const auto replayed = replayed_text(summary); !replayed.empty()) line("", replayed);
+  line("store", readable_bytes(summary.store_bytes));
+  line("on disk", readable_bytes(summary.disk_bytes));
+  if (summary.profile) line("rules for keys", printable(*summary.profile));
+  if (summary.ledger) line("ledger", *summary.ledger ? "yes" : "no");
+  for (const HostInfo& host : summary.longest_queues) {
+    text += fmt::format("{:>12}  {}  {}\n", host.queued, printable(host.host), details_of(host));
+  }
+  return text;
+}
+
+}  // namespace
+
+int run_frontier_stats(const FrontierStatsArguments& arguments) {
+  const auto summary = summarize_frontier(arguments.state_dir, arguments.hosts);
+  if (!summary) return report(summary.error());
+  const std::string text = arguments.json ? as_json(*summary) : as_text(*summary);
+  if (const auto written = write_all(STDOUT_FILENO, text, "standard output"); !written)
+    return report(written.error());
+  for (const std::string& warning : summary->warnings)
+    fmt::print(stderr, "trawl: warning: {}\n", warning);
+  return kDone;
+}
+
+}  // namespace trawl::cli

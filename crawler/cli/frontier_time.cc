@@ -1,0 +1,116 @@
+#include "crawler/cli/frontier_time.h"
+
+#include <chrono>
+#include <cstdint>
+
+#include <fmt/format.h>
+
+namespace trawl::cli {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+// Takes what it is asked for off the front of a text; once something is not there it has failed.
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : rest_(text) {}
+
+  int number(std::size_t digits) {
+    int value = 0;
+    for (std::size_t i = 0; i < digits; ++i) {
+      const char digit = any();
+      failed_ = failed_ || !is_digit(digit);
+      if (!failed_) value = value * 10 + (digit - '0');
+    }
+    return value;
+  }
+  char any() {
+    failed_ = failed_ || rest_.empty();
+    if (failed_) return '\0';
+    const char c = rest_.front();
+    rest_.remove_prefix(1);
+    return c;
+  }
+  char one_of(std::string_view allowed) {
+    const char c = any();
+    failed_ = failed_ || allowed.find(c) == allowed.npos;
+    return c;
+  }
+  bool next_is(char c) const { return rest_.starts_with(c); }
+  bool next_is_digit() const { return !rest_.empty() && is_digit(rest_.front()); }
+  void fail_unless(bool holds) { failed_ = failed_ || !holds; }
+  bool done() const { return !failed_ && rest_.empty(); }
+
+ private:
+  std::string_view rest_;
+  bool failed_ = false;
+};
+
+milliseconds scan_fraction(Scanner& in) {
+  if (!in.next_is('.')) return milliseconds(0);
+  in.any();
+  in.fail_unless(in.next_is_digit());
+  milliseconds fraction(0);
+  for (int unit = 100; in.next_is_digit(); unit /= 10)
+    fraction += milliseconds(unit * in.number(1));
+  return fraction;
+}
+
+std::chrono::minutes scan_offset(Scanner& in) {
+  const char sign = in.one_of("Zz+-");
+  if (sign != '+' && sign != '-') return std::chrono::minutes(0);
+  const int hours = in.number(2);
+  in.one_of(":");
+  const int minutes = in.number(2);
+  in.fail_unless(hours < 24 && minutes < 60);
+  const std::chrono::minutes offset(hours * 60 + minutes);
+  return sign == '-' ? -offset : offset;
+}
+
+}  // namespace
+
+std::string format_time(SystemTime time) {
+  const auto day = std::chrono::floor<std::chrono::days>(time);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss of_day(std::chrono::floor<milliseconds>(time - day));
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                     of_day.hours().count(), of_day.minutes().count(), of_day.seconds().count(),
+                     of_day.subseconds().count());
+}
+
+std::optional<SystemTime> parse_time(std::string_view text) {
+  Scanner in(text);
+  const std::chrono::year year(in.number(4));
+  in.one_of("-");
+  const std::chrono::month month(static_cast<unsigned>(in.number(2)));
+  in.one_of("-");
+  const std::chrono::day day(static_cast<unsigned>(in.number(2)));
+  in.one_of("Tt ");
+  const int hours = in.number(2);
+  in.one_of(":");
+  const int minutes = in.number(2);
+  in.one_of(":");
+  const int seconds = in.number(2);
+  const milliseconds fraction = scan_fraction(in);
+  const std::chrono::minutes offset = scan_offset(in);
+  // 60: a leap second.
+  if (!in.done() || !(year / month / day).ok() || hours > 23 || minutes > 59 || seconds > 60)
+    return std::nullopt;
+  const auto time =
+      std::chrono::time_point_cast<milliseconds>(std::chrono::sys_days(year / month / day)) +
+      std::chrono::hours(hours) + std::chrono::minutes(minutes) + std::chrono::seconds(seconds) +
+      fraction - offset;
+  constexpr std::chrono::year_month_day kFirst{std::chrono::year(1678) / 1 / 1};
+  constexpr std::chrono::year_month_day kEnd{std::chrono::year(2262) / 1 / 1};
+  if (time < std::chrono::sys_days(kFirst) || time >= std::chrono::sys_days(kEnd))
+    return std::nullopt;
+  return SystemTime(time);
+}
+
+}  // namespace trawl::cli

@@ -1,0 +1,64 @@
+// WritePacer: keeps the writer of a snapshot at its pace.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <thread>
+
+#include "trawl/growing_bloom_filter.h"
+#include "trawl/result.h"
+
+namespace trawl {
+
+class WritePacer {
+ public:
+  explicit WritePacer(const SnapshotPace& pace) : pace_(pace) {}
+
+  // Returns when a writer that has written `bytes` in all may go on. Errors: kClosed if it is to
+  // give up.
+  Result<void> wait(std::uint64_t bytes) {
+    const std::uint64_t more = bytes - bytes_;
+    bytes_ = bytes;
+    if (limited()) {
+      free_ = std::max(free_, Clock::now() - kCatchUp) + cost_of(more);
+      if (free_ - Clock::now() >= kShortest) sleep_until_free();
+    }
+    if (given_up()) return fail(ErrorCode::kClosed, "the snapshot was given up before its end");
+    return {};
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  // How long a writer that was slow may be faster than its pace afterwards.
+  static constexpr std::chrono::milliseconds kCatchUp{20};
+  // Shorter waits are saved up.
+  static constexpr std::chrono::milliseconds kShortest{2};
+  // How late the flags are seen at most.
+  static constexpr std::chrono::milliseconds kLook{10};
+
+  Clock::duration cost_of(std::uint64_t bytes) const {
+    // A limit of a few bytes a second must not take the clock beyond its range.
+    constexpr std::chrono::duration<double> kLongest = std::chrono::hours(24);
+    const std::chrono::duration<double> cost(static_cast<double>(bytes) /
+                                             static_cast<double>(pace_.bytes_per_second));
+    return std::chrono::duration_cast<Clock::duration>(std::min(cost, kLongest));
+  }
+  void sleep_until_free() const {
+    for (auto now = Clock::now(); now < free_ && limited() && !given_up(); now = Clock::now())
+      std::this_thread::sleep_for(std::min<Clock::duration>(free_ - now, kLook));
+  }
+  bool given_up() const noexcept { return is_set(pace_.give_up); }
+  bool limited() const noexcept { return pace_.bytes_per_second != 0 && !is_set(pace_.hurry); }
+  // Relaxed: the flags stand for themselves, nothing else is read on their account.
+  static bool is_set(const std::atomic<bool>* flag) noexcept {
+    return flag != nullptr && flag->load(std::memory_order_relaxed);
+  }
+
+  const SnapshotPace pace_;
+  std::uint64_t bytes_ = 0;                // in all
+  Clock::time_point free_ = Clock::now();  // when so many bytes are within the limit
+};
+
+}  // namespace trawl

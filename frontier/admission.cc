@@ -1,0 +1,188 @@
+#include "frontier/admission.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "trawl/url_groups.h"
+
+#include "filter/mix.h"
+#include "frontier/wall_time.h"
+
+namespace trawl {
+
+namespace {
+
+constexpr std::size_t kUrlsKept = 4096;
+
+bool is_sampled(Fingerprint key) {
+  return mix64(key.high ^ key.low) % kSeenSample == 0;
+}
+
+}  // namespace
+
+PreparedUrls& PreparedUrls::of_this_thread() {
+  thread_local PreparedUrls prepared;
+  return prepared;
+}
+
+void PreparedUrls::shrink() {
+  if (urls_.size() > kUrlsKept) *this = {};
+}
+
+AdmissionDesk::AdmissionDesk(GrowingBloomFilter& filter, const Store& store,
+                             AdmissionOptions options)
+    : filter_(filter),
+      store_(store),
+      options_(std::move(options)),
+      canonicalizer_(options_.profile),
+      depths_(options_.deepest),
+      cache_(options_.exact ? options_.cache_bytes : 0),
+      notes_depths_(options_.notes_depths) {}
+
+Fingerprint AdmissionDesk::fingerprint_of(std::string_view href) const {
+  const auto url = Url::parse(href);
+  std::string key;
+  return url ? options_.hash(canonicalizer_.key_view(*url, key)) : Fingerprint{};
+}
+
+Result<void> AdmissionDesk::prepare(std::span<const UrlRequest> requests,
+                                    std::span<Admission> answers, PreparedUrls& prepared) {
+  if (prepared.urls_.size() < requests.size()) prepared.urls_.resize(requests.size());
+  prepared.n_ = 0;
+  prepared.fingerprints_.clear();
+  prepared.request_.clear();
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    Url& url = prepared.urls_[prepared.n_];
+    if (!Url::parse_into(requests[i].url, nullptr, url)) {
+      answers[i] = Admission::kInvalid;
+    } else if (url.href_without_fragment().size() > options_.max_url_length) {
+      answers[i] = Admission::kTooLong;
+    } else {
+      answers[i] = Admission::kSeen;
+      prepared.fingerprints_.push_back(options_.hash(canonicalizer_.key_view(url, prepared.key_)));
+      prepared.request_.push_back(i);
+      ++prepared.n_;
+    }
+  }
+  if (prepared.flags_size_ < prepared.n_) {
+    prepared.flags_size_ = std::max(prepared.n_, 2 * prepared.flags_size_);
+    prepared.flags_ = std::make_unique<bool[]>(prepared.flags_size_);
+  }
+  return options_.exact ? find_known(prepared) : Result<void>{};
+}
+
+// What is found in the ledger stays there: this answer holds inside the gate too. What is not found
+// is asked again there.
+Result<void> AdmissionDesk::find_known(PreparedUrls& prepared) {
+  prepared.known_.assign(prepared.n_, 0);
+  const std::span<bool> maybe(prepared.flags_.get(), prepared.n_);
+  filter_.contains_batch(prepared.fingerprints_, maybe);
+  std::vector<std::size_t> asked;
+  std::vector<Fingerprint> keys;
+  for (std::size_t i = 0; i < prepared.n_; ++i) {
+    if (!maybe[i]) continue;
+    if (cache_.contains(prepared.fingerprints_[i])) {
+      prepared.known_[i] = 1;
+    } else {
+      asked.push_back(i);
+      keys.push_back(prepared.fingerprints_[i]);
+    }
+  }
+  if (keys.empty()) return {};
+  const auto found = std::make_unique<bool[]>(keys.size());
+  if (auto read = store_.find_in_ledger(keys, {found.get(), keys.size()}); !read) return read;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (!found[i]) continue;
+    prepared.known_[asked[i]] = 1;
+    checked_.fetch_add(1, std::memory_order_relaxed);
+    cache_.add(keys[i]);
+  }
+  return {};
+}
+
+Result<bool> AdmissionDesk::is_new_exactly(Fingerprint key, bool told_new) {
+  if (!claims_.claim(key)) {
+    // Whoever has the claim was told "seen" because of this operation's bits: not by error.
+    if (told_new) averted_.fetch_sub(1, std::memory_order_relaxed);
+    return false;
+  }
+  if (told_new) return true;
+  checked_.fetch_add(1, std::memory_order_relaxed);
+  bool found = false;
+  if (auto read = store_.find_in_ledger({&key, 1}, {&found, 1}); !read) {
+    claims_.release(key);
+    return tl::unexpected(read.error());
+  }
+  if (found) {
+    claims_.release(key);
+  } else {
+    averted_.fetch_add(1, std::memory_order_relaxed);
+  }
+  return !found;
+}
+
+Result<void> AdmissionDesk::admit(std::span<const UrlRequest> requests, PreparedUrls& prepared,
+                                  std::string_view parent, std::span<Admission> answers,
+                                  Operation& operation) {
+  const std::size_t n = prepared.n_;
+  operation.invalid += requests.size() - n;
+  const std::span<bool> is_new(prepared.flags_.get(), n);
+  filter_.insert_batch(prepared.fingerprints_, is_new);
+  for (std::size_t i = 0; i < n; ++i) {
+    const Fingerprint key = prepared.fingerprints_[i];
+    const std::size_t request = prepared.request_[i];
+    if (options_.exact) {
+      bool fresh = false;
+      if (!prepared.known_[i]) {
+        auto answer = is_new_exactly(key, is_new[i]);
+        if (!answer) return tl::unexpected(answer.error());
+        fresh = *answer;
+      }
+      is_new[i] = fresh;
+    }
+    if (is_new[i]) {
+      answers[request] = Admission::kNew;
+      add_winner(requests[request], prepared.urls_[i], key, parent, operation);
+    } else {
+      ++operation.seen;
+      note_seen(requests[request], prepared.urls_[i], key, operation);
+    }
+  }
+  return {};
+}
+
+void AdmissionDesk::add_winner(const UrlRequest& request, const Url& url, Fingerprint fingerprint,
+                               std::string_view parent, Operation& operation) {
+  depths_.admitted(url.host(), request.depth);
+  if (!request.parent.empty()) parent = request.parent;
+  if (parent.size() > options_.max_url_length) parent = {};
+  operation.add(
+      {.fingerprint = fingerprint,
+       .host = host_id(options_.hash, politeness_group(url)),
+       .priority = request.priority,
+       .depth = request.depth,
+       .not_before = request.not_before ? not_before_milliseconds(*request.not_before) : 0,
+       .record = encode_record({.url = url.href_without_fragment(),
+                                .parent = std::string(parent),
+                                .depth = request.depth,
+                                .redirects = request.redirects})});
+}
+
+void AdmissionDesk::note_seen(const UrlRequest& request, const Url& url, Fingerprint fingerprint,
+                              Operation& operation) {
+  if (depths_.is_worth_noting(url.host(), fingerprint, request.depth)) {
+    operation.lowered_depths.emplace_back(fingerprint, request.depth);
+    notes_depths_.store(true, std::memory_order_relaxed);
+  }
+  if (options_.sample && is_sampled(fingerprint)) operation.seen_to_check.push_back(fingerprint);
+}
+
+void AdmissionDesk::committed(const Operation& operation) {
+  if (!options_.exact) return;
+  for (const auto& url : operation.admitted) {
+    cache_.add(url.fingerprint);
+    claims_.release(url.fingerprint);
+  }
+}
+
+}  // namespace trawl

@@ -1,0 +1,44 @@
+// Numbers in keys: big-endian, so that keys sort as the numbers do.
+#pragma once
+
+#include <bit>
+#include <concepts>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace trawl {
+
+static_assert(std::endian::native == std::endian::little);
+
+template <std::unsigned_integral T>
+constexpr T byte_swapped(T value) noexcept {
+  if constexpr (sizeof(T) == 8) return __builtin_bswap64(value);
+  if constexpr (sizeof(T) == 4) return __builtin_bswap32(value);
+}
+
+// Writes sizeof(T) bytes, and returns the place behind them.
+template <std::unsigned_integral T>
+char* store_big_endian(char* out, T value) noexcept {
+  value = byte_swapped(value);
+  std::memcpy(out, &value, sizeof(T));
+  return out + sizeof(T);
+}
+
+// From the first sizeof(T) bytes of `bytes`, which has as many.
+template <std::unsigned_integral T>
+T load_big_endian(std::string_view bytes) noexcept {
+  T value;
+  std::memcpy(&value, bytes.data(), sizeof(T));
+  return byte_swapped(value);
+}
+
+// Signed numbers: maps them to unsigned ones that sort the same way, and back.
+constexpr std::uint64_t sortable(std::int64_t value) noexcept {
+  return static_cast<std::uint64_t>(value) ^ (std::uint64_t{1} << 63);
+}
+constexpr std::int64_t from_sortable(std::uint64_t value) noexcept {
+  return static_cast<std::int64_t>(value ^ (std::uint64_t{1} << 63));
+}
+
+}  // namespace trawl

@@ -1,0 +1,93 @@
+// FlatIndex: finds the number of an object by its 64-bit key, at 8 bytes an entry.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace trawl {
+
+// A hash table with linear probing. It keeps half of each key's hash, not the key: find() asks its
+// caller whether an object is the one meant. Keys must not be of an attacker's choice (sequences,
+// numbers of leases, keyed hashes): the hash has no key of its own.
+class FlatIndex {
+ public:
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+  // The number of the object with `key` for which `matches(number)` is true; kNone if none is.
+  template <class Matches>
+  std::uint32_t find(std::uint64_t key, Matches matches) const {
+    if (entries_.empty()) return kNone;
+    const std::uint32_t hash = hash_of(key);
+    for (std::size_t i = hash & mask();; i = (i + 1) & mask()) {
+      const Entry& entry = entries_[i];
+      if (entry.number == kNone) return kNone;
+      if (entry.hash == hash && matches(entry.number)) return entry.number;
+    }
+  }
+
+  // `number` != kNone must not be there yet.
+  void insert(std::uint64_t key, std::uint32_t number) {
+    if (entries_.empty() || (size_ + 1) * 4 > entries_.size() * 3) grow();
+    place({hash_of(key), number});
+    ++size_;
+  }
+
+  // What was inserted as `key` and `number` must be there.
+  void erase(std::uint64_t key, std::uint32_t number) {
+    std::size_t hole = find_slot(key, number);
+    for (std::size_t i = (hole + 1) & mask(); entries_[i].number != kNone; i = (i + 1) & mask()) {
+      // An entry may move into the hole unless it would land before its own first place.
+      const std::size_t first = entries_[i].hash & mask();
+      if (((i - first) & mask()) < ((i - hole) & mask())) continue;
+      entries_[hole] = entries_[i];
+      hole = i;
+    }
+    entries_[hole] = Entry();
+    --size_;
+  }
+
+  void replace(std::uint64_t key, std::uint32_t number, std::uint32_t by) {
+    entries_[find_slot(key, number)].number = by;
+  }
+
+  std::size_t size() const noexcept { return size_; }
+  std::size_t bytes() const noexcept { return entries_.capacity() * sizeof(Entry); }
+
+ private:
+  struct Entry {
+    std::uint32_t hash = 0;
+    std::uint32_t number = kNone;
+  };
+
+  static std::uint32_t hash_of(std::uint64_t key) noexcept {
+    return static_cast<std::uint32_t>(key * 0x9E3779B97F4A7C15u >> 32);
+  }
+  std::size_t mask() const noexcept { return entries_.size() - 1; }
+
+  std::size_t find_slot(std::uint64_t key, std::uint32_t number) const {
+    std::size_t i = hash_of(key) & mask();
+    while (entries_[i].number != number)
+      i = (i + 1) & mask();
+    return i;
+  }
+  void place(Entry entry) {
+    std::size_t i = entry.hash & mask();
+    while (entries_[i].number != kNone)
+      i = (i + 1) & mask();
+    entries_[i] = entry;
+  }
+  void grow() {
+    std::vector<Entry> old(entries_.empty() ? 16 : entries_.size() * 2);
+    old.swap(entries_);
+    for (const Entry& entry : old) {
+      if (entry.number != kNone) place(entry);
+    }
+  }
+
+  std::vector<Entry> entries_;  // a power of two of them, or none
+  std::size_t size_ = 0;
+};
+
+}  // namespace trawl

@@ -1,0 +1,141 @@
+// FrontierImpl: how the parts of the frontier meet.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trawl/frontier.h"
+#include "trawl/growing_bloom_filter.h"
+
+#include "frontier/admission.h"
+#include "frontier/checkpoint_schedule.h"
+#include "frontier/checkpointer.h"
+#include "frontier/commit_queue.h"
+#include "frontier/directory_lock.h"
+#include "frontier/group_clocks.h"
+#include "frontier/group_writer.h"
+#include "frontier/host_shard.h"
+#include "frontier/manifest.h"
+#include "frontier/store.h"
+
+namespace trawl {
+
+// What open() found or made.
+struct FrontierParts {
+  DirectoryLock lock;
+  Manifest manifest;
+  std::unique_ptr<Store> store;
+  GrowingBloomFilter filter;
+  Counters counters;
+  OpenReport report;
+};
+
+class FrontierImpl final : public Frontier {
+ public:
+  FrontierImpl(const FrontierOptions& options, FrontierParts parts);
+  ~FrontierImpl() override;
+  // Fills the shards from the store; then the frontier may be used.
+  Result<void> restore();
+
+  Result<std::vector<Admission>> offer(std::span<const UrlRequest> requests) override;
+  Result<std::vector<Lease>> lease(std::size_t max) override;
+  Result<std::vector<Lease>> lease(std::size_t max, std::uint32_t shard) override;
+  std::optional<SteadyTime> next_due(std::uint32_t shard) const override;
+  Result<std::vector<Admission>> complete(std::uint64_t lease_id, const Outcome& outcome,
+                                          std::span<const UrlRequest> links) override;
+  Result<FailureVerdict> fail(std::uint64_t lease_id, FailureReason reason,
+                              std::optional<std::chrono::milliseconds> retry_after,
+                              const Outcome& outcome) override;
+  Result<void> renew(std::uint64_t lease_id) override;
+  Result<void> release(std::uint64_t lease_id, std::optional<SteadyTime> next_start,
+                       std::chrono::milliseconds started_after) override;
+
+  Result<void> set_host_delay(std::string_view host, std::chrono::milliseconds delay) override;
+  Result<void> set_host_leases(std::string_view host, std::uint32_t leases) override;
+  Result<void> set_host_limit(std::string_view host, std::optional<std::uint64_t> urls) override;
+  Result<void> block_host(std::string_view host, SystemTime until) override;
+  Result<void> revive_host(std::string_view host) override;
+  Result<std::uint64_t> drop_host(std::string_view host) override;
+  Result<void> set_host_address(std::string_view host, std::string_view address) override;
+  Result<std::vector<HostInfo>> hosts(std::string_view after, std::size_t limit) const override;
+  Result<HostInfo> host(std::string_view name) const override;
+
+  Result<void> flush() override { return commits_->flush(); }
+  Result<void> checkpoint() override;
+  void request_checkpoint() override;
+  bool finished() const override;
+  bool exhausted() const override;
+  FrontierStats stats() const override;
+  const OpenReport& opened() const override { return report_; }
+  Result<void> close() override;
+
+ private:
+  // To be held while the store is read. Errors: that which stopped or closed the frontier.
+  Result<std::shared_lock<std::shared_mutex>> use_store() const;
+  std::int64_t wall_now() const;
+  std::uint32_t shard_index(HostId host) const;
+  HostShard& shard_of(HostId host) const { return *shards_[shard_index(host)]; }
+  HostShard& shard_of_lease(std::uint64_t lease_id) const {
+    return *shards_[lease_id % options_.shards];
+  }
+  std::uint64_t number_of(std::uint64_t lease_id) const { return lease_id / options_.shards; }
+  void announce_work(std::uint32_t shard) const {
+    if (options_.on_work) options_.on_work(shard);
+  }
+
+  // Submits an operation; in deterministic mode also waits for it.
+  template <class Fill>
+  Result<void> submit(Fill&& fill) {
+    return options_.deterministic_seed ? commits_->submit_and_wait(std::forward<Fill>(fill))
+                                       : commits_->submit(std::forward<Fill>(fill));
+  }
+  // Inside the gate. An error stops the frontier.
+  void admit(std::span<const UrlRequest> requests, PreparedUrls& prepared, std::string_view parent,
+             std::span<Admission> answers, Operation& operation);
+  Result<void> promote_due();
+  Result<Lease> to_lease(std::uint64_t id, const QueuedUrl& url) const;
+  Result<std::uint32_t> depth_of(std::string_view href, std::uint32_t admitted_with) const;
+  // What ending a lease changes, without what is special to a retry or recrawl.
+  Result<Operation::Ended> ended(std::uint64_t lease_id, QueuedUrl url, const Outcome& outcome,
+                                 std::size_t links) const;
+  void defer(Operation::Ended& ended, Operation::Ended::Kind kind, SystemTime until) const;
+  Result<void> change_host(std::string_view host, const std::function<void(HostRecord&)>& change);
+  Result<HostInfo> info_of(HostId host, const std::optional<HostRecord>& record) const;
+  Result<std::optional<std::string>> name_of(HostId host) const;
+  // On the commit thread: tells the shards what became durable.
+  void after_commit(OperationGroup& group, std::vector<QueuedUrl>& promoted);
+  GroupWriterOptions writer_options();
+
+  const FrontierOptions options_;
+  const MemoryPlan memory_;
+  const bool ledger_;
+  const std::uint64_t admitted_before_;  // by processes before
+  std::atomic<bool> hurry_{false};       // close() waits for a checkpoint
+  std::mutex closing_;                   // held by checkpoint() and close()
+  // See use_store(); close() takes it alone.
+  mutable std::shared_mutex using_store_;
+  std::optional<DirectoryLock> lock_;  // this and the store: empty once closed
+  std::unique_ptr<Store> store_;
+  GrowingBloomFilter filter_;
+  const OpenReport report_;
+  Checkpointer checkpointer_;
+  GroupClocks domains_;
+  GroupClocks addresses_;
+  std::vector<std::unique_ptr<HostShard>> shards_;
+  std::atomic<std::uint32_t> next_shard_{0};
+  std::atomic<bool> promoting_{false};
+  AdmissionDesk desk_;
+  GroupWriter writer_;
+  // Last, so that their threads end before what they work on.
+  std::optional<CommitQueue> commits_;
+  std::optional<CheckpointSchedule> schedule_;
+};
+
+}  // namespace trawl

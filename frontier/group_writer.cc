@@ -1,0 +1,258 @@
+#include "frontier/group_writer.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "frontier/wall_time.h"
+
+namespace trawl {
+
+namespace {
+
+// Deferred URLs queued by one group, and URLs that one batch of a drop deletes: bounds both the
+// memory and how long others wait.
+constexpr std::size_t kPromotedAtOnce = 1024;
+constexpr std::size_t kDroppedAtOnce = 4096;
+// Beyond, a URL that is called seen by error again and again counts each time.
+constexpr std::size_t kWrongOnesKept = 100'000;
+
+}  // namespace
+
+GroupWriter::GroupWriter(Store& store, const Counters& counters, GroupWriterOptions options)
+    : store_(store), options_(std::move(options)), counters_(counters) {}
+
+Counters GroupWriter::counters() const {
+  const std::lock_guard lock(mutex_);
+  return counters_;
+}
+
+void GroupWriter::count_offers(std::uint64_t seen, std::uint64_t invalid) {
+  const std::lock_guard lock(mutex_);
+  counters_.seen += seen;
+  counters_.invalid += invalid;
+}
+
+Result<void> GroupWriter::read_first_deferred() {
+  std::int64_t first = kNever;
+  auto read = store_.visit_deferred([&](const DeferredUrl& url) {
+    first = url.not_before;
+    return false;
+  });
+  next_deferred_.store(first, std::memory_order_relaxed);
+  return read;
+}
+
+Result<void> GroupWriter::write(OperationGroup& group) {
+  if (group.empty()) return {};
+  const Counters before = counters();
+  Counters totals = before;
+  const std::uint64_t first_admission = totals.admitted;
+  batch_.clear();
+  fingerprints_.clear();
+  std::vector<QueuedUrl> promoted;
+  const bool promote_due =
+      std::ranges::any_of(group, [](const auto& operation) { return operation->promote; });
+  // First: whoever was deferred has waited longest.
+  if (promote_due) {
+    if (auto done = promote(totals, batch_, promoted); !done) return done;
+  }
+  for (auto& operation : group) {
+    add_admitted(*operation, totals, batch_);
+    if (operation->ended) add_ended(*operation->ended, totals, batch_);
+    for (const auto& [fingerprint, depth] : operation->lowered_depths)
+      batch_.lower_depth(fingerprint, depth);
+    totals.lowered += operation->lowered_depths.size();
+    totals.seen += operation->seen;
+    totals.invalid += operation->invalid;
+  }
+  if (!fingerprints_.empty()) batch_.log_admissions(first_admission, fingerprints_);
+  add_changed_hosts(group, batch_);
+
+  if (auto announced = announce(group); !announced) return announced;
+  if (auto written = commit(batch_, before, totals); !written) return written;
+  if (promote_due) {
+    if (auto read = read_first_deferred(); !read) return read;
+  }
+  if (auto checked = check_seen(group); !checked) return checked;
+  options_.after_commit(group, promoted);
+  for (auto& operation : group) {
+    if (!operation->drop) continue;
+    if (auto dropped = drop_some(*operation->drop); !dropped) return dropped;
+  }
+  return {};
+}
+
+Result<void> GroupWriter::announce(const OperationGroup& group) const {
+  if (!options_.before_commit) return {};
+  std::vector<Completion> completions;
+  for (const auto& operation : group) {
+    if (!operation->ended || operation->ended->kind == Operation::Ended::Kind::kRetry) continue;
+    const Operation::Ended& ended = *operation->ended;
+    completions.push_back({.lease = ended.lease,
+                           .outcome = ended.outcome,
+                           .links = ended.links,
+                           .new_links = operation->admitted.size()});
+  }
+  return completions.empty() ? Result<void>{} : options_.before_commit(completions);
+}
+
+void GroupWriter::add_admitted(Operation& operation, Counters& totals, Store::Batch& batch) {
+  for (Operation::Admitted& url : operation.admitted) {
+    url.sequence = totals.sequence++;
+    ++totals.admitted;
+    totals.deepest = std::max<std::uint64_t>(totals.deepest, url.depth);
+    fingerprints_.push_back(url.fingerprint);
+    if (url.not_before == 0) {
+      batch.add_pending(url.host, {.priority = url.priority, .sequence = url.sequence}, url.record);
+    } else {
+      defer(url.not_before, url.sequence, url.host, url.priority, url.record, totals, batch);
+    }
+    if (options_.ledger) batch.set_ledger(url.fingerprint, {});
+  }
+}
+
+void GroupWriter::add_ended(Operation::Ended& ended, Counters& totals, Store::Batch& batch) {
+  using Kind = Operation::Ended::Kind;
+  batch.remove_pending(ended.host, ended.order);
+  if (ended.kind == Kind::kRetry) {
+    ++totals.retried;
+  } else {
+    ++totals.completed;
+    totals.failed += ended.outcome.error.empty() ? 0 : 1;
+    totals.skipped += ended.outcome.requested ? 0 : 1;
+    totals.recrawls += ended.kind == Kind::kRecrawl ? 1 : 0;
+  }
+  if (ended.kind != Kind::kDone) {
+    defer(ended.not_before, totals.sequence++, ended.host, ended.order.priority, ended.record,
+          totals, batch);
+  }
+  if (!ended.fingerprint) return;
+  totals.depth_repairs += ended.depth_lowered ? 1 : 0;
+  // A URL that comes back keeps it: a smaller one may have been noted meanwhile.
+  if (ended.depth_noted && ended.kind == Kind::kDone) batch.forget_depth(*ended.fingerprint);
+  if (options_.ledger && ended.outcome.requested) {
+    batch.set_ledger(*ended.fingerprint, {.fetches = ended.fetches,
+                                          .status = ended.outcome.status,
+                                          .fetched = to_milliseconds(options_.wall_clock())});
+  }
+}
+
+void GroupWriter::defer(std::int64_t not_before, std::uint64_t sequence, HostId host,
+                        std::int32_t priority, std::string_view record, Counters& totals,
+                        Store::Batch& batch) {
+  batch.add_deferred(not_before, sequence, host, priority, record);
+  ++totals.deferred;
+  // Before it is durable: who comes too early finds nothing, and the time is read anew.
+  if (not_before < next_deferred_.load(std::memory_order_relaxed))
+    next_deferred_.store(not_before, std::memory_order_relaxed);
+}
+
+Result<void> GroupWriter::promote(Counters& totals, Store::Batch& batch,
+                                  std::vector<QueuedUrl>& promoted) {
+  const std::int64_t now = to_milliseconds(options_.wall_clock());
+  return store_.visit_deferred([&](const DeferredUrl& url) {
+    if (url.not_before > now || promoted.size() >= kPromotedAtOnce) return false;
+    const QueueOrder order{.priority = url.priority, .sequence = totals.sequence++};
+    batch.remove_deferred(url.not_before, url.sequence);
+    batch.add_pending(url.host, order, url.record);
+    promoted.push_back({.host = url.host, .order = order, .record = url.record});
+    --totals.deferred;
+    return true;
+  });
+}
+
+void GroupWriter::add_changed_hosts(const OperationGroup& group, Store::Batch& batch) const {
+  for (const auto& operation : group) {
+    for (const HostId host : operation->changed_hosts) {
+      const auto record = options_.record_of(host);
+      if (record) record->is_default() ? batch.remove_host(host) : batch.set_host(host, *record);
+    }
+  }
+}
+
+Result<void> GroupWriter::commit(const Store::Batch& batch, const Counters& before,
+                                 const Counters& totals) {
+  batch_.set_counters(totals);
+  if (auto written = store_.write(batch); !written) return written;
+  const std::lock_guard lock(mutex_);
+  // What was counted meanwhile is for the next one.
+  const std::uint64_t seen = counters_.seen - before.seen;
+  const std::uint64_t invalid = counters_.invalid - before.invalid;
+  counters_ = totals;
+  counters_.seen += seen;
+  counters_.invalid += invalid;
+  return {};
+}
+
+// Whatever made the filter call a URL seen was in this group or an earlier one, and is durable now:
+// a URL that the ledger lacks was called so by error.
+Result<void> GroupWriter::check_seen(const OperationGroup& group) {
+  for (const auto& operation : group) {
+    const auto& fingerprints = operation->seen_to_check;
+    if (fingerprints.empty()) continue;
+    const std::size_t n = fingerprints.size();
+    const auto found = std::make_unique<bool[]>(n);
+    if (auto read = store_.find_in_ledger(fingerprints, {found.get(), n}); !read) return read;
+    checked_.fetch_add(n, std::memory_order_relaxed);
+    for (std::size_t i = 0; i < n; ++i) {
+      if (found[i]) continue;
+      const bool is_new = wrong_ones_.size() < kWrongOnesKept
+                              ? wrong_ones_.insert(fingerprints[i]).second
+                              : !wrong_ones_.contains(fingerprints[i]);
+      if (is_new) wrong_.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  return {};
+}
+
+Result<void> GroupWriter::drop_some(Operation::Drop& drop) {
+  if (!drop.queue_done) return drop_some_queued(drop);
+  return drop_deferred(drop).and_then([&] {
+    drop.done = true;
+    return read_first_deferred();
+  });
+}
+
+Result<void> GroupWriter::drop_some_queued(Operation::Drop& drop) {
+  batch_.clear();
+  const auto urls = store_.read_queue(
+      drop.host, drop.behind, kDroppedAtOnce,
+      [&](const QueueOrder& order) { return !options_.is_leased(drop.host, order.sequence); });
+  if (!urls) return tl::unexpected(urls.error());
+  for (const QueuedUrl& url : *urls)
+    batch_.remove_pending(url.host, url.order);
+  if (!urls->empty()) drop.behind = urls->back().order;
+  drop.queue_done = urls->size() < kDroppedAtOnce;
+  return commit_drop(drop, urls->size(), 0);
+}
+
+// In one pass, since those of other hosts must be read too.
+Result<void> GroupWriter::drop_deferred(Operation::Drop& drop) {
+  batch_.clear();
+  std::size_t n = 0;
+  Result<void> committed;
+  auto read = store_.visit_deferred([&](const DeferredUrl& url) {
+    if (url.host != drop.host) return true;
+    batch_.remove_deferred(url.not_before, url.sequence);
+    if (++n < kDroppedAtOnce) return true;
+    committed = commit_drop(drop, 0, std::exchange(n, 0));
+    batch_.clear();
+    return committed.has_value();
+  });
+  if (!read) return read;
+  return committed ? commit_drop(drop, 0, n) : committed;
+}
+
+Result<void> GroupWriter::commit_drop(Operation::Drop& drop, std::size_t queued,
+                                      std::size_t deferred) {
+  if (queued + deferred == 0) return {};
+  const Counters before = counters();
+  Counters totals = before;
+  totals.dropped += queued + deferred;
+  totals.deferred -= deferred;
+  drop.dropped += queued + deferred;
+  return commit(batch_, before, totals);
+}
+
+}  // namespace trawl

@@ -1,0 +1,92 @@
+// GroupWriter: turns a group of operations into one batch of the store.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <mutex>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "trawl/frontier.h"
+
+#include "frontier/operation.h"
+#include "frontier/store.h"
+
+namespace trawl {
+
+struct GroupWriterOptions {
+  bool ledger = false;  // the crawl keeps one
+  std::function<SystemTime()> wall_clock;
+  std::function<Result<void>(std::span<const Completion>)> before_commit;
+  // What is to be stored of a host now; absent: what is.
+  std::function<std::optional<HostRecord>(HostId)> record_of;
+  // Whether a URL whose host is being dropped must stay.
+  std::function<bool(HostId, std::uint64_t sequence)> is_leased;
+  // A group became durable, with the deferred URLs that were queued with it. Before anybody who
+  // waits for it is told.
+  std::function<void(OperationGroup&, std::vector<QueuedUrl>& promoted)> after_commit;
+};
+
+// How many "seen" answers were looked up in the ledger, and of how many URLs they were false.
+struct SeenChecks {
+  std::uint64_t checked = 0;
+  std::uint64_t wrong = 0;
+};
+
+// write() is the committer's alone; the rest is thread-safe.
+class GroupWriter {
+ public:
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
+  GroupWriter(Store& store, const Counters& counters, GroupWriterOptions options);
+  // Finds out when the first deferred URL is due.
+  Result<void> read_first_deferred();
+
+  // Makes the whole group durable, or nothing of it. Of a host that is dropped only a part: the
+  // operation is to be written again until it is done.
+  Result<void> write(OperationGroup& group);
+
+  // The totals of what is durable; counts of offers that are to be may be in it.
+  Counters counters() const;
+  // Offers of an operation that changed nothing: they become durable with the next group.
+  void count_offers(std::uint64_t seen, std::uint64_t invalid);
+  // When a deferred URL is due, in ms of the wall clock; kNever: none is.
+  std::int64_t next_deferred() const noexcept {
+    return next_deferred_.load(std::memory_order_relaxed);
+  }
+  SeenChecks seen_checks() const noexcept {
+    return {checked_.load(std::memory_order_relaxed), wrong_.load(std::memory_order_relaxed)};
+  }
+
+ private:
+  Result<void> announce(const OperationGroup& group) const;
+  void add_admitted(Operation& operation, Counters& totals, Store::Batch& batch);
+  void add_ended(Operation::Ended& ended, Counters& totals, Store::Batch& batch);
+  void defer(std::int64_t not_before, std::uint64_t sequence, HostId host, std::int32_t priority,
+             std::string_view record, Counters& totals, Store::Batch& batch);
+  Result<void> promote(Counters& totals, Store::Batch& batch, std::vector<QueuedUrl>& promoted);
+  void add_changed_hosts(const OperationGroup& group, Store::Batch& batch) const;
+  // `before`: the totals that `totals` were made from.
+  Result<void> commit(const Store::Batch& batch, const Counters& before, const Counters& totals);
+  Result<void> check_seen(const OperationGroup& group);
+  Result<void> drop_some(Operation::Drop& drop);
+  Result<void> drop_some_queued(Operation::Drop& drop);
+  Result<void> drop_deferred(Operation::Drop& drop);
+  Result<void> commit_drop(Operation::Drop& drop, std::size_t queued, std::size_t deferred);
+
+  Store& store_;
+  const GroupWriterOptions options_;
+  Store::Batch batch_;                     // kept for its memory
+  std::vector<Fingerprint> fingerprints_;  // the same
+  std::atomic<std::int64_t> next_deferred_{kNever};
+  std::atomic<std::uint64_t> checked_{0};
+  std::atomic<std::uint64_t> wrong_{0};
+  std::set<Fingerprint> wrong_ones_;  // the first of them, so that none counts twice
+  mutable std::mutex mutex_;          // guards counters_
+  Counters counters_;
+};
+
+}  // namespace trawl

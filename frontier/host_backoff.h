@@ -1,0 +1,42 @@
+// HostBackoff: how long a host that fails is left alone.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+namespace trawl {
+
+class HostBackoff {
+ public:
+  HostBackoff(std::chrono::milliseconds first, std::chrono::milliseconds most, std::uint64_t seed)
+      : first_(std::max(first, std::chrono::milliseconds(0))),
+        most_(std::max(most, std::chrono::milliseconds(0))),
+        random_(seed) {}
+
+  // After so many failures in a row (>= 1): `first`, twice as long each time, `most` at most; half
+  // of it random, lest hosts that failed together come back together.
+  std::chrono::milliseconds wait_after(std::uint32_t failures) {
+    std::int64_t wait = std::min(first_, most_).count();
+    for (std::uint32_t i = 1; i < failures && wait > 0 && wait < most_.count(); ++i)
+      wait = wait > most_.count() / 2 ? most_.count() : wait * 2;
+    const std::int64_t half = wait / 2;
+    const auto range = static_cast<std::uint64_t>(wait - half) + 1;
+    return std::chrono::milliseconds(half + static_cast<std::int64_t>(next_random() % range));
+  }
+
+ private:
+  // SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators", 2014).
+  std::uint64_t next_random() {
+    std::uint64_t z = random_ += 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+  }
+
+  const std::chrono::milliseconds first_;
+  const std::chrono::milliseconds most_;
+  std::uint64_t random_;
+};
+
+}  // namespace trawl

@@ -1,0 +1,59 @@
+// LedgerCache: fingerprints known to be in the ledger, so that links which every page repeats are
+// not looked up on disk each time.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "trawl/fingerprint.h"
+
+#include "filter/mix.h"
+
+namespace trawl {
+
+// Sets of kWays fingerprints, the most recently used first. Nothing ever leaves the ledger, so that
+// what is here stays true. Thread-safe.
+class LedgerCache {
+ public:
+  // Empty with less than room for one set.
+  explicit LedgerCache(std::uint64_t bytes) : sets_(bytes / sizeof(Set)) {}
+
+  bool contains(Fingerprint key) {
+    if (sets_.empty()) return false;
+    Set& set = set_of(key);
+    const std::lock_guard lock(mutex_of(key));
+    const auto found = std::ranges::find(set, key);
+    if (found == set.end()) return false;
+    std::rotate(set.begin(), found, found + 1);
+    return true;
+  }
+  void add(Fingerprint key) {
+    if (sets_.empty()) return;
+    Set& set = set_of(key);
+    const std::lock_guard lock(mutex_of(key));
+    std::rotate(set.begin(), set.end() - 1, set.end());
+    set.front() = key;
+  }
+  std::uint64_t memory() const noexcept { return sets_.size() * sizeof(Set); }
+
+ private:
+  static constexpr std::size_t kWays = 4;
+  static constexpr std::size_t kMutexes = 64;
+  // Places that are free hold the fingerprint 0, 0, which no URL has but with a chance of 2^-128.
+  using Set = std::array<Fingerprint, kWays>;
+
+  Set& set_of(Fingerprint key) { return sets_[scale_to(key.low, sets_.size())]; }
+  std::mutex& mutex_of(Fingerprint key) {
+    // By the set: two keys of one set share the mutex.
+    return mutexes_[scale_to(key.low, sets_.size()) % kMutexes];
+  }
+
+  std::vector<Set> sets_;
+  std::array<std::mutex, kMutexes> mutexes_;
+};
+
+}  // namespace trawl

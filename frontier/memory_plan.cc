@@ -1,0 +1,26 @@
+#include "frontier/memory_plan.h"
+
+#include <algorithm>
+
+#include "trawl/frontier.h"
+
+namespace trawl {
+
+namespace {
+
+// What the process and RocksDB take whatever they are given: code, threads, tables that are open,
+// blocks that compactions work on.
+constexpr std::uint64_t kFixed = 16u << 20;
+
+}  // namespace
+
+MemoryPlan MemoryPlan::of(std::uint64_t max_memory) {
+  const std::uint64_t percent = (std::max(max_memory, kMinFrontierMemory) - kFixed) / 100;
+  return {.write_buffers = 22 * percent,
+          .block_cache = 20 * percent,
+          .heads = 16 * percent,
+          .commits = 10 * percent,
+          .ledger_cache = 7 * percent};
+}
+
+}  // namespace trawl

@@ -1,0 +1,92 @@
+// Operation: what one call of the frontier changes, as it waits to become durable.
+#pragma once
+
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trawl/frontier.h"
+
+#include "frontier/queued_url.h"
+
+namespace trawl {
+
+struct Operation {
+  struct Admitted {
+    Fingerprint fingerprint;
+    HostId host = 0;
+    std::int32_t priority = 0;
+    std::uint32_t depth = 0;
+    std::int64_t not_before = 0;  // wall clock, in ms; 0: it is queued at once
+    std::string record;
+    std::uint64_t sequence = 0;  // given when it is committed
+  };
+  // A lease whose URL leaves its place in the queue.
+  struct Ended {
+    enum class Kind : std::uint8_t { kDone, kRecrawl, kRetry };
+    Kind kind = Kind::kDone;
+    HostId host = 0;
+    QueueOrder order;
+    Lease lease;
+    Outcome outcome;
+    std::size_t links = 0;
+    std::int64_t not_before = 0;  // of a recrawl or retry; wall clock, in ms
+    std::string record;           // the same
+    // If something is kept of the URL by its fingerprint.
+    std::optional<Fingerprint> fingerprint;
+    std::uint32_t fetches = 0;   // that ended, this one included
+    bool depth_noted = false;    // the store has a note of a smaller depth, now of no more use
+    bool depth_lowered = false;  // it was smaller than what the URL was queued with
+  };
+  // A host's queue being deleted, a part with each commit.
+  struct Drop {
+    HostId host = 0;
+    std::uint64_t dropped = 0;
+    std::optional<QueueOrder> behind = std::nullopt;  // where the next part of the queue begins
+    bool queue_done = false;
+    bool done = false;
+  };
+
+  std::vector<Admitted> admitted;
+  std::optional<Ended> ended;
+  std::vector<HostId> changed_hosts;  // whose record is to be stored as it is then
+  std::vector<std::pair<Fingerprint, std::uint32_t>> lowered_depths;
+  std::vector<Fingerprint> seen_to_check;  // told "seen": to be looked up in the ledger
+  std::uint64_t seen = 0;
+  std::uint64_t invalid = 0;
+  bool promote = false;                               // deferred URLs that are due are to be queued
+  std::shared_ptr<Drop> drop;                         // a host's queue to be deleted
+  std::uint64_t bytes = 0;                            // of memory, about
+  std::optional<std::promise<Result<void>>> durable;  // set if somebody waits
+  bool stop = false;
+  bool flush = false;            // it is to be committed though it changes nothing
+  bool durable_already = false;  // it changes nothing, and neither does what it relied on any more
+
+  bool changes_nothing() const noexcept {
+    return admitted.empty() && !ended && changed_hosts.empty() && lowered_depths.empty() &&
+           seen_to_check.empty() && !promote && !drop && !stop && !flush;
+  }
+  // Of memory, about.
+  std::uint64_t size() const noexcept {
+    std::uint64_t size = sizeof *this + bytes + lowered_depths.size() * sizeof lowered_depths[0] +
+                         seen_to_check.size() * sizeof seen_to_check[0];
+    if (ended) {
+      size += ended->record.size() + ended->lease.url.size() + ended->lease.host.size() +
+              ended->lease.parent.size() + ended->outcome.error.size();
+    }
+    return size;
+  }
+
+  void add(Admitted url) {
+    bytes += sizeof url + url.record.size();
+    admitted.push_back(std::move(url));
+  }
+};
+
+using OperationGroup = std::vector<std::unique_ptr<Operation>>;
+
+}  // namespace trawl

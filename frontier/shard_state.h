@@ -1,0 +1,152 @@
+// What a HostShard is made of. All of it is used with the shard's mutex held.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <concurrentqueue/concurrentqueue.h>
+
+#include "trawl/frontier.h"
+
+#include "frontier/group_clocks.h"
+#include "frontier/group_lines.h"
+#include "frontier/head_budget.h"
+#include "frontier/host_backoff.h"
+#include "frontier/host_shard.h"
+#include "frontier/host_table.h"
+#include "frontier/lease_table.h"
+#include "frontier/store.h"
+#include "frontier/time_heap.h"
+
+namespace trawl {
+
+class ShardState {
+ public:
+  ShardState(const Store& store, ShardOptions options);
+
+  // The one member that is used without the mutex.
+  using InboxItem = std::variant<std::uint64_t, QueuedUrl>;
+  moodycamel::ConcurrentQueue<InboxItem> inbox;
+
+  // As the members of HostShard of the same names.
+  void take_inbox();
+  std::optional<HostRecord> record_of(HostId host);
+  void restore_host(HostId host, const std::optional<HostRecord>& record);
+  Result<void> lease(std::size_t max, std::vector<NumberedLease>& out);
+  std::optional<SteadyTime> next_due() const;
+  void close() { store_ = nullptr; }
+  Result<EndedLease> begin_completion(std::uint64_t lease, const Outcome& outcome);
+  Result<HostFailure> begin_failure(std::uint64_t lease, FailureReason reason,
+                                    std::optional<std::chrono::milliseconds> retry_after,
+                                    const Outcome& outcome);
+  Result<void> renew(std::uint64_t lease);
+  Result<void> release(std::uint64_t lease, std::optional<SteadyTime> next_start,
+                       std::chrono::milliseconds started_after);
+  Result<bool> change_host(HostId host, std::string_view name,
+                           const std::function<void(HostRecord&)>& change);
+  void set_address(HostId host, std::string_view address);
+  void begin_drop(HostId host);
+  bool is_leased(std::uint64_t sequence);
+  void end_drop(HostId host);
+  std::optional<HostInfo> info(HostId host) const;
+  bool exhausted() const { return leasable_ == 0; }
+  ShardStats stats();
+
+ private:
+  struct HostMoved {
+    HostTable* hosts;
+    void operator()(HostIndex host, std::uint32_t position) const {
+      (*hosts)[host].position = position;
+    }
+  };
+  // A request that was handed out, and the groups for which it is noted.
+  struct Charge {
+    SteadyTime since;
+    HostGroups groups;
+  };
+
+  // shard_hosts.cc: hosts come and go, and what is kept of them.
+  Result<HostIndex> load_host(HostId id);
+  HostIndex add_host(HostId id, const std::optional<HostRecord>& record);
+  void forget_if_idle(HostIndex host);
+  Result<bool> is_saved(const Host& host) const;
+  bool change_record(HostIndex host, std::string_view name,
+                     const std::function<void(HostRecord&)>& change);
+  void update_block(HostIndex host);
+  std::int64_t wall_now() const;
+  void learn_domain(HostIndex host);
+  void learn_address(HostIndex host, GroupId address);
+  HostGroups groups_of(HostIndex host) const;
+  bool knows_groups(HostIndex host) const;
+
+  // shard_schedule.cc: when hosts may be asked, and their heads.
+  std::chrono::milliseconds delay_of(const Host& host) const;
+  SteadyTime own_start(const Host& host) const;
+  SteadyTime next_start(const Host& host) const;
+  SteadyTime idle_until(HostIndex host) const;
+  bool may_lease(const Host& host) const;
+  void update_counts(Host& host);
+  void reschedule(HostIndex host);
+  void unschedule(HostIndex host);
+  Result<HostIndex> next_host(SteadyTime now);
+  Result<bool> take_turn(HostIndex host, bool in_line, SteadyTime now);
+  bool joins_line(HostIndex host, SteadyTime now);
+  bool take_groups_turn(HostIndex host, bool in_line, SteadyTime now);
+  Result<bool> fill_head(HostIndex host);
+  void queue_url(HostIndex host, const QueueOrder& order, std::string_view record);
+
+  // shard_leases.cc: leases, from beginning to end.
+  void add(const QueuedUrl& url);
+  void lease_from(HostIndex host, SteadyTime now, std::vector<NumberedLease>& out);
+  void note_starts(SteadyTime assumed);
+  void expire_leases(SteadyTime now);
+  Result<LeaseIndex> given_lease(std::uint64_t number) const;
+  Result<LeaseIndex> open_lease(std::uint64_t number) const;
+  EndedLease end_open(LeaseIndex lease, const Outcome& outcome);
+  Result<EndedLease> end_late(LeaseIndex lease, const Outcome& outcome);
+  Result<std::optional<std::string>> take_late_record(LeaseIndex lease);
+  void note_request(HostIndex host, const Charge& charge, std::chrono::milliseconds started_after);
+  void note_outcome(HostIndex host, const Charge& charge, const Outcome& outcome);
+  void undo_request(const Charge& charge);
+  bool count_completion(HostIndex host, const Outcome& outcome);
+  void count_failure(HostIndex host, FailureReason reason,
+                     std::optional<std::chrono::milliseconds> retry_after, const Outcome& outcome,
+                     HostFailure& failure);
+
+  const Store* store_;  // null once closed
+  const ShardOptions options_;
+  std::optional<Error> error_;  // of the store, where it could not be told at once
+
+  HostTable hosts_;
+  std::vector<HostGroups> groups_;  // by HostIndex; empty if groups do not count
+  LeaseTable leases_;
+  TimeHeap<HostMoved> schedule_;
+  GroupLines lines_;
+  HeadBudget heads_;
+  HostBackoff backoff_;
+  // Blocked hosts by when that ends; some may have ended.
+  std::set<std::pair<SteadyTime, HostIndex>> blocked_;
+  SteadyTime last_now_ = SteadyTime::min();  // of lease()
+  std::vector<LeaseIndex> handed_out_;       // by this call of lease()
+
+  // Hosts with URLs that are neither given up nor at their limit, and those that are given up.
+  std::size_t leasable_ = 0;
+  std::size_t given_up_ = 0;
+  std::uint64_t expired_ = 0;
+  std::uint64_t late_ = 0;
+  std::uint64_t repeated_ = 0;
+};
+
+// Milliseconds since its epoch; times that it cannot hold become the nearest that it can.
+SystemTime system_time(std::int64_t since_epoch);
+
+}  // namespace trawl

@@ -1,0 +1,52 @@
+// Slab: objects by 32-bit number, in memory that never moves.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace trawl {
+
+// Numbers of removed objects are given again, the last one first. An object that is not in use is
+// a default one, without memory of its own.
+template <class T>
+class Slab {
+ public:
+  std::uint32_t add() {
+    if (!free_.empty()) {
+      const std::uint32_t index = free_.back();
+      free_.pop_back();
+      return index;
+    }
+    if (next_ == chunks_.size() * kChunk) chunks_.push_back(std::make_unique<T[]>(kChunk));
+    return next_++;
+  }
+  void remove(std::uint32_t index) {
+    (*this)[index] = T();
+    free_.push_back(index);
+  }
+
+  T& operator[](std::uint32_t index) noexcept { return chunks_[index / kChunk][index % kChunk]; }
+  const T& operator[](std::uint32_t index) const noexcept {
+    return chunks_[index / kChunk][index % kChunk];
+  }
+
+  // Those in use; every one of them has a number below end().
+  std::size_t size() const noexcept { return next_ - free_.size(); }
+  std::uint32_t end() const noexcept { return next_; }
+  std::size_t bytes() const noexcept {
+    return chunks_.size() * (kChunk * sizeof(T) + sizeof(chunks_[0])) +
+           free_.capacity() * sizeof(free_[0]);
+  }
+
+ private:
+  static constexpr std::uint32_t kChunk = 64;
+
+  std::vector<std::unique_ptr<T[]>> chunks_;
+  std::vector<std::uint32_t> free_;
+  std::uint32_t next_ = 0;
+};
+
+}  // namespace trawl

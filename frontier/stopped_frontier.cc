@@ -1,0 +1,55 @@
+#include "frontier/stopped_frontier.h"
+
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "frontier/memory_plan.h"
+#include "frontier/state_directory.h"
+
+namespace trawl {
+
+namespace {
+
+Result<void> check_holds_frontier(const std::filesystem::path& directory) {
+  if (holds_store(directory)) return {};
+  std::error_code error;
+  const bool manifest = std::filesystem::exists(Manifest::path_in(directory), error);
+  if (error) {
+    return tl::unexpected(
+        system_error(error.value(), "cannot look for a crawl in " + directory.string()));
+  }
+  if (manifest) {
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("{} holds a MANIFEST, but its store/ is missing or empty: restore it "
+                            "from a backup, or start over",
+                            directory.string()));
+  }
+  return fail(ErrorCode::kNotFound, directory.string() + " holds no crawl");
+}
+
+}  // namespace
+
+Result<StoppedFrontier> StoppedFrontier::open(const std::filesystem::path& directory) {
+  // Before anything is created there, the lock's file included.
+  if (auto holds = check_holds_frontier(directory); !holds) return tl::unexpected(holds.error());
+  auto lock = DirectoryLock::acquire(directory);
+  if (!lock) return tl::unexpected(lock.error());
+  // Who held the lock may have removed the frontier.
+  if (auto holds = check_holds_frontier(directory); !holds) return tl::unexpected(holds.error());
+  StoppedFrontier stopped{std::move(*lock), std::nullopt, {}, nullptr};
+  if (auto manifest = Manifest::read(directory)) {
+    stopped.manifest = std::move(*manifest);
+    if (!stopped.manifest) stopped.warnings.push_back(lost_manifest(directory).message);
+  } else {
+    stopped.warnings.push_back(manifest.error().message);
+  }
+  auto store = Store::open(store_path(directory),
+                           {.sync = false, .memory = MemoryPlan::of(kMinFrontierMemory)});
+  if (!store) return tl::unexpected(store.error());
+  stopped.store = std::move(*store);
+  return stopped;
+}
+
+}  // namespace trawl

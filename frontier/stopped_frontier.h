@@ -1,0 +1,29 @@
+// StoppedFrontier: a frontier as it lies on disk, opened without its filter.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trawl/frontier.h"
+#include "trawl/result.h"
+
+#include "frontier/directory_lock.h"
+#include "frontier/manifest.h"
+#include "frontier/store.h"
+
+namespace trawl {
+
+struct StoppedFrontier {
+  DirectoryLock lock;
+  std::optional<Manifest> manifest;  // nothing if it cannot be read: a warning says why
+  std::vector<std::string> warnings;
+  std::unique_ptr<Store> store;
+
+  // Errors: kInUse, kNotFound, and those of Store::open().
+  static Result<StoppedFrontier> open(const std::filesystem::path& directory);
+};
+
+}  // namespace trawl

@@ -1,0 +1,468 @@
+"""`trawl frontier`: what waits is told, dumped, loaded again and repaired; nothing of it is lost."""
+
+import collections
+import http.server
+import json
+import random
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import trawl_testing as t
+
+LATER = "2199-12-31T23:59:59.250Z"
+
+
+def lines_of(count, hosts=50, seed=7):
+    """URLs as they are dumped, in an order of no meaning."""
+    choose = random.Random(seed)
+    lines = []
+    for i in range(count):
+        host = f"host{i % hosts}.example" + (":8080" if i % 3 == 0 else "")
+        line = {"url": f"http://{host}/page/{i}?q=%22", "host": host,
+                "priority": choose.randint(-3, 3), "depth": choose.randint(0, 9),
+                "redirects": choose.randint(0, 2), "attempts": 0,
+                "parent": choose.choice([None, f"http://{host}/", "https://elsewhere.example/x"]),
+                "state": "queued"}
+        if i % 10 == 9:
+            line.update(state="deferred", not_before=LATER)
+        lines.append(line)
+    return lines
+
+
+def jsonl(lines):
+    return "".join(json.dumps(line) + "\n" for line in lines).encode()
+
+
+def by_host(lines):
+    """Each host's queue in its order, and what is deferred."""
+    queues = collections.defaultdict(list)
+    for line in lines:
+        queues[line["host"], line["state"]].append(line)
+    return queues
+
+
+class FrontierCommand:
+    def __init__(self, test, directory, options):
+        self.test, self.directory, self.options = test, directory, options
+        self.count = 0
+
+    # --- helpers ---
+
+    def new_path(self, suffix=""):
+        self.count += 1
+        return self.directory / f"{self.count}{suffix}"
+
+    def command(self, *arguments):
+        return [self.options.trawl, "frontier", *map(str, arguments)]
+
+    def run(self, *arguments, stdin=b"", **more):
+        more.setdefault("capture_output", True)
+        return subprocess.run(self.command(*arguments), input=stdin, cwd=self.directory,
+                              timeout=120, check=False, **more)
+
+    def expect(self, finished, code, what, *patterns):
+        """The exit code, and what standard error must say."""
+        said = finished.stderr.decode(errors="replace")
+        self.test.check(finished.returncode == code,
+                        f"{what}: exit code {finished.returncode}, expected {code}", said)
+        for pattern in patterns:
+            self.test.check(re.search(pattern, said), f"{what}: no {pattern!r} in the message",
+                            said)
+        return finished
+
+    def load(self, state, lines, *arguments, code=t.EXIT_DONE):
+        """How many were new, seen and invalid."""
+        stdin = lines if isinstance(lines, bytes) else jsonl(lines)
+        finished = self.run("load", state, *arguments, stdin=stdin)
+        self.expect(finished, code, f"load {state.name} {' '.join(map(str, arguments))}")
+        told = re.search(r": (\d+) new, (\d+) seen, (\d+) invalid\n", finished.stdout.decode())
+        if not self.test.check(told, "load does not tell", finished.stdout):
+            return None
+        return tuple(map(int, told.groups()))
+
+    def dump(self, state, *arguments):
+        finished = self.run("dump", state, *arguments)
+        self.expect(finished, t.EXIT_DONE, f"dump {state.name}")
+        return [json.loads(line) for line in finished.stdout.splitlines()]
+
+    def stats(self, state, *arguments):
+        finished = self.run("stats", state, "--json", *arguments)
+        self.expect(finished, t.EXIT_DONE, f"stats {state.name}")
+        return json.loads(finished.stdout)
+
+    def peak_memory(self, *arguments):
+        """In bytes: as the child of a small process, since a new process starts with the peak of
+        the one it was forked from."""
+        report = self.new_path(".memory")
+        command = [sys.executable, "-c", MEASURE, report, *self.command(*arguments)]
+        finished = subprocess.run(command, cwd=self.directory, timeout=120, check=False,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.expect(finished, t.EXIT_DONE, " ".join(map(str, arguments)))
+        return int(report.read_text()) * 1024
+
+    def check_same(self, got, expected, what):
+        self.test.check(got == expected, what, f"got {got!r}\nnot {expected!r}")
+
+    # --- dump and load ---
+
+    def what_is_loaded_is_dumped(self):
+        lines = lines_of(3000)
+        first, second = self.new_path(), self.new_path()
+        self.check_same(self.load(first, lines), (3000, 0, 0), "the first load")
+        dumped = self.dump(first)
+        order = {line["url"]: i for i, line in enumerate(lines)}
+        expected = sorted(lines, key=lambda line: (-line["priority"], order[line["url"]]))
+        # Those deferred all wait for the same time, and come in the order they were offered.
+        deferred = [line for line in lines if line["state"] == "deferred"]
+        expected = [line for line in expected if line["state"] == "queued"] + deferred
+        self.test.check(by_host(dumped) == by_host(expected), "the dump is not what was loaded")
+        self.check_same(self.load(second, dumped), (3000, 0, 0), "the second load")
+        self.test.check(by_host(self.dump(second)) == by_host(dumped),
+                        "the dump of a loaded dump is another")
+        host = "host4.example"
+        of_host = [line for line in dumped if line["host"] == host]
+        self.test.check(of_host and self.dump(first, "--host", "HOST4.Example:80") == of_host,
+                        "the dump of a host")
+        self.test.check(self.dump(first, "--state", "deferred") == deferred, "those deferred")
+        self.test.check(len(self.dump(first, "--state", "queued")) == 2700, "those queued")
+        self.check_same(self.dump(first, "--host", "nowhere.example"), [], "a host without URLs")
+
+    def by_hand(self):
+        state = self.new_path()
+        text = (b'\xef\xbb\xbf{"url":"HTTP://A.example:80/%7ex#top"}\r\n\r\n\n'
+                b' { "not_before" : "2199-12-31t23:59:59.25+01:00", "url" : "https://a.example/y" }'
+                b'\n{"url":"http://a.example/~x","depth":3}')
+        self.check_same(self.load(state, text), (2, 1, 0), "lines by hand")
+        got = self.dump(state)
+        self.check_same([line["url"] for line in got],
+                        ["http://a.example/%7ex", "https://a.example/y"], "URLs by hand")
+        self.check_same(got[1]["not_before"], "2199-12-31T22:59:59.250Z", "a time by hand")
+        self.check_same(got[0]["parent"], None, "no parent")
+
+    def append(self):
+        state, lines = self.new_path(), lines_of(100)
+        missing = self.run("load", state, "--append", stdin=jsonl(lines))
+        self.expect(missing, t.EXIT_FAILURE, "--append to nothing", "without --append")
+        self.test.check(not state.exists(), "--append made a directory")
+        self.load(state, lines[:60])
+        again = self.run("load", state, stdin=jsonl(lines))
+        self.expect(again, t.EXIT_FAILURE, "load where there is one", "holds a crawl", "--append")
+        self.check_same(self.load(state, lines, "--append"), (40, 60, 0), "--append")
+        self.check_same(len(self.dump(state)), 100, "after --append")
+
+    def bad_lines(self):
+        good = {"url": "http://good.example/"}
+        bad = [(b"{", "byte 2"), (b"[]", "no JSON object"), (b"{}", '"url" is missing'),
+               (b'{"url":"http://x.example/","dpeth":1}', 'unknown key "dpeth".*"depth"'),
+               (b'{"url":"http://x.example/","depth":-1}', '"depth" must be .*, not -1'),
+               (b'{"url":"http://x.example/","depth":1.5}', '"depth" must be'),
+               (b'{"url":"http://x.example/","priority":2147483648}', '"priority" must be'),
+               (b'{"url":"http://x.example/","priority":99999999999999999999}', '"priority" must'),
+               (b'{"url":"http://x.example/","parent":[]}', '"parent" must be .*, not an array'),
+               (b'{"url":"http://x.example/","host":"y.example"}', '"host" is "y.example"'),
+               (b'{"url":"http://x.example/","state":"done"}', '"state" must be'),
+               (b'{"url":"http://x.example/","not_before":"tomorrow"}', '"not_before" must be'),
+               (b'{"url":"http://x.example/","not_before":"2023-02-29T00:00:00Z"}', "not_before"),
+               (b'{"url":"http://x.example/","state":"deferred"}', 'no "not_before"'),
+               (b'{"url":"http://x.example/","url":"http://y.example/"}', "twice"),
+               (b'{"url":"/relative"}', "scheme"), (b'{"url":"ftp://x.example/"}', "ftp"),
+               (b'{"url":"http://x.example/' + b"a" * 70_000 + b'"}', "longer than 65536 bytes"),
+               (b'{"url":"' + b"a" * (2 << 20) + b'"}', "longer than 1 MiB"),
+               (b'{"url":' + b"[" * 1_000_000, '"url" must be .*, not an array'),
+               (b'{"url":"http://x.example/\xff"}', "byte"), (b"\0", "byte 1")]
+        text = jsonl([good]) + b"\n".join(line for line, _ in bad) + b"\n" + jsonl(
+            [{"url": "http://behind.example/"}])
+        for arguments, code, loaded in (([], t.EXIT_FAILURE, 1), (["--skip-bad-lines"], 0, 2)):
+            state, file = self.new_path(), self.new_path(".jsonl")
+            file.write_bytes(text)
+            finished = self.run("load", state, file, *arguments)
+            self.expect(finished, code, f"bad lines {arguments}")
+            self.test.check(f"{loaded} new, 0 seen, {len(bad)} invalid" in
+                            finished.stdout.decode(), "the summary", finished.stdout)
+            said = finished.stderr.decode(errors="replace").splitlines()
+            for number, ((_, pattern), told) in enumerate(zip(bad, said), 2):
+                self.test.check(re.match(re.escape(f"trawl: {file}:{number}: ") + ".*" + pattern,
+                                         told), f"line {number}: no {pattern!r}", told[:500])
+                self.test.check(len(told) < 1000, f"line {number}: a long message", len(told))
+            self.check_same(len(self.dump(state)), loaded, f"loaded with {arguments}")
+
+    def damaged_lines(self):
+        seed = 11
+        choose = random.Random(seed)
+        whole = jsonl(lines_of(50)).splitlines()
+        damaged = []
+        for _ in range(5000):
+            line = bytearray(choose.choice(whole))
+            for _ in range(choose.randint(1, 4)):
+                at = choose.randrange(len(line))
+                line[at:at + choose.randint(0, 3)] = choose.choice(
+                    [b"", b'"', b"\\", b"{", b"[", b"}", b":", b",", b"\xff", b"\0", b"-", b"9" * 30,
+                     b"1e999", b"\\ud800", b"null", b" ", bytes([choose.randrange(256)])])
+            damaged.append(bytes(line).replace(b"\n", b""))
+        state = self.new_path()
+        told = self.load(state, b"\n".join(damaged) + b"\n", "--skip-bad-lines")
+        lines = sum(1 for line in damaged if line.strip(b"\r"))
+        self.test.check(told and sum(told) == lines and told[2] > 1000,
+                        f"damaged lines, seed {seed}: not each is new, seen or invalid", told)
+        self.check_same(len(self.dump(state)), told[0] if told else None, "what was good")
+
+    def options_of_load(self):
+        state = self.new_path()
+        self.load(state, lines_of(10), "--exact", "--expected-urls", "5K",
+                  "--false-positive-rate", "1e-3")
+        self.check_same(self.stats(state)["ledger"], True, "--exact keeps a ledger")
+        for arguments in (["--append", "--exact"], ["--expected-urls", "0"], ["--exactly"],
+                          ["--false-positive-rate", "2"], ["a", "b"]):
+            finished = self.run("load", self.new_path(), *arguments)
+            self.expect(finished, t.EXIT_USAGE, f"load {arguments}")
+        config = t.write_config(self.new_path(".toml"), {"crawl": {"seeds": [], "state_dir": "x"}})
+        self.expect(self.run("load", self.new_path(), "--config", config), t.EXIT_BAD_CONFIG,
+                    "load with a bad config", "crawl.seeds")
+
+    def killed_while_loading(self):
+        lines = lines_of(20_000)
+        file = self.new_path(".jsonl")
+        file.write_bytes(jsonl(lines))
+        for delay in (0.02, 0.1, 0.2):
+            state = self.new_path()
+            with subprocess.Popen(self.command("load", state, file), cwd=self.directory,
+                                  stdout=subprocess.DEVNULL) as loading:
+                time.sleep(delay)  # any moment will do
+                loading.kill()
+            arguments = ["--append"] if (state / "MANIFEST").exists() else []
+            told = self.load(state, lines, *arguments)
+            self.test.check(told and told[0] + told[1] == 20_000 and told[2] == 0,
+                            f"killed after {delay} s", told)
+            got = {line["url"] for line in self.dump(state)}
+            self.test.check_equal_sets(got, {line["url"] for line in lines}, "after the kill")
+
+    # --- a crawl ---
+
+    def a_crawl_goes_on_with_what_was_loaded(self):
+        with SiteServer() as server:
+            crawl = t.fast_crawl([server.url("/")], "first-state", scope={"max_pages": 1},
+                                 url={"rules": ["sort_query"]})
+            config = t.write_config(self.new_path(".toml"), crawl)
+            t.expect_exit(self.test, t.run(self.options, self.directory, "crawl", config), 0,
+                          "the crawl")
+            first = self.directory / "first-state"
+            waiting = self.dump(first)
+            self.test.check_equal_sets({line["url"] for line in waiting},
+                                       {server.url(f"/{i}") for i in range(5)}, "what waits")
+            self.test.check(all(line["parent"] == server.url("/") and line["depth"] == 1
+                                for line in waiting), "parent and depth", waiting)
+            facts = self.stats(first)
+            self.check_same((facts["admitted"], facts["completed"], facts["queued"]), (6, 1, 5),
+                            "the counters of the crawl")
+            self.check_same(facts["longest_queues"][0]["queued"], 5, "its queue")
+            self.test.check(facts["profile"].endswith("sort_query"), "its rules", facts)
+            # Its own crawl.toml tells the rules.
+            self.check_same(self.load(first, waiting, "--append"), (0, 5, 0), "its own dump")
+
+            second = self.directory / "second-state"
+            self.check_same(self.load(second, waiting, "--config", config), (5, 0, 0), "the load")
+            crawl["crawl"].update(seeds=[server.url("/4")], state_dir="second-state")
+            del crawl["scope"]["max_pages"]
+            config = t.write_config(self.new_path(".toml"), crawl)
+            t.expect_exit(self.test, t.run(self.options, self.directory, "resume", config), 0,
+                          "the crawl of what was loaded")
+            pages = t.read_pages(self.test, second)
+            self.test.check_equal_sets({page["url"] for page in pages},
+                                       {server.url(f"/{i}") for i in range(5)}, "the pages")
+            self.check_same({page["parent"] for page in pages}, {server.url("/")}, "their parent")
+            self.check_same(self.dump(second), [], "nothing waits")
+
+    def a_crawl_that_runs_is_left_alone(self):
+        with SiteServer() as server:
+            config = t.write_config(self.new_path(".toml"), t.fast_crawl(
+                [server.url("/")], "busy-state", politeness={"delay": "1h"}))
+            running = t.Run(self.options, self.directory, "crawl", config)
+            state = self.directory / "busy-state"
+            t.wait_until(lambda: (state / "crawl.toml").exists(), "the crawl to begin")
+            for arguments in (["stats"], ["dump"], ["load", "--append"], ["repair"]):
+                finished = self.run(arguments[0], state, *arguments[1:])
+                self.expect(finished, t.EXIT_FAILURE, f"{arguments[0]} of a crawl that runs",
+                            f"in use .*{running.process.pid}")
+            running.signal(signal.SIGTERM)
+            running.wait()
+            self.expect(self.run("stats", state), t.EXIT_DONE, "stats after it")
+
+    # --- damage ---
+
+    def without_a_manifest(self):
+        state, lines = self.new_path(), lines_of(500)
+        self.load(state, lines)
+        before = self.dump(state)
+        for damage in ("cut", "gone"):
+            manifest = state / "MANIFEST"
+            if damage == "cut":
+                manifest.write_bytes(manifest.read_bytes()[:-3])
+            else:
+                manifest.unlink()
+            finished = self.run("stats", state)
+            self.expect(finished, t.EXIT_DONE, f"{damage}: stats", "warning: .*MANIFEST")
+            self.test.check(re.search(r"^queued +450$", finished.stdout.decode(), re.MULTILINE),
+                            "stats", finished.stdout)
+            self.test.check(self.dump(state) == before, f"{damage}: another dump")
+            host = "host3.example:8080"
+            self.check_same(self.dump(state, "--host", host),
+                            [line for line in before if line["host"] == host],
+                            f"{damage}: of a host")
+            self.expect(self.run("load", state, "--append"), t.EXIT_FAILURE, f"{damage}: --append")
+            self.expect(self.run("repair", state), t.EXIT_FAILURE, f"{damage}: repair", "MANIFEST")
+        self.check_same(self.load(self.new_path(), before), (500, 0, 0), "loaded anew")
+
+    def repair(self):
+        state, lines = self.new_path(), lines_of(400)
+        self.load(state, lines[:100])
+        for end in (200, 300, 400):
+            self.load(state, lines[:end], "--append")
+        intact = self.run("repair", state)
+        self.expect(intact, t.EXIT_DONE, "repair of what is whole")
+        self.test.check(b"opens as it is" in intact.stdout, "repair", intact.stdout)
+        checkpoints = list(state.glob("filter-*.ckpt"))
+        self.check_same(len(checkpoints), 2, "checkpoints kept")
+        for file in checkpoints:
+            file.write_bytes(file.read_bytes()[:-100])
+        before = self.dump(state)
+        self.check_same(len(before), 400, "the dump without a checkpoint")
+        refused = self.run("load", state, "--append", stdin=jsonl(lines))
+        self.expect(refused, t.EXIT_FAILURE, "all checkpoints damaged", "trawl frontier repair")
+        repaired = self.run("repair", state)
+        self.expect(repaired, t.EXIT_DONE, "repair")
+        self.test.check(re.search(rb"repaired: \d+ URLs", repaired.stdout), "repair tells",
+                        repaired.stdout)
+        self.check_same(self.load(state, lines, "--append"), (0, 400, 0), "after the repair")
+        self.test.check(self.dump(state) == before, "the repair changed the queues")
+
+    def nothing_there(self):
+        empty = self.new_path()
+        empty.mkdir()
+        for state in (empty, self.directory / "missing"):
+            for command in ("stats", "dump"):
+                self.expect(self.run(command, state), t.EXIT_FAILURE, f"{command} of nothing",
+                            re.escape(str(state)))
+        self.check_same(list(empty.iterdir()), [], "what is made in an empty directory")
+        self.expect(self.run("repair", self.directory / "missing"), t.EXIT_FAILURE,
+                    "repair of nothing", "missing")
+        self.test.check(not (self.directory / "missing").exists(), "a directory was made")
+
+    # --- output ---
+
+    def pipes(self):
+        state = self.new_path()
+        self.load(state, lines_of(20_000))
+        for ignored in (False, True):
+            with subprocess.Popen(self.command("dump", state), stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, restore_signals=not ignored) as dump:
+                dump.stdout.readline()
+                dump.stdout.close()
+                said = dump.stderr.read()
+            self.test.check(not said, "a closed pipe is no news", said)
+            self.test.check(dump.returncode in (t.EXIT_FAILURE, -signal.SIGPIPE),
+                            "a closed pipe: exit code", dump.returncode)
+        with open("/dev/full", "wb", buffering=0) as full:
+            for arguments in (["dump", state], ["stats", state]):
+                finished = self.run(*arguments, capture_output=False, stdout=full,
+                                    stderr=subprocess.PIPE)
+                self.expect(finished, t.EXIT_NO_SPACE, f"{arguments[0]} to a full disk",
+                            "standard output")
+
+    def stats_as_text(self):
+        state = self.new_path()
+        self.load(state, lines_of(1000))
+        text = self.run("stats", state, "--hosts", 3).stdout.decode()
+        for pattern in (r"^admitted +1000 URLs$", r"^queued +900$", r"^deferred +100$",
+                        r"^hosts +\d+ with URLs queued, 0 blocked, 0 given up$",
+                        r"^checkpoint +filter-\d+\.ckpt, .* 1000 URLs$", r"^ledger +no$",
+                        r"^ +\d+  host\d+\.example(:8080)?  active$"):
+            self.test.check(re.search(pattern, text, re.MULTILINE), f"no {pattern!r}", text)
+        self.check_same(len(re.findall(r"  active$", text, re.MULTILINE)), 3, "--hosts 3")
+        facts = self.stats(state, "--hosts", 0)
+        self.check_same(facts["longest_queues"], [], "--hosts 0")
+        self.test.check(facts["hosts"] == len({line["host"] for line in lines_of(1000)
+                                               if line["state"] == "queued"}), "hosts", facts)
+        self.check_same(facts["checkpoints"][-1]["admissions"], 1000, "of the checkpoint")
+
+    def memory(self):
+        if self.options.sanitized:
+            return
+        state, file = self.new_path(), self.new_path(".jsonl")
+        peaks = []
+        for count in (20_000, 400_000):
+            file.write_bytes(jsonl({"url": f"http://h{i % 100}.example/{'x' * 100}/{i}"}
+                                   for i in range(count)))
+            self.peak_memory("load", state, file, *(["--append"] if peaks else []))
+            peaks.append(self.peak_memory("dump", state))
+        # The dump is of 100 MB.
+        self.test.check(peaks[1] < peaks[0] + (30 << 20), "dump takes memory by the URL", peaks)
+
+
+class SiteServer:
+    """A page with links to five others."""
+
+    def __init__(self):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                links = range(5) if self.path == "/" else []
+                body = "".join(f"<a href='/{i}'>x</a>" for i in links).encode()
+                self.send_response(404 if self.path == "/robots.txt" else 200)
+                self.send_header("Content-Type", "text/html")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
+
+    def url(self, path):
+        return f"http://127.0.0.1:{self.server.server_address[1]}{path}"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+HELPERS = {"new_path", "command", "run", "expect", "load", "dump", "stats", "peak_memory",
+           "check_same"}
+MEASURE = """
+import os, sys
+process = os.spawnv(os.P_NOWAIT, sys.argv[2], sys.argv[2:])
+_, status, usage = os.wait4(process, 0)
+open(sys.argv[1], "w").write(str(usage.ru_maxrss))
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
+def frontier_command(test, directory, options):
+    cases = FrontierCommand(test, directory, options)
+    names = [name for name, value in vars(FrontierCommand).items()
+             if callable(value) and not name.startswith("_") and name not in HELPERS]
+    for name in names:
+        if options.only and name not in options.only:
+            continue
+        print(name, flush=True)
+        try:
+            getattr(cases, name)()
+        except (t.Failure, subprocess.TimeoutExpired, OSError, ValueError) as failure:
+            test.check(False, f"{name}: {failure!r}")
+
+
+if __name__ == "__main__":
+    arguments = t.parser(__doc__)
+    arguments.add_argument("--sanitized", action="store_true", help="memory is not measured")
+    arguments.add_argument("only", nargs="*", help="run these cases alone")
+    t.main(frontier_command, arguments.parse_args())

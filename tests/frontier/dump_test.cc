@@ -1,0 +1,486 @@
+// Looking into a stopped frontier: what is dumped is what waits, and nothing is changed by it.
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "trawl/frontier_dump.h"
+
+#include "frontier/manifest.h"
+#include "frontier/state_directory.h"
+#include "frontier/store.h"
+#include "tests/frontier/frontier_fixture.h"
+#include "tests/frontier/virtual_clocks.h"
+
+namespace trawl::test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::UnorderedElementsAre;
+
+struct Line {
+  std::string url;
+  std::string host;
+  std::string parent;
+  std::int32_t priority;
+  std::uint32_t depth;
+  std::uint32_t redirects;
+  std::uint32_t attempts;
+  bool recrawl;
+  WaitingState state;
+  std::optional<SystemTime> not_before;
+};
+
+std::vector<std::string> numbered_urls(std::uint64_t count) {
+  std::vector<std::string> urls;
+  for (std::uint64_t n = 0; n < count; ++n)
+    urls.push_back(NumberedUrls(7).url(n));
+  return urls;
+}
+
+class Dump : public FrontierFixture {
+ protected:
+  FrontierOptions virtual_options() const {
+    FrontierOptions with_clocks = options();
+    clocks_.use_in(with_clocks);
+    return with_clocks;
+  }
+  std::filesystem::path state() const { return directory_.path() / "state"; }
+
+  std::vector<Line> dump(const DumpOptions& options = {}) const {
+    std::vector<Line> lines;
+    auto done = dump_frontier(state(), options, [&](const DumpedUrl& url) -> Result<void> {
+      lines.push_back({std::string(url.url), std::string(url.host), std::string(url.parent),
+                       url.priority, url.depth, url.redirects, url.attempts, url.recrawl, url.state,
+                       url.not_before});
+      return {};
+    });
+    EXPECT_TRUE(done.has_value()) << done.error().message;
+    return lines;
+  }
+  std::vector<std::string> dumped_urls(const DumpOptions& options = {}) const {
+    std::vector<std::string> urls;
+    for (const Line& line : dump(options))
+      urls.push_back(line.url);
+    return urls;
+  }
+  FrontierSummary summarize(std::size_t longest = 0) const {
+    auto summary = summarize_frontier(state(), longest);
+    if (!summary) throw std::runtime_error(summary.error().message);
+    return *std::move(summary);
+  }
+  ErrorCode dump_error() const {
+    const auto done =
+        dump_frontier(state(), {}, [](const DumpedUrl&) -> Result<void> { return {}; });
+    EXPECT_FALSE(done.has_value());
+    const auto summary = summarize_frontier(state());
+    EXPECT_FALSE(summary.has_value());
+    if (done || summary) return ErrorCode::kClosed;
+    EXPECT_EQ(done.error().code, summary.error().code);
+    return done.error().code;
+  }
+  static void admit(Frontier& frontier, std::vector<UrlRequest> requests) {
+    auto admissions = frontier.offer(requests);
+    ASSERT_TRUE(admissions.has_value()) << admissions.error().message;
+    EXPECT_THAT(*admissions, Each(Admission::kNew));
+  }
+  static void close(Frontier& frontier) {
+    const auto closed = frontier.close();
+    ASSERT_TRUE(closed.has_value()) << closed.error().message;
+  }
+  // Of a frontier that was closed.
+  std::unique_ptr<Store> open_store() const {
+    return Store::open(store_path(state()),
+                       {.sync = false, .memory = MemoryPlan::of(kMinFrontierMemory)})
+        .value();
+  }
+
+  VirtualClocks clocks_;
+};
+
+TEST_F(Dump, HasEveryUrlThatWaitsWithWhatIsKnownOfIt) {
+  const SystemTime later = clocks_.wall() + 1h;
+  const auto frontier = open(virtual_options());
+  admit(*frontier,
+        {{.url = "http://a.example/low", .priority = -5, .depth = 3, .parent = "http://x.example/"},
+         {.url = "http://a.example/high#top", .priority = 7, .redirects = 2},
+         {.url = "http://a.example/high2", .priority = 7},
+         {.url = "http://a.example/later", .priority = 9, .depth = 1, .not_before = later},
+         {.url = "http://A.example:80/done"}});
+  for (const Lease& lease : lease_all(*frontier)) {
+    if (lease.url.ends_with("done")) complete(*frontier, lease, {"https://b.example:444/x?y"});
+  }
+  close(*frontier);
+
+  const auto lines = dump({.host = "a.example"});
+  ASSERT_THAT(lines, SizeIs(4));
+  EXPECT_EQ(lines[0].url, "http://a.example/high");
+  EXPECT_EQ(lines[0].priority, 7);
+  EXPECT_EQ(lines[0].redirects, 2u);
+  EXPECT_EQ(lines[0].parent, "");
+  EXPECT_EQ(lines[0].state, WaitingState::kQueued);
+  EXPECT_EQ(lines[0].not_before, std::nullopt);
+  EXPECT_EQ(lines[1].url, "http://a.example/high2");
+  EXPECT_EQ(lines[2].url, "http://a.example/low");
+  EXPECT_EQ(lines[2].priority, -5);
+  EXPECT_EQ(lines[2].depth, 3u);
+  EXPECT_EQ(lines[2].parent, "http://x.example/");
+  EXPECT_EQ(lines[3].url, "http://a.example/later");
+  EXPECT_EQ(lines[3].state, WaitingState::kDeferred);
+  EXPECT_EQ(lines[3].not_before, later);
+  EXPECT_EQ(lines[3].priority, 9);
+  EXPECT_EQ(lines[3].depth, 1u);
+
+  const auto others = dump({.host = "b.example:444"});
+  ASSERT_THAT(others, SizeIs(1));
+  EXPECT_EQ(others[0].url, "https://b.example:444/x?y");
+  EXPECT_EQ(others[0].host, "b.example:444");
+  EXPECT_EQ(others[0].parent, "http://a.example/done");
+  EXPECT_THAT(dump(), SizeIs(5));
+}
+
+TEST_F(Dump, FiltersByStateAndHostWithAndWithoutTheManifest) {
+  const auto frontier = open(virtual_options());
+  const SystemTime later = clocks_.wall() + 1h;
+  admit(*frontier, {{.url = "http://a.example/1"},
+                    {.url = "http://a.example/2", .not_before = later},
+                    {.url = "http://b.example/1"},
+                    {.url = "http://b.example/2", .not_before = later}});
+  close(*frontier);
+  for (const bool with_manifest : {true, false}) {
+    SCOPED_TRACE(with_manifest);
+    if (!with_manifest) std::filesystem::remove(Manifest::path_in(state()));
+    EXPECT_THAT(dumped_urls(), SizeIs(4));
+    EXPECT_THAT(dumped_urls({.state = WaitingState::kQueued}),
+                UnorderedElementsAre("http://a.example/1", "http://b.example/1"));
+    EXPECT_THAT(dumped_urls({.state = WaitingState::kDeferred}),
+                UnorderedElementsAre("http://a.example/2", "http://b.example/2"));
+    EXPECT_THAT(dumped_urls({.host = "b.example"}),
+                ElementsAre("http://b.example/1", "http://b.example/2"));
+    EXPECT_THAT(dumped_urls({.host = "a.example", .state = WaitingState::kDeferred}),
+                ElementsAre("http://a.example/2"));
+    EXPECT_THAT(dumped_urls({.host = "c.example"}), IsEmpty());
+  }
+}
+
+TEST_F(Dump, TellsTheSmallestDepthThatWasOffered) {
+  const auto frontier = open();
+  admit(*frontier, {{.url = "http://a.example/%7ejoe", .depth = 9},
+                    {.url = "http://a.example/other", .depth = 4}});
+  const UrlRequest again{.url = "http://a.example/~joe", .depth = 2};
+  EXPECT_THAT(frontier->offer({&again, 1}).value(), ElementsAre(Admission::kSeen));
+  close(*frontier);
+  const auto lines = dump();
+  ASSERT_THAT(lines, SizeIs(2));
+  EXPECT_EQ(lines[0].depth, 2u);
+  EXPECT_EQ(lines[1].depth, 4u);
+  // Without the key of the fingerprints it cannot be looked up.
+  std::filesystem::remove(Manifest::path_in(state()));
+  EXPECT_EQ(dump()[0].depth, 9u);
+}
+
+// Against a list of what was offered and not completed.
+TEST_F(Dump, IsWhatWaitsAfterRandomOperations) {
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    std::mt19937_64 random(seed);
+    std::filesystem::remove_all(state());
+    auto frontier = open(virtual_options());
+    std::map<std::string, std::int32_t> waiting;  // priority by URL
+    std::map<std::string, std::uint64_t> queued_at;
+    std::uint64_t count = 0;
+    for (int round = 0; round < 40; ++round) {
+      for (int i = 0; i < 10; ++i) {
+        const std::string url = fmt::format("http://h{}.example/{}", random() % 5, count++);
+        const auto priority = static_cast<std::int32_t>(random() % 3) - 1;
+        admit(*frontier, {{.url = url, .priority = priority}});
+        waiting[url] = priority;
+        queued_at[url] = count;
+      }
+      for (const Lease& lease : lease(*frontier, random() % 12)) {
+        if (random() % 8 == 0) {
+          ASSERT_TRUE(frontier->fail(lease.id, FailureReason::kServerError).has_value());
+        } else if (random() % 4 != 0) {
+          complete(*frontier, lease);
+          waiting.erase(lease.url);
+        }
+      }
+      if (random() % 20 == 0) frontier = nullptr, frontier = open(virtual_options());
+    }
+    ASSERT_TRUE(frontier->flush().has_value());
+    const FrontierStats stats = frontier->stats();
+    close(*frontier);
+    std::map<std::string, std::int32_t> dumped;
+    std::map<std::string, std::pair<std::int32_t, std::uint64_t>> last;  // of each host
+    std::uint64_t deferred = 0;
+    for (const Line& line : dump()) {
+      EXPECT_TRUE(dumped.emplace(line.url, line.priority).second) << line.url;
+      if (line.state == WaitingState::kDeferred) {
+        ++deferred;
+        EXPECT_EQ(line.attempts, 1u);
+        continue;
+      }
+      const std::pair place{-line.priority, queued_at[line.url]};
+      if (last.contains(line.host)) {
+        EXPECT_LT(last[line.host], place) << line.url;
+      }
+      last[line.host] = place;
+    }
+    EXPECT_EQ(dumped, waiting);
+    EXPECT_EQ(deferred, stats.deferred);
+    const FrontierSummary summary = summarize(100);
+    EXPECT_EQ(summary.queued + summary.deferred, waiting.size());
+    EXPECT_EQ(summary.hosts, last.size());
+    EXPECT_EQ(summary.completed, stats.completed);
+    EXPECT_EQ(summary.retried, stats.retried);
+  }
+}
+
+TEST_F(Dump, ChangesNothing) {
+  auto frontier = open();
+  const Requests requests(numbered_urls(300));
+  offer_all(*frontier, requests);
+  close(*frontier);
+  frontier = nullptr;
+  EXPECT_THAT(dump(), SizeIs(300));
+  EXPECT_EQ(summarize(5).queued, 300u);
+  frontier = open();
+  EXPECT_THAT(offer_all(*frontier, requests), Each(Admission::kSeen));
+  EXPECT_THAT(lease_all(*frontier), SizeIs(300));
+}
+
+TEST_F(Dump, WorksAfterAKillWithoutACheckpoint) {
+  auto frontier = open();
+  offer(*frontier, numbered_urls(50));
+  frontier = nullptr;
+  EXPECT_THAT(dump(), SizeIs(50));
+  EXPECT_THAT(summarize().checkpoints, IsEmpty());
+}
+
+TEST_F(Dump, TheDirectoryIsLocked) {
+  auto frontier = open();
+  EXPECT_EQ(dump_error(), ErrorCode::kInUse);
+  frontier = nullptr;
+  // And stays so as long as it is read.
+  const auto done = dump_frontier(state(), {}, [](const DumpedUrl&) -> Result<void> { return {}; });
+  EXPECT_TRUE(done.has_value());
+  frontier = open();
+  offer_one(*frontier, "http://a.example/");
+  frontier = nullptr;
+  const auto nested = dump_frontier(state(), {}, [&](const DumpedUrl&) -> Result<void> {
+    const auto second = Frontier::open(options());
+    EXPECT_FALSE(second.has_value());
+    return second ? Result<void>() : tl::unexpected(second.error());
+  });
+  ASSERT_FALSE(nested.has_value());
+  EXPECT_EQ(nested.error().code, ErrorCode::kInUse);
+}
+
+TEST_F(Dump, WhatHoldsNoFrontierIsRefusedAndLeftAsItIs) {
+  EXPECT_EQ(dump_error(), ErrorCode::kNotFound);
+  EXPECT_FALSE(std::filesystem::exists(state()));
+  std::filesystem::create_directories(state());
+  EXPECT_EQ(dump_error(), ErrorCode::kNotFound);
+  EXPECT_TRUE(std::filesystem::is_empty(state()));
+  open();
+  std::filesystem::remove_all(store_path(state()));
+  EXPECT_EQ(dump_error(), ErrorCode::kCorrupt);
+  ASSERT_TRUE(Frontier::remove(state()).has_value());
+  EXPECT_EQ(dump_error(), ErrorCode::kNotFound);
+}
+
+TEST_F(Dump, TheErrorOfAVisitEndsIt) {
+  auto frontier = open();
+  offer(*frontier, numbered_urls(10));
+  frontier = nullptr;
+  int visits = 0;
+  const auto done = dump_frontier(state(), {}, [&](const DumpedUrl&) -> Result<void> {
+    if (++visits == 3) return fail(ErrorCode::kNoSpace, "enough");
+    return {};
+  });
+  ASSERT_FALSE(done.has_value());
+  EXPECT_EQ(done.error().message, "enough");
+  EXPECT_EQ(visits, 3);
+}
+
+TEST_F(Dump, DamagedRecordsAreLeftOutAndTold) {
+  auto frontier = open();
+  offer(*frontier, {"http://a.example/1", "http://b.example/1"});
+  frontier = nullptr;
+  {
+    const auto store = open_store();
+    Store::Batch batch;
+    batch.add_pending(0, {.priority = 0, .sequence = 1'000'000}, "\xff\xff\xff");
+    batch.add_deferred(5, 1'000'001, 7, 0, "");
+    ASSERT_TRUE(store->write(batch).has_value());
+  }
+  std::vector<std::string> urls;
+  const auto done = dump_frontier(state(), {}, [&](const DumpedUrl& url) -> Result<void> {
+    urls.emplace_back(url.url);
+    return {};
+  });
+  EXPECT_THAT(urls, UnorderedElementsAre("http://a.example/1", "http://b.example/1"));
+  ASSERT_FALSE(done.has_value());
+  EXPECT_EQ(done.error().code, ErrorCode::kCorrupt);
+  EXPECT_THAT(done.error().message, HasSubstr("2 URLs"));
+  EXPECT_EQ(summarize(5).hosts, 3u);
+}
+
+TEST_F(Dump, TimesBeyondTheClockAreTheLastItHas) {
+  open();
+  {
+    const auto store = open_store();
+    Store::Batch batch;
+    using Limits = std::numeric_limits<std::int64_t>;
+    std::uint64_t sequence = 0;
+    for (const std::int64_t time : {Limits::min(), Limits::max(), std::int64_t{-1}})
+      batch.add_deferred(time, sequence++, 7, 0, encode_record({.url = "http://a.example/"}));
+    ASSERT_TRUE(store->write(batch).has_value());
+  }
+  const auto lines = dump();
+  ASSERT_THAT(lines, SizeIs(3));
+  for (const Line& line : lines) {
+    EXPECT_GE(line.not_before, SystemTime::min());
+    EXPECT_LE(line.not_before, SystemTime::max());
+  }
+}
+
+TEST_F(Dump, TheSummaryCounts) {
+  const auto frontier = open(virtual_options());
+  admit(*frontier, {{.url = "http://a.example/1", .depth = 3},
+                    {.url = "http://a.example/2"},
+                    {.url = "http://a.example/3", .not_before = clocks_.wall() + 1h},
+                    {.url = "http://b.example/1"}});
+  offer(*frontier, {"http://a.example/1", "nonsense"});
+  const auto leases = lease_all(*frontier);
+  for (const Lease& lease : leases) {
+    if (lease.url == "http://a.example/2") complete(*frontier, lease);
+  }
+  close(*frontier);
+  const FrontierSummary summary = summarize();
+  EXPECT_EQ(summary.admitted, 4u);
+  EXPECT_EQ(summary.completed, 1u);
+  EXPECT_EQ(summary.queued, 2u);
+  EXPECT_EQ(summary.deferred, 1u);
+  EXPECT_EQ(summary.seen, 1u);
+  EXPECT_EQ(summary.invalid, 1u);
+  EXPECT_EQ(summary.deepest, 3u);
+  EXPECT_EQ(summary.hosts, 2u);
+  EXPECT_EQ(summary.profile, Profile{}.name());
+  EXPECT_EQ(summary.ledger, false);
+  EXPECT_THAT(summary.longest_queues, IsEmpty());
+  EXPECT_THAT(summary.warnings, IsEmpty());
+  ASSERT_THAT(summary.checkpoints, SizeIs(1));
+  EXPECT_EQ(summary.checkpoints[0].sequence, 4u);
+  const auto file = state() / summary.checkpoints[0].file;
+  EXPECT_EQ(summary.checkpoints[0].bytes, std::filesystem::file_size(file));
+  EXPECT_GT(summary.store_bytes, 0u);
+  EXPECT_GE(summary.disk_bytes, summary.store_bytes + summary.checkpoints[0].bytes +
+                                    std::filesystem::file_size(state() / "MANIFEST"));
+}
+
+TEST_F(Dump, TheSummaryHasTheLongestQueuesWithTheirHosts) {
+  const auto frontier = open();
+  for (int host = 0; host < 20; ++host) {
+    for (int i = 0; i <= host; ++i)
+      offer_one(*frontier, fmt::format("http://h{}.example/{}", host, i));
+  }
+  const SystemTime until =
+      std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now() + 1h);
+  ASSERT_TRUE(frontier->set_host_delay("h19.example", 7s).has_value());
+  ASSERT_TRUE(frontier->set_host_leases("h19.example", 3).has_value());
+  ASSERT_TRUE(frontier->block_host("h18.example", until).has_value());
+  ASSERT_TRUE(frontier->set_host_limit("h17.example", 0).has_value());
+  ASSERT_TRUE(frontier->set_host_limit("h16.example", 5).has_value());
+  close(*frontier);
+  const FrontierSummary summary = summarize(4);
+  EXPECT_EQ(summary.hosts, 20u);
+  EXPECT_EQ(summary.hosts_blocked, 1u);
+  EXPECT_EQ(summary.hosts_given_up, 0u);
+  const auto& hosts = summary.longest_queues;
+  ASSERT_THAT(hosts, SizeIs(4));
+  EXPECT_EQ(hosts[0].host, "h19.example");
+  EXPECT_EQ(hosts[0].queued, 20u);
+  EXPECT_EQ(hosts[0].state, HostState::kActive);
+  EXPECT_EQ(hosts[0].delay, 7s);
+  EXPECT_EQ(hosts[0].max_leases, 3u);
+  EXPECT_EQ(hosts[1].host, "h18.example");
+  EXPECT_EQ(hosts[1].queued, 19u);
+  EXPECT_EQ(hosts[1].state, HostState::kBlocked);
+  EXPECT_EQ(hosts[1].blocked_until, until);
+  EXPECT_EQ(hosts[2].state, HostState::kAtLimit);
+  EXPECT_EQ(hosts[2].remaining, 0u);
+  EXPECT_EQ(hosts[3].state, HostState::kActive);
+  EXPECT_EQ(hosts[3].remaining, 5u);
+  EXPECT_THAT(summarize(1000).longest_queues, SizeIs(20));
+}
+
+TEST_F(Dump, AHostThatWasGivenUpIsCounted) {
+  FrontierOptions options = virtual_options();
+  options.host_failures = 1;
+  const auto frontier = open(options);
+  offer(*frontier, {"http://a.example/1", "http://a.example/2"});
+  const auto leases = lease(*frontier, 1);
+  ASSERT_THAT(leases, SizeIs(1));
+  const auto verdict = frontier->fail(leases[0].id, FailureReason::kTimeout);
+  ASSERT_TRUE(verdict.has_value());
+  EXPECT_TRUE(verdict->host_given_up);
+  close(*frontier);
+  const FrontierSummary summary = summarize(1);
+  EXPECT_EQ(summary.hosts_given_up, 1u);
+  ASSERT_THAT(summary.longest_queues, SizeIs(1));
+  EXPECT_EQ(summary.longest_queues[0].state, HostState::kGivenUp);
+  EXPECT_EQ(summary.longest_queues[0].failures, 1u);
+}
+
+TEST_F(Dump, ADamagedManifestIsAWarning) {
+  auto frontier = open();
+  offer(*frontier, numbered_urls(10));
+  close(*frontier);
+  frontier = nullptr;
+  const auto manifest = Manifest::path_in(state());
+  std::filesystem::resize_file(manifest, std::filesystem::file_size(manifest) - 1);
+  EXPECT_THAT(dump(), SizeIs(10));
+  FrontierSummary summary = summarize();
+  EXPECT_THAT(summary.warnings, ElementsAre(HasSubstr("MANIFEST is damaged")));
+  EXPECT_EQ(summary.profile, std::nullopt);
+  EXPECT_EQ(summary.ledger, std::nullopt);
+  EXPECT_EQ(summary.queued, 10u);
+  ASSERT_THAT(summary.checkpoints, SizeIs(1));
+  EXPECT_EQ(summary.checkpoints[0].sequence, std::nullopt);
+  EXPECT_GT(summary.checkpoints[0].bytes, 0u);
+  std::filesystem::remove(manifest);
+  EXPECT_THAT(summarize().warnings,
+              ElementsAre(AllOf(HasSubstr("no MANIFEST"), HasSubstr("dump"))));
+}
+
+TEST_F(Dump, MissingCheckpointsAreWarningsAndNoMore) {
+  auto frontier = open();
+  offer(*frontier, numbered_urls(10));
+  close(*frontier);
+  frontier = nullptr;
+  const std::string file = summarize().checkpoints.at(0).file;
+  std::filesystem::remove(state() / file);
+  EXPECT_THAT(dump(), SizeIs(10));
+  const FrontierSummary summary = summarize();
+  EXPECT_THAT(summary.warnings, ElementsAre(AllOf(HasSubstr(file), HasSubstr("missing"))));
+  EXPECT_EQ(summary.checkpoints.at(0).bytes, 0u);
+}
+
+}  // namespace
+}  // namespace trawl::test

@@ -1,0 +1,315 @@
+// FrontierModelRun: the calls that it makes.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "frontier/wall_time.h"
+#include "tests/frontier/frontier_model_run.h"
+
+namespace trawl::test {
+
+template <class T>
+bool FrontierModelRun::settle(const Result<T>& answer, std::vector<FrontierModel> next) {
+  if (answer) {
+    model_ = std::move(next.back());
+    return true;
+  }
+  note("  error: " + answer.error().message);
+  if (!dead()) {
+    ADD_FAILURE() << "an error on a disk that works: " << answer.error().message << "\n"
+                  << log_text();
+  }
+  // On a disk that is dead already nothing can have happened.
+  if (!was_struck_) candidates_ = std::move(next);
+  broken_ = true;
+  return false;
+}
+
+void FrontierModelRun::step() {
+  was_struck_ = dead();
+  switch (below(20)) {
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+      return offer();
+    case 4:
+    case 5:
+    case 6:
+    case 7:
+    case 8:
+      return lease();
+    case 9:
+    case 10:
+    case 11:
+      return complete();
+    case 12:
+    case 13:
+      return fail();
+    case 14:
+      return end_somehow();
+    case 15:
+      return change_host();
+    case 16:
+      return once_in(4) ? drop() : change_host();
+    case 17:
+      return checkpoint();
+    default:
+      return move_clocks();
+  }
+}
+
+FrontierModelRun::Offer FrontierModelRun::some_urls(std::size_t most) {
+  Offer offer;
+  const std::size_t n = below(most + 1);
+  for (std::size_t i = 0; i < n; ++i) {
+    std::string url = fmt::format("{}://{}/{}{}", "http", kHosts[below(host_count_)], below(pages_),
+                                  once_in(5) ? "#part" : "");
+    switch (below(30)) {
+      case 0:
+        url = "not a URL";
+        break;
+      case 1:
+        url += "/" + std::string(300, 'x');
+        break;
+      case 2:
+        url[0] = 'H';
+        break;
+      default:
+        break;
+    }
+    UrlRequest request{.url = offer.urls.emplace_back(std::move(url))};
+    request.priority = static_cast<std::int32_t>(below(3)) - 1;
+    request.depth = static_cast<std::uint32_t>(below(6));
+    request.redirects = static_cast<std::uint32_t>(below(2));
+    if (once_in(4)) request.parent = "http://parent.test/";
+    if (once_in(10))
+      request.not_before = clocks_.wall() + Milliseconds(static_cast<int>(below(20'000)) - 2'000);
+    offer.requests.push_back(request);
+  }
+  return offer;
+}
+
+std::string FrontierModelRun::some_host() {
+  return once_in(20) ? "never.test" : kHosts[below(host_count_)];
+}
+
+std::uint64_t FrontierModelRun::some_lease() {
+  const auto& leases = model_.leases();
+  if (leases.empty() || once_in(30)) return 1'000'000'000 + below(100);
+  // Mostly one that is open.
+  for (int tries = 0; tries < 4; ++tries) {
+    const auto& [id, lease] = *std::next(leases.begin(), static_cast<long>(below(leases.size())));
+    if (lease.state == ModelLease::kOpen) return id;
+  }
+  return std::next(leases.begin(), static_cast<long>(below(leases.size())))->first;
+}
+
+Outcome FrontierModelRun::some_outcome(std::uint64_t lease) {
+  Outcome outcome{.status = 200};
+  const auto known = model_.leases().find(lease);
+  const bool open = known != model_.leases().end() && known->second.state == ModelLease::kOpen;
+  if (open) outcome.requested = !once_in(8);
+  if (open && once_in(3)) outcome.started_after = Milliseconds(below(500));
+  if (once_in(8)) outcome.error = "it failed";
+  if (once_in(8)) outcome.recrawl_at = clocks_.wall() + Milliseconds(below(20'000));
+  return outcome;
+}
+
+void FrontierModelRun::offer() {
+  const Offer urls = some_urls(once_in(20) ? 60 : 8);
+  note(fmt::format("offer {} URLs", urls.requests.size()));
+  const auto answers = frontier_->offer(urls.requests);
+  FrontierModel next = model_;
+  const auto expected = next.offer(urls.requests);
+  if (settle(answers, {next}) && *answers != expected)
+    ADD_FAILURE() << "other admissions than expected\n" << log_text();
+}
+
+void FrontierModelRun::lease() {
+  for (std::uint32_t shard = 0; shard < options_.shards; ++shard) {
+    FrontierModel next = model_;
+    next.begin_lease();
+    const auto due = frontier_->next_due(shard);
+    if (!broken_ && next.has_work(shard) && !(due && *due <= clocks_.now())) {
+      ADD_FAILURE() << "shard " << shard << " has work that next_due() does not know of\n"
+                    << log_text();
+    }
+    const std::size_t max = once_in(3) ? 1'000 : below(5);
+    const auto leases = frontier_->lease(max, shard);
+    std::string told;
+    if (leases) {
+      for (const auto& lease : *leases)
+        told += fmt::format(" {}={}", lease.id, lease.url);
+    }
+    note(fmt::format("lease {} of shard {} at {}:{}", max, shard,
+                     clocks_.now().time_since_epoch().count() / 1'000'000, told));
+    if (leases) expect_none(next.lease(max, *leases, shard), "lease");
+    if (!settle(leases, {next})) return;
+  }
+}
+
+void FrontierModelRun::complete() {
+  const std::uint64_t id = some_lease();
+  const Outcome outcome = some_outcome(id);
+  const Offer links = some_urls(6);
+  note(fmt::format("complete {} error '{}' requested {} recrawl {} with {} links", id,
+                   outcome.error, outcome.requested, outcome.recrawl_at.has_value(),
+                   links.requests.size()));
+  const auto answers = frontier_->complete(id, outcome, links.requests);
+  if (!model_.knows(id)) {
+    if (answers) ADD_FAILURE() << "completed what was never leased\n" << log_text();
+    broken_ |= !was_struck_ && dead();
+    return;
+  }
+  FrontierModel next = model_;
+  const auto expected = next.complete(id, outcome, links.requests);
+  if (settle(answers, {next}) && *answers != expected)
+    ADD_FAILURE() << "other admissions than expected\n" << log_text();
+}
+
+void FrontierModelRun::fail() {
+  const std::uint64_t id = some_lease();
+  const auto reason = static_cast<FailureReason>(below(6));
+  std::optional<Milliseconds> retry_after;
+  if (once_in(4) && reason != FailureReason::kPermanent) retry_after = Milliseconds(below(15'000));
+  Outcome outcome{.status = once_in(2) ? 404 : 0};
+  if (once_in(3)) outcome.error = "it failed";
+  note(fmt::format("fail {} for {} retry_after {}", id, static_cast<int>(reason),
+                   retry_after.value_or(Milliseconds(-1)).count()));
+  const auto verdict = frontier_->fail(id, reason, retry_after, outcome);
+  if (!model_.knows(id)) {
+    if (verdict) ADD_FAILURE() << "failed what was never leased\n" << log_text();
+    return;
+  }
+  FrontierModel next = model_;
+  if (verdict) {
+    expect_none(next.fail(id, reason, retry_after, outcome, *verdict), "fail");
+  } else {
+    next.fail_unheard(id, reason, retry_after, outcome, 0);
+    if (!was_struck_) unheard_host_ = model_.urls().at(model_.leases().at(id).url).host;
+  }
+  settle(verdict, {next});
+}
+
+void FrontierModelRun::end_somehow() {
+  const std::uint64_t id = some_lease();
+  if (once_in(2)) {
+    note(fmt::format("renew {}", id));
+    const auto renewed = frontier_->renew(id);
+    if (broken_ && !renewed) return;
+    if (model_.renew(id) != renewed.has_value())
+      ADD_FAILURE() << "renew() is wrong\n" << log_text();
+    return;
+  }
+  std::optional<SteadyTime> next_start;
+  Milliseconds started_after(0);
+  if (once_in(2)) {
+    next_start = clocks_.now() + Milliseconds(below(3'000));
+    started_after = Milliseconds(below(300));
+  }
+  note(fmt::format("release {} for {}", id, next_start.has_value()));
+  const auto released = frontier_->release(id, next_start, started_after);
+  if (broken_ && !released) return;
+  if (model_.release(id, next_start, started_after) != released.has_value())
+    ADD_FAILURE() << "release() is wrong\n" << log_text();
+}
+
+void FrontierModelRun::change_host() {
+  const std::string host = some_host();
+  FrontierModel next = model_;
+  Result<void> done;
+  switch (below(5)) {
+    case 0: {
+      const Milliseconds delay(std::array{0, 50, 2'000}[below(3)]);
+      note(fmt::format("set_host_delay {} {}", host, delay.count()));
+      done = frontier_->set_host_delay(host, delay);
+      next.set_host_delay(host, delay);
+      break;
+    }
+    case 1: {
+      const auto leases = static_cast<std::uint32_t>(below(4));
+      note(fmt::format("set_host_leases {} {}", host, leases));
+      done = frontier_->set_host_leases(host, leases);
+      next.set_host_leases(host, leases);
+      break;
+    }
+    case 2: {
+      std::optional<std::uint64_t> limit;
+      if (!once_in(2)) limit = below(6);
+      note(fmt::format("set_host_limit {} {}", host, limit.value_or(99)));
+      done = frontier_->set_host_limit(host, limit);
+      next.set_host_limit(host, limit);
+      break;
+    }
+    case 3: {
+      const auto until = clocks_.wall() + Milliseconds(static_cast<int>(below(8'000)) - 1'000);
+      note(fmt::format("block_host {}", host));
+      done = frontier_->block_host(host, until);
+      next.block_host(host, to_milliseconds(until));
+      break;
+    }
+    default:
+      note(fmt::format("revive_host {}", host));
+      done = frontier_->revive_host(host);
+      next.revive_host(host);
+  }
+  settle(done, {next});
+}
+
+void FrontierModelRun::drop() {
+  const std::string host = some_host();
+  note(fmt::format("drop_host {}", host));
+  const auto dropped = frontier_->drop_host(host);
+  FrontierModel queued = model_;
+  queued.drop_host(host, true);
+  FrontierModel all = model_;
+  const std::uint64_t expected = all.drop_host(host);
+  if (settle(dropped, {queued, all}) && *dropped != expected) {
+    ADD_FAILURE() << "dropped " << *dropped << " URLs, not " << expected << "\n" << log_text();
+  }
+}
+
+void FrontierModelRun::checkpoint() {
+  if (once_in(3)) {
+    note("flush");
+    settle(frontier_->flush(), {model_});
+    return;
+  }
+  note("checkpoint");
+  const auto taken = frontier_->checkpoint();
+  if (!taken) {
+    note("  error: " + taken.error().message);
+    broken_ |= dead();
+    if (!faults_->struck()) ADD_FAILURE() << taken.error().message << "\n" << log_text();
+  }
+}
+
+void FrontierModelRun::move_clocks() {
+  std::string where = "at rest";
+  Milliseconds by(below(40));
+  if (once_in(2)) by = model_.next_event().value_or(by);
+  if (once_in(8)) by = Milliseconds(10'000);
+  if (once_in(30)) by = Milliseconds(40'000);
+  clocks_.advance(by);
+  note(fmt::format("move clocks by {} ms", by.count()));
+  if (broken_) return;
+  expect_none(model_.check_stats(frontier_->stats()), "stats");
+  if (frontier_->finished() != model_.finished() || frontier_->exhausted() != model_.exhausted())
+    ADD_FAILURE() << "finished() or exhausted() is wrong\n" << log_text();
+  if (!once_in(3)) return;
+  std::vector<HostInfo> infos;
+  for (std::string after;;) {
+    const auto some = frontier_->hosts(after, 1 + below(3));
+    if (!some) return;
+    if (some->empty()) break;
+    infos.insert(infos.end(), some->begin(), some->end());
+    after = infos.back().host;
+  }
+  expect_none(model_.check_hosts(infos), "hosts");
+}
+
+}  // namespace trawl::test

@@ -1,0 +1,99 @@
+// FrontierModelRun: one random sequence of calls and crashes, and the model beside it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "trawl/frontier.h"
+
+#include "tests/frontier/frontier_model.h"
+#include "tests/frontier/virtual_clocks.h"
+#include "tests/support/file_faults.h"
+#include "tests/support/temporary_directory.h"
+
+namespace trawl::test {
+
+// The first few of them are what a run crawls.
+inline constexpr std::array kHosts = {"a.test",          "b.test:8080", "www.one.example",
+                                      "two.one.example", "127.0.0.1",   "www.three.example",
+                                      "four.test",       "five.test:81"};
+
+class FrontierModelRun {
+ public:
+  explicit FrontierModelRun(std::uint64_t seed);
+  // Reports what is wrong as failures of the running test, and stops at the first.
+  void run();
+
+ private:
+  // URLs offered, which keep their strings.
+  struct Offer {
+    std::deque<std::string> urls;
+    std::vector<UrlRequest> requests;
+  };
+
+  std::uint64_t below(std::uint64_t n) { return random_() % n; }
+  bool once_in(std::uint64_t n) { return below(n) == 0; }
+  void choose_options();
+  void arm(std::uint64_t calls);
+  // The disk died: all that writes must fail.
+  bool dead() const;
+
+  bool open();
+  void reopen(bool may_crash);
+  void find_state();
+  void start_life();
+  void step();
+  void drain();
+  void check_everything();
+
+  Offer some_urls(std::size_t most);
+  std::string some_host();
+  std::uint64_t some_lease();
+  Outcome some_outcome(std::uint64_t lease);
+  void offer();
+  void lease();
+  void complete();
+  void fail();
+  void end_somehow();
+  void change_host();
+  void drop();
+  void checkpoint();
+  void move_clocks();
+  void close_and_reopen();
+
+  // The call is over: with its answer the model goes on as `next`; without, the frontier is broken,
+  // and what is on disk is the model as it is, or one of `next`.
+  template <class T>
+  bool settle(const Result<T>& answer, std::vector<FrontierModel> next);
+  void expect_none(const Mismatches& wrong, const std::string& where);
+  void note(std::string what);
+  std::string log_text() const;
+
+  const std::uint64_t seed_;
+  std::mt19937_64 random_;
+  TemporaryDirectory directory_;
+  VirtualClocks clocks_;
+  FrontierOptions options_;
+  bool power_loss_ = false;
+  std::unique_ptr<FileFaults> faults_;
+  std::unique_ptr<Frontier> frontier_;
+  FrontierModel model_;
+  std::uint64_t host_count_ = 1;
+  std::uint64_t pages_ = 1;
+
+  bool crash_armed_ = false;
+  bool was_struck_ = false;  // before the call that is under way
+  bool closed_ = false;      // with close(), before it was opened anew
+  bool broken_ = false;      // a call returned an error
+  std::vector<FrontierModel> candidates_;
+  std::optional<std::string> unheard_host_;  // of a failure whose verdict never came
+  std::deque<std::string> log_;
+};
+
+}  // namespace trawl::test

@@ -1,0 +1,304 @@
+// Many threads do everything at once; what they were told must add up.
+#include <array>
+#include <atomic>
+#include <random>
+#include <thread>
+
+#include "tests/frontier/frontier_fixture.h"
+
+namespace trawl {
+namespace {
+
+constexpr std::size_t kThreads = 8;
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr std::uint64_t kUrls = 4'000;
+#else
+constexpr std::uint64_t kUrls = 20'000;
+#endif
+constexpr std::uint64_t kHosts = 50;
+constexpr std::size_t kMostLinks = 12;
+
+// What happened to each URL, and in all.
+struct Tally {
+  explicit Tally(std::uint64_t urls) : admitted(urls), first_leases(urls), completed(urls) {}
+  std::vector<std::atomic<std::uint32_t>> admitted;      // times told new
+  std::vector<std::atomic<std::uint32_t>> first_leases;  // leases but retries
+  std::vector<std::atomic<std::uint32_t>> completed;
+  std::atomic<std::uint64_t> offered{0};
+  std::atomic<std::uint64_t> retried{0};
+  std::atomic<std::uint64_t> failed{0};
+  std::atomic<std::uint64_t> checkpoints{0};
+};
+
+class FrontierThreads : public test::FrontierFixture {
+ protected:
+  FrontierOptions options(FilterMode mode) const {
+    FrontierOptions options = FrontierFixture::options();
+    options.filter_mode = mode;
+    options.expected_urls = 200;  // the filter grows again and again
+    if (mode == FilterMode::kExact) {
+      // It may not grow either, and is soon wrong about nearly every URL.
+      options.false_positive_rate = 0.3;
+      options.max_filter_memory = 4096;
+    }
+    options.shards = 4;
+    options.retries = 1'000'000;
+    options.retry_delay = std::chrono::milliseconds(1);
+    options.max_retry_delay = std::chrono::milliseconds(1);
+    options.host_backoff = std::chrono::milliseconds(1);
+    options.max_host_backoff = std::chrono::milliseconds(1);
+    options.host_failures = 0;
+    options.checkpoint_admissions = kUrls / 10;
+    return options;
+  }
+
+  // All threads offer all URLs, each in its own order, among what else it does.
+  void work(Frontier& frontier, std::size_t thread, std::uint64_t seed, Tally& tally) const {
+    std::mt19937_64 random(seed + thread);
+    std::vector<std::uint64_t> left(kUrls);
+    for (std::uint64_t i = 0; i < kUrls; ++i)
+      left[i] = i;
+    std::shuffle(left.begin(), left.end(), random);
+    while (!left.empty() || !frontier.finished()) {
+      offer_some(frontier, left, 1 + random() % 200, tally);
+      const auto leases = frontier.lease(1 + random() % 20, thread % 4);
+      ASSERT_TRUE(leases) << leases.error().message;
+      for (const Lease& lease : *leases)
+        end(frontier, lease, random, tally);
+      if (random() % 100 == 0) {
+        ASSERT_TRUE(frontier.checkpoint());
+        ++tally.checkpoints;
+      }
+      if (random() % 50 == 0) {
+        const auto stats = frontier.stats();
+        EXPECT_LE(stats.completed, stats.admitted);
+      }
+      if (leases->empty()) std::this_thread::yield();
+    }
+  }
+
+  void offer_some(Frontier& frontier, std::vector<std::uint64_t>& left, std::size_t most,
+                  Tally& tally) const {
+    std::vector<std::uint64_t> numbers;
+    test::Requests requests;
+    for (; !left.empty() && numbers.size() < most; left.pop_back()) {
+      numbers.push_back(left.back());
+      requests.add(web_.url(left.back()));
+    }
+    const auto answers = frontier.offer(requests.get());
+    ASSERT_TRUE(answers) << answers.error().message;
+    count(*answers, numbers, tally);
+  }
+
+  void end(Frontier& frontier, const Lease& lease, std::mt19937_64& random, Tally& tally) const {
+    const std::uint64_t page = test::NumberedUrls::number(lease.url);
+    if (lease.attempts == 0) ++tally.first_leases[page];
+    switch (random() % 8) {
+      case 0: {
+        const auto verdict = frontier.fail(lease.id, FailureReason::kTimeout);
+        ASSERT_TRUE(verdict) << verdict.error().message;
+        EXPECT_TRUE(verdict->retry_at);
+        ++tally.retried;
+        return;
+      }
+      case 1: {
+        ASSERT_TRUE(frontier.fail(lease.id, FailureReason::kPermanent));
+        ++tally.failed;
+        ++tally.completed[page];
+        return;
+      }
+      default:
+        break;
+    }
+    std::vector<std::uint64_t> numbers;
+    test::Requests links;
+    for (std::size_t i = random() % kMostLinks; i > 0; --i) {
+      numbers.push_back(random() % kUrls);
+      links.add(web_.url(numbers.back()));
+    }
+    const auto answers = frontier.complete(lease.id, {.status = 200}, links.get());
+    ASSERT_TRUE(answers) << answers.error().message;
+    count(*answers, numbers, tally);
+    ++tally.completed[page];
+  }
+
+  static void count(const std::vector<Admission>& answers,
+                    const std::vector<std::uint64_t>& numbers, Tally& tally) {
+    ASSERT_EQ(answers.size(), numbers.size());
+    tally.offered += answers.size();
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      if (answers[i] == Admission::kNew) ++tally.admitted[numbers[i]];
+    }
+  }
+
+  void run(FilterMode mode) {
+    const std::uint64_t seed = std::random_device{}();
+    SCOPED_TRACE(seed);
+    Tally tally(kUrls);
+    const auto frontier = open(options(mode));
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < kThreads; ++t)
+      threads.emplace_back([&, t] { work(*frontier, t, seed, tally); });
+    for (auto& thread : threads)
+      thread.join();
+    for (std::uint64_t i = 0; i < kUrls; ++i) {
+      EXPECT_EQ(tally.admitted[i], 1u) << i;
+      EXPECT_EQ(tally.completed[i], 1u) << i;
+      // A failure comes back as a retry: leased for the first time it was once.
+      EXPECT_EQ(tally.first_leases[i], 1u) << i;
+    }
+    const FrontierStats stats = frontier->stats();
+    EXPECT_EQ(stats.admitted, kUrls);
+    EXPECT_EQ(stats.completed, kUrls);
+    EXPECT_EQ(stats.seen, tally.offered - kUrls);
+    EXPECT_EQ(stats.retried, tally.retried);
+    EXPECT_EQ(stats.failed, tally.failed);
+    EXPECT_EQ(stats.queued + stats.leased + stats.deferred, 0u);
+    EXPECT_EQ(stats.expired + stats.late + stats.repeated, 0u);
+    EXPECT_GE(stats.checkpoints, tally.checkpoints);
+    growths_ = stats.filter.layers - 1;
+    EXPECT_TRUE(frontier->close());
+    // What the checkpoints and the log hold is the same.
+    const auto again = open(options(mode));
+    test::Requests all;
+    for (std::uint64_t i = 0; i < kUrls; ++i)
+      all.add(web_.url(i));
+    for (const Admission answer : offer_all(*again, all))
+      EXPECT_EQ(answer, Admission::kSeen);
+    EXPECT_TRUE(again->finished());
+  }
+
+  test::NumberedUrls web_{kHosts};
+  std::size_t growths_ = 0;
+};
+
+TEST_F(FrontierThreads, A1_A2_EachUrlIsAdmittedAndLeasedOnceWhileTheFilterGrows) {
+  run(FilterMode::kBloom);
+  EXPECT_GE(growths_, 3u);
+}
+
+TEST_F(FrontierThreads, A1_A2_ExactModeLosesNoneToABadFilter) {
+  run(FilterMode::kExact);
+}
+
+// Leases that expire and are completed all the same, hosts that are dropped, blocked, limited and
+// listed meanwhile: each URL still ends exactly once.
+class FrontierHostThreads : public FrontierThreads {
+ protected:
+  static constexpr std::uint64_t kPages = kUrls / 4;
+
+  FrontierOptions options() const {
+    FrontierOptions options = FrontierThreads::options(FilterMode::kBloom);
+    options.lease_timeout = std::chrono::milliseconds(20);
+    options.host_failures = 3;
+    options.domain_delay = std::chrono::milliseconds(1);
+    options.checkpoint_admissions = kPages / 10;
+    return options;
+  }
+
+  // Leases, and ends most of them late, some twice; until all is done.
+  void fetch(Frontier& frontier, std::size_t thread, std::uint64_t seed) const {
+    std::mt19937_64 random(seed + thread);
+    std::vector<Lease> kept;
+    while (!done_.load()) {
+      const auto leases = frontier.lease(1 + random() % 20, thread % 4);
+      ASSERT_TRUE(leases) << leases.error().message;
+      kept.insert(kept.end(), leases->begin(), leases->end());
+      while (!kept.empty() && (kept.size() > 40 || random() % 3 != 0)) {
+        const std::size_t at = random() % kept.size();
+        end(frontier, kept[at], random);
+        if (random() % 8 != 0) kept.erase(kept.begin() + static_cast<long>(at));
+      }
+      if (leases->empty()) std::this_thread::yield();
+    }
+  }
+
+  void end(Frontier& frontier, const Lease& lease, std::mt19937_64& random) const {
+    switch (random() % 8) {
+      case 0:
+        ASSERT_TRUE(frontier.fail(lease.id, FailureReason::kTimeout));
+        return;
+      case 1:
+        static_cast<void>(frontier.release(lease.id));  // it may have expired
+        return;
+      case 2:
+        static_cast<void>(frontier.renew(lease.id));
+        return;
+      default:
+        break;
+    }
+    const test::Requests links({web_.url(random() % kPages), web_.url(random() % kPages)});
+    ASSERT_TRUE(frontier.complete(lease.id, {.status = 200}, links.get()));
+  }
+
+  void change_hosts(Frontier& frontier, std::uint64_t seed) const {
+    std::mt19937_64 random(seed);
+    while (!done_.load()) {
+      const std::string host = fmt::format("host{}.test", random() % kHosts);
+      switch (random() % 8) {
+        case 0:
+          ASSERT_TRUE(frontier.drop_host(host));
+          break;
+        case 1:
+          ASSERT_TRUE(frontier.block_host(
+              host, std::chrono::system_clock::now() + std::chrono::milliseconds(random() % 5)));
+          break;
+        case 2:
+          ASSERT_TRUE(frontier.set_host_limit(host, random() % 3));
+          break;
+        case 3:
+          ASSERT_TRUE(frontier.set_host_leases(host, random() % 3));
+          break;
+        case 4:
+          ASSERT_TRUE(frontier.set_host_delay(host, std::chrono::milliseconds(random() % 2)));
+          break;
+        case 5:
+          ASSERT_TRUE(frontier.hosts(host, 10));
+          break;
+        default:
+          ASSERT_TRUE(frontier.revive_host(host));
+          ASSERT_TRUE(frontier.set_host_limit(host, std::nullopt));
+      }
+    }
+  }
+
+  mutable std::atomic<bool> done_{false};
+};
+
+TEST_F(FrontierHostThreads, A2_EachUrlEndsOnceWhateverBecomesOfLeasesAndHosts) {
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE(seed);
+  const auto frontier = open(options());
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] { fetch(*frontier, t, seed); });
+  for (std::size_t t = 0; t < 2; ++t)
+    threads.emplace_back([&, t] { change_hosts(*frontier, seed + t); });
+  std::size_t admitted = 0;
+  for (std::uint64_t i = 0; i < kPages; ++i) {
+    const auto answers = offer_all(*frontier, test::Requests({web_.url(i)}));
+    admitted += answers.front() == Admission::kNew ? 1 : 0;
+    if (i % (kPages / 5) == 0) {
+      EXPECT_TRUE(frontier->checkpoint());
+    }
+  }
+  EXPECT_GT(admitted, 0u);
+  while (!frontier->finished() && !HasFailure())
+    std::this_thread::yield();
+  done_.store(true);
+  for (auto& thread : threads)
+    thread.join();
+  ASSERT_TRUE(frontier->flush());
+  const FrontierStats stats = frontier->stats();
+  EXPECT_EQ(stats.admitted, kPages);
+  EXPECT_EQ(stats.completed + stats.dropped, kPages);
+  EXPECT_GT(stats.dropped, 0u);
+  EXPECT_EQ(stats.deferred + stats.queued, 0u);
+  ASSERT_TRUE(frontier->close());
+  const auto again = open(options());
+  EXPECT_TRUE(again->finished());
+  EXPECT_TRUE(lease_all(*again).empty());
+}
+
+}  // namespace
+}  // namespace trawl

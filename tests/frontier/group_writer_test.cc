@@ -1,0 +1,193 @@
+// What a group of operations becomes in a real store: deferred URLs, drops, ledger, depths.
+#include "frontier/group_writer.h"
+
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "frontier/wall_time.h"
+#include "tests/support/temporary_directory.h"
+
+namespace trawl {
+namespace {
+
+constexpr Fingerprint kKey{.high = 7, .low = 8};
+
+class GroupWriterTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto store = Store::open(directory_.path() / "store",
+                             {.sync = false, .memory = MemoryPlan::of(kMinFrontierMemory)});
+    ASSERT_TRUE(store) << store.error().message;
+    store_ = std::move(*store);
+    GroupWriterOptions options;
+    options.ledger = true;
+    options.wall_clock = [this] { return from_milliseconds(now_); };
+    options.record_of = [](HostId) { return HostRecord{}; };
+    options.is_leased = [this](HostId, std::uint64_t sequence) {
+      return leased_.contains(sequence);
+    };
+    options.after_commit = [this](OperationGroup&, std::vector<QueuedUrl>& promoted) {
+      for (const QueuedUrl& url : promoted)
+        promoted_.push_back(url.order);
+    };
+    writer_.emplace(*store_, Counters{}, std::move(options));
+  }
+
+  Operation& next() { return *group_.emplace_back(std::make_unique<Operation>()); }
+  void write() {
+    ASSERT_TRUE(writer_->write(group_));
+    group_.clear();
+  }
+  static Operation::Admitted url_of(HostId host, std::int64_t not_before = 0) {
+    return {.fingerprint = {.high = host, .low = 1},
+            .host = host,
+            .not_before = not_before,
+            .record = encode_record({.url = "http://host.test/"})};
+  }
+  std::size_t pending() const {
+    std::size_t n = 0;
+    EXPECT_TRUE(
+        store_->visit_pending(std::nullopt, [&](HostId, const QueueOrder&, std::string_view) {
+          ++n;
+          return true;
+        }));
+    return n;
+  }
+  std::multiset<std::int64_t> deferred() const {
+    std::multiset<std::int64_t> times;
+    EXPECT_TRUE(store_->visit_deferred([&](const DeferredUrl& url) {
+      times.insert(url.not_before);
+      return true;
+    }));
+    return times;
+  }
+
+  test::TemporaryDirectory directory_;
+  std::int64_t now_ = 1000;
+  std::set<std::uint64_t> leased_;
+  std::vector<QueueOrder> promoted_;
+  OperationGroup group_;
+  std::unique_ptr<Store> store_;
+  std::optional<GroupWriter> writer_;
+};
+
+TEST_F(GroupWriterTest, DeferredUrlsAreQueuedWhenTheyAreDue) {
+  for (const std::int64_t time : {3000, 2000, 9000})
+    next().add(url_of(1, time));
+  write();
+  EXPECT_EQ(pending(), 0u);
+  EXPECT_EQ(writer_->next_deferred(), 2000);
+  EXPECT_EQ(writer_->counters().deferred, 3u);
+
+  next().promote = true;
+  write();
+  EXPECT_TRUE(promoted_.empty()) << "none is due";
+
+  now_ = 3000;
+  next().promote = true;
+  write();
+  EXPECT_EQ(promoted_.size(), 2u);
+  EXPECT_EQ(pending(), 2u);
+  EXPECT_EQ(deferred(), (std::multiset<std::int64_t>{9000}));
+  EXPECT_EQ(writer_->next_deferred(), 9000);
+  EXPECT_EQ(writer_->counters().deferred, 1u);
+  EXPECT_EQ(writer_->counters().open(), 3u);
+}
+
+TEST_F(GroupWriterTest, ARetryKeepsTheUrlOpenAndARecrawlOpensItAgain) {
+  using Kind = Operation::Ended::Kind;
+  next().add(url_of(1));
+  next().add(url_of(2));
+  write();
+  for (const auto& [host, kind] : {std::pair(1u, Kind::kRetry), std::pair(2u, Kind::kRecrawl)}) {
+    auto& ended = next().ended.emplace();
+    ended.kind = kind;
+    ended.host = host;
+    ended.order = {.priority = 0, .sequence = host - 1};
+    ended.not_before = 5000;
+    ended.record = encode_record({.url = "http://host.test/", .attempts = 1});
+  }
+  write();
+  const Counters counters = writer_->counters();
+  EXPECT_EQ(pending(), 0u);
+  EXPECT_EQ(deferred().count(5000), 2u);
+  EXPECT_EQ(counters.retried, 1u);
+  EXPECT_EQ(counters.completed, 1u);
+  EXPECT_EQ(counters.recrawls, 1u);
+  EXPECT_EQ(counters.open(), 2u);
+  EXPECT_EQ(store_->counters().value(), counters);
+}
+
+TEST_F(GroupWriterTest, DroppingAHostLeavesLeasedUrlsAndOtherHosts) {
+  constexpr std::uint64_t kUrls = 10'000;  // several batches
+  Operation& many = next();
+  for (std::uint64_t i = 0; i < kUrls; ++i)
+    many.add(url_of(5));
+  next().add(url_of(5, 7000));
+  next().add(url_of(6, 7000));
+  next().add(url_of(6));
+  write();
+  leased_ = {3, 9'000};
+  auto drop = std::make_shared<Operation::Drop>();
+  drop->host = 5;
+  int parts = 0;
+  for (; !drop->done; ++parts) {
+    next().drop = drop;
+    write();
+  }
+  EXPECT_GT(parts, 2) << "others have their turn in between";
+  EXPECT_EQ(drop->dropped, kUrls - 2 + 1);
+  EXPECT_EQ(pending(), 2u + 1u);
+  EXPECT_EQ(deferred().size(), 1u);
+  EXPECT_EQ(writer_->counters().dropped, kUrls - 1);
+  EXPECT_EQ(writer_->counters().deferred, 1u);
+  EXPECT_EQ(writer_->counters().open(), 4u);
+  EXPECT_EQ(writer_->next_deferred(), 7000);
+}
+
+TEST_F(GroupWriterTest, TheLedgerHasWhatWasAdmittedAndHowItEnded) {
+  Operation& first = next();
+  first.add(url_of(1));
+  first.admitted.back().fingerprint = kKey;
+  write();
+  EXPECT_EQ(store_->ledger(kKey).value(), LedgerRecord{});
+  auto& ended = next().ended.emplace();
+  ended.host = 1;
+  ended.outcome.status = 404;
+  ended.fingerprint = kKey;
+  ended.fetches = 3;
+  write();
+  EXPECT_EQ(store_->ledger(kKey).value(),
+            (LedgerRecord{.fetches = 3, .status = 404, .fetched = now_}));
+}
+
+TEST_F(GroupWriterTest, SeenAnswersAreCheckedAgainstTheLedgerOncePerUrl) {
+  next().add(url_of(1));
+  write();
+  for (int i = 0; i < 3; ++i)
+    next().seen_to_check = {{.high = 1, .low = 1}, {.high = 99, .low = 1}};
+  write();
+  EXPECT_EQ(writer_->seen_checks().checked, 6u);
+  EXPECT_EQ(writer_->seen_checks().wrong, 1u);
+}
+
+TEST_F(GroupWriterTest, DepthsAreLoweredAndForgotten) {
+  next().lowered_depths = {{kKey, 5}};
+  next().lowered_depths = {{kKey, 3}};
+  next().lowered_depths = {{kKey, 4}};
+  write();
+  EXPECT_EQ(store_->depth(kKey).value(), 3u);
+  EXPECT_EQ(writer_->counters().lowered, 3u);
+  auto& ended = next().ended.emplace();
+  ended.fingerprint = kKey;
+  ended.depth_noted = true;
+  ended.depth_lowered = true;
+  write();
+  EXPECT_EQ(store_->depth(kKey).value(), std::nullopt);
+  EXPECT_EQ(writer_->counters().depth_repairs, 1u);
+}
+
+}  // namespace
+}  // namespace trawl

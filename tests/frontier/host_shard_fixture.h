@@ -1,0 +1,138 @@
+// What the tests of HostShard share: a store and clocks that they control, hosts by name.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "trawl/fingerprint.h"
+
+#include "frontier/host_shard.h"
+#include "tests/frontier/fake_store.h"
+
+namespace trawl::test {
+
+inline HostId id_of(const std::string& host) {
+  static const KeyedHash hash = KeyedHash::from_seed(1);
+  return host_id(hash, host);
+}
+
+inline QueuedUrl queued_url(std::uint64_t sequence, std::int32_t priority = 0,
+                            const std::string& host = "a.test", std::uint32_t attempts = 0) {
+  const std::string url = "http://" + host + "/" + std::to_string(sequence);
+  return {.host = id_of(host),
+          .order = {.priority = priority, .sequence = sequence},
+          .record = encode_record({.url = url, .attempts = attempts})};
+}
+
+class HostShardFixture : public ::testing::Test {
+ protected:
+  using milliseconds = std::chrono::milliseconds;
+
+  ShardOptions options(milliseconds delay, std::uint32_t leases_per_host = 1) {
+    ShardOptions options;
+    options.delay = delay;
+    options.leases_per_host = leases_per_host;
+    options.lease_timeout = milliseconds(0);
+    options.host_backoff = milliseconds(1000);
+    options.max_host_backoff = milliseconds(60'000);
+    options.clock = [this] { return now_; };
+    options.wall_clock = [this] { return wall_now(); };
+    return options;
+  }
+  // The clocks go together.
+  SystemTime wall_now() const {
+    return SystemTime{} + std::chrono::hours(500'000) +
+           std::chrono::duration_cast<SystemTime::duration>(now_ - start_);
+  }
+  static QueuedUrl queued(std::uint64_t sequence, std::int32_t priority = 0,
+                          const std::string& host = "a.test") {
+    return queued_url(sequence, priority, host);
+  }
+  // As the committer does: durable first, then told.
+  void admit(HostShard& shard, const QueuedUrl& url) {
+    store_.put(url);
+    shard.push_admitted(url);
+  }
+  void admit(HostShard& shard, std::uint64_t n, const std::string& host = "a.test") {
+    for (std::uint64_t i = 0; i < n; ++i)
+      admit(shard, queued(next_sequence_++, 0, host));
+  }
+  // The store has n URLs of a host, as on a restart. URLs are numbered from 0 on, over all hosts.
+  void restore(HostShard& shard, std::uint64_t n, const std::string& host = "a.test") {
+    for (std::uint64_t i = 0; i < n; ++i)
+      store_.put(queued(next_sequence_++, 0, host));
+    const auto record = store_.host(id_of(host));
+    ASSERT_TRUE(record);
+    shard.restore_host(id_of(host), *record);
+  }
+  static std::vector<NumberedLease> lease(HostShard& shard, std::size_t max = 1'000'000) {
+    std::vector<NumberedLease> leases;
+    EXPECT_TRUE(shard.lease(max, leases));
+    return leases;
+  }
+  static std::vector<std::uint64_t> sequences(const std::vector<NumberedLease>& leases) {
+    std::vector<std::uint64_t> sequences;
+    for (const auto& lease : leases)
+      sequences.push_back(lease.url.order.sequence);
+    return sequences;
+  }
+  static NumberedLease lease_one(HostShard& shard) {
+    const auto leases = lease(shard, 1);
+    EXPECT_EQ(leases.size(), 1u);
+    return leases.empty() ? NumberedLease{} : leases.front();
+  }
+  static EndedLease begin(HostShard& shard, const NumberedLease& lease,
+                          const Outcome& outcome = {.status = 200}) {
+    auto ended = shard.begin_completion(lease.number, outcome);
+    EXPECT_TRUE(ended) << lease.number;
+    return ended ? std::move(*ended) : EndedLease{};
+  }
+  // As a completion that was committed.
+  void complete(HostShard& shard, const NumberedLease& lease,
+                const Outcome& outcome = {.status = 200}) {
+    EXPECT_EQ(begin(shard, lease, outcome).end, LeaseEnd::kOpen);
+    commit_end(shard, lease.url);
+  }
+  void commit_end(HostShard& shard, const QueuedUrl& url) {
+    store_.remove(url);
+    shard.push_ended(url.order.sequence);
+  }
+  // As the committer does with a host that changed.
+  void commit_host(HostShard& shard, const std::string& host = "a.test") {
+    const HostRecord record = shard.record_of(id_of(host)).value_or(HostRecord{});
+    if (record.is_default()) {
+      store_.host_records.erase(id_of(host));
+    } else {
+      store_.host_records[id_of(host)] = record;
+    }
+  }
+  void change(HostShard& shard, const std::function<void(HostRecord&)>& change,
+              const std::string& host = "a.test") {
+    ASSERT_TRUE(shard.change_host(id_of(host), host, change));
+    commit_host(shard, host);
+  }
+  void set_delay(HostShard& shard, milliseconds delay, const std::string& host = "a.test") {
+    change(
+        shard, [&](HostRecord& record) { record.delay = delay; }, host);
+  }
+  // The shard's one host is due `wait` after `from`, and not a moment before.
+  void expect_due(HostShard& shard, SteadyTime from, milliseconds wait) {
+    now_ = from + wait - milliseconds(1);
+    EXPECT_TRUE(lease(shard, 1).empty()) << "too early";
+    EXPECT_EQ(shard.next_due(), from + wait);
+    now_ = from + wait;
+    EXPECT_EQ(lease(shard, 1).size(), 1u) << "too late";
+  }
+
+  FakeStore store_;
+  const SteadyTime start_ = SteadyTime{} + std::chrono::hours(1);
+  SteadyTime now_ = start_;
+  std::uint64_t next_sequence_ = 0;
+};
+
+}  // namespace trawl::test

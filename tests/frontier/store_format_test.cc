@@ -1,0 +1,152 @@
+// Stores of other formats, stores that are damaged, and what errors of the store say.
+#include "frontier/store_format.h"
+
+#include <algorithm>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rocksdb/db.h>
+
+#include "frontier/store.h"
+#include "tests/support/temporary_directory.h"
+
+namespace trawl {
+namespace {
+
+class StoreFormatTest : public ::testing::Test {
+ protected:
+  Result<std::unique_ptr<Store>> open() const {
+    return Store::open(path_, {.memory = MemoryPlan::of(64u << 20)});
+  }
+  Error refused() const {
+    auto store = open();
+    EXPECT_FALSE(store);
+    return store ? Error{} : store.error();
+  }
+  std::vector<std::string> families() const {
+    std::vector<std::string> names;
+    EXPECT_TRUE(rocksdb::DB::ListColumnFamilies({}, path_, &names).ok());
+    std::ranges::sort(names);
+    return names;
+  }
+  // A store with these column families beside `default`; format 0: none is noted.
+  void make(const std::vector<std::string>& families, std::uint32_t format) const {
+    rocksdb::Options options;
+    options.create_if_missing = true;
+    rocksdb::DB* opened = nullptr;
+    ASSERT_TRUE(rocksdb::DB::Open(options, path_, &opened).ok());
+    const std::unique_ptr<rocksdb::DB> db(opened);
+    std::vector<rocksdb::ColumnFamilyHandle*> handles;
+    ASSERT_TRUE(db->CreateColumnFamilies({}, families, &handles).ok());
+    for (auto* handle : handles)
+      ASSERT_TRUE(db->DestroyColumnFamilyHandle(handle).ok());
+    if (format == 0) return;
+    const char value[4] = {static_cast<char>(format), 0, 0, 0};
+    ASSERT_TRUE(db->Put({}, "format", rocksdb::Slice(value, 4)).ok());
+  }
+
+  test::TemporaryDirectory directory_;
+  const std::string path_ = directory_ / "store";
+};
+
+const std::vector<std::string> kFormat1 = {"admissions", "deferred", "hosts", "pending"};
+const std::vector<std::string> kFormat2 = {"admissions", "deferred", "depths",
+                                           "hosts",      "ledger",   "pending"};
+
+TEST_F(StoreFormatTest, Format1IsRefusedAndLeftAsItIs) {
+  make(kFormat1, 1);
+  const auto before = families();
+  const Error error = refused();
+  EXPECT_EQ(error.code, ErrorCode::kUnsupportedVersion);
+  EXPECT_NE(error.message.find("format 1"), std::string::npos) << error.message;
+  EXPECT_NE(error.message.find("format 2"), std::string::npos) << error.message;
+  EXPECT_NE(error.message.find("the Trawl that began it"), std::string::npos) << error.message;
+  EXPECT_EQ(families(), before);
+  EXPECT_EQ(refused().code, ErrorCode::kUnsupportedVersion) << "a second time too";
+}
+
+TEST_F(StoreFormatTest, ANewerFormatIsRefusedWhateverFamiliesItHas) {
+  for (const bool more : {false, true}) {
+    std::filesystem::remove_all(path_);
+    auto names = kFormat2;
+    if (more) names.push_back("of later times");
+    make(names, 3);
+    const Error error = refused();
+    EXPECT_EQ(error.code, ErrorCode::kUnsupportedVersion);
+    EXPECT_NE(error.message.find("format 3"), std::string::npos) << error.message;
+    EXPECT_NE(error.message.find("format 2"), std::string::npos) << error.message;
+  }
+}
+
+TEST_F(StoreFormatTest, ACreationThatWasCutShortIsFinished) {
+  for (std::size_t n = 0; n <= kFormat2.size(); ++n) {
+    std::filesystem::remove_all(path_);
+    make({kFormat2.begin(), kFormat2.begin() + static_cast<long>(n)}, 0);
+    const auto store = open();
+    ASSERT_TRUE(store) << store.error().message;
+    EXPECT_EQ(families().size(), 7u);
+  }
+  EXPECT_TRUE(open()) << "and opened again";
+}
+
+TEST_F(StoreFormatTest, AFormatThatDoesNotDecodeIsDamage) {
+  make(kFormat2, 0);
+  ASSERT_TRUE(open());
+  EXPECT_EQ(check_store_format("").error().code, ErrorCode::kCorrupt);
+  EXPECT_EQ(check_store_format("\2\0\0").error().code, ErrorCode::kCorrupt);
+  EXPECT_EQ(check_store_format(std::string(4, '\0')).error().code, ErrorCode::kCorrupt);
+  EXPECT_EQ(check_store_format(std::string("\2\0\0\0\0", 5)).error().code, ErrorCode::kCorrupt);
+  EXPECT_TRUE(check_store_format(std::string("\2\0\0\0", 4)));
+}
+
+// RocksDB would begin a new database there, and delete the files of the old one.
+TEST_F(StoreFormatTest, AStoreWithoutItsFileCurrentIsDamageAndKeepsTheRest) {
+  {
+    const auto store = open();
+    ASSERT_TRUE(store);
+    Store::Batch batch;
+    batch.add_pending(1, {.sequence = 2}, "record");
+    ASSERT_TRUE((*store)->write(batch));
+  }
+  const std::filesystem::path current = std::filesystem::path(path_) / "CURRENT";
+  std::filesystem::rename(current, directory_ / "kept");
+  const Error error = refused();
+  EXPECT_EQ(error.code, ErrorCode::kCorrupt);
+  EXPECT_NE(error.message.find("CURRENT"), std::string::npos) << error.message;
+  std::filesystem::rename(directory_ / "kept", current);
+  const auto store = open();
+  ASSERT_TRUE(store);
+  EXPECT_EQ(
+      (*store)->read_queue(1, std::nullopt, 9, [](const QueueOrder&) { return true; })->size(), 1u);
+}
+
+TEST_F(StoreFormatTest, FilesThatAreNoStoreAreRefused) {
+  std::filesystem::create_directories(path_);
+  std::ofstream(std::filesystem::path(path_) / "CURRENT") << "nonsense\n";
+  EXPECT_EQ(refused().code, ErrorCode::kCorrupt);
+  std::filesystem::remove_all(path_);
+  std::ofstream(path_) << "a file, not a directory";
+  EXPECT_NE(refused().message.find(path_), std::string::npos);
+}
+
+TEST(StoreErrors, TellWhatWasWrongAndWhatToDo) {
+  using rocksdb::Status;
+  const auto expect = [](const Status& status, ErrorCode code, std::string_view advice) {
+    const Error error = store_error(status, "write to");
+    EXPECT_EQ(error.code, code) << error.message;
+    EXPECT_NE(error.message.find("cannot write to the store"), std::string::npos) << error.message;
+    EXPECT_NE(error.message.find(advice), std::string::npos) << error.message;
+  };
+  expect(Status::NoSpace("No space left on device"), ErrorCode::kNoSpace, "free some space");
+  expect(Status::Corruption("block checksum mismatch"), ErrorCode::kCorrupt, "backup");
+  expect(Status::IOError("store/000012.log: Permission denied"), ErrorCode::kPermission, "right");
+  expect(Status::IOError("store/000012.log: Read-only file system"), ErrorCode::kPermission,
+         "right");
+  expect(Status::IOError("store/000012.log: Input/output error"), ErrorCode::kIo, "disk");
+}
+
+}  // namespace
+}  // namespace trawl

@@ -1,0 +1,39 @@
+// VirtualClocks: both clocks of a frontier, which move only when told to.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+#include "trawl/frontier.h"
+
+namespace trawl::test {
+
+// They count whole milliseconds. Thread-safe.
+class VirtualClocks {
+ public:
+  SteadyTime now() const { return SteadyTime(std::chrono::milliseconds(steady_.load())); }
+  SystemTime wall() const { return SystemTime(std::chrono::milliseconds(wall_.load())); }
+  std::int64_t wall_milliseconds() const { return wall_.load(); }
+
+  void advance(std::chrono::milliseconds by) {
+    steady_ += by.count();
+    wall_ += by.count();
+  }
+  // As a reboot has it: the one begins anew, the other went on.
+  void restart(std::chrono::milliseconds after) {
+    steady_ = kFirst;
+    wall_ += after.count();
+  }
+  void use_in(FrontierOptions& options) const {
+    options.clock = [this] { return now(); };
+    options.wall_clock = [this] { return wall(); };
+  }
+
+ private:
+  static constexpr std::int64_t kFirst = 3'600'000;
+  std::atomic<std::int64_t> steady_{kFirst};
+  std::atomic<std::int64_t> wall_{1'600'000'000'000};
+};
+
+}  // namespace trawl::test

@@ -20,6 +20,8 @@ Result<FrontierOptions> checked(const FrontierOptions& given) {
   if (error) {
     return tl::unexpected(system_error(error.value(), "cannot find " + given.directory.string()));
   }
+  if (!options.clock) options.clock = [] { return std::chrono::steady_clock::now(); };
+  if (!options.wall_clock) options.wall_clock = [] { return std::chrono::system_clock::now(); };
   return options;
 }
 

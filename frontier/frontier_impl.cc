@@ -65,11 +65,6 @@ FrontierImpl::FrontierImpl(const FrontierOptions& options, FrontierParts parts)
              .deepest = parts.counters.deepest,
              .notes_depths = parts.counters.lowered > 0}),
       writer_(*store_, parts.counters, writer_options()) {
-  if (report_.resumed) {
-    const SteadyTime now = options_.clock ? options_.clock() : std::chrono::steady_clock::now();
-    domains_.restarted(now);
-    addresses_.restarted(now);
-  }
   for (std::uint32_t i = 0; i < options_.shards; ++i) {
     ShardOptions shard = shard_options(options_, i, memory_.heads);
     if (report_.resumed) shard.restarted = shard.clock();
@@ -139,8 +134,7 @@ Result<std::shared_lock<std::shared_mutex>> FrontierImpl::use_store() const {
 }
 
 std::int64_t FrontierImpl::wall_now() const {
-  return to_milliseconds(options_.wall_clock ? options_.wall_clock()
-                                             : std::chrono::system_clock::now());
+  return to_milliseconds(options_.wall_clock());
 }
 
 std::uint32_t FrontierImpl::shard_index(HostId host) const {
@@ -215,7 +209,7 @@ Result<std::vector<Lease>> FrontierImpl::lease(std::size_t max, std::uint32_t sh
   std::vector<Lease> leases;
   leases.reserve(urls.size());
   for (NumberedLease& lease : urls) {
-    auto url = to_lease(lease.number * options_.shards + shard, lease.url);
+    auto url = leased(lease.number * options_.shards + shard, lease.url);
     if (!url) {
       commits_->stop_with(url.error());
       return tl::unexpected(url.error());
@@ -225,28 +219,30 @@ Result<std::vector<Lease>> FrontierImpl::lease(std::size_t max, std::uint32_t sh
   return leases;
 }
 
-Result<std::uint32_t> FrontierImpl::depth_of(std::string_view href,
-                                             std::uint32_t admitted_with) const {
-  if (!desk_.notes_depths()) return admitted_with;
-  const auto noted = store_->depth(desk_.fingerprint_of(href));
-  if (!noted) return tl::unexpected(noted.error());
-  return std::min(admitted_with, noted->value_or(admitted_with));
+Result<std::optional<std::uint32_t>> FrontierImpl::noted_depth(Fingerprint fingerprint) const {
+  return desk_.notes_depths() ? store_->depth(fingerprint) : std::nullopt;
 }
 
-Result<Lease> FrontierImpl::to_lease(std::uint64_t id, const QueuedUrl& url) const {
+Lease FrontierImpl::to_lease(std::uint64_t id, const QueueOrder& order, UrlRecord record,
+                             const std::optional<std::uint32_t>& noted_depth) {
+  return {.id = id,
+          .url = std::string(record.url),
+          .host = host_of(record.url),
+          .parent = std::move(record.parent),
+          .priority = order.priority,
+          .depth = std::min(record.depth, noted_depth.value_or(record.depth)),
+          .redirects = record.redirects,
+          .attempts = record.attempts,
+          .recrawl = record.recrawl};
+}
+
+Result<Lease> FrontierImpl::leased(std::uint64_t id, const QueuedUrl& url) const {
   auto record = decode_record(url.record);
   if (!record) return undecodable();
-  const auto depth = depth_of(record->url, record->depth);
-  if (!depth) return tl::unexpected(depth.error());
-  return Lease{.id = id,
-               .url = std::string(record->url),
-               .host = host_of(record->url),
-               .parent = std::move(record->parent),
-               .priority = url.order.priority,
-               .depth = *depth,
-               .redirects = record->redirects,
-               .attempts = record->attempts,
-               .recrawl = record->recrawl};
+  if (!desk_.notes_depths()) return to_lease(id, url.order, std::move(*record), std::nullopt);
+  const auto noted = noted_depth(desk_.fingerprint_of(record->url));
+  if (!noted) return tl::unexpected(noted.error());
+  return to_lease(id, url.order, std::move(*record), *noted);
 }
 
 std::optional<SteadyTime> FrontierImpl::next_due(std::uint32_t shard) const {
@@ -257,35 +253,36 @@ std::optional<SteadyTime> FrontierImpl::next_due(std::uint32_t shard) const {
   const std::int64_t deferred = writer_.next_deferred();
   // While those due are being queued there is nothing to wait for: on_work tells when they are.
   if (deferred == GroupWriter::kNever || promoting_.load(std::memory_order_relaxed)) return due;
-  const SteadyTime now = options_.clock ? options_.clock() : std::chrono::steady_clock::now();
+  const SteadyTime now = options_.clock();
   const std::chrono::milliseconds wait(
       std::clamp<std::int64_t>(deferred - wall_now(), 0, kMaxDelay.count()));
   return due ? std::min(*due, now + wait) : now + wait;
 }
 
-Result<Operation::Ended> FrontierImpl::ended(std::uint64_t lease_id, QueuedUrl url,
+Result<Operation::Ended> FrontierImpl::ended(std::uint64_t lease_id, const QueuedUrl& url,
                                              const Outcome& outcome, std::size_t links) const {
-  auto lease = to_lease(lease_id, url);
-  if (!lease) return tl::unexpected(lease.error());
+  auto record = decode_record(url.record);
+  if (!record) return undecodable();
   Operation::Ended ended;
   ended.host = url.host;
   ended.order = url.order;
   ended.outcome = outcome;
   ended.links = links;
-  ended.record = std::move(url.record);
+  std::optional<std::uint32_t> depth;
   if (ledger_ || desk_.notes_depths()) {
-    ended.fingerprint = desk_.fingerprint_of(lease->url);
-    const auto noted = store_->depth(*ended.fingerprint);
+    ended.fingerprint = desk_.fingerprint_of(record->url);
+    const auto noted = noted_depth(*ended.fingerprint);
     if (!noted) return tl::unexpected(noted.error());
-    ended.depth_noted = noted->has_value();
-    ended.depth_lowered = lease->depth < decode_record(ended.record)->depth;
+    depth = *noted;
+    ended.depth_noted = depth.has_value();
+    ended.depth_lowered = depth && *depth < record->depth;
   }
   if (ledger_) {
     const auto before = store_->ledger(*ended.fingerprint);
     if (!before) return tl::unexpected(before.error());
     ended.fetches = (*before ? (*before)->fetches : 0) + 1;
   }
-  ended.lease = std::move(*lease);
+  ended.lease = to_lease(lease_id, url.order, std::move(*record), depth);
   return ended;
 }
 
@@ -317,7 +314,7 @@ Result<std::vector<Admission>> FrontierImpl::complete(std::uint64_t lease_id,
   if (!lease) return tl::unexpected(lease.error());
   std::optional<Operation::Ended> end;
   if (lease->end != LeaseEnd::kRepeated) {
-    auto made = ended(lease_id, std::move(lease->url), outcome, links.size());
+    auto made = ended(lease_id, lease->url, outcome, links.size());
     if (!made) {
       commits_->stop_with(made.error());
       return tl::unexpected(made.error());
@@ -348,7 +345,7 @@ Result<FailureVerdict> FrontierImpl::fail(std::uint64_t lease_id, FailureReason 
   if (failure->lease.end == LeaseEnd::kRepeated) return verdict;
   verdict.host_blocked_until = failure->blocked_until;
   verdict.host_given_up = failure->given_up;
-  auto end = ended(lease_id, std::move(failure->lease.url), outcome, 0);
+  auto end = ended(lease_id, failure->lease.url, outcome, 0);
   if (!end) {
     commits_->stop_with(end.error());
     return tl::unexpected(end.error());

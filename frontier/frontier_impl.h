@@ -100,11 +100,14 @@ class FrontierImpl final : public Frontier {
   void admit(std::span<const UrlRequest> requests, PreparedUrls& prepared, std::string_view parent,
              std::span<Admission> answers, Operation& operation);
   Result<void> promote_due();
-  Result<Lease> to_lease(std::uint64_t id, const QueuedUrl& url) const;
-  Result<std::uint32_t> depth_of(std::string_view href, std::uint32_t admitted_with) const;
+  // The smallest depth that was noted for a URL; nothing: none was.
+  Result<std::optional<std::uint32_t>> noted_depth(Fingerprint fingerprint) const;
+  static Lease to_lease(std::uint64_t id, const QueueOrder& order, UrlRecord record,
+                        const std::optional<std::uint32_t>& noted_depth);
+  Result<Lease> leased(std::uint64_t id, const QueuedUrl& url) const;
   // What ending a lease changes, without what is special to a retry or recrawl.
-  Result<Operation::Ended> ended(std::uint64_t lease_id, QueuedUrl url, const Outcome& outcome,
-                                 std::size_t links) const;
+  Result<Operation::Ended> ended(std::uint64_t lease_id, const QueuedUrl& url,
+                                 const Outcome& outcome, std::size_t links) const;
   void defer(Operation::Ended& ended, Operation::Ended::Kind kind, SystemTime until) const;
   Result<void> change_host(std::string_view host, const std::function<void(HostRecord&)>& change);
   Result<HostInfo> info_of(HostId host, const std::optional<HostRecord>& record) const;
@@ -113,7 +116,7 @@ class FrontierImpl final : public Frontier {
   void after_commit(OperationGroup& group, std::vector<QueuedUrl>& promoted);
   GroupWriterOptions writer_options();
 
-  const FrontierOptions options_;
+  const FrontierOptions options_;  // with clocks
   const MemoryPlan memory_;
   const bool ledger_;
   const std::uint64_t admitted_before_;  // by processes before

@@ -117,8 +117,6 @@ ShardOptions shard_options(const FrontierOptions& options, std::uint32_t index,
   shard.max_head_bytes = max_head_bytes / shards;
   shard.clock = options.clock;
   shard.wall_clock = options.wall_clock;
-  if (!shard.clock) shard.clock = [] { return std::chrono::steady_clock::now(); };
-  if (!shard.wall_clock) shard.wall_clock = [] { return std::chrono::system_clock::now(); };
   shard.first_lease = options.deterministic_seed ? 1 : first_lease_number();
   shard.seed = options.deterministic_seed.value_or(shard.first_lease) + index;
   return shard;

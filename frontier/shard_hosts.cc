@@ -5,6 +5,7 @@
 
 #include "trawl/url_groups.h"
 
+#include "frontier/host_info.h"
 #include "frontier/shard_state.h"
 #include "frontier/wall_time.h"
 
@@ -27,13 +28,6 @@ std::string_view without_port(std::string_view host) {
 }
 
 }  // namespace
-
-SystemTime system_time(std::int64_t since_epoch) {
-  using Clock = std::chrono::system_clock;
-  constexpr auto kMost = std::chrono::duration_cast<milliseconds>(Clock::duration::max()).count();
-  return SystemTime(std::chrono::duration_cast<Clock::duration>(
-      milliseconds(std::clamp<std::int64_t>(since_epoch, -kMost, kMost))));
-}
 
 // The host in memory, from the store if it is not there.
 Result<HostIndex> ShardState::load_host(HostId id) {
@@ -252,23 +246,13 @@ std::optional<HostInfo> ShardState::info(HostId id) const {
   if (i == kNoHost) return std::nullopt;
   const Host& host = hosts_[i];
   HostInfo info;
-  info.leased = host.leased;
   if (const HostRecord* record = host.record()) {
-    info.host = record->name;
-    info.failures = record->failures;
-    info.delay = record->delay;
-    info.max_leases = record->max_leases;
-    info.remaining = record->remaining;
-    const bool blocked = record->blocked_until > wall_now();
-    if (blocked) info.blocked_until = system_time(record->blocked_until);
-    info.state = record->given_up  ? HostState::kGivenUp
-                 : host.at_limit() ? HostState::kAtLimit
-                 : blocked         ? HostState::kBlocked
-                                   : HostState::kActive;
+    info = host_info(*record, wall_now());
   } else if (const auto url = host.queue.head_empty() ? std::nullopt
                                                       : decode_record(host.queue.front_record())) {
     info.host = host_of(url->url);
   }
+  info.leased = host.leased;
   return info;
 }
 

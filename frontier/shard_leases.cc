@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "frontier/shard_state.h"
+#include "frontier/wall_time.h"
 
 namespace trawl {
 
@@ -392,7 +393,7 @@ void ShardState::count_failure(HostIndex host, FailureReason reason,
     if (retry_after) wait = std::max(wait, std::min(*retry_after, kMaxDelay));
     if (wait.count() <= 0) return;
     record.blocked_until = std::max(record.blocked_until, wall_now() + wait.count());
-    failure.blocked_until = system_time(record.blocked_until);
+    failure.blocked_until = from_milliseconds(record.blocked_until);
   };
   failure.lease.host_changed = change_record(host, url ? host_of(url->url) : std::string(), change);
 }

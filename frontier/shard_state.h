@@ -146,7 +146,4 @@ class ShardState {
   std::uint64_t repeated_ = 0;
 };
 
-// Milliseconds since its epoch; times that it cannot hold become the nearest that it can.
-SystemTime system_time(std::int64_t since_epoch);
-
 }  // namespace trawl

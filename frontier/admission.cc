@@ -140,9 +140,9 @@ Result<void> AdmissionDesk::admit(std::span<const UrlRequest> requests, Prepared
       }
       is_new[i] = fresh;
     }
-    if (is_new[i]) {
+    if (is_new[i] || requests[request].again) {
       answers[request] = Admission::kNew;
-      add_winner(requests[request], prepared.urls_[i], key, parent, operation);
+      add_winner(requests[request], !is_new[i], prepared.urls_[i], key, parent, operation);
     } else {
       ++operation.seen;
       note_seen(requests[request], prepared.urls_[i], key, operation);
@@ -151,11 +151,14 @@ Result<void> AdmissionDesk::admit(std::span<const UrlRequest> requests, Prepared
   return {};
 }
 
-void AdmissionDesk::add_winner(const UrlRequest& request, const Url& url, Fingerprint fingerprint,
-                               std::string_view parent, Operation& operation) {
+void AdmissionDesk::add_winner(const UrlRequest& request, bool recrawl, const Url& url,
+                               Fingerprint fingerprint, std::string_view parent,
+                               Operation& operation) {
   depths_.admitted(url.host(), request.depth);
   if (!request.parent.empty()) parent = request.parent;
   if (parent.size() > options_.max_url_length) parent = {};
+  const std::string_view note =
+      request.note.size() <= kMaxNoteBytes ? request.note : std::string_view();
   operation.add(
       {.fingerprint = fingerprint,
        .host = host_id(options_.hash, politeness_group(url)),
@@ -165,7 +168,9 @@ void AdmissionDesk::add_winner(const UrlRequest& request, const Url& url, Finger
        .record = encode_record({.url = url.href_without_fragment(),
                                 .parent = std::string(parent),
                                 .depth = request.depth,
-                                .redirects = request.redirects})});
+                                .redirects = request.redirects,
+                                .recrawl = recrawl,
+                                .note = note})});
 }
 
 void AdmissionDesk::note_seen(const UrlRequest& request, const Url& url, Fingerprint fingerprint,
@@ -181,7 +186,8 @@ void AdmissionDesk::committed(const Operation& operation) {
   if (!options_.exact) return;
   for (const auto& url : operation.admitted) {
     cache_.add(url.fingerprint);
-    claims_.release(url.fingerprint);
+    // One that was admitted before has no claim; another operation may.
+    if (!is_recrawl_record(url.record)) claims_.release(url.fingerprint);
   }
 }
 

@@ -91,7 +91,8 @@ class AdmissionDesk {
  private:
   Result<void> find_known(PreparedUrls& prepared);
   Result<bool> is_new_exactly(Fingerprint key, bool told_new);
-  void add_winner(const UrlRequest& request, const Url& url, Fingerprint fingerprint,
+  // `recrawl`: it was admitted before.
+  void add_winner(const UrlRequest& request, bool recrawl, const Url& url, Fingerprint fingerprint,
                   std::string_view parent, Operation& operation);
   void note_seen(const UrlRequest& request, const Url& url, Fingerprint fingerprint,
                  Operation& operation);

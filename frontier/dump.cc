@@ -98,6 +98,7 @@ class Dump {
     url.redirects = decoded->redirects;
     url.attempts = decoded->attempts;
     url.recrawl = decoded->recrawl;
+    url.note = decoded->note;
     if (depths_) {
       const auto depth = depths_->of(decoded->url, decoded->depth);
       if (!depth) {

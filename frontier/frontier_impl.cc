@@ -233,7 +233,8 @@ Lease FrontierImpl::to_lease(std::uint64_t id, const QueueOrder& order, UrlRecor
           .depth = std::min(record.depth, noted_depth.value_or(record.depth)),
           .redirects = record.redirects,
           .attempts = record.attempts,
-          .recrawl = record.recrawl};
+          .recrawl = record.recrawl,
+          .note = std::string(record.note)};
 }
 
 Result<Lease> FrontierImpl::leased(std::uint64_t id, const QueuedUrl& url) const {
@@ -291,12 +292,16 @@ void FrontierImpl::defer(Operation::Ended& ended, Operation::Ended::Kind kind,
   const bool retry = kind == Operation::Ended::Kind::kRetry;
   ended.kind = kind;
   ended.not_before = not_before_milliseconds(until);
+  std::string_view note = ended.lease.note;
+  if (!retry && ended.outcome.note) note = *ended.outcome.note;
+  if (note.size() > kMaxNoteBytes) note = {};
   ended.record = encode_record({.url = ended.lease.url,
                                 .parent = ended.lease.parent,
                                 .depth = ended.lease.depth,
                                 .redirects = retry ? ended.lease.redirects : 0,
                                 .attempts = retry ? ended.lease.attempts + 1 : 0,
-                                .recrawl = !retry || ended.lease.recrawl});
+                                .recrawl = !retry || ended.lease.recrawl,
+                                .note = note});
 }
 
 Result<std::vector<Admission>> FrontierImpl::complete(std::uint64_t lease_id,
@@ -430,10 +435,21 @@ bool FrontierImpl::finished() const {
 }
 
 bool FrontierImpl::exhausted() const {
+  return is_idle([](const Counters& counters) { return counters.deferred == 0; });
+}
+
+bool FrontierImpl::only_recrawls_wait() const {
+  if (writer_.next_deferred() <= wall_now()) return false;
+  return is_idle([](const Counters& counters) {
+    return counters.deferred > 0 && counters.deferred == counters.recrawls_deferred;
+  });
+}
+
+bool FrontierImpl::is_idle(bool (*deferred_do)(const Counters&)) const {
   // A commit moves URLs between the shards, and to and from those deferred: what was seen while
   // one was under way does not count.
   const std::uint64_t commit = commits_->commit_number();
-  if (commit % 2 != 0 || commits_->counters().deferred > 0) return false;
+  if (commit % 2 != 0 || !deferred_do(commits_->counters())) return false;
   const bool idle = std::ranges::all_of(shards_, [](const auto& shard) {
     const ShardStats stats = shard->stats();
     return stats.leasable == 0 && stats.leased == 0;
@@ -455,6 +471,7 @@ FrontierStats FrontierImpl::stats() const {
   stats.retried = counters.retried;
   stats.recrawls = counters.recrawls;
   stats.deferred = counters.deferred;
+  stats.recrawls_deferred = counters.recrawls_deferred;
   stats.depth_repairs = counters.depth_repairs;
   stats.memory = desk_.memory() + commits_->bytes() + domains_.bytes() + addresses_.bytes() +
                  (use ? store_->memory() : 0);

@@ -72,6 +72,7 @@ class FrontierImpl final : public Frontier {
   void request_checkpoint() override;
   bool finished() const override;
   bool exhausted() const override;
+  bool only_recrawls_wait() const override;
   FrontierStats stats() const override;
   const OpenReport& opened() const override { return report_; }
   Result<void> close() override;
@@ -104,6 +105,8 @@ class FrontierImpl final : public Frontier {
   Result<std::optional<std::uint32_t>> noted_depth(Fingerprint fingerprint) const;
   static Lease to_lease(std::uint64_t id, const QueueOrder& order, UrlRecord record,
                         const std::optional<std::uint32_t>& noted_depth);
+  // No host has anything to lease, nothing is leased, and those deferred are as asked.
+  bool is_idle(bool (*deferred_do)(const Counters&)) const;
   Result<Lease> leased(std::uint64_t id, const QueuedUrl& url) const;
   // What ending a lease changes, without what is special to a retry or recrawl.
   Result<Operation::Ended> ended(std::uint64_t lease_id, const QueuedUrl& url,

@@ -108,7 +108,8 @@ void GroupWriter::add_admitted(Operation& operation, Counters& totals, Store::Ba
     } else {
       defer(url.not_before, url.sequence, url.host, url.priority, url.record, totals, batch);
     }
-    if (options_.ledger) batch.set_ledger(url.fingerprint, {});
+    // Of one that is fetched again there is a record.
+    if (options_.ledger && !is_recrawl_record(url.record)) batch.set_ledger(url.fingerprint, {});
   }
 }
 
@@ -143,6 +144,7 @@ void GroupWriter::defer(std::int64_t not_before, std::uint64_t sequence, HostId 
                         Store::Batch& batch) {
   batch.add_deferred(not_before, sequence, host, priority, record);
   ++totals.deferred;
+  totals.recrawls_deferred += is_recrawl_record(record) ? 1 : 0;
   // Before it is durable: who comes too early finds nothing, and the time is read anew.
   if (not_before < next_deferred_.load(std::memory_order_relaxed))
     next_deferred_.store(not_before, std::memory_order_relaxed);
@@ -158,6 +160,7 @@ Result<void> GroupWriter::promote(Counters& totals, Store::Batch& batch,
     batch.add_pending(url.host, order, url.record);
     promoted.push_back({.host = url.host, .order = order, .record = url.record});
     --totals.deferred;
+    totals.recrawls_deferred -= is_recrawl_record(url.record) ? 1 : 0;
     return true;
   });
 }
@@ -224,34 +227,36 @@ Result<void> GroupWriter::drop_some_queued(Operation::Drop& drop) {
     batch_.remove_pending(url.host, url.order);
   if (!urls->empty()) drop.behind = urls->back().order;
   drop.queue_done = urls->size() < kDroppedAtOnce;
-  return commit_drop(drop, urls->size(), 0);
+  return commit_drop(drop, {.queued = urls->size()});
 }
 
 // In one pass, since those of other hosts must be read too.
 Result<void> GroupWriter::drop_deferred(Operation::Drop& drop) {
   batch_.clear();
-  std::size_t n = 0;
+  Dropped dropped;
   Result<void> committed;
   auto read = store_.visit_deferred([&](const DeferredUrl& url) {
     if (url.host != drop.host) return true;
     batch_.remove_deferred(url.not_before, url.sequence);
-    if (++n < kDroppedAtOnce) return true;
-    committed = commit_drop(drop, 0, std::exchange(n, 0));
+    dropped.recrawls += is_recrawl_record(url.record) ? 1 : 0;
+    if (++dropped.deferred < kDroppedAtOnce) return true;
+    committed = commit_drop(drop, std::exchange(dropped, {}));
     batch_.clear();
     return committed.has_value();
   });
   if (!read) return read;
-  return committed ? commit_drop(drop, 0, n) : committed;
+  return committed ? commit_drop(drop, dropped) : committed;
 }
 
-Result<void> GroupWriter::commit_drop(Operation::Drop& drop, std::size_t queued,
-                                      std::size_t deferred) {
-  if (queued + deferred == 0) return {};
+Result<void> GroupWriter::commit_drop(Operation::Drop& drop, const Dropped& dropped) {
+  const std::size_t urls = dropped.queued + dropped.deferred;
+  if (urls == 0) return {};
   const Counters before = counters();
   Counters totals = before;
-  totals.dropped += queued + deferred;
-  totals.deferred -= deferred;
-  drop.dropped += queued + deferred;
+  totals.dropped += urls;
+  totals.deferred -= dropped.deferred;
+  totals.recrawls_deferred -= dropped.recrawls;
+  drop.dropped += urls;
   return commit(batch_, before, totals);
 }
 

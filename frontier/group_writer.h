@@ -75,7 +75,13 @@ class GroupWriter {
   Result<void> drop_some(Operation::Drop& drop);
   Result<void> drop_some_queued(Operation::Drop& drop);
   Result<void> drop_deferred(Operation::Drop& drop);
-  Result<void> commit_drop(Operation::Drop& drop, std::size_t queued, std::size_t deferred);
+  // URLs that one batch of a drop deletes.
+  struct Dropped {
+    std::size_t queued = 0;
+    std::size_t deferred = 0;
+    std::size_t recrawls = 0;  // of those deferred
+  };
+  Result<void> commit_drop(Operation::Drop& drop, const Dropped& dropped);
 
   Store& store_;
   const GroupWriterOptions options_;

@@ -76,7 +76,7 @@ struct Operation {
                          seen_to_check.size() * sizeof seen_to_check[0];
     if (ended) {
       size += ended->record.size() + ended->lease.url.size() + ended->lease.host.size() +
-              ended->lease.parent.size() + ended->outcome.error.size();
+              ended->lease.parent.size() + ended->lease.note.size() + ended->outcome.error.size();
     }
     return size;
   }

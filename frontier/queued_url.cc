@@ -17,7 +17,8 @@ constexpr std::uint64_t kRecrawl = 1;
 constexpr std::uint64_t kRedirects = 2;
 constexpr std::uint64_t kAttempts = 4;
 constexpr std::uint64_t kParent = 8;
-constexpr unsigned kDepthShift = 4;
+constexpr std::uint64_t kNote = 16;
+constexpr unsigned kDepthShift = 5;
 
 // Maps priorities to numbers that sort the other way round.
 std::uint32_t priority_rank(std::int32_t priority) {
@@ -62,12 +63,14 @@ std::optional<std::pair<HostId, QueueOrder>> decode_pending_key(std::string_view
 std::string encode_record(const UrlRecord& url) {
   const auto& parent = url.parent;
   std::string record;
-  record.reserve(url.url.size() + parent.size() + 16);
+  record.reserve(url.url.size() + parent.size() + url.note.size() + 16);
   put_varint(record, std::uint64_t{url.depth} << kDepthShift | (url.recrawl ? kRecrawl : 0) |
                          (url.redirects != 0 ? kRedirects : 0) |
-                         (url.attempts != 0 ? kAttempts : 0) | (parent.empty() ? 0 : kParent));
+                         (url.attempts != 0 ? kAttempts : 0) | (parent.empty() ? 0 : kParent) |
+                         (url.note.empty() ? 0 : kNote));
   if (url.redirects != 0) put_varint(record, url.redirects);
   if (url.attempts != 0) put_varint(record, url.attempts);
+  if (!url.note.empty()) put_string(record, url.note);
   put_string(record, url.url);
   if (!parent.empty()) {
     const auto shared = std::ranges::mismatch(url.url, parent).in2 - parent.begin();
@@ -86,6 +89,7 @@ std::optional<UrlRecord> decode_record(std::string_view record) {
   url.recrawl = (head & kRecrawl) != 0;
   if ((head & kRedirects) != 0 && !take_count(in, url.redirects)) return std::nullopt;
   if ((head & kAttempts) != 0 && !take_count(in, url.attempts)) return std::nullopt;
+  if ((head & kNote) != 0) url.note = in.string();
   url.url = in.string();
   if ((head & kParent) == 0) return in.done() ? std::optional(std::move(url)) : std::nullopt;
   const std::uint64_t shared = in.varint();
@@ -93,6 +97,12 @@ std::optional<UrlRecord> decode_record(std::string_view record) {
   url.parent.reserve(shared + in.rest().size());
   url.parent.append(url.url.substr(0, shared)).append(in.rest());
   return url;
+}
+
+bool is_recrawl_record(std::string_view record) {
+  Decoder in(record);
+  const std::uint64_t head = in.varint();
+  return in.ok() && (head & kRecrawl) != 0 && (head & kAttempts) == 0;
 }
 
 std::string host_of(std::string_view href) {

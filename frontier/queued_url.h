@@ -43,10 +43,13 @@ struct UrlRecord {
   std::uint32_t redirects = 0;
   std::uint32_t attempts = 0;
   bool recrawl = false;
+  std::string_view note = {};
 };
 std::string encode_record(const UrlRecord& url);
 // Nothing if the bytes are no such record. `record` must outlive the answer.
 std::optional<UrlRecord> decode_record(std::string_view record);
+// Of a URL that comes back although its last fetch did not fail.
+bool is_recrawl_record(std::string_view record);
 
 // A URL in a host queue. `record` stays encoded until somebody leases it.
 struct QueuedUrl {

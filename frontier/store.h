@@ -36,7 +36,8 @@ struct Counters {
   std::uint64_t sequence = 0;  // the next QueueOrder::sequence
   std::uint64_t deepest = 0;   // the greatest depth ever admitted
   std::uint64_t depth_repairs = 0;
-  std::uint64_t lowered = 0;  // depths ever put into kDepths
+  std::uint64_t lowered = 0;            // depths ever put into kDepths
+  std::uint64_t recrawls_deferred = 0;  // of those deferred: is_recrawl_record()
 
   // URLs that are queued, leased or deferred.
   std::uint64_t open() const noexcept { return admitted + recrawls - completed - dropped; }

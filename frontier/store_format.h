@@ -13,7 +13,7 @@
 
 namespace trawl {
 
-inline constexpr std::uint32_t kStoreFormat = 2;
+inline constexpr std::uint32_t kStoreFormat = 3;
 
 // Of the value stored as the format. Errors: kUnsupportedVersion, kCorrupt.
 Result<void> check_store_format(std::string_view value);

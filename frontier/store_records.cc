@@ -10,10 +10,10 @@ namespace trawl {
 namespace {
 
 constexpr std::uint64_t Counters::*kCounters[] = {
-    &Counters::admitted,      &Counters::completed, &Counters::failed,   &Counters::seen,
-    &Counters::invalid,       &Counters::skipped,   &Counters::dropped,  &Counters::retried,
-    &Counters::recrawls,      &Counters::deferred,  &Counters::sequence, &Counters::deepest,
-    &Counters::depth_repairs, &Counters::lowered};
+    &Counters::admitted,      &Counters::completed, &Counters::failed,           &Counters::seen,
+    &Counters::invalid,       &Counters::skipped,   &Counters::dropped,          &Counters::retried,
+    &Counters::recrawls,      &Counters::deferred,  &Counters::sequence,         &Counters::deepest,
+    &Counters::depth_repairs, &Counters::lowered,   &Counters::recrawls_deferred};
 static_assert(sizeof(Counters) == sizeof(kCounters) / sizeof(kCounters[0]) * sizeof(std::uint64_t),
               "each counter is stored");
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <limits>
 #include <utility>
 
@@ -37,11 +38,29 @@ void append_string(std::string_view text, std::string& out) {
   }
 }
 
+// A note is any bytes.
+void append_hex(std::string_view bytes, std::string& out) {
+  for (const char byte : bytes)
+    fmt::format_to(std::back_inserter(out), "{:02x}", static_cast<unsigned char>(byte));
+}
+
 // --- reading
 
-constexpr std::array<std::string_view, 10> kKeys = {"url",        "host",     "priority", "depth",
+bool read_hex(std::string_view text, std::string& out) {
+  if (text.size() % 2 != 0 || text.size() > 2 * kMaxNoteBytes) return false;
+  out.clear();
+  for (std::size_t i = 0; i < text.size(); i += 2) {
+    unsigned char byte = 0;
+    const char* const end = text.data() + i + 2;
+    if (std::from_chars(text.data() + i, end, byte, 16).ptr != end) return false;
+    out += static_cast<char>(byte);
+  }
+  return true;
+}
+
+constexpr std::array<std::string_view, 11> kKeys = {"url",        "host",     "priority", "depth",
                                                     "redirects",  "attempts", "parent",   "state",
-                                                    "not_before", "recrawl"};
+                                                    "not_before", "recrawl",  "note"};
 enum Key : std::size_t {
   kUrl,
   kHost,
@@ -53,6 +72,7 @@ enum Key : std::size_t {
   kState,
   kNotBefore,
   kRecrawl,
+  kNote,
   kKeyCount
 };
 static_assert(kKeys.size() == kKeyCount);
@@ -85,6 +105,8 @@ class LineTokens final : public json::json_sax_t {
       case kHost:
         host = std::move(value);
         return true;
+      case kNote:
+        return read_hex(value, line.note) || wrong(shown(value));
       case kState:
         if (value != kQueued && value != kDeferred) return wrong(shown(value));
         deferred = value == kDeferred;
@@ -167,6 +189,8 @@ class LineTokens final : public json::json_sax_t {
         return "a string or null";
       case kRecrawl:
         return "true or false";
+      case kNote:
+        return fmt::format("bytes in hexadecimal, {} at most", kMaxNoteBytes);
       default:
         return "a string";
     }
@@ -218,6 +242,11 @@ void append_frontier_line(const DumpedUrl& url, std::string& out) {
   if (url.not_before)
     fmt::format_to(std::back_inserter(out), R"(,"not_before":"{}")", format_time(*url.not_before));
   if (url.recrawl) out += R"(,"recrawl":true)";
+  if (!url.note.empty()) {
+    out += R"(,"note":")";
+    append_hex(url.note, out);
+    out += '"';
+  }
   out += "}\n";
 }
 

@@ -23,6 +23,7 @@ struct FrontierLine {
   std::uint32_t depth = 0;
   std::uint32_t redirects = 0;
   std::optional<SystemTime> not_before;
+  std::string note;  // bytes
 };
 
 // Reads a line as it was dumped, or one made by hand with "url" and whatever else; the error says

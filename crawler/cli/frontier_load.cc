@@ -78,7 +78,7 @@ class Loader {
     }
     // The first bad line ends the loading; what comes behind is looked at for more of them.
     if (bad_ > 0 && !skip_bad_lines_) return;
-    bytes_ += line->url.size() + line->parent.size();
+    bytes_ += line->url.size() + line->parent.size() + line->note.size();
     batch_.push_back({number, std::move(*line)});
   }
 
@@ -98,7 +98,8 @@ class Loader {
                           .depth = line.depth,
                           .redirects = line.redirects,
                           .parent = line.parent,
-                          .not_before = line.not_before});
+                          .not_before = line.not_before,
+                          .note = line.note});
     }
     const auto admissions = frontier_.offer(requests);
     if (!admissions) return tl::unexpected(admissions.error());

@@ -26,6 +26,9 @@ using SystemTime = std::chrono::system_clock::time_point;
 // Longer delays than a year are refused.
 inline constexpr std::chrono::milliseconds kMaxDelay = std::chrono::hours(365 * 24);
 
+// Notes of more bytes are left out.
+inline constexpr std::size_t kMaxNoteBytes = 4096;
+
 // A URL offered to the frontier. The views need to live only as long as the call.
 struct UrlRequest {
   std::string_view url;         // absolute, http or https; a fragment is dropped
@@ -37,6 +40,12 @@ struct UrlRequest {
   std::string_view parent = {};
   // The URL waits until then before it is queued; nothing: it is queued at once.
   std::optional<SystemTime> not_before = std::nullopt;
+  // Anything of the caller's, at most kMaxNoteBytes: kept with the URL while it waits, and given
+  // back with its lease.
+  std::string_view note = {};
+  // Queued even if it was admitted before, then as a recrawl; told new. For URLs that are done: one
+  // that still waits is then leased twice.
+  bool again = false;
 };
 
 // What became of a UrlRequest.
@@ -61,6 +70,7 @@ struct Lease {
   std::uint32_t redirects = 0;
   std::uint32_t attempts = 0;  // fetches that failed before this one: see fail()
   bool recrawl = false;        // it was completed before: see Outcome::recrawl_at
+  std::string note = {};       // as offered, or as the completion before left it
 };
 
 // How fetching a lease's URL ended.
@@ -78,6 +88,9 @@ struct Outcome {
   std::string address = {};
   // The URL waits until then and is leased again. Nothing: it is done.
   std::optional<SystemTime> recrawl_at = std::nullopt;
+  // With recrawl_at: the note that the URL is leased with then (kMaxNoteBytes). Nothing: the one it
+  // has.
+  std::optional<std::string> note = std::nullopt;
   // Anything of the caller's: handed to before_commit untouched.
   std::shared_ptr<const void> context = nullptr;
 };
@@ -264,13 +277,14 @@ struct FrontierStats {
   // is durable with the next write only.
   std::uint64_t seen = 0;
   std::uint64_t invalid = 0;
-  std::uint64_t dropped = 0;   // by drop_host()
-  std::uint64_t retried = 0;   // fetches that failed and were, or will be, tried again
-  std::uint64_t recrawls = 0;  // completions that asked for a recrawl
-  std::uint64_t deferred = 0;  // waiting for a time of their own: retries and recrawls
-  std::uint64_t queued = 0;    // waiting in a host queue, not leased
-  std::uint64_t leased = 0;    // open leases, those whose completion is not yet durable included
-  std::uint64_t hosts = 0;     // host queues in memory
+  std::uint64_t dropped = 0;            // by drop_host()
+  std::uint64_t retried = 0;            // fetches that failed and were, or will be, tried again
+  std::uint64_t recrawls = 0;           // completions that asked for a recrawl
+  std::uint64_t deferred = 0;           // waiting for a time of their own: retries and recrawls
+  std::uint64_t recrawls_deferred = 0;  // of these, recrawls, but for those tried again
+  std::uint64_t queued = 0;             // waiting in a host queue, not leased
+  std::uint64_t leased = 0;  // open leases, those whose completion is not yet durable included
+  std::uint64_t hosts = 0;   // host queues in memory
   std::uint64_t hosts_blocked = 0;   // of these, blocked at the moment
   std::uint64_t hosts_given_up = 0;  // of these
   std::uint64_t expired = 0;         // leases that expired, in this process; as the next two
@@ -414,6 +428,9 @@ class Frontier {
   // True if nothing more will be leased by itself: none is leased or deferred, and those queued, if
   // any, are of hosts given up or at their limit.
   virtual bool exhausted() const = 0;
+  // True if nothing will be leased by itself but recrawls that are not due yet: as exhausted(),
+  // with at least one of them deferred, and nothing else.
+  virtual bool only_recrawls_wait() const = 0;
   virtual FrontierStats stats() const = 0;
   virtual const OpenReport& opened() const = 0;
 

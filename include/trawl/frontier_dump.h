@@ -67,6 +67,7 @@ struct DumpedUrl {
   std::uint32_t redirects = 0;
   std::uint32_t attempts = 0;
   bool recrawl = false;
+  std::string_view note = {};
   WaitingState state = WaitingState::kQueued;
   std::optional<SystemTime> not_before = std::nullopt;
 };

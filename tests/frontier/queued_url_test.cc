@@ -24,6 +24,7 @@ void expect_equal(const UrlRecord& a, const UrlRecord& b) {
   EXPECT_EQ(a.redirects, b.redirects);
   EXPECT_EQ(a.attempts, b.attempts);
   EXPECT_EQ(a.recrawl, b.recrawl);
+  EXPECT_EQ(a.note, b.note);
 }
 
 void expect_round_trip(const UrlRecord& url) {
@@ -48,9 +49,18 @@ TEST(QueuedUrl, RecordsRoundTrip) {
                          .depth = count,
                          .redirects = count,
                          .attempts = count,
-                         .recrawl = true});
+                         .recrawl = true,
+                         .note = parent});
     }
   }
+}
+
+TEST(QueuedUrl, TellsRecrawlsFromRetries) {
+  EXPECT_TRUE(is_recrawl_record(encode_record({.url = "http://a/", .depth = 9, .recrawl = true})));
+  EXPECT_FALSE(is_recrawl_record(encode_record({.url = "http://a/", .depth = 9})));
+  EXPECT_FALSE(
+      is_recrawl_record(encode_record({.url = "http://a/", .attempts = 1, .recrawl = true})));
+  EXPECT_FALSE(is_recrawl_record(""));
 }
 
 TEST(QueuedUrl, OfAParentOnlyWhatTheUrlLacksIsKept) {
@@ -93,8 +103,12 @@ TEST(QueuedUrl, KeysOfAnotherLengthAreRefused) {
 
 TEST(QueuedUrl, RecordsCutShortAreRefused) {
   const std::string parent = "http://a/p";
-  const UrlRecord url = {
-      .url = "http://a/", .parent = parent, .depth = 1, .redirects = 2, .attempts = 3};
+  const UrlRecord url = {.url = "http://a/",
+                         .parent = parent,
+                         .depth = 1,
+                         .redirects = 2,
+                         .attempts = 3,
+                         .note = "note"};
   const std::string record = encode_record(url);
   // The rest of the parent is what is left of a record.
   for (std::size_t n = 0; n < record.size() - 1; ++n)
@@ -145,8 +159,8 @@ TEST(QueuedUrl, RandomAndDamagedBytesDecodeToNothingWorseThanARecord) {
 
 TEST(QueuedUrl, NumbersBeyondTheirRangeAreRefused) {
   // depth 2^32, and a count of redirects of 2^32.
-  EXPECT_TRUE(decode_record(std::string("\xf0\xff\xff\xff\xff\x01\x01u", 8)));
-  EXPECT_FALSE(decode_record(std::string("\x80\x80\x80\x80\x80\x02\x01u", 8)));
+  EXPECT_TRUE(decode_record(std::string("\xe0\xff\xff\xff\xff\x03\x01u", 8)));
+  EXPECT_FALSE(decode_record(std::string("\x80\x80\x80\x80\x80\x04\x01u", 8)));
   EXPECT_TRUE(decode_record(std::string("\x02\xff\xff\xff\xff\x0f\x01u", 8)));
   EXPECT_FALSE(decode_record(std::string("\x02\x80\x80\x80\x80\x10\x01u", 8)));
   // A parent that shares more than the whole URL.

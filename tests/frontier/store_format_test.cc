@@ -53,38 +53,42 @@ class StoreFormatTest : public ::testing::Test {
 };
 
 const std::vector<std::string> kFormat1 = {"admissions", "deferred", "hosts", "pending"};
-const std::vector<std::string> kFormat2 = {"admissions", "deferred", "depths",
-                                           "hosts",      "ledger",   "pending"};
+const std::vector<std::string> kFamilies = {"admissions", "deferred", "depths",
+                                            "hosts",      "ledger",   "pending"};
 
-TEST_F(StoreFormatTest, Format1IsRefusedAndLeftAsItIs) {
-  make(kFormat1, 1);
-  const auto before = families();
-  const Error error = refused();
-  EXPECT_EQ(error.code, ErrorCode::kUnsupportedVersion);
-  EXPECT_NE(error.message.find("format 1"), std::string::npos) << error.message;
-  EXPECT_NE(error.message.find("format 2"), std::string::npos) << error.message;
-  EXPECT_NE(error.message.find("the Trawl that began it"), std::string::npos) << error.message;
-  EXPECT_EQ(families(), before);
-  EXPECT_EQ(refused().code, ErrorCode::kUnsupportedVersion) << "a second time too";
+TEST_F(StoreFormatTest, OlderFormatsAreRefusedAndLeftAsTheyAre) {
+  for (const std::uint32_t format : {1u, 2u}) {
+    std::filesystem::remove_all(path_);
+    make(format == 1 ? kFormat1 : kFamilies, format);
+    const auto before = families();
+    const Error error = refused();
+    EXPECT_EQ(error.code, ErrorCode::kUnsupportedVersion);
+    EXPECT_NE(error.message.find("format " + std::to_string(format)), std::string::npos)
+        << error.message;
+    EXPECT_NE(error.message.find("format 3"), std::string::npos) << error.message;
+    EXPECT_NE(error.message.find("the Trawl that began it"), std::string::npos) << error.message;
+    EXPECT_EQ(families(), before);
+    EXPECT_EQ(refused().code, ErrorCode::kUnsupportedVersion) << "a second time too";
+  }
 }
 
 TEST_F(StoreFormatTest, ANewerFormatIsRefusedWhateverFamiliesItHas) {
   for (const bool more : {false, true}) {
     std::filesystem::remove_all(path_);
-    auto names = kFormat2;
+    auto names = kFamilies;
     if (more) names.push_back("of later times");
-    make(names, 3);
+    make(names, 4);
     const Error error = refused();
     EXPECT_EQ(error.code, ErrorCode::kUnsupportedVersion);
+    EXPECT_NE(error.message.find("format 4"), std::string::npos) << error.message;
     EXPECT_NE(error.message.find("format 3"), std::string::npos) << error.message;
-    EXPECT_NE(error.message.find("format 2"), std::string::npos) << error.message;
   }
 }
 
 TEST_F(StoreFormatTest, ACreationThatWasCutShortIsFinished) {
-  for (std::size_t n = 0; n <= kFormat2.size(); ++n) {
+  for (std::size_t n = 0; n <= kFamilies.size(); ++n) {
     std::filesystem::remove_all(path_);
-    make({kFormat2.begin(), kFormat2.begin() + static_cast<long>(n)}, 0);
+    make({kFamilies.begin(), kFamilies.begin() + static_cast<long>(n)}, 0);
     const auto store = open();
     ASSERT_TRUE(store) << store.error().message;
     EXPECT_EQ(families().size(), 7u);
@@ -93,13 +97,13 @@ TEST_F(StoreFormatTest, ACreationThatWasCutShortIsFinished) {
 }
 
 TEST_F(StoreFormatTest, AFormatThatDoesNotDecodeIsDamage) {
-  make(kFormat2, 0);
+  make(kFamilies, 0);
   ASSERT_TRUE(open());
   EXPECT_EQ(check_store_format("").error().code, ErrorCode::kCorrupt);
-  EXPECT_EQ(check_store_format("\2\0\0").error().code, ErrorCode::kCorrupt);
+  EXPECT_EQ(check_store_format("\3\0\0").error().code, ErrorCode::kCorrupt);
   EXPECT_EQ(check_store_format(std::string(4, '\0')).error().code, ErrorCode::kCorrupt);
-  EXPECT_EQ(check_store_format(std::string("\2\0\0\0\0", 5)).error().code, ErrorCode::kCorrupt);
-  EXPECT_TRUE(check_store_format(std::string("\2\0\0\0", 4)));
+  EXPECT_EQ(check_store_format(std::string("\3\0\0\0\0", 5)).error().code, ErrorCode::kCorrupt);
+  EXPECT_TRUE(check_store_format(std::string("\3\0\0\0", 4)));
 }
 
 // RocksDB would begin a new database there, and delete the files of the old one.

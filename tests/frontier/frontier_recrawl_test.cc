@@ -1,0 +1,154 @@
+// What goes with a URL while it waits, and URLs that are fetched again.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/frontier/frontier_fixture.h"
+#include "tests/frontier/virtual_clocks.h"
+
+namespace trawl {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* kUrl = "http://a.test/";
+
+class FrontierRecrawl : public test::FrontierFixture {
+ protected:
+  void open_anew(bool exact = false) {
+    frontier_.reset();
+    FrontierOptions wanted = options();
+    clocks_.use_in(wanted);
+    wanted.deterministic_seed = 5;
+    wanted.retry_delay = 1s;
+    wanted.host_backoff = 0ms;
+    if (exact) wanted.filter_mode = FilterMode::kExact;
+    frontier_ = open(wanted);
+  }
+  Admission offer_noted(const std::string& url, std::string_view note, bool again = false) {
+    const std::vector<UrlRequest> requests{{.url = url, .note = note, .again = again}};
+    return frontier_->offer(requests).value().front();
+  }
+  Lease lease_one() {
+    auto leases = lease_all(*frontier_);
+    EXPECT_EQ(leases.size(), 1u);
+    return leases.empty() ? Lease{} : leases.front();
+  }
+  void complete_until(const Lease& lease, std::chrono::seconds wait,
+                      std::optional<std::string> note = std::nullopt) {
+    ASSERT_TRUE(frontier_->complete(
+        lease.id, {.status = 200, .recrawl_at = clocks_.wall() + wait, .note = note}, {}));
+    ASSERT_TRUE(frontier_->flush());
+  }
+
+  test::VirtualClocks clocks_;
+  std::unique_ptr<Frontier> frontier_;
+};
+
+TEST_F(FrontierRecrawl, ANoteStaysWithItsUrl) {
+  open_anew();
+  const std::string note("any\0bytes\xff", 10);
+  EXPECT_EQ(offer_noted(kUrl, note), Admission::kNew);
+  open_anew();
+  Lease lease = lease_one();
+  EXPECT_EQ(lease.note, note);
+  ASSERT_TRUE(frontier_->fail(lease.id, FailureReason::kServerError));
+  clocks_.advance(10s);
+  lease = lease_one();
+  EXPECT_EQ(lease.note, note) << "a retry keeps it";
+  complete_until(lease, 10s);
+  open_anew();
+  clocks_.advance(20s);
+  lease = lease_one();
+  EXPECT_TRUE(lease.recrawl);
+  EXPECT_EQ(lease.note, note) << "a recrawl keeps it";
+  complete_until(lease, 10s, "another");
+  clocks_.advance(20s);
+  EXPECT_EQ(lease_one().note, "another");
+}
+
+TEST_F(FrontierRecrawl, ANoteThatIsTooLongIsLeftOut) {
+  open_anew();
+  offer_noted("http://a.test/1", std::string(kMaxNoteBytes, 'n'));
+  offer_noted("http://a.test/2", std::string(kMaxNoteBytes + 1, 'n'));
+  const auto leases = lease_all(*frontier_);
+  ASSERT_EQ(leases.size(), 2u);
+  EXPECT_EQ(leases[0].note.size(), kMaxNoteBytes);
+  EXPECT_EQ(leases[1].note, "");
+  complete_until(leases[1], 5s, std::string(kMaxNoteBytes + 1, 'n'));
+  complete_until(leases[0], 5s, "");
+  clocks_.advance(10s);
+  for (const Lease& lease : lease_all(*frontier_))
+    EXPECT_EQ(lease.note, "");
+}
+
+TEST_F(FrontierRecrawl, TellsWhenOnlyRecrawlsWait) {
+  open_anew();
+  EXPECT_FALSE(frontier_->only_recrawls_wait()) << "nothing waits at all";
+  static_cast<void>(offer(*frontier_, {kUrl, "http://a.test/2"}));
+  EXPECT_FALSE(frontier_->only_recrawls_wait()) << "two are queued";
+  const auto leases = lease_all(*frontier_);
+  ASSERT_EQ(leases.size(), 2u);
+  complete_until(leases[0], 60s);
+  EXPECT_FALSE(frontier_->only_recrawls_wait()) << "one is leased";
+  ASSERT_TRUE(frontier_->fail(leases[1].id, FailureReason::kServerError));
+  ASSERT_TRUE(frontier_->flush());
+  EXPECT_FALSE(frontier_->only_recrawls_wait()) << "one is tried again";
+  EXPECT_EQ(frontier_->stats().recrawls_deferred, 1u);
+  clocks_.advance(5s);
+  const Lease retry = lease_one();
+  complete_until(retry, 30s);
+  open_anew();
+  EXPECT_TRUE(frontier_->only_recrawls_wait());
+  EXPECT_FALSE(frontier_->exhausted());
+  EXPECT_FALSE(frontier_->finished());
+  EXPECT_EQ(frontier_->stats().recrawls_deferred, 2u);
+  clocks_.advance(31s);
+  EXPECT_FALSE(frontier_->only_recrawls_wait()) << "one is due";
+  const Lease lease = lease_one();
+  EXPECT_EQ(frontier_->stats().recrawls_deferred, 1u);
+  ASSERT_TRUE(frontier_->fail(lease.id, FailureReason::kServerError));
+  ASSERT_TRUE(frontier_->flush());
+  EXPECT_EQ(frontier_->stats().recrawls_deferred, 1u) << "a recrawl that failed is a retry";
+  EXPECT_FALSE(frontier_->only_recrawls_wait());
+  EXPECT_EQ(frontier_->drop_host("a.test").value(), 2u);
+  EXPECT_EQ(frontier_->stats().recrawls_deferred, 0u);
+  EXPECT_TRUE(frontier_->finished());
+}
+
+TEST_F(FrontierRecrawl, WhatIsDoneCanBeQueuedAgain) {
+  for (const bool exact : {false, true}) {
+    SCOPED_TRACE(exact);
+    frontier_.reset();
+    ASSERT_TRUE(Frontier::remove(directory_.path() / "state"));
+    open_anew(exact);
+    static_cast<void>(offer_one(*frontier_, kUrl));
+    complete(*frontier_, lease_one());
+    ASSERT_TRUE(frontier_->flush());
+    EXPECT_EQ(offer_noted(kUrl, "x"), Admission::kSeen);
+    EXPECT_EQ(offer_noted(kUrl, "validators", true), Admission::kNew);
+    EXPECT_FALSE(frontier_->finished());
+    open_anew(exact);
+    Lease lease = lease_one();
+    EXPECT_TRUE(lease.recrawl);
+    EXPECT_EQ(lease.note, "validators");
+    complete(*frontier_, lease);
+    ASSERT_TRUE(frontier_->flush());
+    EXPECT_TRUE(frontier_->finished());
+    EXPECT_EQ(offer_one(*frontier_, kUrl), Admission::kSeen);
+    // One that was never admitted is an ordinary admission.
+    EXPECT_EQ(offer_noted("http://a.test/new", "", true), Admission::kNew);
+    lease = lease_one();
+    EXPECT_FALSE(lease.recrawl);
+    EXPECT_EQ(offer_one(*frontier_, "http://a.test/new"), Admission::kSeen);
+    complete(*frontier_, lease);
+    ASSERT_TRUE(frontier_->flush());
+    EXPECT_EQ(offer_one(*frontier_, "http://a.test/new"), Admission::kSeen);
+    EXPECT_TRUE(frontier_->finished());
+  }
+}
+
+}  // namespace
+}  // namespace trawl

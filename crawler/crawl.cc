@@ -11,10 +11,13 @@
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 
+#include "trawl/url_groups.h"
+
+#include "crawler/crawl_totals.h"
 #include "crawler/fetcher.h"
-#include "crawler/http/private_address.h"
+#include "crawler/output/output.h"
 #include "crawler/page_budget.h"
-#include "crawler/pages_writer.h"
+#include "crawler/recrawl_plan.h"
 #include "filter/file_io.h"
 
 namespace trawl {
@@ -30,16 +33,29 @@ std::vector<Url> parse_seeds(const CrawlConfig& config) {
   return seeds;
 }
 
-HttpOptions http_options(const CrawlConfig& config, const std::vector<Url>& seeds,
-                         std::size_t connections) {
-  const bool private_seed =
-      std::ranges::any_of(seeds, [](const Url& seed) { return is_private_host(seed.hostname()); });
+HttpOptions http_options(const CrawlConfig& config, std::size_t connections,
+                         std::shared_ptr<BodyBudget> bodies) {
+  const CrawlConfig::Fetch& fetch = config.fetch;
   return {.user_agent = config.crawl.user_agent,
-          .timeout = config.fetch.timeout,
+          .timeout = fetch.timeout,
+          .connect_timeout = fetch.connect_timeout,
+          .first_byte_timeout = fetch.first_byte_timeout,
+          .min_speed = fetch.min_speed,
+          .min_speed_time = fetch.min_speed_time,
+          .max_header_bytes = fetch.max_header,
           .connections = connections,
-          .http2 = config.fetch.http2,
-          .allow_private_addresses = config.fetch.allow_private_addresses.value_or(private_seed),
-          .ca_file = config.fetch.ca_file};
+          .http2 = fetch.http2,
+          .multiplex = config.politeness.per_host_connections > 1,
+          .capture = config.output.warc,
+          .keep_encoded = true,  // digests are of them
+          .allow_private_addresses = fetch.allow_private_addresses,
+          .verify_tls = fetch.verify_tls,
+          .ca_file = fetch.ca_file,
+          .resolver = {.servers = fetch.dns_servers,
+                       .timeout = fetch.dns_timeout,
+                       .negative_age = fetch.dns_negative_age,
+                       .ip_version = fetch.ip_version},
+          .budget = std::move(bodies)};
 }
 
 // Each connection takes a descriptor; the store, the output and the rest some more.
@@ -61,8 +77,9 @@ class CrawlImpl final : public Crawl {
   explicit CrawlImpl(const CrawlConfig& config)
       : config_(config),
         seeds_(parse_seeds(config)),
-        scope_(config.scope, seeds_),
-        threads_wanted_(std::min(config.fetch.threads, config.fetch.connections)) {}
+        threads_wanted_(std::min(config.fetch.threads, config.fetch.connections)),
+        urls_of_hosts_(config.scope.max_urls_per_host),
+        bodies_(std::make_shared<BodyBudget>(config.fetch.max_memory)) {}
 
   ~CrawlImpl() override {
     abort();
@@ -71,29 +88,31 @@ class CrawlImpl final : public Crawl {
 
   Result<void> open(OpenMode mode, bool replace_profile) {
     if (auto fits = check_descriptors(config_.fetch.connections); !fits) return fits;
+    if (auto made = make_rules(); !made) return made;
     if (auto usable = check_output(mode); !usable) return usable;
-    auto options = frontier_options_of(config_);
-    if (!options) return tl::unexpected(options.error());
-    options->mode = mode;
-    options->shards = threads_wanted_;
-    options->replace_profile = replace_profile;
-    options->before_commit = [this](auto completions) { return pages_->append(completions); };
-    options->on_work = [this](std::uint32_t shard) { wake(shard); };
-    options->on_checkpoint = [this](const CheckpointEvent& event) { on_checkpoint(event); };
-    auto frontier = Frontier::open(*options);
-    if (!frontier) return tl::unexpected(frontier.error());
-    frontier_ = std::move(*frontier);
+    if (auto opened = open_frontier(mode, replace_profile); !opened) return opened;
     // Only now that the directory is locked, and before anything can be completed.
-    auto pages = PagesWriter::open(output_directory(config_));
-    if (!pages) return tl::unexpected(pages.error());
-    pages_ = std::move(*pages);
-    const std::string saved = saved_config_path(config_.crawl.state_dir).string();
-    if (auto written = replace_file(saved, to_toml(config_)); !written) return written;
+    const bool sync = config_.frontier.durability == Durability::kSync;
+    auto output = Output::open(config_, output_directory(config_), config_.crawl.state_dir, sync);
+    if (!output) return tl::unexpected(output.error());
+    output_ = std::move(*output);
+    if (auto saved = save_config(); !saved) return saved;
+    if (auto counted = urls_of_hosts_.start(*frontier_); !counted) return counted;
+    if (auto changed = HostPageLimits::begin(*frontier_, config_.crawl.state_dir,
+                                             config_.scope.max_pages_per_host);
+        !changed) {
+      return changed;
+    }
 
     at_open_ = frontier_->stats();
-    budget_.emplace(config_.scope.max_pages, at_open_.completed - at_open_.skipped);
-    context_.emplace(config_, *frontier_, scope_, *budget_, skipped_, config_.crawl.user_agent);
+    pages_.emplace(config_.scope.max_pages, at_open_.completed - at_open_.skipped);
+    totals_.emplace(config_.crawl.state_dir);
+    limits_.emplace(config_.scope.max_bytes, config_.scope.max_time,
+                    std::chrono::steady_clock::now(), totals_->read_bytes());
+    context_.emplace(config_, *rules_, *frontier_, *output_, *pages_, *limits_, urls_of_hosts_,
+                     skipped_, fetches_, bodies_, config_.crawl.user_agent);
     if (auto created = create_fetchers(); !created) return created;
+    if (auto planned = plan_recrawls(); !planned) return planned;
     return offer_seeds();
   }
 
@@ -116,7 +135,8 @@ class CrawlImpl final : public Crawl {
     const CrawlPhase phase = context_->phase();
     if (phase == CrawlPhase::kAborting) return true;
     if (context_->in_flight.load() > 0) return false;
-    return phase == CrawlPhase::kDraining || finished() || exhausted() || reached_max_pages();
+    return phase == CrawlPhase::kDraining || finished() || exhausted() || waits_for_recrawls() ||
+           reached_max_pages();
   }
 
   void drain() override { advance_to(CrawlPhase::kDraining); }
@@ -130,7 +150,10 @@ class CrawlImpl final : public Crawl {
   Result<void> close() override {
     drain();
     join();
-    const auto closed = frontier_->close();
+    auto closed = frontier_->close();
+    if (auto saved = totals_->write_bytes(limits_->bytes()); closed && !saved) closed = saved;
+    // Nothing is completed any more.
+    if (auto written = output_->close(); closed && !written) closed = written;
     if (const auto failure = context_->failure()) return tl::unexpected(*failure);
     return closed;
   }
@@ -141,32 +164,107 @@ class CrawlImpl final : public Crawl {
     progress.fetched = progress.frontier.completed - progress.frontier.skipped;
     progress.fetched_now = progress.fetched - (at_open_.completed - at_open_.skipped);
     progress.in_flight = context_->in_flight.load();
+    progress.bodies_memory = bodies_->used();
     progress.elapsed = std::chrono::steady_clock::now() - started_;
     return progress;
   }
   const SkipCounts& skipped() const override { return skipped_; }
+  const FetchCounts& fetches() const override { return fetches_; }
   const OpenReport& opened() const override { return frontier_->opened(); }
   bool finished() const override { return frontier_->finished(); }
   bool exhausted() const override { return frontier_->exhausted(); }
-  bool reached_max_pages() const override { return budget_->used_up(); }
+  bool waits_for_recrawls() const override {
+    return !config_.recrawl.wait && frontier_->only_recrawls_wait();
+  }
+  bool reached_max_pages() const { return pages_->used_up(); }
+  CrawlLimit reached_limit() const override {
+    if (reached_max_pages()) return CrawlLimit::kPages;
+    return limits_->reached(std::chrono::steady_clock::now());
+  }
   std::optional<std::string> nothing_fetched() const override {
-    if (context_->succeeded.load() > 0 || progress().fetched_now == 0) return std::nullopt;
+    if (fetches_.succeeded() > 0 || progress().fetched_now == 0) return std::nullopt;
     return context_->failed_fetch();
   }
-  const std::string& pages_path() const override { return pages_->path(); }
+  const std::string& pages_path() const override { return output_->pages_path(); }
+  const std::vector<std::string>& repairs() const override { return output_->repairs(); }
 
  private:
   // Before anything is made, so that a mistake here leaves no half-made crawl behind.
   Result<void> check_output(OpenMode mode) const {
-    if (mode != OpenMode::kCreate) return {};
-    auto pages = PagesWriter::open(output_directory(config_));
-    if (!pages) return tl::unexpected(pages.error());
-    if (pages->size() > 0 && !std::filesystem::exists(config_.crawl.state_dir / "MANIFEST")) {
+    const bool resumes = std::filesystem::exists(config_.crawl.state_dir / "MANIFEST");
+    if (mode == OpenMode::kResume || (mode == OpenMode::kCreateOrResume && resumes)) return {};
+    const auto directory = output_directory(config_);
+    const auto used = Output::probe(config_, directory);
+    if (!used) return tl::unexpected(used.error());
+    if (*used && !resumes) {
       return fail(ErrorCode::kInvalidArgument,
                   fmt::format("{} holds pages of another crawl: choose another output.directory, "
-                              "or move the file away",
-                              pages->path()));
+                              "or move the files away",
+                              directory.string()));
     }
+    return {};
+  }
+
+  Result<void> make_rules() {
+    auto rules = CrawlRules::create(config_, seeds_);
+    if (!rules) return tl::unexpected(rules.error());
+    rules_ = std::move(*rules);
+    for (const Blocklist& blocklist : rules_->scope->blocklists()) {
+      if (!blocklist.warning().empty()) spdlog::warn("{}", blocklist.warning());
+    }
+    return {};
+  }
+
+  Result<void> open_frontier(OpenMode mode, bool replace_profile) {
+    auto options = frontier_options_of(config_);
+    if (!options) return tl::unexpected(options.error());
+    options->mode = mode;
+    options->shards = threads_wanted_;
+    options->replace_profile = replace_profile;
+    options->before_commit = [this](auto completions) { return output_->commit(completions); };
+    options->on_work = [this](std::uint32_t shard) { wake(shard); };
+    options->on_checkpoint = [this](const CheckpointEvent& event) { on_checkpoint(event); };
+    auto frontier = Frontier::open(*options);
+    if (!frontier) return tl::unexpected(frontier.error());
+    frontier_ = std::move(*frontier);
+    return {};
+  }
+
+  // It may hold passwords.
+  Result<void> save_config() const {
+    const std::filesystem::path saved = saved_config_path(config_.crawl.state_dir);
+    return replace_file(saved.string(), to_toml(config_), 0600);
+  }
+
+  // Pages that were fetched when there were no rules for fetching them again.
+  Result<void> plan_recrawls() {
+    constexpr std::size_t kBatch = 1000;
+    auto plan = RecrawlPlan::open(config_.crawl.state_dir, output_->pages_path(), rules_->recrawl);
+    if (!plan) return tl::unexpected(plan.error());
+    for (;;) {
+      const auto pages = plan->next(kBatch);
+      if (!pages) return tl::unexpected(pages.error());
+      if (pages->empty()) break;
+      std::vector<std::string> notes;
+      std::vector<UrlRequest> requests;
+      notes.reserve(pages->size());
+      for (const PlannedRecrawl& page : *pages) {
+        notes.push_back(page.note.encode());
+        requests.push_back({.url = page.url,
+                            .depth = page.depth,
+                            .parent = page.parent,
+                            .not_before = page.not_before,
+                            .note = notes.back(),
+                            .again = true});
+      }
+      if (auto offered = frontier_->offer(requests); !offered)
+        return tl::unexpected(offered.error());
+      if (auto committed = plan->commit(); !committed) return committed;
+    }
+    if (plan->planned() > 0) spdlog::info("{} pages are to be fetched again", plan->planned());
+    if (plan->damaged_lines() > 0)
+      spdlog::warn("{} lines of {} are damaged: their pages are not fetched again",
+                   plan->damaged_lines(), output_->pages_path());
     return {};
   }
 
@@ -174,7 +272,7 @@ class CrawlImpl final : public Crawl {
     const std::uint32_t connections = config_.fetch.connections;
     for (std::uint32_t i = 0; i < threads_wanted_; ++i) {
       const std::size_t share = connections / threads_wanted_ + (i < connections % threads_wanted_);
-      auto fetcher = Fetcher::create(*context_, i, share, http_options(config_, seeds_, share));
+      auto fetcher = Fetcher::create(*context_, i, share, http_options(config_, share, bodies_));
       if (!fetcher) return tl::unexpected(fetcher.error());
       fetchers_.push_back(std::move(*fetcher));
     }
@@ -184,9 +282,14 @@ class CrawlImpl final : public Crawl {
   Result<void> offer_seeds() {
     std::vector<UrlRequest> requests;
     for (const Url& seed : seeds_)
-      requests.push_back({.url = seed.href_without_fragment()});
-    auto admissions = frontier_->offer(requests);
+      requests.push_back(
+          {.url = seed.href_without_fragment(), .priority = rules_->priorities.of(seed, 0)});
+    const auto admissions = frontier_->offer(requests);
     if (!admissions) return tl::unexpected(admissions.error());
+    for (std::size_t i = 0; i < seeds_.size(); ++i) {
+      urls_of_hosts_.note(politeness_group(seeds_[i]), seeds_[i].href_without_fragment(),
+                          (*admissions)[i]);
+    }
     return {};
   }
 
@@ -207,6 +310,7 @@ class CrawlImpl final : public Crawl {
   void on_checkpoint(const CheckpointEvent& event) {
     const bool asked_for = checkpoint_asked_for_.exchange(false, std::memory_order_relaxed);
     if (event.result) {
+      save_totals();
       spdlog::log(asked_for ? spdlog::level::info : spdlog::level::debug,
                   "checkpoint published in {:.3f} s", event.took.count());
     } else if (running_.load(std::memory_order_acquire)) {  // pairs with the store in start()
@@ -214,6 +318,14 @@ class CrawlImpl final : public Crawl {
     } else {
       spdlog::warn("{}", event.result.error().message);  // the next one will tell whether it lasts
     }
+  }
+
+  // What a crash forgets of them is not worth an end.
+  void save_totals() const {
+    // acquire: pairs with the store in start().
+    if (!running_.load(std::memory_order_acquire)) return;
+    if (const auto saved = totals_->write_bytes(limits_->bytes()); !saved)
+      spdlog::warn("{}", saved.error().message);
   }
 
   void join() {
@@ -224,11 +336,16 @@ class CrawlImpl final : public Crawl {
 
   const CrawlConfig config_;
   const std::vector<Url> seeds_;
-  const Scope scope_;
-  std::optional<PagesWriter> pages_;
+  std::unique_ptr<CrawlRules> rules_;
   const std::uint32_t threads_wanted_;
   SkipCounts skipped_;
-  std::optional<PageBudget> budget_;
+  FetchCounts fetches_;
+  HostUrlCounts urls_of_hosts_;
+  const std::shared_ptr<BodyBudget> bodies_;
+  std::optional<PageBudget> pages_;
+  std::optional<CrawlTotals> totals_;
+  std::optional<CrawlLimits> limits_;
+  std::unique_ptr<Output> output_;  // the frontier's commits write to it
   FrontierStats at_open_;
   std::chrono::steady_clock::time_point started_{};
 
@@ -252,6 +369,12 @@ Result<std::unique_ptr<Crawl>> Crawl::open(const CrawlConfig& config, OpenMode m
   return crawl;
 }
 
+Result<void> check_crawl(const CrawlConfig& config) {
+  if (auto fits = check_descriptors(config.fetch.connections); !fits) return fits;
+  const auto rules = CrawlRules::create(config, parse_seeds(config));
+  return rules ? Result<void>{} : tl::unexpected(rules.error());
+}
+
 Result<FrontierOptions> frontier_options_of(const CrawlConfig& config) {
   auto profile = Profile::from_text(config.url.text, config.url.hosts);
   if (!profile) return tl::unexpected(profile.error());
@@ -271,6 +394,11 @@ Result<FrontierOptions> frontier_options_of(const CrawlConfig& config) {
   options.adaptive_delay = config.politeness.adaptive_delay;
   options.max_adaptive_delay = config.politeness.max_adaptive_delay;
   options.leases_per_host = config.politeness.per_host_connections;
+  options.retries = config.politeness.retries;
+  options.retry_delay = config.politeness.retry_delay;
+  options.host_backoff = config.politeness.host_backoff;
+  options.max_host_backoff = config.politeness.max_host_backoff;
+  options.host_failures = config.politeness.host_failures;
   options.lease_timeout = std::chrono::milliseconds(0);  // a fetcher ends every lease
   options.max_open_leases = config.fetch.connections;
   options.max_url_length = config.scope.max_url_length;

@@ -12,6 +12,8 @@
 #include "trawl/result.h"
 
 #include "crawler/config/config.h"
+#include "crawler/crawl_limits.h"
+#include "crawler/fetch_counts.h"
 #include "crawler/scope.h"
 
 namespace trawl {
@@ -21,6 +23,7 @@ struct CrawlProgress {
   std::uint64_t fetched = 0;      // finished fetches since the crawl began
   std::uint64_t fetched_now = 0;  // of these, by this process
   std::uint64_t in_flight = 0;
+  std::uint64_t bodies_memory = 0;                // bytes: see fetch.max_memory
   std::chrono::steady_clock::duration elapsed{};  // of this process
 };
 
@@ -34,8 +37,8 @@ class Crawl {
   virtual ~Crawl() = default;
 
   virtual void start() = 0;
-  // True when there is nothing left to do: all is fetched, max_pages is reached, the drain that
-  // was asked for is over, or an error stopped it.
+  // True when there is nothing left to do: all is fetched, a limit is reached, the drain that was
+  // asked for is over, or an error stopped it.
   virtual bool ended() const = 0;
   virtual void drain() = 0;  // finish what is in flight, start nothing new
   virtual void abort() = 0;  // drop what is in flight
@@ -47,14 +50,23 @@ class Crawl {
 
   virtual CrawlProgress progress() const = 0;
   virtual const SkipCounts& skipped() const = 0;
+  virtual const FetchCounts& fetches() const = 0;
   virtual const OpenReport& opened() const = 0;
   virtual bool finished() const = 0;   // every admitted URL is completed
   virtual bool exhausted() const = 0;  // what is not is of hosts that are asked no more
-  virtual bool reached_max_pages() const = 0;
+  // What is not waits to be fetched again, and its time has not come.
+  virtual bool waits_for_recrawls() const = 0;
+  virtual CrawlLimit reached_limit() const = 0;
   // If fetches were made and all of them failed: the first of them, and why.
   virtual std::optional<std::string> nothing_fetched() const = 0;
   virtual const std::string& pages_path() const = 0;
+  // What a crash had left in the output, and what was done about it.
+  virtual const std::vector<std::string>& repairs() const = 0;
 };
+
+// What keeps a crawl of this config from beginning, whatever state it has: rules and lists that
+// cannot be read, too few open files.
+Result<void> check_crawl(const CrawlConfig& config);
 
 // What a config says of the frontier; without the callbacks. Errors: kInvalidArgument for rules for
 // canonical keys that cannot be.

@@ -3,15 +3,28 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
+#include "trawl/canonicalizer.h"
 #include "trawl/frontier.h"
 
 #include "crawler/config/config.h"
+#include "crawler/config/media_types.h"
+#include "crawler/crawl_limits.h"
+#include "crawler/fetch_counts.h"
+#include "crawler/foreign_turns.h"
+#include "crawler/host_counts.h"
+#include "crawler/http/body_budget.h"
+#include "crawler/http/host_requests.h"
+#include "crawler/output/output.h"
 #include "crawler/page_budget.h"
+#include "crawler/priorities.h"
+#include "crawler/recrawl.h"
 #include "crawler/scope.h"
 
 namespace trawl {
@@ -23,25 +36,36 @@ enum class CrawlPhase {
   kAborting,  // what is in flight is dropped
 };
 
-class CrawlContext {
- public:
-  CrawlContext(const CrawlConfig& the_config, Frontier& the_frontier, const Scope& the_scope,
-               PageBudget& the_budget, SkipCounts& skip_counts, std::string agent)
-      : config(the_config),
-        frontier(the_frontier),
-        scope(the_scope),
-        budget(the_budget),
-        skipped(skip_counts),
-        robots_agent(std::move(agent)) {}
+// What a config decides of single URLs and answers. Immutable, thread-safe.
+struct CrawlRules {
+  static Result<std::unique_ptr<CrawlRules>> create(const CrawlConfig& config,
+                                                    const std::vector<Url>& seeds);
 
+  Canonicalizer canonicalizer;
+  std::unique_ptr<Scope> scope;
+  Priorities priorities;
+  RecrawlPolicy recrawl;
+  HostRequests requests;
+  std::set<std::string, std::less<>> seed_hosts;  // as Lease::host
+  MediaTypes fetched_types;                       // empty: all
+  MediaTypes parsed_types;                        // empty: HTML
+  MediaTypes stored_types;                        // empty: all
+};
+
+struct CrawlContext {
   const CrawlConfig& config;
+  const CrawlRules& rules;
   Frontier& frontier;
-  const Scope& scope;
-  PageBudget& budget;
+  Output& output;
+  PageBudget& pages;
+  CrawlLimits& limits;
+  HostUrlCounts& urls_of_hosts;
   SkipCounts& skipped;
-  const std::string robots_agent;           // its product token is how robots.txt knows us
+  FetchCounts& fetches;
+  std::shared_ptr<BodyBudget> bodies;
+  const std::string robots_agent;  // its product token is how robots.txt knows us
+  ForeignTurns foreign_turns = {};
   std::atomic<std::uint64_t> in_flight{0};  // leases the fetchers hold
-  std::atomic<std::uint64_t> succeeded{0};  // fetches without an error
 
   CrawlPhase phase() const { return phase_.load(); }
   // Goes on to `phase` unless the crawl is there or further; true if it went.
@@ -76,7 +100,6 @@ class CrawlContext {
     return failed_fetch_;
   }
 
- private:
   std::atomic<CrawlPhase> phase_{CrawlPhase::kRunning};
   mutable std::mutex mutex_;
   std::optional<Error> failure_;

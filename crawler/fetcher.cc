@@ -5,49 +5,33 @@
 
 #include <spdlog/spdlog.h>
 
-#include "trawl/links.h"
 #include "trawl/url.h"
 
-#include "crawler/parse/headers/media_type.h"
+#include "crawler/fetch_failure.h"
+#include "crawler/http/content_coding.h"
 
 namespace trawl {
 
 namespace {
 
-constexpr std::uint64_t kMaxRobotsBytes = 512 * 1024;
 constexpr std::chrono::milliseconds kLongestWait{1000};
+// Of a sitemap, compressed or not: https://www.sitemaps.org/protocol.html
+constexpr std::uint64_t kMaxSitemapBytes = 50u << 20;
+// While bodies take all the memory they may.
+constexpr std::chrono::milliseconds kCrowdedWait{20};
 
-bool is_html(const HttpResponse& response) {
-  if (is_html_media_type(response.content_type)) return true;
-  // Without a type a browser looks at the content; a page begins with a tag.
-  const auto first = response.body.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
-  return media_type(response.content_type).empty() && first != std::string::npos &&
-         response.body[first] == '<';
+// A header that would tell another site of the page, or in clear of a page that was not.
+bool may_be_referer(std::string_view parent, const Url& url) {
+  return !parent.empty() && !(parent.starts_with("https:") && url.href().starts_with("http:"));
 }
 
-std::string_view to_string(LinksSkipped skipped) {
-  switch (skipped) {
-    case LinksSkipped::kTooLarge:
-      return "links not read: the page is too large";
-    case LinksSkipped::kTooDeep:
-      return "links not read: the page's elements nest too deeply";
-    case LinksSkipped::kTooSlow:
-      return "links not read: parsing the page takes too long";
-    case LinksSkipped::kUnparsable:
-      return "links not read: the parser fails on the page";
-    case LinksSkipped::kNo:
-      break;
-  }
-  return "";
-}
-
-LinkOptions link_options(const CrawlConfig& config, const std::string& agent) {
-  LinkOptions options;
-  options.kinds = config.links.kinds;
-  options.engine = config.links.engine;
-  options.agent = agent;
-  options.max_bytes = std::max<std::size_t>(options.max_bytes, config.fetch.max_body);
-  return options;
+// The user name and password of a URL are nobody else's business.
+std::string without_credentials(std::string_view href) {
+  const auto host = href.find("://") + 3;
+  const auto path = href.find('/', host);
+  const auto at = href.substr(0, path).rfind('@');
+  if (at == std::string_view::npos || at < host) return std::string(href);
+  return std::string(href.substr(0, host)).append(href.substr(at + 1));
 }
 
 }  // namespace
@@ -65,13 +49,16 @@ Fetcher::Fetcher(CrawlContext& context, std::uint32_t shard, std::size_t connect
       shard_(shard),
       connections_(connections),
       client_(std::move(client)),
-      links_(link_options(context.config, context.robots_agent)),
+      handler_(context),
       robots_({.retries = context.config.politeness.robots_retries,
                .backoff = context.config.politeness.robots_backoff,
-               .longest_age = context.config.politeness.robots_max_age}) {}
+               .longest_age = context.config.politeness.robots_max_age}),
+      page_limits_(context.frontier, context.config.scope.max_pages_per_host) {}
 
 void Fetcher::run() {
   for (;;) {
+    if (context_.limits.reached(std::chrono::steady_clock::now()) != CrawlLimit::kNone)
+      context_.advance_to(CrawlPhase::kDraining);
     const CrawlPhase phase = context_.phase();
     if (phase == CrawlPhase::kAborting) return;
     if (phase == CrawlPhase::kDraining && client_->active() == 0) return;
@@ -81,13 +68,14 @@ void Fetcher::run() {
 }
 
 void Fetcher::take_leases() {
+  if (is_crowded()) return;
   const std::uint64_t room = connections_ - std::min(connections_, open_leases_);
-  const std::uint64_t wanted = context_.budget.take(room);
+  const std::uint64_t wanted = context_.pages.take(room);
   if (wanted == 0) return;
   // Before the frontier looks at its clock: what is counted from here is not too short.
   const SteadyTime asked_at = std::chrono::steady_clock::now();
   auto leases = context_.frontier.lease(wanted, shard_);
-  context_.budget.give_back(wanted - (leases ? leases->size() : 0));
+  context_.pages.give_back(wanted - (leases ? leases->size() : 0));
   if (!leases) return context_.stop_with(leases.error());
   for (Lease& lease : *leases) {
     ++open_leases_;
@@ -98,29 +86,49 @@ void Fetcher::take_leases() {
   }
 }
 
-std::chrono::milliseconds Fetcher::started_after(const OpenLease& open, SteadyTime sent) {
-  return std::chrono::ceil<std::chrono::milliseconds>(std::max(sent, open.leased_at) -
+// Bodies wait for memory, or the disk is slow: not the time to begin anything.
+bool Fetcher::is_crowded() const {
+  return context_.bodies->crowded() ||
+         context_.output.queued_bytes() > context_.config.fetch.max_memory;
+}
+
+std::chrono::microseconds Fetcher::started_after(const OpenLease& open, SteadyTime sent) {
+  return std::chrono::ceil<std::chrono::microseconds>(std::max(sent, open.leased_at) -
                                                       open.leased_at);
 }
 
 std::chrono::milliseconds Fetcher::idle_time() const {
-  if (context_.phase() != CrawlPhase::kRunning || open_leases_ >= connections_) {
-    return kLongestWait;
+  auto longest = kLongestWait;
+  if (const auto end = context_.limits.end()) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(*end - std::chrono::steady_clock::now());
+    longest = std::clamp(left, std::chrono::milliseconds(0), longest);
   }
+  if (context_.phase() != CrawlPhase::kRunning || open_leases_ >= connections_) return longest;
+  if (is_crowded()) return std::min(kCrowdedWait, longest);
   const auto due = context_.frontier.next_due(shard_);
-  if (!due || context_.budget.all_taken()) return kLongestWait;
+  if (!due || context_.pages.all_taken()) return longest;
   const auto wait =
       std::chrono::ceil<std::chrono::milliseconds>(*due - std::chrono::steady_clock::now());
-  return std::clamp(wait, std::chrono::milliseconds(0), kLongestWait);
+  return std::clamp(wait, std::chrono::milliseconds(0), longest);
 }
 
 void Fetcher::begin(OpenLease open) {
   const auto url = Url::parse(open.lease.url);
-  if (!url) return fail(open, url.error().message, open.leased_at);
+  if (!url) return end(open, url.error().message, {}, open.leased_at);
   // A crawl may be resumed with a narrower scope than the one its URLs were admitted by.
-  const SkipReason reason = context_.scope.check(*url, open.lease.depth);
-  if (reason != SkipReason::kReasons) return skip(open, reason);
-  if (!context_.config.politeness.respect_robots) return fetch(std::move(open));
+  const UrlNote note = UrlNote::decode(open.lease.note);
+  const ScopeVerdict verdict = context_.rules.scope->check(
+      *url, open.lease.depth, note.hops_off_scope > 0 ? note.hops_off_scope - 1 : 0);
+  const bool own_sitemap = note.role == UrlNote::Role::kSitemap &&
+                           verdict.reason == SkipReason::kOutOfScope &&
+                           context_.rules.seed_hosts.contains(open.lease.host);
+  if (!verdict.in() && !own_sitemap) return skip(open, *url, verdict.reason, verdict.rule);
+  if (handler_.traps().state(*url) == PatternState::kParked)
+    return skip(open, *url, SkipReason::kPatternParked);
+  if (auto limited = page_limits_.on_lease(open.lease.host); !limited)
+    context_.stop_with(limited.error());
+  if (!context_.config.politeness.respect_robots) return fetch(std::move(open), *url);
   const std::string origin(url->origin());
   RobotsAnswer robots = robots_.find(origin, std::chrono::steady_clock::now());
   switch (robots.action) {
@@ -129,194 +137,149 @@ void Fetcher::begin(OpenLease open) {
     case RobotsAnswer::Action::kWait:
       return release(open, robots.ask_at, open.leased_at);
     case RobotsAnswer::Action::kFail:
-      return fail(open, robots.reason, std::nullopt);
+      return give_up(open, robots, std::nullopt);
     case RobotsAnswer::Action::kObey:
       break;
   }
-  if (!robots.rules->allowed(context_.robots_agent, *url)) return skip(open, SkipReason::kRobots);
-  fetch(std::move(open));
+  if (!robots.rules->allowed(context_.robots_agent, *url))
+    return skip(open, *url, SkipReason::kRobots);
+  fetch(std::move(open), *url);
 }
 
-void Fetcher::fetch(OpenLease open) {
-  const HttpRequest request{.url = open.lease.url, .max_body = context_.config.fetch.max_body};
+HttpRequest Fetcher::request_for(const Url& url, const std::string& host) const {
+  const HostRequests::Settings& settings = context_.rules.requests.for_url(url);
+  HttpRequest request;
+  request.url = url.href_without_fragment();
+  request.headers = settings.headers;
+  request.proxy = settings.proxy;
+  if (settings.cookies) request.cookie_jar = host;
+  return request;
+}
+
+void Fetcher::fetch(OpenLease open, const Url& url) {
+  const Lease& lease = open.lease;
+  HttpRequest request = request_for(url, lease.host);
+  request.max_body = context_.config.fetch.max_body;
+  request.max_download = context_.config.fetch.max_download;
+  const UrlNote note = UrlNote::decode(lease.note);
+  const bool is_page = note.role == UrlNote::Role::kPage;
+  if (!is_page) {
+    // What the protocol allows, as far as there is memory for it and its decompressed form.
+    const std::uint64_t most = std::min(
+        kMaxSitemapBytes, (context_.config.fetch.max_memory - ContentCoding::kMostMemory) / 2);
+    request.max_body = std::max(request.max_body, most);
+    request.max_download = std::max(request.max_download, most);
+  }
+  if (is_page && !context_.rules.fetched_types.empty()) {
+    request.accept = [&types = context_.rules.fetched_types](const HttpResponse& head) {
+      // What has no page in it is read whatever it is.
+      return head.status < 200 || head.status >= 300 || types.matches(head.content_type);
+    };
+  }
+  if (lease.recrawl) {
+    if (!note.etag.empty()) request.headers.push_back("If-None-Match: " + note.etag);
+    if (!note.last_modified.empty())
+      request.headers.push_back("If-Modified-Since: " + note.last_modified);
+  }
+  if (context_.rules.requests.for_url(url).referer && may_be_referer(lease.parent, url))
+    request.headers.push_back("Referer: " + without_credentials(lease.parent));
   client_->start(request, [this, open = std::move(open)](HttpResponse response) {
     on_page(open, std::move(response));
   });
 }
 
-void Fetcher::fetch_robots(const std::string& origin, std::string ask_for, OpenLease first) {
-  auto [waiting, is_first] = waiting_for_robots_.try_emplace(origin);
-  waiting->second.push_back(std::move(first));
-  if (!is_first) return;
-  const auto asked = Url::parse(ask_for);
-  const bool own = asked && asked->origin() == origin;  // and not one it was redirected to
-  const HttpRequest request{
-      .url = std::move(ask_for), .max_body = kMaxRobotsBytes, .truncate_body = true};
-  const std::string host = waiting->second.front().lease.host;
-  client_->start(request, [this, origin, own, host](const HttpResponse& response) {
-    if (own) set_address(host, response.address);
-    on_robots(origin, response);
-  });
-}
-
-// Whoever waited goes back to its queue: the request for robots.txt was the host's, and the next
-// one has to wait for the delay, which robots.txt itself may have set. That holds for the next of
-// several redirects, too: the first of them that is leased again asks for it.
-void Fetcher::on_robots(const std::string& origin, const HttpResponse& response) {
-  const auto waiting = waiting_for_robots_.extract(origin);
-  if (response.connection_was_stale) {  // as in on_page()
-    for (const OpenLease& open : waiting.mapped())
-      release(open, response.sent, response.sent);
-    return;
-  }
-  const auto robots = robots_.store(origin, response, std::chrono::steady_clock::now());
-  if (robots.action == RobotsAnswer::Action::kFail) {
-    for (const OpenLease& open : waiting.mapped())
-      fail(open, robots.reason, response.sent);
-    return;
-  }
-  SteadyTime next_start = response.sent;
-  if (robots.action == RobotsAnswer::Action::kWait) {
-    spdlog::debug("{}: {}; it is asked for again", origin, robots.reason);
-    next_start = robots.ask_at;
-  } else if (robots.action == RobotsAnswer::Action::kObey) {
-    set_crawl_delay(waiting.mapped().front().lease.host);
-  }
-  for (const OpenLease& open : waiting.mapped())
-    release(open, next_start, response.sent);
-}
-
-// So that the first page of a host is kept apart from others at its address, too.
-void Fetcher::set_address(const std::string& host, const std::string& address) {
-  if (address.empty() || context_.config.politeness.ip_delay.count() == 0) return;
-  const auto set = context_.frontier.set_host_address(host, address);
-  if (!set) context_.stop_with(set.error());
-}
-
-void Fetcher::set_crawl_delay(const std::string& host) {
-  const auto& politeness = context_.config.politeness;
-  const auto delay =
-      std::min(robots_.crawl_delay(host, context_.robots_agent), politeness.max_crawl_delay);
-  const auto set = context_.frontier.set_host_delay(
-      host, delay > politeness.delay ? delay : std::chrono::milliseconds(0));
-  if (!set) context_.stop_with(set.error());
-}
-
 void Fetcher::on_page(const OpenLease& open, HttpResponse response) {
-  if (response.connection_was_stale) {
-    // Each try uses up one such connection, so that this ends.
+  // Each try uses up one stale connection, so that this ends.
+  if (response.connection_was_stale || is_our_own_doing(response.failure))
     return release(open, response.sent, response.sent);
-  }
-  auto page = std::make_shared<PageRecord>();
-  page->content_type = response.content_type;
-  page->bytes = response.body.size();
-  page->fetched_at = open.wall_time;
-  page->elapsed = response.elapsed;
-  Outcome outcome{.status = response.status,
-                  .error = response.error,
-                  .started_after = started_after(open, response.sent),
-                  .response_time = response.response_time,
-                  .address = response.address};
-  std::vector<Url> targets;  // what the requests' views point into
-  const auto links = follow(open, response, *page, outcome, targets);
-  outcome.context = std::move(page);
-  complete(open, outcome, links);
-}
-
-std::vector<UrlRequest> Fetcher::follow(const OpenLease& open, const HttpResponse& response,
-                                        PageRecord& page, Outcome& outcome,
-                                        std::vector<Url>& targets) {
+  const SteadyTime sent = response.sent;
+  context_.fetches.add(response.failure);
+  context_.fetches.add_bytes(response.encoded_bytes);
+  if (context_.limits.add_bytes(response.encoded_bytes)) context_.advance_to(CrawlPhase::kDraining);
   const auto url = Url::parse(open.lease.url);
-  if (!url || !response.error.empty()) return {};
-  const bool redirect = response.is_redirect();
-  if (redirect) {
-    follow_redirect(open, *url, response.location, page, outcome, targets);
-  } else if (response.status >= 200 && response.status < 300 && is_html(response)) {
-    follow_links(open, *url, response, page, outcome, targets);
-  }
-  std::vector<UrlRequest> requests;
-  requests.reserve(targets.size());
-  for (const Url& target : targets) {
-    // A redirect stands for the page it leads to, and is as deep.
-    requests.push_back({.url = target.href_without_fragment(),
-                        .depth = open.lease.depth + (redirect ? 0 : 1),
-                        .redirects = redirect ? open.lease.redirects + 1 : 0});
-  }
-  return requests;
+  if (!url) return end(open, url.error().message, {}, sent);
+  PageHandler::Result result = handler_.handle(open, *url, std::move(response));
+  result.outcome.started_after = started_after(open, sent);
+  // The last try of a page that is to be fetched again later is only one of many.
+  const bool last_of_recrawl =
+      open.lease.recrawl && open.lease.attempts >= context_.config.politeness.retries;
+  if (result.failure && !(last_of_recrawl && result.outcome.recrawl_at))
+    return retry(open, std::move(result));
+  complete(open, std::move(result));
 }
 
-void Fetcher::follow_redirect(const OpenLease& open, const Url& url, const std::string& location,
-                              PageRecord& page, Outcome& outcome, std::vector<Url>& targets) {
-  auto target = Url::parse(location, &url);
-  if (!target) {
-    page.redirect = location;
-    outcome.error = "redirect: " + target.error().message;
-    return;
+void Fetcher::retry(const OpenLease& open, PageHandler::Result result) {
+  spdlog::debug("{}: {}", open.lease.url, result.outcome.error);
+  const auto verdict =
+      context_.frontier.fail(open.lease.id, *result.failure, result.retry_after, result.outcome);
+  if (!verdict) {
+    lease_ended();
+    return context_.stop_with(verdict.error());
   }
-  page.redirect = target->href();
-  SkipReason reason = context_.scope.check(*target, open.lease.depth);
-  if (open.lease.redirects >= context_.config.fetch.max_redirects) {
-    reason = SkipReason::kTooManyRedirects;
-    outcome.error = "redirect: more than fetch.max_redirects in a row";
+  if (verdict->host_given_up) {
+    spdlog::warn("{}: left alone after {} failures in a row, the last: {}", open.lease.host,
+                 context_.config.politeness.host_failures, result.outcome.error);
   }
-  if (reason != SkipReason::kReasons) return context_.skipped.add(reason);
-  targets.push_back(std::move(*target));
-}
-
-void Fetcher::follow_links(const OpenLease& open, const Url& url, const HttpResponse& response,
-                           PageRecord& page, Outcome& outcome, std::vector<Url>& targets) {
-  links_.extract_into(response.body, response.content_type, url, found_);
-  outcome.error = to_string(found_.skipped);
-  page.links = found_.links.size();
-  context_.skipped.add(SkipReason::kInvalidUrl, found_.invalid);
-  context_.skipped.add(SkipReason::kOtherScheme, found_.other_scheme);
-  targets.reserve(found_.links.size());
-  for (Link& link : found_.links) {
-    const SkipReason reason = context_.scope.check(link.url, open.lease.depth + 1);
-    if (reason != SkipReason::kReasons) {
-      context_.skipped.add(reason);
-    } else {
-      targets.push_back(std::move(link.url));
-    }
-  }
-}
-
-void Fetcher::fail(const OpenLease& open, std::string_view error,
-                   std::optional<SteadyTime> asked_at) {
-  auto page = std::make_shared<PageRecord>();
-  page->fetched_at = open.wall_time;
-  Outcome outcome{.status = 0, .error = std::string(error), .context = std::move(page)};
-  if (asked_at) {
-    outcome.started_after = started_after(open, *asked_at);
+  if (verdict->retry_at) {
+    context_.fetches.add_retry();
+    context_.pages.give_back(1);
   } else {
-    outcome.requested = false;
-    context_.budget.give_back(1);
+    context_.note_failed_fetch(open.lease.url, result.outcome.error);
+    context_.pages.finish_one();
   }
-  complete(open, outcome, {});
+  lease_ended();
 }
 
-void Fetcher::skip(const OpenLease& open, SkipReason reason) {
-  context_.skipped.add(reason);
-  context_.budget.give_back(1);
-  complete(open, {.requested = false}, {});
-}
-
-void Fetcher::complete(const OpenLease& open, const Outcome& outcome,
-                       const std::vector<UrlRequest>& links) {
+void Fetcher::complete(const OpenLease& open, PageHandler::Result result) {
+  const Outcome& outcome = result.outcome;
   if (!outcome.error.empty()) {
     spdlog::debug("{}: {}", open.lease.url, outcome.error);
     context_.note_failed_fetch(open.lease.url, outcome.error);
   } else if (outcome.requested) {
-    context_.succeeded.fetch_add(1);
+    context_.fetches.add_succeeded();
   }
-  const auto completed = context_.frontier.complete(open.lease.id, outcome, links);
-  if (outcome.requested) context_.budget.finish_one();
+  // Its records are written, and others learn of its body, while the frontier takes in the rest.
+  if (result.output->warc || !result.output->page.digest.empty())
+    context_.output.submit(std::move(result.output));
+  LinkFollower& links = handler_.links();
+  const auto admissions = context_.frontier.complete(open.lease.id, outcome, links.requests());
+  if (admissions) links.offered(*admissions);
+  if (outcome.requested) {
+    context_.pages.finish_one();
+  } else {
+    context_.pages.give_back(1);
+  }
   lease_ended();
-  if (!completed) context_.stop_with(completed.error());
+  if (!admissions) context_.stop_with(admissions.error());
+}
+
+void Fetcher::give_up(const OpenLease& open, const RobotsAnswer& robots,
+                      std::optional<SteadyTime> asked_at) {
+  const bool answered = robots.failure == FetchError::kNone;
+  end(open, robots.reason, answered ? to_string(SkipReason::kRobots) : to_string(robots.failure),
+      asked_at);
+}
+
+void Fetcher::end(const OpenLease& open, std::string_view error, std::string_view reason,
+                  std::optional<SteadyTime> asked_at) {
+  PageHandler::Result result = handler_.give_up(open, error, reason);
+  result.outcome.requested = asked_at.has_value();
+  if (asked_at) result.outcome.started_after = started_after(open, *asked_at);
+  complete(open, std::move(result));
+}
+
+void Fetcher::skip(const OpenLease& open, const Url& url, SkipReason reason,
+                   std::string_view rule) {
+  PageHandler::Result result = handler_.give_up(open, "", "");
+  handler_.links().begin(open.lease.parent, result.output.get());
+  handler_.links().skip(url.href_without_fragment(), reason, rule);
+  result.output->listed = false;
+  result.outcome.requested = false;
+  complete(open, std::move(result));
 }
 
 void Fetcher::release(const OpenLease& open, SteadyTime next_start, SteadyTime asked_at) {
-  context_.budget.give_back(1);
+  context_.pages.give_back(1);
   const auto released =
       context_.frontier.release(open.lease.id, next_start, started_after(open, asked_at));
   lease_ended();

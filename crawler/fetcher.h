@@ -1,4 +1,5 @@
-// Fetcher: one thread of a crawl: leases URLs, fetches them, and completes them with their links.
+// Fetcher: one thread of a crawl: leases URLs, asks robots.txt, fetches, and ends the leases with
+// what the PageHandler makes of the answers.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +11,11 @@
 #include <vector>
 
 #include "trawl/frontier.h"
-#include "trawl/links.h"
 
 #include "crawler/crawl_context.h"
+#include "crawler/host_counts.h"
 #include "crawler/http/http_client.h"
-#include "crawler/pages_writer.h"
+#include "crawler/page_handler.h"
 #include "crawler/robots_cache.h"
 
 namespace trawl {
@@ -31,37 +32,36 @@ class Fetcher {
   void wake() { client_->wake(); }
 
  private:
-  struct OpenLease {
-    Lease lease;
-    SteadyTime leased_at;
-    std::chrono::system_clock::time_point wall_time;
-  };
-
   Fetcher(CrawlContext& context, std::uint32_t shard, std::size_t connections,
           std::unique_ptr<HttpClient> client);
 
   void take_leases();
-  static std::chrono::milliseconds started_after(const OpenLease& open, SteadyTime sent);
+  static std::chrono::microseconds started_after(const OpenLease& open, SteadyTime sent);
+  bool is_crowded() const;
   std::chrono::milliseconds idle_time() const;
   void begin(OpenLease open);
-  void fetch(OpenLease open);
+  void fetch(OpenLease open, const Url& url);
+  HttpRequest request_for(const Url& url, const std::string& host) const;
+  void on_page(const OpenLease& open, HttpResponse response);
+
+  // In fetcher_robots.cc.
   // Asks for `ask_for` on behalf of `origin`.
   void fetch_robots(const std::string& origin, std::string ask_for, OpenLease first);
   void on_robots(const std::string& origin, const HttpResponse& response);
   void set_address(const std::string& host, const std::string& address);
   void set_crawl_delay(const std::string& host);
-  void on_page(const OpenLease& open, HttpResponse response);
-  std::vector<UrlRequest> follow(const OpenLease& open, const HttpResponse& response,
-                                 PageRecord& page, Outcome& outcome, std::vector<Url>& targets);
-  void follow_redirect(const OpenLease& open, const Url& url, const std::string& location,
-                       PageRecord& page, Outcome& outcome, std::vector<Url>& targets);
-  void follow_links(const OpenLease& open, const Url& url, const HttpResponse& response,
-                    PageRecord& page, Outcome& outcome, std::vector<Url>& targets);
-  void complete(const OpenLease& open, const Outcome& outcome,
-                const std::vector<UrlRequest>& links);
+  void offer_sitemaps(const std::string& origin, const Robots& robots);
+
+  // How a lease ends.
+  void complete(const OpenLease& open, PageHandler::Result result);
+  void retry(const OpenLease& open, PageHandler::Result result);
   // After a request at `asked_at`; without one if that is absent.
-  void fail(const OpenLease& open, std::string_view error, std::optional<SteadyTime> asked_at);
-  void skip(const OpenLease& open, SkipReason reason);
+  void end(const OpenLease& open, std::string_view error, std::string_view reason,
+           std::optional<SteadyTime> asked_at);
+  // Since its robots.txt cannot be fetched.
+  void give_up(const OpenLease& open, const RobotsAnswer& robots,
+               std::optional<SteadyTime> asked_at);
+  void skip(const OpenLease& open, const Url& url, SkipReason reason, std::string_view rule = {});
   // The host is left alone until `next_start`, and for its delay from `asked_at`, when it was asked
   // for something else.
   void release(const OpenLease& open, SteadyTime next_start, SteadyTime asked_at);
@@ -71,9 +71,9 @@ class Fetcher {
   const std::uint32_t shard_;
   const std::size_t connections_;
   std::unique_ptr<HttpClient> client_;
-  LinkExtractor links_;
-  PageLinks found_;  // on the page in hand
+  PageHandler handler_;
   RobotsCache robots_;
+  HostPageLimits page_limits_;
   // Leases whose origin's robots.txt is being fetched, by origin.
   std::unordered_map<std::string, std::vector<OpenLease>> waiting_for_robots_;
   std::size_t open_leases_ = 0;

@@ -119,6 +119,7 @@ RobotsAnswer RobotsCache::answer(const Entry& entry) const {
   } else {
     answer.action = entry.failures > options_.retries ? Action::kFail : Action::kWait;
     answer.reason = entry.reason;
+    answer.failure = entry.failure;
   }
   return answer;
 }
@@ -183,6 +184,7 @@ void RobotsCache::conclude(Entry& entry, const HttpResponse& response, Time now)
     fail(entry, response, now);
   }
   entry.reason = std::move(reason);
+  entry.failure = response.failure;
   entry.unused = entry.rules.has_value();
 }
 
@@ -206,7 +208,9 @@ milliseconds RobotsCache::age_of(const HttpResponse& response) const {
 }
 
 void RobotsCache::fail(Entry& entry, const HttpResponse& response, Time now) {
-  const bool hopeless = response.address_refused || response.retry_after > kLongestWait;
+  const bool hopeless = response.address_refused || response.failure == FetchError::kTls ||
+                        (response.failure == FetchError::kResolve && !response.resolve_again) ||
+                        response.retry_after > kLongestWait;
   // Old rules are good enough to go on with meanwhile.
   if (hopeless && entry.failures < options_.retries && !entry.rules)
     entry.failures = options_.retries;

@@ -59,9 +59,10 @@ struct RobotsAnswer {
 
   Action action = Action::kFetch;
   const Robots* rules = nullptr;
-  Time ask_at{};                 // when robots.txt is to be asked for again
-  std::string_view reason = {};  // of kWait and kFail
-  std::string ask_for = {};      // the URL of robots.txt, or the one it redirected to last
+  Time ask_at{};                           // when robots.txt is to be asked for again
+  std::string_view reason = {};            // of kWait and kFail
+  FetchError failure = FetchError::kNone;  // likewise; kNone: there was an answer
+  std::string ask_for = {};  // the URL of robots.txt, or the one it redirected to last
 };
 
 // Keeps the most recently used origins, as many as its bounds allow and the last one in any case.
@@ -95,10 +96,11 @@ class RobotsCache {
  private:
   struct Entry {
     std::optional<Robots> rules;
-    std::uint32_t failures = 0;  // to fetch them, in a row
-    std::string reason;          // of the last failure
-    std::string hop;             // that robots.txt redirected to; empty: it did not
-    std::uint32_t hops = 0;      // in a row, with this
+    std::uint32_t failures = 0;              // to fetch them, in a row
+    std::string reason;                      // of the last failure
+    FetchError failure = FetchError::kNone;  // of the last one
+    std::string hop;                         // that robots.txt redirected to; empty: it did not
+    std::uint32_t hops = 0;                  // in a row, with this
     Time ask_at{};
     bool unused = false;                                  // rules not asked for since store()
     std::optional<std::list<std::string>::iterator> use;  // absent: URLs wait for it

@@ -66,8 +66,8 @@ Result<OutputFile> OutputFile::create(const std::string& path) {
   return OutputFile(std::move(fd), path);
 }
 
-Result<OutputFile> OutputFile::create_new(const std::string& path) {
-  FileDescriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+Result<OutputFile> OutputFile::create_new(const std::string& path, mode_t mode) {
+  FileDescriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (fd.get() < 0) return last_error("cannot create", path);
   return OutputFile(std::move(fd), path);
 }
@@ -215,9 +215,12 @@ Result<void> publish_file(const std::string& from, const std::string& to) {
   return sync_parent(to);
 }
 
-Result<void> replace_file(const std::string& path, std::string_view contents) {
+Result<void> replace_file(const std::string& path, std::string_view contents, mode_t mode) {
   const std::string temporary = path + ".tmp";
-  auto file = OutputFile::create(temporary);
+  // One that a crash left has a mode of its own, and may be open elsewhere.
+  if (::unlink(temporary.c_str()) != 0 && errno != ENOENT)
+    return last_error("cannot remove", temporary);
+  auto file = OutputFile::create_new(temporary, mode);
   if (!file) return tl::unexpected(file.error());
   return file->write(contents).and_then([&] { return file->sync(); }).and_then([&] {
     return publish_file(temporary, path);

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include <sys/types.h>
+
 #include "trawl/result.h"
 
 namespace trawl {
@@ -28,8 +30,9 @@ class OutputFile {
  public:
   // Creates `path` or empties it.
   static Result<OutputFile> create(const std::string& path);
-  // Creates `path`; kAlreadyExists if it is there.
-  static Result<OutputFile> create_new(const std::string& path);
+  // Creates `path`, which the umask lets those read and write that `mode` names; kAlreadyExists if
+  // it is there.
+  static Result<OutputFile> create_new(const std::string& path, mode_t mode = 0644);
   // Writes all of `bytes` or fails.
   Result<void> write(std::string_view bytes);
   // Writes over what is at `offset`.
@@ -101,7 +104,8 @@ Result<std::string> read_file(const std::string& path, std::size_t max_bytes);
 Result<void> sync_directory(const std::string& path);
 // Renames `from` to `to` in one directory and makes the new name durable.
 Result<void> publish_file(const std::string& from, const std::string& to);
-// Replaces the contents of `path` atomically and durably: a crash leaves the old or the new.
-Result<void> replace_file(const std::string& path, std::string_view contents);
+// Replaces the contents of `path` atomically and durably: a crash leaves the old or the new. At no
+// time can others than `mode` names (and the umask lets) read the new.
+Result<void> replace_file(const std::string& path, std::string_view contents, mode_t mode = 0644);
 
 }  // namespace trawl

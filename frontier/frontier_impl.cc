@@ -380,7 +380,7 @@ Result<void> FrontierImpl::renew(std::uint64_t lease_id) {
 }
 
 Result<void> FrontierImpl::release(std::uint64_t lease_id, std::optional<SteadyTime> next_start,
-                                   std::chrono::milliseconds started_after) {
+                                   std::chrono::microseconds started_after) {
   if (auto open = commits_->check(); !open) return open;
   auto released = shard_of_lease(lease_id).release(number_of(lease_id), next_start, started_after);
   if (released) announce_work(static_cast<std::uint32_t>(lease_id % options_.shards));

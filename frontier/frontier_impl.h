@@ -55,7 +55,7 @@ class FrontierImpl final : public Frontier {
                               const Outcome& outcome) override;
   Result<void> renew(std::uint64_t lease_id) override;
   Result<void> release(std::uint64_t lease_id, std::optional<SteadyTime> next_start,
-                       std::chrono::milliseconds started_after) override;
+                       std::chrono::microseconds started_after) override;
 
   Result<void> set_host_delay(std::string_view host, std::chrono::milliseconds delay) override;
   Result<void> set_host_leases(std::string_view host, std::uint32_t leases) override;

@@ -78,7 +78,7 @@ Result<void> HostShard::renew(std::uint64_t lease) {
 }
 
 Result<void> HostShard::release(std::uint64_t lease, std::optional<SteadyTime> next_start,
-                                std::chrono::milliseconds started_after) {
+                                std::chrono::microseconds started_after) {
   return state_->locked(
       [&](ShardState& shard) { return shard.release(lease, next_start, started_after); });
 }

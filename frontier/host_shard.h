@@ -131,7 +131,7 @@ class HostShard {
   Result<void> renew(std::uint64_t lease);
   // Puts a leased URL back.
   Result<void> release(std::uint64_t lease, std::optional<SteadyTime> next_start,
-                       std::chrono::milliseconds started_after = std::chrono::milliseconds(0));
+                       std::chrono::microseconds started_after = std::chrono::microseconds(0));
 
   // Changes what is kept of a host; false if `change` left the record as it is. A host that is not
   // in memory is looked up in the store; `name` names it if it is new. Whatever becomes possible by

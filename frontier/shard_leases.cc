@@ -11,6 +11,7 @@ namespace trawl {
 
 namespace {
 
+using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 // How much the last request counts in the smoothed response time.
@@ -18,8 +19,8 @@ constexpr float kNewestResponse = 0.25f;
 // Leases that expired are known for late completions: as many as may be open, and these at least.
 constexpr std::size_t kLeastExpiredKept = 1024;
 
-SteadyTime start_of(SteadyTime since, milliseconds started_after) {
-  return since + std::clamp(started_after, milliseconds(0), kMaxDelay);
+SteadyTime start_of(SteadyTime since, microseconds started_after) {
+  return since + std::clamp<microseconds>(started_after, microseconds(0), kMaxDelay);
 }
 
 bool makes_host_back_off(FailureReason reason) {
@@ -293,7 +294,7 @@ Result<void> ShardState::renew(std::uint64_t number) {
 }
 
 Result<void> ShardState::release(std::uint64_t number, std::optional<SteadyTime> next_start,
-                                 milliseconds started_after) {
+                                 microseconds started_after) {
   const auto lease = open_lease(number);
   if (!lease) return tl::unexpected(lease.error());
   const LeaseSlot& slot = leases_[*lease];
@@ -316,7 +317,7 @@ Result<void> ShardState::release(std::uint64_t number, std::optional<SteadyTime>
   return {};
 }
 
-void ShardState::note_request(HostIndex i, const Charge& charge, milliseconds started_after) {
+void ShardState::note_request(HostIndex i, const Charge& charge, microseconds started_after) {
   const auto& [since, groups] = charge;
   const SteadyTime start = start_of(since, started_after);
   Host& host = hosts_[i];

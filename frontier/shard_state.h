@@ -50,7 +50,7 @@ class ShardState {
                                     const Outcome& outcome);
   Result<void> renew(std::uint64_t lease);
   Result<void> release(std::uint64_t lease, std::optional<SteadyTime> next_start,
-                       std::chrono::milliseconds started_after);
+                       std::chrono::microseconds started_after);
   Result<bool> change_host(HostId host, std::string_view name,
                            const std::function<void(HostRecord&)>& change);
   void set_address(HostId host, std::string_view address);
@@ -114,7 +114,7 @@ class ShardState {
   EndedLease end_open(LeaseIndex lease, const Outcome& outcome);
   Result<EndedLease> end_late(LeaseIndex lease, const Outcome& outcome);
   Result<std::optional<std::string>> take_late_record(LeaseIndex lease);
-  void note_request(HostIndex host, const Charge& charge, std::chrono::milliseconds started_after);
+  void note_request(HostIndex host, const Charge& charge, std::chrono::microseconds started_after);
   void note_outcome(HostIndex host, const Charge& charge, const Outcome& outcome);
   void undo_request(const Charge& charge);
   bool count_completion(HostIndex host, const Outcome& outcome);

@@ -11,13 +11,15 @@ build_packages=(
   libcurl4-openssl-dev libgumbo-dev libconcurrentqueue-dev librocksdb-dev
   libtomlplusplus-dev libcli11-dev libspdlog-dev libfmt-dev
   libidn2-dev libpsl-dev libxxhash-dev
-  libxml2-dev zlib1g-dev
+  libxml2-dev zlib1g-dev libdeflate-dev libbrotli-dev libzstd-dev
+  libc-ares-dev libre2-dev libssl-dev
   nlohmann-json3-dev libcpp-httplib-dev libexpected-dev
 )
 test_packages=(
   libgtest-dev libgmock-dev libbenchmark-dev clang-format
   python3 curl openssl
   nginx-light    # serves the real site of tests/e2e
+  wget2          # bench/peers measures against it
   cmake-doc      # the HTML pages that tests/e2e crawls; with those below it also holds the link
                  # engines against each other on them
   apache2-doc git-doc libstdc++-12-doc postgresql-doc-15 python3.11-doc

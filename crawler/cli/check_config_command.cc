@@ -1,15 +1,55 @@
 // trawl check-config
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <fmt/format.h>
 
+#include "trawl/canonicalizer.h"
+
+#include "crawler/blocklist.h"
 #include "crawler/cli/commands.h"
 #include "crawler/cli/config_errors.h"
 #include "crawler/config/config.h"
+#include "crawler/priorities.h"
+#include "crawler/scope.h"
 
 namespace trawl::cli {
+
+namespace {
+
+// What is wrong beyond the file itself, as a crawl would find it.
+std::vector<std::string> check_rules(const CrawlConfig& config) {
+  std::vector<std::string> errors;
+  const auto profile = Profile::from_text(config.url.text, config.url.hosts);
+  if (!profile) return {profile.error().message};
+  const Canonicalizer canonicalizer(*profile);
+  for (const auto& file : config.scope.blocklist) {
+    const auto list = Blocklist::open(file, canonicalizer);
+    if (!list) {
+      errors.push_back("scope.blocklist: " + list.error().message);
+    } else if (!list->warning().empty()) {
+      fmt::print(stderr, "trawl: warning: scope.blocklist: {}\n", list->warning());
+    }
+  }
+  CrawlConfig::Scope rules = config.scope;
+  rules.blocklist.clear();
+  if (const auto scope = Scope::create(rules, {}); !scope) errors.push_back(scope.error().message);
+  if (const auto order = Priorities::create(config.crawl); !order)
+    errors.push_back("crawl.priorities: " + order.error().message);
+  return errors;
+}
+
+}  // namespace
 
 int run_check_config(const std::string& file, const std::vector<std::string>& overrides) {
   const auto config = load_config(file, overrides);
   if (!config) return report_config_errors(config.error());
+  const auto errors = check_rules(*config);
+  for (const std::string& error : errors)
+    fmt::print(stderr, "{}: {}\n", file, error);
+  if (!errors.empty()) return kBadConfig;
   fmt::print("{}: ok, {} seed{}\n", file, config->crawl.seeds.size(),
              config->crawl.seeds.size() == 1 ? "" : "s");
   return kDone;

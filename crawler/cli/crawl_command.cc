@@ -10,24 +10,36 @@
 #include "crawler/cli/exit_codes.h"
 #include "crawler/config/config.h"
 #include "crawler/crawl.h"
+#include "crawler/crawl_totals.h"
+#include "crawler/host_counts.h"
+#include "crawler/recrawl_plan.h"
 
 namespace trawl::cli {
 
 namespace {
 
-// Deletes what an earlier crawl left: its pages, then its state. Where there is no state the pages
-// are not its own.
+// Deletes what an earlier crawl left: its state, unless it is in use, then its pages, last what
+// tells that they were its own. WARC files stay: each run gives them new names, and archives are
+// not for a switch to delete.
 Result<void> remove_crawl(const CrawlConfig& config) {
   std::error_code error;
-  if (!std::filesystem::exists(config.crawl.state_dir / "MANIFEST", error)) return {};
+  if (!std::filesystem::exists(config.crawl.state_dir / "MANIFEST", error) &&
+      !std::filesystem::exists(saved_config_path(config.crawl.state_dir), error)) {
+    return {};
+  }
+  if (auto removed = Frontier::remove(config.crawl.state_dir); !removed) return removed;
+  const auto output = output_directory(config);
   for (const auto& path :
-       {output_directory(config) / "pages.jsonl", saved_config_path(config.crawl.state_dir)}) {
-    std::filesystem::remove(path, error);
+       {output / "pages.jsonl", output / "links.jsonl", output / "skipped.jsonl",
+        config.crawl.state_dir / "content", RecrawlPlan::marker_path(config.crawl.state_dir),
+        CrawlTotals::path(config.crawl.state_dir), HostPageLimits::path(config.crawl.state_dir),
+        saved_config_path(config.crawl.state_dir)}) {
+    std::filesystem::remove_all(path, error);
     if (error) {
       return tl::unexpected(system_error(error.value(), "cannot remove " + path.string()));
     }
   }
-  return Frontier::remove(config.crawl.state_dir);
+  return {};
 }
 
 // As a shell reads it.
@@ -79,9 +91,13 @@ int run_crawl(const CrawlArguments& arguments) {
   const auto config = load_config(arguments.target, arguments.overrides);
   if (!config) return report_config_errors(config.error());
   if (arguments.fresh) {
+    // Before anything is deleted for a crawl that cannot begin.
+    if (auto usable = check_crawl(*config); !usable) return report(usable.error());
     if (auto removed = remove_crawl(*config); !removed) return report(removed.error());
   }
-  return run(*config, OpenMode::kCreate, resume_command(arguments, *config));
+  // A crawl that fetches pages again goes on, as often as it is called.
+  const OpenMode mode = config->recrawl.enabled() ? OpenMode::kCreateOrResume : OpenMode::kCreate;
+  return run(*config, mode, resume_command(arguments, *config));
 }
 
 int run_resume(const CrawlArguments& arguments) {

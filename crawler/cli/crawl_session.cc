@@ -58,9 +58,18 @@ int conclude(const Crawl& crawl, bool interrupted, const std::string& resume_com
     if (!example) return kDone;
     return report({ErrorCode::kIo, "nothing could be fetched: " + *example});
   }
-  if (!interrupted && crawl.reached_max_pages()) {
-    fmt::print("stopped at scope.max_pages; with a higher one it can go on\n");
+  if (const CrawlLimit limit = crawl.reached_limit(); !interrupted && limit != CrawlLimit::kNone) {
+    fmt::print("stopped at {}; with a higher one it can go on\n", key_of(limit));
     print_resume(resume_command);
+    return limit == CrawlLimit::kBytes  ? kSizeLimit
+           : limit == CrawlLimit::kTime ? kTimeLimit
+                                        : kDone;
+  }
+  if (!interrupted && crawl.waits_for_recrawls()) {
+    fmt::print(
+        "done; {} pages wait to be fetched again: the same command does that when it is "
+        "time\n",
+        crawl.progress().frontier.recrawls_deferred);
     return kDone;
   }
   if (!interrupted && crawl.exhausted()) {
@@ -92,8 +101,18 @@ Result<void> set_up_logging(const CrawlConfig::Log& config) {
   return {};
 }
 
+namespace {
+
+void report_repairs(const Crawl& crawl) {
+  for (const std::string& repair : crawl.repairs())
+    spdlog::warn("{}", repair);
+}
+
+}  // namespace
+
 int run_session(Crawl& crawl, const SignalWaiter& signals, const std::string& resume_command) {
   report_opening(crawl.opened());
+  report_repairs(crawl);
   ProgressReport progress;
   Interruption interruption;
   const auto attend = [&] {

@@ -31,6 +31,7 @@ CrawlConfig demo_config(const std::vector<std::string>& seeds, const std::string
   config.politeness.delay = std::chrono::milliseconds(0);
   config.politeness.per_host_connections = 8;
   config.fetch.connections = 32;
+  config.fetch.allow_private_addresses = true;
   config.filter.expected_urls = 100'000;
   return config;
 }

@@ -17,6 +17,8 @@ enum ExitCode : int {
   kBadConfig = 4,
   kInterrupted = 11,  // and resumable
   kForced = 13,       // ended at once, by a third signal
+  kSizeLimit = 14,    // scope.max_bytes was reached
+  kTimeLimit = 15,    // scope.max_time was
 };
 
 inline ExitCode exit_code_of(const Error& error) {

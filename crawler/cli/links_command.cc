@@ -44,8 +44,10 @@ KINDS are names with commas between them:
   refresh     <meta http-equiv=refresh>
 or "pages", the default: navigation, document, related and refresh, which a crawl follows; or "all".
 
+  --text   the text between <a> and </a> as well, in a column before the URL; empty for other links
   --json   {"url":"...","kind":"navigation","element":"a","attribute":"href","rel":"",
-           "follow":true} for each link; then {"page":"...", ...} with what the page says of itself
+           "follow":true} for each link, with --text also "text":"..."; then {"page":"...", ...} with
+           what the page says of itself
 
 Examples:
   trawl links https://example.com/
@@ -62,6 +64,7 @@ struct LinksArguments {
   std::string content_type;
   LinkKinds kinds = LinkKinds::pages();
   LinkEngine engine = LinkEngine::kScanner;
+  bool text = false;
   bool json = false;
   bool quiet = false;
 };
@@ -179,23 +182,23 @@ void print_facts(const Url& url, const PageLinks& page) {
   line("dropped", fmt::format("{} invalid, {} of other schemes", page.invalid, page.other_scheme));
 }
 
-void print_line(const Link& link, BufferedOutput& out) {
+void print_line(const Link& link, bool with_text, BufferedOutput& out) {
   out << to_string(link.kind) << '\t' << link.element << '@' << link.attribute << '\t'
-      << (link.follow ? "follow" : "nofollow") << '\t' << link.url.href() << '\n';
+      << (link.follow ? "follow" : "nofollow") << '\t';
+  if (with_text) out << printable(link.text) << '\t';
+  out << link.url.href() << '\n';
 }
 
 void print_json(const nlohmann::ordered_json& json, BufferedOutput& out) {
   out << json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
 }
 
-void print_json(const Link& link, BufferedOutput& out) {
-  print_json({{"url", link.url.href()},
-              {"kind", to_string(link.kind)},
-              {"element", link.element},
-              {"attribute", link.attribute},
-              {"rel", link.rel},
-              {"follow", link.follow}},
-             out);
+void print_json(const Link& link, bool with_text, BufferedOutput& out) {
+  nlohmann::ordered_json json = {{"url", link.url.href()},  {"kind", to_string(link.kind)},
+                                 {"element", link.element}, {"attribute", link.attribute},
+                                 {"rel", link.rel},         {"follow", link.follow}};
+  if (with_text) json["text"] = link.text;
+  print_json(json, out);
 }
 
 void print_json(const Url& url, const Document& document, const PageLinks& page,
@@ -230,7 +233,7 @@ Result<void> print(const LinksArguments& arguments, const Url& url, const Docume
                    const PageLinks& page) {
   BufferedOutput out;
   for (const Link& link : page.links) {
-    arguments.json ? print_json(link, out) : print_line(link, out);
+    arguments.json ? print_json(link, arguments.text, out) : print_line(link, arguments.text, out);
     if (auto written = out.flush_if_full(); !written) return written;
   }
   if (arguments.json) print_json(url, document, page, out);
@@ -252,8 +255,10 @@ int run_links(const LinksArguments& arguments) {
   if (!arguments.content_type.empty()) document->content_type = arguments.content_type;
   warn_unless_html(*document, document->content_type);
   if (!url) url = document->url.value_or(Url());
-  const LinkOptions options{
-      .kinds = arguments.kinds, .engine = arguments.engine, .max_bytes = kMaxBytes};
+  const LinkOptions options{.kinds = arguments.kinds,
+                            .engine = arguments.engine,
+                            .texts = arguments.text,
+                            .max_bytes = kMaxBytes};
   PageLinks page = LinkExtractor(options).extract(document->bytes, document->content_type, *url);
   if (page.skipped != LinksSkipped::kNo) {
     return report({ErrorCode::kInvalidArgument,
@@ -289,6 +294,7 @@ void add_links_command(CLI::App& app, int& exit_code) {
       ->add_option("--content-type", arguments->content_type,
                    "As of a Content-Type header, for the charset: \"text/html; charset=gbk\"")
       ->type_name("TYPE");
+  command->add_flag("--text", arguments->text, "Print the texts of links, too");
   command->add_flag("--json", arguments->json, "One JSON object a line");
   command->add_flag("-q,--quiet", arguments->quiet, "Print links, warnings and errors only");
   command->footer(kFooter);

@@ -21,7 +21,8 @@ constexpr const char* kFooter = R"(Examples:
   trawl links https://example.com/         what a page links to; see also robots and sitemap
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 out of space, 4 errors in the config,
-11 interrupted and resumable, 13 ended at once by a third interrupt.
+11 interrupted and resumable, 13 ended at once by a third interrupt, 14 scope.max_bytes reached,
+15 scope.max_time reached.
 Signals: SIGINT and SIGTERM finish what is in flight, checkpoint and print the resume command; a
 second one drops what is in flight; a third ends at once. SIGUSR1 asks for a checkpoint.)";
 
@@ -119,6 +120,7 @@ int main(int argc, char** argv) {
   add_filter_commands(app, exit_code);
   add_frontier_commands(app, exit_code);
   add_normalize_command(app, exit_code);
+  add_explain_command(app, exit_code);
   add_links_command(app, exit_code);
   add_robots_command(app, exit_code);
   add_sitemap_command(app, exit_code);

@@ -50,7 +50,8 @@ std::string summary(const Crawl& crawl) {
     text += fmt::format(", {} since the crawl began", progress.fetched);
   }
   text += fmt::format("\nfailed {}, still queued {}, links seen before {}\n", stats.failed,
-                      stats.queued + stats.leased + stats.deferred, stats.seen);
+                      stats.queued + stats.leased + stats.deferred - stats.recrawls_deferred,
+                      stats.seen);
   std::string skipped;
   for (int i = 0; i < static_cast<int>(SkipReason::kReasons); ++i) {
     const auto reason = static_cast<SkipReason>(i);
@@ -58,6 +59,17 @@ std::string summary(const Crawl& crawl) {
       skipped += fmt::format("{}{} {}", skipped.empty() ? "" : ", ", to_string(reason), n);
     }
   }
+  std::string failures;
+  for (int i = 1; i < static_cast<int>(FetchError::kCount); ++i) {
+    const auto error = static_cast<FetchError>(i);
+    if (const auto n = crawl.fetches()[error]; n > 0)
+      failures += fmt::format("{}{} {}", failures.empty() ? "" : ", ", to_string(error), n);
+  }
+  if (!failures.empty()) text += fmt::format("fetches that broke off: {}\n", failures);
+  if (crawl.fetches().retries() > 0)
+    text += fmt::format("fetches tried again: {}\n", crawl.fetches().retries());
+  if (crawl.fetches().not_modified() > 0)
+    text += fmt::format("pages not modified: {}\n", crawl.fetches().not_modified());
   text += fmt::format("links skipped: {}\n", skipped.empty() ? "none" : skipped);
   text += fmt::format(
       "filter: {} URLs, room for {}, {:.1f} MiB, rate of false positives {:.2g}, URLs lost to "
@@ -77,7 +89,7 @@ std::string summary(const Crawl& crawl) {
         stats.seen_checked, stats.seen_false, stats.measured_false_positive_rate);
   }
   if (stats.hosts_given_up > 0) {
-    text += fmt::format("hosts that the frontier gave up: {}; their URLs stay queued\n",
+    text += fmt::format("hosts parked after too many failures: {}; their URLs stay queued\n",
                         stats.hosts_given_up);
   }
   text += fmt::format("output: {}\n", crawl.pages_path());

@@ -18,8 +18,41 @@
 
 namespace trawl {
 
-enum class ScopeType { kPrefix, kHost, kDomain, kAny };
+enum class ScopeType { kPage, kPrefix, kHost, kDomain, kAny };
 enum class Durability { kAsync, kSync };
+enum class CrawlOrder { kBreadthFirst, kDepthFirst, kPriority };
+enum class IpVersion { kAny, kV4, kV6 };
+// What a page's <link rel=canonical> means.
+enum class CanonicalLinks { kRecord, kKey };
+
+// A pattern of URLs as written: a glob, or "re:" and a regular expression; see url_pattern.h.
+struct ScopeRuleText {
+  bool include = false;
+  std::string pattern;
+  std::string name;  // for `trawl explain`; empty: the pattern itself
+  friend bool operator==(const ScopeRuleText&, const ScopeRuleText&) = default;
+};
+struct PriorityRuleText {
+  std::string pattern;
+  std::int32_t priority = 0;  // -1000 to 1000
+  friend bool operator==(const PriorityRuleText&, const PriorityRuleText&) = default;
+};
+struct RecrawlRuleText {
+  std::string pattern;
+  std::optional<std::chrono::milliseconds> interval;  // absent: not fetched again
+  friend bool operator==(const RecrawlRuleText&, const RecrawlRuleText&) = default;
+};
+// How requests to a host, or to those of ".example.com", differ from others.
+struct HostRequestsText {
+  std::string host;
+  std::vector<std::string> headers;  // "Name: value"; beside fetch.headers
+  std::string basic_auth;            // "user:password"
+  std::string bearer_token;
+  std::optional<bool> cookies;       // absent: fetch.cookies
+  std::optional<bool> referer;       // absent: fetch.referer
+  std::optional<std::string> proxy;  // absent: fetch.proxy; empty: none
+  friend bool operator==(const HostRequestsText&, const HostRequestsText&) = default;
+};
 
 // Defaults are what a config file that does not name the key gets. Relative paths are relative to
 // the current directory. A new key is a field here and an entry in config_keys.cc.
@@ -29,13 +62,33 @@ struct CrawlConfig {
     std::filesystem::path seed_file;  // empty: none
     std::string user_agent = "trawl/0.1";
     std::filesystem::path state_dir;
+    CrawlOrder order = CrawlOrder::kBreadthFirst;
+    std::vector<PriorityRuleText> priorities;  // first match wins
     friend bool operator==(const Crawl&, const Crawl&) = default;
   } crawl;
   struct Scope {
     ScopeType type = ScopeType::kHost;
     std::optional<std::uint32_t> max_depth;  // unlimited if absent; seeds have depth 0
     std::optional<std::uint64_t> max_pages;  // unlimited if absent; finished fetches
-    std::uint32_t max_url_length = 2083;     // bytes
+    std::optional<std::uint64_t> max_pages_per_host;
+    std::optional<std::uint64_t>
+        max_bytes;  // of all bodies together, as they came over the network
+    std::optional<std::chrono::milliseconds> max_time;  // of one run
+    std::uint32_t extra_hops = 0;                       // links followed out of scope, in a row
+    std::vector<ScopeRuleText> rules;                   // first match wins, before the next two
+    std::vector<std::string> exclude;                   // patterns, tried before `include`
+    std::vector<std::string> include;
+    std::vector<std::filesystem::path> blocklist;  // filters of `trawl filter build`, or text files
+    std::uint32_t max_url_length = 2083;           // bytes
+    std::uint32_t max_path_segments = 50;
+    std::uint32_t max_repeated_segments =
+        4;  // times a segment, or a run of them, may come in a row
+    std::uint32_t max_query_parameters = 50;
+    std::optional<std::uint64_t> max_urls_per_host;  // queued ones
+    // Pages of one pattern of URLs in a row without new content after which the pattern waits
+    // behind all others, and after which it is left alone; 0: never.
+    std::uint32_t slow_pattern_after = 200;
+    std::uint32_t park_pattern_after = 1000;
     friend bool operator==(const Scope&, const Scope&) = default;
   } scope;
   struct Politeness {
@@ -50,23 +103,52 @@ struct CrawlConfig {
     std::uint32_t robots_retries = 4;
     std::chrono::milliseconds robots_backoff{1000};
     std::chrono::milliseconds robots_max_age = std::chrono::hours(24);
+    std::uint32_t retries = 2;
+    std::chrono::milliseconds retry_delay{10'000};
+    std::chrono::milliseconds host_backoff{1'000};
+    std::chrono::milliseconds max_host_backoff{600'000};
+    std::uint32_t host_failures = 20;  // in a row, then the host is parked; 0: never
     friend bool operator==(const Politeness&, const Politeness&) = default;
   } politeness;
   struct Fetch {
     std::uint32_t threads = 2;
     std::uint32_t connections = 200;  // over all threads
-    std::chrono::milliseconds timeout{30'000};
-    std::uint64_t max_body = 10u << 20;  // bytes, after decompression
-    std::uint32_t max_redirects = 10;    // in a row
+    std::chrono::milliseconds connect_timeout{10'000};
+    std::chrono::milliseconds first_byte_timeout{20'000};
+    std::chrono::milliseconds timeout{60'000};  // of all of it
+    std::uint64_t min_speed = 0;                // bytes a second; 0: any
+    std::chrono::milliseconds min_speed_time{10'000};
+    std::uint64_t max_body = 10u << 20;      // bytes, after decompression
+    std::uint64_t max_download = 10u << 20;  // bytes, before
+    std::uint64_t max_header = 256u << 10;   // bytes of all headers of a response
+    std::uint64_t max_memory = 256u
+                               << 20;  // bytes of all bodies in flight or waiting to be written
+    std::uint32_t max_redirects = 10;  // in a row
+    std::vector<std::string> content_types;  // "text/*"; empty: all
     bool http2 = true;
-    // Absent: allowed if a seed's own host is a private or loopback address or "localhost".
-    std::optional<bool> allow_private_addresses;
+    IpVersion ip_version = IpVersion::kAny;
+    std::vector<std::string> dns_servers;  // "127.0.0.1:53"; empty: the system's
+    std::chrono::milliseconds dns_timeout{5'000};
+    std::chrono::milliseconds dns_negative_age{30'000};
+    std::string proxy;  // "http://...", "socks5://..."; empty: none
+    std::vector<std::string> headers;
+    bool cookies = false;
+    bool referer = false;
+    std::vector<HostRequestsText> hosts;
+    bool allow_private_addresses = false;
+    bool verify_tls = true;
     std::filesystem::path ca_file;  // PEM; empty: the system's
     friend bool operator==(const Fetch&, const Fetch&) = default;
   } fetch;
   struct Links {
     LinkKinds kinds = LinkKinds::pages();
     LinkEngine engine = LinkEngine::kScanner;
+    bool respect_nofollow = true;  // rel=nofollow, meta robots, X-Robots-Tag
+    bool sitemaps = false;         // read those that robots.txt names
+    bool from_duplicates = true;   // follow the links of pages with a body seen before
+    CanonicalLinks canonical = CanonicalLinks::kRecord;
+    // What is read for links; empty: HTML.
+    std::vector<std::string> content_types;
     friend bool operator==(const Links&, const Links&) = default;
   } links;
   // Rules for canonical keys, as written: see Profile::from_text().
@@ -96,8 +178,30 @@ struct CrawlConfig {
     std::uint32_t keep = 2;
     friend bool operator==(const Checkpoint&, const Checkpoint&) = default;
   } checkpoint;
+  struct Recrawl {
+    std::optional<std::chrono::milliseconds> interval;  // absent: only what `rules` say
+    std::vector<RecrawlRuleText> rules;                 // first match wins
+    bool adaptive = true;  // halve the interval when a page changed, double it when it did not
+    std::chrono::milliseconds min_interval = std::chrono::hours(1);
+    std::chrono::milliseconds max_interval = std::chrono::hours(24 * 30);
+    bool wait = false;  // for recrawls that are not due yet, instead of ending
+    friend bool operator==(const Recrawl&, const Recrawl&) = default;
+    bool enabled() const { return interval || !rules.empty(); }
+  } recrawl;
   struct Output {
     std::filesystem::path directory;  // empty: "output" in the state directory
+    bool pages = true;
+    bool links = false;
+    bool skipped = false;
+    bool warc = false;
+    bool cdxj = true;  // beside each WARC file
+    std::string warc_prefix = "trawl";
+    std::uint64_t warc_size = 1u << 30;      // a file is closed beyond
+    std::chrono::milliseconds warc_time{0};  // and after so long; 0: not so
+    bool warc_metadata = true;               // a metadata record for each page
+    std::string warc_operator;               // for the warcinfo record
+    std::string warc_description;
+    std::vector<std::string> content_types;  // what is kept in WARC files; empty: all
     friend bool operator==(const Output&, const Output&) = default;
   } output;
   struct Log {

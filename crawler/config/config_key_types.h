@@ -162,6 +162,35 @@ ConfigKey size(std::string name, std::uint64_t least, std::uint64_t most, Field 
       [](std::uint64_t value) { return '"' + format_size(value) + '"'; });
 }
 
+// True if `text` has a control character, of C0, C1 or DEL; what is not UTF-8 counts as bytes.
+bool has_control_character(std::string_view text);
+
+// A text of one line.
+template <class Field>
+ConfigKey text(std::string name, std::size_t least, std::size_t most, Field field,
+               std::string doc) {
+  return scalar(
+      std::move(name), "a string",
+      fmt::format("{} to {} bytes without control characters", least, most), field, std::move(doc),
+      [least, most](const toml::node& node, std::string&) -> std::optional<std::string> {
+        const auto value = node.value_exact<std::string_view>();
+        if (!value || value->size() < least || value->size() > most ||
+            has_control_character(*value)) {
+          return std::nullopt;
+        }
+        return std::string(*value);
+      },
+      [](const std::string& value) { return toml_string(value); });
+}
+
+// A path as TOML, made absolute; empty if it is.
+inline std::string toml_path(const std::filesystem::path& value) {
+  if (value.empty()) return {};
+  std::error_code failed;
+  const std::filesystem::path absolute = std::filesystem::absolute(value, failed);
+  return toml_string((failed ? value : absolute).string());
+}
+
 // A file or directory. An empty string unsets it.
 template <class Field>
 ConfigKey path(std::string name, Field field, std::string doc) {
@@ -176,12 +205,7 @@ ConfigKey path(std::string name, Field field, std::string doc) {
         }
         return std::filesystem::path(*text);
       },
-      [](const std::filesystem::path& value) -> std::string {
-        if (value.empty()) return {};
-        std::error_code failed;
-        const std::filesystem::path absolute = std::filesystem::absolute(value, failed);
-        return toml_string((failed ? value : absolute).string());
-      });
+      toml_path);
 }
 
 template <class Enum>

@@ -10,6 +10,7 @@
 
 #include "crawler/config/config_values.h"
 #include "crawler/config/nearest_name.h"
+#include "crawler/config/related_keys.h"
 #include "crawler/config/seed_file.h"
 #include "crawler/config/toml_document.h"
 
@@ -107,6 +108,7 @@ void ConfigReader::read_table(const std::string& table, const toml::table& value
 }
 
 void ConfigReader::read_value(const ConfigKey& key, const toml::node& value) {
+  given_[key.name] = override_;
   key.read(value, config_, [&](const toml::node& where, const std::string& message) {
     failed_.insert(key.name);
     report_at(where.source(), fmt::format("{}: {}", key.name, message));
@@ -139,6 +141,7 @@ ConfigResult<CrawlConfig> ConfigReader::finish() {
     if (!config_.crawl.seed_file.empty()) read_seed_file();
     require_seeds();
     check_seed_lengths();
+    settle_related_keys();
   }
   if (errors_.empty()) return std::move(config_);
   // The document's tables come in alphabetical order; a reader goes through it from the top.
@@ -196,6 +199,16 @@ void ConfigReader::check_seed_lengths() {
   }
 }
 
+void ConfigReader::settle_related_keys() {
+  const auto conflicts = trawl::settle_related_keys(
+      config_, [this](std::string_view key) { return given_.contains(key); });
+  for (const ConfigConflict& conflict : conflicts) {
+    const bool known_wrong = std::ranges::any_of(
+        conflict.keys, [this](std::string_view key) { return failed(std::string(key)); });
+    if (!known_wrong) report_for(std::string(conflict.keys.front()), conflict.message);
+  }
+}
+
 void ConfigReader::report(ConfigError error) {
   if (errors_.size() < kMaxErrors) {
     errors_.push_back(std::move(error));
@@ -207,6 +220,17 @@ void ConfigReader::report(ConfigError error) {
 void ConfigReader::report_at(const toml::source_region& where, std::string message) {
   if (!override_.empty()) return report({override_, 0, 0, std::move(message)});
   report({file_, where.begin.line, where.begin.column, std::move(message)});
+}
+
+void ConfigReader::report_for(const std::string& key, std::string message) {
+  message = fmt::format("{}: {}", key, message);
+  if (const auto given = given_.find(key); given != given_.end() && !given->second.empty()) {
+    return report({given->second, 0, 0, std::move(message)});
+  }
+  if (const toml::node* node = document_.at_path(key).node()) {
+    return report_at(node->source(), std::move(message));
+  }
+  report({file_, 0, 0, std::move(message)});
 }
 
 void ConfigReader::report_missing(const std::string& table, std::string message) {

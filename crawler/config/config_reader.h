@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -35,9 +36,12 @@ class ConfigReader {
   void read_seed_file();
   void require_seeds();
   void check_seed_lengths();
+  void settle_related_keys();
 
   void report(ConfigError error);
   void report_at(const toml::source_region& where, std::string message);
+  // Where the key was given.
+  void report_for(const std::string& key, std::string message);
   // At the header of [table], if the document has one.
   void report_missing(const std::string& table, std::string message);
   bool failed(const std::string& key) const;
@@ -48,6 +52,8 @@ class ConfigReader {
   bool document_failed_ = false;
   CrawlConfig config_;
   std::set<std::string, std::less<>> failed_;  // keys and tables with errors
+  // Keys that were given, each with the override that gave it, or empty.
+  std::map<std::string, std::string, std::less<>> given_;
   std::vector<ConfigError> errors_;
   std::size_t unlisted_errors_ = 0;
 };

@@ -1,5 +1,4 @@
-#include "crawler/config/links_keys.h"
-
+// The keys of [links].
 #include <array>
 #include <optional>
 #include <string>
@@ -10,7 +9,9 @@
 
 #include "trawl/links.h"
 
+#include "crawler/config/config_key_lists.h"
 #include "crawler/config/config_key_types.h"
+#include "crawler/config/key_tables.h"
 #include "crawler/config/nearest_name.h"
 
 namespace trawl {
@@ -19,6 +20,10 @@ namespace {
 
 constexpr std::array kEngines = {config_key::Word<LinkEngine>{"scanner", LinkEngine::kScanner},
                                  config_key::Word<LinkEngine>{"gumbo", LinkEngine::kGumbo}};
+
+constexpr std::array kCanonicalLinks = {
+    config_key::Word<CanonicalLinks>{"record", CanonicalLinks::kRecord},
+    config_key::Word<CanonicalLinks>{"key", CanonicalLinks::kKey}};
 
 std::string unknown_kind(const std::optional<std::string_view>& text) {
   const std::string_view nearest = text ? nearest_name(*text, kLinkKindNames) : "";
@@ -72,9 +77,26 @@ ConfigKey kinds_key() {
 void add_links_keys(std::vector<ConfigKey>& keys) {
   keys.push_back(kinds_key());
   keys.push_back(config_key::one_of(
-      "links.engine", kEngines, [](auto& config) -> auto& { return config.links.engine; },
+      "links.engine", kEngines, TRAWL_FIELD(links.engine),
       "what reads pages: \"scanner\", which asks Gumbo only where it must, or \"gumbo\", which "
       "takes some forty times as long"));
+  keys.push_back(config_key::boolean(
+      "links.respect_nofollow", TRAWL_FIELD(links.respect_nofollow),
+      "do not follow what rel=nofollow, a meta robots element or an X-Robots-Tag header says not "
+      "to"));
+  keys.push_back(config_key::boolean("links.sitemaps", TRAWL_FIELD(links.sitemaps),
+                                     "follow the sitemaps that a host's robots.txt names"));
+  keys.push_back(config_key::boolean("links.from_duplicates", TRAWL_FIELD(links.from_duplicates),
+                                     "follow the links of a page whose body was seen before at "
+                                     "another URL"));
+  keys.push_back(config_key::one_of(
+      "links.canonical", kCanonicalLinks, TRAWL_FIELD(links.canonical),
+      "what a page's <link rel=canonical> is for: \"record\", pages.jsonl, or \"key\", that a "
+      "page which names another one in scope leads to that one and no further"));
+  keys.push_back(config_key::list("links.content_types", std::string(config_key::kMediaTypesType),
+                                  "which pages are read for links; empty: HTML",
+                                  TRAWL_FIELD(links.content_types), config_key::check_media_type,
+                                  toml_string));
 }
 
 }  // namespace trawl

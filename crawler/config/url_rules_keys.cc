@@ -1,5 +1,4 @@
-#include "crawler/config/url_rules_keys.h"
-
+// The keys of [url]: the rules for canonical keys.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 
 #include "crawler/config/config_key_types.h"
 #include "crawler/config/config_values.h"
+#include "crawler/config/key_tables.h"
 #include "crawler/config/nearest_name.h"
 
 namespace trawl {

@@ -2,16 +2,19 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include <curl/curl.h>
-#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "crawler/http/cookie_jars.h"
+#include "crawler/http/socket_watch.h"
+#include "crawler/http/stale_urls.h"
 #include "crawler/http/transfer.h"
 #include "filter/file_io.h"
 
@@ -20,6 +23,7 @@ namespace trawl {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
 
 struct CurlMultiDelete {
   void operator()(CURLM* multi) const noexcept { curl_multi_cleanup(multi); }
@@ -31,56 +35,77 @@ void init_curl_once() {
   static_cast<void>(once);
 }
 
+// How often the transfers' clocks are looked at: often enough for the shortest of them.
+milliseconds tick_of(const HttpOptions& options) {
+  const auto shortest =
+      std::min({options.timeout, options.connect_timeout, options.first_byte_timeout});
+  return std::clamp(shortest / 20, milliseconds(5), milliseconds(100));
+}
+
 class EpollHttpClient final : public HttpClient {
  public:
-  EpollHttpClient(const HttpOptions& options, FileDescriptor epoll, FileDescriptor wakeup)
-      : options_(options), epoll_(std::move(epoll)), wakeup_(std::move(wakeup)) {
+  EpollHttpClient(const HttpOptions& options, SocketWatch sockets, FileDescriptor wakeup)
+      : context_{.options = options,
+                 .sockets = std::move(sockets),
+                 .floods = FloodGuard([this](const void* tls) { end_flooded(tls); }),
+                 .client = this},
+        tick_(tick_of(options)),
+        wakeup_(std::move(wakeup)) {
     init_curl_once();
     multi_.reset(curl_multi_init());
     CURLM* multi = multi_.get();
     curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, &EpollHttpClient::on_socket);
-    curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, this);
+    curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, &context_.sockets);
     curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, &EpollHttpClient::on_timer);
     curl_multi_setopt(multi, CURLMOPT_TIMERDATA, this);
-    curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, static_cast<long>(options_.connections));
+    curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, static_cast<long>(options.connections));
+    curl_multi_setopt(multi, CURLMOPT_PIPELINING,
+                      options.multiplex && options.http2 ? CURLPIPE_MULTIPLEX : CURLPIPE_NOTHING);
+    context_.sockets.watch(wakeup_.get(), SocketWatch::Owner::kWakeup, true, false);
   }
 
   ~EpollHttpClient() override {
-    for (auto& [easy, transfer] : transfers_)
-      curl_multi_remove_handle(multi_.get(), easy);
+    for (Transfer* transfer : active_) {
+      if (transfer->in_multi) curl_multi_remove_handle(multi_.get(), transfer->easy());
+    }
+  }
+
+  Result<void> start_resolver() {
+    auto resolver =
+        Resolver::create(context_.options.resolver, [this](int fd, bool read, bool write) {
+          if (read || write) {
+            context_.sockets.watch(fd, SocketWatch::Owner::kResolver, read, write);
+          } else {
+            context_.sockets.drop(fd);
+          }
+        });
+    if (!resolver) return tl::unexpected(resolver.error());
+    resolver_ = *std::move(resolver);
+    return {};
   }
 
   void start(const HttpRequest& request, Done done) override {
-    auto transfer =
-        std::make_unique<Transfer>(fresh_handle(), options_, request, std::move(done), sending_);
-    CURL* easy = transfer->easy();
-    transfers_.emplace(easy, std::move(transfer));
-    curl_multi_add_handle(multi_.get(), easy);
+    Transfer& transfer = idle_transfer(request.proxy);
+    transfer.place = active_.size();
+    transfer.url_hash = std::hash<std::string>{}(request.url);
+    active_.push_back(&transfer);
+    const auto now = Clock::now();
+    if (active_.size() == 1) next_check_ = now + tick_;
+    std::shared_ptr<CookieJar> jar;
+    if (!request.cookie_jar.empty()) jar = jars_.find(request.cookie_jar);
+    go_on(transfer, transfer.begin(request, std::move(done), std::move(jar), now));
   }
 
-  void run(std::chrono::milliseconds max_wait) override {
-    epoll_event events[64];
-    const auto wait = unfinished_ ? std::chrono::milliseconds(0) : max_wait;
-    const int n = ::epoll_wait(epoll_.get(), events, std::size(events), wait_ms(wait));
-    for (int i = 0; i < n; ++i) {
-      const int fd = events[i].data.fd;
-      if (fd == wakeup_.get()) {
-        std::uint64_t count;
-        [[maybe_unused]] const ssize_t read = ::read(fd, &count, sizeof count);
-        continue;
-      }
-      // libcurl may have dropped a later descriptor of this batch while it handled an earlier one.
-      if (!sockets_.contains(fd)) continue;
-      int mask = 0;
-      if ((events[i].events & EPOLLIN) != 0) mask |= CURL_CSELECT_IN;
-      if ((events[i].events & EPOLLOUT) != 0) mask |= CURL_CSELECT_OUT;
-      if ((events[i].events & (EPOLLERR | EPOLLHUP)) != 0) mask |= CURL_CSELECT_ERR;
-      act(fd, mask);
+  void run(milliseconds max_wait) override {
+    const bool busy = unfinished_ || !failed_.empty();
+    for (const SocketWatch::Event& event :
+         context_.sockets.wait(busy ? milliseconds(0) : wait_time(max_wait))) {
+      // An earlier one of this batch may have ended the interest in it.
+      if (context_.sockets.wanted(event)) handle(event);
     }
-    if (timer_ && *timer_ <= Clock::now()) {
-      timer_.reset();
-      act(CURL_SOCKET_TIMEOUT, 0);
-    }
+    if (timer_ || resolver_->pending() > 0 || !active_.empty()) run_timers(Clock::now());
+    if (!context_.stalled.empty()) settle_stalled();
+    end_failed();
     finish_transfers();
   }
 
@@ -89,56 +114,205 @@ class EpollHttpClient final : public HttpClient {
     [[maybe_unused]] const ssize_t written = ::write(wakeup_.get(), &one, sizeof one);
   }
 
-  std::size_t active() const override { return transfers_.size(); }
+  std::size_t active() const override { return active_.size(); }
 
  private:
+  Transfer& idle_transfer(const std::string& proxy) {
+    auto& idle = proxy.empty() ? idle_ : idle_by_proxy_[proxy];
+    if (idle.empty()) {
+      transfers_.push_back(std::make_unique<Transfer>(context_, proxy));
+      return *transfers_.back();
+    }
+    Transfer* const transfer = idle.back();
+    idle.pop_back();
+    return *transfer;
+  }
+
+  // Looks up what has to be, then gives the transfer to libcurl; or notes that it has failed, to be
+  // ended later, since this may be called from start().
+  void go_on(Transfer& transfer, Transfer::Verdict verdict) {
+    if (verdict.failure != FetchError::kNone) return give_up(transfer, std::move(verdict));
+    const std::string* const name = transfer.next_name();
+    if (name == nullptr) return launch(transfer);
+    resolver_->resolve(*name, Lookup{.transfer = &transfer, .use = transfer.uses});
+  }
+
+  void give_up(Transfer& transfer, Transfer::Verdict verdict) {
+    transfer.fail(std::move(verdict));
+    transfer.ended = true;
+    failed_.push_back(&transfer);
+  }
+
+  // So small that a std::function needs no memory for it.
+  struct Lookup {
+    Transfer* transfer;
+    std::uint32_t use;
+    void operator()(const Resolution& resolution) const {
+      // It may have ended meanwhile.
+      if (use != transfer->uses || transfer->ended) return;
+      auto& client = static_cast<EpollHttpClient&>(transfer->client());
+      client.go_on(*transfer, transfer->resolved(resolution));
+    }
+  };
+
+  void launch(Transfer& transfer) {
+    transfer.prepare(Clock::now());
+    const CURLMcode added = curl_multi_add_handle(multi_.get(), transfer.easy());
+    transfer.in_multi = added == CURLM_OK;
+    if (!transfer.in_multi)
+      return give_up(transfer, {FetchError::kOther, curl_multi_strerror(added)});
+    // Now, and not after the millisecond that libcurl rounds up to, which is as long as several
+    // requests take.
+    timer_ = Clock::now();
+  }
+
+  void relaunch(Transfer& transfer) {
+    remove(transfer);
+    launch(transfer);
+  }
+
+  // Which may read on, to close the connection.
+  void remove(Transfer& transfer) {
+    context_.floods.begin_call();
+    curl_multi_remove_handle(multi_.get(), transfer.easy());
+    transfer.in_multi = false;
+  }
+
+  // From within libcurl.
+  void end_flooded(const void* tls) {
+    for (Transfer* transfer : active_)
+      transfer->on_flood(tls);
+  }
+
+  void handle(const SocketWatch::Event& event) {
+    switch (event.owner) {
+      case SocketWatch::Owner::kCurl:
+        return act(event.fd, (event.readable ? CURL_CSELECT_IN : 0) |
+                                 (event.writable ? CURL_CSELECT_OUT : 0) |
+                                 (event.failed ? CURL_CSELECT_ERR : 0));
+      case SocketWatch::Owner::kResolver:
+        return resolver_->on_socket(event.fd, event.readable || event.failed, event.writable);
+      case SocketWatch::Owner::kWakeup: {
+        std::uint64_t count;
+        [[maybe_unused]] const ssize_t read = ::read(event.fd, &count, sizeof count);
+        return;
+      }
+      case SocketWatch::Owner::kNone:
+        return;
+    }
+  }
+
   void act(curl_socket_t socket, int events) {
     int running = 0;
+    context_.floods.begin_call();
     curl_multi_socket_action(multi_.get(), socket, events, &running);
+    if (context_.sending.empty()) return;
     // Taken after the requests went out, however long that took: what is kept apart by a delay
     // from here on is not too close.
     const auto now = Clock::now();
-    for (Transfer* transfer : sending_)
+    for (Transfer* transfer : context_.sending)
       transfer->set_sent(now);
-    sending_.clear();
+    context_.sending.clear();
   }
 
-  CurlEasy fresh_handle() {
-    if (idle_handles_.empty()) return CurlEasy(curl_easy_init());
-    CurlEasy easy = std::move(idle_handles_.back());
-    idle_handles_.pop_back();
-    curl_easy_reset(easy.get());
-    return easy;
-  }
-
-  int wait_ms(std::chrono::milliseconds max_wait) const {
-    auto wait = max_wait;
-    if (timer_) {
-      wait = std::min(wait, std::chrono::ceil<std::chrono::milliseconds>(*timer_ - Clock::now()));
+  void run_timers(Clock::time_point now) {
+    if (timer_ && *timer_ <= now) {
+      timer_.reset();
+      act(CURL_SOCKET_TIMEOUT, 0);
     }
-    return static_cast<int>(std::clamp<std::int64_t>(wait.count(), 0, 60'000));
+    if (const auto due = resolver_->next_time(); due && *due <= now) resolver_->on_time();
+    if (active_.empty() || now < next_check_) return;
+    next_check_ = now + tick_;
+    for (Transfer* transfer : active_) {
+      if (transfer->ended) continue;
+      Transfer::Verdict verdict = transfer->check(now);
+      if (verdict.failure != FetchError::kNone) {
+        give_up(*transfer, std::move(verdict));
+      } else if (transfer->in_multi && transfer->wants_other_address(now)) {
+        relaunch(*transfer);
+      }
+    }
+  }
+
+  // Those on which the budget has decided.
+  void settle_stalled() {
+    const auto stalled = std::exchange(context_.stalled, {});
+    const auto now = Clock::now();
+    for (Transfer* transfer : stalled) {
+      switch (transfer->waiter_state()) {
+        case BodyWaiter::State::kWaiting:
+          context_.stalled.push_back(transfer);
+          break;
+        case BodyWaiter::State::kGranted:
+          context_.floods.begin_call();
+          if (!transfer->resume(now)) give_up(*transfer, {});
+          break;
+        case BodyWaiter::State::kEvicted:
+          give_up(*transfer, {FetchError::kMemory, "no memory is left for the body"});
+          break;
+        case BodyWaiter::State::kIdle:
+          break;
+      }
+    }
+  }
+
+  milliseconds wait_time(milliseconds max_wait) const {
+    auto until = Clock::time_point::max();
+    if (timer_) until = *timer_;
+    if (!active_.empty()) until = std::min(until, next_check_);
+    if (const auto due = resolver_->next_time()) until = std::min(until, *due);
+    if (until == Clock::time_point::max()) return max_wait;
+    const auto now = Clock::now();
+    if (until <= now) return milliseconds(0);  // the difference may be too large to be told
+    return std::min(max_wait, std::chrono::ceil<milliseconds>(until - now));
+  }
+
+  // Those that libcurl did not end.
+  void end_failed() {
+    if (failed_.empty()) return;
+    for (Transfer* transfer : std::exchange(failed_, {}))
+      end(*transfer, CURLE_ABORTED_BY_CALLBACK);
   }
 
   // What is done with a response may take long: after a while the network has its turn again, lest
   // other transfers time out unserved; unfinished_ tells that there are more.
   void finish_transfers() {
-    constexpr std::chrono::milliseconds kLongest{5};
+    constexpr milliseconds kLongest{5};
     const auto begin = Clock::now();
     int left = 0;
     unfinished_ = false;
     while (const CURLMsg* message = curl_multi_info_read(multi_.get(), &left)) {
       if (message->msg != CURLMSG_DONE) continue;
-      const auto node = transfers_.extract(message->easy_handle);
       const CURLcode code = message->data.result;
-      curl_multi_remove_handle(multi_.get(), node.key());  // invalidates the message
-      Transfer& transfer = *node.mapped();
-      HttpResponse response = transfer.finish(code);
-      const Done done = transfer.take_done();
-      idle_handles_.push_back(transfer.take_easy());
-      done(std::move(response));
+      char* found = nullptr;
+      curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &found);
+      Transfer& transfer = *reinterpret_cast<Transfer*>(found);
+      if (transfer.try_other_addresses(code)) {
+        relaunch(transfer);
+        continue;
+      }
+      end(transfer, code);
       unfinished_ = left > 0;
-      if (Clock::now() - begin > kLongest) return;
+      if (unfinished_ && Clock::now() - begin > kLongest) return;
     }
+  }
+
+  void end(Transfer& transfer, CURLcode code) {
+    if (transfer.in_multi) remove(transfer);
+    HttpResponse response = transfer.finish(code, Clock::now());
+    if (!response.connection_was_stale) {
+      stale_urls_.remove(transfer.url_hash);
+    } else if (stale_urls_.add(transfer.url_hash)) {
+      response.connection_was_stale = false;
+    }
+    const Done done = transfer.take_done();
+    active_.back()->place = transfer.place;
+    std::swap(active_[transfer.place], active_.back());
+    active_.pop_back();
+    std::erase(context_.stalled, &transfer);
+    auto& idle = transfer.proxy_text().empty() ? idle_ : idle_by_proxy_[transfer.proxy_text()];
+    idle.push_back(&transfer);
+    done(std::move(response));
   }
 
   static int on_timer(CURLM*, long timeout_ms, void* self) {
@@ -146,55 +320,51 @@ class EpollHttpClient final : public HttpClient {
     if (timeout_ms < 0) {
       timer.reset();
     } else {
-      timer = Clock::now() + std::chrono::milliseconds(timeout_ms);
+      timer = Clock::now() + milliseconds(timeout_ms);
     }
     return 0;
   }
 
-  static int on_socket(CURL*, curl_socket_t fd, int what, void* self, void*) {
-    static_cast<EpollHttpClient*>(self)->watch(fd, what);
-    return 0;
-  }
-
-  void watch(int fd, int what) {
+  static int on_socket(CURL*, curl_socket_t fd, int what, void* sockets, void*) {
+    auto& watch = *static_cast<SocketWatch*>(sockets);
     if (what == CURL_POLL_REMOVE) {
-      ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
-      sockets_.erase(fd);
-      return;
+      watch.ignore(fd);
+    } else {
+      watch.watch(fd, SocketWatch::Owner::kCurl, (what & CURL_POLL_IN) != 0,
+                  (what & CURL_POLL_OUT) != 0);
     }
-    epoll_event event{};
-    event.data.fd = fd;
-    if ((what & CURL_POLL_IN) != 0) event.events |= EPOLLIN;
-    if ((what & CURL_POLL_OUT) != 0) event.events |= EPOLLOUT;
-    const bool known = !sockets_.insert(fd).second;
-    ::epoll_ctl(epoll_.get(), known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event);
+    return 0;
   }
 
-  const HttpOptions options_;
-  FileDescriptor epoll_;
+  TransferContext context_;
+  const milliseconds tick_;
   FileDescriptor wakeup_;
-  std::unordered_set<int> sockets_;
-  std::optional<Clock::time_point> timer_;
-  std::vector<CurlEasy> idle_handles_;
-  std::vector<Transfer*> sending_;  // in the current act()
-  bool unfinished_ = false;         // finished transfers wait to be handled
+  CookieJars jars_;
+  StaleUrls stale_urls_;
+  std::optional<Clock::time_point> timer_;  // libcurl's
+  Clock::time_point next_check_{};          // of the transfers' clocks
+  bool unfinished_ = false;                 // finished transfers wait to be handled
   std::unique_ptr<CURLM, CurlMultiDelete> multi_;
-  std::unordered_map<CURL*, std::unique_ptr<Transfer>> transfers_;
+  std::vector<std::unique_ptr<Transfer>> transfers_;  // all there are
+  std::vector<Transfer*> active_;
+  std::vector<Transfer*> failed_;  // to be ended by ourselves
+  std::vector<Transfer*> idle_;
+  std::unordered_map<std::string, std::vector<Transfer*>> idle_by_proxy_;
+  std::unique_ptr<Resolver> resolver_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<HttpClient>> HttpClient::create(const HttpOptions& options) {
-  FileDescriptor epoll(::epoll_create1(EPOLL_CLOEXEC));
+  auto sockets = SocketWatch::create();
+  if (!sockets) return tl::unexpected(sockets.error());
   FileDescriptor wakeup(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.fd = wakeup.get();
-  if (epoll.get() < 0 || wakeup.get() < 0 ||
-      ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, wakeup.get(), &event) != 0) {
+  if (wakeup.get() < 0)
     return tl::unexpected(system_error(errno, "cannot set up the event loop of a fetcher thread"));
-  }
-  return std::make_unique<EpollHttpClient>(options, std::move(epoll), std::move(wakeup));
+  auto client = std::make_unique<EpollHttpClient>(options, *std::move(sockets), std::move(wakeup));
+  if (const auto started = client->start_resolver(); !started)
+    return tl::unexpected(started.error());
+  return client;
 }
 
 }  // namespace trawl

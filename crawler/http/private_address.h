@@ -7,8 +7,10 @@
 
 namespace trawl {
 
-// True for loopback, private, link-local, carrier-grade-NAT and unspecified IPv4 and IPv6
-// addresses (RFC 6890 and its registries), IPv4-mapped ones included.
+// True for every address that IANA's registries do not give to hosts of the public internet:
+// loopback, private, link-local (where clouds answer metadata requests), carrier-grade NAT,
+// documentation, benchmarking, multicast, reserved and so on. An IPv6 address that stands for an
+// IPv4 one (mapped, NAT64, 6to4, Teredo) is judged by that too.
 bool is_private_address(const sockaddr* address);
 // The same for a URL's host name: an IP literal (IPv6 in brackets), "localhost" or a name under it.
 bool is_private_host(std::string_view hostname);

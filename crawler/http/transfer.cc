@@ -1,13 +1,14 @@
 #include "crawler/http/transfer.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cstdint>
-#include <ctime>
-#include <optional>
+#include <cstring>
+#include <utility>
 
+#include <arpa/inet.h>
+#include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <sys/socket.h>
+#include <netinet/in.h>
+#include <unistd.h>
 
 #include "crawler/http/private_address.h"
 #include "crawler/parse/ascii.h"
@@ -16,161 +17,410 @@ namespace trawl {
 
 namespace {
 
-// All headers of a response together; browsers stop at 256 KiB too.
-constexpr std::size_t kMaxHeaderBytes = 256 * 1024;
-constexpr long kMaxConnectMs = 10'000;
+using std::chrono::milliseconds;
 
-// The value of a header line if it is of the field `name`.
-std::optional<std::string> header_value(std::string_view line, std::string_view name) {
-  if (line.size() <= name.size() || line[name.size()] != ':' ||
-      !starts_with_in_any_case(line, name)) {
-    return std::nullopt;
+constexpr char kPrivate[] =
+    "the host's address is private; set fetch.allow_private_addresses = true to allow it";
+
+// The numbers of an address into a socket address of its family, whose port stays.
+bool write_address(const std::string& text, int family, sockaddr* to) {
+  if (family == AF_INET) {
+    return ::inet_pton(AF_INET, text.c_str(), &reinterpret_cast<sockaddr_in*>(to)->sin_addr) == 1;
   }
-  return std::string(trim(line.substr(name.size() + 1)));
+  return ::inet_pton(AF_INET6, text.c_str(), &reinterpret_cast<sockaddr_in6*>(to)->sin6_addr) == 1;
 }
 
-// The next line of a header that may come in several.
-void add_line(std::string& lines, std::string_view separator, std::string_view value) {
-  if (!lines.empty()) lines += separator;
-  lines += value;
+bool is_private_text(const std::string& address) {
+  return is_private_host(address.find(':') == std::string::npos ? address : "[" + address + "]");
 }
 
-// Within what a header may say.
-std::chrono::seconds bounded(std::int64_t seconds) {
-  return std::chrono::seconds(std::clamp<std::int64_t>(seconds, 0, std::int64_t{1} << 31));
+// Whether a host is an address; IPv4 is then written the usual way, which it need not have been.
+bool normalize_address(std::string& host) {
+  if (host.find(':') != std::string::npos) return true;
+  in_addr address;
+  if (host.front() < '0' || host.front() > '9' || ::inet_aton(host.c_str(), &address) == 0)
+    return false;
+  char dotted[INET_ADDRSTRLEN];
+  host = ::inet_ntop(AF_INET, &address, dotted, sizeof dotted);
+  return true;
 }
 
-// A number of seconds, if it is one.
-std::optional<std::chrono::seconds> seconds_of(std::string_view value) {
-  std::int64_t seconds = 0;
-  const char* const end = value.data() + value.size();
-  const auto [rest, error] = std::from_chars(value.data(), end, seconds);
-  if (error == std::errc::invalid_argument || rest != end) return std::nullopt;
-  if (error == std::errc::result_out_of_range) seconds = value.front() == '-' ? 0 : INT64_MAX;
-  return bounded(seconds);
-}
-
-// Retry-After: seconds or a date (RFC 9110 section 10.2.3). What is neither asks for nothing.
-std::chrono::seconds wait_of(const std::string& value) {
-  if (const auto seconds = seconds_of(value)) return *seconds;
-  const std::time_t date = curl_getdate(value.c_str(), nullptr);
-  return bounded(date == -1 ? 0 : static_cast<std::int64_t>(date - std::time(nullptr)));
-}
-
-template <class Value>
-void set(CURL* easy, CURLoption option, Value value) {
-  curl_easy_setopt(easy, option, value);
+// A request's head as libcurl sent it, for an archive.
+std::string archived(std::string_view head) {
+  std::string lines;
+  while (!head.empty()) {
+    const std::size_t end = std::min(head.find("\r\n"), head.size());
+    std::string_view line = head.substr(0, end);
+    head.remove_prefix(std::min(end + 2, head.size()));
+    if (line.empty() || starts_with_in_any_case(line, "proxy-authorization:")) continue;
+    if (lines.empty() && line.ends_with(" HTTP/2")) {
+      lines.append(line.substr(0, line.size() - 1)).append("1.1\r\n");
+    } else {
+      lines.append(line).append("\r\n");
+    }
+  }
+  return lines;
 }
 
 }  // namespace
 
-Transfer::Transfer(CurlEasy easy, const HttpOptions& options, const HttpRequest& request,
-                   HttpClient::Done done, std::vector<Transfer*>& sending)
-    : easy_(std::move(easy)),
-      done_(std::move(done)),
-      sending_(sending),
-      max_body_(request.max_body),
-      truncate_body_(request.truncate_body),
-      allow_private_addresses_(options.allow_private_addresses) {
-  CURL* curl = easy_.get();
-  const auto timeout = static_cast<long>(options.timeout.count());
-  set(curl, CURLOPT_URL, request.url.c_str());
-  set(curl, CURLOPT_USERAGENT, options.user_agent.c_str());
-  set(curl, CURLOPT_PRIVATE, this);
-  set(curl, CURLOPT_ERRORBUFFER, error_);
-  set(curl, CURLOPT_NOSIGNAL, 1L);
-  set(curl, CURLOPT_TIMEOUT_MS, timeout);
-  set(curl, CURLOPT_CONNECTTIMEOUT_MS, std::min(timeout, kMaxConnectMs));
-  set(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-  set(curl, CURLOPT_FOLLOWLOCATION, 0L);
-  set(curl, CURLOPT_HTTP_VERSION,
-      static_cast<long>(options.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
-  set(curl, CURLOPT_ACCEPT_ENCODING, "");  // every coding libcurl was built with
-  set(curl, CURLOPT_PATH_AS_IS, 1L);       // our own parser resolved the dots
-  set(curl, CURLOPT_PROXY, "");            // not from the environment
-  if (!options.ca_file.empty()) set(curl, CURLOPT_CAINFO, options.ca_file.c_str());
-  set(curl, CURLOPT_WRITEFUNCTION, &Transfer::on_body);
-  set(curl, CURLOPT_WRITEDATA, this);
-  set(curl, CURLOPT_HEADERFUNCTION, &Transfer::on_header);
-  set(curl, CURLOPT_HEADERDATA, this);
-  set(curl, CURLOPT_PREREQFUNCTION, &Transfer::on_request);
-  set(curl, CURLOPT_PREREQDATA, this);
-  set(curl, CURLOPT_OPENSOCKETFUNCTION, &Transfer::on_open_socket);
-  set(curl, CURLOPT_OPENSOCKETDATA, this);
+Transfer::Transfer(TransferContext& context, const std::string& proxy)
+    : context_(context),
+      proxy_text_(proxy),
+      proxy_(Proxy::parse(proxy)),
+      handle_(context.options, proxy_ ? &*proxy_ : nullptr) {
+  set_callbacks();
 }
 
-HttpResponse Transfer::finish(CURLcode code) {
-  CURL* curl = easy_.get();
-  long status = 0;
-  curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
-  response_.status = static_cast<int>(status);
-  const char* content_type = nullptr;
-  curl_easy_getinfo(curl, CURLINFO_CONTENT_TYPE, &content_type);
-  if (content_type != nullptr) response_.content_type = content_type;
-  response_.elapsed = time_of(CURLINFO_TOTAL_TIME_T);
-  if (status != 0) {
+Transfer::~Transfer() {
+  if (stalled_ && context_.options.budget != nullptr) context_.options.budget->cancel(waiter_);
+  handle_.set_cookies(nullptr);
+}
+
+void Transfer::set_callbacks() {
+  handle_.set(CURLOPT_PRIVATE, this);
+  handle_.set(CURLOPT_ERRORBUFFER, error_);
+  handle_.set(CURLOPT_WRITEFUNCTION, &Transfer::on_body);
+  handle_.set(CURLOPT_WRITEDATA, this);
+  handle_.set(CURLOPT_HEADERFUNCTION, &Transfer::on_header);
+  handle_.set(CURLOPT_HEADERDATA, this);
+  handle_.set(CURLOPT_PREREQFUNCTION, &Transfer::on_request);
+  handle_.set(CURLOPT_PREREQDATA, this);
+  handle_.set(CURLOPT_OPENSOCKETFUNCTION, &Transfer::on_open_socket);
+  handle_.set(CURLOPT_OPENSOCKETDATA, this);
+  // The connection keeps these two; it may outlive the transfer.
+  handle_.set(CURLOPT_CLOSESOCKETFUNCTION, &Transfer::on_close_socket);
+  handle_.set(CURLOPT_CLOSESOCKETDATA, &context_.sockets);
+  context_.floods.guard(easy());
+  if (context_.options.capture) {
+    handle_.set(CURLOPT_VERBOSE, 1L);
+    handle_.set(CURLOPT_DEBUGFUNCTION, &Transfer::on_debug);
+    handle_.set(CURLOPT_DEBUGDATA, this);
+  }
+}
+
+void Transfer::reset() {
+  ++uses;
+  ended = false;
+  response_ = {};
+  addresses_.clear();
+  target_address_.clear();
+  proxy_resolved_ = false;
+  tried_.clear();
+  address_refused_ = false;
+  phase_ = Phase::kResolving;
+  paused_ = {};
+  sent_.reset();
+  first_byte_.reset();
+  sent_before_ = false;
+  opened_socket_ = reused_ = false;
+  stalled_ = false;
+  verdict_ = {};
+  error_[0] = '\0';
+}
+
+Transfer::Verdict Transfer::begin(const HttpRequest& request, HttpClient::Done done,
+                                  std::shared_ptr<CookieJar> jar, Time now) {
+  reset();
+  done_ = std::move(done);
+  accept_ = request.accept;
+  jar_ = std::move(jar);
+  begun_ = connecting_ = now;
+  head_.begin(context_.options, response_);
+  body_.begin(request, context_.options, response_);
+  auto endpoint = endpoint_of(request.url);
+  if (!endpoint)
+    return {FetchError::kOther, "unsupported protocol or no host: not an http or https URL"};
+  endpoint_ = *std::move(endpoint);
+  const bool is_address = normalize_address(endpoint_.host);
+  if (!proxy_text_.empty() && !proxy_)
+    return {FetchError::kProxy, "the proxy is none that can be used"};
+  // Else the handle would keep that of the request before.
+  if (handle_.set(CURLOPT_URL, request.url.c_str()) != CURLE_OK)
+    return {FetchError::kOther, "the URL is too long for libcurl"};
+  handle_.set_headers(request.headers);
+  handle_.set_cookies(jar_.get());
+  handle_.set_wait_for_connection(endpoint_.tls && context_.options.multiplex);
+  if (proxy_) return check_target();
+  return is_address ? take_address() : Verdict{};
+}
+
+// The resolver, which heeds the version elsewhere, is not asked.
+Transfer::Verdict Transfer::take_address() {
+  add_address(endpoint_.host);
+  const IpVersion version = context_.options.resolver.ip_version;
+  const bool v6 = addresses_.front().family == AF_INET6;
+  if (version != (v6 ? IpVersion::kV4 : IpVersion::kV6)) return {};
+  return {FetchError::kResolve,
+          fmt::format("the host is an IPv{} address, which fetch.ip_version = \"ipv{}\" rules out",
+                      v6 ? 6 : 4, v6 ? 4 : 6)};
+}
+
+void Transfer::add_address(const std::string& text) {
+  const int family = text.find(':') == std::string::npos ? AF_INET : AF_INET6;
+  addresses_.push_back({.text = text, .family = family, .tried = false});
+}
+
+// What a proxy would find under a name is not known, but some names and addresses are plain.
+Transfer::Verdict Transfer::check_target() {
+  if (context_.options.allow_private_addresses || !is_private_text(to_lower(endpoint_.host)))
+    return {};
+  return {FetchError::kAddressRefused, kPrivate};
+}
+
+const std::string* Transfer::next_name() const noexcept {
+  if (!proxy_) return addresses_.empty() ? &endpoint_.host : nullptr;
+  if (!proxy_resolved_) return &proxy_->endpoint.host;
+  return proxy_->wants_address && target_address_.empty() ? &endpoint_.host : nullptr;
+}
+
+Transfer::Verdict Transfer::resolved(const Resolution& resolution) {
+  const bool is_proxy = proxy_ && !proxy_resolved_;
+  if (resolution.addresses.empty())
+    return {is_proxy ? FetchError::kProxy : FetchError::kResolve, resolution.error};
+  if (proxy_ && proxy_resolved_) {
+    for (const std::string& address : resolution.addresses) {
+      if (!context_.options.allow_private_addresses && is_private_text(address)) continue;
+      target_address_ = address;
+      return {};
+    }
+    return {FetchError::kAddressRefused, kPrivate};
+  }
+  for (const std::string& text : resolution.addresses)
+    add_address(text);
+  proxy_resolved_ = is_proxy;
+  return {};
+}
+
+void Transfer::prepare(Time now) {
+  if (phase_ == Phase::kResolving) connecting_ = now;
+  phase_ = Phase::kConnecting;
+  error_[0] = '\0';
+  if (!proxy_) {
+    handle_.set_placeholders(endpoint_.port, context_.placeholders);
+  } else if (proxy_->wants_address) {
+    const auto untried = std::find_if(addresses_.begin(), addresses_.end(),
+                                      [](const Address& address) { return !address.tried; });
+    if (untried != addresses_.end()) handle_.set_addresses(*proxy_, untried->text, target_address_);
+  } else {
+    handle_.set_placeholders(proxy_->endpoint.port, context_.placeholders);
+  }
+}
+
+void Transfer::set_sent(Time now) {
+  sent_ = now;
+  if (phase_ == Phase::kConnecting) phase_ = Phase::kWaiting;
+}
+
+bool Transfer::has_untried() const {
+  return std::any_of(addresses_.begin(), addresses_.end(),
+                     [](const Address& address) { return !address.tried; });
+}
+
+bool Transfer::try_other_addresses(CURLcode code) {
+  return (code == CURLE_COULDNT_CONNECT || code == CURLE_OPERATION_TIMEDOUT) &&
+         phase_ == Phase::kConnecting && verdict_.failure == FetchError::kNone && has_untried();
+}
+
+// All addresses share the time for connecting, so that one that is silent does not use it up.
+bool Transfer::wants_other_address(Time now) const {
+  if (phase_ != Phase::kConnecting || !opened_socket_ || !has_untried()) return false;
+  const auto tried = std::count_if(addresses_.begin(), addresses_.end(),
+                                   [](const Address& address) { return address.tried; });
+  const auto all = static_cast<std::ptrdiff_t>(std::min<std::size_t>(addresses_.size(), 4));
+  return now - connecting_ > context_.options.connect_timeout * tried / all;
+}
+
+Transfer::Verdict Transfer::check(Time now) {
+  if (stalled_) return {};
+  const HttpOptions& options = context_.options;
+  const auto age = now - begun_ - paused_;
+  if (age > options.timeout)
+    return {FetchError::kTimeout, fmt::format("timed out: not done within {}", options.timeout)};
+  switch (phase_) {
+    case Phase::kResolving:
+      return {};
+    case Phase::kConnecting:
+      if (now - connecting_ <= options.connect_timeout) return {};
+      return {FetchError::kConnectTimeout,
+              fmt::format("timed out: no connection within {}", options.connect_timeout)};
+    case Phase::kWaiting:
+      if (now - *sent_ <= options.first_byte_timeout) return {};
+      return {FetchError::kFirstByteTimeout,
+              fmt::format("timed out: no answer within {}", options.first_byte_timeout)};
+    case Phase::kReceiving:
+      return check_speed(now);
+  }
+  return {};
+}
+
+Transfer::Verdict Transfer::check_speed(Time now) {
+  const HttpOptions& options = context_.options;
+  const auto elapsed = now - window_begun_;
+  if (options.min_speed == 0 || elapsed < options.min_speed_time) return {};
+  const std::uint64_t bytes = head_.bytes() + response_.encoded_bytes;
+  const double seconds = std::chrono::duration<double>(elapsed).count();
+  if (static_cast<double>(bytes - window_bytes_) <
+      static_cast<double>(options.min_speed) * seconds) {
+    return {FetchError::kTooSlow, fmt::format("slower than {} bytes a second for {}",
+                                              options.min_speed, options.min_speed_time)};
+  }
+  window_begun_ = now;
+  window_bytes_ = bytes;
+  return {};
+}
+
+void Transfer::fail(Verdict verdict) {
+  verdict_ = std::move(verdict);
+}
+
+void Transfer::on_flood(const void* tls) {
+  if (!in_multi || ended || verdict_.failure != FetchError::kNone) return;
+  if (FloodGuard::tls_of(easy()) != tls) return;
+  fail({FetchError::kBadResponse, "the server sends without end what is part of no response"});
+}
+
+HttpResponse Transfer::finish(CURLcode code, Time now) {
+  if (stalled_) context_.options.budget->cancel(waiter_);
+  stalled_ = false;
+  conclude(code);
+  body_.end();
+  response_.elapsed = std::chrono::ceil<milliseconds>(now - begun_);
+  if (first_byte_ && sent_) {
     response_.response_time =
-        std::max(time_of(CURLINFO_STARTTRANSFER_TIME_T) - time_of(CURLINFO_PRETRANSFER_TIME_T),
-                 std::chrono::milliseconds(0));
+        std::max(std::chrono::ceil<milliseconds>(*first_byte_ - *sent_), milliseconds(0));
   }
-  const char* address = nullptr;
-  curl_easy_getinfo(curl, CURLINFO_PRIMARY_IP, &address);
-  if (address != nullptr) response_.address = address;
-  response_.sent = sent_.value_or(std::chrono::steady_clock::now());
-  response_.address_refused = code != CURLE_OK && address_refused_;
-  if (code != CURLE_OK && !truncated_) {
-    response_.error = !refusal_.empty()   ? refusal_
-                      : error_[0] != '\0' ? error_
-                                          : curl_easy_strerror(code);
+  response_.sent = sent_.value_or(now);
+  if (!proxy_) {
+    const char* address = nullptr;
+    curl_easy_getinfo(easy(), CURLINFO_PRIMARY_IP, &address);
+    if (phase_ != Phase::kResolving && address != nullptr) response_.address = address;
+    if (response_.address.empty()) response_.address = tried_;
   }
+  if (jar_ != nullptr) {
+    jar_->keep_small(easy());
+    handle_.set_cookies(nullptr);
+    jar_.reset();
+  }
+  accept_ = nullptr;
   return std::move(response_);
 }
 
-std::chrono::milliseconds Transfer::time_of(CURLINFO what) const {
-  curl_off_t microseconds = 0;
-  curl_easy_getinfo(easy_.get(), what, &microseconds);
-  // Rounded up: the request was not sent before.
-  return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::microseconds(microseconds));
+// The reasons of our own come first: what libcurl says then is that we stopped it.
+void Transfer::conclude(CURLcode code) {
+  if (verdict_.failure == FetchError::kNone && head_.failure() != FetchError::kNone)
+    verdict_ = {head_.failure(), head_.reason()};
+  if (verdict_.failure == FetchError::kNone) {
+    if (code == CURLE_OK && !head_.complete()) {
+      verdict_ = {FetchError::kConnectionLost, "the connection was closed before the headers' end"};
+    } else if (code == CURLE_OK) {
+      body_.finish();
+    }
+    if (body_.failure() != FetchError::kNone) verdict_ = {body_.failure(), body_.reason()};
+  }
+  if (verdict_.failure == FetchError::kNone && code != CURLE_OK && !response_.truncated) {
+    const CurlFailure failure = failure_of(code);
+    if (reused_ && gave_up_stale(failure)) response_.connection_was_stale = true;
+    if (response_.connection_was_stale) {
+      verdict_ = {FetchError::kConnectionLost,
+                  "the server closed the kept-alive connection instead of answering"};
+    } else if (address_refused_ && phase_ == Phase::kConnecting) {
+      verdict_ = {FetchError::kAddressRefused, kPrivate};
+    } else {
+      verdict_ = {kind_of(failure), text_of(failure)};
+    }
+  }
+  if (verdict_.failure == FetchError::kNone && proxy_ && response_.status == 407)
+    verdict_ = {FetchError::kProxy, "the proxy asks for a user and a password"};
+  if (verdict_.failure == FetchError::kMemory) body_.fail(verdict_.failure, verdict_.reason);
+  if (context_.options.capture) response_.request_head = archived(response_.request_head);
+  response_.failure = verdict_.failure;
+  response_.error = std::move(verdict_.reason);
+  response_.address_refused = response_.failure == FetchError::kAddressRefused;
+}
+
+CurlFailure Transfer::failure_of(CURLcode code) const {
+  long os_error = 0;
+  curl_easy_getinfo(easy(), CURLINFO_OS_ERRNO, &os_error);
+  return {.code = code,
+          .text = error_,
+          .os_error = static_cast<int>(os_error),
+          .proxied = proxy_.has_value(),
+          .proxy_tls = proxy_ && proxy_->tls && !is_tunnelled(),
+          .credentials = proxy_ ? std::string_view(proxy_->credentials) : std::string_view(),
+          .sent = sent_before_,
+          .head_complete = head_.complete()};
+}
+
+bool Transfer::is_tunnelled() const {
+  long status = 0;
+  curl_easy_getinfo(easy(), CURLINFO_HTTP_CONNECTCODE, &status);
+  return status != 0;
 }
 
 std::size_t Transfer::take_body(std::string_view bytes) {
-  if (response_.body.size() + bytes.size() <= max_body_) {
-    response_.body.append(bytes);
-    return bytes.size();
-  }
-  if (truncate_body_) {
-    response_.body.append(bytes.substr(0, max_body_ - response_.body.size()));
-    truncated_ = true;
-  } else {
-    refusal_ = fmt::format("the body is larger than {} bytes", max_body_);
+  context_.floods.add_piece();
+  switch (body_.take(bytes)) {
+    case BodyReader::Step::kTaken:
+      return bytes.size();
+    case BodyReader::Step::kPause:
+      stall();
+      return CURL_WRITEFUNC_PAUSE;
+    case BodyReader::Step::kStop:
+      break;
   }
   return 0;
 }
 
 std::size_t Transfer::take_header(std::string_view line) {
-  header_bytes_ += line.size();
-  if (header_bytes_ > kMaxHeaderBytes) {
-    refusal_ = fmt::format("the headers are larger than {} bytes", kMaxHeaderBytes);
-    return 0;
+  context_.floods.add_piece();
+  if (!first_byte_) {
+    first_byte_ = window_begun_ = std::chrono::steady_clock::now();
+    phase_ = Phase::kReceiving;
   }
-  if (line.starts_with("HTTP/")) {  // a new response begins, perhaps after 1xx
-    response_ = {};
-    return line.size();
-  }
-  if (auto location = header_value(line, "location")) {
-    response_.location = std::move(*location);
-  } else if (const auto control = header_value(line, "cache-control")) {
-    add_line(response_.cache_control, ", ", *control);
-  } else if (const auto link = header_value(line, "link")) {
-    add_line(response_.link, ", ", *link);
-  } else if (const auto tag = header_value(line, "x-robots-tag")) {
-    add_line(response_.x_robots_tag, "\n", *tag);
-  } else if (const auto wait = header_value(line, "retry-after")) {
-    response_.retry_after = wait_of(*wait);
-  } else if (const auto age = header_value(line, "age")) {
-    response_.age = seconds_of(*age).value_or(std::chrono::seconds(0));
-  }
+  const bool was_complete = head_.complete();
+  if (!head_.take(line)) return 0;
+  if (jar_ != nullptr && starts_with_in_any_case(line, "set-cookie:")) jar_->add(line.size());
+  if (head_.complete() && !was_complete && !take_head()) return 0;
   return line.size();
+}
+
+bool Transfer::take_head() {
+  if (!body_.on_head(head_.content_length())) return false;
+  if (accept_ == nullptr || accept_(response_)) return true;
+  verdict_ = {FetchError::kUnwantedType,
+              fmt::format("the content type is not wanted: {}",
+                          response_.content_type.empty() ? "none" : response_.content_type)};
+  return false;
+}
+
+void Transfer::stall() {
+  stalled_ = true;
+  stalled_at_ = std::chrono::steady_clock::now();
+  context_.stalled.push_back(this);
+  waiter_.charge = &response_.charge;
+  waiter_.wanted = body_.wanted();
+  waiter_.since = begun_;
+  waiter_.wake = &Transfer::wake_client;
+  waiter_.context = context_.client;
+  context_.options.budget->wait(waiter_);
+}
+
+void Transfer::wake_client(void* client) {
+  static_cast<HttpClient*>(client)->wake();
+}
+
+BodyWaiter::State Transfer::waiter_state() const {
+  return context_.options.budget->state(waiter_);
+}
+
+bool Transfer::resume(Time now) {
+  stalled_ = false;
+  paused_ += now - stalled_at_;
+  window_begun_ = now;
+  window_bytes_ = head_.bytes() + response_.encoded_bytes;
+  body_.granted();
+  return curl_easy_pause(easy(), CURLPAUSE_CONT) == CURLE_OK;
 }
 
 std::size_t Transfer::on_body(char* data, std::size_t size, std::size_t count, void* self) {
@@ -186,28 +436,58 @@ std::size_t Transfer::on_header(char* data, std::size_t size, std::size_t count,
 int Transfer::on_request(void* self, char*, char*, int, int) {
   auto* transfer = static_cast<Transfer*>(self);
   if (transfer->sent_before_) {
-    // libcurl found a kept-alive connection closed and is about to send again, without regard for
-    // the host's delay.
-    transfer->response_.connection_was_stale = true;
+    // libcurl found a kept-alive connection closed, or was refused the request on a new one, and is
+    // about to send again, without regard for the host's delay.
+    transfer->response_.connection_was_stale =
+        transfer->reused_ && transfer->verdict_.failure == FetchError::kNone;
     return CURL_PREREQFUNC_ABORT;
   }
   transfer->sent_before_ = true;
-  transfer->sending_.push_back(transfer);
+  transfer->reused_ = !transfer->opened_socket_;
+  transfer->response_.request_head.clear();  // that of a proxy's CONNECT
+  transfer->context_.sending.push_back(transfer);
   return CURL_PREREQFUNC_OK;
 }
 
 curl_socket_t Transfer::on_open_socket(void* self, curlsocktype, curl_sockaddr* address) {
-  auto* transfer = static_cast<Transfer*>(self);
-  // Here the name is resolved: a public name that points to a private address is caught as well.
-  transfer->address_refused_ =
-      !transfer->allow_private_addresses_ && is_private_address(&address->addr);
-  if (transfer->address_refused_) {
-    transfer->refusal_ =
-        "the host's address is private; set fetch.allow_private_addresses = true to allow it";
+  return static_cast<Transfer*>(self)->open_socket(*address);
+}
+
+// libcurl asks for a socket to a placeholder; it is given one to the next address of that family.
+// It tries IPv6 first; where IPv4 comes first in order, IPv6 has to wait for its turn.
+curl_socket_t Transfer::open_socket(curl_sockaddr& address) {
+  if (address.family == AF_INET6 && addresses_.front().family == AF_INET &&
+      std::any_of(addresses_.begin(), addresses_.end(),
+                  [](const Address& other) { return other.family == AF_INET && !other.tried; })) {
     return CURL_SOCKET_BAD;
   }
-  transfer->refusal_.clear();  // of another address of the same name
-  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  for (Address& next : addresses_) {
+    if (next.tried || next.family != address.family) continue;
+    next.tried = true;
+    if (!write_address(next.text, next.family, &address.addr)) continue;
+    // Here the name is resolved: a public name that points to a private address is caught as well.
+    // The proxy's own address is the configuration's business.
+    if (!proxy_ && !context_.options.allow_private_addresses && is_private_address(&address.addr)) {
+      address_refused_ = true;
+      continue;
+    }
+    address_refused_ = false;  // of another address of the same name
+    opened_socket_ = true;
+    tried_ = next.text;
+    return ::socket(address.family, address.socktype | SOCK_CLOEXEC, address.protocol);
+  }
+  return CURL_SOCKET_BAD;
+}
+
+int Transfer::on_close_socket(void* watch, curl_socket_t socket) {
+  static_cast<SocketWatch*>(watch)->closing(socket);
+  return ::close(socket);
+}
+
+int Transfer::on_debug(CURL*, curl_infotype type, char* data, std::size_t size, void* self) {
+  if (type == CURLINFO_HEADER_OUT)
+    static_cast<Transfer*>(self)->response_.request_head.append(data, size);
+  return 0;
 }
 
 }  // namespace trawl

@@ -1,7 +1,9 @@
-// Transfer: one request and its response on a libcurl easy handle.
+// Transfer: one request and its response on a libcurl easy handle, and after that the next one.
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,57 +11,160 @@
 #include <vector>
 
 #include <curl/curl.h>
+#include <sys/socket.h>
 
+#include "crawler/http/body_budget.h"
+#include "crawler/http/body_reader.h"
+#include "crawler/http/cookie_jars.h"
+#include "crawler/http/curl_failure.h"
+#include "crawler/http/easy_handle.h"
+#include "crawler/http/flood_guard.h"
+#include "crawler/http/head_reader.h"
 #include "crawler/http/http_client.h"
+#include "crawler/http/proxy.h"
+#include "crawler/http/socket_watch.h"
 
 namespace trawl {
 
-struct CurlEasyDelete {
-  void operator()(CURL* easy) const noexcept { curl_easy_cleanup(easy); }
-};
-using CurlEasy = std::unique_ptr<CURL, CurlEasyDelete>;
+class Transfer;
 
-// Its address is given to libcurl: stays where it is.
+// What the transfers of a client share.
+struct TransferContext {
+  const HttpOptions options;
+  SocketWatch sockets;
+  FloodGuard floods;
+  HttpClient* client = nullptr;
+  std::vector<Transfer*> sending{};  // requests that libcurl sent just now
+  std::vector<Transfer*> stalled{};  // those that wait for memory
+  std::vector<bool> placeholders = std::vector<bool>(1 << 16);  // by port; see EasyHandle
+};
+
+// Its address is given to libcurl and the budget: stays where it is.
 class Transfer {
  public:
-  // `easy` is fresh or reset. When libcurl sends the request, the transfer adds itself to
-  // `sending`.
-  Transfer(CurlEasy easy, const HttpOptions& options, const HttpRequest& request,
-           HttpClient::Done done, std::vector<Transfer*>& sending);
+  using Time = std::chrono::steady_clock::time_point;
+  // Why it is not to go on; empty if it is. The text is for people.
+  struct Verdict {
+    FetchError failure = FetchError::kNone;
+    std::string reason;
+  };
+
+  // For requests over that proxy, or over none if the text is empty.
+  Transfer(TransferContext& context, const std::string& proxy);
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
+  ~Transfer();
 
-  CURL* easy() const noexcept { return easy_.get(); }
-  void set_sent(std::chrono::steady_clock::time_point now) { sent_ = now; }
-  // What came of it, once libcurl is done with it.
-  HttpResponse finish(CURLcode code);
+  HttpClient& client() const noexcept { return *context_.client; }
+  CURL* easy() const noexcept { return handle_.get(); }
+  const std::string& proxy_text() const noexcept { return proxy_text_; }
+
+  // Begins with a request. Nothing else is on the handle.
+  Verdict begin(const HttpRequest& request, HttpClient::Done done, std::shared_ptr<CookieJar> jar,
+                Time now);
+  // The name that has to be looked up next; null if there is none, and the handle may go to
+  // libcurl.
+  const std::string* next_name() const noexcept;
+  Verdict resolved(const Resolution& resolution);
+  // Before the handle goes to libcurl, each time.
+  void prepare(Time now);
+  void set_sent(Time now);
+  // What its clocks say.
+  Verdict check(Time now);
+  // The connection could not be opened, or not for too long, but there are addresses that were not
+  // tried: those are next, once the handle was with libcurl anew.
+  bool try_other_addresses(CURLcode code);
+  bool wants_other_address(Time now) const;
+
+  // Ends it for a reason of ours.
+  void fail(Verdict verdict);
+  // The server floods that TLS connection, which is ended; perhaps it is this one's.
+  void on_flood(const void* tls);
+  // What came of it, once libcurl is done with it or it never was there.
+  HttpResponse finish(CURLcode code, Time now);
   HttpClient::Done take_done() { return std::move(done_); }
-  CurlEasy take_easy() { return std::move(easy_); }
+
+  // The budget has decided on it, which has stalled. False: it has to end, for what finish() says.
+  bool is_stalled() const noexcept { return stalled_; }
+  BodyWaiter::State waiter_state() const;
+  bool resume(Time now);
+
+  // Kept by the client: its place among the active ones, its URL, and how often it has been used,
+  // which tells a late answer of the resolver from one that is awaited.
+  std::size_t place = 0;
+  std::size_t url_hash = 0;
+  std::uint32_t uses = 0;
+  bool in_multi = false;
+  bool ended = false;  // what is left is to report it
 
  private:
+  enum class Phase : std::uint8_t { kResolving, kConnecting, kWaiting, kReceiving };
+  struct Address {
+    std::string text;
+    int family = AF_UNSPEC;
+    bool tried = false;
+  };
+
   static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self);
   static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* self);
   static int on_request(void* self, char* remote_ip, char* local_ip, int remote_port,
                         int local_port);
   static curl_socket_t on_open_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
+  static int on_close_socket(void* watch, curl_socket_t socket);
+  static int on_debug(CURL* easy, curl_infotype type, char* data, std::size_t size, void* self);
+  static void wake_client(void* client);
 
+  void set_callbacks();
+  void reset();
+  Verdict take_address();
+  Verdict check_target();
+  void add_address(const std::string& text);
   std::size_t take_body(std::string_view bytes);
   std::size_t take_header(std::string_view line);
-  std::chrono::milliseconds time_of(CURLINFO what) const;
+  bool take_head();
+  void stall();
+  curl_socket_t open_socket(curl_sockaddr& address);
+  void conclude(CURLcode code);
+  bool is_tunnelled() const;
+  CurlFailure failure_of(CURLcode code) const;
+  Verdict check_speed(Time now);
+  bool has_untried() const;
 
-  CurlEasy easy_;
+  TransferContext& context_;
+  const std::string proxy_text_;
+  const std::optional<Proxy> proxy_;
+  EasyHandle handle_;
   HttpClient::Done done_;
-  std::vector<Transfer*>& sending_;
+  std::function<bool(const HttpResponse&)> accept_;
+  std::shared_ptr<CookieJar> jar_;
   HttpResponse response_;
-  std::optional<std::chrono::steady_clock::time_point> sent_;
-  std::uint64_t max_body_;
-  bool truncate_body_;
-  bool truncated_ = false;
-  bool sent_before_ = false;
-  bool allow_private_addresses_;
+  HeadReader head_;
+  BodyReader body_;
+
+  Endpoint endpoint_;
+  std::vector<Address> addresses_;  // of the server, or of the proxy
+  std::string target_address_;      // for a proxy that wants one
+  bool proxy_resolved_ = false;
+  std::string tried_;  // the last address that was tried
   bool address_refused_ = false;
-  std::size_t header_bytes_ = 0;
-  std::string refusal_;  // why we ourselves ended the transfer
+
+  Phase phase_ = Phase::kResolving;
+  Time begun_{};
+  Time connecting_{};
+  Time window_begun_{};  // of the measurement of speed
+  std::uint64_t window_bytes_ = 0;
+  std::chrono::steady_clock::duration paused_{0};  // so long no clock ran
+  std::optional<Time> sent_;
+  std::optional<Time> first_byte_;
+  bool sent_before_ = false;
+  bool opened_socket_ = false;
+  bool reused_ = false;  // the request was sent over a kept-alive connection
+
+  bool stalled_ = false;
+  Time stalled_at_{};
+  BodyWaiter waiter_;
+
+  Verdict verdict_;  // why we ourselves ended it
   char error_[CURL_ERROR_SIZE] = {};
 };
 

@@ -7,6 +7,7 @@
 
 #include "crawler/parse/ascii.h"
 #include "crawler/parse/encoding/page_encoding.h"
+#include "crawler/parse/html/anchor_text.h"
 #include "crawler/parse/html/gumbo_page_reader.h"
 #include "crawler/parse/html/page_references.h"
 #include "crawler/parse/html/page_scanner.h"
@@ -98,6 +99,7 @@ struct LinkExtractor::State {
   bool base_is_foreign = false;  // <base> has another scheme
   std::string utf8;              // the page, where its bytes are another encoding
   std::string query;             // a link with its query in the page's encoding
+  AnchorTextReader texts;
 };
 
 // `html` is the page in UTF-8, `encoding` what it was in.
@@ -203,6 +205,7 @@ LinksSkipped LinkExtractor::State::resolve_links(const PageReferences& found, co
   std::size_t memory = memory_used + found.memory() + found.references.size() * sizeof(Link);
   if (found.too_large || memory > options.max_memory) return LinksSkipped::kTooLarge;
   page.links.reserve(found.references.size());
+  auto anchor = found.anchors.begin();
   std::size_t count = 0;  // of the links so far; behind them lie those of the page before
   for (std::size_t i = 0; i < found.references.size(); ++i) {
     if (i % kLinksPerClockRead == kLinksPerClockRead - 1 && thread_time() > deadline) {
@@ -222,7 +225,12 @@ LinksSkipped LinkExtractor::State::resolve_links(const PageReferences& found, co
     link.element = to_string(reference.element);
     link.attribute = to_string(reference.attribute);
     link.rel = reference.rel;
+    link.text.clear();
+    while (anchor != found.anchors.end() && anchor->reference < i)
+      ++anchor;
+    if (anchor != found.anchors.end() && anchor->reference == i) texts.read(*anchor, link.text);
     memory += link.url.href().size() + link.rel.size();
+    if (!link.text.empty()) memory += link.text.capacity();
     if (memory > options.max_memory) return LinksSkipped::kTooLarge;
     ++count;
   }

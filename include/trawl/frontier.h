@@ -81,7 +81,7 @@ struct Outcome {
   // skipped, and the host need not wait for it.
   bool requested = true;
   // How long after lease() the request really started; the host's delay counts from there.
-  std::chrono::milliseconds started_after{0};
+  std::chrono::microseconds started_after{0};
   // From the request to the response: what FrontierOptions::adaptive_delay is a multiple of.
   std::optional<std::chrono::milliseconds> response_time = std::nullopt;
   // The IP address the request went to, as text: see set_host_address(). Empty: not known.
@@ -385,7 +385,7 @@ class Frontier {
   // Errors: kNotFound.
   virtual Result<void> release(
       std::uint64_t lease_id, std::optional<SteadyTime> next_start = std::nullopt,
-      std::chrono::milliseconds started_after = std::chrono::milliseconds(0)) = 0;
+      std::chrono::microseconds started_after = std::chrono::microseconds(0)) = 0;
 
   // Sets a host's own delay (its robots.txt may ask for one); durable. The longer of it and
   // FrontierOptions::delay holds. `host` as in Lease::host.

@@ -86,7 +86,13 @@ struct Link {
   std::string_view element;
   std::string_view attribute;
   std::string rel;  // as written; empty if there is none
+  // With LinkOptions::texts, of an <a>: the text between its tags, in UTF-8, its white space
+  // collapsed, its character references decoded, at most kMaxLinkText bytes (cut between two
+  // characters). The alternative texts of images in it count as words, what is in scripts, style
+  // sheets, templates and fields does not. Line breaks and the edges of blocks are white space.
+  std::string text{};
 };
+inline constexpr std::size_t kMaxLinkText = 200;
 
 // What reads the page.
 enum class LinkEngine : std::uint8_t {
@@ -101,6 +107,7 @@ constexpr std::string_view to_string(LinkEngine engine) noexcept {
 struct LinkOptions {
   LinkKinds kinds = LinkKinds::pages();
   LinkEngine engine = LinkEngine::kScanner;
+  bool texts = false;  // gather Link::text
   // Whose <meta name="..."> counts beside "robots": a product token, or a user agent that begins
   // with one ("trawl/0.1 (+https://...)").
   std::string agent = "trawl";

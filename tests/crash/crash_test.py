@@ -1,10 +1,12 @@
 """Kills a crawl again and again and checks what came out of it.
 
 N1: a crawl that is killed with SIGKILL at any moment and resumed loses no URL, and fetches at most
-those twice that were in flight at the kill.
+those twice that were in flight at the kill. Whatever page is told of has its whole record in a WARC
+file; a kill tears at most the last record of the file that is open, and the next run mends it.
 """
 
 import collections
+import json
 import pathlib
 import random
 import sys
@@ -12,6 +14,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
 import trawl_testing as t  # noqa: E402
+import warc_reader  # noqa: E402
 
 CONNECTIONS = 8
 
@@ -25,7 +28,8 @@ class Round:
         self.state_dir = directory / f"state-{number}"
         self.site = t.SampleSite(options, directory, options.pages, seed=rng.randrange(1 << 30))
         self.config = t.write_config(directory / f"crawl-{number}.toml", t.fast_crawl(
-            self.site.seeds, self.state_dir, fetch={"connections": CONNECTIONS}))
+            self.site.seeds, self.state_dir, fetch={"connections": CONNECTIONS},
+            output={"warc": True, "warc_size": "256KiB"}))
         self.ends = []  # of each run: how many requests the site's log had
         self.kinds = []
 
@@ -78,6 +82,7 @@ class Round:
                 raise t.Failure(f"exit code {run.exit_code} after {len(self.ends)} kills\n"
                                 f"{run.tail()}")
             self.ends.append(self.requests())
+            self.verify_records(after_kill=True)
         else:
             self.kinds.append("never")
             run = self.start()
@@ -85,9 +90,22 @@ class Round:
             t.expect_exit(self.test, run, t.EXIT_DONE, "the last run")
         return len(self.ends)
 
+    def verify_records(self, after_kill):
+        """By what is in the files, half lines and a half record at the end left out."""
+        output = self.state_dir / "output"
+        if after_kill and not warc_reader.warc_files(output):
+            return
+        records = warc_reader.read_warcs(self.test, output, closed=not after_kill, torn=after_kill)
+        lines = (output / "pages.jsonl").read_bytes().split(b"\n")[:-1]
+        warc_reader.check_places(self.test, [json.loads(line) for line in lines], records,
+                                 crashed=True)
+        if not after_kill:
+            warc_reader.check_index(self.test, output, records)
+
     def verify(self):
         test = self.test
         pages = t.check_complete(test, self.site, self.state_dir)
+        self.verify_records(after_kill=False)
         requests = self.site.requests()
         runs, start = [], 0
         for end in [*self.ends, len(requests)]:

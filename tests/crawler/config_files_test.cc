@@ -1,12 +1,7 @@
-// Configs and seed lists in files; configs written and read back.
-#include <chrono>
-#include <cmath>
-#include <cstdint>
+// Configs and seed lists in files.
 #include <filesystem>
-#include <random>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -14,13 +9,11 @@
 #include <gtest/gtest.h>
 
 #include "crawler/config/config.h"
-#include "crawler/config/config_keys.h"
 #include "tests/crawler/config_fixture.h"
 
 namespace trawl::test {
 namespace {
 
-using namespace std::chrono_literals;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -77,39 +70,6 @@ TEST_F(ConfigFiles, AFileIsReadWithItsNameInErrors) {
               ElementsAre(StartsWith(bad.string() + ":5:11: fetch.threads: ")));
 }
 
-CrawlConfig everything_changed() {
-  CrawlConfig config;
-  config.crawl.seeds = {"http://a.example/", "https://b.example/?q=1#x"};
-  config.crawl.user_agent = "bot \"2\" \\ \xC3\xA9";
-  config.crawl.state_dir = "/var/\"x\" \t\\y\x1b\x7f";
-  config.scope = {ScopeType::kPrefix, 3, 1'000'000'000'000, 100};
-  config.politeness = {1ms, 2ms, 3ms, 1.25, 61s, 2, false, 90s, 3, 1501ms, 2h};
-  config.links = {LinkKinds::all(), LinkEngine::kGumbo};
-  config.fetch = {5, 6, 1501ms, 12345, 7, false, true, "/etc/ca.pem"};
-  using Names = std::vector<std::string>;
-  config.url.text = {Names{"all", "-drop_www"}, Names{"a\"b"}, Names{"+x*"}, Names{"i.htm"}};
-  config.url.hosts = {{"a.example", {.rules = Names{"none"}}},
-                      {".b.example", {Names{"+drop_www"}, Names{}, Names{"s"}, Names{"d.asp"}}}};
-  config.filter = {77, 0.001, 1 << 20, FilterMode::kExact};
-  config.frontier = {Durability::kSync, 64u << 20, true};
-  config.checkpoint = {26h, 8, 4096, 9};
-  config.output = {"/out"};
-  config.log = {"trace", "/log"};
-  return config;
-}
-
-TEST(Config, WrittenAsTomlItIsReadBackTheSame) {
-  const CrawlConfig defaults = accepted(minimal_with(""), {"crawl.state_dir=/state"});
-  EXPECT_EQ(accepted(to_toml(defaults)), defaults);
-  const CrawlConfig changed = everything_changed();
-  EXPECT_EQ(accepted(to_toml(changed)), changed);
-  // So that a key added to the table cannot be left out of this test.
-  for (const ConfigKey& key : config_keys()) {
-    if (key.name == "crawl.seed_file") continue;  // its seeds are written, not its name
-    EXPECT_NE(key.write(changed), key.write(CrawlConfig{})) << key.name;
-  }
-}
-
 TEST_F(ConfigFiles, WrittenAsTomlItNeedsNeitherTheSeedFileNorTheCurrentDirectory) {
   const auto file = write("seeds.txt", "http://b.example/\n");
   const CrawlConfig config =
@@ -119,19 +79,6 @@ TEST_F(ConfigFiles, WrittenAsTomlItNeedsNeitherTheSeedFileNorTheCurrentDirectory
   EXPECT_EQ(again.crawl.seed_file, "");
   EXPECT_EQ(again.crawl.state_dir, std::filesystem::current_path() / "state");
   EXPECT_EQ(again.log.file, std::filesystem::current_path() / "x.log");
-}
-
-TEST(Config, AnyNumberIsReadBackTheSame) {
-  constexpr std::uint64_t kSeed = 5;
-  SCOPED_TRACE(fmt::format("seed {}", kSeed));
-  std::mt19937_64 random(kSeed);
-  std::uniform_real_distribution<double> exponent(-300, -1e-9);
-  CrawlConfig config = everything_changed();
-  for (int i = 0; i < 500; ++i) {
-    config.filter.false_positive_rate = std::pow(10.0, exponent(random));
-    config.politeness.adaptive_delay = std::pow(10.0, 3 * exponent(random) / 300);
-    ASSERT_EQ(accepted(to_toml(config)), config);
-  }
 }
 
 }  // namespace

@@ -39,7 +39,10 @@ inline CrawlConfig fast_config(const TemporaryDirectory& directory,
   config.politeness.per_host_connections = 4;
   config.politeness.robots_backoff = std::chrono::milliseconds(1);
   config.fetch.threads = 2;
+  config.politeness.retry_delay = std::chrono::milliseconds(1);
+  config.politeness.host_backoff = std::chrono::milliseconds(0);
   config.fetch.connections = 12;
+  config.fetch.allow_private_addresses = true;
   config.filter.expected_urls = 100'000;
   config.checkpoint.interval = std::chrono::milliseconds(100);
   return config;

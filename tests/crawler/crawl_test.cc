@@ -108,7 +108,7 @@ TEST(Crawl, CountsAreThoseOfTheOutput) {
     new_links += page["new_links"].get<std::uint64_t>();
   EXPECT_EQ(new_links + site->seeds().size(), progress.frontier.admitted);
   EXPECT_FALSE(crawl->nothing_fetched());
-  EXPECT_FALSE(crawl->reached_max_pages());
+  EXPECT_FALSE(crawl->reached_limit() == CrawlLimit::kPages);
 }
 
 TEST(Crawl, WithoutRobotsNothingIsDisallowedAndNoRobotsTxtAskedFor) {
@@ -196,7 +196,7 @@ TEST(Crawl, MaxPagesIsExactAndMayBeRaised) {
     const auto crawl = opened(config, mode);
     crawl->start();
     finish(*crawl);
-    EXPECT_TRUE(crawl->reached_max_pages());
+    EXPECT_TRUE(crawl->reached_limit() == CrawlLimit::kPages);
     EXPECT_FALSE(crawl->finished());
     EXPECT_EQ(pages_of(config).size(), limit);
     EXPECT_EQ(site.asked().size(), limit) << "never more requests than pages";

@@ -44,8 +44,7 @@ inline HttpOptions quick() {
   return {.user_agent = "testbot/1.0 (+http://bot.example/)",
           .timeout = std::chrono::milliseconds(60'000),
           .connections = 8,
-          .allow_private_addresses = true,
-          .ca_file = {}};
+          .allow_private_addresses = true};
 }
 inline HttpOptions impatient() {
   HttpOptions options = quick();

@@ -400,5 +400,22 @@ TEST(HttpClient, ARedirectIsAnAnswerAndNotFollowed) {
   EXPECT_EQ(server.requests().size(), 9u);
 }
 
+TEST(HttpClient, AddressesInUrlsAreOfTheIpVersionThatIsAllowed) {
+  const RawServer server([](Connection& c, const std::string&) { return c.reply(kOk, "hi"); });
+  HttpOptions options = quick();
+  options.resolver.ip_version = IpVersion::kV4;
+  EXPECT_EQ(get(server.url("/"), options).body, "hi");
+  const HttpResponse v6 = get("http://[::1]:9/", options);
+  EXPECT_EQ(v6.failure, FetchError::kResolve);
+  EXPECT_NE(v6.error.find("IPv6"), std::string::npos) << v6.error;
+  EXPECT_FALSE(v6.resolve_again);
+
+  options.resolver.ip_version = IpVersion::kV6;
+  const HttpResponse v4 = get(server.url("/"), options);
+  EXPECT_EQ(v4.failure, FetchError::kResolve);
+  EXPECT_NE(v4.error.find("IPv4"), std::string::npos) << v4.error;
+  EXPECT_EQ(server.connections(), 1);
+}
+
 }  // namespace
 }  // namespace trawl

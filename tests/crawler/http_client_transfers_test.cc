@@ -120,6 +120,63 @@ TEST(HttpClient, ARequestIsNotSentAgainWhereAKeptAliveConnectionWasClosed) {
   EXPECT_NE(last.error, "");
 }
 
+// Or it would be requested without end where the server does so each time.
+TEST(HttpClient, AUrlIsCutOffOnKeptAliveConnectionsOnlyOnceInARow) {
+  std::atomic<bool> cuts{true};
+  const RawServer server([&](Connection& client, const std::string& target) {
+    return !(cuts.load() && target.starts_with("/cut")) && client.reply(kOk, "x");
+  });
+  const auto client = client_of(quick());
+  HttpResponse last;
+  const auto request = [&](const std::string& target) {
+    client->start({.url = server.url(target), .max_body = 10},
+                  [&](HttpResponse response) { last = std::move(response); });
+    run_all(*client);
+  };
+  const auto request_on_reused = [&](const std::string& target) {
+    request("/");
+    EXPECT_EQ(last.error, "");
+    request(target);
+  };
+  request_on_reused("/cut");
+  EXPECT_TRUE(last.connection_was_stale);
+  request_on_reused("/cut-other");
+  EXPECT_TRUE(last.connection_was_stale) << "another URL";
+  for (int i = 0; i < 3; ++i) {
+    request_on_reused("/cut");
+    EXPECT_FALSE(last.connection_was_stale);
+    EXPECT_EQ(last.failure, FetchError::kConnectionLost);
+    EXPECT_NE(last.error, "");
+  }
+  cuts = false;
+  request_on_reused("/cut");
+  EXPECT_EQ(last.error, "");
+  cuts = true;
+  request_on_reused("/cut");
+  EXPECT_TRUE(last.connection_was_stale) << "it was whole meanwhile";
+
+  // As many are remembered, and no more.
+  for (int i = 0; i < 256; ++i) {
+    request_on_reused("/cut-" + std::to_string(i));
+    EXPECT_TRUE(last.connection_was_stale) << i << ": " << last.error;
+  }
+  request_on_reused("/cut-0");
+  EXPECT_FALSE(last.connection_was_stale);
+  request_on_reused("/cut");
+  EXPECT_TRUE(last.connection_was_stale) << "forgotten";
+}
+
+// The resolver needs no server for a name that cannot be: its answer is there before run() waits.
+TEST(HttpClient, AnAnswerThatIsThereIsNotWaitedFor) {
+  const auto client = client_of(quick());
+  HttpResponse last;
+  client->start({.url = "http://" + std::string(64, 'a') + ".test/", .max_body = 10},
+                [&](HttpResponse response) { last = std::move(response); });
+  while (client->active() > 0)
+    client->run(std::chrono::hours(1));
+  EXPECT_EQ(last.failure, FetchError::kResolve);
+}
+
 // Each run() would wait long; only the wake of its turn ends it.
 TEST(HttpClient, WakeEndsARunFromAnotherThread) {
   constexpr int kTurns = 300;

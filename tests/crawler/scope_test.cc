@@ -2,12 +2,18 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <fstream>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "tests/support/temporary_directory.h"
 
 namespace trawl {
 namespace {
@@ -18,13 +24,29 @@ Url url(std::string_view text) {
   return parsed ? *parsed : *Url::parse("http://unparsable.invalid/");
 }
 
-Scope scope_of(ScopeType type, const std::vector<std::string>& seeds,
-               CrawlConfig::Scope config = {}) {
+// A Scope that can be used as a value.
+class TestScope {
+ public:
+  explicit TestScope(std::unique_ptr<Scope> scope) : scope_(std::move(scope)) {}
+  ScopeVerdict check(const Url& url, std::uint32_t depth, std::uint32_t hops = 0) const {
+    return scope_->check(url, depth, hops);
+  }
+
+ private:
+  std::unique_ptr<Scope> scope_;
+};
+
+TestScope scope_of(ScopeType type, const std::vector<std::string>& seeds,
+                   CrawlConfig::Scope config = {},
+                   const Canonicalizer& canonicalizer = Canonicalizer()) {
   config.type = type;
   std::vector<Url> urls;
   for (const std::string& seed : seeds)
     urls.push_back(url(seed));
-  return Scope(config, urls);
+  auto scope = Scope::create(config, urls, canonicalizer);
+  if (scope) return TestScope(std::move(*scope));
+  ADD_FAILURE() << scope.error().message;
+  return TestScope(std::move(*Scope::create({}, urls)));
 }
 
 CrawlConfig::Scope with_max_depth(std::uint32_t depth) {
@@ -33,21 +55,28 @@ CrawlConfig::Scope with_max_depth(std::uint32_t depth) {
   return config;
 }
 
-bool covers(const Scope& scope, std::string_view link) {
-  const SkipReason reason = scope.check(url(link), 1);
-  EXPECT_TRUE(reason == SkipReason::kReasons || reason == SkipReason::kOutOfScope) << link;
-  return reason == SkipReason::kReasons;
+SkipReason reason(const TestScope& scope, std::string_view link, std::uint32_t depth = 1) {
+  return scope.check(url(link), depth).reason;
+}
+
+bool covers(const TestScope& scope, std::string_view link) {
+  const ScopeVerdict verdict = scope.check(url(link), 1);
+  EXPECT_TRUE(verdict.in() || verdict.reason == SkipReason::kOutOfScope) << link;
+  EXPECT_FALSE(verdict.off_scope) << link;
+  EXPECT_EQ(verdict.key, "scope.type") << link;
+  return verdict.in();
 }
 
 TEST(Scope, AnyCoversEveryHost) {
-  const Scope scope = scope_of(ScopeType::kAny, {"http://example.com/"});
+  const TestScope scope = scope_of(ScopeType::kAny, {"http://example.com/"});
   EXPECT_TRUE(covers(scope, "http://example.com/x"));
   EXPECT_TRUE(covers(scope, "https://other.example.org:8443/?q"));
   EXPECT_TRUE(covers(scope, "http://[2001:db8::1]/"));
 }
 
 TEST(Scope, HostCoversTheSeedsHostsAndNoOthers) {
-  const Scope scope = scope_of(ScopeType::kHost, {"http://example.com/a/b", "http://two.test/"});
+  const TestScope scope =
+      scope_of(ScopeType::kHost, {"http://example.com/a/b", "http://two.test/"});
   EXPECT_TRUE(covers(scope, "http://example.com/"));
   EXPECT_TRUE(covers(scope, "http://example.com/elsewhere?q=1#f"));
   EXPECT_TRUE(covers(scope, "http://EXAMPLE.com/"));
@@ -62,7 +91,7 @@ TEST(Scope, HostCoversTheSeedsHostsAndNoOthers) {
 
 TEST(Scope, HostCoversHttpAndHttpsOnTheirDefaultPorts) {
   for (const char* seed : {"http://example.com/", "https://example.com/"}) {
-    const Scope scope = scope_of(ScopeType::kHost, {seed});
+    const TestScope scope = scope_of(ScopeType::kHost, {seed});
     EXPECT_TRUE(covers(scope, "http://example.com/x")) << seed;
     EXPECT_TRUE(covers(scope, "https://example.com/x")) << seed;
     EXPECT_TRUE(covers(scope, "http://example.com:80/x")) << seed;
@@ -73,7 +102,7 @@ TEST(Scope, HostCoversHttpAndHttpsOnTheirDefaultPorts) {
 }
 
 TEST(Scope, HostKeepsToThePort) {
-  const Scope scope = scope_of(ScopeType::kHost, {"http://127.0.0.1:8080/"});
+  const TestScope scope = scope_of(ScopeType::kHost, {"http://127.0.0.1:8080/"});
   EXPECT_TRUE(covers(scope, "http://127.0.0.1:8080/x"));
   EXPECT_TRUE(covers(scope, "http://0x7f.1:8080/x")) << "another spelling of the address";
   EXPECT_FALSE(covers(scope, "http://127.0.0.1/x"));
@@ -82,13 +111,13 @@ TEST(Scope, HostKeepsToThePort) {
 }
 
 TEST(Scope, HostIgnoresATrailingDot) {
-  const Scope scope = scope_of(ScopeType::kHost, {"http://example.com./"});
+  const TestScope scope = scope_of(ScopeType::kHost, {"http://example.com./"});
   EXPECT_TRUE(covers(scope, "http://example.com/"));
   EXPECT_TRUE(covers(scope, "http://example.com./"));
 }
 
 TEST(Scope, DomainCoversAllHostsOfTheRegistrableDomain) {
-  const Scope scope = scope_of(ScopeType::kDomain, {"http://www.example.co.uk/start"});
+  const TestScope scope = scope_of(ScopeType::kDomain, {"http://www.example.co.uk/start"});
   EXPECT_TRUE(covers(scope, "http://example.co.uk/"));
   EXPECT_TRUE(covers(scope, "https://a.b.example.co.uk:8443/x"));
   EXPECT_TRUE(covers(scope, "http://www.example.co.uk./x"));
@@ -99,26 +128,27 @@ TEST(Scope, DomainCoversAllHostsOfTheRegistrableDomain) {
 }
 
 TEST(Scope, DomainOfAPublicSuffixIsThatHostAlone) {
-  const Scope scope = scope_of(ScopeType::kDomain, {"http://co.uk/"});
+  const TestScope scope = scope_of(ScopeType::kDomain, {"http://co.uk/"});
   EXPECT_TRUE(covers(scope, "http://co.uk/x"));
   EXPECT_FALSE(covers(scope, "http://example.co.uk/"));
 }
 
 TEST(Scope, DomainOfAnAddressOrALabelIsThatHostAlone) {
-  const Scope v4 = scope_of(ScopeType::kDomain, {"http://192.0.2.7/"});
+  const TestScope v4 = scope_of(ScopeType::kDomain, {"http://192.0.2.7/"});
   EXPECT_TRUE(covers(v4, "https://192.0.2.7:8443/x"));
   EXPECT_FALSE(covers(v4, "http://198.51.2.7/"));
   EXPECT_FALSE(covers(v4, "http://192.0.3.7/"));
-  const Scope v6 = scope_of(ScopeType::kDomain, {"http://[2001:db8::7]/"});
+  const TestScope v6 = scope_of(ScopeType::kDomain, {"http://[2001:db8::7]/"});
   EXPECT_TRUE(covers(v6, "http://[2001:DB8:0::7]/x"));
   EXPECT_FALSE(covers(v6, "http://[2001:db8::8]/"));
-  const Scope label = scope_of(ScopeType::kDomain, {"http://localhost:8080/"});
+  const TestScope label = scope_of(ScopeType::kDomain, {"http://localhost:8080/"});
   EXPECT_TRUE(covers(label, "http://localhost/"));
   EXPECT_FALSE(covers(label, "http://otherhost/"));
 }
 
 TEST(Scope, PrefixCoversTheDirectoryOfTheSeed) {
-  const Scope scope = scope_of(ScopeType::kPrefix, {"http://example.com/docs/start.html?v=/x/"});
+  const TestScope scope =
+      scope_of(ScopeType::kPrefix, {"http://example.com/docs/start.html?v=/x/"});
   EXPECT_TRUE(covers(scope, "http://example.com/docs/"));
   EXPECT_TRUE(covers(scope, "http://example.com/docs/a/b?c"));
   EXPECT_TRUE(covers(scope, "https://example.com/docs/other.html"));
@@ -132,13 +162,13 @@ TEST(Scope, PrefixCoversTheDirectoryOfTheSeed) {
 }
 
 TEST(Scope, PrefixOfADirectoryIsTheDirectoryItself) {
-  const Scope scope = scope_of(ScopeType::kPrefix, {"http://example.com/docs/"});
+  const TestScope scope = scope_of(ScopeType::kPrefix, {"http://example.com/docs/"});
   EXPECT_TRUE(covers(scope, "http://example.com/docs/x"));
   EXPECT_FALSE(covers(scope, "http://example.com/other/x"));
 }
 
 TEST(Scope, PrefixOfARootIsTheHost) {
-  const Scope scope = scope_of(ScopeType::kPrefix, {"http://example.com", "http://b.test/x/y"});
+  const TestScope scope = scope_of(ScopeType::kPrefix, {"http://example.com", "http://b.test/x/y"});
   EXPECT_TRUE(covers(scope, "http://example.com/any/thing"));
   EXPECT_TRUE(covers(scope, "http://b.test/x/"));
   EXPECT_FALSE(covers(scope, "http://b.test/"));
@@ -146,15 +176,15 @@ TEST(Scope, PrefixOfARootIsTheHost) {
 }
 
 TEST(Scope, DepthIsTheLinksOwnAndTheLimitIncluded) {
-  const Scope scope = scope_of(ScopeType::kAny, {"http://h.test/"}, with_max_depth(2));
-  EXPECT_EQ(scope.check(url("http://h.test/"), 0), SkipReason::kReasons);
-  EXPECT_EQ(scope.check(url("http://h.test/"), 2), SkipReason::kReasons);
-  EXPECT_EQ(scope.check(url("http://h.test/"), 3), SkipReason::kTooDeep);
-  const Scope seeds_only = scope_of(ScopeType::kAny, {"http://h.test/"}, with_max_depth(0));
-  EXPECT_EQ(seeds_only.check(url("http://h.test/"), 0), SkipReason::kReasons);
-  EXPECT_EQ(seeds_only.check(url("http://h.test/"), 1), SkipReason::kTooDeep);
-  const Scope unlimited = scope_of(ScopeType::kAny, {"http://h.test/"});
-  EXPECT_EQ(unlimited.check(url("http://h.test/"), UINT32_MAX), SkipReason::kReasons);
+  const TestScope scope = scope_of(ScopeType::kAny, {"http://h.test/"}, with_max_depth(2));
+  EXPECT_EQ(reason(scope, "http://h.test/", 0), SkipReason::kReasons);
+  EXPECT_EQ(reason(scope, "http://h.test/", 2), SkipReason::kReasons);
+  EXPECT_EQ(reason(scope, "http://h.test/", 3), SkipReason::kTooDeep);
+  const TestScope seeds_only = scope_of(ScopeType::kAny, {"http://h.test/"}, with_max_depth(0));
+  EXPECT_EQ(reason(seeds_only, "http://h.test/", 0), SkipReason::kReasons);
+  EXPECT_EQ(reason(seeds_only, "http://h.test/", 1), SkipReason::kTooDeep);
+  const TestScope unlimited = scope_of(ScopeType::kAny, {"http://h.test/"});
+  EXPECT_EQ(reason(unlimited, "http://h.test/", UINT32_MAX), SkipReason::kReasons);
 }
 
 TEST(Scope, LengthIsThatOfTheUrlWithoutItsFragment) {
@@ -162,11 +192,159 @@ TEST(Scope, LengthIsThatOfTheUrlWithoutItsFragment) {
   ASSERT_EQ(at_limit.size(), 40u);
   CrawlConfig::Scope config;
   config.max_url_length = 40;
-  const Scope scope = scope_of(ScopeType::kAny, {"http://h.test/"}, config);
-  EXPECT_EQ(scope.check(url(at_limit), 1), SkipReason::kReasons);
-  EXPECT_EQ(scope.check(url(at_limit + "#" + std::string(500, 'f')), 1), SkipReason::kReasons);
-  EXPECT_EQ(scope.check(url(at_limit + "a"), 1), SkipReason::kTooLong);
-  EXPECT_EQ(scope.check(url(at_limit + "?"), 1), SkipReason::kTooLong);
+  const TestScope scope = scope_of(ScopeType::kAny, {"http://h.test/"}, config);
+  EXPECT_EQ(reason(scope, at_limit, 1), SkipReason::kReasons);
+  EXPECT_EQ(reason(scope, at_limit + "#" + std::string(500, 'f')), SkipReason::kReasons);
+  EXPECT_EQ(reason(scope, at_limit + "a", 1), SkipReason::kTooLong);
+  EXPECT_EQ(reason(scope, at_limit + "?", 1), SkipReason::kTooLong);
+}
+
+TEST(Scope, PageCoversTheSeedsAlone) {
+  const TestScope scope =
+      scope_of(ScopeType::kPage, {"http://example.com/docs/a.html?x=1#top", "http://two.test"});
+  EXPECT_TRUE(covers(scope, "http://example.com/docs/a.html?x=1"));
+  EXPECT_TRUE(covers(scope, "https://example.com/docs/a.html?x=1#other")) << "sites answer on both";
+  EXPECT_TRUE(covers(scope, "http://example.com/%64ocs/a.html?x=1")) << "the same key";
+  EXPECT_TRUE(covers(scope, "http://two.test/"));
+  EXPECT_FALSE(covers(scope, "http://example.com/docs/a.html"));
+  EXPECT_FALSE(covers(scope, "http://example.com/docs/a.html?x=2"));
+  EXPECT_FALSE(covers(scope, "http://example.com:8080/docs/a.html?x=1"));
+  EXPECT_FALSE(covers(scope, "http://two.test/b"));
+}
+
+TEST(Scope, PageGoesByTheCanonicalKey) {
+  CanonicalRules rules;
+  rules.sort_query = true;
+  const Canonicalizer canonicalizer(Profile{.rules = rules});
+  const TestScope scope =
+      scope_of(ScopeType::kPage, {"http://example.com/?b=1&a=2"}, {}, canonicalizer);
+  EXPECT_TRUE(covers(scope, "http://example.com/?a=2&b=1"));
+  EXPECT_FALSE(covers(scope, "http://example.com/?a=2"));
+}
+
+TEST(Scope, OfManyPrefixesEachCounts) {
+  std::vector<std::string> seeds;
+  for (int i = 0; i < 500; ++i)
+    seeds.push_back("http://example.com/d" + std::to_string(i) + "/x");
+  seeds.push_back("http://example.com/d7/deeper/x");  // within another
+  const TestScope scope = scope_of(ScopeType::kPrefix, seeds);
+  for (int i = 0; i < 500; ++i)
+    EXPECT_TRUE(covers(scope, "http://example.com/d" + std::to_string(i) + "/y/z?q"));
+  EXPECT_TRUE(covers(scope, "http://example.com/d7/deep"));
+  EXPECT_FALSE(covers(scope, "http://example.com/d500/"));
+  EXPECT_FALSE(covers(scope, "http://example.com/d7"));
+  EXPECT_FALSE(covers(scope, "http://example.com/"));
+}
+
+TEST(Scope, TheFirstRuleThatMatchesDecides) {
+  CrawlConfig::Scope config;
+  config.rules = {{.include = true, .pattern = "*/keep/*", .name = "kept"},
+                  {.include = false, .pattern = "re:/(keep|drop)/", .name = "dropped"}};
+  config.exclude = {"*.pdf"};
+  config.include = {"other.test/*", "*/never.pdf"};
+  const TestScope scope = scope_of(ScopeType::kHost, {"http://example.com/"}, config);
+  const auto decided = [&scope](std::string_view link) {
+    const ScopeVerdict verdict = scope.check(url(link), 1);
+    return std::string(verdict.in() ? "in" : to_string(verdict.reason)) + ", " +
+           std::string(verdict.key) + ", " + std::string(verdict.rule);
+  };
+  EXPECT_EQ(decided("http://example.com/keep/a.pdf"), "in, scope.rules, kept");
+  EXPECT_EQ(decided("http://elsewhere.test/keep/drop/"), "in, scope.rules, kept");
+  EXPECT_EQ(decided("http://example.com/drop/a"), "excluded by rule, scope.rules, dropped");
+  EXPECT_EQ(decided("http://example.com/a.pdf"), "excluded by rule, scope.exclude, *.pdf");
+  EXPECT_EQ(decided("http://other.test/never.pdf"), "excluded by rule, scope.exclude, *.pdf");
+  EXPECT_EQ(decided("http://other.test/x"), "in, scope.include, other.test/*");
+  EXPECT_EQ(decided("http://example.com/a"), "in, scope.type, scope.type");
+  EXPECT_EQ(decided("http://elsewhere.test/a"), "out of scope, scope.type, scope.type");
+}
+
+TEST(Scope, RulesSeeEscapesDecodedAndNoUserInfo) {
+  CrawlConfig::Scope config;
+  config.exclude = {"example.com/private/*"};
+  const TestScope scope = scope_of(ScopeType::kHost, {"http://example.com/"}, config);
+  for (const char* link :
+       {"http://example.com/private/x", "http://example.com/%70rivate/x#f",
+        "https://u:p@example.com/private/", "http://EXAMPLE.com:80/a/../private/y"})
+    EXPECT_EQ(reason(scope, link), SkipReason::kExcluded) << link;
+  EXPECT_EQ(reason(scope, "http://example.com/?u=example.com/private/"), SkipReason::kReasons);
+}
+
+TEST(Scope, ExtraHopsLeadOutOfScopeAndExcludesHoldThere) {
+  CrawlConfig::Scope config = with_max_depth(5);
+  config.extra_hops = 2;
+  config.exclude = {"*.pdf"};
+  const TestScope scope = scope_of(ScopeType::kHost, {"http://example.com/"}, config);
+  const Url off = url("http://elsewhere.test/");
+  for (std::uint32_t hops : {0u, 1u}) {
+    const ScopeVerdict verdict = scope.check(off, 1, hops);
+    EXPECT_TRUE(verdict.in() && verdict.off_scope) << hops;
+    EXPECT_EQ(verdict.key, "scope.extra_hops");
+  }
+  EXPECT_EQ(scope.check(off, 1, 2).reason, SkipReason::kOutOfScope);
+  EXPECT_EQ(scope.check(off, 1, UINT32_MAX).reason, SkipReason::kOutOfScope);
+  EXPECT_EQ(scope.check(off, 6, 0).reason, SkipReason::kTooDeep);
+  EXPECT_EQ(scope.check(url("http://elsewhere.test/a.pdf"), 1, 0).reason, SkipReason::kExcluded);
+  const ScopeVerdict back = scope.check(url("http://example.com/back"), 1, 2);
+  EXPECT_TRUE(back.in() && !back.off_scope) << "back in scope, from however far";
+}
+
+TEST(Scope, LimitsOnPathAndQuery) {
+  CrawlConfig::Scope config;
+  config.max_path_segments = 6;
+  config.max_repeated_segments = 2;
+  config.max_query_parameters = 3;
+  const TestScope scope = scope_of(ScopeType::kAny, {"http://h.test/"}, config);
+  EXPECT_EQ(reason(scope, "http://h.test/1/2/3/4/5/6/"), SkipReason::kReasons);
+  EXPECT_EQ(reason(scope, "http://h.test/1/2/3/4/5/6/7"), SkipReason::kTooManySegments);
+  EXPECT_EQ(reason(scope, "http://h.test/a/a/b"), SkipReason::kReasons);
+  EXPECT_EQ(reason(scope, "http://h.test/a/a/a"), SkipReason::kRepeatedSegments);
+  EXPECT_EQ(reason(scope, "http://h.test/a/b/a/b/a/b"), SkipReason::kRepeatedSegments);
+  EXPECT_EQ(reason(scope, "http://h.test/?a&b&c"), SkipReason::kReasons);
+  EXPECT_EQ(reason(scope, "http://h.test/?a&b&c&d"), SkipReason::kTooManyParameters);
+  EXPECT_EQ(reason(scope, "http://h.test/?&&&"), SkipReason::kTooManyParameters);
+}
+
+TEST(Scope, VerdictsOnLimitsNameTheirKeys) {
+  CrawlConfig::Scope config = with_max_depth(3);
+  config.max_url_length = 40;
+  const TestScope scope = scope_of(ScopeType::kAny, {"http://h.test/"}, config);
+  EXPECT_EQ(scope.check(url("http://h.test/"), 4).key, "scope.max_depth");
+  EXPECT_EQ(scope.check(url("http://h.test/" + std::string(40, 'x')), 1).rule,
+            "scope.max_url_length");
+}
+
+TEST(Scope, ABlocklistComesBeforeTheRules) {
+  const test::TemporaryDirectory directory;
+  const auto file = directory.path() / "blocked.txt";
+  std::ofstream(file) << "evil.test\nhttp://example.com/ads\n";
+  CrawlConfig::Scope config;
+  config.blocklist = {file};
+  config.include = {"*evil*"};
+  config.extra_hops = 3;
+  const TestScope scope = scope_of(ScopeType::kHost, {"http://example.com/"}, config);
+  const ScopeVerdict verdict = scope.check(url("http://www.evil.test/x"), 1);
+  EXPECT_EQ(verdict.reason, SkipReason::kBlocked);
+  EXPECT_EQ(verdict.key, "scope.blocklist");
+  EXPECT_EQ(verdict.rule, file.string());
+  EXPECT_EQ(reason(scope, "http://example.com/ads"), SkipReason::kBlocked);
+  EXPECT_EQ(reason(scope, "http://example.com/ads/x"), SkipReason::kReasons);
+}
+
+TEST(Scope, ErrorsNameTheKeyAndThePatternOrFile) {
+  CrawlConfig::Scope config;
+  config.exclude = {"*.pdf", "re:(unclosed"};
+  const auto pattern = Scope::create(config, {});
+  ASSERT_FALSE(pattern.has_value());
+  EXPECT_EQ(pattern.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(pattern.error().message,
+              testing::AllOf(testing::HasSubstr("scope.exclude"), testing::HasSubstr("unclosed")));
+  config = {};
+  config.blocklist = {"/nonexistent/list.txt"};
+  const auto list = Scope::create(config, {});
+  ASSERT_FALSE(list.has_value());
+  EXPECT_EQ(list.error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(list.error().message, testing::AllOf(testing::HasSubstr("scope.blocklist"),
+                                                   testing::HasSubstr("/nonexistent/list.txt")));
 }
 
 TEST(SkipCounts, CountsByReasonFromManyThreads) {

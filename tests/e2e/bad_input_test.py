@@ -155,7 +155,7 @@ class BadInput:
     def full_disk(self, site):
         disk = self.directory / "disk"
         disk.mkdir()
-        with tmpfs(disk, "160m") as works:
+        with t.tmpfs(disk, "160m") as works:
             if not works:
                 print("  left out: cannot mount a small file system here")
                 return
@@ -163,10 +163,10 @@ class BadInput:
             config = self.config(site.seeds, state_dir, politeness={"delay": "10ms"})
             crawl = self.start_and_wait(site, config, len(site.requests()) + 50)
             filler = disk / "filler"
-            fill(filler)
+            t.fill(filler)
             crawl.wait()
             self.expect(crawl, t.EXIT_NO_SPACE, "a full disk", "space", "trawl resume")
-            fill(disk / "filler-2")  # what the first process gave back when it ended
+            t.fill(disk / "filler-2")  # what the first process gave back when it ended
             self.expect(self.run("resume", config), t.EXIT_NO_SPACE, "resume on a full disk",
                         "space")
             filler.unlink()
@@ -221,33 +221,10 @@ def fingerprints(state_dir):
     return {(str(f), hashlib.sha256(f.read_bytes()).hexdigest()) for f in files if f.exists()}
 
 
-def fill(path):
-    with open(path, "wb", buffering=0) as file:
-        for size in (1 << 20, 4096, 512):
-            with contextlib.suppress(OSError):
-                while True:
-                    file.write(b"x" * size)
-
-
-@contextlib.contextmanager
-def tmpfs(directory, size):
-    """A file system of that size at `directory`; yields False where that is not allowed."""
-    command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "trawl-test", str(directory)]
-    try:
-        mounted = subprocess.run(command, capture_output=True, check=False).returncode == 0
-    except FileNotFoundError:
-        mounted = False
-    try:
-        yield mounted
-    finally:
-        if mounted:
-            subprocess.run(["umount", "-l", str(directory)], check=True)
-
-
 @contextlib.contextmanager
 def read_only(directory):
     """Takes write permission away, or mounts read-only; yields False if neither works."""
-    with tmpfs(directory, "1m") if os.geteuid() == 0 else contextlib.nullcontext(False) as mounted:
+    with t.tmpfs(directory, "1m") if os.geteuid() == 0 else contextlib.nullcontext(False) as mounted:
         if mounted:
             subprocess.run(["mount", "-o", "remount,ro", str(directory)], check=True)
         directory_mode = directory.stat().st_mode

@@ -13,6 +13,8 @@
 
 #include "trawl/links.h"
 
+#include "crawler/parse/encoding/page_encoding.h"
+#include "tests/support/anchor_texts_of_tree.h"
 #include "tests/support/documentation_pages.h"
 #include "tests/support/page_facts.h"
 
@@ -43,6 +45,7 @@ class LinkEngines : public testing::Test {
     LinkOptions options;
     options.kinds = LinkKinds::all();
     options.engine = engine;
+    options.texts = true;
     options.max_time = std::chrono::seconds(60);
     return options;
   }
@@ -69,6 +72,37 @@ TEST_F(LinkEngines, AgreeOnEveryDocumentationPage) {
   EXPECT_GT(links, 100'000u);
   // Or the test compares Gumbo with itself.
   EXPECT_LE(handed_on, pages_->size() / 50);
+}
+
+// Texts are read from the source for both engines: so they are held against a tree.
+TEST_F(LinkEngines, TextsAreThoseOfTheTree) {
+  std::size_t texts = 0;
+  std::size_t cut = 0;
+  std::string utf8;
+  for (const DocumentationPage& page : *pages_) {
+    const PageLinks scanned = scanner_.extract(page.bytes, "", base_);
+    const AnchorTextsOfTree tree(decode_page(page.bytes, detect_encoding(page.bytes, ""), utf8));
+    const auto expected = tree.of_links(scanned.base.value_or(base_));
+    std::size_t at = 0;
+    for (const Link& link : scanned.links) {
+      if (link.element != "a" || link.attribute != "href") {
+        EXPECT_EQ(link.text, "") << page.file;
+        continue;
+      }
+      ASSERT_LT(at, expected.size()) << page.file;
+      const std::string& whole = expected[at++];
+      const std::string text = without_white_space(link.text);
+      const bool is_cut = link.text.size() > kMaxLinkText - 8 && text.size() < whole.size();
+      EXPECT_EQ(text, is_cut ? whole.substr(0, text.size()) : whole)
+          << page.file << ": " << link.url.href();
+      texts += text.empty() ? 0 : 1;
+      cut += is_cut ? 1 : 0;
+    }
+    EXPECT_EQ(at, expected.size()) << page.file;
+  }
+  fmt::print("{} texts, {} of them cut\n", texts, cut);
+  EXPECT_GT(texts, 100'000u);
+  EXPECT_GT(cut, 10u);
 }
 
 // Damages pages in the ways of the real web: cut short, mixed, garbled, wrongly nested, with

@@ -100,6 +100,34 @@ class PageCommands:
             r"^refresh +after 5 s to http://h\.example/dir/next$", "^engine +scanner$",
             "^links +5, 1 of them nofollow$", "^dropped +1 invalid, 1 of other schemes$"])
 
+    def texts_of_links(self):
+        page = b"""<title>T</title><link rel=next href=n><a href=1>Read\n  <b>the</b> <i>f</i>ine
+            <img alt="R&amp;D"> manual</a><a href=2></a><a href=3>\x1b[31m\xc3\xa9\xff<script>x</script>
+            <a href=4>""" + b"long " * 100
+        texts = ["", "Read the fine R&D manual", "", "\x1b[31m\u00e9\ufffd",
+                 " ".join(["long"] * 40)]
+        path = self.file(page)
+        for engine in ("scanner", "gumbo"):
+            options = [path, "--base", "http://h/", "--engine", engine,
+                       "--content-type", "text/html; charset=utf-8"]
+            lines = self.links(*options, "--text")
+            self.equal([line[4] for line in lines],
+                       [f"http://h/{path}" for path in ("n", "1", "2", "3", "4")], "the URL is last")
+            self.equal([line[3] for line in lines],
+                       [text.replace("\x1b", "\ufffd") for text in texts], f"{engine}: printable")
+            *links, facts = self.json("links", *options, "--text")
+            self.equal([link["text"] for link in links], texts, f"{engine}: as in the page")
+            self.equal("text" in facts, False, "the page has no text")
+            self.equal([len(line) for line in self.links(*options)], [4] * 5, "without --text")
+            *links, _ = self.json("links", *options)
+            self.equal([link for link in links if "text" in link], [], "JSON without --text")
+        for charset in ("Shift_JIS", "windows-1251", "UTF-16BE"):
+            text = "\u65e5\u672c" if charset == "Shift_JIS" else "\u044f"
+            url = self.server.serve("/text", f"<a href=x>{text}</a>".encode(charset),
+                                    f"text/html; charset={charset}", Link="<y>; rel=next")
+            *links, _ = self.json("links", url, "--text")
+            self.equal([link["text"] for link in links], ["", text], charset)
+
     def links_go_on_to_other_commands(self):
         output = self.run("links", "-", "--base", "http://h.example/", "-q", stdin=PAGE)
         urls = "".join(line.split("\t")[3] + "\n" for line in output.splitlines())

@@ -2,7 +2,6 @@
 
 import concurrent.futures
 import re
-import selectors
 import signal
 import socket
 import threading
@@ -10,95 +9,7 @@ import time
 import urllib.parse
 
 import trawl_testing as t
-
-TOLERANCE = 0.005
-
-
-class PollingServer:
-    """Answers on one thread and records between which two moments each request came in, so that a
-    loaded machine, which reads it late, does not make two requests look closer than they were.
-    `respond(path, number)` returns the bytes of the answer, or None to close the connection;
-    `number` counts the requests on it, from 1."""
-
-    def __init__(self, respond):
-        self.respond = respond
-        self.arrivals = []  # (path, not there yet, there)
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.listener.setblocking(False)
-        self.port = self.listener.getsockname()[1]
-        self.stopping = False
-        self.selector = selectors.DefaultSelector()
-        self.selector.register(self.listener, selectors.EVENT_READ)
-        self.connections = {}  # socket: [received, number of requests]
-        self.thread = threading.Thread(target=self._serve, daemon=True)
-        self.thread.start()
-
-    def url(self, path="/"):
-        return f"http://127.0.0.1:{self.port}{path}"
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.stopping = True
-        self.thread.join()
-        for connection in [self.listener, *self.connections]:
-            connection.close()
-        self.selector.close()
-
-    def _serve(self):
-        quiet_at = time.monotonic()
-        while not self.stopping:
-            begun = time.monotonic()
-            ready = self.selector.select(0.001)
-            if not ready:
-                quiet_at = begun
-            for key, _ in ready:
-                if key.fileobj is self.listener:
-                    connection = self.listener.accept()[0]
-                    self.connections[connection] = [b"", 0]
-                    self.selector.register(connection, selectors.EVENT_READ)
-                else:
-                    self._read(key.fileobj, quiet_at)
-
-    def _read(self, connection, quiet_at):
-        state = self.connections[connection]
-        try:
-            received = connection.recv(65536)
-        except OSError:
-            received = b""
-        state[0] += received
-        if received and b"\r\n\r\n" not in state[0]:
-            return
-        answer = None
-        if received:
-            path = state[0].split(b" ", 2)[1].decode()
-            self.arrivals.append((path, quiet_at, time.monotonic()))
-            state[0] = b""
-            state[1] += 1
-            answer = self.respond(path, state[1])
-        if answer is None:
-            self.selector.unregister(connection)
-            del self.connections[connection]
-            connection.close()
-        else:
-            connection.sendall(answer)
-
-
-def answer(body, status="200 OK", headers=""):
-    return (f"HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: {len(body)}\r\n"
-            f"{headers}\r\n{body}").encode()
-
-
-def links(paths):
-    return "".join(f"<a href='{path}'>x</a>" for path in paths)
-
-
-def check_gaps(test, arrivals, delay, what):
-    for (first, not_yet, _), (second, _, there) in zip(arrivals, arrivals[1:]):
-        test.check(there - not_yet >= delay - TOLERANCE,
-                   f"{what}: {second} at most {there - not_yet:.3f} s after {first}, "
-                   f"the delay is {delay} s")
+from scripted_server import ScriptedServer, answer, check_gaps, links
 
 
 def check_fetched(test, state, urls, what):
@@ -112,14 +23,14 @@ def check_fetched(test, state, urls, what):
 def dropped_connections(test, directory, options):
     paths = [f"/{i}" for i in range(7)]
 
-    def respond(path, number):
-        if number == 3:
+    def respond(request):
+        if request.number == 3:
             return None
-        if path == "/robots.txt":
+        if request.path == "/robots.txt":
             return answer("", "404 Not Found")
         return answer(links(paths))
 
-    with PollingServer(respond) as server:
+    with ScriptedServer(respond) as server:
         state = directory / "dropped"
         config = t.write_config(directory / "dropped.toml", t.fast_crawl(
             [server.url()], state, politeness={"delay": "200ms", "per_host_connections": 1}))
@@ -127,33 +38,33 @@ def dropped_connections(test, directory, options):
                       "dropped connections")
     check_fetched(test, state, {server.url(path) for path in ["/", *paths]},
                   "dropped connections")
-    dropped = len(server.arrivals) - len(paths) - 2
-    test.check(dropped >= 3, f"only {dropped} requests were dropped", server.arrivals)
-    check_gaps(test, server.arrivals, 0.2, "dropped connections")
+    dropped = len(server.requests) - len(paths) - 2
+    test.check(dropped >= 3, f"only {dropped} requests were dropped", server.requests)
+    check_gaps(test, server.requests, 0.2, "dropped connections")
 
 
 def longer_delay_at_resume(test, directory, options):
     paths = [f"/{i}" for i in range(5)]
 
-    def respond(path, _):
-        if path == "/robots.txt":
+    def respond(request):
+        if request.path == "/robots.txt":
             return answer("User-agent: *\nCrawl-delay: 0.5\n")
         return answer(links(paths))
 
-    with PollingServer(respond) as server:
+    with ScriptedServer(respond) as server:
         state = directory / "longer"
         config = t.write_config(directory / "longer.toml", t.fast_crawl(
             [server.url()], state, politeness={"delay": "100ms", "per_host_connections": 1}))
         crawl = t.Run(options, directory, "crawl", config)
-        t.wait_until(lambda: len(server.arrivals) >= 4 or crawl.ended(), "requests")
+        t.wait_until(lambda: len(server.requests) >= 4 or crawl.ended(), "requests")
         crawl.signal(signal.SIGINT)
         crawl.wait()
         t.expect_exit(test, crawl, t.EXIT_INTERRUPTED, "a crawl with a Crawl-delay")
-        before = len(server.arrivals)
-        check_gaps(test, server.arrivals, 0.5, "Crawl-delay")
+        before = len(server.requests)
+        check_gaps(test, server.requests, 0.5, "Crawl-delay")
         resumed = t.run(options, directory, "resume", config, "--set", "politeness.delay=1s")
         t.expect_exit(test, resumed, t.EXIT_DONE, "resumed with a longer delay")
-    after = server.arrivals[before:]
+    after = server.requests[before:]
     test.check(len(after) >= 3, f"only {len(after)} requests after the resume")
     check_gaps(test, after, 1.0, "resumed with a longer delay")
     check_fetched(test, state, {server.url(path) for path in ["/", *paths]},
@@ -163,12 +74,12 @@ def longer_delay_at_resume(test, directory, options):
 def endless_robots(test, directory, options):
     paths = [f"/{i}" for i in range(3)]
 
-    def respond(path, _):
-        if path == "/robots.txt":
-            return answer("", "302 Found", "Location: /robots.txt\r\n")
+    def respond(request):
+        if request.path == "/robots.txt":
+            return answer("", "302 Found", "Location: /robots.txt")
         return answer(links(paths))
 
-    with PollingServer(respond) as server:
+    with ScriptedServer(respond) as server:
         state = directory / "endless"
         config = t.write_config(directory / "endless.toml", t.fast_crawl(
             [server.url()], state, politeness={"delay": "100ms", "per_host_connections": 1}))
@@ -176,21 +87,21 @@ def endless_robots(test, directory, options):
                       "a robots.txt that redirects to itself")
     check_fetched(test, state, {server.url(path) for path in ["/", *paths]},
                   "a robots.txt that redirects to itself")
-    asked = [path for path, _, _ in server.arrivals].count("/robots.txt")
+    asked = [request.path for request in server.requests].count("/robots.txt")
     test.check(asked == 6, f"robots.txt asked for {asked} times")
-    check_gaps(test, server.arrivals, 0.1, "a robots.txt that redirects to itself")
+    check_gaps(test, server.requests, 0.1, "a robots.txt that redirects to itself")
 
 
 def unavailable_robots(test, directory, options):
     paths = [f"/{i}" for i in range(4)]
-    failures = [answer("", "503 Busy"), answer("", "429 Slow down", "Retry-After: 1\r\n"), None]
+    failures = [answer("", "503 Busy"), answer("", "429 Slow down", "Retry-After: 1"), None]
 
-    def respond(path, _):
-        if path == "/robots.txt":
+    def respond(request):
+        if request.path == "/robots.txt":
             return failures.pop(0) if failures else answer("User-agent: *\nDisallow: /no\n")
         return answer(links([*paths, "/no"]))
 
-    with PollingServer(respond) as server:
+    with ScriptedServer(respond) as server:
         state = directory / "unavailable"
         config = t.write_config(directory / "unavailable.toml", t.fast_crawl(
             [server.url()], state, politeness={"delay": "100ms", "per_host_connections": 1,
@@ -199,16 +110,16 @@ def unavailable_robots(test, directory, options):
                       "a robots.txt that is there at the fourth try")
     check_fetched(test, state, {server.url(path) for path in ["/", *paths]},
                   "a robots.txt that is there at the fourth try")
-    asked = [path for path, _, _ in server.arrivals]
+    asked = [request.path for request in server.requests]
     rules_at = len(asked) - asked[::-1].index("/robots.txt") - 1
     test.check(asked[:rules_at] == ["/robots.txt"] * 3,
                "something was asked for before the rules were known", asked)
-    check_gaps(test, server.arrivals, 0.1, "tries for robots.txt")
-    check_gaps(test, server.arrivals[1:3], 1.0, "Retry-After")
+    check_gaps(test, server.requests, 0.1, "tries for robots.txt")
+    check_gaps(test, server.requests[1:3], 1.0, "Retry-After")
 
 
 def dead_robots(test, directory, options):
-    with PollingServer(lambda path, _: answer("", "500 Broken")) as server:
+    with ScriptedServer(lambda _: answer("", "500 Broken")) as server:
         state = directory / "dead"
         urls = [server.url(f"/{i}") for i in range(20)]
         config = t.write_config(directory / "dead.toml", t.fast_crawl(
@@ -221,7 +132,7 @@ def dead_robots(test, directory, options):
     test.check_equal_sets(t.keys_of(pages), set(urls), "a site without a robots.txt to be had")
     for page in pages:
         test.check("robots.txt: status 500" in (page["error"] or ""), "no reason", page)
-    asked = [path for path, _, _ in server.arrivals]
+    asked = [request.path for request in server.requests]
     test.check(asked == ["/robots.txt"] * 3, "other requests than for robots.txt", asked)
 
 

@@ -148,7 +148,9 @@ def real_site(test, directory, options):
         test.check(by_status[200] > 1500 and {301, 403, 404} <= by_status.keys(),
                    "the tree is not what this test expects")
         config = t.write_config(directory / "crawl.toml", t.fast_crawl(
-            [seed], directory / "state", politeness={"per_host_connections": 8}))
+            [seed], directory / "state", politeness={"per_host_connections": 8},
+            # The links to the sources ask not to be followed.
+            links={"respect_nofollow": False}))
         finished = t.run(options, directory, "crawl", config, timeout=240)
         t.expect_exit(test, finished, t.EXIT_DONE, "the crawl")
     finally:

@@ -164,7 +164,7 @@ def fresh_spares_others(test, directory, options, server):
         refused = t.run(options, directory, "crawl", other, *arguments)
         test.check(refused.exit_code in (t.EXIT_FAILURE, t.EXIT_USAGE, t.EXIT_BAD_CONFIG),
                    f"another crawl's pages: exit code {refused.exit_code}", refused.tail())
-        test.check(str(written) in refused.text, "the file is not named", refused.tail())
+        test.check(str(shared) in refused.text, "the directory is not named", refused.tail())
         test.check(written.read_bytes() == before, "another crawl's pages are changed")
         test.check(not (directory / "other-state").exists(), "a half-made crawl is left")
     again = t.run(options, directory, "crawl", mine, "--fresh")

@@ -2,6 +2,7 @@
 
 import argparse
 import collections
+import contextlib
 import json
 import os
 import pathlib
@@ -20,6 +21,7 @@ UNRESERVED = set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 
 EXIT_DONE, EXIT_FAILURE, EXIT_USAGE, EXIT_NO_SPACE = 0, 1, 2, 3
 EXIT_BAD_CONFIG, EXIT_INTERRUPTED = 4, 11
+EXIT_MAX_BYTES, EXIT_MAX_TIME = 14, 15
 
 
 class Skip(Exception):
@@ -126,6 +128,8 @@ def toml(value):
         return str(value)
     if isinstance(value, list):
         return "[" + ", ".join(map(toml, value)) + "]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key} = {toml(each)}" for key, each in value.items()) + "}"
     return json.dumps(str(value))
 
 
@@ -139,12 +143,14 @@ def write_config(path, tables):
 
 
 def fast_crawl(seeds, state_dir, **tables):
-    """The tables of a config that crawls loopback hosts at once."""
+    """The tables of a config that crawls loopback hosts at once, with one try a page."""
     config = {
         "crawl": {"seeds": seeds, "state_dir": state_dir},
         "scope": {"type": "host"},
-        "politeness": {"delay": "0ms", "per_host_connections": 4},
-        "fetch": {"threads": 2, "connections": 8, "timeout": "20s"},
+        "politeness": {"delay": "0ms", "per_host_connections": 4, "host_failures": 0,
+                       "host_backoff": "0ms"},
+        "fetch": {"threads": 2, "connections": 8, "timeout": "20s", "retries": 0,
+                  "allow_private_addresses": True},
         "checkpoint": {"interval": "200ms"},
     }
     for table, keys in tables.items():
@@ -159,7 +165,9 @@ class Run:
         self.command = [options.trawl, *map(str, arguments)]
         descriptor, name = tempfile.mkstemp(prefix="run-", suffix=".log", dir=directory)
         self.log = pathlib.Path(name)
-        self.peak_memory = 0  # bytes, once ended
+        self.peak_memory = 0  # bytes resident, as often looked at as ended() is called
+        self.looked_at = 0.0
+        self.cpu = 0.0  # seconds, user and system, once ended
         self.exit_code = None
         self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=descriptor,
                                         stderr=subprocess.STDOUT, cwd=directory)
@@ -172,12 +180,29 @@ class Run:
     def ended(self):
         """Whether it ended; negative exit codes are the signal that ended it."""
         if self.exit_code is None:
+            self._look_at_memory()
             pid, status, usage = os.wait4(self.process.pid, os.WNOHANG)
             if pid != 0:
                 self.exit_code = os.waitstatus_to_exitcode(status)
                 self.process.returncode = self.exit_code
-                self.peak_memory = usage.ru_maxrss * 1024
+                self.cpu = usage.ru_utime + usage.ru_stime
         return self.exit_code is not None
+
+    def _look_at_memory(self):
+        """By the kernel's own mark of the most: what wait4() tells begins with the memory of the
+        script, which the process was before it became trawl."""
+        now = time.monotonic()
+        if now < self.looked_at + 0.02:
+            return
+        self.looked_at = now
+        try:
+            status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+            program = os.readlink(f"/proc/{self.process.pid}/exe")
+        except OSError:
+            return
+        found = re.search(r"^VmHWM:\s*(\d+) kB", status, re.MULTILINE)
+        if found and program == self.command[0]:
+            self.peak_memory = max(self.peak_memory, int(found.group(1)) * 1024)
 
     def wait(self, timeout=120.0):
         try:
@@ -210,27 +235,43 @@ def expect_exit(test, finished, code, what):
                       f"{what}: exit code {finished.exit_code}, expected {code}", finished.tail())
 
 
-def read_pages(test, state_dir, name="pages.jsonl"):
-    """The lines of the output, each checked to be a whole JSON object with the promised keys."""
+PAGE_KEYS = {"url", "status", "error", "reason", "redirect", "content_type", "bytes", "depth",
+             "parent", "links", "new_links", "fetched_at", "elapsed_ms", "digest", "duplicate_of",
+             "warc", "canonical", "robots", "etag", "last_modified", "attempts", "recrawl"}
+
+
+def read_lines(test, state_dir, name, keys):
+    """The lines of an output file, each checked to be a whole JSON object with the promised keys."""
     path = pathlib.Path(state_dir) / "output" / name
     if not test.check(path.exists(), f"no output at {path}"):
         return []
     data = path.read_bytes()
     test.check(data.endswith(b"\n") or not data, f"{path}: the last line has no end",
                repr(data[-200:]))
-    keys = {"url", "status", "error", "redirect", "content_type", "bytes", "depth", "parent",
-            "links", "new_links", "fetched_at", "elapsed_ms"}
-    pages = []
+    lines = []
     for number, line in enumerate(data.split(b"\n")[:-1], 1):
         try:
-            page = json.loads(line)
+            read = json.loads(line)
         except ValueError as error:
             test.check(False, f"{path}:{number}: torn line: {error}", repr(line[:200]))
             continue
-        if test.check(isinstance(page, dict) and keys <= page.keys(),
+        if test.check(isinstance(read, dict) and keys <= read.keys(),
                       f"{path}:{number}: not the promised keys", line[:300]):
-            pages.append(page)
-    return pages
+            lines.append(read)
+    return lines
+
+
+def read_pages(test, state_dir, name="pages.jsonl"):
+    return read_lines(test, state_dir, name, PAGE_KEYS)
+
+
+def by_path(pages):
+    """The pages by path and query, those of one in the order they were written."""
+    found = collections.defaultdict(list)
+    for page in pages:
+        parts = urllib.parse.urlsplit(page["url"])
+        found[parts.path + ("?" + parts.query if parts.query else "")].append(page)
+    return found
 
 
 def keys_of(pages):
@@ -351,3 +392,28 @@ class Nginx:
     def stop(self):
         self.process.terminate()  # a quick end
         self.process.wait(20)
+
+
+# --- disks -------------------------------------------------------------------------------------------
+
+def fill(path):
+    with open(path, "wb", buffering=0) as file:
+        for size in (1 << 20, 4096, 512):
+            with contextlib.suppress(OSError):
+                while True:
+                    file.write(b"x" * size)
+
+
+@contextlib.contextmanager
+def tmpfs(directory, size):
+    """A file system of that size at `directory`; yields False where that is not allowed."""
+    command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "trawl-test", str(directory)]
+    try:
+        mounted = subprocess.run(command, capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        mounted = False
+    try:
+        yield mounted
+    finally:
+        if mounted:
+            subprocess.run(["umount", "-l", str(directory)], check=True)

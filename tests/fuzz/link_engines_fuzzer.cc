@@ -18,6 +18,7 @@ trawl::LinkExtractor& extractor(trawl::LinkEngine engine) {
     trawl::LinkOptions options;
     options.kinds = trawl::LinkKinds::all();
     options.engine = one;
+    options.texts = true;
     return trawl::LinkExtractor(options);
   };
   static trawl::LinkExtractor scanner = make(trawl::LinkEngine::kScanner);

@@ -1,4 +1,5 @@
-// extract_links on any bytes: no crash, and every link is a URL that parses to itself.
+// extract_links on any bytes: no crash, every link is a URL that parses to itself, and its text is
+// short, valid and collapsed.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -6,13 +7,22 @@
 
 #include "trawl/links.h"
 
+#include "crawler/parse/encoding/utf8_validation.h"
+
+static bool is_link_text(std::string_view text) {
+  return text.size() <= trawl::kMaxLinkText && trawl::is_utf8(text) &&
+         text.find_first_of("\t\n\f\r") == text.npos && text.find("  ") == text.npos &&
+         !text.starts_with(' ') && !text.ends_with(' ');
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const trawl::Url base = *trawl::Url::parse("http://site.example/dir/page?q");
   const std::string_view html(reinterpret_cast<const char*>(data), size);
-  const trawl::PageLinks page = trawl::extract_links(html, base);
+  const trawl::PageLinks page = trawl::extract_links(html, base, {.texts = true});
   for (const trawl::Link& link : page.links) {
     const auto again = trawl::Url::parse(link.url.href());
     if (!again || !(*again == link.url)) std::abort();
+    if (!is_link_text(link.text) || (link.element != "a" && !link.text.empty())) std::abort();
   }
   if (page.skipped != trawl::LinksSkipped::kNo && !page.links.empty()) std::abort();
   return 0;

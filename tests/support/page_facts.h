@@ -27,8 +27,9 @@ inline std::vector<std::string> facts(const PageLinks& page) {
                               page.robots.noindex, page.robots.nofollow, page.invalid,
                               page.other_scheme));
   for (const Link& link : page.links) {
-    lines.push_back(fmt::format("{} {} {} rel={} follow={} {}", to_string(link.kind), link.element,
-                                link.attribute, link.rel, link.follow, link.url.href()));
+    lines.push_back(fmt::format("{} {} {} rel={} follow={} {} text={}", to_string(link.kind),
+                                link.element, link.attribute, link.rel, link.follow,
+                                link.url.href(), link.text));
   }
   return lines;
 }

@@ -65,6 +65,7 @@ GumboCage::Verdict GumboCage::parse_guarded(std::string_view html) {
   char* padded = static_cast<char*>(allocate(html.size() + kPadding));
   std::memcpy(padded, html.data(), html.size());
   std::memset(padded + html.size(), 0, kPadding);
+  source_ = {padded, html.size()};
   document_ = gumbo_parse_with_options(&options, padded, html.size())->document;
   return verdict_;
 }

@@ -49,6 +49,8 @@ class GumboCage {
   // tree, valid as long as the cage.
   Verdict parse(std::string_view html);
   const GumboNode* document() const noexcept { return document_; }
+  // The copy of the page that the tree's views of the source are of.
+  std::string_view source() const noexcept { return source_; }
 
   // If this thread is inside parse(), leaves it with kBroken; otherwise does nothing.
   static void escape_failed_assertion();
@@ -77,6 +79,7 @@ class GumboCage {
   const Limits limits_;
   std::size_t depth_limit_ = 0;
   const GumboNode* document_ = nullptr;
+  std::string_view source_;
 
   Chunk* chunks_ = nullptr;
   char* free_ = nullptr;  // the unused rest of the newest chunk

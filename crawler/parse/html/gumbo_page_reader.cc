@@ -94,8 +94,12 @@ GumboCage::Verdict GumboPageReader::read(std::string_view html, ReferenceCollect
   if (verdict != GumboCage::Verdict::kParsed) return verdict;
   if (!find_elements(*cage_->document(), collector)) return GumboCage::Verdict::kTooMuchMemory;
   std::ranges::stable_sort(found_, std::less<>(), &Found::place);
-  for (const Found& found : found_)
-    report(found, collector);
+  for (std::size_t i = 0; i < found_.size(); ++i) {
+    report(found_[i], collector);
+    if (is_anchor(found_[i]) && collector.wants_texts()) {
+      collector.inside_anchor(found_[i].space, inside_anchor(i));
+    }
+  }
   return verdict;
 }
 
@@ -163,6 +167,20 @@ void GumboPageReader::report(const Found& found, ReferenceCollector& collector) 
       collector.wants_style_sheets()) {
     collector.style_sheet(text_of(*found.element));
   }
+}
+
+// The source behind the start tag of an <a>, up to the next one.
+std::string_view GumboPageReader::inside_anchor(std::size_t index) {
+  const std::string_view source = cage_->source();
+  const char* const begin = found_[index].place + found_[index].element->original_tag.length;
+  const char* end = source.data() + source.size();
+  for (std::size_t next = index + 1; next < found_.size(); ++next) {
+    if (is_anchor(found_[next])) {
+      end = found_[next].place;
+      break;
+    }
+  }
+  return characters_.restore({begin, end}, texts_);
 }
 
 // The text of its children, elements among them left out.

@@ -46,10 +46,14 @@ class GumboPageReader {
     MarkupSpace space;
     Element name;
   };
+  static bool is_anchor(const Found& found) noexcept {
+    return found.name == Element::kA && found.space != MarkupSpace::kMathMl;
+  }
 
   bool find_elements(const GumboNode& document, const ReferenceCollector& collector);
   void look_at(const GumboNode& node, const ReferenceCollector& collector);
   void report(const Found& found, ReferenceCollector& collector);
+  std::string_view inside_anchor(std::size_t index);
   std::string_view text_of(const GumboElement& element);
 
   const GumboCage::Limits limits_;

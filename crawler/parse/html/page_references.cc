@@ -3,7 +3,8 @@
 namespace trawl {
 
 std::size_t PageReferences::memory() const noexcept {
-  std::size_t bytes = references.capacity() * sizeof(Reference) + title.capacity();
+  std::size_t bytes = references.capacity() * sizeof(Reference) + title.capacity() +
+                      anchors.capacity() * sizeof(AnchorSource);
   for (const std::string& text : made)
     bytes += sizeof(text) + text.capacity();
   return bytes;
@@ -11,6 +12,7 @@ std::size_t PageReferences::memory() const noexcept {
 
 void PageReferences::clear() {
   references.clear();
+  anchors.clear();
   base.reset();
   canonical.reset();
   refresh.reset();

@@ -25,6 +25,13 @@ struct Reference {
   Attribute attribute = Attribute::kHref;
 };
 
+// Where the text of an <a> is.
+struct AnchorSource {
+  std::size_t reference;    // of PageReferences::references
+  std::string_view inside;  // from behind its start tag to the next <a>, or the page's end
+  MarkupSpace space;
+};
+
 struct PageReferences {
   struct Refresh {
     std::chrono::seconds delay{0};
@@ -32,6 +39,7 @@ struct PageReferences {
   };
 
   std::vector<Reference> references;  // in the order of the source
+  std::vector<AnchorSource> anchors;  // in the same order, if LinkOptions::texts
   std::optional<std::string_view> base;
   std::optional<std::string_view> canonical;
   std::optional<Refresh> refresh;

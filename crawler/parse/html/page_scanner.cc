@@ -7,6 +7,7 @@
 #include "crawler/parse/encoding/ascii_prefix.h"
 #include "crawler/parse/encoding/utf8_validation.h"
 #include "crawler/parse/encoding/valid_utf8.h"
+#include "crawler/parse/html/content_model.h"
 #include "crawler/parse/html/shadow_root.h"
 
 namespace trawl {
@@ -14,27 +15,6 @@ namespace {
 
 // No page nests images so deeply for any good.
 constexpr std::size_t kDeepestForeign = 10'000;
-
-// How the text in an element of HTML is read, for a crawler that runs no scripts.
-ContentModel content_model(Element element) {
-  switch (element) {
-    case Element::kTitle:
-    case Element::kTextarea:
-      return ContentModel::kRcdata;
-    case Element::kStyle:
-    case Element::kXmp:
-    case Element::kIframe:
-    case Element::kNoembed:
-    case Element::kNoframes:
-      return ContentModel::kRawtext;
-    case Element::kScript:
-      return ContentModel::kScriptData;
-    case Element::kPlaintext:
-      return ContentModel::kPlaintext;
-    default:
-      return ContentModel::kData;
-  }
-}
 
 // Start tags that end SVG and MathML wherever they stand in them; so does <font> with one of its
 // attributes.
@@ -147,6 +127,7 @@ PageScanner::Verdict PageScanner::scan(std::string_view html, ReferenceCollector
   seen_body_ = false;
   needs_tree_ = false;
   waiting_tag_.reset();
+  anchor_.reset();
 
   for (TokenKind kind = tokens_.next_tag(); kind != TokenKind::kEnd; kind = next_tag()) {
     if (kind == TokenKind::kStartTag) {
@@ -155,6 +136,7 @@ PageScanner::Verdict PageScanner::scan(std::string_view html, ReferenceCollector
       end_tag();
     }
   }
+  end_anchor(html.size());
   return needs_tree_ ? Verdict::kNeedsTree : Verdict::kExact;
 }
 
@@ -422,7 +404,19 @@ void PageScanner::report(MarkupSpace space, Element element) {
     return;
   }
   read_attributes();
+  if (element == Element::kA && space != MarkupSpace::kMathMl && collector_->wants_texts()) {
+    end_anchor(tokens_.offset());
+    anchor_ = {.inside = tokens_.end_offset(), .space = space};
+  }
   collector_->element(space, element, attributes_);
+}
+
+// Tells the source of the last <a>, which the next one or the page's end cuts off.
+void PageScanner::end_anchor(std::size_t offset) {
+  if (!anchor_) return;
+  collector_->inside_anchor(anchor_->space,
+                            html_.substr(anchor_->inside, offset - anchor_->inside));
+  anchor_.reset();
 }
 
 bool PageScanner::has_style_attribute() const noexcept {

@@ -39,6 +39,12 @@ class PageScanner {
     bool integration_point;  // start tags in it make elements of HTML
   };
 
+  // An <a> whose text is wanted.
+  struct Anchor {
+    std::size_t inside;  // where its start tag ends
+    MarkupSpace space;
+  };
+
   TokenKind next_tag();
   void start_tag();
   void end_tag();
@@ -55,6 +61,7 @@ class PageScanner {
   void read_svg_style();
   bool in_document() const noexcept { return hidden_templates_ == 0; }
   void report(MarkupSpace space, Element element);
+  void end_anchor(std::size_t offset);
   bool has_style_attribute() const noexcept;
   void read_attributes();
   std::string_view decoded(std::string_view raw, ReferenceContext context);
@@ -72,6 +79,7 @@ class PageScanner {
   std::vector<bool> shown_templates_;  // of the open ones, whether it is a shadow root
   std::size_t hidden_templates_ = 0;   // of them
   std::vector<Element> tables_;        // of the open ones, the open cell or caption; kOther: none
+  std::optional<Anchor> anchor_;       // the last
   bool in_select_ = false;
   bool form_is_open_ = false;
   bool seen_body_ = false;

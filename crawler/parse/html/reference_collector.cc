@@ -5,6 +5,7 @@
 
 #include "crawler/parse/ascii.h"
 #include "crawler/parse/encoding/valid_utf8.h"
+#include "crawler/parse/html/collapsed_text.h"
 #include "crawler/parse/html/css_references.h"
 #include "crawler/parse/html/meta_refresh.h"
 #include "crawler/parse/html/srcset.h"
@@ -51,15 +52,6 @@ constexpr Wanted kWanted[] = {
     {MarkupSpace::kSvg, Element::kStyle, LinkKind::kResource},
 };
 
-// How many bytes of `text` fit into `size` without a cut inside a character.
-std::size_t whole_characters(std::string_view text, std::size_t size) noexcept {
-  if (text.size() <= size) return text.size();
-  std::size_t cut = size;
-  while (cut > 0 && size - cut < 4 && (static_cast<unsigned char>(text[cut]) & 0xC0) == 0x80)
-    --cut;
-  return size - cut < 4 ? cut : size;
-}
-
 bool only_a_fragment(std::string_view reference) noexcept {
   const auto first =
       std::ranges::find_if(reference, [](char c) { return static_cast<unsigned char>(c) > ' '; });
@@ -69,7 +61,10 @@ bool only_a_fragment(std::string_view reference) noexcept {
 }  // namespace
 
 ReferenceCollector::ReferenceCollector(const LinkOptions& options, PageReferences& page)
-    : options_(options), page_(page), wants_style_(options.kinds.has(LinkKind::kResource)) {
+    : options_(options),
+      page_(page),
+      wants_style_(options.kinds.has(LinkKind::kResource)),
+      wants_texts_(options.texts && options.kinds.has(LinkKind::kNavigation)) {
   for (const Wanted& wanted : kWanted) {
     if (!wanted.kind || options.kinds.has(*wanted.kind)) {
       wanted_[static_cast<std::size_t>(wanted.space)].set(static_cast<std::size_t>(wanted.element));
@@ -80,6 +75,8 @@ ReferenceCollector::ReferenceCollector(const LinkOptions& options, PageReference
 void ReferenceCollector::element(MarkupSpace space, Element element,
                                  const ElementAttributes& attributes) {
   if (space == MarkupSpace::kHtml && element == Element::kImage) element = Element::kImg;
+  if (element == Element::kA && space != MarkupSpace::kMathMl)
+    anchor_reference_ = page_.references.size();
   if (wants(space, element)) {
     if (space == MarkupSpace::kHtml) html_element(element, attributes);
     if (space == MarkupSpace::kSvg) svg_element(element, attributes);
@@ -194,6 +191,14 @@ void ReferenceCollector::style_sheet(std::string_view css) {
   if (wants_style_ && style_is_css_) add_css(css, CssSource::kStyleSheet, Element::kStyle);
 }
 
+void ReferenceCollector::inside_anchor(MarkupSpace space, std::string_view source) {
+  if (anchor_reference_ >= page_.references.size()) return;
+  const Reference& reference = page_.references[anchor_reference_];
+  // Otherwise it had no href, and this is the next link, or one of its style attribute.
+  if (reference.element != Element::kA || reference.attribute == Attribute::kStyle) return;
+  page_.anchors.push_back({.reference = anchor_reference_, .inside = source, .space = space});
+}
+
 bool ReferenceCollector::has_room() {
   // A fair count: what is made is short, or as long as what it is made from.
   constexpr std::size_t kEach = 2 * sizeof(std::string);
@@ -204,15 +209,8 @@ bool ReferenceCollector::has_room() {
 void ReferenceCollector::title(std::string_view text) {
   if (page_.has_title) return;
   page_.has_title = true;
-  std::string& title = page_.title;
   std::string valid;
-  text = replace_invalid_utf8(text, valid);
-  for (auto word = next_token(text); !word.empty(); word = next_token(text)) {
-    if (!title.empty()) title += ' ';
-    title += word.substr(0, whole_characters(word, kMaxTitle - std::min(kMaxTitle, title.size())));
-    if (title.size() >= kMaxTitle) break;
-  }
-  if (title.ends_with(' ')) title.pop_back();
+  CollapsedText(page_.title, kMaxTitle).add(replace_invalid_utf8(text, valid));
 }
 
 void ReferenceCollector::add(LinkKind kind, Element element, Attribute attribute,
@@ -231,7 +229,9 @@ void ReferenceCollector::add(LinkKind kind, Element element, Attribute attribute
 void ReferenceCollector::add(const Reference& reference) {
   if (!options_.kinds.has(reference.kind)) return;
   // Twice, since vectors grow by doubling.
-  if (page_.references.size() >= options_.max_memory / (2 * sizeof(Reference) + sizeof(Link))) {
+  const std::size_t each =
+      2 * (sizeof(Reference) + (wants_texts_ ? sizeof(AnchorSource) : 0)) + sizeof(Link);
+  if (page_.references.size() >= options_.max_memory / each) {
     page_.too_large = true;
     return;
   }

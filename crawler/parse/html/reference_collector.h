@@ -26,6 +26,8 @@ class ReferenceCollector {
     return wanted_[static_cast<std::size_t>(space)][static_cast<std::size_t>(element)];
   }
   bool wants_style_attributes() const noexcept { return wants_style_; }
+  // Whether inside_anchor() would do anything.
+  bool wants_texts() const noexcept { return wants_texts_; }
   // Whether style_sheet() would do anything.
   bool wants_style_sheets() const noexcept { return wants_style_; }
   // Whether the page has not yet needed more memory for what it says than `options` allows; if it
@@ -37,6 +39,9 @@ class ReferenceCollector {
   // An element of the document, in the order of the source. The attributes' values stay where they
   // are as long as `page`.
   void element(MarkupSpace space, Element element, const ElementAttributes& attributes);
+  // The source behind the start tag of the <a> that element() was told last, up to the next <a> of
+  // the document or the page's end. It stays where it is.
+  void inside_anchor(MarkupSpace space, std::string_view source);
   // The text of a <title> of HTML, decoded.
   void title(std::string_view text);
   // The text of a <style> element, of HTML or (decoded) of SVG; it stays where it is. Comes behind
@@ -61,8 +66,10 @@ class ReferenceCollector {
   const LinkOptions& options_;
   PageReferences& page_;
   const bool wants_style_;
+  const bool wants_texts_;
   std::array<std::bitset<kElements>, 3> wanted_;  // by MarkupSpace
   bool style_is_css_ = true;
+  std::size_t anchor_reference_ = 0;  // where that of the last <a> is, if it has one
 };
 
 }  // namespace trawl

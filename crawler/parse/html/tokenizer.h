@@ -96,6 +96,10 @@ class HtmlTokenizer {
   std::size_t offset() const noexcept {
     return static_cast<std::size_t>(state_.token - state_.begin);
   }
+  // Where it ends.
+  std::size_t end_offset() const noexcept {
+    return static_cast<std::size_t>(state_.position - state_.begin);
+  }
   // Of kText, kCdata, kComment, kDoctype.
   std::string_view text() const noexcept { return {state_.text, state_.text_end}; }
   // Of tags.

@@ -29,7 +29,7 @@ struct Cost {
 };
 
 // In a child process, since a process does not forget the most it once took.
-Cost cost_of(const std::string& page, LinkEngine engine) {
+Cost cost_of(const std::string& page, bool texts, LinkEngine engine) {
   int ends[2];
   if (pipe(ends) != 0) return {};
   const pid_t child = fork();
@@ -40,6 +40,7 @@ Cost cost_of(const std::string& page, LinkEngine engine) {
     LinkOptions options;
     options.kinds = LinkKinds::all();
     options.engine = engine;
+    options.texts = texts;
     options.max_bytes = 64u << 20;
     const PageLinks links =
         extract_links(page, *Url::parse("http://site.example/dir/page.html"), options);
@@ -68,13 +69,22 @@ TEST(LinkExtractorLimits, NoPageTakesASecondOr256MegaBytes) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "sanitizers take time and memory of their own";
 #endif
-  const std::pair<std::string_view, std::string> pages[] = {
+  struct Page {
+    std::string_view name;
+    std::string html;
+    bool texts = false;
+  };
+  const Page pages[] = {
       {"100,000 nested <div>", repeated("<div>", 100'000)},
       {"150,000 nested tables", repeated("<table>", 150'000)},
       {"1,000,000 <option>", repeated("<option>", 1'000'000)},
       {"20,000 unclosed <a>", repeated("<a href=x>", 20'000)},
       {"50 MB of <", std::string(50'000'000, '<')},
-      {"1,150,000 links", repeated("<a href=x>", 1'150'000)},
+      {"1,000,000 links", repeated("<a href=x>", 1'000'000)},
+      {"750,000 texts", repeated("<a href=x>a text of thirty bytes, say", 750'000), true},
+      {"long texts", repeated("<a href=x>" + std::string(200, 'a'), 250'000), true},
+      {"nested texts", repeated("<a href=x>t<table><td>", 500'000), true},
+      {"a text of 50 MB", "<a href=x>" + repeated("<b>&#32;", 6'250'000), true},
       {"international hosts", international_hosts()},
       {"one tag of attributes", "<a" + repeated(" a", 16'000'000)},
       {"nested <g>", "<svg>" + repeated("<g>", 10'000'000)},
@@ -84,8 +94,8 @@ TEST(LinkExtractorLimits, NoPageTakesASecondOr256MegaBytes) {
       {"a <select> of links", repeated("<select><a href=x></select>", 500'000)},
   };
   for (const LinkEngine engine : {LinkEngine::kScanner, LinkEngine::kGumbo}) {
-    for (const auto& [name, page] : pages) {
-      const Cost cost = cost_of(page, engine);
+    for (const auto& [name, html, texts] : pages) {
+      const Cost cost = cost_of(html, texts, engine);
       const std::string what = fmt::format("{} by {}: {:.2f} s, {:.0f} MB", name, to_string(engine),
                                            cost.seconds, cost.megabytes);
       fmt::print("{}\n", what);

@@ -1,0 +1,260 @@
+// latency_server: web servers at many addresses of loopback, which answer after a set time and cost
+// next to nothing themselves. Every host has the same tree of tiny pages.
+//
+//   latency_server [--port N] [--hosts N] [--pages N] [--links N] [--latency MS] [--padding BYTES]
+//
+// Host i is 127.1.(i / 250).(i % 250 + 1). Page n links to pages links * n + 1 to links * n +
+// links, as far as there are so many; "/" is page 0. Prints "ready" when it listens; on SIGTERM one
+// line of JSON.
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Settings {
+  std::uint64_t port = 8000;
+  std::uint64_t hosts = 1;
+  std::uint64_t pages = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t links = 10;
+  std::uint64_t latency = 0;  // ms
+  std::uint64_t padding = 0;
+};
+
+[[noreturn]] void give_up(const std::string& what) {
+  std::fprintf(stderr, "latency_server: %s: %s\n", what.c_str(), std::strerror(errno));
+  std::exit(1);
+}
+
+volatile std::sig_atomic_t stopping = 0;
+
+std::uint32_t address_of(std::uint64_t host) {
+  return (127u << 24) | (1u << 16) | static_cast<std::uint32_t>(host / 250) << 8 |
+         static_cast<std::uint32_t>(host % 250 + 1);
+}
+
+class Server {
+ public:
+  explicit Server(const Settings& settings) : settings_(settings) {
+    if (epoll_ < 0) give_up("epoll");
+    for (std::uint64_t host = 0; host < settings.hosts; ++host)
+      listen_at(address_of(host));
+  }
+
+  void run() {
+    std::vector<epoll_event> events(512);
+    while (stopping == 0) {
+      const int n = wait(events);
+      for (int i = 0; i < n; ++i) {
+        const int fd = events[static_cast<std::size_t>(i)].data.fd;
+        if (connection(fd).listens) {
+          accept_all(fd);
+        } else {
+          read(fd);
+        }
+      }
+      answer_due();
+    }
+  }
+
+  std::uint64_t requests() const { return requests_; }
+  std::uint64_t connections() const { return accepted_; }
+  std::uint64_t most_open() const { return most_open_; }
+
+ private:
+  struct Connection {
+    bool listens = false;
+    std::uint64_t number = 0;  // of the connection: descriptors are used again
+    std::string received;
+  };
+  struct Waiting {
+    Clock::time_point due;
+    int fd;
+    std::uint64_t number;
+    std::string answer;
+  };
+
+  Connection& connection(int fd) {
+    const auto index = static_cast<std::size_t>(fd);
+    if (index >= connections_.size()) connections_.resize(index + 1);
+    return connections_[index];
+  }
+
+  void watch(int fd) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.fd = fd;
+    if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) != 0) give_up("epoll_ctl");
+  }
+
+  void listen_at(std::uint32_t address) {
+    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    const int on = 1;
+    ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    sockaddr_in name{};
+    name.sin_family = AF_INET;
+    name.sin_port = htons(static_cast<std::uint16_t>(settings_.port));
+    name.sin_addr.s_addr = htonl(address);
+    if (::bind(fd, reinterpret_cast<const sockaddr*>(&name), sizeof name) != 0 ||
+        ::listen(fd, 1024) != 0) {
+      give_up("cannot listen");
+    }
+    connection(fd).listens = true;
+    watch(fd);
+  }
+
+  void accept_all(int listener) {
+    for (;;) {
+      const int fd = ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+      if (fd < 0) return;
+      const int on = 1;
+      ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+      Connection& made = connection(fd);
+      made.number = ++accepted_;
+      made.received.clear();
+      watch(fd);
+      most_open_ = std::max(most_open_, ++open_);
+    }
+  }
+
+  // Until the next answer is due, to the microsecond.
+  int wait(std::vector<epoll_event>& events) {
+    timespec time{1, 0};
+    if (!waiting_.empty()) {
+      const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(
+          std::max(Clock::duration(0), waiting_.front().due - Clock::now()));
+      time = {left.count() / 1'000'000'000, left.count() % 1'000'000'000};
+    }
+    return ::epoll_pwait2(epoll_, events.data(), static_cast<int>(events.size()), &time, nullptr);
+  }
+
+  void read(int fd) {
+    Connection& from = connection(fd);
+    char buffer[8192];
+    const ssize_t n = ::recv(fd, buffer, sizeof buffer, 0);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (n > 0) from.received.append(buffer, static_cast<std::size_t>(n));
+    if (n <= 0 || from.received.size() > 64 * 1024) {
+      from.number = 0;
+      ::close(fd);
+      --open_;
+      return;
+    }
+    for (std::size_t end; (end = from.received.find("\r\n\r\n")) != std::string::npos;) {
+      take(fd, from.number, std::string_view(from.received).substr(0, end));
+      from.received.erase(0, end + 4);
+    }
+  }
+
+  void take(int fd, std::uint64_t number, std::string_view head) {
+    ++requests_;
+    const std::size_t begin = head.find(' ') + 1;
+    std::string answer = answer_to(head.substr(begin, head.find(' ', begin) - begin));
+    waiting_.push_back({Clock::now() + std::chrono::milliseconds(settings_.latency), fd, number,
+                        std::move(answer)});
+  }
+
+  void answer_due() {
+    const auto now = Clock::now();
+    for (; !waiting_.empty() && waiting_.front().due <= now; waiting_.pop_front()) {
+      const Waiting& next = waiting_.front();
+      if (connection(next.fd).number != next.number) continue;  // it was closed
+      // Tiny: the socket's buffer takes it.
+      (void)::send(next.fd, next.answer.data(), next.answer.size(), MSG_NOSIGNAL);
+    }
+  }
+
+  static std::string message(const char* status, const std::string& body) {
+    return "HTTP/1.1 " + std::string(status) +
+           "\r\nContent-Type: text/html\r\nContent-Length: " + std::to_string(body.size()) +
+           "\r\n\r\n" + body;
+  }
+
+  std::string answer_to(std::string_view path) const {
+    std::uint64_t page = 0;
+    if (path != "/") {
+      if (!path.starts_with("/page-")) return message("404 Not Found", "none");
+      page = std::strtoull(std::string(path.substr(6)).c_str(), nullptr, 10);
+    }
+    if (page >= settings_.pages) return message("404 Not Found", "none");
+    std::string body = "<!DOCTYPE html><title>Page " + std::to_string(page) + "</title>\n";
+    const std::uint64_t first = page * settings_.links + 1;
+    for (std::uint64_t n = first; n < first + settings_.links && n < settings_.pages; ++n) {
+      const std::string number = std::to_string(n);
+      body += "<a href=\"/page-" + number + "-of-a-tree-without-end.html\">" + number + "</a>\n";
+    }
+    body.append(settings_.padding, 'x');
+    return message("200 OK", body);
+  }
+
+  const Settings settings_;
+  int epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
+  std::vector<Connection> connections_;
+  std::deque<Waiting> waiting_;  // all wait as long: in order
+  std::uint64_t requests_ = 0;
+  std::uint64_t accepted_ = 0;
+  std::uint64_t open_ = 0;
+  std::uint64_t most_open_ = 0;
+};
+
+Settings read_settings(int argc, char** argv) {
+  Settings settings;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string_view name = argv[i];
+    const std::uint64_t value = std::strtoull(argv[i + 1], nullptr, 10);
+    if (name == "--port") settings.port = value;
+    if (name == "--hosts") settings.hosts = value;
+    if (name == "--pages") settings.pages = value;
+    if (name == "--links") settings.links = value;
+    if (name == "--latency") settings.latency = value;
+    if (name == "--padding") settings.padding = value;
+  }
+  return settings;
+}
+
+double cpu_seconds() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+         static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  rlimit files{};
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = files.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &files);
+  struct sigaction stop {};
+  stop.sa_handler = [](int) { stopping = 1; };
+  ::sigaction(SIGTERM, &stop, nullptr);
+  ::sigaction(SIGINT, &stop, nullptr);
+  Server server(read_settings(argc, argv));
+  std::puts("ready");
+  std::fflush(stdout);
+  server.run();
+  std::printf("{\"requests\": %llu, \"connections\": %llu, \"most_open\": %llu, \"cpu\": %.3f}\n",
+              static_cast<unsigned long long>(server.requests()),
+              static_cast<unsigned long long>(server.connections()),
+              static_cast<unsigned long long>(server.most_open()), cpu_seconds());
+  return 0;
+}

@@ -1,0 +1,67 @@
+// What `trawl explain` tells of a URL.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trawl/result.h"
+#include "trawl/robots.h"
+#include "trawl/url.h"
+
+#include "crawler/cli/explain_state.h"
+#include "crawler/config/config.h"
+#include "crawler/scope.h"
+
+namespace trawl::cli {
+
+// One of the limits on a URL by itself.
+struct LimitCheck {
+  std::string_view name;  // "path segments"
+  std::string_view key;   // of the config
+  std::uint64_t value;
+  std::optional<std::uint64_t> limit;
+};
+
+struct BlocklistCheck {
+  std::string file;
+  std::optional<std::string> blocked_by;  // what of the URL is in the list
+};
+
+struct RobotsCheck {
+  std::string source;  // the file, or the URL it was fetched from
+  RobotsDecision decision;
+};
+
+struct Explanation {
+  std::string text;        // as it was given
+  std::optional<Url> url;  // nothing: it is none, and `error` says why
+  std::string error;
+  ScopeVerdict verdict;  // views of the Scope's
+
+  // The rest is of a URL that is one.
+  std::string key = {};
+  std::string group = {};
+  std::string domain = {};
+  std::string pattern = {};
+  bool seed = false;
+  std::uint32_t depth = 0;
+  std::uint32_t hops = 0;
+  std::int32_t priority = 0;
+  std::vector<LimitCheck> limits = {};
+  std::optional<bool> repeated = {};  // segments, too often; nothing: there is no limit
+  std::uint32_t max_repeated = 0;
+  std::vector<BlocklistCheck> blocklists = {};
+  std::optional<RobotsCheck> robots = {};
+  std::string directory = {};  // of the state; empty: the config names none
+  StateOfUrl state = {};
+
+  // It would be fetched, as far as was asked.
+  bool followed() const { return verdict.in() && (!robots || robots->decision.allowed); }
+};
+
+std::string as_text(const Explanation& explanation);
+std::string as_json(const Explanation& explanation);
+
+}  // namespace trawl::cli

@@ -1,0 +1,128 @@
+#include "crawler/cli/explain_state.h"
+
+#include <algorithm>
+#include <chrono>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "trawl/canonicalizer.h"
+#include "trawl/mapped_filter.h"
+#include "trawl/url_groups.h"
+
+#include "frontier/host_info.h"
+#include "frontier/queued_url.h"
+#include "frontier/stopped_frontier.h"
+#include "frontier/wall_time.h"
+
+namespace trawl::cli {
+
+namespace {
+
+Result<bool> in_log(const Store& store, std::uint64_t from, Fingerprint fingerprint) {
+  bool found = false;
+  const auto read =
+      store.replay_admissions(from, [&](std::uint64_t, std::span<const Fingerprint> admitted) {
+        found = found || std::ranges::find(admitted, fingerprint) != admitted.end();
+      });
+  if (!read) return tl::unexpected(read.error());
+  return found;
+}
+
+// Whether the filter knows a fingerprint, as far as the newest checkpoint and the log tell. Errors:
+// that checkpoint cannot be read, or there is none.
+Result<bool> seen(const std::filesystem::path& directory, const Manifest& manifest,
+                  const Store& store, Fingerprint fingerprint) {
+  const auto counters = store.counters();
+  if (!counters) return tl::unexpected(counters.error());
+  if (manifest.checkpoints.empty()) {
+    if (manifest.log_start > 0)
+      return fail(ErrorCode::kCorrupt, "the crawl has no checkpoint that can be read");
+    return in_log(store, 0, fingerprint);
+  }
+  const CheckpointEntry& newest = manifest.checkpoints.back();
+  if (newest.end > counters->admitted)
+    return fail(ErrorCode::kCorrupt, "the newest checkpoint is newer than the store");
+  const auto path = Manifest::checkpoint_path(directory, newest.number);
+  const auto filter = MappedFilter::open(path.string());
+  if (!filter) return tl::unexpected(filter.error());
+  if (filter->hash().key() != manifest.hash_key)
+    return fail(ErrorCode::kCorrupt, path.string() + " is of another crawl");
+  if (filter->contains(fingerprint)) return true;
+  return in_log(store, newest.sequence, fingerprint);
+}
+
+Result<HostInfo> look_up_host(const Store& store, const KeyedHash& hash, const std::string& name) {
+  const HostId id = host_id(hash, name);
+  const auto record = store.host(id);
+  if (!record) return tl::unexpected(record.error());
+  HostInfo info;
+  if (*record) info = host_info(**record, to_milliseconds(std::chrono::system_clock::now()));
+  info.host = name;
+  const auto counted =
+      store.visit_pending(id, [&info](HostId, const QueueOrder&, std::string_view) {
+        ++info.queued;
+        return true;
+      });
+  if (!counted) return tl::unexpected(counted.error());
+  return info;
+}
+
+StateOfUrl unreadable(std::string why) {
+  return {.found = StateOfUrl::Found::kUnreadable, .note = std::move(why)};
+}
+
+StateOfUrl look_up(const std::filesystem::path& directory, const StoppedFrontier& stopped,
+                   const Url& url, const Profile& config_profile) {
+  const Manifest& manifest = *stopped.manifest;
+  auto profile = Profile::from_name(manifest.profile);
+  if (!profile) return unreadable(std::move(profile.error().message));
+  StateOfUrl state{.found = StateOfUrl::Found::kRead};
+  state.other_rules = *profile != config_profile;
+  state.key = Canonicalizer(std::move(*profile)).key(url);
+  const KeyedHash hash = KeyedHash::from_key(manifest.hash_key);
+  const Fingerprint fingerprint = hash(state.key);
+  if (auto known = seen(directory, manifest, *stopped.store, fingerprint)) {
+    state.seen = *known;
+  } else {
+    state.seen_note = std::move(known.error().message);
+  }
+  if (manifest.ledger) {
+    const auto record = stopped.store->ledger(fingerprint);
+    if (!record) return unreadable(record.error().message);
+    if (*record) {
+      state.fetch = LastFetch{.fetches = (*record)->fetches,
+                              .status = (*record)->status,
+                              .ended = from_milliseconds((*record)->fetched)};
+    }
+  }
+  auto host = look_up_host(*stopped.store, hash, politeness_group(url));
+  if (!host) return unreadable(std::move(host.error().message));
+  state.host = std::move(*host);
+  return state;
+}
+
+}  // namespace
+
+StateOfUrl look_up_state(const std::filesystem::path& directory, const Url& url,
+                         const Profile& profile) {
+  const auto stopped = StoppedFrontier::open(directory);
+  if (!stopped) {
+    switch (stopped.error().code) {
+      case ErrorCode::kNotFound:
+        return {.found = StateOfUrl::Found::kNoCrawl};
+      case ErrorCode::kInUse:
+        return {.found = StateOfUrl::Found::kInUse, .note = stopped.error().message};
+      default:
+        return unreadable(stopped.error().message);
+    }
+  }
+  if (!stopped->manifest) {
+    return unreadable(stopped->warnings.empty() ? std::string("it has no MANIFEST")
+                                                : stopped->warnings.front());
+  }
+  return look_up(directory, *stopped, url, profile);
+}
+
+}  // namespace trawl::cli

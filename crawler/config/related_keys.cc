@@ -1,0 +1,158 @@
+#include "crawler/config/related_keys.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "crawler/config/config_values.h"
+#include "crawler/http/content_coding.h"
+
+namespace trawl {
+
+namespace {
+
+using Given = std::function<bool(std::string_view)>;
+
+class Settling {
+ public:
+  Settling(CrawlConfig& config, const Given& given) : config_(config), given_(given) {}
+
+  std::vector<ConfigConflict> run() && {
+    settle_body_sizes();
+    settle_patterns();
+    settle_backoff();
+    settle_recrawl();
+    check_what_needs_another();
+    return std::move(conflicts_);
+  }
+
+ private:
+  void conflict(std::vector<std::string_view> keys, std::string message) {
+    conflicts_.push_back({std::move(keys), std::move(message)});
+  }
+
+  void settle_body_sizes() {
+    auto& fetch = config_.fetch;
+    if (given_("fetch.max_body") && !given_("fetch.max_download")) {
+      fetch.max_download = std::max(fetch.max_download, fetch.max_body);
+    }
+    // A body is held as it came and decompressed at once, and so is what decompresses it.
+    constexpr std::uint64_t kDecoder = ContentCoding::kMostMemory;
+    const std::uint64_t least = fetch.max_body + fetch.max_download + kDecoder;
+    if (fetch.max_memory >= least) return;
+    conflict({"fetch.max_memory", "fetch.max_body", "fetch.max_download"},
+             fmt::format("expected at least {}, which is fetch.max_body = {}, "
+                         "fetch.max_download = {} and {} for decompression together, so that one "
+                         "page fits; found {}. Raise it, or lower these",
+                         format_size(least), format_size(fetch.max_body),
+                         format_size(fetch.max_download), format_size(kDecoder),
+                         format_size(fetch.max_memory)));
+  }
+
+  void settle_patterns() {
+    const auto [slow, park] =
+        std::tie(config_.scope.slow_pattern_after, config_.scope.park_pattern_after);
+    if (park == 0 || slow <= park) return;
+    if (!given_("scope.slow_pattern_after")) {
+      slow = park;
+    } else if (!given_("scope.park_pattern_after")) {
+      park = slow;
+    } else {
+      conflict({"scope.slow_pattern_after", "scope.park_pattern_after"},
+               fmt::format("expected at most scope.park_pattern_after = {}; found {}", park, slow));
+    }
+  }
+
+  void settle_backoff() {
+    const auto [first, longest] =
+        std::tie(config_.politeness.host_backoff, config_.politeness.max_host_backoff);
+    if (first <= longest) return;
+    if (!given_("politeness.host_backoff")) {
+      first = longest;
+    } else if (!given_("politeness.max_host_backoff")) {
+      longest = first;
+    } else {
+      conflict({"politeness.host_backoff", "politeness.max_host_backoff"},
+               fmt::format("expected at most politeness.max_host_backoff = \"{}\"; found \"{}\"",
+                           format_duration(longest), format_duration(first)));
+    }
+  }
+
+  void settle_recrawl() {
+    auto& recrawl = config_.recrawl;
+    if (!recrawl.adaptive) return;
+    std::vector<std::pair<std::string_view, std::chrono::milliseconds>> intervals;
+    if (recrawl.interval) intervals.emplace_back("recrawl.interval", *recrawl.interval);
+    for (const RecrawlRuleText& rule : recrawl.rules) {
+      if (rule.interval) intervals.emplace_back("recrawl.rules", *rule.interval);
+    }
+    for (const auto& [key, interval] : intervals) {
+      if (!given_("recrawl.min_interval"))
+        recrawl.min_interval = std::min(recrawl.min_interval, interval);
+      if (!given_("recrawl.max_interval"))
+        recrawl.max_interval = std::max(recrawl.max_interval, interval);
+    }
+    settle_interval_bounds();
+    for (const auto& [key, interval] : intervals) {
+      if (interval >= recrawl.min_interval && interval <= recrawl.max_interval) continue;
+      conflict({key, "recrawl.min_interval", "recrawl.max_interval"},
+               fmt::format("expected \"{}\" to \"{}\", which are recrawl.min_interval and "
+                           "recrawl.max_interval; found \"{}\"",
+                           format_duration(recrawl.min_interval),
+                           format_duration(recrawl.max_interval), format_duration(interval)));
+    }
+  }
+
+  void settle_interval_bounds() {
+    const auto [least, most] = std::tie(config_.recrawl.min_interval, config_.recrawl.max_interval);
+    if (least <= most) return;
+    if (!given_("recrawl.min_interval")) {
+      least = most;
+    } else if (!given_("recrawl.max_interval")) {
+      most = least;
+    } else {
+      conflict({"recrawl.min_interval", "recrawl.max_interval"},
+               fmt::format("expected at most recrawl.max_interval = \"{}\"; found \"{}\"",
+                           format_duration(most), format_duration(least)));
+    }
+  }
+
+  // Told of keys that were given where the one they need was not: who wrote that down as off knows
+  // what he does, and a config that was written by to_toml() has every key.
+  void check_what_needs_another() {
+    static constexpr std::string_view kOfWarc[] = {"output.cdxj",
+                                                   "output.warc_prefix",
+                                                   "output.warc_size",
+                                                   "output.warc_time",
+                                                   "output.warc_metadata",
+                                                   "output.warc_operator",
+                                                   "output.warc_description",
+                                                   "output.content_types"};
+    for (const std::string_view key : kOfWarc) {
+      if (given_(key) && !given_("output.warc")) {
+        conflict({key, "output.warc"}, "means nothing without output.warc = true");
+      }
+    }
+    if (given_("crawl.priorities") && !given_("crawl.order")) {
+      conflict({"crawl.priorities", "crawl.order"},
+               "means nothing without crawl.order = \"priority\"");
+    }
+  }
+
+  CrawlConfig& config_;
+  const Given& given_;
+  std::vector<ConfigConflict> conflicts_;
+};
+
+}  // namespace
+
+std::vector<ConfigConflict> settle_related_keys(CrawlConfig& config, const Given& given) {
+  return Settling(config, given).run();
+}
+
+}  // namespace trawl

@@ -1,0 +1,72 @@
+// CrawlLimits: the bytes a run may fetch, and the time it may take.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+namespace trawl {
+
+// Which limit of the config ended a crawl.
+enum class CrawlLimit : std::uint8_t { kNone, kPages, kBytes, kTime };
+constexpr std::string_view key_of(CrawlLimit limit) {
+  switch (limit) {
+    case CrawlLimit::kPages:
+      return "scope.max_pages";
+    case CrawlLimit::kBytes:
+      return "scope.max_bytes";
+    case CrawlLimit::kTime:
+      return "scope.max_time";
+    case CrawlLimit::kNone:
+      break;
+  }
+  return "";
+}
+
+// scope.max_bytes and scope.max_time; pages are PageBudget's. Thread-safe.
+class CrawlLimits {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // `bytes_before`: of earlier runs, if they are to count.
+  CrawlLimits(std::optional<std::uint64_t> max_bytes,
+              std::optional<std::chrono::milliseconds> max_time, Clock::time_point started,
+              std::uint64_t bytes_before = 0)
+      : max_bytes_(max_bytes.value_or(std::numeric_limits<std::uint64_t>::max())),
+        end_(end_of(started, max_time)),
+        bytes_(bytes_before) {}
+
+  // Bytes of a body as they come in. True for the one call that reaches the limit.
+  bool add_bytes(std::uint64_t n) {
+    const std::uint64_t before = bytes_.fetch_add(n, std::memory_order_relaxed);
+    return before < max_bytes_ && n >= max_bytes_ - before;
+  }
+  std::uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+  // kNone as long as the crawl may go on.
+  CrawlLimit reached(Clock::time_point now) const {
+    if (bytes() >= max_bytes_) return CrawlLimit::kBytes;
+    return now >= end_ ? CrawlLimit::kTime : CrawlLimit::kNone;
+  }
+  // When the time is up; nothing: never.
+  std::optional<Clock::time_point> end() const {
+    return end_ == Clock::time_point::max() ? std::nullopt : std::optional(end_);
+  }
+
+ private:
+  // A time too long for the clock is none.
+  static Clock::time_point end_of(Clock::time_point started,
+                                  std::optional<std::chrono::milliseconds> max_time) {
+    const auto longest =
+        std::chrono::duration_cast<std::chrono::milliseconds>(Clock::time_point::max() - started);
+    return !max_time || *max_time >= longest ? Clock::time_point::max() : started + *max_time;
+  }
+
+  const std::uint64_t max_bytes_;
+  const Clock::time_point end_;  // max(): never
+  std::atomic<std::uint64_t> bytes_;
+};
+
+}  // namespace trawl

@@ -1,0 +1,43 @@
+// FetchCounts: what came of the fetches of this process, by reason.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "crawler/http/fetch_error.h"
+
+namespace trawl {
+
+// Thread-safe.
+class FetchCounts {
+ public:
+  void add(FetchError error) { count(errors_[static_cast<std::size_t>(error)], 1); }
+  std::uint64_t operator[](FetchError error) const {
+    return read(errors_[static_cast<std::size_t>(error)]);
+  }
+  void add_bytes(std::uint64_t n) { count(bytes_, n); }
+  void add_not_modified() { count(not_modified_, 1); }
+  void add_retry() { count(retries_, 1); }
+  void add_succeeded() { count(succeeded_, 1); }
+
+  std::uint64_t bytes() const { return read(bytes_); }  // of bodies, as they came
+  std::uint64_t not_modified() const { return read(not_modified_); }
+  std::uint64_t retries() const { return read(retries_); }      // fetches that are tried again
+  std::uint64_t succeeded() const { return read(succeeded_); }  // without an error
+
+ private:
+  using Count = std::atomic<std::uint64_t>;
+  static void count(Count& count, std::uint64_t n) {
+    count.fetch_add(n, std::memory_order_relaxed);
+  }
+  static std::uint64_t read(const Count& count) { return count.load(std::memory_order_relaxed); }
+
+  std::array<Count, static_cast<std::size_t>(FetchError::kCount)> errors_{};
+  Count bytes_{0};
+  Count not_modified_{0};
+  Count retries_{0};
+  Count succeeded_{0};
+};
+
+}  // namespace trawl

@@ -1,0 +1,18 @@
+// failure_reason_of: which answers are worth another try, and what they say of the host.
+#pragma once
+
+#include <optional>
+
+#include "trawl/frontier.h"
+
+#include "crawler/http/http_client.h"
+
+namespace trawl {
+
+// Nothing: the URL ends with this answer, be it good or bad.
+std::optional<FailureReason> failure_reason_of(const HttpResponse& response);
+
+// True if the fetch was ended for reasons of our own: the URL goes back to its queue.
+bool is_our_own_doing(FetchError error) noexcept;
+
+}  // namespace trawl

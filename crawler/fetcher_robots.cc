@@ -1,0 +1,123 @@
+// Fetcher: robots.txt, and the sitemaps that it names.
+#include <algorithm>
+#include <utility>
+
+#include <spdlog/spdlog.h>
+
+#include "trawl/url.h"
+#include "trawl/url_groups.h"
+
+#include "crawler/fetch_failure.h"
+#include "crawler/fetcher.h"
+#include "crawler/sitemap_intake.h"
+
+namespace trawl {
+
+namespace {
+
+constexpr std::uint64_t kMaxRobotsBytes = 512 * 1024;
+
+}  // namespace
+
+void Fetcher::fetch_robots(const std::string& origin, std::string ask_for, OpenLease first) {
+  const auto asked = Url::parse(ask_for);
+  const bool own = asked && asked->origin() == origin;  // and not one it was redirected to
+  const std::string host = first.lease.host;
+  if (asked && !own && !waiting_for_robots_.contains(origin)) {
+    const std::string elsewhere = politeness_group(*asked);
+    const SteadyTime now = std::chrono::steady_clock::now();
+    const auto turn = elsewhere == host ? std::nullopt
+                                        : context_.foreign_turns.take(
+                                              elsewhere, now, context_.config.politeness.delay);
+    if (turn) return release(first, *turn, first.leased_at);
+  }
+  auto [waiting, is_first] = waiting_for_robots_.try_emplace(origin);
+  waiting->second.push_back(std::move(first));
+  if (!is_first) return;
+  HttpRequest request =
+      asked ? request_for(*asked, own ? host : politeness_group(*asked)) : HttpRequest{};
+  request.url = std::move(ask_for);
+  request.max_body = kMaxRobotsBytes;
+  request.max_download = kMaxRobotsBytes;
+  request.truncate_body = true;
+  client_->start(
+      request, [this, origin, own, host, url = request.url](const HttpResponse& response) {
+        if (own) set_address(host, response.address);
+        context_.fetches.add(response.failure);
+        context_.fetches.add_bytes(response.encoded_bytes);
+        if (context_.limits.add_bytes(response.encoded_bytes))
+          context_.advance_to(CrawlPhase::kDraining);
+        if (auto records = handler_.archive(url, std::chrono::system_clock::now(), response))
+          context_.output.submit_record(std::move(*records));
+        on_robots(origin, response);
+      });
+}
+
+// Whoever waited goes back to its queue: the request for robots.txt was the host's, and the next
+// one has to wait for the delay, which robots.txt itself may have set. That holds for the next of
+// several redirects, too: the first of them that is leased again asks for it.
+void Fetcher::on_robots(const std::string& origin, const HttpResponse& response) {
+  const auto waiting = waiting_for_robots_.extract(origin);
+  if (response.connection_was_stale || is_our_own_doing(response.failure)) {  // as in on_page()
+    for (const OpenLease& open : waiting.mapped())
+      release(open, response.sent, response.sent);
+    return;
+  }
+  const auto robots = robots_.store(origin, response, std::chrono::steady_clock::now());
+  if (robots.action == RobotsAnswer::Action::kFail) {
+    for (const OpenLease& open : waiting.mapped())
+      give_up(open, robots, response.sent);
+    return;
+  }
+  SteadyTime next_start = response.sent;
+  if (robots.action == RobotsAnswer::Action::kWait) {
+    spdlog::debug("{}: {}; it is asked for again", origin, robots.reason);
+    next_start = robots.ask_at;
+  } else if (robots.action == RobotsAnswer::Action::kObey) {
+    set_crawl_delay(waiting.mapped().front().lease.host);
+    if (context_.config.links.sitemaps && robots.rules != nullptr)
+      offer_sitemaps(origin, *robots.rules);
+  }
+  for (const OpenLease& open : waiting.mapped())
+    release(open, next_start, response.sent);
+}
+
+// They have their turn as pages do, and their host's delay holds for them.
+void Fetcher::offer_sitemaps(const std::string& origin, const Robots& robots) {
+  std::vector<SitemapRequest> sitemaps = sitemaps_of(robots);
+  if (sitemaps.empty()) return;
+  const auto site = Url::parse(origin);
+  if (!site) return;
+  LinkFollower& links = handler_.links();
+  const std::string parent = origin + "/robots.txt";
+  links.begin(parent, nullptr);
+  for (SitemapRequest& sitemap : sitemaps) {
+    const bool own = politeness_group(*site) == politeness_group(sitemap.url);
+    links.add(std::move(sitemap.url),
+              {.role = sitemap.role, .sitemap_level = sitemap.level, .own_site = own});
+  }
+  std::vector<UrlRequest> requests(links.requests().begin(), links.requests().end());
+  for (UrlRequest& request : requests)
+    request.parent = parent;
+  const auto admissions = context_.frontier.offer(requests);
+  if (!admissions) return context_.stop_with(admissions.error());
+  links.offered(*admissions);
+}
+
+// So that the first page of a host is kept apart from others at its address, too.
+void Fetcher::set_address(const std::string& host, const std::string& address) {
+  if (address.empty() || context_.config.politeness.ip_delay.count() == 0) return;
+  const auto set = context_.frontier.set_host_address(host, address);
+  if (!set) context_.stop_with(set.error());
+}
+
+void Fetcher::set_crawl_delay(const std::string& host) {
+  const auto& politeness = context_.config.politeness;
+  const auto delay =
+      std::min(robots_.crawl_delay(host, context_.robots_agent), politeness.max_crawl_delay);
+  const auto set = context_.frontier.set_host_delay(
+      host, delay > politeness.delay ? delay : std::chrono::milliseconds(0));
+  if (!set) context_.stop_with(set.error());
+}
+
+}  // namespace trawl

@@ -1,0 +1,109 @@
+#include "crawler/http/body_budget.h"
+
+#include <algorithm>
+
+namespace trawl {
+
+BodyCharge& BodyCharge::operator=(BodyCharge&& other) noexcept {
+  if (this != &other) {
+    release();
+    budget_ = std::move(other.budget_);
+    bytes_ = std::exchange(other.bytes_, 0);
+  }
+  return *this;
+}
+
+bool BodyCharge::grow(std::uint64_t more) noexcept {
+  if (budget_ != nullptr && !budget_->take(more)) return false;
+  bytes_ += more;
+  return true;
+}
+
+void BodyCharge::shrink_to(std::uint64_t bytes) noexcept {
+  if (bytes >= bytes_) return;
+  const std::uint64_t less = bytes_ - bytes;
+  bytes_ = bytes;
+  if (budget_ != nullptr) budget_->give_back(less);
+}
+
+bool BodyBudget::take(std::uint64_t bytes) noexcept {
+  std::uint64_t used = used_.load(std::memory_order_relaxed);
+  do {
+    if (bytes > limit_ || used > limit_ - bytes) return false;
+    // seq_cst: in settle(), reads what give_back() wrote before it looked for waiters.
+  } while (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_seq_cst,
+                                        std::memory_order_relaxed));
+  return true;
+}
+
+void BodyBudget::give_back(std::uint64_t bytes) noexcept {
+  // seq_cst, both: with wait(), which announces itself and then looks at used_. Either this sees
+  // the waiter, or the waiter sees the room.
+  used_.fetch_sub(bytes, std::memory_order_seq_cst);
+  if (waiting_.load(std::memory_order_seq_cst) == 0) return;
+  const std::lock_guard lock(mutex_);
+  settle();
+}
+
+void BodyBudget::wait(BodyWaiter& waiter) {
+  const std::lock_guard lock(mutex_);
+  waiter.state = BodyWaiter::State::kWaiting;
+  const auto place = std::upper_bound(
+      waiters_.begin(), waiters_.end(), &waiter,
+      [](const BodyWaiter* one, const BodyWaiter* other) { return one->since < other->since; });
+  waiters_.insert(place, &waiter);
+  held_by_waiters_ += waiter.charge->bytes();
+  // seq_cst: pairs with the load in give_back().
+  waiting_.store(waiters_.size(), std::memory_order_seq_cst);
+  settle();
+}
+
+BodyWaiter::State BodyBudget::state(const BodyWaiter& waiter) const {
+  const std::lock_guard lock(mutex_);
+  return waiter.state;
+}
+
+void BodyBudget::cancel(BodyWaiter& waiter) {
+  const std::lock_guard lock(mutex_);
+  const auto place = std::find(waiters_.begin(), waiters_.end(), &waiter);
+  if (place != waiters_.end()) {
+    waiters_.erase(place);
+    held_by_waiters_ -= waiter.charge->bytes();
+    waiting_.store(waiters_.size(), std::memory_order_seq_cst);
+  }
+  waiter.state = BodyWaiter::State::kIdle;
+}
+
+// With the lock held. A small wish of a younger one is granted before a large one of an older: who
+// gets what it wants ends soonest and gives back all that it has.
+void BodyBudget::settle() {
+  for (std::size_t i = 0; i < waiters_.size();) {
+    if (take(waiters_[i]->wanted)) {
+      conclude(i, BodyWaiter::State::kGranted);
+    } else {
+      ++i;
+    }
+  }
+  // seq_cst: as in take().
+  while (!waiters_.empty() && used_.load(std::memory_order_seq_cst) == held_by_waiters_)
+    conclude(youngest_that_frees(), BodyWaiter::State::kEvicted);
+}
+
+// One that holds nothing frees nothing; if that is so for all, none of them can ever be served.
+std::size_t BodyBudget::youngest_that_frees() const {
+  for (std::size_t i = waiters_.size(); i > 0; --i)
+    if (waiters_[i - 1]->charge->bytes() > 0) return i - 1;
+  return waiters_.size() - 1;
+}
+
+void BodyBudget::conclude(std::size_t index, BodyWaiter::State state) {
+  BodyWaiter& waiter = *waiters_[index];
+  held_by_waiters_ -= waiter.charge->bytes();
+  waiters_.erase(waiters_.begin() + static_cast<std::ptrdiff_t>(index));
+  waiting_.store(waiters_.size(), std::memory_order_seq_cst);
+  waiter.state = state;
+  if (state == BodyWaiter::State::kGranted) waiter.charge->bytes_ += waiter.wanted;
+  waiter.wake(waiter.context);
+}
+
+}  // namespace trawl

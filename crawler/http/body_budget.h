@@ -1,0 +1,98 @@
+// BodyBudget: how much memory the bodies of all threads may take, from the first byte received to
+// the last one written; and BodyCharge, one body's share of it.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace trawl {
+
+class BodyBudget;
+
+// Given back when destroyed. Of one thread at a time.
+class BodyCharge {
+ public:
+  BodyCharge() = default;
+  // Of a null budget: everything is granted and counted by nobody.
+  explicit BodyCharge(std::shared_ptr<BodyBudget> budget) noexcept : budget_(std::move(budget)) {}
+  BodyCharge(BodyCharge&& other) noexcept
+      : budget_(std::move(other.budget_)), bytes_(std::exchange(other.bytes_, 0)) {}
+  BodyCharge& operator=(BodyCharge&& other) noexcept;
+  ~BodyCharge() { release(); }
+
+  // Takes `more` bytes more, or nothing if there is no room.
+  bool grow(std::uint64_t more) noexcept;
+  // Gives back all beyond `bytes`.
+  void shrink_to(std::uint64_t bytes) noexcept;
+  void release() noexcept { shrink_to(0); }
+  std::uint64_t bytes() const noexcept { return bytes_; }
+
+ private:
+  friend class BodyBudget;
+  std::shared_ptr<BodyBudget> budget_;
+  std::uint64_t bytes_ = 0;
+};
+
+// A transfer that waits for room. Stays where it is while it waits.
+struct BodyWaiter {
+  enum class State : std::uint8_t {
+    kIdle,
+    kWaiting,
+    kGranted,  // the charge has grown by what was wanted
+    kEvicted,  // nothing would ever free memory otherwise: to be ended, its charge released
+  };
+  BodyCharge* charge = nullptr;
+  std::uint64_t wanted = 0;
+  std::chrono::steady_clock::time_point since{};  // the older goes first, the youngest is evicted
+  // Called from any thread, under the budget's lock, when the state has changed.
+  void (*wake)(void* context) = nullptr;
+  void* context = nullptr;
+
+ private:
+  friend class BodyBudget;
+  State state = State::kIdle;  // guarded by the budget's mutex
+};
+
+// Thread-safe.
+class BodyBudget {
+ public:
+  explicit BodyBudget(std::uint64_t limit) : limit_(limit) {}
+  BodyBudget(const BodyBudget&) = delete;
+  BodyBudget& operator=(const BodyBudget&) = delete;
+
+  std::uint64_t limit() const noexcept { return limit_; }
+  std::uint64_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
+  // Some transfers wait for room: not the time to start others.
+  bool crowded() const noexcept { return waiting_.load(std::memory_order_relaxed) > 0; }
+
+  // Grants the waiter's wish at once if there is room, else when there is. If all that is used
+  // belongs to waiters, the youngest of them that holds some is evicted.
+  void wait(BodyWaiter& waiter);
+  // What became of it; but for kWaiting, the waiter is out of the budget's hands.
+  BodyWaiter::State state(const BodyWaiter& waiter) const;
+  // Takes it out of the budget's hands. A grant stays with the charge.
+  void cancel(BodyWaiter& waiter);
+
+ private:
+  friend class BodyCharge;
+  bool take(std::uint64_t bytes) noexcept;
+  void give_back(std::uint64_t bytes) noexcept;
+  void settle();
+  std::size_t youngest_that_frees() const;
+  void conclude(std::size_t index, BodyWaiter::State state);
+
+  const std::uint64_t limit_;
+  std::atomic<std::uint64_t> used_{0};
+  std::atomic<std::size_t> waiting_{0};  // waiters_.size()
+  mutable std::mutex mutex_;
+  std::vector<BodyWaiter*> waiters_;  // those that wait, the oldest first
+  std::uint64_t held_by_waiters_ = 0;
+};
+
+}  // namespace trawl

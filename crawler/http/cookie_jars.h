@@ -1,0 +1,55 @@
+// CookieJars: the cookies of one client, in jars that know nothing of each other.
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include <curl/curl.h>
+
+namespace trawl {
+
+// The cookies of the requests that share a jar. In memory only.
+class CookieJar {
+ public:
+  CookieJar() = default;
+  CookieJar(const CookieJar&) = delete;
+  CookieJar& operator=(const CookieJar&) = delete;
+  ~CookieJar();
+
+  // Made when first asked for; null if there is no memory.
+  CURLSH* share();
+  // Whoever receives a Set-Cookie header tells its size.
+  void add(std::size_t bytes) noexcept { bytes_ += bytes; }
+  // With a handle that has the share: throws the cookies away if they have become too many.
+  void keep_small(CURL* easy);
+
+ private:
+  CURLSH* share_ = nullptr;
+  std::size_t bytes_ = 0;  // at most this large; cookies that replace others count again
+};
+
+// Of one thread.
+class CookieJars {
+ public:
+  static constexpr std::size_t kMaxJars = 10'000;
+  static constexpr std::size_t kMaxJarBytes = 16 * 1024;
+
+  explicit CookieJars(std::size_t max_jars = kMaxJars) : max_jars_(max_jars) {}
+  // The jar of that name. The one that was not asked for for longest goes when there are too many.
+  std::shared_ptr<CookieJar> find(const std::string& name);
+  std::size_t size() const noexcept { return jars_.size(); }
+
+ private:
+  struct Named {
+    std::string name;
+    std::shared_ptr<CookieJar> jar;
+  };
+  const std::size_t max_jars_;
+  std::list<Named> by_use_;  // the last used first
+  std::unordered_map<std::string, std::list<Named>::iterator> jars_;
+};
+
+}  // namespace trawl

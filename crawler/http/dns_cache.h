@@ -1,0 +1,63 @@
+// DnsCache: what was learnt about host names, the least recently used forgotten first.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "crawler/http/resolver.h"
+
+namespace trawl {
+
+class DnsCache {
+ public:
+  explicit DnsCache(std::size_t max_entries) : max_entries_(max_entries > 0 ? max_entries : 1) {}
+  DnsCache(const DnsCache&) = delete;
+  DnsCache& operator=(const DnsCache&) = delete;
+
+  // Null if nothing is known, or no longer. Shared, as what is called with it may change the cache.
+  std::shared_ptr<const Resolution> find(std::string_view host,
+                                         std::chrono::steady_clock::time_point now) {
+    const auto found = by_host_.find(host);
+    if (found == by_host_.end()) return nullptr;
+    const auto entry = found->second;
+    if (entry->resolution->expires <= now) {
+      by_host_.erase(found);
+      entries_.erase(entry);
+      return nullptr;
+    }
+    entries_.splice(entries_.begin(), entries_, entry);
+    return entry->resolution;
+  }
+
+  void insert(const std::string& host, std::shared_ptr<const Resolution> resolution) {
+    if (const auto found = by_host_.find(host); found != by_host_.end()) {
+      found->second->resolution = std::move(resolution);
+      entries_.splice(entries_.begin(), entries_, found->second);
+      return;
+    }
+    entries_.push_front({host, std::move(resolution)});
+    by_host_.emplace(entries_.front().host, entries_.begin());
+    if (entries_.size() <= max_entries_) return;
+    by_host_.erase(entries_.back().host);
+    entries_.pop_back();
+  }
+
+  std::size_t size() const { return entries_.size(); }
+
+ private:
+  struct Entry {
+    std::string host;
+    std::shared_ptr<const Resolution> resolution;
+  };
+
+  const std::size_t max_entries_;
+  std::list<Entry> entries_;                                                  // last used first
+  std::unordered_map<std::string_view, std::list<Entry>::iterator> by_host_;  // views of entries_
+};
+
+}  // namespace trawl

@@ -1,0 +1,117 @@
+#include "crawler/http/easy_handle.h"
+
+#include <fmt/format.h>
+
+#include "crawler/http/content_decoder.h"
+
+namespace trawl {
+
+namespace {
+
+// Of the blocks that are kept for documentation (RFC 5737, RFC 3849): should they ever be connected
+// to, nobody is there. One of each family, so that libcurl tries both at once (RFC 8305).
+constexpr char kPlaceholderAddresses[] = "[2001:db8::1],192.0.2.1";
+
+curl_slist* appended(CurlSlist& list, const std::string& text) {
+  curl_slist* const longer = curl_slist_append(list.get(), text.c_str());
+  if (longer != nullptr) {
+    static_cast<void>(list.release());
+    list.reset(longer);
+  }
+  return list.get();
+}
+
+}  // namespace
+
+EasyHandle::EasyHandle(const HttpOptions& options, const Proxy* proxy) : easy_(curl_easy_init()) {
+  set(CURLOPT_USERAGENT, options.user_agent.c_str());
+  set(CURLOPT_NOSIGNAL, 1L);
+  set(CURLOPT_BUFFERSIZE, 32 * 1024L);
+  set(CURLOPT_PROTOCOLS_STR, "http,https");
+  set(CURLOPT_FOLLOWLOCATION, 0L);
+  set(CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
+  set(CURLOPT_HTTP_VERSION,
+      static_cast<long>(options.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
+  // Asked for, but undone by ourselves: archives want what came.
+  set(CURLOPT_ACCEPT_ENCODING, ContentDecoder::kAccepted);
+  set(CURLOPT_HTTP_CONTENT_DECODING, 0L);
+  set(CURLOPT_PATH_AS_IS, 1L);          // our own parser resolved the dots
+  set(CURLOPT_DNS_CACHE_TIMEOUT, -1L);  // there are placeholders only
+  set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+  // Neither from the environment.
+  set(CURLOPT_PROXY, "");
+  set(CURLOPT_NOPROXY, "");
+  set_up_tls(options);
+  if (proxy != nullptr) set_up_proxy(options, *proxy);
+}
+
+void EasyHandle::set_up_tls(const HttpOptions& options) {
+  // Without a folder of certificates libcurl keeps those of the file in memory, instead of reading
+  // them again for each connection.
+  set(CURLOPT_CAPATH, nullptr);
+  if (!options.ca_file.empty()) set(CURLOPT_CAINFO, options.ca_file.c_str());
+  if (!options.verify_tls) {
+    set(CURLOPT_SSL_VERIFYPEER, 0L);
+    set(CURLOPT_SSL_VERIFYHOST, 0L);
+  }
+}
+
+void EasyHandle::set_up_proxy(const HttpOptions& options, const Proxy& proxy) {
+  set(CURLOPT_PROXY_CAPATH, nullptr);
+  if (!options.ca_file.empty()) set(CURLOPT_PROXY_CAINFO, options.ca_file.c_str());
+  if (!options.verify_tls) {
+    set(CURLOPT_PROXY_SSL_VERIFYPEER, 0L);
+    set(CURLOPT_PROXY_SSL_VERIFYHOST, 0L);
+  }
+  if (proxy.wants_address) {
+    // The addresses that libcurl is given are entries of its own cache; they must not pile up.
+    set(CURLOPT_DNS_CACHE_TIMEOUT, 0L);
+  } else {
+    set(CURLOPT_PROXY, proxy.at(proxy.endpoint.host).c_str());
+  }
+}
+
+void EasyHandle::set_headers(const std::vector<std::string>& headers) {
+  if (headers == headers_) return;
+  headers_ = headers;
+  CurlSlist list;
+  for (const std::string& header : headers)
+    appended(list, header);
+  set(CURLOPT_HTTPHEADER, list.get());
+  header_list_ = std::move(list);
+}
+
+void EasyHandle::set_cookies(CookieJar* jar) {
+  if (jar == nullptr && !has_cookies_) return;
+  has_cookies_ = jar != nullptr;
+  // The first lends the cookies; the second has libcurl heed them.
+  set(CURLOPT_SHARE, jar == nullptr ? nullptr : jar->share());
+  set(CURLOPT_COOKIEFILE, jar == nullptr ? nullptr : "");
+}
+
+void EasyHandle::set_wait_for_connection(bool wait) {
+  if (wait == waits_) return;
+  waits_ = wait;
+  set(CURLOPT_PIPEWAIT, wait ? 1L : 0L);
+}
+
+void EasyHandle::set_placeholders(std::uint16_t port, std::vector<bool>& known) {
+  if (has_placeholders_ && known[port]) return;
+  has_placeholders_ = known[port] = true;
+  CurlSlist list;
+  appended(list, fmt::format("*:{}:{}", port, kPlaceholderAddresses));
+  set(CURLOPT_RESOLVE, list.get());
+  placeholders_ = std::move(list);
+}
+
+void EasyHandle::set_addresses(const Proxy& proxy, const std::string& proxy_address,
+                               const std::string& address) {
+  set(CURLOPT_PROXY, proxy.at(proxy_address).c_str());
+  const bool v6 = address.find(':') != std::string::npos;
+  CurlSlist list;
+  appended(list, v6 ? fmt::format("::[{}]:", address) : fmt::format("::{}:", address));
+  set(CURLOPT_CONNECT_TO, list.get());
+  connect_to_ = std::move(list);
+}
+
+}  // namespace trawl

@@ -1,0 +1,242 @@
+#include "crawler/http/head_reader.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <ctime>
+#include <utility>
+
+#include <curl/curl.h>
+#include <fmt/format.h>
+
+#include "crawler/parse/ascii.h"
+
+namespace trawl {
+
+namespace {
+
+constexpr std::size_t kMaxLines = 2'000;  // servers of good will send a few dozen
+
+// The value of a header line if it is of the field `name`.
+std::optional<std::string_view> header_value(std::string_view line, std::string_view name) {
+  if (line.size() <= name.size() || line[name.size()] != ':' ||
+      !starts_with_in_any_case(line, name)) {
+    return std::nullopt;
+  }
+  return trim(line.substr(name.size() + 1));
+}
+
+// The next line of a header that may come in several.
+void add_line(std::string& lines, std::string_view separator, std::string_view value) {
+  if (!lines.empty()) lines += separator;
+  lines += value;
+}
+
+// Within what a header may say.
+std::chrono::seconds bounded(std::int64_t seconds) {
+  return std::chrono::seconds(std::clamp<std::int64_t>(seconds, 0, std::int64_t{1} << 31));
+}
+
+// A number of seconds, if it is one.
+std::optional<std::chrono::seconds> seconds_of(std::string_view value) {
+  std::int64_t seconds = 0;
+  const char* const end = value.data() + value.size();
+  const auto [rest, error] = std::from_chars(value.data(), end, seconds);
+  if (error == std::errc::invalid_argument || rest != end) return std::nullopt;
+  if (error == std::errc::result_out_of_range) seconds = value.front() == '-' ? 0 : INT64_MAX;
+  return bounded(seconds);
+}
+
+// Retry-After: seconds or a date (RFC 9110 section 10.2.3). What is neither asks for nothing.
+std::chrono::seconds wait_of(std::string_view value) {
+  if (const auto seconds = seconds_of(value)) return *seconds;
+  const std::time_t date = curl_getdate(std::string(value).c_str(), nullptr);
+  return bounded(date == -1 ? 0 : static_cast<std::int64_t>(date - std::time(nullptr)));
+}
+
+// Whether the line is of the field `name`, whose value then goes into `to`.
+bool take_text(std::string_view line, std::string_view name, std::string& to) {
+  const auto value = header_value(line, name);
+  if (value) to.assign(*value);
+  return value.has_value();
+}
+bool join_text(std::string_view line, std::string_view name, std::string_view separator,
+               std::string& to) {
+  const auto value = header_value(line, name);
+  if (value) add_line(to, separator, *value);
+  return value.has_value();
+}
+
+// HTTP/2 has no words for its statuses; archives want some.
+std::string_view words_of(int status) {
+  switch (status) {
+    case 200:
+      return "OK";
+    case 301:
+      return "Moved Permanently";
+    case 302:
+      return "Found";
+    case 303:
+      return "See Other";
+    case 304:
+      return "Not Modified";
+    case 307:
+      return "Temporary Redirect";
+    case 308:
+      return "Permanent Redirect";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 410:
+      return "Gone";
+    case 429:
+      return "Too Many Requests";
+    case 500:
+      return "Internal Server Error";
+    case 503:
+      return "Service Unavailable";
+    default:
+      return "Status";
+  }
+}
+
+}  // namespace
+
+void HeadReader::begin(const HttpOptions& options, HttpResponse& response) {
+  response_ = &response;
+  max_bytes_ = options.max_header_bytes;
+  capture_ = options.capture;
+  complete_ = false;
+  status_ = 0;
+  bytes_ = 0;
+  lines_ = 0;
+  content_length_.reset();
+  failure_ = FetchError::kNone;
+  reason_.clear();
+}
+
+bool HeadReader::take(std::string_view line) {
+  if (line.empty()) return true;
+  bytes_ += line.size();
+  if (bytes_ > max_bytes_) {
+    return fail(FetchError::kHeadersTooLarge,
+                fmt::format("the headers are larger than {} bytes", max_bytes_));
+  }
+  if (++lines_ > kMaxLines)
+    return fail(FetchError::kBadResponse, fmt::format("more than {} header lines", kMaxLines));
+  if (line.find('\0') != std::string_view::npos)
+    return fail(FetchError::kBadResponse, "a header contains a NUL byte");
+  if (complete_) return true;  // a trailer
+  if (line.starts_with("HTTP/")) {
+    take_status(line);
+    return true;
+  }
+  if (line == "\r\n" || line == "\n") {
+    complete_ = status_ >= 200;
+    return true;
+  }
+  if (capture_) capture(line);
+  return take_field(line);
+}
+
+// A new response begins, perhaps after 1xx.
+void HeadReader::take_status(std::string_view line) {
+  HttpResponse& response = *response_;
+  response.content_type.clear();
+  response.content_encoding.clear();
+  response.etag.clear();
+  response.last_modified.clear();
+  response.location.clear();
+  response.cache_control.clear();
+  response.link.clear();
+  response.x_robots_tag.clear();
+  response.retry_after = response.age = std::chrono::seconds(0);
+  response.response_head.clear();
+  content_length_.reset();
+
+  const std::size_t space = std::min(line.find(' '), line.size());
+  const std::string_view version = line.substr(0, space);
+  response.protocol = version == "HTTP/1.1"           ? "http/1.1"
+                      : version.starts_with("HTTP/2") ? "h2"
+                      : version == "HTTP/1.0"         ? "http/1.0"
+                                                      : "http/1.1";
+  std::string_view rest = line.substr(space);
+  skip_white_space(rest);
+  status_ = 0;
+  std::from_chars(rest.data(), rest.data() + std::min<std::size_t>(rest.size(), 3), status_);
+  response.status = status_;
+  if (!capture_) return;
+  if (response.protocol == "h2") {
+    response.response_head = fmt::format("HTTP/1.1 {} {}\r\n", status_, words_of(status_));
+  } else {
+    capture(line);
+  }
+}
+
+// Most headers of most responses are none of these: their first letter tells.
+bool HeadReader::take_field(std::string_view line) {
+  HttpResponse& response = *response_;
+  switch (line.front() | 0x20) {
+    case 'a':
+      if (const auto age = header_value(line, "age"))
+        response.age = seconds_of(*age).value_or(std::chrono::seconds(0));
+      return true;
+    case 'c':
+      if (const auto length = header_value(line, "content-length")) return take_length(*length);
+      static_cast<void>(take_text(line, "content-type", response.content_type) ||
+                        join_text(line, "content-encoding", ", ", response.content_encoding) ||
+                        join_text(line, "cache-control", ", ", response.cache_control));
+      return true;
+    case 'e':
+      take_text(line, "etag", response.etag);
+      return true;
+    case 'l':
+      static_cast<void>(take_text(line, "location", response.location) ||
+                        take_text(line, "last-modified", response.last_modified) ||
+                        join_text(line, "link", ", ", response.link));
+      return true;
+    case 'r':
+      if (const auto wait = header_value(line, "retry-after"))
+        response.retry_after = wait_of(*wait);
+      return true;
+    case 'x':
+      join_text(line, "x-robots-tag", "\n", response.x_robots_tag);
+      return true;
+    default:
+      return true;
+  }
+}
+
+// The same length said again does no harm; two are how responses are smuggled (RFC 9112 section
+// 6.3).
+bool HeadReader::take_length(std::string_view value) {
+  while (!value.empty()) {
+    const std::string_view one = trim(value.substr(0, value.find(',')));
+    value.remove_prefix(std::min(value.find(','), value.size() - 1) + 1);
+    std::uint64_t length = 0;
+    const char* const end = one.data() + one.size();
+    const auto [rest, error] = std::from_chars(one.data(), end, length);
+    if (one.empty() || rest != end || error != std::errc())
+      return fail(FetchError::kBadResponse, "the Content-Length is no number");
+    if (content_length_ && *content_length_ != length)
+      return fail(FetchError::kBadResponse, "the response has two different Content-Lengths");
+    content_length_ = length;
+  }
+  return true;
+}
+
+void HeadReader::capture(std::string_view line) {
+  if (line.ends_with('\n')) line.remove_suffix(1);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  response_->response_head += line;
+  response_->response_head += "\r\n";
+}
+
+bool HeadReader::fail(FetchError failure, std::string reason) {
+  failure_ = failure;
+  reason_ = std::move(reason);
+  return false;
+}
+
+}  // namespace trawl

@@ -1,0 +1,49 @@
+// HeadReader: takes in the header lines of a response, and of the 1xx ones before it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "crawler/http/http_client.h"
+
+namespace trawl {
+
+class HeadReader {
+ public:
+  // What it reads goes into `response`, which must stay.
+  void begin(const HttpOptions& options, HttpResponse& response);
+  // A line with its end, the empty one as well, as libcurl gives them. False: failure() says why.
+  bool take(std::string_view line);
+
+  bool begun() const noexcept { return bytes_ > 0; }
+  // The empty line of the final response was there. Trailers may still come.
+  bool complete() const noexcept { return complete_; }
+  int status() const noexcept { return status_; }
+  std::uint64_t bytes() const noexcept { return bytes_; }
+  std::optional<std::uint64_t> content_length() const noexcept { return content_length_; }
+  FetchError failure() const noexcept { return failure_; }
+  const std::string& reason() const noexcept { return reason_; }
+
+ private:
+  void take_status(std::string_view line);
+  bool take_field(std::string_view line);
+  bool take_length(std::string_view value);
+  void capture(std::string_view line);
+  bool fail(FetchError failure, std::string reason);
+
+  HttpResponse* response_ = nullptr;
+  std::uint64_t max_bytes_ = 0;
+  bool capture_ = false;
+  bool complete_ = false;
+  int status_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::size_t lines_ = 0;
+  std::optional<std::uint64_t> content_length_;
+  FetchError failure_ = FetchError::kNone;
+  std::string reason_;
+};
+
+}  // namespace trawl

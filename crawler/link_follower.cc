@@ -1,0 +1,89 @@
+#include "crawler/link_follower.h"
+
+#include <spdlog/spdlog.h>
+
+#include "trawl/url_groups.h"
+
+namespace trawl {
+
+namespace {
+
+// Bytes of skipped.jsonl for one page.
+constexpr std::size_t kMaxLines = 16u << 20;
+
+}  // namespace
+
+void LinkFollower::begin(std::string_view from, PageOutput* output) {
+  from_ = from;
+  output_ = context_.config.output.skipped ? output : nullptr;
+  requests_.clear();
+  owned_.clear();
+  notes_.clear();
+  leave_places();
+}
+
+void LinkFollower::add(const Url& url, const FoundAs& found) {
+  const ScopeVerdict verdict = context_.rules.scope->check(url, found.depth, found.hops_off_scope);
+  const bool allowed =
+      verdict.in() || (verdict.reason == SkipReason::kOutOfScope && is_own_sitemap(url, found));
+  if (!allowed) return skip(url.href_without_fragment(), verdict.reason, verdict.rule);
+  const PatternState pattern = traps_.state(url);
+  if (pattern == PatternState::kParked) {
+    return skip(url.href_without_fragment(), SkipReason::kPatternParked);
+  }
+  if (!has_room_for(url)) {
+    return skip(url.href_without_fragment(), SkipReason::kTooManyUrlsOfHost);
+  }
+  UrlRequest request{
+      .url = url.href_without_fragment(),
+      .priority = context_.rules.priorities.of(url, found.depth, found.sitemap_priority),
+      .depth = found.depth,
+      .redirects = found.redirects};
+  if (pattern == PatternState::kSlow) request.priority += Priorities::kSlow;
+  const std::uint32_t hops = verdict.off_scope ? found.hops_off_scope + 1 : 0;
+  if (hops > 0 || found.role != UrlNote::Role::kPage || found.sitemap_priority) {
+    UrlNote note;
+    note.role = found.role;
+    note.sitemap_level = found.sitemap_level;
+    note.hops_off_scope = hops;
+    note.sitemap_priority = found.sitemap_priority;
+    request.note = notes_.emplace_back(note.encode());
+  }
+  request.again = found.again;
+  requests_.push_back(request);
+}
+
+bool LinkFollower::is_own_sitemap(const Url& url, const FoundAs& found) const {
+  return found.role == UrlNote::Role::kSitemap && found.own_site &&
+         context_.rules.seed_hosts.contains(politeness_group(url));
+}
+
+void LinkFollower::skip(std::string_view url, SkipReason reason, std::string_view rule) {
+  context_.skipped.add(reason);
+  if (spdlog::should_log(spdlog::level::debug))
+    spdlog::debug("skipped: {}: {}{}{}", url, to_string(reason), rule.empty() ? "" : ": ", rule);
+  if (output_ == nullptr || output_->skipped_lines.size() >= kMaxLines) return;
+  output_->add_skipped(from_, {.url = url, .reason = to_string(reason), .rule = rule});
+}
+
+bool LinkFollower::has_room_for(const Url& url) {
+  if (!context_.urls_of_hosts.limited()) return true;
+  const auto place =
+      context_.urls_of_hosts.take(politeness_group(url), url.href_without_fragment());
+  if (place) places_.push_back(*place);
+  return place.has_value();
+}
+
+void LinkFollower::offered(std::span<const Admission> admissions) {
+  for (std::size_t i = 0; i < places_.size() && i < admissions.size(); ++i)
+    context_.urls_of_hosts.settle(places_[i], admissions[i]);
+  places_.clear();
+}
+
+void LinkFollower::leave_places() {
+  for (const HostUrlCounts::Place& place : places_)
+    context_.urls_of_hosts.settle(place, std::nullopt);
+  places_.clear();
+}
+
+}  // namespace trawl

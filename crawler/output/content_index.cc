@@ -1,0 +1,215 @@
+#include "crawler/output/content_index.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <rocksdb/db.h>
+#include <rocksdb/write_batch.h>
+
+#include "trawl/growing_bloom_filter.h"
+
+#include "crawler/output/content_store.h"
+#include "filter/coding.h"
+
+namespace trawl {
+
+namespace {
+
+// One body in a hundred that was not seen before costs a read, at ten bits each.
+constexpr double kFalsePositiveRate = 0.01;
+constexpr std::uint64_t kMinCapacity = 1u << 16;
+constexpr std::uint64_t kMaxCapacity = 1u << 20;  // to begin with
+// Beyond, more of the new bodies cost a read.
+constexpr std::uint64_t kMaxFilterMemory = 64u << 20;
+constexpr std::size_t kFilterBatch = 256;
+
+rocksdb::Slice slice(std::string_view bytes) {
+  return {bytes.data(), bytes.size()};
+}
+std::string_view view(const rocksdb::Slice& bytes) {
+  return {bytes.data(), bytes.size()};
+}
+
+std::string encode(const FirstCopy& copy) {
+  std::string record;
+  record.reserve(copy.url.size() + copy.date.size() + 4);
+  put_string(record, copy.url);
+  put_string(record, copy.date);
+  return record;
+}
+
+std::optional<FirstCopy> decode(std::string_view record) {
+  Decoder decoder(record);
+  FirstCopy copy;
+  copy.url = decoder.string();
+  copy.date = decoder.string();
+  // A later version may have added to it.
+  return decoder.ok() ? std::optional(std::move(copy)) : std::nullopt;
+}
+
+using Key = std::array<char, sizeof(Fingerprint)>;
+
+Key key_of(Fingerprint digest) {
+  Key key;
+  std::memcpy(key.data(), &digest, sizeof digest);
+  return key;
+}
+
+std::optional<Fingerprint> fingerprint_of(std::string_view key) {
+  Fingerprint digest;
+  if (key.size() != sizeof digest) return std::nullopt;
+  std::memcpy(&digest, key.data(), sizeof digest);
+  return digest;
+}
+
+rocksdb::Slice slice(const Key& key) {
+  return {key.data(), key.size()};
+}
+
+struct HashOfFingerprint {
+  std::size_t operator()(const Fingerprint& digest) const noexcept { return digest.low; }
+};
+
+Result<GrowingBloomFilter> make_filter(std::uint64_t bodies, const KeyedHash& hash) {
+  return GrowingBloomFilter::create({.capacity = std::clamp(bodies, kMinCapacity, kMaxCapacity),
+                                     .false_positive_rate = kFalsePositiveRate,
+                                     .hash = hash,
+                                     .max_memory_bytes = kMaxFilterMemory});
+}
+
+}  // namespace
+
+struct ContentIndex::State {
+  State(std::unique_ptr<ContentStore> opened, GrowingBloomFilter made, bool synced)
+      : store(std::move(opened)), filter(std::move(made)), hash(filter.hash()) {
+    writes.sync = synced;
+  }
+
+  std::unique_ptr<ContentStore> store;
+  GrowingBloomFilter filter;
+  const KeyedHash hash;  // of the digests; they are known by its fingerprints alone
+  rocksdb::WriteOptions writes;
+  std::atomic<std::uint64_t> bodies{0};
+  std::optional<Error> failure;  // of a commit
+
+  rocksdb::WriteBatch batch;  // the claims since the last commit
+  mutable std::mutex mutex;
+  std::unordered_map<Fingerprint, FirstCopy, HashOfFingerprint> claimed;  // the same; under `mutex`
+
+  Result<std::optional<FirstCopy>> read(Fingerprint digest) const {
+    if (!filter.contains(digest)) return std::nullopt;
+    {
+      // Before the store: a commit takes them out of here only when they are there.
+      const std::lock_guard lock(mutex);
+      if (const auto found = claimed.find(digest); found != claimed.end()) {
+        return found->second;
+      }
+    }
+    rocksdb::PinnableSlice record;
+    auto& database = store->database();
+    const auto status =
+        database.Get({}, database.DefaultColumnFamily(), slice(key_of(digest)), &record);
+    if (status.IsNotFound()) return std::nullopt;
+    if (!status.ok()) return tl::unexpected(store->error(status, "read"));
+    auto copy = decode(view(record));
+    if (!copy) return tl::unexpected(store->damaged("a record does not decode"));
+    return copy;
+  }
+
+  // Fills the filter with what the store has.
+  Result<void> recount();
+};
+
+Result<void> ContentIndex::State::recount() {
+  rocksdb::ReadOptions options;
+  options.fill_cache = false;
+  options.readahead_size = 1u << 20;
+  const std::unique_ptr<rocksdb::Iterator> it(store->database().NewIterator(options));
+  std::vector<Fingerprint> fingerprints;
+  fingerprints.reserve(kFilterBatch);
+  bool ignored[kFilterBatch];
+  std::uint64_t count = 0;
+  const auto insert = [&] {
+    filter.insert_batch(fingerprints, std::span(ignored, fingerprints.size()));
+    count += fingerprints.size();
+    fingerprints.clear();
+  };
+  for (it->SeekToFirst(); it->Valid(); it->Next()) {
+    const auto digest = fingerprint_of(view(it->key()));
+    if (!digest) continue;  // the format
+    fingerprints.push_back(*digest);
+    if (fingerprints.size() == kFilterBatch) insert();
+  }
+  insert();
+  bodies.store(count, std::memory_order_relaxed);
+  if (!it->status().ok()) return tl::unexpected(store->error(it->status(), "read"));
+  return {};
+}
+
+ContentIndex::ContentIndex(std::unique_ptr<State> state) : state_(std::move(state)) {}
+ContentIndex::~ContentIndex() = default;
+
+Result<std::unique_ptr<ContentIndex>> ContentIndex::open(const std::filesystem::path& directory,
+                                                         const Options& options) {
+  auto store = ContentStore::open(directory);
+  if (!store) return tl::unexpected(store.error());
+  const auto hash = (*store)->hash();
+  if (!hash) return tl::unexpected(hash.error());
+  auto filter =
+      make_filter(std::max(options.expected_bodies, (*store)->estimated_records()), *hash);
+  if (!filter) return tl::unexpected(filter.error());
+  auto state = std::make_unique<State>(std::move(*store), std::move(*filter), options.sync);
+  if (auto counted = state->recount(); !counted) return tl::unexpected(counted.error());
+  return std::unique_ptr<ContentIndex>(new ContentIndex(std::move(state)));
+}
+
+Result<std::optional<FirstCopy>> ContentIndex::find(std::string_view digest) const {
+  return state_->read(state_->hash(digest));
+}
+
+Result<std::optional<FirstCopy>> ContentIndex::claim(std::string_view digest,
+                                                     const FirstCopy& copy) {
+  State& state = *state_;
+  if (state.failure) return tl::unexpected(*state.failure);
+  const Fingerprint fingerprint = state.hash(digest);
+  if (auto known = state.read(fingerprint); !known || *known) return known;
+  const auto put = state.batch.Put(slice(key_of(fingerprint)), slice(encode(copy)));
+  if (!put.ok()) return tl::unexpected(state.store->error(put, "write"));
+  {
+    const std::lock_guard lock(state.mutex);
+    state.claimed.emplace(fingerprint, copy);
+  }
+  state.filter.insert(fingerprint);
+  state.bodies.fetch_add(1, std::memory_order_relaxed);
+  return std::nullopt;
+}
+
+Result<void> ContentIndex::commit() {
+  State& state = *state_;
+  if (state.failure) return tl::unexpected(*state.failure);
+  if (state.batch.Count() == 0) return {};
+  if (const auto status = state.store->database().Write(state.writes, &state.batch); !status.ok()) {
+    state.failure = state.store->error(status, "write");
+    return tl::unexpected(*state.failure);
+  }
+  state.batch.Clear();
+  const std::lock_guard lock(state.mutex);
+  state.claimed.clear();
+  return {};
+}
+
+std::uint64_t ContentIndex::bodies() const {
+  return state_->bodies.load(std::memory_order_relaxed);
+}
+
+std::uint64_t ContentIndex::memory() const {
+  return state_->store->memory() + state_->filter.stats().memory_bytes;
+}
+
+}  // namespace trawl

@@ -1,0 +1,153 @@
+#include "crawler/output/content_store.h"
+
+#include <algorithm>
+#include <cstdarg>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <rocksdb/env.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/table.h>
+
+#include "crawler/output/durable_directory.h"
+
+namespace trawl {
+
+namespace {
+
+// 16 MiB in all. Beyond its write buffers a database takes what it needs to write one file.
+constexpr std::size_t kWriteBuffers = 6u << 20;
+constexpr std::size_t kBlockCache = 6u << 20;
+
+// Shorter than the fingerprints that are the other keys. The record: the version, then the hash
+// key.
+constexpr const char* kFormatKey = "format";
+constexpr char kFormat = 1;
+
+// RocksDB's own log is a file like others, and where it cannot be written (a full disk, above all)
+// Debian's build of the library ends the process at its next line.
+class Silent final : public rocksdb::Logger {
+ public:
+  using rocksdb::Logger::Logv;
+  void Logv(const char*, va_list) override {}
+};
+
+rocksdb::Options options_with(const std::shared_ptr<rocksdb::Cache>& cache,
+                              const std::shared_ptr<rocksdb::WriteBufferManager>& buffers) {
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  options.info_log = std::make_shared<Silent>();
+  options.write_buffer_manager = buffers;
+  options.write_buffer_size = kWriteBuffers / 2;
+  options.max_write_buffer_number = 2;
+  options.max_open_files = 64;
+  options.max_total_wal_size = 16u << 20;
+  options.bytes_per_sync = 1u << 20;
+  options.wal_bytes_per_sync = 1u << 20;
+  options.stats_dump_period_sec = 0;
+  options.stats_persist_period_sec = 0;
+  // What was being written when a crash came is dropped: its pages are not completed.
+  options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
+  // Digests come in no order, so that levels would rewrite each of them many times.
+  options.compaction_style = rocksdb::kCompactionStyleUniversal;
+  options.level0_file_num_compaction_trigger = 8;
+  options.compression = rocksdb::kNoCompression;
+  // What is looked up is nearly always there, says the filter in front.
+  options.optimize_filters_for_hits = true;
+  rocksdb::BlockBasedTableOptions table;
+  table.block_cache = cache;
+  table.block_size = 8u << 10;
+  table.cache_index_and_filter_blocks = true;
+  table.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
+  table.pin_top_level_index_and_filter = false;
+  table.partition_filters = true;
+  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  return options;
+}
+
+// RocksDB takes a directory without this file for a new database, and deletes all that lies there.
+bool lost_its_head(const std::filesystem::path& directory) {
+  std::error_code error;
+  if (std::filesystem::exists(directory / "CURRENT", error)) return false;
+  for (std::filesystem::directory_iterator it(directory, error), end; !error && it != end;
+       it.increment(error)) {
+    const auto extension = it->path().extension();
+    if (extension == ".sst" || extension == ".log") return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+ContentStore::ContentStore(const std::filesystem::path& directory)
+    : directory_(directory.string()),
+      cache_(rocksdb::NewLRUCache(kBlockCache, 1, false, 0.5)),
+      write_buffers_(std::make_shared<rocksdb::WriteBufferManager>(kWriteBuffers)) {}
+
+Result<std::unique_ptr<ContentStore>> ContentStore::open(const std::filesystem::path& directory) {
+  if (auto made = make_durable_directory(directory); !made) return tl::unexpected(made.error());
+  std::unique_ptr<ContentStore> store(new ContentStore(directory));
+  if (lost_its_head(directory)) return tl::unexpected(store->damaged("its file CURRENT is gone"));
+  rocksdb::DB* opened = nullptr;
+  const auto status = rocksdb::DB::Open(options_with(store->cache_, store->write_buffers_),
+                                        store->directory_, &opened);
+  if (!status.ok()) return tl::unexpected(store->error(status, "open"));
+  store->database_.reset(opened);
+  return store;
+}
+
+Result<KeyedHash> ContentStore::hash() {
+  std::string record;
+  auto status = database_->Get({}, kFormatKey, &record);
+  if (status.IsNotFound()) {
+    const KeyedHash::Key random = KeyedHash::random().key();
+    record = kFormat;
+    record.append(random.begin(), random.end());
+    status = database_->Put({}, kFormatKey, record);
+  }
+  if (!status.ok()) return tl::unexpected(error(status, "open"));
+  if (record.empty() || record[0] != kFormat) {
+    return fail(ErrorCode::kUnsupportedVersion,
+                fmt::format("the index of bodies in {} was written by a newer Trawl: use that one, "
+                            "or start over",
+                            directory_));
+  }
+  KeyedHash::Key key;
+  if (record.size() != 1 + key.size()) return tl::unexpected(damaged("its format has no key"));
+  std::copy(record.begin() + 1, record.end(), key.begin());
+  return KeyedHash::from_key(key);
+}
+
+std::uint64_t ContentStore::estimated_records() const {
+  std::uint64_t records = 0;
+  return database_->GetIntProperty(rocksdb::DB::Properties::kEstimateNumKeys, &records) ? records
+                                                                                        : 0;
+}
+
+std::uint64_t ContentStore::memory() const {
+  return cache_->GetUsage() + write_buffers_->memory_usage();
+}
+
+Error ContentStore::error(const rocksdb::Status& status, std::string_view doing) const {
+  const std::string text = status.ToString();
+  if (status.IsCorruption()) return damaged(text);
+  const auto as = [&](ErrorCode code, std::string_view advice) {
+    return Error{code, fmt::format("cannot {} the index of bodies in {}: {}; {}", doing, directory_,
+                                   text, advice)};
+  };
+  if (status.IsNoSpace()) return as(ErrorCode::kNoSpace, "free some space, then resume the crawl");
+  if (text.find("lock ") != std::string::npos) {
+    return as(ErrorCode::kInUse, "another process has it open: stop that one first");
+  }
+  return as(ErrorCode::kIo, "look at the disk and the system's log, then resume the crawl");
+}
+
+Error ContentStore::damaged(std::string_view what) const {
+  return {ErrorCode::kCorrupt,
+          fmt::format("the index of bodies in {} is damaged: {}; remove that directory and resume "
+                      "the crawl, which then takes bodies seen before for new, once each",
+                      directory_, what)};
+}
+
+}  // namespace trawl

@@ -1,0 +1,248 @@
+#include "crawler/output/json_line.h"
+
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cstring>
+
+namespace trawl {
+
+namespace {
+
+constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
+
+constexpr std::uint64_t repeated(std::uint8_t byte) {
+  return 0x0101010101010101u * byte;
+}
+
+// True if one of the eight bytes is a control character, a quote, a backslash or not ASCII. May say
+// so wrongly of bytes above one of these, which costs a closer look.
+constexpr bool any_special(std::uint64_t bytes) {
+  const auto zero_in = [](std::uint64_t word) { return (word - repeated(0x01)) & ~word; };
+  const std::uint64_t controls = (bytes - repeated(0x20)) & ~bytes;
+  const std::uint64_t quotes = zero_in(bytes ^ repeated('"'));
+  const std::uint64_t backslashes = zero_in(bytes ^ repeated('\\'));
+  return ((controls | quotes | backslashes | bytes) & repeated(0x80)) != 0;
+}
+
+constexpr bool is_special(unsigned char c) {
+  return c < 0x20 || c == '"' || c == '\\' || c >= 0x80;
+}
+
+// How many bytes from `at` on need neither escaping nor checking.
+std::size_t plain_run(std::string_view bytes, std::size_t at) {
+  std::size_t i = at;
+  for (; i + 8 <= bytes.size(); i += 8) {
+    std::uint64_t word;
+    std::memcpy(&word, bytes.data() + i, 8);
+    if (any_special(word)) break;
+  }
+  while (i < bytes.size() && !is_special(static_cast<unsigned char>(bytes[i])))
+    ++i;
+  return i - at;
+}
+
+struct Sequence {
+  std::size_t length;  // bytes it takes, at least 1
+  bool valid;
+};
+
+// The character, or the part of one, that begins with a byte that is not ASCII (Unicode, table
+// 3-7).
+Sequence sequence_at(std::string_view bytes) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
+  const unsigned char lead = byte(0);
+  std::size_t length = 0;
+  unsigned char low = 0x80, high = 0xbf;  // of the second byte
+  if (lead >= 0xc2 && lead <= 0xdf) {
+    length = 2;
+  } else if (lead >= 0xe0 && lead <= 0xef) {
+    length = 3;
+    if (lead == 0xe0) low = 0xa0;   // shorter forms
+    if (lead == 0xed) high = 0x9f;  // surrogates
+  } else if (lead >= 0xf0 && lead <= 0xf4) {
+    length = 4;
+    if (lead == 0xf0) low = 0x90;
+    if (lead == 0xf4) high = 0x8f;  // beyond U+10FFFF
+  } else {
+    return {1, false};
+  }
+  for (std::size_t i = 1; i < length; ++i) {
+    if (i >= bytes.size() || byte(i) < low || byte(i) > high) return {i, false};
+    low = 0x80;
+    high = 0xbf;
+  }
+  return {length, true};
+}
+
+void append_escaped(std::string& out, unsigned char c) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  switch (c) {
+    case '"':
+      out += "\\\"";
+      return;
+    case '\\':
+      out += "\\\\";
+      return;
+    case '\b':
+      out += "\\b";
+      return;
+    case '\f':
+      out += "\\f";
+      return;
+    case '\n':
+      out += "\\n";
+      return;
+    case '\r':
+      out += "\\r";
+      return;
+    case '\t':
+      out += "\\t";
+      return;
+    default:
+      out += "\\u00";
+      out += kHex[c >> 4];
+      out += kHex[c & 15];
+  }
+}
+
+template <class Number>
+void append_number(std::string& out, Number value) {
+  std::array<char, 24> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+  out.append(digits.data(), end);
+}
+
+// `value` with leading zeroes to `width` digits.
+void append_padded(std::string& out, std::uint64_t value, std::size_t width) {
+  std::array<char, 24> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+  const auto length = static_cast<std::size_t>(end - digits.data());
+  if (length < width) out.append(width - length, '0');
+  out.append(digits.data(), end);
+}
+
+}  // namespace
+
+void append_json_string(std::string& out, std::string_view bytes) {
+  out += '"';
+  for (std::size_t at = 0; at < bytes.size();) {
+    const std::size_t plain = plain_run(bytes, at);
+    out.append(bytes, at, plain);
+    at += plain;
+    if (at == bytes.size()) break;
+    const auto c = static_cast<unsigned char>(bytes[at]);
+    if (c < 0x80) {
+      append_escaped(out, c);
+      ++at;
+      continue;
+    }
+    const Sequence sequence = sequence_at(bytes.substr(at));
+    out.append(sequence.valid ? bytes.substr(at, sequence.length) : kReplacement);
+    at += sequence.length;
+  }
+  out += '"';
+}
+
+void append_timestamp(std::string& out, std::chrono::system_clock::time_point time) {
+  using namespace std::chrono;
+  // In milliseconds from here on: in nanoseconds the first day of the clock's range overflows.
+  const auto whole = floor<milliseconds>(time);
+  const auto day = floor<days>(whole);
+  const year_month_day date(day);
+  const auto ms = static_cast<std::uint64_t>((whole - day).count());
+  // The clock's range, some centuries around 1970, has no year of other than four digits.
+  append_padded(out, static_cast<std::uint64_t>(static_cast<int>(date.year())), 4);
+  out += '-';
+  append_padded(out, static_cast<unsigned>(date.month()), 2);
+  out += '-';
+  append_padded(out, static_cast<unsigned>(date.day()), 2);
+  out += 'T';
+  append_padded(out, ms / 3'600'000, 2);
+  out += ':';
+  append_padded(out, ms / 60'000 % 60, 2);
+  out += ':';
+  append_padded(out, ms / 1'000 % 60, 2);
+  out += '.';
+  append_padded(out, ms % 1'000, 3);
+  out += 'Z';
+}
+
+void JsonLine::comma() {
+  if (out_.back() != '{' && out_.back() != '[') out_ += ',';
+}
+
+void JsonLine::begin(std::string_view key) {
+  comma();
+  out_ += '"';
+  out_ += key;
+  out_ += "\":";
+}
+
+JsonLine& JsonLine::text(std::string_view key, std::string_view value) {
+  begin(key);
+  append_json_string(out_, value);
+  return *this;
+}
+
+JsonLine& JsonLine::number(std::string_view key, std::uint64_t value) {
+  begin(key);
+  append_number(out_, value);
+  return *this;
+}
+
+JsonLine& JsonLine::signed_number(std::string_view key, std::int64_t value) {
+  begin(key);
+  append_number(out_, value);
+  return *this;
+}
+
+JsonLine& JsonLine::boolean(std::string_view key, bool value) {
+  begin(key);
+  out_ += value ? "true" : "false";
+  return *this;
+}
+
+JsonLine& JsonLine::null(std::string_view key) {
+  begin(key);
+  out_ += "null";
+  return *this;
+}
+
+JsonLine& JsonLine::time(std::string_view key, std::chrono::system_clock::time_point value) {
+  begin(key);
+  out_ += '"';
+  append_timestamp(out_, value);
+  out_ += '"';
+  return *this;
+}
+
+JsonLine& JsonLine::begin_object(std::string_view key) {
+  begin(key);
+  out_ += '{';
+  return *this;
+}
+
+JsonLine& JsonLine::end_object() {
+  out_ += '}';
+  return *this;
+}
+
+JsonLine& JsonLine::begin_array(std::string_view key) {
+  begin(key);
+  out_ += '[';
+  return *this;
+}
+
+JsonLine& JsonLine::item(std::string_view value) {
+  comma();
+  append_json_string(out_, value);
+  return *this;
+}
+
+JsonLine& JsonLine::end_array() {
+  out_ += ']';
+  return *this;
+}
+
+}  // namespace trawl

@@ -1,0 +1,48 @@
+// JsonLine: appends JSON objects, a line each, to a buffer; several million values a second.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace trawl {
+
+// Appends `bytes` as a JSON string. They may be any: control characters are escaped, and what is
+// not UTF-8 becomes U+FFFD, one for each maximal part of a character, as browsers do.
+void append_json_string(std::string& out, std::string_view bytes);
+
+// Appends "2023-11-14T22:13:20.042Z": RFC 3339, in UTC, with milliseconds rounded down.
+void append_timestamp(std::string& out, std::chrono::system_clock::time_point time);
+
+// One object. Keys are written as they are.
+class JsonLine {
+ public:
+  explicit JsonLine(std::string& out) : out_(out) { out_ += '{'; }
+
+  JsonLine& text(std::string_view key, std::string_view value);
+  JsonLine& text_or_null(std::string_view key, std::string_view value) {  // empty: null
+    return value.empty() ? null(key) : text(key, value);
+  }
+  JsonLine& number(std::string_view key, std::uint64_t value);
+  JsonLine& signed_number(std::string_view key, std::int64_t value);
+  JsonLine& boolean(std::string_view key, bool value);
+  JsonLine& null(std::string_view key);
+  JsonLine& time(std::string_view key, std::chrono::system_clock::time_point value);
+  // An object within; until end_object() the calls are of it.
+  JsonLine& begin_object(std::string_view key);
+  JsonLine& end_object();
+  // An array of strings; until end_array() only item() may be called.
+  JsonLine& begin_array(std::string_view key);
+  JsonLine& item(std::string_view value);
+  JsonLine& end_array();
+  // Ends the object and the line.
+  void end() { out_ += "}\n"; }
+
+ private:
+  void comma();
+  void begin(std::string_view key);
+  std::string& out_;
+};
+
+}  // namespace trawl

@@ -1,0 +1,210 @@
+#include "crawler/output/output.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "crawler/output/output_files.h"
+#include "crawler/output/writer_queue.h"
+
+namespace trawl {
+
+namespace {
+
+// Gives back memory that was reserved for records of bodies that could have compressed worse.
+void trim(std::string& bytes) {
+  constexpr std::size_t kSlack = 16 * 1024;
+  if (bytes.capacity() > bytes.size() + kSlack) bytes.shrink_to_fit();
+}
+
+Error closed_error() {
+  return {ErrorCode::kClosed, "the crawl's output is closed"};
+}
+
+class OutputImpl final : public Output {
+ public:
+  OutputImpl(OutputFiles files, std::chrono::milliseconds longest_rest)
+      : files_(std::move(files)), longest_rest_(longest_rest) {}
+
+  ~OutputImpl() override {
+    // The writer looks at it between two jobs.
+    abandoned_.store(true, std::memory_order_relaxed);
+    stop_writer();
+  }
+
+  Result<void> start() {
+    try {
+      writer_ = std::thread([this] { write(); });
+    } catch (const std::system_error& error) {
+      return fail(ErrorCode::kNoSpace,
+                  fmt::format("cannot start the thread that writes the output: {}", error.what()));
+    }
+    return {};
+  }
+
+  void submit(std::shared_ptr<PageOutput> page) override {
+    if (page->warc) trim(page->warc->bytes);
+    if (page->revisit) trim(page->revisit->bytes);
+    const std::uint64_t bytes = page->memory();
+    // The body itself is gone. Where there is no room for more than it took, little more it is.
+    page->charge.shrink_to(bytes);
+    if (page->charge.bytes() < bytes) page->charge.grow(bytes - page->charge.bytes());
+    enqueue(PageJob{std::move(page), bytes}, bytes);
+  }
+
+  void submit_record(WarcRecords records, BodyCharge charge) override {
+    trim(records.bytes);
+    const std::uint64_t bytes = sizeof records + records.bytes.capacity();
+    enqueue(RecordJob{std::move(records), std::move(charge), bytes}, bytes);
+  }
+
+  Result<void> commit(std::span<const Completion> completions) override {
+    CommitJob job{.completions = completions, .result = {}};
+    if (!queue_.push(&job, 0)) return tl::unexpected(failure().value_or(closed_error()));
+    std::unique_lock lock(commits_);
+    committed_.wait(lock, [&] { return job.done; });
+    return std::move(job.result);
+  }
+
+  std::optional<FirstCopy> find_duplicate(std::string_view digest,
+                                          std::string_view url) const override {
+    if (files_.index() == nullptr) return std::nullopt;
+    auto first = files_.index()->find(digest);
+    if (!first) {
+      keep(first.error());
+      return std::nullopt;
+    }
+    if (!*first || (*first)->url == url) return std::nullopt;
+    return std::move(*first);
+  }
+
+  std::uint64_t queued_bytes() const override {
+    return queued_bytes_.load(std::memory_order_relaxed);
+  }
+  std::optional<Error> failure() const override {
+    // acquire: the error itself; pairs with the release in keep().
+    if (!failed_.load(std::memory_order_acquire)) return std::nullopt;
+    const std::lock_guard lock(failure_mutex_);
+    return failure_;
+  }
+  const std::vector<std::string>& repairs() const override { return files_.repairs(); }
+  const std::string& pages_path() const override { return files_.pages_path(); }
+
+  Result<void> close() override {
+    if (!writer_.joinable()) return tl::unexpected(closed_error());
+    stop_writer();
+    auto closed = files_.close(!failure());
+    if (const auto error = failure()) return tl::unexpected(*error);
+    return closed;
+  }
+
+ private:
+  void enqueue(WriterJob&& job, std::uint64_t bytes) {
+    queued_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+    if (!queue_.push(std::move(job), bytes)) {
+      queued_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+    }
+  }
+
+  void stop_writer() {
+    queue_.close();
+    if (writer_.joinable()) writer_.join();
+  }
+
+  void keep(const Error& error) const {
+    const std::lock_guard lock(failure_mutex_);
+    if (!failure_) failure_ = error;
+    // release: pairs with the acquire in failure().
+    failed_.store(true, std::memory_order_release);
+  }
+
+  // The writer thread.
+  void write() {
+    std::vector<WriterJob> jobs;
+    while (queue_.take(jobs, longest_rest_)) {
+      for (WriterJob& job : jobs)
+        handle(job);
+      if (jobs.empty()) attempt([&] { return files_.tick(); });
+    }
+  }
+
+  // Frees at once what is written, not only when the rest of the jobs is done. Memory counts as
+  // free before its charge is given to another.
+  void handle(WriterJob& job) {
+    if (auto* const page = std::get_if<PageJob>(&job)) {
+      const auto written = attempt([&] { return files_.write_page(*page->page); });
+      queued_bytes_.fetch_sub(page->bytes, std::memory_order_relaxed);
+      if (!written) page->page->discard();
+      if (!page->page->has_lines()) page->page->charge.release();
+      *page = {};
+    } else if (auto* const record = std::get_if<RecordJob>(&job)) {
+      attempt([&] { return files_.write_records(record->records); });
+      queued_bytes_.fetch_sub(record->bytes, std::memory_order_relaxed);
+      *record = {};
+    } else {
+      finish(*std::get<CommitJob*>(job));
+    }
+  }
+
+  void finish(CommitJob& job) {
+    auto result = attempt([&] { return files_.commit(job.completions); });
+    {
+      const std::lock_guard lock(commits_);
+      job.result = std::move(result);
+      job.done = true;
+    }
+    // The job is gone as soon as its owner sees that.
+    committed_.notify_all();
+  }
+
+  // Nothing is written any more after an error.
+  template <class Action>
+  Result<void> attempt(Action&& action) {
+    if (auto error = failure()) return tl::unexpected(std::move(*error));
+    if (abandoned_.load(std::memory_order_relaxed)) return tl::unexpected(closed_error());
+    Result<void> done = action();
+    if (!done) keep(done.error());
+    return done;
+  }
+
+  OutputFiles files_;
+  const std::chrono::milliseconds longest_rest_;
+  WriterQueue queue_;
+  std::atomic<std::uint64_t> queued_bytes_{0};
+  std::atomic<bool> abandoned_{false};
+
+  mutable std::mutex failure_mutex_;
+  mutable std::optional<Error> failure_;
+  mutable std::atomic<bool> failed_{false};
+
+  std::mutex commits_;  // of CommitJob::done
+  std::condition_variable committed_;
+  std::thread writer_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Output>> Output::open(const CrawlConfig& config,
+                                             const std::filesystem::path& directory,
+                                             const std::filesystem::path& state_dir, bool sync) {
+  auto files = OutputFiles::open(config, directory, state_dir, sync);
+  if (!files) return tl::unexpected(files.error());
+  // A WARC file that nobody writes to is closed when it is old enough all the same.
+  const bool files_age = config.output.warc && config.output.warc_time.count() > 0;
+  const std::chrono::milliseconds rest =
+      files_age ? std::chrono::milliseconds(std::chrono::seconds(1)) : std::chrono::hours(1);
+  auto output = std::make_unique<OutputImpl>(std::move(*files), rest);
+  if (auto started = output->start(); !started) return tl::unexpected(started.error());
+  return output;
+}
+
+Result<bool> Output::probe(const CrawlConfig& config, const std::filesystem::path& directory) {
+  return OutputFiles::probe(config, directory);
+}
+
+}  // namespace trawl

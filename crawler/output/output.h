@@ -1,0 +1,78 @@
+// Output: everything a crawl writes for its user, on one thread: WARC files, pages.jsonl,
+// links.jsonl, skipped.jsonl.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trawl/frontier.h"
+#include "trawl/result.h"
+
+#include "crawler/config/config.h"
+#include "crawler/output/content_index.h"
+#include "crawler/output/page_output.h"
+
+namespace trawl {
+
+// One queue to one writer thread, first come, first written. Nobody who submits ever waits, and yet
+// the queue is bounded: pages come with a BodyCharge on fetch.max_memory that is given back only
+// when they are written, and whoever fetches must have such a charge first. So a slow disk slows
+// the crawl.
+//
+// Of the pages of a commit() the records are written first, then what they claim in the index of
+// bodies, then the lines; with `sync` each is on the disk before the next. A crash leaves records
+// without a line, whose pages are fetched again, and never a line without its record.
+//
+// After an error nothing more is written, and all later calls return it; the files end with a whole
+// record or line, those of the failed commit are without its lines. kNoSpace: the disk is full.
+//
+// Thread-safe, but for close() and destruction.
+class Output {
+ public:
+  // Creates `directory` if missing; cuts off and repairs what a crash left half-written. The index
+  // of bodies is `state_dir`/content. Errors: kInUse if another process writes there.
+  static Result<std::unique_ptr<Output>> open(const CrawlConfig& config,
+                                              const std::filesystem::path& directory,
+                                              const std::filesystem::path& state_dir, bool sync);
+  // Whether `directory` holds output of a crawl. Creates it if missing and tries whether it can be
+  // written to, so that a mistake is found before a crawl is made. Errors: as open().
+  static Result<bool> probe(const CrawlConfig& config, const std::filesystem::path& directory);
+
+  // Without close(): leaves what a crash at this moment would.
+  virtual ~Output() = default;
+
+  // Queues the records of a page. To be called before its lease is completed; never blocks.
+  virtual void submit(std::shared_ptr<PageOutput> page) = 0;
+  // Records that belong to no page, such as those of robots.txt. With a charge if they are large.
+  virtual void submit_record(WarcRecords records, BodyCharge charge = {}) = 0;
+
+  // Writes the lines of the completions whose context is a PageOutput, their records before if they
+  // were not submitted, and returns when all of it is in the files. For before_commit.
+  virtual Result<void> commit(std::span<const Completion> completions) = 0;
+
+  // The URL that had this body first, unless it is `url` itself. What was submitted but not written
+  // yet is not known: the writer finds it in time for PageOutput::revisit and the line.
+  virtual std::optional<FirstCopy> find_duplicate(std::string_view digest,
+                                                  std::string_view url) const = 0;
+
+  // Of the pages and records that wait to be written.
+  virtual std::uint64_t queued_bytes() const = 0;
+  // The first error, if there was one: a reason to stop fetching.
+  virtual std::optional<Error> failure() const = 0;
+  // What open() repaired or cut, for the log.
+  virtual const std::vector<std::string>& repairs() const = 0;
+  // "output/pages.jsonl", whether it is written or not.
+  virtual const std::string& pages_path() const = 0;
+
+  // Writes what is queued, closes all files, returns the first error there ever was. Later calls
+  // return kClosed, and no other thread may be in one now.
+  virtual Result<void> close() = 0;
+};
+
+}  // namespace trawl

@@ -1,0 +1,78 @@
+// OutputFiles: the files of a crawl's output and the order in which they are written.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "trawl/frontier.h"
+#include "trawl/result.h"
+
+#include "crawler/config/config.h"
+#include "crawler/output/content_index.h"
+#include "crawler/output/line_file.h"
+#include "crawler/output/page_output.h"
+#include "crawler/warc/warc_files.h"
+
+namespace trawl {
+
+// Used by one thread at a time, but for index(). After an error nothing more is to be written.
+class OutputFiles {
+ public:
+  // See Output::open().
+  static Result<OutputFiles> open(const CrawlConfig& config, const std::filesystem::path& directory,
+                                  const std::filesystem::path& state_dir, bool sync);
+  // See Output::probe().
+  static Result<bool> probe(const CrawlConfig& config, const std::filesystem::path& directory);
+
+  // Appends the records of a page, unless that is done, and notes in page.written what became of
+  // it.
+  Result<void> write_page(PageOutput& page);
+  Result<void> write_records(const WarcRecords& records);
+  // Records, claims, lines, in this order; on an error the lines are taken back. Frees the lines.
+  Result<void> commit(std::span<const Completion> completions);
+  // What is to be done from time to time if nothing is written.
+  Result<void> tick();
+  // Closes all of them; nothing is to be written any more. After an error claims are not kept:
+  // their records may be missing.
+  Result<void> close(bool keep_claims);
+
+  const ContentIndex* index() const noexcept { return index_.get(); }  // null when closed
+  const std::string& pages_path() const noexcept { return pages_path_; }
+  const std::vector<std::string>& repairs() const noexcept { return repairs_; }
+
+ private:
+  // A file of lines and what is about to be appended to it.
+  struct Lines {
+    LineFile file;
+    std::string buffer = {};
+    Result<void> add(std::string_view lines);
+    Result<void> flush();
+  };
+
+  OutputFiles() = default;
+  Result<void> open_lines(std::optional<Lines>& lines, const std::filesystem::path& path);
+  Result<void> open_warc(const CrawlConfig& config, const std::filesystem::path& directory);
+  // Notes whether the body is a copy; the first of its kind becomes the one that others are copies
+  // of.
+  Result<void> look_for_copies(PageOutput& page);
+  Result<void> write_lines(std::span<const Completion> completions);
+  Result<void> add_lines(const Completion& completion, PageOutput& page);
+  Result<void> flush_lines();
+  void take_lines_back(const std::array<std::uint64_t, 3>& sizes);
+  std::array<std::optional<Lines>*, 3> line_files() { return {&links_, &skipped_, &pages_}; }
+
+  std::string pages_path_;
+  bool sync_ = false;
+  std::unique_ptr<ContentIndex> index_;
+  std::unique_ptr<WarcFiles> warc_;
+  std::optional<Lines> links_, skipped_, pages_;  // those that are wanted
+  std::vector<std::string> repairs_;
+};
+
+}  // namespace trawl

@@ -1,0 +1,92 @@
+// PageOutput: all that a finished fetch leaves in the crawl's output; the `context` of an Outcome.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "crawler/http/body_budget.h"
+#include "crawler/warc/warc_files.h"
+#include "crawler/warc/warc_record.h"
+
+namespace trawl {
+
+// What a line of pages.jsonl tells beyond what the frontier knows. Texts may be any bytes; those
+// that are empty are null in the line.
+struct PageRecord {
+  std::string redirect;  // where a redirect led
+  std::string content_type;
+  std::uint64_t bytes = 0;                           // of the body, decompressed
+  std::uint64_t links = 0;                           // found on the page, in scope or not
+  std::chrono::system_clock::time_point fetched_at;  // when the URL's turn came
+  std::chrono::milliseconds elapsed{0};
+  std::string digest;     // of the body: "sha1:..."
+  std::string reason;     // to_string(FetchError), or of a SkipReason; empty: nothing went wrong
+  std::string canonical;  // the page's canonical link
+  bool noindex = false;   // what the page or its headers ask for
+  bool nofollow = false;
+  bool noarchive = false;
+  std::string etag;
+  std::string last_modified;
+};
+
+// A line of links.jsonl. The views need to live only as long as the call they are given to.
+struct LinkRecord {
+  std::string_view to;    // absolute
+  std::string_view kind;  // name of the LinkKind
+  std::string_view text;  // of the anchor; empty: null
+  std::string_view rel;   // as written; empty: null
+};
+
+// A line of skipped.jsonl: a URL that was found but is not fetched.
+struct SkippedRecord {
+  std::string_view url;     // or the reference as written, if it is no URL
+  std::string_view reason;  // to_string(SkipReason)
+  std::string_view rule;    // the rule that decided; empty: null
+};
+
+// Made and filled by a fetcher thread; not to be touched by it once it was given to
+// Output::submit(), but for its destruction. As the context of an Outcome it must not be a const
+// object: the output notes there what became of it.
+struct PageOutput {
+  std::string url;  // the lease's; without it submit() takes the body for no copy of any other
+  PageRecord page;
+  // False: the completion gets no line in pages.jsonl (a URL that was skipped when its turn came,
+  // say); what else is here is written.
+  bool listed = true;
+  // HTTP status, as in the Outcome. Bodies of answers other than 2xx, and empty ones, are no copies
+  // of each other; nor are those without PageRecord::digest.
+  int status = 0;
+  // The page's records.
+  std::optional<WarcRecords> warc;
+  // Written instead of `warc` if the body is the copy of another URL's, or if there is no `warc`: a
+  // 304, or a recrawl that found its own body again.
+  std::optional<WarcRecords> revisit;
+  // Lines of links.jsonl and skipped.jsonl, made by the calls below; one buffer each, since pages
+  // have hundreds of links.
+  std::string link_lines;
+  std::string skipped_lines;
+  // Given back when the records are written, or the lines if there are any of links or URLs
+  // skipped.
+  BodyCharge charge;
+
+  // `from`: the page's URL. Only if the crawl writes these files (config output.links, .skipped).
+  void add_link(std::string_view from, const LinkRecord& link);
+  void add_skipped(std::string_view from, const SkippedRecord& skipped);
+  // Bytes that it holds: what submit() sets `charge` to.
+  std::uint64_t memory() const noexcept;
+  bool has_lines() const noexcept { return !link_lines.empty() || !skipped_lines.empty(); }
+  // Frees what was to be written, and the charge.
+  void discard() noexcept;
+
+  // Set by the output's writer thread.
+  struct Written {
+    bool done = false;
+    std::optional<WarcPlace> place;  // nothing: there were no records
+    std::string duplicate_of;        // the URL that had the same body first; empty: none
+  } written;
+};
+
+}  // namespace trawl

@@ -1,0 +1,46 @@
+#include "crawler/output/writer_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace trawl {
+
+bool WriterQueue::push(WriterJob&& job, std::uint64_t bytes) {
+  bool wake = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return false;
+    const bool was_ready = ready();
+    urgent_ = urgent_ || std::holds_alternative<CommitJob*>(job);
+    bytes_ += bytes;
+    jobs_.push_back(std::move(job));
+    wake = asleep_ || (ready() && !was_ready);
+  }
+  if (wake) wake_.notify_one();
+  return true;
+}
+
+bool WriterQueue::take(std::vector<WriterJob>& jobs, std::chrono::milliseconds longest) {
+  jobs.clear();
+  std::unique_lock lock(mutex_);
+  const bool came = wake_.wait_for(lock, std::min(kPatience, longest), [&] { return ready(); });
+  if (!came && jobs_.empty()) {
+    asleep_ = true;
+    wake_.wait_for(lock, longest, [&] { return ready() || !jobs_.empty(); });
+    asleep_ = false;
+  }
+  std::swap(jobs, jobs_);
+  bytes_ = 0;
+  urgent_ = false;
+  return !closed_ || !jobs.empty();
+}
+
+void WriterQueue::close() {
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+  }
+  wake_.notify_all();
+}
+
+}  // namespace trawl

@@ -1,0 +1,440 @@
+#include "crawler/page_handler.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <spdlog/spdlog.h>
+
+#include "trawl/link_header.h"
+#include "trawl/robots_directives.h"
+#include "trawl/url_groups.h"
+
+#include "crawler/fetch_failure.h"
+#include "crawler/parse/ascii.h"
+#include "crawler/parse/headers/media_type.h"
+#include "crawler/sitemap_intake.h"
+
+namespace trawl {
+
+namespace {
+
+// Bytes of links.jsonl for one page. Pages with more links than that are made to have them.
+constexpr std::size_t kMaxLines = 16u << 20;
+// However long a server asks us to stay away.
+constexpr std::chrono::milliseconds kLongestRetryAfter = std::chrono::hours(24);
+
+bool is_success(int status) {
+  return status >= 200 && status < 300;
+}
+
+bool is_html(const HttpResponse& response) {
+  if (is_html_media_type(response.content_type)) return true;
+  // Without a type a browser looks at the content; a page begins with a tag.
+  const auto first = response.body.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  return media_type(response.content_type).empty() && first != std::string::npos &&
+         response.body[first] == '<';
+}
+
+std::string_view to_string(LinksSkipped skipped) {
+  switch (skipped) {
+    case LinksSkipped::kTooLarge:
+      return "links not read: the page is too large";
+    case LinksSkipped::kTooDeep:
+      return "links not read: the page's elements nest too deeply";
+    case LinksSkipped::kTooSlow:
+      return "links not read: parsing the page takes too long";
+    case LinksSkipped::kUnparsable:
+      return "links not read: the parser fails on the page";
+    case LinksSkipped::kNo:
+      break;
+  }
+  return "";
+}
+
+LinkOptions link_options(const CrawlContext& context) {
+  const CrawlConfig& config = context.config;
+  LinkOptions options;
+  options.kinds = config.links.kinds;
+  options.engine = config.links.engine;
+  options.agent = context.robots_agent;
+  options.max_bytes = std::max<std::size_t>(options.max_bytes, config.fetch.max_body);
+  options.texts = config.output.links;
+  return options;
+}
+
+// Of a reference that is no http(s) URL.
+bool has_other_scheme(std::string_view reference) {
+  const auto colon = reference.find_first_of(":/?#");
+  if (colon == std::string_view::npos || colon == 0 || reference[colon] != ':') return false;
+  const std::string_view scheme = reference.substr(0, colon);
+  return !equal_in_any_case(scheme, "http") && !equal_in_any_case(scheme, "https");
+}
+
+// The body as it came, which is what archives keep and digests are of.
+std::string_view payload_of(const HttpResponse& response) {
+  return response.encoded_body.empty() ? response.body : response.encoded_body;
+}
+
+WarcExchange exchange_of(std::string_view url, SystemTime date, const HttpResponse& response) {
+  WarcExchange exchange;
+  exchange.url = url;
+  exchange.ip = response.address;
+  exchange.request_head = response.request_head;
+  exchange.response_head = response.response_head;
+  exchange.payload = payload_of(response);
+  if (response.truncated) exchange.truncated = "length";
+  exchange.status = response.status;
+  exchange.protocol = response.protocol;
+  exchange.date = date;
+  exchange.elapsed = response.elapsed;
+  return exchange;
+}
+
+}  // namespace
+
+PageHandler::PageHandler(CrawlContext& context)
+    : context_(context),
+      extractor_(link_options(context)),
+      traps_(context.config.scope),
+      follower_(context, traps_) {
+  if (context.config.output.warc)
+    warc_.emplace(WarcBuilderOptions{.metadata = context.config.output.warc_metadata});
+}
+
+PageHandler::Result PageHandler::handle(const OpenLease& open, const Url& url,
+                                        HttpResponse response) {
+  Result result;
+  result.output = std::make_shared<PageOutput>();
+  PageOutput& output = *result.output;
+  output.url = open.lease.url;
+  output.status = response.status;
+  output.charge = std::move(response.charge);
+  PageRecord& record = output.page;
+  record.content_type = response.content_type;
+  record.bytes = response.body.size();
+  record.fetched_at = open.wall_time;
+  record.elapsed = response.elapsed;
+  record.reason = trawl::to_string(response.failure);
+  record.etag = response.etag;
+  record.last_modified = response.last_modified;
+  // What was cut off because it is not wanted is no failure.
+  const bool unwanted = response.failure == FetchError::kUnwantedType;
+  result.outcome = {.status = response.status,
+                    .error = unwanted ? std::string() : response.error,
+                    .response_time = response.response_time,
+                    .address = response.address};
+  follower_.begin(open.lease.url, &output);
+  result.failure = failure_reason_of(response);
+  if (result.failure) {
+    if (result.outcome.error.empty())
+      result.outcome.error = "status " + std::to_string(response.status);
+    if (response.retry_after.count() > 0)
+      result.retry_after =
+          std::min<std::chrono::milliseconds>(response.retry_after, kLongestRetryAfter);
+  }
+  Page page{.open = open,
+            .url = url,
+            .response = response,
+            .note = UrlNote::decode(open.lease.note),
+            .output = output,
+            .outcome = result.outcome};
+  if (!result.failure && response.failure == FetchError::kNone) {
+    read(page);
+    follow(page);
+  }
+  // Of an answer that is asked for again, the last counts.
+  const bool last = !result.failure || open.lease.attempts >= context_.config.politeness.retries;
+  if (last && response.failure == FetchError::kNone) write_records(page);
+  plan_recrawl(page);
+  output.charge.shrink_to(output.memory());
+  result.outcome.context = result.output;
+  return result;
+}
+
+PageHandler::Result PageHandler::give_up(const OpenLease& open, std::string_view error,
+                                         std::string_view reason) {
+  Result result;
+  result.output = std::make_shared<PageOutput>();
+  result.output->url = open.lease.url;
+  result.output->page.fetched_at = open.wall_time;
+  result.output->page.reason = reason;
+  result.outcome.error = error;
+  follower_.begin(open.lease.url, result.output.get());
+  if (open.lease.recrawl) {
+    // A page that was there once is asked for again.
+    const UrlNote note = UrlNote::decode(open.lease.note);
+    const auto interval = context_.rules.recrawl.next_interval(
+        open.lease.url, RecrawlPolicy::Change::kFailed, note.interval);
+    if (interval) result.outcome.recrawl_at = std::chrono::system_clock::now() + *interval;
+  }
+  result.outcome.context = result.output;
+  return result;
+}
+
+// What the body is, beside those before it.
+void PageHandler::read(Page& page) {
+  const HttpResponse& response = page.response;
+  if (response.status == 304 && page.open.lease.recrawl) {  // else nobody asked for it
+    page.output.page.digest = page.note.digest;
+    page.unchanged = true;
+    context_.fetches.add_not_modified();
+    return;
+  }
+  const std::string_view payload = payload_of(response);
+  if (payload.empty()) return;
+  page.output.page.digest = sha1_.digest(payload);
+  if (!is_success(response.status)) return;
+  page.unchanged = page.open.lease.recrawl && page.output.page.digest == page.note.digest;
+  if (!page.unchanged)
+    page.first_copy = context_.output.find_duplicate(page.output.page.digest, page.open.lease.url);
+  // That an old page is still the same is no trap.
+  if (!page.unchanged) watch_for_traps(page);
+}
+
+void PageHandler::watch_for_traps(const Page& page) {
+  const std::uint64_t slowed = traps_.slowed();
+  const std::uint64_t parked = traps_.parked();
+  traps_.on_page(page.url, !page.first_copy);
+  const CrawlConfig::Scope& scope = context_.config.scope;
+  if (traps_.parked() > parked) {
+    spdlog::warn("{}: left alone with all URLs of its pattern: {} pages of it brought nothing new",
+                 page.url.href(), scope.park_pattern_after);
+  } else if (traps_.slowed() > slowed) {
+    spdlog::info("{}: URLs of its pattern wait behind others: {} pages of it brought nothing new",
+                 page.url.href(), scope.slow_pattern_after);
+  }
+}
+
+void PageHandler::follow(Page& page) {
+  const HttpResponse& response = page.response;
+  if (response.is_redirect()) return follow_redirect(page);
+  if (!is_success(response.status)) return;
+  if (page.note.role == UrlNote::Role::kSitemap) return follow_sitemap(page);
+  follow_page(page);
+}
+
+void PageHandler::follow_redirect(Page& page) {
+  const Lease& lease = page.open.lease;
+  auto target = Url::parse(page.response.location, &page.url);
+  if (!target) {
+    page.output.page.redirect = page.response.location;
+    page.outcome.error = "redirect: " + target.error().message;
+    const SkipReason reason = has_other_scheme(page.response.location) ? SkipReason::kOtherScheme
+                                                                       : SkipReason::kInvalidUrl;
+    page.output.page.reason = trawl::to_string(reason);
+    return follower_.skip(page.response.location, reason);
+  }
+  page.output.page.redirect = target->href();
+  if (lease.redirects >= context_.config.fetch.max_redirects) {
+    page.outcome.error = "redirect: more than fetch.max_redirects in a row";
+    page.output.page.reason = trawl::to_string(SkipReason::kTooManyRedirects);
+    return follower_.skip(target->href_without_fragment(), SkipReason::kTooManyRedirects);
+  }
+  // It stands for the page it leads to, and is as deep; so it is as far out of scope.
+  const std::uint32_t hops = page.note.hops_off_scope;
+  // What is told apart by its spelling alone, or by a cookie that came with the redirect, would
+  // pass for seen.
+  const bool may_differ = target->href_without_fragment() != page.url.href_without_fragment() ||
+                          context_.rules.requests.for_url(page.url).cookies;
+  const bool itself = may_differ && is_same_page(*target, page.url);
+  const bool own_site = politeness_group(*target) == lease.host;
+  follower_.add(std::move(*target), {.depth = lease.depth,
+                                     .hops_off_scope = hops > 0 ? hops - 1 : 0,
+                                     .redirects = lease.redirects + 1,
+                                     .role = page.note.role,
+                                     .sitemap_level = page.note.sitemap_level,
+                                     .own_site = own_site,
+                                     .again = itself});
+}
+
+void PageHandler::follow_sitemap(Page& page) {
+  const std::uint32_t depth = page.open.lease.depth;
+  const SitemapIntake intake =
+      read_sitemap(page.response.body, page.url, page.note, [&](SitemapRequest&& request) {
+        const bool is_page = request.role == UrlNote::Role::kPage;
+        const bool own_site = politeness_group(request.url) == page.open.lease.host;
+        follower_.add(std::move(request.url), {.depth = depth + (is_page ? 1 : 0),
+                                               .hops_off_scope = page.note.hops_off_scope,
+                                               .role = request.role,
+                                               .sitemap_level = request.level,
+                                               .sitemap_priority = request.priority,
+                                               .own_site = own_site});
+      });
+  page.output.page.links = intake.requests;
+  const SitemapDropped& dropped = intake.info.dropped;
+  follower_.skip_many(SkipReason::kInvalidUrl, dropped.invalid_url + dropped.no_url);
+  follower_.skip_many(SkipReason::kOtherScheme, dropped.other_scheme);
+  follower_.skip_many(SkipReason::kTooLong, dropped.too_long);
+}
+
+void PageHandler::follow_page(Page& page) {
+  PageRecord& record = page.output.page;
+  const HttpResponse& response = page.response;
+  RobotsDirectives directives;
+  if (!response.x_robots_tag.empty())
+    directives = parse_x_robots_tag(response.x_robots_tag, context_.robots_agent);
+  bool parsed = is_parsed(response) && !page.unchanged;
+  if (page.first_copy && !context_.config.links.from_duplicates) parsed = false;
+  page.parsed = parsed;
+  if (parsed) {
+    extractor_.extract_into(response.body, response.content_type, page.url, found_);
+    page.outcome.error = to_string(found_.skipped);
+    record.links = found_.links.size();
+    if (found_.canonical) record.canonical = found_.canonical->href_without_fragment();
+  }
+  const bool nofollow = directives.nofollow;  // of the links, the page's own are in Link::follow
+  if (parsed) directives |= found_.robots;
+  record.noindex = directives.noindex;
+  record.nofollow = directives.nofollow;
+  record.noarchive = directives.noarchive;
+  if (!response.link.empty()) follow_header_links(page, nofollow);
+  if (!parsed) return;
+  follower_.skip_many(SkipReason::kInvalidUrl, found_.invalid);
+  follower_.skip_many(SkipReason::kOtherScheme, found_.other_scheme);
+  const bool all = stands_for_itself(page);
+  for (const Link& link : found_.links) {
+    if (all || link.url.href_without_fragment() == record.canonical)
+      follow_link(page, link, nofollow);
+  }
+}
+
+void PageHandler::follow_header_links(Page& page, bool nofollow) {
+  for (HeaderLink& link : parse_link_header(page.response.link, page.url)) {
+    const bool canonical = link.has_rel("canonical");
+    if (canonical && page.output.page.canonical.empty())
+      page.output.page.canonical = link.url.href_without_fragment();
+    const bool related = canonical || link.has_rel("next") || link.has_rel("prev") ||
+                         link.has_rel("alternate") || link.has_rel("amphtml");
+    if (!related || !context_.config.links.kinds.has(LinkKind::kRelated)) continue;
+    ++page.output.page.links;
+    const bool follow = !link.has_rel("nofollow");
+    Link found;
+    found.url = std::move(link.url);
+    found.kind = LinkKind::kRelated;
+    found.follow = follow;
+    found.rel = std::move(link.rel);
+    if (is_followed(page, found, nofollow)) {
+      follower_.add(std::move(found.url), {.depth = page.open.lease.depth + 1,
+                                           .hops_off_scope = page.note.hops_off_scope});
+    }
+  }
+}
+
+void PageHandler::follow_link(Page& page, const Link& link, bool nofollow) {
+  if (!is_followed(page, link, nofollow)) return;
+  follower_.add(link.url,
+                {.depth = page.open.lease.depth + 1, .hops_off_scope = page.note.hops_off_scope});
+}
+
+// Notes it as found, and as skipped if it is not to be followed.
+bool PageHandler::is_followed(Page& page, const Link& link, bool nofollow) {
+  const std::string_view href = link.url.href_without_fragment();
+  if (context_.config.output.links && page.output.link_lines.size() < kMaxLines) {
+    LinkRecord record;
+    record.to = href;
+    record.kind = to_string(link.kind);
+    record.text = link.text;
+    record.rel = link.rel;
+    page.output.add_link(page.open.lease.url, record);
+  }
+  if (!context_.config.links.respect_nofollow || (!nofollow && link.follow)) return true;
+  follower_.skip(href, SkipReason::kNofollow);
+  return false;
+}
+
+bool PageHandler::is_same_page(const Url& one, const Url& other) const {
+  const Canonicalizer& canonicalizer = context_.rules.canonicalizer;
+  return canonicalizer.key(one) == canonicalizer.key(other);
+}
+
+// With links.canonical = "key" a page that says it is another one is followed no further than to
+// that, if that one is followed at all.
+bool PageHandler::stands_for_itself(const Page& page) const {
+  const std::string& canonical = page.output.page.canonical;
+  if (context_.config.links.canonical != CanonicalLinks::kKey || canonical.empty()) return true;
+  const auto other = Url::parse(canonical);
+  return !other || is_same_page(*other, page.url) ||
+         !context_.rules.scope->check(*other, page.open.lease.depth + 1, page.note.hops_off_scope)
+              .in();
+}
+
+bool PageHandler::is_parsed(const HttpResponse& response) const {
+  if (response.body.empty()) return false;
+  const MediaTypes& types = context_.rules.parsed_types;
+  return types.empty() ? is_html(response) : types.matches(response.content_type);
+}
+
+void PageHandler::write_records(Page& page) {
+  const HttpResponse& response = page.response;
+  const MediaTypes& types = context_.rules.stored_types;
+  if (!warc_ || response.response_head.empty()) return;
+  if (!page.unchanged && !types.empty() && !types.matches(response.content_type)) return;
+  const Lease& lease = page.open.lease;
+  std::vector<WarcOutlink> outlinks;
+  if (context_.config.output.warc_metadata && page.parsed) {
+    for (const Link& link : found_.links)
+      outlinks.push_back({.url = link.url.href_without_fragment(), .kind = to_string(link.kind)});
+  }
+  const PageRecord& record = page.output.page;
+  std::optional<RevisitOf> revisit;
+  if (response.status == 304 && page.unchanged) {
+    revisit = {.url = page.note.first_url.empty() ? lease.url : page.note.first_url,
+               .date = page.note.first_date,
+               .digest = record.digest,
+               .server_not_modified = true};
+  } else if (page.unchanged && !page.note.first_date.empty()) {
+    revisit = {.url = page.note.first_url, .date = page.note.first_date, .digest = record.digest};
+  } else if (page.first_copy && !page.first_copy->date.empty()) {
+    revisit = {.url = page.first_copy->url, .date = page.first_copy->date, .digest = record.digest};
+  }
+  WarcExchange exchange = exchange_of(lease.url, page.open.wall_time, response);
+  exchange.via = lease.parent;
+  exchange.hops = lease.depth;
+  exchange.outlinks = outlinks;
+  page.output.warc = warc_->build(exchange, record.digest, revisit ? &*revisit : nullptr);
+}
+
+std::optional<WarcRecords> PageHandler::archive(std::string_view url, SystemTime date,
+                                                const HttpResponse& response) {
+  if (!warc_ || response.response_head.empty() || response.failure != FetchError::kNone)
+    return std::nullopt;
+  return warc_->build(exchange_of(url, date, response));
+}
+
+void PageHandler::plan_recrawl(Page& page) {
+  const RecrawlPolicy& policy = context_.rules.recrawl;
+  if (!policy.enabled()) return;
+  const Lease& lease = page.open.lease;
+  const int status = page.response.status;
+  const bool fetched = page.response.failure == FetchError::kNone &&
+                       (is_success(status) || (status == 304 && lease.recrawl));
+  if (!fetched && !lease.recrawl) return;
+  using Change = RecrawlPolicy::Change;
+  const std::string& digest = page.output.page.digest;
+  const Change change = !fetched         ? Change::kFailed
+                        : !lease.recrawl ? Change::kNew
+                                         : RecrawlPolicy::compare(status, digest, page.note.digest);
+  const auto interval = policy.next_interval(lease.url, change, page.note.interval);
+  if (!interval) return;
+  UrlNote next = page.note;
+  next.interval = interval;
+  if (fetched) {
+    if (status != 304 || !page.response.etag.empty()) next.etag = page.response.etag;
+    if (status != 304 || !page.response.last_modified.empty())
+      next.last_modified = page.response.last_modified;
+    next.digest = digest;
+    if (page.first_copy && !page.first_copy->date.empty()) {
+      next.first_url = page.first_copy->url;
+      next.first_date = page.first_copy->date;
+    } else if (!page.unchanged || (status != 304 && page.note.first_date.empty())) {
+      // Whatever record was written, it has the body.
+      next.first_url = lease.url;
+      next.first_date = page.output.warc ? page.output.warc->date : std::string();
+    }
+  }
+  page.outcome.recrawl_at = std::chrono::system_clock::now() + *interval;
+  page.outcome.note = next.encode();
+}
+
+}  // namespace trawl

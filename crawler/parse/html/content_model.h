@@ -1,0 +1,30 @@
+// How the text in an element is read.
+#pragma once
+
+#include "crawler/parse/html/element.h"
+#include "crawler/parse/html/tokenizer.h"
+
+namespace trawl {
+
+// That in an element of HTML, for a crawler that runs no scripts.
+constexpr ContentModel content_model(Element element) noexcept {
+  switch (element) {
+    case Element::kTitle:
+    case Element::kTextarea:
+      return ContentModel::kRcdata;
+    case Element::kStyle:
+    case Element::kXmp:
+    case Element::kIframe:
+    case Element::kNoembed:
+    case Element::kNoframes:
+      return ContentModel::kRawtext;
+    case Element::kScript:
+      return ContentModel::kScriptData;
+    case Element::kPlaintext:
+      return ContentModel::kPlaintext;
+    default:
+      return ContentModel::kData;
+  }
+}
+
+}  // namespace trawl

@@ -1,0 +1,65 @@
+#include "crawler/warc/cdxj_line.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "crawler/warc/record_text.h"
+#include "crawler/warc/surt.h"
+
+namespace trawl {
+
+namespace {
+
+// The text is visible ASCII: the rest is never let in.
+void append_json(std::string& out, std::string_view name, std::string_view text) {
+  if (text.empty()) return;
+  out.append(out.ends_with('{') ? "\"" : ", \"").append(name).append("\": \"");
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (c >= 0x20 && c < 0x7f) out += c;
+  }
+  out += '"';
+}
+
+std::optional<std::uint64_t> number_behind(std::string_view line, std::string_view name) {
+  const std::size_t at = line.rfind(name);  // what a server wrote has its quotes escaped
+  if (at == std::string_view::npos) return {};
+  const char* const begin = line.data() + at + name.size();
+  const char* const end = line.data() + line.size();
+  std::uint64_t number = 0;
+  const auto [stop, error] = std::from_chars(begin, end, number);
+  if (error != std::errc() || stop == end || *stop != '"') return {};
+  return number;
+}
+
+}  // namespace
+
+std::string cdxj_start(const CdxjFacts& facts) {
+  const auto url = Url::parse(facts.url);
+  std::string line = url ? surt(*url) : record_url(facts.url);
+  line.append(" ").append(cdxj_timestamp(facts.date)).append(" {");
+  append_json(line, "url", facts.url);
+  append_json(line, "mime", facts.mime);
+  append_json(line, "status", facts.status);
+  append_json(line, "digest", facts.digest);
+  return line;
+}
+
+std::string cdxj_end(std::uint64_t length, std::uint64_t offset, std::string_view file) {
+  return fmt::format(", \"length\": \"{}\", \"offset\": \"{}\", \"filename\": \"{}\"}}\n", length,
+                     offset, file);
+}
+
+std::optional<CdxjPlace> cdxj_place(std::string_view line) {
+  if (!line.ends_with("\"}")) return {};
+  const auto length = number_behind(line, ", \"length\": \"");
+  const auto offset = number_behind(line, ", \"offset\": \"");
+  if (!length || !offset) return {};
+  return CdxjPlace{*length, *offset};
+}
+
+}  // namespace trawl

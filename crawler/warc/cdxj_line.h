@@ -1,0 +1,32 @@
+// The lines of CDXJ indexes: "KEY TIMESTAMP {json}".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace trawl {
+
+// What a line tells of a record. What is empty is left out.
+struct CdxjFacts {
+  std::string_view url;
+  std::string_view date;  // the record's WARC-Date
+  std::string_view mime;  // "warc/revisit" of revisits
+  std::string_view status;
+  std::string_view digest;  // of the payload
+};
+
+// The line up to where the record lies.
+std::string cdxj_start(const CdxjFacts& facts);
+// The rest of it, with its newline.
+std::string cdxj_end(std::uint64_t length, std::uint64_t offset, std::string_view file);
+
+struct CdxjPlace {
+  std::uint64_t length = 0;
+  std::uint64_t offset = 0;
+};
+// Where the record of a line lies; none if the line is damaged.
+std::optional<CdxjPlace> cdxj_place(std::string_view line);
+
+}  // namespace trawl

@@ -1,0 +1,29 @@
+// sha1_digest: the digests of WARC records, "sha1:" and 32 characters of base32.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+struct evp_md_ctx_st;
+
+namespace trawl {
+
+// One SHA-1 after another with one context. Used by one thread at a time.
+class Sha1 {
+ public:
+  Sha1();
+  // The digest of the parts put together: "sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ".
+  std::string digest(std::string_view first, std::string_view second = {});
+
+ private:
+  struct Free {
+    void operator()(evp_md_ctx_st* context) const noexcept;
+  };
+  std::unique_ptr<evp_md_ctx_st, Free> context_;
+};
+
+// The digest of `bytes`. Thread-safe; each thread keeps its context.
+std::string sha1_digest(std::string_view bytes);
+
+}  // namespace trawl

@@ -1,0 +1,38 @@
+// What all WARC records are made of: named fields, identifiers, dates.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <string_view>
+
+namespace trawl {
+
+// Appends "Name: value\r\n". Control characters become spaces: no value can begin another field.
+void append_field(std::string& out, std::string_view name, std::string_view value);
+// The same for values that are words of ASCII; what is none of it is left out, and an empty value
+// takes its field with it.
+void append_ascii_field(std::string& out, std::string_view name, std::string_view value);
+
+// A URL as it is written into records: without its fragment, and escaped where it is no clean URL.
+std::string record_url(std::string_view url);
+
+// "<urn:uuid:...>", random ones. Used by one thread at a time.
+class RecordIds {
+ public:
+  RecordIds();
+  std::string next();
+
+ private:
+  std::mt19937_64 random_;
+};
+
+// Appends a whole record: "WARC/1.1", `fields`, the length of the block, the block.
+void append_record(std::string& out, std::string_view fields, std::string_view block,
+                   std::string_view rest_of_block = {});
+
+// "20261121203109", as indexes have it, of "2026-11-21T20:31:09.123456Z".
+std::string cdxj_timestamp(std::string_view warc_date);
+
+}  // namespace trawl

@@ -1,0 +1,90 @@
+// WarcBuilder: turns an exchange of HTTP messages into WARC 1.1 records, compressed and ready to be
+// appended to a file; docs/warc.md describes them.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "trawl/url.h"
+
+namespace trawl {
+
+struct WarcOutlink {
+  std::string_view url;
+  std::string_view kind;  // "a", "img", ...
+};
+
+// One request and what came back. Views need to live as long as the call that gets it. What a
+// server had a hand in may be any bytes.
+struct WarcExchange {
+  std::string_view url;            // as fetched
+  std::string_view ip;             // of the server, without brackets; empty: not known
+  std::string_view request_head;   // as sent; empty: no request record
+  std::string_view response_head;  // as received, with or without the empty line at its end
+  std::string_view payload;        // the body without chunking, its Content-Encoding kept
+  std::string_view truncated;      // "length", "time", "disconnect", ...; empty: whole
+  int status = 0;
+  std::string_view protocol;  // "http/1.1", "h2"; empty: not known
+  std::chrono::system_clock::time_point date;
+  // For the metadata record.
+  std::string_view via;    // the page the link was on; empty: a seed
+  std::uint32_t hops = 0;  // links followed since the seed
+  std::chrono::milliseconds elapsed{0};
+  std::span<const WarcOutlink> outlinks;
+};
+
+// The earlier capture that a revisit record stands for.
+struct RevisitOf {
+  std::string url;
+  std::string date;                  // its WARC-Date; empty: not known
+  std::string digest;                // of its payload; empty: not known
+  bool server_not_modified = false;  // a 304; or else the payload was the same
+};
+
+// The records of one exchange: response or revisit first, then request, then metadata; a gzip
+// member each.
+struct WarcRecords {
+  std::string bytes;
+  std::uint64_t main_offset = 0;  // of the response or revisit in `bytes`
+  std::uint64_t main_length = 0;  // of its gzip member
+  std::string date;               // its WARC-Date, for a RevisitOf of later
+  // Its line in the index without length, offset and file name; empty: not indexed.
+  std::string cdxj;
+  std::uint64_t page_bytes = 0;  // of the payload that `bytes` holds, before compression
+};
+
+struct WarcBuilderOptions {
+  int level = 1;                    // of compression: 0 (none) to 12 (smallest)
+  bool metadata = true;             // a metadata record for each exchange
+  std::size_t max_outlinks = 1000;  // listed in it
+  std::size_t max_outlink_bytes = 128 * 1024;
+};
+
+// Keeps its compressor, digest context and random numbers: one for each thread.
+class WarcBuilder {
+ public:
+  explicit WarcBuilder(WarcBuilderOptions options = {});
+  ~WarcBuilder();
+  WarcBuilder(WarcBuilder&&) noexcept;
+  WarcBuilder& operator=(WarcBuilder&&) noexcept;
+
+  // `digest` is sha1_digest(exchange.payload) if it is known already; empty: computed here. With
+  // `revisit_of` a revisit record takes the response's place, and holds its head alone;
+  // exchange.payload is that of the response all the same.
+  WarcRecords build(const WarcExchange& exchange, const std::string& digest = {},
+                    const RevisitOf* revisit_of = nullptr);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// The text of a WARC-Date: "2026-11-21T20:31:09.123456Z".
+std::string warc_date(std::chrono::system_clock::time_point time);
+
+}  // namespace trawl

@@ -1,0 +1,39 @@
+#include "crawler/warc/warcinfo.h"
+
+#include "crawler/warc/digest.h"
+#include "crawler/warc/gzip_member.h"
+#include "crawler/warc/record_text.h"
+
+namespace trawl {
+
+std::string warcinfo_member(const WarcFilesOptions& options, const std::string& file,
+                            std::chrono::system_clock::time_point time) {
+  std::string block;
+  const auto tell = [&](std::string_view name, const std::string& value) {
+    if (!value.empty()) append_field(block, name, value);
+  };
+  tell("software", "trawl/" TRAWL_VERSION);
+  tell("format", "WARC File Format 1.1");
+  tell("conformsTo",
+       "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/");
+  tell("operator", options.operator_name);
+  tell("description", options.description);
+  tell("hostname", options.hostname);
+  tell("robots", options.robots);
+  tell("http-header-user-agent", options.user_agent);
+
+  std::string fields;
+  append_field(fields, "WARC-Type", "warcinfo");
+  append_field(fields, "WARC-Record-ID", RecordIds().next());
+  append_field(fields, "WARC-Date", warc_date(time));
+  append_field(fields, "WARC-Filename", file);
+  append_field(fields, "Content-Type", "application/warc-fields");
+  append_field(fields, "WARC-Block-Digest", sha1_digest(block));
+  std::string text;
+  append_record(text, fields, block);
+  std::string member;
+  GzipCompressor(1).append_member(text, member);
+  return member;
+}
+
+}  // namespace trawl

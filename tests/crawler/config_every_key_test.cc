@@ -1,0 +1,348 @@
+// A config with every key, read, written and read back.
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "crawler/config/config.h"
+#include "crawler/config/config_keys.h"
+#include "tests/crawler/config_fixture.h"
+
+namespace trawl::test {
+namespace {
+
+using namespace std::chrono_literals;
+using Names = std::vector<std::string>;
+
+// No value is the default.
+constexpr std::string_view kEveryKey = R"toml(
+[crawl]
+seeds = ["http://a.example/", "https://b.example/x?y"]
+user_agent = "bot/2 (+https://b.example/)"
+state_dir = "/var/crawl"
+order = "priority"
+priorities = [{ match = "*/news/*", priority = 10 }, { match = "re:[?&]old=", priority = -1000 }]
+
+[scope]
+type = "page"
+rules = [
+  { include = "*/keep/*", name = "what we keep" },
+  { exclude = "re:\\.(zip|iso)$" },
+]
+exclude = ["*/calendar/*"]
+include = ["cdn.example/*", "re:^https:"]
+blocklist = ["/etc/spam", "/etc/hosts.txt"]
+extra_hops = 2
+max_depth = 0
+max_pages = 5_000_000_000
+max_pages_per_host = 7
+max_bytes = "1GiB"
+max_time = "12h"
+max_url_length = 65536
+max_path_segments = 9
+max_repeated_segments = 2
+max_query_parameters = 0
+max_urls_per_host = 1_000_000
+slow_pattern_after = 3
+park_pattern_after = 0
+
+[politeness]
+delay = "1.5s"
+domain_delay = "300ms"
+ip_delay = "100ms"
+adaptive_delay = 2
+max_adaptive_delay = "20s"
+per_host_connections = 4
+respect_robots = false
+max_crawl_delay = "2m"
+robots_retries = 0
+robots_backoff = "50ms"
+robots_max_age = "6h"
+host_backoff = "5s"
+max_host_backoff = "1h"
+host_failures = 0
+
+[fetch]
+threads = 8
+connections = 3
+max_redirects = 0
+retries = 5
+retry_delay = "1m"
+connect_timeout = "3s"
+first_byte_timeout = "4s"
+timeout = "1h"
+min_speed = "1KiB"
+min_speed_time = "30s"
+max_body = "64KiB"
+max_download = "32KiB"
+max_header = "8KiB"
+max_memory = "32MiB"
+content_types = ["text/*", "Application/XHTML+XML"]
+http2 = false
+ip_version = "ipv6"
+dns_servers = ["127.0.0.1:5353", "192.0.2.1"]
+dns_timeout = "2s"
+dns_negative_age = "0s"
+allow_private_addresses = true
+verify_tls = false
+ca_file = "/etc/ca.pem"
+proxy = "http://user:pw@proxy.example:3128"
+headers = ["Accept-Language: en"]
+cookies = true
+referer = true
+
+[[fetch.host]]
+host = ".example.com"
+headers = ["X-Key: \"secret\""]
+basic_auth = "user:\u00e9 \"x\\"
+cookies = false
+proxy = ""
+
+[[fetch.host]]
+host = "b.example"
+bearer_token = "abc.def"
+referer = false
+proxy = "socks5://127.0.0.1:1080"
+
+[links]
+kinds = ["resource", "navigation"]
+engine = "gumbo"
+respect_nofollow = false
+sitemaps = true
+from_duplicates = false
+canonical = "key"
+content_types = ["text/html"]
+
+[url]
+rules = ["sort_query", "drop_parameters"]
+parameter_names = ["+ref"]
+session_id_names = ["token"]
+index_names = []
+[[url.host]]
+host = ".example.com"
+rules = ["-sort_query"]
+[[url.host]]
+host = "b.example"
+index_names = ["home.html"]
+
+[filter]
+expected_urls = 1
+false_positive_rate = 0.25
+max_memory = "2GiB"
+mode = "exact"
+
+[frontier]
+durability = "sync"
+max_memory = "1GB"
+ledger = true
+
+[checkpoint]
+interval = "250ms"
+admissions = 1_000_000
+max_rate = "50MiB"
+keep = 100
+
+[recrawl]
+interval = "7d"
+rules = [{ match = "*/news/*", interval = "2h" }, { match = "*/old/*", interval = "never" }]
+adaptive = false
+min_interval = "30m"
+max_interval = "60d"
+wait = true
+
+[output]
+directory = "/out"
+pages = false
+links = true
+skipped = true
+warc = true
+cdxj = false
+warc_prefix = "Our.crawl_1"
+warc_size = "100MB"
+warc_time = "1d"
+warc_metadata = false
+warc_operator = "Us \"and\" them"
+warc_description = "for \u00e9"
+content_types = ["text/html", "*/*"]
+
+[log]
+level = "off"
+file = "/log.txt"
+)toml";
+
+void set_crawl_and_scope(CrawlConfig& config) {
+  config.crawl = {.seeds = {"http://a.example/", "https://b.example/x?y"},
+                  .seed_file = {},
+                  .user_agent = "bot/2 (+https://b.example/)",
+                  .state_dir = "/var/crawl",
+                  .order = CrawlOrder::kPriority,
+                  .priorities = {{"*/news/*", 10}, {"re:[?&]old=", -1000}}};
+  config.scope = {.type = ScopeType::kPage,
+                  .max_depth = 0,
+                  .max_pages = 5'000'000'000,
+                  .max_pages_per_host = 7,
+                  .max_bytes = 1u << 30,
+                  .max_time = 12h,
+                  .extra_hops = 2,
+                  .rules = {{true, "*/keep/*", "what we keep"}, {false, "re:\\.(zip|iso)$", ""}},
+                  .exclude = {"*/calendar/*"},
+                  .include = {"cdn.example/*", "re:^https:"},
+                  .blocklist = {"/etc/spam", "/etc/hosts.txt"},
+                  .max_url_length = 65536,
+                  .max_path_segments = 9,
+                  .max_repeated_segments = 2,
+                  .max_query_parameters = 0,
+                  .max_urls_per_host = 1'000'000,
+                  .slow_pattern_after = 3,
+                  .park_pattern_after = 0};
+  config.politeness = {1500ms, 300ms, 100ms, 2, 20s, 4,  false, 2min,
+                       0,      50ms,  6h,    5, 60s, 5s, 1h,    0};
+}
+
+void set_fetch(CrawlConfig& config) {
+  config.fetch = {.threads = 8,
+                  .connections = 3,
+                  .connect_timeout = 3s,
+                  .first_byte_timeout = 4s,
+                  .timeout = 1h,
+                  .min_speed = 1024,
+                  .min_speed_time = 30s,
+                  .max_body = 64 << 10,
+                  .max_download = 32 << 10,
+                  .max_header = 8 << 10,
+                  .max_memory = 32 << 20,
+                  .max_redirects = 0,
+                  .content_types = {"text/*", "application/xhtml+xml"},
+                  .http2 = false,
+                  .ip_version = IpVersion::kV6,
+                  .dns_servers = {"127.0.0.1:5353", "192.0.2.1"},
+                  .dns_timeout = 2s,
+                  .dns_negative_age = 0s,
+                  .proxy = "http://user:pw@proxy.example:3128",
+                  .headers = {"Accept-Language: en"},
+                  .cookies = true,
+                  .referer = true,
+                  .hosts = {{.host = ".example.com",
+                             .headers = {"X-Key: \"secret\""},
+                             .basic_auth = "user:\xc3\xa9 \"x\\",
+                             .bearer_token = "",
+                             .cookies = false,
+                             .referer = std::nullopt,
+                             .proxy = ""},
+                            {.host = "b.example",
+                             .headers = {},
+                             .basic_auth = "",
+                             .bearer_token = "abc.def",
+                             .cookies = std::nullopt,
+                             .referer = false,
+                             .proxy = "socks5://127.0.0.1:1080"}},
+                  .allow_private_addresses = true,
+                  .verify_tls = false,
+                  .ca_file = "/etc/ca.pem"};
+}
+
+CrawlConfig every_key() {
+  CrawlConfig config;
+  set_crawl_and_scope(config);
+  set_fetch(config);
+  config.links = {.kinds = {LinkKind::kNavigation, LinkKind::kResource},
+                  .engine = LinkEngine::kGumbo,
+                  .respect_nofollow = false,
+                  .sitemaps = true,
+                  .from_duplicates = false,
+                  .canonical = CanonicalLinks::kKey,
+                  .content_types = {"text/html"}};
+  config.url.text = {Names{"sort_query", "drop_parameters"}, Names{"+ref"}, Names{"token"},
+                     Names{}};
+  config.url.hosts = {{".example.com", {.rules = Names{"-sort_query"}}},
+                      {"b.example", {.index_names = Names{"home.html"}}}};
+  config.filter = {1, 0.25, 2ull << 30, FilterMode::kExact};
+  config.frontier = {Durability::kSync, 1'000'000'000, true};
+  config.checkpoint = {250ms, 1'000'000, 50u << 20, 100};
+  config.recrawl = {.interval = 24h * 7,
+                    .rules = {{"*/news/*", 2h}, {"*/old/*", std::nullopt}},
+                    .adaptive = false,
+                    .min_interval = 30min,
+                    .max_interval = 24h * 60,
+                    .wait = true};
+  config.output = {.directory = "/out",
+                   .pages = false,
+                   .links = true,
+                   .skipped = true,
+                   .warc = true,
+                   .cdxj = false,
+                   .warc_prefix = "Our.crawl_1",
+                   .warc_size = 100'000'000,
+                   .warc_time = 24h,
+                   .warc_metadata = false,
+                   .warc_operator = "Us \"and\" them",
+                   .warc_description = "for \xc3\xa9",
+                   .content_types = {"text/html", "*/*"}};
+  config.log = {"off", "/log.txt"};
+  return config;
+}
+
+TEST(Config, ReadsEveryKey) {
+  EXPECT_EQ(accepted(kEveryKey), every_key());
+}
+
+TEST(Config, WrittenAsTomlItIsReadBackTheSame) {
+  const CrawlConfig defaults = accepted(minimal_with(""), {"crawl.state_dir=/state"});
+  EXPECT_EQ(accepted(to_toml(defaults)), defaults);
+  const CrawlConfig changed = every_key();
+  EXPECT_EQ(accepted(to_toml(changed)), changed);
+  // So that a key added to the table cannot be left out of this test.
+  for (const ConfigKey& key : config_keys()) {
+    if (key.name == "crawl.seed_file") continue;  // its seeds are written, not its name
+    EXPECT_NE(key.write(changed), key.write(CrawlConfig{})) << key.name;
+  }
+}
+
+TEST(Config, AnyTextIsReadBackTheSame) {
+  CrawlConfig config = every_key();
+  config.crawl.user_agent = "bot \"2\" \\ \xC3\xA9";
+  config.crawl.state_dir = "/var/\"x\" \t\\y\x1b\x7f";
+  config.scope.rules = {{false, "re:\"\\\\'\\t", "a \"name\" \\"}};
+  config.scope.blocklist = {"/\x01\n\"'"};
+  config.output.warc_description = "''' \"\"\" \\";
+  EXPECT_EQ(accepted(to_toml(config)), config);
+}
+
+TEST(Config, LongListsAreReadBackTheSame) {
+  CrawlConfig config = every_key();
+  for (int i = 0; i < 500; ++i) {
+    config.scope.exclude.push_back(fmt::format("*/{}/*", i));
+    config.scope.rules.push_back({i % 2 == 0, fmt::format("*/{}/*", i), fmt::format("rule {}", i)});
+    config.crawl.priorities.push_back({fmt::format("*/{}/*", i), i});
+    config.recrawl.rules.push_back({fmt::format("*/{}/*", i), std::chrono::hours(i + 1)});
+    HostRequestsText host;
+    host.host = fmt::format("h{}.example", i);
+    host.bearer_token = host.host;
+    config.fetch.hosts.push_back(host);
+  }
+  EXPECT_EQ(accepted(to_toml(config)), config);
+}
+
+TEST(Config, AnyNumberIsReadBackTheSame) {
+  constexpr std::uint64_t kSeed = 5;
+  SCOPED_TRACE(fmt::format("seed {}", kSeed));
+  std::mt19937_64 random(kSeed);
+  std::uniform_real_distribution<double> exponent(-300, -1e-9);
+  CrawlConfig config = every_key();
+  for (int i = 0; i < 300; ++i) {
+    config.filter.false_positive_rate = std::pow(10.0, exponent(random));
+    config.politeness.adaptive_delay = std::pow(10.0, 3 * exponent(random) / 300);
+    ASSERT_EQ(accepted(to_toml(config)), config);
+  }
+}
+
+}  // namespace
+}  // namespace trawl::test

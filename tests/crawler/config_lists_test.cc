@@ -1,0 +1,153 @@
+// Lists and small tables in a config: each element that is wrong is named with its place.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/crawler/config_fixture.h"
+
+namespace trawl::test {
+namespace {
+
+using testing::AllOf;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+std::vector<std::string> errors_in(std::string_view more) {
+  return errors(minimal_with(more));
+}
+
+TEST(ConfigLists, BadPatternsAreNamedWithTheirPlace) {
+  EXPECT_THAT(errors_in("[scope]\nexclude = [\"*/a/*\", \"\", \"re:(\"]\ninclude = [3, \"b c\"]\n"),
+              ElementsAre(StartsWith("c.toml:5:21: scope.exclude: "),
+                          AllOf(StartsWith("c.toml:5:25: scope.exclude: "), HasSubstr("re:(")),
+                          AllOf(StartsWith("c.toml:6:12: scope.include: expected an array of URL "
+                                           "patterns"),
+                                HasSubstr("the integer 3")),
+                          StartsWith("c.toml:6:15: scope.include: ")));
+}
+
+TEST(ConfigLists, BadScopeRulesAreNamedWithTheirPlace) {
+  EXPECT_THAT(errors_in(R"toml([scope]
+rules = [
+  { include = "*/a/*", exclude = "*/b/*" },
+  { name = "neither" },
+  { include = "re:[", name = "x" },
+  { exclude = 3 },
+  { exclude = "*/c/*", name = 4 },
+  { exclude = "*/c/*", name = "a\nb" },
+  { exlude = "*/d/*" },
+  "*/e/*",
+]
+)toml"),
+              ElementsAre(AllOf(StartsWith("c.toml:6:3: scope.rules: "), HasSubstr("either")),
+                          AllOf(StartsWith("c.toml:7:3: scope.rules: "), HasSubstr("either")),
+                          StartsWith("c.toml:8:15: scope.rules: include: "),
+                          StartsWith("c.toml:9:15: scope.rules: exclude: expected a string"),
+                          StartsWith("c.toml:10:31: scope.rules: name: expected a string"),
+                          StartsWith("c.toml:11:31: scope.rules: name: expected at most 200 bytes"),
+                          AllOf(StartsWith("c.toml:12:14: scope.rules: unknown name \"exlude\""),
+                                HasSubstr("\"exclude\"?")),
+                          AllOf(StartsWith("c.toml:13:3: scope.rules: expected an array of"),
+                                HasSubstr("the string"))));
+}
+
+TEST(ConfigLists, BadPrioritiesAndRecrawlRulesAreNamedWithTheirPlace) {
+  EXPECT_THAT(errors(R"toml([crawl]
+seeds = ["http://a.example/"]
+state_dir = "s"
+order = "priority"
+priorities = [
+  { match = "*" },
+  { priority = 3 },
+  { match = "*", priority = 1001 },
+  { match = "*", priority = "1" },
+]
+[recrawl]
+rules = [
+  { match = "*" },
+  { interval = "1d" },
+  { match = "*", interval = "1x" },
+  { match = "*", interval = "400d" },
+]
+)toml"),
+              ElementsAre(StartsWith("c.toml:6:3: crawl.priorities: priority is missing"),
+                          StartsWith("c.toml:7:3: crawl.priorities: match is missing"),
+                          AllOf(StartsWith("c.toml:8:29: crawl.priorities: priority: expected a "
+                                           "whole number, -1000 to 1000"),
+                                HasSubstr("1001")),
+                          StartsWith("c.toml:9:29: crawl.priorities: priority: expected"),
+                          StartsWith("c.toml:13:3: recrawl.rules: interval is missing"),
+                          StartsWith("c.toml:14:3: recrawl.rules: match is missing"),
+                          AllOf(StartsWith("c.toml:15:29: recrawl.rules: interval: expected"),
+                                HasSubstr("unknown unit \"x\"")),
+                          StartsWith("c.toml:16:29: recrawl.rules: interval: expected")));
+}
+
+TEST(ConfigLists, BadRequestSettingsAreNamedWithTheirPlaceAndNoSecret) {
+  const auto all = errors_in(R"toml([fetch]
+headers = ["X-Key secret1", 3]
+dns_servers = ["ns.example"]
+proxy = "gopher://user:secret2@proxy.example"
+[[fetch.host]]
+host = "a.example"
+basic_auth = "secret3-without-colon"
+[[fetch.host]]
+host = "b.example"
+headers = ["X-Key: secret4\r\nY: z"]
+bearer_token = 7
+cookies = "no"
+[[fetch.host]]
+host = "c.example"
+token = "secret5"
+)toml");
+  EXPECT_THAT(all, ElementsAre(StartsWith("c.toml:5:12: fetch.headers: "),
+                               StartsWith("c.toml:5:29: fetch.headers: expected an array"),
+                               StartsWith("c.toml:6:16: fetch.dns_servers: "),
+                               StartsWith("c.toml:7:9: fetch.proxy: "),
+                               StartsWith("c.toml:8:1: fetch.host: "),
+                               StartsWith("c.toml:13:12: fetch.host: headers: "),
+                               StartsWith("c.toml:14:16: fetch.host: bearer_token: "),
+                               StartsWith("c.toml:15:11: fetch.host: cookies: "),
+                               AllOf(StartsWith("c.toml:18:9: fetch.host: unknown name \"token\""),
+                                     HasSubstr("bearer_token"))));
+  EXPECT_THAT(all, Each(Not(HasSubstr("secret"))));
+}
+
+TEST(ConfigLists, TwoSettingsForOneHostAreAnError) {
+  EXPECT_THAT(only_error(minimal_with("[fetch]\nhost = [\n{ host = \"a.example\", cookies = true "
+                                      "},\n{ host = \"a.example\", referer = true },\n]\n")),
+              StartsWith("c.toml:5:8: fetch.host: "));
+}
+
+TEST(ConfigLists, BadContentTypesAreNamedWithTheirPlace) {
+  EXPECT_THAT(errors_in("[links]\ncontent_types = [\"text/html\", \"html\", \"text/html; a=b\", "
+                        "\"*\", \"text/h*\", \"\"]\n"),
+              ElementsAre(AllOf(StartsWith("c.toml:5:31: links.content_types: expected a content "
+                                           "type such as"),
+                                HasSubstr("\"html\"")),
+                          StartsWith("c.toml:5:39: "), StartsWith("c.toml:5:57: "),
+                          StartsWith("c.toml:5:62: "), StartsWith("c.toml:5:73: ")));
+}
+
+TEST(ConfigLists, OverridesTakeLists) {
+  const CrawlConfig config =
+      accepted(minimal_with("[scope]\nexclude = [\"*/a/*\"]\n"),
+               {"scope.exclude=[\"*/b/*\"]", "scope.rules=[{ include = \"*/c/*\" }]",
+                "recrawl.rules=[{ match = \"*\", interval = \"1d\" }]", "recrawl.interval=never",
+                "fetch.host=[{ host = \"a.example\", cookies = true }]",
+                "fetch.content_types=[\"text/*\"]"});
+  EXPECT_THAT(config.scope.exclude, ElementsAre("*/b/*"));
+  EXPECT_EQ(config.scope.rules.at(0), (ScopeRuleText{true, "*/c/*", ""}));
+  EXPECT_EQ(config.recrawl.rules.size(), 1u);
+  EXPECT_EQ(config.fetch.hosts.at(0).cookies, std::optional(true));
+  EXPECT_THAT(config.fetch.content_types, ElementsAre("text/*"));
+}
+
+}  // namespace
+}  // namespace trawl::test

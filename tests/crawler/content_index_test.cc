@@ -1,0 +1,231 @@
+#include "crawler/output/content_index.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/small_disk.h"
+#include "tests/support/temporary_directory.h"
+
+namespace trawl {
+namespace {
+
+using test::TemporaryDirectory;
+using ::testing::HasSubstr;
+
+std::unique_ptr<ContentIndex> opened(const std::filesystem::path& directory, bool sync = false) {
+  auto index = ContentIndex::open(directory, {.sync = sync});
+  if (!index) {
+    ADD_FAILURE() << index.error().message;
+    std::abort();
+  }
+  return std::move(*index);
+}
+
+std::string digest_of(int i) {
+  return "sha1:DIGEST" + std::to_string(i);
+}
+FirstCopy copy_of(int i) {
+  return {"http://site.example/" + std::to_string(i), "2023-11-14T22:13:20.042000Z"};
+}
+
+// The URL found, or empty.
+std::string url_of(const Result<std::optional<FirstCopy>>& found) {
+  if (!found) return "error: " + found.error().message;
+  return *found ? (*found)->url : "";
+}
+
+TEST(ContentIndex, TheFirstClaimWins) {
+  const TemporaryDirectory directory;
+  const auto index = opened(directory.path());
+  EXPECT_EQ(url_of(index->find(digest_of(1))), "");
+  EXPECT_EQ(url_of(index->claim(digest_of(1), copy_of(1))), "");
+  EXPECT_EQ(url_of(index->find(digest_of(1))), copy_of(1).url) << "before the commit";
+  EXPECT_EQ(url_of(index->claim(digest_of(1), copy_of(2))), copy_of(1).url);
+  ASSERT_TRUE(index->commit());
+  EXPECT_EQ(url_of(index->claim(digest_of(1), copy_of(3))), copy_of(1).url);
+  EXPECT_EQ(**index->find(digest_of(1)), copy_of(1));
+  EXPECT_EQ(url_of(index->find(digest_of(2))), "");
+  EXPECT_EQ(index->bodies(), 1u);
+}
+
+TEST(ContentIndex, KeepsWhatWasCommittedAndForgetsTheRest) {
+  const TemporaryDirectory directory;
+  for (const bool sync : {false, true}) {
+    const int base = sync ? 10'000 : 0;
+    {
+      const auto index = opened(directory.path(), sync);
+      for (int i = 0; i < 3000; ++i)
+        ASSERT_EQ(url_of(index->claim(digest_of(base + i), copy_of(base + i))), "");
+      ASSERT_TRUE(index->commit());
+      ASSERT_TRUE(index->claim(digest_of(base + 3000), copy_of(base + 3000)));
+    }
+    const auto index = opened(directory.path(), sync);
+    EXPECT_EQ(index->bodies(), sync ? 6000u : 3000u);
+    for (int i = 0; i < 3000; ++i)
+      ASSERT_EQ(**index->find(digest_of(base + i)), copy_of(base + i));
+    EXPECT_EQ(url_of(index->find(digest_of(base + 3000))), "");
+  }
+}
+
+TEST(ContentIndex, TextsMayBeAnyBytes) {
+  const TemporaryDirectory directory;
+  const std::string digests[] = {"",  std::string("\0", 1),    "sha1:\xff\xff", "format",
+                                 "d", std::string(10'000, 'x')};
+  {
+    const auto index = opened(directory.path());
+    for (const std::string& digest : digests)
+      ASSERT_EQ(url_of(index->claim(digest, {digest + "\0\n", digest})), "");
+    ASSERT_TRUE(index->commit());
+  }
+  const auto index = opened(directory.path());
+  EXPECT_EQ(index->bodies(), std::size(digests));
+  for (const std::string& digest : digests)
+    EXPECT_EQ(**index->find(digest), (FirstCopy{digest + "\0\n", digest}));
+}
+
+// Many more than the filter is first made for, and the memory stays what was promised.
+TEST(ContentIndex, ManyBodiesInLittleMemory) {
+  constexpr int kBodies = 300'000;
+  const TemporaryDirectory directory;
+  auto made = ContentIndex::open(directory.path(), {.expected_bodies = 1});
+  ASSERT_TRUE(made) << made.error().message;
+  std::unique_ptr<ContentIndex> index = std::move(*made);
+  std::uint64_t most = 0;
+  for (int i = 0; i < kBodies; ++i) {
+    ASSERT_EQ(url_of(index->claim(digest_of(i), copy_of(i))), "");
+    if (i % 100 == 99) {
+      ASSERT_TRUE(index->commit());
+    }
+    if (i % 10'000 == 0) most = std::max(most, index->memory());
+  }
+  EXPECT_EQ(index->bodies(), static_cast<std::uint64_t>(kBodies));
+  EXPECT_LE(most, (16u << 20) + 2u * kBodies);
+  for (int i = 0; i < kBodies; i += 997)
+    ASSERT_EQ(**index->find(digest_of(i)), copy_of(i));
+  index.reset();
+  index = opened(directory.path());
+  EXPECT_EQ(index->bodies(), static_cast<std::uint64_t>(kBodies));
+  for (int i = 0; i < kBodies; i += 997)
+    ASSERT_EQ(url_of(index->claim(digest_of(i), copy_of(-1))), copy_of(i).url);
+}
+
+TEST(ContentIndex, FindsWhileAnotherThreadClaims) {
+  constexpr int kBodies = 20'000;
+  const TemporaryDirectory directory;
+  const auto index = opened(directory.path());
+  std::atomic<int> claimed{0};  // all below were claimed
+  std::vector<std::thread> readers;
+  std::atomic<int> wrong{0};
+  for (int reader = 0; reader < 2; ++reader) {
+    readers.emplace_back([&] {
+      for (int i = 0; i < kBodies; ++i) {
+        // acquire: pairs with the release below, so that what is known to be claimed is found.
+        const int known = claimed.load(std::memory_order_acquire);
+        const auto found = index->find(digest_of(i));
+        const bool right = found && (*found ? **found == copy_of(i) : i >= known);
+        wrong += right ? 0 : 1;
+      }
+    });
+  }
+  for (int i = 0; i < kBodies; ++i) {
+    ASSERT_EQ(url_of(index->claim(digest_of(i), copy_of(i))), "");
+    // release: pairs with the acquire above.
+    claimed.store(i + 1, std::memory_order_release);
+    if (i % 10 == 9) {
+      ASSERT_TRUE(index->commit());
+    }
+  }
+  for (std::thread& reader : readers)
+    reader.join();
+  EXPECT_EQ(wrong.load(), 0);
+}
+
+TEST(ContentIndex, OneAtATime) {
+  const TemporaryDirectory directory;
+  const auto index = opened(directory.path());
+  const auto second = ContentIndex::open(directory.path(), {});
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::kInUse) << second.error().message;
+}
+
+TEST(ContentIndex, DamageIsToldWithWhatToDo) {
+  const TemporaryDirectory directory;
+  {
+    const auto index = opened(directory.path());
+    for (int i = 0; i < 1000; ++i)
+      ASSERT_TRUE(index->claim(digest_of(i), copy_of(i)));
+    ASSERT_TRUE(index->commit());
+  }
+  opened(directory.path()).reset();  // what was in its log is in a table now
+  std::size_t damaged = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory.path())) {
+    if (entry.path().extension() != ".sst") continue;
+    std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(20);
+    file << "damage damage damage damage";
+    ++damaged;
+  }
+  ASSERT_GT(damaged, 0u);
+  const auto index = ContentIndex::open(directory.path(), {});
+  ASSERT_FALSE(index);
+  EXPECT_EQ(index.error().code, ErrorCode::kCorrupt);
+  EXPECT_THAT(index.error().message, HasSubstr(directory.path().string()));
+  EXPECT_THAT(index.error().message, HasSubstr("remove that directory"));
+}
+
+// RocksDB would take such a directory for an empty one, and delete what is there.
+TEST(ContentIndex, ALostHeadIsDamage) {
+  const TemporaryDirectory directory;
+  {
+    const auto index = opened(directory.path());
+    ASSERT_TRUE(index->claim(digest_of(1), copy_of(1)));
+    ASSERT_TRUE(index->commit());
+  }
+  std::filesystem::remove(directory / "CURRENT");
+  const auto index = ContentIndex::open(directory.path(), {});
+  ASSERT_FALSE(index);
+  EXPECT_EQ(index.error().code, ErrorCode::kCorrupt);
+}
+
+TEST(ContentIndex, AFullDiskIsToldAndNothingMoreTaken) {
+  const test::SmallDisk disk(4u << 20);
+  if (!disk.mounted()) GTEST_SKIP() << "no right to mount a file system";
+  const std::filesystem::path directory = disk / "content";
+  int committed = 0;
+  {
+    const auto index = opened(directory);
+    Result<void> done;
+    for (int i = 0; i < 1'000'000 && done; i += 100) {
+      for (int k = i; k < i + 100; ++k)
+        ASSERT_TRUE(index->claim(digest_of(k), copy_of(k)));
+      done = index->commit();
+      if (done) committed = i + 100;
+    }
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, ErrorCode::kNoSpace) << done.error().message;
+    EXPECT_FALSE(index->claim("another", copy_of(0)));
+    EXPECT_FALSE(index->commit());
+  }
+  EXPECT_GT(committed, 1000);
+  // With room again, all that was committed is there.
+  const TemporaryDirectory roomy;
+  std::filesystem::copy(directory, roomy.path(), std::filesystem::copy_options::recursive);
+  const auto index = opened(roomy.path());
+  for (int i = 0; i < committed; ++i)
+    ASSERT_EQ(url_of(index->find(digest_of(i))), copy_of(i).url);
+}
+
+}  // namespace
+}  // namespace trawl

@@ -1,0 +1,132 @@
+// TlsServer: an HTTPS server on loopback with a certificate that its own CA signed.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace trawl::test {
+
+struct KeyDelete {
+  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
+};
+struct CertificateDelete {
+  void operator()(X509* certificate) const { X509_free(certificate); }
+};
+
+// A key and its certificate for a host; a CA's if it is signed by itself.
+struct Identity {
+  std::unique_ptr<EVP_PKEY, KeyDelete> key;
+  std::unique_ptr<X509, CertificateDelete> certificate;
+
+  // Valid from an hour ago for `seconds`.
+  static Identity make(const std::string& name, const Identity* issuer, long seconds = 100'000) {
+    Identity made;
+    made.key.reset(EVP_EC_gen("P-256"));
+    made.certificate.reset(X509_new());
+    X509* const x509 = made.certificate.get();
+    X509_set_version(x509, 2);
+    ASN1_INTEGER_set(X509_get_serialNumber(x509), issuer == nullptr ? 1 : 2);
+    X509_gmtime_adj(X509_getm_notBefore(x509), -3600);
+    X509_gmtime_adj(X509_getm_notAfter(x509), seconds - 3600);
+    X509_set_pubkey(x509, made.key.get());
+    X509_NAME_add_entry_by_txt(X509_get_subject_name(x509), "CN", MBSTRING_ASC,
+                               reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1, 0);
+    X509* const signer = issuer == nullptr ? x509 : issuer->certificate.get();
+    X509_set_issuer_name(x509, X509_get_subject_name(signer));
+    if (issuer == nullptr) {
+      made.extend(NID_basic_constraints, "critical,CA:TRUE");
+    } else {
+      made.extend(NID_subject_alt_name, "DNS:" + name);
+    }
+    X509_sign(x509, (issuer == nullptr ? made : *issuer).key.get(), EVP_sha256());
+    return made;
+  }
+
+  void extend(int what, const std::string& value) const {
+    X509_EXTENSION* const extension = X509V3_EXT_conf_nid(nullptr, nullptr, what, value.c_str());
+    X509_add_ext(certificate.get(), extension, -1);
+    X509_EXTENSION_free(extension);
+  }
+  void write(const std::filesystem::path& file) const {
+    std::FILE* const out = std::fopen(file.c_str(), "w");
+    if (out == nullptr || PEM_write_X509(out, certificate.get()) != 1) std::abort();
+    std::fclose(out);
+  }
+};
+
+// Answers every request, one connection at a time, until its client closes it.
+class TlsServer {
+ public:
+  explicit TlsServer(const Identity& identity) : context_(SSL_CTX_new(TLS_server_method())) {
+    SSL_CTX_use_certificate(context_, identity.certificate.get());
+    SSL_CTX_use_PrivateKey(context_, identity.key.get());
+    listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* name = reinterpret_cast<sockaddr*>(&address);
+    if (::bind(listener_, name, size) != 0 || ::listen(listener_, 16) != 0 ||
+        ::getsockname(listener_, name, &size) != 0) {
+      std::abort();
+    }
+    port_ = ntohs(address.sin_port);
+    thread_ = std::thread([this] { serve_all(); });
+  }
+  TlsServer(const TlsServer&) = delete;
+  TlsServer& operator=(const TlsServer&) = delete;
+  ~TlsServer() {
+    ::shutdown(listener_, SHUT_RDWR);
+    thread_.join();
+    ::close(listener_);
+    SSL_CTX_free(context_);
+  }
+  std::string url(const std::string& host) const {
+    return "https://" + host + ":" + std::to_string(port_) + "/";
+  }
+
+ private:
+  void serve_all() {
+    for (;;) {
+      const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+      if (socket < 0) return;
+      SSL* const tls = SSL_new(context_);
+      SSL_set_fd(tls, socket);
+      if (SSL_accept(tls) == 1) serve(tls);
+      SSL_free(tls);
+      ::close(socket);
+    }
+  }
+  static void serve(SSL* tls) {
+    static constexpr std::string_view kAnswer =
+        "HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nsecure";
+    std::string head;
+    char byte;
+    while (!head.ends_with("\r\n\r\n") && SSL_read(tls, &byte, 1) == 1)
+      head += byte;
+    SSL_write(tls, kAnswer.data(), static_cast<int>(kAnswer.size()));
+    SSL_shutdown(tls);
+  }
+
+  SSL_CTX* const context_;
+  int listener_ = -1;
+  std::uint16_t port_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace trawl::test

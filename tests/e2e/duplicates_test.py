@@ -1,0 +1,125 @@
+"""Pages with a body that was seen before are told, and written once."""
+
+import gzip
+
+import trawl_testing as t
+from scripted_server import ScriptedServer, answer, links, redirect
+from warc_reader import check_index, check_places, digest, read_warcs
+
+
+def crawl(test, directory, options, name, server, **tables):
+    """One page after the other, so that which of two comes first is known."""
+    config = t.write_config(directory / f"{name}.toml", t.fast_crawl(
+        [server.url()], directory / name,
+        **{"fetch": {"threads": 1, "connections": 1}, **tables}))
+    finished = t.run(options, directory, "crawl", config)
+    t.expect_exit(test, finished, t.EXIT_DONE, name)
+    return t.by_path(t.read_pages(test, directory / name))
+
+
+COPY = "<p>the same on each of them <a href=below>x</a>"
+
+
+def site(zipped=False):
+    packed = gzip.compress(COPY.encode())
+    head = (f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\n"
+            f"Content-Length: {len(packed)}\r\n\r\n").encode()
+    names = ["/a/", "/b/", "/c/", *(["/zipped/"] if zipped else []), "/other/", "/empty-1", "/empty-2", "/gone-1",
+             "/gone-2", "/moved-1", "/moved-2"]
+    return {
+        "/": answer(links(names)),
+        "/a/": answer(COPY), "/b/": answer(COPY), "/c/": answer(COPY),
+        "/zipped/": head + packed,  # the same page, but not the same bytes
+        "/other/": answer(COPY + "<p>and more"),
+        **{f"/{name}/below": answer("<p>below " + name) for name in ("a", "b", "c", "other")},
+        "/zipped/below": answer("<p>below zipped"),
+        # No copies of each other: there is nothing to copy, or it is no page.
+        "/empty-1": answer(""), "/empty-2": answer(""),
+        "/gone-1": answer("not here", "404 Not Found"),
+        "/gone-2": answer("not here", "404 Not Found"),
+        "/moved-1": redirect("/a/"), "/moved-2": redirect("/a/"),
+    }
+
+
+def reachable():
+    return {path for path in site() if not path.startswith("/zipped")}
+
+
+def check_told(test, server, pages):
+    first = server.url("/a/")
+    for path in ("/b/", "/c/"):
+        test.check(pages[path] and pages[path][0]["duplicate_of"] == first,
+                   f"{path}: not told as a copy of {first}", pages[path])
+    for path, lines in pages.items():
+        if path not in ("/b/", "/c/", "/zipped/"):
+            test.check(lines[0]["duplicate_of"] is None, f"{path}: told as a copy", lines)
+    for path in ("/a/", "/b/"):
+        test.check(pages[path] and pages[path][0]["digest"] == digest(COPY.encode()),
+                   f"{path}: not the digest of its body", pages[path])
+
+
+def told(test, directory, options):
+    with ScriptedServer(site()) as server:
+        pages = crawl(test, directory, options, "told", server)
+    check_told(test, server, pages)
+    test.check_equal_sets(set(pages), reachable(), "links of copies are followed")
+
+
+def not_followed(test, directory, options):
+    with ScriptedServer(site()) as server:
+        pages = crawl(test, directory, options, "not_followed", server,
+                      links={"from_duplicates": False})
+    check_told(test, server, pages)
+    expected = reachable() - {"/b/below", "/c/below"}
+    test.check_equal_sets(set(pages), set(expected), "links.from_duplicates = false")
+    test.check_equal_sets(set(server.paths()), set(expected), "links.from_duplicates = false")
+
+
+def written_once(test, directory, options):
+    """In WARC files a copy is a revisit record that names the first, also after a restart."""
+    with ScriptedServer(site(zipped=True)) as server:
+        crawl(test, directory, options, "written", server, output={"warc": True},
+              scope={"max_pages": 3})
+        config = directory / "written.toml"
+        config.write_text(config.read_text().replace("max_pages = 3\n", ""))
+        t.expect_exit(test, t.run(options, directory, "resume", config), t.EXIT_DONE, "resumed")
+        pages = t.by_path(t.read_pages(test, directory / "written"))
+        test.check(not t.repeats(server.paths()), "asked for twice", server.paths())
+    check_told(test, server, pages)
+    by_url = {}
+    records = read_warcs(test, directory / "written" / "output")
+    for record in records:
+        if record.type in ("response", "revisit"):
+            by_url.setdefault(record.url, []).append(record)
+    first = by_url[server.url("/a/")][0] if server.url("/a/") in by_url else None
+    for path in ("/a/", "/b/", "/c/", "/zipped/", "/other/", "/empty-2", "/gone-2", "/moved-2"):
+        found = by_url.get(server.url(path), [])
+        expected = ["revisit" if path in ("/b/", "/c/") else "response"]
+        test.check([record.type for record in found] == expected,
+                   f"{path}: records {[record.type for record in found]}, expected {expected}")
+        for record in found:
+            # What stands for other bytes than those of the first would not be what was sent.
+            if record.type == "revisit" and first is not None:
+                headers = record.headers
+                test.check(headers.get("warc-refers-to-target-uri", "").strip("<>")
+                           == server.url("/a/"), f"{path}: does not refer to the first", headers)
+                test.check(headers.get("warc-payload-digest")
+                           == first.headers.get("warc-payload-digest"),
+                           f"{path}: refers to another payload", headers)
+                test.check(headers.get("warc-refers-to-date") == first.headers.get("warc-date"),
+                           f"{path}: refers to another date", headers)
+                test.check(b"the same on each" not in record.body, f"{path}: written again")
+    check_places(test, [line for lines in pages.values() for line in lines], records)
+    check_index(test, directory / "written" / "output", records)
+
+
+def duplicates(test, directory, options):
+    for part in (told, not_followed, written_once):
+        try:
+            part(test, directory, options)
+        except t.Failure as failure:
+            test.check(False, f"{part.__name__}: {failure}")
+
+
+if __name__ == "__main__":
+    t.main(duplicates, t.parser(__doc__).parse_args())

@@ -1,0 +1,151 @@
+"""`trawl explain`: what it says of a URL is what a crawl does with it."""
+
+import json
+import subprocess
+
+import trawl_testing as t
+from scripted_server import ScriptedServer, answer, links
+
+
+def explain(options, config, url, *arguments):
+    done = subprocess.run([options.trawl, "explain", str(config), url, "--json",
+                           *map(str, arguments)], capture_output=True, text=True, timeout=60)
+    return done.returncode, (json.loads(done.stdout) if done.stdout else {}), done.stderr
+
+
+def verdicts(test, directory, options):
+    hosts = directory / "hosts.txt"
+    hosts.write_text("0.0.0.0 evil.example\n")
+    config = t.write_config(directory / "verdicts.toml", {
+        "crawl": {"seeds": ["http://www.example.com/docs/"], "state_dir": directory / "none",
+                  "order": "priority",
+                  "priorities": [{"match": "*/news/*", "priority": 50}]},
+        "scope": {"type": "host", "max_depth": 5, "extra_hops": 1, "max_url_length": 100,
+                  "rules": [{"exclude": "*/private/*", "name": "no private pages"}],
+                  "exclude": ["*.pdf"], "include": ["re:^http://other\\.example/"],
+                  "blocklist": [hosts]}})
+    expected = {
+        ("http://www.example.com/docs/",): (0, None, "scope.type", "scope.type"),
+        ("http://www.example.com/%61",): (0, None, "scope.type", "scope.type"),
+        ("http://www.example.com/private/x",):
+            (1, "excluded by rule", "scope.rules", "no private pages"),
+        ("http://www.example.com/x.pdf",): (1, "excluded by rule", "scope.exclude", "*.pdf"),
+        ("http://other.example/x",): (0, None, "scope.include", "re:^http://other\\.example/"),
+        ("http://far.example/x",): (0, None, "scope.extra_hops", "scope.extra_hops"),
+        ("http://far.example/x", "--hops", 1): (1, "out of scope", "scope.type", "scope.type"),
+        ("http://x.evil.example/",): (1, "blocked", "scope.blocklist", str(hosts)),
+        ("http://www.example.com/x", "--depth", 6):
+            (1, "too deep", "scope.max_depth", "scope.max_depth"),
+        ("http://www.example.com/" + "x" * 100,):
+            (1, "URL too long", "scope.max_url_length", "scope.max_url_length"),
+        ("mailto:someone@example.com",): (1, "other scheme", "", ""),
+        ("http://[broken/",): (1, "invalid URL", "", ""),
+    }
+    for arguments, (code, reason, key, rule) in expected.items():
+        got_code, it, _ = explain(options, config, *arguments)
+        got = (got_code, it.get("reason"), it.get("config_key"), it.get("rule"))
+        test.check(got == (code, reason, key, rule), f"{arguments}: {got}",
+                   f"expected {(code, reason, key, rule)}")
+    _, it, _ = explain(options, config, "http://www.example.com/docs/")
+    test.check(it["seed"] and it["depth"] == 0, "the seed is not known as one", it)
+    _, it, _ = explain(options, config, "http://www.example.com/news/2024/12?b=1&a=2#top")
+    test.check(it["key"] == "http://www.example.com/news/2024/12?b=1&a=2", "key", it)
+    test.check(it["pattern"] == "www.example.com/news/0/0?a&b", "pattern", it)
+    test.check(it["priority"] == 50 and it["depth"] == 1 and not it["seed"], "priority", it)
+    test.check(it["state"]["found"] == "no crawl", "there is no crawl", it)
+    test.check(not (directory / "none").exists(), "explaining made a state directory")
+
+
+def text(test, directory, options):
+    done = t.run(options, directory, "explain", directory / "verdicts.toml",
+                 "http://www.example.com/private/x")
+    t.expect_exit(test, done, t.EXIT_FAILURE, "explain in text")
+    for part in ("www.example.com", "excluded by rule", "no private pages"):
+        test.check(part in done.text, f"the text does not say {part!r}", done.text)
+
+
+def wrong_usage(test, directory, options):
+    config = directory / "verdicts.toml"
+    for arguments, code in ((["explain"], t.EXIT_USAGE), (["explain", config], t.EXIT_USAGE),
+                            (["explain", config, "http://x/", "--depth", "-1"], t.EXIT_USAGE),
+                            (["explain", config, "http://x/", "--robots", "missing.txt"],
+                             t.EXIT_USAGE),
+                            (["explain", directory / "missing.toml", "http://x/"],
+                             t.EXIT_BAD_CONFIG)):
+        t.expect_exit(test, t.run(options, directory, *arguments), code, str(arguments))
+    bad = t.write_config(directory / "bad.toml", {
+        "crawl": {"seeds": ["http://h.example/"], "state_dir": directory / "none"},
+        "scope": {"exclude": ["re:("]}})
+    ended = t.run(options, directory, "explain", bad, "http://h.example/")
+    t.expect_exit(test, ended, t.EXIT_BAD_CONFIG, "a bad pattern")
+    test.check("scope.exclude" in ended.text, "the key is not named", ended.text)
+
+
+def robots(test, directory, options):
+    config = directory / "verdicts.toml"
+    file = directory / "robots.txt"
+    file.write_text("User-agent: *\nDisallow: /docs/\n")
+    code, it, _ = explain(options, config, "http://www.example.com/docs/", "--robots", file)
+    test.check(code == 1 and it["in_scope"] and not it["followed"], "robots.txt of a file", it)
+    test.check(it["robots"]["line"] == 2, "the line of robots.txt", it)
+    code, it, _ = explain(options, config, "http://www.example.com/x", "--robots", file)
+    test.check(code == 0 and it["robots"]["allowed"], "a URL robots.txt says nothing of", it)
+    with ScriptedServer({"/robots.txt": answer("User-agent: *\nDisallow: /no\n",
+                                               content_type="text/plain")}) as server:
+        here = t.write_config(directory / "robots.toml",
+                              t.fast_crawl([server.url()], directory / "none"))
+        code, it, problem = explain(options, here, server.url("/no/x"), "--fetch-robots")
+        test.check(code == 1 and it.get("robots", {}).get("source") == server.url("/robots.txt"),
+                   "robots.txt of a server", f"{it} {problem}")
+        test.check([request.path for request in server.requests] == ["/robots.txt"],
+                   "more than robots.txt was fetched")
+
+
+def state(test, directory, options):
+    def respond(request):
+        if request.path == "/":
+            return answer(links(["/a", "/b"]))
+        return answer(request.path)
+
+    with ScriptedServer(respond) as server:
+        config = t.write_config(directory / "state.toml", t.fast_crawl(
+            [server.url()], directory / "state", scope={"max_pages": 2},
+            frontier={"ledger": True}, politeness={"respect_robots": False}))
+        t.expect_exit(test, t.run(options, directory, "crawl", config), t.EXIT_DONE, "the crawl")
+        for _ in range(2):  # asking changes nothing
+            _, it, problem = explain(options, config, server.url("/"))
+            known = it.get("state", {})
+            test.check(known.get("found") == "read" and known.get("seen") is True and
+                       known.get("fetches") == 1 and known.get("status") == 200,
+                       "a page that was fetched", f"{it} {problem}")
+            test.check(known.get("host", {}).get("queued") == 1, "the host's queue", it)
+        _, it, _ = explain(options, config, server.url("/never"))
+        test.check(it["state"]["seen"] is False, "a URL that nobody saw", it)
+        resumed = t.run(options, directory, "resume", config, "--set", "scope.max_pages=100")
+        t.expect_exit(test, resumed, t.EXIT_DONE, "resumed")
+        test.check(sorted(server.paths()) == ["/", "/a", "/b"], "pages", server.paths())
+
+
+def in_use(test, directory, options):
+    def respond(request):
+        return answer(links([f"/{request.path.count('x')}x" + request.path.strip("/")]))
+
+    with ScriptedServer(respond) as server:
+        config = t.write_config(directory / "in-use.toml", t.fast_crawl(
+            [server.url()], directory / "in-use", politeness={"delay": "100ms"}))
+        crawl = t.Run(options, directory, "crawl", config)
+        t.wait_until(lambda: server.pages or crawl.ended(), "the first page")
+        code, it, _ = explain(options, config, server.url("/"))
+        test.check(code == 0 and it["state"]["found"] == "in use" and it["state"]["note"],
+                   "a crawl that runs", it)
+        test.check(not crawl.ended(), "the crawl ended", crawl.tail())
+        crawl.kill()
+
+
+def script(test, directory, options):
+    for part in (verdicts, text, wrong_usage, robots, state, in_use):
+        part(test, directory, options)
+
+
+if __name__ == "__main__":
+    t.main(script, t.parser(__doc__).parse_args())

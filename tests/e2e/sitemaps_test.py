@@ -1,0 +1,143 @@
+"""Sitemaps that robots.txt names, if asked for, are read as pages are fetched: in scope, in order,
+politely."""
+
+import trawl_testing as t
+from scripted_server import ScriptedServer, answer, check_gaps, links, zipped
+
+
+def urlset(urls):
+    """Of URLs, or pairs of URL and priority."""
+    text = "<?xml version='1.0'?><urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>"
+    for url in urls:
+        url, priority = url if isinstance(url, tuple) else (url, None)
+        extra = f"<priority>{priority}</priority>" if priority is not None else ""
+        text += f"<url><loc>{url}</loc>{extra}</url>"
+    return text + "</urlset>"
+
+
+def index(urls):
+    entries = "".join(f"<sitemap><loc>{url}</loc></sitemap>" for url in urls)
+    return f"<sitemapindex xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>{entries}" \
+           "</sitemapindex>"
+
+
+def xml(text):
+    return answer(text, content_type="application/xml")
+
+
+class Site(ScriptedServer):
+    """`make(url)` makes the answers, for which it is told how to make URLs of the server."""
+
+    def __init__(self, make):
+        super().__init__(lambda request: self.answers.get(request.path,
+                                                          answer("none", "404 Not Found")))
+        self.answers = make(self.url)
+
+
+def robots(*sitemaps):
+    lines = "".join(f"Sitemap: {url}\n" for url in sitemaps)
+    return answer(f"User-agent: *\nDisallow: /forbidden\n{lines}", content_type="text/plain")
+
+
+def crawl(test, directory, options, name, site, **tables):
+    config = t.write_config(directory / f"{name}.toml", t.fast_crawl(
+        [site.url()], directory / name, **{"links": {"sitemaps": True}, **tables}))
+    finished = t.run(options, directory, "crawl", config)
+    t.expect_exit(test, finished, t.EXIT_DONE, name)
+    return t.by_path(t.read_pages(test, directory / name))
+
+
+def all_kinds(url):
+    return {
+        "/robots.txt": robots(url("/map.xml"), url("/index.xml"), url("/map.txt"),
+                              url("/missing.xml")),
+        "/": answer("<p>no links"),
+        "/map.xml": xml(urlset([url("/plain-1"), url("/plain-2"), url("/forbidden/x"),
+                                "http://other.example/foreign"])),
+        "/index.xml": xml(index([url("/zipped.xml.gz"), url("/nested.xml"), url("/map.xml")])),
+        "/nested.xml": xml(index([url("/deep.xml")])),
+        "/deep.xml": xml(urlset([url("/deep")])),
+        "/zipped.xml.gz": zipped(urlset([url("/zipped-1"), url("/zipped-2"), url("/plain-1")])),
+        "/map.txt": answer(f"{url('/listed-1')}\n{url('/listed-2')}\n", content_type="text/plain"),
+        **{path: answer(f"<a href={path}/below>x</a>") for path in PAGES},
+        **{path + "/below": answer("<p>" + path) for path in PAGES},
+    }
+
+
+PAGES = ("/plain-1", "/plain-2", "/zipped-1", "/zipped-2", "/deep", "/listed-1", "/listed-2")
+MAPS = ("/map.xml", "/index.xml", "/nested.xml", "/deep.xml", "/zipped.xml.gz", "/map.txt",
+        "/missing.xml")
+
+
+def kinds(test, directory, options):
+    with Site(all_kinds) as site:
+        pages = crawl(test, directory, options, "kinds", site)
+    expected = {"/", *PAGES, *MAPS, *(path + "/below" for path in PAGES)}
+    test.check_equal_sets(set(site.paths()), expected, "sitemaps, requests")
+    test.check(not t.repeats(site.paths()), "asked for twice", site.paths())
+    good = {path for path, lines in pages.items() if lines[0]["status"] == 200}
+    test.check(expected - {"/missing.xml"} - set(MAPS) <= good, "pages are missing in the output",
+               sorted(expected - good))
+
+
+def left_out(test, directory, options):
+    with Site(all_kinds) as site:
+        crawl(test, directory, options, "left_out", site, links={})
+    test.check(site.paths() == ["/"], "sitemaps are read unasked", site.paths())
+
+
+def in_scope(test, directory, options):
+    """A sitemap may be anywhere on its host, what it lists has to be in scope."""
+    with Site(lambda url: {
+            "/robots.txt": robots(url("/map.xml")),
+            "/in/": answer("<p>in"), "/in/2": answer("<p>2"), "/out": answer("<p>out"),
+            "/map.xml": xml(urlset([url("/in/2"), url("/out"), url("/in/not")]))}) as site:
+        config = t.write_config(directory / "in_scope.toml", t.fast_crawl(
+            [site.url("/in/")], directory / "in_scope",
+            scope={"type": "prefix", "exclude": ["*/in/not"]}, links={"sitemaps": True}))
+        t.expect_exit(test, t.run(options, directory, "crawl", config), t.EXIT_DONE, "in_scope")
+    test.check_equal_sets(set(site.paths()), {"/in/", "/map.xml", "/in/2"}, "sitemaps and scope")
+
+
+def priorities(test, directory, options):
+    """crawl.order = "priority": what a sitemap calls more important comes first."""
+    shares = {f"/p{i}": i / 10 for i in (3, 9, 1, 7, 0, 10, 5)}
+    with Site(lambda url: {
+            "/robots.txt": robots(url("/map.xml")), "/": answer("<p>home"),
+            "/map.xml": xml(urlset([(url(path), share) for path, share in shares.items()])),
+            **{path: answer("<p>" + path) for path in shares}}) as site:
+        crawl(test, directory, options, "priorities", site, crawl={"order": "priority"},
+              fetch={"threads": 1, "connections": 1}, politeness={"per_host_connections": 1})
+    asked = [path for path in site.paths() if path in shares]
+    test.check(asked == sorted(shares, key=lambda path: -shares[path]), "not in that order", asked)
+
+
+def polite(test, directory, options):
+    with Site(all_kinds) as site:
+        crawl(test, directory, options, "polite", site,
+              politeness={"delay": "100ms", "per_host_connections": 1})
+    test.check(len(site.requests) > 15, f"only {len(site.requests)} requests")
+    check_gaps(test, site.requests, 0.1, "with sitemaps")
+
+
+def per_host(test, directory, options):
+    """Each host's own robots.txt counts, found by links too."""
+    with Site(lambda url: {
+            "/robots.txt": robots(url("/map.xml")), "/": answer("<p>second"),
+            "/map.xml": xml(urlset([url("/listed")])), "/listed": answer("<p>listed")}) as second:
+        with Site(lambda url: {"/": answer(links([second.url()]))}) as first:
+            crawl(test, directory, options, "per_host", first, scope={"type": "any"})
+    test.check_equal_sets(set(second.paths()), {"/", "/map.xml", "/listed"},
+                          "a host that was found by a link")
+
+
+def sitemaps(test, directory, options):
+    for part in (kinds, left_out, in_scope, priorities, polite, per_host):
+        try:
+            part(test, directory, options)
+        except t.Failure as failure:
+            test.check(False, f"{part.__name__}: {failure}")
+
+
+if __name__ == "__main__":
+    t.main(sitemaps, t.parser(__doc__).parse_args())

@@ -193,9 +193,7 @@ void Fetcher::on_page(const OpenLease& open, HttpResponse response) {
   if (response.connection_was_stale || is_our_own_doing(response.failure))
     return release(open, response.sent, response.sent);
   const SteadyTime sent = response.sent;
-  context_.fetches.add(response.failure);
-  context_.fetches.add_bytes(response.encoded_bytes);
-  if (context_.limits.add_bytes(response.encoded_bytes)) context_.advance_to(CrawlPhase::kDraining);
+  count(response);
   const auto url = Url::parse(open.lease.url);
   if (!url) return end(open, url.error().message, {}, sent);
   PageHandler::Result result = handler_.handle(open, *url, std::move(response));
@@ -206,6 +204,12 @@ void Fetcher::on_page(const OpenLease& open, HttpResponse response) {
   if (result.failure && !(last_of_recrawl && result.outcome.recrawl_at))
     return retry(open, std::move(result));
   complete(open, std::move(result));
+}
+
+void Fetcher::count(const HttpResponse& response) {
+  context_.fetches.add(response.failure);
+  context_.fetches.add_bytes(response.encoded_bytes);
+  if (context_.limits.add_bytes(response.encoded_bytes)) context_.advance_to(CrawlPhase::kDraining);
 }
 
 void Fetcher::retry(const OpenLease& open, PageHandler::Result result) {

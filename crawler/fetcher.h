@@ -43,6 +43,8 @@ class Fetcher {
   void fetch(OpenLease open, const Url& url);
   HttpRequest request_for(const Url& url, const std::string& host) const;
   void on_page(const OpenLease& open, HttpResponse response);
+  // What came of a request, be it a page's or robots.txt's; may reach a limit.
+  void count(const HttpResponse& response);
 
   // In fetcher_robots.cc.
   // Asks for `ask_for` on behalf of `origin`.

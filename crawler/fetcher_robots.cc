@@ -43,10 +43,7 @@ void Fetcher::fetch_robots(const std::string& origin, std::string ask_for, OpenL
   client_->start(
       request, [this, origin, own, host, url = request.url](const HttpResponse& response) {
         if (own) set_address(host, response.address);
-        context_.fetches.add(response.failure);
-        context_.fetches.add_bytes(response.encoded_bytes);
-        if (context_.limits.add_bytes(response.encoded_bytes))
-          context_.advance_to(CrawlPhase::kDraining);
+        count(response);
         if (auto records = handler_.archive(url, std::chrono::system_clock::now(), response))
           context_.output.submit_record(std::move(*records));
         on_robots(origin, response);

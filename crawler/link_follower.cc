@@ -6,13 +6,6 @@
 
 namespace trawl {
 
-namespace {
-
-// Bytes of skipped.jsonl for one page.
-constexpr std::size_t kMaxLines = 16u << 20;
-
-}  // namespace
-
 void LinkFollower::begin(std::string_view from, PageOutput* output) {
   from_ = from;
   output_ = context_.config.output.skipped ? output : nullptr;
@@ -62,7 +55,7 @@ void LinkFollower::skip(std::string_view url, SkipReason reason, std::string_vie
   context_.skipped.add(reason);
   if (spdlog::should_log(spdlog::level::debug))
     spdlog::debug("skipped: {}: {}{}{}", url, to_string(reason), rule.empty() ? "" : ": ", rule);
-  if (output_ == nullptr || output_->skipped_lines.size() >= kMaxLines) return;
+  if (output_ == nullptr || output_->skipped_lines.size() >= PageOutput::kMaxLines) return;
   output_->add_skipped(from_, {.url = url, .reason = to_string(reason), .rule = rule});
 }
 

@@ -19,8 +19,6 @@ namespace trawl {
 
 namespace {
 
-// Bytes of links.jsonl for one page. Pages with more links than that are made to have them.
-constexpr std::size_t kMaxLines = 16u << 20;
 // However long a server asks us to stay away.
 constexpr std::chrono::milliseconds kLongestRetryAfter = std::chrono::hours(24);
 
@@ -330,7 +328,7 @@ void PageHandler::follow_link(Page& page, const Link& link, bool nofollow) {
 // Notes it as found, and as skipped if it is not to be followed.
 bool PageHandler::is_followed(Page& page, const Link& link, bool nofollow) {
   const std::string_view href = link.url.href_without_fragment();
-  if (context_.config.output.links && page.output.link_lines.size() < kMaxLines) {
+  if (context_.config.output.links && page.output.link_lines.size() < PageOutput::kMaxLines) {
     LinkRecord record;
     record.to = href;
     record.kind = to_string(link.kind);

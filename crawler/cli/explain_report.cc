@@ -7,6 +7,7 @@
 
 #include "crawler/cli/frontier_time.h"
 #include "crawler/cli/printable_text.h"
+#include "crawler/cli/state_names.h"
 #include "crawler/config/config_values.h"
 
 namespace trawl::cli {
@@ -14,20 +15,6 @@ namespace trawl::cli {
 namespace {
 
 using nlohmann::ordered_json;
-
-std::string_view name_of(HostState state) {
-  switch (state) {
-    case HostState::kActive:
-      return "active";
-    case HostState::kBlocked:
-      return "blocked";
-    case HostState::kGivenUp:
-      return "given up";
-    case HostState::kAtLimit:
-      return "at its limit";
-  }
-  return "";
-}
 
 std::string_view name_of(StateOfUrl::Found found) {
   switch (found) {
@@ -39,22 +26,6 @@ std::string_view name_of(StateOfUrl::Found found) {
       return "unreadable";
     case StateOfUrl::Found::kRead:
       return "read";
-  }
-  return "";
-}
-
-std::string_view why(RobotsReason reason) {
-  switch (reason) {
-    case RobotsReason::kRule:
-      return "rule";
-    case RobotsReason::kNoRuleMatches:
-      return "no rule matches";
-    case RobotsReason::kNoGroup:
-      return "no group";
-    case RobotsReason::kRobotsTxt:
-      return "robots.txt";
-    case RobotsReason::kWholeSite:
-      return "status";
   }
   return "";
 }
@@ -91,13 +62,13 @@ std::string text_of(const RobotsCheck& robots) {
   if (robots.decision.reason == RobotsReason::kRule) {
     text += fmt::format(" by line {}: {}", robots.decision.line, robots.decision.text);
   } else {
-    text += fmt::format(" ({})", why(robots.decision.reason));
+    text += fmt::format(" ({})", to_string(robots.decision.reason));
   }
   return text + ", " + robots.source;
 }
 
 std::string text_of(const HostInfo& host) {
-  std::string text = fmt::format("{}, {} queued", name_of(host.state), host.queued);
+  std::string text = fmt::format("{}, {} queued", to_string(host.state), host.queued);
   if (host.blocked_until) text += ", until " + format_time(*host.blocked_until);
   if (host.failures > 0) text += fmt::format(", failed {} times in a row", host.failures);
   if (host.delay) text += ", delay " + format_duration(*host.delay);
@@ -146,7 +117,7 @@ ordered_json json_of(const StateOfUrl& state, const std::string& directory) {
       json["fetched_at"] = format_time(state.fetch->ended);
     }
   }
-  ordered_json host{{"state", name_of(state.host.state)},
+  ordered_json host{{"state", to_string(state.host.state)},
                     {"queued", state.host.queued},
                     {"failures", state.host.failures}};
   if (state.host.blocked_until) host["blocked_until"] = format_time(*state.host.blocked_until);
@@ -162,7 +133,7 @@ ordered_json json_of(const RobotsCheck& robots) {
           {"allowed", robots.decision.allowed},
           {"line", rule ? ordered_json(robots.decision.line) : ordered_json()},
           {"text", rule ? ordered_json(robots.decision.text) : ordered_json()},
-          {"reason", why(robots.decision.reason)}};
+          {"reason", to_string(robots.decision.reason)}};
 }
 
 void add_checks(const Explanation& it, ordered_json& json) {

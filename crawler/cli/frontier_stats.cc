@@ -11,6 +11,7 @@
 #include "crawler/cli/frontier_commands.h"
 #include "crawler/cli/frontier_time.h"
 #include "crawler/cli/printable_text.h"
+#include "crawler/cli/state_names.h"
 #include "crawler/config/config_values.h"
 #include "filter/file_io.h"
 
@@ -20,24 +21,10 @@ namespace {
 
 using nlohmann::ordered_json;
 
-std::string_view name_of(HostState state) {
-  switch (state) {
-    case HostState::kActive:
-      return "active";
-    case HostState::kBlocked:
-      return "blocked";
-    case HostState::kGivenUp:
-      return "given up";
-    case HostState::kAtLimit:
-      return "at its limit";
-  }
-  return "";
-}
-
 ordered_json json_of(const HostInfo& host) {
   ordered_json json{{"host", host.host},
                     {"queued", host.queued},
-                    {"state", name_of(host.state)},
+                    {"state", to_string(host.state)},
                     {"failures", host.failures}};
   if (host.blocked_until) json["blocked_until"] = format_time(*host.blocked_until);
   if (host.delay) json["delay_ms"] = host.delay->count();
@@ -84,7 +71,7 @@ std::string as_json(const FrontierSummary& summary) {
 }
 
 std::string details_of(const HostInfo& host) {
-  std::string text(name_of(host.state));
+  std::string text(to_string(host.state));
   if (host.blocked_until) text += fmt::format(", until {}", format_time(*host.blocked_until));
   if (host.failures > 0) text += fmt::format(", failed {} times in a row", host.failures);
   if (host.delay) text += fmt::format(", delay {}", format_duration(*host.delay));

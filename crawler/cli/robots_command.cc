@@ -19,6 +19,7 @@
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/normalize_output.h"
 #include "crawler/cli/printable_text.h"
+#include "crawler/cli/state_names.h"
 #include "crawler/parse/headers/media_type.h"
 
 namespace trawl::cli {
@@ -89,22 +90,6 @@ Robots robots_of(const Document& document) {
     warn(document, "has more than 500 KiB; the rest does not count");
   if (is_html_media_type(document.content_type)) warn(document, "is an HTML page");
   return Robots::parse(document.bytes);
-}
-
-std::string_view to_string(RobotsReason reason) {
-  switch (reason) {
-    case RobotsReason::kRule:
-      return "rule";
-    case RobotsReason::kNoRuleMatches:
-      return "no rule matches";
-    case RobotsReason::kNoGroup:
-      return "no group";
-    case RobotsReason::kRobotsTxt:
-      return "robots.txt";
-    case RobotsReason::kWholeSite:
-      return "status";
-  }
-  return "";
 }
 
 class Judge {

@@ -68,6 +68,8 @@ struct PageOutput {
   // have hundreds of links.
   std::string link_lines;
   std::string skipped_lines;
+  // As far as these may grow: pages with more links than that are made to have them.
+  static constexpr std::size_t kMaxLines = 16u << 20;
   // Given back when the records are written, or the lines if there are any of links or URLs
   // skipped.
   BodyCharge charge;

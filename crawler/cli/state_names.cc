@@ -1,0 +1,35 @@
+#include "crawler/cli/state_names.h"
+
+namespace trawl::cli {
+
+std::string_view to_string(HostState state) {
+  switch (state) {
+    case HostState::kActive:
+      return "active";
+    case HostState::kBlocked:
+      return "blocked";
+    case HostState::kGivenUp:
+      return "given up";
+    case HostState::kAtLimit:
+      return "at its limit";
+  }
+  return "";
+}
+
+std::string_view to_string(RobotsReason reason) {
+  switch (reason) {
+    case RobotsReason::kRule:
+      return "rule";
+    case RobotsReason::kNoRuleMatches:
+      return "no rule matches";
+    case RobotsReason::kNoGroup:
+      return "no group";
+    case RobotsReason::kRobotsTxt:
+      return "robots.txt";
+    case RobotsReason::kWholeSite:
+      return "status";
+  }
+  return "";
+}
+
+}  // namespace trawl::cli

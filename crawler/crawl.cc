@@ -59,8 +59,9 @@ HttpOptions http_options(const CrawlConfig& config, std::size_t connections,
 }
 
 // Each connection takes a descriptor; the store, the output and the rest some more.
+constexpr rlim_t kForTheRest = 128;
+
 Result<void> check_descriptors(std::uint32_t connections) {
-  constexpr rlim_t kForTheRest = 128;
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return {};
   limit.rlim_cur = limit.rlim_max;
@@ -70,6 +71,16 @@ Result<void> check_descriptors(std::uint32_t connections) {
               fmt::format("fetch.connections = {} needs {} open files, but the limit is {}: lower "
                           "it, or raise the limit with ulimit -n",
                           connections, connections + kForTheRest, limit.rlim_cur));
+}
+
+// How many connections a thread keeps open for later requests: all it may have, as far as there are
+// open files for that.
+std::size_t connections_kept(std::size_t connections, std::size_t threads) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return connections;
+  const std::size_t used = connections + kForTheRest;
+  const std::size_t left = limit.rlim_cur - std::min<std::size_t>(used, limit.rlim_cur);
+  return std::clamp(left / threads, connections / threads, connections);
 }
 
 class CrawlImpl final : public Crawl {
@@ -109,8 +120,10 @@ class CrawlImpl final : public Crawl {
     totals_.emplace(config_.crawl.state_dir);
     limits_.emplace(config_.scope.max_bytes, config_.scope.max_time,
                     std::chrono::steady_clock::now(), totals_->read_bytes());
-    context_.emplace(config_, *rules_, *frontier_, *output_, *pages_, *limits_, urls_of_hosts_,
-                     skipped_, fetches_, bodies_, config_.crawl.user_agent);
+    shares_.emplace(config_.fetch.connections, threads_wanted_,
+                    [this](std::size_t thread) { wake(static_cast<std::uint32_t>(thread)); });
+    context_.emplace(config_, *rules_, *frontier_, *output_, *pages_, *shares_, *limits_,
+                     urls_of_hosts_, skipped_, fetches_, bodies_, config_.crawl.user_agent);
     if (auto created = create_fetchers(); !created) return created;
     if (auto planned = plan_recrawls(); !planned) return planned;
     return offer_seeds();
@@ -220,6 +233,10 @@ class CrawlImpl final : public Crawl {
     if (!options) return tl::unexpected(options.error());
     options->mode = mode;
     options->shards = threads_wanted_;
+    // Of each shard: a thread may have all connections. A few more, as a lease stays open until its
+    // completion is durable, for which the connection need not wait.
+    const std::uint32_t connections = config_.fetch.connections;
+    options->max_open_leases = threads_wanted_ * (connections + connections / 8);
     options->replace_profile = replace_profile;
     options->before_commit = [this](auto completions) { return output_->commit(completions); };
     options->on_work = [this](std::uint32_t shard) { wake(shard); };
@@ -269,10 +286,9 @@ class CrawlImpl final : public Crawl {
   }
 
   Result<void> create_fetchers() {
-    const std::uint32_t connections = config_.fetch.connections;
+    const std::size_t kept = connections_kept(config_.fetch.connections, threads_wanted_);
     for (std::uint32_t i = 0; i < threads_wanted_; ++i) {
-      const std::size_t share = connections / threads_wanted_ + (i < connections % threads_wanted_);
-      auto fetcher = Fetcher::create(*context_, i, share, http_options(config_, share, bodies_));
+      auto fetcher = Fetcher::create(*context_, i, http_options(config_, kept, bodies_));
       if (!fetcher) return tl::unexpected(fetcher.error());
       fetchers_.push_back(std::move(*fetcher));
     }
@@ -343,6 +359,7 @@ class CrawlImpl final : public Crawl {
   HostUrlCounts urls_of_hosts_;
   const std::shared_ptr<BodyBudget> bodies_;
   std::optional<PageBudget> pages_;
+  std::optional<ConnectionShares> shares_;
   std::optional<CrawlTotals> totals_;
   std::optional<CrawlLimits> limits_;
   std::unique_ptr<Output> output_;  // the frontier's commits write to it
@@ -400,7 +417,6 @@ Result<FrontierOptions> frontier_options_of(const CrawlConfig& config) {
   options.max_host_backoff = config.politeness.max_host_backoff;
   options.host_failures = config.politeness.host_failures;
   options.lease_timeout = std::chrono::milliseconds(0);  // a fetcher ends every lease
-  options.max_open_leases = config.fetch.connections;
   options.max_url_length = config.scope.max_url_length;
   options.checkpoints_kept = config.checkpoint.keep;
   options.checkpoint_interval = config.checkpoint.interval;

@@ -15,6 +15,7 @@
 
 #include "crawler/config/config.h"
 #include "crawler/config/media_types.h"
+#include "crawler/connection_shares.h"
 #include "crawler/crawl_limits.h"
 #include "crawler/fetch_counts.h"
 #include "crawler/foreign_turns.h"
@@ -58,6 +59,7 @@ struct CrawlContext {
   Frontier& frontier;
   Output& output;
   PageBudget& pages;
+  ConnectionShares& connections;
   CrawlLimits& limits;
   HostUrlCounts& urls_of_hosts;
   SkipCounts& skipped;

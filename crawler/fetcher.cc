@@ -37,17 +37,15 @@ std::string without_credentials(std::string_view href) {
 }  // namespace
 
 Result<std::unique_ptr<Fetcher>> Fetcher::create(CrawlContext& context, std::uint32_t shard,
-                                                 std::size_t connections, const HttpOptions& http) {
+                                                 const HttpOptions& http) {
   auto client = HttpClient::create(http);
   if (!client) return tl::unexpected(client.error());
-  return std::unique_ptr<Fetcher>(new Fetcher(context, shard, connections, std::move(*client)));
+  return std::unique_ptr<Fetcher>(new Fetcher(context, shard, std::move(*client)));
 }
 
-Fetcher::Fetcher(CrawlContext& context, std::uint32_t shard, std::size_t connections,
-                 std::unique_ptr<HttpClient> client)
+Fetcher::Fetcher(CrawlContext& context, std::uint32_t shard, std::unique_ptr<HttpClient> client)
     : context_(context),
       shard_(shard),
-      connections_(connections),
       client_(std::move(client)),
       handler_(context),
       robots_({.retries = context.config.politeness.robots_retries,
@@ -69,13 +67,15 @@ void Fetcher::run() {
 
 void Fetcher::take_leases() {
   if (is_crowded()) return;
-  const std::uint64_t room = connections_ - std::min(connections_, open_leases_);
+  const std::size_t room = context_.connections.take(shard_, open_leases_);
   const std::uint64_t wanted = context_.pages.take(room);
-  if (wanted == 0) return;
   // Before the frontier looks at its clock: what is counted from here is not too short.
   const SteadyTime asked_at = std::chrono::steady_clock::now();
-  auto leases = context_.frontier.lease(wanted, shard_);
-  context_.pages.give_back(wanted - (leases ? leases->size() : 0));
+  auto leases = wanted > 0 ? context_.frontier.lease(wanted, shard_) : std::vector<Lease>();
+  const std::size_t given = leases ? leases->size() : 0;
+  context_.pages.give_back(wanted - given);
+  has_room_ = given < room;
+  context_.connections.give_back(shard_, room - given, has_room_);
   if (!leases) return context_.stop_with(leases.error());
   for (Lease& lease : *leases) {
     ++open_leases_;
@@ -104,7 +104,7 @@ std::chrono::milliseconds Fetcher::idle_time() const {
         std::chrono::ceil<std::chrono::milliseconds>(*end - std::chrono::steady_clock::now());
     longest = std::clamp(left, std::chrono::milliseconds(0), longest);
   }
-  if (context_.phase() != CrawlPhase::kRunning || open_leases_ >= connections_) return longest;
+  if (context_.phase() != CrawlPhase::kRunning || !has_room_) return longest;
   if (is_crowded()) return std::min(kCrowdedWait, longest);
   const auto due = context_.frontier.next_due(shard_);
   if (!due || context_.pages.all_taken()) return longest;
@@ -235,6 +235,8 @@ void Fetcher::retry(const OpenLease& open, PageHandler::Result result) {
 }
 
 void Fetcher::complete(const OpenLease& open, PageHandler::Result result) {
+  LinkFollower& links = handler_.links();
+  result.outcome.known_links = links.known();
   const Outcome& outcome = result.outcome;
   if (!outcome.error.empty()) {
     spdlog::debug("{}: {}", open.lease.url, outcome.error);
@@ -243,9 +245,7 @@ void Fetcher::complete(const OpenLease& open, PageHandler::Result result) {
     context_.fetches.add_succeeded();
   }
   // Its records are written, and others learn of its body, while the frontier takes in the rest.
-  if (result.output->warc || !result.output->page.digest.empty())
-    context_.output.submit(std::move(result.output));
-  LinkFollower& links = handler_.links();
+  if (result.output->warc) context_.output.submit(std::move(result.output));
   const auto admissions = context_.frontier.complete(open.lease.id, outcome, links.requests());
   if (admissions) links.offered(*admissions);
   if (outcome.requested) {
@@ -292,6 +292,7 @@ void Fetcher::release(const OpenLease& open, SteadyTime next_start, SteadyTime a
 
 void Fetcher::lease_ended() {
   --open_leases_;
+  context_.connections.give_back(shard_, 1);
   context_.in_flight.fetch_sub(1);
 }
 

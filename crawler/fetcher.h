@@ -22,9 +22,9 @@ namespace trawl {
 
 class Fetcher {
  public:
-  // Leases from `shard` and has at most `connections` leases open.
+  // Leases from `shard`, for which it takes connections as thread `shard`.
   static Result<std::unique_ptr<Fetcher>> create(CrawlContext& context, std::uint32_t shard,
-                                                 std::size_t connections, const HttpOptions& http);
+                                                 const HttpOptions& http);
 
   // Works until the phase says to stop, or an error occurs.
   void run();
@@ -32,8 +32,7 @@ class Fetcher {
   void wake() { client_->wake(); }
 
  private:
-  Fetcher(CrawlContext& context, std::uint32_t shard, std::size_t connections,
-          std::unique_ptr<HttpClient> client);
+  Fetcher(CrawlContext& context, std::uint32_t shard, std::unique_ptr<HttpClient> client);
 
   void take_leases();
   static std::chrono::microseconds started_after(const OpenLease& open, SteadyTime sent);
@@ -71,7 +70,6 @@ class Fetcher {
 
   CrawlContext& context_;
   const std::uint32_t shard_;
-  const std::size_t connections_;
   std::unique_ptr<HttpClient> client_;
   PageHandler handler_;
   RobotsCache robots_;
@@ -79,6 +77,7 @@ class Fetcher {
   // Leases whose origin's robots.txt is being fetched, by origin.
   std::unordered_map<std::string, std::vector<OpenLease>> waiting_for_robots_;
   std::size_t open_leases_ = 0;
+  bool has_room_ = true;  // for another lease, when it last asked for some
 };
 
 }  // namespace trawl

@@ -9,13 +9,25 @@ namespace trawl {
 void LinkFollower::begin(std::string_view from, PageOutput* output) {
   from_ = from;
   output_ = context_.config.output.skipped ? output : nullptr;
+  left_out_ = 0;
   requests_.clear();
   owned_.clear();
   notes_.clear();
   leave_places();
 }
 
+bool LinkFollower::is_ordinary(const FoundAs& found) const {
+  const auto& max_depth = context_.config.scope.max_depth;
+  return found.role == UrlNote::Role::kPage && !found.again && found.redirects == 0 &&
+         !found.sitemap_priority && !(max_depth && found.depth > *max_depth);
+}
+
 void LinkFollower::add(const Url& url, const FoundAs& found) {
+  const bool ordinary = is_ordinary(found);
+  if (ordinary && known_.knows(url.href_without_fragment(), found.depth, found.hops_off_scope)) {
+    ++left_out_;
+    return;
+  }
   const ScopeVerdict verdict = context_.rules.scope->check(url, found.depth, found.hops_off_scope);
   const bool allowed =
       verdict.in() || (verdict.reason == SkipReason::kOutOfScope && is_own_sitemap(url, found));
@@ -43,6 +55,7 @@ void LinkFollower::add(const Url& url, const FoundAs& found) {
     request.note = notes_.emplace_back(note.encode());
   }
   request.again = found.again;
+  if (ordinary) known_.note_offered();
   requests_.push_back(request);
 }
 

@@ -13,6 +13,7 @@
 #include "trawl/url.h"
 
 #include "crawler/crawl_context.h"
+#include "crawler/known_links.h"
 #include "crawler/output/page_output.h"
 #include "crawler/traps.h"
 #include "crawler/url_note.h"
@@ -53,12 +54,16 @@ class LinkFollower {
     if (n > 0) context_.skipped.add(reason, n);
   }
 
+  // Links left out since they were offered before.
+  std::uint64_t known() const { return left_out_; }
   // What is to be offered. Good until the next begin().
   std::span<const UrlRequest> requests() const { return requests_; }
   // What became of it.
   void offered(std::span<const Admission> admissions);
 
  private:
+  // True for a link like most: another of its kind changes nothing if it was offered before.
+  bool is_ordinary(const FoundAs& found) const;
   // A site's own sitemap may lie where its pages that are wanted do not.
   bool is_own_sitemap(const Url& url, const FoundAs& found) const;
   bool has_room_for(const Url& url);
@@ -69,6 +74,8 @@ class LinkFollower {
   const TrapDetector& traps_;
   std::string_view from_;
   PageOutput* output_ = nullptr;
+  KnownLinks known_;
+  std::uint64_t left_out_ = 0;  // of the page
   std::vector<UrlRequest> requests_;
   // What the requests' views point into.
   std::deque<Url> owned_;

@@ -95,7 +95,8 @@ PageHandler::PageHandler(CrawlContext& context)
     : context_(context),
       extractor_(link_options(context)),
       traps_(context.config.scope),
-      follower_(context, traps_) {
+      follower_(context, traps_),
+      digest_(context.config.output) {
   if (context.config.output.warc)
     warc_.emplace(WarcBuilderOptions{.metadata = context.config.output.warc_metadata});
 }
@@ -181,7 +182,7 @@ void PageHandler::read(Page& page) {
   }
   const std::string_view payload = payload_of(response);
   if (payload.empty()) return;
-  page.output.page.digest = sha1_.digest(payload);
+  page.output.page.digest = digest_(payload);
   if (!is_success(response.status)) return;
   page.unchanged = page.open.lease.recrawl && page.output.page.digest == page.note.digest;
   if (!page.unchanged)

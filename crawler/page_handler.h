@@ -13,13 +13,13 @@
 #include "trawl/links.h"
 #include "trawl/url.h"
 
+#include "crawler/body_digest.h"
 #include "crawler/crawl_context.h"
 #include "crawler/http/http_client.h"
 #include "crawler/link_follower.h"
 #include "crawler/output/page_output.h"
 #include "crawler/traps.h"
 #include "crawler/url_note.h"
-#include "crawler/warc/digest.h"
 #include "crawler/warc/warc_record.h"
 
 namespace trawl {
@@ -90,7 +90,7 @@ class PageHandler {
   TrapDetector traps_;
   LinkFollower follower_;
   std::optional<WarcBuilder> warc_;  // if the crawl writes an archive
-  Sha1 sha1_;
+  BodyDigest digest_;
 };
 
 }  // namespace trawl

@@ -5,6 +5,19 @@
 
 namespace trawl {
 
+namespace {
+
+// As many operations are worth a group at once.
+constexpr std::uint64_t kEnough = 256;
+// Without anything to commit for so many times its patience the committer sleeps.
+constexpr int kDozesBeforeSleep = 10;
+
+bool is_waited_for(const Operation& operation) {
+  return operation.durable || operation.stop || operation.promote || operation.drop;
+}
+
+}  // namespace
+
 CommitQueue::CommitQueue(GroupWriter& writer, std::uint64_t max_bytes)
     : writer_(writer), max_bytes_(max_bytes), committer_([this] { run(); }) {}
 
@@ -22,6 +35,7 @@ void CommitQueue::wait_for_room() {
   // acquire: pairs with the release in finish(), so that a failure is seen once room appears.
   for (auto bytes = bytes_.load(std::memory_order_acquire); bytes >= max_bytes_;
        bytes = bytes_.load(std::memory_order_acquire)) {
+    hurry();
     bytes_.wait(bytes, std::memory_order_acquire);
   }
 }
@@ -33,8 +47,31 @@ void CommitQueue::enqueue(std::unique_ptr<Operation> operation) {
   }
   operation->bytes = operation->size();
   bytes_.fetch_add(operation->bytes, std::memory_order_relaxed);
+  add_to_queue(std::move(operation));
+}
+
+void CommitQueue::add_to_queue(std::unique_ptr<Operation> operation) {
+  const bool waited_for = is_waited_for(*operation);
   // False only if memory runs out; see submit().
   if (!queue_.enqueue(std::move(operation))) std::abort();
+  // seq_cst, with that in rest(): either the committer counts this one before it sleeps, or this
+  // thread sees it sleep.
+  const std::uint64_t queued = queued_.fetch_add(1, std::memory_order_seq_cst) + 1;
+  if (waited_for || queued == kEnough) return hurry();
+  if (rest_.load(std::memory_order_seq_cst) == Rest::kAsleep) wake();
+}
+
+void CommitQueue::hurry() noexcept {
+  // All seq_cst: as in add_to_queue().
+  if (queued_.load(std::memory_order_seq_cst) == 0) return;
+  hurry_.store(true, std::memory_order_seq_cst);
+  if (rest_.load(std::memory_order_seq_cst) != Rest::kNone) wake();
+}
+
+void CommitQueue::wake() noexcept {
+  // The committer, once it holds this and says that it rests, waits when it is free again.
+  { const std::lock_guard lock(resting_); }
+  woken_.notify_one();
 }
 
 Result<void> CommitQueue::check() const {
@@ -53,8 +90,8 @@ void CommitQueue::stop_with(Error error) {
 
 void CommitQueue::run() {
   for (bool stop = false; !stop;) {
-    OperationGroup group(1);
-    queue_.wait_dequeue(group.front());
+    wait_for_operations();
+    OperationGroup group;
     collect(group);
     stop = std::ranges::any_of(group, [](const auto& operation) { return operation->stop; });
     finish(group, commit_unless_stopped(group), false);
@@ -67,6 +104,33 @@ void CommitQueue::run() {
   collect(late);
   end_ = before ? write(late) : before;
   finish(late, end_, true);
+}
+
+// Returns when there are operations that are to be committed now.
+void CommitQueue::wait_for_operations() {
+  for (int dozes = 0;; ++dozes) {
+    rest(dozes < kDozesBeforeSleep ? Rest::kDozing : Rest::kAsleep);
+    // acquire: what was done before the hurry is seen; pairs with hurry().
+    const bool hurry = hurry_.exchange(false, std::memory_order_acquire);
+    if (queued_.load(std::memory_order_acquire) > 0) return;
+    if (hurry) dozes = 0;
+  }
+}
+
+void CommitQueue::rest(Rest how) {
+  std::unique_lock lock(resting_);
+  rest_.store(how, std::memory_order_seq_cst);
+  // seq_cst: see add_to_queue().
+  const auto enough = [&] {
+    return hurry_.load(std::memory_order_seq_cst) ||
+           (how == Rest::kAsleep && queued_.load(std::memory_order_seq_cst) > 0);
+  };
+  if (how == Rest::kAsleep) {
+    woken_.wait(lock, enough);
+  } else {
+    woken_.wait_for(lock, kPatience, enough);
+  }
+  rest_.store(Rest::kNone, std::memory_order_relaxed);
 }
 
 Result<void> CommitQueue::commit_unless_stopped(OperationGroup& group) {
@@ -85,10 +149,13 @@ Result<void> CommitQueue::write(OperationGroup& group) {
 
 // Adds to the group every operation that has left the gate and was not taken before.
 void CommitQueue::collect(OperationGroup& group) {
+  const std::size_t before = group.size();
   gate_.at_quiescence([&] {
     std::unique_ptr<Operation> operation;
     while (queue_.try_dequeue(operation))
       group.push_back(std::move(operation));
+    // Whoever has left the gate has counted its operation too.
+    queued_.fetch_sub(group.size() - before, std::memory_order_relaxed);
   });
 }
 
@@ -98,7 +165,7 @@ void CommitQueue::finish(OperationGroup& group, const Result<void>& result, bool
   for (auto& operation : group) {
     if (result && operation->drop && !operation->drop->done) {
       if (!last) {  // the next part of it comes with the next group
-        if (!queue_.enqueue(std::move(operation))) std::abort();
+        add_to_queue(std::move(operation));
         continue;
       }
       operation->durable->set_value(

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <future>
 #include <memory>
@@ -10,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include <concurrentqueue/blockingconcurrentqueue.h>
+#include <concurrentqueue/concurrentqueue.h>
 
 #include "trawl/result.h"
 
@@ -26,8 +28,14 @@ namespace trawl {
 // or an earlier one: an admission and every "seen" that relied on it become durable together, or
 // the admission first (N4). Each operation is in one group, so it is durable whole or not at all
 // (N3).
+//
+// A group costs about as much as several operations, and so does waking the committer. So it takes
+// its time: what comes in is committed within kPatience, sooner if somebody waits for it or calls
+// hurry(), and at once if there was nothing to commit for a while.
 class CommitQueue {
  public:
+  static constexpr std::chrono::milliseconds kPatience{1};
+
   // `max_bytes`: of the operations that may wait before new ones have to.
   CommitQueue(GroupWriter& writer, std::uint64_t max_bytes);
   ~CommitQueue() { close(); }
@@ -77,6 +85,9 @@ class CommitQueue {
     return submit_and_wait([](Operation& operation) { operation.flush = true; });
   }
 
+  // What was submitted is to be committed now: whoever calls has nothing to do until it is.
+  void hurry() noexcept;
+
   // The totals of what is durable.
   Counters counters() const { return writer_.counters(); }
   // Odd while a group is being committed and its shards are told, another one after each.
@@ -110,9 +121,20 @@ class CommitQueue {
     // acquire: pairs with end().
     return unsettled_.load(std::memory_order_acquire) == 1;
   }
+  // What the committer does when it does nothing.
+  enum class Rest : std::uint8_t {
+    kNone,
+    kDozing,  // looks by itself before long
+    kAsleep,  // until something comes
+  };
   void wait_for_room();
   void enqueue(std::unique_ptr<Operation> operation);
+  void add_to_queue(std::unique_ptr<Operation> operation);
+  // Wakes the committer from such a rest.
+  void wake() noexcept;
   void run();
+  void wait_for_operations();
+  void rest(Rest how);
   void collect(OperationGroup& group);
   void finish(OperationGroup& group, const Result<void>& result, bool last);
   Result<void> commit_unless_stopped(OperationGroup& group);
@@ -121,7 +143,12 @@ class CommitQueue {
   GroupWriter& writer_;
   const std::uint64_t max_bytes_;
   OperationGate gate_;
-  moodycamel::BlockingConcurrentQueue<std::unique_ptr<Operation>> queue_;
+  moodycamel::ConcurrentQueue<std::unique_ptr<Operation>> queue_;
+  std::atomic<std::uint64_t> queued_{0};  // operations in it, or about to be taken out
+  std::atomic<bool> hurry_{false};
+  std::atomic<Rest> rest_{Rest::kNone};  // changed under resting_
+  std::mutex resting_;
+  std::condition_variable woken_;
   std::atomic<std::uint64_t> bytes_{0};
   std::atomic<std::uint64_t> commit_number_{0};
   std::atomic<std::uint32_t> unsettled_{0};  // operations that began and have not ended

@@ -206,6 +206,8 @@ Result<std::vector<Lease>> FrontierImpl::lease(std::size_t max, std::uint32_t sh
     commits_->stop_with(done.error());
     return tl::unexpected(done.error());
   }
+  // What is to be committed may have more for the caller, or its end is what this shard waits for.
+  if (urls.size() < max) commits_->hurry();
   std::vector<Lease> leases;
   leases.reserve(urls.size());
   for (NumberedLease& lease : urls) {
@@ -268,7 +270,7 @@ Result<Operation::Ended> FrontierImpl::ended(std::uint64_t lease_id, const Queue
   ended.host = url.host;
   ended.order = url.order;
   ended.outcome = outcome;
-  ended.links = links;
+  ended.links = links + outcome.known_links;
   std::optional<std::uint32_t> depth;
   if (ledger_ || desk_.notes_depths()) {
     ended.fingerprint = desk_.fingerprint_of(record->url);
@@ -329,6 +331,7 @@ Result<std::vector<Admission>> FrontierImpl::complete(std::uint64_t lease_id,
   }
   auto submitted = submit([&](Operation& operation) {
     admit(links, prepared, end ? end->lease.url : std::string_view(), admissions, operation);
+    operation.seen += outcome.known_links;
     if (!end) return;
     if (lease->host_changed) operation.changed_hosts.push_back(end->host);
     operation.ended = std::move(end);

@@ -65,6 +65,24 @@ inline bool may_end_in_a_number(std::string_view text, std::size_t start, std::s
   return label == end || is_ascii_digit(text[label]);
 }
 
+// True for an IPv4 address as it would be serialised: four decimal numbers up to 255 without zeros
+// in front.
+bool is_serialised_ipv4(std::string_view text) {
+  for (int part = 0; part < 4; ++part) {
+    if (part > 0) {
+      if (!begins_with(text, ".")) return false;
+      text.remove_prefix(1);
+    }
+    unsigned number = 0;
+    std::size_t digits = 0;
+    for (; digits < std::min<std::size_t>(text.size(), 3) && is_ascii_digit(text[digits]); ++digits)
+      number = number * 10 + static_cast<unsigned>(text[digits] - '0');
+    if (digits == 0 || number > 255 || (digits > 1 && text[0] == '0')) return false;
+    text.remove_prefix(digits);
+  }
+  return text.empty();
+}
+
 // Length of the port at the start of `text`, its ':' included; 0 if it is not as it would be
 // serialised: in decimal without zeros in front, not the default of `scheme`, up to 65535.
 std::size_t port_length(std::string_view text, std::string_view scheme) {
@@ -235,6 +253,7 @@ inline bool UrlFastPath::parse_authority(std::string_view scheme, std::string_vi
   const auto host_end = static_cast<std::size_t>(std::countr_zero(behind_host));
   if (host_end == host_start || host_end == UrlSketch::kBytes) return false;
   if (may_end_in_a_number(input, host_start, host_end, sketch.dot) &&
+      !is_serialised_ipv4(input.substr(host_start, host_end - host_start)) &&
       is_ip_literal(input.substr(host_start, host_end - host_start))) {
     return false;
   }

@@ -190,7 +190,7 @@ class CurlLoop:
 # --- servers -------------------------------------------------------------------------------------
 
 NGINX = """daemon off; worker_processes 1; pid {prefix}/nginx.pid; error_log {prefix}/error.log;
-worker_rlimit_nofile 8192;
+worker_rlimit_nofile 65536;
 events {{ worker_connections 4096; }}
 http {{
   types {{
@@ -200,7 +200,7 @@ http {{
   default_type application/octet-stream;
   log_format urls '$status http://$server_addr:$server_port$request_uri';
   access_log {prefix}/access.log urls buffer=64k;
-  open_file_cache max=20000 inactive=1h; open_file_cache_valid 1h;
+  open_file_cache max=40000 inactive=1h; open_file_cache_valid 1h;
   keepalive_requests 1000000; sendfile on; tcp_nopush on;
   client_body_temp_path {prefix}/body; proxy_temp_path {prefix}/proxy;
   fastcgi_temp_path {prefix}/fastcgi; uwsgi_temp_path {prefix}/uwsgi; scgi_temp_path {prefix}/scgi;

@@ -24,6 +24,7 @@ enum class CrawlOrder { kBreadthFirst, kDepthFirst, kPriority };
 enum class IpVersion { kAny, kV4, kV6 };
 // What a page's <link rel=canonical> means.
 enum class CanonicalLinks { kRecord, kKey };
+enum class DigestAlgorithm { kAuto, kSha1, kXxh128 };
 
 // A pattern of URLs as written: a glob, or "re:" and a regular expression; see url_pattern.h.
 struct ScopeRuleText {
@@ -193,6 +194,7 @@ struct CrawlConfig {
     bool pages = true;
     bool links = false;
     bool skipped = false;
+    DigestAlgorithm digest = DigestAlgorithm::kAuto;
     bool warc = false;
     bool cdxj = true;  // beside each WARC file
     std::string warc_prefix = "trawl";

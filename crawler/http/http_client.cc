@@ -1,9 +1,11 @@
 #include "crawler/http/http_client.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <functional>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -98,8 +100,7 @@ class EpollHttpClient final : public HttpClient {
 
   void run(milliseconds max_wait) override {
     const bool busy = unfinished_ || !failed_.empty();
-    for (const SocketWatch::Event& event :
-         context_.sockets.wait(busy ? milliseconds(0) : wait_time(max_wait))) {
+    for (const SocketWatch::Event& event : wait(busy ? milliseconds(0) : wait_time(max_wait))) {
       // An earlier one of this batch may have ended the interest in it.
       if (context_.sockets.wanted(event)) handle(event);
     }
@@ -110,6 +111,9 @@ class EpollHttpClient final : public HttpClient {
   }
 
   void wake() override {
+    // seq_cst, as in wait(): either this thread sees the other sleep, or that one sees this call.
+    woken_.store(true, std::memory_order_seq_cst);
+    if (!asleep_.exchange(false, std::memory_order_seq_cst)) return;
     const std::uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = ::write(wakeup_.get(), &one, sizeof one);
   }
@@ -117,6 +121,19 @@ class EpollHttpClient final : public HttpClient {
   std::size_t active() const override { return active_.size(); }
 
  private:
+  // For events, or for wake() if there has been none since the last call.
+  std::span<const SocketWatch::Event> wait(milliseconds most) {
+    if (most.count() > 0) {
+      asleep_.store(true, std::memory_order_seq_cst);
+      if (woken_.load(std::memory_order_seq_cst)) most = milliseconds(0);
+    }
+    const auto events = context_.sockets.wait(most);
+    asleep_.store(false, std::memory_order_relaxed);
+    // acquire: what was done before the call is seen; pairs with wake().
+    woken_.exchange(false, std::memory_order_acquire);
+    return events;
+  }
+
   Transfer& idle_transfer(const std::string& proxy) {
     auto& idle = proxy.empty() ? idle_ : idle_by_proxy_[proxy];
     if (idle.empty()) {
@@ -339,6 +356,8 @@ class EpollHttpClient final : public HttpClient {
   TransferContext context_;
   const milliseconds tick_;
   FileDescriptor wakeup_;
+  std::atomic<bool> asleep_{false};  // waiting, or about to
+  std::atomic<bool> woken_{false};   // by wake(), since the last wait
   CookieJars jars_;
   StaleUrls stale_urls_;
   std::optional<Clock::time_point> timer_;  // libcurl's

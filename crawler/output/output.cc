@@ -1,7 +1,6 @@
 #include "crawler/output/output.h"
 
 #include <atomic>
-#include <condition_variable>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -64,11 +63,11 @@ class OutputImpl final : public Output {
   }
 
   Result<void> commit(std::span<const Completion> completions) override {
-    CommitJob job{.completions = completions, .result = {}};
-    if (!queue_.push(&job, 0)) return tl::unexpected(failure().value_or(closed_error()));
-    std::unique_lock lock(commits_);
-    committed_.wait(lock, [&] { return job.done; });
-    return std::move(job.result);
+    const std::lock_guard lock(writing_);
+    if (closed_) return tl::unexpected(failure().value_or(closed_error()));
+    // Here and not by the writer, which would have to be woken and waited for.
+    write_queued();
+    return attempt([&] { return files_.commit(completions); });
   }
 
   std::optional<FirstCopy> find_duplicate(std::string_view digest,
@@ -98,6 +97,8 @@ class OutputImpl final : public Output {
   Result<void> close() override {
     if (!writer_.joinable()) return tl::unexpected(closed_error());
     stop_writer();
+    const std::lock_guard lock(writing_);
+    closed_ = true;
     auto closed = files_.close(!failure());
     if (const auto error = failure()) return tl::unexpected(*error);
     return closed;
@@ -125,12 +126,20 @@ class OutputImpl final : public Output {
 
   // The writer thread.
   void write() {
-    std::vector<WriterJob> jobs;
-    while (queue_.take(jobs, longest_rest_)) {
-      for (WriterJob& job : jobs)
-        handle(job);
-      if (jobs.empty()) attempt([&] { return files_.tick(); });
+    while (queue_.wait(longest_rest_)) {
+      const std::lock_guard lock(writing_);
+      if (!write_queued()) attempt([&] { return files_.tick(); });
     }
+    const std::lock_guard lock(writing_);
+    write_queued();
+  }
+
+  // False if there is nothing. With `writing_` held.
+  bool write_queued() {
+    queue_.take(jobs_);
+    for (WriterJob& job : jobs_)
+      handle(job);
+    return !jobs_.empty();
   }
 
   // Frees at once what is written, not only when the rest of the jobs is done. Memory counts as
@@ -142,24 +151,12 @@ class OutputImpl final : public Output {
       if (!written) page->page->discard();
       if (!page->page->has_lines()) page->page->charge.release();
       *page = {};
-    } else if (auto* const record = std::get_if<RecordJob>(&job)) {
-      attempt([&] { return files_.write_records(record->records); });
-      queued_bytes_.fetch_sub(record->bytes, std::memory_order_relaxed);
-      *record = {};
     } else {
-      finish(*std::get<CommitJob*>(job));
+      auto& record = std::get<RecordJob>(job);
+      attempt([&] { return files_.write_records(record.records); });
+      queued_bytes_.fetch_sub(record.bytes, std::memory_order_relaxed);
+      record = {};
     }
-  }
-
-  void finish(CommitJob& job) {
-    auto result = attempt([&] { return files_.commit(job.completions); });
-    {
-      const std::lock_guard lock(commits_);
-      job.result = std::move(result);
-      job.done = true;
-    }
-    // The job is gone as soon as its owner sees that.
-    committed_.notify_all();
   }
 
   // Nothing is written any more after an error.
@@ -172,7 +169,10 @@ class OutputImpl final : public Output {
     return done;
   }
 
+  std::mutex writing_;  // of the files, and of what is taken from the queue
   OutputFiles files_;
+  std::vector<WriterJob> jobs_;
+  bool closed_ = false;
   const std::chrono::milliseconds longest_rest_;
   WriterQueue queue_;
   std::atomic<std::uint64_t> queued_bytes_{0};
@@ -182,8 +182,6 @@ class OutputImpl final : public Output {
   mutable std::optional<Error> failure_;
   mutable std::atomic<bool> failed_{false};
 
-  std::mutex commits_;  // of CommitJob::done
-  std::condition_variable committed_;
   std::thread writer_;
 };
 

@@ -20,14 +20,16 @@
 
 namespace trawl {
 
-// One queue to one writer thread, first come, first written. Nobody who submits ever waits, and yet
+// One queue to one writer thread, first come, first written; a commit writes what is queued itself,
+// as it waits for it anyway. Nobody who submits ever waits, and yet
 // the queue is bounded: pages come with a BodyCharge on fetch.max_memory that is given back only
 // when they are written, and whoever fetches must have such a charge first. So a slow disk slows
 // the crawl.
 //
-// Of the pages of a commit() the records are written first, then what they claim in the index of
-// bodies, then the lines; with `sync` each is on the disk before the next. A crash leaves records
-// without a line, whose pages are fetched again, and never a line without its record.
+// Of the pages of a commit() the records are written first, then the lines; with `sync` each is on
+// the disk before the next. A crash leaves records without a line, whose pages are fetched again,
+// and never a line without its record. What they claim in the index of bodies follows within a
+// second or so: bodies that first came just before a crash are not recognised when they come again.
 //
 // After an error nothing more is written, and all later calls return it; the files end with a whole
 // record or line, those of the failed commit are without its lines. kNoSpace: the disk is full.

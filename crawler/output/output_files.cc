@@ -182,8 +182,8 @@ Result<void> OutputFiles::commit(std::span<const Completion> completions) {
     if (auto flushed = warc_->flush(sync_); !flushed) return flushed;
     if (auto closed = warc_->tick(); !closed) return closed;
   }
-  // A claim tells others that there is a record.
-  if (auto claimed = index_->commit(); !claimed) return claimed;
+  // A claim tells others that there is a record: not before that.
+  if (auto claimed = index_->commit_if_due(); !claimed) return claimed;
   return write_lines(completions);
 }
 

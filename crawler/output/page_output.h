@@ -22,7 +22,7 @@ struct PageRecord {
   std::uint64_t links = 0;                           // found on the page, in scope or not
   std::chrono::system_clock::time_point fetched_at;  // when the URL's turn came
   std::chrono::milliseconds elapsed{0};
-  std::string digest;     // of the body: "sha1:..."
+  std::string digest;     // of the body: "sha1:..." or "xxh128:..."
   std::string reason;     // to_string(FetchError), or of a SkipReason; empty: nothing went wrong
   std::string canonical;  // the page's canonical link
   bool noindex = false;   // what the page or its headers ask for

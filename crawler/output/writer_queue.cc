@@ -11,7 +11,6 @@ bool WriterQueue::push(WriterJob&& job, std::uint64_t bytes) {
     const std::lock_guard lock(mutex_);
     if (closed_) return false;
     const bool was_ready = ready();
-    urgent_ = urgent_ || std::holds_alternative<CommitJob*>(job);
     bytes_ += bytes;
     jobs_.push_back(std::move(job));
     wake = asleep_ || (ready() && !was_ready);
@@ -20,19 +19,22 @@ bool WriterQueue::push(WriterJob&& job, std::uint64_t bytes) {
   return true;
 }
 
-bool WriterQueue::take(std::vector<WriterJob>& jobs, std::chrono::milliseconds longest) {
-  jobs.clear();
+bool WriterQueue::wait(std::chrono::milliseconds longest) {
   std::unique_lock lock(mutex_);
-  const bool came = wake_.wait_for(lock, std::min(kPatience, longest), [&] { return ready(); });
-  if (!came && jobs_.empty()) {
+  const bool enough = wake_.wait_for(lock, std::min(kPatience, longest), [&] { return ready(); });
+  if (!enough && jobs_.empty()) {
     asleep_ = true;
     wake_.wait_for(lock, longest, [&] { return ready() || !jobs_.empty(); });
     asleep_ = false;
   }
+  return !closed_;
+}
+
+void WriterQueue::take(std::vector<WriterJob>& jobs) {
+  jobs.clear();
+  const std::lock_guard lock(mutex_);
   std::swap(jobs, jobs_);
   bytes_ = 0;
-  urgent_ = false;
-  return !closed_ || !jobs.empty();
 }
 
 void WriterQueue::close() {

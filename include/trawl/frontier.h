@@ -91,6 +91,9 @@ struct Outcome {
   // With recrawl_at: the note that the URL is leased with then (kMaxNoteBytes). Nothing: the one it
   // has.
   std::optional<std::string> note = std::nullopt;
+  // Links that the caller left out since it offered them before, with complete() or offer(), at no
+  // greater depth: they count as seen.
+  std::uint64_t known_links = 0;
   // Anything of the caller's: handed to before_commit untouched.
   std::shared_ptr<const void> context = nullptr;
 };
@@ -99,7 +102,7 @@ struct Outcome {
 struct Completion {
   const Lease& lease;
   const Outcome& outcome;
-  std::size_t links;      // offered with it
+  std::size_t links;      // offered with it, Outcome::known_links included
   std::size_t new_links;  // of these, admitted
 };
 

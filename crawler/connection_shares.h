@@ -1,0 +1,37 @@
+// ConnectionShares: how the threads of a crawl divide its connections.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+namespace trawl {
+
+// Each thread has a share of its own, and what the others leave of theirs: hosts are not spread
+// evenly over the threads. A thread that finds its share lent out gets it back as the connections
+// of others end. Thread-safe; `i` is the caller's thread.
+class ConnectionShares {
+ public:
+  // `wake(i)`: connections that thread `i` waits for may have become free.
+  ConnectionShares(std::size_t connections, std::size_t threads,
+                   std::function<void(std::size_t)> wake);
+
+  // Takes as many connections as thread `i`, which holds `held`, may have beyond these.
+  std::size_t take(std::size_t i, std::size_t held);
+  // Gives back `n` connections; those that were taken but are not needed with `enough`.
+  void give_back(std::size_t i, std::size_t n, bool enough = false);
+
+ private:
+  struct alignas(64) Thread {
+    std::size_t share = 0;
+    std::atomic<bool> wants{false};  // a part of its share that others have
+  };
+  bool others_want(std::size_t i) const;
+
+  std::vector<Thread> threads_;
+  std::atomic<std::size_t> free_;
+  const std::function<void(std::size_t)> wake_;
+};
+
+}  // namespace trawl

@@ -1,0 +1,41 @@
+// KnownLinks: what a thread has offered to the frontier lately. Most links of a site are the same on
+// page after page; those need not be offered again.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "trawl/fingerprint.h"
+
+namespace trawl {
+
+// A table of fixed size in which the newest take the places of older ones. Used by one thread.
+class KnownLinks {
+ public:
+  // 768 KiB.
+  static constexpr std::size_t kEntries = std::size_t{1} << 15;
+
+  explicit KnownLinks(std::size_t entries = kEntries);
+
+  // True if the URL was offered before, at no greater depth and with as many hops out of scope, so
+  // that offering it once more would change nothing.
+  bool knows(std::string_view href, std::uint32_t depth, std::uint32_t hops_off_scope);
+  // What knows() was asked about last is being offered.
+  void note_offered() { *place_ = asked_; }
+
+ private:
+  struct Entry {
+    Fingerprint url{};
+    std::uint32_t depth = 0;
+    std::uint32_t hops_off_scope = 0;
+  };
+
+  const KeyedHash hash_;  // nobody can make a URL that passes for another
+  std::vector<Entry> entries_;
+  Entry asked_;  // by the last knows(), and where it belongs
+  Entry* place_;
+};
+
+}  // namespace trawl

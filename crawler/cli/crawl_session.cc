@@ -15,7 +15,7 @@ namespace trawl::cli {
 
 namespace {
 
-constexpr std::chrono::milliseconds kTick{50};
+constexpr std::chrono::milliseconds kTick{10};
 
 // What SIGINT and SIGTERM have asked for so far.
 class Interruption {

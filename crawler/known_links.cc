@@ -1,6 +1,7 @@
 #include "crawler/known_links.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "filter/mix.h"
 
@@ -12,10 +13,17 @@ KnownLinks::KnownLinks(std::size_t entries)
       place_(entries_.data()) {}
 
 bool KnownLinks::knows(std::string_view href, std::uint32_t depth, std::uint32_t hops_off_scope) {
-  asked_ = {.url = hash_(href), .depth = depth, .hops_off_scope = hops_off_scope};
-  place_ = &entries_[scale_to(asked_.url.low, entries_.size())];
-  return place_->url == asked_.url && place_->depth <= depth &&
-         place_->hops_off_scope == hops_off_scope;
+  constexpr std::uint32_t kMost = std::numeric_limits<std::uint16_t>::max();
+  may_be_known_ = depth <= kMost && hops_off_scope <= kMost;
+  if (!may_be_known_) return false;
+  const Fingerprint url = hash_(href);
+  asked_ = {.high = url.high,
+            .low = static_cast<std::uint32_t>(url.low),
+            .depth = static_cast<std::uint16_t>(depth),
+            .hops_off_scope = static_cast<std::uint16_t>(hops_off_scope)};
+  place_ = &entries_[scale_to(url.low, entries_.size())];
+  return place_->high == asked_.high && place_->low == asked_.low &&
+         place_->depth <= asked_.depth && place_->hops_off_scope == asked_.hops_off_scope;
 }
 
 }  // namespace trawl

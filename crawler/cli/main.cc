@@ -100,7 +100,9 @@ void add_sample_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
 void limit_kept_memory() {
 #ifdef __GLIBC__
   ::mallopt(M_ARENA_MAX, 2);
-  ::mallopt(M_MMAP_THRESHOLD, 256 << 10);
+  ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  // Else the pages of memory that each body takes are given back and asked for again.
+  ::mallopt(M_TRIM_THRESHOLD, 8 << 20);
 #endif
 }
 

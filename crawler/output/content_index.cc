@@ -102,7 +102,7 @@ struct ContentIndex::State {
   std::atomic<std::uint64_t> bodies{0};
   std::optional<Error> failure;  // of a commit
 
-  rocksdb::WriteBatch batch;  // the claims since the last commit
+  rocksdb::WriteBatch batch;                          // the claims since the last commit
   std::chrono::steady_clock::time_point first_claim;  // of these
   mutable std::mutex mutex;
   std::unordered_map<Fingerprint, FirstCopy, HashOfFingerprint> claimed;  // the same; under `mutex`
@@ -213,9 +213,8 @@ Result<void> ContentIndex::commit() {
 Result<void> ContentIndex::commit_if_due() {
   const State& state = *state_;
   const bool many = state.batch.Count() >= kManyClaims;
-  const bool due =
-      many || (state.batch.Count() > 0 &&
-               std::chrono::steady_clock::now() - state.first_claim >= kOldClaim);
+  const bool due = many || (state.batch.Count() > 0 &&
+                            std::chrono::steady_clock::now() - state.first_claim >= kOldClaim);
   return due || state.failure ? commit() : Result<void>();
 }
 

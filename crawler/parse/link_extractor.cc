@@ -81,6 +81,7 @@ struct LinkExtractor::State {
   LinksSkipped read(std::string_view html, PageLinks& page);
   LinksSkipped read_with_gumbo(std::string_view html);
   void resolve_facts(const PageReferences& found, const Url& url, PageLinks& page);
+  std::chrono::nanoseconds deadline_for_links() const;
   LinksSkipped resolve_links(const PageReferences& found, const Url& url, PageLinks& page);
   Result<void> parse(std::string_view reference, const Url* base, Url& out);
   std::optional<Url> parse(std::string_view reference, const Url* base);
@@ -93,8 +94,9 @@ struct LinkExtractor::State {
   PageReferences scanned;
   PageReferences from_tree;
   const PageReferences* answer = nullptr;
-  std::chrono::nanoseconds started{0};  // with the page in hand, in the thread's time
-  std::size_t memory_used = 0;          // by the tree
+  // With the tree of the page in hand, in the thread's time; nothing: there is none.
+  std::optional<std::chrono::nanoseconds> started;
+  std::size_t memory_used = 0;  // by the tree
   PageEncoding query_encoding = PageEncoding::utf8();
   bool base_is_foreign = false;  // <base> has another scheme
   std::string utf8;              // the page, where its bytes are another encoding
@@ -109,7 +111,7 @@ void LinkExtractor::State::extract(std::string_view html, PageEncoding encoding,
   page.other_scheme = 0;
   page.encoding = encoding.name();
   query_encoding = encoding.output();
-  started = thread_time();
+  started.reset();
   page.skipped = read(html, page);
   if (page.skipped == LinksSkipped::kNo) {
     resolve_facts(*answer, url, page);
@@ -144,6 +146,7 @@ LinksSkipped LinkExtractor::State::read(std::string_view html, PageLinks& page) 
 }
 
 LinksSkipped LinkExtractor::State::read_with_gumbo(std::string_view html) {
+  started = thread_time();
   from_tree.clear();
   ReferenceCollector collector(options, from_tree);
   gumbo.emplace(options);
@@ -194,22 +197,28 @@ void LinkExtractor::State::resolve_facts(const PageReferences& found, const Url&
   }
 }
 
+// A tree that took its time leaves less for the links, but some.
+std::chrono::nanoseconds LinkExtractor::State::deadline_for_links() const {
+  const auto now = thread_time();
+  return std::max(started.value_or(now) + options.max_time,
+                  now + std::min(options.max_time, kLeastForLinks));
+}
+
 // Fills in the links. Long bases and many short references make pages that are far larger than
 // they were, international host names ones that take long.
 LinksSkipped LinkExtractor::State::resolve_links(const PageReferences& found, const Url& url,
                                                  PageLinks& page) {
   const Url* base = base_of(url, page);
-  // A tree that took its time leaves less for the links, but some.
-  const auto deadline = std::max(started + options.max_time,
-                                 thread_time() + std::min(options.max_time, kLeastForLinks));
+  std::optional<std::chrono::nanoseconds> deadline;  // few links are done before it is asked for
   std::size_t memory = memory_used + found.memory() + found.references.size() * sizeof(Link);
   if (found.too_large || memory > options.max_memory) return LinksSkipped::kTooLarge;
   page.links.reserve(found.references.size());
   auto anchor = found.anchors.begin();
   std::size_t count = 0;  // of the links so far; behind them lie those of the page before
   for (std::size_t i = 0; i < found.references.size(); ++i) {
-    if (i % kLinksPerClockRead == kLinksPerClockRead - 1 && thread_time() > deadline) {
-      return LinksSkipped::kTooSlow;
+    if (i % kLinksPerClockRead == kLinksPerClockRead - 1) {
+      if (!deadline) deadline = deadline_for_links();
+      if (thread_time() > *deadline) return LinksSkipped::kTooSlow;
     }
     const Reference& reference = found.references[i];
     if (count == page.links.size()) page.links.emplace_back();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
+#include <mutex>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -91,6 +93,13 @@ BlockRate::BlockRate(unsigned hashes) {
   }
 }
 
+const BlockRate& BlockRate::of(unsigned hashes) {
+  static std::array<std::once_flag, kMaxHashes + 1> made;
+  static std::array<std::unique_ptr<const BlockRate>, kMaxHashes + 1> rates;
+  std::call_once(made[hashes], [hashes] { rates[hashes] = std::make_unique<BlockRate>(hashes); });
+  return *rates[hashes];
+}
+
 double BlockRate::at(double keys_per_block) const {
   if (keys_per_block > 2 * kMaxLoad) return 1;  // a file may claim any number of keys
   const auto [first, last] = likely_loads(keys_per_block);
@@ -137,7 +146,7 @@ Result<BlockLayout> choose_layout(std::uint64_t capacity, double rate) {
   std::array<double, kMaxHashes + 1> load{};
   double best_load = 0;
   for (unsigned hashes = first; hashes <= kMaxHashes; ++hashes) {
-    const BlockRate candidate(hashes);
+    const BlockRate& candidate = BlockRate::of(hashes);
     if (candidate.at(kWorthwhileSize * best_load) > rate) break;
     load[hashes] = highest_load(candidate, rate);
     best_load = std::max(best_load, load[hashes]);

@@ -24,6 +24,9 @@ inline constexpr unsigned kMaxHashes = 40;  // bits a key may have (k)
 class BlockRate {
  public:
   explicit BlockRate(unsigned hashes);
+  // The same, worked out once per process for each number of `hashes`, at most kMaxHashes.
+  // Thread-safe.
+  static const BlockRate& of(unsigned hashes);
 
   // The rate after `keys_per_block` different keys a block were inserted, whether they were called
   // new or not: one that is called seen has its bits set already.

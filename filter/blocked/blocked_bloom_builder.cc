@@ -191,7 +191,7 @@ SnapshotHeader BlockedBloomBuilder::State::header() const {
 FilterStats BlockedBloomBuilder::State::stats() const {
   const auto blocks = static_cast<double>(layout.blocks);
   const double load = static_cast<double>(inserted) / blocks;
-  const auto [rate, lost] = BlockRate(layout.hashes).after_admitting(load);
+  const auto [rate, lost] = BlockRate::of(layout.hashes).after_admitting(load);
   return {.capacity = options.filter.capacity,
           .target_rate = options.filter.false_positive_rate,
           .inserted = inserted,

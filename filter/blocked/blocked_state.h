@@ -23,7 +23,7 @@ struct BlockedBloomFilter::State {
         capacity(planned),
         target_rate(rate_asked),
         hash(keyed),
-        rate(k) {}
+        rate(BlockRate::of(k)) {}
 
   // An empty filter with the parameters of a section. Errors: kCorrupt if no blocked filter has
   // such parameters, kNoSpace.
@@ -51,7 +51,7 @@ struct BlockedBloomFilter::State {
   std::uint64_t capacity;
   double target_rate;
   KeyedHash hash;
-  BlockRate rate;
+  const BlockRate& rate;
   const BlockKernels& kernels = best_block_kernels(MaskShape(hashes));
   StripedCounter inserted;
 };

@@ -167,7 +167,8 @@ class Server {
   void take(int fd, std::uint64_t number, std::string_view head) {
     ++requests_;
     const std::size_t begin = head.find(' ') + 1;
-    std::string answer = answer_to(head.substr(begin, head.find(' ', begin) - begin));
+    std::string answer =
+        answer_to(host_of(head), head.substr(begin, head.find(' ', begin) - begin));
     waiting_.push_back({Clock::now() + std::chrono::milliseconds(settings_.latency), fd, number,
                         std::move(answer)});
   }
@@ -188,14 +189,23 @@ class Server {
            "\r\n\r\n" + body;
   }
 
-  std::string answer_to(std::string_view path) const {
+  static std::string_view host_of(std::string_view head) {
+    const std::size_t field = head.find("\r\nHost: ");
+    if (field == std::string_view::npos) return {};
+    head.remove_prefix(field + 8);
+    return head.substr(0, head.find('\r'));
+  }
+
+  // No two pages are the same, be they of different hosts.
+  std::string answer_to(std::string_view host, std::string_view path) const {
     std::uint64_t page = 0;
     if (path != "/") {
       if (!path.starts_with("/page-")) return message("404 Not Found", "none");
       page = std::strtoull(std::string(path.substr(6)).c_str(), nullptr, 10);
     }
     if (page >= settings_.pages) return message("404 Not Found", "none");
-    std::string body = "<!DOCTYPE html><title>Page " + std::to_string(page) + "</title>\n";
+    std::string body = "<!DOCTYPE html><title>Page " + std::to_string(page) + " of ";
+    body.append(host).append("</title>\n");
     const std::uint64_t first = page * settings_.links + 1;
     for (std::uint64_t n = first; n < first + settings_.links && n < settings_.pages; ++n) {
       const std::string number = std::to_string(n);

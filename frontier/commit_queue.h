@@ -87,6 +87,8 @@ class CommitQueue {
 
   // What was submitted is to be committed now: whoever calls has nothing to do until it is.
   void hurry() noexcept;
+  // Operations that wait for that.
+  std::uint64_t queued() const noexcept { return queued_.load(std::memory_order_relaxed); }
 
   // The totals of what is durable.
   Counters counters() const { return writer_.counters(); }

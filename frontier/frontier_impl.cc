@@ -17,6 +17,9 @@ namespace {
 // How many URLs one operation of offer() admits: bounds how long it holds the gate.
 constexpr std::size_t kOfferBatch = 1024;
 
+// One in so many leases may wait to be committed before that is hurried for more.
+constexpr std::uint64_t kShort = 4;
+
 std::string_view to_string(FailureReason reason) {
   switch (reason) {
     case FailureReason::kTimeout:
@@ -206,8 +209,10 @@ Result<std::vector<Lease>> FrontierImpl::lease(std::size_t max, std::uint32_t sh
     commits_->stop_with(done.error());
     return tl::unexpected(done.error());
   }
-  // What is to be committed may have more for the caller, or its end is what this shard waits for.
-  if (urls.size() < max) commits_->hurry();
+  // What is to be committed may have more for the caller. But as long as most leases are at work
+  // it is not short of anything.
+  if (urls.size() < max && kShort * commits_->queued() >= shards_[shard]->leased())
+    commits_->hurry();
   std::vector<Lease> leases;
   leases.reserve(urls.size());
   for (NumberedLease& lease : urls) {

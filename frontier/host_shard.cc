@@ -95,6 +95,10 @@ void HostShard::set_address(HostId host, std::string_view address) {
 void HostShard::begin_drop(HostId host) {
   state_->locked([&](ShardState& shard) { shard.begin_drop(host); });
 }
+std::size_t HostShard::leased() const {
+  return state_->locked([](ShardState& shard) { return shard.leased(); });
+}
+
 bool HostShard::is_leased(std::uint64_t sequence) const {
   return state_->locked([&](ShardState& shard) { return shard.is_leased(sequence); });
 }

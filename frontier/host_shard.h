@@ -115,6 +115,8 @@ class HostShard {
 
   // Appends up to `max` URLs whose hosts may be asked now.
   Result<void> lease(std::size_t max, std::vector<NumberedLease>& out);
+  // Leases that are open, those whose end is not durable included.
+  std::size_t leased() const;
   // When lease() may next have something; an expiry counts too.
   std::optional<SteadyTime> next_due() const;
   // No more leases: lease() returns kClosed, and the store is not used any more.

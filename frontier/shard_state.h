@@ -55,6 +55,7 @@ class ShardState {
                            const std::function<void(HostRecord&)>& change);
   void set_address(HostId host, std::string_view address);
   void begin_drop(HostId host);
+  std::size_t leased() const noexcept { return leases_.leased(); }
   bool is_leased(std::uint64_t sequence);
   void end_drop(HostId host);
   std::optional<HostInfo> info(HostId host) const;

@@ -69,6 +69,10 @@ def connections(options, directory):
         runs.update(turns(options, directory, crawlers,
                           {"hosts": few, "pages": pages * (many // few),
                            "latency": 10 * number // few}))
+    right = all(counted["requests"] == few * pages * (many // few) + few
+                for each in runs.values() for _, counted in each)
+    if not right:
+        print("not every page was fetched once\n")
     cpu = {number: Series(1000 * used.cpu / (counted["requests"] - few) for used, counted in each)
            for number, each in runs.items()}
     print_table(["connections", "open at once", "requests", "CPU ms/page"],
@@ -76,7 +80,7 @@ def connections(options, directory):
                   Series(counted["requests"] for _, counted in each).text("{:.0f}"),
                   cpu[number].text()] for number, each in runs.items()])
     print(f"CPU a page, {many} / {few} connections: {ratio(cpu[many], cpu[few]).text('{:.2f}')}\n")
-    return True
+    return right
 
 
 def memory(options, directory):

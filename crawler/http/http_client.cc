@@ -294,7 +294,7 @@ class EpollHttpClient final : public HttpClient {
   // What is done with a response may take long: after a while the network has its turn again, lest
   // other transfers time out unserved; unfinished_ tells that there are more.
   void finish_transfers() {
-    constexpr milliseconds kLongest{5};
+    constexpr std::chrono::microseconds kLongest{500};
     const auto begin = Clock::now();
     int left = 0;
     unfinished_ = false;

@@ -236,7 +236,7 @@ class CrawlImpl final : public Crawl {
     // Of each shard: a thread may have all connections. A few more, as a lease stays open until its
     // completion is durable, for which the connection need not wait.
     const std::uint32_t connections = config_.fetch.connections;
-    options->max_open_leases = threads_wanted_ * (connections + connections / 8);
+    options->max_open_leases = threads_wanted_ * (connections + connections / 16);
     options->replace_profile = replace_profile;
     options->before_commit = [this](auto completions) { return output_->commit(completions); };
     options->on_work = [this](std::uint32_t shard) { wake(shard); };

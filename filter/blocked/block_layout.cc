@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 #include <mutex>
+#include <numbers>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -14,8 +15,7 @@ namespace trawl {
 namespace {
 
 constexpr double kMinRate = 1e-15;
-constexpr double kWorthwhileSize = 0.99;   // a size within 1 % of the smallest
-constexpr std::size_t kMaxLoad = 1 << 13;  // a block with more keys is full, whatever k is
+constexpr double kWorthwhileSize = 0.99;  // a size within 1 % of the smallest
 
 // A number for each count of set bits in a word; mostly the probability of that count.
 using Occupancy = std::array<double, kBitsPerWord + 1>;
@@ -58,9 +58,16 @@ double poisson(double mean, std::size_t load) {
   return std::exp(j * std::log(mean) - mean - ::lgamma_r(j + 1, &sign));
 }
 
-// The highest mean load of a block that keeps the rate.
-double highest_load(const BlockRate& candidate, double rate) {
-  double low = 0, high = 4 * kBitsPerBlock;
+// No mean load is higher that keeps the rate: that of a filter without blocks, which makes better
+// use of its bits, at its best number of hashes.
+double load_without_blocks(double rate) {
+  return std::min(4.0 * kBitsPerBlock,
+                  kBitsPerBlock * std::pow(std::numbers::ln2, 2) / -std::log(rate));
+}
+
+// The highest mean load of a block, at most `high`, that keeps the rate.
+double highest_load(const BlockRate& candidate, double rate, double high) {
+  double low = 0;
   for (int i = 0; i < 36; ++i) {  // to less than 1e-7
     const double middle = (low + high) / 2;
     (candidate.at(middle) <= rate ? low : high) = middle;
@@ -70,7 +77,7 @@ double highest_load(const BlockRate& candidate, double rate) {
 
 }  // namespace
 
-BlockRate::BlockRate(unsigned hashes) {
+BlockRate::BlockRate(unsigned hashes, std::size_t max_load) {
   const unsigned whole = hashes / kWordsPerBlock;  // bits of a key in every word
   const unsigned extra = hashes % kWordsPerBlock;  // words that get one bit more
   const double extra_chance = extra / static_cast<double>(kWordsPerBlock);
@@ -78,7 +85,7 @@ BlockRate::BlockRate(unsigned hashes) {
   const Occupancy with_extra = chances_all_set(whole + 1);
   Occupancy occupancy{1.0};
   constexpr double kAlmostOne = 1 - 1e-9;
-  while (rate_of_load_.size() < kMaxLoad) {
+  while (rate_of_load_.size() < max_load) {
     const double all_of_whole =
         std::inner_product(occupancy.begin(), occupancy.end(), with_whole.begin(), 0.0);
     const double all_with_extra =
@@ -145,10 +152,12 @@ Result<BlockLayout> choose_layout(std::uint64_t capacity, double rate) {
   const unsigned first = std::clamp(static_cast<unsigned>(textbook * 0.4), 1u, kMaxHashes);
   std::array<double, kMaxHashes + 1> load{};
   double best_load = 0;
+  const double highest = load_without_blocks(rate);
+  const std::size_t max_load = likely_loads(highest).last + 1;
   for (unsigned hashes = first; hashes <= kMaxHashes; ++hashes) {
-    const BlockRate& candidate = BlockRate::of(hashes);
+    const BlockRate candidate(hashes, max_load);
     if (candidate.at(kWorthwhileSize * best_load) > rate) break;
-    load[hashes] = highest_load(candidate, rate);
+    load[hashes] = highest_load(candidate, rate, highest);
     best_load = std::max(best_load, load[hashes]);
   }
   unsigned hashes = first;

@@ -23,7 +23,10 @@ inline constexpr unsigned kMaxHashes = 40;  // bits a key may have (k)
 // the j keys' bits into the word one by one.
 class BlockRate {
  public:
-  explicit BlockRate(unsigned hashes);
+  static constexpr std::size_t kMaxLoad = 1 << 13;  // a block with more keys is full, whatever k is
+
+  // With a smaller `max_load`, the loads that count at a mean must be below it.
+  explicit BlockRate(unsigned hashes, std::size_t max_load = kMaxLoad);
   // The same, worked out once per process for each number of `hashes`, at most kMaxHashes.
   // Thread-safe.
   static const BlockRate& of(unsigned hashes);

@@ -107,6 +107,7 @@ class CrawlImpl final : public Crawl {
     auto output = Output::open(config_, output_directory(config_), config_.crawl.state_dir, sync);
     if (!output) return tl::unexpected(output.error());
     output_ = std::move(*output);
+    if (auto closed = close_former_files(); !closed) return closed;
     if (auto saved = save_config(); !saved) return saved;
     if (auto counted = urls_of_hosts_.start(*frontier_); !counted) return counted;
     if (auto changed = HostPageLimits::begin(*frontier_, config_.crawl.state_dir,
@@ -233,10 +234,9 @@ class CrawlImpl final : public Crawl {
     if (!options) return tl::unexpected(options.error());
     options->mode = mode;
     options->shards = threads_wanted_;
-    // Of each shard: a thread may have all connections. A few more, as a lease stays open until its
-    // completion is durable, for which the connection need not wait.
-    const std::uint32_t connections = config_.fetch.connections;
-    options->max_open_leases = threads_wanted_ * (connections + connections / 16);
+    // With many a few more, as a lease stays open until its completion is durable, for which its
+    // connection need not wait.
+    options->max_open_leases = config_.fetch.connections + config_.fetch.connections / 16;
     options->replace_profile = replace_profile;
     options->before_commit = [this](auto completions) { return output_->commit(completions); };
     options->on_work = [this](std::uint32_t shard) { wake(shard); };
@@ -244,6 +244,23 @@ class CrawlImpl final : public Crawl {
     auto frontier = Frontier::open(*options);
     if (!frontier) return tl::unexpected(frontier.error());
     frontier_ = std::move(*frontier);
+    return {};
+  }
+
+  // A crash may have left WARC files open under another name than the config now gives them.
+  Result<void> close_former_files() const {
+    const auto saved = saved_config_path(config_.crawl.state_dir);
+    if (!std::filesystem::exists(saved)) return {};
+    const auto former = load_config(saved);
+    if (!former || !former->output.warc) return {};
+    const auto directory = output_directory(*former);
+    const bool same = config_.output.warc && directory == output_directory(config_) &&
+                      former->output.warc_prefix == config_.output.warc_prefix;
+    if (same || !std::filesystem::exists(directory)) return {};
+    const auto repairs = Output::repair_warc_files(*former, directory);
+    if (!repairs) return tl::unexpected(repairs.error());
+    for (const std::string& repair : *repairs)
+      spdlog::warn("{}", repair);
     return {};
   }
 

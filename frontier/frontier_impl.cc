@@ -56,6 +56,7 @@ FrontierImpl::FrontierImpl(const FrontierOptions& options, FrontierParts parts)
       filter_(std::move(parts.filter)),
       report_(std::move(parts.report)),
       checkpointer_(options.directory, parts.manifest, options.checkpoints_kept),
+      leases_(options.max_open_leases),
       domains_(options.domain_delay),
       addresses_(options.address_delay),
       desk_(filter_, *store_,
@@ -71,6 +72,7 @@ FrontierImpl::FrontierImpl(const FrontierOptions& options, FrontierParts parts)
   for (std::uint32_t i = 0; i < options_.shards; ++i) {
     ShardOptions shard = shard_options(options_, i, memory_.heads);
     if (report_.resumed) shard.restarted = shard.clock();
+    shard.budget = &leases_;
     if (domains_.enabled()) shard.domains = &domains_;
     if (addresses_.enabled()) shard.addresses = &addresses_;
     shards_.push_back(std::make_unique<HostShard>(*store_, std::move(shard)));
@@ -205,7 +207,14 @@ Result<std::vector<Lease>> FrontierImpl::lease(std::size_t max, std::uint32_t sh
   if (!use) return tl::unexpected(use.error());
   if (auto promoted = promote_due(); !promoted) return tl::unexpected(promoted.error());
   std::vector<NumberedLease> urls;
-  if (auto done = shards_[shard]->lease(max, urls); !done) {
+  auto done = shards_[shard]->lease(max, urls);
+  if (done && urls.size() < max && !leases_.has_room()) {
+    // First: who ends one from now on tells all shards.
+    leases_are_short_.store(true, std::memory_order_seq_cst);
+    count_ended_leases();
+    done = shards_[shard]->lease(max - urls.size(), urls);
+  }
+  if (!done) {
     commits_->stop_with(done.error());
     return tl::unexpected(done.error());
   }
@@ -224,6 +233,11 @@ Result<std::vector<Lease>> FrontierImpl::lease(std::size_t max, std::uint32_t sh
     leases.push_back(std::move(*url));
   }
   return leases;
+}
+
+void FrontierImpl::count_ended_leases() {
+  for (const auto& shard : shards_)
+    shard->empty_inbox();
 }
 
 Result<std::optional<std::uint32_t>> FrontierImpl::noted_depth(Fingerprint fingerprint) const {
@@ -391,7 +405,14 @@ Result<void> FrontierImpl::release(std::uint64_t lease_id, std::optional<SteadyT
                                    std::chrono::microseconds started_after) {
   if (auto open = commits_->check(); !open) return open;
   auto released = shard_of_lease(lease_id).release(number_of(lease_id), next_start, started_after);
-  if (released) announce_work(static_cast<std::uint32_t>(lease_id % options_.shards));
+  if (!released) return released;
+  // seq_cst: see lease().
+  if (leases_are_short_.exchange(false, std::memory_order_seq_cst)) {
+    for (std::uint32_t shard = 0; shard < options_.shards; ++shard)
+      announce_work(shard);
+  } else {
+    announce_work(static_cast<std::uint32_t>(lease_id % options_.shards));
+  }
   return released;
 }
 
@@ -420,9 +441,16 @@ void FrontierImpl::after_commit(OperationGroup& group, std::vector<QueuedUrl>& p
     // release: see promote_due(). Whoever finds it false finds the next time that some are due.
     if (operation->promote) promoting_.store(false, std::memory_order_release);
   }
+  // seq_cst: see lease(). Who found none left before this has what ended in the inboxes; who does
+  // so later looks there.
+  const bool leases_were_short = leases_are_short_.exchange(false, std::memory_order_seq_cst);
   for (std::uint32_t shard = 0; shard < options_.shards; ++shard) {
-    shards_[shard]->relieve_inbox();
-    if (touched[shard]) announce_work(shard);
+    if (leases_were_short) {
+      shards_[shard]->empty_inbox();
+    } else {
+      shards_[shard]->relieve_inbox();
+    }
+    if (touched[shard] || leases_were_short) announce_work(shard);
   }
   schedule_->admitted(writer_.counters().admitted);
 }

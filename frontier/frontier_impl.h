@@ -87,6 +87,8 @@ class FrontierImpl final : public Frontier {
     return *shards_[lease_id % options_.shards];
   }
   std::uint64_t number_of(std::uint64_t lease_id) const { return lease_id / options_.shards; }
+  // Leases are short, and perhaps ended in another shard whose thread has not been there since.
+  void count_ended_leases();
   void announce_work(std::uint32_t shard) const {
     if (options_.on_work) options_.on_work(shard);
   }
@@ -132,6 +134,8 @@ class FrontierImpl final : public Frontier {
   GrowingBloomFilter filter_;
   const OpenReport report_;
   Checkpointer checkpointer_;
+  LeaseBudget leases_;
+  std::atomic<bool> leases_are_short_{false};  // somebody found none left
   GroupClocks domains_;
   GroupClocks addresses_;
   std::vector<std::unique_ptr<HostShard>> shards_;

@@ -20,8 +20,13 @@ struct HostShard::State {
   template <class Call>
   auto locked(Call call) {
     const std::lock_guard lock(mutex);
+    const Settling settling{shard};
     return call(shard);
   }
+  struct Settling {
+    ShardState& shard;
+    ~Settling() { shard.settle_leases(); }
+  };
 
   std::mutex mutex;
   ShardState shard;
@@ -39,6 +44,10 @@ void HostShard::push_ended(std::uint64_t sequence) {
 }
 void HostShard::relieve_inbox() {
   if (state_->shard.inbox.size_approx() < kLongInbox) return;
+  state_->locked([](ShardState& shard) { shard.take_inbox(); });
+}
+
+void HostShard::empty_inbox() {
   state_->locked([](ShardState& shard) { shard.take_inbox(); });
 }
 

@@ -14,6 +14,7 @@
 
 #include "frontier/group_clocks.h"
 #include "frontier/host_record.h"
+#include "frontier/lease_budget.h"
 #include "frontier/queued_url.h"
 #include "frontier/store.h"
 
@@ -41,6 +42,7 @@ struct ShardOptions {
   std::uint64_t first_lease = 1;  // leases are numbered from here on; other than in any run before
   std::uint64_t seed = 0;         // of the random part of waits
   // Shared by all shards; null: none.
+  LeaseBudget* budget = nullptr;
   GroupClocks* domains = nullptr;
   GroupClocks* addresses = nullptr;
 };
@@ -104,6 +106,8 @@ class HostShard {
   void push_ended(std::uint64_t sequence);
   // Takes the inbox in if it is long: memory stays bounded though nobody leases.
   void relieve_inbox();
+  // Takes it in however short: leases that ended count no more.
+  void empty_inbox();
   // What is to be stored of a host now; a default record: nothing. Absent: what the store has is
   // right, since the host was forgotten. A host whose record changed
   // (EndedLease::host_changed, change_host()) stays in memory until this was called for it, so that

@@ -83,7 +83,12 @@ Result<void> ShardState::lease(std::size_t max, std::vector<NumberedLease>& out)
   last_now_ = std::max(last_now_, now);
   expire_leases(now);
   if (error_) return tl::unexpected(*error_);
+  settle_leases();
   max = std::min(max, options_.max_leases - std::min(options_.max_leases, leases_.leased()));
+  if (options_.budget != nullptr) {
+    max = options_.budget->take(max);
+    taken_ += max;
+  }
   handed_out_.clear();
   Result<void> result;
   while (handed_out_.size() < max) {
@@ -97,6 +102,12 @@ Result<void> ShardState::lease(std::size_t max, std::vector<NumberedLease>& out)
   }
   note_starts(now);
   return result;
+}
+
+void ShardState::settle_leases() {
+  if (options_.budget == nullptr || taken_ <= leases_.leased()) return;
+  options_.budget->give_back(taken_ - leases_.leased());
+  taken_ = leases_.leased();
 }
 
 void ShardState::lease_from(HostIndex i, SteadyTime now, std::vector<NumberedLease>& out) {
@@ -133,7 +144,8 @@ void ShardState::note_starts(SteadyTime assumed) {
 std::optional<SteadyTime> ShardState::next_due() const {
   if (inbox.size_approx() > 0) return options_.clock();
   SteadyTime due = SteadyTime::max();
-  if (leases_.leased() < options_.max_leases) {
+  const bool room = options_.budget == nullptr || options_.budget->has_room();
+  if (room && leases_.leased() < options_.max_leases) {
     if (!schedule_.empty()) due = schedule_.top().time;
     due = std::min(due, lines_.next_turn());
   }

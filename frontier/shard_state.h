@@ -56,6 +56,8 @@ class ShardState {
   void set_address(HostId host, std::string_view address);
   void begin_drop(HostId host);
   std::size_t leased() const noexcept { return leases_.leased(); }
+  // Gives the budget back what ended.
+  void settle_leases();
   bool is_leased(std::uint64_t sequence);
   void end_drop(HostId host);
   std::optional<HostInfo> info(HostId host) const;
@@ -138,6 +140,7 @@ class ShardState {
   std::set<std::pair<SteadyTime, HostIndex>> blocked_;
   SteadyTime last_now_ = SteadyTime::min();  // of lease()
   std::vector<LeaseIndex> handed_out_;       // by this call of lease()
+  std::size_t taken_ = 0;                    // of the budget
 
   // Hosts with URLs that are neither given up nor at their limit, and those that are given up.
   std::size_t leasable_ = 0;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <numeric>
 #include <utility>
 
@@ -361,26 +360,6 @@ class RocksStore final : public Store {
   mutable DeferredFloor deferred_floor_;
 };
 
-// A new database gets its families together: one after the other takes several times as long, and
-// so does opening it with create_missing_column_families.
-rocksdb::Status open_database(const std::string& directory, const StoreOptions& setup,
-                              rocksdb::DB*& db,
-                              std::vector<rocksdb::ColumnFamilyHandle*>& handles) {
-  const rocksdb::Options options(setup.database, rocksdb::ColumnFamilyOptions());
-  if (std::filesystem::exists(std::filesystem::path(directory) / "CURRENT"))
-    return rocksdb::DB::Open(options, directory, setup.families, &handles, &db);
-  auto status = rocksdb::DB::Open(options, directory, {setup.families.front()}, &handles, &db);
-  if (!status.ok()) return status;
-  std::vector<rocksdb::ColumnFamilyHandle*> others;
-  status = db->CreateColumnFamilies({setup.families.begin() + 1, setup.families.end()}, &others);
-  handles.insert(handles.end(), others.begin(), others.end());
-  if (status.ok()) return status;
-  for (auto* const handle : handles)
-    db->DestroyColumnFamilyHandle(handle);
-  delete std::exchange(db, nullptr);
-  return status;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Store>> Store::open(const std::filesystem::path& directory,
@@ -390,7 +369,9 @@ Result<std::unique_ptr<Store>> Store::open(const std::filesystem::path& director
     return tl::unexpected(known.error());
   rocksdb::DB* db = nullptr;
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
-  const auto status = open_database(directory.string(), setup, db, handles);
+  const auto status =
+      rocksdb::DB::Open(rocksdb::Options(setup.database, rocksdb::ColumnFamilyOptions()),
+                        directory.string(), setup.families, &handles, &db);
   if (!status.ok()) {
     return tl::unexpected(store_error(status, fmt::format("open {} as", directory.string())));
   }

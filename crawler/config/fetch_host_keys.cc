@@ -111,7 +111,7 @@ void add_fetch_host_keys(std::vector<ConfigKey>& keys) {
       "tables [[fetch.host]] with a host and any of headers, basic_auth (\"user:password\"), "
       "bearer_token, cookies, referer, proxy",
       "other requests for a host, or for \".example.com\" and its subdomains; secrets go to that "
-      "host alone",
+      "host alone, on all its ports, and in clear where the URL is http",
       TRAWL_FIELD(fetch.hosts), read_host, write_host);
   key.read = [read = key.read](const toml::node& node, CrawlConfig& config,
                                const ConfigComplaint& complain) {

@@ -83,8 +83,10 @@ ConfigKey blocklist_key() {
 void add_limits(std::vector<ConfigKey>& keys) {
   keys.push_back(integer("scope.max_depth", "links", 0, kAnyU32, TRAWL_FIELD(scope.max_depth),
                          "how many links away from a seed a page may be; unset: no limit"));
-  keys.push_back(integer("scope.max_pages", "fetches", 1, kUnlimited, TRAWL_FIELD(scope.max_pages),
-                         "the crawl ends after so many finished fetches; unset: no limit"));
+  keys.push_back(
+      integer("scope.max_pages", "fetches", 1, kUnlimited, TRAWL_FIELD(scope.max_pages),
+              "the crawl ends after so many finished fetches, those of pages fetched again "
+              "included; unset: no limit"));
   keys.push_back(integer("scope.max_pages_per_host", "fetches", 1, kUnlimited,
                          TRAWL_FIELD(scope.max_pages_per_host),
                          "a host is left alone after so many finished fetches; unset: no limit"));

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstring>
 #include <mutex>
 #include <unordered_map>
@@ -29,9 +28,6 @@ constexpr std::uint64_t kMaxCapacity = 1u << 20;  // to begin with
 // Beyond, more of the new bodies cost a read.
 constexpr std::uint64_t kMaxFilterMemory = 64u << 20;
 constexpr std::size_t kFilterBatch = 256;
-// Writing a claim by itself costs more than all the rest of it.
-constexpr std::uint32_t kManyClaims = 1000;
-constexpr std::chrono::seconds kOldClaim{1};
 
 rocksdb::Slice slice(std::string_view bytes) {
   return {bytes.data(), bytes.size()};
@@ -102,8 +98,7 @@ struct ContentIndex::State {
   std::atomic<std::uint64_t> bodies{0};
   std::optional<Error> failure;  // of a commit
 
-  rocksdb::WriteBatch batch;                          // the claims since the last commit
-  std::chrono::steady_clock::time_point first_claim;  // of these
+  rocksdb::WriteBatch batch;  // the claims since the last commit
   mutable std::mutex mutex;
   std::unordered_map<Fingerprint, FirstCopy, HashOfFingerprint> claimed;  // the same; under `mutex`
 
@@ -184,7 +179,6 @@ Result<std::optional<FirstCopy>> ContentIndex::claim(std::string_view digest,
   if (state.failure) return tl::unexpected(*state.failure);
   const Fingerprint fingerprint = state.hash(digest);
   if (auto known = state.read(fingerprint); !known || *known) return known;
-  if (state.batch.Count() == 0) state.first_claim = std::chrono::steady_clock::now();
   const auto put = state.batch.Put(slice(key_of(fingerprint)), slice(encode(copy)));
   if (!put.ok()) return tl::unexpected(state.store->error(put, "write"));
   {
@@ -208,14 +202,6 @@ Result<void> ContentIndex::commit() {
   const std::lock_guard lock(state.mutex);
   state.claimed.clear();
   return {};
-}
-
-Result<void> ContentIndex::commit_if_due() {
-  const State& state = *state_;
-  const bool many = state.batch.Count() >= kManyClaims;
-  const bool due = many || (state.batch.Count() > 0 &&
-                            std::chrono::steady_clock::now() - state.first_claim >= kOldClaim);
-  return due || state.failure ? commit() : Result<void>();
 }
 
 std::uint64_t ContentIndex::bodies() const {

@@ -42,8 +42,6 @@ class ContentIndex {
   Result<std::optional<FirstCopy>> claim(std::string_view digest, const FirstCopy& copy);
   // Makes the claims durable. After an error they are kept, and the index takes no more.
   Result<void> commit();
-  // The same if there are many of them, or the first of them is a second old.
-  Result<void> commit_if_due();
 
   std::uint64_t bodies() const;  // known, those claimed included; after a crash, as found
   std::uint64_t memory() const;  // bytes

@@ -201,6 +201,11 @@ Result<std::unique_ptr<Output>> Output::open(const CrawlConfig& config,
   return output;
 }
 
+Result<std::vector<std::string>> Output::repair_warc_files(const CrawlConfig& config,
+                                                           const std::filesystem::path& directory) {
+  return OutputFiles::repair_warc_files(config, directory);
+}
+
 Result<bool> Output::probe(const CrawlConfig& config, const std::filesystem::path& directory) {
   return OutputFiles::probe(config, directory);
 }

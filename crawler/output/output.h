@@ -26,10 +26,9 @@ namespace trawl {
 // when they are written, and whoever fetches must have such a charge first. So a slow disk slows
 // the crawl.
 //
-// Of the pages of a commit() the records are written first, then the lines; with `sync` each is on
-// the disk before the next. A crash leaves records without a line, whose pages are fetched again,
-// and never a line without its record. What they claim in the index of bodies follows within a
-// second or so: bodies that first came just before a crash are not recognised when they come again.
+// Of the pages of a commit() the records are written first, then what they claim in the index of
+// bodies, then the lines; with `sync` each is on the disk before the next. A crash leaves records
+// without a line, whose pages are fetched again, and never a line without its record.
 //
 // After an error nothing more is written, and all later calls return it; the files end with a whole
 // record or line, those of the failed commit are without its lines. kNoSpace: the disk is full.
@@ -45,6 +44,10 @@ class Output {
   // Whether `directory` holds output of a crawl. Creates it if missing and tries whether it can be
   // written to, so that a mistake is found before a crawl is made. Errors: as open().
   static Result<bool> probe(const CrawlConfig& config, const std::filesystem::path& directory);
+  // Repairs and closes the WARC files that a crawl with this config left open; what was done to
+  // them, for the log. For files that open() will not look for, as the config is another now.
+  static Result<std::vector<std::string>> repair_warc_files(const CrawlConfig& config,
+                                                            const std::filesystem::path& directory);
 
   // Without close(): leaves what a crash at this moment would.
   virtual ~Output() = default;

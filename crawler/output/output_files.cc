@@ -114,6 +114,16 @@ Result<OutputFiles> OutputFiles::open(const CrawlConfig& config,
   return files;
 }
 
+Result<std::vector<std::string>> OutputFiles::repair_warc_files(
+    const CrawlConfig& config, const std::filesystem::path& directory) {
+  auto warc = WarcFiles::open(directory, warc_options(config));
+  if (!warc) return tl::unexpected(warc.error());
+  std::vector<std::string> done;
+  for (const WarcRepair& repair : (*warc)->repairs())
+    done.push_back(repair.message);
+  return done;
+}
+
 Result<bool> OutputFiles::probe(const CrawlConfig& config, const std::filesystem::path& directory) {
   if (auto made = make_directory(directory); !made) return tl::unexpected(made.error());
   OutputFiles files;
@@ -182,8 +192,8 @@ Result<void> OutputFiles::commit(std::span<const Completion> completions) {
     if (auto flushed = warc_->flush(sync_); !flushed) return flushed;
     if (auto closed = warc_->tick(); !closed) return closed;
   }
-  // A claim tells others that there is a record: not before that.
-  if (auto claimed = index_->commit_if_due(); !claimed) return claimed;
+  // A claim tells others that there is a record.
+  if (auto claimed = index_->commit(); !claimed) return claimed;
   return write_lines(completions);
 }
 

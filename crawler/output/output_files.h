@@ -29,6 +29,8 @@ class OutputFiles {
                                   const std::filesystem::path& state_dir, bool sync);
   // See Output::probe().
   static Result<bool> probe(const CrawlConfig& config, const std::filesystem::path& directory);
+  static Result<std::vector<std::string>> repair_warc_files(const CrawlConfig& config,
+                                                            const std::filesystem::path& directory);
 
   // Appends the records of a page, unless that is done, and notes in page.written what became of
   // it.

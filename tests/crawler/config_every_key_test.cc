@@ -163,6 +163,7 @@ directory = "/out"
 pages = false
 links = true
 skipped = true
+digest = "sha1"
 warc = true
 cdxj = false
 warc_prefix = "Our.crawl_1"
@@ -277,6 +278,7 @@ CrawlConfig every_key() {
                    .pages = false,
                    .links = true,
                    .skipped = true,
+                   .digest = DigestAlgorithm::kSha1,
                    .warc = true,
                    .cdxj = false,
                    .warc_prefix = "Our.crawl_1",

@@ -271,7 +271,9 @@ def killed(test, directory, options):
             told = t.read_pages(test, state)
             check_places(test, told, records, crashed=True)
             command = "resume"
-        finished = t.run(options, directory, "resume", config)
+        # Under another name: the files of the old one are closed all the same.
+        finished = t.run(options, directory, "resume", config, "--set",
+                         'output.warc_prefix="after"')
         t.expect_exit(test, finished, t.EXIT_DONE, "resumed after kill -9")
         records = read_warcs(test, output)
         pages = t.read_pages(test, state)

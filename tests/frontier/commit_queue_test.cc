@@ -117,6 +117,36 @@ TEST_F(CommitQueueTest, N4_NothingIsWrittenWhileAnOperationIsInsideTheGate) {
   a.join();
 }
 
+TEST_F(CommitQueueTest, WhatNobodyWaitsForIsCommittedAllTheSame) {
+  CommitQueue& queue = start();
+  for (const char* name : {"a", "b"}) {
+    ASSERT_TRUE(queue.submit([&](Operation& operation) { admit(operation, name); }));
+    EXPECT_TRUE(store_.wait_for_write(milliseconds(10'000))) << name;
+    // Long enough for the committer to go to sleep.
+    std::this_thread::sleep_for(20 * CommitQueue::kPatience);
+  }
+  EXPECT_EQ(durable(), (std::multiset<std::string>{"a", "b"}));
+}
+
+// Without it what comes one after the other is committed in groups.
+TEST_F(CommitQueueTest, AHurryIsAnsweredAtOnce) {
+  constexpr int kOperations = 2000;
+  CommitQueue& queue = start();
+  for (int i = 0; i < kOperations; ++i)
+    ASSERT_TRUE(queue.submit([&](Operation& operation) { admit(operation, "a"); }));
+  ASSERT_TRUE(queue.flush());
+  EXPECT_LT(store_.batches().size(), kOperations / 4u);
+  const std::size_t before = store_.batches().size();
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_TRUE(queue.submit([&](Operation& operation) { admit(operation, "b"); }));
+    queue.hurry();
+    while (queue.queued() > 0)
+      std::this_thread::yield();
+  }
+  ASSERT_TRUE(queue.flush());
+  EXPECT_GE(store_.batches().size(), before + 50);
+}
+
 // Threads race for keys, as for bits of the filter: whoever loses one relies on the winner.
 TEST_F(CommitQueueTest, N3_N4_WhatAnOperationReliedOnIsDurableWithItOrBefore) {
   constexpr std::size_t kOperations = 400;

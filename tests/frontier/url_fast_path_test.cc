@@ -316,6 +316,20 @@ TEST(UrlFastPath, TakesNearlyAllLinks) {
   EXPECT_GT(fast, pairs.size() * 98 / 100);
 }
 
+TEST(UrlFastPath, TakesAddressesThatAreWrittenAsTheyStay) {
+  for (const auto& way : UrlFastPath::implementations()) {
+    Url url;
+    for (const char* address : {"127.0.0.1", "0.0.0.0", "255.255.255.255", "10.20.30.4:8080"}) {
+      EXPECT_TRUE(way.parse(fmt::format("http://{}/a", address), nullptr, url)) << address;
+    }
+    for (const char* address :
+         {"127.1", "127.0.0.01", "256.0.0.1", "1.2.3.4.5", "1.2.3", "0x7f.0.0.1", "1.2.3.4.",
+          "1..2.3", "1.2.3.", "4294967295", "1.2.3.1000"}) {
+      EXPECT_FALSE(way.parse(fmt::format("http://{}/a", address), nullptr, url)) << address;
+    }
+  }
+}
+
 TEST(UrlFastPath, LeavesTheOldValueWhenItSaysNo) {
   Url out = *Url::parse("http://old/");
   for (const auto* input :

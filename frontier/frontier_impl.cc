@@ -235,9 +235,9 @@ Result<std::vector<Lease>> FrontierImpl::lease(std::size_t max, std::uint32_t sh
   return leases;
 }
 
-void FrontierImpl::count_ended_leases() {
+void FrontierImpl::count_ended_leases() const {
   for (const auto& shard : shards_)
-    shard->empty_inbox();
+    shard->count_ended_leases();
 }
 
 Result<std::optional<std::uint32_t>> FrontierImpl::noted_depth(Fingerprint fingerprint) const {
@@ -269,6 +269,7 @@ Result<Lease> FrontierImpl::leased(std::uint64_t id, const QueuedUrl& url) const
 
 std::optional<SteadyTime> FrontierImpl::next_due(std::uint32_t shard) const {
   if (shard >= options_.shards) return std::nullopt;
+  if (!leases_.has_room()) count_ended_leases();
   auto due = shards_[shard]->next_due();
   // Not so long ago that it cannot be subtracted from another time.
   if (due) due = std::max(*due, SteadyTime());
@@ -445,11 +446,7 @@ void FrontierImpl::after_commit(OperationGroup& group, std::vector<QueuedUrl>& p
   // so later looks there.
   const bool leases_were_short = leases_are_short_.exchange(false, std::memory_order_seq_cst);
   for (std::uint32_t shard = 0; shard < options_.shards; ++shard) {
-    if (leases_were_short) {
-      shards_[shard]->empty_inbox();
-    } else {
-      shards_[shard]->relieve_inbox();
-    }
+    shards_[shard]->relieve_inbox(leases_were_short ? 1 : HostShard::kLongInbox);
     if (touched[shard] || leases_were_short) announce_work(shard);
   }
   schedule_->admitted(writer_.counters().admitted);

@@ -88,7 +88,7 @@ class FrontierImpl final : public Frontier {
   }
   std::uint64_t number_of(std::uint64_t lease_id) const { return lease_id / options_.shards; }
   // Leases are short, and perhaps ended in another shard whose thread has not been there since.
-  void count_ended_leases();
+  void count_ended_leases() const;
   void announce_work(std::uint32_t shard) const {
     if (options_.on_work) options_.on_work(shard);
   }

@@ -7,12 +7,6 @@
 
 namespace trawl {
 
-namespace {
-
-constexpr std::size_t kLongInbox = 4096;
-
-}  // namespace
-
 struct HostShard::State {
   State(const Store& store, ShardOptions options) : shard(store, std::move(options)) {}
 
@@ -42,13 +36,13 @@ void HostShard::push_admitted(QueuedUrl url) {
 void HostShard::push_ended(std::uint64_t sequence) {
   state_->shard.inbox.enqueue(sequence);
 }
-void HostShard::relieve_inbox() {
-  if (state_->shard.inbox.size_approx() < kLongInbox) return;
+void HostShard::relieve_inbox(std::size_t at) {
+  if (state_->shard.inbox.size_approx() < at) return;
   state_->locked([](ShardState& shard) { shard.take_inbox(); });
 }
 
-void HostShard::empty_inbox() {
-  state_->locked([](ShardState& shard) { shard.take_inbox(); });
+void HostShard::count_ended_leases() {
+  state_->locked([](ShardState& shard) { shard.count_ended_leases(); });
 }
 
 std::optional<HostRecord> HostShard::record_of(HostId host) {

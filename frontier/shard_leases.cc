@@ -104,6 +104,14 @@ Result<void> ShardState::lease(std::size_t max, std::vector<NumberedLease>& out)
   return result;
 }
 
+void ShardState::count_ended_leases() {
+  if (store_ == nullptr) return;
+  take_inbox();
+  const SteadyTime now = options_.clock();
+  last_now_ = std::max(last_now_, now);
+  expire_leases(now);
+}
+
 void ShardState::settle_leases() {
   if (options_.budget == nullptr || taken_ <= leases_.leased()) return;
   options_.budget->give_back(taken_ - leases_.leased());

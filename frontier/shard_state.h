@@ -56,6 +56,7 @@ class ShardState {
   void set_address(HostId host, std::string_view address);
   void begin_drop(HostId host);
   std::size_t leased() const noexcept { return leases_.leased(); }
+  void count_ended_leases();
   // Gives the budget back what ended.
   void settle_leases();
   bool is_leased(std::uint64_t sequence);

@@ -58,9 +58,8 @@ TEST(ConnectionShares, NoneIsUsedTwiceAndNobodySleepsForEver) {
   constexpr std::size_t kThreads = 3;
   constexpr std::size_t kConnections = 7;
   constexpr int kRounds = 20'000;
-  std::array<std::counting_semaphore<>, kThreads> wakes = {std::counting_semaphore<>(0),
-                                                           std::counting_semaphore<>(0),
-                                                           std::counting_semaphore<>(0)};
+  std::array<std::counting_semaphore<>, kThreads> wakes = {
+      std::counting_semaphore<>(0), std::counting_semaphore<>(0), std::counting_semaphore<>(0)};
   ConnectionShares shares(kConnections, kThreads, [&](std::size_t i) { wakes[i].release(); });
   std::atomic<std::size_t> used{0};
   std::atomic<bool> too_many{false};

@@ -227,14 +227,9 @@ Mismatches FrontierModel::lease(std::size_t max, const std::vector<Lease>& lease
 }
 
 bool FrontierModel::has_work(std::uint32_t shard) const {
-  const auto open = std::ranges::count_if(leases_, [&](const auto& lease) {
-    return lease.second.state == ModelLease::kOpen &&
-           shard_of(urls_.at(lease.second.url).host) == shard;
-  });
-  const std::uint32_t shards = options_->shards;
-  const std::uint32_t most =
-      options_->max_open_leases / shards + (shard < options_->max_open_leases % shards ? 1 : 0);
-  if (static_cast<std::uint32_t>(open) >= most) return false;
+  const auto open = std::ranges::count_if(
+      leases_, [&](const auto& lease) { return lease.second.state == ModelLease::kOpen; });
+  if (static_cast<std::uint32_t>(open) >= options_->max_open_leases) return false;
   return std::ranges::any_of(queues_, [&](const auto& queue) {
     return shard_of(queue.first) == shard && !why_not(queue.first, true);
   });

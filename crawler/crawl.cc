@@ -80,7 +80,7 @@ std::size_t connections_kept(std::size_t connections, std::size_t threads) {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return connections;
   const std::size_t used = connections + kForTheRest;
   const std::size_t left = limit.rlim_cur - std::min<std::size_t>(used, limit.rlim_cur);
-  return std::clamp(left / threads, connections / threads, connections);
+  return std::clamp<std::size_t>(left / threads, 1, connections);
 }
 
 class CrawlImpl final : public Crawl {
@@ -103,11 +103,11 @@ class CrawlImpl final : public Crawl {
     if (auto usable = check_output(mode); !usable) return usable;
     if (auto opened = open_frontier(mode, replace_profile); !opened) return opened;
     // Only now that the directory is locked, and before anything can be completed.
+    if (auto closed = close_former_files(); !closed) return closed;
     const bool sync = config_.frontier.durability == Durability::kSync;
     auto output = Output::open(config_, output_directory(config_), config_.crawl.state_dir, sync);
     if (!output) return tl::unexpected(output.error());
     output_ = std::move(*output);
-    if (auto closed = close_former_files(); !closed) return closed;
     if (auto saved = save_config(); !saved) return saved;
     if (auto counted = urls_of_hosts_.start(*frontier_); !counted) return counted;
     if (auto changed = HostPageLimits::begin(*frontier_, config_.crawl.state_dir,
@@ -247,14 +247,28 @@ class CrawlImpl final : public Crawl {
     return {};
   }
 
-  // A crash may have left WARC files open under another name than the config now gives them.
+  // A crash may have left WARC files open under another name than the config now gives them. Before
+  // the output is opened: both lock the files of their prefix.
   Result<void> close_former_files() const {
     const auto saved = saved_config_path(config_.crawl.state_dir);
     if (!std::filesystem::exists(saved)) return {};
     const auto former = load_config(saved);
-    if (!former || !former->output.warc) return {};
+    if (!former) {
+      spdlog::warn(
+          "{} cannot be read: WARC files that a crash left open under a former "
+          "output.warc_prefix stay so",
+          saved.string());
+      return {};
+    }
+    const auto is_same = [](const std::filesystem::path& one, const std::filesystem::path& other) {
+      std::error_code error;
+      return std::filesystem::equivalent(one, other, error);
+    };
+    // A copy of the directory must not touch the files of the original.
+    if (!former->output.warc || !is_same(former->crawl.state_dir, config_.crawl.state_dir))
+      return {};
     const auto directory = output_directory(*former);
-    const bool same = config_.output.warc && directory == output_directory(config_) &&
+    const bool same = config_.output.warc && is_same(directory, output_directory(config_)) &&
                       former->output.warc_prefix == config_.output.warc_prefix;
     if (same || !std::filesystem::exists(directory)) return {};
     const auto repairs = Output::repair_warc_files(*former, directory);

@@ -66,6 +66,7 @@ void Fetcher::run() {
 }
 
 void Fetcher::take_leases() {
+  has_room_ = true;
   if (is_crowded()) return;
   const std::size_t room = context_.connections.take(shard_, open_leases_);
   const std::uint64_t wanted = context_.pages.take(room);
@@ -244,8 +245,9 @@ void Fetcher::complete(const OpenLease& open, PageHandler::Result result) {
   } else if (outcome.requested) {
     context_.fetches.add_succeeded();
   }
-  // Its records are written, and others learn of its body, while the frontier takes in the rest.
-  if (result.output->warc) context_.output.submit(std::move(result.output));
+  // What is large is written, and counted until then, while the frontier takes in the rest.
+  if (result.output->warc || result.output->has_lines())
+    context_.output.submit(std::move(result.output));
   const auto admissions = context_.frontier.complete(open.lease.id, outcome, links.requests());
   if (admissions) links.offered(*admissions);
   if (outcome.requested) {
@@ -292,6 +294,7 @@ void Fetcher::release(const OpenLease& open, SteadyTime next_start, SteadyTime a
 
 void Fetcher::lease_ended() {
   --open_leases_;
+  has_room_ = true;
   context_.connections.give_back(shard_, 1);
   context_.in_flight.fetch_sub(1);
 }

@@ -375,23 +375,25 @@ void PageHandler::write_records(Page& page) {
     for (const Link& link : found_.links)
       outlinks.push_back({.url = link.url.href_without_fragment(), .kind = to_string(link.kind)});
   }
-  const PageRecord& record = page.output.page;
+  // Of a fetch without WARC files it is another one than theirs.
+  const std::string& told = page.output.page.digest;
+  const std::string digest = told.starts_with("sha1:") ? told : std::string();
   std::optional<RevisitOf> revisit;
   if (response.status == 304 && page.unchanged) {
     revisit = {.url = page.note.first_url.empty() ? lease.url : page.note.first_url,
                .date = page.note.first_date,
-               .digest = record.digest,
+               .digest = digest,
                .server_not_modified = true};
   } else if (page.unchanged && !page.note.first_date.empty()) {
-    revisit = {.url = page.note.first_url, .date = page.note.first_date, .digest = record.digest};
+    revisit = {.url = page.note.first_url, .date = page.note.first_date, .digest = digest};
   } else if (page.first_copy && !page.first_copy->date.empty()) {
-    revisit = {.url = page.first_copy->url, .date = page.first_copy->date, .digest = record.digest};
+    revisit = {.url = page.first_copy->url, .date = page.first_copy->date, .digest = digest};
   }
   WarcExchange exchange = exchange_of(lease.url, page.open.wall_time, response);
   exchange.via = lease.parent;
   exchange.hops = lease.depth;
   exchange.outlinks = outlinks;
-  page.output.warc = warc_->build(exchange, record.digest, revisit ? &*revisit : nullptr);
+  page.output.warc = warc_->build(exchange, digest, revisit ? &*revisit : nullptr);
 }
 
 std::optional<WarcRecords> PageHandler::archive(std::string_view url, SystemTime date,

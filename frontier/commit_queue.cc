@@ -154,7 +154,8 @@ void CommitQueue::collect(OperationGroup& group) {
     std::unique_ptr<Operation> operation;
     while (queue_.try_dequeue(operation))
       group.push_back(std::move(operation));
-    // Whoever has left the gate has counted its operation too.
+    // Whoever has left the gate has counted its operation too; the last one of all, that of
+    // close(), may be counted after it is subtracted.
     queued_.fetch_sub(group.size() - before, std::memory_order_relaxed);
   });
 }

@@ -191,6 +191,7 @@ Result<std::vector<Lease>> FrontierImpl::lease(std::size_t max) {
   for (std::uint32_t i = 0; i < options_.shards && leases.size() < max; ++i) {
     auto more = lease(max - leases.size(), (first + i) % options_.shards);
     if (!more) return more;
+    if (more->empty() && !leases_.has_room()) break;  // the shards have just been looked through
     if (more->empty()) continue;
     next_shard_.store((first + i + 1) % options_.shards, std::memory_order_relaxed);
     std::ranges::move(*more, std::back_inserter(leases));
@@ -209,11 +210,15 @@ Result<std::vector<Lease>> FrontierImpl::lease(std::size_t max, std::uint32_t sh
   std::vector<NumberedLease> urls;
   auto done = shards_[shard]->lease(max, urls);
   if (done && urls.size() < max && !leases_.has_room()) {
-    // First: who ends one from now on tells all shards.
-    leases_are_short_.store(true, std::memory_order_seq_cst);
+    // First: who ends one from now on tells all shards. The fence, with that in after_commit():
+    // either the flag is seen there, or what it pushed into the inboxes is seen here.
+    leases_are_short_.store(true, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
     count_ended_leases();
     done = shards_[shard]->lease(max - urls.size(), urls);
   }
+  // Some may have expired.
+  if (leases_.has_room()) announce_leases();
   if (!done) {
     commits_->stop_with(done.error());
     return tl::unexpected(done.error());
@@ -233,6 +238,14 @@ Result<std::vector<Lease>> FrontierImpl::lease(std::size_t max, std::uint32_t sh
     leases.push_back(std::move(*url));
   }
   return leases;
+}
+
+void FrontierImpl::announce_leases() {
+  // Relaxed first: it is asked for at every turn.
+  if (!leases_are_short_.load(std::memory_order_relaxed)) return;
+  if (!leases_are_short_.exchange(false, std::memory_order_relaxed)) return;
+  for (std::uint32_t shard = 0; shard < options_.shards; ++shard)
+    announce_work(shard);
 }
 
 void FrontierImpl::count_ended_leases() const {
@@ -271,6 +284,11 @@ std::optional<SteadyTime> FrontierImpl::next_due(std::uint32_t shard) const {
   if (shard >= options_.shards) return std::nullopt;
   if (!leases_.has_room()) count_ended_leases();
   auto due = shards_[shard]->next_due();
+  // Those of others that expire make room.
+  for (std::uint32_t i = 0; i < options_.shards && !leases_.has_room(); ++i) {
+    const auto expiry = shards_[i]->next_expiry();
+    if (expiry) due = due ? std::min(*due, *expiry) : *expiry;
+  }
   // Not so long ago that it cannot be subtracted from another time.
   if (due) due = std::max(*due, SteadyTime());
   const std::int64_t deferred = writer_.next_deferred();
@@ -370,7 +388,10 @@ Result<FailureVerdict> FrontierImpl::fail(std::uint64_t lease_id, FailureReason 
       shard_of_lease(lease_id).begin_failure(number_of(lease_id), reason, retry_after, outcome);
   if (!failure) return tl::unexpected(failure.error());
   FailureVerdict verdict;
-  if (failure->lease.end == LeaseEnd::kRepeated) return verdict;
+  if (failure->lease.end == LeaseEnd::kRepeated) {
+    announce_leases();
+    return verdict;
+  }
   verdict.host_blocked_until = failure->blocked_until;
   verdict.host_given_up = failure->given_up;
   auto end = ended(lease_id, failure->lease.url, outcome, 0);
@@ -407,13 +428,8 @@ Result<void> FrontierImpl::release(std::uint64_t lease_id, std::optional<SteadyT
   if (auto open = commits_->check(); !open) return open;
   auto released = shard_of_lease(lease_id).release(number_of(lease_id), next_start, started_after);
   if (!released) return released;
-  // seq_cst: see lease().
-  if (leases_are_short_.exchange(false, std::memory_order_seq_cst)) {
-    for (std::uint32_t shard = 0; shard < options_.shards; ++shard)
-      announce_work(shard);
-  } else {
-    announce_work(static_cast<std::uint32_t>(lease_id % options_.shards));
-  }
+  announce_work(static_cast<std::uint32_t>(lease_id % options_.shards));
+  announce_leases();
   return released;
 }
 
@@ -442,9 +458,9 @@ void FrontierImpl::after_commit(OperationGroup& group, std::vector<QueuedUrl>& p
     // release: see promote_due(). Whoever finds it false finds the next time that some are due.
     if (operation->promote) promoting_.store(false, std::memory_order_release);
   }
-  // seq_cst: see lease(). Who found none left before this has what ended in the inboxes; who does
-  // so later looks there.
-  const bool leases_were_short = leases_are_short_.exchange(false, std::memory_order_seq_cst);
+  // See lease().
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  const bool leases_were_short = leases_are_short_.exchange(false, std::memory_order_relaxed);
   for (std::uint32_t shard = 0; shard < options_.shards; ++shard) {
     shards_[shard]->relieve_inbox(leases_were_short ? 1 : HostShard::kLongInbox);
     if (touched[shard] || leases_were_short) announce_work(shard);

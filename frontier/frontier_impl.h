@@ -87,6 +87,8 @@ class FrontierImpl final : public Frontier {
     return *shards_[lease_id % options_.shards];
   }
   std::uint64_t number_of(std::uint64_t lease_id) const { return lease_id / options_.shards; }
+  // Some leases are free again: whoever found none left is to look.
+  void announce_leases();
   // Leases are short, and perhaps ended in another shard whose thread has not been there since.
   void count_ended_leases() const;
   void announce_work(std::uint32_t shard) const {

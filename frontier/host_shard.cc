@@ -57,6 +57,10 @@ Result<void> HostShard::lease(std::size_t max, std::vector<NumberedLease>& out) 
   return state_->locked([&](ShardState& shard) { return shard.lease(max, out); });
 }
 
+std::optional<SteadyTime> HostShard::next_expiry() const {
+  return state_->locked([](ShardState& shard) { return shard.next_expiry(); });
+}
+
 std::optional<SteadyTime> HostShard::next_due() const {
   return state_->locked([](ShardState& shard) { return shard.next_due(); });
 }

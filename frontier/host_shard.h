@@ -33,6 +33,7 @@ struct ShardOptions {
   std::chrono::milliseconds lease_timeout{3'600'000};
 
   std::size_t max_leases = 1'000'000;        // open in this shard
+  std::size_t max_expired = 1'000'000;       // leases that expired are known, or 1,024
   std::uint64_t max_head_bytes = 64u << 20;  // URLs of queues kept in memory
   std::function<SteadyTime()> clock;
   std::function<SystemTime()> wall_clock;
@@ -89,7 +90,7 @@ struct ShardStats {
 
 // Thread-safe. Its mutex is uncontended while one thread leases from the shard; the committer
 // only pushes into the inbox, except when that grows long because nobody leases, and asks for the
-// records of hosts that changed.
+// records of hosts that changed. When leases run out the others look what has ended here.
 //
 // The inbox has one producer, the committer, and is therefore in commit order: a URL's admission
 // comes before the end of its lease. So a URL that was read from the store before its admission
@@ -125,6 +126,8 @@ class HostShard {
   std::size_t leased() const;
   // When lease() may next have something; an expiry counts too.
   std::optional<SteadyTime> next_due() const;
+  // When the first open lease expires; nothing: none does.
+  std::optional<SteadyTime> next_expiry() const;
   // No more leases: lease() returns kClosed, and the store is not used any more.
   void close();
 

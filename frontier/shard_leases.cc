@@ -85,20 +85,20 @@ Result<void> ShardState::lease(std::size_t max, std::vector<NumberedLease>& out)
   if (error_) return tl::unexpected(*error_);
   settle_leases();
   max = std::min(max, options_.max_leases - std::min(options_.max_leases, leases_.leased()));
-  if (options_.budget != nullptr) {
-    max = options_.budget->take(max);
-    taken_ += max;
-  }
   handed_out_.clear();
   Result<void> result;
   while (handed_out_.size() < max) {
+    // One by one: others must not find none left while this looks for something to lease.
+    if (options_.budget != nullptr && options_.budget->take(1) == 0) break;
+    ++taken_;
     const auto host = next_host(now);
-    if (!host) {
-      result = tl::unexpected(host.error());
-      break;
+    if (host && *host != kNoHost) {
+      lease_from(*host, now, out);
+      continue;
     }
-    if (*host == kNoHost) break;
-    lease_from(*host, now, out);
+    settle_leases();
+    if (!host) result = tl::unexpected(host.error());
+    break;
   }
   note_starts(now);
   return result;
@@ -157,9 +157,14 @@ std::optional<SteadyTime> ShardState::next_due() const {
     if (!schedule_.empty()) due = schedule_.top().time;
     due = std::min(due, lines_.next_turn());
   }
-  if (const LeaseIndex first = leases_.first_to_expire(); first != kNoLease)
-    due = std::min(due, leases_[first].expires);
+  if (const auto expiry = next_expiry()) due = std::min(due, *expiry);
   return due == SteadyTime::max() ? std::nullopt : std::optional(due);
+}
+
+std::optional<SteadyTime> ShardState::next_expiry() const {
+  const LeaseIndex first = leases_.first_to_expire();
+  if (first == kNoLease || leases_[first].expires == SteadyTime::max()) return std::nullopt;
+  return leases_[first].expires;
 }
 
 // The URLs go back to their places. Whether the requests were made is not known, so they count.
@@ -179,7 +184,7 @@ void ShardState::expire_leases(SteadyTime now) {
       queue_url(host, order, leases_.expire(first));
     }
   }
-  leases_.limit_expired(std::max(options_.max_leases, kLeastExpiredKept));
+  leases_.limit_expired(std::max(options_.max_expired, kLeastExpiredKept));
 }
 
 // kNoLease: it was given and is forgotten.

@@ -43,6 +43,7 @@ class ShardState {
   void restore_host(HostId host, const std::optional<HostRecord>& record);
   Result<void> lease(std::size_t max, std::vector<NumberedLease>& out);
   std::optional<SteadyTime> next_due() const;
+  std::optional<SteadyTime> next_expiry() const;
   void close() { store_ = nullptr; }
   Result<EndedLease> begin_completion(std::uint64_t lease, const Outcome& outcome);
   Result<HostFailure> begin_failure(std::uint64_t lease, FailureReason reason,
@@ -139,7 +140,7 @@ class ShardState {
   HostBackoff backoff_;
   // Blocked hosts by when that ends; some may have ended.
   std::set<std::pair<SteadyTime, HostIndex>> blocked_;
-  SteadyTime last_now_ = SteadyTime::min();  // of lease()
+  SteadyTime last_now_ = SteadyTime::min();  // of all that leases or expires
   std::vector<LeaseIndex> handed_out_;       // by this call of lease()
   std::size_t taken_ = 0;                    // of the budget
 

@@ -83,7 +83,7 @@ struct PageOutput {
   // Frees what was to be written, and the charge.
   void discard() noexcept;
 
-  // Set by the output's writer thread.
+  // Set by whoever writes it.
   struct Written {
     bool done = false;
     std::optional<WarcPlace> place;  // nothing: there were no records

@@ -92,7 +92,7 @@ struct Outcome {
   // has.
   std::optional<std::string> note = std::nullopt;
   // Links that the caller left out since it offered them before, with complete() or offer(), at no
-  // greater depth: they count as seen.
+  // greater depth: they count as seen, whatever the answer was.
   std::uint64_t known_links = 0;
   // Anything of the caller's: handed to before_commit untouched.
   std::shared_ptr<const void> context = nullptr;
@@ -226,7 +226,8 @@ struct FrontierOptions {
   std::uint32_t max_open_leases = 1'000'000;
   std::uint32_t max_url_length = 2083;  // bytes
   // Hosts are spread over this many shards (1 to 1024). Threads that lease from a shard of their
-  // own never wait for each other.
+  // own do not wait for each other, but when max_open_leases is used up; one shard may use all of
+  // it.
   std::uint32_t shards = 1;
   FrontierDurability durability = FrontierDurability::kAsync;
   std::uint32_t checkpoints_kept = 2;  // >= 1

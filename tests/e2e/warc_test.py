@@ -289,7 +289,28 @@ def killed(test, directory, options):
         test.check(len(list(output.glob("*.warc.gz"))) > 3, "no new file was begun by size")
 
 
+def relative(test, directory, options):
+    """A crawl whose paths are relative goes on, also from its directory, and from a copy of that."""
+    with ScriptedServer(tree) as server:
+        tables = t.fast_crawl([server.url()], "here", output={"warc": True},
+                              scope={"max_pages": 20})
+        config = t.write_config(directory / "relative.toml", tables)
+        t.expect_exit(test, t.run(options, directory, "crawl", config), t.EXIT_DONE, "relative")
+        tables["scope"]["max_pages"] = 40
+        t.write_config(config, tables)
+        t.expect_exit(test, t.run(options, directory, "resume", config), t.EXIT_DONE,
+                      "relative, resumed")
+        for place in ("here", "there"):
+            if place == "there":
+                shutil.copytree(directory / "here", directory / "there")
+            finished = t.run(options, directory, "resume", place, "--set", "scope.max_pages=60",
+                             "--set", f'crawl.state_dir="./{place}"')
+            t.expect_exit(test, finished, t.EXIT_DONE, f"resumed by its directory {place}")
+        read_warcs(test, directory / "here" / "output")
+
+
 def warc(test, directory, options):
+    relative(test, directory, options)
     payloads(test, directory, options)
     killed(test, directory, options)
 

@@ -140,6 +140,11 @@ SteadyTime FrontierModel::next_start(const ModelHost& host) const {
   return start;
 }
 
+std::uint32_t FrontierModel::open_leases() const {
+  return static_cast<std::uint32_t>(std::ranges::count_if(
+      leases_, [](const auto& lease) { return lease.second.state == ModelLease::kOpen; }));
+}
+
 std::uint32_t FrontierModel::open_leases(const std::string& host) const {
   return static_cast<std::uint32_t>(std::ranges::count_if(leases_, [&](const auto& lease) {
     return lease.second.state == ModelLease::kOpen && urls_.at(lease.second.url).host == host;
@@ -217,6 +222,8 @@ Mismatches FrontierModel::lease(std::size_t max, const std::vector<Lease>& lease
                          .expires = timeout.count() > 0 ? now() + timeout : SteadyTime::max()};
   }
   if (leases.size() > max) wrong.push_back("more was leased than asked for");
+  if (open_leases() > options_->max_open_leases)
+    wrong.push_back("more leases are open than may be");
   if (leases.size() < max && has_work(shard)) {
     for (const auto& [host, queue] : queues_) {
       if (shard_of(host) == shard && !why_not(host, true))
@@ -227,9 +234,7 @@ Mismatches FrontierModel::lease(std::size_t max, const std::vector<Lease>& lease
 }
 
 bool FrontierModel::has_work(std::uint32_t shard) const {
-  const auto open = std::ranges::count_if(
-      leases_, [&](const auto& lease) { return lease.second.state == ModelLease::kOpen; });
-  if (static_cast<std::uint32_t>(open) >= options_->max_open_leases) return false;
+  if (open_leases() >= options_->max_open_leases) return false;
   return std::ranges::any_of(queues_, [&](const auto& queue) {
     return shard_of(queue.first) == shard && !why_not(queue.first, true);
   });

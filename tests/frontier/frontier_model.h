@@ -151,6 +151,7 @@ class FrontierModel {
   std::uint32_t shard_of(const std::string& host) const;
   Milliseconds delay_of(const ModelHost& host) const;
   SteadyTime next_start(const ModelHost& host) const;
+  std::uint32_t open_leases() const;
   std::uint32_t open_leases(const std::string& host) const;
   std::optional<std::string> why_not(const std::string& name, bool surely) const;
   void queue(const std::string& url);

@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <fstream>
+#include <mutex>
+#include <set>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -119,6 +121,69 @@ TEST_F(FrontierTest, N1_NoMoreLeasesAreOpenThanAllowedUntilCompletionsAreDurable
   complete(*frontier, leases[0]);
   ASSERT_TRUE(frontier->flush());
   EXPECT_EQ(lease_all(*frontier).size(), 1u);
+}
+
+// One shard may use all of them; the other is told when some are free again.
+TEST_F(FrontierTest, N1_ShardsShareTheLeasesThatMayBeOpen) {
+  std::mutex mutex;
+  std::set<std::uint32_t> told;
+  auto frontier_options = options();
+  frontier_options.shards = 2;
+  frontier_options.max_open_leases = 2;
+  frontier_options.leases_per_host = 10;
+  frontier_options.lease_timeout = std::chrono::milliseconds(0);
+  frontier_options.on_work = [&](std::uint32_t shard) {
+    const std::lock_guard lock(mutex);
+    told.insert(shard);
+  };
+  const auto frontier = open(frontier_options);
+  // Hosts of both shards.
+  std::vector<std::string> urls;
+  for (int i = 0; i < 40; ++i)
+    urls.push_back("http://host" + std::to_string(i) + ".test/");
+  test::Requests requests(urls);
+  ASSERT_TRUE(frontier->offer(requests.get()));
+  auto leases = frontier->lease(10, 0).value();
+  ASSERT_EQ(leases.size(), 2u);
+  EXPECT_TRUE(frontier->lease(10, 1).value().empty());
+  EXPECT_FALSE(frontier->next_due(1));
+  for (const bool release : {false, true}) {
+    {
+      const std::lock_guard lock(mutex);
+      told.clear();
+    }
+    if (release) {
+      ASSERT_TRUE(frontier->release(leases[1].id));
+    } else {
+      complete(*frontier, leases[0]);
+      ASSERT_TRUE(frontier->flush());
+    }
+    {
+      const std::lock_guard lock(mutex);
+      EXPECT_TRUE(told.contains(1)) << "released: " << release;
+    }
+    EXPECT_TRUE(frontier->next_due(1));
+    EXPECT_EQ(frontier->lease(10, 1).value().size(), 1u) << "released: " << release;
+    EXPECT_TRUE(frontier->lease(10, 1).value().empty());
+  }
+}
+
+TEST_F(FrontierTest, LinksThatTheCallerKnewCountAsSeen) {
+  std::size_t links = 0;
+  auto frontier_options = options();
+  frontier_options.before_commit = [&](std::span<const Completion> completions) -> Result<void> {
+    for (const Completion& completion : completions)
+      links += completion.links;
+    return {};
+  };
+  const auto frontier = open(frontier_options);
+  offer_one(*frontier, "http://a.test/");
+  const Lease lease = lease_all(*frontier).at(0);
+  test::Requests found({"http://a.test/", "http://a.test/new"});
+  ASSERT_TRUE(frontier->complete(lease.id, {.status = 200, .known_links = 3}, found.get()));
+  ASSERT_TRUE(frontier->flush());
+  EXPECT_EQ(frontier->stats().seen, 4u);
+  EXPECT_EQ(links, 5u);
 }
 
 TEST_F(FrontierTest, FailedFetchesAreCompletedAndCounted) {

@@ -182,7 +182,7 @@ TEST_F(HostShardLeases, OneThatWasNeverGivenIsNotFound) {
 TEST_F(HostShardLeases, M1_ExpiredOnesAreForgottenTheOldestFirst) {
   auto few = expiring();
   constexpr std::size_t kMany = 1'100;  // more than are kept in any case
-  few.max_leases = kMany;
+  few.max_expired = kMany;
   few.leases_per_host = kMany;
   HostShard shard(store_, few);
   admit(shard, kMany);

@@ -6,6 +6,8 @@
 #include <functional>
 #include <vector>
 
+#include "filter/striped_counter.h"
+
 namespace trawl {
 
 // Each thread has a share of its own, and what the others leave of theirs: hosts are not spread
@@ -23,7 +25,7 @@ class ConnectionShares {
   void give_back(std::size_t i, std::size_t n, bool enough = false);
 
  private:
-  struct alignas(64) Thread {
+  struct alignas(kCacheLine) Thread {
     std::size_t share = 0;
     std::atomic<bool> wants{false};  // a part of its share that others have
   };

@@ -234,9 +234,6 @@ class CrawlImpl final : public Crawl {
     if (!options) return tl::unexpected(options.error());
     options->mode = mode;
     options->shards = threads_wanted_;
-    // With many a few more, as a lease stays open until its completion is durable, for which its
-    // connection need not wait.
-    options->max_open_leases = config_.fetch.connections + config_.fetch.connections / 16;
     options->replace_profile = replace_profile;
     options->before_commit = [this](auto completions) { return output_->commit(completions); };
     options->on_work = [this](std::uint32_t shard) { wake(shard); };
@@ -448,6 +445,9 @@ Result<FrontierOptions> frontier_options_of(const CrawlConfig& config) {
   options.max_host_backoff = config.politeness.max_host_backoff;
   options.host_failures = config.politeness.host_failures;
   options.lease_timeout = std::chrono::milliseconds(0);  // a fetcher ends every lease
+  // With many a few more, as a lease stays open until its completion is durable, for which its
+  // connection need not wait.
+  options.max_open_leases = config.fetch.connections + config.fetch.connections / 16;
   options.max_url_length = config.scope.max_url_length;
   options.checkpoints_kept = config.checkpoint.keep;
   options.checkpoint_interval = config.checkpoint.interval;

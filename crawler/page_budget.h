@@ -7,6 +7,8 @@
 #include <limits>
 #include <optional>
 
+#include "filter/allowance.h"
+
 namespace trawl {
 
 // Pages are taken before they are fetched and given back if they are not, so that the limit is
@@ -19,16 +21,9 @@ class PageBudget {
         finished_(already_fetched) {}
 
   // Takes up to `wanted`; returns how many.
-  std::uint64_t take(std::uint64_t wanted) {
-    std::uint64_t left = left_.load(std::memory_order_relaxed);
-    std::uint64_t taken = 0;
-    do {
-      taken = std::min(left, wanted);
-    } while (!left_.compare_exchange_weak(left, left - taken, std::memory_order_relaxed));
-    return taken;
-  }
-  void give_back(std::uint64_t n) { left_.fetch_add(n, std::memory_order_relaxed); }
-  bool all_taken() const { return left_.load(std::memory_order_relaxed) == 0; }
+  std::uint64_t take(std::uint64_t wanted) { return left_.take(wanted); }
+  void give_back(std::uint64_t n) { left_.give_back(n); }
+  bool all_taken() const { return !left_.has_any(); }
   // A page that was taken is fetched.
   void finish_one() { finished_.fetch_add(1, std::memory_order_relaxed); }
   bool used_up() const { return finished_.load(std::memory_order_relaxed) >= limit_; }
@@ -38,7 +33,7 @@ class PageBudget {
   static constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max() / 2;
 
   const std::uint64_t limit_;
-  std::atomic<std::uint64_t> left_;
+  Allowance left_;
   std::atomic<std::uint64_t> finished_;
 };
 

@@ -91,8 +91,7 @@ void CommitQueue::stop_with(Error error) {
 void CommitQueue::run() {
   for (bool stop = false; !stop;) {
     wait_for_operations();
-    OperationGroup group;
-    collect(group);
+    OperationGroup group = collect();
     stop = std::ranges::any_of(group, [](const auto& operation) { return operation->stop; });
     finish(group, commit_unless_stopped(group), false);
   }
@@ -100,8 +99,7 @@ void CommitQueue::run() {
   stop_with({ErrorCode::kClosed, "the frontier is closed"});
   // Operations that passed check() before that are in the queue at the next quiescence, and are
   // committed like the others; there are none after it.
-  OperationGroup late;
-  collect(late);
+  OperationGroup late = collect();
   end_ = before ? write(late) : before;
   finish(late, end_, true);
 }
@@ -147,17 +145,18 @@ Result<void> CommitQueue::write(OperationGroup& group) {
   return done;
 }
 
-// Adds to the group every operation that has left the gate and was not taken before.
-void CommitQueue::collect(OperationGroup& group) {
-  const std::size_t before = group.size();
+// Every operation that has left the gate and was not taken before.
+OperationGroup CommitQueue::collect() {
+  OperationGroup group;
   gate_.at_quiescence([&] {
     std::unique_ptr<Operation> operation;
     while (queue_.try_dequeue(operation))
       group.push_back(std::move(operation));
     // Whoever has left the gate has counted its operation too; the last one of all, that of
     // close(), may be counted after it is subtracted.
-    queued_.fetch_sub(group.size() - before, std::memory_order_relaxed);
+    queued_.fetch_sub(group.size(), std::memory_order_relaxed);
   });
+  return group;
 }
 
 void CommitQueue::finish(OperationGroup& group, const Result<void>& result, bool last) {

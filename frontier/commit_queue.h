@@ -137,7 +137,7 @@ class CommitQueue {
   void run();
   void wait_for_operations();
   void rest(Rest how);
-  void collect(OperationGroup& group);
+  OperationGroup collect();
   void finish(OperationGroup& group, const Result<void>& result, bool last);
   Result<void> commit_unless_stopped(OperationGroup& group);
   Result<void> write(OperationGroup& group);

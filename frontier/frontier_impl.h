@@ -136,7 +136,7 @@ class FrontierImpl final : public Frontier {
   GrowingBloomFilter filter_;
   const OpenReport report_;
   Checkpointer checkpointer_;
-  LeaseBudget leases_;
+  Allowance leases_;                           // that may be open
   std::atomic<bool> leases_are_short_{false};  // somebody found none left
   GroupClocks domains_;
   GroupClocks addresses_;

@@ -112,7 +112,6 @@ ShardOptions shard_options(const FrontierOptions& options, std::uint32_t index,
   shard.max_host_backoff = options.max_host_backoff;
   shard.host_failures = options.host_failures;
   shard.lease_timeout = options.lease_timeout;
-  shard.max_leases = options.max_open_leases;
   shard.max_expired = options.max_open_leases / shards;
   shard.max_head_bytes = max_head_bytes / shards;
   shard.clock = options.clock;

@@ -42,7 +42,9 @@ void HostShard::relieve_inbox(std::size_t at) {
 }
 
 void HostShard::count_ended_leases() {
-  state_->locked([](ShardState& shard) { shard.count_ended_leases(); });
+  state_->locked([](ShardState& shard) {
+    if (!shard.closed()) shard.count_ended_leases();
+  });
 }
 
 std::optional<HostRecord> HostShard::record_of(HostId host) {

@@ -12,9 +12,9 @@
 
 #include "trawl/frontier.h"
 
+#include "filter/allowance.h"
 #include "frontier/group_clocks.h"
 #include "frontier/host_record.h"
-#include "frontier/lease_budget.h"
 #include "frontier/queued_url.h"
 #include "frontier/store.h"
 
@@ -32,7 +32,6 @@ struct ShardOptions {
   std::uint32_t retries = 2;
   std::chrono::milliseconds lease_timeout{3'600'000};
 
-  std::size_t max_leases = 1'000'000;        // open in this shard
   std::size_t max_expired = 1'000'000;       // leases that expired are known, or 1,024
   std::uint64_t max_head_bytes = 64u << 20;  // URLs of queues kept in memory
   std::function<SteadyTime()> clock;
@@ -43,7 +42,7 @@ struct ShardOptions {
   std::uint64_t first_lease = 1;  // leases are numbered from here on; other than in any run before
   std::uint64_t seed = 0;         // of the random part of waits
   // Shared by all shards; null: none.
-  LeaseBudget* budget = nullptr;
+  Allowance* leases = nullptr;  // that may be open
   GroupClocks* domains = nullptr;
   GroupClocks* addresses = nullptr;
 };

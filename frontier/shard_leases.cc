@@ -78,43 +78,38 @@ void ShardState::add(const QueuedUrl& url) {
 
 Result<void> ShardState::lease(std::size_t max, std::vector<NumberedLease>& out) {
   if (store_ == nullptr) return fail(ErrorCode::kClosed, "the frontier is closed");
-  take_inbox();
-  const SteadyTime now = options_.clock();
-  last_now_ = std::max(last_now_, now);
-  expire_leases(now);
+  const SteadyTime now = count_ended_leases();
   if (error_) return tl::unexpected(*error_);
   settle_leases();
-  max = std::min(max, options_.max_leases - std::min(options_.max_leases, leases_.leased()));
   handed_out_.clear();
   Result<void> result;
   while (handed_out_.size() < max) {
     // One by one: others must not find none left while this looks for something to lease.
-    if (options_.budget != nullptr && options_.budget->take(1) == 0) break;
+    if (options_.leases != nullptr && options_.leases->take(1) == 0) break;
     ++taken_;
     const auto host = next_host(now);
-    if (host && *host != kNoHost) {
-      lease_from(*host, now, out);
-      continue;
+    if (!host) {
+      result = tl::unexpected(host.error());
+      break;
     }
-    settle_leases();
-    if (!host) result = tl::unexpected(host.error());
-    break;
+    if (*host == kNoHost) break;
+    lease_from(*host, now, out);
   }
   note_starts(now);
   return result;
 }
 
-void ShardState::count_ended_leases() {
-  if (store_ == nullptr) return;
+SteadyTime ShardState::count_ended_leases() {
   take_inbox();
   const SteadyTime now = options_.clock();
   last_now_ = std::max(last_now_, now);
   expire_leases(now);
+  return now;
 }
 
 void ShardState::settle_leases() {
-  if (options_.budget == nullptr || taken_ <= leases_.leased()) return;
-  options_.budget->give_back(taken_ - leases_.leased());
+  if (taken_ <= leases_.leased()) return;
+  if (options_.leases != nullptr) options_.leases->give_back(taken_ - leases_.leased());
   taken_ = leases_.leased();
 }
 
@@ -152,8 +147,7 @@ void ShardState::note_starts(SteadyTime assumed) {
 std::optional<SteadyTime> ShardState::next_due() const {
   if (inbox.size_approx() > 0) return options_.clock();
   SteadyTime due = SteadyTime::max();
-  const bool room = options_.budget == nullptr || options_.budget->has_room();
-  if (room && leases_.leased() < options_.max_leases) {
+  if (options_.leases == nullptr || options_.leases->has_any()) {
     if (!schedule_.empty()) due = schedule_.top().time;
     due = std::min(due, lines_.next_turn());
   }

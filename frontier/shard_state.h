@@ -45,6 +45,7 @@ class ShardState {
   std::optional<SteadyTime> next_due() const;
   std::optional<SteadyTime> next_expiry() const;
   void close() { store_ = nullptr; }
+  bool closed() const noexcept { return store_ == nullptr; }
   Result<EndedLease> begin_completion(std::uint64_t lease, const Outcome& outcome);
   Result<HostFailure> begin_failure(std::uint64_t lease, FailureReason reason,
                                     std::optional<std::chrono::milliseconds> retry_after,
@@ -57,8 +58,9 @@ class ShardState {
   void set_address(HostId host, std::string_view address);
   void begin_drop(HostId host);
   std::size_t leased() const noexcept { return leases_.leased(); }
-  void count_ended_leases();
-  // Gives the budget back what ended.
+  // Now.
+  SteadyTime count_ended_leases();
+  // Gives back what was taken for leases that ended.
   void settle_leases();
   bool is_leased(std::uint64_t sequence);
   void end_drop(HostId host);
@@ -142,7 +144,7 @@ class ShardState {
   std::set<std::pair<SteadyTime, HostIndex>> blocked_;
   SteadyTime last_now_ = SteadyTime::min();  // of all that leases or expires
   std::vector<LeaseIndex> handed_out_;       // by this call of lease()
-  std::size_t taken_ = 0;                    // of the budget
+  std::size_t taken_ = 0;                    // of ShardOptions::leases
 
   // Hosts with URLs that are neither given up nor at their limit, and those that are given up.
   std::size_t leasable_ = 0;

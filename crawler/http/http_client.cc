@@ -121,7 +121,7 @@ class EpollHttpClient final : public HttpClient {
   std::size_t active() const override { return active_.size(); }
 
  private:
-  // For events, or for wake() if there has been none since the last call.
+  // For events, or for wake(), which may have been called since the last time.
   std::span<const SocketWatch::Event> wait(milliseconds most) {
     if (most.count() > 0) {
       asleep_.store(true, std::memory_order_seq_cst);

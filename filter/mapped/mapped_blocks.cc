@@ -54,7 +54,7 @@ double MappedBlocks::fill() const noexcept {
 FilterStats MappedBlocks::stats_without_fill() const {
   const auto blocks_in_all = static_cast<double>(blocks());
   const double load = static_cast<double>(parameters_.inserted) / blocks_in_all;
-  const auto [rate, lost] = BlockRate(parameters_.hashes).after_admitting(load);
+  const auto [rate, lost] = BlockRate::of(parameters_.hashes).after_admitting(load);
   return {.capacity = parameters_.capacity,
           .target_rate = parameters_.target_rate,
           .inserted = parameters_.inserted,

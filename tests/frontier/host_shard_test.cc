@@ -266,7 +266,8 @@ TEST_F(HostShardTest, AStoreThatCannotBeReadIsToldAndAClosedShardLeasesNothing) 
 
 TEST_F(HostShardTest, WhatIsOpenAtTheSameTimeIsBounded) {
   auto few = options(milliseconds(0), 10);
-  few.max_leases = 3;
+  Allowance three(3);
+  few.leases = &three;
   HostShard shard(store_, few);
   admit(shard, 5);
   const auto leases = lease(shard);

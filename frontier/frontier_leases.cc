@@ -1,0 +1,303 @@
+// The frontier's leases: given, ended, put back.
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "frontier/frontier_impl.h"
+#include "frontier/frontier_options.h"
+#include "frontier/wall_time.h"
+
+namespace trawl {
+
+namespace {
+
+// One in so many leases may wait to be committed before that is hurried for more.
+constexpr std::uint64_t kShort = 4;
+
+std::string_view to_string(FailureReason reason) {
+  switch (reason) {
+    case FailureReason::kTimeout:
+      return "no answer in time";
+    case FailureReason::kConnection:
+      return "no connection";
+    case FailureReason::kTooManyRequests:
+      return "too many requests";
+    case FailureReason::kUnavailable:
+      return "service unavailable";
+    case FailureReason::kServerError:
+      return "the server failed";
+    case FailureReason::kPermanent:
+      break;
+  }
+  return "failed";
+}
+
+tl::unexpected<Error> undecodable() {
+  return trawl::fail(ErrorCode::kCorrupt,
+                     "the store is damaged: a queued URL does not decode; restore the state "
+                     "directory from a backup, or start over");
+}
+
+}  // namespace
+
+// Deferred URLs are queued by the committer; who leases sees to it that it does when some are due.
+Result<void> FrontierImpl::promote_due() {
+  if (writer_.next_deferred() > wall_now()) return {};
+  // acquire, release: pairs with after_commit(), which ends it.
+  if (promoting_.exchange(true, std::memory_order_acq_rel)) return {};
+  return submit([](Operation& operation) { operation.promote = true; });
+}
+
+Result<std::vector<Lease>> FrontierImpl::lease(std::size_t max) {
+  std::vector<Lease> leases;
+  // Each call begins behind the shard that gave something last, so that none is favoured: neither
+  // by its place nor by the moments at which a domain that shards have in common may be asked.
+  const std::uint32_t first = next_shard_.load(std::memory_order_relaxed);
+  for (std::uint32_t i = 0; i < options_.shards && leases.size() < max; ++i) {
+    auto more = lease(max - leases.size(), (first + i) % options_.shards);
+    if (!more) return more;
+    if (more->empty() && !leases_.has_any()) break;  // the shards have just been looked through
+    if (more->empty()) continue;
+    next_shard_.store((first + i + 1) % options_.shards, std::memory_order_relaxed);
+    std::ranges::move(*more, std::back_inserter(leases));
+  }
+  return leases;
+}
+
+Result<std::vector<Lease>> FrontierImpl::lease(std::size_t max, std::uint32_t shard) {
+  if (shard >= options_.shards) {
+    return trawl::fail(ErrorCode::kInvalidArgument,
+                       fmt::format("there is no shard {}: there are {}", shard, options_.shards));
+  }
+  const auto use = use_store();
+  if (!use) return tl::unexpected(use.error());
+  if (auto promoted = promote_due(); !promoted) return tl::unexpected(promoted.error());
+  std::vector<NumberedLease> urls;
+  auto done = shards_[shard]->lease(max, urls);
+  if (done && urls.size() < max && !leases_.has_any()) {
+    // First: who ends one from now on tells all shards. The fence, with that in after_commit():
+    // either the flag is seen there, or what it pushed into the inboxes is seen here.
+    leases_are_short_.store(true, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    count_ended_leases();
+    done = shards_[shard]->lease(max - urls.size(), urls);
+  }
+  // Some may have expired.
+  if (leases_.has_any()) announce_leases();
+  if (!done) {
+    commits_->stop_with(done.error());
+    return tl::unexpected(done.error());
+  }
+  // What is to be committed may have more for the caller. But as long as most leases are at work
+  // it is not short of anything.
+  if (urls.size() < max && kShort * commits_->queued() >= shards_[shard]->leased())
+    commits_->hurry();
+  std::vector<Lease> leases;
+  leases.reserve(urls.size());
+  for (NumberedLease& lease : urls) {
+    auto url = leased(lease.number * options_.shards + shard, lease.url);
+    if (!url) {
+      commits_->stop_with(url.error());
+      return tl::unexpected(url.error());
+    }
+    leases.push_back(std::move(*url));
+  }
+  return leases;
+}
+
+void FrontierImpl::announce_leases() {
+  // Relaxed first: it is asked for at every turn.
+  if (!leases_are_short_.load(std::memory_order_relaxed)) return;
+  if (!leases_are_short_.exchange(false, std::memory_order_relaxed)) return;
+  for (std::uint32_t shard = 0; shard < options_.shards; ++shard)
+    announce_work(shard);
+}
+
+void FrontierImpl::count_ended_leases() const {
+  for (const auto& shard : shards_)
+    shard->count_ended_leases();
+}
+
+Result<std::optional<std::uint32_t>> FrontierImpl::noted_depth(Fingerprint fingerprint) const {
+  return desk_.notes_depths() ? store_->depth(fingerprint) : std::nullopt;
+}
+
+Lease FrontierImpl::to_lease(std::uint64_t id, const QueueOrder& order, UrlRecord record,
+                             const std::optional<std::uint32_t>& noted_depth) {
+  return {.id = id,
+          .url = std::string(record.url),
+          .host = host_of(record.url),
+          .parent = std::move(record.parent),
+          .priority = order.priority,
+          .depth = std::min(record.depth, noted_depth.value_or(record.depth)),
+          .redirects = record.redirects,
+          .attempts = record.attempts,
+          .recrawl = record.recrawl,
+          .note = std::string(record.note)};
+}
+
+Result<Lease> FrontierImpl::leased(std::uint64_t id, const QueuedUrl& url) const {
+  auto record = decode_record(url.record);
+  if (!record) return undecodable();
+  if (!desk_.notes_depths()) return to_lease(id, url.order, std::move(*record), std::nullopt);
+  const auto noted = noted_depth(desk_.fingerprint_of(record->url));
+  if (!noted) return tl::unexpected(noted.error());
+  return to_lease(id, url.order, std::move(*record), *noted);
+}
+
+std::optional<SteadyTime> FrontierImpl::next_due(std::uint32_t shard) const {
+  if (shard >= options_.shards) return std::nullopt;
+  if (!leases_.has_any()) count_ended_leases();
+  auto due = shards_[shard]->next_due();
+  // Those of others that expire make room.
+  for (std::uint32_t i = 0; i < options_.shards && !leases_.has_any(); ++i) {
+    const auto expiry = shards_[i]->next_expiry();
+    if (expiry) due = due ? std::min(*due, *expiry) : *expiry;
+  }
+  // Not so long ago that it cannot be subtracted from another time.
+  if (due) due = std::max(*due, SteadyTime());
+  const std::int64_t deferred = writer_.next_deferred();
+  // While those due are being queued there is nothing to wait for: on_work tells when they are.
+  if (deferred == GroupWriter::kNever || promoting_.load(std::memory_order_relaxed)) return due;
+  const SteadyTime now = options_.clock();
+  const std::chrono::milliseconds wait(
+      std::clamp<std::int64_t>(deferred - wall_now(), 0, kMaxDelay.count()));
+  return due ? std::min(*due, now + wait) : now + wait;
+}
+
+Result<Operation::Ended> FrontierImpl::ended(std::uint64_t lease_id, const QueuedUrl& url,
+                                             const Outcome& outcome, std::size_t links) const {
+  auto record = decode_record(url.record);
+  if (!record) return undecodable();
+  Operation::Ended ended;
+  ended.host = url.host;
+  ended.order = url.order;
+  ended.outcome = outcome;
+  ended.links = links + outcome.known_links;
+  std::optional<std::uint32_t> depth;
+  if (ledger_ || desk_.notes_depths()) {
+    ended.fingerprint = desk_.fingerprint_of(record->url);
+    const auto noted = noted_depth(*ended.fingerprint);
+    if (!noted) return tl::unexpected(noted.error());
+    depth = *noted;
+    ended.depth_noted = depth.has_value();
+    ended.depth_lowered = depth && *depth < record->depth;
+  }
+  if (ledger_) {
+    const auto before = store_->ledger(*ended.fingerprint);
+    if (!before) return tl::unexpected(before.error());
+    ended.fetches = (*before ? (*before)->fetches : 0) + 1;
+  }
+  ended.lease = to_lease(lease_id, url.order, std::move(*record), depth);
+  return ended;
+}
+
+void FrontierImpl::defer(Operation::Ended& ended, Operation::Ended::Kind kind,
+                         SystemTime until) const {
+  const bool retry = kind == Operation::Ended::Kind::kRetry;
+  ended.kind = kind;
+  ended.not_before = not_before_milliseconds(until);
+  std::string_view note = ended.lease.note;
+  if (!retry && ended.outcome.note) note = *ended.outcome.note;
+  if (note.size() > kMaxNoteBytes) note = {};
+  ended.record = encode_record({.url = ended.lease.url,
+                                .parent = ended.lease.parent,
+                                .depth = ended.lease.depth,
+                                .redirects = retry ? ended.lease.redirects : 0,
+                                .attempts = retry ? ended.lease.attempts + 1 : 0,
+                                .recrawl = !retry || ended.lease.recrawl,
+                                .note = note});
+}
+
+Result<std::vector<Admission>> FrontierImpl::complete(std::uint64_t lease_id,
+                                                      const Outcome& outcome,
+                                                      std::span<const UrlRequest> links) {
+  const auto use = use_store();
+  if (!use) return tl::unexpected(use.error());
+  std::vector<Admission> admissions(links.size());
+  PreparedUrls& prepared = PreparedUrls::of_this_thread();
+  if (auto done = desk_.prepare(links, admissions, prepared); !done) {
+    commits_->stop_with(done.error());
+    return tl::unexpected(done.error());
+  }
+  auto lease = shard_of_lease(lease_id).begin_completion(number_of(lease_id), outcome);
+  if (!lease) return tl::unexpected(lease.error());
+  std::optional<Operation::Ended> end;
+  if (lease->end != LeaseEnd::kRepeated) {
+    auto made = ended(lease_id, lease->url, outcome, links.size());
+    if (!made) {
+      commits_->stop_with(made.error());
+      return tl::unexpected(made.error());
+    }
+    end = std::move(*made);
+    if (outcome.recrawl_at) defer(*end, Operation::Ended::Kind::kRecrawl, *outcome.recrawl_at);
+  }
+  auto submitted = submit([&](Operation& operation) {
+    admit(links, prepared, end ? end->lease.url : std::string_view(), admissions, operation);
+    operation.seen += outcome.known_links;
+    if (!end) return;
+    if (lease->host_changed) operation.changed_hosts.push_back(end->host);
+    operation.ended = std::move(end);
+  });
+  prepared.shrink();
+  if (!submitted) return tl::unexpected(submitted.error());
+  return admissions;
+}
+
+Result<FailureVerdict> FrontierImpl::fail(std::uint64_t lease_id, FailureReason reason,
+                                          std::optional<std::chrono::milliseconds> retry_after,
+                                          const Outcome& outcome) {
+  const auto use = use_store();
+  if (!use) return tl::unexpected(use.error());
+  auto failure =
+      shard_of_lease(lease_id).begin_failure(number_of(lease_id), reason, retry_after, outcome);
+  if (!failure) return tl::unexpected(failure.error());
+  FailureVerdict verdict;
+  if (failure->lease.end == LeaseEnd::kRepeated) {
+    announce_leases();
+    return verdict;
+  }
+  verdict.host_blocked_until = failure->blocked_until;
+  verdict.host_given_up = failure->given_up;
+  auto end = ended(lease_id, failure->lease.url, outcome, 0);
+  if (!end) {
+    commits_->stop_with(end.error());
+    return tl::unexpected(end.error());
+  }
+  if (reason != FailureReason::kPermanent && end->lease.attempts < options_.retries) {
+    auto wait = options_.retry_delay;
+    for (std::uint32_t i = 0; i < end->lease.attempts && wait < options_.max_retry_delay; ++i)
+      wait *= 2;
+    wait = std::min(wait, options_.max_retry_delay);
+    if (retry_after) wait = std::max(wait, std::min(*retry_after, kMaxDelay));
+    verdict.retry_at = from_milliseconds(wall_now() + wait.count());
+    defer(*end, Operation::Ended::Kind::kRetry, *verdict.retry_at);
+  } else if (end->outcome.error.empty()) {
+    end->outcome.error = to_string(reason);
+  }
+  auto submitted = submit([&](Operation& operation) {
+    if (failure->lease.host_changed) operation.changed_hosts.push_back(end->host);
+    operation.ended = std::move(*end);
+  });
+  if (!submitted) return tl::unexpected(submitted.error());
+  return verdict;
+}
+
+Result<void> FrontierImpl::renew(std::uint64_t lease_id) {
+  if (auto open = commits_->check(); !open) return open;
+  return shard_of_lease(lease_id).renew(number_of(lease_id));
+}
+
+Result<void> FrontierImpl::release(std::uint64_t lease_id, std::optional<SteadyTime> next_start,
+                                   std::chrono::microseconds started_after) {
+  if (auto open = commits_->check(); !open) return open;
+  auto released = shard_of_lease(lease_id).release(number_of(lease_id), next_start, started_after);
+  if (!released) return released;
+  announce_work(static_cast<std::uint32_t>(lease_id % options_.shards));
+  announce_leases();
+  return released;
+}
+
+}  // namespace trawl

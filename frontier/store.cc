@@ -12,6 +12,7 @@
 #include <rocksdb/write_batch.h>
 
 #include "filter/coding.h"
+#include "frontier/database_directory.h"
 #include "frontier/store_floor.h"
 #include "frontier/store_format.h"
 #include "frontier/store_options.h"
@@ -360,24 +361,57 @@ class RocksStore final : public Store {
   mutable DeferredFloor deferred_floor_;
 };
 
+rocksdb::Status open_all(const std::string& directory, const StoreOptions& setup,
+                         std::vector<rocksdb::ColumnFamilyHandle*>& handles, rocksdb::DB*& db) {
+  return rocksdb::DB::Open(rocksdb::Options(setup.database, rocksdb::ColumnFamilyOptions()),
+                           directory, setup.families, &handles, &db);
+}
+
+// DB::Open would add the missing families one by one, with a file of options for each.
+rocksdb::Status create(const std::string& directory, const StoreOptions& setup,
+                       std::vector<rocksdb::ColumnFamilyHandle*>& handles, rocksdb::DB*& db) {
+  const auto first = setup.families.begin();
+  static_assert(Store::kMeta == 0, "RocksDB's default family is the first of ours");
+  auto status = rocksdb::DB::Open(rocksdb::Options(setup.database, rocksdb::ColumnFamilyOptions()),
+                                  directory, {*first}, &handles, &db);
+  if (!status.ok()) return status;
+  std::vector<rocksdb::ColumnFamilyHandle*> others;
+  status = db->CreateColumnFamilies({first + 1, setup.families.end()}, &others);
+  handles.insert(handles.end(), others.begin(), others.end());
+  return status;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Store>> Store::open(const std::filesystem::path& directory,
                                            const Options& options) {
   auto setup = StoreOptions::of(options.memory);
-  if (auto known = check_store_families(directory, setup); !known)
-    return tl::unexpected(known.error());
-  rocksdb::DB* db = nullptr;
+  const auto prepared = prepare_database(directory);
+  if (!prepared) return tl::unexpected(prepared.error());
+  if (*prepared == DatabaseDirectory::kHeadless)
+    return damaged(fmt::format("{} has no file CURRENT", directory.string()));
+  const bool is_new = *prepared == DatabaseDirectory::kNew;
+  if (!is_new) {
+    if (auto known = check_store_families(directory, setup); !known)
+      return tl::unexpected(known.error());
+  }
+  rocksdb::DB* opened = nullptr;
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
-  const auto status =
-      rocksdb::DB::Open(rocksdb::Options(setup.database, rocksdb::ColumnFamilyOptions()),
-                        directory.string(), setup.families, &handles, &db);
+  const auto status = is_new ? create(directory.string(), setup, handles, opened)
+                             : open_all(directory.string(), setup, handles, opened);
+  std::unique_ptr<rocksdb::DB> db(opened);
   if (!status.ok()) {
+    for (auto* handle : handles)
+      db->DestroyColumnFamilyHandle(handle);
     return tl::unexpected(store_error(status, fmt::format("open {} as", directory.string())));
   }
-  auto store = std::make_unique<RocksStore>(std::unique_ptr<rocksdb::DB>(db), std::move(handles),
-                                            std::move(setup), options.sync);
+  auto store = std::make_unique<RocksStore>(std::move(db), std::move(handles), std::move(setup),
+                                            options.sync);
   if (auto checked = store->check_format(); !checked) return tl::unexpected(checked.error());
+  if (is_new) {
+    if (auto finished = finish_database(directory); !finished)
+      return tl::unexpected(finished.error());
+  }
   return store;
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,22 +14,6 @@
 namespace trawl {
 
 namespace {
-
-// RocksDB takes a directory without this file for a new database, and deletes all that lies there.
-Result<void> check_is_whole(const std::filesystem::path& directory) {
-  std::error_code error;
-  if (std::filesystem::exists(directory / "CURRENT", error)) return {};
-  for (std::filesystem::directory_iterator it(directory, error), end; !error && it != end;
-       it.increment(error)) {
-    const auto extension = it->path().extension();
-    if (extension != ".sst" && extension != ".log") continue;
-    return fail(ErrorCode::kCorrupt,
-                fmt::format("the store is damaged: {} holds {} but no file CURRENT; restore the "
-                            "state directory from a backup, or start over",
-                            directory.string(), it->path().filename().string()));
-  }
-  return {};
-}
 
 // Reads the format without changing anything.
 Result<void> check_format_of(const std::string& directory, const StoreOptions& options) {
@@ -93,8 +76,6 @@ Result<void> check_store_format(std::string_view value) {
 
 Result<void> check_store_families(const std::filesystem::path& directory,
                                   const StoreOptions& options) {
-  std::error_code error;
-  if (!std::filesystem::exists(directory / "CURRENT", error)) return check_is_whole(directory);
   std::vector<std::string> there;
   const auto status = rocksdb::DB::ListColumnFamilies(options.database, directory.string(), &there);
   if (!status.ok())

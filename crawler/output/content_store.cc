@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdarg>
-#include <system_error>
 
 #include <fmt/format.h>
 #include <rocksdb/env.h>
@@ -10,6 +9,7 @@
 #include <rocksdb/table.h>
 
 #include "crawler/output/durable_directory.h"
+#include "frontier/database_directory.h"
 
 namespace trawl {
 
@@ -66,18 +66,6 @@ rocksdb::Options options_with(const std::shared_ptr<rocksdb::Cache>& cache,
   return options;
 }
 
-// RocksDB takes a directory without this file for a new database, and deletes all that lies there.
-bool lost_its_head(const std::filesystem::path& directory) {
-  std::error_code error;
-  if (std::filesystem::exists(directory / "CURRENT", error)) return false;
-  for (std::filesystem::directory_iterator it(directory, error), end; !error && it != end;
-       it.increment(error)) {
-    const auto extension = it->path().extension();
-    if (extension == ".sst" || extension == ".log") return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 ContentStore::ContentStore(const std::filesystem::path& directory)
@@ -88,12 +76,19 @@ ContentStore::ContentStore(const std::filesystem::path& directory)
 Result<std::unique_ptr<ContentStore>> ContentStore::open(const std::filesystem::path& directory) {
   if (auto made = make_durable_directory(directory); !made) return tl::unexpected(made.error());
   std::unique_ptr<ContentStore> store(new ContentStore(directory));
-  if (lost_its_head(directory)) return tl::unexpected(store->damaged("its file CURRENT is gone"));
+  const auto prepared = prepare_database(directory);
+  if (!prepared) return tl::unexpected(prepared.error());
+  if (*prepared == DatabaseDirectory::kHeadless)
+    return tl::unexpected(store->damaged("its file CURRENT is gone"));
   rocksdb::DB* opened = nullptr;
   const auto status = rocksdb::DB::Open(options_with(store->cache_, store->write_buffers_),
                                         store->directory_, &opened);
   if (!status.ok()) return tl::unexpected(store->error(status, "open"));
   store->database_.reset(opened);
+  if (*prepared == DatabaseDirectory::kNew) {
+    if (auto finished = finish_database(directory); !finished)
+      return tl::unexpected(finished.error());
+  }
   return store;
 }
 

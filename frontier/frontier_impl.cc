@@ -27,6 +27,7 @@ FrontierImpl::FrontierImpl(const FrontierOptions& options, FrontierParts parts)
       report_(std::move(parts.report)),
       checkpointer_(options.directory, parts.manifest, options.checkpoints_kept),
       leases_(options.max_open_leases),
+      awaits_lease_(options.shards),
       domains_(options.domain_delay),
       addresses_(options.address_delay),
       desk_(filter_, *store_,
@@ -172,10 +173,17 @@ void FrontierImpl::after_commit(OperationGroup& group, std::vector<QueuedUrl>& p
   }
   // See lease().
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  const bool leases_were_short = leases_are_short_.exchange(false, std::memory_order_relaxed);
+  std::vector<bool> awaits_lease(options_.shards, false);
+  bool leases_are_short = false;
   for (std::uint32_t shard = 0; shard < options_.shards; ++shard) {
-    shards_[shard]->relieve_inbox(leases_were_short ? 1 : HostShard::kLongInbox);
-    if (touched[shard] || leases_were_short) announce_work(shard);
+    awaits_lease[shard] = awaits_lease_[shard].exchange(false, std::memory_order_relaxed);
+    leases_are_short |= awaits_lease[shard];
+  }
+  // Before any is told: what ended is counted.
+  for (const auto& shard : shards_)
+    shard->relieve_inbox(leases_are_short ? 1 : HostShard::kLongInbox);
+  for (std::uint32_t shard = 0; shard < options_.shards; ++shard) {
+    if (touched[shard] || awaits_lease[shard]) announce_work(shard);
   }
   schedule_->admitted(writer_.counters().admitted);
 }

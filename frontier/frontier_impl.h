@@ -87,9 +87,15 @@ class FrontierImpl final : public Frontier {
     return *shards_[lease_id % options_.shards];
   }
   std::uint64_t number_of(std::uint64_t lease_id) const { return lease_id / options_.shards; }
-  // Some leases are free again: whoever found none left is to look.
+  // A URL of the shard could be leased, but no lease is left.
+  bool lacks_lease(std::uint32_t shard) const;
+  // When leases are free again the shard is told, unless this finds some.
+  void await_lease(std::uint32_t shard) const;
+  // Some leases are free again: tells the shards that wait for them.
   void announce_leases();
-  // Leases are short, and perhaps ended in another shard whose thread has not been there since.
+  // When the first lease expires, which makes room for another in any shard.
+  std::optional<SteadyTime> next_expiry() const;
+  // Leases may have ended in another shard whose thread has not been there since.
   void count_ended_leases() const;
   void announce_work(std::uint32_t shard) const {
     if (options_.on_work) options_.on_work(shard);
@@ -136,8 +142,8 @@ class FrontierImpl final : public Frontier {
   GrowingBloomFilter filter_;
   const OpenReport report_;
   Checkpointer checkpointer_;
-  Allowance leases_;                           // that may be open
-  std::atomic<bool> leases_are_short_{false};  // somebody found none left
+  Allowance leases_;                                     // that may be open
+  mutable std::vector<std::atomic<bool>> awaits_lease_;  // by shard
   GroupClocks domains_;
   GroupClocks addresses_;
   std::vector<std::unique_ptr<HostShard>> shards_;

@@ -76,12 +76,8 @@ Result<std::vector<Lease>> FrontierImpl::lease(std::size_t max, std::uint32_t sh
   if (auto promoted = promote_due(); !promoted) return tl::unexpected(promoted.error());
   std::vector<NumberedLease> urls;
   auto done = shards_[shard]->lease(max, urls);
-  if (done && urls.size() < max && !leases_.has_any()) {
-    // First: who ends one from now on tells all shards. The fence, with that in after_commit():
-    // either the flag is seen there, or what it pushed into the inboxes is seen here.
-    leases_are_short_.store(true, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    count_ended_leases();
+  if (done && urls.size() < max && lacks_lease(shard)) {
+    await_lease(shard);
     done = shards_[shard]->lease(max - urls.size(), urls);
   }
   // Some may have expired.
@@ -107,12 +103,25 @@ Result<std::vector<Lease>> FrontierImpl::lease(std::size_t max, std::uint32_t sh
   return leases;
 }
 
+bool FrontierImpl::lacks_lease(std::uint32_t shard) const {
+  return !leases_.has_any() && shards_[shard]->has_turn();
+}
+
+void FrontierImpl::await_lease(std::uint32_t shard) const {
+  // First: who ends a lease from now on tells this shard. The fence, with that in after_commit():
+  // either the flag is seen there, or what it pushed into the inboxes is seen here.
+  awaits_lease_[shard].store(true, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  count_ended_leases();
+}
+
 void FrontierImpl::announce_leases() {
-  // Relaxed first: it is asked for at every turn.
-  if (!leases_are_short_.load(std::memory_order_relaxed)) return;
-  if (!leases_are_short_.exchange(false, std::memory_order_relaxed)) return;
-  for (std::uint32_t shard = 0; shard < options_.shards; ++shard)
-    announce_work(shard);
+  for (std::uint32_t shard = 0; shard < options_.shards; ++shard) {
+    // Relaxed first: it is asked for at every turn.
+    if (awaits_lease_[shard].load(std::memory_order_relaxed) &&
+        awaits_lease_[shard].exchange(false, std::memory_order_relaxed))
+      announce_work(shard);
+  }
 }
 
 void FrontierImpl::count_ended_leases() const {
@@ -147,14 +156,21 @@ Result<Lease> FrontierImpl::leased(std::uint64_t id, const QueuedUrl& url) const
   return to_lease(id, url.order, std::move(*record), *noted);
 }
 
+std::optional<SteadyTime> FrontierImpl::next_expiry() const {
+  std::optional<SteadyTime> next;
+  for (const auto& shard : shards_) {
+    const auto expiry = shard->next_expiry();
+    if (expiry) next = next ? std::min(*next, *expiry) : *expiry;
+  }
+  return next;
+}
+
 std::optional<SteadyTime> FrontierImpl::next_due(std::uint32_t shard) const {
   if (shard >= options_.shards) return std::nullopt;
-  if (!leases_.has_any()) count_ended_leases();
   auto due = shards_[shard]->next_due();
-  // Those of others that expire make room.
-  for (std::uint32_t i = 0; i < options_.shards && !leases_.has_any(); ++i) {
-    const auto expiry = shards_[i]->next_expiry();
-    if (expiry) due = due ? std::min(*due, *expiry) : *expiry;
+  if (due && *due <= options_.clock() && !leases_.has_any()) {
+    await_lease(shard);
+    if (!leases_.has_any()) due = next_expiry();
   }
   // Not so long ago that it cannot be subtracted from another time.
   if (due) due = std::max(*due, SteadyTime());

@@ -63,6 +63,10 @@ std::optional<SteadyTime> HostShard::next_expiry() const {
   return state_->locked([](ShardState& shard) { return shard.next_expiry(); });
 }
 
+bool HostShard::has_turn() const {
+  return state_->locked([](ShardState& shard) { return shard.has_turn(); });
+}
+
 std::optional<SteadyTime> HostShard::next_due() const {
   return state_->locked([](ShardState& shard) { return shard.next_due(); });
 }

@@ -123,7 +123,9 @@ class HostShard {
   Result<void> lease(std::size_t max, std::vector<NumberedLease>& out);
   // Leases that are open, those whose end is not durable included.
   std::size_t leased() const;
-  // When lease() may next have something; an expiry counts too.
+  // Whether a host may be asked now, if there is a lease for it.
+  bool has_turn() const;
+  // When lease() may next have something, if there are leases; an expiry counts too.
   std::optional<SteadyTime> next_due() const;
   // When the first open lease expires; nothing: none does.
   std::optional<SteadyTime> next_expiry() const;

@@ -144,13 +144,18 @@ void ShardState::note_starts(SteadyTime assumed) {
   }
 }
 
+SteadyTime ShardState::next_turn() const {
+  const SteadyTime turn = lines_.next_turn();
+  return schedule_.empty() ? turn : std::min(turn, schedule_.top().time);
+}
+
+bool ShardState::has_turn() const {
+  return inbox.size_approx() > 0 || next_turn() <= options_.clock();
+}
+
 std::optional<SteadyTime> ShardState::next_due() const {
   if (inbox.size_approx() > 0) return options_.clock();
-  SteadyTime due = SteadyTime::max();
-  if (options_.leases == nullptr || options_.leases->has_any()) {
-    if (!schedule_.empty()) due = schedule_.top().time;
-    due = std::min(due, lines_.next_turn());
-  }
+  SteadyTime due = next_turn();
   if (const auto expiry = next_expiry()) due = std::min(due, *expiry);
   return due == SteadyTime::max() ? std::nullopt : std::optional(due);
 }

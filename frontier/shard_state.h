@@ -42,6 +42,7 @@ class ShardState {
   std::optional<HostRecord> record_of(HostId host);
   void restore_host(HostId host, const std::optional<HostRecord>& record);
   Result<void> lease(std::size_t max, std::vector<NumberedLease>& out);
+  bool has_turn() const;
   std::optional<SteadyTime> next_due() const;
   std::optional<SteadyTime> next_expiry() const;
   void close() { store_ = nullptr; }
@@ -69,6 +70,8 @@ class ShardState {
   ShardStats stats();
 
  private:
+  // When a host may next be asked, as far as is known; SteadyTime::max(): none waits for a time.
+  SteadyTime next_turn() const;
   struct HostMoved {
     HostTable* hosts;
     void operator()(HostIndex host, std::uint32_t position) const {

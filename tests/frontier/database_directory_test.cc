@@ -50,9 +50,7 @@ TEST_F(DatabaseDirectoryTest, IsMarkedWhileItIsNew) {
 }
 
 TEST_F(DatabaseDirectoryTest, AStoreThatIsMarkedIsMadeAnew) {
-  {
-    ASSERT_TRUE(open());
-  }
+  { ASSERT_TRUE(open()); }
   EXPECT_FALSE(is_marked());
   put("UNFINISHED", "");
   put("CURRENT", "nonsense\n");

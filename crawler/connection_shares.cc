@@ -35,8 +35,12 @@ std::size_t ConnectionShares::take(std::size_t i, std::size_t held) {
   return taken;
 }
 
-void ConnectionShares::give_back(std::size_t i, std::size_t n, bool enough) {
-  if (enough) threads_[i].wants.store(false, std::memory_order_relaxed);
+void ConnectionShares::give_back_unused(std::size_t i, std::size_t n) {
+  threads_[i].wants.store(false, std::memory_order_relaxed);
+  give_back(i, n);
+}
+
+void ConnectionShares::give_back(std::size_t i, std::size_t n) {
   if (n == 0) return;
   free_.fetch_add(n, std::memory_order_seq_cst);
   for (std::size_t other = 0; other < threads_.size(); ++other) {

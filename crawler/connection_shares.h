@@ -21,8 +21,10 @@ class ConnectionShares {
 
   // Takes as many connections as thread `i`, which holds `held`, may have beyond these.
   std::size_t take(std::size_t i, std::size_t held);
-  // Gives back `n` connections; those that were taken but are not needed with `enough`.
-  void give_back(std::size_t i, std::size_t n, bool enough = false);
+  // Gives back `n` connections that have ended.
+  void give_back(std::size_t i, std::size_t n);
+  // Gives back `n` that were taken for nothing: the thread wants no more for now.
+  void give_back_unused(std::size_t i, std::size_t n);
 
  private:
   struct alignas(kCacheLine) Thread {

@@ -76,7 +76,7 @@ void Fetcher::take_leases() {
   const std::size_t given = leases ? leases->size() : 0;
   context_.pages.give_back(wanted - given);
   has_room_ = given < room;
-  context_.connections.give_back(shard_, room - given, has_room_);
+  if (has_room_) context_.connections.give_back_unused(shard_, room - given);
   if (!leases) return context_.stop_with(leases.error());
   for (Lease& lease : *leases) {
     ++open_leases_;

@@ -179,9 +179,8 @@ void FrontierImpl::after_commit(OperationGroup& group, std::vector<QueuedUrl>& p
     awaits_lease[shard] = awaits_lease_[shard].exchange(false, std::memory_order_relaxed);
     leases_are_short |= awaits_lease[shard];
   }
-  // Before any is told: what ended is counted.
   for (const auto& shard : shards_)
-    shard->relieve_inbox(leases_are_short ? 1 : HostShard::kLongInbox);
+    leases_are_short ? shard->count_ended_leases() : shard->relieve_inbox();
   for (std::uint32_t shard = 0; shard < options_.shards; ++shard) {
     if (touched[shard] || awaits_lease[shard]) announce_work(shard);
   }

@@ -7,6 +7,13 @@
 
 namespace trawl {
 
+namespace {
+
+// Of what is admitted and ended; so many items take less than a megabyte.
+constexpr std::size_t kLongInbox = 4096;
+
+}  // namespace
+
 struct HostShard::State {
   State(const Store& store, ShardOptions options) : shard(store, std::move(options)) {}
 
@@ -36,8 +43,8 @@ void HostShard::push_admitted(QueuedUrl url) {
 void HostShard::push_ended(std::uint64_t sequence) {
   state_->shard.inbox.enqueue(sequence);
 }
-void HostShard::relieve_inbox(std::size_t at) {
-  if (state_->shard.inbox.size_approx() < at) return;
+void HostShard::relieve_inbox() {
+  if (state_->shard.inbox.size_approx() < kLongInbox) return;
   state_->locked([](ShardState& shard) { shard.take_inbox(); });
 }
 

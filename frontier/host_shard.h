@@ -104,10 +104,8 @@ class HostShard {
   // the queue for good with push_ended: it is completed, deferred, or dropped.
   void push_admitted(QueuedUrl url);
   void push_ended(std::uint64_t sequence);
-  // Takes the inbox in if it is long, or at least so long: memory stays bounded though nobody
-  // leases.
-  static constexpr std::size_t kLongInbox = 4096;
-  void relieve_inbox(std::size_t at = kLongInbox);
+  // Takes the inbox in if it is long: memory stays bounded though nobody leases.
+  void relieve_inbox();
   // Takes it in, and ends what has expired: leases that ended count no more.
   void count_ended_leases();
   // What is to be stored of a host now; a default record: nothing. Absent: what the store has is

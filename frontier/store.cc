@@ -370,9 +370,11 @@ rocksdb::Status open_all(const std::string& directory, const StoreOptions& setup
 // DB::Open would add the missing families one by one, with a file of options for each.
 rocksdb::Status create(const std::string& directory, const StoreOptions& setup,
                        std::vector<rocksdb::ColumnFamilyHandle*>& handles, rocksdb::DB*& db) {
+  auto database = setup.database;
+  database.max_file_opening_threads = 1;  // they would be started though there are no files
   const auto first = setup.families.begin();
   static_assert(Store::kMeta == 0, "RocksDB's default family is the first of ours");
-  auto status = rocksdb::DB::Open(rocksdb::Options(setup.database, rocksdb::ColumnFamilyOptions()),
+  auto status = rocksdb::DB::Open(rocksdb::Options(database, rocksdb::ColumnFamilyOptions()),
                                   directory, {*first}, &handles, &db);
   if (!status.ok()) return status;
   std::vector<rocksdb::ColumnFamilyHandle*> others;

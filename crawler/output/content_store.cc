@@ -80,9 +80,11 @@ Result<std::unique_ptr<ContentStore>> ContentStore::open(const std::filesystem::
   if (!prepared) return tl::unexpected(prepared.error());
   if (*prepared == DatabaseDirectory::kHeadless)
     return tl::unexpected(store->damaged("its file CURRENT is gone"));
+  auto options = options_with(store->cache_, store->write_buffers_);
+  // They would be started though there are no files.
+  if (*prepared == DatabaseDirectory::kNew) options.max_file_opening_threads = 1;
   rocksdb::DB* opened = nullptr;
-  const auto status = rocksdb::DB::Open(options_with(store->cache_, store->write_buffers_),
-                                        store->directory_, &opened);
+  const auto status = rocksdb::DB::Open(options, store->directory_, &opened);
   if (!status.ok()) return tl::unexpected(store->error(status, "open"));
   store->database_.reset(opened);
   if (*prepared == DatabaseDirectory::kNew) {

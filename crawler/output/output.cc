@@ -48,7 +48,6 @@ class OutputImpl final : public Output {
 
   void submit(std::shared_ptr<PageOutput> page) override {
     if (page->warc) trim(page->warc->bytes);
-    if (page->revisit) trim(page->revisit->bytes);
     const std::uint64_t bytes = page->memory();
     // The body itself is gone. Where there is no room for more than it took, little more it is.
     page->charge.shrink_to(bytes);

@@ -62,7 +62,7 @@ class Output {
   virtual Result<void> commit(std::span<const Completion> completions) = 0;
 
   // The URL that had this body first, unless it is `url` itself. What was submitted but not written
-  // yet is not known: the writer finds it in time for PageOutput::revisit and the line.
+  // yet is not known here, but it is for the line in pages.jsonl.
   virtual std::optional<FirstCopy> find_duplicate(std::string_view digest,
                                                   std::string_view url) const = 0;
 

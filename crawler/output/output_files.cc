@@ -161,16 +161,13 @@ Result<void> OutputFiles::look_for_copies(PageOutput& page) {
 Result<void> OutputFiles::write_page(PageOutput& page) {
   if (page.written.done) return {};
   if (auto looked = look_for_copies(page); !looked) return looked;
-  const bool copy = !page.written.duplicate_of.empty();
-  const auto& records = page.revisit && (copy || !page.warc) ? page.revisit : page.warc;
-  if (warc_ && records) {
-    auto place = warc_->append(*records);
+  if (warc_ && page.warc) {
+    auto place = warc_->append(*page.warc);
     if (!place) return tl::unexpected(place.error());
     page.written.place = std::move(*place);
   }
   page.written.done = true;
   page.warc.reset();
-  page.revisit.reset();
   return {};
 }
 

@@ -16,12 +16,11 @@ std::uint64_t PageOutput::memory() const noexcept {
   const auto of = [](const std::optional<WarcRecords>& records) {
     return records ? records->bytes.capacity() + records->cdxj.capacity() : 0;
   };
-  return sizeof *this + of(warc) + of(revisit) + link_lines.capacity() + skipped_lines.capacity();
+  return sizeof *this + of(warc) + link_lines.capacity() + skipped_lines.capacity();
 }
 
 void PageOutput::discard() noexcept {
   warc.reset();
-  revisit.reset();
   std::string().swap(link_lines);
   std::string().swap(skipped_lines);
   charge.release();

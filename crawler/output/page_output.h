@@ -59,11 +59,8 @@ struct PageOutput {
   // HTTP status, as in the Outcome. Bodies of answers other than 2xx, and empty ones, are no copies
   // of each other; nor are those without PageRecord::digest.
   int status = 0;
-  // The page's records.
+  // The page's records: a revisit if the body was known when they were made.
   std::optional<WarcRecords> warc;
-  // Written instead of `warc` if the body is the copy of another URL's, or if there is no `warc`: a
-  // 304, or a recrawl that found its own body again.
-  std::optional<WarcRecords> revisit;
   // Lines of links.jsonl and skipped.jsonl, made by the calls below; one buffer each, since pages
   // have hundreds of links.
   std::string link_lines;

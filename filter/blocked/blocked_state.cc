@@ -55,7 +55,7 @@ BlockRate::Admission BlockedBloomFilter::State::after_admitting(double keys) con
 }
 
 double BlockedBloomFilter::State::fill() const noexcept {
-  constexpr std::uint64_t kSampledBlocks = 1 << 15;
+  constexpr std::uint64_t kSampledBlocks = 1 << 13;
   const std::uint64_t all = words.size() / kWordsPerBlock;
   const std::uint64_t sampled = std::min(all, kSampledBlocks);
   std::uint64_t set = 0;

@@ -38,7 +38,7 @@ TEST(ConnectionShares, WhoHasEnoughDoesNotKeepOthersFromMore) {
   std::vector<std::size_t> woken;
   ConnectionShares shares(8, 2, [&](std::size_t thread) { woken.push_back(thread); });
   const std::size_t taken = shares.take(1, 0);
-  shares.give_back(1, taken, true);  // there was nothing to do
+  shares.give_back_unused(1, taken);  // there was nothing to do
   EXPECT_EQ(shares.take(0, 0), 8u);
   shares.give_back(0, 1);
   EXPECT_TRUE(woken.empty());
@@ -83,7 +83,7 @@ TEST(ConnectionShares, NoneIsUsedTwiceAndNobodySleepsForEver) {
         shares.give_back(i, ended);
       }
       used.fetch_sub(held);
-      shares.give_back(i, held, true);
+      shares.give_back_unused(i, held);
     });
   }
   for (auto& thread : threads)

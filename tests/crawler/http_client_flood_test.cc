@@ -2,23 +2,19 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <openssl/ssl.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "crawler/http/flood_guard.h"
 #include "http_client_fixture.h"
+#include "loopback_listener.h"
 #include "raw_server.h"
 #include "tls_server.h"
 
@@ -59,32 +55,19 @@ class Http2Server {
       : records_(std::move(records)),
         flood_(std::move(flood)),
         identity_(Identity::make("localhost", nullptr)),
-        context_(SSL_CTX_new(TLS_server_method())),
-        listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        context_(SSL_CTX_new(TLS_server_method())) {
     SSL_CTX_use_certificate(context_, identity_.certificate.get());
     SSL_CTX_use_PrivateKey(context_, identity_.key.get());
     SSL_CTX_set_alpn_select_cb(context_, &Http2Server::choose, nullptr);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* name = reinterpret_cast<sockaddr*>(&address);
-    if (::bind(listener_, name, size) != 0 || ::listen(listener_, 16) != 0 ||
-        ::getsockname(listener_, name, &size) != 0) {
-      std::abort();
-    }
-    url_ = "https://localhost:" + std::to_string(ntohs(address.sin_port)) + "/";
-    thread_ = std::thread([this] { serve_all(); });
+    listener_.emplace([this](int socket) { serve(socket); });
   }
   Http2Server(const Http2Server&) = delete;
   Http2Server& operator=(const Http2Server&) = delete;
   ~Http2Server() {
-    ::shutdown(listener_, SHUT_RDWR);
-    thread_.join();
-    ::close(listener_);
+    listener_.reset();
     SSL_CTX_free(context_);
   }
-  const std::string& url() const { return url_; }
+  std::string url() const { return "https://localhost:" + listener_->port() + "/"; }
 
  private:
   static int choose(SSL*, const unsigned char** chosen, unsigned char* size, const unsigned char*,
@@ -94,17 +77,11 @@ class Http2Server {
     return SSL_TLSEXT_ERR_OK;
   }
 
-  void serve_all() {
-    for (;;) {
-      const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-      if (socket < 0) return;
-      SSL* const tls = SSL_new(context_);
-      SSL_set_fd(tls, socket);
-      if (SSL_accept(tls) == 1 && send(tls, frame(kSettings, 0, 0)) && await_request(tls))
-        talk(tls);
-      SSL_free(tls);
-      ::close(socket);
-    }
+  void serve(int socket) const {
+    SSL* const tls = SSL_new(context_);
+    SSL_set_fd(tls, socket);
+    if (SSL_accept(tls) == 1 && send(tls, frame(kSettings, 0, 0)) && await_request(tls)) talk(tls);
+    SSL_free(tls);
   }
 
   void talk(SSL* tls) const {
@@ -146,9 +123,7 @@ class Http2Server {
   const std::string flood_;
   const Identity identity_;
   SSL_CTX* const context_;
-  const int listener_;
-  std::string url_;
-  std::thread thread_;
+  std::optional<test::LoopbackListener> listener_;
 };
 
 class HttpClientFloods : public ::testing::Test {

@@ -11,8 +11,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <zlib.h>
 
+#include "compressed.h"
 #include "http_client_fixture.h"
 #include "raw_server.h"
 
@@ -25,6 +25,7 @@ using test::Connection;
 using test::DeafPort;
 using test::fetch;
 using test::get;
+using test::gzip;
 using test::impatient;
 using test::kOk;
 using test::quick;
@@ -33,20 +34,6 @@ using test::run_all;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-
-std::string gzip(const std::string& bytes) {
-  z_stream stream{};
-  ::deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
-  std::string packed(::deflateBound(&stream, bytes.size()) + 64, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
-  stream.avail_out = static_cast<uInt>(packed.size());
-  EXPECT_EQ(::deflate(&stream, Z_FINISH), Z_STREAM_END);
-  packed.resize(stream.total_out);
-  ::deflateEnd(&stream);
-  return packed;
-}
 
 TEST(HttpClient, GivesStatusTypeLocationAndBody) {
   const RawServer server([](Connection& client, const std::string& target) {
@@ -89,8 +76,8 @@ TEST(HttpClient, GivesTheAddressAndTheTimeToTheFirstByte) {
   EXPECT_EQ(page.address, "127.0.0.1");
   ASSERT_TRUE(page.response_time.has_value());
   EXPECT_GE(*page.response_time, kThought);
-  // How long the rest takes is no part of it.
-  EXPECT_LE(*page.response_time + kRest, page.elapsed + milliseconds(2));
+  // How long the rest takes is no part of it; this thread may be late to see the first byte.
+  EXPECT_LE(*page.response_time + kRest / 2, page.elapsed);
 
   const DeafPort nobody;
   const HttpResponse none = get("http://" + nobody.authority() + "/");

@@ -204,8 +204,7 @@ TEST(Output, TheFirstOfEqualBodiesIsTheOneThatOthersAreCopiesOf) {
 
   Fetched second = fetched_body(builder, url_of("second"), "the same body");
   const RevisitOf of{found->url, found->date, digest, false};
-  second.output->revisit =
-      builder.build(exchange_of(url_of("second"), "the same body"), digest, &of);
+  second.output->warc = builder.build(exchange_of(url_of("second"), "the same body"), digest, &of);
   ASSERT_TRUE(submit_and_commit(*output, second));
   ASSERT_TRUE(submit_and_commit(*output, fetched_body(builder, url_of("third"), "the same body")));
   ASSERT_TRUE(submit_and_commit(*output, fetched_body(builder, url_of("other"), "another body")));
@@ -217,7 +216,7 @@ TEST(Output, TheFirstOfEqualBodiesIsTheOneThatOthersAreCopiesOf) {
   EXPECT_EQ(lines[1]["duplicate_of"], url_of("first"));
   EXPECT_EQ(lines[2]["duplicate_of"], url_of("first"));
   EXPECT_TRUE(lines[3]["duplicate_of"].is_null());
-  // A revisit record where there is one.
+  // The third one was built before the first was known.
   EXPECT_EQ(test::record_at(place.files(), lines[0]["warc"]).type, "response");
   EXPECT_EQ(test::record_at(place.files(), lines[1]["warc"]).type, "revisit");
   EXPECT_EQ(test::record_at(place.files(), lines[2]["warc"]).type, "response");
@@ -225,20 +224,6 @@ TEST(Output, TheFirstOfEqualBodiesIsTheOneThatOthersAreCopiesOf) {
   // And after a restart.
   output = place.open();
   EXPECT_EQ(output->find_duplicate(digest, "x")->url, url_of("first"));
-}
-
-TEST(Output, AWrongGuessOfTheFetcherIsPutRight) {
-  const TemporaryDirectory directory;
-  const OutputPlace place(directory.path());
-  WarcBuilder builder;
-  const auto output = place.open();
-  // It has a revisit record for the case, but is the first.
-  Fetched page = fetched_body(builder, url_of("a"), "body");
-  const RevisitOf of{url_of("x"), "", page.output->page.digest, false};
-  page.output->revisit = builder.build(exchange_of(url_of("a"), "body"), {}, &of);
-  ASSERT_TRUE(submit_and_commit(*output, page));
-  EXPECT_TRUE(place.pages()[0]["duplicate_of"].is_null());
-  EXPECT_EQ(test::record_at(place.files(), place.pages()[0]["warc"]).type, "response");
 }
 
 TEST(Output, WhatIsNoCopy) {
@@ -259,7 +244,7 @@ TEST(Output, WhatIsNoCopy) {
     pages.back().output->status = 304;
     pages.back().output->page.bytes = 0;
     const RevisitOf of{url_of("304-" + name), "", "", true};
-    pages.back().output->revisit = builder.build(exchange_of(url_of("304-" + name), ""), {}, &of);
+    pages.back().output->warc = builder.build(exchange_of(url_of("304-" + name), ""), {}, &of);
   }
   // The same URL again, as after a crash or when it is crawled again.
   for (int i = 0; i < 3; ++i)

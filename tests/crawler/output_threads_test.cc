@@ -103,7 +103,7 @@ TEST(OutputThreads, OfNEqualBodiesOneIsTheFirst) {
         Fetched page = fetched_body(builder, url, body);
         if (const auto first = output->find_duplicate(page.output->page.digest, url)) {
           const RevisitOf of{first->url, first->date, page.output->page.digest, false};
-          page.output->revisit = builder.build(exchange_of(url, body), {}, &of);
+          page.output->warc = builder.build(exchange_of(url, body), {}, &of);
         }
         output->submit(page.output);
         if (i % 100 == 0) output->submit_record(builder.build(exchange_of(url + "/robots", "")));

@@ -1,48 +1,26 @@
 // SocksServer: a SOCKS 4, 4a and 5 proxy on loopback that answers each request itself.
 #pragma once
 
-#include <cstdint>
-#include <cstdlib>
+#include <cstddef>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include <arpa/inet.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
+
+#include "loopback_listener.h"
 
 namespace trawl::test {
 
 class SocksServer {
  public:
   // With `password`, SOCKS 5 asks for user "user" and it.
-  explicit SocksServer(std::string password = "") : password_(std::move(password)) {
-    listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* name = reinterpret_cast<sockaddr*>(&address);
-    if (::bind(listener_, name, size) != 0 || ::listen(listener_, 16) != 0 ||
-        ::getsockname(listener_, name, &size) != 0) {
-      std::abort();
-    }
-    port_ = ntohs(address.sin_port);
-    thread_ = std::thread([this] { serve_all(); });
-  }
-  SocksServer(const SocksServer&) = delete;
-  SocksServer& operator=(const SocksServer&) = delete;
-  ~SocksServer() {
-    ::shutdown(listener_, SHUT_RDWR);
-    thread_.join();
-    ::close(listener_);
-  }
+  explicit SocksServer(std::string password = "") : password_(std::move(password)) {}
 
   std::string url(const std::string& scheme, const std::string& credentials = "") const {
-    return scheme + "://" + credentials + "127.0.0.1:" + std::to_string(port_);
+    return scheme + "://" + credentials + "127.0.0.1:" + listener_.port();
   }
   // "4 1.2.3.4:80", "5 name.example:80": what was asked for, and how.
   std::vector<std::string> asked() const {
@@ -51,21 +29,15 @@ class SocksServer {
   }
 
  private:
-  void serve_all() {
-    for (;;) {
-      const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-      if (socket < 0) return;
-      if (serve(socket)) {
-        std::string head;
-        while (head.find("\r\n\r\n") == std::string::npos && read(socket, 1, head)) {
-        }
-        write(socket, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nsocks");
-      }
-      ::close(socket);
+  void serve(int socket) {
+    if (!connect(socket)) return;
+    std::string head;
+    while (head.find("\r\n\r\n") == std::string::npos && read(socket, 1, head)) {
     }
+    write(socket, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nsocks");
   }
 
-  bool serve(int socket) {
+  bool connect(int socket) {
     std::string first;
     if (!read(socket, 2, first)) return false;
     return first[0] == 4 ? serve4(socket) : serve5(socket, static_cast<unsigned char>(first[1]));
@@ -151,11 +123,9 @@ class SocksServer {
   }
 
   const std::string password_;
-  int listener_ = -1;
-  std::uint16_t port_ = 0;
   mutable std::mutex mutex_;
   std::vector<std::string> asked_;
-  std::thread thread_;
+  LoopbackListener listener_{[this](int socket) { serve(socket); }};
 };
 
 }  // namespace trawl::test

@@ -6,18 +6,16 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
-#include <sys/socket.h>
-#include <unistd.h>
+
+#include "loopback_listener.h"
 
 namespace trawl::test {
 
@@ -75,44 +73,26 @@ class TlsServer {
   explicit TlsServer(const Identity& identity) : context_(SSL_CTX_new(TLS_server_method())) {
     SSL_CTX_use_certificate(context_, identity.certificate.get());
     SSL_CTX_use_PrivateKey(context_, identity.key.get());
-    listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* name = reinterpret_cast<sockaddr*>(&address);
-    if (::bind(listener_, name, size) != 0 || ::listen(listener_, 16) != 0 ||
-        ::getsockname(listener_, name, &size) != 0) {
-      std::abort();
-    }
-    port_ = ntohs(address.sin_port);
-    thread_ = std::thread([this] { serve_all(); });
+    listener_.emplace([this](int socket) { serve(socket); });
   }
   TlsServer(const TlsServer&) = delete;
   TlsServer& operator=(const TlsServer&) = delete;
   ~TlsServer() {
-    ::shutdown(listener_, SHUT_RDWR);
-    thread_.join();
-    ::close(listener_);
+    listener_.reset();
     SSL_CTX_free(context_);
   }
   std::string url(const std::string& host) const {
-    return "https://" + host + ":" + std::to_string(port_) + "/";
+    return "https://" + host + ":" + listener_->port() + "/";
   }
 
  private:
-  void serve_all() {
-    for (;;) {
-      const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-      if (socket < 0) return;
-      SSL* const tls = SSL_new(context_);
-      SSL_set_fd(tls, socket);
-      if (SSL_accept(tls) == 1) serve(tls);
-      SSL_free(tls);
-      ::close(socket);
-    }
+  void serve(int socket) const {
+    SSL* const tls = SSL_new(context_);
+    SSL_set_fd(tls, socket);
+    if (SSL_accept(tls) == 1) answer(tls);
+    SSL_free(tls);
   }
-  static void serve(SSL* tls) {
+  static void answer(SSL* tls) {
     static constexpr std::string_view kAnswer =
         "HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nsecure";
     std::string head;
@@ -124,9 +104,7 @@ class TlsServer {
   }
 
   SSL_CTX* const context_;
-  int listener_ = -1;
-  std::uint16_t port_ = 0;
-  std::thread thread_;
+  std::optional<LoopbackListener> listener_;
 };
 
 }  // namespace trawl::test

@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr const char* kUrl = "http://a.test/";
+constexpr const char* kPage = "http://a.test/";
 
 class FrontierRecrawl : public test::FrontierFixture {
  protected:
@@ -50,7 +50,7 @@ class FrontierRecrawl : public test::FrontierFixture {
 TEST_F(FrontierRecrawl, ANoteStaysWithItsUrl) {
   open_anew();
   const std::string note("any\0bytes\xff", 10);
-  EXPECT_EQ(offer_noted(kUrl, note), Admission::kNew);
+  EXPECT_EQ(offer_noted(kPage, note), Admission::kNew);
   open_anew();
   Lease lease = lease_one();
   EXPECT_EQ(lease.note, note);
@@ -87,7 +87,7 @@ TEST_F(FrontierRecrawl, ANoteThatIsTooLongIsLeftOut) {
 TEST_F(FrontierRecrawl, TellsWhenOnlyRecrawlsWait) {
   open_anew();
   EXPECT_FALSE(frontier_->only_recrawls_wait()) << "nothing waits at all";
-  static_cast<void>(offer(*frontier_, {kUrl, "http://a.test/2"}));
+  static_cast<void>(offer(*frontier_, {kPage, "http://a.test/2"}));
   EXPECT_FALSE(frontier_->only_recrawls_wait()) << "two are queued";
   const auto leases = lease_all(*frontier_);
   ASSERT_EQ(leases.size(), 2u);
@@ -124,11 +124,11 @@ TEST_F(FrontierRecrawl, WhatIsDoneCanBeQueuedAgain) {
     frontier_.reset();
     ASSERT_TRUE(Frontier::remove(directory_.path() / "state"));
     open_anew(exact);
-    static_cast<void>(offer_one(*frontier_, kUrl));
+    static_cast<void>(offer_one(*frontier_, kPage));
     complete(*frontier_, lease_one());
     ASSERT_TRUE(frontier_->flush());
-    EXPECT_EQ(offer_noted(kUrl, "x"), Admission::kSeen);
-    EXPECT_EQ(offer_noted(kUrl, "validators", true), Admission::kNew);
+    EXPECT_EQ(offer_noted(kPage, "x"), Admission::kSeen);
+    EXPECT_EQ(offer_noted(kPage, "validators", true), Admission::kNew);
     EXPECT_FALSE(frontier_->finished());
     open_anew(exact);
     Lease lease = lease_one();
@@ -137,7 +137,7 @@ TEST_F(FrontierRecrawl, WhatIsDoneCanBeQueuedAgain) {
     complete(*frontier_, lease);
     ASSERT_TRUE(frontier_->flush());
     EXPECT_TRUE(frontier_->finished());
-    EXPECT_EQ(offer_one(*frontier_, kUrl), Admission::kSeen);
+    EXPECT_EQ(offer_one(*frontier_, kPage), Admission::kSeen);
     // One that was never admitted is an ordinary admission.
     EXPECT_EQ(offer_noted("http://a.test/new", "", true), Admission::kNew);
     lease = lease_one();

@@ -18,7 +18,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr auto kMaxCount = std::numeric_limits<std::uint32_t>::max();
+constexpr auto kMostCounted = std::numeric_limits<std::uint32_t>::max();
 constexpr auto kMaxNumber = std::numeric_limits<std::uint64_t>::max();
 constexpr auto kMaxTime = std::numeric_limits<std::int64_t>::max();
 constexpr auto kMinTime = std::numeric_limits<std::int64_t>::min();
@@ -29,10 +29,10 @@ std::vector<HostRecord> some_hosts() {
           {.name = "a", .delay = milliseconds(0)},
           {.name = "a", .delay = milliseconds(1'234'567)},
           {.name = "a", .max_leases = 0},
-          {.name = "a", .max_leases = kMaxCount},
+          {.name = "a", .max_leases = kMostCounted},
           {.name = "a", .remaining = 0},
           {.name = "a", .remaining = kMaxNumber},
-          {.name = "a", .failures = kMaxCount},
+          {.name = "a", .failures = kMostCounted},
           {.name = "a", .blocked_until = kMaxTime},
           {.name = "a", .blocked_until = kMinTime},
           {.name = "a", .given_up = true},
@@ -66,7 +66,7 @@ TEST(HostRecord, CutShortOrWithMoreBehindIsRefused) {
 }
 
 TEST(LedgerRecord, RoundTrips) {
-  for (const std::uint32_t fetches : {0u, 1u, 127u, 128u, kMaxCount}) {
+  for (const std::uint32_t fetches : {0u, 1u, 127u, 128u, kMostCounted}) {
     for (const int status : {0, 200, 999, std::numeric_limits<int>::max(), -1}) {
       for (const std::int64_t fetched :
            {std::int64_t{0}, std::int64_t{1'700'000'000'000}, kMaxTime, kMinTime}) {

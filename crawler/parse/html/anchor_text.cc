@@ -75,23 +75,6 @@ bool breaks_line(Element element) noexcept {
   }
 }
 
-bool is_table_part(Element element) noexcept {
-  switch (element) {
-    case Element::kCaption:
-    case Element::kCol:
-    case Element::kColgroup:
-    case Element::kTbody:
-    case Element::kTd:
-    case Element::kTfoot:
-    case Element::kTh:
-    case Element::kThead:
-    case Element::kTr:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // What ends an <a> in it with itself, and is not ended by the </a> of one around it.
 bool is_object(Element element) noexcept {
   return element == Element::kObject || element == Element::kApplet || element == Element::kMarquee;

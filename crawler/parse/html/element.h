@@ -31,6 +31,24 @@ Element find_element(std::string_view name) noexcept;
 // "a"; "*" for kOther. Lives as long as the program.
 std::string_view to_string(Element element) noexcept;
 
+// Parts of a table, which are no elements outside of one.
+constexpr bool is_table_part(Element element) noexcept {
+  switch (element) {
+    case Element::kCaption:
+    case Element::kCol:
+    case Element::kColgroup:
+    case Element::kTbody:
+    case Element::kTd:
+    case Element::kTfoot:
+    case Element::kTh:
+    case Element::kThead:
+    case Element::kTr:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // Attributes that hold links or decide what a link is.
 enum class Attribute : std::uint8_t {
   kHref,

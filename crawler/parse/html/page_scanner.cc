@@ -88,24 +88,6 @@ bool is_integration_point(MarkupSpace space, Element element) {
   }
 }
 
-// Parts of a table, which are no elements outside of one.
-bool is_table_part(Element element) {
-  switch (element) {
-    case Element::kCaption:
-    case Element::kCol:
-    case Element::kColgroup:
-    case Element::kTbody:
-    case Element::kTd:
-    case Element::kTfoot:
-    case Element::kTh:
-    case Element::kThead:
-    case Element::kTr:
-      return true;
-    default:
-      return false;
-  }
-}
-
 bool is_cell_or_caption(Element element) {
   return element == Element::kTd || element == Element::kTh || element == Element::kCaption;
 }

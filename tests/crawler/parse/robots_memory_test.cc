@@ -19,7 +19,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-Url url(std::string_view path) {
+Url url_of(std::string_view path) {
   return *Url::parse(fmt::format("http://site.example{}", path));
 }
 
@@ -48,18 +48,18 @@ TEST(Robots, WhatIsLeftOfTheTextIsWhatItWas) {
       "  User-Agent:  FooBot/2.1 (a, b) # two\nUSER-AGENT: barBot\n\nNonsense\n"
       "\tDisallow :\t/no # three\nCrawl-delay: 2\nAllow:/no/but\nUser-agent: Quux");
   for (const char* agent : {"foobot", "BarBot"}) {
-    const RobotsDecision no = robots.decide(agent, url("/no"));
+    const RobotsDecision no = robots.decide(agent, url_of("/no"));
     EXPECT_FALSE(no.allowed);
     EXPECT_EQ(no.line, 7u);
     EXPECT_EQ(no.text, "Disallow :\t/no");
-    const RobotsDecision but = robots.decide(agent, url("/no/but/this"));
+    const RobotsDecision but = robots.decide(agent, url_of("/no/but/this"));
     EXPECT_TRUE(but.allowed);
     EXPECT_EQ(but.line, 9u);
     EXPECT_EQ(but.text, "Allow:/no/but");
     EXPECT_EQ(robots.crawl_delay(agent), milliseconds(2000));
   }
-  EXPECT_EQ(robots.decide("quux", url("/no")).reason, RobotsReason::kNoRuleMatches);
-  EXPECT_EQ(robots.decide("x", url("/no")).reason, RobotsReason::kNoGroup);
+  EXPECT_EQ(robots.decide("quux", url_of("/no")).reason, RobotsReason::kNoRuleMatches);
+  EXPECT_EQ(robots.decide("x", url_of("/no")).reason, RobotsReason::kNoGroup);
 }
 
 TEST(Robots, MemoryGrowsOnceForEachAgentsRules) {
@@ -67,15 +67,15 @@ TEST(Robots, MemoryGrowsOnceForEachAgentsRules) {
       Robots::parse("User-agent: a\nDisallow: /a\nDisallow: /*/a\n\nUser-agent: *\nDisallow: /b\n");
   const Robots copy = robots;
   const std::size_t parsed = robots.memory();
-  EXPECT_FALSE(robots.allowed("a", url("/a")));
+  EXPECT_FALSE(robots.allowed("a", url_of("/a")));
   const std::size_t one = robots.memory();
   EXPECT_GT(one, parsed);
-  EXPECT_TRUE(robots.allowed("a/2.0", url("/b")));
+  EXPECT_TRUE(robots.allowed("a/2.0", url_of("/b")));
   EXPECT_EQ(robots.memory(), one);
-  EXPECT_FALSE(robots.allowed("other", url("/b")));
+  EXPECT_FALSE(robots.allowed("other", url_of("/b")));
   const std::size_t both = robots.memory();
   EXPECT_GT(both, one);
-  EXPECT_FALSE(copy.allowed("another", url("/b")));
+  EXPECT_FALSE(copy.allowed("another", url_of("/b")));
   EXPECT_EQ(robots.memory(), both);
   EXPECT_EQ(copy.memory(), both);
 }
@@ -87,10 +87,10 @@ TEST(Robots, M1_AgentsOfOneGroupShareItsRules) {
   for (int i = 0; bytes.size() < 500u << 10; ++i)
     bytes += fmt::format("Allow:/a*b{}\n", i);
   const Robots robots = Robots::parse(bytes);
-  EXPECT_TRUE(robots.allowed("0", url("/")));
+  EXPECT_TRUE(robots.allowed("0", url_of("/")));
   const std::size_t one = robots.memory();
   for (int i = 1; i < 15'360; i += 20)
-    EXPECT_EQ(robots.decide(fmt::to_string(i), url("/aab0")).text, "Allow:/a*b0");
+    EXPECT_EQ(robots.decide(fmt::to_string(i), url_of("/aab0")).text, "Allow:/a*b0");
   EXPECT_EQ(robots.memory(), one);
 }
 
@@ -102,14 +102,14 @@ TEST(Robots, M1_AgentsOfTheSameGroupsShareTheirRules) {
     bytes += fmt::format("Disallow: /{}\n", group);
   }
   const Robots robots = Robots::parse(bytes);
-  EXPECT_FALSE(robots.allowed("0", url("/2")));
-  EXPECT_TRUE(robots.allowed("1", url("/2")));
+  EXPECT_FALSE(robots.allowed("0", url_of("/2")));
+  EXPECT_TRUE(robots.allowed("1", url_of("/2")));
   const std::size_t both = robots.memory();
   for (int i = 2; i < 300; ++i) {
     const std::string agent = fmt::to_string(i);
-    EXPECT_FALSE(robots.allowed(agent, url("/0"))) << i;
-    EXPECT_FALSE(robots.allowed(agent, url("/1"))) << i;
-    EXPECT_EQ(robots.allowed(agent, url("/2")), i % 2 == 1) << i;
+    EXPECT_FALSE(robots.allowed(agent, url_of("/0"))) << i;
+    EXPECT_FALSE(robots.allowed(agent, url_of("/1"))) << i;
+    EXPECT_EQ(robots.allowed(agent, url_of("/2")), i % 2 == 1) << i;
   }
   EXPECT_EQ(robots.memory(), both);
 }
@@ -128,9 +128,9 @@ TEST(Robots, M1_HoweverManyAgentsAreAskedForTheRulesKeptAreBounded) {
   for (int round = 0; round < 2; ++round) {
     for (int i = 0; i < 20; ++i) {
       const std::string agent = fmt::to_string(i);
-      EXPECT_FALSE(robots.allowed(agent, url("/" + agent)));
-      EXPECT_EQ(robots.decide(agent, url("/aab0")).text, "Allow:/a*b0");
-      EXPECT_TRUE(robots.allowed(agent, url("/x")));
+      EXPECT_FALSE(robots.allowed(agent, url_of("/" + agent)));
+      EXPECT_EQ(robots.decide(agent, url_of("/aab0")).text, "Allow:/a*b0");
+      EXPECT_TRUE(robots.allowed(agent, url_of("/x")));
     }
     EXPECT_LT(robots.memory(), parsed + (8u << 20) + 1000);
   }
@@ -173,7 +173,7 @@ TEST(Robots, M1_NoFileTakesMoreThanSixMegabytes) {
   std::size_t most = 0;
   for (const auto& [name, text] : files) {
     const Robots robots = Robots::parse(text);
-    robots.allowed("trawl", url("/a"));
+    robots.allowed("trawl", url_of("/a"));
     robots.sitemaps();
     EXPECT_LT(robots.memory(), 6u << 20) << name;
     most = std::max(most, robots.memory());

@@ -1,7 +1,7 @@
 #include "frontier/database_directory.h"
 
+#include <string_view>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,20 +15,57 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kMark = "UNFINISHED";
+constexpr const char* kHead = "CURRENT";
 
-tl::unexpected<Error> failed(const std::error_code& error, const char* doing,
-                             const fs::path& path) {
-  return tl::unexpected(
-      system_error(error.value(), fmt::format("cannot {} {}", doing, path.string())));
+Error with_advice(Error error) {
+  std::string_view advice = "look at the disk and the system's log, then try again";
+  if (error.code == ErrorCode::kNoSpace) advice = "free some space, then try again";
+  if (error.code == ErrorCode::kPermission)
+    advice = "give this user the right to write there, then try again";
+  error.message.append("; ").append(advice);
+  return error;
 }
 
-Result<std::vector<fs::path>> files_in(const fs::path& directory) {
-  std::vector<fs::path> files;
+Result<void> done(const std::error_code& error, std::string_view what, const fs::path& path) {
+  if (!error) return {};
+  return tl::unexpected(
+      with_advice(system_error(error.value(), fmt::format("cannot {} {}", what, path.string()))));
+}
+
+// With advice if it failed.
+Result<void> done(Result<void> result) {
+  return result ? result : tl::unexpected(with_advice(std::move(result.error())));
+}
+
+struct Found {
+  bool mark = false;
+  bool head = false;
+  bool tables = false;
+  bool logs = false;
+};
+
+Result<Found> look_into(const fs::path& directory, std::vector<fs::path>& files) {
+  Found found;
   std::error_code error;
-  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error))
-    files.push_back(it->path());
-  if (error) return failed(error, "read the directory", directory);
-  return files;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    std::error_code ignored;
+    if (it->is_directory(ignored)) continue;  // none of RocksDB's
+    const fs::path& path = it->path();
+    files.push_back(path);
+    found.mark |= path.filename() == kMark;
+    found.head |= path.filename() == kHead;
+    found.tables |= path.extension() == ".sst";
+    found.logs |= path.extension() == ".log";
+  }
+  if (auto read = done(error, "read the directory", directory); !read)
+    return tl::unexpected(read.error());
+  return found;
+}
+
+Result<void> mark(const fs::path& directory) {
+  if (auto made = OutputFile::create((directory / kMark).string()); !made)
+    return tl::unexpected(with_advice(std::move(made.error())));
+  return done(sync_directory(directory.string()));
 }
 
 // All but the mark, which stays until there is a database.
@@ -36,50 +73,44 @@ Result<void> remove_remains(const std::vector<fs::path>& files) {
   for (const auto& path : files) {
     if (path.filename() == kMark) continue;
     std::error_code error;
-    fs::remove_all(path, error);
-    if (error) return failed(error, "remove", path);
+    fs::remove(path, error);
+    if (auto removed = done(error, "remove", path); !removed) return removed;
   }
   return {};
 }
 
-Result<void> mark(const fs::path& directory) {
-  if (auto made = OutputFile::create((directory / kMark).string()); !made)
-    return tl::unexpected(made.error());
-  return sync_directory(directory.string());
-}
-
-bool is_of_a_database(const fs::path& file) {
-  return file.extension() == ".sst" || file.extension() == ".log";
-}
-
 }  // namespace
 
-Result<DatabaseDirectory> prepare_database(const fs::path& directory) {
+bool holds_database(const fs::path& directory) {
+  std::error_code error;
+  return fs::exists(directory / kHead, error) && !fs::exists(directory / kMark, error);
+}
+
+Result<DatabaseState> prepare_database(const fs::path& directory) {
   std::error_code error;
   fs::create_directories(directory, error);
-  if (error) return failed(error, "create the directory", directory);
-  const auto files = files_in(directory);
-  if (!files) return tl::unexpected(files.error());
-  bool marked = false;
-  bool has_head = false;
-  bool holds_data = false;
-  for (const auto& path : *files) {
-    marked |= path.filename() == kMark;
-    has_head |= path.filename() == "CURRENT";
-    holds_data |= is_of_a_database(path);
+  if (auto made = done(error, "create the directory", directory); !made)
+    return tl::unexpected(made.error());
+  std::vector<fs::path> files;
+  auto found = look_into(directory, files);
+  if (!found) return tl::unexpected(found.error());
+  if (found->mark && found->tables) {
+    if (auto unmarked = finish_database(directory); !unmarked)
+      return tl::unexpected(unmarked.error());
+    found->mark = false;
   }
-  if (!marked && has_head) return DatabaseDirectory::kWhole;
-  if (!marked && holds_data) return DatabaseDirectory::kHeadless;
-  if (auto begun = marked ? remove_remains(*files) : mark(directory); !begun)
+  if (!found->mark && found->head) return DatabaseState::kWhole;
+  if (!found->mark && (found->tables || found->logs)) return DatabaseState::kHeadless;
+  if (auto begun = found->mark ? remove_remains(files) : mark(directory); !begun)
     return tl::unexpected(begun.error());
-  return DatabaseDirectory::kNew;
+  return DatabaseState::kNew;
 }
 
 Result<void> finish_database(const fs::path& directory) {
   std::error_code error;
   fs::remove(directory / kMark, error);
-  if (error) return failed(error, "remove", directory / kMark);
-  return sync_directory(directory.string());
+  if (auto removed = done(error, "remove", directory / kMark); !removed) return removed;
+  return done(sync_directory(directory.string()));
 }
 
 }  // namespace trawl

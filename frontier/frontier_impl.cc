@@ -171,18 +171,16 @@ void FrontierImpl::after_commit(OperationGroup& group, std::vector<QueuedUrl>& p
     // release: see promote_due(). Whoever finds it false finds the next time that some are due.
     if (operation->promote) promoting_.store(false, std::memory_order_release);
   }
-  // See lease().
+  // See ask_for_lease().
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  std::vector<bool> awaits_lease(options_.shards, false);
-  bool leases_are_short = false;
-  for (std::uint32_t shard = 0; shard < options_.shards; ++shard) {
-    awaits_lease[shard] = awaits_lease_[shard].exchange(false, std::memory_order_relaxed);
-    leases_are_short |= awaits_lease[shard];
-  }
+  const bool leases_are_short = std::ranges::any_of(
+      awaits_lease_, [](const auto& awaits) { return awaits.load(std::memory_order_relaxed); });
   for (const auto& shard : shards_)
     leases_are_short ? shard->count_ended_leases() : shard->relieve_inbox();
+  const bool has_leases = leases_.has_any();
   for (std::uint32_t shard = 0; shard < options_.shards; ++shard) {
-    if (touched[shard] || awaits_lease[shard]) announce_work(shard);
+    const bool told = has_leases && awaits_lease_[shard].exchange(false, std::memory_order_relaxed);
+    if (told || touched[shard]) announce_work(shard);
   }
   schedule_->admitted(writer_.counters().admitted);
 }

@@ -89,8 +89,8 @@ class FrontierImpl final : public Frontier {
   std::uint64_t number_of(std::uint64_t lease_id) const { return lease_id / options_.shards; }
   // A URL of the shard could be leased, but no lease is left.
   bool lacks_lease(std::uint32_t shard) const;
-  // When leases are free again the shard is told, unless this finds some.
-  void await_lease(std::uint32_t shard) const;
+  // When leases are free again the shard is told. Counts what has ended, so that there may be some.
+  void ask_for_lease(std::uint32_t shard) const;
   // Some leases are free again: tells the shards that wait for them.
   void announce_leases();
   // When the first lease expires, which makes room for another in any shard.

@@ -52,13 +52,14 @@ Result<void> FrontierImpl::promote_due() {
 
 Result<std::vector<Lease>> FrontierImpl::lease(std::size_t max) {
   std::vector<Lease> leases;
+  if (!leases_.has_any()) count_ended_leases();
   // Each call begins behind the shard that gave something last, so that none is favoured: neither
   // by its place nor by the moments at which a domain that shards have in common may be asked.
   const std::uint32_t first = next_shard_.load(std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < options_.shards && leases.size() < max; ++i) {
     auto more = lease(max - leases.size(), (first + i) % options_.shards);
     if (!more) return more;
-    if (more->empty() && !leases_.has_any()) break;  // the shards have just been looked through
+    if (more->empty() && !leases_.has_any()) break;
     if (more->empty()) continue;
     next_shard_.store((first + i + 1) % options_.shards, std::memory_order_relaxed);
     std::ranges::move(*more, std::back_inserter(leases));
@@ -77,8 +78,11 @@ Result<std::vector<Lease>> FrontierImpl::lease(std::size_t max, std::uint32_t sh
   std::vector<NumberedLease> urls;
   auto done = shards_[shard]->lease(max, urls);
   if (done && urls.size() < max && lacks_lease(shard)) {
-    await_lease(shard);
+    ask_for_lease(shard);
     done = shards_[shard]->lease(max - urls.size(), urls);
+    // Whoever is to be told of leases has not found enough of them.
+    if (urls.size() == max || leases_.has_any())
+      awaits_lease_[shard].store(false, std::memory_order_relaxed);
   }
   // Some may have expired.
   if (leases_.has_any()) announce_leases();
@@ -107,7 +111,7 @@ bool FrontierImpl::lacks_lease(std::uint32_t shard) const {
   return !leases_.has_any() && shards_[shard]->has_turn();
 }
 
-void FrontierImpl::await_lease(std::uint32_t shard) const {
+void FrontierImpl::ask_for_lease(std::uint32_t shard) const {
   // First: who ends a lease from now on tells this shard. The fence, with that in after_commit():
   // either the flag is seen there, or what it pushed into the inboxes is seen here.
   awaits_lease_[shard].store(true, std::memory_order_relaxed);
@@ -169,8 +173,9 @@ std::optional<SteadyTime> FrontierImpl::next_due(std::uint32_t shard) const {
   if (shard >= options_.shards) return std::nullopt;
   auto due = shards_[shard]->next_due();
   if (due && *due <= options_.clock() && !leases_.has_any()) {
-    await_lease(shard);
-    if (!leases_.has_any()) due = next_expiry();
+    const bool has_turn = shards_[shard]->has_turn();
+    if (has_turn) ask_for_lease(shard);
+    if (!leases_.has_any()) due = has_turn ? next_expiry() : shards_[shard]->next_due();
   }
   // Not so long ago that it cannot be subtracted from another time.
   if (due) due = std::max(*due, SteadyTime());

@@ -70,7 +70,7 @@ std::optional<SteadyTime> HostShard::next_expiry() const {
   return state_->locked([](ShardState& shard) { return shard.next_expiry(); });
 }
 
-bool HostShard::has_turn() const {
+bool HostShard::has_turn() {
   return state_->locked([](ShardState& shard) { return shard.has_turn(); });
 }
 

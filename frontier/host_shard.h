@@ -89,7 +89,8 @@ struct ShardStats {
 
 // Thread-safe. Its mutex is uncontended while one thread leases from the shard; the committer
 // only pushes into the inbox, except when that grows long because nobody leases, and asks for the
-// records of hosts that changed. When leases run out the others look what has ended here.
+// records of hosts that changed. When leases run out it and the other shards' threads look what has
+// ended here.
 //
 // The inbox has one producer, the committer, and is therefore in commit order: a URL's admission
 // comes before the end of its lease. So a URL that was read from the store before its admission
@@ -121,8 +122,8 @@ class HostShard {
   Result<void> lease(std::size_t max, std::vector<NumberedLease>& out);
   // Leases that are open, those whose end is not durable included.
   std::size_t leased() const;
-  // Whether a host may be asked now, if there is a lease for it.
-  bool has_turn() const;
+  // Whether a host may be asked now, if there is a lease for it. Forgets hosts that have nothing.
+  bool has_turn();
   // When lease() may next have something, if there are leases; an expiry counts too.
   std::optional<SteadyTime> next_due() const;
   // When the first open lease expires; nothing: none does.

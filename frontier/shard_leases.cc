@@ -149,8 +149,18 @@ SteadyTime ShardState::next_turn() const {
   return schedule_.empty() ? turn : std::min(turn, schedule_.top().time);
 }
 
-bool ShardState::has_turn() const {
-  return inbox.size_approx() > 0 || next_turn() <= options_.clock();
+bool ShardState::has_turn() {
+  const SteadyTime now = options_.clock();
+  while (!schedule_.empty() && schedule_.top().time <= now) {
+    const HostIndex host = schedule_.top().number;
+    if (hosts_[host].queue.has_urls()) return true;
+    // It is forgotten, or has its turn later.
+    if (const auto turn = take_turn(host, false, now); !turn) {
+      error_ = turn.error();
+      return true;
+    }
+  }
+  return inbox.size_approx() > 0 || lines_.next_turn() <= now;
 }
 
 std::optional<SteadyTime> ShardState::next_due() const {

@@ -42,7 +42,7 @@ class ShardState {
   std::optional<HostRecord> record_of(HostId host);
   void restore_host(HostId host, const std::optional<HostRecord>& record);
   Result<void> lease(std::size_t max, std::vector<NumberedLease>& out);
-  bool has_turn() const;
+  bool has_turn();
   std::optional<SteadyTime> next_due() const;
   std::optional<SteadyTime> next_expiry() const;
   void close() { store_ = nullptr; }

@@ -7,6 +7,7 @@
 
 #include "filter/file_io.h"
 #include "frontier/checkpointer.h"
+#include "frontier/database_directory.h"
 
 namespace trawl {
 
@@ -66,10 +67,12 @@ Result<Manifest> existing_manifest(const Manifest& manifest, const FrontierOptio
                             directory));
   }
   if (!holds_store(options.directory)) {
-    return fail(ErrorCode::kCorrupt,
-                fmt::format("{} holds a MANIFEST, but its store/ is missing or empty: restore it "
-                            "from a backup, or start over",
-                            directory));
+    return fail(
+        ErrorCode::kCorrupt,
+        fmt::format(
+            "{} holds a MANIFEST, but its store/ is missing, empty or unfinished: restore it "
+            "from a backup, or start over",
+            directory));
   }
   Manifest current = manifest;
   current.profile = options.profile.name();
@@ -97,7 +100,7 @@ std::filesystem::path store_path(const std::filesystem::path& directory) {
 }
 
 bool holds_store(const std::filesystem::path& directory) {
-  return is_there(store_path(directory) / "CURRENT");
+  return holds_database(store_path(directory));
 }
 
 Result<StateDirectory> open_state_directory(const FrontierOptions& options) {

@@ -390,9 +390,9 @@ Result<std::unique_ptr<Store>> Store::open(const std::filesystem::path& director
   auto setup = StoreOptions::of(options.memory);
   const auto prepared = prepare_database(directory);
   if (!prepared) return tl::unexpected(prepared.error());
-  if (*prepared == DatabaseDirectory::kHeadless)
+  if (*prepared == DatabaseState::kHeadless)
     return damaged(fmt::format("{} has no file CURRENT", directory.string()));
-  const bool is_new = *prepared == DatabaseDirectory::kNew;
+  const bool is_new = *prepared == DatabaseState::kNew;
   if (!is_new) {
     if (auto known = check_store_families(directory, setup); !known)
       return tl::unexpected(known.error());

@@ -19,8 +19,9 @@ inline constexpr std::uint32_t kStoreFormat = 3;
 Result<void> check_store_format(std::string_view value);
 
 // Opening a store that lacks some of the column families would add them: a store of another format
-// is refused before that, so that the Trawl that began it can still go on with it. One without a
-// format, whose creation was cut short, is fine. Errors: as check_store_format(), kIo, ...
+// is refused before that, so that the Trawl that began it can still go on with it. There must be a
+// store. One without a format is fine: an earlier Trawl's making of it was cut short. Errors: as
+// check_store_format(), kIo, ...
 Result<void> check_store_families(const std::filesystem::path& directory,
                                   const StoreOptions& options);
 

@@ -78,16 +78,16 @@ Result<std::unique_ptr<ContentStore>> ContentStore::open(const std::filesystem::
   std::unique_ptr<ContentStore> store(new ContentStore(directory));
   const auto prepared = prepare_database(directory);
   if (!prepared) return tl::unexpected(prepared.error());
-  if (*prepared == DatabaseDirectory::kHeadless)
+  if (*prepared == DatabaseState::kHeadless)
     return tl::unexpected(store->damaged("its file CURRENT is gone"));
   auto options = options_with(store->cache_, store->write_buffers_);
   // They would be started though there are no files.
-  if (*prepared == DatabaseDirectory::kNew) options.max_file_opening_threads = 1;
+  if (*prepared == DatabaseState::kNew) options.max_file_opening_threads = 1;
   rocksdb::DB* opened = nullptr;
   const auto status = rocksdb::DB::Open(options, store->directory_, &opened);
   if (!status.ok()) return tl::unexpected(store->error(status, "open"));
   store->database_.reset(opened);
-  if (*prepared == DatabaseDirectory::kNew) {
+  if (*prepared == DatabaseState::kNew) {
     if (auto finished = finish_database(directory); !finished)
       return tl::unexpected(finished.error());
   }

@@ -261,9 +261,10 @@ struct FrontierOptions {
   // in between repeats the page. An error stops the frontier (see Frontier). Must neither call the
   // frontier nor throw.
   std::function<Result<void>(std::span<const Completion>)> before_commit = {};
-  // Called when a shard got new URLs, room for leases, or a URL back: a hint to call lease(). Runs
-  // on the commit thread, or in release() and the calls that change a host. Must not block, call
-  // the frontier, or throw.
+  // Called when a shard got new URLs or a URL back, or when leases are free again that lease() or
+  // next_due() of that shard found lacking: a hint to call lease(). Runs on the commit thread, or
+  // in lease(), release(), fail() and the calls that change a host. Must not block, call the
+  // frontier, or throw.
   std::function<void(std::uint32_t shard)> on_work = {};
   // Called on the frontier's checkpoint thread after each checkpoint that it took by itself or on
   // request_checkpoint(). Must neither call close() nor throw.

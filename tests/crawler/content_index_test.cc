@@ -46,6 +46,16 @@ std::string url_of(const Result<std::optional<FirstCopy>>& found) {
   return *found ? (*found)->url : "";
 }
 
+TEST(ContentIndex, OneThatWasNotFinishedIsMadeAnew) {
+  const TemporaryDirectory directory;
+  { opened(directory.path()); }
+  std::ofstream(directory.path() / "UNFINISHED");
+  std::ofstream(directory.path() / "CURRENT") << "nonsense\n";
+  const auto index = opened(directory.path());
+  EXPECT_EQ(url_of(index->claim(digest_of(1), copy_of(1))), "");
+  EXPECT_FALSE(std::filesystem::exists(directory.path() / "UNFINISHED"));
+}
+
 TEST(ContentIndex, TheFirstClaimWins) {
   const TemporaryDirectory directory;
   const auto index = opened(directory.path());

@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include "trawl/frontier.h"
+
 #include "frontier/store.h"
 #include "tests/support/file_faults.h"
 #include "tests/support/temporary_directory.h"
@@ -31,22 +33,77 @@ class DatabaseDirectoryTest : public ::testing::Test {
 };
 
 TEST_F(DatabaseDirectoryTest, IsMarkedWhileItIsNew) {
-  EXPECT_EQ(prepare_database(path_).value(), DatabaseDirectory::kNew);
+  EXPECT_EQ(prepare_database(path_).value(), DatabaseState::kNew);
   EXPECT_TRUE(is_marked());
   put("CURRENT", "MANIFEST-000001\n");
   put("000004.log", "of a making that was cut short");
-  EXPECT_EQ(prepare_database(path_).value(), DatabaseDirectory::kNew);
+  EXPECT_EQ(prepare_database(path_).value(), DatabaseState::kNew);
   EXPECT_TRUE(is_marked());
   EXPECT_FALSE(std::filesystem::exists(path_ / "CURRENT"));
   EXPECT_FALSE(std::filesystem::exists(path_ / "000004.log"));
   put("CURRENT", "MANIFEST-000001\n");
   ASSERT_TRUE(finish_database(path_));
   EXPECT_FALSE(is_marked());
-  EXPECT_EQ(prepare_database(path_).value(), DatabaseDirectory::kWhole);
+  EXPECT_EQ(prepare_database(path_).value(), DatabaseState::kWhole);
   put("000004.log", "data");
   std::filesystem::remove(path_ / "CURRENT");
-  EXPECT_EQ(prepare_database(path_).value(), DatabaseDirectory::kHeadless);
+  EXPECT_EQ(prepare_database(path_).value(), DatabaseState::kHeadless);
   EXPECT_TRUE(std::filesystem::exists(path_ / "000004.log"));
+}
+
+TEST_F(DatabaseDirectoryTest, AMarkBesideTablesIsNotBelieved) {
+  put("CURRENT", "MANIFEST-000001\n");
+  put("000007.sst", "a table");
+  put("UNFINISHED", "");
+  EXPECT_FALSE(holds_database(path_));
+  EXPECT_EQ(prepare_database(path_).value(), DatabaseState::kWhole);
+  EXPECT_FALSE(is_marked());
+  EXPECT_TRUE(holds_database(path_));
+  EXPECT_TRUE(std::filesystem::exists(path_ / "000007.sst"));
+}
+
+TEST_F(DatabaseDirectoryTest, FoldersInItStay) {
+  put("UNFINISHED", "");
+  std::filesystem::create_directories(path_ / "lost+found" / "of the disk");
+  EXPECT_EQ(prepare_database(path_).value(), DatabaseState::kNew);
+  EXPECT_TRUE(std::filesystem::exists(path_ / "lost+found" / "of the disk"));
+}
+
+TEST_F(DatabaseDirectoryTest, ErrorsSayWhatToDo) {
+  std::filesystem::create_directories(path_.parent_path());
+  std::ofstream(path_) << "a file";
+  const auto prepared = prepare_database(path_);
+  ASSERT_FALSE(prepared);
+  EXPECT_NE(prepared.error().message.find(path_.string()), std::string::npos);
+  EXPECT_NE(prepared.error().message.find("; look at"), std::string::npos)
+      << prepared.error().message;
+}
+
+// As after a wrong restore of a backup.
+TEST_F(DatabaseDirectoryTest, NothingIsDeletedWhereThereIsACrawl) {
+  FrontierOptions options;
+  options.directory = path_.parent_path();
+  options.expected_urls = 1'000;
+  {
+    auto frontier = Frontier::open(options);
+    ASSERT_TRUE(frontier) << frontier.error().message;
+    const UrlRequest url{.url = "http://a.test/"};
+    ASSERT_TRUE((*frontier)->offer({&url, 1}));
+    ASSERT_TRUE((*frontier)->close());
+  }
+  put("UNFINISHED", "");
+  for (const auto mode : {OpenMode::kCreateOrResume, OpenMode::kResume}) {
+    options.mode = mode;
+    const auto refused = Frontier::open(options);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kCorrupt);
+    EXPECT_NE(refused.error().message.find("unfinished"), std::string::npos)
+        << refused.error().message;
+  }
+  std::filesystem::remove(path_ / "UNFINISHED");
+  const auto frontier = Frontier::open(options);
+  ASSERT_TRUE(frontier) << frontier.error().message;
+  EXPECT_EQ((*frontier)->stats().admitted, 1u);
 }
 
 TEST_F(DatabaseDirectoryTest, AStoreThatIsMarkedIsMadeAnew) {
@@ -77,6 +134,11 @@ TEST_F(DatabaseDirectoryTest, APowerLossAtAnyStepOfTheMakingIsMended) {
         const auto store = open_there();
         done = !faults.struck();
       }
+      faults.heal();
+      faults.lose_power(random());
+      // And another while what is left is removed, or soon after.
+      faults.crash_at(1 + random() % 20, random());
+      static_cast<void>(open_there());
       faults.heal();
       faults.lose_power(random());
       const auto store = open_there();

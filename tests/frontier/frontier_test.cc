@@ -1,10 +1,7 @@
 #include "trawl/frontier.h"
 
-#include <array>
 #include <atomic>
 #include <fstream>
-#include <mutex>
-#include <set>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -122,84 +119,6 @@ TEST_F(FrontierTest, N1_NoMoreLeasesAreOpenThanAllowedUntilCompletionsAreDurable
   complete(*frontier, leases[0]);
   ASSERT_TRUE(frontier->flush());
   EXPECT_EQ(lease_all(*frontier).size(), 1u);
-}
-
-// One shard may use all of them; the other is told when some are free again.
-TEST_F(FrontierTest, N1_ShardsShareTheLeasesThatMayBeOpen) {
-  std::mutex mutex;
-  std::set<std::uint32_t> told;
-  auto frontier_options = options();
-  frontier_options.shards = 2;
-  frontier_options.max_open_leases = 2;
-  frontier_options.leases_per_host = 10;
-  frontier_options.lease_timeout = std::chrono::milliseconds(0);
-  frontier_options.on_work = [&](std::uint32_t shard) {
-    const std::lock_guard lock(mutex);
-    told.insert(shard);
-  };
-  const auto frontier = open(frontier_options);
-  // Hosts of both shards.
-  std::vector<std::string> urls;
-  for (int i = 0; i < 40; ++i)
-    urls.push_back("http://host" + std::to_string(i) + ".test/");
-  test::Requests requests(urls);
-  ASSERT_TRUE(frontier->offer(requests.get()));
-  auto leases = frontier->lease(10, 0).value();
-  ASSERT_EQ(leases.size(), 2u);
-  EXPECT_TRUE(frontier->lease(10, 1).value().empty());
-  EXPECT_FALSE(frontier->next_due(1));
-  for (const bool release : {false, true}) {
-    {
-      const std::lock_guard lock(mutex);
-      told.clear();
-    }
-    if (release) {
-      ASSERT_TRUE(frontier->release(leases[1].id));
-    } else {
-      complete(*frontier, leases[0]);
-      ASSERT_TRUE(frontier->flush());
-    }
-    {
-      const std::lock_guard lock(mutex);
-      EXPECT_TRUE(told.contains(1)) << "released: " << release;
-    }
-    EXPECT_TRUE(frontier->next_due(1));
-    EXPECT_EQ(frontier->lease(10, 1).value().size(), 1u) << "released: " << release;
-    EXPECT_TRUE(frontier->lease(10, 1).value().empty());
-  }
-}
-
-// A thread with nothing to do is not to be woken for nothing.
-TEST_F(FrontierTest, AShardWithNothingToLeaseIsNotToldOfLeases) {
-  std::array<std::atomic<int>, 2> told{};
-  auto frontier_options = options();
-  frontier_options.shards = 2;
-  frontier_options.max_open_leases = 2;
-  frontier_options.leases_per_host = 10;
-  frontier_options.delay = std::chrono::milliseconds(0);
-  frontier_options.on_work = [&](std::uint32_t shard) { ++told.at(shard); };
-  const auto frontier = open(frontier_options);
-  // One host, and thus one shard.
-  std::vector<std::string> urls;
-  for (int i = 0; i < 20; ++i)
-    urls.push_back("http://host.test/" + std::to_string(i));
-  test::Requests requests(urls);
-  ASSERT_TRUE(frontier->offer(requests.get()));
-  ASSERT_TRUE(frontier->flush());
-  const std::uint32_t idle = told[0] == 0 ? 0 : 1;
-  for (int i = 0; i < 10; ++i) {
-    EXPECT_TRUE(frontier->lease(10, idle).value().empty());
-    const auto leases = frontier->lease(10, 1 - idle).value();
-    ASSERT_EQ(leases.size(), 2u);
-    EXPECT_TRUE(frontier->lease(10, idle).value().empty());
-    frontier->next_due(idle);
-    EXPECT_TRUE(frontier->lease(10, 1 - idle).value().empty());
-    for (const Lease& lease : leases)
-      complete(*frontier, lease);
-    ASSERT_TRUE(frontier->flush());
-  }
-  EXPECT_EQ(told.at(idle), 0);
-  EXPECT_GE(told.at(1 - idle), 10);
 }
 
 TEST_F(FrontierTest, LinksThatTheCallerKnewCountAsSeen) {

@@ -1,0 +1,246 @@
+// Leases that the shards of a frontier share, and who is told when some are free.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "trawl/frontier.h"
+
+#include "tests/frontier/frontier_fixture.h"
+
+namespace trawl {
+namespace {
+
+// Two shards that share two leases; who is told of work is counted.
+class FrontierLeasesTest : public test::FrontierFixture {
+ protected:
+  void begin(std::chrono::milliseconds lease_timeout = std::chrono::milliseconds(0)) {
+    auto frontier_options = options();
+    frontier_options.shards = 2;
+    frontier_options.max_open_leases = 2;
+    frontier_options.leases_per_host = 10;
+    frontier_options.delay = std::chrono::milliseconds(0);
+    frontier_options.lease_timeout = lease_timeout;
+    frontier_options.clock = [this] { return SteadyTime(now_.load()); };
+    frontier_options.on_work = [this](std::uint32_t shard) { ++told_.at(shard); };
+    frontier_ = open(frontier_options);
+    // Two hosts, one in each shard.
+    for (int i = 0; hosts_[0].empty() || hosts_[1].empty(); ++i) {
+      const std::string host = "http://host" + std::to_string(i) + ".test/";
+      test::Requests one({host});
+      ASSERT_TRUE(frontier_->offer(one.get()));
+      const auto first = frontier_->lease(1, 0).value();
+      const auto leases = first.empty() ? frontier_->lease(1, 1).value() : first;
+      ASSERT_EQ(leases.size(), 1u);
+      hosts_.at(first.empty() ? 1 : 0) = host;
+      complete(*frontier_, leases[0]);
+      ASSERT_TRUE(frontier_->flush());
+    }
+  }
+  // `n` URLs of a shard.
+  void queue(std::uint32_t shard, int n) {
+    std::vector<std::string> urls;
+    for (int i = 0; i < n; ++i)
+      urls.push_back(hosts_.at(shard) + std::to_string(offered_++));
+    test::Requests requests(urls);
+    ASSERT_TRUE(frontier_->offer(requests.get()));
+    ASSERT_TRUE(frontier_->flush());
+  }
+  void end_all(const std::vector<Lease>& leases) {
+    for (const Lease& lease : leases)
+      complete(*frontier_, lease);
+    ASSERT_TRUE(frontier_->flush());
+  }
+
+  std::atomic<SteadyTime::duration> now_{std::chrono::hours(1)};
+  std::array<std::atomic<int>, 2> told_{};
+  std::array<std::string, 2> hosts_;
+  int offered_ = 0;
+  std::unique_ptr<Frontier> frontier_;
+};
+
+// A thread with nothing to do is not to be woken for nothing.
+TEST_F(FrontierLeasesTest, AShardWithNothingToLeaseIsNotToldOfLeases) {
+  begin();
+  for (const std::uint32_t idle : {0u, 1u}) {
+    const std::uint32_t busy = 1 - idle;
+    queue(busy, 20);
+    told_[idle] = told_[busy] = 0;
+    for (int i = 0; i < 10; ++i) {
+      EXPECT_TRUE(frontier_->lease(10, idle).value().empty());
+      const auto leases = frontier_->lease(10, busy).value();
+      ASSERT_EQ(leases.size(), 2u);
+      EXPECT_TRUE(frontier_->lease(10, idle).value().empty());
+      EXPECT_FALSE(frontier_->next_due(idle));
+      EXPECT_TRUE(frontier_->lease(10, busy).value().empty());
+      end_all(leases);
+    }
+    EXPECT_EQ(told_.at(idle), 0);
+    EXPECT_GE(told_.at(busy), 10);
+  }
+}
+
+TEST_F(FrontierLeasesTest, AShardIsToldThatOnlyAskedWhenItIsDue) {
+  begin();
+  queue(0, 2);
+  const auto leases = frontier_->lease(10, 0).value();
+  ASSERT_EQ(leases.size(), 2u);
+  queue(1, 1);
+  told_[1] = 0;
+  EXPECT_FALSE(frontier_->next_due(1)) << "there is no lease for it";
+  end_all(leases);
+  EXPECT_GE(told_[1], 1);
+  EXPECT_TRUE(frontier_->next_due(1));
+  EXPECT_EQ(frontier_->lease(10, 1).value().size(), 1u);
+}
+
+TEST_F(FrontierLeasesTest, LeasesThatEndedInOneShardAreThereForAnyCall) {
+  begin();
+  for (const std::uint32_t busy : {0u, 1u, 0u, 1u}) {
+    queue(busy, 6);
+    for (int i = 0; i < 3; ++i) {
+      const auto leases = frontier_->lease(2).value();
+      ASSERT_EQ(leases.size(), 2u) << "shard " << busy << ", time " << i;
+      EXPECT_TRUE(frontier_->lease(2).value().empty());
+      end_all(leases);
+    }
+    EXPECT_TRUE(frontier_->lease(2).value().empty());
+  }
+}
+
+TEST_F(FrontierLeasesTest, LeasesThatExpireInOneShardMakeRoomInTheOther) {
+  begin(std::chrono::seconds(5));
+  queue(0, 2);
+  ASSERT_EQ(frontier_->lease(10, 0).value().size(), 2u);
+  queue(1, 1);
+  EXPECT_TRUE(frontier_->lease(10, 1).value().empty());
+  const auto due = frontier_->next_due(1);
+  ASSERT_TRUE(due) << "when the other shard's leases expire";
+  now_ = now_.load() + std::chrono::seconds(6);
+  EXPECT_EQ(frontier_->lease(10, 1).value().size(), 1u);
+}
+
+// Threads that share fewer leases than they could use, and sleep until they are told of work or of
+// their next turn: none is forgotten.
+TEST_F(FrontierLeasesTest, NoThreadSleepsWhileItCouldLease) {
+  constexpr std::uint32_t kThreads = 4;
+  constexpr int kHosts = 30;
+  constexpr int kUrlsEach = 60;
+  std::mutex mutex;
+  std::condition_variable told;
+  std::array<bool, kThreads> has_work{};
+  auto frontier_options = options();
+  frontier_options.shards = kThreads;
+  frontier_options.max_open_leases = kThreads;
+  frontier_options.leases_per_host = 3;
+  frontier_options.on_work = [&](std::uint32_t shard) {
+    const std::lock_guard lock(mutex);
+    has_work.at(shard) = true;
+    told.notify_all();
+  };
+  const auto frontier = open(frontier_options);
+  std::vector<std::string> urls;
+  for (int i = 0; i < kHosts * kUrlsEach; ++i)
+    urls.push_back(fmt::format("http://host{}.test/{}", i % kHosts, i / kHosts));
+  offer(*frontier, urls);
+  std::atomic<int> left = kHosts * kUrlsEach;
+  std::atomic<int> forgotten = 0;
+  std::vector<std::thread> threads;
+  for (std::uint32_t shard = 0; shard < kThreads; ++shard) {
+    threads.emplace_back([&, shard] {
+      std::vector<Lease> open_leases;
+      int turn = 0;
+      while (left > 0) {
+        auto more = frontier->lease(2, shard).value();
+        std::ranges::move(more, std::back_inserter(open_leases));
+        if (!open_leases.empty()) {
+          const Lease lease = open_leases.back();
+          open_leases.pop_back();
+          if (++turn % 7 == 0) {
+            ASSERT_TRUE(frontier->release(lease.id));
+          } else {
+            complete(*frontier, lease);
+            --left;
+          }
+          continue;
+        }
+        const auto due = frontier->next_due(shard);
+        if (due && *due <= std::chrono::steady_clock::now()) continue;
+        std::unique_lock lock(mutex);
+        const auto ready = [&] { return has_work.at(shard) || left == 0; };
+        // Long enough for any machine, and never waited for.
+        if (!told.wait_for(lock, std::chrono::seconds(30), ready)) {
+          ++forgotten;
+          left = 0;
+        }
+        has_work.at(shard) = false;
+      }
+      const std::lock_guard lock(mutex);
+      told.notify_all();
+    });
+  }
+  for (std::thread& thread : threads)
+    thread.join();
+  EXPECT_EQ(forgotten, 0);
+  ASSERT_TRUE(frontier->flush());
+  EXPECT_TRUE(frontier->finished());
+}
+
+// One shard may use all of them; the other is told when some are free again.
+TEST_F(FrontierLeasesTest, N1_ShardsShareTheLeasesThatMayBeOpen) {
+  std::mutex mutex;
+  std::set<std::uint32_t> told;
+  auto frontier_options = options();
+  frontier_options.shards = 2;
+  frontier_options.max_open_leases = 2;
+  frontier_options.leases_per_host = 10;
+  frontier_options.lease_timeout = std::chrono::milliseconds(0);
+  frontier_options.on_work = [&](std::uint32_t shard) {
+    const std::lock_guard lock(mutex);
+    told.insert(shard);
+  };
+  const auto frontier = open(frontier_options);
+  // Hosts of both shards.
+  std::vector<std::string> urls;
+  for (int i = 0; i < 40; ++i)
+    urls.push_back("http://host" + std::to_string(i) + ".test/");
+  test::Requests requests(urls);
+  ASSERT_TRUE(frontier->offer(requests.get()));
+  auto leases = frontier->lease(10, 0).value();
+  ASSERT_EQ(leases.size(), 2u);
+  EXPECT_TRUE(frontier->lease(10, 1).value().empty());
+  EXPECT_FALSE(frontier->next_due(1));
+  for (const bool release : {false, true}) {
+    {
+      const std::lock_guard lock(mutex);
+      told.clear();
+    }
+    if (release) {
+      ASSERT_TRUE(frontier->release(leases[1].id));
+    } else {
+      complete(*frontier, leases[0]);
+      ASSERT_TRUE(frontier->flush());
+    }
+    {
+      const std::lock_guard lock(mutex);
+      EXPECT_TRUE(told.contains(1)) << "released: " << release;
+    }
+    EXPECT_TRUE(frontier->next_due(1));
+    EXPECT_EQ(frontier->lease(10, 1).value().size(), 1u) << "released: " << release;
+    EXPECT_TRUE(frontier->lease(10, 1).value().empty());
+  }
+}
+
+}  // namespace
+}  // namespace trawl

@@ -176,7 +176,7 @@ void FrontierImpl::after_commit(OperationGroup& group, std::vector<QueuedUrl>& p
   const bool leases_are_short = std::ranges::any_of(
       awaits_lease_, [](const auto& awaits) { return awaits.load(std::memory_order_relaxed); });
   for (const auto& shard : shards_)
-    leases_are_short ? shard->count_ended_leases() : shard->relieve_inbox();
+    leases_are_short ? shard->take_inbox() : shard->relieve_inbox();
   const bool has_leases = leases_.has_any();
   for (std::uint32_t shard = 0; shard < options_.shards; ++shard) {
     const bool told = has_leases && awaits_lease_[shard].exchange(false, std::memory_order_relaxed);

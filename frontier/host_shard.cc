@@ -43,9 +43,12 @@ void HostShard::push_admitted(QueuedUrl url) {
 void HostShard::push_ended(std::uint64_t sequence) {
   state_->shard.inbox.enqueue(sequence);
 }
-void HostShard::relieve_inbox() {
-  if (state_->shard.inbox.size_approx() < kLongInbox) return;
+void HostShard::take_inbox() {
   state_->locked([](ShardState& shard) { shard.take_inbox(); });
+}
+
+void HostShard::relieve_inbox() {
+  if (state_->shard.inbox.size_approx() >= kLongInbox) take_inbox();
 }
 
 void HostShard::count_ended_leases() {

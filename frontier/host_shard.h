@@ -105,7 +105,9 @@ class HostShard {
   // the queue for good with push_ended: it is completed, deferred, or dropped.
   void push_admitted(QueuedUrl url);
   void push_ended(std::uint64_t sequence);
-  // Takes the inbox in if it is long: memory stays bounded though nobody leases.
+  // Takes the inbox in: the leases that ended count no more.
+  void take_inbox();
+  // The same if it is long: memory stays bounded though nobody leases.
   void relieve_inbox();
   // Takes it in, and ends what has expired: leases that ended count no more.
   void count_ended_leases();

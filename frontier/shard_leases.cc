@@ -150,7 +150,9 @@ SteadyTime ShardState::next_turn() const {
 }
 
 bool ShardState::has_turn() {
+  if (closed()) return false;
   const SteadyTime now = options_.clock();
+  last_now_ = std::max(last_now_, now);  // so that no host is scheduled for now again
   while (!schedule_.empty() && schedule_.top().time <= now) {
     const HostIndex host = schedule_.top().number;
     if (hosts_[host].queue.has_urls()) return true;

@@ -119,6 +119,20 @@ TEST_F(FrontierLeasesTest, LeasesThatEndedInOneShardAreThereForAnyCall) {
   }
 }
 
+// A thread may still look when it may lease again.
+TEST_F(FrontierLeasesTest, ShardsMayBeAskedForTheirTurnAfterTheEnd) {
+  begin();
+  offer(*frontier_, {hosts_[0] + "a", hosts_[0] + "b", hosts_[1] + "c"});
+  const auto leases = frontier_->lease(2, 0).value();
+  ASSERT_EQ(leases.size(), 2u);
+  ASSERT_TRUE(frontier_->set_host_delay(leases[0].host, std::chrono::seconds(1)));
+  ASSERT_TRUE(frontier_->close());
+  for (const std::uint32_t shard : {0u, 1u}) {
+    static_cast<void>(frontier_->next_due(shard));
+    EXPECT_FALSE(frontier_->lease(1, shard));
+  }
+}
+
 TEST_F(FrontierLeasesTest, LeasesThatExpireInOneShardMakeRoomInTheOther) {
   begin(std::chrono::seconds(5));
   queue(0, 2);

@@ -18,23 +18,14 @@ constexpr const char* kMark = "UNFINISHED";
 constexpr const char* kHead = "CURRENT";
 
 Error with_advice(Error error) {
-  std::string_view advice = "look at the disk and the system's log, then try again";
-  if (error.code == ErrorCode::kNoSpace) advice = "free some space, then try again";
-  if (error.code == ErrorCode::kPermission)
-    advice = "give this user the right to write there, then try again";
-  error.message.append("; ").append(advice);
+  error.message.append("; ").append(database_advice(error.code));
   return error;
 }
 
 Result<void> done(const std::error_code& error, std::string_view what, const fs::path& path) {
   if (!error) return {};
   return tl::unexpected(
-      with_advice(system_error(error.value(), fmt::format("cannot {} {}", what, path.string()))));
-}
-
-// With advice if it failed.
-Result<void> done(Result<void> result) {
-  return result ? result : tl::unexpected(with_advice(std::move(result.error())));
+      system_error(error.value(), fmt::format("cannot {} {}", what, path.string())));
 }
 
 struct Found {
@@ -64,8 +55,16 @@ Result<Found> look_into(const fs::path& directory, std::vector<fs::path>& files)
 
 Result<void> mark(const fs::path& directory) {
   if (auto made = OutputFile::create((directory / kMark).string()); !made)
-    return tl::unexpected(with_advice(std::move(made.error())));
-  return done(sync_directory(directory.string()));
+    return tl::unexpected(made.error());
+  return sync_directory(directory.string());
+}
+
+Result<void> take_mark_away(const fs::path& directory) {
+  std::error_code error;
+  fs::remove(directory / kMark, error);
+  return done(error, "remove", directory / kMark).and_then([&] {
+    return sync_directory(directory.string());
+  });
 }
 
 // All but the mark, which stays until there is a database.
@@ -79,14 +78,7 @@ Result<void> remove_remains(const std::vector<fs::path>& files) {
   return {};
 }
 
-}  // namespace
-
-bool holds_database(const fs::path& directory) {
-  std::error_code error;
-  return fs::exists(directory / kHead, error) && !fs::exists(directory / kMark, error);
-}
-
-Result<DatabaseState> prepare_database(const fs::path& directory) {
+Result<DatabaseState> prepare(const fs::path& directory) {
   std::error_code error;
   fs::create_directories(directory, error);
   if (auto made = done(error, "create the directory", directory); !made)
@@ -95,7 +87,7 @@ Result<DatabaseState> prepare_database(const fs::path& directory) {
   auto found = look_into(directory, files);
   if (!found) return tl::unexpected(found.error());
   if (found->mark && found->tables) {
-    if (auto unmarked = finish_database(directory); !unmarked)
+    if (auto unmarked = take_mark_away(directory); !unmarked)
       return tl::unexpected(unmarked.error());
     found->mark = false;
   }
@@ -106,11 +98,32 @@ Result<DatabaseState> prepare_database(const fs::path& directory) {
   return DatabaseState::kNew;
 }
 
-Result<void> finish_database(const fs::path& directory) {
+}  // namespace
+
+std::string_view database_advice(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kNoSpace:
+      return "free some space, then open it again";
+    case ErrorCode::kCorrupt:
+      return "restore the state directory from a backup, or start over";
+    case ErrorCode::kPermission:
+      return "give this user the right to write there, then open it again";
+    default:
+      return "look at the disk and the system's log, then open it again";
+  }
+}
+
+bool holds_database(const fs::path& directory) {
   std::error_code error;
-  fs::remove(directory / kMark, error);
-  if (auto removed = done(error, "remove", directory / kMark); !removed) return removed;
-  return done(sync_directory(directory.string()));
+  return fs::exists(directory / kHead, error) && !fs::exists(directory / kMark, error);
+}
+
+Result<DatabaseState> prepare_database(const fs::path& directory) {
+  return prepare(directory).map_error(with_advice);
+}
+
+Result<void> finish_database(const fs::path& directory) {
+  return take_mark_away(directory).map_error(with_advice);
 }
 
 }  // namespace trawl

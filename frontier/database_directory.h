@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string_view>
 
 #include "trawl/result.h"
 
@@ -17,6 +18,9 @@ enum class DatabaseState : std::uint8_t {
   kWhole,     // a database may be opened
   kHeadless,  // its file CURRENT is gone; RocksDB would take it for new, and delete the rest
 };
+
+// What to do about a database that cannot be opened for such a reason.
+std::string_view database_advice(ErrorCode code);
 
 // True if a database may be there: it has its file CURRENT and no mark.
 bool holds_database(const std::filesystem::path& directory);

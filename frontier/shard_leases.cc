@@ -101,9 +101,14 @@ Result<void> ShardState::lease(std::size_t max, std::vector<NumberedLease>& out)
 
 SteadyTime ShardState::count_ended_leases() {
   take_inbox();
+  const SteadyTime now = look_at_clock();
+  expire_leases(now);
+  return now;
+}
+
+SteadyTime ShardState::look_at_clock() {
   const SteadyTime now = options_.clock();
   last_now_ = std::max(last_now_, now);
-  expire_leases(now);
   return now;
 }
 
@@ -151,8 +156,7 @@ SteadyTime ShardState::next_turn() const {
 
 bool ShardState::has_turn() {
   if (closed()) return false;
-  const SteadyTime now = options_.clock();
-  last_now_ = std::max(last_now_, now);  // so that no host is scheduled for now again
+  const SteadyTime now = look_at_clock();  // so that no host is scheduled for now again
   while (!schedule_.empty() && schedule_.top().time <= now) {
     const HostIndex host = schedule_.top().number;
     if (hosts_[host].queue.has_urls()) return true;

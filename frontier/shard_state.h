@@ -72,6 +72,8 @@ class ShardState {
  private:
   // When a host may next be asked, as far as is known; SteadyTime::max(): none waits for a time.
   SteadyTime next_turn() const;
+  // Now. Hosts are scheduled for then at the earliest.
+  SteadyTime look_at_clock();
   struct HostMoved {
     HostTable* hosts;
     void operator()(HostIndex host, std::uint32_t position) const {

@@ -9,6 +9,7 @@
 #include <rocksdb/db.h>
 
 #include "filter/coding.h"
+#include "frontier/database_directory.h"
 #include "frontier/store_records.h"
 
 namespace trawl {
@@ -36,20 +37,12 @@ Result<void> check_format_of(const std::string& directory, const StoreOptions& o
 Error store_error(const rocksdb::Status& status, std::string_view doing) {
   const std::string text = status.ToString();
   ErrorCode code = ErrorCode::kIo;
-  std::string_view advice = "look at the disk and the system's log, then open it again";
-  if (status.IsNoSpace()) {
-    code = ErrorCode::kNoSpace;
-    advice = "free some space, then open it again";
-  } else if (status.IsCorruption()) {
-    code = ErrorCode::kCorrupt;
-    advice = "restore the state directory from a backup, or start over";
-  }
+  if (status.IsNoSpace()) code = ErrorCode::kNoSpace;
+  if (status.IsCorruption()) code = ErrorCode::kCorrupt;
   for (const char* refused : {"Permission denied", "Read-only file system"}) {
-    if (text.find(refused) == std::string::npos) continue;
-    code = ErrorCode::kPermission;
-    advice = "give this user the right to write there, then open it again";
+    if (text.find(refused) != std::string::npos) code = ErrorCode::kPermission;
   }
-  return {code, fmt::format("cannot {} the store: {}; {}", doing, text, advice)};
+  return {code, fmt::format("cannot {} the store: {}; {}", doing, text, database_advice(code))};
 }
 
 Result<void> check_store_format(std::string_view value) {

@@ -22,6 +22,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "loopback.h"
+
 namespace trawl::test {
 
 namespace dns {
@@ -90,17 +92,14 @@ class DnsServer {
   };
 
   explicit DnsServer(Handler handler) : handler_(std::move(handler)), stop_(::eventfd(0, 0)) {
-    sockaddr_in address = loopback(0);
-    socklen_t size = sizeof address;
-    auto* name = reinterpret_cast<sockaddr*>(&address);
+    sockaddr_in address;
     // A port that is free for UDP may be taken for TCP: then the next one.
     do {
       close_all({udp_, tcp_});
       udp_ = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
       tcp_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-      address.sin_port = 0;
-      if (::bind(udp_, name, size) != 0 || ::getsockname(udp_, name, &size) != 0) std::abort();
-    } while (::bind(tcp_, name, size) != 0);
+      address = bind_to_loopback(udp_);
+    } while (::bind(tcp_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0);
     if (::listen(tcp_, 100) != 0) std::abort();
     port_ = ntohs(address.sin_port);
     thread_ = std::thread([this] { serve(); });
@@ -150,14 +149,6 @@ class DnsServer {
  private:
   static constexpr std::size_t kHead = 12;
   static constexpr std::size_t kLongestUdp = 512;
-
-  static sockaddr_in loopback(std::uint16_t port) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(port);
-    return address;
-  }
 
   static void close_all(std::initializer_list<int> sockets) {
     for (const int socket : sockets) {

@@ -15,30 +15,9 @@
 #include <unistd.h>
 
 #include "crawler/http/http_client.h"
+#include "unanswering_ports.h"
 
 namespace trawl::test {
-
-// A port on which nobody listens, and nobody can begin to while this lives.
-class DeafPort {
- public:
-  DeafPort() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    if (::bind(socket_, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-        ::getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-      std::abort();
-    }
-    port_ = ntohs(address.sin_port);
-  }
-  ~DeafPort() { ::close(socket_); }
-  std::string authority() const { return "127.0.0.1:" + std::to_string(port_); }
-
- private:
-  int socket_;
-  std::uint16_t port_ = 0;
-};
 
 inline HttpOptions quick() {
   return {.user_agent = "testbot/1.0 (+http://bot.example/)",

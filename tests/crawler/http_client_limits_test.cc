@@ -36,6 +36,7 @@ using test::kOk;
 using test::quick;
 using test::RawServer;
 using test::run_all;
+using test::SilentPort;
 using test::zstd;
 using ::testing::HasSubstr;
 
@@ -190,41 +191,6 @@ TEST(HttpClientLimits, EachClockHasItsFailure) {
   for (const char* target : {"/headers", "/body"})
     EXPECT_EQ(get(server.url(target), options).failure, FetchError::kTooSlow) << target;
 }
-
-// A listening socket whose queue is full answers no further connection.
-class SilentPort {
- public:
-  SilentPort() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* name = reinterpret_cast<sockaddr*>(&address);
-    if (::bind(socket_, name, size) != 0 || ::listen(socket_, 0) != 0 ||
-        ::getsockname(socket_, name, &size) != 0) {
-      std::abort();
-    }
-    port_ = ntohs(address.sin_port);
-    for (int i = 0; i < 4; ++i) {
-      const int filler = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-      static_cast<void>(::connect(filler, name, size));
-      fillers_.push_back(filler);
-    }
-  }
-  SilentPort(const SilentPort&) = delete;
-  SilentPort& operator=(const SilentPort&) = delete;
-  ~SilentPort() {
-    for (const int filler : fillers_)
-      ::close(filler);
-    ::close(socket_);
-  }
-  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_) + "/"; }
-
- private:
-  int socket_;
-  std::uint16_t port_ = 0;
-  std::vector<int> fillers_;
-};
 
 TEST(HttpClientLimits, ConnectingHasFailuresOfItsOwn) {
   const SilentPort silent;

@@ -12,6 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "loopback.h"
+
 namespace trawl::test {
 
 // The last member of the server that it calls: its thread ends with it.
@@ -20,16 +22,8 @@ class LoopbackListener {
   // `serve(socket)`; the socket is closed when it returns.
   explicit LoopbackListener(std::function<void(int)> serve)
       : serve_(std::move(serve)), listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* name = reinterpret_cast<sockaddr*>(&address);
-    if (::bind(listener_, name, size) != 0 || ::listen(listener_, 16) != 0 ||
-        ::getsockname(listener_, name, &size) != 0) {
-      std::abort();
-    }
-    port_ = ntohs(address.sin_port);
+    port_ = ntohs(bind_to_loopback(listener_).sin_port);
+    if (::listen(listener_, 16) != 0) std::abort();
     thread_ = std::thread([this] { serve_all(); });
   }
   LoopbackListener(const LoopbackListener&) = delete;

@@ -6,6 +6,7 @@
 #include "trawl/url_groups.h"
 
 #include "filter/mix.h"
+#include "frontier/set_aside_record.h"
 #include "frontier/wall_time.h"
 
 namespace trawl {
@@ -51,12 +52,17 @@ Result<void> AdmissionDesk::prepare(std::span<const UrlRequest> requests,
   prepared.n_ = 0;
   prepared.fingerprints_.clear();
   prepared.request_.clear();
+  prepared.held_.clear();
   for (std::size_t i = 0; i < requests.size(); ++i) {
     Url& url = prepared.urls_[prepared.n_];
     if (!Url::parse_into(requests[i].url, nullptr, url)) {
       answers[i] = Admission::kInvalid;
     } else if (url.href_without_fragment().size() > options_.max_url_length) {
       answers[i] = Admission::kTooLong;
+    } else if (requests[i].hold) {
+      answers[i] = Admission::kHeld;
+      prepared.held_.push_back({i, options_.hash(canonicalizer_.key_view(url, prepared.key_)),
+                                std::string(url.href_without_fragment())});
     } else {
       answers[i] = Admission::kSeen;
       prepared.fingerprints_.push_back(options_.hash(canonicalizer_.key_view(url, prepared.key_)));
@@ -125,7 +131,9 @@ Result<void> AdmissionDesk::admit(std::span<const UrlRequest> requests, Prepared
                                   std::string_view parent, std::span<Admission> answers,
                                   Operation& operation) {
   const std::size_t n = prepared.n_;
-  operation.invalid += requests.size() - n;
+  operation.invalid += requests.size() - n - prepared.held_.size();
+  for (const PreparedUrls::Held& link : prepared.held_)
+    hold(requests[link.request], link, parent, operation);
   const std::span<bool> is_new(prepared.flags_.get(), n);
   filter_.insert_batch(prepared.fingerprints_, is_new);
   for (std::size_t i = 0; i < n; ++i) {
@@ -155,22 +163,45 @@ void AdmissionDesk::add_winner(const UrlRequest& request, bool recrawl, const Ur
                                Fingerprint fingerprint, std::string_view parent,
                                Operation& operation) {
   depths_.admitted(url.host(), request.depth);
-  if (!request.parent.empty()) parent = request.parent;
-  if (parent.size() > options_.max_url_length) parent = {};
   const std::string_view note =
       request.note.size() <= kMaxNoteBytes ? request.note : std::string_view();
-  operation.add(
-      {.fingerprint = fingerprint,
-       .host = host_id(options_.hash, politeness_group(url)),
-       .priority = request.priority,
-       .depth = request.depth,
-       .not_before = request.not_before ? not_before_milliseconds(*request.not_before) : 0,
-       .record = encode_record({.url = url.href_without_fragment(),
-                                .parent = std::string(parent),
-                                .depth = request.depth,
-                                .redirects = request.redirects,
-                                .recrawl = recrawl,
-                                .note = note})});
+  operation.add({.fingerprint = fingerprint,
+                 .host = host_id(options_.hash, politeness_group(url)),
+                 .priority = request.priority,
+                 .depth = request.depth,
+                 .not_before = request.not_before ? options_.from_wall(*request.not_before) : 0,
+                 .record = encode_record({.url = url.href_without_fragment(),
+                                          .parent = std::string(parent_of(request, parent)),
+                                          .depth = request.depth,
+                                          .redirects = request.redirects,
+                                          .recrawl = recrawl,
+                                          .note = note})});
+}
+
+std::string_view AdmissionDesk::parent_of(const UrlRequest& request,
+                                          std::string_view parent) const {
+  if (!request.parent.empty()) parent = request.parent;
+  return parent.size() > options_.max_url_length ? std::string_view() : parent;
+}
+
+void AdmissionDesk::hold(const UrlRequest& request, const PreparedUrls::Held& link,
+                         std::string_view parent, Operation& operation) const {
+  const std::string url =
+      encode_record({.url = link.href,
+                     .parent = std::string(parent_of(request, parent)),
+                     .depth = request.depth,
+                     .redirects = request.redirects,
+                     .note = request.note.size() <= kMaxNoteBytes ? request.note : ""});
+  operation.hold({.fingerprint = link.fingerprint,
+                  .state = SetAsideState::kHeld,
+                  .was_queued = false,
+                  .value = encode_set_aside({.state = SetAsideState::kHeld,
+                                             .was_queued = false,
+                                             .reason = request.hold->reason,
+                                             .rules = request.hold->rules,
+                                             .since = to_milliseconds(options_.wall_clock()),
+                                             .priority = request.priority,
+                                             .url_record = url})});
 }
 
 void AdmissionDesk::note_seen(const UrlRequest& request, const Url& url, Fingerprint fingerprint,

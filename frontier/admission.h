@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -32,6 +33,8 @@ struct AdmissionOptions {
   std::uint64_t cache_bytes = 0;
   std::uint64_t deepest = 0;  // see DepthWatch
   bool notes_depths = false;  // depths were noted by a process before
+  std::function<SystemTime()> wall_clock;
+  std::function<std::int64_t(SystemTime)> from_wall;  // FrontierClock
 };
 
 // Of all "seen" answers this share is checked, always for the same URLs.
@@ -52,6 +55,12 @@ class PreparedUrls {
   std::vector<Fingerprint> fingerprints_;
   std::vector<std::size_t> request_;  // whose URL it is
   std::vector<char> known_;           // exact mode: it is in the ledger
+  struct Held {
+    std::size_t request;
+    Fingerprint fingerprint;
+    std::string href;  // without its fragment
+  };
+  std::vector<Held> held_;  // links that are set aside instead
   std::string key_;
   // Of admit(): answers of the filter.
   std::unique_ptr<bool[]> flags_;
@@ -94,6 +103,10 @@ class AdmissionDesk {
   // `recrawl`: it was admitted before.
   void add_winner(const UrlRequest& request, bool recrawl, const Url& url, Fingerprint fingerprint,
                   std::string_view parent, Operation& operation);
+  void hold(const UrlRequest& request, const PreparedUrls::Held& link, std::string_view parent,
+            Operation& operation) const;
+  // Where a URL was found, as far as that is kept.
+  std::string_view parent_of(const UrlRequest& request, std::string_view parent) const;
   void note_seen(const UrlRequest& request, const Url& url, Fingerprint fingerprint,
                  Operation& operation);
 

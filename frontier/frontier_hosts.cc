@@ -79,8 +79,8 @@ Result<void> FrontierImpl::set_host_limit(std::string_view host,
 }
 
 Result<void> FrontierImpl::block_host(std::string_view host, SystemTime until) {
-  const std::int64_t time = not_before_milliseconds(until);
-  const std::int64_t now = wall_now();
+  const std::int64_t time = clock_.from_wall(until);
+  const std::int64_t now = clock_.now();
   if (time > now && time - now > kMaxDelay.count()) {
     return trawl::fail(ErrorCode::kInvalidArgument,
                        "a host cannot be blocked for more than a year; drop_host() or "
@@ -88,6 +88,15 @@ Result<void> FrontierImpl::block_host(std::string_view host, SystemTime until) {
   }
   return change_host(host,
                      [&](HostRecord& record) { record.blocked_until = time > now ? time : 0; });
+}
+
+Result<void> FrontierImpl::park_host(std::string_view host) {
+  return change_host(host, [&](HostRecord& record) {
+    record.given_up = true;
+    if (options_.revive_after.count() > 0)
+      record.blocked_until =
+          std::max(record.blocked_until, clock_.now() + options_.revive_after.count());
+  });
 }
 
 Result<void> FrontierImpl::revive_host(std::string_view host) {
@@ -143,8 +152,9 @@ Result<HostInfo> FrontierImpl::info_of(HostId host, const std::optional<HostReco
   if (auto in_memory = shard_of(host).info(host)) {
     info = std::move(*in_memory);
   } else if (record) {
-    info = host_info(*record, wall_now());
+    info = host_info(*record, clock_.now());
   }
+  if (info.blocked_until) info.blocked_until = clock_.to_wall(to_milliseconds(*info.blocked_until));
   info.queued = queued;
   if (info.host.empty()) {
     auto name = name_of(host);
@@ -171,6 +181,7 @@ Result<std::vector<HostInfo>> FrontierImpl::hosts(std::string_view after, std::s
   if (!read) return tl::unexpected(read.error());
   std::size_t with_record = 0;
   read = store_->visit_hosts(from, [&](HostId host, HostRecord record) {
+    if (record.is_default()) return true;  // all that is known is that it answered
     found.emplace_back(host, std::move(record));
     return ++with_record < limit;
   });
@@ -198,7 +209,7 @@ Result<HostInfo> FrontierImpl::host(std::string_view name) const {
   if (!record) return tl::unexpected(record.error());
   auto info = info_of(id, *record);
   if (!info) return info;
-  if (!*record && !has_news(*info)) {
+  if ((!*record || (*record)->is_default()) && !has_news(*info)) {
     return trawl::fail(ErrorCode::kNotFound,
                        fmt::format("{} has neither URLs that wait nor settings", name));
   }

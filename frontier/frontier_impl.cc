@@ -18,6 +18,7 @@ constexpr std::size_t kOfferBatch = 1024;
 
 FrontierImpl::FrontierImpl(const FrontierOptions& options, FrontierParts parts)
     : options_(options),
+      clock_(options.clock, options.wall_clock, static_cast<std::int64_t>(parts.counters.clock)),
       memory_(MemoryPlan::of(options.max_memory)),
       ledger_(parts.manifest.ledger),
       admitted_before_(parts.counters.admitted),
@@ -38,11 +39,14 @@ FrontierImpl::FrontierImpl(const FrontierOptions& options, FrontierParts parts)
              .sample = ledger_,
              .cache_bytes = memory_.ledger_cache,
              .deepest = parts.counters.deepest,
-             .notes_depths = parts.counters.lowered > 0}),
+             .notes_depths = parts.counters.lowered > 0,
+             .wall_clock = options.wall_clock,
+             .from_wall = [this](SystemTime time) { return clock_.from_wall(time); }}),
       writer_(*store_, parts.counters, writer_options()) {
   for (std::uint32_t i = 0; i < options_.shards; ++i) {
     ShardOptions shard = shard_options(options_, i, memory_.heads);
     if (report_.resumed) shard.restarted = shard.clock();
+    shard.wall_clock = [this] { return from_milliseconds(clock_.now()); };
     shard.leases = &leases_;
     if (domains_.enabled()) shard.domains = &domains_;
     if (addresses_.enabled()) shard.addresses = &addresses_;
@@ -71,7 +75,9 @@ FrontierImpl::~FrontierImpl() {
 GroupWriterOptions FrontierImpl::writer_options() {
   GroupWriterOptions options;
   options.ledger = ledger_;
-  options.wall_clock = [this] { return from_milliseconds(wall_now()); };
+  options.max_set_aside = options_.max_set_aside;
+  options.wall_clock = options_.wall_clock;
+  options.now = [this] { return clock_.now(); };
   options.before_commit = options_.before_commit;
   options.record_of = [this](HostId host) { return shard_of(host).record_of(host); };
   options.is_leased = [this](HostId host, std::uint64_t sequence) {
@@ -82,23 +88,38 @@ GroupWriterOptions FrontierImpl::writer_options() {
 }
 
 Result<void> FrontierImpl::restore() {
+  // Of very many hosts no more is known than that they answered: those take 8 bytes here.
   std::vector<std::pair<HostId, HostRecord>> records;
+  std::vector<HostId> answered;
   auto read = store_->visit_hosts(0, [&](HostId host, HostRecord record) {
-    records.emplace_back(host, std::move(record));
+    if (record.is_default()) {
+      answered.push_back(host);
+    } else {
+      records.emplace_back(host, std::move(record));
+    }
     return true;
   });
   if (!read) return read;
-  // Both come in ascending order.
+  // All come in ascending order.
   auto next = records.begin();
+  auto next_answered = answered.begin();
   read = store_->visit_queued_hosts(0, [&](HostId host) {
     while (next != records.end() && next->first < host)
       ++next;
-    const bool known = next != records.end() && next->first == host;
-    shard_of(host).restore_host(host, known ? std::optional(next->second) : std::nullopt);
+    while (next_answered != answered.end() && *next_answered < host)
+      ++next_answered;
+    std::optional<HostRecord> record;
+    if (next != records.end() && next->first == host) {
+      record = next->second;
+    } else if (next_answered != answered.end() && *next_answered == host) {
+      record.emplace().answered = true;
+    }
+    shard_of(host).restore_host(host, record);
     return true;
   });
   if (!read) return read;
-  return writer_.read_first_deferred();
+  if (read = writer_.read_first_deferred(); !read) return read;
+  return options_.revive_hosts ? revive_hosts() : Result<void>{};
 }
 
 Result<std::shared_lock<std::shared_mutex>> FrontierImpl::use_store() const {
@@ -107,10 +128,6 @@ Result<std::shared_lock<std::shared_mutex>> FrontierImpl::use_store() const {
   std::shared_lock use(using_store_);
   if (auto open = commits_->check(); !open) return tl::unexpected(open.error());
   return use;
-}
-
-std::int64_t FrontierImpl::wall_now() const {
-  return to_milliseconds(options_.wall_clock());
 }
 
 std::uint32_t FrontierImpl::shard_index(HostId host) const {
@@ -205,7 +222,7 @@ bool FrontierImpl::exhausted() const {
 }
 
 bool FrontierImpl::only_recrawls_wait() const {
-  if (writer_.next_deferred() <= wall_now()) return false;
+  if (writer_.next_deferred() <= clock_.now()) return false;
   return is_idle([](const Counters& counters) {
     return counters.deferred > 0 && counters.deferred == counters.recrawls_deferred;
   });
@@ -231,6 +248,12 @@ FrontierStats FrontierImpl::stats() const {
   stats.completed = counters.completed;
   stats.failed = counters.failed;
   stats.skipped = counters.skipped;
+  stats.succeeded = counters.succeeded;
+  stats.seeds_succeeded = counters.seeds_succeeded;
+  stats.held = counters.held;
+  stats.set_aside_failed = counters.set_aside_failed;
+  stats.requeued = counters.requeued;
+  stats.not_set_aside = counters.not_set_aside;
   stats.seen = counters.seen;
   stats.invalid = counters.invalid;
   stats.dropped = counters.dropped;

@@ -19,6 +19,7 @@
 #include "frontier/checkpointer.h"
 #include "frontier/commit_queue.h"
 #include "frontier/directory_lock.h"
+#include "frontier/frontier_clock.h"
 #include "frontier/group_clocks.h"
 #include "frontier/group_writer.h"
 #include "frontier/host_shard.h"
@@ -53,6 +54,11 @@ class FrontierImpl final : public Frontier {
   Result<FailureVerdict> fail(std::uint64_t lease_id, FailureReason reason,
                               std::optional<std::chrono::milliseconds> retry_after,
                               const Outcome& outcome) override;
+  Result<void> hold(std::uint64_t lease_id, const HoldReason& reason,
+                    const Outcome& outcome) override;
+  Result<std::vector<SetAsideUrl>> set_aside(std::string_view after,
+                                             std::size_t limit) const override;
+  Result<std::uint64_t> retry(const RetryWhich& which) override;
   Result<void> renew(std::uint64_t lease_id) override;
   Result<void> release(std::uint64_t lease_id, std::optional<SteadyTime> next_start,
                        std::chrono::microseconds started_after) override;
@@ -61,6 +67,7 @@ class FrontierImpl final : public Frontier {
   Result<void> set_host_leases(std::string_view host, std::uint32_t leases) override;
   Result<void> set_host_limit(std::string_view host, std::optional<std::uint64_t> urls) override;
   Result<void> block_host(std::string_view host, SystemTime until) override;
+  Result<void> park_host(std::string_view host) override;
   Result<void> revive_host(std::string_view host) override;
   Result<std::uint64_t> drop_host(std::string_view host) override;
   Result<void> set_host_address(std::string_view host, std::string_view address) override;
@@ -80,7 +87,6 @@ class FrontierImpl final : public Frontier {
  private:
   // To be held while the store is read. Errors: that which stopped or closed the frontier.
   Result<std::shared_lock<std::shared_mutex>> use_store() const;
-  std::int64_t wall_now() const;
   std::uint32_t shard_index(HostId host) const;
   HostShard& shard_of(HostId host) const { return *shards_[shard_index(host)]; }
   HostShard& shard_of_lease(std::uint64_t lease_id) const {
@@ -121,7 +127,17 @@ class FrontierImpl final : public Frontier {
   // What ending a lease changes, without what is special to a retry or recrawl.
   Result<Operation::Ended> ended(std::uint64_t lease_id, const QueuedUrl& url,
                                  const Outcome& outcome, std::size_t links) const;
-  void defer(Operation::Ended& ended, Operation::Ended::Kind kind, SystemTime until) const;
+  void defer(Operation::Ended& ended, Operation::Ended::Kind kind, std::int64_t until) const;
+  // Ends a lease that is completed, or held for that reason.
+  Result<std::vector<Admission>> end_lease(std::uint64_t lease_id, const Outcome& outcome,
+                                           std::span<const UrlRequest> links,
+                                           const HoldReason* held);
+  Result<FailureVerdict> put_back(const HostFailure& failure, FailureVerdict verdict);
+  // In frontier_set_aside.cc.
+  void set_aside(Operation::Ended& ended, SetAsideState state, const HoldReason& reason) const;
+  struct RetryBatch;
+  Result<std::uint64_t> submit(RetryBatch& batch);
+  Result<void> revive_hosts();
   Result<void> change_host(std::string_view host, const std::function<void(HostRecord&)>& change);
   Result<HostInfo> info_of(HostId host, const std::optional<HostRecord>& record) const;
   Result<std::optional<std::string>> name_of(HostId host) const;
@@ -130,6 +146,7 @@ class FrontierImpl final : public Frontier {
   GroupWriterOptions writer_options();
 
   const FrontierOptions options_;  // with clocks
+  const FrontierClock clock_;
   const MemoryPlan memory_;
   const bool ledger_;
   const std::uint64_t admitted_before_;  // by processes before

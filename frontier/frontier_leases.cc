@@ -28,10 +28,22 @@ std::string_view to_string(FailureReason reason) {
       return "service unavailable";
     case FailureReason::kServerError:
       return "the server failed";
+    case FailureReason::kNoSuchHost:
+      return "the host does not exist";
     case FailureReason::kPermanent:
       break;
   }
   return "failed";
+}
+
+bool has_failed(const Outcome& outcome) {
+  return !outcome.error.empty() || outcome.status >= 400;
+}
+
+// Of one that failed.
+std::string_view reason_of(const Outcome& outcome) {
+  if (!outcome.reason.empty()) return outcome.reason;
+  return outcome.status >= 400 ? "status" : "failed";
 }
 
 tl::unexpected<Error> undecodable() {
@@ -44,7 +56,7 @@ tl::unexpected<Error> undecodable() {
 
 // Deferred URLs are queued by the committer; who leases sees to it that it does when some are due.
 Result<void> FrontierImpl::promote_due() {
-  if (writer_.next_deferred() > wall_now()) return {};
+  if (writer_.next_deferred() > clock_.now()) return {};
   // acquire, release: pairs with after_commit(), which ends it.
   if (promoting_.exchange(true, std::memory_order_acq_rel)) return {};
   return submit([](Operation& operation) { operation.promote = true; });
@@ -184,7 +196,7 @@ std::optional<SteadyTime> FrontierImpl::next_due(std::uint32_t shard) const {
   if (deferred == GroupWriter::kNever || promoting_.load(std::memory_order_relaxed)) return due;
   const SteadyTime now = options_.clock();
   const std::chrono::milliseconds wait(
-      std::clamp<std::int64_t>(deferred - wall_now(), 0, kMaxDelay.count()));
+      std::clamp<std::int64_t>(deferred - clock_.now(), 0, kMaxDelay.count()));
   return due ? std::min(*due, now + wait) : now + wait;
 }
 
@@ -216,10 +228,10 @@ Result<Operation::Ended> FrontierImpl::ended(std::uint64_t lease_id, const Queue
 }
 
 void FrontierImpl::defer(Operation::Ended& ended, Operation::Ended::Kind kind,
-                         SystemTime until) const {
+                         std::int64_t until) const {
   const bool retry = kind == Operation::Ended::Kind::kRetry;
   ended.kind = kind;
-  ended.not_before = not_before_milliseconds(until);
+  ended.not_before = until;
   std::string_view note = ended.lease.note;
   if (!retry && ended.outcome.note) note = *ended.outcome.note;
   if (note.size() > kMaxNoteBytes) note = {};
@@ -235,6 +247,13 @@ void FrontierImpl::defer(Operation::Ended& ended, Operation::Ended::Kind kind,
 Result<std::vector<Admission>> FrontierImpl::complete(std::uint64_t lease_id,
                                                       const Outcome& outcome,
                                                       std::span<const UrlRequest> links) {
+  return end_lease(lease_id, outcome, links, nullptr);
+}
+
+Result<std::vector<Admission>> FrontierImpl::end_lease(std::uint64_t lease_id,
+                                                       const Outcome& outcome,
+                                                       std::span<const UrlRequest> links,
+                                                       const HoldReason* held) {
   const auto use = use_store();
   if (!use) return tl::unexpected(use.error());
   std::vector<Admission> admissions(links.size());
@@ -253,13 +272,24 @@ Result<std::vector<Admission>> FrontierImpl::complete(std::uint64_t lease_id,
       return tl::unexpected(made.error());
     }
     end = std::move(*made);
-    if (outcome.recrawl_at) defer(*end, Operation::Ended::Kind::kRecrawl, *outcome.recrawl_at);
+    if (held != nullptr) {
+      end->kind = Operation::Ended::Kind::kHeld;
+      set_aside(*end, SetAsideState::kHeld, *held);
+    } else if (outcome.recrawl_at) {
+      defer(*end, Operation::Ended::Kind::kRecrawl, clock_.from_wall(*outcome.recrawl_at));
+    } else if (has_failed(outcome)) {
+      set_aside(*end, SetAsideState::kFailed, {.reason = reason_of(outcome)});
+    }
   }
   auto submitted = submit([&](Operation& operation) {
     admit(links, prepared, end ? end->lease.url : std::string_view(), admissions, operation);
     operation.seen += outcome.known_links;
     if (!end) return;
     if (lease->host_changed) operation.changed_hosts.push_back(end->host);
+    // One that is fetched again may have failed before.
+    if (end->lease.recrawl && !end->set_aside)
+      operation.restored.push_back(
+          {.fingerprint = desk_.fingerprint_of(end->lease.url), .host = end->host, .record = {}});
     operation.ended = std::move(end);
   });
   prepared.shrink();
@@ -276,33 +306,51 @@ Result<FailureVerdict> FrontierImpl::fail(std::uint64_t lease_id, FailureReason 
       shard_of_lease(lease_id).begin_failure(number_of(lease_id), reason, retry_after, outcome);
   if (!failure) return tl::unexpected(failure.error());
   FailureVerdict verdict;
+  if (failure->blocked_until)
+    verdict.host_blocked_until = clock_.to_wall(to_milliseconds(*failure->blocked_until));
+  verdict.host_given_up = failure->given_up;
+  if (failure->released) return put_back(*failure, std::move(verdict));
   if (failure->lease.end == LeaseEnd::kRepeated) {
     announce_leases();
     return verdict;
   }
-  verdict.host_blocked_until = failure->blocked_until;
-  verdict.host_given_up = failure->given_up;
   auto end = ended(lease_id, failure->lease.url, outcome, 0);
   if (!end) {
     commits_->stop_with(end.error());
     return tl::unexpected(end.error());
   }
-  if (reason != FailureReason::kPermanent && end->lease.attempts < options_.retries) {
+  const bool passes = reason != FailureReason::kPermanent && reason != FailureReason::kNoSuchHost;
+  if (passes && end->lease.attempts < options_.retries) {
     auto wait = options_.retry_delay;
     for (std::uint32_t i = 0; i < end->lease.attempts && wait < options_.max_retry_delay; ++i)
       wait *= 2;
     wait = std::min(wait, options_.max_retry_delay);
     if (retry_after) wait = std::max(wait, std::min(*retry_after, kMaxDelay));
-    verdict.retry_at = from_milliseconds(wall_now() + wait.count());
-    defer(*end, Operation::Ended::Kind::kRetry, *verdict.retry_at);
-  } else if (end->outcome.error.empty()) {
-    end->outcome.error = to_string(reason);
+    const std::int64_t at = clock_.now() + wait.count();
+    verdict.retry_at = clock_.to_wall(at);
+    defer(*end, Operation::Ended::Kind::kRetry, at);
+  } else {
+    if (end->outcome.error.empty()) end->outcome.error = to_string(reason);
+    set_aside(*end, SetAsideState::kFailed, {.reason = reason_of(end->outcome)});
   }
   auto submitted = submit([&](Operation& operation) {
     if (failure->lease.host_changed) operation.changed_hosts.push_back(end->host);
     operation.ended = std::move(*end);
   });
   if (!submitted) return tl::unexpected(submitted.error());
+  return verdict;
+}
+
+// The URL is in its queue again: what is left is to store what is known of its host.
+Result<FailureVerdict> FrontierImpl::put_back(const HostFailure& failure, FailureVerdict verdict) {
+  verdict.retry_at = verdict.host_blocked_until.value_or(options_.wall_clock());
+  announce_leases();
+  if (failure.lease.host_changed) {
+    auto submitted = submit(
+        [&](Operation& operation) { operation.changed_hosts.push_back(failure.lease.url.host); });
+    if (!submitted) return tl::unexpected(submitted.error());
+  }
+  announce_work(shard_index(failure.lease.url.host));
   return verdict;
 }
 

@@ -26,6 +26,8 @@ Result<void> check_delays(const FrontierOptions& options) {
       {"max_retry_delay", options.max_retry_delay},
       {"host_backoff", options.host_backoff},
       {"max_host_backoff", options.max_host_backoff},
+      {"revive_after", options.revive_after},
+      {"no_such_host_wait", options.no_such_host_wait},
       {"lease_timeout", options.lease_timeout},
       {"checkpoint_interval", options.checkpoint_interval}};
   for (const auto& [name, delay] : delays) {
@@ -111,6 +113,8 @@ ShardOptions shard_options(const FrontierOptions& options, std::uint32_t index,
   shard.host_backoff = options.host_backoff;
   shard.max_host_backoff = options.max_host_backoff;
   shard.host_failures = options.host_failures;
+  shard.revive_after = options.revive_after;
+  shard.no_such_host_wait = options.no_such_host_wait;
   shard.lease_timeout = options.lease_timeout;
   shard.max_expired = options.max_open_leases / shards;
   shard.max_head_bytes = max_head_bytes / shards;

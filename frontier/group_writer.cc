@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "frontier/set_aside_record.h"
 #include "frontier/wall_time.h"
 
 namespace trawl {
@@ -16,11 +17,17 @@ constexpr std::size_t kPromotedAtOnce = 1024;
 constexpr std::size_t kDroppedAtOnce = 4096;
 // Beyond, a URL that is called seen by error again and again counts each time.
 constexpr std::size_t kWrongOnesKept = 100'000;
+// Links held lately that are known without asking the store; a power of 2.
+constexpr std::size_t kHeldLately = 1u << 14;
+
+bool is_success(int status) {
+  return (status >= 200 && status < 300) || status == 304;
+}
 
 }  // namespace
 
 GroupWriter::GroupWriter(Store& store, const Counters& counters, GroupWriterOptions options)
-    : store_(store), options_(std::move(options)), counters_(counters) {}
+    : store_(store), options_(std::move(options)), held_lately_(kHeldLately), counters_(counters) {}
 
 Counters GroupWriter::counters() const {
   const std::lock_guard lock(mutex_);
@@ -50,6 +57,7 @@ Result<void> GroupWriter::write(OperationGroup& group) {
   const std::uint64_t first_admission = totals.admitted;
   batch_.clear();
   fingerprints_.clear();
+  set_aside_now_.clear();
   std::vector<QueuedUrl> promoted;
   const bool promote_due =
       std::ranges::any_of(group, [](const auto& operation) { return operation->promote; });
@@ -59,7 +67,11 @@ Result<void> GroupWriter::write(OperationGroup& group) {
   }
   for (auto& operation : group) {
     add_admitted(*operation, totals, batch_);
-    if (operation->ended) add_ended(*operation->ended, totals, batch_);
+    if (operation->ended) {
+      if (auto ended = add_ended(*operation->ended, totals, batch_); !ended) return ended;
+    }
+    if (auto held = hold_links(*operation, totals, batch_); !held) return held;
+    if (auto done = restore(*operation, totals, batch_, promoted); !done) return done;
     for (const auto& [fingerprint, depth] : operation->lowered_depths)
       batch_.lower_depth(fingerprint, depth);
     totals.lowered += operation->lowered_depths.size();
@@ -113,7 +125,8 @@ void GroupWriter::add_admitted(Operation& operation, Counters& totals, Store::Ba
   }
 }
 
-void GroupWriter::add_ended(Operation::Ended& ended, Counters& totals, Store::Batch& batch) {
+Result<void> GroupWriter::add_ended(Operation::Ended& ended, Counters& totals,
+                                    Store::Batch& batch) {
   using Kind = Operation::Ended::Kind;
   batch.remove_pending(ended.host, ended.order);
   if (ended.kind == Kind::kRetry) {
@@ -123,20 +136,93 @@ void GroupWriter::add_ended(Operation::Ended& ended, Counters& totals, Store::Ba
     totals.failed += ended.outcome.error.empty() ? 0 : 1;
     totals.skipped += ended.outcome.requested ? 0 : 1;
     totals.recrawls += ended.kind == Kind::kRecrawl ? 1 : 0;
+    if (ended.outcome.requested && is_success(ended.outcome.status)) {
+      ++totals.succeeded;
+      totals.seeds_succeeded += ended.outcome.seed ? 1 : 0;
+    }
   }
-  if (ended.kind != Kind::kDone) {
+  if (ended.set_aside) {
+    if (auto done = set_aside(*ended.set_aside, totals, batch); !done) return done;
+  }
+  if (ended.kind == Kind::kRetry || ended.kind == Kind::kRecrawl) {
     defer(ended.not_before, totals.sequence++, ended.host, ended.order.priority, ended.record,
           totals, batch);
   }
-  if (!ended.fingerprint) return;
+  if (!ended.fingerprint) return {};
   totals.depth_repairs += ended.depth_lowered ? 1 : 0;
   // A URL that comes back keeps it: a smaller one may have been noted meanwhile.
-  if (ended.depth_noted && ended.kind == Kind::kDone) batch.forget_depth(*ended.fingerprint);
+  const bool comes_back = ended.kind == Kind::kRetry || ended.kind == Kind::kRecrawl;
+  if (ended.depth_noted && !comes_back) batch.forget_depth(*ended.fingerprint);
   if (options_.ledger && ended.outcome.requested) {
     batch.set_ledger(*ended.fingerprint, {.fetches = ended.fetches,
                                           .status = ended.outcome.status,
                                           .fetched = to_milliseconds(options_.wall_clock())});
   }
+  return {};
+}
+
+Result<std::optional<SetAsideState>> GroupWriter::state_of(Fingerprint fingerprint) const {
+  const auto changed = set_aside_now_.find(fingerprint);
+  if (changed != set_aside_now_.end()) return changed->second;
+  const auto value = store_.set_aside(fingerprint);
+  if (!value) return tl::unexpected(value.error());
+  if (!*value) return std::nullopt;
+  const auto record = decode_set_aside(**value);
+  // A damaged one is in nobody's way: it is replaced.
+  return record ? std::optional(record->state) : std::nullopt;
+}
+
+// A link gives way to nothing; a URL that was queued takes the place of what was there. Links may
+// take half of the room: those that had a place in a queue come first.
+Result<void> GroupWriter::set_aside(const Operation::SetAside& url, Counters& totals,
+                                    Store::Batch& batch) {
+  const auto before = state_of(url.fingerprint);
+  if (!before) return tl::unexpected(before.error());
+  if (*before && !url.was_queued) return {};
+  if (!*before) {
+    const std::uint64_t most = url.was_queued ? options_.max_set_aside : options_.max_set_aside / 2;
+    if (totals.set_aside() >= most) {
+      ++totals.not_set_aside;
+      return {};
+    }
+  } else {
+    --(**before == SetAsideState::kHeld ? totals.held : totals.set_aside_failed);
+  }
+  ++(url.state == SetAsideState::kHeld ? totals.held : totals.set_aside_failed);
+  batch.set_aside(url.fingerprint, url.value);
+  set_aside_now_[url.fingerprint] = url.state;
+  return {};
+}
+
+Result<void> GroupWriter::hold_links(const Operation& operation, Counters& totals,
+                                     Store::Batch& batch) {
+  for (const Operation::SetAside& link : operation.links_held) {
+    Fingerprint& lately = held_lately_[link.fingerprint.low % kHeldLately];
+    if (lately == link.fingerprint) continue;
+    lately = link.fingerprint;
+    if (auto done = set_aside(link, totals, batch); !done) return done;
+  }
+  return {};
+}
+
+// Another call may have taken them meanwhile.
+Result<void> GroupWriter::restore(Operation& operation, Counters& totals, Store::Batch& batch,
+                                  std::vector<QueuedUrl>& queued) {
+  for (Operation::Restored& url : operation.restored) {
+    const auto state = state_of(url.fingerprint);
+    if (!state) return tl::unexpected(state.error());
+    if (!*state) continue;
+    --(**state == SetAsideState::kHeld ? totals.held : totals.set_aside_failed);
+    batch.remove_set_aside(url.fingerprint);
+    set_aside_now_[url.fingerprint] = std::nullopt;
+    held_lately_[url.fingerprint.low % kHeldLately] = {};
+    if (url.record.empty()) continue;
+    ++totals.requeued;
+    const QueueOrder order{.priority = url.priority, .sequence = totals.sequence++};
+    batch.add_pending(url.host, order, url.record);
+    queued.push_back({.host = url.host, .order = order, .record = std::move(url.record)});
+  }
+  return {};
 }
 
 void GroupWriter::defer(std::int64_t not_before, std::uint64_t sequence, HostId host,
@@ -152,7 +238,7 @@ void GroupWriter::defer(std::int64_t not_before, std::uint64_t sequence, HostId 
 
 Result<void> GroupWriter::promote(Counters& totals, Store::Batch& batch,
                                   std::vector<QueuedUrl>& promoted) {
-  const std::int64_t now = to_milliseconds(options_.wall_clock());
+  const std::int64_t now = options_.now();
   return store_.visit_deferred([&](const DeferredUrl& url) {
     if (url.not_before > now || promoted.size() >= kPromotedAtOnce) return false;
     const QueueOrder order{.priority = url.priority, .sequence = totals.sequence++};
@@ -169,13 +255,20 @@ void GroupWriter::add_changed_hosts(const OperationGroup& group, Store::Batch& b
   for (const auto& operation : group) {
     for (const HostId host : operation->changed_hosts) {
       const auto record = options_.record_of(host);
-      if (record) record->is_default() ? batch.remove_host(host) : batch.set_host(host, *record);
+      if (!record) continue;
+      if (record->is_default() && !record->answered) {
+        batch.remove_host(host);
+      } else {
+        batch.set_host(host, *record);
+      }
     }
   }
 }
 
 Result<void> GroupWriter::commit(const Store::Batch& batch, const Counters& before,
-                                 const Counters& totals) {
+                                 const Counters& changed) {
+  Counters totals = changed;
+  totals.clock = static_cast<std::uint64_t>(std::max<std::int64_t>(options_.now(), 0));
   batch_.set_counters(totals);
   if (auto written = store_.write(batch); !written) return written;
   const std::lock_guard lock(mutex_);

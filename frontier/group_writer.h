@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <vector>
@@ -19,7 +21,9 @@ namespace trawl {
 
 struct GroupWriterOptions {
   bool ledger = false;  // the crawl keeps one
+  std::uint64_t max_set_aside = 0;
   std::function<SystemTime()> wall_clock;
+  std::function<std::int64_t()> now;  // FrontierClock
   std::function<Result<void>(std::span<const Completion>)> before_commit;
   // What is to be stored of a host now; absent: what is.
   std::function<std::optional<HostRecord>(HostId)> record_of;
@@ -64,13 +68,18 @@ class GroupWriter {
  private:
   Result<void> announce(const OperationGroup& group) const;
   void add_admitted(Operation& operation, Counters& totals, Store::Batch& batch);
-  void add_ended(Operation::Ended& ended, Counters& totals, Store::Batch& batch);
+  Result<void> add_ended(Operation::Ended& ended, Counters& totals, Store::Batch& batch);
+  Result<void> set_aside(const Operation::SetAside& url, Counters& totals, Store::Batch& batch);
+  Result<void> hold_links(const Operation& operation, Counters& totals, Store::Batch& batch);
+  Result<void> restore(Operation& operation, Counters& totals, Store::Batch& batch,
+                       std::vector<QueuedUrl>& queued);
+  Result<std::optional<SetAsideState>> state_of(Fingerprint fingerprint) const;
   void defer(std::int64_t not_before, std::uint64_t sequence, HostId host, std::int32_t priority,
              std::string_view record, Counters& totals, Store::Batch& batch);
   Result<void> promote(Counters& totals, Store::Batch& batch, std::vector<QueuedUrl>& promoted);
   void add_changed_hosts(const OperationGroup& group, Store::Batch& batch) const;
-  // `before`: the totals that `totals` were made from.
-  Result<void> commit(const Store::Batch& batch, const Counters& before, const Counters& totals);
+  // `before`: the totals that `changed` were made from.
+  Result<void> commit(const Store::Batch& batch, const Counters& before, const Counters& changed);
   Result<void> check_seen(const OperationGroup& group);
   Result<void> drop_some(Operation::Drop& drop);
   Result<void> drop_some_queued(Operation::Drop& drop);
@@ -87,6 +96,10 @@ class GroupWriter {
   const GroupWriterOptions options_;
   Store::Batch batch_;                     // kept for its memory
   std::vector<Fingerprint> fingerprints_;  // the same
+  // What the batch changes in Store::kSetAside: absent means removed.
+  std::map<Fingerprint, std::optional<SetAsideState>> set_aside_now_;
+  // Some of the links held lately, by a hash: most of them are found on many pages.
+  std::vector<Fingerprint> held_lately_;
   std::atomic<std::int64_t> next_deferred_{kNever};
   std::atomic<std::uint64_t> checked_{0};
   std::atomic<std::uint64_t> wrong_{0};

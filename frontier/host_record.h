@@ -18,8 +18,9 @@ struct HostRecord {
   // Milliseconds since the epoch of std::chrono::system_clock; 0: not blocked.
   std::int64_t blocked_until = 0;
   bool given_up = false;
+  bool answered = false;  // any request of this crawl
 
-  // Nothing but a name need not be kept.
+  // Apart from the name and from having answered.
   bool is_default() const {
     return !delay && !max_leases && !remaining && failures == 0 && blocked_until == 0 && !given_up;
   }

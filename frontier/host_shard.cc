@@ -111,6 +111,10 @@ Result<bool> HostShard::change_host(HostId host, std::string_view name,
   return state_->locked([&](ShardState& shard) { return shard.change_host(host, name, change); });
 }
 
+Result<bool> HostShard::revive_if_given_up(HostId host) {
+  return state_->locked([&](ShardState& shard) { return shard.revive_if_given_up(host); });
+}
+
 void HostShard::set_address(HostId host, std::string_view address) {
   state_->locked([&](ShardState& shard) { shard.set_address(host, address); });
 }

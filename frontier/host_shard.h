@@ -29,6 +29,8 @@ struct ShardOptions {
   std::chrono::milliseconds host_backoff{1'000};
   std::chrono::milliseconds max_host_backoff{600'000};
   std::uint32_t host_failures = 20;
+  std::chrono::milliseconds revive_after{0};
+  std::chrono::milliseconds no_such_host_wait{3'000};
   std::uint32_t retries = 2;
   std::chrono::milliseconds lease_timeout{3'600'000};
 
@@ -67,12 +69,13 @@ struct EndedLease {
 
 // What the failure of a fetch means for its host. Those reasons that make a host back off count as
 // failures in a row; any answer ends the row: kServerError, kPermanent with a status, and of course
-// a completion with a request and without an error. kPermanent without a status, a name that does
-// not exist, say, tells nothing of the host. A failure of a lease that expired is kRepeated.
+// a completion with a request and without an error. kPermanent without a status tells nothing of
+// the host. A failure of a lease that expired is kRepeated.
 struct HostFailure {
   EndedLease lease;
   std::optional<SystemTime> blocked_until;
   bool given_up = false;
+  bool released = false;  // the URL went back to its place; `lease` is of no use then
 };
 
 struct ShardStats {
@@ -160,6 +163,9 @@ class HostShard {
   void begin_drop(HostId host);
   bool is_leased(std::uint64_t sequence) const;
   void end_drop(HostId host);
+
+  // Revives a host if it was given up; true if it was.
+  Result<bool> revive_if_given_up(HostId host);
 
   // Of a host in memory: its state and its leases; nothing if it is not there.
   std::optional<HostInfo> info(HostId host) const;

@@ -44,6 +44,8 @@ struct Host {
   std::uint16_t drops = 0;      // between begin_drop() and end_drop(), so many times
   bool record_changed = false;  // since the host came into memory
   bool record_unsaved = false;  // nobody asked for it since it changed
+  bool answered = false;        // HostRecord::answered: so many have only that in theirs
+  bool nameless = false;        // its name did not exist when it was asked last
   bool counted_leasable = false;
   bool counted_given_up = false;
 

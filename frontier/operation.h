@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "trawl/frontier.h"
+#include "trawl/set_aside.h"
 
 #include "frontier/queued_url.h"
 
@@ -25,17 +26,32 @@ struct Operation {
     std::string record;
     std::uint64_t sequence = 0;  // given when it is committed
   };
+  // A URL that is held or failed.
+  struct SetAside {
+    Fingerprint fingerprint;
+    SetAsideState state = SetAsideState::kHeld;
+    bool was_queued = true;
+    std::string value;  // encode_set_aside()
+  };
+  // A URL that was set aside, and is so no more if it still was when this is committed.
+  struct Restored {
+    Fingerprint fingerprint;
+    HostId host = 0;
+    std::int32_t priority = 0;
+    std::string record;  // it is queued again with this; empty: it is not
+  };
   // A lease whose URL leaves its place in the queue.
   struct Ended {
-    enum class Kind : std::uint8_t { kDone, kRecrawl, kRetry };
+    enum class Kind : std::uint8_t { kDone, kRecrawl, kRetry, kHeld };
     Kind kind = Kind::kDone;
     HostId host = 0;
     QueueOrder order;
     Lease lease;
     Outcome outcome;
     std::size_t links = 0;
-    std::int64_t not_before = 0;  // of a recrawl or retry; wall clock, in ms
-    std::string record;           // the same
+    std::int64_t not_before = 0;        // of a recrawl or retry; wall clock, in ms
+    std::string record;                 // the same
+    std::optional<SetAside> set_aside;  // of one that is held, or failed
     // If something is kept of the URL by its fingerprint.
     std::optional<Fingerprint> fingerprint;
     std::uint32_t fetches = 0;   // that ended, this one included
@@ -53,6 +69,8 @@ struct Operation {
 
   std::vector<Admitted> admitted;
   std::optional<Ended> ended;
+  std::vector<SetAside> links_held;
+  std::vector<Restored> restored;
   std::vector<HostId> changed_hosts;  // whose record is to be stored as it is then
   std::vector<std::pair<Fingerprint, std::uint32_t>> lowered_depths;
   std::vector<Fingerprint> seen_to_check;  // told "seen": to be looked up in the ledger
@@ -67,8 +85,9 @@ struct Operation {
   bool durable_already = false;  // it changes nothing, and neither does what it relied on any more
 
   bool changes_nothing() const noexcept {
-    return admitted.empty() && !ended && changed_hosts.empty() && lowered_depths.empty() &&
-           seen_to_check.empty() && !promote && !drop && !stop && !flush;
+    return admitted.empty() && !ended && links_held.empty() && restored.empty() &&
+           changed_hosts.empty() && lowered_depths.empty() && seen_to_check.empty() && !promote &&
+           !drop && !stop && !flush;
   }
   // Of memory, about.
   std::uint64_t size() const noexcept {
@@ -76,11 +95,16 @@ struct Operation {
                          seen_to_check.size() * sizeof seen_to_check[0];
     if (ended) {
       size += ended->record.size() + ended->lease.url.size() + ended->lease.host.size() +
-              ended->lease.parent.size() + ended->lease.note.size() + ended->outcome.error.size();
+              ended->lease.parent.size() + ended->lease.note.size() + ended->outcome.error.size() +
+              (ended->set_aside ? ended->set_aside->value.size() : 0);
     }
     return size;
   }
 
+  void hold(SetAside link) {
+    bytes += sizeof link + link.value.size();
+    links_held.push_back(std::move(link));
+  }
   void add(Admitted url) {
     bytes += sizeof url + url.record.size();
     admitted.push_back(std::move(url));

@@ -11,6 +11,7 @@
 #include "frontier/checkpointer.h"
 #include "frontier/frontier_options.h"
 #include "frontier/recovery.h"
+#include "frontier/set_aside_record.h"
 #include "frontier/state_directory.h"
 
 namespace trawl {
@@ -73,6 +74,13 @@ class Salvager {
       return true;
     });
     if (!deferred) note(unreadable("the deferred URLs", deferred.error()));
+    const auto set_aside =
+        store_.visit_set_aside(std::nullopt, [&](Fingerprint, std::string_view value) {
+          const auto record = decode_set_aside(value);
+          if (record && record->was_queued) add_waiting(record->url_record);
+          return true;
+        });
+    if (!set_aside) note(unreadable("the URLs set aside", set_aside.error()));
     const std::uint64_t fresh = feeder_.finish();
     note(fmt::format("{} URLs wait, {} of which nothing else told", waiting_, fresh));
     if (damaged_ > 0)

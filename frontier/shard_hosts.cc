@@ -50,8 +50,10 @@ HostIndex ShardState::add_host(HostId id, const std::optional<HostRecord>& recor
     if (groups_.size() <= i) groups_.resize(std::max<std::size_t>(i + 1, groups_.size() * 3 / 2));
     groups_[i] = {};
   }
+  host.answered = record && record->answered;
   if (record && !record->is_default()) {
     host.extra = std::make_unique<HostExtra>(HostExtra{.record = *record});
+    host.extra->record.answered = false;  // see Host::answered
     update_block(i);
   }
   return i;
@@ -91,15 +93,29 @@ Result<bool> ShardState::is_saved(const Host& host) const {
   if (!host.record_changed) return true;
   const auto stored = store_->host(host.id);
   if (!stored) return tl::unexpected(stored.error());
-  return *stored && !(*stored)->is_default() ? host.extra && host.extra->record == **stored
-                                             : !host.extra;
+  return *stored ? **stored == record_of(host) : !host.extra && !host.answered;
+}
+
+HostRecord ShardState::record_of(const Host& host) const {
+  HostRecord record = host.extra ? host.extra->record : HostRecord{};
+  record.answered = host.answered;
+  return record;
+}
+
+// Most hosts have no record in memory: that they answered is kept apart from it.
+void ShardState::note_answer(HostIndex i, EndedLease& ended) {
+  Host& host = hosts_[i];
+  host.nameless = false;
+  if (host.answered) return;
+  host.answered = host.record_changed = host.record_unsaved = true;
+  ended.host_changed = true;
 }
 
 std::optional<HostRecord> ShardState::record_of(HostId id) {
   const HostIndex i = hosts_.find(id);
   if (i == kNoHost) return std::nullopt;
   hosts_[i].record_unsaved = false;
-  return hosts_[i].extra ? hosts_[i].extra->record : HostRecord{};
+  return record_of(hosts_[i]);
 }
 
 std::int64_t ShardState::wall_now() const {
@@ -151,6 +167,23 @@ Result<bool> ShardState::change_host(HostId id, std::string_view name,
   const bool changed = change_record(*host, name, change);
   reschedule(*host);
   return changed;
+}
+
+// Its failures and its block are forgotten.
+void ShardState::revive(HostIndex i) {
+  change_record(i, {}, [](HostRecord& record) {
+    record.failures = 0;
+    record.blocked_until = 0;
+    record.given_up = false;
+  });
+}
+
+Result<bool> ShardState::revive_if_given_up(HostId id) {
+  const auto host = load_host(id);
+  if (!host) return tl::unexpected(host.error());
+  if (!hosts_[*host].given_up()) return false;
+  revive(*host);
+  return true;
 }
 
 HostGroups ShardState::groups_of(HostIndex i) const {

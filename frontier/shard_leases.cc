@@ -29,6 +29,7 @@ bool makes_host_back_off(FailureReason reason) {
     case FailureReason::kConnection:
     case FailureReason::kTooManyRequests:
     case FailureReason::kUnavailable:
+    case FailureReason::kNoSuchHost:
       return true;
     case FailureReason::kServerError:
     case FailureReason::kPermanent:
@@ -226,7 +227,10 @@ Result<EndedLease> ShardState::begin_completion(std::uint64_t number, const Outc
   if (*lease != kNoLease && leases_[*lease].state == LeaseSlot::State::kOpen) {
     const HostIndex host = leases_[*lease].host;
     EndedLease ended = end_open(*lease, outcome);
-    if (ended.end == LeaseEnd::kOpen) ended.host_changed = count_completion(host, outcome);
+    if (ended.end == LeaseEnd::kOpen) {
+      ended.host_changed = count_completion(host, outcome);
+      if (outcome.requested && outcome.status != 0) note_answer(host, ended);
+    }
     reschedule(host);
     return ended;
   }
@@ -280,6 +284,7 @@ Result<EndedLease> ShardState::end_late(LeaseIndex lease, const Outcome& outcome
     note_outcome(host, charge, outcome);
   }
   ended.host_changed = count_completion(host, outcome);
+  if (outcome.requested && outcome.status != 0) note_answer(host, ended);
   reschedule(host);
   return ended;
 }
@@ -318,11 +323,40 @@ Result<HostFailure> ShardState::begin_failure(std::uint64_t number, FailureReaso
     return failure;
   }
   const HostIndex host = leases_[*lease].host;
+  if (!leases_[*lease].url_ended && !ends_url(host, reason, outcome)) {
+    failure.released = true;
+    failure.lease.end = LeaseEnd::kOpen;
+    failure.lease.url.host = hosts_[host].id;
+    const std::string record = leases_[*lease].record;
+    note_request(host, {leases_[*lease].since, leases_[*lease].groups}, outcome.started_after);
+    put_back(*lease);
+    count_failure(host, reason, retry_after, outcome, record, failure);
+    reschedule(host);
+    return failure;
+  }
   failure.lease = end_open(*lease, outcome);
   if (failure.lease.end == LeaseEnd::kOpen)
-    count_failure(host, reason, retry_after, outcome, failure);
+    count_failure(host, reason, retry_after, outcome, failure.lease.url.record, failure);
   reschedule(host);
   return failure;
+}
+
+// Whether it counts for the URL: not if the host failed before it was asked for that. A name that
+// does not exist ends the URLs of a host that never answered, unless it was not asked for again
+// yet; those leased before the wait for that began have to wait as well.
+bool ShardState::ends_url(HostIndex i, FailureReason reason, const Outcome& outcome) const {
+  if (reason == FailureReason::kPermanent) return true;
+  if (reason != FailureReason::kNoSuchHost) return outcome.requested;
+  const Host& host = hosts_[i];
+  const bool waits = host.extra && host.extra->unblocked > options_.clock();
+  return host.nameless && !waits && !host.answered;
+}
+
+void ShardState::put_back(LeaseIndex lease) {
+  const LeaseSlot& slot = leases_[lease];
+  const HostIndex host = slot.host;
+  const QueueOrder order = slot.order;
+  queue_url(host, order, leases_.remove(lease));
 }
 
 Result<void> ShardState::renew(std::uint64_t number) {
@@ -410,33 +444,42 @@ bool ShardState::count_completion(HostIndex host, const Outcome& outcome) {
 
 void ShardState::count_failure(HostIndex host, FailureReason reason,
                                std::optional<milliseconds> retry_after, const Outcome& outcome,
-                               HostFailure& failure) {
+                               std::string_view url_record, HostFailure& failure) {
+  const bool no_such_host = reason == FailureReason::kNoSuchHost;
+  const bool was_nameless = std::exchange(hosts_[host].nameless, no_such_host);
+  if (outcome.requested && outcome.status != 0) note_answer(host, failure.lease);
   const bool backs_off = makes_host_back_off(reason);
   const bool answered = reason == FailureReason::kServerError ||
                         (reason == FailureReason::kPermanent && outcome.status != 0);
   if (reason == FailureReason::kPermanent) retry_after.reset();
   if (!backs_off && !retry_after && !hosts_[host].extra) return;
-  const auto url = decode_record(failure.lease.url.record);
+  const auto url = decode_record(url_record);
   const bool url_ends =
       reason == FailureReason::kPermanent || (url && url->attempts >= options_.retries);
+  const bool waits = hosts_[host].extra && hosts_[host].extra->unblocked > options_.clock();
   const auto change = [&](HostRecord& record) {
     if (outcome.requested && url_ends && record.remaining && *record.remaining > 0)
       --*record.remaining;
     if (answered) record.failures = 0;
     milliseconds wait(0);
-    if (backs_off) {
+    if (no_such_host && was_nameless) {
+      // One that never answered is not given up: its URLs end one after the other.
+      failure.given_up = !record.given_up && hosts_[host].answered && !waits;
+    } else if (backs_off) {
       if (record.failures < std::numeric_limits<std::uint32_t>::max()) ++record.failures;
-      wait = backoff_.wait_after(record.failures);
+      wait = no_such_host ? options_.no_such_host_wait : backoff_.wait_after(record.failures);
       failure.given_up = !record.given_up && options_.host_failures > 0 &&
                          record.failures >= options_.host_failures;
-      record.given_up |= failure.given_up;
     }
+    record.given_up |= failure.given_up;
+    if (failure.given_up) wait = std::max(wait, options_.revive_after);
     if (retry_after) wait = std::max(wait, std::min(*retry_after, kMaxDelay));
     if (wait.count() <= 0) return;
     record.blocked_until = std::max(record.blocked_until, wall_now() + wait.count());
     failure.blocked_until = from_milliseconds(record.blocked_until);
   };
-  failure.lease.host_changed = change_record(host, url ? host_of(url->url) : std::string(), change);
+  failure.lease.host_changed |=
+      change_record(host, url ? host_of(url->url) : std::string(), change);
 }
 
 }  // namespace trawl

@@ -51,6 +51,11 @@ bool ShardState::may_lease(const Host& host) const {
   return host.leased < record->max_leases.value_or(options_.leases_per_host);
 }
 
+bool ShardState::awaits_revival(const Host& host) const {
+  return options_.revive_after.count() > 0 && host.drops == 0 && host.given_up() &&
+         !host.at_limit();
+}
+
 void ShardState::update_counts(Host& host) {
   const bool leasable = host.queue.has_urls() && !host.given_up() && !host.at_limit();
   if (leasable != host.counted_leasable) leasable ? ++leasable_ : --leasable_;
@@ -74,7 +79,7 @@ void ShardState::reschedule(HostIndex i) {
   Host& host = hosts_[i];
   update_counts(host);
   const bool idle = !host.queue.has_urls();
-  if (idle ? host.leased > 0 : !may_lease(host)) return unschedule(i);
+  if (idle ? host.leased > 0 : !may_lease(host) && !awaits_revival(host)) return unschedule(i);
   // What the store keeps of an idle host, its block, need not be waited for.
   const SteadyTime time = std::max(idle ? idle_until(i) : next_start(host), last_now_);
   if (host.place == Host::Place::kLine) {
@@ -111,6 +116,7 @@ Result<HostIndex> ShardState::next_host(SteadyTime now) {
 Result<bool> ShardState::take_turn(HostIndex i, bool in_line, SteadyTime now) {
   Host& host = hosts_[i];
   if (host.extra && host.extra->record.blocked_until != 0) update_block(i);
+  if (awaits_revival(host) && host.extra->unblocked <= now) revive(i);
   if (!host.queue.has_urls() ? own_start(host) > now : !may_lease(host) || next_start(host) > now) {
     unschedule(i);
     reschedule(i);

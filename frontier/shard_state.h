@@ -56,6 +56,7 @@ class ShardState {
                        std::chrono::microseconds started_after);
   Result<bool> change_host(HostId host, std::string_view name,
                            const std::function<void(HostRecord&)>& change);
+  Result<bool> revive_if_given_up(HostId host);
   void set_address(HostId host, std::string_view address);
   void begin_drop(HostId host);
   std::size_t leased() const noexcept { return leases_.leased(); }
@@ -91,9 +92,13 @@ class ShardState {
   HostIndex add_host(HostId id, const std::optional<HostRecord>& record);
   void forget_if_idle(HostIndex host);
   Result<bool> is_saved(const Host& host) const;
+  // What is to be stored of it.
+  HostRecord record_of(const Host& host) const;
+  void note_answer(HostIndex host, EndedLease& ended);
   bool change_record(HostIndex host, std::string_view name,
                      const std::function<void(HostRecord&)>& change);
   void update_block(HostIndex host);
+  void revive(HostIndex host);
   std::int64_t wall_now() const;
   void learn_domain(HostIndex host);
   void learn_address(HostIndex host, GroupId address);
@@ -106,6 +111,8 @@ class ShardState {
   SteadyTime next_start(const Host& host) const;
   SteadyTime idle_until(HostIndex host) const;
   bool may_lease(const Host& host) const;
+  // Given up, but to be revived when its time comes.
+  bool awaits_revival(const Host& host) const;
   void update_counts(Host& host);
   void reschedule(HostIndex host);
   void unschedule(HostIndex host);
@@ -132,7 +139,9 @@ class ShardState {
   bool count_completion(HostIndex host, const Outcome& outcome);
   void count_failure(HostIndex host, FailureReason reason,
                      std::optional<std::chrono::milliseconds> retry_after, const Outcome& outcome,
-                     HostFailure& failure);
+                     std::string_view record, HostFailure& failure);
+  bool ends_url(HostIndex host, FailureReason reason, const Outcome& outcome) const;
+  void put_back(LeaseIndex lease);
 
   const Store* store_;  // null once closed
   const ShardOptions options_;

@@ -105,7 +105,12 @@ class RocksStore final : public Store {
       status = db_->Put(write_options_, families_[kMeta], slice(kFormatKey), value);
     }
     if (!status.ok()) return tl::unexpected(store_error(status, "open"));
-    return check_store_format(value);
+    if (auto known = check_store_format(value); !known) return known;
+    std::string current;
+    put_fixed(current, kStoreFormat);
+    if (value == current) return {};
+    // What an older format lacks was added when it was opened: from here on it is of this one.
+    return checked(db_->Put(write_options_, families_[kMeta], slice(kFormatKey), current), "open");
   }
 
   Result<void> write(const Batch& batch) override {
@@ -306,6 +311,29 @@ class RocksStore final : public Store {
   Result<std::optional<std::uint32_t>> depth(Fingerprint fingerprint) const override {
     return get<std::uint32_t>(kDepths, trawl::view(fingerprint_key(fingerprint)), decode_depth,
                               "the depth of a URL");
+  }
+
+  Result<std::optional<std::string>> set_aside(Fingerprint fingerprint) const override {
+    return get<std::string>(
+        kSetAside, trawl::view(fingerprint_key(fingerprint)),
+        [](std::string_view value) { return std::optional(decode_bytes(value)); },
+        "a URL that was set aside");
+  }
+
+  Result<void> visit_set_aside(
+      const std::optional<Fingerprint>& after,
+      const std::function<bool(Fingerprint, std::string_view)>& visit) const override {
+    const auto it = scan(kSetAside);
+    std::string first;
+    // A 0 byte behind the key makes the least key after it.
+    if (after) first = std::string(trawl::view(fingerprint_key(*after))) + '\0';
+    for (it->Seek(first); it->Valid(); it->Next()) {
+      const auto fingerprint = decode_fingerprint_key(it.key());
+      if (!fingerprint) return damaged("the key of a URL that was set aside does not decode");
+      const std::string value = decode_bytes(it.value());
+      if (!visit(*fingerprint, value)) return {};
+    }
+    return checked(it->status(), "read");
   }
 
   std::uint64_t memory() const override {

@@ -38,9 +38,19 @@ struct Counters {
   std::uint64_t depth_repairs = 0;
   std::uint64_t lowered = 0;            // depths ever put into kDepths
   std::uint64_t recrawls_deferred = 0;  // of those deferred: is_recrawl_record()
+  std::uint64_t succeeded = 0;          // completions with a status of 2xx, or 304
+  std::uint64_t seeds_succeeded = 0;    // of these, those with Outcome::seed
+  std::uint64_t held = 0;               // URLs in kSetAside, by state
+  std::uint64_t set_aside_failed = 0;
+  std::uint64_t requeued = 0;       // URLs taken from there back into their queues
+  std::uint64_t not_set_aside = 0;  // for want of room
+  std::uint64_t clock = 0;          // FrontierClock::now() at the last commit
 
   // URLs that are queued, leased or deferred.
-  std::uint64_t open() const noexcept { return admitted + recrawls - completed - dropped; }
+  std::uint64_t open() const noexcept {
+    return admitted + recrawls + requeued - completed - dropped;
+  }
+  std::uint64_t set_aside() const noexcept { return held + set_aside_failed; }
   friend bool operator==(const Counters&, const Counters&) = default;
 };
 
@@ -55,6 +65,7 @@ class Store {
     kAdmissions,  // the log of admitted fingerprints
     kLedger,      // LedgerRecord by fingerprint, if the crawl keeps one
     kDepths,      // by fingerprint: the smallest depth that a URL was offered with while queued
+    kSetAside,    // SetAsideRecord of URLs held and failed, by fingerprint
     kFamilies
   };
 
@@ -76,6 +87,9 @@ class Store {
     // Keeps the smaller of `depth` and the one that is there, if any.
     void lower_depth(Fingerprint fingerprint, std::uint32_t depth);
     void forget_depth(Fingerprint fingerprint);
+    // `value`: encode_set_aside().
+    void set_aside(Fingerprint fingerprint, std::string_view value);
+    void remove_set_aside(Fingerprint fingerprint);
     void set_counters(const Counters& counters);
 
     enum class Kind : std::uint8_t { kPut, kDelete, kSingleDelete, kMerge };
@@ -157,6 +171,12 @@ class Store {
   virtual Result<void> visit_ledger(
       const std::function<void(Fingerprint, const LedgerRecord&)>& visit) const = 0;
   virtual Result<std::optional<std::uint32_t>> depth(Fingerprint fingerprint) const = 0;
+  // The value that a URL was set aside with, if it was.
+  virtual Result<std::optional<std::string>> set_aside(Fingerprint fingerprint) const = 0;
+  // Calls `visit` with all of them behind `after`, or with all, until it answers false.
+  virtual Result<void> visit_set_aside(
+      const std::optional<Fingerprint>& after,
+      const std::function<bool(Fingerprint, std::string_view value)>& visit) const = 0;
 
   // Bytes of memtables and caches.
   virtual std::uint64_t memory() const = 0;

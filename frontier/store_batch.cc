@@ -69,6 +69,13 @@ void Store::Batch::forget_depth(Fingerprint fingerprint) {
   add(kDepths, Kind::kDelete, view(fingerprint_key(fingerprint)));
 }
 
+void Store::Batch::set_aside(Fingerprint fingerprint, std::string_view value) {
+  add(kSetAside, Kind::kPut, view(fingerprint_key(fingerprint)), value);
+}
+void Store::Batch::remove_set_aside(Fingerprint fingerprint) {
+  add(kSetAside, Kind::kDelete, view(fingerprint_key(fingerprint)));
+}
+
 void Store::Batch::set_counters(const Counters& counters) {
   add(kMeta, Kind::kPut, kCountersKey, encode_counters(counters));
 }

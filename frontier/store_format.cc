@@ -52,11 +52,11 @@ Result<void> check_store_format(std::string_view value) {
     return fail(ErrorCode::kCorrupt,
                 "the store is damaged: its format does not decode; restore the "
                 "state directory from a backup, or start over");
-  if (format < kStoreFormat) {
+  if (format < kOldestStoreFormat) {
     return fail(ErrorCode::kUnsupportedVersion,
-                fmt::format("the store has format {}; this Trawl reads format {} only: finish that "
-                            "crawl with the Trawl that began it",
-                            format, kStoreFormat));
+                fmt::format("the store has format {}; this Trawl reads formats {} to {}: finish "
+                            "that crawl with the Trawl that began it",
+                            format, kOldestStoreFormat, kStoreFormat));
   }
   if (format > kStoreFormat) {
     return fail(ErrorCode::kUnsupportedVersion,

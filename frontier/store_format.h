@@ -13,7 +13,9 @@
 
 namespace trawl {
 
-inline constexpr std::uint32_t kStoreFormat = 3;
+inline constexpr std::uint32_t kStoreFormat = 4;
+// The oldest that is opened; it then becomes the current one.
+inline constexpr std::uint32_t kOldestStoreFormat = 3;
 
 // Of the value stored as the format. Errors: kUnsupportedVersion, kCorrupt.
 Result<void> check_store_format(std::string_view value);

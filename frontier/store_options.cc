@@ -18,7 +18,7 @@ namespace trawl {
 namespace {
 
 constexpr std::array<const char*, Store::kFamilies> kNames = {
-    "default", "pending", "deferred", "hosts", "admissions", "ledger", "depths"};
+    "default", "pending", "deferred", "hosts", "admissions", "ledger", "depths", "set_aside"};
 
 // RocksDB's own log is a file like others, and where it cannot be written (a full disk, above all)
 // Debian's build of the library ends the process at its next line.
@@ -100,6 +100,7 @@ rocksdb::ColumnFamilyOptions family_options(Store::Family family, const StoreOpt
       add_bloom_filters(table);
       break;
     case Store::kHosts:
+    case Store::kSetAside:
       add_bloom_filters(table);
       break;
     case Store::kMeta:

@@ -9,11 +9,30 @@ namespace trawl {
 
 namespace {
 
-constexpr std::uint64_t Counters::*kCounters[] = {
-    &Counters::admitted,      &Counters::completed, &Counters::failed,           &Counters::seen,
-    &Counters::invalid,       &Counters::skipped,   &Counters::dropped,          &Counters::retried,
-    &Counters::recrawls,      &Counters::deferred,  &Counters::sequence,         &Counters::deepest,
-    &Counters::depth_repairs, &Counters::lowered,   &Counters::recrawls_deferred};
+constexpr std::uint64_t Counters::*kCounters[] = {&Counters::admitted,
+                                                  &Counters::completed,
+                                                  &Counters::failed,
+                                                  &Counters::seen,
+                                                  &Counters::invalid,
+                                                  &Counters::skipped,
+                                                  &Counters::dropped,
+                                                  &Counters::retried,
+                                                  &Counters::recrawls,
+                                                  &Counters::deferred,
+                                                  &Counters::sequence,
+                                                  &Counters::deepest,
+                                                  &Counters::depth_repairs,
+                                                  &Counters::lowered,
+                                                  &Counters::recrawls_deferred,
+                                                  &Counters::succeeded,
+                                                  &Counters::seeds_succeeded,
+                                                  &Counters::held,
+                                                  &Counters::set_aside_failed,
+                                                  &Counters::requeued,
+                                                  &Counters::not_set_aside,
+                                                  &Counters::clock};
+// Of these a store of format 3 has the first.
+constexpr std::size_t kCountersOfFormat3 = 15;
 static_assert(sizeof(Counters) == sizeof(kCounters) / sizeof(kCounters[0]) * sizeof(std::uint64_t),
               "each counter is stored");
 
@@ -46,6 +65,10 @@ std::optional<Fingerprint> decode_fingerprint_key(std::string_view key) {
   if (key.size() != sizeof(FingerprintKey)) return std::nullopt;
   return Fingerprint{.high = load_big_endian<std::uint64_t>(key),
                      .low = load_big_endian<std::uint64_t>(key.substr(8))};
+}
+
+std::string decode_bytes(std::string_view bytes) {
+  return std::string(bytes);
 }
 
 QueuedUrl decode_pending(HostId host, const QueueOrder& order, std::string_view record) {
@@ -100,8 +123,11 @@ std::string encode_counters(const Counters& counters) {
 std::optional<Counters> decode_counters(std::string_view value) {
   Decoder in(value);
   Counters counters;
-  for (const auto count : kCounters)
+  std::size_t n = 0;
+  for (const auto count : kCounters) {
+    if (n++ >= kCountersOfFormat3 && in.done()) return counters;
     counters.*count = in.varint();
+  }
   if (!in.done()) return std::nullopt;
   return counters;
 }

@@ -32,6 +32,7 @@ std::optional<Fingerprint> decode_fingerprint_key(std::string_view key);
 
 // All reading of memory that RocksDB wrote is in functions of this name, decode_: ThreadSanitizer,
 // which does not see how RocksDB orders its threads, is told to let them be.
+std::string decode_bytes(std::string_view bytes);
 QueuedUrl decode_pending(HostId host, const QueueOrder& order, std::string_view record);
 
 void encode_deferred(std::string& out, HostId host, std::int32_t priority, std::string_view record);

@@ -17,6 +17,7 @@
 #include "trawl/filter.h"
 #include "trawl/fingerprint.h"
 #include "trawl/result.h"
+#include "trawl/set_aside.h"
 
 namespace trawl {
 
@@ -46,6 +47,9 @@ struct UrlRequest {
   // Queued even if it was admitted before, then as a recrawl; told new. For URLs that are done: one
   // that still waits is then leased twice.
   bool again = false;
+  // Not admitted but set aside: kept, once, for retry() to offer it then. For links that a rule of
+  // the caller's passes over, and that another run may want.
+  std::optional<HoldReason> hold = std::nullopt;
 };
 
 // What became of a UrlRequest.
@@ -54,6 +58,7 @@ enum class Admission : std::uint8_t {
   kSeen,     // was admitted before (or, with the false-positive rate, wrongly taken for seen)
   kInvalid,  // not an absolute http(s) URL
   kTooLong,  // longer than FrontierOptions::max_url_length
+  kHeld,     // set aside: see UrlRequest::hold
 };
 
 // A URL handed out for fetching. Stays open, and its URL durable, until complete(), fail() or
@@ -77,9 +82,13 @@ struct Lease {
 struct Outcome {
   int status = 0;          // HTTP status; 0 if there was no response
   std::string error = {};  // empty unless the fetch failed
+  // A word for why it failed, by which retry() finds it; empty: "status" if there was one of 400 or
+  // above, else one of the frontier's own.
+  std::string reason = {};
   // False if no request was made after all (robots.txt forbids it, say): the completion counts as
-  // skipped, and the host need not wait for it.
+  // skipped, and the host need not wait for it. Of fail() another: see there.
   bool requested = true;
+  bool seed = false;  // counts in FrontierStats::seeds_succeeded if it succeeds
   // How long after lease() the request really started; the host's delay counts from there.
   std::chrono::microseconds started_after{0};
   // From the request to the response: what FrontierOptions::adaptive_delay is a multiple of.
@@ -114,12 +123,17 @@ enum class FailureReason : std::uint8_t {
   kTooManyRequests,  // 429                                tried again, host backs off
   kUnavailable,      // 503                                tried again, host backs off
   kServerError,      // another 5xx, or a broken answer    tried again
-  kPermanent,        // nothing that passes by itself      the URL ends as failed
+  // The name of the host does not exist: asked again after no_such_host_wait. If it still does not,
+  // the host is given up with its queue if it has answered in this crawl, else the URL ends as
+  // failed.
+  kNoSuchHost,
+  kPermanent,  // nothing that passes by itself: the URL ends as failed
 };
 
 // What became of the URL of a failed fetch.
 struct FailureVerdict {
-  // When it is tried again; nothing: it was given up, and ends as failed.
+  // When it is tried again, if its host is leased from then; nothing: it was given up, and ends as
+  // failed.
   std::optional<SystemTime> retry_at;
   // Until when its host is left alone, if this failure makes it so.
   std::optional<SystemTime> host_blocked_until;
@@ -217,6 +231,17 @@ struct FrontierOptions {
   std::chrono::milliseconds host_backoff{1'000};
   std::chrono::milliseconds max_host_backoff{600'000};
   std::uint32_t host_failures = 20;
+  // So long after it was given up a host is leased from again, its failures forgotten; 0: only
+  // revive_host() does that.
+  std::chrono::milliseconds revive_after{0};
+  // open() revives the hosts that were given up before.
+  bool revive_hosts = false;
+  std::chrono::milliseconds no_such_host_wait{3'000};  // see FailureReason::kNoSuchHost
+
+  // URLs set aside that the store keeps, some 150 bytes each; links (UrlRequest::hold) take half of
+  // that at most. What finds no room is counted in FrontierStats::not_set_aside: it ends without a
+  // trace. 0: none are kept.
+  std::uint64_t max_set_aside = 10'000'000;
 
   // A lease that is neither ended nor renewed for so long ends by itself, and its URL is leased
   // again; 0: never.
@@ -274,10 +299,16 @@ struct FrontierOptions {
 inline constexpr std::uint64_t kMinFrontierMemory = 64u << 20;
 
 struct FrontierStats {
-  std::uint64_t admitted = 0;   // URLs ever told new
-  std::uint64_t completed = 0;  // of these, done; includes the failed
-  std::uint64_t failed = 0;     // completed with an error
-  std::uint64_t skipped = 0;    // completed without a request
+  std::uint64_t admitted = 0;         // URLs ever told new
+  std::uint64_t completed = 0;        // of these, done; includes the failed
+  std::uint64_t failed = 0;           // completed with an error
+  std::uint64_t skipped = 0;          // completed without a request; those held included
+  std::uint64_t succeeded = 0;        // completed with a status of 2xx, or 304
+  std::uint64_t seeds_succeeded = 0;  // of these, those with Outcome::seed
+  std::uint64_t held = 0;             // set aside now, by state
+  std::uint64_t set_aside_failed = 0;
+  std::uint64_t requeued = 0;       // by retry(), of those that were queued before
+  std::uint64_t not_set_aside = 0;  // for want of room: FrontierOptions::max_set_aside
   // Offers told seen, and those told invalid or too long. Of offers that admitted nothing the count
   // is durable with the next write only.
   std::uint64_t seen = 0;
@@ -374,7 +405,10 @@ class Frontier {
   virtual Result<std::vector<Admission>> complete(std::uint64_t lease_id, const Outcome& outcome,
                                                   std::span<const UrlRequest> links) = 0;
   // Ends a lease whose fetch failed: its URL is tried again later, or ends as failed, and its host
-  // may be left alone for a while (FailureReason, FrontierOptions::retries and host_backoff).
+  // may be left alone for a while (FailureReason, FrontierOptions::retries and host_backoff). With
+  // Outcome::requested false what failed was the host, before it was asked for this URL (its name,
+  // the connection, its robots.txt): the URL goes back to its place and keeps its tries, whatever
+  // the reason but kPermanent, which ends it.
   // `retry_after`, as the header Retry-After has it, is the least time for both. `outcome` as for
   // complete(); given to before_commit if the URL ends. A lease that ended before, or expired:
   // nothing happens, and the verdict is empty. Errors: kNotFound as complete().
@@ -382,6 +416,20 @@ class Frontier {
       std::uint64_t lease_id, FailureReason reason,
       std::optional<std::chrono::milliseconds> retry_after = std::nullopt,
       const Outcome& outcome = {}) = 0;
+  // Ends a lease without a request, since a rule of the caller's passes its URL over: it is set
+  // aside as held, and is leased again only if retry() says so. `outcome` is given to
+  // before_commit. Errors: as complete(); kInvalidArgument if the reason is empty.
+  virtual Result<void> hold(std::uint64_t lease_id, const HoldReason& reason,
+                            const Outcome& outcome = {}) = 0;
+  // URLs that are held, and those that ended as failed: with an error, or a status of 400 or above.
+  // At most `limit`, in an order of no meaning: those behind `after`, the URL of the last one of
+  // the call before; empty: from the first on.
+  virtual Result<std::vector<SetAsideUrl>> set_aside(std::string_view after,
+                                                     std::size_t limit) const = 0;
+  // Queues those again that `which` names, durably, with all their tries; links that were held
+  // before they were admitted are offered. Reads all that are set aside. Returns how many it
+  // queued: those offered count if they were new.
+  virtual Result<std::uint64_t> retry(const RetryWhich& which) = 0;
   // The lease expires lease_timeout from now. Errors: kNotFound if it is not open.
   virtual Result<void> renew(std::uint64_t lease_id) = 0;
   // Gives a lease back unfetched: its URL is leased again later. With `next_start` the host waits
@@ -403,6 +451,8 @@ class Frontier {
   virtual Result<void> set_host_limit(std::string_view host, std::optional<std::uint64_t> urls) = 0;
   // No request to the host before `until`; a time that has passed lifts the block. Durable.
   virtual Result<void> block_host(std::string_view host, SystemTime until) = 0;
+  // Gives the host up, as too many failures do. Durable.
+  virtual Result<void> park_host(std::string_view host) = 0;
   // Forgets the host's failures, lifts its block, and leases from it again if it was given up.
   virtual Result<void> revive_host(std::string_view host) = 0;
   // Deletes the URLs that wait in its queue or are deferred, but for those leased now; they stay

@@ -66,6 +66,7 @@ class CommitQueueTest : public ::testing::Test {
     GroupWriterOptions options;
     options.before_commit = std::move(before_commit);
     options.wall_clock = [] { return SystemTime(); };
+    options.now = [] { return 0; };
     options.record_of = [](HostId) { return HostRecord{.name = "slow", .delay = milliseconds(7)}; };
     options.after_commit = [this](const OperationGroup& group, auto&) {
       for (const auto& operation : group)

@@ -28,6 +28,7 @@ class FakeStore final : public Store {
   std::map<HostId, HostRecord> host_records;
   std::map<std::pair<std::uint64_t, std::uint64_t>, LedgerRecord> ledger_records;  // high, low
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> depths;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> set_aside_urls;
   Counters stored_counters;
   void put(const QueuedUrl& url) { queues[url.host].emplace(url.order, url.record); }
   void remove(const QueuedUrl& url) {
@@ -137,6 +138,19 @@ class FakeStore final : public Store {
   }
   Result<std::optional<std::uint32_t>> depth(Fingerprint fingerprint) const override {
     return find(depths, {fingerprint.high, fingerprint.low});
+  }
+  Result<std::optional<std::string>> set_aside(Fingerprint fingerprint) const override {
+    return find(set_aside_urls, {fingerprint.high, fingerprint.low});
+  }
+  Result<void> visit_set_aside(
+      const std::optional<Fingerprint>& after,
+      const std::function<bool(Fingerprint, std::string_view)>& visit) const override {
+    for (const auto& [key, value] : set_aside_urls) {
+      const Fingerprint fingerprint{.high = key.first, .low = key.second};
+      if (after && !(*after < fingerprint)) continue;
+      if (!visit(fingerprint, value)) break;
+    }
+    return {};
   }
   std::uint64_t memory() const override { return 0; }
 

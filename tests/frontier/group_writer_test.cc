@@ -14,6 +14,8 @@ namespace {
 
 constexpr Fingerprint kKey{.high = 7, .low = 8};
 
+constexpr std::uint64_t kMostSetAside = 4;
+
 class GroupWriterTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -23,7 +25,9 @@ class GroupWriterTest : public ::testing::Test {
     store_ = std::move(*store);
     GroupWriterOptions options;
     options.ledger = true;
+    options.max_set_aside = kMostSetAside;
     options.wall_clock = [this] { return from_milliseconds(now_); };
+    options.now = [this] { return now_; };
     options.record_of = [](HostId) { return HostRecord{}; };
     options.is_leased = [this](HostId, std::uint64_t sequence) {
       return leased_.contains(sequence);

@@ -100,15 +100,20 @@ class HostShardFixture : public ::testing::Test {
   }
   void commit_end(HostShard& shard, const QueuedUrl& url) {
     store_.remove(url);
+    commit_host(shard, url.host);  // it answered, for the first time perhaps
     shard.push_ended(url.order.sequence);
   }
   // As the committer does with a host that changed.
   void commit_host(HostShard& shard, const std::string& host = "a.test") {
-    const HostRecord record = shard.record_of(id_of(host)).value_or(HostRecord{});
-    if (record.is_default()) {
-      store_.host_records.erase(id_of(host));
+    commit_host(shard, id_of(host));
+  }
+  void commit_host(HostShard& shard, HostId host) {
+    const auto record = shard.record_of(host);
+    if (!record) return;  // forgotten: what is stored is right
+    if (record->is_default() && !record->answered) {
+      store_.host_records.erase(host);
     } else {
-      store_.host_records[id_of(host)] = record;
+      store_.host_records[host] = *record;
     }
   }
   void change(HostShard& shard, const std::function<void(HostRecord&)>& change,

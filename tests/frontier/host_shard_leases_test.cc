@@ -126,6 +126,7 @@ TEST_F(HostShardLeases, ANewerLeaseWhoseUrlEndedExpiresWithoutIt) {
   now_ += seconds(10);
   const auto second = lease_one(shard);
   EXPECT_EQ(end_of(shard, first.number), LeaseEnd::kLate);
+  commit_host(shard);
   now_ += seconds(10);
   EXPECT_THAT(lease(shard), IsEmpty());
   EXPECT_EQ(end_of(shard, second.number), LeaseEnd::kRepeated);

@@ -53,19 +53,21 @@ class StoreFormatTest : public ::testing::Test {
 };
 
 const std::vector<std::string> kFormat1 = {"admissions", "deferred", "hosts", "pending"};
-const std::vector<std::string> kFamilies = {"admissions", "deferred", "depths",
-                                            "hosts",      "ledger",   "pending"};
+const std::vector<std::string> kFamilies = {"admissions", "deferred", "depths",   "hosts",
+                                            "ledger",     "pending",  "set_aside"};
+const std::vector<std::string> kFormat3 = {"admissions", "deferred", "depths",
+                                           "hosts",      "ledger",   "pending"};
 
 TEST_F(StoreFormatTest, OlderFormatsAreRefusedAndLeftAsTheyAre) {
   for (const std::uint32_t format : {1u, 2u}) {
     std::filesystem::remove_all(path_);
-    make(format == 1 ? kFormat1 : kFamilies, format);
+    make(format == 1 ? kFormat1 : kFormat3, format);
     const auto before = families();
     const Error error = refused();
     EXPECT_EQ(error.code, ErrorCode::kUnsupportedVersion);
     EXPECT_NE(error.message.find("format " + std::to_string(format)), std::string::npos)
         << error.message;
-    EXPECT_NE(error.message.find("format 3"), std::string::npos) << error.message;
+    EXPECT_NE(error.message.find("formats 3 to 4"), std::string::npos) << error.message;
     EXPECT_NE(error.message.find("the Trawl that began it"), std::string::npos) << error.message;
     EXPECT_EQ(families(), before);
     EXPECT_EQ(refused().code, ErrorCode::kUnsupportedVersion) << "a second time too";
@@ -77,12 +79,39 @@ TEST_F(StoreFormatTest, ANewerFormatIsRefusedWhateverFamiliesItHas) {
     std::filesystem::remove_all(path_);
     auto names = kFamilies;
     if (more) names.push_back("of later times");
-    make(names, 4);
+    make(names, 5);
     const Error error = refused();
     EXPECT_EQ(error.code, ErrorCode::kUnsupportedVersion);
+    EXPECT_NE(error.message.find("format 5"), std::string::npos) << error.message;
     EXPECT_NE(error.message.find("format 4"), std::string::npos) << error.message;
-    EXPECT_NE(error.message.find("format 3"), std::string::npos) << error.message;
   }
+}
+
+TEST_F(StoreFormatTest, OneOfFormat3IsOpenedAndIsOfTheCurrentOneThen) {
+  make(kFormat3, 3);
+  {
+    rocksdb::DB* opened = nullptr;
+    std::vector<rocksdb::ColumnFamilyDescriptor> all = {{"default", {}}};
+    for (const std::string& name : kFormat3)
+      all.emplace_back(name, rocksdb::ColumnFamilyOptions());
+    std::vector<rocksdb::ColumnFamilyHandle*> handles;
+    ASSERT_TRUE(rocksdb::DB::Open({}, path_, all, &handles, &opened).ok());
+    const std::unique_ptr<rocksdb::DB> db(opened);
+    // The 15 counters that it had.
+    ASSERT_TRUE(db->Put({}, "counters", std::string("\x07") + std::string(14, '\x01')).ok());
+    for (auto* handle : handles)
+      ASSERT_TRUE(db->DestroyColumnFamilyHandle(handle).ok());
+  }
+  for (int times = 0; times < 2; ++times) {
+    const auto store = open();
+    ASSERT_TRUE(store) << store.error().message;
+    const auto counters = (*store)->counters();
+    ASSERT_TRUE(counters) << counters.error().message;
+    EXPECT_EQ(counters->admitted, 7u);
+    EXPECT_EQ(counters->recrawls_deferred, 1u);
+    EXPECT_EQ(counters->held, 0u);
+  }
+  EXPECT_EQ(families().size(), 8u);
 }
 
 TEST_F(StoreFormatTest, ACreationThatWasCutShortIsFinished) {
@@ -91,7 +120,7 @@ TEST_F(StoreFormatTest, ACreationThatWasCutShortIsFinished) {
     make({kFamilies.begin(), kFamilies.begin() + static_cast<long>(n)}, 0);
     const auto store = open();
     ASSERT_TRUE(store) << store.error().message;
-    EXPECT_EQ(families().size(), 7u);
+    EXPECT_EQ(families().size(), 8u);
   }
   EXPECT_TRUE(open()) << "and opened again";
 }

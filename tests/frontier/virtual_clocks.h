@@ -20,6 +20,8 @@ class VirtualClocks {
     steady_ += by.count();
     wall_ += by.count();
   }
+  // Somebody sets the wall clock, back perhaps.
+  void set_wall_by(std::chrono::milliseconds by) { wall_ += by.count(); }
   // As a reboot has it: the one begins anew, the other went on.
   void restart(std::chrono::milliseconds after) {
     steady_ = kFirst;

@@ -1,0 +1,160 @@
+// The frontier's URLs that are set aside: held, failed, and queued again.
+#include <utility>
+
+#include "frontier/frontier_impl.h"
+#include "frontier/set_aside_record.h"
+#include "frontier/wall_time.h"
+
+namespace trawl {
+
+namespace {
+
+// URLs that one operation of retry() queues: bounds the memory and how long others wait.
+constexpr std::size_t kRetriedAtOnce = 1024;
+
+}  // namespace
+
+// URLs found to be queued again: at most kRetriedAtOnce.
+struct FrontierImpl::RetryBatch {
+  std::vector<Operation::Restored> restored;
+  std::vector<SetAsideUrl> links;  // of these, those never admitted, which are offered
+
+  std::size_t size() const { return restored.size(); }
+};
+
+void FrontierImpl::set_aside(Operation::Ended& ended, SetAsideState state,
+                             const HoldReason& reason) const {
+  const Lease& lease = ended.lease;
+  const std::string url = encode_record({.url = lease.url,
+                                         .parent = lease.parent,
+                                         .depth = lease.depth,
+                                         .redirects = lease.redirects,
+                                         .recrawl = lease.recrawl,
+                                         .note = lease.note});
+  ended.set_aside = {.fingerprint = desk_.fingerprint_of(lease.url),
+                     .state = state,
+                     .was_queued = true,
+                     .value = encode_set_aside({.state = state,
+                                                .was_queued = true,
+                                                .reason = reason.reason,
+                                                .rules = reason.rules,
+                                                .status = ended.outcome.status,
+                                                .since = to_milliseconds(options_.wall_clock()),
+                                                .priority = lease.priority,
+                                                .url_record = url})};
+}
+
+Result<void> FrontierImpl::hold(std::uint64_t lease_id, const HoldReason& reason,
+                                const Outcome& outcome) {
+  if (reason.reason.empty()) {
+    return trawl::fail(ErrorCode::kInvalidArgument,
+                       "a URL cannot be held without a reason: name one for retry() to find it by");
+  }
+  Outcome unasked = outcome;
+  unasked.requested = false;
+  const auto ended = end_lease(lease_id, unasked, {}, &reason);
+  return ended ? Result<void>{} : tl::unexpected(ended.error());
+}
+
+Result<std::vector<SetAsideUrl>> FrontierImpl::set_aside(std::string_view after,
+                                                         std::size_t limit) const {
+  const auto use = use_store();
+  if (!use) return tl::unexpected(use.error());
+  std::vector<SetAsideUrl> urls;
+  if (limit == 0) return urls;
+  const std::optional<Fingerprint> last =
+      after.empty() ? std::nullopt : std::optional(desk_.fingerprint_of(after));
+  auto read = store_->visit_set_aside(last, [&](Fingerprint, std::string_view value) {
+    const auto record = decode_set_aside(value);
+    if (auto url = record ? set_aside_url(*record) : std::nullopt) urls.push_back(*std::move(url));
+    return urls.size() < limit;
+  });
+  if (!read) return tl::unexpected(read.error());
+  return urls;
+}
+
+Result<std::uint64_t> FrontierImpl::submit(RetryBatch& batch) {
+  const auto use = use_store();
+  if (!use) return tl::unexpected(use.error());
+  std::vector<UrlRequest> requests;
+  requests.reserve(batch.links.size());
+  for (const SetAsideUrl& link : batch.links) {
+    requests.push_back({.url = link.url,
+                        .priority = link.priority,
+                        .depth = link.depth,
+                        .redirects = link.redirects,
+                        .parent = link.parent,
+                        .note = link.note});
+  }
+  std::vector<Admission> answers(requests.size());
+  PreparedUrls& prepared = PreparedUrls::of_this_thread();
+  if (auto done = desk_.prepare(requests, answers, prepared); !done) {
+    commits_->stop_with(done.error());
+    return tl::unexpected(done.error());
+  }
+  const std::uint64_t requeued = commits_->counters().requeued;
+  auto durable = commits_->submit_and_wait([&](Operation& operation) {
+    admit(requests, prepared, {}, answers, operation);
+    operation.restored = std::move(batch.restored);
+  });
+  if (!durable) return tl::unexpected(durable.error());
+  std::uint64_t queued = commits_->counters().requeued - requeued;
+  for (const Admission answer : answers)
+    queued += answer == Admission::kNew ? 1 : 0;
+  batch = {};
+  return queued;
+}
+
+Result<std::uint64_t> FrontierImpl::retry(const RetryWhich& which) {
+  std::uint64_t queued = 0;
+  std::optional<Fingerprint> last;
+  for (bool more = true; more;) {
+    RetryBatch batch;
+    {
+      const auto use = use_store();
+      if (!use) return tl::unexpected(use.error());
+      more = false;
+      auto read = store_->visit_set_aside(last, [&](Fingerprint key, std::string_view value) {
+        if (batch.size() == kRetriedAtOnce) return !(more = true);
+        last = key;
+        const auto record = decode_set_aside(value);
+        auto url = record ? set_aside_url(*record) : std::nullopt;
+        if (!url || !which.matches(*url)) return true;
+        batch.restored.push_back({.fingerprint = key,
+                                  .host = desk_.host_of_name(url->host),
+                                  .priority = record->priority,
+                                  .record = std::string()});
+        if (record->was_queued) {
+          batch.restored.back().record = record->url_record;
+        } else {
+          batch.links.push_back(*std::move(url));
+        }
+        return true;
+      });
+      if (!read) return tl::unexpected(read.error());
+    }
+    if (batch.size() == 0) continue;
+    const auto done = submit(batch);
+    if (!done) return done;
+    queued += *done;
+  }
+  return queued;
+}
+
+Result<void> FrontierImpl::revive_hosts() {
+  std::vector<HostId> given_up;
+  auto read = store_->visit_hosts(0, [&](HostId host, const HostRecord& record) {
+    if (record.given_up) given_up.push_back(host);
+    return true;
+  });
+  if (!read || given_up.empty()) return read;
+  for (const HostId host : given_up) {
+    if (auto revived = shard_of(host).revive_if_given_up(host); !revived)
+      return tl::unexpected(revived.error());
+  }
+  return commits_->submit_and_wait([&](Operation& operation) {
+    operation.changed_hosts = std::move(given_up);
+  });
+}
+
+}  // namespace trawl

@@ -1,0 +1,158 @@
+// Hosts that cannot be asked: their URLs keep their places and tries.
+#include "tests/frontier/frontier_fixture.h"
+#include "tests/frontier/virtual_clocks.h"
+
+namespace trawl {
+namespace {
+
+using namespace std::chrono_literals;
+
+class FrontierLostHost : public test::FrontierFixture {
+ protected:
+  FrontierLostHost() {
+    options_ = options();
+    clocks_.use_in(options_);
+    options_.deterministic_seed = 5;
+    options_.max_memory = kMinFrontierMemory;
+    options_.retries = 1;
+    options_.retry_delay = 1s;
+    options_.host_backoff = 1s;
+    options_.max_host_backoff = 4s;
+    options_.host_failures = 6;
+    options_.no_such_host_wait = 5s;
+  }
+  void open_anew() {
+    frontier_.reset();
+    frontier_ = open(options_);
+  }
+  Lease lease_one() {
+    auto leases = lease(*frontier_, 1);
+    EXPECT_EQ(leases.size(), 1u);
+    return leases.empty() ? Lease{} : leases.front();
+  }
+  FailureVerdict lose_one(FailureReason reason) {
+    return frontier_
+        ->fail(lease_one().id, reason, std::nullopt, {.error = "no host", .requested = false})
+        .value();
+  }
+  HostState state() { return frontier_->host("a.test")->state; }
+
+  test::VirtualClocks clocks_;
+  FrontierOptions options_;
+  std::unique_ptr<Frontier> frontier_;
+};
+
+TEST_F(FrontierLostHost, ItsUrlsKeepTheirTriesUntilItIsGivenUp) {
+  open_anew();
+  static_cast<void>(offer(*frontier_, {"http://a.test/1", "http://a.test/2"}));
+  for (int failures = 1; failures <= 6; ++failures) {
+    const FailureVerdict verdict = lose_one(FailureReason::kConnection);
+    EXPECT_TRUE(verdict.retry_at);
+    EXPECT_EQ(verdict.host_given_up, failures == 6);
+    EXPECT_TRUE(lease_all(*frontier_).empty()) << "it is left alone for a while";
+    clocks_.advance(4s);
+  }
+  EXPECT_EQ(state(), HostState::kGivenUp);
+  EXPECT_TRUE(frontier_->exhausted());
+  EXPECT_FALSE(frontier_->finished());
+  const FrontierStats stats = frontier_->stats();
+  EXPECT_EQ(stats.queued, 2u);
+  EXPECT_EQ(stats.completed + stats.retried + stats.set_aside_failed, 0u);
+  ASSERT_TRUE(frontier_->revive_host("a.test"));
+  const auto leases = lease_all(*frontier_);
+  ASSERT_EQ(leases.size(), 2u);
+  EXPECT_EQ(leases[0].attempts, 0u);
+}
+
+TEST_F(FrontierLostHost, OpenRevivesThoseGivenUpIfAsked) {
+  open_anew();
+  static_cast<void>(offer_one(*frontier_, "http://a.test/1"));
+  ASSERT_TRUE(frontier_->park_host("a.test"));
+  ASSERT_TRUE(frontier_->park_host("empty.test"));
+  open_anew();
+  EXPECT_EQ(state(), HostState::kGivenUp);
+  EXPECT_TRUE(frontier_->exhausted());
+  options_.revive_hosts = true;
+  open_anew();
+  EXPECT_EQ(state(), HostState::kActive);
+  EXPECT_FALSE(frontier_->host("empty.test"));
+  EXPECT_EQ(frontier_->stats().hosts_given_up, 0u);
+  options_.revive_hosts = false;
+  open_anew();
+  EXPECT_EQ(state(), HostState::kActive) << "that is durable";
+  EXPECT_EQ(lease_all(*frontier_).size(), 1u);
+}
+
+TEST_F(FrontierLostHost, OneGivenUpComesBackAfterAWhile) {
+  options_.revive_after = 24h;
+  open_anew();
+  static_cast<void>(offer_one(*frontier_, "http://a.test/1"));
+  ASSERT_TRUE(frontier_->park_host("a.test"));
+  EXPECT_TRUE(lease_all(*frontier_).empty());
+  EXPECT_TRUE(frontier_->exhausted()) << "nobody has to wait for it";
+  clocks_.advance(24h - 1ms);
+  EXPECT_TRUE(lease_all(*frontier_).empty());
+  EXPECT_EQ(state(), HostState::kGivenUp);
+  EXPECT_LE(frontier_->next_due(0), clocks_.now() + 1ms);
+  clocks_.advance(1ms);
+  EXPECT_EQ(lease_all(*frontier_).size(), 1u);
+  EXPECT_EQ(state(), HostState::kActive);
+}
+
+TEST_F(FrontierLostHost, ANameThatDoesNotExistIsAskedForAgainAndThenItsUrlsFail) {
+  open_anew();
+  static_cast<void>(offer(*frontier_, {"http://a.test/1", "http://a.test/2", "http://a.test/3"}));
+  // Two at the same time are one failure.
+  const auto leases = lease(*frontier_, 2);
+  for (const Lease& lease : leases) {
+    const auto verdict = frontier_->fail(lease.id, FailureReason::kNoSuchHost, std::nullopt,
+                                         {.requested = false});
+    EXPECT_TRUE(verdict->retry_at);
+    EXPECT_FALSE(verdict->host_given_up);
+  }
+  EXPECT_EQ(frontier_->host("a.test")->failures, 1u);
+  clocks_.advance(5s - 1ms);
+  EXPECT_TRUE(lease_all(*frontier_).empty());
+  clocks_.advance(1ms);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_FALSE(lose_one(FailureReason::kNoSuchHost).retry_at);
+  EXPECT_TRUE(frontier_->finished());
+  EXPECT_EQ(frontier_->stats().set_aside_failed, 3u);
+}
+
+TEST_F(FrontierLostHost, OneThatHasAnsweredIsGivenUpWithItsQueueInstead) {
+  open_anew();
+  static_cast<void>(offer(*frontier_, {"http://a.test/1", "http://a.test/2"}));
+  ASSERT_TRUE(frontier_->complete(lease_one().id, {.status = 404}, {}));
+  ASSERT_TRUE(frontier_->close());
+  open_anew();
+  EXPECT_TRUE(lose_one(FailureReason::kNoSuchHost).retry_at);
+  clocks_.advance(5s);
+  const FailureVerdict verdict = lose_one(FailureReason::kNoSuchHost);
+  EXPECT_TRUE(verdict.retry_at);
+  EXPECT_TRUE(verdict.host_given_up);
+  EXPECT_EQ(state(), HostState::kGivenUp);
+  EXPECT_EQ(frontier_->stats().queued, 1u);
+}
+
+TEST_F(FrontierLostHost, AnAnswerInBetweenBeginsAnew) {
+  open_anew();
+  static_cast<void>(offer(*frontier_, {"http://a.test/1", "http://a.test/2"}));
+  lose_one(FailureReason::kNoSuchHost);
+  clocks_.advance(5s);
+  complete(*frontier_, lease_one());
+  EXPECT_TRUE(lose_one(FailureReason::kNoSuchHost).retry_at);
+  EXPECT_EQ(state(), HostState::kBlocked);
+}
+
+TEST_F(FrontierLostHost, HostsThatOnlyAnsweredAreNotListed) {
+  open_anew();
+  static_cast<void>(offer_one(*frontier_, "http://a.test/1"));
+  complete(*frontier_, lease_one());
+  ASSERT_TRUE(frontier_->flush());
+  EXPECT_TRUE(frontier_->hosts({}, 10)->empty());
+  EXPECT_FALSE(frontier_->host("a.test"));
+}
+
+}  // namespace
+}  // namespace trawl

@@ -1,0 +1,261 @@
+// URLs that are held and those that failed: kept, listed, and queued again.
+#include <set>
+
+#include "tests/frontier/frontier_fixture.h"
+#include "tests/frontier/virtual_clocks.h"
+
+namespace trawl {
+namespace {
+
+using namespace std::chrono_literals;
+
+class FrontierSetAside : public test::FrontierFixture {
+ protected:
+  FrontierSetAside() {
+    options_ = options();
+    clocks_.use_in(options_);
+    options_.deterministic_seed = 5;
+    options_.max_memory = kMinFrontierMemory;
+    options_.retries = 0;
+    options_.host_backoff = 0ms;
+  }
+  void open_anew() {
+    frontier_.reset();
+    frontier_ = open(options_);
+  }
+  void close_and_open() {
+    ASSERT_TRUE(frontier_->close());
+    open_anew();
+  }
+  Lease lease_one() {
+    auto leases = lease(*frontier_, 1);
+    EXPECT_EQ(leases.size(), 1u);
+    return leases.empty() ? Lease{} : leases.front();
+  }
+  Lease lease_of(const std::string& url) {
+    static_cast<void>(offer_one(*frontier_, url));
+    return lease_one();
+  }
+  std::vector<SetAsideUrl> listed() { return frontier_->set_aside({}, 1000).value(); }
+  std::uint64_t retry(const RetryWhich& which) { return frontier_->retry(which).value(); }
+  std::vector<Admission> complete_holding(const Lease& lease, const std::string& link,
+                                          std::string_view reason, std::uint32_t depth = 7) {
+    const UrlRequest request{.url = link,
+                             .priority = 3,
+                             .depth = depth,
+                             .note = "noted",
+                             .hold = HoldReason{.reason = reason, .rules = 5}};
+    return frontier_->complete(lease.id, {.status = 200}, {&request, 1}).value();
+  }
+
+  test::VirtualClocks clocks_;
+  FrontierOptions options_;
+  std::unique_ptr<Frontier> frontier_;
+};
+
+TEST_F(FrontierSetAside, AHeldUrlIsLeasedNoMoreAndDoesNotKeepACrawlFromEnding) {
+  open_anew();
+  const UrlRequest request{
+      .url = "http://a.test/1", .priority = 9, .depth = 4, .parent = "http://p.test/", .note = "n"};
+  ASSERT_TRUE(frontier_->offer({&request, 1}));
+  ASSERT_TRUE(frontier_->hold(lease_one().id, {.reason = "out of scope", .rules = 77}));
+  for (int run = 0; run < 2; ++run) {
+    EXPECT_TRUE(lease_all(*frontier_).empty());
+    EXPECT_TRUE(frontier_->finished());
+    const FrontierStats stats = frontier_->stats();
+    EXPECT_EQ(stats.held, 1u);
+    EXPECT_EQ(stats.set_aside_failed, 0u);
+    EXPECT_EQ(stats.skipped, 1u);
+    const auto urls = listed();
+    ASSERT_EQ(urls.size(), 1u);
+    EXPECT_EQ(urls[0].state, SetAsideState::kHeld);
+    EXPECT_EQ(urls[0].url, "http://a.test/1");
+    EXPECT_EQ(urls[0].host, "a.test");
+    EXPECT_EQ(urls[0].reason, "out of scope");
+    EXPECT_EQ(urls[0].rules, 77u);
+    EXPECT_EQ(urls[0].since, clocks_.wall());
+    EXPECT_EQ(urls[0].priority, 9);
+    EXPECT_EQ(urls[0].depth, 4u);
+    EXPECT_EQ(urls[0].parent, "http://p.test/");
+    EXPECT_EQ(urls[0].note, "n");
+    EXPECT_TRUE(urls[0].was_queued);
+    EXPECT_EQ(frontier_->offer({&request, 1})->front(), Admission::kSeen);
+    close_and_open();
+  }
+  EXPECT_EQ(retry({.state = SetAsideState::kFailed}), 0u);
+  EXPECT_EQ(retry({.state = SetAsideState::kHeld}), 1u);
+  EXPECT_FALSE(frontier_->finished());
+  EXPECT_TRUE(listed().empty());
+  const Lease again = lease_one();
+  EXPECT_EQ(again.url, "http://a.test/1");
+  EXPECT_EQ(again.depth, 4u);
+  EXPECT_EQ(again.priority, 9);
+  EXPECT_EQ(again.parent, "http://p.test/");
+  EXPECT_EQ(again.note, "n");
+  complete(*frontier_, again);
+  ASSERT_TRUE(frontier_->flush());
+  EXPECT_TRUE(frontier_->finished());
+  EXPECT_EQ(frontier_->stats().held, 0u);
+}
+
+TEST_F(FrontierSetAside, AReasonIsNeeded) {
+  open_anew();
+  const auto held = frontier_->hold(lease_of("http://a.test/1").id, {.reason = ""});
+  ASSERT_FALSE(held);
+  EXPECT_EQ(held.error().code, ErrorCode::kInvalidArgument);
+}
+
+TEST_F(FrontierSetAside, FailedUrlsAreKeptWithStatusAndReasonAndAskedForAgain) {
+  open_anew();
+  ASSERT_TRUE(frontier_->complete(lease_of("http://a.test/404").id, {.status = 404}, {}));
+  ASSERT_TRUE(frontier_->complete(lease_of("http://a.test/500").id,
+                                  {.status = 500, .error = "status 500"}, {}));
+  ASSERT_TRUE(frontier_->fail(lease_of("http://b.test/").id, FailureReason::kPermanent,
+                              std::nullopt, {.error = "bad header", .reason = "bad_header"}));
+  ASSERT_TRUE(frontier_->fail(lease_of("http://b.test/2").id, FailureReason::kTimeout));
+  complete(*frontier_, lease_of("http://c.test/"));
+  ASSERT_TRUE(frontier_->flush());
+  EXPECT_TRUE(frontier_->finished());
+  EXPECT_EQ(frontier_->stats().set_aside_failed, 4u);
+  EXPECT_EQ(frontier_->stats().succeeded, 1u);
+  std::set<std::tuple<std::string, int, std::string>> found;
+  for (const SetAsideUrl& url : listed())
+    found.emplace(url.url, url.status, url.reason);
+  EXPECT_TRUE(found.contains({"http://a.test/404", 404, "status"}));
+  EXPECT_TRUE(found.contains({"http://a.test/500", 500, "status"}));
+  EXPECT_TRUE(found.contains({"http://b.test/", 0, "bad_header"}));
+  EXPECT_TRUE(found.contains({"http://b.test/2", 0, "failed"}));
+
+  close_and_open();
+  EXPECT_EQ(retry({.first_status = 500, .last_status = 599}), 1u);
+  EXPECT_EQ(lease_one().url, "http://a.test/500");
+  EXPECT_EQ(retry({.reason = "bad_header"}), 1u);
+  EXPECT_EQ(lease_one().url, "http://b.test/");
+  EXPECT_EQ(retry({.host = "b.test"}), 1u);
+  EXPECT_EQ(lease_one().url, "http://b.test/2");
+  EXPECT_EQ(retry({.wanted = [](const SetAsideUrl&) { return false; }}), 0u);
+  EXPECT_EQ(retry({.url = "http://a.test/404"}), 1u);
+  const Lease last = lease_one();
+  EXPECT_EQ(last.attempts, 0u);
+  ASSERT_TRUE(frontier_->complete(last.id, {.status = 404}, {}));
+  ASSERT_TRUE(frontier_->flush());
+  EXPECT_EQ(frontier_->stats().set_aside_failed, 1u) << "it failed again";
+  EXPECT_EQ(frontier_->stats().requeued, 4u);
+  EXPECT_FALSE(frontier_->finished()) << "the other three are leased";
+}
+
+TEST_F(FrontierSetAside, AFailedPageThatComesBackByItselfIsNotSetAside) {
+  open_anew();
+  ASSERT_TRUE(frontier_->complete(lease_of("http://a.test/").id,
+                                  {.status = 404, .recrawl_at = clocks_.wall() + 1h}, {}));
+  ASSERT_TRUE(frontier_->flush());
+  EXPECT_TRUE(listed().empty());
+  const UrlRequest again{.url = "http://b.test/", .again = true};
+  ASSERT_TRUE(frontier_->complete(lease_of("http://b.test/").id, {.status = 404}, {}));
+  EXPECT_EQ(listed().size(), 1u);
+  ASSERT_TRUE(frontier_->offer({&again, 1}));
+  complete(*frontier_, lease_one());
+  ASSERT_TRUE(frontier_->flush());
+  EXPECT_TRUE(listed().empty()) << "it succeeded since";
+}
+
+TEST_F(FrontierSetAside, LinksAreHeldOnceAndOfferedWhenTheyAreWanted) {
+  open_anew();
+  const std::string link = "http://far.test/x";
+  EXPECT_EQ(complete_holding(lease_of("http://a.test/1"), link, "too_deep").front(),
+            Admission::kHeld);
+  EXPECT_EQ(complete_holding(lease_of("http://a.test/2"), link + "#part", "too_deep").front(),
+            Admission::kHeld);
+  ASSERT_TRUE(frontier_->flush());
+  close_and_open();
+  complete_holding(lease_of("http://a.test/3"), link, "too_deep");
+  ASSERT_TRUE(frontier_->flush());
+  EXPECT_EQ(frontier_->stats().held, 1u);
+  EXPECT_EQ(frontier_->stats().admitted, 3u);
+  EXPECT_TRUE(frontier_->finished());
+  const auto urls = listed();
+  ASSERT_EQ(urls.size(), 1u);
+  EXPECT_FALSE(urls[0].was_queued);
+  EXPECT_EQ(urls[0].parent, "http://a.test/1");
+
+  EXPECT_EQ(retry({.reason = "too_deep"}), 1u);
+  const Lease lease = lease_one();
+  EXPECT_EQ(lease.url, link);
+  EXPECT_EQ(lease.depth, 7u);
+  EXPECT_EQ(lease.priority, 3);
+  EXPECT_EQ(lease.note, "noted");
+  EXPECT_FALSE(lease.recrawl);
+  EXPECT_EQ(frontier_->stats().held, 0u);
+  EXPECT_EQ(offer_one(*frontier_, link), Admission::kSeen);
+}
+
+TEST_F(FrontierSetAside, AHeldLinkThatWasAdmittedSinceIsNotQueuedTwice) {
+  open_anew();
+  complete_holding(lease_of("http://a.test/1"), "http://b.test/", "too_deep");
+  EXPECT_EQ(offer_one(*frontier_, "http://b.test/"), Admission::kNew) << "found nearer";
+  complete(*frontier_, lease_one());
+  EXPECT_EQ(retry({}), 0u);
+  EXPECT_TRUE(lease_all(*frontier_).empty());
+  EXPECT_TRUE(listed().empty());
+  EXPECT_TRUE(frontier_->finished());
+}
+
+TEST_F(FrontierSetAside, ThereIsABoundAndWhatFindsNoRoomIsCounted) {
+  options_.max_set_aside = 4;
+  open_anew();
+  for (int i = 0; i < 4; ++i)
+    complete_holding(lease_of(fmt::format("http://a.test/{}", i)), fmt::format("http://b.test/{}", i),
+                     "too_deep");
+  ASSERT_TRUE(frontier_->flush());
+  EXPECT_EQ(frontier_->stats().held, 2u) << "half of it is for links";
+  EXPECT_EQ(frontier_->stats().not_set_aside, 2u);
+  for (int i = 0; i < 3; ++i)
+    ASSERT_TRUE(frontier_->hold(lease_of(fmt::format("http://c.test/{}", i)).id, {.reason = "r"}));
+  ASSERT_TRUE(frontier_->flush());
+  EXPECT_EQ(frontier_->stats().held, 4u);
+  EXPECT_EQ(frontier_->stats().not_set_aside, 3u);
+  EXPECT_TRUE(frontier_->finished());
+}
+
+TEST_F(FrontierSetAside, ListsPageByPageAndRetriesVeryMany) {
+  open_anew();
+  constexpr std::size_t kUrls = 5000;
+  for (std::size_t i = 0; i < kUrls; ++i)
+    static_cast<void>(offer_one(*frontier_, fmt::format("http://h{}.test/{}", i % 7, i)));
+  for (const Lease& lease : lease_all(*frontier_))
+    ASSERT_TRUE(frontier_->hold(lease.id, {.reason = "r"}));
+  ASSERT_TRUE(frontier_->flush());
+  std::set<std::string> found;
+  std::string after;
+  for (;;) {
+    const auto page = frontier_->set_aside(after, 777).value();
+    if (page.empty()) break;
+    for (const SetAsideUrl& url : page)
+      EXPECT_TRUE(found.insert(url.url).second);
+    after = page.back().url;
+  }
+  EXPECT_EQ(found.size(), kUrls);
+  EXPECT_EQ(retry({}), kUrls);
+  EXPECT_EQ(lease_all(*frontier_).size(), kUrls);
+  EXPECT_EQ(frontier_->stats().held, 0u);
+}
+
+// N1: what was set aside is there after a crash, queued or set aside but never both.
+TEST_F(FrontierSetAside, N1_ACrashLosesNoneOfThem) {
+  options_.deterministic_seed.reset();
+  open_anew();
+  for (int i = 0; i < 100; ++i)
+    static_cast<void>(offer_one(*frontier_, fmt::format("http://a.test/{}", i)));
+  for (const Lease& lease : lease_all(*frontier_))
+    ASSERT_TRUE(frontier_->hold(lease.id, {.reason = "r"}));
+  ASSERT_TRUE(frontier_->flush());
+  open_anew();  // without close()
+  EXPECT_EQ(listed().size(), 100u);
+  EXPECT_EQ(retry({.host = "a.test"}), 100u);
+  open_anew();
+  EXPECT_TRUE(listed().empty());
+  EXPECT_EQ(lease_all(*frontier_).size(), 100u);
+}
+
+}  // namespace
+}  // namespace trawl

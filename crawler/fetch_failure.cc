@@ -43,6 +43,7 @@ std::optional<FailureReason> failure_reason_of(const HttpResponse& response) {
       // A name that does not exist will not tomorrow.
       return response.resolve_again ? std::optional(FailureReason::kConnection) : std::nullopt;
     case FetchError::kBadResponse:
+    case FetchError::kBadHeader:
     case FetchError::kBadEncoding:
     case FetchError::kOther:
       return FailureReason::kServerError;

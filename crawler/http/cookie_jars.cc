@@ -4,15 +4,12 @@
 
 namespace trawl {
 
-CookieJar::~CookieJar() {
-  if (share_ != nullptr) curl_share_cleanup(share_);
-}
-
 CURLSH* CookieJar::share() {
-  if (share_ != nullptr) return share_;
-  share_ = curl_share_init();
-  if (share_ != nullptr) curl_share_setopt(share_, CURLSHOPT_SHARE, CURL_LOCK_DATA_COOKIE);
-  return share_;
+  if (share_ != nullptr) return share_.get();
+  share_.reset(curl_share_init());
+  if (share_ != nullptr) curl_share_setopt(share_.get(), CURLSHOPT_SHARE, CURL_LOCK_DATA_COOKIE);
+  if (tls_) keep_tls_sessions(share_.get());
+  return share_.get();
 }
 
 void CookieJar::keep_small(CURL* easy) {
@@ -34,10 +31,13 @@ std::shared_ptr<CookieJar> CookieJars::find(const std::string& name) {
     return by_use_.front().jar;
   }
   if (jars_.size() >= max_jars_) {
+    if (by_use_.back().jar->keeps_tls_sessions()) --jars_with_tls_;
     jars_.erase(by_use_.back().name);
     by_use_.pop_back();
   }
-  by_use_.push_front({.name = name, .jar = std::make_shared<CookieJar>()});
+  const bool tls = jars_with_tls_ < kMaxJarsWithTls;
+  if (tls) ++jars_with_tls_;
+  by_use_.push_front({.name = name, .jar = std::make_shared<CookieJar>(tls)});
   jars_.emplace(name, by_use_.begin());
   return by_use_.front().jar;
 }

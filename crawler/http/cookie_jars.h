@@ -9,16 +9,19 @@
 
 #include <curl/curl.h>
 
+#include "crawler/http/tls_sessions.h"
+
 namespace trawl {
 
 // The cookies of the requests that share a jar. In memory only.
 class CookieJar {
  public:
-  CookieJar() = default;
+  // A handle has one share: with `tls`, that of the cookies keeps TLS sessions as well.
+  explicit CookieJar(bool tls = false) : tls_(tls) {}
   CookieJar(const CookieJar&) = delete;
   CookieJar& operator=(const CookieJar&) = delete;
-  ~CookieJar();
 
+  bool keeps_tls_sessions() const noexcept { return tls_; }
   // Made when first asked for; null if there is no memory.
   CURLSH* share();
   // Whoever receives a Set-Cookie header tells its size.
@@ -27,7 +30,8 @@ class CookieJar {
   void keep_small(CURL* easy);
 
  private:
-  CURLSH* share_ = nullptr;
+  const bool tls_;
+  CurlShare share_;
   std::size_t bytes_ = 0;  // at most this large; cookies that replace others count again
 };
 
@@ -36,6 +40,8 @@ class CookieJars {
  public:
   static constexpr std::size_t kMaxJars = 10'000;
   static constexpr std::size_t kMaxJarBytes = 16 * 1024;
+  // A session takes some 10 kB.
+  static constexpr std::size_t kMaxJarsWithTls = 256;
 
   explicit CookieJars(std::size_t max_jars = kMaxJars) : max_jars_(max_jars) {}
   // The jar of that name. The one that was not asked for for longest goes when there are too many.
@@ -48,6 +54,7 @@ class CookieJars {
     std::shared_ptr<CookieJar> jar;
   };
   const std::size_t max_jars_;
+  std::size_t jars_with_tls_ = 0;
   std::list<Named> by_use_;  // the last used first
   std::unordered_map<std::string, std::list<Named>::iterator> jars_;
 };

@@ -72,6 +72,10 @@ FetchError kind_of(const CurlFailure& failure) {
     case CURLE_BAD_CONTENT_ENCODING:
     case CURLE_HTTP2:
       return reaching_proxy ? FetchError::kProxy : FetchError::kBadResponse;
+    case CURLE_BAD_FUNCTION_ARGUMENT:
+      // So libcurl calls a folded line with no header before it.
+      if (reaching_proxy) return FetchError::kProxy;
+      return failure.sent ? FetchError::kBadHeader : FetchError::kOther;
     case CURLE_UNSUPPORTED_PROTOCOL:
       // Of a URL, if nothing was sent; else what answered speaks HTTP/0.9 or no HTTP at all.
       return failure.sent ? FetchError::kBadResponse : FetchError::kOther;
@@ -86,6 +90,8 @@ FetchError kind_of(const CurlFailure& failure) {
 
 // A proxy that libcurl does not take is quoted.
 std::string text_of(const CurlFailure& failure) {
+  if (failure.code == CURLE_BAD_FUNCTION_ARGUMENT && (failure.sent || failure.proxied))
+    return "the first header line is folded: it begins with a blank or a tab";
   const bool quotes = failure.code == CURLE_COULDNT_RESOLVE_PROXY ||
                       says(failure, "Unsupported proxy") ||
                       (!failure.credentials.empty() && says(failure, failure.credentials));

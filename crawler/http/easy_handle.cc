@@ -23,15 +23,29 @@ curl_slist* appended(CurlSlist& list, const std::string& text) {
 
 }  // namespace
 
-EasyHandle::EasyHandle(const HttpOptions& options, const Proxy* proxy) : easy_(curl_easy_init()) {
-  set(CURLOPT_USERAGENT, options.user_agent.c_str());
+EasyHandle::EasyHandle(const HttpOptions& options, const Proxy* proxy)
+    : options_(options), proxy_(proxy), easy_(curl_easy_init()) {
+  set_up();
+}
+
+bool EasyHandle::renew() {
+  static const bool serves_once_only = serves_once(curl_version_info(CURLVERSION_NOW)->version_num);
+  if (!used_ || !serves_once_only) return false;
+  easy_.reset(curl_easy_init());
+  used_ = has_headers_ = waits_ = has_cookies_ = has_placeholders_ = false;
+  set_up();
+  return true;
+}
+
+void EasyHandle::set_up() {
+  set(CURLOPT_USERAGENT, options_.user_agent.c_str());
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_BUFFERSIZE, 32 * 1024L);
   set(CURLOPT_PROTOCOLS_STR, "http,https");
   set(CURLOPT_FOLLOWLOCATION, 0L);
   set(CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
   set(CURLOPT_HTTP_VERSION,
-      static_cast<long>(options.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
+      static_cast<long>(options_.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
   // Asked for, but undone by ourselves: archives want what came.
   set(CURLOPT_ACCEPT_ENCODING, ContentDecoder::kAccepted);
   set(CURLOPT_HTTP_CONTENT_DECODING, 0L);
@@ -41,52 +55,56 @@ EasyHandle::EasyHandle(const HttpOptions& options, const Proxy* proxy) : easy_(c
   // Neither from the environment.
   set(CURLOPT_PROXY, "");
   set(CURLOPT_NOPROXY, "");
-  set_up_tls(options);
-  if (proxy != nullptr) set_up_proxy(options, *proxy);
+  set_up_tls();
+  if (proxy_ != nullptr) set_up_proxy();
 }
 
-void EasyHandle::set_up_tls(const HttpOptions& options) {
+void EasyHandle::set_up_tls() {
   // Without a folder of certificates libcurl keeps those of the file in memory, instead of reading
   // them again for each connection.
   set(CURLOPT_CAPATH, nullptr);
-  if (!options.ca_file.empty()) set(CURLOPT_CAINFO, options.ca_file.c_str());
-  if (!options.verify_tls) {
+  if (!options_.ca_file.empty()) set(CURLOPT_CAINFO, options_.ca_file.c_str());
+  if (!options_.verify_tls) {
     set(CURLOPT_SSL_VERIFYPEER, 0L);
     set(CURLOPT_SSL_VERIFYHOST, 0L);
   }
 }
 
-void EasyHandle::set_up_proxy(const HttpOptions& options, const Proxy& proxy) {
+void EasyHandle::set_up_proxy() {
   set(CURLOPT_PROXY_CAPATH, nullptr);
-  if (!options.ca_file.empty()) set(CURLOPT_PROXY_CAINFO, options.ca_file.c_str());
-  if (!options.verify_tls) {
+  if (!options_.ca_file.empty()) set(CURLOPT_PROXY_CAINFO, options_.ca_file.c_str());
+  if (!options_.verify_tls) {
     set(CURLOPT_PROXY_SSL_VERIFYPEER, 0L);
     set(CURLOPT_PROXY_SSL_VERIFYHOST, 0L);
   }
-  if (proxy.wants_address) {
+  if (proxy_->wants_address) {
     // The addresses that libcurl is given are entries of its own cache; they must not pile up.
     set(CURLOPT_DNS_CACHE_TIMEOUT, 0L);
   } else {
-    set(CURLOPT_PROXY, proxy.at(proxy.endpoint.host).c_str());
+    set(CURLOPT_PROXY, proxy_->at(proxy_->endpoint.host).c_str());
   }
 }
 
 void EasyHandle::set_headers(const std::vector<std::string>& headers) {
-  if (headers == headers_) return;
-  headers_ = headers;
+  if (headers == headers_) {
+    if (!has_headers_ && header_list_ != nullptr) set(CURLOPT_HTTPHEADER, header_list_.get());
+    has_headers_ = true;
+    return;
+  }
   CurlSlist list;
   for (const std::string& header : headers)
     appended(list, header);
   set(CURLOPT_HTTPHEADER, list.get());
+  has_headers_ = true;
+  headers_ = headers;
   header_list_ = std::move(list);
 }
 
-void EasyHandle::set_cookies(CookieJar* jar) {
-  if (jar == nullptr && !has_cookies_) return;
-  has_cookies_ = jar != nullptr;
-  // The first lends the cookies; the second has libcurl heed them.
-  set(CURLOPT_SHARE, jar == nullptr ? nullptr : jar->share());
-  set(CURLOPT_COOKIEFILE, jar == nullptr ? nullptr : "");
+void EasyHandle::set_share(CURLSH* share, bool cookies) {
+  set(CURLOPT_SHARE, share);
+  // The share lends the cookies; this has libcurl heed them.
+  if (cookies != has_cookies_) set(CURLOPT_COOKIEFILE, cookies ? "" : nullptr);
+  has_cookies_ = cookies;
 }
 
 void EasyHandle::set_wait_for_connection(bool wait) {
@@ -95,13 +113,12 @@ void EasyHandle::set_wait_for_connection(bool wait) {
   set(CURLOPT_PIPEWAIT, wait ? 1L : 0L);
 }
 
-void EasyHandle::set_placeholders(std::uint16_t port, std::vector<bool>& known) {
-  if (has_placeholders_ && known[port]) return;
-  has_placeholders_ = known[port] = true;
-  CurlSlist list;
-  appended(list, fmt::format("*:{}:{}", port, kPlaceholderAddresses));
+void EasyHandle::set_placeholders(std::uint16_t port, Placeholders& known) {
+  CurlSlist& list = known[port];
+  if (has_placeholders_ && list != nullptr) return;
+  if (list == nullptr) appended(list, fmt::format("*:{}:{}", port, kPlaceholderAddresses));
+  has_placeholders_ = true;
   set(CURLOPT_RESOLVE, list.get());
-  placeholders_ = std::move(list);
 }
 
 void EasyHandle::set_addresses(const Proxy& proxy, const std::string& proxy_address,

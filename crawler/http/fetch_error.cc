@@ -21,6 +21,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(FetchError::kCou
     "download too large",
     "headers too large",
     "bad response",
+    "bad header",
     "bad encoding",
     "connection lost",
     "address refused",

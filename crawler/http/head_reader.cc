@@ -136,6 +136,14 @@ bool HeadReader::take(std::string_view line) {
     complete_ = status_ >= 200;
     return true;
   }
+  if (line.front() == ' ' || line.front() == '\t') {
+    if (fields_ == 0) {
+      return fail(FetchError::kBadHeader,
+                  "the first header line is folded: it begins with a blank or a tab");
+    }
+  } else {
+    ++fields_;
+  }
   if (capture_) capture(line);
   return take_field(line);
 }
@@ -154,6 +162,7 @@ void HeadReader::take_status(std::string_view line) {
   response.retry_after = response.age = std::chrono::seconds(0);
   response.response_head.clear();
   content_length_.reset();
+  fields_ = 0;
 
   const std::size_t space = std::min(line.find(' '), line.size());
   const std::string_view version = line.substr(0, space);

@@ -41,6 +41,7 @@ class HeadReader {
   int status_ = 0;
   std::uint64_t bytes_ = 0;
   std::size_t lines_ = 0;
+  std::size_t fields_ = 0;  // of the response that has begun
   std::optional<std::uint64_t> content_length_;
   FetchError failure_ = FetchError::kNone;
   std::string reason_;

@@ -68,13 +68,14 @@ Transfer::Transfer(TransferContext& context, const std::string& proxy)
     : context_(context),
       proxy_text_(proxy),
       proxy_(Proxy::parse(proxy)),
+      tls_sessions_(context.tls_sessions[proxy]),
       handle_(context.options, proxy_ ? &*proxy_ : nullptr) {
   set_callbacks();
 }
 
 Transfer::~Transfer() {
   if (stalled_ && context_.options.budget != nullptr) context_.options.budget->cancel(waiter_);
-  handle_.set_cookies(nullptr);
+  handle_.set_share(nullptr, false);
 }
 
 void Transfer::set_callbacks() {
@@ -135,14 +136,26 @@ Transfer::Verdict Transfer::begin(const HttpRequest& request, HttpClient::Done d
   const bool is_address = normalize_address(endpoint_.host);
   if (!proxy_text_.empty() && !proxy_)
     return {FetchError::kProxy, "the proxy is none that can be used"};
+  if (handle_.renew()) set_callbacks();
   // Else the handle would keep that of the request before.
   if (handle_.set(CURLOPT_URL, request.url.c_str()) != CURLE_OK)
     return {FetchError::kOther, "the URL is too long for libcurl"};
   handle_.set_headers(request.headers);
-  handle_.set_cookies(jar_.get());
+  share_what_is_kept();
   handle_.set_wait_for_connection(endpoint_.tls && context_.options.multiplex);
   if (proxy_) return check_target();
   return is_address ? take_address() : Verdict{};
+}
+
+// Cookies and TLS sessions, which are not the handle's own.
+void Transfer::share_what_is_kept() {
+  if (jar_ != nullptr) {
+    handle_.set_share(jar_->share(), true);
+  } else if (endpoint_.tls || (proxy_ && proxy_->tls)) {
+    handle_.set_share(tls_sessions_.share_for(endpoint_.host), false);
+  } else {
+    handle_.set_share(nullptr, false);
+  }
 }
 
 // The resolver, which heeds the version elsewhere, is not asked.
@@ -196,6 +209,7 @@ void Transfer::prepare(Time now) {
   if (phase_ == Phase::kResolving) connecting_ = now;
   phase_ = Phase::kConnecting;
   error_[0] = '\0';
+  handle_.set_used();
   if (!proxy_) {
     handle_.set_placeholders(endpoint_.port, context_.placeholders);
   } else if (proxy_->wants_address) {
@@ -299,7 +313,7 @@ HttpResponse Transfer::finish(CURLcode code, Time now) {
   }
   if (jar_ != nullptr) {
     jar_->keep_small(easy());
-    handle_.set_cookies(nullptr);
+    handle_.set_share(nullptr, false);
     jar_.reset();
   }
   accept_ = nullptr;

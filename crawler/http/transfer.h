@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include <curl/curl.h>
@@ -23,6 +24,7 @@
 #include "crawler/http/http_client.h"
 #include "crawler/http/proxy.h"
 #include "crawler/http/socket_watch.h"
+#include "crawler/http/tls_sessions.h"
 
 namespace trawl {
 
@@ -36,7 +38,8 @@ struct TransferContext {
   HttpClient* client = nullptr;
   std::vector<Transfer*> sending{};  // requests that libcurl sent just now
   std::vector<Transfer*> stalled{};  // those that wait for memory
-  std::vector<bool> placeholders = std::vector<bool>(1 << 16);  // by port; see EasyHandle
+  Placeholders placeholders{};
+  std::unordered_map<std::string, TlsSessions> tls_sessions{};  // by proxy, the empty one as well
 };
 
 // Its address is given to libcurl and the budget: stays where it is.
@@ -116,6 +119,7 @@ class Transfer {
 
   void set_callbacks();
   void reset();
+  void share_what_is_kept();
   Verdict take_address();
   Verdict check_target();
   void add_address(const std::string& text);
@@ -133,6 +137,7 @@ class Transfer {
   TransferContext& context_;
   const std::string proxy_text_;
   const std::optional<Proxy> proxy_;
+  TlsSessions& tls_sessions_;
   EasyHandle handle_;
   HttpClient::Done done_;
   std::function<bool(const HttpResponse&)> accept_;

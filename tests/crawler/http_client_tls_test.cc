@@ -1,4 +1,4 @@
-// HttpClient over TLS: whom it trusts.
+// HttpClient over TLS: whom it trusts, and which sessions it goes on with.
 #include <csignal>
 #include <filesystem>
 #include <string>
@@ -13,11 +13,13 @@
 namespace trawl {
 namespace {
 
+using test::client_of;
 using test::Connection;
 using test::get;
 using test::Identity;
 using test::quick;
 using test::RawServer;
+using test::run_all;
 using test::TlsServer;
 
 class HttpClientTls : public ::testing::Test {
@@ -101,6 +103,46 @@ TEST_F(HttpClientTls, AHandshakeThatTheServerRefusesIsAFailureOfTls) {
       EXPECT_EQ(got.failure, FetchError::kTls) << got.error;
     }
   }
+}
+
+// Whichever handle a request has, and whether or not it has cookies.
+TEST_F(HttpClientTls, ConnectionsOfOneClientGoOnWithEarlierSessions) {
+  constexpr int kRounds = 5;
+  const Identity own = Identity::make("localhost", &ca_);
+  TlsServer one(own);
+  TlsServer other(own);
+  for (const char* jar : {"", "jar"}) {
+    const int before = one.resumed() + other.resumed();
+    const auto client = client_of(trusting());
+    for (int i = 0; i < kRounds; ++i) {
+      for (const TlsServer* server : {&one, &other}) {
+        client->start({.url = server->url("localhost"), .max_body = 100, .cookie_jar = jar},
+                      [](const HttpResponse& got) { EXPECT_EQ(got.body, "secure") << got.error; });
+      }
+      run_all(*client);
+    }
+    EXPECT_EQ(one.resumed() + other.resumed() - before, 2 * (kRounds - 1)) << jar;
+  }
+  EXPECT_EQ(one.connections() + other.connections(), 4 * kRounds);
+}
+
+// libcurl keeps few sessions in one place.
+TEST_F(HttpClientTls, SessionsOfManyHostsAreKept) {
+  constexpr std::size_t kHosts = 12;
+  const Identity own = Identity::make("localhost", &ca_);
+  TlsServer server(own);
+  HttpOptions options = trusting();
+  options.verify_tls = false;
+  const auto client = client_of(options);
+  for (int round = 0; round < 2; ++round) {
+    for (std::size_t i = 0; i < kHosts; ++i) {
+      client->start(
+          {.url = server.url("host-" + std::to_string(i) + ".localhost"), .max_body = 100},
+          [](const HttpResponse& got) { EXPECT_EQ(got.body, "secure") << got.error; });
+      run_all(*client);
+    }
+  }
+  EXPECT_EQ(server.resumed(), static_cast<int>(kHosts));
 }
 
 }  // namespace

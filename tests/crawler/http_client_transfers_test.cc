@@ -13,6 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "crawler/http/easy_handle.h"
 #include "http_client_fixture.h"
 #include "raw_server.h"
 
@@ -99,6 +100,30 @@ TEST(HttpClient, ATransferLeavesNothingToTheNext) {
 }
 
 // Or two requests would follow each other without the host's delay.
+// libcurl before 8.1.1 joins it to the last header of the response before, which it has freed.
+TEST(HttpClient, AFoldedFirstHeaderIsJoinedToNoEarlierResponse) {
+  const RawServer server([](Connection& client, const std::string& target) {
+    if (target == "/good") return client.reply(kOk, "good");
+    return client.send("HTTP/1.1 200 OK\r\n\tX: y\r\nContent-Length: 1\r\n\r\nx");
+  });
+  const auto client = client_of(quick());
+  for (int i = 0; i < 100; ++i) {
+    for (const char* target : {"/good", "/folded", "/folded"}) {
+      client->start({.url = server.url(target), .max_body = 1000},
+                    [&, good = target == std::string("/good")](const HttpResponse& response) {
+                      EXPECT_EQ(response.failure, good ? FetchError::kNone : FetchError::kBadHeader)
+                          << response.error;
+                      EXPECT_EQ(response.body, good ? "good" : "");
+                    });
+      if (i % 2 == 0) run_all(*client);
+    }
+    run_all(*client);
+  }
+  EXPECT_TRUE(EasyHandle::serves_once(0x075801));
+  EXPECT_TRUE(EasyHandle::serves_once(0x080100));
+  EXPECT_FALSE(EasyHandle::serves_once(0x080101));
+}
+
 TEST(HttpClient, ARequestIsNotSentAgainWhereAKeptAliveConnectionWasClosed) {
   const RawServer server([](Connection& client, const std::string& target) {
     return target != "/end" && client.reply(kOk, "x");

@@ -1,6 +1,7 @@
 // TlsServer: an HTTPS server on loopback with a certificate that its own CA signed.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -84,12 +85,19 @@ class TlsServer {
   std::string url(const std::string& host) const {
     return "https://" + host + ":" + listener_->port() + "/";
   }
+  // Connections so far, and how many of them went on with an earlier one's session.
+  int connections() const { return connections_.load(); }
+  int resumed() const { return resumed_.load(); }
 
  private:
-  void serve(int socket) const {
+  void serve(int socket) {
     SSL* const tls = SSL_new(context_);
     SSL_set_fd(tls, socket);
-    if (SSL_accept(tls) == 1) answer(tls);
+    if (SSL_accept(tls) == 1) {
+      connections_.fetch_add(1);
+      resumed_.fetch_add(SSL_session_reused(tls));
+      answer(tls);
+    }
     SSL_free(tls);
   }
   static void answer(SSL* tls) {
@@ -104,6 +112,8 @@ class TlsServer {
   }
 
   SSL_CTX* const context_;
+  std::atomic<int> connections_{0};
+  std::atomic<int> resumed_{0};
   std::optional<LoopbackListener> listener_;
 };
 

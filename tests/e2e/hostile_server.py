@@ -199,6 +199,8 @@ CASES = {
     "status-000": (sends(b"HTTP/1.1 000 What\r\nContent-Length: 0\r\n\r\n"), EITHER),
     "garbage-headers": (sends(OK + b"\x01\x02\xff\r\nno colon here\r\n: no name\r\n" + HTML +
                               b"Content-Length: 14\r\n\r\n" + PAGE), EITHER),
+    "folded-first-header": (sends(OK + b"\tX: y\r\n" + HTML + b"Content-Length: 14\r\n\r\n" + PAGE),
+                            {"bad header"}),
     "one-long-header": (sends(OK + b"X-Long: " + b"a" * (1 << 20) + b"\r\n\r\n"),
                         HEADERS),
     "10000-headers": (sends(OK + b"".join(b"X-%d: %s\r\n" % (i, b"b" * 50) for i in range(10_000))

@@ -109,6 +109,7 @@ class Loader {
           ++fresh_;
           break;
         case Admission::kSeen:
+        case Admission::kHeld:  // nothing here asks for that
           ++seen_;
           break;
         case Admission::kInvalid:

@@ -36,7 +36,8 @@ void add_requests(std::vector<ConfigKey>& keys) {
                          "how many redirects in a row are followed"));
   keys.push_back(integer("fetch.retries", "fetches", 0, 100, TRAWL_FIELD(politeness.retries),
                          "how often a URL is tried again after a failure that may pass: no "
-                         "answer, a lost connection, 408, 425, 429, 502 to 504, 520 and above"));
+                         "answer, a lost connection, name servers that fail, 408, 425, 429, 502 to "
+                         "504, 520 and above"));
   keys.push_back(duration("fetch.retry_delay", 0ms, kDay, TRAWL_FIELD(politeness.retry_delay),
                           "the wait before it is tried again; twice as long each time"));
 }
@@ -76,7 +77,8 @@ void add_network(std::vector<ConfigKey>& keys) {
                                     "which addresses of a host are used"));
   keys.push_back(config_key::list(
       "fetch.dns_servers", "an array of IP addresses, with or without a port",
-      "who is asked for the addresses of hosts; empty: the system's servers",
+      "who is asked for the addresses of hosts; empty: the servers of /etc/resolv.conf, also when "
+      "it changes",
       TRAWL_FIELD(fetch.dns_servers),
       [](std::string_view text) -> Result<std::string> {
         const auto valid = HostRequests::check_dns_server(text);
@@ -87,7 +89,8 @@ void add_network(std::vector<ConfigKey>& keys) {
   keys.push_back(duration("fetch.dns_timeout", 1ms, 1h, TRAWL_FIELD(fetch.dns_timeout),
                           "the longest that finding a host's address may take"));
   keys.push_back(duration("fetch.dns_negative_age", 0ms, kDay, TRAWL_FIELD(fetch.dns_negative_age),
-                          "how long a host without an address is not asked for again"));
+                          "how long a host that the name servers keep calling unknown is not "
+                          "asked for again; at first that is a second"));
   keys.push_back(boolean("fetch.allow_private_addresses",
                          TRAWL_FIELD(fetch.allow_private_addresses),
                          "fetch from loopback, private, link-local and metadata addresses too"));

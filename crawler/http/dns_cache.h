@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <iterator>
 #include <list>
 #include <memory>
 #include <string>
@@ -26,12 +27,27 @@ class DnsCache {
     if (found == by_host_.end()) return nullptr;
     const auto entry = found->second;
     if (entry->resolution->expires <= now) {
-      by_host_.erase(found);
-      entries_.erase(entry);
+      // What was said before of a host that does not exist is told by last().
+      if (!entry->resolution->no_such_host) erase(found);
       return nullptr;
     }
     entries_.splice(entries_.begin(), entries_, entry);
     return entry->resolution;
+  }
+
+  // What was learnt last, even if it has expired since; null if that is forgotten.
+  const Resolution* last(std::string_view host) const {
+    const auto found = by_host_.find(host);
+    return found == by_host_.end() ? nullptr : found->second->resolution.get();
+  }
+
+  // What has no addresses.
+  void forget_failures() {
+    for (auto entry = by_host_.begin(); entry != by_host_.end();) {
+      const auto next = std::next(entry);
+      if (entry->second->resolution->addresses.empty()) erase(entry);
+      entry = next;
+    }
   }
 
   void insert(const std::string& host, std::shared_ptr<const Resolution> resolution) {
@@ -55,9 +71,17 @@ class DnsCache {
     std::shared_ptr<const Resolution> resolution;
   };
 
+  using ByHost = std::unordered_map<std::string_view, std::list<Entry>::iterator>;
+
+  void erase(ByHost::iterator found) {
+    const auto entry = found->second;
+    by_host_.erase(found);
+    entries_.erase(entry);
+  }
+
   const std::size_t max_entries_;
-  std::list<Entry> entries_;                                                  // last used first
-  std::unordered_map<std::string_view, std::list<Entry>::iterator> by_host_;  // views of entries_
+  std::list<Entry> entries_;  // last used first
+  ByHost by_host_;            // views of entries_
 };
 
 }  // namespace trawl

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <fstream>
 #include <sstream>
-#include <system_error>
 
 #include "frontier/percent_encoding.h"
 #include "frontier/registrable_domain.h"
@@ -23,22 +22,15 @@ std::string lower(std::string_view text) {
 
 const std::vector<std::string>* HostsFile::find(const std::string& host,
                                                 std::chrono::steady_clock::time_point now) {
-  if (path_.empty()) return nullptr;
-  if (now >= next_look_) {
-    read_if_changed();
-    next_look_ = now + std::chrono::seconds(1);
-  }
+  if (watch_.path().empty()) return nullptr;
+  if (watch_.changed(now)) read();
   const auto found = addresses_.find(host);
   return found == addresses_.end() ? nullptr : &found->second;
 }
 
-void HostsFile::read_if_changed() {
-  std::error_code error;
-  const auto changed = std::filesystem::last_write_time(path_, error);
-  if (!error && changed == changed_) return;
-  changed_ = error ? std::filesystem::file_time_type{} : changed;
+void HostsFile::read() {
   addresses_.clear();
-  std::ifstream file(path_);
+  std::ifstream file(watch_.path());
   for (std::string line; std::getline(file, line);) {
     line.resize(std::min(line.size(), line.find('#')));
     std::istringstream words(line);

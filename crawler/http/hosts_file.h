@@ -7,24 +7,24 @@
 #include <unordered_map>
 #include <vector>
 
+#include "crawler/http/file_watch.h"
+
 namespace trawl {
 
 // Read when it is first needed and when it has changed, which is looked for once a second at most.
 // A file that cannot be read has no names.
 class HostsFile {
  public:
-  explicit HostsFile(std::filesystem::path path) : path_(std::move(path)) {}
+  explicit HostsFile(const std::filesystem::path& path) : watch_(path) {}
 
   // The addresses as text; null if the file does not know `host` (in lower case, no trailing dot).
   const std::vector<std::string>* find(const std::string& host,
                                        std::chrono::steady_clock::time_point now);
 
  private:
-  void read_if_changed();
+  void read();
 
-  const std::filesystem::path path_;
-  std::chrono::steady_clock::time_point next_look_{};
-  std::filesystem::file_time_type changed_{};
+  FileWatch watch_;
   std::unordered_map<std::string, std::vector<std::string>> addresses_;
 };
 

@@ -100,9 +100,12 @@ struct HttpResponse {
   bool connection_was_stale = false;
   // The host's address is private, and such ones are not allowed: no other request will do better.
   bool address_refused = false;
-  // With kResolve: the name servers failed or stayed silent (Resolution::temporary), and another
-  // request may do better.
+  // With kResolve, or kProxy where it is the proxy's name: the name servers failed or stayed silent
+  // (Resolution::temporary), and another request may do better.
   bool resolve_again = false;
+  // With kResolve: the name servers said that the host does not exist or has no address
+  // (Resolution::no_such_host). After a few seconds another request asks them again.
+  bool no_such_host = false;
 
   // Whether it sends to `location`.
   bool is_redirect() const noexcept {

@@ -1,7 +1,7 @@
 #include "crawler/http/resolver.h"
 
 #include <algorithm>
-#include <cstring>
+#include <array>
 #include <deque>
 #include <string_view>
 #include <unordered_map>
@@ -13,7 +13,8 @@
 
 #include "crawler/http/address_list.h"
 #include "crawler/http/dns_cache.h"
-#include "crawler/http/dns_server_address.h"
+#include "crawler/http/dns_channel.h"
+#include "crawler/http/file_watch.h"
 #include "crawler/http/hosts_file.h"
 #include "frontier/registrable_domain.h"
 
@@ -25,83 +26,19 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kShortestAge{1};
 constexpr std::chrono::seconds kLongestAge = std::chrono::hours(1);
-constexpr std::chrono::seconds kLongestTemporaryAge{5};
+constexpr std::chrono::milliseconds kTemporaryAge{100};
+// What one family's addresses are kept for while the servers fail to give the other's.
+constexpr std::chrono::seconds kPartialAge{5};
+// That there is no such host, until it counts as sure.
+constexpr std::chrono::seconds kFirstDenialAge{1};
+// So long after that expired another answer of this kind still goes on from it.
+constexpr std::chrono::minutes kDenialGoesOn{1};
 constexpr std::chrono::seconds kRouteAge{60};  // whether there is IPv6 is looked up so often
-constexpr int kReceiveBuffer = 1 << 20;        // answers come in bursts, and lost ones cost a try
-constexpr int kTries = 3;                      // of each server
 
-struct ChannelDelete {
-  void operator()(ares_channel channel) const noexcept { ares_destroy(channel); }
+struct AnswerDelete {
+  void operator()(ares_addrinfo* answer) const noexcept { ares_freeaddrinfo(answer); }
 };
-using Channel = std::unique_ptr<ares_channeldata, ChannelDelete>;
-
-struct ServersDelete {
-  void operator()(ares_addr_port_node* servers) const noexcept { ares_free_data(servers); }
-};
-
-struct AddressesDelete {
-  void operator()(ares_addrinfo* addresses) const noexcept { ares_freeaddrinfo(addresses); }
-};
-
-Error ares_error(int status, std::string_view what) {
-  return Error{ErrorCode::kIo, fmt::format("{}: {}", what, ares_strerror(status))};
-}
-
-// A channel whose tries of `servers` servers take `timeout` together.
-Result<Channel> open_channel(std::chrono::milliseconds timeout, std::size_t servers,
-                             ares_sock_state_cb on_state, void* self) {
-  // c-ares waits twice as long in each round of the servers: 1 + 2 + 4 times its timeout.
-  constexpr std::int64_t kRounds = (1 << kTries) - 1;
-  const auto a_try = timeout.count() / (kRounds * static_cast<std::int64_t>(servers));
-  ares_options options{};
-  options.flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES;
-  options.timeout = static_cast<int>(std::clamp<std::int64_t>(a_try, 1, 600'000));
-  options.tries = kTries;
-  options.ndots = 0;
-  options.ndomains = 0;
-  char dns_only[] = "b";
-  options.lookups = dns_only;
-  options.socket_receive_buffer_size = kReceiveBuffer;
-  options.sock_state_cb = on_state;
-  options.sock_state_cb_data = self;
-  ares_channel channel = nullptr;
-  const int status = ares_init_options(&channel, &options,
-                                       ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES |
-                                           ARES_OPT_NDOTS | ARES_OPT_DOMAINS | ARES_OPT_LOOKUPS |
-                                           ARES_OPT_SOCK_RCVBUF | ARES_OPT_SOCK_STATE_CB);
-  if (status != ARES_SUCCESS)
-    return tl::unexpected(ares_error(status, "cannot set up the resolver of host names"));
-  return Channel(channel);
-}
-
-Result<std::vector<ares_addr_port_node>> parse_servers(const std::vector<std::string>& texts) {
-  std::vector<ares_addr_port_node> servers;
-  for (const std::string& text : texts) {
-    const auto parsed = parse_dns_server(text);
-    if (!parsed) return tl::unexpected(parsed.error());
-    ares_addr_port_node& server = servers.emplace_back();
-    server.family = parsed->family;
-    if (parsed->family == AF_INET) {
-      server.addr.addr4 = parsed->v4;
-    } else {
-      std::memcpy(&server.addr.addr6, &parsed->v6, sizeof server.addr.addr6);
-    }
-    server.udp_port = server.tcp_port = parsed->port;
-  }
-  return servers;
-}
-
-Result<std::size_t> count_system_servers() {
-  auto channel = open_channel(std::chrono::seconds(1), 1, nullptr, nullptr);
-  if (!channel) return tl::unexpected(channel.error());
-  ares_addr_port_node* servers = nullptr;
-  ares_get_servers_ports(channel->get(), &servers);
-  const std::unique_ptr<ares_addr_port_node, ServersDelete> owner(servers);
-  std::size_t count = 0;
-  for (; servers != nullptr; servers = servers->next)
-    ++count;
-  return std::max<std::size_t>(count, 1);
-}
+using Answer = std::unique_ptr<ares_addrinfo, AnswerDelete>;
 
 std::string_view describe(int status) {
   switch (status) {
@@ -127,8 +64,13 @@ std::string_view describe(int status) {
   }
 }
 
+// What the name servers answer of a name that has no address.
+bool is_denial(int status) {
+  return status == ARES_ENOTFOUND || status == ARES_ENODATA;
+}
+
 bool is_temporary(int status) {
-  return status != ARES_ENOTFOUND && status != ARES_ENODATA && status != ARES_EBADNAME;
+  return status != ARES_SUCCESS && !is_denial(status) && status != ARES_EBADNAME;
 }
 
 // For as long as its shortest-lived record.
@@ -147,7 +89,9 @@ class AresResolver final : public Resolver {
       : options_(options),
         watch_(std::move(watch)),
         cache_(options.max_entries),
-        hosts_file_(options.hosts_file) {}
+        families_(families_of(options.ip_version)),
+        hosts_file_(options.hosts_file),
+        resolv_conf_(options.resolv_conf) {}
 
   ~AresResolver() override {
     closing_ = true;
@@ -155,30 +99,22 @@ class AresResolver final : public Resolver {
   }
 
   Result<void> open() {
-    auto servers = parse_servers(options_.servers);
-    if (!servers) return tl::unexpected(servers.error());
-    std::size_t count = servers->size();
-    if (count == 0) {
-      const auto counted = count_system_servers();
-      if (!counted) return tl::unexpected(counted.error());
-      count = *counted;
-    }
-    auto channel = open_channel(options_.timeout, count, &AresResolver::on_state, this);
+    resolv_conf_.changed(Clock::now());  // before it is read: what changes later is noticed
+    auto channel = open_dns_channel(options_, &AresResolver::on_state, this);
     if (!channel) return tl::unexpected(channel.error());
     channel_ = *std::move(channel);
-    if (servers->empty()) return {};
-    for (std::size_t i = 0; i + 1 < servers->size(); ++i)
-      (*servers)[i].next = &(*servers)[i + 1];
-    const int status = ares_set_servers_ports(channel_.get(), servers->data());
-    if (status == ARES_SUCCESS) return {};
-    return tl::unexpected(ares_error(status, "cannot set the name servers"));
+    return {};
   }
 
   void resolve(const std::string& host, Done done) override {
     const std::string name = plain_name(host);
     const auto now = Clock::now();
     if (const auto known = known_without_asking(name, now)) return done(*known);
-    if (const auto cached = cache_.find(name, now)) return done(*cached);
+    auto cached = cache_.find(name, now);
+    // What other servers have failed to find may be found by those of today.
+    if ((cached == nullptr || cached->addresses.empty()) && take_changed_servers(now))
+      cached = nullptr;
+    if (cached != nullptr) return done(*cached);
     const auto [lookup, is_new] = lookups_.try_emplace(name);
     lookup->second.waiters.push_back(std::move(done));
     if (!is_new) return;
@@ -206,22 +142,40 @@ class AresResolver final : public Resolver {
       }
       timer_is_stale_ = false;
     }
-    return timer_;
+    if (!heeds_resolv_conf() || asked_ == 0) return timer_;
+    // Lookups that nobody answers must not wait for their end to learn of other servers.
+    return std::min(timer_.value_or(Clock::time_point::max()), resolv_conf_.next_look());
   }
 
   std::size_t pending() const override { return lookups_.size() + finished_.size(); }
   std::size_t cached() const override { return cache_.size(); }
 
  private:
+  struct Lookup;
+  // For the addresses of one family. Asked apart, because c-ares, asked for both, reports a family
+  // that has none although the servers failed to answer for the other.
+  struct Question {
+    Lookup* lookup = nullptr;
+    int status = ARES_SUCCESS;
+    Answer answer;
+  };
   struct Lookup {
     AresResolver* resolver = nullptr;
     const std::string* host = nullptr;  // its key in lookups_
     std::vector<Done> waiters;
+    std::array<Question, 2> questions;  // for each of families_
+    std::size_t open = 0;               // of them
   };
   struct Finished {
     std::shared_ptr<const Resolution> resolution;
     std::vector<Done> waiters;
   };
+
+  static std::vector<int> families_of(IpVersion version) {
+    if (version == IpVersion::kV4) return {AF_INET};
+    if (version == IpVersion::kV6) return {AF_INET6};
+    return {AF_INET, AF_INET6};
+  }
 
   // As it is asked for and cached.
   static std::string plain_name(std::string_view host) {
@@ -261,6 +215,7 @@ class AresResolver final : public Resolver {
   void process(ares_socket_t readable, ares_socket_t writable) {
     ares_process_fd(channel_.get(), readable, writable);
     timer_is_stale_ = true;
+    take_changed_servers(Clock::now());
     start_waiting();
     // What callbacks finish by starting others has its turn next time.
     for (const Finished& finished : std::exchange(finished_, {})) {
@@ -269,54 +224,118 @@ class AresResolver final : public Resolver {
     }
   }
 
+  bool heeds_resolv_conf() const { return options_.servers.empty(); }
+
+  // Not to be called from within c-ares. True: other servers are asked from now on, also for the
+  // lookups under way.
+  bool take_changed_servers(Clock::time_point now) {
+    if (!heeds_resolv_conf() || !resolv_conf_.changed(now)) return false;
+    auto channel = open_dns_channel(options_, &AresResolver::on_state, this);
+    if (!channel) return false;  // for want of memory: those of before are better than none
+    channel_.swap(*channel);
+    channel->reset();  // puts what it was asked back into waiting_
+    timer_is_stale_ = true;
+    cache_.forget_failures();
+    start_waiting();
+    return true;
+  }
+
   void start_waiting() {
     while (!waiting_.empty() && asked_ < std::max<std::size_t>(options_.max_lookups, 1)) {
       Lookup* lookup = waiting_.front();
       waiting_.pop_front();
       ++asked_;
       timer_is_stale_ = true;
+      ask(*lookup);
+    }
+  }
+
+  void ask(Lookup& lookup) {
+    const std::size_t families = families_.size();
+    lookup.open = families;  // before c-ares calls back, which it may do at once
+    for (std::size_t i = 0; i < families; ++i) {
+      lookup.questions[i] = {.lookup = &lookup, .answer = nullptr};
       ares_addrinfo_hints hints{};
       hints.ai_flags = ARES_AI_NOSORT;  // sorting opens a socket for each address
-      hints.ai_family = options_.ip_version == IpVersion::kV4   ? AF_INET
-                        : options_.ip_version == IpVersion::kV6 ? AF_INET6
-                                                                : AF_UNSPEC;
+      hints.ai_family = families_[i];
       hints.ai_socktype = SOCK_STREAM;
-      ares_getaddrinfo(channel_.get(), lookup->host->c_str(), nullptr, &hints,
-                       &AresResolver::on_answer, lookup);
+      // The last one may end the lookup.
+      ares_getaddrinfo(channel_.get(), lookup.host->c_str(), nullptr, &hints,
+                       &AresResolver::on_answer, &lookup.questions[i]);
     }
   }
 
   static void on_answer(void* argument, int status, int, ares_addrinfo* answer) {
-    const std::unique_ptr<ares_addrinfo, AddressesDelete> owner(answer);
-    auto* lookup = static_cast<Lookup*>(argument);
-    AresResolver& self = *lookup->resolver;
-    if (!self.closing_) self.finish(*lookup, status, answer);
+    auto& question = *static_cast<Question*>(argument);
+    question.answer.reset(answer);
+    question.status = status;
+    Lookup& lookup = *question.lookup;
+    AresResolver& self = *lookup.resolver;
+    if (self.closing_ || --lookup.open > 0) return;
+    --self.asked_;
+    if (std::ranges::any_of(lookup.questions, is_cut_off)) {
+      self.waiting_.push_front(&lookup);
+    } else {
+      self.finish(lookup);
+    }
   }
 
-  void finish(const Lookup& lookup, int status, const ares_addrinfo* answer) {
+  // Its channel was closed.
+  static bool is_cut_off(const Question& question) { return question.status == ARES_EDESTRUCTION; }
+
+  void finish(Lookup& lookup) {
     const auto now = Clock::now();
     const auto resolution = std::make_shared<Resolution>();
     AddressList list(options_.ip_version, kMaxAddresses);
-    if (status == ARES_SUCCESS && answer != nullptr) {
-      for (const auto* node = answer->nodes; node != nullptr; node = node->ai_next)
+    std::chrono::milliseconds age = kLongestAge;
+    for (const Question& question : lookup.questions) {
+      if (question.answer == nullptr) continue;
+      for (const auto* node = question.answer->nodes; node != nullptr; node = node->ai_next)
         list.add(node->ai_addr);
+      age = std::min<std::chrono::milliseconds>(age, age_of(*question.answer));
     }
     if (list.empty()) {
-      if (status == ARES_SUCCESS) status = ARES_ENODATA;
-      resolution->error = error_text(*lookup.host, status);
-      resolution->temporary = is_temporary(status);
-      const auto age = resolution->temporary ? std::min<std::chrono::milliseconds>(
-                                                   options_.negative_age, kLongestTemporaryAge)
-                                             : options_.negative_age;
-      resolution->expires = now + age;
+      fail_lookup(lookup, *resolution, now);
     } else {
       resolution->addresses = list.ordered(prefers_ipv6(now));
-      resolution->expires = now + age_of(*answer);
+      // IPv6 alone may lead nowhere.
+      if (is_temporary(lookup.questions[0].status))
+        age = std::min<std::chrono::milliseconds>(age, kPartialAge);
+      resolution->expires = now + age;
     }
     cache_.insert(*lookup.host, resolution);
     auto node = lookups_.extract(*lookup.host);
     finished_.push_back({resolution, std::move(node.mapped().waiters)});
-    --asked_;
+  }
+
+  void fail_lookup(const Lookup& lookup, Resolution& resolution, Clock::time_point now) const {
+    int status = ARES_ENOTFOUND;
+    for (std::size_t i = 0; i < families_.size(); ++i)
+      status = graver(status, lookup.questions[i].status);
+    resolution.error = error_text(*lookup.host, status);
+    resolution.temporary = is_temporary(status);
+    resolution.no_such_host = is_denial(status);
+    std::chrono::milliseconds age = options_.negative_age;
+    if (resolution.temporary) age = std::min(age, kTemporaryAge);
+    if (resolution.no_such_host) {
+      const Resolution* const before = cache_.last(*lookup.host);
+      const bool goes_on =
+          before != nullptr && before->no_such_host && now < before->expires + kDenialGoesOn;
+      resolution.denied_since = goes_on ? before->denied_since : now;
+      if (now < resolution.denied_since + options_.denial_sure_after)
+        age = std::min<std::chrono::milliseconds>(age, kFirstDenialAge);
+    }
+    resolution.expires = now + age;
+  }
+
+  // What counts of two families without addresses: that one may have some, and the servers failed
+  // to say so; else that there is such a name.
+  static int graver(int one, int other) {
+    if (other == ARES_SUCCESS) other = ARES_ENODATA;
+    const auto gravity = [](int status) {
+      return is_temporary(status) ? 2 : status == ARES_ENOTFOUND ? 0 : 1;
+    };
+    return gravity(one) >= gravity(other) ? one : other;
   }
 
   bool prefers_ipv6(Clock::time_point now) {
@@ -335,7 +354,9 @@ class AresResolver final : public Resolver {
   const ResolverOptions options_;
   const Watch watch_;
   DnsCache cache_;
+  const std::vector<int> families_;  // IPv4 first
   HostsFile hosts_file_;
+  FileWatch resolv_conf_;
   std::unordered_map<std::string, Lookup> lookups_;  // asked and waiting
   std::deque<Lookup*> waiting_;
   std::size_t asked_ = 0;
@@ -345,7 +366,7 @@ class AresResolver final : public Resolver {
   mutable bool timer_is_stale_ = false;
   mutable std::optional<Clock::time_point> timer_;  // c-ares'
   bool closing_ = false;
-  Channel channel_;
+  DnsChannel channel_;
 };
 
 }  // namespace
@@ -354,7 +375,8 @@ Result<std::unique_ptr<Resolver>> Resolver::create(const ResolverOptions& option
   // Counted by c-ares, and never given back: another part of the process may use it too.
   static const int started = ares_library_init(ARES_LIB_INIT_ALL);
   if (started != ARES_SUCCESS)
-    return tl::unexpected(ares_error(started, "cannot set up the resolver of host names"));
+    return fail(ErrorCode::kIo, fmt::format("cannot set up the resolver of host names: {}",
+                                            ares_strerror(started)));
   auto resolver = std::make_unique<AresResolver>(options, std::move(watch));
   if (auto opened = resolver->open(); !opened) return tl::unexpected(opened.error());
   return resolver;

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -17,28 +18,45 @@
 namespace trawl {
 
 struct ResolverOptions {
-  // "address" or "address:port", IPv6 addresses with a port in brackets; empty: the system's.
+  // "address" or "address:port", IPv6 addresses with a port in brackets; empty: those of
+  // resolv_conf.
   std::vector<std::string> servers;
   std::chrono::milliseconds timeout{5'000};        // for all the tries of a lookup
-  std::chrono::milliseconds negative_age{30'000};  // for how long a failure is remembered
-  std::size_t max_entries = 10'000;                // of the cache
-  std::size_t max_lookups = 100;  // asked at once; further ones wait for their turn
+  std::chrono::milliseconds negative_age{30'000};  // for how long a failure is remembered at most
+  // So long the name servers have to deny a host for that to be remembered for negative_age.
+  std::chrono::milliseconds denial_sure_after{10'000};
+  std::size_t max_entries = 10'000;  // of the cache
+  std::size_t max_lookups = 100;     // asked at once; further ones wait for their turn
   IpVersion ip_version = IpVersion::kAny;
   std::filesystem::path hosts_file = "/etc/hosts";  // empty: none
+  std::filesystem::path resolv_conf = "/etc/resolv.conf";
+  std::uint16_t resolv_conf_port = 53;  // of its servers
 };
 
 struct Resolution {
   std::vector<std::string> addresses;  // as text, IPv6 without brackets, in the order to try
   std::string error;                   // why there are none; empty if there are
-  bool temporary = false;  // the name servers failed or stayed silent: later it may be better
+  // No name server answered as it should: it failed, was silent, refused, could not be reached, or
+  // made no sense. Later it may be better.
+  bool temporary = false;
+  // The name servers said that the name does not exist, or has no address; and since when they have
+  // said so, whenever they were asked.
+  bool no_such_host = false;
+  std::chrono::steady_clock::time_point denied_since{};
   std::chrono::steady_clock::time_point expires;
 };
 
-// Answers are cached for as long as their TTL says, but at least 1 second and at most 1 hour.
-// That a name does not exist is cached for negative_age; that the servers failed or stayed silent,
-// which may be over soon, for 5 seconds at most. IP literals, "localhost", names below it and those
-// of the hosts file are answered without asking anyone. Names are complete as they are: the search
-// domains of the system's configuration are for people who type.
+// Answers are cached for as long as their TTL says, but at least 1 second and at most 1 hour. That
+// a name does not exist is cached for a second, so that who asks again in a few seconds asks the
+// name servers again; once they have said so for denial_sure_after it is cached for negative_age,
+// so that the many URLs of such a host cost next to nothing. That the servers failed, which may be
+// over soon, is cached for a tenth of a second: only those who ask at the same time share it. IP
+// literals, "localhost", names below it and those of the hosts file are answered without asking
+// anyone. Names are complete as they are: the search domains of the system's configuration are for
+// people who type.
+//
+// A changed hosts file, and a changed resolv.conf unless the servers are given, is noticed within a
+// second or so of the next lookup: lookups under way then begin anew with the servers it names.
 //
 // Used by one thread, which watches the descriptors it is told to. Callbacks may call resolve(),
 // but not destroy the Resolver. Once it is destroyed, neither Watch nor any Done is called.

@@ -189,8 +189,11 @@ const std::string* Transfer::next_name() const noexcept {
 
 Transfer::Verdict Transfer::resolved(const Resolution& resolution) {
   const bool is_proxy = proxy_ && !proxy_resolved_;
-  if (resolution.addresses.empty())
+  if (resolution.addresses.empty()) {
+    response_.resolve_again = resolution.temporary;
+    response_.no_such_host = resolution.no_such_host && !is_proxy;
     return {is_proxy ? FetchError::kProxy : FetchError::kResolve, resolution.error};
+  }
   if (proxy_ && proxy_resolved_) {
     for (const std::string& address : resolution.addresses) {
       if (!context_.options.allow_private_addresses && is_private_text(address)) continue;

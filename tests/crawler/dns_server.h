@@ -29,7 +29,7 @@ namespace trawl::test {
 namespace dns {
 
 constexpr int kA = 1, kCname = 5, kAaaa = 28;
-constexpr int kNoError = 0, kServFail = 2, kNxDomain = 3, kRefused = 5;
+constexpr int kNoError = 0, kFormErr = 1, kServFail = 2, kNxDomain = 3, kNotImp = 4, kRefused = 5;
 
 inline std::string u16(std::uint32_t value) {
   return {static_cast<char>(value >> 8 & 0xFF), static_cast<char>(value & 0xFF)};
@@ -91,14 +91,17 @@ class DnsServer {
     friend bool operator==(const Query&, const Query&) = default;
   };
 
-  explicit DnsServer(Handler handler) : handler_(std::move(handler)), stop_(::eventfd(0, 0)) {
+  explicit DnsServer(Handler handler) : DnsServer(std::move(handler), "127.0.0.1", 0) {}
+  // At that address; at a port that is free there if it is 0.
+  DnsServer(Handler handler, const std::string& host, std::uint16_t port)
+      : handler_(std::move(handler)), host_(host), stop_(::eventfd(0, 0)) {
     sockaddr_in address;
     // A port that is free for UDP may be taken for TCP: then the next one.
     do {
       close_all({udp_, tcp_});
       udp_ = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
       tcp_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-      address = bind_to_loopback(udp_);
+      address = bind_udp(port);
     } while (::bind(tcp_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0);
     if (::listen(tcp_, 100) != 0) std::abort();
     port_ = ntohs(address.sin_port);
@@ -113,7 +116,9 @@ class DnsServer {
     close_all({udp_, tcp_, stop_});
   }
 
-  std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+  std::string address() const { return host_ + ":" + std::to_string(port_); }
+  const std::string& host() const { return host_; }
+  std::uint16_t port() const { return port_; }
 
   // What was asked so far, in order.
   std::vector<Query> queries() const {
@@ -134,7 +139,8 @@ class DnsServer {
   // Returns when the server has seen all that was sent to it before, which is in queries() then.
   void wait_for_sent() {
     const int socket = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    const sockaddr_in to = loopback(port_);
+    sockaddr_in to = loopback(port_);
+    to.sin_addr.s_addr = ::inet_addr(host_.c_str());
     std::unique_lock lock(mutex_);
     const int before = markers_;
     const char marker[] = "marker";  // shorter than a query's head
@@ -154,6 +160,15 @@ class DnsServer {
     for (const int socket : sockets) {
       if (socket >= 0) ::close(socket);
     }
+  }
+
+  sockaddr_in bind_udp(std::uint16_t port) const {
+    sockaddr_in address = loopback(port);
+    address.sin_addr.s_addr = ::inet_addr(host_.c_str());
+    socklen_t size = sizeof address;
+    auto* name = reinterpret_cast<sockaddr*>(&address);
+    if (::bind(udp_, name, size) != 0 || ::getsockname(udp_, name, &size) != 0) std::abort();
+    return address;
   }
 
   void serve() {
@@ -258,6 +273,7 @@ class DnsServer {
   }
 
   const Handler handler_;
+  const std::string host_;
   const int stop_;
   int udp_ = -1;
   int tcp_ = -1;

@@ -60,6 +60,8 @@ TEST(FetchFailure, ANameThatDoesNotExistWillNotTomorrow) {
   EXPECT_FALSE(failure_reason_of(response));
   response.resolve_again = true;
   EXPECT_EQ(failure_reason_of(response), FailureReason::kConnection);
+  response.failure = FetchError::kProxy;  // it is the proxy's
+  EXPECT_EQ(failure_reason_of(response), FailureReason::kConnection);
 }
 
 TEST(FetchFailure, WhatWeEndedOurselvesSaysNothingOfTheUrl) {

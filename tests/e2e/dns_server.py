@@ -1,4 +1,4 @@
-"""A name server on loopback that knows what a test tells it."""
+"""A name server on loopback that knows what a test tells it, and fails as it is told."""
 
 import ipaddress
 import socket
@@ -7,20 +7,26 @@ import threading
 
 A, AAAA = 1, 28
 NO_ERROR, NO_SUCH_NAME = 0, 3
+# How it may fail, for which `trouble` is set: with a code, or otherwise.
+SERVFAIL, REFUSED = 2, 5
+SILENT, MALFORMED = "silent", "malformed"
 
 
 class DnsServer:
     """`names` maps names to a list of addresses, or to a list of such lists, of which each lookup
-    gets the next and later ones the last. Other names do not exist."""
+    gets the next and later ones the last. Other names do not exist. While `trouble` is set it is
+    all that anyone gets, and `troubled` counts how often."""
 
-    def __init__(self, names, ttl=300):
+    def __init__(self, names, ttl=300, address=("127.0.0.1", 0), trouble=None):
         self.names = {name: answers if answers and isinstance(answers[0], list) else [answers]
                       for name, answers in names.items()}
         self.ttl = ttl
         self.queries = []  # (name, type)
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.socket.bind(("127.0.0.1", 0))
-        self.address = "127.0.0.1:%d" % self.socket.getsockname()[1]
+        self.trouble = trouble
+        self.troubled = 0
+        self.socket.bind(address)
+        self.address = "%s:%d" % self.socket.getsockname()
         self.thread = threading.Thread(target=self._serve, daemon=True)
         self.thread.start()
 
@@ -44,7 +50,18 @@ class DnsServer:
             query, sender = self.socket.recvfrom(4096)
             if not query:
                 return
-            self.socket.sendto(self._answer(query), sender)
+            answer = self._answer(query)
+            if answer is not None:
+                self.socket.sendto(answer, sender)
+
+    def _trouble(self, query, question_end):
+        self.troubled += 1
+        if self.trouble == SILENT:
+            return None
+        if self.trouble == MALFORMED:  # claims an answer that is not there
+            return query[:2] + struct.pack("!HHHHH", 0x8180, 1, 1, 0, 0) + query[12:question_end]
+        return (query[:2] + struct.pack("!HHHHH", 0x8180 | self.trouble, 1, 0, 0, 0)
+                + query[12:question_end])
 
     def _answer(self, query):
         labels, position = [], 12
@@ -55,6 +72,8 @@ class DnsServer:
         name = ".".join(labels).lower()
         kind, = struct.unpack("!H", query[position + 1:position + 3])
         self.queries.append((name, kind))
+        if self.trouble is not None:
+            return self._trouble(query, position + 5)
         answers = self.names.get(name)
         records = b""
         count = 0

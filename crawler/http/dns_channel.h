@@ -1,0 +1,26 @@
+// The c-ares channel of a Resolver: how it asks, and which name servers.
+#pragma once
+
+#include <memory>
+
+#include <ares.h>
+
+#include "trawl/result.h"
+
+#include "crawler/http/resolver.h"
+
+namespace trawl {
+
+struct DnsChannelDelete {
+  void operator()(ares_channel channel) const noexcept { ares_destroy(channel); }
+};
+using DnsChannel = std::unique_ptr<ares_channeldata, DnsChannelDelete>;
+
+// To the servers of the options or, if they name none, those of resolv.conf as it is now; without
+// such a file, or if it cannot be read, to 127.0.0.1. `on_state` is called with `self` when the
+// interest in a descriptor changes. Errors: kInvalidArgument for a server of the options that is no
+// address; kIo.
+Result<DnsChannel> open_dns_channel(const ResolverOptions& options, ares_sock_state_cb on_state,
+                                    void* self);
+
+}  // namespace trawl

@@ -13,6 +13,7 @@
 
 #include "trawl/url_groups.h"
 
+#include "crawler/config/user_agent.h"
 #include "crawler/crawl_totals.h"
 #include "crawler/fetcher.h"
 #include "crawler/output/output.h"
@@ -124,7 +125,7 @@ class CrawlImpl final : public Crawl {
     shares_.emplace(config_.fetch.connections, threads_wanted_,
                     [this](std::size_t thread) { wake(static_cast<std::uint32_t>(thread)); });
     context_.emplace(config_, *rules_, *frontier_, *output_, *pages_, *shares_, *limits_,
-                     urls_of_hosts_, skipped_, fetches_, bodies_, config_.crawl.user_agent);
+                     urls_of_hosts_, skipped_, fetches_, bodies_, robots_token_of(config_.crawl));
     if (auto created = create_fetchers(); !created) return created;
     if (auto planned = plan_recrawls(); !planned) return planned;
     return offer_seeds();

@@ -65,7 +65,7 @@ struct CrawlContext {
   SkipCounts& skipped;
   FetchCounts& fetches;
   std::shared_ptr<BodyBudget> bodies;
-  const std::string robots_agent;  // its product token is how robots.txt knows us
+  const std::string robots_agent;  // the product token by which robots.txt knows us
   ForeignTurns foreign_turns = {};
   std::atomic<std::uint64_t> in_flight{0};  // leases the fetchers hold
 

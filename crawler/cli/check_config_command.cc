@@ -12,6 +12,7 @@
 #include "crawler/cli/commands.h"
 #include "crawler/cli/config_errors.h"
 #include "crawler/config/config.h"
+#include "crawler/config/user_agent.h"
 #include "crawler/priorities.h"
 #include "crawler/scope.h"
 
@@ -50,8 +51,13 @@ int run_check_config(const std::string& file, const std::vector<std::string>& ov
   for (const std::string& error : errors)
     fmt::print(stderr, "{}: {}\n", file, error);
   if (!errors.empty()) return kBadConfig;
+  if (const std::string warning = user_agent_warning(config->crawl.user_agent); !warning.empty())
+    fmt::print(stderr, "trawl: warning: crawl.user_agent {}\n", warning);
   fmt::print("{}: ok, {} seed{}\n", file, config->crawl.seeds.size(),
              config->crawl.seeds.size() == 1 ? "" : "s");
+  const std::string token = robots_token_of(config->crawl);
+  fmt::print("robots.txt token: {}\n",
+             token.empty() ? "none; the rules for all crawlers hold" : token);
   return kDone;
 }
 

@@ -18,7 +18,7 @@
 #include "crawler/cli/explain_report.h"
 #include "crawler/cli/normalize_output.h"
 #include "crawler/config/config.h"
-#include "crawler/parse/product_token.h"
+#include "crawler/config/user_agent.h"
 #include "crawler/priorities.h"
 #include "crawler/url_shape.h"
 
@@ -72,8 +72,7 @@ Result<RobotsCheck> check_robots(const std::string& source, const std::string& a
   const auto document =
       read_document(source, {.max_bytes = kMaxRobotsBytes, .max_redirects = kMaxRobotsRedirects});
   if (!document) return tl::unexpected(document.error());
-  return RobotsCheck{.source = document->name,
-                     .decision = robots_of(*document).decide(product_token(agent), url)};
+  return RobotsCheck{.source = document->name, .decision = robots_of(*document).decide(agent, url)};
 }
 
 // All that a crawl decides by.
@@ -179,7 +178,7 @@ int run_explain(const ExplainArguments& arguments) {
   if (it.url && (arguments.fetch_robots || !arguments.robots.empty())) {
     const std::string source =
         arguments.fetch_robots ? it.url->origin() + "/robots.txt" : arguments.robots;
-    auto robots = check_robots(source, config->crawl.user_agent, *it.url);
+    auto robots = check_robots(source, robots_token_of(config->crawl), *it.url);
     if (!robots) {
       report(robots.error());
       return kUsage;

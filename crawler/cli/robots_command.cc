@@ -33,7 +33,8 @@ robots.txt that decides, or "-" and the reason if none does, and the URL, with t
 ROBOTS is a file, - for standard input, or an http(s) URL, which is fetched with up to 5 redirects
 followed and whatever its address. What RFC 9309 makes of a server's answer holds here too: a 4xx
 status allows everything, 429 and 5xx disallow everything. AGENT is a crawler's product token, or
-the user agent that begins with it: "trawl", "trawl/0.1". A URL may be a path alone.
+its user agent, whose token is found as in a crawl: "trawl", "trawl/0.1", or a browser's with
+"compatible; trawl/0.1" in brackets. A URL may be a path alone.
 
   --json   {"url":"...","allowed":true,"line":12,"text":"Allow: /a","reason":"rule"} for each URL;
            then {"robots":"...","agent":"...","crawl_delay_s":2.5,"sitemaps":["..."]}. The line is

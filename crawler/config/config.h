@@ -62,6 +62,7 @@ struct CrawlConfig {
     std::vector<std::string> seeds;   // parsed and serialised; those of seed_file appended
     std::filesystem::path seed_file;  // empty: none
     std::string user_agent = "trawl/0.1";
+    std::string robots_token;  // empty: that of the user agent
     std::filesystem::path state_dir;
     CrawlOrder order = CrawlOrder::kBreadthFirst;
     std::vector<PriorityRuleText> priorities;  // first match wins

@@ -13,6 +13,7 @@
 #include "crawler/config/config_key_lists.h"
 #include "crawler/config/config_key_types.h"
 #include "crawler/config/key_tables.h"
+#include "crawler/parse/product_token.h"
 
 namespace trawl {
 
@@ -72,6 +73,23 @@ ConfigKey user_agent_key() {
                           "manners");
 }
 
+ConfigKey robots_token_key() {
+  constexpr std::size_t kMostBytes = 64;
+  return config_key::scalar(
+      "crawl.robots_token", "a name of letters, digits, '-' and '_'",
+      fmt::format("at most {} bytes", kMostBytes), TRAWL_FIELD(crawl.robots_token),
+      "whose rules in robots.txt, X-Robots-Tag and robots meta tags are obeyed; empty: the first "
+      "name in `user_agent` or, if that begins with \"Mozilla\", the one in its \"(compatible; "
+      "NAME/1.0)\"",
+      [](const toml::node& node, std::string&) -> std::optional<std::string> {
+        const auto value = node.value_exact<std::string_view>();
+        if (!value || value->size() > kMostBytes || product_token(*value) != *value)
+          return std::nullopt;
+        return std::string(*value);
+      },
+      [](const std::string& value) { return value.empty() ? value : toml_string(value); });
+}
+
 std::optional<PriorityRuleText> read_priority(const toml::table& table,
                                               const ConfigComplaint& complain) {
   if (!config_key::only_names(table, {"match", "priority"}, complain)) return std::nullopt;
@@ -107,6 +125,7 @@ void add_crawl_keys(std::vector<ConfigKey>& keys) {
   keys.push_back(seeds_key());
   keys.push_back(seed_file_key());
   keys.push_back(user_agent_key());
+  keys.push_back(robots_token_key());
   keys.push_back(config_key::path("crawl.state_dir", TRAWL_FIELD(crawl.state_dir),
                                   "the directory that holds the state of the crawl, which `trawl "
                                   "resume` goes on from; must be given"));

@@ -40,9 +40,8 @@ class FileWatch {
     off_t size = 0;
     timespec modified{};
     friend bool operator==(const State& one, const State& other) {
-      return one.exists == other.exists && one.device == other.device &&
-             one.inode == other.inode && one.size == other.size &&
-             one.modified.tv_sec == other.modified.tv_sec &&
+      return one.exists == other.exists && one.device == other.device && one.inode == other.inode &&
+             one.size == other.size && one.modified.tv_sec == other.modified.tv_sec &&
              one.modified.tv_nsec == other.modified.tv_nsec;
     }
   };

@@ -47,7 +47,7 @@ constexpr std::size_t kOrdinaryLinks = 10'000;
 constexpr std::size_t kOrdinaryBytes = 4u << 20;
 
 LinkOptions validated(LinkOptions options) {
-  options.agent = product_token(options.agent);
+  options.agent = std::string(robots_token(options.agent));
   options.max_bytes = std::min(options.max_bytes, kLargestPage);
   options.max_time = std::clamp(options.max_time, std::chrono::milliseconds(0), kLongestTime);
   return options;

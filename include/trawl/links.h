@@ -108,8 +108,8 @@ struct LinkOptions {
   LinkKinds kinds = LinkKinds::pages();
   LinkEngine engine = LinkEngine::kScanner;
   bool texts = false;  // gather Link::text
-  // Whose <meta name="..."> counts beside "robots": a product token, or a user agent that begins
-  // with one ("trawl/0.1 (+https://...)").
+  // Whose <meta name="..."> counts beside "robots": a product token, or a user agent with one, as
+  // Robots::allowed() takes it ("trawl/0.1 (+https://...)").
   std::string agent = "trawl";
   // Pages over this many bytes are not parsed: PageLinks::skipped says so. Bytes; at most 1 GiB.
   std::size_t max_bytes = 16u << 20;

@@ -48,9 +48,11 @@ class Robots {
 
   // True if a crawler whose product token is `agent` ("trawl") may fetch `url`. The longest
   // matching rule decides, Allow wins ties; /robots.txt itself is always allowed. `agent` is
-  // compared case-insensitively. A crawler "foo-news" obeys the groups "foo-news", or without any
-  // those of "foo" (which the RFC does not ask for), or else those of "*". Takes milliseconds at
-  // most for a URL of 2 KB, whatever the file holds, and for longer ones proportionally more.
+  // compared case-insensitively. Of a whole user agent its first product token counts, or, where it
+  // begins with "Mozilla", that of its "(compatible; mybot/1.0)" part. A crawler "foo-news" obeys
+  // the groups "foo-news", or without any those of "foo" (which the RFC does not ask for), or else
+  // those of "*". Takes milliseconds at most for a URL of 2 KB, whatever the file holds, and for
+  // longer ones proportionally more.
   bool allowed(std::string_view agent, const Url& url) const;
 
   // The same with the line that decided. Of equal lines it is the first.

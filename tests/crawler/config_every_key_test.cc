@@ -27,6 +27,7 @@ constexpr std::string_view kEveryKey = R"toml(
 [crawl]
 seeds = ["http://a.example/", "https://b.example/x?y"]
 user_agent = "bot/2 (+https://b.example/)"
+robots_token = "bot-news_2"
 state_dir = "/var/crawl"
 order = "priority"
 priorities = [{ match = "*/news/*", priority = 10 }, { match = "re:[?&]old=", priority = -1000 }]
@@ -183,6 +184,7 @@ void set_crawl_and_scope(CrawlConfig& config) {
   config.crawl = {.seeds = {"http://a.example/", "https://b.example/x?y"},
                   .seed_file = {},
                   .user_agent = "bot/2 (+https://b.example/)",
+                  .robots_token = "bot-news_2",
                   .state_dir = "/var/crawl",
                   .order = CrawlOrder::kPriority,
                   .priorities = {{"*/news/*", 10}, {"re:[?&]old=", -1000}}};

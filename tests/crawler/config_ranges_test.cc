@@ -36,6 +36,9 @@ TEST(Config, EveryKeyRefusesAValueOfAnotherType) {
 TEST(Config, RangesAreChecked) {
   const std::vector<std::pair<std::string, std::vector<std::string>>> refused = {
       {"crawl.user_agent", {"\"\"", R"("a\nb")", R"("a\u0085b")", R"("a\u007F")", "3"}},
+      {"crawl.robots_token",
+       {"\"*\"", "\"bot/1.0\"", "\"my bot\"", "\"b\u00f6t\"", "3",
+        '"' + std::string(65, 'a') + '"'}},
       {"crawl.state_dir", {R"("a\u0000b")", "1"}},
       {"scope.max_depth", {"-1", "4294967296", "1.0", "\"1\""}},
       {"scope.max_pages", {"0", "-5"}},

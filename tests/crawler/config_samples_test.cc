@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "crawler/config/config_keys.h"
+#include "crawler/config/user_agent.h"
 #include "tests/crawler/config_fixture.h"
 
 namespace trawl::test {
@@ -55,6 +56,7 @@ TEST(SampleConfigs, AreAllAcceptedAsTheyStandAndWithEveryKeyPutIn) {
     EXPECT_TRUE(config->politeness.respect_robots);
     EXPECT_GE(config->politeness.delay, 1s);
     EXPECT_EQ(accepted(to_toml(*config)).scope, config->scope);
+    EXPECT_NE(user_agent_warning(config->crawl.user_agent), "") << "left as in the example";
   }
   EXPECT_EQ(files, 4u);
 }

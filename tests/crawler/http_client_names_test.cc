@@ -68,7 +68,7 @@ TEST(HttpClientNames, AProxysNameIsNotTheHosts) {
       const HttpResponse got = get_by(failure, proxy);
       EXPECT_EQ(got.failure, FetchError::kProxy) << got.error;
       EXPECT_TRUE(got.resolve_again) << got.error;
-      }
+    }
     const HttpResponse got = get_by(kDenials[0], proxy);
     EXPECT_EQ(got.failure, FetchError::kProxy) << got.error;
     EXPECT_FALSE(got.no_such_host) << got.error;
@@ -89,9 +89,8 @@ TEST(HttpClientNames, AHostsNameForAProxyThatWantsAddressesIsTheHosts) {
 
 // One client, whose transfers are used again.
 TEST(HttpClientNames, NothingOfItIsLeftForTheNextRequest) {
-  const RawServer site([](Connection& client, const std::string&) {
-    return client.reply(kOk, "here");
-  });
+  const RawServer site(
+      [](Connection& client, const std::string&) { return client.reply(kOk, "here"); });
   std::atomic<int> code = dns::kServFail;
   DnsServer server([&](const std::string&, int type) -> Answer {
     if (code != dns::kNoError || type != dns::kA) return {.code = code};

@@ -96,7 +96,7 @@ RobotsDirectives parse_robots_meta(std::string_view content) {
 
 RobotsDirectives parse_x_robots_tag(std::string_view value, std::string_view agent) {
   RobotsDirectives directives;
-  const std::string_view token = product_token(agent);
+  const std::string_view token = robots_token(agent);
   while (!value.empty())
     add_line(next_part(value, '\n'), token, directives);
   return directives;

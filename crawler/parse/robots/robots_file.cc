@@ -131,7 +131,7 @@ std::span<const RobotsAgent> RobotsFile::agents_named(std::string_view token) co
 }
 
 std::span<const RobotsAgent> RobotsFile::agents_for(std::string_view agent) const {
-  const std::string lower = to_lower(product_token(agent));
+  const std::string lower = to_lower(robots_token(agent));
   std::string_view token = lower;
   while (!token.empty()) {
     if (const auto found = agents_named(token); !found.empty()) return found;

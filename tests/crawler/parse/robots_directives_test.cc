@@ -108,6 +108,12 @@ TEST(XRobotsTag, NamesAreReadAsInRobotsTxt) {
   }
 }
 
+TEST(XRobotsTag, ABrowserLikeAgentHasTheNameOfItsCompatiblePart) {
+  const char* const agent = "Mozilla/5.0 (compatible; trawl/1.0; +https://my.site/)";
+  EXPECT_EQ(parse_x_robots_tag("trawl: noindex", agent), kNoindex);
+  EXPECT_EQ(parse_x_robots_tag("Mozilla: noindex", agent), kNothing);
+}
+
 TEST(XRobotsTag, DirectivesWithValuesAreNoNames) {
   for (const char* value :
        {"unavailable_after: 25 Jun 2030 15:00:00 GMT", "max-snippet:-1", "max-snippet: 20",

@@ -34,6 +34,17 @@ TEST(Robots, EmptyFileAllowsAll) {
   EXPECT_TRUE(Robots::allow_all().allowed("trawl", url("/a?b")));
 }
 
+TEST(Robots, OfAUserAgentTheProductTokenCounts) {
+  const char* const file = "User-agent: Mozilla\nDisallow: /m\nUser-agent: mybot\nDisallow: /b\n";
+  for (const char* agent : {"mybot", "mybot/1.0 (+https://my.site/)",
+                            "Mozilla/5.0 (compatible; MyBot/1.0; +https://my.site/)"}) {
+    EXPECT_TRUE(allowed(file, "/m", agent)) << agent;
+    EXPECT_FALSE(allowed(file, "/b", agent)) << agent;
+  }
+  EXPECT_FALSE(allowed(file, "/m", "Mozilla/5.0 (X11; Linux)"));
+  EXPECT_TRUE(allowed(file, "/b", "Mozilla/5.0 (X11; Linux)"));
+}
+
 TEST(Robots, DisallowAllLeavesRobotsTxtItself) {
   const Robots robots = Robots::disallow_all();
   EXPECT_FALSE(robots.allowed("trawl", url("/")));

@@ -17,8 +17,10 @@
 #include "crawler/crawl_totals.h"
 #include "crawler/fetcher.h"
 #include "crawler/output/output.h"
+#include "crawler/output_guard.h"
 #include "crawler/page_budget.h"
 #include "crawler/recrawl_plan.h"
+#include "crawler/state_guard.h"
 #include "filter/file_io.h"
 
 namespace trawl {
@@ -101,7 +103,7 @@ class CrawlImpl final : public Crawl {
   Result<void> open(OpenMode mode, bool replace_profile) {
     if (auto fits = check_descriptors(config_.fetch.connections); !fits) return fits;
     if (auto made = make_rules(); !made) return made;
-    if (auto usable = check_output(mode); !usable) return usable;
+    if (auto usable = check_places(mode); !usable) return usable;
     if (auto opened = open_frontier(mode, replace_profile); !opened) return opened;
     // Only now that the directory is locked, and before anything can be completed.
     if (auto closed = close_former_files(); !closed) return closed;
@@ -205,19 +207,11 @@ class CrawlImpl final : public Crawl {
 
  private:
   // Before anything is made, so that a mistake here leaves no half-made crawl behind.
-  Result<void> check_output(OpenMode mode) const {
-    const bool resumes = std::filesystem::exists(config_.crawl.state_dir / "MANIFEST");
-    if (mode == OpenMode::kResume || (mode == OpenMode::kCreateOrResume && resumes)) return {};
-    const auto directory = output_directory(config_);
-    const auto used = Output::probe(config_, directory);
-    if (!used) return tl::unexpected(used.error());
-    if (*used && !resumes) {
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("{} holds pages of another crawl: choose another output.directory, "
-                              "or move the files away",
-                              directory.string()));
-    }
-    return {};
+  Result<void> check_places(OpenMode mode) const {
+    const auto contents = look_at_state(config_);
+    if (!contents) return tl::unexpected(contents.error());
+    if (*contents == StateContents::kCrawl || mode == OpenMode::kResume) return {};
+    return check_output_is_free(config_);
   }
 
   Result<void> make_rules() {
@@ -279,7 +273,7 @@ class CrawlImpl final : public Crawl {
   // It may hold passwords.
   Result<void> save_config() const {
     const std::filesystem::path saved = saved_config_path(config_.crawl.state_dir);
-    return replace_file(saved.string(), to_toml(config_), 0600);
+    return replace_file(saved.string(), std::string(kSavedConfigHead) + to_toml(config_), 0600);
   }
 
   // Pages that were fetched when there were no rules for fetching them again.
@@ -417,8 +411,11 @@ Result<std::unique_ptr<Crawl>> Crawl::open(const CrawlConfig& config, OpenMode m
 
 Result<void> check_crawl(const CrawlConfig& config) {
   if (auto fits = check_descriptors(config.fetch.connections); !fits) return fits;
-  const auto rules = CrawlRules::create(config, parse_seeds(config));
-  return rules ? Result<void>{} : tl::unexpected(rules.error());
+  if (const auto rules = CrawlRules::create(config, parse_seeds(config)); !rules)
+    return tl::unexpected(rules.error());
+  const auto bodies = std::make_shared<BodyBudget>(config.fetch.max_memory);
+  const auto client = HttpClient::create(http_options(config, 1, bodies));
+  return client ? Result<void>{} : tl::unexpected(client.error());
 }
 
 Result<FrontierOptions> frontier_options_of(const CrawlConfig& config) {

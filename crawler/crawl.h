@@ -64,8 +64,8 @@ class Crawl {
   virtual const std::vector<std::string>& repairs() const = 0;
 };
 
-// What keeps a crawl of this config from beginning, whatever state it has: rules and lists that
-// cannot be read, too few open files.
+// What keeps a crawl of this config from beginning, whatever state it has: rules, lists and
+// certificates that cannot be read, too few open files.
 Result<void> check_crawl(const CrawlConfig& config);
 
 // What a config says of the frontier; without the callbacks. Errors: kInvalidArgument for rules for

@@ -1,5 +1,7 @@
 #include "frontier/database_directory.h"
 
+#include <algorithm>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -67,6 +69,29 @@ Result<void> take_mark_away(const fs::path& directory) {
   });
 }
 
+bool is_number(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// "000012.sst" with the ending ".sst".
+bool is_numbered(std::string_view name, std::string_view prefix, std::string_view ending) {
+  return name.size() > prefix.size() + ending.size() && name.starts_with(prefix) &&
+         name.ends_with(ending) &&
+         is_number(name.substr(prefix.size(), name.size() - prefix.size() - ending.size()));
+}
+
+// The names that RocksDB gives its files (db/filename.h there), and the mark.
+bool is_database_file(std::string_view name) {
+  for (const std::string_view whole : {"UNFINISHED", "CURRENT", "IDENTITY", "LOCK", "LOG"}) {
+    if (name == whole) return true;
+  }
+  for (const std::string_view ending : {".sst", ".log", ".blob", ".dbtmp"}) {
+    if (is_numbered(name, "", ending)) return true;
+  }
+  return is_numbered(name, "MANIFEST-", "") || is_numbered(name, "LOG.old.", "") ||
+         is_numbered(name, "OPTIONS-", "") || is_numbered(name, "OPTIONS-", ".dbtmp");
+}
+
 // All but the mark, which stays until there is a database.
 Result<void> remove_remains(const std::vector<fs::path>& files) {
   for (const auto& path : files) {
@@ -124,6 +149,33 @@ Result<DatabaseState> prepare_database(const fs::path& directory) {
 
 Result<void> finish_database(const fs::path& directory) {
   return take_mark_away(directory).map_error(with_advice);
+}
+
+Result<bool> remove_database(const fs::path& directory) {
+  std::error_code error;
+  const auto status = fs::symlink_status(directory, error);
+  if (!fs::exists(status)) return false;
+  std::vector<fs::path> files;
+  bool others = false;
+  if (fs::is_directory(status)) {
+    for (fs::directory_iterator it(directory, error), end; !error && it != end;
+         it.increment(error)) {
+      std::error_code ignored;
+      const bool ours = it->symlink_status(ignored).type() != fs::file_type::directory &&
+                        is_database_file(it->path().filename().string());
+      if (ours) files.push_back(it->path());
+      others |= !ours;
+    }
+    if (auto read = done(error, "read the directory", directory); !read)
+      return tl::unexpected(read.error());
+  }
+  if (!others) files.push_back(directory);
+  for (const fs::path& path : files) {
+    fs::remove(path, error);
+    if (auto removed = done(error, "remove", path); !removed)
+      return tl::unexpected(removed.error());
+  }
+  return others;
 }
 
 }  // namespace trawl

@@ -33,4 +33,8 @@ Result<DatabaseState> prepare_database(const std::filesystem::path& directory);
 // The new database is made and opens: takes the mark away, durably. Errors: as above.
 Result<void> finish_database(const std::filesystem::path& directory);
 
+// Removes the files of a database, by their names, and the directory if nothing else is in it; a
+// symbolic link in its place is removed itself. True if the directory stays, with files of others.
+Result<bool> remove_database(const std::filesystem::path& directory);
+
 }  // namespace trawl

@@ -37,7 +37,7 @@ Result<DirectoryLock> DirectoryLock::acquire(const std::filesystem::path& direct
   const std::string path = (directory / "LOCK").string();
   FileDescriptor fd;
   do {
-    fd = FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+    fd = FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644));
     if (fd.get() < 0) return tl::unexpected(system_error(errno, "cannot create " + path));
     if (auto locked = lock(fd.get(), directory, path); !locked)
       return tl::unexpected(locked.error());

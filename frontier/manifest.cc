@@ -31,6 +31,14 @@ std::filesystem::path Manifest::checkpoint_path(const std::filesystem::path& dir
   return directory / fmt::format("filter-{:06}.ckpt", number);
 }
 
+bool Manifest::is_at(const std::filesystem::path& file) {
+  const auto opened = InputFile::open(file.string());
+  if (!opened) return false;
+  char begin[kMagic.size()];
+  const auto n = opened->read_at(begin, sizeof begin, 0);
+  return n && std::string_view(begin, *n) == kMagic;
+}
+
 Result<std::optional<Manifest>> Manifest::read(const std::filesystem::path& directory) {
   const std::string path = path_in(directory).string();
   const auto contents = read_file(path, kMaxBytes);

@@ -30,6 +30,8 @@ struct Manifest {
   static std::filesystem::path path_in(const std::filesystem::path& directory);
   static std::filesystem::path checkpoint_path(const std::filesystem::path& directory,
                                                std::uint64_t number);
+  // Whether the file begins as manifests do, whatever became of the rest.
+  static bool is_at(const std::filesystem::path& file);
   // Nothing if the directory holds no manifest. Errors: kCorrupt, kUnsupportedVersion, kIo, ...
   static Result<std::optional<Manifest>> read(const std::filesystem::path& directory);
   Result<void> publish(const std::filesystem::path& directory) const;

@@ -39,11 +39,12 @@ Result<void> make_directory(const std::filesystem::path& directory) {
 // With the directory locked.
 Result<void> finish_removal(const std::filesystem::path& directory) {
   Checkpointer::remove_strays(directory, Manifest{});
-  for (const auto& path : {store_path(directory), removed_manifest(directory)}) {
-    std::error_code error;
-    std::filesystem::remove_all(path, error);
-    if (error) return os_error(error, "cannot remove", path);
-  }
+  // What others put beside the database's files stays.
+  if (auto removed = remove_database(store_path(directory)); !removed)
+    return tl::unexpected(removed.error());
+  std::error_code error;
+  std::filesystem::remove(removed_manifest(directory), error);
+  if (error) return os_error(error, "cannot remove", removed_manifest(directory));
   return sync_directory(directory.string());
 }
 

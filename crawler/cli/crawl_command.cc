@@ -1,4 +1,5 @@
 // trawl crawl, trawl resume
+#include <cstdio>
 #include <filesystem>
 #include <string_view>
 
@@ -8,37 +9,26 @@
 #include "crawler/cli/config_errors.h"
 #include "crawler/cli/crawl_session.h"
 #include "crawler/cli/exit_codes.h"
+#include "crawler/cli/printable_text.h"
 #include "crawler/config/config.h"
 #include "crawler/crawl.h"
-#include "crawler/crawl_totals.h"
-#include "crawler/host_counts.h"
-#include "crawler/recrawl_plan.h"
+#include "crawler/fresh_start.h"
 
 namespace trawl::cli {
 
 namespace {
 
-// Deletes what an earlier crawl left: its state, unless it is in use, then its pages, last what
-// tells that they were its own. WARC files stay: each run gives them new names, and archives are
-// not for a switch to delete.
-Result<void> remove_crawl(const CrawlConfig& config) {
-  std::error_code error;
-  if (!std::filesystem::exists(config.crawl.state_dir / "MANIFEST", error) &&
-      !std::filesystem::exists(saved_config_path(config.crawl.state_dir), error)) {
-    return {};
-  }
-  if (auto removed = Frontier::remove(config.crawl.state_dir); !removed) return removed;
-  const auto output = output_directory(config);
-  for (const auto& path :
-       {output / "pages.jsonl", output / "links.jsonl", output / "skipped.jsonl",
-        config.crawl.state_dir / "content", RecrawlPlan::marker_path(config.crawl.state_dir),
-        CrawlTotals::path(config.crawl.state_dir), HostPageLimits::path(config.crawl.state_dir),
-        saved_config_path(config.crawl.state_dir)}) {
-    std::filesystem::remove_all(path, error);
-    if (error) {
-      return tl::unexpected(system_error(error.value(), "cannot remove " + path.string()));
-    }
-  }
+// Before anything is deleted for a crawl that cannot begin, all of it is checked.
+Result<void> start_afresh(const CrawlConfig& config) {
+  if (auto logging = set_up_logging(config.log); !logging) return logging;
+  if (auto usable = check_crawl(config); !usable) return usable;
+  auto start = FreshStart::prepare(config);
+  if (!start) return tl::unexpected(start.error());
+  const auto report = start->carry_out();
+  if (!report) return tl::unexpected(report.error());
+  for (const std::string& line : *report)
+    fmt::print("{}\n", printable(line));
+  std::fflush(stdout);
   return {};
 }
 
@@ -91,9 +81,7 @@ int run_crawl(const CrawlArguments& arguments) {
   const auto config = load_config(arguments.target, arguments.overrides);
   if (!config) return report_config_errors(config.error());
   if (arguments.fresh) {
-    // Before anything is deleted for a crawl that cannot begin.
-    if (auto usable = check_crawl(*config); !usable) return report(usable.error());
-    if (auto removed = remove_crawl(*config); !removed) return report(removed.error());
+    if (auto begun = start_afresh(*config); !begun) return report(begun.error());
   }
   // A crawl that fetches pages again goes on, as often as it is called.
   const OpenMode mode = config->recrawl.enabled() ? OpenMode::kCreateOrResume : OpenMode::kCreate;

@@ -17,6 +17,7 @@
 #include "crawler/cli/frontier_settings.h"
 #include "crawler/cli/line_reader.h"
 #include "crawler/cli/normalize_lines.h"
+#include "crawler/state_guard.h"
 #include "filter/file_io.h"
 
 namespace trawl::cli {
@@ -173,6 +174,9 @@ int run_frontier_load(const FrontierLoadArguments& arguments) {
   // Before anything is created.
   const auto file = open_input(arguments.input);
   if (!file) return report(file.error());
+  CrawlConfig place;
+  place.crawl.state_dir = options->directory;
+  if (const auto usable = look_at_state(place); !usable) return report(usable.error());
   const bool standard = arguments.input == kStandardInput;
   const auto frontier = Frontier::open(*options);
   if (!frontier) return report_opening(frontier.error(), arguments);

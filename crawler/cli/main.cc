@@ -44,7 +44,7 @@ void add_crawl_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
   start->add_option("CONFIG", crawl.target, "The config file (TOML)")->required();
   add_overrides(start, crawl.overrides);
   start->add_flag("--fresh", crawl.fresh,
-                  "Delete the state and pages.jsonl of an earlier crawl, and start over");
+                  "Start over: delete the state of an earlier crawl, and rename its output");
   start->callback([&] { exit_code = run_crawl(crawl); });
 
   auto* resume = app.add_subcommand("resume", "Go on with a crawl from its last checkpoint");

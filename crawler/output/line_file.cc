@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -30,37 +31,59 @@ Result<std::uint64_t> end_of_whole_lines(int fd, std::uint64_t size, const std::
   return 0;
 }
 
-}  // namespace
+Error not_regular(const std::string& path, std::string_view what) {
+  return {ErrorCode::kInvalidArgument,
+          fmt::format("{} is {}: move it away, or choose another output.directory", path, what)};
+}
 
-Result<LineFile> LineFile::open(const std::filesystem::path& file) {
-  std::string path = file.string();
-  // Read as well, for the end of the last whole line.
-  FileDescriptor fd(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+// Opened for appending, with `more` flags, and locked.
+Result<FileDescriptor> open_locked(const std::string& path, int more) {
+  // Read as well, for the end of the last whole line. O_NONBLOCK: opening a pipe would wait.
+  constexpr int kFlags = O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  FileDescriptor fd(::open(path.c_str(), kFlags | more, 0644));
+  if (fd.get() < 0 && errno == ELOOP) return tl::unexpected(not_regular(path, "a symbolic link"));
   struct stat status {};
   if (fd.get() < 0 || ::fstat(fd.get(), &status) != 0) {
     return tl::unexpected(system_error(errno, "cannot open " + path));
   }
-  if (!S_ISREG(status.st_mode)) {
-    return fail(ErrorCode::kInvalidArgument,
-                path + " is no regular file: choose another output.directory");
-  }
-  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) return tl::unexpected(system_error(errno, "cannot lock " + path));
-    return fail(ErrorCode::kInUse, path +
-                                       " is being written by another crawl: choose another "
-                                       "output.directory");
-  }
+  if (!S_ISREG(status.st_mode)) return tl::unexpected(not_regular(path, "no regular file"));
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
+  if (errno != EWOULDBLOCK) return tl::unexpected(system_error(errno, "cannot lock " + path));
+  return fail(ErrorCode::kInUse, path +
+                                     " is being written by another crawl: choose another "
+                                     "output.directory");
+}
+
+}  // namespace
+
+Result<LineFile> LineFile::open(const std::filesystem::path& file) {
+  std::string path = file.string();
+  auto fd = open_locked(path, O_CREAT);
+  if (!fd) return tl::unexpected(fd.error());
+  struct stat status {};
   // Again, now that nobody else writes.
-  if (::fstat(fd.get(), &status) != 0) {
+  if (::fstat(fd->get(), &status) != 0) {
     return tl::unexpected(system_error(errno, "cannot open " + path));
   }
   const auto size = static_cast<std::uint64_t>(status.st_size);
-  const auto end = end_of_whole_lines(fd.get(), size, path);
+  const auto end = end_of_whole_lines(fd->get(), size, path);
   if (!end) return tl::unexpected(end.error());
-  if (*end != size && ::ftruncate(fd.get(), static_cast<off_t>(*end)) != 0) {
+  if (*end != size && ::ftruncate(fd->get(), static_cast<off_t>(*end)) != 0) {
     return tl::unexpected(system_error(errno, "cannot cut the half line at the end of " + path));
   }
-  return LineFile(std::move(fd), std::move(path), *end, size - *end);
+  return LineFile(std::move(*fd), std::move(path), *end, size - *end);
+}
+
+Result<std::uint64_t> LineFile::probe(const std::filesystem::path& file) {
+  const std::string path = file.string();
+  const auto fd = open_locked(path, 0);
+  if (!fd && fd.error().code == ErrorCode::kNotFound) return 0;
+  if (!fd) return tl::unexpected(fd.error());
+  struct stat status {};
+  if (::fstat(fd->get(), &status) != 0) {
+    return tl::unexpected(system_error(errno, "cannot open " + path));
+  }
+  return static_cast<std::uint64_t>(status.st_size);
 }
 
 Result<void> LineFile::append(std::string_view lines) {

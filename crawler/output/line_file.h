@@ -16,8 +16,12 @@ namespace trawl {
 class LineFile {
  public:
   // Opens `path` for appending, creates it if missing, and cuts a half line that a crash left at
-  // its end. Errors: kInUse if another process writes to it.
+  // its end. Errors: kInUse if another process writes to it; kInvalidArgument if it is no regular
+  // file, but a symbolic link, say.
   static Result<LineFile> open(const std::filesystem::path& path);
+  // How large the file is that open() would open, which is looked at alone; 0 if it is missing.
+  // Errors: those of open().
+  static Result<std::uint64_t> probe(const std::filesystem::path& path);
 
   // Appends whole lines: all, or none and returns the error.
   Result<void> append(std::string_view lines);

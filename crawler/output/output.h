@@ -41,8 +41,8 @@ class Output {
   static Result<std::unique_ptr<Output>> open(const CrawlConfig& config,
                                               const std::filesystem::path& directory,
                                               const std::filesystem::path& state_dir, bool sync);
-  // Whether `directory` holds output of a crawl. Creates it if missing and tries whether it can be
-  // written to, so that a mistake is found before a crawl is made. Errors: as open().
+  // Whether `directory` holds output of a crawl. Checks that open() could make and write it, so
+  // that a mistake is found before a crawl is made; changes nothing. Errors: as open().
   static Result<bool> probe(const CrawlConfig& config, const std::filesystem::path& directory);
   // Repairs and closes the WARC files that a crawl with this config left open; what was done to
   // them, for the log. For files that open() will not look for, as the config is another now.

@@ -23,6 +23,26 @@ Result<void> make_directory(const std::filesystem::path& directory) {
   return tl::unexpected(system_error(errno, "cannot write to the directory " + directory.string()));
 }
 
+// Whether the directory is there; if it is not, whether it could be made, which is not done.
+Result<bool> check_writable(const std::filesystem::path& directory) {
+  std::error_code error;
+  auto level = std::filesystem::absolute(directory, error).lexically_normal();
+  const bool exists = std::filesystem::exists(level, error);
+  // What would be made next, in the end: a link that leads nowhere cannot be made a directory.
+  while (!std::filesystem::exists(level, error) && level.has_relative_path() &&
+         !std::filesystem::is_symlink(level, error))
+    level = level.parent_path();
+  if (std::filesystem::is_directory(level, error)) {
+    if (::access(level.c_str(), W_OK | X_OK) == 0) return exists;
+  } else {
+    errno = ENOTDIR;
+  }
+  return tl::unexpected(system_error(
+      errno, exists ? fmt::format("cannot write to the directory {}", directory.string())
+                    : fmt::format("cannot create the directory {}, because of {}",
+                                  directory.string(), level.string())));
+}
+
 WarcFilesOptions warc_options(const CrawlConfig& config) {
   WarcFilesOptions options;
   options.prefix = config.output.warc_prefix;
@@ -125,25 +145,18 @@ Result<std::vector<std::string>> OutputFiles::repair_warc_files(
 }
 
 Result<bool> OutputFiles::probe(const CrawlConfig& config, const std::filesystem::path& directory) {
-  if (auto made = make_directory(directory); !made) return tl::unexpected(made.error());
-  OutputFiles files;
+  auto exists = check_writable(directory);
+  if (!exists || !*exists) return exists;
   std::uint64_t bytes = 0;
-  const auto look_at = [&](bool wanted, std::optional<Lines>& lines,
-                           const char* name) -> Result<void> {
+  const auto look_at = [&](bool wanted, const char* name) -> Result<void> {
     if (!wanted) return {};
-    auto opened = files.open_lines(lines, directory / name);
-    if (opened) bytes += lines->file.size();
-    return opened;
+    return LineFile::probe(directory / name).map([&](std::uint64_t size) { bytes += size; });
   };
-  if (auto opened = look_at(config.output.pages, files.pages_, "pages.jsonl"); !opened) {
-    return tl::unexpected(opened.error());
-  }
-  if (auto opened = look_at(config.output.links, files.links_, "links.jsonl"); !opened) {
-    return tl::unexpected(opened.error());
-  }
-  if (auto opened = look_at(config.output.skipped, files.skipped_, "skipped.jsonl"); !opened) {
-    return tl::unexpected(opened.error());
-  }
+  const auto looked =
+      look_at(config.output.pages, "pages.jsonl")
+          .and_then([&] { return look_at(config.output.links, "links.jsonl"); })
+          .and_then([&] { return look_at(config.output.skipped, "skipped.jsonl"); });
+  if (!looked) return tl::unexpected(looked.error());
   return bytes > 0;
 }
 

@@ -154,6 +154,7 @@ Result<void> merge_runs(const InputFile& from, const std::vector<Run>& runs, Lin
 }
 
 Result<LineWriter> create(const std::string& path) {
+  ::unlink(path.c_str());  // a symbolic link is not to be followed
   return OutputFile::create(path).map([](OutputFile file) { return LineWriter(std::move(file)); });
 }
 

@@ -81,7 +81,7 @@ struct OpenWarc {
 
 Result<FileDescriptor> lock(const std::filesystem::path& directory, const std::string& prefix) {
   const std::string path = (directory / ("." + prefix + ".lock")).string();
-  FileDescriptor fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  FileDescriptor fd(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644));
   if (fd.get() < 0) return tl::unexpected(system_error(errno, "cannot open " + path));
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
   if (errno != EWOULDBLOCK) return tl::unexpected(system_error(errno, "cannot lock " + path));

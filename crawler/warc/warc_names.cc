@@ -90,6 +90,14 @@ Result<void> check_warc_prefix(std::string_view prefix) {
                           prefix));
 }
 
+bool is_warc_name(std::string_view name, std::string_view prefix) {
+  static constexpr std::string_view kEndings[] = {
+      kWarc, ".warc.gz.open", kCdxj, ".cdxj.open", kSorting, kRuns, ".damaged"};
+  return std::ranges::any_of(kEndings, [&](std::string_view ending) {
+    return !stem_of(std::string(name), prefix, ending).empty();
+  });
+}
+
 std::string warc_stem(std::string_view prefix, std::chrono::system_clock::time_point time,
                       std::uint32_t serial) {
   const auto whole = std::chrono::floor<std::chrono::milliseconds>(time);

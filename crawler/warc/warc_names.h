@@ -28,6 +28,9 @@ struct WarcNames {
 // Letters, digits, '.', '_' and '-', not beginning with '.'; 1 to 100 of them.
 Result<void> check_warc_prefix(std::string_view prefix);
 
+// The name of a WARC file of this prefix, of its index, or of what is made on the way to these.
+bool is_warc_name(std::string_view name, std::string_view prefix);
+
 std::string warc_stem(std::string_view prefix, std::chrono::system_clock::time_point time,
                       std::uint32_t serial);
 

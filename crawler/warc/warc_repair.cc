@@ -71,7 +71,8 @@ Result<Known> find_known(const InputFile& warc, const std::string& lines_path) {
 class LineAppender {
  public:
   static Result<LineAppender> open(const std::string& path, std::uint64_t known) {
-    FileDescriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+    FileDescriptor fd(
+        ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644));
     if (fd.get() < 0 || ::ftruncate(fd.get(), static_cast<off_t>(known)) != 0)
       return tl::unexpected(system_error(errno, "cannot write " + path));
     return LineAppender(std::move(fd), path);
@@ -143,6 +144,7 @@ Result<bool> records_follow(const InputFile& warc, std::uint64_t damage, std::ui
 }
 
 Result<void> copy_tail(const InputFile& warc, std::uint64_t begin, const std::string& to) {
+  ::unlink(to.c_str());  // a symbolic link is not to be followed
   auto out = OutputFile::create(to);
   if (!out) return tl::unexpected(out.error());
   std::string block(kCopied, '\0');
@@ -156,7 +158,7 @@ Result<void> copy_tail(const InputFile& warc, std::uint64_t begin, const std::st
 }
 
 Result<void> cut(const std::string& path, std::uint64_t size) {
-  FileDescriptor fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  FileDescriptor fd(::open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
   if (fd.get() < 0 || ::ftruncate(fd.get(), static_cast<off_t>(size)) != 0 ||
       ::fdatasync(fd.get()) != 0)
     return tl::unexpected(system_error(errno, "cannot cut off the damaged end of " + path));

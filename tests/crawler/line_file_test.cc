@@ -69,6 +69,29 @@ TEST(LineFile, SaysWhichPathItCannotWrite) {
   EXPECT_EQ(pipe.error().code, ErrorCode::kInvalidArgument);
 }
 
+TEST(LineFile, FollowsNoLink) {
+  const TemporaryDirectory directory;
+  std::ofstream(directory / "others") << "mine";
+  std::filesystem::create_symlink("others", directory / "lines");
+  for (const auto& error : {LineFile::open(directory / "lines").error(),
+                            LineFile::probe(directory / "lines").error()}) {
+    EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
+    EXPECT_THAT(error.message, HasSubstr("symbolic link"));
+  }
+  EXPECT_EQ(read_all(directory / "others"), "mine");
+}
+
+TEST(LineFile, AProbeChangesNothing) {
+  const TemporaryDirectory directory;
+  EXPECT_EQ(LineFile::probe(directory / "lines").value(), 0u);
+  EXPECT_FALSE(std::filesystem::exists(directory / "lines"));
+  std::ofstream(directory / "lines") << "one\nhalf";
+  EXPECT_EQ(LineFile::probe(directory / "lines").value(), 8u);
+  EXPECT_EQ(read_all(directory / "lines"), "one\nhalf");
+  const auto open = opened(directory / "lines");
+  EXPECT_EQ(LineFile::probe(directory / "lines").error().code, ErrorCode::kInUse);
+}
+
 TEST(LineFile, OnlyOneWriterAtATime) {
   const TemporaryDirectory directory;
   {

@@ -284,6 +284,7 @@ TEST(Output, ProbeTellsWhetherThereIsOutputOfACrawl) {
   const TemporaryDirectory directory;
   const OutputPlace place(directory.path());
   EXPECT_FALSE(Output::probe(place.config, place.files()).value());
+  EXPECT_FALSE(std::filesystem::exists(place.files())) << "a probe makes nothing";
   ASSERT_TRUE(commit(*place.open(), {fetched(url_of("a"))}));
   EXPECT_TRUE(Output::probe(place.config, place.files()).value());
   std::ofstream(directory / "file") << "x";

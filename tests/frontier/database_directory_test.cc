@@ -51,6 +51,30 @@ TEST_F(DatabaseDirectoryTest, IsMarkedWhileItIsNew) {
   EXPECT_TRUE(std::filesystem::exists(path_ / "000004.log"));
 }
 
+TEST_F(DatabaseDirectoryTest, IsRemovedWithoutWhatOthersPutThere) {
+  ASSERT_TRUE(open());
+  put("LOG.old.1234", "");
+  ASSERT_FALSE(remove_database(path_).value());
+  EXPECT_FALSE(std::filesystem::exists(path_));
+  EXPECT_FALSE(remove_database(path_).value()) << "nothing is there";
+
+  ASSERT_TRUE(open());
+  for (const char* const name : {"goods.csv", "app.log", "12.sst.bak", "MANIFEST", "OPTIONS"})
+    put(name, "mine");
+  std::filesystem::create_directory(path_ / "000009.log");
+  EXPECT_TRUE(remove_database(path_).value());
+  std::size_t left = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(path_))
+    ++left;
+  EXPECT_EQ(left, 6u);
+
+  const std::filesystem::path link = directory_ / "link";
+  std::filesystem::create_directory_symlink(path_, link);
+  EXPECT_FALSE(remove_database(link).value());
+  EXPECT_FALSE(std::filesystem::exists(std::filesystem::symlink_status(link)));
+  EXPECT_TRUE(std::filesystem::exists(path_ / "goods.csv"));
+}
+
 TEST_F(DatabaseDirectoryTest, AMarkBesideTablesIsNotBelieved) {
   put("CURRENT", "MANIFEST-000001\n");
   put("000007.sst", "a table");

@@ -94,8 +94,8 @@ Result<void> remove_own(const fs::path& database, std::vector<std::string>& repo
   const auto stays = remove_database(database);
   if (!stays) return tl::unexpected(stays.error());
   if (*stays)
-    report.push_back(fmt::format("left {}: there are files in it that are not Trawl's",
-                                 database.string()));
+    report.push_back(
+        fmt::format("left {}: there are files in it that are not Trawl's", database.string()));
   return {};
 }
 
@@ -166,8 +166,8 @@ Result<void> FreshStart::move_output(std::vector<std::string>& report) {
   if (former_ && former_->output.warc) {
     // Those that a crash left open; nobody would look for them under their new path.
     if (const auto repaired = Output::repair_warc_files(*former_, output_); !repaired) {
-      report.push_back(fmt::format("WARC files that a crash left open stay so: {}",
-                                   repaired.error().message));
+      report.push_back(
+          fmt::format("WARC files that a crash left open stay so: {}", repaired.error().message));
     }
   }
   const fs::path base = whole_ ? output_ : output_ / "output";
@@ -200,8 +200,8 @@ Result<void> FreshStart::move_output(std::vector<std::string>& report) {
     return tl::unexpected(
         system_error(error.value(), fmt::format("cannot move the output to {}", to.string())));
   }
-  report.push_back(fmt::format("moved {} files of {} to {}", files.size(), output_.string(),
-                               to.string()));
+  report.push_back(
+      fmt::format("moved {} files of {} to {}", files.size(), output_.string(), to.string()));
   return sync_directory(output_.string());
 }
 
@@ -210,8 +210,7 @@ Result<void> FreshStart::delete_state(std::vector<std::string>& report) {
   for (const fs::path& file : crawl_files(state_)) {
     std::error_code error;
     fs::remove(file, error);
-    if (error)
-      return tl::unexpected(system_error(error.value(), "cannot remove " + file.string()));
+    if (error) return tl::unexpected(system_error(error.value(), "cannot remove " + file.string()));
   }
   if (auto removed = remove_own(state_ / "content", report); !removed) return removed;
   lock_.reset();  // Frontier::remove() takes it
@@ -220,7 +219,8 @@ Result<void> FreshStart::delete_state(std::vector<std::string>& report) {
   if (auto removed = remove_own(store_path(state_), report); !removed) return removed;
   // crawl.toml stays until the new crawl replaces it: by it the rest is known as Trawl's.
   if (!names.empty())
-    report.insert(report.begin(), fmt::format("deleted the crawl in {}: {}", state_.string(), names));
+    report.insert(report.begin(),
+                  fmt::format("deleted the crawl in {}: {}", state_.string(), names));
   return {};
 }
 

@@ -55,8 +55,8 @@ bool holds_output(const fs::path& directory) {
     const std::string name = it->path().filename().string();
     if (name == "lost+found" || is_lock(name)) continue;
     std::error_code ignored;
-    const bool is_empty_file = it->symlink_status(ignored).type() == fs::file_type::regular &&
-                               it->file_size(ignored) == 0;
+    const bool is_empty_file =
+        it->symlink_status(ignored).type() == fs::file_type::regular && it->file_size(ignored) == 0;
     if (!is_empty_file) return true;
   }
   return false;

@@ -55,11 +55,11 @@ Result<void> refuse_links(const fs::path& directory) {
     std::error_code error;
     const fs::path path = directory / name;
     if (!fs::is_symlink(fs::symlink_status(path, error))) continue;
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} is a symbolic link, and what is in a state directory does not lead "
-                            "out of it: put the file or directory itself there{}",
-                            path.string(),
-                            path.filename() == "output" ? ", or set output.directory" : ""));
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{} is a symbolic link, and what is in a state directory does not lead "
+                    "out of it: put the file or directory itself there{}",
+                    path.string(), path.filename() == "output" ? ", or set output.directory" : ""));
   }
   return {};
 }
@@ -96,7 +96,8 @@ struct Products {
     std::error_code error;
     if (is_same(path, log)) return true;
     if (!fs::is_directory(fs::symlink_status(path, error))) return false;
-    if (path.filename() != "output" && !leads_to(path, output) && !leads_to(path, log)) return false;
+    if (path.filename() != "output" && !leads_to(path, output) && !leads_to(path, log))
+      return false;
     for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
       if (!are_all_of(it->path())) return false;
     }

@@ -12,15 +12,19 @@ namespace trawl {
 
 namespace {
 
+Error in_use(int fd, const std::filesystem::path& directory) {
+  char holder[32] = {};
+  const ssize_t n = ::pread(fd, holder, sizeof holder - 1, 0);
+  return {ErrorCode::kInUse,
+          fmt::format("the state directory {} is in use by another process{}: stop it, or "
+                      "choose another directory",
+                      directory.string(), n > 0 ? fmt::format(" (pid {})", holder) : "")};
+}
+
 Result<void> lock(int fd, const std::filesystem::path& directory, const std::string& path) {
   if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return {};
   if (errno != EWOULDBLOCK) return tl::unexpected(system_error(errno, "cannot lock " + path));
-  char holder[32] = {};
-  const ssize_t n = ::pread(fd, holder, sizeof holder - 1, 0);
-  return fail(ErrorCode::kInUse,
-              fmt::format("the state directory {} is in use by another process{}: stop it, or "
-                          "choose another directory",
-                          directory.string(), n > 0 ? fmt::format(" (pid {})", holder) : ""));
+  return tl::unexpected(in_use(fd, directory));
 }
 
 // False if the file that was locked has been removed or replaced meanwhile.
@@ -48,6 +52,15 @@ Result<DirectoryLock> DirectoryLock::acquire(const std::filesystem::path& direct
     [[maybe_unused]] const ssize_t written = ::pwrite(fd.get(), pid.data(), pid.size(), 0);
   }
   return DirectoryLock(std::move(fd));
+}
+
+Result<std::optional<DirectoryLock>> DirectoryLock::share(const std::filesystem::path& directory) {
+  const std::string path = (directory / "LOCK").string();
+  FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (fd.get() < 0) return std::nullopt;
+  if (::flock(fd.get(), LOCK_SH | LOCK_NB) == 0) return DirectoryLock(std::move(fd));
+  if (errno == EWOULDBLOCK) return tl::unexpected(in_use(fd.get(), directory));
+  return std::nullopt;
 }
 
 }  // namespace trawl

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
 #include "trawl/result.h"
 
@@ -14,6 +15,10 @@ class DirectoryLock {
  public:
   // Errors: kInUse, with the process that holds it; kPermission, kNoSpace, kIo.
   static Result<DirectoryLock> acquire(const std::filesystem::path& directory);
+  // For those that read alone: keeps others from changing what is there, not from reading it, and
+  // writes nothing. Nothing where that is not possible: on a read-only file system, in a directory
+  // of another user, in a copy without the file. Errors: kInUse.
+  static Result<std::optional<DirectoryLock>> share(const std::filesystem::path& directory);
 
  private:
   explicit DirectoryLock(FileDescriptor fd) : fd_(std::move(fd)) {}

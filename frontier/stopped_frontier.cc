@@ -29,6 +29,23 @@ Result<void> check_holds_frontier(const std::filesystem::path& directory) {
   return fail(ErrorCode::kNotFound, directory.string() + " holds no crawl");
 }
 
+template <class Open>
+Result<StoppedFrontier> with_store(std::optional<DirectoryLock> lock,
+                                   const std::filesystem::path& directory, Open open) {
+  StoppedFrontier stopped{std::move(lock), std::nullopt, {}, nullptr};
+  if (auto manifest = Manifest::read(directory)) {
+    stopped.manifest = std::move(*manifest);
+    if (!stopped.manifest) stopped.warnings.push_back(lost_manifest(directory).message);
+  } else {
+    stopped.warnings.push_back(manifest.error().message);
+  }
+  auto store = open(store_path(directory),
+                    Store::Options{.sync = false, .memory = MemoryPlan::of(kMinFrontierMemory)});
+  if (!store) return tl::unexpected(store.error());
+  stopped.store = std::move(*store);
+  return stopped;
+}
+
 }  // namespace
 
 Result<StoppedFrontier> StoppedFrontier::open(const std::filesystem::path& directory) {
@@ -38,18 +55,15 @@ Result<StoppedFrontier> StoppedFrontier::open(const std::filesystem::path& direc
   if (!lock) return tl::unexpected(lock.error());
   // Who held the lock may have removed the frontier.
   if (auto holds = check_holds_frontier(directory); !holds) return tl::unexpected(holds.error());
-  StoppedFrontier stopped{std::move(*lock), std::nullopt, {}, nullptr};
-  if (auto manifest = Manifest::read(directory)) {
-    stopped.manifest = std::move(*manifest);
-    if (!stopped.manifest) stopped.warnings.push_back(lost_manifest(directory).message);
-  } else {
-    stopped.warnings.push_back(manifest.error().message);
-  }
-  auto store = Store::open(store_path(directory),
-                           {.sync = false, .memory = MemoryPlan::of(kMinFrontierMemory)});
-  if (!store) return tl::unexpected(store.error());
-  stopped.store = std::move(*store);
-  return stopped;
+  return with_store(std::move(*lock), directory, Store::open);
+}
+
+Result<StoppedFrontier> StoppedFrontier::look_at(const std::filesystem::path& directory) {
+  if (auto holds = check_holds_frontier(directory); !holds) return tl::unexpected(holds.error());
+  auto lock = DirectoryLock::share(directory);
+  if (!lock) return tl::unexpected(lock.error());
+  if (auto holds = check_holds_frontier(directory); !holds) return tl::unexpected(holds.error());
+  return with_store(std::move(*lock), directory, Store::open_to_read);
 }
 
 }  // namespace trawl

@@ -17,13 +17,15 @@
 namespace trawl {
 
 struct StoppedFrontier {
-  DirectoryLock lock;
-  std::optional<Manifest> manifest;  // nothing if it cannot be read: a warning says why
+  std::optional<DirectoryLock> lock;  // none where nobody can write
+  std::optional<Manifest> manifest;   // nothing if it cannot be read: a warning says why
   std::vector<std::string> warnings;
   std::unique_ptr<Store> store;
 
-  // Errors: kInUse, kNotFound, and those of Store::open().
+  // To change it. Errors: kInUse, kNotFound, and those of Store::open().
   static Result<StoppedFrontier> open(const std::filesystem::path& directory);
+  // To read it: changes nothing, and needs no right to write. The same errors.
+  static Result<StoppedFrontier> look_at(const std::filesystem::path& directory);
 };
 
 }  // namespace trawl

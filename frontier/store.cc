@@ -97,9 +97,10 @@ class RocksStore final : public Store {
     db_->Close();
   }
 
-  Result<void> check_format() {
+  Result<void> check_format(bool read_only = false) {
     std::string value;
     auto status = db_->Get({}, families_[kMeta], slice(kFormatKey), &value);
+    if (status.IsNotFound() && read_only) return damaged("it has no format");
     if (status.IsNotFound()) {
       put_fixed(value, kStoreFormat);
       status = db_->Put(write_options_, families_[kMeta], slice(kFormatKey), value);
@@ -442,6 +443,25 @@ Result<std::unique_ptr<Store>> Store::open(const std::filesystem::path& director
     if (auto finished = finish_database(directory); !finished)
       return tl::unexpected(finished.error());
   }
+  return store;
+}
+
+Result<std::unique_ptr<Store>> Store::open_to_read(const std::filesystem::path& directory,
+                                                   const Options& options) {
+  auto setup = StoreOptions::of(options.memory);
+  if (auto known = check_store_families(directory, setup); !known)
+    return tl::unexpected(known.error());
+  rocksdb::DB* opened = nullptr;
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  const auto status =
+      rocksdb::DB::OpenForReadOnly(rocksdb::Options(setup.database, rocksdb::ColumnFamilyOptions()),
+                                   directory.string(), setup.families, &handles, &opened);
+  std::unique_ptr<rocksdb::DB> db(opened);
+  if (!status.ok())
+    return tl::unexpected(store_error(status, fmt::format("read {} as", directory.string())));
+  auto store = std::make_unique<RocksStore>(std::move(db), std::move(handles), std::move(setup),
+                                            options.sync);
+  if (auto checked = store->check_format(true); !checked) return tl::unexpected(checked.error());
   return store;
 }
 

@@ -125,6 +125,10 @@ class Store {
   // Opens or creates the store in `directory`.
   static Result<std::unique_ptr<Store>> open(const std::filesystem::path& directory,
                                              const Options& options);
+  // Opens a store that is there for reading alone: its files are not written, and need not be
+  // writable. write(), sync() and trim_admissions() fail.
+  static Result<std::unique_ptr<Store>> open_to_read(const std::filesystem::path& directory,
+                                                     const Options& options);
   virtual ~Store() = default;
 
   // All of the batch becomes durable, or nothing.

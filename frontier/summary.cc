@@ -182,7 +182,7 @@ void add_files(const std::filesystem::path& directory, bool list_checkpoints,
 
 Result<FrontierSummary> summarize_frontier(const std::filesystem::path& directory,
                                            std::size_t longest_queues) {
-  auto stopped = StoppedFrontier::open(directory);
+  auto stopped = StoppedFrontier::look_at(directory);
   if (!stopped) return tl::unexpected(stopped.error());
   FrontierSummary summary;
   summary.warnings = std::move(stopped->warnings);

@@ -18,6 +18,7 @@ struct CrawlArguments {
   std::string target;                  // the config file; for resume a state directory too
   std::vector<std::string> overrides;  // --set
   bool fresh = false;
+  bool or_resume = false;
   bool change_url_rules = false;
 };
 int run_crawl(const CrawlArguments& arguments);

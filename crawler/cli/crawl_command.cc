@@ -32,6 +32,21 @@ Result<void> start_afresh(const CrawlConfig& config) {
   return {};
 }
 
+// Errors: kNotFound, with where a crawl was looked for.
+Result<void> check_holds_crawl(const std::filesystem::path& state_dir) {
+  std::error_code error;
+  const auto directory = std::filesystem::absolute(state_dir, error).lexically_normal();
+  const auto manifest = directory / "MANIFEST";
+  if (std::filesystem::exists(manifest, error)) return {};
+  if (error) {
+    return tl::unexpected(system_error(error.value(), "cannot look for " + manifest.string()));
+  }
+  const bool exists = std::filesystem::exists(directory, error);
+  return fail(ErrorCode::kNotFound,
+              fmt::format("there is no crawl in {}{}", directory.string(),
+                          exists ? ": it has no file MANIFEST" : ", which does not exist"));
+}
+
 // As a shell reads it.
 std::string quoted(const std::string& word) {
   constexpr std::string_view kPlain =
@@ -84,7 +99,8 @@ int run_crawl(const CrawlArguments& arguments) {
     if (auto begun = start_afresh(*config); !begun) return report(begun.error());
   }
   // A crawl that fetches pages again goes on, as often as it is called.
-  const OpenMode mode = config->recrawl.enabled() ? OpenMode::kCreateOrResume : OpenMode::kCreate;
+  const OpenMode mode = arguments.or_resume || config->recrawl.enabled() ? OpenMode::kCreateOrResume
+                                                                         : OpenMode::kCreate;
   return run(*config, mode, resume_command(arguments, *config));
 }
 
@@ -98,26 +114,26 @@ int run_resume(const CrawlArguments& arguments) {
   const bool is_state = std::filesystem::is_directory(file, error);
   if (is_state) file = saved_config_path(file);
   if (is_state && !std::filesystem::exists(file, error)) {
+    if (auto holds = check_holds_crawl(arguments.target); !holds) return report(holds.error());
     return report({ErrorCode::kNotFound,
-                   fmt::format("{} holds no crawl that was started: give the config file instead",
-                               arguments.target)});
+                   fmt::format("{} holds a crawl without its config, {}: give the config file",
+                               arguments.target, file.filename().string())});
   }
   auto config = load_config(file, arguments.overrides);
   if (!config) return report_config_errors(config.error());
   if (is_state) {
     // The directory that was named, wherever it was when the crawl began.
     config->crawl.state_dir = std::filesystem::absolute(arguments.target);
-    return run(*config, OpenMode::kResume, resume_command(arguments, *config),
-               arguments.change_url_rules);
   }
-  const auto manifest = std::filesystem::absolute(config->crawl.state_dir) / "MANIFEST";
-  if (!std::filesystem::exists(manifest, error)) {
-    // A crawl that was killed before it had made its state: at whatever moment it was killed, the
-    // same command goes on.
-    fmt::print(stderr, "trawl: there is no crawl in {} yet: starting it\n",
-               manifest.parent_path().string());
+  if (auto holds = check_holds_crawl(config->crawl.state_dir); !holds) {
+    const int code = report(holds.error());
+    if (!is_state) {
+      fmt::print(stderr, "trawl: to start it: {} crawl {}\n", quoted(arguments.program),
+                 quoted(arguments.target));
+    }
+    return code;
   }
-  return run(*config, OpenMode::kCreateOrResume, resume_command(arguments, *config),
+  return run(*config, OpenMode::kResume, resume_command(arguments, *config),
              arguments.change_url_rules);
 }
 

@@ -107,7 +107,7 @@ StateOfUrl look_up(const std::filesystem::path& directory, const StoppedFrontier
 
 StateOfUrl look_up_state(const std::filesystem::path& directory, const Url& url,
                          const Profile& profile) {
-  const auto stopped = StoppedFrontier::open(directory);
+  const auto stopped = StoppedFrontier::look_at(directory);
   if (!stopped) {
     switch (stopped.error().code) {
       case ErrorCode::kNotFound:

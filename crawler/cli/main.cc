@@ -18,6 +18,7 @@ constexpr const char* kFooter = R"(Examples:
   trawl demo                               crawl a built-in sample site
   trawl crawl config/quickstart.toml       start a crawl
   trawl resume config/quickstart.toml      go on after ^C, a crash or kill -9
+  trawl crawl my.toml --or-resume          the one or the other: for services and cron
   trawl links https://example.com/         what a page links to; see also robots and sitemap
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 out of space, 4 errors in the config,
@@ -43,8 +44,13 @@ void add_crawl_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
   auto* start = app.add_subcommand("crawl", "Start a crawl from a config file");
   start->add_option("CONFIG", crawl.target, "The config file (TOML)")->required();
   add_overrides(start, crawl.overrides);
-  start->add_flag("--fresh", crawl.fresh,
-                  "Start over: delete the state of an earlier crawl, and rename its output");
+  auto* fresh =
+      start->add_flag("--fresh", crawl.fresh,
+                      "Start over: delete the state of an earlier crawl, and rename its output");
+  start
+      ->add_flag("--or-resume", crawl.or_resume,
+                 "Go on with the crawl that the state directory holds, if there is one")
+      ->excludes(fresh);
   start->callback([&] { exit_code = run_crawl(crawl); });
 
   auto* resume = app.add_subcommand("resume", "Go on with a crawl from its last checkpoint");

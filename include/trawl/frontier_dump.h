@@ -77,7 +77,8 @@ struct DumpOptions {
   std::optional<WaitingState> state = std::nullopt;  // in this one alone; nothing: in both
 };
 
-// Both lock the directory, read the store and leave the filter alone, so that they need little
+// Both keep writers out as long as they read, where that is possible, and change nothing: they need
+// no right to write. They read the store and leave the filter alone, so that they need little
 // memory, no intact checkpoint, and not even a MANIFEST. Errors: kInUse if a process has it open,
 // kNotFound if it holds no frontier, kCorrupt, kUnsupportedVersion, kNoSpace, kPermission, kIo.
 

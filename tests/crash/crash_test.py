@@ -38,11 +38,10 @@ class Round:
 
     def start(self):
         """Goes on as a user would: the same command at whatever moment the last run was killed."""
-        if not self.ends:
-            return t.Run(self.options, self.directory, "crawl", self.config)
         has_saved_config = (self.state_dir / "crawl.toml").exists()
-        what = self.rng.choice([self.config, self.state_dir]) if has_saved_config else self.config
-        return t.Run(self.options, self.directory, "resume", what)
+        resume = has_saved_config and self.rng.choice([True, False])
+        command = ["resume", self.state_dir] if resume else ["crawl", self.config, "--or-resume"]
+        return t.Run(self.options, self.directory, *command)
 
     def newest_checkpoint(self):
         return max((p.name for p in self.state_dir.glob("filter-*.ckpt")), default="")

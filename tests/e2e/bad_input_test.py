@@ -135,11 +135,14 @@ class BadInput:
         nothing = self.directory / "nothing"
         self.expect(self.run("resume", nothing), t.EXIT_FAILURE, "resume of nothing",
                     re.escape(str(nothing)))
-        # Whoever was killed before there was a crawl goes on with the same command as any other.
         config = self.config(site.seeds, empty)
-        self.expect(self.run("resume", config), t.EXIT_DONE, "resume before there is a crawl")
+        self.expect(self.run("resume", config), t.EXIT_FAILURE, "resume before there is a crawl",
+                    "no crawl in " + re.escape(str(empty)))
+        self.test.check(not list(empty.iterdir()), "resume left files", list(empty.iterdir()))
+        # Whoever was killed before there was a crawl goes on with the same command as any other.
+        self.expect(self.run("crawl", config, "--or-resume"), t.EXIT_DONE, "crawl --or-resume")
         pages = t.read_pages(self.test, empty)
-        self.test.check_equal_sets(t.keys_of(pages), site.reachable, "resume in place of crawl")
+        self.test.check_equal_sets(t.keys_of(pages), site.reachable, "crawl --or-resume")
 
     def state_dir_read_only(self, site):
         state_dir = self.new_state_dir()

@@ -116,18 +116,42 @@ def moved_state(test, directory, options, server):
 def nothing_to_resume(test, directory, options, server):
     config = write_config(directory, server, "nothing")
     state = directory / "nothing-state"
-    finished = t.run(options, directory, "resume", config)
-    t.expect_exit(test, finished, t.EXIT_DONE, "resume without a crawl")
-    test.check(f"there is no crawl in {state} yet: starting it" in finished.text,
-               "resume without a crawl does not say so", finished.tail())
-    check_all(test, server, state, "resume without a crawl")
-    again = t.run(options, directory, "resume", config)
-    t.expect_exit(test, again, t.EXIT_DONE, "resume of a finished crawl")
-    test.check("there is no crawl" not in again.text, "it is there now", again.tail())
-    check_all(test, server, state, "resume of a finished crawl")
-    missing = t.run(options, directory, "resume", directory / "no-such-thing")
-    test.check(missing.exit_code == t.EXIT_FAILURE and "no-such-thing" in missing.text,
-               f"resume of nothing: exit code {missing.exit_code}", missing.tail())
+
+    def refused(what, *arguments, place=state):
+        finished = t.run(options, directory, "resume", *arguments)
+        t.expect_exit(test, finished, t.EXIT_FAILURE, f"resume: {what}")
+        test.check(f"no crawl in {place}" in finished.text or "no-such-thing" in finished.text,
+                   f"{what}: it does not say where it looked", finished.tail())
+
+    refused("no state directory", config)
+    test.check(not state.exists(), "resume made a state directory")
+    state.mkdir()
+    refused("an empty state directory", config)
+    refused("an empty directory", state)
+    refused("an empty directory by a relative path", "nothing-state")
+    refused("a directory that --set names", config, "--set", "crawl.state_dir=\"other\"",
+            place=directory / "other")
+    refused("nothing", directory / "no-such-thing")
+    test.check(not list(state.iterdir()), "resume left files", list(state.iterdir()))
+    missing = t.run(options, directory, "resume", config)
+    test.check(f"crawl {config}" in missing.text, "it does not say how to start", missing.tail())
+
+
+def start_or_resume(test, directory, options, server):
+    config = write_config(directory, server, "service")
+    state = directory / "service-state"
+    for pages in (5, 9, 1000):
+        finished = t.run(options, directory, "crawl", config, "--or-resume",
+                         "--set", f"scope.max_pages={pages}")
+        t.expect_exit(test, finished, t.EXIT_DONE, f"--or-resume up to {pages} pages")
+        test.check(len(t.read_pages(test, state)) == min(pages, len(server.urls)),
+                   f"--or-resume up to {pages} pages", finished.tail())
+    check_all(test, server, state, "--or-resume")
+    both = t.run(options, directory, "crawl", config, "--or-resume", "--fresh")
+    t.expect_exit(test, both, t.EXIT_USAGE, "--or-resume --fresh")
+    check_all(test, server, state, "--or-resume --fresh")
+    refused = t.run(options, directory, "crawl", config)
+    t.expect_exit(test, refused, t.EXIT_FAILURE, "crawl where a crawl is")
 
 
 def narrower_depth(test, directory, options, server):
@@ -206,7 +230,7 @@ def long_seed(test, directory, options, server):
 def resume(test, directory, options):
     server = TreeServer()
     try:
-        for part in (printed_command_works_anywhere, moved_state, nothing_to_resume,
+        for part in (printed_command_works_anywhere, moved_state, nothing_to_resume, start_or_resume,
                      narrower_depth, fresh_spares_others, other_url_rules, long_seed):
             part(test, directory, options, server)
     finally:

@@ -291,6 +291,24 @@ TEST_F(Dump, TheDirectoryIsLocked) {
   EXPECT_EQ(nested.error().code, ErrorCode::kInUse);
 }
 
+TEST_F(Dump, ReadersShareTheDirectoryAndLeaveItAsItIs) {
+  offer_one(*open(), "http://a.example/");
+  std::filesystem::remove(state() / "LOCK");  // as in a copy
+  std::map<std::string, std::filesystem::file_time_type> before;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(state()))
+    before[entry.path()] = entry.last_write_time();
+  const auto nested = dump_frontier(state(), {}, [&](const DumpedUrl&) -> Result<void> {
+    EXPECT_THAT(dump(), SizeIs(1));
+    EXPECT_EQ(summarize(5).queued, 1u);
+    return {};
+  });
+  EXPECT_TRUE(nested.has_value());
+  std::map<std::string, std::filesystem::file_time_type> after;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(state()))
+    after[entry.path()] = entry.last_write_time();
+  EXPECT_EQ(after, before);
+}
+
 TEST_F(Dump, WhatHoldsNoFrontierIsRefusedAndLeftAsItIs) {
   EXPECT_EQ(dump_error(), ErrorCode::kNotFound);
   EXPECT_FALSE(std::filesystem::exists(state()));

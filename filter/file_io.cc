@@ -1,5 +1,6 @@
 #include "filter/file_io.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -191,7 +192,9 @@ Result<std::uint64_t> InputFile::size() const {
 Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
   auto file = InputFile::open(path);
   if (!file) return tl::unexpected(file.error());
-  std::string contents(max_bytes + 1, '\0');
+  const auto size = file->size();
+  if (!size) return tl::unexpected(size.error());
+  std::string contents(std::min<std::uint64_t>(max_bytes, *size) + 1, '\0');
   auto n = file->read_at(contents.data(), contents.size(), 0);
   if (!n) return tl::unexpected(n.error());
   if (*n > max_bytes) {

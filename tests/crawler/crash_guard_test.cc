@@ -1,0 +1,135 @@
+#include "crawler/crash_guard.h"
+
+#include <csignal>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/crawler/child_process.h"
+#include "tests/support/temporary_directory.h"
+
+namespace trawl {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+class CrashGuards : public ::testing::Test {
+ protected:
+  std::unique_ptr<CrashGuard> open() {
+    auto guard = CrashGuard::open(directory_.path(), 8);
+    EXPECT_TRUE(guard) << guard.error().message;
+    return std::move(*guard);
+  }
+  // A process of its own that ends by `signal` with these in flight.
+  void run(int signal, const std::vector<std::string>& urls) {
+    test::ended_by([&] {
+      const auto guard = open();
+      std::vector<CrashGuard::Ticket> tickets;
+      for (const std::string& url : urls)
+        tickets.push_back(guard->begin(url));
+      guard->begin("http://ended.test/");
+      std::raise(signal);
+    });
+  }
+
+  test::TemporaryDirectory directory_;
+};
+
+TEST_F(CrashGuards, ThreeCrashesSetAUrlAside) {
+  run(SIGSEGV, {"http://a/", "http://bad/"});
+  EXPECT_THAT(open()->suspects(), IsEmpty());
+  run(SIGABRT, {"http://bad/", "http://c/"});
+  {
+    // Looking at it is no run: it is not closed, as after a kill.
+    const auto guard = open();
+    EXPECT_THAT(guard->suspects(), ElementsAre("http://bad/"));
+    ASSERT_EQ(guard->warnings().size(), 2u);
+    EXPECT_THAT(guard->warnings()[0], HasSubstr("SIGABRT"));
+    EXPECT_THAT(guard->warnings()[0], HasSubstr("2 URLs"));
+    EXPECT_THAT(guard->warnings()[1], HasSubstr("http://bad/"));
+    EXPECT_EQ(guard->verdict("http://bad/", true), CrashVerdict::kLater);
+    EXPECT_EQ(guard->verdict("http://a/", true), CrashVerdict::kFetch);
+  }
+  run(SIGBUS, {"http://bad/"});
+  {
+    const auto guard = open();
+    EXPECT_THAT(guard->crashed(), ElementsAre("http://bad/"));
+    EXPECT_THAT(guard->warnings(), ::testing::Contains(HasSubstr("http://bad/")));
+    EXPECT_EQ(guard->verdict("http://bad/", true), CrashVerdict::kSetAside);
+    EXPECT_TRUE(guard->set_aside("http://bad/"));
+    EXPECT_THAT(guard->were_set_aside(), ElementsAre("http://bad/"));
+    EXPECT_EQ(guard->verdict("http://bad/", true), CrashVerdict::kFetch);
+  }
+  EXPECT_THAT(open()->crashed(), IsEmpty());
+}
+
+TEST_F(CrashGuards, KillsNeverDo) {
+  for (int i = 0; i < 100; ++i)
+    run(SIGKILL, {"http://slow/"});
+  const auto guard = open();
+  EXPECT_THAT(guard->suspects(), IsEmpty());
+  EXPECT_THAT(guard->crashed(), IsEmpty());
+  EXPECT_THAT(guard->warnings(), IsEmpty());
+}
+
+TEST_F(CrashGuards, ARunThatEndsInOrderClearsTheRow) {
+  run(SIGSEGV, {"http://a/"});
+  ASSERT_TRUE(open()->close());
+  run(SIGSEGV, {"http://a/"});
+  EXPECT_THAT(open()->suspects(), IsEmpty());
+  run(SIGSEGV, {"http://a/"});
+  EXPECT_THAT(open()->suspects(), ElementsAre("http://a/"));
+  {
+    const auto guard = open();
+    guard->begin("http://a/");  // and is well
+    ASSERT_TRUE(guard->close());
+  }
+  EXPECT_THAT(open()->suspects(), IsEmpty());
+}
+
+TEST_F(CrashGuards, ATicketHoldsUntilItsLastCopyIsGone) {
+  test::ended_by([&] {
+    const auto guard = open();
+    CrashGuard::Ticket ticket = guard->begin("http://a/");
+    const CrashGuard::Ticket copy = ticket;
+    ticket.reset();
+    std::raise(SIGSEGV);
+  });
+  EXPECT_THAT(open()->warnings(), ElementsAre(HasSubstr("1 URL")));
+}
+
+TEST_F(CrashGuards, ATicketMayOutliveItsGuard) {
+  auto guard = open();
+  const CrashGuard::Ticket ticket = guard->begin("http://a/");
+  guard.reset();
+}
+
+TEST_F(CrashGuards, DamagedFilesAreBegunAnew) {
+  run(SIGSEGV, {"http://a/"});
+  run(SIGSEGV, {"http://a/"});
+  open();
+  for (const auto& path : CrashGuard::paths(directory_.path())) {
+    std::filesystem::resize_file(path, 10);
+    const auto guard = open();
+    EXPECT_THAT(guard->warnings(), ElementsAre(HasSubstr(path.filename().string())));
+  }
+  EXPECT_THAT(open()->suspects(), IsEmpty());
+}
+
+TEST_F(CrashGuards, OwnsTheFilesItNames) {
+  open();
+  run(SIGSEGV, {"http://a/"});
+  open();
+  std::vector<std::filesystem::path> found;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_.path()))
+    found.push_back(entry.path());
+  const auto named = CrashGuard::paths(directory_.path());
+  EXPECT_THAT(found, UnorderedElementsAre(named[0], named[1]));
+}
+
+}  // namespace
+}  // namespace trawl

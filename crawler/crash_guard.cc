@@ -92,8 +92,8 @@ std::vector<std::string> CrashGuard::warnings_of(const InFlightRecord& run,
   warnings.push_back(fmt::format("the last run crashed ({}) with {} URLs in flight",
                                  signal_name(run.signal), run.urls.size() + run.unlisted));
   for (const InFlightUrl& url : history.crashed()) {
-    warnings.push_back(
-        fmt::format("{}: was alone in flight at a third crash: it is set aside as failed", url.text));
+    warnings.push_back(fmt::format(
+        "{}: was alone in flight at a third crash: it is set aside as failed", url.text));
   }
   const std::size_t suspects = history.suspects().size();
   if (suspects > 0) {
@@ -116,7 +116,8 @@ CrashGuard::Ticket CrashGuard::begin(std::string_view url) {
   struct Begun {
     std::shared_ptr<InFlightFile> file;
     InFlightFile::Slot slot;
-    Begun(std::shared_ptr<InFlightFile> in, InFlightFile::Slot at) : file(std::move(in)), slot(at) {}
+    Begun(std::shared_ptr<InFlightFile> in, InFlightFile::Slot at)
+        : file(std::move(in)), slot(at) {}
     Begun(const Begun&) = delete;
     Begun& operator=(const Begun&) = delete;
     ~Begun() { file->end(slot); }

@@ -54,7 +54,8 @@ class CrashGuard {
  private:
   CrashGuard(std::filesystem::path state_dir, CrashHistory history,
              std::vector<std::string> warnings, std::unique_ptr<InFlightFile> file);
-  static std::vector<std::string> warnings_of(const InFlightRecord& run, const CrashHistory& history);
+  static std::vector<std::string> warnings_of(const InFlightRecord& run,
+                                              const CrashHistory& history);
   Result<void> save() const;
 
   const std::filesystem::path history_path_;

@@ -1,5 +1,5 @@
-// Of hundreds of URLs in flight at a crash one may be its cause; none need be. One that is the cause
-// is in flight at each crash that it makes, the others mostly are not: those in flight at two
+// Of hundreds of URLs in flight at a crash one may be its cause; none need be. One that is the
+// cause is in flight at each crash that it makes, the others mostly are not: those in flight at two
 // crashes in a row are suspected. A suspect is fetched when nothing else is left, and alone: if the
 // crawl crashes then, it is the cause, as far as anybody can know, and is set aside. So each URL
 // that crashes the crawl costs three crashes, and the others are fetched before the third.

@@ -122,11 +122,12 @@ class CrawlImpl final : public Crawl {
     at_open_ = frontier_->stats();
     pages_.emplace(config_.scope.max_pages, at_open_.completed - at_open_.skipped);
     totals_.emplace(config_.crawl.state_dir);
+    if (auto guarded = open_crash_guard(); !guarded) return guarded;
     limits_.emplace(config_.scope.max_bytes, config_.scope.max_time,
                     std::chrono::steady_clock::now(), totals_->read_bytes());
     shares_.emplace(config_.fetch.connections, threads_wanted_,
                     [this](std::size_t thread) { wake(static_cast<std::uint32_t>(thread)); });
-    context_.emplace(config_, *rules_, *frontier_, *output_, *pages_, *shares_, *limits_,
+    context_.emplace(config_, *rules_, *frontier_, *output_, *pages_, *shares_, *limits_, *crashes_,
                      urls_of_hosts_, skipped_, fetches_, bodies_, robots_token_of(config_.crawl));
     if (auto created = create_fetchers(); !created) return created;
     if (auto planned = plan_recrawls(); !planned) return planned;
@@ -139,7 +140,10 @@ class CrawlImpl final : public Crawl {
     running_.store(true, std::memory_order_release);
     try {
       for (const auto& fetcher : fetchers_) {
-        threads_.emplace_back([fetcher = fetcher.get()] { fetcher->run(); });
+        threads_.emplace_back([fetcher = fetcher.get()] {
+          const AlternateSignalStack stack;
+          fetcher->run();
+        });
       }
     } catch (const std::system_error& error) {
       context_->stop_with({ErrorCode::kNoSpace,
@@ -171,6 +175,7 @@ class CrawlImpl final : public Crawl {
     if (auto saved = totals_->write_bytes(limits_->bytes()); closed && !saved) closed = saved;
     // Nothing is completed any more.
     if (auto written = output_->close(); closed && !written) closed = written;
+    if (auto ended = crashes_->close(); closed && !ended) closed = ended;
     if (const auto failure = context_->failure()) return tl::unexpected(*failure);
     return closed;
   }
@@ -236,6 +241,17 @@ class CrawlImpl final : public Crawl {
     auto frontier = Frontier::open(*options);
     if (!frontier) return tl::unexpected(frontier.error());
     frontier_ = std::move(*frontier);
+    return {};
+  }
+
+  // As many transfers as leases, and as completions that were durable but a moment ago.
+  Result<void> open_crash_guard() {
+    const std::uint32_t leases = config_.fetch.connections + config_.fetch.connections / 16;
+    auto crashes = CrashGuard::open(config_.crawl.state_dir, leases + leases / 4 + 16);
+    if (!crashes) return tl::unexpected(crashes.error());
+    crashes_ = std::move(*crashes);
+    for (const std::string& warning : crashes_->warnings())
+      spdlog::warn("{}", warning);
     return {};
   }
 
@@ -385,6 +401,7 @@ class CrawlImpl final : public Crawl {
   std::optional<ConnectionShares> shares_;
   std::optional<CrawlTotals> totals_;
   std::optional<CrawlLimits> limits_;
+  std::unique_ptr<CrashGuard> crashes_;
   std::unique_ptr<Output> output_;  // the frontier's commits write to it
   FrontierStats at_open_;
   std::chrono::steady_clock::time_point started_{};

@@ -16,6 +16,7 @@
 #include "crawler/config/config.h"
 #include "crawler/config/media_types.h"
 #include "crawler/connection_shares.h"
+#include "crawler/crash_guard.h"
 #include "crawler/crawl_limits.h"
 #include "crawler/fetch_counts.h"
 #include "crawler/foreign_turns.h"
@@ -61,6 +62,7 @@ struct CrawlContext {
   PageBudget& pages;
   ConnectionShares& connections;
   CrawlLimits& limits;
+  CrashGuard& crashes;
   HostUrlCounts& urls_of_hosts;
   SkipCounts& skipped;
   FetchCounts& fetches;

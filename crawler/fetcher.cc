@@ -184,6 +184,7 @@ void Fetcher::fetch(OpenLease open, const Url& url) {
   }
   if (context_.rules.requests.for_url(url).referer && may_be_referer(lease.parent, url))
     request.headers.push_back("Referer: " + without_credentials(lease.parent));
+  open.in_flight = context_.crashes.begin(request.url);
   client_->start(request, [this, open = std::move(open)](HttpResponse response) {
     on_page(open, std::move(response));
   });
@@ -238,6 +239,7 @@ void Fetcher::retry(const OpenLease& open, PageHandler::Result result) {
 void Fetcher::complete(const OpenLease& open, PageHandler::Result result) {
   LinkFollower& links = handler_.links();
   result.outcome.known_links = links.known();
+  result.output->in_flight = open.in_flight;
   const Outcome& outcome = result.outcome;
   if (!outcome.error.empty()) {
     spdlog::debug("{}: {}", open.lease.url, outcome.error);

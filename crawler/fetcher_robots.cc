@@ -41,7 +41,8 @@ void Fetcher::fetch_robots(const std::string& origin, std::string ask_for, OpenL
   request.max_download = kMaxRobotsBytes;
   request.truncate_body = true;
   client_->start(
-      request, [this, origin, own, host, url = request.url](const HttpResponse& response) {
+      request, [this, origin, own, host, url = request.url,
+                in_flight = context_.crashes.begin(request.url)](const HttpResponse& response) {
         if (own) set_address(host, response.address);
         count(response);
         if (auto records = handler_.archive(url, std::chrono::system_clock::now(), response))

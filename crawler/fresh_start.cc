@@ -14,6 +14,7 @@
 #include "trawl/frontier.h"
 
 #include "crawler/crawl.h"
+#include "crawler/crash_guard.h"
 #include "crawler/crawl_totals.h"
 #include "crawler/host_counts.h"
 #include "crawler/output/output.h"
@@ -66,7 +67,10 @@ Result<void> check_writable(const fs::path& directory) {
 
 // Files of one crawl, beside those of its frontier.
 std::vector<fs::path> crawl_files(const fs::path& state) {
-  return {RecrawlPlan::marker_path(state), CrawlTotals::path(state), HostPageLimits::path(state)};
+  std::vector<fs::path> files = CrashGuard::paths(state);
+  files.insert(files.end(), {RecrawlPlan::marker_path(state), CrawlTotals::path(state),
+                             HostPageLimits::path(state)});
+  return files;
 }
 
 // "MANIFEST, 2 checkpoints, store, ..."

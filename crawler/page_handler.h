@@ -29,6 +29,7 @@ struct OpenLease {
   Lease lease;
   SteadyTime leased_at;
   SystemTime wall_time;
+  CrashGuard::Ticket in_flight = {};  // from the request on
 };
 
 // Used by one thread.

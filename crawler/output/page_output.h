@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -70,6 +71,8 @@ struct PageOutput {
   // Given back when the records are written, or the lines if there are any of links or URLs
   // skipped.
   BodyCharge charge;
+  // Kept until what is here is written and the completion is durable: see CrashGuard::begin().
+  std::shared_ptr<const void> in_flight;
 
   // `from`: the page's URL. Only if the crawl writes these files (config output.links, .skipped).
   void add_link(std::string_view from, const LinkRecord& link);

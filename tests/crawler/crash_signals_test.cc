@@ -2,10 +2,10 @@
 
 #include <csignal>
 #include <cstdlib>
-#include <pthread.h>
-#include <sys/mman.h>
 
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/mman.h>
 
 #include "tests/crawler/child_process.h"
 
@@ -20,8 +20,8 @@ using test::kSanitized;
 class CrashSignals : public ::testing::Test {
  protected:
   CrashSignals() {
-    void* const memory = ::mmap(nullptr, sizeof(*mark_), PROT_READ | PROT_WRITE,
-                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void* const memory =
+        ::mmap(nullptr, sizeof(*mark_), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) std::abort();
     mark_ = new (memory) std::atomic<std::uint32_t>(0);
   }
@@ -173,7 +173,8 @@ TEST_F(CrashSignals, AMarkThatIsGoneIsNotTouched) {
 }
 
 TEST_F(CrashSignals, EachOfSeveralMarks) {
-  void* const memory = ::mmap(nullptr, 64, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* const memory =
+      ::mmap(nullptr, 64, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   auto* const other = new (memory) std::atomic<std::uint32_t>(0);
   ended_by([&] {
     const CrashMark one(*mark_);

@@ -14,6 +14,7 @@
 #include "crawler/cli/printable_text.h"
 #include "crawler/config/config.h"
 #include "crawler/http/http_client.h"
+#include "crawler/http/private_address.h"
 #include "crawler/parse/ascii.h"
 #include "filter/file_io.h"
 
@@ -70,13 +71,14 @@ class IgnoreBrokenPipes {
   void (*const before_)(int);
 };
 
-Result<HttpResponse> get(const Url& url, std::size_t max_bytes) {
+// `from`: the URL that redirected here, if private addresses are therefore refused.
+Result<HttpResponse> get(const Url& url, std::size_t max_bytes, const Url* from) {
   const CrawlConfig config;
   const auto client = HttpClient::create({.user_agent = config.crawl.user_agent,
                                           .timeout = config.fetch.timeout,
                                           .connections = 1,
                                           .http2 = config.fetch.http2,
-                                          .allow_private_addresses = true,
+                                          .allow_private_addresses = from == nullptr,
                                           .ca_file = config.fetch.ca_file});
   if (!client) return tl::unexpected(client.error());
   std::optional<HttpResponse> answer;
@@ -86,6 +88,12 @@ Result<HttpResponse> get(const Url& url, std::size_t max_bytes) {
                    [&answer](HttpResponse response) { answer = std::move(response); });
   while (!answer)
     (*client)->run(config.fetch.timeout);
+  if (from != nullptr && answer->failure == FetchError::kAddressRefused) {
+    return fail(ErrorCode::kPermission,
+                fmt::format("{} redirects to {}, whose address is private: such a redirect is "
+                            "followed only if the URL that was given has a private address too",
+                            from->href(), url.href()));
+  }
   if (!answer->error.empty()) {
     return fail(ErrorCode::kIo,
                 fmt::format("cannot fetch {}: {}", url.href(), printable(answer->error)));
@@ -93,20 +101,30 @@ Result<HttpResponse> get(const Url& url, std::size_t max_bytes) {
   return *std::move(answer);
 }
 
+bool is_private(const std::string& address) {
+  return is_private_host(address.find(':') == std::string::npos ? address : "[" + address + "]");
+}
+
 // Redirects are followed here and not by the client, since relative URLs are relative to the last.
+// Whoever names a private address means it; a server that names one may be after what only the user
+// can reach.
 Result<Document> fetch(const std::string& address, const DocumentOptions& options) {
   const IgnoreBrokenPipes ignored;
   auto url = Url::parse(address);
+  Url from;
+  bool within_private = false;
   for (std::uint32_t redirects = 0; url; ++redirects) {
-    auto answer = get(*url, options.max_bytes);
+    auto answer = get(*url, options.max_bytes, redirects == 0 || within_private ? nullptr : &from);
     if (!answer) return tl::unexpected(answer.error());
+    if (redirects == 0) within_private = is_private(answer->address);
     if (answer->is_redirect() && redirects < options.max_redirects) {
       auto target = Url::parse(answer->location, &*url);
       if (!target) {
         return fail(target.error().code,
                     fmt::format("{} redirects elsewhere: {}", url->href(), target.error().message));
       }
-      *url = *std::move(target);
+      from = *std::move(url);
+      url = *std::move(target);
       continue;
     }
     const bool cut = answer->body.size() > options.max_bytes;

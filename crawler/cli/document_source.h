@@ -33,8 +33,9 @@ struct Document {
 bool is_web_address(const std::string& source);
 
 // Reads `source`: a URL is fetched, "-" is standard input, anything else a file. A URL is asked for
-// as a crawl with the default config would, but on any address: whoever names one means it. Errors:
-// those of the system, no answer. An answer is none, whatever its status.
+// as a crawl with the default config would, but on any address: whoever names one means it. It may
+// redirect to private addresses only if its own is private. Errors: those of the system, no answer.
+// An answer is none, whatever its status.
 Result<Document> read_document(const std::string& source, const DocumentOptions& options);
 
 // An error if a server answered something else than the document.

@@ -32,9 +32,10 @@ from, "follow" or "nofollow", and its URL, with tabs between them. What the page
 to standard error: its title, its directives for robots, its encoding and so on.
 
 PAGE is a file, - for standard input, or an http(s) URL, which is fetched with redirects followed
-and whatever its address. Of a file --base tells the URL, which links are relative to; without it
-only whole URLs are printed, unless the page has a <base href>. What a
-server's Link and X-Robots-Tag headers say counts too; their links are from header@link.
+and whatever its address; it may redirect to a private address only if its own is private. Of a file
+--base tells the URL, which links are relative to; without it only whole URLs are printed, unless
+the page has a <base href>. What a server's Link and X-Robots-Tag headers say counts too; their
+links are from header@link.
 
 KINDS are names with commas between them:
   navigation  <a href>, <area href>            resource  images, media, scripts, style sheets

@@ -31,7 +31,7 @@ Prints a line for each URL: "allowed" or "disallowed", the number and the text o
 robots.txt that decides, or "-" and the reason if none does, and the URL, with tabs between them.
 
 ROBOTS is a file, - for standard input, or an http(s) URL, which is fetched with up to 5 redirects
-followed and whatever its address. What RFC 9309 makes of a server's answer holds here too: a 4xx
+followed and whatever its address; to private addresses only if its own is private. What RFC 9309 makes of a server's answer holds here too: a 4xx
 status allows everything, 429 and 5xx disallow everything. AGENT is a crawler's product token, or
 its user agent, whose token is found as in a crawl: "trawl", "trawl/0.1", or a browser's with
 "compatible; trawl/0.1" in brackets. A URL may be a path alone.

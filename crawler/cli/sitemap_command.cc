@@ -30,7 +30,8 @@ its priority; its URL. There are tabs between them, and "-" stands for what is n
 document is and what is wrong with it goes to standard error.
 
 SITEMAP is a file, - for standard input, or an http(s) URL, which is fetched with redirects followed
-and whatever its address. It may be compressed with gzip. The sitemaps of an index are not read.
+and whatever its address; it may redirect to a private address only if its own is private. It may be
+compressed with gzip. The sitemaps of an index are not read.
 
   --json   {"url":"...","kind":"page","lastmod":"2026-01-31T00:00:00Z","changefreq":"weekly",
            "priority":0.5,"alternates":[{"hreflang":"de","url":"..."}]} for each entry, null for

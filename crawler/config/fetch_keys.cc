@@ -91,9 +91,10 @@ void add_network(std::vector<ConfigKey>& keys) {
   keys.push_back(duration("fetch.dns_negative_age", 0ms, kDay, TRAWL_FIELD(fetch.dns_negative_age),
                           "how long a host that the name servers keep calling unknown is not "
                           "asked for again; at first that is a second"));
-  keys.push_back(boolean("fetch.allow_private_addresses",
-                         TRAWL_FIELD(fetch.allow_private_addresses),
-                         "fetch from loopback, private, link-local and metadata addresses too"));
+  keys.push_back(
+      boolean("fetch.allow_private_addresses", TRAWL_FIELD(fetch.allow_private_addresses),
+              "fetch from loopback, private, link-local and metadata addresses too; what "
+              "a proxy resolves cannot be checked"));
   keys.push_back(boolean("fetch.verify_tls", TRAWL_FIELD(fetch.verify_tls),
                          "refuse servers whose certificate is not valid"));
   keys.push_back(config_key::path("fetch.ca_file", TRAWL_FIELD(fetch.ca_file),

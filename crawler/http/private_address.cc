@@ -24,11 +24,15 @@ constexpr BlockV4 kPrivateV4[] = {
     {0x64400000, 10},  // 100.64.0.0/10, shared by carriers; metadata of some clouds
     {0x7F000000, 8},   // 127.0.0.0/8, loopback
     {0xA9FE0000, 16},  // 169.254.0.0/16, link-local; metadata of most clouds
+    {0xA83F8110, 32},  // 168.63.129.16, services of a cloud's own, for its machines alone
     {0xAC100000, 12},  // 172.16.0.0/12, private
     {0xC0000000, 24},  // 192.0.0.0/24, protocol assignments
     {0xC0000200, 24},  // 192.0.2.0/24, documentation
+    {0xC01FC400, 24},  // 192.31.196.0/24, AS112: whichever network is near answers
+    {0xC034C100, 24},  // 192.52.193.0/24, AMT: relays of the network one is in
     {0xC0586300, 24},  // 192.88.99.0/24, once relays of 6to4
     {0xC0A80000, 16},  // 192.168.0.0/16, private
+    {0xC0AF3000, 24},  // 192.175.48.0/24, AS112
     {0xC6120000, 15},  // 198.18.0.0/15, benchmarking
     {0xC6336400, 24},  // 198.51.100.0/24, documentation
     {0xCB007100, 24},  // 203.0.113.0/24, documentation
@@ -60,6 +64,7 @@ constexpr BlockV6 kIetfProtocols = {0x2001'0000'0000'0000, 23};  // 2001::/23, b
 constexpr BlockV6 kPrivateV6[] = {
     kIetfProtocols,
     {0x2001'0DB8'0000'0000, 32},  // 2001:db8::/32, documentation
+    {0x2620'004F'8000'0000, 48},  // 2620:4f:8000::/48, AS112
     {0x3FFF'0000'0000'0000, 20},  // 3fff::/20, documentation
 };
 

@@ -123,7 +123,7 @@ void Fetcher::begin(OpenLease open) {
       *url, open.lease.depth, note.hops_off_scope > 0 ? note.hops_off_scope - 1 : 0);
   const bool own_sitemap = note.role == UrlNote::Role::kSitemap &&
                            verdict.reason == SkipReason::kOutOfScope &&
-                           context_.rules.seed_hosts.contains(open.lease.host);
+                           (note.vouched || context_.rules.seed_hosts.contains(open.lease.host));
   if (!verdict.in() && !own_sitemap) return skip(open, *url, verdict.reason, verdict.rule);
   if (handler_.traps().state(*url) == PatternState::kParked)
     return skip(open, *url, SkipReason::kPatternParked);

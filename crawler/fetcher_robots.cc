@@ -80,7 +80,9 @@ void Fetcher::on_robots(const std::string& origin, const HttpResponse& response)
     release(open, next_start, response.sent);
 }
 
-// They have their turn as pages do, and their host's delay holds for them.
+// They have their turn as pages do, and their host's delay holds for them. By naming one the site
+// vouches for it, on whichever host it lies (https://www.sitemaps.org/protocol.html#submit_robots);
+// a site that is not crawled vouches for nothing.
 void Fetcher::offer_sitemaps(const std::string& origin, const Robots& robots) {
   std::vector<SitemapRequest> sitemaps = sitemaps_of(robots);
   if (sitemaps.empty()) return;
@@ -88,11 +90,15 @@ void Fetcher::offer_sitemaps(const std::string& origin, const Robots& robots) {
   if (!site) return;
   LinkFollower& links = handler_.links();
   const std::string parent = origin + "/robots.txt";
+  const bool vouched = context_.rules.seed_hosts.contains(politeness_group(*site)) ||
+                       context_.rules.scope->check(*site, 0, 0).in();
   links.begin(parent, nullptr);
   for (SitemapRequest& sitemap : sitemaps) {
     const bool own = politeness_group(*site) == politeness_group(sitemap.url);
-    links.add(std::move(sitemap.url),
-              {.role = sitemap.role, .sitemap_level = sitemap.level, .own_site = own});
+    links.add(std::move(sitemap.url), {.role = sitemap.role,
+                                       .sitemap_level = sitemap.level,
+                                       .own_site = own,
+                                       .vouched = vouched});
   }
   std::vector<UrlRequest> requests(links.requests().begin(), links.requests().end());
   for (UrlRequest& request : requests)

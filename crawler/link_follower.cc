@@ -50,6 +50,7 @@ void LinkFollower::add(const Url& url, const FoundAs& found) {
     UrlNote note;
     note.role = found.role;
     note.sitemap_level = found.sitemap_level;
+    note.vouched = found.vouched;
     note.hops_off_scope = hops;
     note.sitemap_priority = found.sitemap_priority;
     request.note = notes_.emplace_back(note.encode());
@@ -60,8 +61,9 @@ void LinkFollower::add(const Url& url, const FoundAs& found) {
 }
 
 bool LinkFollower::is_own_sitemap(const Url& url, const FoundAs& found) const {
-  return found.role == UrlNote::Role::kSitemap && found.own_site &&
-         context_.rules.seed_hosts.contains(politeness_group(url));
+  if (found.role != UrlNote::Role::kSitemap) return false;
+  return found.vouched ||
+         (found.own_site && context_.rules.seed_hosts.contains(politeness_group(url)));
 }
 
 void LinkFollower::skip(std::string_view url, SkipReason reason, std::string_view rule) {

@@ -30,6 +30,8 @@ struct FoundAs {
   std::optional<double> sitemap_priority = std::nullopt;
   // Of the site whose pages are crawled, of its own accord: then a sitemap need not be in scope.
   bool own_site = false;
+  // Of a sitemap: UrlNote::vouched.
+  bool vouched = false;
   // To be queued although it was seen: a redirect to another spelling of the page itself.
   bool again = false;
 };
@@ -64,7 +66,8 @@ class LinkFollower {
  private:
   // True for a link like most: another of its kind changes nothing if it was offered before.
   bool is_ordinary(const FoundAs& found) const;
-  // A site's own sitemap may lie where its pages that are wanted do not.
+  // A site's own sitemap may lie where its pages that are wanted do not; one that its robots.txt
+  // names, anywhere.
   bool is_own_sitemap(const Url& url, const FoundAs& found) const;
   bool has_room_for(const Url& url);
   // Gives back the places of what was not offered.

@@ -244,6 +244,7 @@ void PageHandler::follow_redirect(Page& page) {
                                      .role = page.note.role,
                                      .sitemap_level = page.note.sitemap_level,
                                      .own_site = own_site,
+                                     .vouched = page.note.vouched,
                                      .again = itself});
 }
 
@@ -253,12 +254,14 @@ void PageHandler::follow_sitemap(Page& page) {
       read_sitemap(page.response.body, page.url, page.note, [&](SitemapRequest&& request) {
         const bool is_page = request.role == UrlNote::Role::kPage;
         const bool own_site = politeness_group(request.url) == page.open.lease.host;
-        follower_.add(std::move(request.url), {.depth = depth + (is_page ? 1 : 0),
-                                               .hops_off_scope = page.note.hops_off_scope,
-                                               .role = request.role,
-                                               .sitemap_level = request.level,
-                                               .sitemap_priority = request.priority,
-                                               .own_site = own_site});
+        follower_.add(std::move(request.url),
+                      {.depth = depth + (is_page ? 1 : 0),
+                       .hops_off_scope = page.note.hops_off_scope,
+                       .role = request.role,
+                       .sitemap_level = request.level,
+                       .sitemap_priority = request.priority,
+                       .own_site = own_site,
+                       .vouched = !is_page && own_site && page.note.vouched});
       });
   page.output.page.links = intake.requests;
   const SitemapDropped& dropped = intake.info.dropped;

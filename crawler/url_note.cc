@@ -27,8 +27,9 @@ enum Field : std::uint64_t {
   kLastModified = 1 << 4,
   kDigest = 1 << 5,
   kInterval = 1 << 6,
-  kFirst = 1 << 7,  // first_url, first_date
-  kAllFields = (1 << 8) - 1,
+  kFirst = 1 << 7,    // first_url, first_date
+  kVouched = 1 << 8,  // no bytes of its own
+  kAllFields = (1 << 9) - 1,
 };
 
 bool is_printable(std::string_view text) {
@@ -52,6 +53,7 @@ std::uint64_t fields_of(const UrlNote& note) {
     if (present) fields |= field;
   };
   add(note.role == UrlNote::Role::kSitemap, kSitemap);
+  add(note.role == UrlNote::Role::kSitemap && note.vouched, kVouched);
   add(note.hops_off_scope > 0, kHops);
   // The comparison is false for what is no number.
   add(note.sitemap_priority && *note.sitemap_priority >= 0 && *note.sitemap_priority <= 1,
@@ -134,6 +136,7 @@ UrlNote UrlNote::decode(std::string_view bytes) {
   if ((fields & kSitemap) != 0) {
     note.role = Role::kSitemap;
     note.sitemap_level = in.small_number();
+    note.vouched = (fields & kVouched) != 0;
   }
   if ((fields & kHops) != 0) note.hops_off_scope = in.small_number();
   if ((fields & kPriority) != 0) {

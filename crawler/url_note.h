@@ -15,7 +15,9 @@ struct UrlNote {
   enum class Role : std::uint8_t { kPage, kSitemap };
 
   Role role = Role::kPage;
-  std::uint32_t sitemap_level = 0;         // indexes between it and robots.txt, of a sitemap
+  std::uint32_t sitemap_level = 0;  // indexes between it and robots.txt, of a sitemap
+  // Of a sitemap: a site that is crawled names it, so that it need not be in scope itself.
+  bool vouched = false;
   std::uint32_t hops_off_scope = 0;        // links out of scope, in a row, that led here
   std::optional<double> sitemap_priority;  // 0 to 1; kept as a whole number of thousandths
 

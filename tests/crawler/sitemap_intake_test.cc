@@ -148,6 +148,13 @@ TEST(SitemapsOfRobots, AreEachNamedOnce) {
   EXPECT_THAT(sitemaps_of(Robots::allow_all()), IsEmpty());
 }
 
+TEST(SitemapsOfRobots, SpaceAroundThemDoesNotCount) {
+  const auto requests = sitemaps_of(Robots::parse(
+      "Sitemap: \u00A0http://a.example/1.xml\u00A0\nSitemap:\u00A0http://a.example/1.xml\n"));
+  ASSERT_EQ(requests.size(), 1u);
+  EXPECT_EQ(requests[0].url.href(), "http://a.example/1.xml");
+}
+
 TEST(SitemapsOfRobots, AreBounded) {
   std::string text;
   for (int i = 0; i < 5'000; ++i)

@@ -22,6 +22,7 @@ UrlNote full_note() {
   UrlNote note;
   note.role = UrlNote::Role::kSitemap;
   note.sitemap_level = 2;
+  note.vouched = true;
   note.hops_off_scope = 3;
   note.sitemap_priority = 0.75;
   note.etag = "W/\"5f-\xc3\xa9\"";

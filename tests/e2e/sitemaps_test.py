@@ -131,8 +131,51 @@ def per_host(test, directory, options):
                           "a host that was found by a link")
 
 
+def other_host(test, directory, options):
+    """One that robots.txt names may lie on another host, and with it the sitemaps of its index and
+    what it is redirected to. What it lists has to be in scope; what another host's robots.txt
+    names, too."""
+    with ScriptedServer({}, ("127.0.0.1", "127.0.0.2", "127.0.0.3")) as site:
+        def on(host, path):
+            return site.url(path, host)
+        far, farther = "127.0.0.2", "127.0.0.3"
+        answers = {
+            ("127.0.0.1", "/robots.txt"): robots(
+                on(far, "/index.xml"), on(far, "/moved.xml"), on(far, "/forbidden/map.xml"),
+                "\u00a0" + on(far, "/blank.xml") + "\u00a0"),
+            ("127.0.0.1", "/"): answer("<p>home"),
+            (far, "/robots.txt"): robots(on(farther, "/its-own.xml"), on(far, "/its-own.xml")),
+            (far, "/index.xml"): xml(index([on(far, "/map.xml"), on(farther, "/map.xml")])),
+            (far, "/map.xml"): xml(urlset([on("127.0.0.1", "/listed"), on(far, "/page")])),
+            (far, "/blank.xml"): xml(urlset(["\u00a0" + on("127.0.0.1", "/blank") + "\u00a0"])),
+            (far, "/moved.xml"): answer("", "301 Moved", f"Location: {on(farther, '/here.xml')}"),
+            (farther, "/here.xml"): xml(urlset([on("127.0.0.1", "/moved"), on(farther, "/x")])),
+            **{("127.0.0.1", path): answer("<p>" + path)
+               for path in ("/listed", "/moved", "/blank")},
+        }
+        site.respond = lambda request: answers.get(
+            (request.host.split(":")[0], request.path), answer("none", "404 Not Found"))
+        crawl(test, directory, options, "other_host", site)
+        asked = {f"{request.host.split(':')[0]}{request.path}" for request in site.pages}
+    test.check_equal_sets(asked, {
+        "127.0.0.1/", "127.0.0.1/listed", "127.0.0.1/moved", "127.0.0.1/blank",
+        "127.0.0.2/index.xml", "127.0.0.2/map.xml", "127.0.0.2/moved.xml", "127.0.0.2/blank.xml",
+        "127.0.0.3/here.xml"}, "sitemaps on another host")
+
+
+def second_loc(test, directory, options):
+    with Site(lambda url: {
+            "/robots.txt": robots(url("/map.xml")), "/": answer("<p>home"),
+            "/map.xml": xml(f"<urlset><url><loc>{url('/a')}</loc><loc>{url('/b')}</loc></url>"
+                            "</urlset>"),
+            "/a": answer("<p>a"), "/b": answer("<p>b")}) as site:
+        crawl(test, directory, options, "second_loc", site)
+    test.check_equal_sets(set(site.paths()), {"/", "/map.xml", "/a", "/b"}, "a second <loc>")
+
+
 def sitemaps(test, directory, options):
-    for part in (kinds, left_out, in_scope, priorities, polite, per_host):
+    for part in (kinds, left_out, in_scope, priorities, polite, per_host, other_host,
+                 second_loc):
         try:
             part(test, directory, options)
         except t.Failure as failure:

@@ -10,6 +10,7 @@
 #include "crawler/parse/ascii.h"
 #include "crawler/parse/product_token.h"
 #include "crawler/parse/robots/robots_path.h"
+#include "crawler/parse/url_space.h"
 
 namespace trawl {
 namespace {
@@ -215,6 +216,7 @@ void RobotsReader::read_delay(std::string_view value) {
 }
 
 void RobotsReader::read_sitemap(std::string_view value) {
+  value = trim_url_space(value);
   if (value.empty() || file_.sitemaps.size() == kMaxSitemaps) return;
   file_.sitemaps.push_back(span_of(value));
 }

@@ -7,6 +7,7 @@
 
 #include "crawler/parse/ascii.h"
 #include "crawler/parse/sitemap/sitemap_dates.h"
+#include "crawler/parse/url_space.h"
 
 namespace trawl {
 namespace {
@@ -22,8 +23,6 @@ constexpr std::size_t kHeapBytes = 32;
 // The vector of all entries may be filled by half, and copied while it grows.
 constexpr std::size_t kEntryBytes = 3 * sizeof(SitemapEntry) + 2 * kHeapBytes;
 constexpr std::size_t kAlternateBytes = sizeof(SitemapAlternate) + 2 * kHeapBytes;
-
-constexpr AsciiSet kLineSpace = kHtmlWhiteSpace.with("\v");
 
 std::optional<ChangeFrequency> parse_frequency(std::string_view text) {
   using enum ChangeFrequency;
@@ -127,7 +126,7 @@ bool EntryCollector::add(RawEntry& raw, const Url* base) {
                 " bytes of memory");
   }
   ++seen_;
-  const std::string_view text = trim(raw.url);
+  const std::string_view text = trim_url_space(raw.url);
   if (text.empty() && !raw.url_cut) {
     ++info_.dropped.no_url;
     return true;
@@ -149,12 +148,12 @@ bool EntryCollector::add(RawEntry& raw, const Url* base) {
   }
   SitemapEntry& entry = ready_.emplace_back();
   entry.url = *std::move(url);
-  if (const std::string_view date = trim(raw.date); !date.empty()) {
+  if (const std::string_view date = trim_url_space(raw.date); !date.empty()) {
     entry.last_modified_text = date.substr(0, kMaxDateText);
     entry.last_modified = parse_sitemap_date(entry.last_modified_text);
   }
-  entry.change_frequency = parse_frequency(trim(raw.change_frequency));
-  entry.priority = parse_priority(trim(raw.priority));
+  entry.change_frequency = parse_frequency(trim_url_space(raw.change_frequency));
+  entry.priority = parse_priority(trim_url_space(raw.priority));
   entry.alternates.assign(std::make_move_iterator(raw.alternates.begin()),
                           std::make_move_iterator(raw.alternates.end()));
   result_bytes_ += kEntryBytes + entry.last_modified_text.size();
@@ -164,7 +163,7 @@ bool EntryCollector::add(RawEntry& raw, const Url* base) {
 
 bool EntryCollector::add_line(std::string_view line, bool cut) {
   RawEntry raw;
-  raw.url = trim(line, kLineSpace);
+  raw.url = trim_url_space(line);
   raw.url_cut = cut;
   if (raw.url.empty() && !cut) return true;
   const bool going_on = add(raw, nullptr);
@@ -175,8 +174,8 @@ bool EntryCollector::add_line(std::string_view line, bool cut) {
 void EntryCollector::add_alternate(RawEntry& raw, std::string_view hreflang, std::string_view href,
                                    const Url* base) {
   if (raw.alternates.size() < options_.max_alternates && hreflang.size() <= kMaxDateText &&
-      !trim(href).empty()) {
-    if (auto url = resolve(trim(href), base)) {
+      !trim_url_space(href).empty()) {
+    if (auto url = resolve(trim_url_space(href), base)) {
       result_bytes_ += kAlternateBytes + hreflang.size();
       raw.alternates.push_back({std::string(trim(hreflang)), *std::move(url)});
       return;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "crawler/parse/ascii.h"
+#include "crawler/parse/url_space.h"
 
 namespace trawl {
 namespace {
@@ -71,8 +72,8 @@ void SitemapElements::start_element(const XmlName& name,
   } else if (local == "link" && is_feed(collector_.info().kind) && !collector_.info().next) {
     const auto rel = find_attribute(attributes, "rel");
     const auto href = find_attribute(attributes, "href");
-    if (!rel || !href || !has_relation(*rel, "next") || trim(*href).empty()) return;
-    if (auto next = collector_.resolve(trim(*href), base()))
+    if (!rel || !href || !has_relation(*rel, "next") || trim_url_space(*href).empty()) return;
+    if (auto next = collector_.resolve(trim_url_space(*href), base()))
       collector_.info().next = *std::move(next);
   }
 }
@@ -135,6 +136,10 @@ void SitemapElements::start_entry(const XmlName& name) {
   }
   entry_depth_ = depth_;
   entry_prefix_ = name.prefix;
+  begin_entry();
+}
+
+void SitemapElements::begin_entry() {
   entry_.clear();
   fallback_url_.clear();
   fallback_cut_ = false;
@@ -176,8 +181,14 @@ SitemapElements::Field SitemapElements::sitemap_field(const XmlName& name, std::
   const bool own_prefix = name.prefix == entry_prefix_;
   const bool other_prefix = depth_ == entry_depth_ + 1 && !is_extension_prefix(name.prefix);
   if (own_prefix || other_prefix) {
-    if (local == "loc" && own_prefix) return entry_.url.empty() ? Field::kUrl : Field::kNone;
-    if (local == "loc") return Field::kFallbackUrl;
+    if (local == "loc" && own_prefix) {
+      if (!entry_.url.empty()) end_entry_before_loc();
+      return done_ ? Field::kNone : Field::kUrl;
+    }
+    if (local == "loc") {
+      if (!fallback_url_.empty()) warn_of_other_loc("of another prefix", "the first counts");
+      return Field::kFallbackUrl;
+    }
     if (local == "lastmod") return own_prefix ? Field::kDate : Field::kFallbackDate;
     if (local == "changefreq") return Field::kFrequency;
     if (local == "priority") return Field::kPriority;
@@ -213,7 +224,7 @@ SitemapElements::Field SitemapElements::feed_field(std::string_view local, bool 
 
 // The first link to a page, or else the first alternate, is the entry's.
 void SitemapElements::feed_link(const std::vector<XmlAttribute>& attributes, bool own_prefix) {
-  const std::string_view href = trim(find_attribute(attributes, "href").value_or(""));
+  const std::string_view href = trim_url_space(find_attribute(attributes, "href").value_or(""));
   const auto rel = find_attribute(attributes, "rel");
   if (href.empty() || (rel && !trim(*rel).empty() && !has_relation(*rel, "alternate"))) return;
   const std::string_view type = find_attribute(attributes, "type").value_or("");
@@ -236,13 +247,13 @@ void SitemapElements::end_field() {
     case Field::kNone:
       return;
     case Field::kUrl:
-      entry_.url = field_text_;
+      entry_.url = trim_url_space(field_text_);
       entry_.url_cut = url_cut_;
       if (!entry_.url.empty()) keep_base();
       return;
     case Field::kFallbackUrl:
       if (!fallback_url_.empty() || fallback_cut_) return;
-      if (!url_cut_) fallback_url_ = trim(field_text_);
+      if (!url_cut_) fallback_url_ = trim_url_space(field_text_);
       fallback_cut_ = url_cut_ && !is_feed(collector_.info().kind);
       // The <loc> of another prefix is relative as one of the own is.
       if (entry_.url.empty() && !fallback_url_.empty()) keep_base();
@@ -262,13 +273,30 @@ void SitemapElements::end_field() {
   }
 }
 
+// A <loc> after the entry's own: as if the entry had ended and another begun.
+void SitemapElements::end_entry_before_loc() {
+  warn_of_other_loc("", "each counts");
+  const std::size_t depth = entry_depth_;
+  end_entry();
+  if (done_) return;
+  entry_depth_ = depth;
+  begin_entry();
+}
+
+void SitemapElements::warn_of_other_loc(std::string_view which, std::string_view what) {
+  if (std::exchange(other_loc_told_, true)) return;
+  std::string text = "an entry has more than one <loc>";
+  if (!which.empty()) text.append(" ").append(which);
+  collector_.warn(text.append(": ").append(what));
+}
+
 void SitemapElements::end_entry() {
   entry_depth_ = 0;
   foreign_depth_ = 0;
   if (done_) return;
   const Url* from = entry_base_ ? &*entry_base_ : base();
   const bool fallback = !fallback_url_.empty() || fallback_cut_;
-  if (trim(entry_.url).empty() && !entry_.url_cut && fallback) {
+  if (entry_.url.empty() && !entry_.url_cut && fallback) {
     entry_.url = fallback_url_;
     entry_.url_cut = fallback_cut_;
     // A guid may be anything; relative to the feed it would always be a URL. So would it be with

@@ -37,6 +37,7 @@ class SitemapElements : public XmlHandler {
 
   void start_root(const XmlName& name);
   void start_entry(const XmlName& name);
+  void begin_entry();
   void start_field(const XmlName& name, const std::vector<XmlAttribute>& attributes);
   Field sitemap_field(const XmlName& name, std::string_view local,
                       const std::vector<XmlAttribute>& attributes, bool& known);
@@ -45,6 +46,8 @@ class SitemapElements : public XmlHandler {
   void feed_link(const std::vector<XmlAttribute>& attributes, bool own_prefix);
   void end_field();
   void end_entry();
+  void end_entry_before_loc();
+  void warn_of_other_loc(std::string_view which, std::string_view what);
   bool begins_entry(std::string_view local) const;
   void enter_base(const std::vector<XmlAttribute>& attributes);
   void keep_base();
@@ -67,6 +70,7 @@ class SitemapElements : public XmlHandler {
   std::size_t foreign_depth_ = 0;  // of the element of an extension we are in; 0: in none
   bool html_link_ = false;         // the entry's link is to a page
   bool url_cut_ = false;
+  bool other_loc_told_ = false;
   bool done_ = false;
 };
 

@@ -466,5 +466,88 @@ TEST(Sitemap, NamesOfKindsAndFrequencies) {
   EXPECT_EQ(to_string(ChangeFrequency::kNever), "never");
 }
 
+// One entry for each, with what stands before the next of them.
+TEST(Sitemap, EachLocOfAnEntryCounts) {
+  const Sitemap sitemap = parse_sitemap(
+      "<urlset><url><loc>http://a.example/1</loc><lastmod>2024-01-01</lastmod>"
+      "<loc>http://a.example/2</loc><priority>0.3</priority>"
+      "<loc>http://a.example/3</loc></url>"
+      "<url><loc/><loc> </loc><loc>&#160;</loc><loc>http://a.example/4</loc></url>"
+      "<url><loc>http://a.example/5</loc></url></urlset>");
+  EXPECT_THAT(urls(sitemap.entries),
+              ElementsAre("http://a.example/1", "http://a.example/2", "http://a.example/3",
+                          "http://a.example/4", "http://a.example/5"));
+  ASSERT_EQ(sitemap.entries.size(), 5u);
+  EXPECT_TRUE(sitemap.entries[0].last_modified.has_value());
+  EXPECT_FALSE(sitemap.entries[1].last_modified.has_value());
+  EXPECT_EQ(sitemap.entries[1].priority, 0.3);
+  EXPECT_TRUE(warns(sitemap, "more than one <loc>"));
+  EXPECT_EQ(sitemap.warnings.size(), 1u);
+  EXPECT_EQ(sitemap.dropped.no_url, 0u);
+}
+
+TEST(Sitemap, EachLocOfAnIndexCounts) {
+  EXPECT_THAT(urls_of("<sitemapindex><sitemap><loc>http://a.example/1</loc>"
+                      "<loc>http://a.example/2</loc></sitemap></sitemapindex>"),
+              ElementsAre("http://a.example/1", "http://a.example/2"));
+}
+
+TEST(Sitemap, ABadLocDoesNotHideTheNext) {
+  const std::string very_long = "http://a.example/" + std::string(20'000, 'x');
+  const Sitemap sitemap =
+      parse_sitemap("<urlset><url><loc>http://</loc><loc>http://a.example/1</loc><loc>" +
+                    very_long + "</loc><loc>http://a.example/2</loc></url></urlset>");
+  EXPECT_THAT(urls(sitemap.entries), ElementsAre("http://a.example/1", "http://a.example/2"));
+  EXPECT_EQ(sitemap.dropped.invalid_url, 1u);
+  EXPECT_EQ(sitemap.dropped.too_long, 1u);
+}
+
+TEST(Sitemap, LocsOfOneEntryCountTowardsTheLimit) {
+  std::string document = "<urlset><url>";
+  for (int i = 0; i < 20; ++i)
+    document += "<loc>http://a.example/" + std::to_string(i) + "</loc>";
+  const Sitemap sitemap = parse_sitemap(document + "</url></urlset>", {.max_entries = 7});
+  EXPECT_EQ(sitemap.entries.size(), 7u);
+  EXPECT_FALSE(sitemap.complete);
+}
+
+TEST(Sitemap, ASecondLocOfAnotherPrefixIsWarnedOf) {
+  const Sitemap sitemap = parse_sitemap(
+      "<urlset><url><x:loc>http://a.example/1</x:loc><x:loc>http://a.example/2</x:loc></url>"
+      "</urlset>");
+  EXPECT_THAT(urls(sitemap.entries), ElementsAre("http://a.example/1"));
+  EXPECT_TRUE(warns(sitemap, "the first counts"));
+}
+
+TEST(Sitemap, SpaceOfAnyKindAroundAUrlDoesNotCount) {
+  for (const std::string space :
+       {"\u00A0", "&#160;", "&#xA0;", "&nbsp;", "\u00A0 \u00A0\n", "\u2003", "\u200B", "\u3000",
+        "\uFEFF", "\u2028", "\u0085", "&#133;"}) {
+    EXPECT_EQ(url_of(space + "http://a.example/1" + space), "http://a.example/1") << space;
+    EXPECT_THAT(urls_of(space + "http://a.example/1" + space + "\r\n" + space +
+                        "http://a.example/2\n" + space + "\n"),
+                space.starts_with("&")
+                    ? testing::An<const std::vector<std::string>&>()
+                    : testing::Matcher<const std::vector<std::string>&>(
+                          ElementsAre("http://a.example/1", "http://a.example/2")))
+        << space;
+    const SitemapEntry entry =
+        entry_of("<loc>http://a.example/1</loc><lastmod>" + space + "2024-01-01" + space +
+                 "</lastmod><priority>" + space + "0.3" + space +
+                 "</priority><xhtml:link rel='alternate' hreflang='de' href='" + space +
+                 "http://a.example/de" + space + "'/>");
+    EXPECT_TRUE(entry.last_modified.has_value()) << space;
+    EXPECT_EQ(entry.priority, 0.3) << space;
+    ASSERT_EQ(entry.alternates.size(), 1u) << space;
+    EXPECT_EQ(entry.alternates[0].url.href(), "http://a.example/de") << space;
+  }
+  // Within a URL it stays.
+  EXPECT_EQ(url_of("http://a.example/a\u00A0b"), "http://a.example/a%C2%A0b");
+  // As windows-1252 writes it.
+  EXPECT_THAT(urls_of("<?xml version='1.0' encoding='ISO-8859-1'?><urlset><url><loc>\xA0"
+                      "http://a.example/1\xA0</loc></url></urlset>"),
+              ElementsAre("http://a.example/1"));
+}
+
 }  // namespace
 }  // namespace trawl

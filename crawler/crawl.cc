@@ -16,6 +16,7 @@
 #include "crawler/config/user_agent.h"
 #include "crawler/crawl_totals.h"
 #include "crawler/fetcher.h"
+#include "crawler/held_urls.h"
 #include "crawler/output/output.h"
 #include "crawler/output_guard.h"
 #include "crawler/page_budget.h"
@@ -131,6 +132,7 @@ class CrawlImpl final : public Crawl {
                      urls_of_hosts_, skipped_, fetches_, bodies_, robots_token_of(config_.crawl));
     if (auto created = create_fetchers(); !created) return created;
     if (auto planned = plan_recrawls(); !planned) return planned;
+    if (auto offered = offer_held(); !offered) return offered;
     return offer_seeds();
   }
 
@@ -156,8 +158,15 @@ class CrawlImpl final : public Crawl {
     const CrawlPhase phase = context_->phase();
     if (phase == CrawlPhase::kAborting) return true;
     if (context_->in_flight.load() > 0) return false;
-    return phase == CrawlPhase::kDraining || finished() || exhausted() || waits_for_recrawls() ||
-           reached_max_pages();
+    return phase == CrawlPhase::kDraining || frontier_->finished() || frontier_->exhausted() ||
+           waits_for_recrawls() || reached_max_pages();
+  }
+  CrawlEnd why_ended() const override {
+    if (context_->failure()) return CrawlEnd::kStopped;
+    if (frontier_->finished()) return CrawlEnd::kFinished;
+    if (reached_limit() != CrawlLimit::kNone) return CrawlEnd::kLimit;
+    if (context_->phase() != CrawlPhase::kRunning) return CrawlEnd::kStopped;
+    return waits_for_recrawls() ? CrawlEnd::kRecrawlsWait : CrawlEnd::kExhausted;
   }
 
   void drain() override { advance_to(CrawlPhase::kDraining); }
@@ -171,6 +180,7 @@ class CrawlImpl final : public Crawl {
   Result<void> close() override {
     drain();
     join();
+    warn_of_full_set_aside();
     auto closed = frontier_->close();
     if (auto saved = totals_->write_bytes(limits_->bytes()); closed && !saved) closed = saved;
     // Nothing is completed any more.
@@ -193,9 +203,7 @@ class CrawlImpl final : public Crawl {
   const SkipCounts& skipped() const override { return skipped_; }
   const FetchCounts& fetches() const override { return fetches_; }
   const OpenReport& opened() const override { return frontier_->opened(); }
-  bool finished() const override { return frontier_->finished(); }
-  bool exhausted() const override { return frontier_->exhausted(); }
-  bool waits_for_recrawls() const override {
+  bool waits_for_recrawls() const {
     return !config_.recrawl.wait && frontier_->only_recrawls_wait();
   }
   bool reached_max_pages() const { return pages_->used_up(); }
@@ -203,10 +211,25 @@ class CrawlImpl final : public Crawl {
     if (reached_max_pages()) return CrawlLimit::kPages;
     return limits_->reached(std::chrono::steady_clock::now());
   }
-  std::optional<std::string> nothing_fetched() const override {
-    if (fetches_.succeeded() > 0 || progress().fetched_now == 0) return std::nullopt;
-    return context_->failed_fetch();
+  std::optional<std::string> incomplete() const override {
+    const FrontierStats stats = frontier_->stats();
+    const std::string example = context_->failed_fetch();
+    const std::string first =
+        example.empty() ? "" : fmt::format("; the first failure: {}", example);
+    if (stats.succeeded == 0) return "nothing came back with a status of 2xx" + first;
+    if (has_parked_hosts()) {
+      return fmt::format("{} host{} parked with URLs queued, {} in all{}", stats.hosts_given_up,
+                         stats.hosts_given_up == 1 ? " is" : "s are", stats.queued, first);
+    }
+    if (stats.seeds_succeeded == 0 && !seeds_.empty())
+      return "no seed came back with a status of 2xx" + first;
+    return std::nullopt;
   }
+  bool has_parked_hosts() const override {
+    const FrontierStats stats = frontier_->stats();
+    return stats.hosts_given_up > 0 && stats.queued > 0;
+  }
+  const FailedSeeds& failed_seeds() const override { return context_->failed_seeds; }
   const std::string& pages_path() const override { return output_->pages_path(); }
   const std::vector<std::string>& repairs() const override { return output_->repairs(); }
 
@@ -235,6 +258,7 @@ class CrawlImpl final : public Crawl {
     options->mode = mode;
     options->shards = threads_wanted_;
     options->replace_profile = replace_profile;
+    options->revive_hosts = true;  // each run gives them another chance
     options->before_commit = [this](auto completions) { return output_->commit(completions); };
     options->on_work = [this](std::uint32_t shard) { wake(shard); };
     options->on_checkpoint = [this](const CheckpointEvent& event) { on_checkpoint(event); };
@@ -324,6 +348,25 @@ class CrawlImpl final : public Crawl {
     return {};
   }
 
+  // What rules of an earlier run passed over, and those of this one do not.
+  Result<void> offer_held() {
+    if (!frontier_->opened().resumed) return {};
+    const FrontierStats stats = frontier_->stats();
+    if (stats.not_set_aside > 0) {
+      spdlog::warn(
+          "{} times a URL that failed, or that a rule passed over, was not kept, as there were "
+          "frontier.max_set_aside = {} already: with wider rules such URLs are found again only by "
+          "fetching the pages that link to them anew, with --fresh or [recrawl]",
+          stats.not_set_aside, config_.frontier.max_set_aside);
+    }
+    if (stats.held == 0) return {};
+    const auto queued = retry_held_urls(*frontier_, config_, *rules_, urls_of_hosts_);
+    if (!queued) return tl::unexpected(queued.error());
+    if (*queued > 0)
+      spdlog::info("{} URLs that rules of an earlier run passed over are queued again", *queued);
+    return {};
+  }
+
   Result<void> create_fetchers() {
     const std::size_t kept = connections_kept(config_.fetch.connections, threads_wanted_);
     for (std::uint32_t i = 0; i < threads_wanted_; ++i) {
@@ -364,6 +407,7 @@ class CrawlImpl final : public Crawl {
   // On the frontier's checkpoint thread.
   void on_checkpoint(const CheckpointEvent& event) {
     const bool asked_for = checkpoint_asked_for_.exchange(false, std::memory_order_relaxed);
+    warn_of_full_set_aside();
     if (event.result) {
       save_totals();
       spdlog::log(asked_for ? spdlog::level::info : spdlog::level::debug,
@@ -376,6 +420,16 @@ class CrawlImpl final : public Crawl {
   }
 
   // What a crash forgets of them is not worth an end.
+  // When there is no more room for URLs set aside; once.
+  void warn_of_full_set_aside() {
+    if (set_aside_full_ || frontier_->stats().not_set_aside == at_open_.not_set_aside) return;
+    set_aside_full_ = true;
+    spdlog::warn(
+        "frontier.max_set_aside = {} is reached: further URLs that fail or that rules pass over "
+        "are counted, but not kept for a later run",
+        config_.frontier.max_set_aside);
+  }
+
   void save_totals() const {
     // acquire: pairs with the store in start().
     if (!running_.load(std::memory_order_acquire)) return;
@@ -407,6 +461,7 @@ class CrawlImpl final : public Crawl {
   std::chrono::steady_clock::time_point started_{};
 
   std::atomic<bool> running_{false};
+  std::atomic<bool> set_aside_full_{false};        // it was said
   std::atomic<bool> checkpoint_asked_for_{false};  // since the last one was told of
 
   // Destroyed in the reverse order: the frontier calls into the fetchers until it is gone.
@@ -459,6 +514,8 @@ Result<FrontierOptions> frontier_options_of(const CrawlConfig& config) {
   options.host_backoff = config.politeness.host_backoff;
   options.max_host_backoff = config.politeness.max_host_backoff;
   options.host_failures = config.politeness.host_failures;
+  options.revive_after = config.politeness.park_time;
+  options.max_set_aside = config.frontier.max_set_aside;
   options.lease_timeout = std::chrono::milliseconds(0);  // a fetcher ends every lease
   // With many a few more, as a lease stays open until its completion is durable, for which its
   // connection need not wait.

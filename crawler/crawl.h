@@ -13,6 +13,7 @@
 
 #include "crawler/config/config.h"
 #include "crawler/crawl_limits.h"
+#include "crawler/failed_seeds.h"
 #include "crawler/fetch_counts.h"
 #include "crawler/scope.h"
 
@@ -25,6 +26,15 @@ struct CrawlProgress {
   std::uint64_t in_flight = 0;
   std::uint64_t bodies_memory = 0;                // bytes: see fetch.max_memory
   std::chrono::steady_clock::duration elapsed{};  // of this process
+};
+
+// Why a crawl ended by itself; the first that holds.
+enum class CrawlEnd : std::uint8_t {
+  kStopped,       // it was asked to, or an error made it
+  kFinished,      // every URL is done
+  kLimit,         // reached_limit()
+  kRecrawlsWait,  // what is not done is to be fetched again later
+  kExhausted,     // what is not done is of hosts that are parked, or at their limit
 };
 
 class Crawl {
@@ -44,6 +54,9 @@ class Crawl {
   virtual void abort() = 0;  // drop what is in flight
   virtual void request_checkpoint() = 0;
 
+  // Once ended() is true.
+  virtual CrawlEnd why_ended() const = 0;
+
   // After ended() or abort(): ends the threads, publishes a checkpoint, closes the state. Returns
   // the error that stopped the crawl, if one did.
   virtual Result<void> close() = 0;
@@ -52,13 +65,13 @@ class Crawl {
   virtual const SkipCounts& skipped() const = 0;
   virtual const FetchCounts& fetches() const = 0;
   virtual const OpenReport& opened() const = 0;
-  virtual bool finished() const = 0;   // every admitted URL is completed
-  virtual bool exhausted() const = 0;  // what is not is of hosts that are asked no more
-  // What is not waits to be fetched again, and its time has not come.
-  virtual bool waits_for_recrawls() const = 0;
   virtual CrawlLimit reached_limit() const = 0;
-  // If fetches were made and all of them failed: the first of them, and why.
-  virtual std::optional<std::string> nothing_fetched() const = 0;
+  // Whether all runs of the crawl together brought too little to be called done: nothing came back
+  // with a 2xx, or no seed did, or hosts are parked with URLs queued. Then a sentence that says so.
+  virtual std::optional<std::string> incomplete() const = 0;
+  // Whether another run would ask what failed in this one without being told to.
+  virtual bool has_parked_hosts() const = 0;
+  virtual const FailedSeeds& failed_seeds() const = 0;
   virtual const std::string& pages_path() const = 0;
   // What a crash had left in the output, and what was done about it.
   virtual const std::vector<std::string>& repairs() const = 0;

@@ -38,16 +38,15 @@ std::optional<FailureReason> failure_reason_of(const HttpResponse& response) {
     case FetchError::kConnect:
     case FetchError::kProxy:
     case FetchError::kConnectionLost:
+    case FetchError::kTls:  // a certificate may be mended; the host is left alone until then
       return FailureReason::kConnection;
     case FetchError::kResolve:
-      // A name that does not exist will not tomorrow.
-      return response.resolve_again ? std::optional(FailureReason::kConnection) : std::nullopt;
+      return response.no_such_host ? FailureReason::kNoSuchHost : FailureReason::kConnection;
     case FetchError::kBadResponse:
     case FetchError::kBadHeader:
     case FetchError::kBadEncoding:
     case FetchError::kOther:
       return FailureReason::kServerError;
-    case FetchError::kTls:
     case FetchError::kBodyTooLarge:
     case FetchError::kDownloadTooLarge:
     case FetchError::kHeadersTooLarge:
@@ -59,6 +58,24 @@ std::optional<FailureReason> failure_reason_of(const HttpResponse& response) {
       break;
   }
   return std::nullopt;
+}
+
+FailureReason robots_failure_of(const HttpResponse& response) {
+  const auto reason = failure_reason_of(response);
+  if (response.failure == FetchError::kNone)
+    return response.status == 429 ? FailureReason::kTooManyRequests : FailureReason::kUnavailable;
+  if (reason == FailureReason::kNoSuchHost || reason == FailureReason::kTimeout) return *reason;
+  return FailureReason::kConnection;
+}
+
+bool failed_before_request(FetchError error) noexcept {
+  return error == FetchError::kResolve || error == FetchError::kConnect ||
+         error == FetchError::kConnectTimeout || error == FetchError::kProxy ||
+         error == FetchError::kTls;
+}
+
+bool is_silence(FailureReason reason) noexcept {
+  return reason == FailureReason::kTimeout || reason == FailureReason::kConnection;
 }
 
 bool is_our_own_doing(FetchError error) noexcept {

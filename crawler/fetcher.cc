@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include "trawl/url.h"
 
 #include "crawler/fetch_failure.h"
+#include "crawler/held_urls.h"
 #include "crawler/http/content_coding.h"
 
 namespace trawl {
@@ -34,6 +36,12 @@ std::string without_credentials(std::string_view href) {
   return std::string(href.substr(0, host)).append(href.substr(at + 1));
 }
 
+// A robots.txt that fails counts as a page that does.
+std::uint32_t robots_retries(const CrawlConfig::Politeness& politeness) {
+  if (politeness.host_failures == 0) return politeness.robots_retries;
+  return std::min(politeness.robots_retries, politeness.host_failures - 1);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Fetcher>> Fetcher::create(CrawlContext& context, std::uint32_t shard,
@@ -48,7 +56,7 @@ Fetcher::Fetcher(CrawlContext& context, std::uint32_t shard, std::unique_ptr<Htt
       shard_(shard),
       client_(std::move(client)),
       handler_(context),
-      robots_({.retries = context.config.politeness.robots_retries,
+      robots_({.retries = robots_retries(context.config.politeness),
                .backoff = context.config.politeness.robots_backoff,
                .longest_age = context.config.politeness.robots_max_age}),
       page_limits_(context.frontier, context.config.scope.max_pages_per_host) {}
@@ -118,31 +126,41 @@ void Fetcher::begin(OpenLease open) {
   const auto url = Url::parse(open.lease.url);
   if (!url) return end(open, url.error().message, {}, open.leased_at);
   // A crawl may be resumed with a narrower scope than the one its URLs were admitted by.
-  const UrlNote note = UrlNote::decode(open.lease.note);
+  UrlNote note = UrlNote::decode(open.lease.note);
   const ScopeVerdict verdict = context_.rules.scope->check(
       *url, open.lease.depth, note.hops_off_scope > 0 ? note.hops_off_scope - 1 : 0);
   const bool own_sitemap = note.role == UrlNote::Role::kSitemap &&
                            verdict.reason == SkipReason::kOutOfScope &&
                            (note.vouched || context_.rules.seed_hosts.contains(open.lease.host));
   if (!verdict.in() && !own_sitemap) return skip(open, *url, verdict.reason, verdict.rule);
+  // The scope may be wider than when it was found.
+  if (note.hops_off_scope > 0 && verdict.in() && !verdict.off_scope) {
+    note.hops_off_scope = 0;
+    open.lease.note = note.encode();
+  }
   if (handler_.traps().state(*url) == PatternState::kParked)
     return skip(open, *url, SkipReason::kPatternParked);
   if (auto limited = page_limits_.on_lease(open.lease.host); !limited)
     context_.stop_with(limited.error());
-  if (!context_.config.politeness.respect_robots) return fetch(std::move(open), *url);
+  const bool obeys = context_.config.politeness.respect_robots;
+  if (!obeys && !doubted_.contains(open.lease.host)) return fetch(std::move(open), *url);
   const std::string origin(url->origin());
   RobotsAnswer robots = robots_.find(origin, std::chrono::steady_clock::now());
   switch (robots.action) {
     case RobotsAnswer::Action::kFetch:
       return fetch_robots(origin, std::move(robots.ask_for), std::move(open));
     case RobotsAnswer::Action::kWait:
+      if (robots.no_such_host) return lose(open, robots, open.leased_at);
       return release(open, robots.ask_at, open.leased_at);
     case RobotsAnswer::Action::kFail:
-      return give_up(open, robots, std::nullopt);
+      if (robots.failure == FetchError::kAddressRefused) return hold_refused(open, robots.reason);
+      park(open, robots.reason);
+      return release(open, robots.ask_at, open.leased_at);
     case RobotsAnswer::Action::kObey:
       break;
   }
-  if (!robots.rules->allowed(context_.robots_agent, *url))
+  doubted_.erase(open.lease.host);
+  if (obeys && !robots.rules->allowed(context_.robots_agent, *url))
     return skip(open, *url, SkipReason::kRobots);
   fetch(std::move(open), *url);
 }
@@ -198,13 +216,21 @@ void Fetcher::on_page(const OpenLease& open, HttpResponse response) {
   count(response);
   const auto url = Url::parse(open.lease.url);
   if (!url) return end(open, url.error().message, {}, sent);
+  const bool answered = response.status != 0;
+  const bool refused = response.failure == FetchError::kAddressRefused;
   PageHandler::Result result = handler_.handle(open, *url, std::move(response));
   result.outcome.started_after = started_after(open, sent);
+  if (answered) note_answer(open.lease.host, !result.failure);
+  if (refused && !result.outcome.recrawl_at) {
+    context_.note_failed_fetch(open.lease.url, result.outcome.error);
+    return hold(open, std::move(result), to_string(FetchError::kAddressRefused),
+                held_by_address(context_.config));
+  }
+  if (doubts_host(open, result)) result.outcome.requested = false;
   // The last try of a page that is to be fetched again later is only one of many.
-  const bool last_of_recrawl =
-      open.lease.recrawl && open.lease.attempts >= context_.config.politeness.retries;
-  if (result.failure && !(last_of_recrawl && result.outcome.recrawl_at))
-    return retry(open, std::move(result));
+  const bool last_of_recrawl = result.outcome.recrawl_at && result.outcome.requested &&
+                               open.lease.attempts >= context_.config.politeness.retries;
+  if (result.failure && !last_of_recrawl) return retry(open, std::move(result));
   complete(open, std::move(result));
 }
 
@@ -223,17 +249,48 @@ void Fetcher::retry(const OpenLease& open, PageHandler::Result result) {
     return context_.stop_with(verdict.error());
   }
   if (verdict->host_given_up) {
-    spdlog::warn("{}: left alone after {} failures in a row, the last: {}", open.lease.host,
-                 context_.config.politeness.host_failures, result.outcome.error);
+    spdlog::warn("{}: parked, its queue is kept; the last failure: {}", open.lease.host,
+                 result.outcome.error);
   }
   if (verdict->retry_at) {
     context_.fetches.add_retry();
     context_.pages.give_back(1);
   } else {
-    context_.note_failed_fetch(open.lease.url, result.outcome.error);
-    context_.pages.finish_one();
+    note_failure(open, result.outcome);
+    result.outcome.requested ? context_.pages.finish_one() : context_.pages.give_back(1);
   }
   lease_ended();
+}
+
+void Fetcher::note_failure(const OpenLease& open, const Outcome& outcome) {
+  if (outcome.error.empty() && outcome.status < 400) return;
+  const std::string why =
+      outcome.error.empty() ? fmt::format("status {}", outcome.status) : outcome.error;
+  context_.note_failed_fetch(open.lease.url, why);
+  if (outcome.seed) context_.failed_seeds.add(open.lease.url, why);
+}
+
+void Fetcher::note_answer(const std::string& host, bool good) {
+  if (silent_.empty() || silent_.erase(host) == 0 || !good) return;
+  // What it failed before counts no more.
+  if (const auto revived = context_.frontier.revive_host(host); !revived)
+    context_.stop_with(revived.error());
+}
+
+// Whether a URL whose tries are used up is not to blame, since its host has not answered anything
+// since the first of them. Then it is asked for its robots.txt before the URL is given up.
+bool Fetcher::doubts_host(const OpenLease& open, const PageHandler::Result& result) {
+  constexpr std::size_t kMostHosts = 100'000;
+  if (!result.failure || !is_silence(*result.failure)) return false;
+  if (silent_.size() >= kMostHosts) silent_.clear();
+  if (doubted_.size() >= kMostHosts) doubted_.clear();
+  const std::uint32_t silent = ++silent_[open.lease.host];
+  if (open.lease.attempts < context_.config.politeness.retries || silent <= open.lease.attempts)
+    return false;
+  const auto url = Url::parse(open.lease.url);
+  if (url) robots_.ask_again(std::string(url->origin()));
+  doubted_.insert(open.lease.host);
+  return true;
 }
 
 void Fetcher::complete(const OpenLease& open, PageHandler::Result result) {
@@ -243,10 +300,10 @@ void Fetcher::complete(const OpenLease& open, PageHandler::Result result) {
   const Outcome& outcome = result.outcome;
   if (!outcome.error.empty()) {
     spdlog::debug("{}: {}", open.lease.url, outcome.error);
-    context_.note_failed_fetch(open.lease.url, outcome.error);
   } else if (outcome.requested) {
     context_.fetches.add_succeeded();
   }
+  note_failure(open, outcome);
   // What is large is written, and counted until then, while the frontier takes in the rest.
   if (result.output->warc || result.output->has_lines())
     context_.output.submit(std::move(result.output));
@@ -261,11 +318,37 @@ void Fetcher::complete(const OpenLease& open, PageHandler::Result result) {
   if (!admissions) context_.stop_with(admissions.error());
 }
 
-void Fetcher::give_up(const OpenLease& open, const RobotsAnswer& robots,
-                      std::optional<SteadyTime> asked_at) {
-  const bool answered = robots.failure == FetchError::kNone;
-  end(open, robots.reason, answered ? to_string(SkipReason::kRobots) : to_string(robots.failure),
-      asked_at);
+void Fetcher::hold(const OpenLease& open, PageHandler::Result result, std::string_view reason,
+                   std::uint64_t rules) {
+  if (result.output->has_lines()) context_.output.submit(std::move(result.output));
+  const auto held =
+      context_.frontier.hold(open.lease.id, {.reason = reason, .rules = rules}, result.outcome);
+  context_.pages.give_back(1);
+  lease_ended();
+  if (!held) context_.stop_with(held.error());
+}
+
+void Fetcher::hold_refused(const OpenLease& open, std::string_view error) {
+  const auto reason = to_string(FetchError::kAddressRefused);
+  context_.note_failed_fetch(open.lease.url, std::string(error));
+  hold(open, handler_.give_up(open, error, reason), reason, held_by_address(context_.config));
+}
+
+void Fetcher::park(const OpenLease& open, std::string_view reason) {
+  const std::string& host = open.lease.host;
+  context_.note_failed_fetch(open.lease.url, std::string(reason));
+  spdlog::warn("{}: parked, its queue is kept; {}", host, reason);
+  if (const auto parked = context_.frontier.park_host(host); !parked)
+    context_.stop_with(parked.error());
+}
+
+void Fetcher::lose(const OpenLease& open, const RobotsAnswer& robots, SteadyTime asked_at) {
+  PageHandler::Result result = handler_.give_up(open, robots.reason, to_string(robots.failure));
+  result.failure = FailureReason::kNoSuchHost;
+  result.outcome.requested = false;
+  result.outcome.seed = open.lease.depth == 0;
+  result.outcome.started_after = started_after(open, asked_at);
+  retry(open, std::move(result));
 }
 
 void Fetcher::end(const OpenLease& open, std::string_view error, std::string_view reason,
@@ -283,7 +366,8 @@ void Fetcher::skip(const OpenLease& open, const Url& url, SkipReason reason,
   handler_.links().skip(url.href_without_fragment(), reason, rule);
   result.output->listed = false;
   result.outcome.requested = false;
-  complete(open, std::move(result));
+  if (result.outcome.recrawl_at) return complete(open, std::move(result));
+  hold(open, std::move(result), to_string(reason), held_by(reason, context_.config));
 }
 
 void Fetcher::release(const OpenLease& open, SteadyTime next_start, SteadyTime asked_at) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "trawl/frontier.h"
@@ -59,14 +60,25 @@ class Fetcher {
   // After a request at `asked_at`; without one if that is absent.
   void end(const OpenLease& open, std::string_view error, std::string_view reason,
            std::optional<SteadyTime> asked_at);
-  // Since its robots.txt cannot be fetched.
-  void give_up(const OpenLease& open, const RobotsAnswer& robots,
-               std::optional<SteadyTime> asked_at);
+  // It is set aside, since settings or rules of this run pass it over.
+  void hold(const OpenLease& open, PageHandler::Result result, std::string_view reason,
+            std::uint64_t rules);
+  void hold_refused(const OpenLease& open, std::string_view error);
+  // Its host has no robots.txt to be had: it is left alone with its queue.
+  void park(const OpenLease& open, std::string_view reason);
+  // The name of its host does not exist; the frontier decides what that means.
+  void lose(const OpenLease& open, const RobotsAnswer& robots, SteadyTime asked_at);
   void skip(const OpenLease& open, const Url& url, SkipReason reason, std::string_view rule = {});
   // The host is left alone until `next_start`, and for its delay from `asked_at`, when it was asked
   // for something else.
   void release(const OpenLease& open, SteadyTime next_start, SteadyTime asked_at);
   void lease_ended();
+
+  // For the summary, if it failed.
+  void note_failure(const OpenLease& open, const Outcome& outcome);
+  // What is known of hosts that do not answer.
+  void note_answer(const std::string& host, bool good);
+  bool doubts_host(const OpenLease& open, const PageHandler::Result& result);
 
   CrawlContext& context_;
   const std::uint32_t shard_;
@@ -76,6 +88,10 @@ class Fetcher {
   HostPageLimits page_limits_;
   // Leases whose origin's robots.txt is being fetched, by origin.
   std::unordered_map<std::string, std::vector<OpenLease>> waiting_for_robots_;
+  // Hosts that are asked for their robots.txt next, to see whether they answer at all.
+  std::unordered_set<std::string> doubted_;
+  // Requests in a row to a host without an answer; only of hosts where the last had none.
+  std::unordered_map<std::string, std::uint32_t> silent_;
   std::size_t open_leases_ = 0;
   bool has_room_ = true;  // for another lease, when it last asked for some
 };

@@ -62,16 +62,24 @@ void Fetcher::on_robots(const std::string& origin, const HttpResponse& response)
     return;
   }
   const auto robots = robots_.store(origin, response, std::chrono::steady_clock::now());
-  if (robots.action == RobotsAnswer::Action::kFail) {
-    for (const OpenLease& open : waiting.mapped())
-      give_up(open, robots, response.sent);
+  if (robots.no_such_host || robots.failure == FetchError::kAddressRefused) {
+    for (const OpenLease& open : waiting.mapped()) {
+      robots.no_such_host ? lose(open, robots, response.sent) : hold_refused(open, robots.reason);
+    }
     return;
   }
+  if (response.status != 0) {
+    note_answer(waiting.mapped().front().lease.host,
+                robots.action == RobotsAnswer::Action::kObey && response.status < 500);
+  }
+  if (robots.action == RobotsAnswer::Action::kFail) park(waiting.mapped().front(), robots.reason);
   SteadyTime next_start = response.sent;
-  if (robots.action == RobotsAnswer::Action::kWait) {
+  if (robots.action == RobotsAnswer::Action::kWait ||
+      robots.action == RobotsAnswer::Action::kFail) {
     spdlog::debug("{}: {}; it is asked for again", origin, robots.reason);
     next_start = robots.ask_at;
-  } else if (robots.action == RobotsAnswer::Action::kObey) {
+  } else if (robots.action == RobotsAnswer::Action::kObey &&
+             context_.config.politeness.respect_robots) {
     set_crawl_delay(waiting.mapped().front().lease.host);
     if (context_.config.links.sitemaps && robots.rules != nullptr)
       offer_sitemaps(origin, *robots.rules);

@@ -13,8 +13,8 @@
 
 #include "trawl/frontier.h"
 
-#include "crawler/crawl.h"
 #include "crawler/crash_guard.h"
+#include "crawler/crawl.h"
 #include "crawler/crawl_totals.h"
 #include "crawler/host_counts.h"
 #include "crawler/output/output.h"

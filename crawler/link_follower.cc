@@ -4,6 +4,8 @@
 
 #include "trawl/url_groups.h"
 
+#include "crawler/held_urls.h"
+
 namespace trawl {
 
 void LinkFollower::begin(std::string_view from, PageOutput* output) {
@@ -11,6 +13,7 @@ void LinkFollower::begin(std::string_view from, PageOutput* output) {
   output_ = context_.config.output.skipped ? output : nullptr;
   left_out_ = 0;
   requests_.clear();
+  held_.clear();
   owned_.clear();
   notes_.clear();
   leave_places();
@@ -31,12 +34,17 @@ void LinkFollower::add(const Url& url, const FoundAs& found) {
   const ScopeVerdict verdict = context_.rules.scope->check(url, found.depth, found.hops_off_scope);
   const bool allowed =
       verdict.in() || (verdict.reason == SkipReason::kOutOfScope && is_own_sitemap(url, found));
-  if (!allowed) return skip(url.href_without_fragment(), verdict.reason, verdict.rule);
+  if (!allowed) {
+    if (verdict.reason == SkipReason::kTooDeep || verdict.reason == SkipReason::kOutOfScope)
+      hold(url, found, verdict.reason);
+    return skip(url.href_without_fragment(), verdict.reason, verdict.rule);
+  }
   const PatternState pattern = traps_.state(url);
   if (pattern == PatternState::kParked) {
     return skip(url.href_without_fragment(), SkipReason::kPatternParked);
   }
   if (!has_room_for(url)) {
+    hold(url, found, SkipReason::kTooManyUrlsOfHost);
     return skip(url.href_without_fragment(), SkipReason::kTooManyUrlsOfHost);
   }
   UrlRequest request{
@@ -64,6 +72,31 @@ bool LinkFollower::is_own_sitemap(const Url& url, const FoundAs& found) const {
   if (found.role != UrlNote::Role::kSitemap) return false;
   return found.vouched ||
          (found.own_site && context_.rules.seed_hosts.contains(politeness_group(url)));
+}
+
+void LinkFollower::hold(const Url& url, const FoundAs& found, SkipReason reason) {
+  if (found.role != UrlNote::Role::kPage || context_.config.frontier.max_set_aside == 0) return;
+  const std::string_view href = url.href_without_fragment();
+  if (known_held_.knows(href, found.depth, found.hops_off_scope)) return;
+  known_held_.note_offered();
+  UrlRequest request{
+      .url = href,
+      .priority = context_.rules.priorities.of(url, found.depth, found.sitemap_priority),
+      .depth = found.depth,
+      .redirects = found.redirects};
+  request.hold = {.reason = to_string(reason), .rules = held_by(reason, context_.config)};
+  // Where it is out of the scope that then is, it is one hop further than its page.
+  UrlNote note;
+  note.hops_off_scope = found.hops_off_scope + 1;
+  note.sitemap_priority = found.sitemap_priority;
+  request.note = notes_.emplace_back(note.encode());
+  held_.push_back(request);
+}
+
+std::span<const UrlRequest> LinkFollower::requests() {
+  requests_.insert(requests_.end(), held_.begin(), held_.end());
+  held_.clear();
+  return requests_;
 }
 
 void LinkFollower::skip(std::string_view url, SkipReason reason, std::string_view rule) {

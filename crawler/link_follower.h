@@ -59,17 +59,21 @@ class LinkFollower {
   // Links left out since they were offered before.
   std::uint64_t known() const { return left_out_; }
   // What is to be offered. Good until the next begin().
-  std::span<const UrlRequest> requests() const { return requests_; }
+  std::span<const UrlRequest> requests();
   // What became of it.
   void offered(std::span<const Admission> admissions);
 
  private:
+  static constexpr std::size_t kHeldKnown = std::size_t{1} << 13;
+
   // True for a link like most: another of its kind changes nothing if it was offered before.
   bool is_ordinary(const FoundAs& found) const;
   // A site's own sitemap may lie where its pages that are wanted do not; one that its robots.txt
   // names, anywhere.
   bool is_own_sitemap(const Url& url, const FoundAs& found) const;
   bool has_room_for(const Url& url);
+  // It is offered to be set aside, as another run may want it.
+  void hold(const Url& url, const FoundAs& found, SkipReason reason);
   // Gives back the places of what was not offered.
   void leave_places();
 
@@ -78,8 +82,10 @@ class LinkFollower {
   std::string_view from_;
   PageOutput* output_ = nullptr;
   KnownLinks known_;
+  KnownLinks known_held_{kHeldKnown};
   std::uint64_t left_out_ = 0;  // of the page
   std::vector<UrlRequest> requests_;
+  std::vector<UrlRequest> held_;  // behind the others once requests() was called
   // What the requests' views point into.
   std::deque<Url> owned_;
   std::deque<std::string> notes_;

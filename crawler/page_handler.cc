@@ -121,6 +121,8 @@ PageHandler::Result PageHandler::handle(const OpenLease& open, const Url& url,
   const bool unwanted = response.failure == FetchError::kUnwantedType;
   result.outcome = {.status = response.status,
                     .error = unwanted ? std::string() : response.error,
+                    .reason = std::string(trawl::to_string(response.failure)),
+                    .requested = !failed_before_request(response.failure),
                     .response_time = response.response_time,
                     .address = response.address};
   follower_.begin(open.lease.url, &output);
@@ -138,6 +140,7 @@ PageHandler::Result PageHandler::handle(const OpenLease& open, const Url& url,
             .note = UrlNote::decode(open.lease.note),
             .output = output,
             .outcome = result.outcome};
+  result.outcome.seed = open.lease.depth == 0 && page.note.role == UrlNote::Role::kPage;
   if (!result.failure && response.failure == FetchError::kNone) {
     read(page);
     follow(page);
@@ -159,12 +162,17 @@ PageHandler::Result PageHandler::give_up(const OpenLease& open, std::string_view
   result.output->page.fetched_at = open.wall_time;
   result.output->page.reason = reason;
   result.outcome.error = error;
+  result.outcome.reason = reason;
   follower_.begin(open.lease.url, result.output.get());
   if (open.lease.recrawl) {
     // A page that was there once is asked for again.
     const UrlNote note = UrlNote::decode(open.lease.note);
-    const auto interval = context_.rules.recrawl.next_interval(
-        open.lease.url, RecrawlPolicy::Change::kFailed, note.interval);
+    const RecrawlPolicy& policy = context_.rules.recrawl;
+    const bool was_page = !note.digest.empty() || note.interval;
+    const auto interval =
+        was_page
+            ? policy.next_interval(open.lease.url, RecrawlPolicy::Change::kFailed, note.interval)
+            : policy.failed_interval();
     if (interval) result.outcome.recrawl_at = std::chrono::system_clock::now() + *interval;
   }
   result.outcome.context = result.output;
@@ -413,7 +421,14 @@ void PageHandler::plan_recrawl(Page& page) {
   const int status = page.response.status;
   const bool fetched = page.response.failure == FetchError::kNone &&
                        (is_success(status) || (status == 304 && lease.recrawl));
-  if (!fetched && !lease.recrawl) return;
+  // Of one that was a page once, its own interval goes on.
+  const bool was_page = !page.note.digest.empty() || page.note.interval;
+  if (!fetched && !was_page) {
+    if (const auto interval = policy.failed_interval()) {
+      page.outcome.recrawl_at = std::chrono::system_clock::now() + *interval;
+    }
+    return;
+  }
   using Change = RecrawlPolicy::Change;
   const std::string& digest = page.output.page.digest;
   const Change change = !fetched         ? Change::kFailed

@@ -9,6 +9,7 @@ namespace trawl {
 RecrawlPolicy::RecrawlPolicy(const CrawlConfig::Recrawl& config)
     : enabled_(config.enabled()),
       interval_(config.interval),
+      failed_(config.failed),
       adaptive_(config.adaptive),
       min_interval_(config.min_interval),
       max_interval_(std::max(config.min_interval, config.max_interval)) {

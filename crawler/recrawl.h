@@ -31,6 +31,9 @@ class RecrawlPolicy {
   // failed it stays.
   Interval next_interval(std::string_view href, Change change, Interval last_interval) const;
 
+  // The same of what was never a page: it failed, was missing, or redirected.
+  Interval failed_interval() const { return failed_; }
+
   // By the answer to a request that succeeded: its status, the digest of its body, and the digest
   // of the fetch before, empty if there was none.
   static Change compare(int status, std::string_view digest, std::string_view last_digest);
@@ -48,6 +51,7 @@ class RecrawlPolicy {
   Canonicalizer spelling_;  // of what patterns are matched with, as in Scope
   std::vector<Rule> rules_;
   Interval interval_;
+  Interval failed_;
   bool adaptive_;
   std::chrono::milliseconds min_interval_;
   std::chrono::milliseconds max_interval_;

@@ -16,8 +16,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A wait that a site asks for by Retry-After; with a longer one its URLs fail at once.
-constexpr std::chrono::hours kLongestWait{1};
 constexpr std::chrono::hours kLongestRetryAfter{24};
 // After the last retry the failure is remembered for so long, twice as long after each further one.
 constexpr std::chrono::minutes kFirstRest{5};
@@ -120,6 +118,7 @@ RobotsAnswer RobotsCache::answer(const Entry& entry) const {
     answer.action = entry.failures > options_.retries ? Action::kFail : Action::kWait;
     answer.reason = entry.reason;
     answer.failure = entry.failure;
+    answer.no_such_host = entry.no_such_host;
   }
   return answer;
 }
@@ -185,7 +184,15 @@ void RobotsCache::conclude(Entry& entry, const HttpResponse& response, Time now)
   }
   entry.reason = std::move(reason);
   entry.failure = response.failure;
+  entry.no_such_host = response.no_such_host;
   entry.unused = entry.rules.has_value();
+}
+
+void RobotsCache::ask_again(const std::string& origin) {
+  const auto it = entries_.find(origin);
+  if (it == entries_.end()) return;
+  it->second.ask_at = {};
+  it->second.unused = false;
 }
 
 milliseconds RobotsCache::crawl_delay(std::string_view host, std::string_view agent) {
@@ -208,11 +215,13 @@ milliseconds RobotsCache::age_of(const HttpResponse& response) const {
 }
 
 void RobotsCache::fail(Entry& entry, const HttpResponse& response, Time now) {
-  const bool hopeless = response.address_refused || response.failure == FetchError::kTls ||
-                        (response.failure == FetchError::kResolve && !response.resolve_again) ||
-                        response.retry_after > kLongestWait;
+  // The frontier says when a name that does not exist is asked for again.
+  if (response.no_such_host) {
+    entry.ask_at = entry.no_such_host ? now + kFirstRest : now;
+    return;
+  }
   // Old rules are good enough to go on with meanwhile.
-  if (hopeless && entry.failures < options_.retries && !entry.rules)
+  if (response.address_refused && entry.failures < options_.retries && !entry.rules)
     entry.failures = options_.retries;
   if (entry.failures < UINT32_MAX) ++entry.failures;
   const auto retry_after = std::min<milliseconds>(response.retry_after, kLongestRetryAfter);

@@ -53,7 +53,7 @@ struct RobotsAnswer {
     kObey,   // `rules`, which may be of old if they cannot be fetched anew
     kFetch,  // ask for `ask_for`, then store() what came
     kWait,   // until `ask_at`
-    kFail,   // robots.txt cannot be fetched, because of `reason`
+    kFail,   // robots.txt could not be fetched too often; it rests until `ask_at`
   };
   using Time = std::chrono::steady_clock::time_point;
 
@@ -62,6 +62,7 @@ struct RobotsAnswer {
   Time ask_at{};                           // when robots.txt is to be asked for again
   std::string_view reason = {};            // of kWait and kFail
   FetchError failure = FetchError::kNone;  // likewise; kNone: there was an answer
+  bool no_such_host = false;               // likewise: HttpResponse::no_such_host
   std::string ask_for = {};  // the URL of robots.txt, or the one it redirected to last
 };
 
@@ -89,6 +90,8 @@ class RobotsCache {
   // The longest Crawl-delay in the rules kept of a host queue's origins (politeness_group()), which
   // does not count as a use of them; 0 if there is none.
   std::chrono::milliseconds crawl_delay(std::string_view host, std::string_view agent);
+  // find() asks for robots.txt again, whatever it had: whether the site answers is to be seen.
+  void ask_again(const std::string& origin);
   std::size_t size() const noexcept { return entries_.size(); }
   // About how many bytes it holds, as of the last call: before what that answered was used.
   std::size_t memory() const noexcept { return memory_; }
@@ -99,6 +102,7 @@ class RobotsCache {
     std::uint32_t failures = 0;              // to fetch them, in a row
     std::string reason;                      // of the last failure
     FetchError failure = FetchError::kNone;  // of the last one
+    bool no_such_host = false;               // likewise
     std::string hop;                         // that robots.txt redirected to; empty: it did not
     std::uint32_t hops = 0;                  // in a row, with this
     Time ask_at{};

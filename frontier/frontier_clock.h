@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 
 #include "trawl/frontier.h"
@@ -24,9 +25,9 @@ class FrontierClock {
   FrontierClock(std::function<SteadyTime()> steady, std::function<SystemTime()> wall,
                 std::int64_t least)
       : steady_(std::move(steady)), wall_(std::move(wall)) {
-    ahead_.store(std::max(wall_now(), Microseconds(std::chrono::milliseconds(least)).count()) -
-                     steady_now(),
-                 std::memory_order_relaxed);
+    ahead_.store(
+        std::max(wall_now(), Microseconds(std::chrono::milliseconds(least)).count()) - steady_now(),
+        std::memory_order_relaxed);
   }
 
   // Milliseconds since the epoch.
@@ -35,26 +36,29 @@ class FrontierClock {
     const std::int64_t ahead = wall_now() - steady;
     // Relaxed: the difference stands for itself.
     std::int64_t most = ahead_.load(std::memory_order_relaxed);
-    while (ahead > most &&
-           !ahead_.compare_exchange_weak(most, ahead, std::memory_order_relaxed)) {
+    while (ahead > most && !ahead_.compare_exchange_weak(most, ahead, std::memory_order_relaxed)) {
     }
     return std::chrono::floor<std::chrono::milliseconds>(
                Microseconds(steady + std::max(most, ahead)))
         .count();
   }
   // A time that the caller read off the wall clock, rounded up.
-  std::int64_t from_wall(SystemTime time) const {
-    return not_before_milliseconds(time) + now() - to_milliseconds(wall_());
-  }
+  std::int64_t from_wall(SystemTime time) const { return not_before_milliseconds(time) + skew(); }
   // The reverse, for the caller to compare with the wall clock.
   SystemTime to_wall(std::int64_t time) const {
     constexpr std::int64_t kFar = std::int64_t{1} << 60;  // what is on disk is not trusted
-    return from_milliseconds(std::clamp(time, -kFar, kFar) - now() + to_milliseconds(wall_()));
+    return from_milliseconds(std::clamp(time, -kFar, kFar) - skew());
   }
 
  private:
   using Microseconds = std::chrono::microseconds;
 
+  // By how much it is ahead of the wall clock. Less than a second is how clocks drift and are read
+  // one after the other: times then stay as the caller gave them.
+  std::int64_t skew() const {
+    const std::int64_t skew = now() - to_milliseconds(wall_());
+    return std::abs(skew) < 1000 ? 0 : skew;
+  }
   std::int64_t steady_now() const {
     return std::chrono::floor<Microseconds>(steady_().time_since_epoch()).count();
   }

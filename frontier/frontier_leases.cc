@@ -266,7 +266,10 @@ Result<std::vector<Admission>> FrontierImpl::end_lease(std::uint64_t lease_id,
   if (!lease) return tl::unexpected(lease.error());
   std::optional<Operation::Ended> end;
   if (lease->end != LeaseEnd::kRepeated) {
-    auto made = ended(lease_id, lease->url, outcome, links.size());
+    const auto held_links =
+        std::ranges::count_if(links, [](const UrlRequest& link) { return link.hold.has_value(); });
+    auto made =
+        ended(lease_id, lease->url, outcome, links.size() - static_cast<std::size_t>(held_links));
     if (!made) {
       commits_->stop_with(made.error());
       return tl::unexpected(made.error());

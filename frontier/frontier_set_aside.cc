@@ -152,9 +152,8 @@ Result<void> FrontierImpl::revive_hosts() {
     if (auto revived = shard_of(host).revive_if_given_up(host); !revived)
       return tl::unexpected(revived.error());
   }
-  return commits_->submit_and_wait([&](Operation& operation) {
-    operation.changed_hosts = std::move(given_up);
-  });
+  return commits_->submit_and_wait(
+      [&](Operation& operation) { operation.changed_hosts = std::move(given_up); });
 }
 
 }  // namespace trawl

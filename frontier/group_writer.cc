@@ -133,7 +133,7 @@ Result<void> GroupWriter::add_ended(Operation::Ended& ended, Counters& totals,
     ++totals.retried;
   } else {
     ++totals.completed;
-    totals.failed += ended.outcome.error.empty() ? 0 : 1;
+    totals.failed += ended.outcome.error.empty() || ended.kind == Kind::kHeld ? 0 : 1;
     totals.skipped += ended.outcome.requested ? 0 : 1;
     totals.recrawls += ended.kind == Kind::kRecrawl ? 1 : 0;
     if (ended.outcome.requested && is_success(ended.outcome.status)) {

@@ -346,8 +346,10 @@ Result<HostFailure> ShardState::begin_failure(std::uint64_t number, FailureReaso
 // yet; those leased before the wait for that began have to wait as well.
 bool ShardState::ends_url(HostIndex i, FailureReason reason, const Outcome& outcome) const {
   if (reason == FailureReason::kPermanent) return true;
-  if (reason != FailureReason::kNoSuchHost) return outcome.requested;
   const Host& host = hosts_[i];
+  // One that is never given up has to answer first, or its URLs would be tried for ever.
+  if (reason != FailureReason::kNoSuchHost)
+    return outcome.requested || (options_.host_failures == 0 && !host.answered);
   const bool waits = host.extra && host.extra->unblocked > options_.clock();
   return host.nameless && !waits && !host.answered;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "crawler/cli/exit_codes.h"
+#include "crawler/cli/printable_text.h"
 #include "crawler/cli/progress_report.h"
 
 namespace trawl::cli {
@@ -51,34 +52,57 @@ void print_resume(const std::string& resume_command) {
   if (!resume_command.empty()) fmt::print("to go on: {}\n", resume_command);
 }
 
+// What a run did that found nothing to do, lest it says nothing at all.
+void explain_idle_run(const Crawl& crawl, const std::string& resume_command) {
+  const FrontierStats stats = crawl.progress().frontier;
+  fmt::print("there was nothing to fetch: all of {} URLs are done\n", stats.admitted);
+  if (stats.held > 0)
+    fmt::print("{} more are held by rules; they are fetched once a run's rules let them pass\n",
+               stats.held);
+  if (stats.set_aside_failed > 0 && !resume_command.empty())
+    fmt::print("{} failed; to try them again: {} --retry-failed\n", stats.set_aside_failed,
+               resume_command);
+}
+
+int conclude_incomplete(const Crawl& crawl, const std::string& why,
+                        const std::string& resume_command) {
+  const bool failed = crawl.progress().frontier.set_aside_failed > 0;
+  const char* const how = failed && !crawl.has_parked_hosts() ? " --retry-failed" : "";
+  fmt::print(
+      stderr, "trawl: incomplete: {}{}\n", printable(why),
+      resume_command.empty() ? "" : fmt::format("; to try again: {}{}", resume_command, how));
+  return kIncomplete;
+}
+
 // What the end of the crawl means, once its state is closed.
-int conclude(const Crawl& crawl, bool interrupted, const std::string& resume_command) {
-  if (crawl.finished()) {
-    const auto example = crawl.nothing_fetched();
-    if (!example) return kDone;
-    return report({ErrorCode::kIo, "nothing could be fetched: " + *example});
+int conclude(const Crawl& crawl, CrawlEnd end, bool interrupted,
+             const std::string& resume_command) {
+  if (interrupted && end != CrawlEnd::kFinished) {
+    fmt::print("interrupted\n");
+    print_resume(resume_command);
+    return kInterrupted;
   }
-  if (const CrawlLimit limit = crawl.reached_limit(); !interrupted && limit != CrawlLimit::kNone) {
+  if (end == CrawlEnd::kLimit) {
+    const CrawlLimit limit = crawl.reached_limit();
     fmt::print("stopped at {}; with a higher one it can go on\n", key_of(limit));
     print_resume(resume_command);
     return limit == CrawlLimit::kBytes  ? kSizeLimit
            : limit == CrawlLimit::kTime ? kTimeLimit
                                         : kDone;
   }
-  if (!interrupted && crawl.waits_for_recrawls()) {
+  if (const auto why = crawl.incomplete()) return conclude_incomplete(crawl, *why, resume_command);
+  const CrawlProgress progress = crawl.progress();
+  if (end == CrawlEnd::kRecrawlsWait) {
     fmt::print(
         "done; {} pages wait to be fetched again: the same command does that when it is "
         "time\n",
-        crawl.progress().frontier.recrawls_deferred);
-    return kDone;
-  }
-  if (!interrupted && crawl.exhausted()) {
+        progress.frontier.recrawls_deferred);
+  } else if (end == CrawlEnd::kExhausted) {
     fmt::print("done: nothing more can be leased; the URLs still queued are of hosts held back\n");
-    return kDone;
+  } else if (progress.fetched_now == 0) {
+    explain_idle_run(crawl, resume_command);
   }
-  fmt::print("interrupted\n");
-  print_resume(resume_command);
-  return kInterrupted;
+  return kDone;
 }
 
 }  // namespace
@@ -129,6 +153,8 @@ int run_session(Crawl& crawl, const SignalWaiter& signals, const std::string& re
   crawl.start();
   while (!crawl.ended())
     attend();
+  // Before it is closed, which takes a while: more may fall due meanwhile.
+  const CrawlEnd end = crawl.why_ended();
   // The last checkpoint may take a while: signals count during it too.
   auto closing = std::async(std::launch::async, [&] { return crawl.close(); });
   while (closing.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
@@ -142,7 +168,7 @@ int run_session(Crawl& crawl, const SignalWaiter& signals, const std::string& re
     print_resume(resume_command);
     return code;
   }
-  return conclude(crawl, interruption.requested(), resume_command);
+  return conclude(crawl, end, interruption.requested(), resume_command);
 }
 
 }  // namespace trawl::cli

@@ -15,6 +15,7 @@ enum ExitCode : int {
   kUsage = 2,
   kOutOfSpace = 3,
   kBadConfig = 4,
+  kIncomplete = 5,    // nothing came back, no seed did, or hosts are parked with URLs queued
   kInterrupted = 11,  // and resumable
   kForced = 13,       // ended at once, by a third signal
   kSizeLimit = 14,    // scope.max_bytes was reached

@@ -7,6 +7,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "crawler/cli/printable_text.h"
+
 namespace trawl::cli {
 
 namespace {
@@ -52,6 +54,14 @@ std::string summary(const Crawl& crawl) {
   text += fmt::format("\nfailed {}, still queued {}, links seen before {}\n", stats.failed,
                       stats.queued + stats.leased + stats.deferred - stats.recrawls_deferred,
                       stats.seen);
+  if (stats.held + stats.set_aside_failed > 0) {
+    text += fmt::format("kept for a later run: {} held by rules, {} failed\n", stats.held,
+                        stats.set_aside_failed);
+  }
+  for (const FailedSeeds::Seed& seed : crawl.failed_seeds().named())
+    text += fmt::format("seed failed: {}: {}\n", printable(seed.url), printable(seed.why));
+  if (const std::uint64_t more = crawl.failed_seeds().count(); more > FailedSeeds::kNamed)
+    text += fmt::format("seeds failed besides: {}\n", more - FailedSeeds::kNamed);
   std::string skipped;
   for (int i = 0; i < static_cast<int>(SkipReason::kReasons); ++i) {
     const auto reason = static_cast<SkipReason>(i);

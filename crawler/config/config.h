@@ -102,7 +102,7 @@ struct CrawlConfig {
     std::uint32_t per_host_connections = 1;
     bool respect_robots = true;
     std::chrono::milliseconds max_crawl_delay{30'000};
-    std::uint32_t robots_retries = 4;
+    std::uint32_t robots_retries = 7;
     std::chrono::milliseconds robots_backoff{1000};
     std::chrono::milliseconds robots_max_age = std::chrono::hours(24);
     std::uint32_t retries = 2;
@@ -110,6 +110,7 @@ struct CrawlConfig {
     std::chrono::milliseconds host_backoff{1'000};
     std::chrono::milliseconds max_host_backoff{600'000};
     std::uint32_t host_failures = 20;  // in a row, then the host is parked; 0: never
+    std::chrono::milliseconds park_time = std::chrono::hours(24);  // 0: until the next run
     friend bool operator==(const Politeness&, const Politeness&) = default;
   } politeness;
   struct Fetch {
@@ -171,6 +172,7 @@ struct CrawlConfig {
     Durability durability = Durability::kAsync;
     std::uint64_t max_memory = 256u << 20;  // bytes
     bool ledger = false;
+    std::uint64_t max_set_aside = 10'000'000;  // URLs held and failed
     friend bool operator==(const FrontierStore&, const FrontierStore&) = default;
   } frontier;
   struct Checkpoint {
@@ -183,12 +185,13 @@ struct CrawlConfig {
   struct Recrawl {
     std::optional<std::chrono::milliseconds> interval;  // absent: only what `rules` say
     std::vector<RecrawlRuleText> rules;                 // first match wins
+    std::optional<std::chrono::milliseconds> failed;    // of what was no page; absent: not again
     bool adaptive = true;  // halve the interval when a page changed, double it when it did not
     std::chrono::milliseconds min_interval = std::chrono::hours(1);
     std::chrono::milliseconds max_interval = std::chrono::hours(24 * 30);
     bool wait = false;  // for recrawls that are not due yet, instead of ending
     friend bool operator==(const Recrawl&, const Recrawl&) = default;
-    bool enabled() const { return interval || !rules.empty(); }
+    bool enabled() const { return interval || failed || !rules.empty(); }
   } recrawl;
   struct Output {
     std::filesystem::path directory;  // empty: "output" in the state directory

@@ -45,7 +45,7 @@ void add_robots(std::vector<ConfigKey>& keys) {
   keys.push_back(integer("politeness.robots_retries", "requests", 0, 100,
                          TRAWL_FIELD(politeness.robots_retries),
                          "how often a robots.txt that cannot be fetched is asked for again before "
-                         "the URLs that wait for it fail"));
+                         "its host is parked; politeness.host_failures holds for it, too"));
   keys.push_back(duration("politeness.robots_backoff", 0ms, kDay,
                           TRAWL_FIELD(politeness.robots_backoff),
                           "the wait before it is asked for again; twice as long each time, and at "
@@ -67,7 +67,10 @@ void add_backoff(std::vector<ConfigKey>& keys) {
   keys.push_back(integer("politeness.host_failures", "failures", 0, 1'000'000,
                          TRAWL_FIELD(politeness.host_failures),
                          "a host that fails so often in a row is parked: the URLs it has left stay "
-                         "queued, but are not fetched; 0: never"));
+                         "queued, but are not fetched in this run; 0: never"));
+  keys.push_back(duration("politeness.park_time", 0ms, 30 * kDay, TRAWL_FIELD(politeness.park_time),
+                          "how long a parked host is left alone in a crawl that goes on; the next "
+                          "run asks it again in any case; 0: only that"));
 }
 
 }  // namespace

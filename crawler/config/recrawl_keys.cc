@@ -46,20 +46,21 @@ std::string write_interval(Interval interval) {
   return fmt::format("\"{}\"", interval ? format_duration(*interval) : std::string(kNever));
 }
 
-ConfigKey interval_key() {
+ConfigKey interval_key(std::string_view name, Interval CrawlConfig::Recrawl::*field,
+                       std::string_view doc) {
   ConfigKey key;
-  key.name = "recrawl.interval";
+  key.name = name;
   key.type = kIntervalType;
   key.range = interval_range();
-  key.doc = "how long after its first fetch a page is fetched again";
-  key.read = [type = key.type, range = key.range](const toml::node& node, CrawlConfig& config,
-                                                  const ConfigComplaint& complain) {
+  key.doc = doc;
+  key.read = [field, type = key.type, range = key.range](
+                 const toml::node& node, CrawlConfig& config, const ConfigComplaint& complain) {
     std::string why;
     const auto interval = read_interval(node, why);
     if (!interval) return complain(node, config_key::mismatch(type, range, node, why));
-    config.recrawl.interval = *interval;
+    config.recrawl.*field = *interval;
   };
-  key.write = [](const CrawlConfig& config) { return write_interval(config.recrawl.interval); };
+  key.write = [field](const CrawlConfig& config) { return write_interval(config.recrawl.*field); };
   return key;
 }
 
@@ -86,7 +87,8 @@ std::optional<RecrawlRuleText> read_rule(const toml::table& table,
 }  // namespace
 
 void add_recrawl_keys(std::vector<ConfigKey>& keys) {
-  keys.push_back(interval_key());
+  keys.push_back(interval_key("recrawl.interval", &CrawlConfig::Recrawl::interval,
+                              "how long after its first fetch a page is fetched again"));
   keys.push_back(config_key::tables(
       "recrawl.rules", "an array of { match = URL pattern, interval = \"1d\" or \"never\" }",
       "the first pattern that matches gives a page's interval, in place of `interval`",
@@ -94,6 +96,10 @@ void add_recrawl_keys(std::vector<ConfigKey>& keys) {
         return fmt::format("{{ match = {}, interval = {} }}", toml_string(rule.pattern),
                            write_interval(rule.interval));
       }));
+  keys.push_back(
+      interval_key("recrawl.failed", &CrawlConfig::Recrawl::failed,
+                   "how long after a fetch that brought no page (a failure, a missing page, a "
+                   "redirect) the URL is fetched again"));
   keys.push_back(config_key::boolean("recrawl.adaptive", TRAWL_FIELD(recrawl.adaptive),
                                      "halve a page's interval each time it has changed, and double "
                                      "it each time it has not"));

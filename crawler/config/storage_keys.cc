@@ -57,6 +57,11 @@ void add_frontier_keys(std::vector<ConfigKey>& keys) {
                          "keep a record on disk of each URL ever queued, with status and time of "
                          "its last fetch; always on with filter.mode = \"exact\". Stays what it "
                          "was when the crawl began"));
+  keys.push_back(integer("frontier.max_set_aside", "URLs", 0, kUnlimited,
+                         TRAWL_FIELD(frontier.max_set_aside),
+                         "how many URLs that failed, or that a rule passed over, are kept for a "
+                         "later run; links that were never queued take half of that at most; some "
+                         "150 bytes each, on disk"));
   keys.push_back(duration("checkpoint.interval", 1ms, 7 * 24h, TRAWL_FIELD(checkpoint.interval),
                           "the time between two checkpoints"));
   keys.push_back(integer("checkpoint.admissions", "URLs", 0, kUnlimited,

@@ -72,9 +72,10 @@ std::string user_agent_warning(std::string_view user_agent) {
   if (hosts.empty())
     return fmt::format("names no way to reach you, neither a URL nor a mail address: {}", kAdvice);
   if (std::ranges::all_of(hosts, is_of_examples)) {
-    return fmt::format("names {}, which is left over from an example: put your own name and "
-                       "address there, so that site owners can reach you",
-                       hosts.front());
+    return fmt::format(
+        "names {}, which is left over from an example: put your own name and "
+        "address there, so that site owners can reach you",
+        hosts.front());
   }
   return {};
 }

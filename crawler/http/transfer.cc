@@ -164,7 +164,7 @@ Transfer::Verdict Transfer::take_address() {
   const IpVersion version = context_.options.resolver.ip_version;
   const bool v6 = addresses_.front().family == AF_INET6;
   if (version != (v6 ? IpVersion::kV4 : IpVersion::kV6)) return {};
-  return {FetchError::kResolve,
+  return {FetchError::kAddressRefused,
           fmt::format("the host is an IPv{} address, which fetch.ip_version = \"ipv{}\" rules out",
                       v6 ? 6 : 4, v6 ? 4 : 6)};
 }

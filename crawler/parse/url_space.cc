@@ -14,13 +14,13 @@ constexpr std::array kWideSpaces = {
     "\xE1\x9A\x80"sv,  // U+1680
     "\xE2\x80\x80"sv, "\xE2\x80\x81"sv, "\xE2\x80\x82"sv, "\xE2\x80\x83"sv,  // U+2000 to
     "\xE2\x80\x84"sv, "\xE2\x80\x85"sv, "\xE2\x80\x86"sv, "\xE2\x80\x87"sv,
-    "\xE2\x80\x88"sv, "\xE2\x80\x89"sv, "\xE2\x80\x8A"sv,                     // U+200A
-    "\xE2\x80\x8B"sv,                                                         // U+200B, no width
-    "\xE2\x80\xA8"sv, "\xE2\x80\xA9"sv,                                       // U+2028, U+2029
-    "\xE2\x80\xAF"sv,                                                         // U+202F
-    "\xE2\x81\x9F"sv,                                                         // U+205F
-    "\xE3\x80\x80"sv,                                                         // U+3000
-    "\xEF\xBB\xBF"sv,                                                         // U+FEFF
+    "\xE2\x80\x88"sv, "\xE2\x80\x89"sv, "\xE2\x80\x8A"sv,  // U+200A
+    "\xE2\x80\x8B"sv,                                      // U+200B, no width
+    "\xE2\x80\xA8"sv, "\xE2\x80\xA9"sv,                    // U+2028, U+2029
+    "\xE2\x80\xAF"sv,                                      // U+202F
+    "\xE2\x81\x9F"sv,                                      // U+205F
+    "\xE3\x80\x80"sv,                                      // U+3000
+    "\xEF\xBB\xBF"sv,                                      // U+FEFF
 };
 
 constexpr bool is_narrow_space(char c) noexcept {

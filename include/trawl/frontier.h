@@ -407,8 +407,8 @@ class Frontier {
   // Ends a lease whose fetch failed: its URL is tried again later, or ends as failed, and its host
   // may be left alone for a while (FailureReason, FrontierOptions::retries and host_backoff). With
   // Outcome::requested false what failed was the host, before it was asked for this URL (its name,
-  // the connection, its robots.txt): the URL goes back to its place and keeps its tries, whatever
-  // the reason but kPermanent, which ends it.
+  // the connection, its robots.txt): the URL goes back to its place and keeps its tries, unless the
+  // reason is kPermanent, or host_failures is 0 and the host has not answered yet.
   // `retry_after`, as the header Retry-After has it, is the least time for both. `outcome` as for
   // complete(); given to before_commit if the URL ends. A lease that ended before, or expired:
   // nothing happens, and the verdict is empty. Errors: kNotFound as complete().

@@ -107,7 +107,7 @@ TEST(Crawl, CountsAreThoseOfTheOutput) {
   for (const Json& page : pages)
     new_links += page["new_links"].get<std::uint64_t>();
   EXPECT_EQ(new_links + site->seeds().size(), progress.frontier.admitted);
-  EXPECT_FALSE(crawl->nothing_fetched());
+  EXPECT_FALSE(crawl->incomplete());
   EXPECT_FALSE(crawl->reached_limit() == CrawlLimit::kPages);
 }
 
@@ -174,8 +174,7 @@ TEST(Crawl, SaysWhenNothingAnswered) {
   const auto crawl = opened(config, OpenMode::kCreate);
   crawl->start();
   finish(*crawl);
-  EXPECT_TRUE(crawl->finished());
-  EXPECT_TRUE(crawl->nothing_fetched());
+  EXPECT_TRUE(crawl->incomplete());
   const auto pages = pages_of(config);
   ASSERT_EQ(pages.size(), 1u);
   EXPECT_EQ(pages[0]["status"], 0);

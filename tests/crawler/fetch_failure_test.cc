@@ -32,7 +32,7 @@ TEST(FetchFailure, AnswersAreAnswers) {
 
 TEST(FetchFailure, WhatBrokeOffOnTheWayIsTriedAgain) {
   for (const FetchError failure :
-       {FetchError::kConnect, FetchError::kConnectionLost, FetchError::kProxy}) {
+       {FetchError::kConnect, FetchError::kConnectionLost, FetchError::kProxy, FetchError::kTls}) {
     EXPECT_EQ(of_failure(failure), FailureReason::kConnection) << to_string(failure);
   }
   for (const FetchError failure : {FetchError::kConnectTimeout, FetchError::kFirstByteTimeout,
@@ -47,17 +47,19 @@ TEST(FetchFailure, WhatBrokeOffOnTheWayIsTriedAgain) {
 
 TEST(FetchFailure, WhatWillNotPassEndsTheUrl) {
   for (const FetchError failure :
-       {FetchError::kTls, FetchError::kBodyTooLarge, FetchError::kDownloadTooLarge,
-        FetchError::kHeadersTooLarge, FetchError::kAddressRefused, FetchError::kUnwantedType}) {
+       {FetchError::kBodyTooLarge, FetchError::kDownloadTooLarge, FetchError::kHeadersTooLarge,
+        FetchError::kAddressRefused, FetchError::kUnwantedType}) {
     EXPECT_FALSE(of_failure(failure)) << to_string(failure);
     EXPECT_FALSE(is_our_own_doing(failure)) << to_string(failure);
   }
 }
 
-TEST(FetchFailure, ANameThatDoesNotExistWillNotTomorrow) {
+TEST(FetchFailure, ANameThatDoesNotExistIsToldFromOneThatCannotBeAskedFor) {
   HttpResponse response;
   response.failure = FetchError::kResolve;
-  EXPECT_FALSE(failure_reason_of(response));
+  response.no_such_host = true;
+  EXPECT_EQ(failure_reason_of(response), FailureReason::kNoSuchHost);
+  response.no_such_host = false;
   response.resolve_again = true;
   EXPECT_EQ(failure_reason_of(response), FailureReason::kConnection);
   response.failure = FetchError::kProxy;  // it is the proxy's

@@ -421,17 +421,60 @@ TEST(RobotsCache, RetryAfterMakesAWaitLonger) {
   EXPECT_EQ(last.ask_at - now, hours(1));
 }
 
-// The crawl has to end.
-TEST(RobotsCache, ALongRetryAfterIsNotWaitedForButHeeded) {
+TEST(RobotsCache, ALongRetryAfterIsHeededAndHopelessForNobody) {
   RobotsCache cache({.retries = 3, .backoff = seconds(1)});
   const Time now{hours(5)};
-  const RobotsAnswer failed = cache.store(kSite, failure(hours(1) + seconds(1)), now);
-  EXPECT_EQ(failed.action, Action::kFail);
-  EXPECT_EQ(failed.ask_at - now, hours(1) + seconds(1));
-  EXPECT_EQ(cache.find(kSite, failed.ask_at - kTick).action, Action::kFail);
+  const RobotsAnswer failed = cache.store(kSite, failure(hours(2)), now);
+  EXPECT_EQ(failed.action, Action::kWait);
+  EXPECT_EQ(failed.ask_at - now, hours(2));
+  EXPECT_EQ(cache.find(kSite, failed.ask_at - kTick).action, Action::kWait);
   EXPECT_EQ(cache.find(kSite, failed.ask_at).action, Action::kFetch);
   const seconds century(std::int64_t{1} << 31);
   EXPECT_EQ(cache.store(kSite, failure(century), now).ask_at - now, hours(24));
+}
+
+TEST(RobotsCache, PassingFailuresOfTheNetworkAreAskedForAgain) {
+  for (const FetchError error : {FetchError::kTls, FetchError::kResolve, FetchError::kConnect}) {
+    RobotsCache cache({.retries = 3, .backoff = seconds(1)});
+    HttpResponse failed;
+    failed.failure = error;
+    failed.error = "failed";
+    const Time now{hours(5)};
+    const RobotsAnswer answer = cache.store(kSite, failed, now);
+    EXPECT_EQ(answer.action, Action::kWait);
+    EXPECT_EQ(answer.failure, error);
+    EXPECT_FALSE(answer.no_such_host);
+    EXPECT_WAIT(answer, now, seconds(1));
+  }
+}
+
+TEST(RobotsCache, AHostThatDoesNotExistIsAskedForOnceMoreAndThenRests) {
+  RobotsCache cache({.retries = 0, .backoff = seconds(1)});
+  HttpResponse unknown;
+  unknown.failure = FetchError::kResolve;
+  unknown.error = "no such host";
+  unknown.no_such_host = true;
+  const Time now{hours(5)};
+  const RobotsAnswer first = cache.store(kSite, unknown, now);
+  EXPECT_EQ(first.action, Action::kWait);
+  EXPECT_TRUE(first.no_such_host);
+  EXPECT_EQ(cache.find(kSite, now).action, Action::kFetch) << "the frontier waits";
+  const RobotsAnswer second = cache.store(kSite, unknown, now);
+  EXPECT_TRUE(second.no_such_host);
+  EXPECT_EQ(cache.find(kSite, now + minutes(4)).action, Action::kWait);
+  EXPECT_TRUE(cache.find(kSite, now + minutes(4)).no_such_host);
+  EXPECT_EQ(cache.find(kSite, now + minutes(5)).action, Action::kFetch);
+}
+
+TEST(RobotsCache, AsksAgainWhenToldTo) {
+  RobotsCache cache({});
+  const Time now{hours(5)};
+  cache.ask_again(kSite);  // not known
+  cache.store(kSite, rules(), now);
+  EXPECT_EQ(cache.find(kSite, now).action, Action::kObey);
+  cache.ask_again(kSite);
+  EXPECT_EQ(cache.find(kSite, now).action, Action::kFetch);
+  EXPECT_EQ(cache.store(kSite, failure(), now).action, Action::kObey) << "the old ones hold";
 }
 
 TEST(RobotsCache, ARefusedAddressIsNotTriedAgain) {

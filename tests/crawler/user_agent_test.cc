@@ -57,8 +57,9 @@ TEST(RobotsToken, TheKeyCountsBeforeTheUserAgent) {
 
 TEST(UserAgent, IsWarnedOfWithoutContact) {
   EXPECT_THAT(user_agent_warning("trawl/0.1"), HasSubstr("default"));
-  for (const char* nobody : {"mybot/1.0", "mybot/1.0 (a crawler)", "Mozilla/5.0 (compatible; mybot/1)",
-                             "mybot/1.0 (+https://)", "mybot @ home", "mybot@", "@my.site"}) {
+  for (const char* nobody :
+       {"mybot/1.0", "mybot/1.0 (a crawler)", "Mozilla/5.0 (compatible; mybot/1)",
+        "mybot/1.0 (+https://)", "mybot @ home", "mybot@", "@my.site"}) {
     EXPECT_THAT(user_agent_warning(nobody), HasSubstr("no way to reach you")) << nobody;
   }
 }
@@ -66,18 +67,19 @@ TEST(UserAgent, IsWarnedOfWithoutContact) {
 TEST(UserAgent, IsWarnedOfIfItIsLeftAsInTheExamples) {
   for (const char* example :
        {"mybot/1.0 (+https://example.org/mybot; crawler@example.org)",
-        "mybot/1.0 (+https://example.com/about-our-crawler)", "mybot/1.0 (+https://www.example.net/)",
-        "mybot/1.0 (bot@EXAMPLE.org)"}) {
+        "mybot/1.0 (+https://example.com/about-our-crawler)",
+        "mybot/1.0 (+https://www.example.net/)", "mybot/1.0 (bot@EXAMPLE.org)"}) {
     EXPECT_THAT(user_agent_warning(example), HasSubstr("example")) << example;
   }
 }
 
 TEST(UserAgent, IsGoodWithAUrlOrAMailAddress) {
-  for (const char* good : {"mybot/1.0 (+https://my.site/bot)", "mybot/1.0 (+http://my.site)",
-                           "mybot/1.0 (bot@my.site)", "mybot/1.0 (www.my.site/bot)",
-                           "mybot/1.0 (+https://intranet/bot)", "mybot/1.0 (+https://[2001:db8::1]/)",
-                           "mybot/1.0 (+https://notexample.org/)", "mybot/1.0 (mailto:me@my.site)",
-                           "mybot/1.0 (+https://example.org/x; me@my.site)"}) {
+  for (const char* good :
+       {"mybot/1.0 (+https://my.site/bot)", "mybot/1.0 (+http://my.site)",
+        "mybot/1.0 (bot@my.site)", "mybot/1.0 (www.my.site/bot)",
+        "mybot/1.0 (+https://intranet/bot)", "mybot/1.0 (+https://[2001:db8::1]/)",
+        "mybot/1.0 (+https://notexample.org/)", "mybot/1.0 (mailto:me@my.site)",
+        "mybot/1.0 (+https://example.org/x; me@my.site)"}) {
     EXPECT_EQ(user_agent_warning(good), "") << good;
   }
 }

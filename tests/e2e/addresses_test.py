@@ -35,7 +35,7 @@ def reasons(test, directory, name):
     return {page["url"]: page["reason"] for page in t.read_pages(test, directory / name)}
 
 
-def check_refused(test, directory, name, finished, urls, code=t.EXIT_FAILURE):
+def check_refused(test, directory, name, finished, urls, code=t.EXIT_INCOMPLETE):
     """A crawl that fetches nothing at all fails."""
     t.expect_exit(test, finished, code, name)
     got = reasons(test, directory, name)
@@ -62,7 +62,7 @@ def refused_by_default(test, directory, options):
         finished = crawl(options, directory, "refused-robots", seeds, dns,
                          fetch={"allow_private_addresses": False},
                          politeness={"respect_robots": True, "robots_retries": 0})
-        t.expect_exit(test, finished, t.EXIT_FAILURE, "refused, with robots.txt")
+        t.expect_exit(test, finished, t.EXIT_INCOMPLETE, "refused, with robots.txt")
         got = reasons(test, directory, "refused-robots")
         for url in seeds:
             test.check(got.get(url) == REFUSED, f"with robots.txt: {url}: {got.get(url)!r}")
@@ -161,7 +161,7 @@ def no_name_server(test, directory, options):
                           politeness={"respect_robots": False})
     finished = t.run(options, directory, "crawl",
                      t.write_config(directory / "gone.toml", config), timeout=60)
-    t.expect_exit(test, finished, t.EXIT_FAILURE, "no name server")
+    t.expect_exit(test, finished, t.EXIT_INCOMPLETE, "no name server")
     got = reasons(test, directory, "gone")
     test.check(got == {"http://name.test/": NOT_RESOLVED}, "no name server", got)
 

@@ -161,7 +161,7 @@ def dead_proxy(test, directory, options):
         gone = http.address
     with ScriptedServer({"/": answer("page")}) as server, name_server() as dns:
         crawl(test, options, directory, "dead", [server.url("/", "a.test")], dns,
-              {"proxy": f"http://{gone}"}, t.EXIT_FAILURE, politeness={"respect_robots": False})
+              {"proxy": f"http://{gone}"}, t.EXIT_INCOMPLETE, politeness={"respect_robots": False})
     pages = t.read_pages(test, directory / "dead")
     test.check([page["reason"] for page in pages] == ["proxy failure"], "a dead proxy", pages)
     test.check(not server.requests, "the proxy was passed over", server.paths())

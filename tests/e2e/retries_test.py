@@ -128,7 +128,7 @@ def gives_up(test, directory, options):
     with Site({"/": [answer("", BUSY)]}) as site:
         crawl = site.crawl(options, directory, "gives_up", fetch={"retries": 2},
                            output={"warc": True})
-    t.expect_exit(test, crawl, t.EXIT_FAILURE, "a page that never comes")
+    t.expect_exit(test, crawl, t.EXIT_INCOMPLETE, "a page that never comes")
     test.check(len(site.of("/")) == 3, f"asked for {len(site.of('/'))} times with 2 retries")
     pages = t.read_pages(test, directory / "gives_up")
     test.check([(page["status"], page["attempts"]) for page in pages] == [(503, 3)],
@@ -194,7 +194,7 @@ def parked_host(test, directory, options):
                         "max_host_backoff": "20ms"})
         crawl = t.run(options, directory, "crawl",
                       t.write_config(directory / "parked.toml", tables), timeout=60)
-    t.expect_exit(test, crawl, t.EXIT_DONE, "a host that keeps failing")
+    t.expect_exit(test, crawl, t.EXIT_INCOMPLETE, "a host that keeps failing")
     asked = [request for request in bad.pages if request.path != "/"]
     test.check(len(asked) <= 20, f"{len(asked)} requests to a host that is parked after 4 failures")
     test.check_equal_sets({request.path for request in good.pages}, {"/", *many}, "the other host")

@@ -105,8 +105,8 @@ TEST_F(FrontierLostHost, ANameThatDoesNotExistIsAskedForAgainAndThenItsUrlsFail)
   // Two at the same time are one failure.
   const auto leases = lease(*frontier_, 2);
   for (const Lease& lease : leases) {
-    const auto verdict = frontier_->fail(lease.id, FailureReason::kNoSuchHost, std::nullopt,
-                                         {.requested = false});
+    const auto verdict =
+        frontier_->fail(lease.id, FailureReason::kNoSuchHost, std::nullopt, {.requested = false});
     EXPECT_TRUE(verdict->retry_at);
     EXPECT_FALSE(verdict->host_given_up);
   }

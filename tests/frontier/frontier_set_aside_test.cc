@@ -204,8 +204,8 @@ TEST_F(FrontierSetAside, ThereIsABoundAndWhatFindsNoRoomIsCounted) {
   options_.max_set_aside = 4;
   open_anew();
   for (int i = 0; i < 4; ++i)
-    complete_holding(lease_of(fmt::format("http://a.test/{}", i)), fmt::format("http://b.test/{}", i),
-                     "too_deep");
+    complete_holding(lease_of(fmt::format("http://a.test/{}", i)),
+                     fmt::format("http://b.test/{}", i), "too_deep");
   ASSERT_TRUE(frontier_->flush());
   EXPECT_EQ(frontier_->stats().held, 2u) << "half of it is for links";
   EXPECT_EQ(frontier_->stats().not_set_aside, 2u);

@@ -157,7 +157,7 @@ class FrontierImpl final : public Frontier {
   std::optional<DirectoryLock> lock_;  // this and the store: empty once closed
   std::unique_ptr<Store> store_;
   GrowingBloomFilter filter_;
-  const OpenReport report_;
+  OpenReport report_;  // restore() writes the last of it
   Checkpointer checkpointer_;
   Allowance leases_;                                     // that may be open
   mutable std::vector<std::atomic<bool>> awaits_lease_;  // by shard

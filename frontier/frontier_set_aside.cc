@@ -152,6 +152,7 @@ Result<void> FrontierImpl::revive_hosts() {
     if (auto revived = shard_of(host).revive_if_given_up(host); !revived)
       return tl::unexpected(revived.error());
   }
+  report_.hosts_revived = given_up.size();
   return commits_->submit_and_wait(
       [&](Operation& operation) { operation.changed_hosts = std::move(given_up); });
 }

@@ -348,7 +348,16 @@ struct OpenReport {
   bool resumed = false;
   std::string checkpoint;             // the file restored from; empty: none
   std::uint64_t replayed = 0;         // fingerprints replayed from the admission log
+  std::uint64_t hosts_revived = 0;    // FrontierOptions::revive_hosts
   std::vector<std::string> warnings;  // e.g. a damaged checkpoint that an older one replaced
+};
+
+// What revive() did.
+struct ReviveReport {
+  std::uint64_t revived = 0;
+  std::vector<std::string> hosts;         // those revived, the first 1,000 of them
+  std::vector<std::string> not_given_up;  // of those named; known, but there was nothing to do
+  std::vector<std::string> unknown;       // of those named: no URL waits, and nothing is kept
 };
 
 // What repair() did.
@@ -380,6 +389,11 @@ class Frontier {
   // from what the store still knows, and publishes it. `options` as for open(). Does nothing to a
   // directory that opens as it is. Errors: as open().
   static Result<RepairReport> repair(const FrontierOptions& options);
+  // Revives hosts that were given up, as revive_host() does, in a directory that nobody has open:
+  // those named as in Lease::host, or all. Reads the store alone, no checkpoint. Errors: kInUse,
+  // kNotFound, kCorrupt, kUnsupportedVersion, kNoSpace, kPermission, kIo.
+  static Result<ReviveReport> revive(const std::filesystem::path& directory,
+                                     std::span<const std::string> hosts = {});
 
   // Ends without a checkpoint what close() did not end. Everything committed stays durable.
   virtual ~Frontier() = default;

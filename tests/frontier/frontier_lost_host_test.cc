@@ -1,4 +1,8 @@
 // Hosts that cannot be asked: their URLs keep their places and tries.
+#include <filesystem>
+
+#include <fmt/format.h>
+
 #include "tests/frontier/frontier_fixture.h"
 #include "tests/frontier/virtual_clocks.h"
 
@@ -72,15 +76,83 @@ TEST_F(FrontierLostHost, OpenRevivesThoseGivenUpIfAsked) {
   open_anew();
   EXPECT_EQ(state(), HostState::kGivenUp);
   EXPECT_TRUE(frontier_->exhausted());
+  EXPECT_EQ(frontier_->opened().hosts_revived, 0u);
   options_.revive_hosts = true;
   open_anew();
+  EXPECT_EQ(frontier_->opened().hosts_revived, 2u);
   EXPECT_EQ(state(), HostState::kActive);
   EXPECT_FALSE(frontier_->host("empty.test"));
   EXPECT_EQ(frontier_->stats().hosts_given_up, 0u);
+  open_anew();
+  EXPECT_EQ(frontier_->opened().hosts_revived, 0u) << "none is left";
   options_.revive_hosts = false;
   open_anew();
   EXPECT_EQ(state(), HostState::kActive) << "that is durable";
   EXPECT_EQ(lease_all(*frontier_).size(), 1u);
+}
+
+TEST_F(FrontierLostHost, AStoppedFrontierRevivesThoseThatAreNamed) {
+  options_.revive_after = 24h;
+  open_anew();
+  static_cast<void>(offer(*frontier_, {"http://a.test/1", "http://b.test/1", "http://c.test/1"}));
+  ASSERT_TRUE(frontier_->park_host("a.test"));
+  ASSERT_TRUE(frontier_->park_host("b.test"));
+  ASSERT_TRUE(frontier_->set_host_delay("b.test", 5s));
+  const std::vector<std::string> names{"b.test", "c.test", "d.test", "b.test"};
+  const auto busy = Frontier::revive(options_.directory, names);
+  ASSERT_FALSE(busy);
+  EXPECT_EQ(busy.error().code, ErrorCode::kInUse);
+  frontier_.reset();
+
+  const auto report = Frontier::revive(options_.directory, names);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->revived, 1u);
+  EXPECT_EQ(report->hosts, std::vector<std::string>{"b.test"});
+  EXPECT_EQ(report->not_given_up, std::vector<std::string>{"c.test"});
+  EXPECT_EQ(report->unknown, std::vector<std::string>{"d.test"});
+  open_anew();
+  EXPECT_EQ(state(), HostState::kGivenUp);
+  const HostInfo revived = frontier_->host("b.test").value();
+  EXPECT_EQ(revived.state, HostState::kActive);
+  EXPECT_EQ(revived.failures, 0u);
+  EXPECT_EQ(revived.blocked_until, std::nullopt);
+  EXPECT_EQ(revived.delay, 5s) << "what else is set for it stays";
+  EXPECT_EQ(frontier_->stats().queued, 3u);
+}
+
+TEST_F(FrontierLostHost, AStoppedFrontierRevivesAll) {
+  constexpr std::size_t kHosts = 2500;  // more than are written at once
+  options_.deterministic_seed.reset();
+  open_anew();
+  for (std::size_t i = 0; i < kHosts; ++i)
+    ASSERT_TRUE(frontier_->park_host(fmt::format("h{}.test", i)));
+  static_cast<void>(offer(*frontier_, {"http://h7.test/1", "http://other.test/1"}));
+  frontier_.reset();
+  auto report = Frontier::revive(options_.directory);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->revived, kHosts);
+  EXPECT_EQ(report->hosts.size(), 1000u);
+  EXPECT_TRUE(report->not_given_up.empty());
+  EXPECT_TRUE(report->unknown.empty());
+  report = Frontier::revive(options_.directory);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->revived, 0u);
+  open_anew();
+  EXPECT_EQ(lease_all(*frontier_).size(), 2u);
+  EXPECT_EQ(frontier_->hosts({}, 10)->size(), 2u) << "nothing is kept of the others";
+}
+
+TEST_F(FrontierLostHost, WhatHoldsNoFrontierIsNotRevived) {
+  const auto missing = Frontier::revive(options_.directory);
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);
+  EXPECT_FALSE(std::filesystem::exists(options_.directory));
+  open_anew();
+  frontier_.reset();
+  std::filesystem::remove(options_.directory / "MANIFEST");
+  const auto lost = Frontier::revive(options_.directory);
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code, ErrorCode::kCorrupt);
 }
 
 TEST_F(FrontierLostHost, OneGivenUpComesBackAfterAWhile) {

@@ -136,6 +136,10 @@ class CrawlImpl final : public Crawl {
     return offer_seeds();
   }
 
+  Result<std::uint64_t> retry_failed() override {
+    return frontier_->retry({.state = SetAsideState::kFailed});
+  }
+
   void start() override {
     started_ = std::chrono::steady_clock::now();
     // release: what open() made; pairs with the acquire load in on_checkpoint().

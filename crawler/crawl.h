@@ -46,6 +46,8 @@ class Crawl {
                                              bool replace_profile = false);
   virtual ~Crawl() = default;
 
+  // Before start(): queues all URLs again that ended as failed, durably. Returns how many.
+  virtual Result<std::uint64_t> retry_failed() = 0;
   virtual void start() = 0;
   // True when there is nothing left to do: all is fetched, a limit is reached, the drain that was
   // asked for is over, or an error stopped it.

@@ -9,6 +9,7 @@
 #include "trawl/url.h"
 
 #include "frontier/queued_url.h"
+#include "frontier/set_aside_record.h"
 #include "frontier/stopped_frontier.h"
 #include "frontier/wall_time.h"
 
@@ -53,33 +54,47 @@ class Dump {
   }
 
   Result<void> run() {
-    if (options_.state != WaitingState::kDeferred) {
+    auto read = visit_waiting();
+    if (read && done_) read = visit_set_aside();
+    if (!read || !done_ || damaged_ == 0) return read ? done_ : read;
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("the store is damaged: {} URL{} cannot be read, and {} left out",
+                            damaged_, damaged_ == 1 ? "" : "s", damaged_ == 1 ? "was" : "were"));
+  }
+
+ private:
+  bool wanted(WaitingState state) const { return options_.state.value_or(state) == state; }
+
+  Result<void> visit_waiting() {
+    if (wanted(WaitingState::kQueued)) {
       auto read = store_.visit_pending(
           host_, [this](HostId host, const QueueOrder& order, std::string_view record) {
             return take(host, record, {.priority = order.priority});
           });
-      if (!read) return read;
+      if (!read || !done_) return read;
     }
-    if (done_ && options_.state != WaitingState::kQueued) {
-      auto read = store_.visit_deferred([this](const DeferredUrl& url) {
-        return take(url.host, url.record,
-                    {.priority = url.priority,
-                     .state = WaitingState::kDeferred,
-                     .not_before = from_milliseconds(url.not_before)});
-      });
-      if (!read) return read;
-    }
-    if (done_ && damaged_ > 0) {
-      return fail(ErrorCode::kCorrupt,
-                  fmt::format("the store is damaged: {} URL{} that wait{} cannot be read, and {} "
-                              "left out",
-                              damaged_, damaged_ == 1 ? "" : "s", damaged_ == 1 ? "s" : "",
-                              damaged_ == 1 ? "was" : "were"));
-    }
-    return done_;
+    if (!wanted(WaitingState::kDeferred)) return {};
+    return store_.visit_deferred([this](const DeferredUrl& url) {
+      return take(url.host, url.record,
+                  {.priority = url.priority,
+                   .state = WaitingState::kDeferred,
+                   .not_before = from_milliseconds(url.not_before)});
+    });
   }
 
- private:
+  Result<void> visit_set_aside() {
+    if (!wanted(WaitingState::kHeld) && !wanted(WaitingState::kFailed)) return {};
+    return store_.visit_set_aside(std::nullopt, [this](Fingerprint, std::string_view value) {
+      const auto record = decode_set_aside(value);
+      const auto url = record ? set_aside_url(*record) : std::nullopt;
+      if (!url) {
+        ++damaged_;
+        return true;
+      }
+      return take(*url);
+    });
+  }
+
   // False to end.
   bool take(HostId host, std::string_view record, DumpedUrl url) {
     if (host_ && host != *host_) return true;
@@ -108,6 +123,24 @@ class Dump {
       url.depth = *depth;
     }
     done_ = visit_(url);
+    return done_.has_value();
+  }
+
+  bool take(const SetAsideUrl& url) {
+    const auto state =
+        url.state == SetAsideState::kHeld ? WaitingState::kHeld : WaitingState::kFailed;
+    if (!wanted(state) || (!options_.host.empty() && url.host != options_.host)) return true;
+    done_ = visit_({.url = url.url,
+                    .host = url.host,
+                    .parent = url.parent,
+                    .priority = url.priority,
+                    .depth = url.depth,
+                    .redirects = url.redirects,
+                    .note = url.note,
+                    .state = state,
+                    .reason = url.reason,
+                    .status = url.status,
+                    .since = url.since});
     return done_.has_value();
   }
 

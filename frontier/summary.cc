@@ -86,6 +86,11 @@ void set_counters(const Counters& counters, FrontierSummary& summary) {
   summary.completed = counters.completed;
   summary.failed = counters.failed;
   summary.skipped = counters.skipped;
+  summary.succeeded = counters.succeeded;
+  summary.held = counters.held;
+  summary.set_aside_failed = counters.set_aside_failed;
+  summary.requeued = counters.requeued;
+  summary.not_set_aside = counters.not_set_aside;
   summary.seen = counters.seen;
   summary.invalid = counters.invalid;
   summary.dropped = counters.dropped;

@@ -20,6 +20,7 @@ struct CrawlArguments {
   bool fresh = false;
   bool or_resume = false;
   bool change_url_rules = false;
+  bool retry_failed = false;
 };
 int run_crawl(const CrawlArguments& arguments);
 int run_resume(const CrawlArguments& arguments);
@@ -41,8 +42,8 @@ int run_demo(const DemoArguments& arguments);
 // Adds `trawl filter` and its commands, which set `exit_code`.
 void add_filter_commands(CLI::App& app, int& exit_code);
 
-// Adds `trawl frontier` and its commands.
-void add_frontier_commands(CLI::App& app, int& exit_code);
+// Adds `trawl frontier` and its commands. `program`: what `trawl` was called as.
+void add_frontier_commands(CLI::App& app, const std::string& program, int& exit_code);
 
 // Adds `trawl normalize`.
 void add_normalize_command(CLI::App& app, int& exit_code);

@@ -1,15 +1,16 @@
 // trawl crawl, trawl resume
 #include <cstdio>
 #include <filesystem>
-#include <string_view>
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include "crawler/cli/commands.h"
 #include "crawler/cli/config_errors.h"
 #include "crawler/cli/crawl_session.h"
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/printable_text.h"
+#include "crawler/cli/shell_word.h"
 #include "crawler/config/config.h"
 #include "crawler/crawl.h"
 #include "crawler/fresh_start.h"
@@ -47,17 +48,6 @@ Result<void> check_holds_crawl(const std::filesystem::path& state_dir) {
                           exists ? ": it has no file MANIFEST" : ", which does not exist"));
 }
 
-// As a shell reads it.
-std::string quoted(const std::string& word) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+,:@%=";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string out = "'";
-  for (const char c : word)
-    out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 // With overrides the config file alone would not do; the state directory has the effective config.
 std::string resume_command(const CrawlArguments& arguments, const CrawlConfig& config) {
   const std::string target = arguments.overrides.empty()
@@ -66,8 +56,16 @@ std::string resume_command(const CrawlArguments& arguments, const CrawlConfig& c
   return quoted(arguments.program) + " resume " + quoted(target);
 }
 
+Result<void> queue_failed(Crawl& crawl) {
+  const auto queued = crawl.retry_failed();
+  if (!queued) return tl::unexpected(queued.error());
+  spdlog::info("{} URL{} that failed {} queued again", *queued, *queued == 1 ? "" : "s",
+               *queued == 1 ? "is" : "are");
+  return {};
+}
+
 int run(const CrawlConfig& config, OpenMode mode, const std::string& resume,
-        bool change_url_rules = false) {
+        bool change_url_rules = false, bool retry_failed = false) {
   // Before any thread is there, the log's included.
   const SignalWaiter signals;
   if (auto logging = set_up_logging(config.log); !logging) return report(logging.error());
@@ -86,6 +84,9 @@ int run(const CrawlConfig& config, OpenMode mode, const std::string& resume,
           resume);
     }
     return code;
+  }
+  if (retry_failed) {
+    if (auto queued = queue_failed(**crawl); !queued) return report(queued.error());
   }
   return run_session(**crawl, signals, resume);
 }
@@ -134,7 +135,7 @@ int run_resume(const CrawlArguments& arguments) {
     return code;
   }
   return run(*config, OpenMode::kResume, resume_command(arguments, *config),
-             arguments.change_url_rules);
+             arguments.change_url_rules, arguments.retry_failed);
 }
 
 }  // namespace trawl::cli

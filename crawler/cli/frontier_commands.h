@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "trawl/frontier_dump.h"
+#include "trawl/set_aside.h"
 
 namespace trawl::cli {
 
@@ -19,7 +21,8 @@ int run_frontier_stats(const FrontierStatsArguments& arguments);
 
 struct FrontierDumpArguments {
   std::string state_dir;
-  DumpOptions options;
+  std::string host;                  // empty: all
+  std::vector<WaitingState> states;  // none: all
 };
 int run_frontier_dump(const FrontierDumpArguments& arguments);
 
@@ -29,6 +32,7 @@ struct FrontierLoadArguments {
   std::string config;  // empty: the state directory's own, if there is one
   bool append = false;
   bool skip_bad_lines = false;
+  bool set_aside = false;  // URLs that were held or failed are queued, too
   // Of a frontier that is created, in place of what the config says.
   std::optional<std::uint64_t> expected_urls;
   std::optional<double> false_positive_rate;
@@ -36,6 +40,29 @@ struct FrontierLoadArguments {
   bool ledger = false;
 };
 int run_frontier_load(const FrontierLoadArguments& arguments);
+
+struct FrontierReviveArguments {
+  std::string program;  // as it was called
+  std::string state_dir;
+  std::vector<std::string> hosts;  // none: all that are parked
+};
+int run_frontier_revive(const FrontierReviveArguments& arguments);
+
+// HTTP status codes, both included.
+struct StatusRange {
+  int first = 0;
+  int last = 0;
+};
+
+struct FrontierRetryArguments {
+  std::string program;  // as it was called
+  std::string state_dir;
+  std::optional<SetAsideState> state = SetAsideState::kFailed;  // nothing: both
+  std::vector<StatusRange> statuses;                            // any of them; none: all
+  std::string reason;                                           // empty: any
+  std::string host;                                             // empty: any
+};
+int run_frontier_retry(const FrontierRetryArguments& arguments);
 
 int run_frontier_repair(const std::string& state_dir);
 

@@ -1,4 +1,5 @@
 // trawl frontier dump
+#include <algorithm>
 #include <cerrno>
 #include <string>
 #include <string_view>
@@ -50,8 +51,14 @@ class DumpOutput {
 
 int run_frontier_dump(const FrontierDumpArguments& arguments) {
   DumpOutput output;
-  const auto dumped = dump_frontier(arguments.state_dir, arguments.options,
-                                    [&](const DumpedUrl& url) { return output.add(url); });
+  const auto& states = arguments.states;
+  DumpOptions options{.host = arguments.host};
+  if (states.size() == 1) options.state = states.front();
+  const auto dumped =
+      dump_frontier(arguments.state_dir, options, [&](const DumpedUrl& url) -> Result<void> {
+        const bool wanted = states.empty() || std::ranges::find(states, url.state) != states.end();
+        return wanted ? output.add(url) : Result<void>();
+      });
   // What could be read comes out even if not all could.
   const auto written = output.closed() ? Result<void>() : output.flush();
   if (output.closed()) return kFailed;

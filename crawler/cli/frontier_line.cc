@@ -13,6 +13,7 @@
 #include "trawl/url_groups.h"
 
 #include "crawler/cli/frontier_time.h"
+#include "crawler/cli/state_names.h"
 #include "crawler/config/config_values.h"
 #include "crawler/config/nearest_name.h"
 
@@ -21,9 +22,6 @@ namespace trawl::cli {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::string_view kQueued = "queued";
-constexpr std::string_view kDeferred = "deferred";
 
 // --- writing
 
@@ -44,6 +42,14 @@ void append_hex(std::string_view bytes, std::string& out) {
     fmt::format_to(std::back_inserter(out), "{:02x}", static_cast<unsigned char>(byte));
 }
 
+void append_set_aside(const DumpedUrl& url, std::string& out) {
+  out += R"(,"reason":)";
+  append_string(url.reason, out);
+  if (url.state == WaitingState::kFailed)
+    fmt::format_to(std::back_inserter(out), R"(,"status":{})", url.status);
+  fmt::format_to(std::back_inserter(out), R"(,"since":"{}")", format_time(*url.since));
+}
+
 // --- reading
 
 bool read_hex(std::string_view text, std::string& out) {
@@ -58,9 +64,9 @@ bool read_hex(std::string_view text, std::string& out) {
   return true;
 }
 
-constexpr std::array<std::string_view, 11> kKeys = {"url",        "host",     "priority", "depth",
-                                                    "redirects",  "attempts", "parent",   "state",
-                                                    "not_before", "recrawl",  "note"};
+constexpr std::array<std::string_view, 14> kKeys = {
+    "url",   "host",       "priority", "depth", "redirects", "attempts", "parent",
+    "state", "not_before", "recrawl",  "note",  "reason",    "status",   "since"};
 enum Key : std::size_t {
   kUrl,
   kHost,
@@ -73,6 +79,9 @@ enum Key : std::size_t {
   kNotBefore,
   kRecrawl,
   kNote,
+  kReason,
+  kStatus,
+  kSince,
   kKeyCount
 };
 static_assert(kKeys.size() == kKeyCount);
@@ -108,12 +117,15 @@ class LineTokens final : public json::json_sax_t {
       case kNote:
         return read_hex(value, line.note) || wrong(shown(value));
       case kState:
-        if (value != kQueued && value != kDeferred) return wrong(shown(value));
-        deferred = value == kDeferred;
-        return true;
+        state = waiting_state_named(value);
+        return state.has_value() || wrong(shown(value));
       case kNotBefore:
         line.not_before = parse_time(value);
         return line.not_before.has_value() || wrong(shown(value));
+      case kSince:
+        return parse_time(value).has_value() || wrong(shown(value));
+      case kReason:
+        return true;
       default:
         return wrong(shown(value));
     }
@@ -148,7 +160,7 @@ class LineTokens final : public json::json_sax_t {
 
   FrontierLine line;
   std::string host;
-  std::optional<bool> deferred;
+  std::optional<WaitingState> state;
   std::string why;
 
  private:
@@ -158,10 +170,10 @@ class LineTokens final : public json::json_sax_t {
       return line.priority == value || wrong(std::to_string(value));
     }
     std::uint32_t ignored = 0;
-    std::uint32_t* count = key_ == kDepth       ? &line.depth
-                           : key_ == kRedirects ? &line.redirects
-                           : key_ == kAttempts  ? &ignored
-                                                : nullptr;
+    std::uint32_t* count = key_ == kDepth                         ? &line.depth
+                           : key_ == kRedirects                   ? &line.redirects
+                           : key_ == kAttempts || key_ == kStatus ? &ignored
+                                                                  : nullptr;
     if (count == nullptr || value < 0 || value > kMost) return wrong(std::to_string(value));
     *count = static_cast<std::uint32_t>(value);
     return true;
@@ -180,11 +192,14 @@ class LineTokens final : public json::json_sax_t {
       case kDepth:
       case kRedirects:
       case kAttempts:
+      case kStatus:
         return fmt::format("a whole number from 0 to {}", kMost);
       case kState:
-        return "\"queued\" or \"deferred\"";
+        return "\"queued\", \"deferred\", \"held\" or \"failed\"";
       case kNotBefore:
         return "a time such as \"2026-11-21T08:40:00.123Z\", or null";
+      case kSince:
+        return "a time such as \"2026-11-21T08:40:00.123Z\"";
       case kParent:
         return "a string or null";
       case kRecrawl:
@@ -214,9 +229,14 @@ std::string finish(LineTokens& reader) {
     return fmt::format("\"host\" is {}, but the URL's is {}", shown(reader.host),
                        shown(politeness_group(*url)));
   }
-  if (reader.deferred && *reader.deferred != reader.line.not_before.has_value()) {
-    return *reader.deferred ? "\"state\" is \"deferred\", but there is no \"not_before\""
-                            : "\"state\" is \"queued\", but there is a \"not_before\"";
+  if (reader.state) {
+    const bool deferred = *reader.state == WaitingState::kDeferred;
+    if (deferred != reader.line.not_before.has_value()) {
+      return fmt::format("\"state\" is \"{}\", but there is {} \"not_before\"",
+                         to_string(*reader.state), deferred ? "no" : "a");
+    }
+    reader.line.set_aside =
+        *reader.state == WaitingState::kHeld || *reader.state == WaitingState::kFailed;
   }
   reader.line.url = url->href_without_fragment();
   return {};
@@ -237,8 +257,8 @@ void append_frontier_line(const DumpedUrl& url, std::string& out) {
   } else {
     append_string(url.parent, out);
   }
-  fmt::format_to(std::back_inserter(out), R"(,"state":"{}")",
-                 url.state == WaitingState::kQueued ? kQueued : kDeferred);
+  fmt::format_to(std::back_inserter(out), R"(,"state":"{}")", to_string(url.state));
+  if (url.since) append_set_aside(url, out);
   if (url.not_before)
     fmt::format_to(std::back_inserter(out), R"(,"not_before":"{}")", format_time(*url.not_before));
   if (url.recrawl) out += R"(,"recrawl":true)";

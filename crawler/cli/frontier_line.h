@@ -1,4 +1,4 @@
-// The lines of `trawl frontier dump` and `load`: a waiting URL as a JSON object.
+// The lines of `trawl frontier dump` and `load`: a URL as a JSON object.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,8 @@ struct FrontierLine {
   std::uint32_t depth = 0;
   std::uint32_t redirects = 0;
   std::optional<SystemTime> not_before;
-  std::string note;  // bytes
+  std::string note;        // bytes
+  bool set_aside = false;  // it was held, or had failed
 };
 
 // Reads a line as it was dumped, or one made by hand with "url" and whatever else; the error says

@@ -36,11 +36,13 @@ constexpr std::uint64_t kMaxReports = 1000;
 
 class Loader {
  public:
-  Loader(Frontier& frontier, std::string name, std::uint32_t max_url_length, bool skip_bad_lines)
+  Loader(Frontier& frontier, std::string name, std::uint32_t max_url_length,
+         const FrontierLoadArguments& arguments)
       : frontier_(frontier),
         name_(std::move(name)),
         max_url_length_(max_url_length),
-        skip_bad_lines_(skip_bad_lines) {}
+        skip_bad_lines_(arguments.skip_bad_lines),
+        set_aside_(arguments.set_aside) {}
 
   Result<void> load(int fd) {
     NumberedLines lines(fd, name_);
@@ -66,6 +68,7 @@ class Loader {
   std::uint64_t fresh() const { return fresh_; }
   std::uint64_t seen() const { return seen_; }
   std::uint64_t bad() const { return bad_; }
+  std::uint64_t passed_over() const { return passed_over_; }
   void report_unshown() const {
     if (bad_ > kMaxReports) fmt::print(stderr, "trawl: {} more bad lines\n", bad_ - kMaxReports);
   }
@@ -79,6 +82,10 @@ class Loader {
     }
     // The first bad line ends the loading; what comes behind is looked at for more of them.
     if (bad_ > 0 && !skip_bad_lines_) return;
+    if (line->set_aside && !set_aside_) {
+      ++passed_over_;
+      return;
+    }
     bytes_ += line->url.size() + line->parent.size() + line->note.size();
     batch_.push_back({number, std::move(*line)});
   }
@@ -130,11 +137,13 @@ class Loader {
   const std::string name_;
   const std::uint32_t max_url_length_;
   const bool skip_bad_lines_;
+  const bool set_aside_;
   std::vector<std::pair<std::uint64_t, FrontierLine>> batch_;  // with their numbers
   std::size_t bytes_ = 0;
   std::uint64_t fresh_ = 0;
   std::uint64_t seen_ = 0;
   std::uint64_t bad_ = 0;
+  std::uint64_t passed_over_ = 0;  // held or failed ones
 };
 
 void override_settings(const FrontierLoadArguments& arguments, FrontierOptions& options) {
@@ -184,12 +193,16 @@ int run_frontier_load(const FrontierLoadArguments& arguments) {
     fmt::print(stderr, "trawl: warning: {}\n", warning);
 
   Loader loader(**frontier, standard ? "standard input" : arguments.input, options->max_url_length,
-                arguments.skip_bad_lines);
+                arguments);
   const auto loaded = loader.load(standard ? STDIN_FILENO : file->get());
   const auto closed = (*frontier)->close();
   loader.report_unshown();
   fmt::print("{}: {} new, {} seen, {} invalid\n", arguments.state_dir, loader.fresh(),
              loader.seen(), loader.bad());
+  if (loader.passed_over() > 0) {
+    fmt::print("{} that were held or had failed are left out; --set-aside queues them, too\n",
+               loader.passed_over());
+  }
   if (!loaded) return report(loaded.error());
   if (!closed) return report(closed.error());
   if (loader.bad() == 0 || arguments.skip_bad_lines) return kDone;

@@ -39,6 +39,11 @@ std::string as_json(const FrontierSummary& summary) {
       {"completed", summary.completed},
       {"failed", summary.failed},
       {"skipped", summary.skipped},
+      {"succeeded", summary.succeeded},
+      {"held", summary.held},
+      {"set_aside_failed", summary.set_aside_failed},
+      {"requeued", summary.requeued},
+      {"not_set_aside", summary.not_set_aside},
       {"dropped", summary.dropped},
       {"queued", summary.queued},
       {"deferred", summary.deferred},
@@ -97,11 +102,17 @@ std::string as_text(const FrontierSummary& summary) {
   };
   count("admitted", summary.admitted, "URLs");
   count("completed", summary.completed);
+  count("succeeded", summary.succeeded, "of these");
   count("failed", summary.failed, "of these");
   count("skipped", summary.skipped, "of these");
   count("dropped", summary.dropped);
   count("queued", summary.queued);
   count("deferred", summary.deferred);
+  count("held", summary.held, "set aside");
+  count("failed, kept", summary.set_aside_failed, "set aside");
+  count("requeued", summary.requeued, "that were set aside");
+  if (summary.not_set_aside > 0)
+    count("not set aside", summary.not_set_aside, "for want of room, held or failed");
   count("retried", summary.retried);
   count("recrawls", summary.recrawls);
   count("seen", summary.seen, "offers");

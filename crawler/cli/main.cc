@@ -61,6 +61,8 @@ void add_crawl_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
       "--change-url-rules", crawl.change_url_rules,
       "Go on although the rules in [url] are others than the crawl was begun with; URLs "
       "seen before may be fetched once more");
+  resume->add_flag("--retry-failed", crawl.retry_failed,
+                   "First queue all URLs again that failed; see also trawl frontier retry");
   resume->callback([&] { exit_code = run_resume(crawl); });
 
   auto* check = app.add_subcommand("check-config", "Check a config file; print every error");
@@ -126,7 +128,7 @@ int main(int argc, char** argv) {
   add_crawl_commands(app, arguments, exit_code);
   add_sample_commands(app, arguments, exit_code);
   add_filter_commands(app, exit_code);
-  add_frontier_commands(app, exit_code);
+  add_frontier_commands(app, arguments.crawl.program, exit_code);
   add_normalize_command(app, exit_code);
   add_explain_command(app, exit_code);
   add_links_command(app, exit_code);

@@ -32,4 +32,26 @@ std::string_view to_string(RobotsReason reason) {
   return "";
 }
 
+std::string_view to_string(WaitingState state) {
+  switch (state) {
+    case WaitingState::kQueued:
+      return "queued";
+    case WaitingState::kDeferred:
+      return "deferred";
+    case WaitingState::kHeld:
+      return "held";
+    case WaitingState::kFailed:
+      return "failed";
+  }
+  return "";
+}
+
+std::optional<WaitingState> waiting_state_named(std::string_view name) {
+  using enum WaitingState;
+  for (const WaitingState state : {kQueued, kDeferred, kHeld, kFailed}) {
+    if (to_string(state) == name) return state;
+  }
+  return std::nullopt;
+}
+
 }  // namespace trawl::cli

@@ -1,14 +1,20 @@
 // What states and reasons are called in the output of commands.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "trawl/frontier.h"
+#include "trawl/frontier_dump.h"
 #include "trawl/robots.h"
 
 namespace trawl::cli {
 
 std::string_view to_string(HostState state);
 std::string_view to_string(RobotsReason reason);
+
+std::string_view to_string(WaitingState state);
+// Nothing if none is called so.
+std::optional<WaitingState> waiting_state_named(std::string_view name);
 
 }  // namespace trawl::cli

@@ -1,4 +1,5 @@
-// Looking into a frontier that nobody has open: how it stands, and the URLs that wait.
+// Looking into a frontier that nobody has open: how it stands, the URLs that wait, and those that
+// are set aside.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +22,11 @@ struct FrontierSummary {
   std::uint64_t completed = 0;
   std::uint64_t failed = 0;
   std::uint64_t skipped = 0;
+  std::uint64_t succeeded = 0;
+  std::uint64_t held = 0;
+  std::uint64_t set_aside_failed = 0;
+  std::uint64_t requeued = 0;
+  std::uint64_t not_set_aside = 0;
   std::uint64_t seen = 0;
   std::uint64_t invalid = 0;
   std::uint64_t dropped = 0;
@@ -55,9 +61,12 @@ struct FrontierSummary {
 enum class WaitingState : std::uint8_t {
   kQueued,    // in its host's queue, or leased when the frontier was last open
   kDeferred,  // until not_before
+  // Set aside: in no queue, until Frontier::retry() puts it back into one.
+  kHeld,    // a rule of the caller's passed it over
+  kFailed,  // it was asked for in vain, or could not be
 };
 
-// A URL that waits. The views are good for the call they are given to.
+// A URL that waits, or is set aside. The views are good for the call they are given to.
 struct DumpedUrl {
   std::string_view url = {};
   std::string_view host = {};  // as Lease::host
@@ -70,11 +79,15 @@ struct DumpedUrl {
   std::string_view note = {};
   WaitingState state = WaitingState::kQueued;
   std::optional<SystemTime> not_before = std::nullopt;
+  // Of one that is set aside: as SetAsideUrl has them.
+  std::string_view reason = {};
+  int status = 0;
+  std::optional<SystemTime> since = std::nullopt;
 };
 
 struct DumpOptions {
   std::string host = {};  // of this one alone, named as in Lease::host; empty: of all
-  std::optional<WaitingState> state = std::nullopt;  // in this one alone; nothing: in both
+  std::optional<WaitingState> state = std::nullopt;  // in this one alone; nothing: in all
 };
 
 // Both keep writers out as long as they read, where that is possible, and change nothing: they need
@@ -87,8 +100,9 @@ Result<FrontierSummary> summarize_frontier(const std::filesystem::path& director
                                            std::size_t longest_queues = 0);
 
 // Calls `visit` with each URL that waits: those queued, host by host in the order they would be
-// leased, then those deferred by time; ends at the first error it returns, and returns that. URLs
-// whose records are damaged are left out, and their number told by kCorrupt at the end.
+// leased, then those deferred by time; then with those held and failed, in an order of no meaning.
+// Ends at the first error it returns, and returns that. URLs whose records are damaged are left
+// out, and their number told by kCorrupt at the end.
 Result<void> dump_frontier(const std::filesystem::path& directory, const DumpOptions& options,
                            const std::function<Result<void>(const DumpedUrl&)>& visit);
 

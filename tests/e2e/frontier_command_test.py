@@ -12,6 +12,7 @@ import threading
 import time
 
 import trawl_testing as t
+from scripted_server import NOT_FOUND, ScriptedServer, answer, links
 
 LATER = "2199-12-31T23:59:59.250Z"
 
@@ -283,13 +284,208 @@ class FrontierCommand:
             running = t.Run(self.options, self.directory, "crawl", config)
             state = self.directory / "busy-state"
             t.wait_until(lambda: (state / "crawl.toml").exists(), "the crawl to begin")
-            for arguments in (["stats"], ["dump"], ["load", "--append"], ["repair"]):
+            for arguments in (["stats"], ["dump"], ["load", "--append"], ["repair"], ["retry"],
+                              ["revive"]):
                 finished = self.run(arguments[0], state, *arguments[1:])
                 self.expect(finished, t.EXIT_FAILURE, f"{arguments[0]} of a crawl that runs",
                             f"in use .*{running.process.pid}")
             running.signal(signal.SIGTERM)
             running.wait()
             self.expect(self.run("stats", state), t.EXIT_DONE, "stats after it")
+
+    # --- what is set aside, and parked hosts ---
+
+    def what_failed_is_shown(self):
+        with FlakySite() as site:
+            state = self.crawled(site)
+            facts = self.stats(state)
+            self.check_same((facts["set_aside_failed"], facts["held"], facts["requeued"],
+                             facts["not_set_aside"], facts["hosts_given_up"]), (5, 0, 0, 0, 1),
+                            "the counters")
+            self.check_same((facts["succeeded"], facts["failed"], facts["queued"]), (1, 1, 4),
+                            "succeeded, failed, queued")
+            text = self.run("stats", state).stdout.decode()
+            for pattern in (r"^succeeded +1 of these$", r"^held +0 set aside$",
+                            r"^failed, kept +5 set aside$", r"^requeued +0 that were set aside$",
+                            r"^hosts +.* 1 given up$"):
+                self.test.check(re.search(pattern, text, re.MULTILINE), f"no {pattern!r}", text)
+
+            dumped = self.dump(state)
+            failed = [line for line in dumped if line["state"] == "failed"]
+            self.check_same([line["state"] for line in dumped], ["queued"] * 4 + ["failed"] * 5,
+                            "those set aside are behind those that wait")
+            self.check_same({line["url"]: line["status"] for line in failed},
+                            {site.url(path): status for path, status in FAILING.items()},
+                            "those that failed")
+            for line in failed:
+                self.test.check(line["reason"] and line["parent"] == site.url("/") and
+                                re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z", line["since"]),
+                                "what is told of one that failed", line)
+            self.check_same(self.dump(state, "--state", "failed"), failed, "--state failed")
+            self.check_same(self.dump(state, "--state", "held"), [], "--state held")
+            self.check_same(self.dump(state, "--state", "queued", "--state", "failed"), dumped,
+                            "two states")
+            self.check_same(self.dump(state, "--state", "queued", "--state", "deferred"),
+                            dumped[:4], "what waits")
+            self.check_same(self.dump(state, "--state", "failed", "--host", site.name(LOST)), [],
+                            "a host where none failed")
+            self.expect(self.run("dump", state, "--state", "done"), t.EXIT_USAGE, "--state done",
+                        '--state: "done" is not queued, deferred, held or failed')
+
+    def what_failed_is_not_loaded_by_accident(self):
+        with FlakySite() as site:
+            state = self.crawled(site)
+        lines = self.run("dump", state).stdout + jsonl(
+            [{"url": "http://held.example/", "state": "held", "reason": "out of scope",
+              "since": LATER}])
+        for arguments, loaded, left_out in (((), (4, 0, 0), 6), (("--set-aside",), (10, 0, 0), 0)):
+            other = self.new_path()
+            finished = self.run("load", other, *arguments, stdin=lines)
+            self.expect(finished, t.EXIT_DONE, f"load {arguments}")
+            said = finished.stdout.decode()
+            self.test.check("{} new, {} seen, {} invalid".format(*loaded) in said,
+                            f"load {arguments}", said)
+            told = re.search(r"^(\d+) that were held or had failed are left out; --set-aside", said,
+                             re.MULTILINE)
+            self.check_same(int(told.group(1)) if told else 0, left_out, f"left out {arguments}")
+            got = self.dump(other)
+            self.check_same((len(got), {line["state"] for line in got}), (loaded[0], {"queued"}),
+                            f"what was loaded {arguments}")
+        for line, pattern in (({"since": "now"}, '"since" must be'), ({"status": -1}, '"status"'),
+                              ({"reason": 5}, '"reason" must be a string'),
+                              ({"state": "failed", "not_before": LATER}, 'there is a "not_before"')):
+            finished = self.run("load", self.new_path(),
+                                stdin=jsonl([{"url": "http://x.example/", **line}]))
+            self.expect(finished, t.EXIT_FAILURE, f"load of {line}", pattern)
+
+    def what_failed_is_queued_again(self):
+        with FlakySite() as site:
+            state = self.crawled(site)
+            left = len(FAILING)
+            for arguments, paths in (
+                    (["--status", "403"], []), (["--status", "4xx", "--held"], []),
+                    (["--status", "404", "--reason", "nonsense"], []),
+                    (["--host", site.name(LOST)], []), (["--reason", "nonsense"], []),
+                    (["--status", "410", "--status", "500-501"], ["/410", "/500"]),
+                    (["--status", "410"], []),
+                    (["--status", "4XX", "--host", site.name("127.0.0.1"), "--reason", "status"],
+                     ["/404"]), (["--all", "--reason", "status"], ["/505"])):
+                left -= len(paths)
+                finished = self.run("retry", state, *arguments)
+                self.expect(finished, t.EXIT_DONE, f"retry {arguments}")
+                said = finished.stdout.decode()
+                expected = (f"{len(paths)} URL.* queued again; still set aside: {left} failed and 0 "
+                            f"held\nto go on: .*trawl resume {re.escape(str(state))}\n" if paths else
+                            f"nothing to retry: .*\\({left} failed and 0 held\\)\nto see them: .*trawl "
+                            f"frontier dump {re.escape(str(state))} .*\n")
+                self.test.check(re.fullmatch(expected, said), f"retry {arguments}", said)
+                queued = {line["url"] for line in self.dump(state, "--state", "queued")}
+                self.test.check({site.url(path) for path in paths} <= queued,
+                                f"retry {arguments}: not queued", queued)
+            self.check_same({line["url"]: line["status"] for line in
+                             self.dump(state, "--state", "failed")}, {site.url("/lost"): 0}, "left")
+            facts = self.stats(state)
+            self.check_same((facts["requeued"], facts["set_aside_failed"]), (4, 1), "the counters")
+
+            asked = len(site.requests)
+            site.broken = False
+            self.resume(state)
+            paths = [request.path for request in site.requests[asked:]
+                     if request.path != "/robots.txt" and request.host.startswith("127.0.0.1")]
+            self.check_same(sorted(paths), ["/404", "/410", "/500", "/505"], "fetched again")
+            self.check_same(self.stats(state)["succeeded"] >= 5, True, "succeeded")
+
+    def resume_retries_what_failed(self):
+        with FlakySite() as site:
+            state = self.crawled(site)
+            self.run("revive", state)
+            site.broken = False
+            again = self.resume(state, "--retry-failed")
+            self.test.check("5 URLs that failed are queued again" in again.text,
+                            "resume does not tell of them", again.tail())
+            facts = self.stats(state)
+            self.check_same((facts["set_aside_failed"], facts["requeued"], facts["queued"],
+                             facts["succeeded"]), (0, 5, 0, 10), "after it")
+            last = {path: lines[-1]["status"] for path, lines in
+                    t.by_path(t.read_pages(self.test, state)).items()}
+            self.check_same({path: last.get(path) for path in FAILING},
+                            {path: 200 for path in FAILING}, "the pages")
+            again = self.resume(state, "--retry-failed")
+            self.test.check("0 URLs that failed are queued again" in again.text,
+                            "nothing failed", again.tail())
+            nothing = self.run("retry", state)
+            self.expect(nothing, t.EXIT_DONE, "retry of nothing")
+            self.test.check(re.fullmatch(rb"nothing to retry: no URL of .* has failed or is held\n",
+                                         nothing.stdout), "retry of nothing", nothing.stdout)
+
+    def usage_of_retry(self):
+        state = self.new_path()
+        self.load(state, lines_of(3))
+        for arguments, pattern in (
+                (["--status", "4040"], '--status: "4040" is not an HTTP status: 404, 5xx and'),
+                (["--status", ""], "--status"), (["--status", "5x"], "--status: "),
+                (["--status", "0xx"], "--status: "), (["--status", "500-"], "--status: "),
+                (["--status", "-404"], "--status: "), (["--status", "503-500"], "ends before it"),
+                (["--status", "500-99"], "--status: "), (["--reason", ""], "--reason"),
+                (["--host", "http://x.example/"], '--host: .* is no host'),
+                (["--host", ""], "--host"), (["--held", "--all"], "--held|--all"),
+                (["more"], "more")):
+            self.expect(self.run("retry", state, *arguments), t.EXIT_USAGE, f"retry {arguments}",
+                        pattern)
+        self.expect(self.run("retry"), t.EXIT_USAGE, "retry of no state", "STATE_DIR")
+        embedded = self.run("retry", state)  # no crawl's config is in it
+        self.expect(embedded, t.EXIT_DONE, "retry of what was loaded")
+        self.check_same(embedded.stdout.decode(),
+                        f"nothing to retry: no URL of {state} has failed or is held\n", "it says")
+
+    def parked_hosts_are_revived(self):
+        with FlakySite() as site:
+            state = self.crawled(site)
+            lost, good = site.name(LOST), site.name("127.0.0.1")
+            wrong = self.run("revive", state, good, "nowhere.example")
+            self.expect(wrong, t.EXIT_FAILURE, "revive of others",
+                        f"trawl: {re.escape(good)} is not parked\n",
+                        "trawl: nowhere.example is not a host of this crawl")
+            self.check_same(wrong.stdout, b"", "revive of others")
+            self.check_same(self.stats(state)["hosts_given_up"], 1, "none was revived")
+            for arguments in (["http://x.example/"], [""], ["--host", lost]):
+                self.expect(self.run("revive", state, *arguments), t.EXIT_USAGE,
+                            f"revive {arguments}")
+            some = self.run("revive", state, lost, "nowhere.example")
+            self.expect(some, t.EXIT_DONE, "revive of one of two", "nowhere.example is not")
+            self.check_same(re.sub(r"(?m)^to go on: \S*trawl ", "to go on: trawl ",
+                                   some.stdout.decode()),
+                            f"1 host revived: asked again when the crawl goes on\n  {lost}\n"
+                            f"to go on: trawl resume {state}\n", "revive")
+            self.check_same(self.stats(state)["hosts_given_up"], 0, "it was revived")
+            none = self.run("revive", state)
+            self.expect(none, t.EXIT_DONE, "revive of none")
+            self.check_same(none.stdout.decode(),
+                            f"no host of {state} is parked: nothing to revive\n", "revive of none")
+            site.broken = False
+            self.resume(state)
+            self.check_same(self.dump(state, "--host", lost), [], "its queue")
+            pages = t.by_path(t.read_pages(self.test, state))
+            self.test.check(all(pages[f"/lost/{i}"][-1]["status"] == 200 for i in range(4)),
+                            "its pages", pages.keys())
+
+    def crawled(self, site):
+        """The state of a crawl that has met what fails, and has parked a host."""
+        state = self.new_path("-state")
+        config = t.write_config(self.new_path(".toml"), t.fast_crawl(
+            [site.url("/")], state, scope={"type": "any"}, fetch={"retries": 5, "retry_delay": "10ms", "threads": 1},
+            politeness={"per_host_connections": 1, "host_failures": 3, "host_backoff": "1ms",
+                        "max_host_backoff": "1ms"}))
+        crawl = t.run(self.options, self.directory, "crawl", config)
+        self.test.check(crawl.exit_code in (t.EXIT_DONE, 5), f"the crawl: {crawl.exit_code}",
+                        crawl.tail())
+        return state
+
+    def resume(self, state, *arguments):
+        finished = t.run(self.options, self.directory, "resume", state, *arguments)
+        self.test.check(finished.exit_code in (t.EXIT_DONE, 5), f"resume: {finished.exit_code}",
+                        finished.tail())
+        return finished
 
     # --- damage ---
 
@@ -343,7 +539,7 @@ class FrontierCommand:
         empty = self.new_path()
         empty.mkdir()
         for state in (empty, self.directory / "missing"):
-            for command in ("stats", "dump"):
+            for command in ("stats", "dump", "retry", "revive"):
                 self.expect(self.run(command, state), t.EXIT_FAILURE, f"{command} of nothing",
                             re.escape(str(state)))
         self.check_same(list(empty.iterdir()), [], "what is made in an empty directory")
@@ -436,7 +632,35 @@ class SiteServer:
         self.server.server_close()
 
 
-HELPERS = {"new_path", "command", "run", "expect", "load", "dump", "stats", "peak_memory",
+LOST = "127.0.0.2"
+FAILING = {"/404": 404, "/410": 410, "/500": 500, "/505": 505, "/lost": 0}
+
+
+class FlakySite(ScriptedServer):
+    """A host with pages that fail, and one that cuts each connection, until it is mended."""
+
+    def __init__(self):
+        self.broken = True
+        super().__init__(self.answer_to, addresses=("127.0.0.1", LOST))
+
+    def answer_to(self, request):
+        if request.path == "/robots.txt":
+            return NOT_FOUND
+        if request.path == "/":
+            return answer(links([*FAILING, *(self.url(f"/lost/{i}", LOST) for i in range(4))]))
+        if not self.broken:
+            return answer("<p>" + request.path)
+        if request.host.startswith(LOST + ":"):
+            return None
+        if request.path == "/lost":
+            return b"nonsense\r\n\r\n"
+        return answer("", f"{request.path[1:]} Oops")
+
+    def name(self, host):
+        return f"{host}:{self.port}"
+
+
+HELPERS = {"crawled", "resume", "new_path", "command", "run", "expect", "load", "dump", "stats", "peak_memory",
            "check_same"}
 MEASURE = """
 import os, sys

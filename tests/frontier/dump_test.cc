@@ -44,6 +44,10 @@ struct Line {
   bool recrawl;
   WaitingState state;
   std::optional<SystemTime> not_before;
+  std::string reason;
+  int status;
+  std::optional<SystemTime> since;
+  std::string note;
 };
 
 std::vector<std::string> numbered_urls(std::uint64_t count) {
@@ -67,7 +71,8 @@ class Dump : public FrontierFixture {
     auto done = dump_frontier(state(), options, [&](const DumpedUrl& url) -> Result<void> {
       lines.push_back({std::string(url.url), std::string(url.host), std::string(url.parent),
                        url.priority, url.depth, url.redirects, url.attempts, url.recrawl, url.state,
-                       url.not_before});
+                       url.not_before, std::string(url.reason), url.status, url.since,
+                       std::string(url.note)});
       return {};
     });
     EXPECT_TRUE(done.has_value()) << done.error().message;
@@ -176,6 +181,109 @@ TEST_F(Dump, FiltersByStateAndHostWithAndWithoutTheManifest) {
                 ElementsAre("http://a.example/2"));
     EXPECT_THAT(dumped_urls({.host = "c.example"}), IsEmpty());
   }
+}
+
+TEST_F(Dump, UrlsThatAreSetAsideFollowThoseThatWait) {
+  FrontierOptions options = virtual_options();
+  options.retries = 0;
+  const auto frontier = open(options);
+  admit(*frontier, {{.url = "http://a.example/held",
+                     .priority = 4,
+                     .depth = 2,
+                     .redirects = 1,
+                     .parent = "http://x.example/",
+                     .note = "n"},
+                    {.url = "http://a.example/404", .priority = 3},
+                    {.url = "http://b.example/lost", .priority = 2},
+                    {.url = "http://a.example/ok", .priority = 1},
+                    {.url = "http://b.example/later", .not_before = clocks_.wall() + 1h}});
+  const SystemTime since = clocks_.wall();
+  for (const Lease& lease : lease_all(*frontier)) {
+    if (lease.url.ends_with("held")) {
+      ASSERT_TRUE(frontier->hold(lease.id, {.reason = "out of scope", .rules = 3}));
+    } else if (lease.url.ends_with("404")) {
+      ASSERT_TRUE(frontier->complete(lease.id, {.status = 404}, {}));
+    } else if (lease.url.ends_with("lost")) {
+      ASSERT_TRUE(frontier->fail(lease.id, FailureReason::kPermanent, std::nullopt,
+                                 {.error = "it is", .reason = "refused"}));
+    } else {
+      const UrlRequest link{.url = "http://c.example/deep",
+                            .depth = 9,
+                            .hold = HoldReason{.reason = "too deep", .rules = 5}};
+      ASSERT_TRUE(frontier->complete(lease.id, {.status = 200}, {&link, 1}));
+    }
+  }
+  clocks_.advance(5s);
+  admit(*frontier, {{.url = "http://a.example/waits"}});
+  close(*frontier);
+
+  const auto lines = dump();
+  ASSERT_THAT(lines, SizeIs(6));
+  EXPECT_EQ(lines[0].url, "http://a.example/waits");
+  EXPECT_EQ(lines[0].since, std::nullopt);
+  EXPECT_EQ(lines[1].url, "http://b.example/later");
+  std::map<std::string, Line> found;
+  for (const Line& line : lines)
+    found.emplace(line.url, line);
+  const Line& held = found.at("http://a.example/held");
+  EXPECT_EQ(held.state, WaitingState::kHeld);
+  EXPECT_EQ(held.host, "a.example");
+  EXPECT_EQ(held.reason, "out of scope");
+  EXPECT_EQ(held.since, since);
+  EXPECT_EQ(held.priority, 4);
+  EXPECT_EQ(held.depth, 2u);
+  EXPECT_EQ(held.redirects, 1u);
+  EXPECT_EQ(held.parent, "http://x.example/");
+  EXPECT_EQ(held.note, "n");
+  EXPECT_EQ(held.not_before, std::nullopt);
+  const Line& not_found = found.at("http://a.example/404");
+  EXPECT_EQ(not_found.state, WaitingState::kFailed);
+  EXPECT_EQ(not_found.status, 404);
+  EXPECT_EQ(not_found.reason, "status");
+  const Line& lost = found.at("http://b.example/lost");
+  EXPECT_EQ(lost.state, WaitingState::kFailed);
+  EXPECT_EQ(lost.status, 0);
+  EXPECT_EQ(lost.reason, "refused");
+  const Line& deep = found.at("http://c.example/deep");
+  EXPECT_EQ(deep.state, WaitingState::kHeld);
+  EXPECT_EQ(deep.depth, 9u);
+  EXPECT_EQ(deep.parent, "http://a.example/ok");
+
+  EXPECT_THAT(dumped_urls({.state = WaitingState::kHeld}),
+              UnorderedElementsAre("http://a.example/held", "http://c.example/deep"));
+  EXPECT_THAT(dumped_urls({.state = WaitingState::kFailed}),
+              UnorderedElementsAre("http://a.example/404", "http://b.example/lost"));
+  EXPECT_THAT(dumped_urls({.host = "b.example"}),
+              ElementsAre("http://b.example/later", "http://b.example/lost"));
+  EXPECT_THAT(dumped_urls({.host = "a.example", .state = WaitingState::kFailed}),
+              ElementsAre("http://a.example/404"));
+  EXPECT_THAT(dumped_urls({.state = WaitingState::kQueued}), ElementsAre("http://a.example/waits"));
+  EXPECT_THAT(dumped_urls({.state = WaitingState::kDeferred}),
+              ElementsAre("http://b.example/later"));
+  const FrontierSummary summary = summarize();
+  EXPECT_EQ(summary.held, 2u);
+  EXPECT_EQ(summary.set_aside_failed, 2u);
+  EXPECT_EQ(summary.succeeded, 1u);
+  EXPECT_EQ(summary.requeued, 0u);
+  EXPECT_EQ(summary.not_set_aside, 0u);
+}
+
+TEST_F(Dump, TheSummaryCountsUrlsQueuedAgainAndThoseWithoutRoom) {
+  FrontierOptions options = virtual_options();
+  options.max_set_aside = 2;
+  const auto frontier = open(options);
+  offer(*frontier, {"http://a.example/1", "http://a.example/2", "http://a.example/3"});
+  for (const Lease& lease : lease_all(*frontier))
+    ASSERT_TRUE(frontier->complete(lease.id, {.status = 500}, {}));
+  ASSERT_TRUE(frontier->flush());
+  EXPECT_EQ(frontier->retry({}).value(), 2u);
+  close(*frontier);
+  EXPECT_THAT(dump(), AllOf(SizeIs(2), Each(testing::Field(&Line::state, WaitingState::kQueued))));
+  const FrontierSummary summary = summarize();
+  EXPECT_EQ(summary.queued, 2u);
+  EXPECT_EQ(summary.requeued, 2u);
+  EXPECT_EQ(summary.set_aside_failed, 0u);
+  EXPECT_EQ(summary.not_set_aside, 1u);
 }
 
 TEST_F(Dump, TellsTheSmallestDepthThatWasOffered) {
@@ -345,6 +453,7 @@ TEST_F(Dump, DamagedRecordsAreLeftOutAndTold) {
     Store::Batch batch;
     batch.add_pending(0, {.priority = 0, .sequence = 1'000'000}, "\xff\xff\xff");
     batch.add_deferred(5, 1'000'001, 7, 0, "");
+    batch.set_aside({1, 2}, "\xff\xff\xff");
     ASSERT_TRUE(store->write(batch).has_value());
   }
   std::vector<std::string> urls;
@@ -355,7 +464,7 @@ TEST_F(Dump, DamagedRecordsAreLeftOutAndTold) {
   EXPECT_THAT(urls, UnorderedElementsAre("http://a.example/1", "http://b.example/1"));
   ASSERT_FALSE(done.has_value());
   EXPECT_EQ(done.error().code, ErrorCode::kCorrupt);
-  EXPECT_THAT(done.error().message, HasSubstr("2 URLs"));
+  EXPECT_THAT(done.error().message, HasSubstr("3 URLs"));
   EXPECT_EQ(summarize(5).hosts, 3u);
 }
 

@@ -1,0 +1,90 @@
+// trawl frontier retry
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "trawl/frontier.h"
+
+#include "crawler/cli/exit_codes.h"
+#include "crawler/cli/frontier_commands.h"
+#include "crawler/cli/frontier_settings.h"
+#include "crawler/cli/shell_word.h"
+#include "crawler/config/config.h"
+#include "crawler/state_guard.h"
+#include "frontier/state_directory.h"
+
+namespace trawl::cli {
+
+namespace {
+
+RetryWhich which_of(const FrontierRetryArguments& arguments) {
+  RetryWhich which{.state = arguments.state, .host = arguments.host, .reason = arguments.reason};
+  if (!arguments.statuses.empty()) {
+    which.wanted = [&statuses = arguments.statuses](const SetAsideUrl& url) {
+      return std::ranges::any_of(statuses, [&](const StatusRange& range) {
+        return url.status >= range.first && url.status <= range.last;
+      });
+    };
+  }
+  return which;
+}
+
+// Before a lock is left in a directory of others.
+Result<void> check_holds_crawl(const std::filesystem::path& directory) {
+  CrawlConfig place;
+  place.crawl.state_dir = directory;
+  const auto contents = look_at_state(place);
+  if (!contents) return tl::unexpected(contents.error());
+  if (*contents == StateContents::kCrawl || holds_store(directory)) return {};
+  return fail(ErrorCode::kNotFound, directory.string() + " holds no crawl");
+}
+
+std::string set_aside_text(const FrontierStats& stats) {
+  return fmt::format("{} failed and {} held", stats.set_aside_failed, stats.held);
+}
+
+void print_retried(std::uint64_t queued, const FrontierStats& stats,
+                   const FrontierRetryArguments& arguments) {
+  if (stats.held + stats.set_aside_failed + queued == 0) {
+    fmt::print("nothing to retry: no URL of {} has failed or is held\n", arguments.state_dir);
+    return;
+  }
+  if (queued == 0) {
+    fmt::print("nothing to retry: none of the URLs set aside is as asked for ({})\n",
+               set_aside_text(stats));
+    fmt::print("to see them: {} frontier dump {} --state failed --state held\n",
+               quoted(arguments.program), quoted(arguments.state_dir));
+    return;
+  }
+  fmt::print("{} URL{} queued again; still set aside: {}\n", queued, queued == 1 ? "" : "s",
+             set_aside_text(stats));
+  const std::string next = resume_command(arguments.program, arguments.state_dir);
+  if (!next.empty()) fmt::print("to go on: {}\n", next);
+}
+
+}  // namespace
+
+int run_frontier_retry(const FrontierRetryArguments& arguments) {
+  auto options = frontier_settings(arguments.state_dir);
+  if (!options) return options.error();
+  options->mode = OpenMode::kResume;
+  options->checkpoint_interval = std::chrono::milliseconds(0);  // the one at the end will do
+  options->checkpoint_admissions = 0;
+  if (auto holds = check_holds_crawl(options->directory); !holds) return report(holds.error());
+  const auto frontier = Frontier::open(*options);
+  if (!frontier) return report(frontier.error());
+  for (const std::string& warning : (*frontier)->opened().warnings)
+    fmt::print(stderr, "trawl: warning: {}\n", warning);
+  const auto queued = (*frontier)->retry(which_of(arguments));
+  const FrontierStats stats = (*frontier)->stats();
+  const auto closed = (*frontier)->close();
+  if (!queued) return report(queued.error());
+  if (!closed) return report(closed.error());
+  print_retried(*queued, stats, arguments);
+  return kDone;
+}
+
+}  // namespace trawl::cli

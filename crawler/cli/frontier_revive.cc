@@ -1,0 +1,52 @@
+// trawl frontier revive
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "trawl/frontier.h"
+
+#include "crawler/cli/exit_codes.h"
+#include "crawler/cli/frontier_commands.h"
+#include "crawler/cli/printable_text.h"
+#include "crawler/cli/shell_word.h"
+
+namespace trawl::cli {
+
+namespace {
+
+constexpr std::size_t kHostsShown = 10;
+
+void print_revived(const ReviveReport& report, const FrontierReviveArguments& arguments) {
+  if (report.revived == 0) {
+    if (arguments.hosts.empty())
+      fmt::print("no host of {} is parked: nothing to revive\n", arguments.state_dir);
+    return;
+  }
+  fmt::print("{} host{} revived: asked again when the crawl goes on\n", report.revived,
+             report.revived == 1 ? "" : "s");
+  const std::size_t shown = std::min(report.hosts.size(), kHostsShown);
+  for (std::size_t i = 0; i < shown; ++i)
+    fmt::print("  {}\n", printable(report.hosts[i]));
+  if (report.revived > shown) fmt::print("  and {} more\n", report.revived - shown);
+  const std::string next = resume_command(arguments.program, arguments.state_dir);
+  if (!next.empty()) fmt::print("to go on: {}\n", next);
+}
+
+}  // namespace
+
+int run_frontier_revive(const FrontierReviveArguments& arguments) {
+  const auto revived = Frontier::revive(arguments.state_dir, arguments.hosts);
+  if (!revived) return report(revived.error());
+  for (const std::string& host : revived->not_given_up)
+    fmt::print(stderr, "trawl: {} is not parked\n", printable(host));
+  for (const std::string& host : revived->unknown) {
+    fmt::print(stderr, "trawl: {} is not a host of this crawl: no URL of it waits\n",
+               printable(host));
+  }
+  print_revived(*revived, arguments);
+  return revived->revived == 0 && !arguments.hosts.empty() ? kFailed : kDone;
+}
+
+}  // namespace trawl::cli

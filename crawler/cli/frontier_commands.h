@@ -55,12 +55,12 @@ struct StatusRange {
 };
 
 struct FrontierRetryArguments {
-  std::string program;  // as it was called
-  std::string state_dir;
+  std::string program = {};  // as it was called
+  std::string state_dir = {};
   std::optional<SetAsideState> state = SetAsideState::kFailed;  // nothing: both
-  std::vector<StatusRange> statuses;                            // any of them; none: all
-  std::string reason;                                           // empty: any
-  std::string host;                                             // empty: any
+  std::vector<StatusRange> statuses = {};                       // any of them; none: all
+  std::string reason = {};                                      // empty: any
+  std::string host = {};                                        // empty: any
 };
 int run_frontier_retry(const FrontierRetryArguments& arguments);
 

@@ -11,6 +11,7 @@
 #include "crawler/fetch_failure.h"
 #include "crawler/held_urls.h"
 #include "crawler/http/content_coding.h"
+#include "crawler/parse/headers/media_type.h"
 
 namespace trawl {
 
@@ -192,7 +193,10 @@ void Fetcher::fetch(OpenLease open, const Url& url) {
   if (is_page && !context_.rules.fetched_types.empty()) {
     request.accept = [&types = context_.rules.fetched_types](const HttpResponse& head) {
       // What has no page in it is read whatever it is.
-      return head.status < 200 || head.status >= 300 || types.matches(head.content_type);
+      if (head.status < 200 || head.status >= 300) return true;
+      // What the content will tell may be HTML.
+      if (is_unknown_media_type(head.content_type)) return types.matches("text/html");
+      return types.matches(head.content_type);
     };
   }
   if (lease.recrawl) {

@@ -13,6 +13,7 @@
 #include "crawler/fetch_failure.h"
 #include "crawler/parse/ascii.h"
 #include "crawler/parse/headers/media_type.h"
+#include "crawler/parse/html/meta_refresh.h"
 #include "crawler/sitemap_intake.h"
 
 namespace trawl {
@@ -26,12 +27,11 @@ bool is_success(int status) {
   return status >= 200 && status < 300;
 }
 
-bool is_html(const HttpResponse& response) {
-  if (is_html_media_type(response.content_type)) return true;
-  // Without a type a browser looks at the content; a page begins with a tag.
-  const auto first = response.body.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
-  return media_type(response.content_type).empty() && first != std::string::npos &&
-         response.body[first] == '<';
+// The content type, by the content where the header leaves it to that.
+std::string_view content_type_of(const HttpResponse& response) {
+  const bool is_sniffed = is_unknown_media_type(response.content_type) && !response.nosniff;
+  if (is_sniffed && looks_like_html(response.body)) return "text/html";
+  return response.content_type;
 }
 
 std::string_view to_string(LinksSkipped skipped) {
@@ -299,6 +299,7 @@ void PageHandler::follow_page(Page& page) {
   record.nofollow = directives.nofollow;
   record.noarchive = directives.noarchive;
   if (!response.link.empty()) follow_header_links(page, nofollow);
+  if (!response.refresh.empty()) follow_refresh(page, nofollow);
   if (!parsed) return;
   follower_.skip_many(SkipReason::kInvalidUrl, found_.invalid);
   follower_.skip_many(SkipReason::kOtherScheme, found_.other_scheme);
@@ -329,6 +330,25 @@ void PageHandler::follow_header_links(Page& page, bool nofollow) {
                                            .hops_off_scope = page.note.hops_off_scope});
     }
   }
+}
+
+// The header, which says the same as <meta http-equiv=refresh>.
+void PageHandler::follow_refresh(Page& page, bool nofollow) {
+  if (!context_.config.links.kinds.has(LinkKind::kRefresh)) return;
+  const auto refresh = parse_meta_refresh(page.response.refresh);
+  if (!refresh || refresh->url.empty()) return;
+  auto url = Url::parse(refresh->url, &page.url);
+  if (!url) {
+    const bool other = has_other_scheme(refresh->url);
+    return follower_.skip(refresh->url, other ? SkipReason::kOtherScheme : SkipReason::kInvalidUrl);
+  }
+  ++page.output.page.links;
+  Link found;
+  found.url = *std::move(url);
+  found.kind = LinkKind::kRefresh;
+  if (!is_followed(page, found, nofollow)) return;
+  follower_.add(std::move(found.url),
+                {.depth = page.open.lease.depth + 1, .hops_off_scope = page.note.hops_off_scope});
 }
 
 void PageHandler::follow_link(Page& page, const Link& link, bool nofollow) {
@@ -372,14 +392,15 @@ bool PageHandler::stands_for_itself(const Page& page) const {
 bool PageHandler::is_parsed(const HttpResponse& response) const {
   if (response.body.empty()) return false;
   const MediaTypes& types = context_.rules.parsed_types;
-  return types.empty() ? is_html(response) : types.matches(response.content_type);
+  const std::string_view type = content_type_of(response);
+  return types.empty() ? is_html_media_type(type) : types.matches(type);
 }
 
 void PageHandler::write_records(Page& page) {
   const HttpResponse& response = page.response;
   const MediaTypes& types = context_.rules.stored_types;
   if (!warc_ || response.response_head.empty()) return;
-  if (!page.unchanged && !types.empty() && !types.matches(response.content_type)) return;
+  if (!page.unchanged && !types.empty() && !types.matches(content_type_of(response))) return;
   const Lease& lease = page.open.lease;
   std::vector<WarcOutlink> outlinks;
   if (context_.config.output.warc_metadata && page.parsed) {

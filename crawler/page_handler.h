@@ -77,6 +77,7 @@ class PageHandler {
   void follow_sitemap(Page& page);
   void follow_page(Page& page);
   void follow_header_links(Page& page, bool nofollow);
+  void follow_refresh(Page& page, bool nofollow);
   void follow_link(Page& page, const Link& link, bool nofollow);
   bool is_followed(Page& page, const Link& link, bool nofollow);
   bool is_same_page(const Url& one, const Url& other) const;

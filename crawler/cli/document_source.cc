@@ -136,6 +136,7 @@ Result<Document> fetch(const std::string& address, const DocumentOptions& option
                     .status = answer->status,
                     .content_type = std::move(answer->content_type),
                     .link = std::move(answer->link),
+                    .refresh = std::move(answer->refresh),
                     .x_robots_tag = std::move(answer->x_robots_tag)};
   }
   return tl::unexpected(url.error());

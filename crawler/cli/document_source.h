@@ -26,6 +26,7 @@ struct Document {
   int status = 0;
   std::string content_type = {};
   std::string link = {};          // the Link headers, one behind the other
+  std::string refresh = {};       // the Refresh header
   std::string x_robots_tag = {};  // the X-Robots-Tag headers, a line each
 };
 

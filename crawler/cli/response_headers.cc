@@ -1,12 +1,14 @@
 #include "crawler/cli/response_headers.h"
 
 #include <iterator>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "trawl/link_header.h"
 #include "trawl/robots_directives.h"
 
+#include "crawler/parse/html/meta_refresh.h"
 #include "crawler/parse/link_types.h"
 
 namespace trawl::cli {
@@ -26,6 +28,21 @@ void add_headers(const Document& document, const Url& base, const LinkOptions& o
                      .element = "header",
                      .attribute = "link",
                      .rel = std::move(link.rel)});
+  }
+  if (auto refresh = parse_meta_refresh(document.refresh)) {
+    auto url = Url::parse(refresh->url, &base);
+    const bool elsewhere = url && !refresh->url.empty();
+    if (elsewhere && options.kinds.has(LinkKind::kRefresh)) {
+      links.push_back({.url = *url,
+                       .kind = LinkKind::kRefresh,
+                       .element = "header",
+                       .attribute = "refresh",
+                       .rel = {}});
+    }
+    if (!page.refresh) {
+      page.refresh = MetaRefresh{.delay = refresh->delay,
+                                 .url = elsewhere ? std::optional(*std::move(url)) : std::nullopt};
+    }
   }
   page.links.insert(page.links.begin(), std::make_move_iterator(links.begin()),
                     std::make_move_iterator(links.end()));

@@ -7,10 +7,10 @@
 
 namespace trawl::cli {
 
-// Adds what Link and X-Robots-Tag say to `page`, which `options` made of `document`. Links are
-// relative to `base`; they come before the page's own, from attribute "link" of element "header",
-// with the kinds that <link>s of their rel have; what a page forbids or its header does is
-// forbidden.
+// Adds what Link, Refresh and X-Robots-Tag say to `page`, which `options` made of `document`. Links
+// are relative to `base`; they come before the page's own, from attribute "link" or "refresh" of
+// element "header", with the kinds that <link>s of their rel or a <meta> have; what a page forbids
+// or its header does is forbidden.
 void add_headers(const Document& document, const Url& base, const LinkOptions& options,
                  PageLinks& page);
 

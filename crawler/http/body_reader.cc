@@ -162,7 +162,7 @@ BodyReader::Step BodyReader::decode(std::string_view& input) {
 
 bool BodyReader::finish() {
   if (failure_ != FetchError::kNone) {
-    // An unknown coding of nothing at all.
+    // Too many codings of nothing at all.
     if (response_->encoded_bytes > 0 || failure_ != FetchError::kBadEncoding) return false;
     failure_ = FetchError::kNone;
     reason_.clear();

@@ -19,6 +19,9 @@ namespace {
 
 // Of a stream's memory, for all of inflate's states and its window (zconf.h).
 constexpr std::size_t kInflateMemory = 48 * 1024;
+// In z_stream::data_type after inflate().
+constexpr int kInLastBlock = 64;
+constexpr int kAtBlockEnd = 128;
 // 8 MiB, what browsers accept (RFC 8878 section 7.2); libzstd by itself would take 128.
 constexpr int kMaxZstdWindowLog = 23;
 
@@ -49,7 +52,9 @@ class InflateCoding final : public ContentCoding {
       const std::size_t size = input.size();
       const std::size_t more = inflate(input, out.subspan(written));
       written += more;
-      if (more == 0 && size == input.size() && !ended_) break;  // needs more input
+      // At a block's end there may be more in what zlib has taken already.
+      if (more == 0 && size == input.size() && !ended_ && !at_block_end_)
+        break;  // needs more input
     }
     return written;
   }
@@ -57,6 +62,8 @@ class InflateCoding final : public ContentCoding {
   bool broken() const override { return broken_; }
   bool complete() const override {
     if (!started_) return sniffed_size_ == 0;
+    // Some leave the checksum behind the data out; browsers do not miss it.
+    if (data_ended_) return true;
     // A first byte like a member's, and no more, is rubbish behind the last one.
     return ended_ || (stream_.total_out == 0 && (members_ > 0 || stream_.total_in == 0));
   }
@@ -92,7 +99,7 @@ class InflateCoding final : public ContentCoding {
       return false;
     }
     ++members_;
-    ended_ = false;
+    ended_ = data_ended_ = false;
     return true;
   }
 
@@ -101,8 +108,11 @@ class InflateCoding final : public ContentCoding {
     stream_.avail_in = static_cast<uInt>(input.size());
     stream_.next_out = reinterpret_cast<Bytef*>(out.data());
     stream_.avail_out = static_cast<uInt>(out.size());
-    const int result = ::inflate(&stream_, Z_NO_FLUSH);
+    // Stops at the end of each block: so the end of the data is seen, whatever follows.
+    const int result = ::inflate(&stream_, Z_BLOCK);
     input.remove_prefix(input.size() - stream_.avail_in);
+    at_block_end_ = (stream_.data_type & kAtBlockEnd) != 0;
+    data_ended_ = data_ended_ || (at_block_end_ && (stream_.data_type & kInLastBlock) != 0);
     if (result == Z_STREAM_END) {
       ended_ = true;
     } else if (result != Z_OK && result != Z_BUF_ERROR) {
@@ -117,6 +127,8 @@ class InflateCoding final : public ContentCoding {
 
   const bool gzip_;
   bool started_ = false;
+  bool at_block_end_ = false;
+  bool data_ended_ = false;  // the checksum may still come
   bool ended_ = false;
   bool rubbish_ = false;  // behind the last member
   bool broken_ = false;

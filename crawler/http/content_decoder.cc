@@ -1,6 +1,7 @@
 #include "crawler/http/content_decoder.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -18,17 +19,14 @@ Result<std::unique_ptr<ContentDecoder>> ContentDecoder::create(std::string_view 
     const std::size_t begin = comma == std::string_view::npos ? 0 : comma + 1;
     const std::string_view name = trim(rest.substr(begin));
     rest = rest.substr(0, begin == 0 ? 0 : comma);
-    if (name.empty() || equal_in_any_case(name, "identity")) continue;
+    auto coding = ContentCoding::create(name);
+    if (coding == nullptr) continue;
     if (decoder == nullptr) decoder.reset(new ContentDecoder(max_between));
     if (decoder->stages_.size() == kMaxCodings) {
       return fail(ErrorCode::kInvalidArgument,
                   fmt::format("the body has more than {} content codings", kMaxCodings));
     }
-    Stage stage{.coding = ContentCoding::create(name), .buffer = nullptr, .waiting = {}};
-    if (stage.coding == nullptr) {
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("the content coding \"{}\" is unknown", name.substr(0, 40)));
-    }
+    Stage stage{.coding = std::move(coding), .buffer = nullptr, .waiting = {}};
     if (!decoder->stages_.empty()) stage.buffer = std::make_unique<std::array<char, 16 * 1024>>();
     decoder->stages_.push_back(std::move(stage));
   }

@@ -21,9 +21,10 @@ class ContentDecoder {
   // What requests should ask for.
   static constexpr char kAccepted[] = "gzip, deflate, br, zstd";
 
-  // Null if nothing has to be undone. No coding but the last to be undone may give more than
-  // `max_between` bytes: between them a bomb could go off unseen. Errors: kInvalidArgument for a
-  // coding that is unknown, or more than kMaxCodings.
+  // Null if nothing has to be undone. What is not the name of a known coding ("none", "utf-8",
+  // "aws-chunked") stands for none, as in browsers. No coding except the last to be undone may give
+  // more than `max_between` bytes: between them a bomb could go off unseen. Errors:
+  // kInvalidArgument for more than kMaxCodings known ones.
   static Result<std::unique_ptr<ContentDecoder>> create(std::string_view content_encoding,
                                                         std::uint64_t max_between);
 

@@ -10,8 +10,15 @@ bool says(const CurlFailure& failure, std::string_view words) {
   return failure.text.find(words) != std::string_view::npos;
 }
 
+// libcurl takes header lines of 100 KiB at most, and trailers of 64; what is longer it calls out of
+// memory.
+bool is_long_trailer(const CurlFailure& failure) {
+  return failure.head_complete && says(failure, "Out of memory in chunked-encoding");
+}
+
 // Some codes stand for several things, which only libcurl's words tell apart.
 FetchError kind_of_receive(const CurlFailure& failure) {
+  if (is_long_trailer(failure)) return FetchError::kHeadersTooLarge;
   if (says(failure, "chunked-encoding") || says(failure, "PROTOCOL_ERROR"))
     return FetchError::kBadResponse;
   if (says(failure, "response headers")) return FetchError::kHeadersTooLarge;  // too large ones
@@ -81,6 +88,7 @@ FetchError kind_of(const CurlFailure& failure) {
       return failure.sent ? FetchError::kBadResponse : FetchError::kOther;
     case CURLE_OUT_OF_MEMORY:
       // So libcurl calls a header line that is too long for it.
+      if (reaching_proxy) return FetchError::kProxy;
       return failure.sent && !failure.head_complete ? FetchError::kHeadersTooLarge
                                                     : FetchError::kMemory;
     default:
@@ -90,6 +98,8 @@ FetchError kind_of(const CurlFailure& failure) {
 
 // A proxy that libcurl does not take is quoted.
 std::string text_of(const CurlFailure& failure) {
+  if (kind_of(failure) == FetchError::kHeadersTooLarge)
+    return "a header line is longer than libcurl takes";
   if (failure.code == CURLE_BAD_FUNCTION_ARGUMENT && (failure.sent || failure.proxied))
     return "the first header line is folded: it begins with a blank or a tab";
   const bool quotes = failure.code == CURLE_COULDNT_RESOLVE_PROXY ||

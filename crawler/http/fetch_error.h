@@ -21,7 +21,7 @@ enum class FetchError : std::uint8_t {
   kHeadersTooLarge,   // all headers of a response together
   kBadResponse,       // broken HTTP: bad chunks, NULs in headers, two lengths, another protocol
   kBadHeader,         // a folded header line with no header before it
-  kBadEncoding,       // a Content-Encoding that is unknown, broken or cut off
+  kBadEncoding,       // a Content-Encoding that is broken, cut off or of too many codings
   kConnectionLost,    // reset, or closed too early, be it in the TLS handshake
   kAddressRefused,    // a private address, and such ones are not allowed
   kUnwantedType,      // cut off after the headers, as `accept` asked for

@@ -4,12 +4,15 @@
 #include <charconv>
 #include <chrono>
 #include <ctime>
+#include <iterator>
 #include <utility>
 
 #include <curl/curl.h>
 #include <fmt/format.h>
 
 #include "crawler/parse/ascii.h"
+#include "crawler/parse/encoding/utf8_validation.h"
+#include "crawler/parse/headers/media_type.h"
 
 namespace trawl {
 
@@ -58,6 +61,25 @@ std::chrono::seconds wait_of(std::string_view value) {
 bool take_text(std::string_view line, std::string_view name, std::string& to) {
   const auto value = header_value(line, name);
   if (value) to.assign(*value);
+  return value.has_value();
+}
+std::string escape_non_ascii(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80) {
+      out += c;
+    } else {
+      fmt::format_to(std::back_inserter(out), "%{:02X}", byte);
+    }
+  }
+  return out;
+}
+
+// The same for what has a URL. Bytes that are not UTF-8 are escaped as they are.
+bool take_url(std::string_view line, std::string_view name, std::string& to) {
+  const auto value = header_value(line, name);
+  if (value) to = is_utf8(*value) ? std::string(*value) : escape_non_ascii(*value);
   return value.has_value();
 }
 bool join_text(std::string_view line, std::string_view name, std::string_view separator,
@@ -112,6 +134,7 @@ void HeadReader::begin(const HttpOptions& options, HttpResponse& response) {
   bytes_ = 0;
   lines_ = 0;
   content_length_.reset();
+  field_.clear();
   failure_ = FetchError::kNone;
   reason_.clear();
 }
@@ -133,19 +156,41 @@ bool HeadReader::take(std::string_view line) {
     return true;
   }
   if (line == "\r\n" || line == "\n") {
+    if (!end_field()) return false;
     complete_ = status_ >= 200;
+    if (complete_) response_->content_type = counting_content_type(response_->content_type);
     return true;
   }
-  if (line.front() == ' ' || line.front() == '\t') {
-    if (fields_ == 0) {
-      return fail(FetchError::kBadHeader,
-                  "the first header line is folded: it begins with a blank or a tab");
-    }
-  } else {
-    ++fields_;
-  }
   if (capture_) capture(line);
-  return take_field(line);
+  if (line.front() == ' ' || line.front() == '\t') return unfold(line);
+  if (!end_field()) return false;
+  field_ = line;
+  return true;
+}
+
+// A line that goes on with the one before counts as one with it (RFC 9112 section 5.2).
+bool HeadReader::unfold(std::string_view line) {
+  if (field_.empty()) {
+    return fail(FetchError::kBadHeader,
+                "the first header line is folded: it begins with a blank or a tab");
+  }
+  const std::string_view more = trim(line);
+  if (more.empty()) return true;
+  // libcurl, which reads this one for itself, has read the first line alone.
+  if (header_value(field_, "transfer-encoding"))
+    return fail(FetchError::kBadHeader, "the Transfer-Encoding header is folded");
+  field_.resize(trim_end(field_).size());
+  field_ += ' ';
+  field_ += more;
+  return true;
+}
+
+// The field is whole.
+bool HeadReader::end_field() {
+  if (field_.empty()) return true;
+  const bool fine = take_field(field_);
+  field_.clear();
+  return fine;
 }
 
 // A new response begins, perhaps after 1xx.
@@ -159,10 +204,12 @@ void HeadReader::take_status(std::string_view line) {
   response.cache_control.clear();
   response.link.clear();
   response.x_robots_tag.clear();
+  response.refresh.clear();
+  response.nosniff = false;
   response.retry_after = response.age = std::chrono::seconds(0);
   response.response_head.clear();
   content_length_.reset();
-  fields_ = 0;
+  field_.clear();
 
   const std::size_t space = std::min(line.find(' '), line.size());
   const std::string_view version = line.substr(0, space);
@@ -193,7 +240,7 @@ bool HeadReader::take_field(std::string_view line) {
       return true;
     case 'c':
       if (const auto length = header_value(line, "content-length")) return take_length(*length);
-      static_cast<void>(take_text(line, "content-type", response.content_type) ||
+      static_cast<void>(join_text(line, "content-type", ", ", response.content_type) ||
                         join_text(line, "content-encoding", ", ", response.content_encoding) ||
                         join_text(line, "cache-control", ", ", response.cache_control));
       return true;
@@ -201,16 +248,22 @@ bool HeadReader::take_field(std::string_view line) {
       take_text(line, "etag", response.etag);
       return true;
     case 'l':
-      static_cast<void>(take_text(line, "location", response.location) ||
+      static_cast<void>(take_url(line, "location", response.location) ||
                         take_text(line, "last-modified", response.last_modified) ||
                         join_text(line, "link", ", ", response.link));
       return true;
     case 'r':
       if (const auto wait = header_value(line, "retry-after"))
         response.retry_after = wait_of(*wait);
+      if (response.refresh.empty()) take_url(line, "refresh", response.refresh);
       return true;
     case 'x':
       join_text(line, "x-robots-tag", "\n", response.x_robots_tag);
+      if (const auto options = header_value(line, "x-content-type-options")) {
+        response.nosniff =
+            response.nosniff ||
+            equal_in_any_case(trim(options->substr(0, options->find(','))), "nosniff");
+      }
       return true;
     default:
       return true;

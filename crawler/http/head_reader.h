@@ -29,6 +29,8 @@ class HeadReader {
 
  private:
   void take_status(std::string_view line);
+  bool unfold(std::string_view line);
+  bool end_field();
   bool take_field(std::string_view line);
   bool take_length(std::string_view value);
   void capture(std::string_view line);
@@ -41,7 +43,7 @@ class HeadReader {
   int status_ = 0;
   std::uint64_t bytes_ = 0;
   std::size_t lines_ = 0;
-  std::size_t fields_ = 0;  // of the response that has begun
+  std::string field_;  // the last header of the response that has begun; more of it may come
   std::optional<std::uint64_t> content_length_;
   FetchError failure_ = FetchError::kNone;
   std::string reason_;

@@ -64,12 +64,14 @@ struct HttpResponse {
   int status = 0;                          // 0: no response
   FetchError failure = FetchError::kNone;  // the body may have been received in part
   std::string error;                       // `failure` in words; empty if there is none
-  std::string content_type;
   // Headers of the last response: those of a 1xx before it do not count.
+  std::string content_type;      // of several values the one that counts
+  bool nosniff = false;          // X-Content-Type-Options: the content does not tell its type
   std::string content_encoding;  // several lines joined with ", "; `body` is decoded
   std::string etag;
   std::string last_modified;
-  std::string location;
+  std::string location;       // bytes that are not UTF-8 are percent-encoded, in `refresh` as well
+  std::string refresh;        // of several lines the first
   std::string cache_control;  // several lines joined with ", "
   std::string link;           // likewise
   std::string x_robots_tag;   // several lines joined with '\n': each begins for all crawlers

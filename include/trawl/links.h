@@ -25,7 +25,7 @@ enum class LinkKind : std::uint8_t {
   kResource,    // images, media, scripts, style sheets; every <link> that is not kRelated
   kRelated,     // <link rel> alternate, next, prev, amphtml, canonical
   kCitation,    // <blockquote cite>, <q cite>
-  kRefresh,     // <meta http-equiv=refresh>
+  kRefresh,     // <meta http-equiv=refresh>, the Refresh header
 };
 inline constexpr std::size_t kLinkKinds = 7;
 

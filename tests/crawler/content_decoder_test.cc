@@ -7,6 +7,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -92,18 +93,58 @@ TEST(ContentDecoder, UndoesEveryCodingHoweverItComes) {
 }
 
 TEST(ContentDecoder, NothingToUndoIsNoDecoder) {
-  for (const char* none : {"", "identity", " Identity ", ",", "identity,, identity"}) {
+  for (const char* none :
+       {"", "identity", " Identity ", ",", "identity,, identity", "none", "utf-8", "binary",
+        "aws-chunked", "compress", "rot13, none", "g zip", "gzip;q=1", "\"gzip\""}) {
     const auto decoder = ContentDecoder::create(none, kNoLimit);
     ASSERT_TRUE(decoder.has_value()) << none;
     EXPECT_EQ(*decoder, nullptr) << none;
   }
 }
 
-TEST(ContentDecoder, UnknownCodingsAndTooManyAreErrors) {
-  for (const char* unknown : {"compress", "gzip, aws-chunked", "g zip", "utf-8", "gzip;q=1"})
-    EXPECT_FALSE(ContentDecoder::create(unknown, kNoLimit).has_value()) << unknown;
+// As Firefox does: what was sent as "aws-chunked,gzip" is gzip.
+TEST(ContentDecoder, UnknownCodingsAreLeftOutOfAList) {
+  const std::string text = sample(1000);
+  for (const char* codings : {"gzip, aws-chunked", "aws-chunked,gzip", "utf-8, gzip, none"}) {
+    const Decoded got = decode(codings, gzip(text));
+    EXPECT_TRUE(got.text == text && got.complete && !got.broken) << codings;
+  }
+}
+
+TEST(ContentDecoder, TooManyCodingsAreAnError) {
   EXPECT_TRUE(ContentDecoder::create("gzip,gzip,gzip", kNoLimit).has_value());
+  EXPECT_TRUE(ContentDecoder::create("gzip,rot13,gzip,none,gzip", kNoLimit).has_value());
   EXPECT_FALSE(ContentDecoder::create("gzip,gzip,gzip,gzip", kNoLimit).has_value());
+}
+
+// 8 bytes behind gzip's data, 4 behind that of zlib.
+TEST(ContentDecoder, AChecksumThatIsMissingIsNotMissed) {
+  for (const std::size_t size : {0, 1, 100, 300'000}) {
+    const std::string text = sample(size).substr(0, size);
+    for (const auto& [coding, bytes, trailer] :
+         {std::tuple("gzip", gzip(text), 8u), std::tuple("deflate", deflated(text, 15), 4u)}) {
+      for (unsigned left_out = 0; left_out <= trailer; ++left_out) {
+        const auto cut = std::string_view(bytes).substr(0, bytes.size() - left_out);
+        for (const std::size_t step : {std::size_t{1}, std::size_t{1000}, cut.size()}) {
+          for (const std::size_t room : {std::size_t{100}, std::size_t{1} << 20}) {
+            if (step == 1 && size > 1000) continue;
+            const Decoded got = decode(coding, cut, step, room);
+            EXPECT_TRUE(got.text == text && got.complete && !got.broken)
+                << coding << ' ' << size << " without " << left_out << " in steps of " << step;
+          }
+        }
+      }
+      const Decoded cut =
+          decode(coding, std::string_view(bytes).substr(0, bytes.size() - trailer - 1));
+      EXPECT_FALSE(cut.complete) << coding << ' ' << size << ", a byte of the data is missing";
+    }
+    std::string wrong = gzip(text);
+    wrong[wrong.size() - 8] ^= 1;
+    EXPECT_TRUE(decode("gzip", wrong).broken) << "a checksum that is wrong";
+    const Decoded members =
+        decode("gzip", gzip(text) + gzip("more").substr(0, gzip("more").size() - 8));
+    EXPECT_TRUE(members.text == text + "more" && members.complete && !members.broken);
+  }
 }
 
 TEST(ContentDecoder, WhatIsCutOffIsDecodedSoFarAndIncomplete) {

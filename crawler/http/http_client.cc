@@ -304,7 +304,7 @@ class EpollHttpClient final : public HttpClient {
       char* found = nullptr;
       curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &found);
       Transfer& transfer = *reinterpret_cast<Transfer*>(found);
-      if (transfer.try_other_addresses(code)) {
+      if (transfer.try_other_addresses(code) || transfer.try_other_connection()) {
         relaunch(transfer);
         continue;
       }

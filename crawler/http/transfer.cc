@@ -91,7 +91,7 @@ void Transfer::set_callbacks() {
   handle_.set(CURLOPT_OPENSOCKETDATA, this);
   // The connection keeps these two; it may outlive the transfer.
   handle_.set(CURLOPT_CLOSESOCKETFUNCTION, &Transfer::on_close_socket);
-  handle_.set(CURLOPT_CLOSESOCKETDATA, &context_.sockets);
+  handle_.set(CURLOPT_CLOSESOCKETDATA, &context_);
   context_.floods.guard(easy());
   if (context_.options.capture) {
     handle_.set(CURLOPT_VERBOSE, 1L);
@@ -115,6 +115,8 @@ void Transfer::reset() {
   first_byte_.reset();
   sent_before_ = false;
   opened_socket_ = reused_ = false;
+  sockets_.clear();
+  unclean_connection_ = false;
   stalled_ = false;
   verdict_ = {};
   error_[0] = '\0';
@@ -136,7 +138,11 @@ Transfer::Verdict Transfer::begin(const HttpRequest& request, HttpClient::Done d
   const bool is_address = normalize_address(endpoint_.host);
   if (!proxy_text_.empty() && !proxy_)
     return {FetchError::kProxy, "the proxy is none that can be used"};
-  if (handle_.renew()) set_callbacks();
+  if (handle_.renew()) {
+    set_callbacks();
+  } else {
+    handle_.set(CURLOPT_FORBID_REUSE, 0L);
+  }
   // Else the handle would keep that of the request before.
   if (handle_.set(CURLOPT_URL, request.url.c_str()) != CURLE_OK)
     return {FetchError::kOther, "the URL is too long for libcurl"};
@@ -239,6 +245,12 @@ bool Transfer::try_other_addresses(CURLcode code) {
          phase_ == Phase::kConnecting && verdict_.failure == FetchError::kNone && has_untried();
 }
 
+bool Transfer::try_other_connection() {
+  const bool again = unclean_connection_ && !sent_before_ && verdict_.failure == FetchError::kNone;
+  unclean_connection_ = false;
+  return again;
+}
+
 // All addresses share the time for connecting, so that one that is silent does not use it up.
 bool Transfer::wants_other_address(Time now) const {
   if (phase_ != Phase::kConnecting || !opened_socket_ || !has_untried()) return false;
@@ -289,6 +301,11 @@ Transfer::Verdict Transfer::check_speed(Time now) {
 
 void Transfer::fail(Verdict verdict) {
   verdict_ = std::move(verdict);
+  // Over HTTP/2 libcurl would keep the connection, on which perhaps nobody answers any more.
+  const bool silent = verdict_.failure == FetchError::kFirstByteTimeout ||
+                      verdict_.failure == FetchError::kTimeout ||
+                      verdict_.failure == FetchError::kTooSlow;
+  if (silent) handle_.set(CURLOPT_FORBID_REUSE, 1L);
 }
 
 void Transfer::on_flood(const void* tls) {
@@ -298,6 +315,7 @@ void Transfer::on_flood(const void* tls) {
 }
 
 HttpResponse Transfer::finish(CURLcode code, Time now) {
+  if (response_.protocol.starts_with("http/1")) context_.connections.set_sequential(connection_);
   if (stalled_) context_.options.budget->cancel(waiter_);
   stalled_ = false;
   conclude(code);
@@ -450,19 +468,28 @@ std::size_t Transfer::on_header(char* data, std::size_t size, std::size_t count,
 
 // libcurl's own times do not tell when this was: they count from when it came to the transfer,
 // which on a busy thread is well after start().
-int Transfer::on_request(void* self, char*, char*, int, int) {
-  auto* transfer = static_cast<Transfer*>(self);
-  if (transfer->sent_before_) {
+int Transfer::on_request(void* self, char* remote_ip, char*, int remote_port, int local_port) {
+  return static_cast<Transfer*>(self)->take_connection(remote_ip, remote_port, local_port);
+}
+
+int Transfer::take_connection(std::string_view remote_ip, int remote_port, int local_port) {
+  if (sent_before_) {
     // libcurl found a kept-alive connection closed, or was refused the request on a new one, and is
     // about to send again, without regard for the host's delay.
-    transfer->response_.connection_was_stale =
-        transfer->reused_ && transfer->verdict_.failure == FetchError::kNone;
+    response_.connection_was_stale = reused_ && verdict_.failure == FetchError::kNone;
     return CURL_PREREQFUNC_ABORT;
   }
-  transfer->sent_before_ = true;
-  transfer->reused_ = !transfer->opened_socket_;
-  transfer->response_.request_head.clear();  // that of a proxy's CONNECT
-  transfer->context_.sending.push_back(transfer);
+  connection_ = OpenConnections::key_of(remote_ip, remote_port, local_port);
+  if (opened_socket_) {
+    context_.connections.add(connection_, local_port, sockets_);
+  } else if (context_.connections.has_unread(connection_)) {
+    unclean_connection_ = true;
+    return CURL_PREREQFUNC_ABORT;
+  }
+  sent_before_ = true;
+  reused_ = !opened_socket_;
+  response_.request_head.clear();  // that of a proxy's CONNECT
+  context_.sending.push_back(this);
   return CURL_PREREQFUNC_OK;
 }
 
@@ -491,13 +518,17 @@ curl_socket_t Transfer::open_socket(curl_sockaddr& address) {
     address_refused_ = false;  // of another address of the same name
     opened_socket_ = true;
     tried_ = next.text;
-    return ::socket(address.family, address.socktype | SOCK_CLOEXEC, address.protocol);
+    const int opened = ::socket(address.family, address.socktype | SOCK_CLOEXEC, address.protocol);
+    if (opened >= 0) sockets_.push_back(opened);
+    return opened;
   }
   return CURL_SOCKET_BAD;
 }
 
-int Transfer::on_close_socket(void* watch, curl_socket_t socket) {
-  static_cast<SocketWatch*>(watch)->closing(socket);
+int Transfer::on_close_socket(void* context, curl_socket_t socket) {
+  auto& shared = *static_cast<TransferContext*>(context);
+  shared.sockets.closing(socket);
+  shared.connections.closing(socket);
   return ::close(socket);
 }
 

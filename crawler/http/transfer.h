@@ -22,6 +22,7 @@
 #include "crawler/http/flood_guard.h"
 #include "crawler/http/head_reader.h"
 #include "crawler/http/http_client.h"
+#include "crawler/http/open_connections.h"
 #include "crawler/http/proxy.h"
 #include "crawler/http/socket_watch.h"
 #include "crawler/http/tls_sessions.h"
@@ -34,6 +35,7 @@ class Transfer;
 struct TransferContext {
   const HttpOptions options;
   SocketWatch sockets;
+  OpenConnections connections{};
   FloodGuard floods;
   HttpClient* client = nullptr;
   std::vector<Transfer*> sending{};  // requests that libcurl sent just now
@@ -78,6 +80,9 @@ class Transfer {
   // tried: those are next, once the handle was with libcurl anew.
   bool try_other_addresses(CURLcode code);
   bool wants_other_address(Time now) const;
+  // The kept-alive connection that it was to go over was not clean, and is closed: nothing was
+  // sent, and another one is next, once the handle was with libcurl anew.
+  bool try_other_connection();
 
   // Ends it for a reason of ours.
   void fail(Verdict verdict);
@@ -113,13 +118,14 @@ class Transfer {
   static int on_request(void* self, char* remote_ip, char* local_ip, int remote_port,
                         int local_port);
   static curl_socket_t on_open_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
-  static int on_close_socket(void* watch, curl_socket_t socket);
+  static int on_close_socket(void* context, curl_socket_t socket);
   static int on_debug(CURL* easy, curl_infotype type, char* data, std::size_t size, void* self);
   static void wake_client(void* client);
 
   void set_callbacks();
   void reset();
   void share_what_is_kept();
+  int take_connection(std::string_view remote_ip, int remote_port, int local_port);
   Verdict take_address();
   Verdict check_target();
   void add_address(const std::string& text);
@@ -163,6 +169,9 @@ class Transfer {
   std::optional<Time> first_byte_;
   bool sent_before_ = false;
   bool opened_socket_ = false;
+  std::vector<int> sockets_;  // that it opened
+  OpenConnections::Key connection_ = 0;
+  bool unclean_connection_ = false;
   bool reused_ = false;  // the request was sent over a kept-alive connection
 
   bool stalled_ = false;

@@ -124,6 +124,34 @@ TEST(HttpClient, AFoldedFirstHeaderIsJoinedToNoEarlierResponse) {
   EXPECT_FALSE(EasyHandle::serves_once(0x080101));
 }
 
+// Else the rest of one response would pass for the next.
+TEST(HttpClient, AConnectionOnWhichMoreCameIsNotUsedAgain) {
+  std::atomic<bool> sent{false};
+  const RawServer server([&](Connection& client, const std::string& target) {
+    if (target == "/good") return client.reply(kOk, "good");
+    client.reply(kOk, "bad");
+    std::this_thread::sleep_for(milliseconds(20));  // so that it comes after that was read
+    sent = client.reply(kOk, "never asked for");
+    return true;
+  });
+  const auto client = client_of(quick());
+  for (int i = 0; i < 3; ++i) {
+    sent = false;
+    client->start({.url = server.url("/bad"), .max_body = 1000},
+                  [](const HttpResponse& got) { EXPECT_EQ(got.body, "bad") << got.error; });
+    run_all(*client);
+    while (!sent)
+      std::this_thread::yield();
+    client->start({.url = server.url("/good"), .max_body = 1000}, [](const HttpResponse& got) {
+      EXPECT_EQ(got.error, "");
+      EXPECT_EQ(got.body, "good");
+    });
+    run_all(*client);
+  }
+  EXPECT_EQ(server.connections(), 4);
+  EXPECT_EQ(server.requests().size(), 6u) << "nothing is asked for twice";
+}
+
 TEST(HttpClient, ARequestIsNotSentAgainWhereAKeptAliveConnectionWasClosed) {
   const RawServer server([](Connection& client, const std::string& target) {
     return target != "/end" && client.reply(kOk, "x");

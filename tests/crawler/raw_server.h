@@ -18,6 +18,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -114,6 +115,7 @@ class RawServer {
     socklen_t size = sizeof address_in;
     auto* name = reinterpret_cast<sockaddr*>(&address_in);
     if (::setsockopt(listener_, SOL_SOCKET, SO_TIMESTAMPNS, &yes, sizeof yes) != 0 ||
+        ::setsockopt(listener_, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes) != 0 ||
         ::inet_pton(AF_INET, address_.c_str(), &address_in.sin_addr) != 1 ||
         ::bind(listener_, name, size) != 0 || ::listen(listener_, 1024) != 0 ||
         ::getsockname(listener_, name, &size) != 0) {

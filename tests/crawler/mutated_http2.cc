@@ -129,8 +129,8 @@ void add_head(Random& random, std::uint32_t stream, bool last, const Fields& fie
     const std::size_t size = std::min(block.size(), most);
     const bool all = size == block.size();
     frames.push_back({.kind = kind,
-                      .flags = static_cast<std::uint8_t>((all ? kEndHeaders : 0) |
-                                                         (last && kind == kHeaders ? kEndStream : 0)),
+                      .flags = static_cast<std::uint8_t>(
+                          (all ? kEndHeaders : 0) | (last && kind == kHeaders ? kEndStream : 0)),
                       .stream = stream,
                       .payload = block.substr(0, size)});
     block.erase(0, size);
@@ -143,12 +143,14 @@ Frame odd_frame(Random& random, std::uint32_t stream) {
     case 0:
       return {.kind = kPing, .payload = "12345678"};
     case 1:
-      return {.kind = kSettings, .payload = big_endian(up_to(random, 8), 2) + big_endian(random(), 4)};
+      return {.kind = kSettings,
+              .payload = big_endian(up_to(random, 8), 2) + big_endian(random(), 4)};
     case 2:
       return {.kind = kSettings, .flags = kAck};
     case 3:
-      return {.kind = kGoAway, .payload = big_endian(one_in(random, 2) ? 0 : stream, 4) +
-                                          big_endian(up_to(random, 14), 4)};
+      return {.kind = kGoAway,
+              .payload =
+                  big_endian(one_in(random, 2) ? 0 : stream, 4) + big_endian(up_to(random, 14), 4)};
     case 4:
       return {.kind = kRstStream, .stream = stream, .payload = big_endian(up_to(random, 14), 4)};
     case 5:
@@ -187,12 +189,14 @@ void mutate_frame(Random& random, std::uint32_t stream, Frame& frame) {
       frame.flags ^= static_cast<std::uint8_t>(1u << up_to(random, 7));
       return;
     case 2: {
-      const std::vector<std::uint32_t> kStreams = {0, 1, 2, stream + 2, 0x7fffffff, 0x80000000 | stream};
+      const std::vector<std::uint32_t> kStreams = {0,          1,          2,
+                                                   stream + 2, 0x7fffffff, 0x80000000 | stream};
       frame.stream = any_of(random, kStreams);
       return;
     }
     case 3:
-      frame.claimed_more = static_cast<std::uint32_t>(up_to(random, 3) == 0 ? 0xf00000 : up_to(random, 40));
+      frame.claimed_more =
+          static_cast<std::uint32_t>(up_to(random, 3) == 0 ? 0xf00000 : up_to(random, 40));
       return;
     default:
       return mutate_bytes(random, frame.payload);

@@ -197,10 +197,13 @@ Parts valid_response(Random& random) {
   parts.body = text_of(random);
   parts.headers = {"Server: test", "Content-Type: text/html; charset=utf-8"};
   if (moved) parts.headers.push_back("Location: /elsewhere");
-  static const Strings kMore = {"Set-Cookie: a=b; Path=/", "ETag: \"x\"",
+  static const Strings kMore = {"Set-Cookie: a=b; Path=/",
+                                "ETag: \"x\"",
                                 "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT",
-                                "Link: </next>; rel=next", "X-Robots-Tag: noarchive",
-                                "Cache-Control: max-age=60,\r\n public", "Refresh: 5; url=/other",
+                                "Link: </next>; rel=next",
+                                "X-Robots-Tag: noarchive",
+                                "Cache-Control: max-age=60,\r\n public",
+                                "Refresh: 5; url=/other",
                                 "Vary: Accept-Encoding"};
   for (std::uint64_t i = up_to(random, 3); i > 0; --i)
     parts.headers.push_back(any_of(random, kMore));
@@ -244,8 +247,18 @@ void mutate_lines(Random& random, Strings& lines) {
 }
 
 void mutate_chunks(Random& random, Parts& parts) {
-  static const Strings kSizes = {"", "0", "-1", "zz", "0x5", "ffffffffffffffff", "fffffffffffffffff",
-                                 "7fffffff", " 5", "5 ", "5;", "1;" + std::string(30'000, 'e')};
+  static const Strings kSizes = {"",
+                                 "0",
+                                 "-1",
+                                 "zz",
+                                 "0x5",
+                                 "ffffffffffffffff",
+                                 "fffffffffffffffff",
+                                 "7fffffff",
+                                 " 5",
+                                 "5 ",
+                                 "5;",
+                                 "1;" + std::string(30'000, 'e')};
   if (parts.chunks.empty()) parts.chunks.emplace_back("1", "x");
   auto& [size, data] = any_of(random, parts.chunks);
   switch (up_to(random, 4)) {
@@ -373,10 +386,10 @@ MutatedResponse mutated_response(std::uint64_t seed) {
   // to whatever is asked for next.
   const bool whole = response.sends.size() == 1 && response.sends[0].size() < 60'000;
   const std::uint64_t end = up_to(random, 49);
-  response.end = end == 0   ? End::kStall
-                 : end < 5  ? End::kReset
+  response.end = end == 0            ? End::kStall
+                 : end < 5           ? End::kReset
                  : end < 25 && whole ? End::kKeepAlive
-                            : End::kClose;
+                                     : End::kClose;
   return response;
 }
 

@@ -36,11 +36,16 @@ inline HttpOptions mutation_options() {
   options.connections = 64;
   options.verify_tls = false;
   options.connect_timeout = std::chrono::milliseconds(20'000);  // a loaded machine is no failure
-  options.first_byte_timeout = std::chrono::milliseconds(500);
+  options.first_byte_timeout = std::chrono::milliseconds(1500);
   options.timeout = std::chrono::milliseconds(25'000);
   options.min_speed = 1;
-  options.min_speed_time = std::chrono::milliseconds(500);
+  options.min_speed_time = std::chrono::milliseconds(1500);
   return options;
+}
+
+// What a good response may end in where the machine is busy: that is worth another try.
+inline bool is_late(const HttpResponse& got) {
+  return got.failure == FetchError::kFirstByteTimeout || got.failure == FetchError::kTooSlow;
 }
 
 inline constexpr std::uint64_t kMutationBody = 1 << 20;

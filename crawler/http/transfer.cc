@@ -4,13 +4,13 @@
 #include <cstring>
 #include <utility>
 
-#include <arpa/inet.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <netinet/in.h>
 #include <unistd.h>
 
+#include "crawler/http/address_text.h"
 #include "crawler/http/private_address.h"
+#include "crawler/http/request_head.h"
 #include "crawler/parse/ascii.h"
 
 namespace trawl {
@@ -21,46 +21,6 @@ using std::chrono::milliseconds;
 
 constexpr char kPrivate[] =
     "the host's address is private; set fetch.allow_private_addresses = true to allow it";
-
-// The numbers of an address into a socket address of its family, whose port stays.
-bool write_address(const std::string& text, int family, sockaddr* to) {
-  if (family == AF_INET) {
-    return ::inet_pton(AF_INET, text.c_str(), &reinterpret_cast<sockaddr_in*>(to)->sin_addr) == 1;
-  }
-  return ::inet_pton(AF_INET6, text.c_str(), &reinterpret_cast<sockaddr_in6*>(to)->sin6_addr) == 1;
-}
-
-bool is_private_text(const std::string& address) {
-  return is_private_host(address.find(':') == std::string::npos ? address : "[" + address + "]");
-}
-
-// Whether a host is an address; IPv4 is then written the usual way, which it need not have been.
-bool normalize_address(std::string& host) {
-  if (host.find(':') != std::string::npos) return true;
-  in_addr address;
-  if (host.front() < '0' || host.front() > '9' || ::inet_aton(host.c_str(), &address) == 0)
-    return false;
-  char dotted[INET_ADDRSTRLEN];
-  host = ::inet_ntop(AF_INET, &address, dotted, sizeof dotted);
-  return true;
-}
-
-// A request's head as libcurl sent it, for an archive.
-std::string archived(std::string_view head) {
-  std::string lines;
-  while (!head.empty()) {
-    const std::size_t end = std::min(head.find("\r\n"), head.size());
-    std::string_view line = head.substr(0, end);
-    head.remove_prefix(std::min(end + 2, head.size()));
-    if (line.empty() || starts_with_in_any_case(line, "proxy-authorization:")) continue;
-    if (lines.empty() && line.ends_with(" HTTP/2")) {
-      lines.append(line.substr(0, line.size() - 1)).append("1.1\r\n");
-    } else {
-      lines.append(line).append("\r\n");
-    }
-  }
-  return lines;
-}
 
 }  // namespace
 
@@ -368,7 +328,7 @@ void Transfer::conclude(CURLcode code) {
   if (verdict_.failure == FetchError::kNone && proxy_ && response_.status == 407)
     verdict_ = {FetchError::kProxy, "the proxy asks for a user and a password"};
   if (verdict_.failure == FetchError::kMemory) body_.fail(verdict_.failure, verdict_.reason);
-  if (context_.options.capture) response_.request_head = archived(response_.request_head);
+  if (context_.options.capture) response_.request_head = http1_request_head(response_.request_head);
   response_.failure = verdict_.failure;
   response_.error = std::move(verdict_.reason);
   response_.address_refused = response_.failure == FetchError::kAddressRefused;

@@ -1,10 +1,12 @@
 // What HttpClient reads of headers, however they are written.
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "compressed.h"
 #include "http_client_fixture.h"
 #include "raw_server.h"
 
@@ -14,6 +16,8 @@ namespace {
 using test::Connection;
 using test::fetch;
 using test::get;
+using test::gzip;
+using test::kOk;
 using test::quick;
 using test::RawServer;
 
@@ -104,6 +108,39 @@ TEST(HttpClientHeaders, TheFirstRefreshAndNosniffCount) {
   EXPECT_TRUE(read_head("X-Content-Type-Options: NoSniff, other\r\n").nosniff);
   EXPECT_FALSE(read_head("X-Content-Type-Options: other, nosniff\r\n").nosniff);
   EXPECT_FALSE(read_head("X-Content-Type: nosniff\r\n").nosniff);
+}
+
+TEST(HttpClientHeaders, OddButHarmlessAnswersAreNoFailures) {
+  const std::string ok = kOk;
+  const std::vector<std::pair<std::string, std::string>> answers = {
+      {ok + "Content-Length: 2\r\nContent-Length: 2\r\n\r\nxy", "xy"},
+      {ok + "Content-Encoding: rot13\r\nContent-Length: 0\r\n\r\n", ""},
+      {ok + "Content-Encoding: rot13\r\nContent-Length: 1\r\n\r\nx", "x"},
+      {ok + "Content-Encoding:\r\n utf-8,\r\n\tgzip\r\n\r\n" + gzip("folded"), "folded"},
+      {ok + "Content-Encoding: gzip\r\n\r\n" +
+           gzip("no trailer").substr(0, gzip("no trailer").size() - 8),
+       "no trailer"},
+      {ok + "Transfer-Encoding: chunked\r\n \r\n\r\n2\r\nxy\r\n0\r\n\r\n", "xy"},
+      {ok + "Content-Encoding: gzip\r\nContent-Length: 0\r\n\r\n", ""},
+      {ok + "Content-Encoding: identity\r\nContent-Length: 2\r\n\r\nxy", "xy"},
+      {ok + "Content-Encoding: gzip\r\n\r\n" + gzip("one ") + gzip("two"), "one two"},
+      {ok + "\r\nuntil the end", "until the end"},
+      {"HTTP/1.0 200\r\nContent-Length: 2\r\n\r\nxy", "xy"},
+      {(ok + "Transfer-Encoding: chunked\r\n\r\n" +
+        "2\r\nxy\r\n0\r\nLocation: /trailer\r\nContent-Length: 7\r\n\r\n"),
+       "xy"},
+  };
+  const RawServer server([&](Connection& client, const std::string& target) {
+    client.send(answers[std::stoul(target.substr(1))].first);
+    return false;
+  });
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const HttpResponse got = get(server.url("/" + std::to_string(i)));
+    EXPECT_EQ(got.error, "") << i;
+    EXPECT_EQ(got.failure, FetchError::kNone) << i;
+    EXPECT_EQ(got.body, answers[i].second) << i;
+    EXPECT_EQ(got.location, "") << i;
+  }
 }
 
 }  // namespace

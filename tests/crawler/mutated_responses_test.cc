@@ -170,10 +170,10 @@ TEST(MutatedResponses, EndNoCrawl) {
   config.politeness.host_failures = 0;
   config.politeness.per_host_connections = 24;
   config.fetch.connections = 64;
-  config.fetch.first_byte_timeout = std::chrono::milliseconds(3000);
-  config.fetch.timeout = std::chrono::milliseconds(10'000);
+  config.fetch.first_byte_timeout = test::patient(std::chrono::milliseconds(3000));
+  config.fetch.timeout = test::patient(std::chrono::milliseconds(30'000));
   config.fetch.min_speed = 1;
-  config.fetch.min_speed_time = std::chrono::milliseconds(3000);
+  config.fetch.min_speed_time = test::patient(std::chrono::milliseconds(3000));
   EXPECT_TRUE(test::run(config));
   std::map<std::string, int> lines;
   for (const test::Json& page : test::pages_of(config)) {

@@ -16,18 +16,25 @@
 
 namespace trawl::test {
 
-// TRAWL_MUTATIONS and TRAWL_MUTATION_SEED choose others.
-inline std::uint64_t mutations(std::uint64_t usual) {
-  const char* const given = std::getenv("TRAWL_MUTATIONS");
+inline std::uint64_t number_from(const char* variable, std::uint64_t usual) {
+  const char* const given = std::getenv(variable);
   return given == nullptr ? usual : std::strtoull(given, nullptr, 10);
 }
+
+// TRAWL_MUTATIONS and TRAWL_MUTATION_SEED choose others.
+inline std::uint64_t mutations(std::uint64_t usual) {
+  return number_from("TRAWL_MUTATIONS", usual);
+}
 inline std::uint64_t mutation_seed() {
-  const char* const given = std::getenv("TRAWL_MUTATION_SEED");
-  const std::uint64_t seed =
-      given == nullptr ? std::random_device()() : std::strtoull(given, nullptr, 10);
+  const std::uint64_t seed = number_from("TRAWL_MUTATION_SEED", std::random_device()());
   std::printf("TRAWL_MUTATION_SEED=%llu\n", static_cast<unsigned long long>(seed));
   std::fflush(stdout);
   return seed;
+}
+
+// Under valgrind everything takes longer: TRAWL_MUTATION_PATIENCE times as long.
+inline std::chrono::milliseconds patient(std::chrono::milliseconds usual) {
+  return usual * number_from("TRAWL_MUTATION_PATIENCE", 1);
 }
 
 // That gives up early, so that servers that stall cost little.
@@ -35,11 +42,12 @@ inline HttpOptions mutation_options() {
   HttpOptions options = quick();
   options.connections = 64;
   options.verify_tls = false;
-  options.connect_timeout = std::chrono::milliseconds(20'000);  // a loaded machine is no failure
-  options.first_byte_timeout = std::chrono::milliseconds(1500);
-  options.timeout = std::chrono::milliseconds(25'000);
+  options.connect_timeout =
+      patient(std::chrono::milliseconds(20'000));  // a loaded machine is no failure
+  options.first_byte_timeout = patient(std::chrono::milliseconds(1500));
+  options.timeout = patient(std::chrono::milliseconds(25'000));
   options.min_speed = 1;
-  options.min_speed_time = std::chrono::milliseconds(1500);
+  options.min_speed_time = patient(std::chrono::milliseconds(1500));
   return options;
 }
 
@@ -60,7 +68,7 @@ inline void check_mutated(const HttpResponse& got, std::uint64_t number) {
 
 // Runs the client until nothing is under way; false if it hangs.
 inline bool run_until_idle(HttpClient& client) {
-  constexpr std::chrono::seconds kHang{120};
+  const auto longest = patient(std::chrono::seconds(120));
   std::size_t active = client.active();
   auto changed = std::chrono::steady_clock::now();
   while (client.active() > 0) {
@@ -69,7 +77,7 @@ inline bool run_until_idle(HttpClient& client) {
     if (client.active() != active) {
       active = client.active();
       changed = now;
-    } else if (now - changed > kHang) {
+    } else if (now - changed > longest) {
       ADD_FAILURE() << active << " requests hang";
       return false;
     }

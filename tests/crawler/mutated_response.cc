@@ -384,7 +384,7 @@ MutatedResponse mutated_response(std::uint64_t seed) {
   using End = MutatedResponse::End;
   // What comes in pieces may end for the client before the last one, which would then be the answer
   // to whatever is asked for next.
-  const bool whole = response.sends.size() == 1 && response.sends[0].size() < 60'000;
+  const bool whole = response.sends.size() == 1 && response.sends[0].size() < 16'000;
   const std::uint64_t end = up_to(random, 49);
   response.end = end == 0            ? End::kStall
                  : end < 5           ? End::kReset

@@ -124,8 +124,9 @@ class CrawlImpl final : public Crawl {
     pages_.emplace(config_.scope.max_pages, at_open_.completed - at_open_.skipped);
     totals_.emplace(config_.crawl.state_dir);
     if (auto guarded = open_crash_guard(); !guarded) return guarded;
+    before_ = totals_->read();
     limits_.emplace(config_.scope.max_bytes, config_.scope.max_time,
-                    std::chrono::steady_clock::now(), totals_->read_bytes());
+                    std::chrono::steady_clock::now(), before_.bytes);
     shares_.emplace(config_.fetch.connections, threads_wanted_,
                     [this](std::size_t thread) { wake(static_cast<std::uint32_t>(thread)); });
     context_.emplace(config_, *rules_, *frontier_, *output_, *pages_, *shares_, *limits_, *crashes_,
@@ -186,7 +187,7 @@ class CrawlImpl final : public Crawl {
     join();
     warn_of_full_set_aside();
     auto closed = frontier_->close();
-    if (auto saved = totals_->write_bytes(limits_->bytes()); closed && !saved) closed = saved;
+    if (auto saved = totals_->write(totals_now()); closed && !saved) closed = saved;
     // Nothing is completed any more.
     if (auto written = output_->close(); closed && !written) closed = written;
     if (auto ended = crashes_->close(); closed && !ended) closed = ended;
@@ -197,8 +198,12 @@ class CrawlImpl final : public Crawl {
   CrawlProgress progress() const override {
     CrawlProgress progress;
     progress.frontier = frontier_->stats();
-    progress.fetched = progress.frontier.completed - progress.frontier.skipped;
-    progress.fetched_now = progress.fetched - (at_open_.completed - at_open_.skipped);
+    const std::uint64_t done = progress.frontier.completed - progress.frontier.skipped;
+    const std::uint64_t done_now = done - (at_open_.completed - at_open_.skipped);
+    // Which are counted a moment before they are completed.
+    progress.truncated = totals_now().truncated;
+    progress.fetched = done - std::min(done, progress.truncated);
+    progress.fetched_now = done_now - std::min(done_now, fetches_.truncated());
     progress.in_flight = context_->in_flight.load();
     progress.bodies_memory = bodies_->used();
     progress.elapsed = std::chrono::steady_clock::now() - started_;
@@ -423,7 +428,10 @@ class CrawlImpl final : public Crawl {
     }
   }
 
-  // What a crash forgets of them is not worth an end.
+  CrawlTotals::Totals totals_now() const {
+    return {.bytes = limits_->bytes(), .truncated = before_.truncated + fetches_.truncated()};
+  }
+
   // When there is no more room for URLs set aside; once.
   void warn_of_full_set_aside() {
     if (set_aside_full_ || frontier_->stats().not_set_aside == at_open_.not_set_aside) return;
@@ -434,10 +442,11 @@ class CrawlImpl final : public Crawl {
         config_.frontier.max_set_aside);
   }
 
+  // What a crash forgets of them is not worth an end.
   void save_totals() const {
     // acquire: pairs with the store in start().
     if (!running_.load(std::memory_order_acquire)) return;
-    if (const auto saved = totals_->write_bytes(limits_->bytes()); !saved)
+    if (const auto saved = totals_->write(totals_now()); !saved)
       spdlog::warn("{}", saved.error().message);
   }
 
@@ -458,6 +467,7 @@ class CrawlImpl final : public Crawl {
   std::optional<PageBudget> pages_;
   std::optional<ConnectionShares> shares_;
   std::optional<CrawlTotals> totals_;
+  CrawlTotals::Totals before_;  // of the runs before
   std::optional<CrawlLimits> limits_;
   std::unique_ptr<CrashGuard> crashes_;
   std::unique_ptr<Output> output_;  // the frontier's commits write to it

@@ -23,6 +23,8 @@ struct CrawlProgress {
   FrontierStats frontier;
   std::uint64_t fetched = 0;      // finished fetches since the crawl began
   std::uint64_t fetched_now = 0;  // of these, by this process
+  // URLs done with a part of the body, which are not among them: since the crawl began.
+  std::uint64_t truncated = 0;
   std::uint64_t in_flight = 0;
   std::uint64_t bodies_memory = 0;                // bytes: see fetch.max_memory
   std::chrono::steady_clock::duration elapsed{};  // of this process

@@ -18,6 +18,7 @@
 #include "crawler/connection_shares.h"
 #include "crawler/crash_guard.h"
 #include "crawler/crawl_limits.h"
+#include "crawler/cut_bodies.h"
 #include "crawler/failed_seeds.h"
 #include "crawler/fetch_counts.h"
 #include "crawler/foreign_turns.h"
@@ -70,6 +71,7 @@ struct CrawlContext {
   std::shared_ptr<BodyBudget> bodies;
   const std::string robots_agent;  // the product token by which robots.txt knows us
   FailedSeeds failed_seeds = {};
+  CutBodies cut_bodies{config.fetch.max_memory / 4};
   ForeignTurns foreign_turns = {};
   std::atomic<std::uint64_t> in_flight{0};  // leases the fetchers hold
 

@@ -16,17 +16,22 @@ std::filesystem::path CrawlTotals::path(const std::filesystem::path& state_dir) 
 CrawlTotals::CrawlTotals(const std::filesystem::path& state_dir)
     : path_(path(state_dir).string()) {}
 
-std::uint64_t CrawlTotals::read_bytes() const {
+CrawlTotals::Totals CrawlTotals::read() const {
   std::ifstream file(path_);
-  std::string text(32, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  std::uint64_t bytes = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + file.gcount(), bytes);
-  return error == std::errc() && *end == '\n' ? bytes : 0;
+  const auto next = [&file] {
+    std::string line;
+    std::getline(file, line);
+    std::uint64_t number = 0;
+    const char* const last = line.data() + line.size();
+    const auto [end, error] = std::from_chars(line.data(), last, number);
+    return !file.eof() && error == std::errc() && end == last ? number : 0;
+  };
+  const std::uint64_t bytes = next();
+  return {.bytes = bytes, .truncated = next()};
 }
 
-Result<void> CrawlTotals::write_bytes(std::uint64_t bytes) const {
-  return replace_file(path_, fmt::format("{}\n", bytes));
+Result<void> CrawlTotals::write(const Totals& totals) const {
+  return replace_file(path_, fmt::format("{}\n{}\n", totals.bytes, totals.truncated));
 }
 
 }  // namespace trawl

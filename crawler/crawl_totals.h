@@ -9,15 +9,20 @@
 
 namespace trawl {
 
-// The bytes that scope.max_bytes counts. Written with each checkpoint and at the end: a crash
-// forgets what came since. Used by one thread at a time.
+// Written with each checkpoint and at the end: a crash forgets what came since. Used by one thread
+// at a time.
 class CrawlTotals {
  public:
+  struct Totals {
+    std::uint64_t bytes = 0;      // that scope.max_bytes counts
+    std::uint64_t truncated = 0;  // URLs done with a part of the body
+  };
+
   explicit CrawlTotals(const std::filesystem::path& state_dir);
 
-  // 0 if there is no such file, or it says nothing.
-  std::uint64_t read_bytes() const;
-  Result<void> write_bytes(std::uint64_t bytes) const;
+  // 0 where there is no such file, or it does not say.
+  Totals read() const;
+  Result<void> write(const Totals& totals) const;
 
   static std::filesystem::path path(const std::filesystem::path& state_dir);
 

@@ -20,11 +20,13 @@ class FetchCounts {
   void add_not_modified() { count(not_modified_, 1); }
   void add_retry() { count(retries_, 1); }
   void add_succeeded() { count(succeeded_, 1); }
+  void add_truncated() { count(truncated_, 1); }
 
   std::uint64_t bytes() const { return read(bytes_); }  // of bodies, as they came
   std::uint64_t not_modified() const { return read(not_modified_); }
   std::uint64_t retries() const { return read(retries_); }      // fetches that are tried again
   std::uint64_t succeeded() const { return read(succeeded_); }  // without an error
+  std::uint64_t truncated() const { return read(truncated_); }  // URLs done with a part of the body
 
  private:
   using Count = std::atomic<std::uint64_t>;
@@ -38,6 +40,7 @@ class FetchCounts {
   Count not_modified_{0};
   Count retries_{0};
   Count succeeded_{0};
+  Count truncated_{0};
 };
 
 }  // namespace trawl

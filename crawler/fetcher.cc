@@ -69,14 +69,18 @@ void Fetcher::run() {
     const CrawlPhase phase = context_.phase();
     if (phase == CrawlPhase::kAborting) return;
     if (phase == CrawlPhase::kDraining && client_->active() == 0) return;
-    if (phase == CrawlPhase::kRunning) take_leases();
+    if (phase == CrawlPhase::kRunning) {
+      take_leases();
+    } else {
+      context_.cut_bodies.clear();  // nothing is tried again
+    }
     client_->run(idle_time());
   }
 }
 
 void Fetcher::take_leases() {
   has_room_ = true;
-  if (is_crowded()) return;
+  if (is_crowded()) return context_.cut_bodies.clear();  // others need the memory
   const std::size_t room = context_.connections.take(shard_, open_leases_);
   const std::uint64_t wanted = context_.pages.take(room);
   // Before the frontier looks at its clock: what is counted from here is not too short.
@@ -190,6 +194,9 @@ void Fetcher::fetch(OpenLease open, const Url& url) {
     request.max_body = std::max(request.max_body, most);
     request.max_download = std::max(request.max_download, most);
   }
+  request.wants_part = [this, role = note.role](const HttpResponse& head) {
+    return handler_.wants_part(role, head);
+  };
   if (is_page && !context_.rules.fetched_types.empty()) {
     request.accept = [&types = context_.rules.fetched_types](const HttpResponse& head) {
       // What has no page in it is read whatever it is.
@@ -220,17 +227,18 @@ void Fetcher::on_page(const OpenLease& open, HttpResponse response) {
   count(response);
   const auto url = Url::parse(open.lease.url);
   if (!url) return end(open, url.error().message, {}, sent);
+  const auto failure = failure_reason_of(response);
   const bool answered = response.status != 0;
   const bool refused = response.failure == FetchError::kAddressRefused;
-  PageHandler::Result result = handler_.handle(open, *url, std::move(response));
+  if (answered) note_answer(open.lease.host, !failure);
+  const bool doubted = !answered && doubts_host(open, failure);
+  PageHandler::Result result = handler_.handle(open, *url, std::move(response), doubted);
   result.outcome.started_after = started_after(open, sent);
-  if (answered) note_answer(open.lease.host, !result.failure);
   if (refused && !result.outcome.recrawl_at) {
     context_.note_failed_fetch(open.lease.url, result.outcome.error);
     return hold(open, std::move(result), to_string(FetchError::kAddressRefused),
                 held_by_address(context_.config));
   }
-  if (doubts_host(open, result)) result.outcome.requested = false;
   // The last try of a page that is to be fetched again later is only one of many.
   const bool last_of_recrawl = result.outcome.recrawl_at && result.outcome.requested &&
                                open.lease.attempts >= context_.config.politeness.retries;
@@ -246,6 +254,8 @@ void Fetcher::count(const HttpResponse& response) {
 
 void Fetcher::retry(const OpenLease& open, PageHandler::Result result) {
   spdlog::debug("{}: {}", open.lease.url, result.outcome.error);
+  if (result.truncated && !offer_links(open, *result.output)) return lease_ended();
+  result.outcome.known_links = result.truncated ? handler_.links().known() : 0;
   const auto verdict =
       context_.frontier.fail(open.lease.id, *result.failure, result.retry_after, result.outcome);
   if (!verdict) {
@@ -262,8 +272,26 @@ void Fetcher::retry(const OpenLease& open, PageHandler::Result result) {
   } else {
     note_failure(open, result.outcome);
     result.outcome.requested ? context_.pages.finish_one() : context_.pages.give_back(1);
+    if (result.truncated) context_.fetches.add_truncated();
   }
   lease_ended();
+}
+
+// They are durable no later than its end, which comes behind them.
+bool Fetcher::offer_links(const OpenLease& open, PageOutput& output) {
+  LinkFollower& links = handler_.links();
+  std::vector<UrlRequest> requests(links.requests().begin(), links.requests().end());
+  for (UrlRequest& request : requests)
+    request.parent = open.lease.url;
+  const auto admissions = context_.frontier.offer(requests);
+  if (!admissions) {
+    context_.stop_with(admissions.error());
+    return false;
+  }
+  links.offered(*admissions);
+  output.page.new_links_before =
+      static_cast<std::uint64_t>(std::ranges::count(*admissions, Admission::kNew));
+  return true;
 }
 
 void Fetcher::note_failure(const OpenLease& open, const Outcome& outcome) {
@@ -283,9 +311,9 @@ void Fetcher::note_answer(const std::string& host, bool good) {
 
 // Whether a URL whose tries are used up is not to blame, since its host has not answered anything
 // since the first of them. Then it is asked for its robots.txt before the URL is given up.
-bool Fetcher::doubts_host(const OpenLease& open, const PageHandler::Result& result) {
+bool Fetcher::doubts_host(const OpenLease& open, std::optional<FailureReason> failure) {
   constexpr std::size_t kMostHosts = 100'000;
-  if (!result.failure || !is_silence(*result.failure)) return false;
+  if (!failure || !is_silence(*failure)) return false;
   if (silent_.size() >= kMostHosts) silent_.clear();
   if (doubted_.size() >= kMostHosts) doubted_.clear();
   const std::uint32_t silent = ++silent_[open.lease.host];
@@ -308,6 +336,7 @@ void Fetcher::complete(const OpenLease& open, PageHandler::Result result) {
     context_.fetches.add_succeeded();
   }
   note_failure(open, outcome);
+  if (result.truncated) context_.fetches.add_truncated();
   // What is large is written, and counted until then, while the frontier takes in the rest.
   if (result.output->warc || result.output->has_lines())
     context_.output.submit(std::move(result.output));

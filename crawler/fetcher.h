@@ -57,6 +57,8 @@ class Fetcher {
   // How a lease ends.
   void complete(const OpenLease& open, PageHandler::Result result);
   void retry(const OpenLease& open, PageHandler::Result result);
+  // Of a page whose lease fail() is about to end.
+  bool offer_links(const OpenLease& open, PageOutput& output);
   // After a request at `asked_at`; without one if that is absent.
   void end(const OpenLease& open, std::string_view error, std::string_view reason,
            std::optional<SteadyTime> asked_at);
@@ -78,7 +80,7 @@ class Fetcher {
   void note_failure(const OpenLease& open, const Outcome& outcome);
   // What is known of hosts that do not answer.
   void note_answer(const std::string& host, bool good);
-  bool doubts_host(const OpenLease& open, const PageHandler::Result& result);
+  bool doubts_host(const OpenLease& open, std::optional<FailureReason> failure);
 
   CrawlContext& context_;
   const std::uint32_t shard_;

@@ -81,7 +81,7 @@ WarcExchange exchange_of(std::string_view url, SystemTime date, const HttpRespon
   exchange.request_head = response.request_head;
   exchange.response_head = response.response_head;
   exchange.payload = payload_of(response);
-  if (response.truncated) exchange.truncated = "length";
+  exchange.truncated = trawl::to_string(response.cut);
   exchange.status = response.status;
   exchange.protocol = response.protocol;
   exchange.date = date;
@@ -102,56 +102,95 @@ PageHandler::PageHandler(CrawlContext& context)
 }
 
 PageHandler::Result PageHandler::handle(const OpenLease& open, const Url& url,
-                                        HttpResponse response) {
+                                        HttpResponse newest, bool host_doubted) {
   Result result;
+  result.failure = failure_reason_of(newest);
+  if (result.failure && newest.retry_after.count() > 0)
+    result.retry_after =
+        std::min<std::chrono::milliseconds>(newest.retry_after, kLongestRetryAfter);
+  result.outcome = {.requested = !failed_before_request(newest.failure) && !host_doubted,
+                    .response_time = newest.response_time,
+                    .address = newest.address};
+  Answer answer = settle(open, result, std::move(newest));
+  HttpResponse& response = answer.response;
   result.output = std::make_shared<PageOutput>();
   PageOutput& output = *result.output;
   output.url = open.lease.url;
   output.status = response.status;
-  output.charge = std::move(response.charge);
   PageRecord& record = output.page;
   record.content_type = response.content_type;
   record.bytes = response.body.size();
-  record.fetched_at = open.wall_time;
+  record.fetched_at = answer.fetched_at;
   record.elapsed = response.elapsed;
   record.reason = trawl::to_string(response.failure);
   record.etag = response.etag;
   record.last_modified = response.last_modified;
   // What was cut off because it is not wanted is no failure.
   const bool unwanted = response.failure == FetchError::kUnwantedType;
-  result.outcome = {.status = response.status,
-                    .error = unwanted ? std::string() : response.error,
-                    .reason = std::string(trawl::to_string(response.failure)),
-                    .requested = !failed_before_request(response.failure),
-                    .response_time = response.response_time,
-                    .address = response.address};
+  result.outcome.status = response.status;
+  if (!unwanted) result.outcome.error = response.error;
+  result.outcome.reason = trawl::to_string(response.failure);
   follower_.begin(open.lease.url, &output);
-  result.failure = failure_reason_of(response);
-  if (result.failure) {
-    if (result.outcome.error.empty())
-      result.outcome.error = "status " + std::to_string(response.status);
-    if (response.retry_after.count() > 0)
-      result.retry_after =
-          std::min<std::chrono::milliseconds>(response.retry_after, kLongestRetryAfter);
-  }
+  if (result.failure && result.outcome.error.empty())
+    result.outcome.error = "status " + std::to_string(response.status);
   Page page{.open = open,
             .url = url,
             .response = response,
+            .fetched_at = answer.fetched_at,
             .note = UrlNote::decode(open.lease.note),
             .output = output,
             .outcome = result.outcome};
   result.outcome.seed = open.lease.depth == 0 && page.note.role == UrlNote::Role::kPage;
-  if (!result.failure && response.failure == FetchError::kNone) {
+  result.truncated = answer.last && response.cut != BodyCut::kNone;
+  if (result.truncated) {
+    // Its digest says nothing of the page.
+    record.truncated = trawl::to_string(response.cut);
+    follow(page);
+  } else if (!result.failure && response.failure == FetchError::kNone) {
     read(page);
     follow(page);
   }
-  // Of an answer that is asked for again, the last counts.
-  const bool last = !result.failure || open.lease.attempts >= context_.config.politeness.retries;
-  if (last && response.failure == FetchError::kNone) write_records(page);
+  if (answer.last && (result.truncated || response.failure == FetchError::kNone))
+    write_records(page);
   plan_recrawl(page);
-  output.charge.shrink_to(output.memory());
+  if (answer.last) {
+    output.charge = std::move(response.charge);
+    output.charge.shrink_to(output.memory());
+  } else if (response.cut != BodyCut::kNone) {
+    context_.cut_bodies.keep(open.lease.url, {std::move(response), answer.fetched_at});
+  }
   result.outcome.context = result.output;
   return result;
+}
+
+// Of an answer that is asked for again the last counts; but if that failed too, and the longest
+// body that broke off came with one before, it is that one.
+PageHandler::Answer PageHandler::settle(const OpenLease& open, const Result& result,
+                                        HttpResponse response) {
+  const bool tries_are_used_up =
+      result.outcome.requested && open.lease.attempts >= context_.config.politeness.retries;
+  Answer answer{std::move(response), open.wall_time, !result.failure || tries_are_used_up};
+  if (!answer.last || open.lease.attempts == 0) return answer;
+  auto kept = context_.cut_bodies.take(open.lease.url);
+  const FetchError failure = answer.response.failure;
+  const bool failed =
+      result.failure || (failure != FetchError::kNone && failure != FetchError::kUnwantedType &&
+                         failure != FetchError::kAddressRefused);
+  if (!kept || !failed) return answer;
+  const bool is_longer = answer.response.cut == BodyCut::kNone ||
+                         kept->response.body.size() > answer.response.body.size();
+  if (is_longer) answer = {std::move(kept->response), kept->fetched_at};
+  return answer;
+}
+
+bool PageHandler::wants_part(UrlNote::Role role, const HttpResponse& head) const {
+  if (role == UrlNote::Role::kSitemap) return true;
+  const CrawlRules& rules = context_.rules;
+  if (warc_ && (rules.stored_types.empty() || rules.stored_types.matches(head.content_type)))
+    return true;
+  if (!is_success(head.status)) return false;
+  if (!rules.parsed_types.empty()) return rules.parsed_types.matches(head.content_type);
+  return is_html_media_type(head.content_type) || media_type(head.content_type).empty();
 }
 
 PageHandler::Result PageHandler::give_up(const OpenLease& open, std::string_view error,
@@ -289,7 +328,7 @@ void PageHandler::follow_page(Page& page) {
   page.parsed = parsed;
   if (parsed) {
     extractor_.extract_into(response.body, response.content_type, page.url, found_);
-    page.outcome.error = to_string(found_.skipped);
+    if (found_.skipped != LinksSkipped::kNo) page.outcome.error = to_string(found_.skipped);
     record.links = found_.links.size();
     if (found_.canonical) record.canonical = found_.canonical->href_without_fragment();
   }
@@ -421,7 +460,7 @@ void PageHandler::write_records(Page& page) {
   } else if (page.first_copy && !page.first_copy->date.empty()) {
     revisit = {.url = page.first_copy->url, .date = page.first_copy->date, .digest = digest};
   }
-  WarcExchange exchange = exchange_of(lease.url, page.open.wall_time, response);
+  WarcExchange exchange = exchange_of(lease.url, page.fetched_at, response);
   exchange.via = lease.parent;
   exchange.hops = lease.depth;
   exchange.outlinks = outlinks;

@@ -38,17 +38,22 @@ class PageHandler {
   struct Result {
     Outcome outcome;  // its context is the output
     std::shared_ptr<PageOutput> output;
-    std::optional<FailureReason> failure;  // it may be tried again; no links then
+    // It may be tried again. There are links only if it is not, and a part of the body came.
+    std::optional<FailureReason> failure;
     std::optional<std::chrono::milliseconds> retry_after;
+    bool truncated = false;  // the URL ends with a part of the body
   };
 
   explicit PageHandler(CrawlContext& context);
 
   // The links are those of links() until the next call.
-  Result handle(const OpenLease& open, const Url& url, HttpResponse response);
+  // `host_doubted`: that nothing came is not the URL's fault, which keeps its tries.
+  Result handle(const OpenLease& open, const Url& url, HttpResponse response, bool host_doubted);
   // Of a URL for which no answer came about, because of `error` or, if that is empty, `reason`.
   Result give_up(const OpenLease& open, std::string_view error, std::string_view reason);
   LinkFollower& links() { return follower_; }
+  // Whether a part of a body that is too large is of use: for the archive, or for its links.
+  bool wants_part(UrlNote::Role role, const HttpResponse& head) const;
   // Of the patterns of URLs that this thread has met.
   const TrapDetector& traps() const { return traps_; }
 
@@ -57,11 +62,19 @@ class PageHandler {
                                      const HttpResponse& response);
 
  private:
+  struct Answer {
+    HttpResponse response;
+    SystemTime fetched_at;
+    bool last = true;  // the URL is not tried again
+  };
+  Answer settle(const OpenLease& open, const Result& result, HttpResponse response);
+
   // What is known of the page in hand.
   struct Page {
     const OpenLease& open;
     const Url& url;
     const HttpResponse& response;
+    SystemTime fetched_at;
     UrlNote note;  // that the lease came with
     PageOutput& output;
     Outcome& outcome;

@@ -13,6 +13,7 @@
 #include "crawler/cli/printable_text.h"
 #include "crawler/cli/state_names.h"
 #include "crawler/config/config_values.h"
+#include "crawler/crawl_totals.h"
 #include "filter/file_io.h"
 
 namespace trawl::cli {
@@ -33,7 +34,7 @@ ordered_json json_of(const HostInfo& host) {
   return json;
 }
 
-std::string as_json(const FrontierSummary& summary) {
+std::string as_json(const FrontierSummary& summary, const CrawlTotals::Totals& totals) {
   ordered_json json{
       {"admitted", summary.admitted},
       {"completed", summary.completed},
@@ -72,6 +73,7 @@ std::string as_json(const FrontierSummary& summary) {
   json["profile"] = summary.profile ? ordered_json(*summary.profile) : ordered_json();
   json["ledger"] = summary.ledger ? ordered_json(*summary.ledger) : ordered_json();
   json["warnings"] = summary.warnings;
+  json["truncated"] = totals.truncated;
   return json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
@@ -92,7 +94,7 @@ std::string replayed_text(const FrontierSummary& summary) {
   return fmt::format("{} URLs to be replayed", summary.admitted - covered);
 }
 
-std::string as_text(const FrontierSummary& summary) {
+std::string as_text(const FrontierSummary& summary, const CrawlTotals::Totals& totals) {
   std::string text;
   const auto line = [&text](std::string_view name, const std::string& value) {
     text += fmt::format("{:<16}{}\n", name, value);
@@ -104,6 +106,7 @@ std::string as_text(const FrontierSummary& summary) {
   count("completed", summary.completed);
   count("succeeded", summary.succeeded, "of these");
   count("failed", summary.failed, "of these");
+  if (totals.truncated > 0) count("truncated", totals.truncated, "of these");
   count("skipped", summary.skipped, "of these");
   count("dropped", summary.dropped);
   count("queued", summary.queued);
@@ -142,7 +145,8 @@ std::string as_text(const FrontierSummary& summary) {
 int run_frontier_stats(const FrontierStatsArguments& arguments) {
   const auto summary = summarize_frontier(arguments.state_dir, arguments.hosts);
   if (!summary) return report(summary.error());
-  const std::string text = arguments.json ? as_json(*summary) : as_text(*summary);
+  const CrawlTotals::Totals totals = CrawlTotals(arguments.state_dir).read();
+  const std::string text = arguments.json ? as_json(*summary, totals) : as_text(*summary, totals);
   if (const auto written = write_all(STDOUT_FILENO, text, "standard output"); !written)
     return report(written.error());
   for (const std::string& warning : summary->warnings)

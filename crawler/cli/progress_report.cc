@@ -1,5 +1,6 @@
 #include "crawler/cli/progress_report.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include <fmt/format.h>
@@ -78,6 +79,12 @@ std::string summary(const Crawl& crawl) {
   if (!failures.empty()) text += fmt::format("fetches that broke off: {}\n", failures);
   if (crawl.fetches().retries() > 0)
     text += fmt::format("fetches tried again: {}\n", crawl.fetches().retries());
+  if (progress.truncated > 0) {
+    text += fmt::format(
+        "truncated: {} since the crawl began: a part of the body came, and is kept; not counted as "
+        "fetched\n",
+        progress.truncated);
+  }
   if (crawl.fetches().not_modified() > 0)
     text += fmt::format("pages not modified: {}\n", crawl.fetches().not_modified());
   text += fmt::format("links skipped: {}\n", skipped.empty() ? "none" : skipped);
@@ -114,8 +121,9 @@ void ProgressReport::update(const Crawl& crawl) {
     return;
   }
   const CrawlProgress progress = crawl.progress();
-  const double rate =
-      static_cast<double>(progress.fetched_now - last_fetched_) / seconds(now - last_);
+  const std::uint64_t fetched =
+      progress.fetched_now - std::min(progress.fetched_now, last_fetched_);
+  const double rate = static_cast<double>(fetched) / seconds(now - last_);
   last_ = now;
   last_fetched_ = progress.fetched_now;
   const std::string line = progress_line(progress, rate);

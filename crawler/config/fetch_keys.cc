@@ -55,7 +55,7 @@ void add_limits(std::vector<ConfigKey>& keys) {
   keys.push_back(duration("fetch.min_speed_time", 1ms, kDay, TRAWL_FIELD(fetch.min_speed_time),
                           "the time over which that is measured"));
   keys.push_back(size("fetch.max_body", 1, 4ull << 30, TRAWL_FIELD(fetch.max_body),
-                      "a page with more bytes, after decompression, is a failed fetch"));
+                      "a page with more bytes, after decompression, is truncated"));
   keys.push_back(size("fetch.max_download", 1, 4ull << 30, TRAWL_FIELD(fetch.max_download),
                       "the same before decompression; what fetch.max_body is, if only that is "
                       "set"));

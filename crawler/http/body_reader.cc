@@ -48,6 +48,7 @@ void BodyReader::begin(const HttpRequest& request, const HttpOptions& options,
   decoder_.reset();
   max_body_ = request.max_body;
   max_download_ = request.max_download;
+  wants_part_ = request.wants_part;
   truncate_ = request.truncate_body;
   keep_encoded_ = options.capture || options.keep_encoded;
   stopped_ = false;
@@ -59,6 +60,8 @@ void BodyReader::begin(const HttpRequest& request, const HttpOptions& options,
   granted_ = 0;
   failure_ = FetchError::kNone;
   reason_.clear();
+  announced_ = FetchError::kNone;
+  ended_early_ = false;
   never_fits_ = false;
 }
 
@@ -74,12 +77,13 @@ bool BodyReader::on_head(std::optional<std::uint64_t> content_length) {
   }
   if (!content_length) return true;
   const bool decoded = decoder_ != nullptr;
-  if (!truncate_ && *content_length > max_download_) {
-    too_large(FetchError::kDownloadTooLarge, max_download_);
-    return false;
+  if (*content_length > max_download_) {
+    announced_ = FetchError::kDownloadTooLarge;
+  } else if (!decoded && *content_length > max_body_) {
+    announced_ = FetchError::kBodyTooLarge;
   }
-  if (!truncate_ && !decoded && *content_length > max_body_) {
-    too_large(FetchError::kBodyTooLarge, max_body_);
+  if (announced_ != FetchError::kNone && !truncate_ && !(wants_part_ && wants_part_(*response_))) {
+    too_large(announced_);
     return false;
   }
   const auto length =
@@ -112,7 +116,7 @@ BodyReader::Step BodyReader::take(std::string_view bytes) {
       response_->encoded_bytes += part.size();
       const bool over = part.size() < rest.size();
       rest = {};
-      if (over) return too_large(FetchError::kBodyTooLarge, max_body_);
+      if (over) return too_large(FetchError::kBodyTooLarge);
     }
   }
   if (step == Step::kPause) {
@@ -120,8 +124,7 @@ BodyReader::Step BodyReader::take(std::string_view bytes) {
     return step;
   }
   taken_ = 0;
-  if (step == Step::kTaken && too_many)
-    return too_large(FetchError::kDownloadTooLarge, max_download_);
+  if (step == Step::kTaken && too_many) return too_large(FetchError::kDownloadTooLarge);
   return step;
 }
 
@@ -148,8 +151,7 @@ BodyReader::Step BodyReader::decode(std::string_view& input) {
     response_->encoded_bytes += consumed;
     if (keep_encoded_) encoded_.text->append(before.substr(0, consumed));
     body.append(piece.data(), std::min(written, left));
-    if (written > left || decoder_->exceeded())
-      return too_large(FetchError::kBodyTooLarge, max_body_);
+    if (written > left || decoder_->exceeded()) return too_large(FetchError::kBodyTooLarge);
     if (decoder_->broken()) {
       fail(FetchError::kBadEncoding, fmt::format("the body is not what its Content-Encoding ({}) "
                                                  "says",
@@ -169,6 +171,7 @@ bool BodyReader::finish() {
     return true;
   }
   if (stopped_ || decoder_ == nullptr || decoder_->complete()) return true;
+  ended_early_ = true;
   fail(FetchError::kBadEncoding,
        fmt::format("the body ends in the middle of its {} coding", response_->content_encoding));
   return false;
@@ -189,16 +192,20 @@ void BodyReader::fail(FetchError failure, std::string reason) {
   reason_ = std::move(reason);
 }
 
-BodyReader::Step BodyReader::too_large(FetchError failure, std::uint64_t limit) {
+BodyReader::Step BodyReader::too_large(FetchError failure) {
   if (truncate_) {
     stopped_ = response_->truncated = true;
   } else {
-    fail(failure,
-         failure == FetchError::kBodyTooLarge
-             ? fmt::format("the body is larger than {} bytes", limit)
-             : fmt::format("the body is larger than {} bytes as it comes over the network", limit));
+    fail(failure, reason_of(failure));
   }
   return Step::kStop;
+}
+
+std::string BodyReader::reason_of(FetchError too_large) const {
+  if (too_large == FetchError::kBodyTooLarge)
+    return fmt::format("the body is larger than {} bytes", max_body_);
+  return fmt::format("the body is larger than {} bytes as it comes over the network",
+                     max_download_);
 }
 
 // For `size` bytes in all. False: there is none for now, or it failed.

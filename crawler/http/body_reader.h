@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +38,11 @@ class BodyReader {
 
   FetchError failure() const noexcept { return failure_; }
   const std::string& reason() const noexcept { return reason_; }
+  // Why the whole of a body cannot be had of which only a part is read; kNone: it may be whole.
+  FetchError announced() const noexcept { return announced_; }
+  std::string reason_of(FetchError too_large) const;
+  // The failure is that the body ended in the middle of its coding.
+  bool ended_early() const noexcept { return ended_early_; }
   std::uint64_t wanted() const noexcept { return wanted_; }
   // What wanted() asked for has been granted: the charge holds it.
   void granted() noexcept { granted_ += wanted_; }
@@ -55,7 +61,7 @@ class BodyReader {
   // For the memory that the decoder has taken; as make_room().
   bool charge_decoder();
   void check_that_it_can_fit();
-  Step too_large(FetchError failure, std::uint64_t limit);
+  Step too_large(FetchError failure);
 
   HttpResponse* response_ = nullptr;
   Buffer body_;
@@ -63,6 +69,7 @@ class BodyReader {
   std::unique_ptr<ContentDecoder> decoder_;
   std::uint64_t max_body_ = 0;
   std::uint64_t max_download_ = 0;
+  std::function<bool(const HttpResponse&)> wants_part_;
   bool truncate_ = false;
   bool keep_encoded_ = false;
   bool stopped_ = false;
@@ -73,6 +80,8 @@ class BodyReader {
   std::uint64_t granted_ = 0;  // charged, but not used yet
   FetchError failure_ = FetchError::kNone;
   std::string reason_;
+  FetchError announced_ = FetchError::kNone;
+  bool ended_early_ = false;
   bool never_fits_ = false;  // not even if no other body had any memory
 };
 

@@ -15,6 +15,7 @@
 #include "trawl/result.h"
 
 #include "crawler/http/body_budget.h"
+#include "crawler/http/body_cut.h"
 #include "crawler/http/fetch_error.h"
 #include "crawler/http/resolver.h"
 
@@ -57,6 +58,9 @@ struct HttpRequest {
   std::string cookie_jar{};  // cookies are kept with those of this name; empty: none are
   // Asked once, when the headers of the final response are there; false cuts the transfer off.
   std::function<bool(const HttpResponse& head)> accept{};
+  // Asked when the headers announce a body beyond a limit: true reads as much of it as the limit
+  // lets through, before the transfer fails. Null: none of it.
+  std::function<bool(const HttpResponse& head)> wants_part{};
 };
 
 // Redirects are not followed: each request to a host has to wait for its turn.
@@ -80,7 +84,9 @@ struct HttpResponse {
   std::string_view protocol;            // "http/1.0", "http/1.1", "h2"; empty: no response
   std::string body;                     // decompressed
   bool truncated = false;               // there was more than `truncate_body` let through
-  std::uint64_t encoded_bytes = 0;      // of the body before decompression, so far as it came
+  // Why the body, or none at all, is not all that the headers were sent for.
+  BodyCut cut = BodyCut::kNone;
+  std::uint64_t encoded_bytes = 0;  // of the body before decompression, so far as it came
   // Only when capturing: the heads with CRLF at the end of each line and without the empty line,
   // in the form of HTTP/1.1 whatever the protocol; of the final response. Credentials for a proxy
   // are left out.

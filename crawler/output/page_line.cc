@@ -46,7 +46,7 @@ void append_page_line(std::string& out, const Completion& completion, const Page
       .number("depth", lease.depth)
       .text_or_null("parent", lease.parent)
       .number("links", page.links)
-      .number("new_links", completion.new_links)
+      .number("new_links", completion.new_links + page.new_links_before)
       .time("fetched_at", page.fetched_at)
       .signed_number("elapsed_ms", page.elapsed.count())
       .text_or_null("digest", page.digest)
@@ -58,7 +58,8 @@ void append_page_line(std::string& out, const Completion& completion, const Page
   line.text_or_null("etag", page.etag)
       .text_or_null("last_modified", page.last_modified)
       .number("attempts", lease.attempts + (outcome.requested ? 1u : 0u))
-      .boolean("recrawl", lease.recrawl);
+      .boolean("recrawl", lease.recrawl)
+      .text_or_null("truncated", page.truncated);
   line.end();
 }
 

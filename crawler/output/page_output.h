@@ -25,8 +25,10 @@ struct PageRecord {
   std::chrono::milliseconds elapsed{0};
   std::string digest;     // of the body: "sha1:..." or "xxh128:..."
   std::string reason;     // to_string(FetchError), or of a SkipReason; empty: nothing went wrong
-  std::string canonical;  // the page's canonical link
-  bool noindex = false;   // what the page or its headers ask for
+  std::string truncated;  // to_string(BodyCut): why `bytes` are not all of the body
+  std::uint64_t new_links_before = 0;  // that were offered before the page was completed
+  std::string canonical;               // the page's canonical link
+  bool noindex = false;                // what the page or its headers ask for
   bool nofollow = false;
   bool noarchive = false;
   std::string etag;

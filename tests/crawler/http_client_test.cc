@@ -250,6 +250,77 @@ TEST(HttpClient, LimitsTheBody) {
   }
 }
 
+// With its headers whole; else there is no body to be cut.
+TEST(HttpClient, SaysWhyABodyIsNotWhole) {
+  const std::string text = "<p>" + std::string(10'000, 'x') + "</p>";
+  std::string noise;
+  for (int i = 0; i < 5000; ++i)
+    noise += std::to_string(i * 7919);
+  const std::string packed = gzip(noise);
+  const RawServer server([&](Connection& client, const std::string& target) {
+    const std::string ok = kOk;
+    const std::string half = packed.substr(0, packed.size() / 2);
+    if (target == "/whole") return client.reply(ok, text);
+    if (target == "/short") client.send(ok + "Content-Length: 20000\r\n\r\n" + text);
+    if (target == "/chunked") client.send(ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n");
+    if (target == "/torn-chunk") client.send(ok + "Transfer-Encoding: chunked\r\n\r\n9\r\nhello");
+    if (target == "/zipped") return client.reply(ok + "Content-Encoding: gzip\r\n", half);
+    if (target == "/stalled") {
+      client.send(ok + "Content-Length: 20000\r\n\r\n" + text);
+      return client.stall();
+    }
+    if (target == "/large") return client.reply(ok, std::string(2 << 20, 'x'));
+    if (target == "/no-head") client.send("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n");
+    if (target == "/reset") {
+      client.send(ok + "Content-Length: 20000\r\n\r\n");
+      return client.reset();
+    }
+    if (target == "/garbage") return client.reply(ok + "Content-Encoding: gzip\r\n", "no gzip");
+    return false;
+  });
+  const auto cut = [&](const char* target) { return get(server.url(target), impatient()).cut; };
+  EXPECT_EQ(cut("/whole"), BodyCut::kNone);
+  for (const char* target : {"/short", "/chunked", "/torn-chunk", "/reset", "/zipped"})
+    EXPECT_EQ(cut(target), BodyCut::kDisconnect) << target;
+  EXPECT_EQ(cut("/stalled"), BodyCut::kTime);
+  EXPECT_EQ(cut("/large"), BodyCut::kLength);
+  for (const char* target : {"/no-head", "/garbage", "/nothing"})
+    EXPECT_EQ(cut(target), BodyCut::kNone) << target;
+  const HttpResponse zipped = get(server.url("/zipped"));
+  EXPECT_FALSE(zipped.body.empty());
+  EXPECT_TRUE(noise.starts_with(zipped.body)) << "what was decoded";
+}
+
+TEST(HttpClient, ReadsAPartOfWhatIsTooLargeIfThatIsWanted) {
+  constexpr std::uint64_t kLimit = 100'000;
+  const RawServer server([](Connection& client, const std::string& target) {
+    const std::string type = target == "/film" ? "video/mp4" : "text/html";
+    client.reply("HTTP/1.1 200 OK\r\nContent-Type: " + type + "\r\n", std::string(3 * kLimit, 'x'));
+    return false;
+  });
+  const auto get_part = [&](const char* target, std::uint64_t max_body, std::uint64_t download) {
+    return fetch({.url = server.url(target),
+                  .max_body = max_body,
+                  .max_download = download,
+                  .wants_part = [](const HttpResponse& head) {
+                    EXPECT_EQ(head.status, 200);
+                    return head.content_type == "text/html";
+                  }});
+  };
+  const HttpResponse page = get_part("/page", kLimit, 10 * kLimit);
+  EXPECT_EQ(page.failure, FetchError::kBodyTooLarge);
+  EXPECT_EQ(page.cut, BodyCut::kLength);
+  EXPECT_EQ(page.body.size(), kLimit);
+  const HttpResponse download = get_part("/page", 10 * kLimit, kLimit);
+  EXPECT_EQ(download.failure, FetchError::kDownloadTooLarge);
+  EXPECT_EQ(download.cut, BodyCut::kLength);
+  EXPECT_EQ(download.body.size(), kLimit);
+  const HttpResponse film = get_part("/film", kLimit, 10 * kLimit);
+  EXPECT_EQ(film.failure, FetchError::kBodyTooLarge);
+  EXPECT_EQ(film.cut, BodyCut::kLength);
+  EXPECT_EQ(film.body, "");
+}
+
 TEST(HttpClient, LimitsTheHeaders) {
   const RawServer server([](Connection& client, const std::string& target) {
     client.send(kOk);

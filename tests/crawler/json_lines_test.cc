@@ -136,7 +136,7 @@ TEST(PageLine, HasAllKeysInTheirOrder) {
             R"("parent":"http://site.example/","links":17,"new_links":5,)"
             R"("fetched_at":"2023-11-14T22:13:20.042Z","elapsed_ms":56,"digest":null,)"
             R"("duplicate_of":null,"reason":null,"warc":null,"canonical":null,"robots":null,)"
-            R"("etag":null,"last_modified":null,"attempts":1,"recrawl":false})"
+            R"("etag":null,"last_modified":null,"attempts":1,"recrawl":false,"truncated":null})"
             "\n");
 }
 
@@ -147,6 +147,7 @@ TEST(PageLine, HasAllValues) {
   PageOutput& output = *all.output;
   output.page.digest = "sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ";
   output.page.reason = "timeout";
+  output.page.truncated = "time";
   output.page.canonical = "http://site.example/first";
   output.page.noindex = output.page.nofollow = output.page.noarchive = true;
   output.page.etag = "W/\"1\"";
@@ -160,7 +161,8 @@ TEST(PageLine, HasAllValues) {
                 R"("warc":{"file":"trawl-1.warc.gz","offset":5000000000,"length":1234},)"
                 R"("canonical":"http://site.example/first",)"
                 R"("robots":["noindex","nofollow","noarchive"],"etag":"W/\"1\"",)"
-                R"("last_modified":"Tue, 14 Nov 2023 22:13:20 GMT","attempts":3,"recrawl":true})"
+                R"("last_modified":"Tue, 14 Nov 2023 22:13:20 GMT","attempts":3,"recrawl":true,)"
+                R"("truncated":"time"})"
                 "\n"));
   output.page.noindex = output.page.nofollow = false;
   EXPECT_THAT(line_of(all), HasSubstr(R"("robots":["noarchive"],)"));
@@ -177,7 +179,7 @@ TEST(PageLine, OfAFailedFetchAndOfARedirect) {
             R"("content_type":null,"bytes":0,"depth":0,"parent":null,"links":0,"new_links":0,)"
             R"("fetched_at":"1970-01-01T00:00:00.000Z","elapsed_ms":0,"digest":null,)"
             R"("duplicate_of":null,"reason":null,"warc":null,"canonical":null,"robots":null,)"
-            R"("etag":null,"last_modified":null,"attempts":0,"recrawl":false})"
+            R"("etag":null,"last_modified":null,"attempts":0,"recrawl":false,"truncated":null})"
             "\n");
   Fetched redirect = fetched("http://site.example/old");
   redirect.outcome.status = 301;
@@ -222,7 +224,7 @@ TEST(PageLine, AnyBytesFromTheServerGiveOneValidLine) {
     ASSERT_FALSE(parsed.is_discarded());  // its parser rejects invalid UTF-8
     for (const char* const key : {"redirect", "canonical", "etag", "last_modified", "reason"})
       EXPECT_EQ(parsed["content_type"], parsed[key]) << key;
-    EXPECT_EQ(parsed.size(), 22u);
+    EXPECT_EQ(parsed.size(), 23u);
     EXPECT_EQ(parsed["url"], "http://site.example/");
   }
 }

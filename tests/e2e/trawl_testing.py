@@ -237,7 +237,7 @@ def expect_exit(test, finished, code, what):
 
 PAGE_KEYS = {"url", "status", "error", "reason", "redirect", "content_type", "bytes", "depth",
              "parent", "links", "new_links", "fetched_at", "elapsed_ms", "digest", "duplicate_of",
-             "warc", "canonical", "robots", "etag", "last_modified", "attempts", "recrawl"}
+             "warc", "canonical", "robots", "etag", "last_modified", "attempts", "recrawl", "truncated"}
 
 
 def read_lines(test, state_dir, name, keys):

@@ -48,7 +48,7 @@ class CutBodies {
   const std::uint64_t max_memory_;
   std::atomic<std::uint64_t> memory_{0};  // written under the mutex
   std::mutex mutex_;
-  Entries entries_;                                                  // the oldest first
+  Entries entries_;                                                 // the oldest first
   std::unordered_map<std::string_view, Entries::iterator> by_url_;  // views of entries_
 };
 

@@ -101,8 +101,8 @@ PageHandler::PageHandler(CrawlContext& context)
     warc_.emplace(WarcBuilderOptions{.metadata = context.config.output.warc_metadata});
 }
 
-PageHandler::Result PageHandler::handle(const OpenLease& open, const Url& url,
-                                        HttpResponse newest, bool host_doubted) {
+PageHandler::Result PageHandler::handle(const OpenLease& open, const Url& url, HttpResponse newest,
+                                        bool host_doubted) {
   Result result;
   result.failure = failure_reason_of(newest);
   if (result.failure && newest.retry_after.count() > 0)

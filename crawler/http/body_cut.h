@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "crawler/http/fetch_error.h"
+
 namespace trawl {
 
 enum class BodyCut : std::uint8_t {
@@ -26,6 +28,25 @@ constexpr std::string_view to_string(BodyCut cut) noexcept {
       break;
   }
   return "";
+}
+
+// What a failure that came after the headers did to the body; `ended_early`: of kBadEncoding, that
+// the body ended in the middle of its coding.
+constexpr BodyCut cut_by(FetchError failure, bool ended_early) noexcept {
+  switch (failure) {
+    case FetchError::kBodyTooLarge:
+    case FetchError::kDownloadTooLarge:
+      return BodyCut::kLength;
+    case FetchError::kTimeout:
+    case FetchError::kTooSlow:
+      return BodyCut::kTime;
+    case FetchError::kConnectionLost:
+      return BodyCut::kDisconnect;
+    case FetchError::kBadEncoding:
+      return ended_early ? BodyCut::kDisconnect : BodyCut::kNone;
+    default:
+      return BodyCut::kNone;
+  }
 }
 
 }  // namespace trawl

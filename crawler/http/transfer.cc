@@ -329,35 +329,16 @@ void Transfer::conclude(CURLcode code) {
     verdict_ = {FetchError::kProxy, "the proxy asks for a user and a password"};
   if (verdict_.failure == FetchError::kMemory) body_.fail(verdict_.failure, verdict_.reason);
   if (context_.options.capture) response_.request_head = http1_request_head(response_.request_head);
-  response_.cut = cut_by(verdict_.failure);
+  if (response_.truncated) response_.cut = BodyCut::kLength;
+  if (head_.complete() && verdict_.failure != FetchError::kNone)
+    response_.cut = cut_by(verdict_.failure, body_.ended_early());
   // Another request would not have it whole either.
-  if (response_.cut != BodyCut::kNone && verdict_.failure != FetchError::kNone &&
-      body_.announced() != FetchError::kNone) {
-    verdict_ = {body_.announced(), body_.reason_of(body_.announced())};
-  }
+  const FetchError announced = body_.announced();
+  if (response_.cut != BodyCut::kNone && !response_.truncated && announced != FetchError::kNone)
+    verdict_ = {announced, body_.reason_of(announced)};
   response_.failure = verdict_.failure;
   response_.error = std::move(verdict_.reason);
   response_.address_refused = response_.failure == FetchError::kAddressRefused;
-}
-
-BodyCut Transfer::cut_by(FetchError failure) const {
-  if (!head_.complete()) return BodyCut::kNone;
-  switch (failure) {
-    case FetchError::kNone:
-      return response_.truncated ? BodyCut::kLength : BodyCut::kNone;
-    case FetchError::kBodyTooLarge:
-    case FetchError::kDownloadTooLarge:
-      return BodyCut::kLength;
-    case FetchError::kTimeout:
-    case FetchError::kTooSlow:
-      return BodyCut::kTime;
-    case FetchError::kConnectionLost:
-      return BodyCut::kDisconnect;
-    case FetchError::kBadEncoding:
-      return body_.ended_early() ? BodyCut::kDisconnect : BodyCut::kNone;
-    default:
-      return BodyCut::kNone;
-  }
 }
 
 CurlFailure Transfer::failure_of(CURLcode code) const {

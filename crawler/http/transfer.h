@@ -137,7 +137,6 @@ class Transfer {
   void conclude(CURLcode code);
   bool is_tunnelled() const;
   CurlFailure failure_of(CURLcode code) const;
-  BodyCut cut_by(FetchError failure) const;
   Verdict check_speed(Time now);
   bool has_untried() const;
 

@@ -73,27 +73,30 @@ Result<std::unique_ptr<CrashGuard>> CrashGuard::open(const std::filesystem::path
   }
   auto file = InFlightFile::create(file_path(state_dir), transfers);
   if (!file) return tl::unexpected(file.error());
+  auto flight = std::make_shared<Flight>();
+  flight->file = std::move(*file);
+  flight->any = !history->suspects().empty() || !history->crashed().empty();
   return std::unique_ptr<CrashGuard>(
-      new CrashGuard(state_dir, std::move(*history), std::move(warnings), std::move(*file)));
+      new CrashGuard(state_dir, std::move(*history), std::move(warnings), std::move(flight)));
 }
 
-CrashGuard::CrashGuard(std::filesystem::path state_dir, CrashHistory history,
-                       std::vector<std::string> warnings, std::unique_ptr<InFlightFile> file)
+CrashGuard::CrashGuard(const std::filesystem::path& state_dir, CrashHistory history,
+                       std::vector<std::string> warnings, std::shared_ptr<Flight> flight)
     : history_path_(history_path(state_dir)),
       warnings_(std::move(warnings)),
-      file_(std::move(file)),
-      mark_(file_->signal()),
-      history_(std::move(history)),
-      any_(!history_.suspects().empty() || !history_.crashed().empty()) {}
+      flight_(std::move(flight)),
+      mark_(flight_->file->signal()),
+      history_(std::move(history)) {}
 
 std::vector<std::string> CrashGuard::warnings_of(const InFlightRecord& run,
                                                  const CrashHistory& history) {
   std::vector<std::string> warnings;
-  warnings.push_back(fmt::format("the last run crashed ({}) with {} URLs in flight",
-                                 signal_name(run.signal), run.urls.size() + run.unlisted));
+  const std::size_t in_flight = run.urls.size() + run.unlisted;
+  warnings.push_back(fmt::format("the last run crashed ({}) with {} URL{} in flight",
+                                 signal_name(run.signal), in_flight, in_flight == 1 ? "" : "s"));
   for (const InFlightUrl& url : history.crashed()) {
-    warnings.push_back(fmt::format(
-        "{}: was alone in flight at a third crash: it is set aside as failed", url.text));
+    warnings.push_back(
+        fmt::format("{}: was alone in flight at a third crash: it is set aside", url.text));
   }
   const std::size_t suspects = history.suspects().size();
   if (suspects > 0) {
@@ -105,37 +108,97 @@ std::vector<std::string> CrashGuard::warnings_of(const InFlightRecord& run,
   return warnings;
 }
 
-CrashGuard::Ticket CrashGuard::begin(std::string_view url) {
-  const InFlightFile::Slot slot = file_->begin(url);
-  if (any_) {
-    const std::lock_guard lock(mutex_);
-    const InFlightUrl begun = InFlightUrl::of(url);
-    if (has(history_.suspects(), begun) && !has(fetched_, begun)) fetched_.push_back(begun);
+struct CrashGuard::Begun {
+  Begun(std::shared_ptr<Flight> in, InFlightFile::Slot at) : flight(std::move(in)), slot(at) {
+    flight->tickets.fetch_add(1, std::memory_order_relaxed);
   }
-  // A slot's ticket may outlive the guard, when an output that failed is dropped.
-  struct Begun {
-    std::shared_ptr<InFlightFile> file;
-    InFlightFile::Slot slot;
-    Begun(std::shared_ptr<InFlightFile> in, InFlightFile::Slot at)
-        : file(std::move(in)), slot(at) {}
-    Begun(const Begun&) = delete;
-    Begun& operator=(const Begun&) = delete;
-    ~Begun() { file->end(slot); }
-  };
-  return std::make_shared<const Begun>(file_, slot);
+  Begun(const Begun&) = delete;
+  Begun& operator=(const Begun&) = delete;
+  ~Begun() {
+    flight->file->end(slot);
+    flight->tickets.fetch_sub(1, std::memory_order_relaxed);
+    if (!suspect) return;
+    const std::lock_guard lock(flight->mutex);
+    flight->alone.store(false, std::memory_order_relaxed);
+    if (!has(flight->survived, *suspect)) flight->survived.push_back(std::move(*suspect));
+  }
+
+  const std::shared_ptr<Flight> flight;
+  const InFlightFile::Slot slot;
+  std::optional<InFlightUrl> suspect;  // the URL, if it is one
+};
+
+CrashGuard::Ticket CrashGuard::begin(std::string_view url) {
+  auto begun = std::make_shared<Begun>(flight_, flight_->file->begin(url));
+  if (!flight_->any) return begun;
+  InFlightUrl suspect = InFlightUrl::of(url);
+  const std::lock_guard lock(flight_->mutex);
+  if (history_.suspects(suspect)) begun->suspect = std::move(suspect);
+  return begun;
 }
 
-CrashVerdict CrashGuard::verdict(std::string_view url, bool others) const {
-  if (!any_) return CrashVerdict::kFetch;
-  const std::lock_guard lock(mutex_);
-  return history_.verdict(InFlightUrl::of(url), others);
+bool CrashGuard::is_suspect(std::string_view asked) const {
+  const InFlightUrl url = InFlightUrl::of(asked);
+  return history_.suspects(url) && !has(flight_->survived, url);
 }
 
-Result<void> CrashGuard::set_aside(std::string_view url) {
-  const std::lock_guard lock(mutex_);
-  history_.forget(InFlightUrl::of(url));
-  set_aside_.emplace_back(url);
+CrashVerdict CrashGuard::verdict(std::string_view asked, std::string_view leased,
+                                 const std::atomic<std::uint64_t>& leases) {
+  if (!flight_->any) return CrashVerdict::kFetch;
+  const std::lock_guard lock(flight_->mutex);
+  if (history_.is_cause(InFlightUrl::of(asked))) return CrashVerdict::kSetAside;
+  if (flight_->alone.load(std::memory_order_relaxed))
+    return leased == alone_ ? CrashVerdict::kFetch : CrashVerdict::kWait;
+  if (!is_suspect(asked)) return CrashVerdict::kFetch;
+  // Whoever leases at the same moment counts its lease first, and then has to pass here.
+  if (leased != alone_ || leases.load() > 1) return CrashVerdict::kPutOff;
+  flight_->alone.store(true, std::memory_order_relaxed);
+  return CrashVerdict::kFetch;
+}
+
+Result<void> CrashGuard::set_aside(std::string_view asked) {
+  const std::lock_guard lock(flight_->mutex);
+  set_aside_.emplace_back(asked);
+  history_.forget(InFlightUrl::of(asked));
   return save();
+}
+
+bool CrashGuard::leave_alone(std::string_view asked) {
+  const std::lock_guard lock(flight_->mutex);
+  if (std::find(set_aside_.begin(), set_aside_.end(), asked) != set_aside_.end()) return false;
+  set_aside_.emplace_back(asked);
+  left_alone_.push_back(InFlightUrl::of(asked));
+  return true;
+}
+
+void CrashGuard::put_off(std::string leased, std::string asked) {
+  const std::lock_guard lock(flight_->mutex);
+  put_off_.push_back({.leased = std::move(leased), .asked = std::move(asked)});
+}
+
+bool CrashGuard::has_put_off() const {
+  if (!flight_->any) return false;
+  const std::lock_guard lock(flight_->mutex);
+  return !put_off_.empty();
+}
+
+CrashGuard::Next CrashGuard::next_put_off() {
+  Next next;
+  if (!flight_->any) return next;
+  const std::lock_guard lock(flight_->mutex);
+  alone_.clear();
+  // Those that waited for a robots.txt which proved harmless need not be alone.
+  std::erase_if(put_off_, [&](PutOff& waiting) {
+    if (is_suspect(waiting.asked)) return false;
+    next.leased.push_back(std::move(waiting.leased));
+    return true;
+  });
+  if (!next.leased.empty() || put_off_.empty()) return next;
+  alone_ = std::move(put_off_.front().leased);
+  put_off_.pop_front();
+  next.leased.push_back(alone_);
+  next.alone = true;
+  return next;
 }
 
 Result<void> CrashGuard::save() const {
@@ -143,24 +206,27 @@ Result<void> CrashGuard::save() const {
 }
 
 std::vector<std::string> CrashGuard::suspects() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(flight_->mutex);
   return texts_of(history_.suspects());
 }
 
 std::vector<std::string> CrashGuard::crashed() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(flight_->mutex);
   return texts_of(history_.crashed());
 }
 
 std::vector<std::string> CrashGuard::were_set_aside() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(flight_->mutex);
   return set_aside_;
 }
 
 Result<void> CrashGuard::close() {
-  file_->clear();
-  const std::lock_guard lock(mutex_);
-  return history_.end_in_order(fetched_) ? save() : Result<void>{};
+  flight_->file->clear();
+  const std::lock_guard lock(flight_->mutex);
+  for (const InFlightUrl& url : left_alone_)
+    history_.forget(url);
+  const bool changed = history_.end_in_order(flight_->survived);
+  return changed || !left_alone_.empty() ? save() : Result<void>{};
 }
 
 }  // namespace trawl

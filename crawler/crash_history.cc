@@ -82,9 +82,12 @@ void CrashHistory::forget(const InFlightUrl& url) {
   std::erase(crashed_, url);
 }
 
-CrashVerdict CrashHistory::verdict(const InFlightUrl& url, bool others) const {
-  if (has(crashed_, url)) return CrashVerdict::kSetAside;
-  return others && has(suspects_, url) ? CrashVerdict::kLater : CrashVerdict::kFetch;
+bool CrashHistory::suspects(const InFlightUrl& url) const {
+  return has(suspects_, url);
+}
+
+bool CrashHistory::is_cause(const InFlightUrl& url) const {
+  return has(crashed_, url);
 }
 
 std::string CrashHistory::encode() const {

@@ -13,13 +13,6 @@
 
 namespace trawl {
 
-// What is to be done about a URL whose turn it is.
-enum class CrashVerdict : std::uint8_t {
-  kFetch,
-  kLater,     // a suspect: when nothing else is left, or alone
-  kSetAside,  // the crawl crashed with this URL alone in flight
-};
-
 // Of the crawl's runs so far. Two crashes are in a row if no run between them ended in order; a run
 // that was killed says nothing, and is as if it had not been.
 class CrashHistory {
@@ -29,11 +22,12 @@ class CrashHistory {
   // The run before ended in order: what follows is a first crash again. `fetched` are no suspects
   // any more. Returns whether anything changed.
   bool end_in_order(const std::vector<InFlightUrl>& fetched);
-  // A URL with the verdict kSetAside ended as failed: if it is asked for again, it begins anew.
+  // A cause was set aside as failed: if it is asked for again, it begins anew.
   void forget(const InFlightUrl& url);
 
-  // `others`: something else is in flight, or could be now.
-  CrashVerdict verdict(const InFlightUrl& url, bool others) const;
+  bool suspects(const InFlightUrl& url) const;
+  // The crawl crashed with it alone in flight: to be set aside.
+  bool is_cause(const InFlightUrl& url) const;
 
   // In flight at two crashes in a row, not known to be harmless since.
   const std::vector<InFlightUrl>& suspects() const { return suspects_; }

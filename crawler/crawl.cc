@@ -159,12 +159,15 @@ class CrawlImpl final : public Crawl {
     }
   }
 
-  bool ended() const override {
+  bool ended() override {
     const CrawlPhase phase = context_->phase();
     if (phase == CrawlPhase::kAborting) return true;
     if (context_->in_flight.load() > 0) return false;
-    return phase == CrawlPhase::kDraining || frontier_->finished() || frontier_->exhausted() ||
-           waits_for_recrawls() || reached_max_pages();
+    if (phase == CrawlPhase::kDraining || reached_max_pages()) return true;
+    const bool only_recrawls = frontier_->only_recrawls_wait();
+    if (!frontier_->finished() && !frontier_->exhausted() && !only_recrawls) return false;
+    if (fetch_suspect()) return false;
+    return !only_recrawls || waits_for_recrawls();
   }
   CrawlEnd why_ended() const override {
     if (context_->failure()) return CrawlEnd::kStopped;
@@ -240,6 +243,7 @@ class CrawlImpl final : public Crawl {
   }
   const FailedSeeds& failed_seeds() const override { return context_->failed_seeds; }
   const std::string& pages_path() const override { return output_->pages_path(); }
+  std::vector<std::string> crashed() const override { return crashes_->were_set_aside(); }
   const std::vector<std::string>& repairs() const override { return output_->repairs(); }
 
  private:
@@ -285,7 +289,32 @@ class CrawlImpl final : public Crawl {
     crashes_ = std::move(*crashes);
     for (const std::string& warning : crashes_->warnings())
       spdlog::warn("{}", warning);
-    return {};
+    if (frontier_->stats().held == 0) return {};
+    // Those that a former run put off: whether they still are suspects is seen when it is their
+    // turn.
+    const auto queued = frontier_->retry(
+        {.state = SetAsideState::kHeld, .reason = std::string(CrashGuard::kSuspect)});
+    return queued ? Result<void>{} : tl::unexpected(queued.error());
+  }
+
+  // There is nothing else to do: the next URL that was put off for the crash it may cause. Returns
+  // false if there is none.
+  bool fetch_suspect() {
+    if (!crashes_->has_put_off()) return false;
+    // A completion may be durable a moment before its output is gone.
+    if (crashes_->in_flight() > 0) return true;
+    const CrashGuard::Next next = crashes_->next_put_off();
+    if (next.leased.empty()) return false;
+    if (next.alone)
+      spdlog::info("{}: fetched alone: it was in flight at two crashes", next.leased.front());
+    for (const std::string& url : next.leased) {
+      const auto queued = frontier_->retry(
+          {.state = SetAsideState::kHeld, .url = url, .reason = std::string(CrashGuard::kSuspect)});
+      if (queued) continue;
+      context_->stop_with(queued.error());
+      return false;
+    }
+    return true;
   }
 
   // A crash may have left WARC files open under another name than the config now gives them. Before

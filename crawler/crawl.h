@@ -52,8 +52,9 @@ class Crawl {
   virtual Result<std::uint64_t> retry_failed() = 0;
   virtual void start() = 0;
   // True when there is nothing left to do: all is fetched, a limit is reached, the drain that was
-  // asked for is over, or an error stopped it.
-  virtual bool ended() const = 0;
+  // asked for is over, or an error stopped it. To be called often, by one thread: begins with what
+  // was put off until there is nothing else to do.
+  virtual bool ended() = 0;
   virtual void drain() = 0;  // finish what is in flight, start nothing new
   virtual void abort() = 0;  // drop what is in flight
   virtual void request_checkpoint() = 0;
@@ -77,6 +78,8 @@ class Crawl {
   virtual bool has_parked_hosts() const = 0;
   virtual const FailedSeeds& failed_seeds() const = 0;
   virtual const std::string& pages_path() const = 0;
+  // URLs set aside in this run, since the crawl crashed on them.
+  virtual std::vector<std::string> crashed() const = 0;
   // What a crash had left in the output, and what was done about it.
   virtual const std::vector<std::string>& repairs() const = 0;
 };

@@ -81,6 +81,7 @@ void Fetcher::run() {
 void Fetcher::take_leases() {
   has_room_ = true;
   if (is_crowded()) return context_.cut_bodies.clear();  // others need the memory
+  if (context_.crashes.is_alone()) return;
   const std::size_t room = context_.connections.take(shard_, open_leases_);
   const std::uint64_t wanted = context_.pages.take(room);
   // Before the frontier looks at its clock: what is counted from here is not too short.
@@ -119,7 +120,7 @@ std::chrono::milliseconds Fetcher::idle_time() const {
     longest = std::clamp(left, std::chrono::milliseconds(0), longest);
   }
   if (context_.phase() != CrawlPhase::kRunning || !has_room_) return longest;
-  if (is_crowded()) return std::min(kCrowdedWait, longest);
+  if (is_crowded() || context_.crashes.is_alone()) return std::min(kCrowdedWait, longest);
   const auto due = context_.frontier.next_due(shard_);
   if (!due || context_.pages.all_taken()) return longest;
   const auto wait =
@@ -183,6 +184,7 @@ HttpRequest Fetcher::request_for(const Url& url, const std::string& host) const 
 void Fetcher::fetch(OpenLease open, const Url& url) {
   const Lease& lease = open.lease;
   HttpRequest request = request_for(url, lease.host);
+  if (is_put_off(open, request.url)) return;
   request.max_body = context_.config.fetch.max_body;
   request.max_download = context_.config.fetch.max_download;
   const UrlNote note = UrlNote::decode(lease.note);

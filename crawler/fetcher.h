@@ -54,6 +54,14 @@ class Fetcher {
   void set_crawl_delay(const std::string& host);
   void offer_sitemaps(const std::string& origin, const Robots& robots);
 
+  // In fetcher_crashes.cc.
+  // True if `asked` is not to be asked for now on behalf of the lease, which has ended then.
+  bool is_put_off(const OpenLease& open, std::string_view asked);
+  void put_off(const OpenLease& open, std::string_view asked);
+  void set_aside(const OpenLease& open, std::string_view asked);
+  void leave_host_alone(const OpenLease& open, std::string_view robots_txt);
+  static std::shared_ptr<PageOutput> unlisted(const OpenLease& open);
+
   // How a lease ends.
   void complete(const OpenLease& open, PageHandler::Result result);
   void retry(const OpenLease& open, PageHandler::Result result);

@@ -31,6 +31,7 @@ void Fetcher::fetch_robots(const std::string& origin, std::string ask_for, OpenL
                                               elsewhere, now, context_.config.politeness.delay);
     if (turn) return release(first, *turn, first.leased_at);
   }
+  if (!waiting_for_robots_.contains(origin) && is_put_off(first, ask_for)) return;
   auto [waiting, is_first] = waiting_for_robots_.try_emplace(origin);
   waiting->second.push_back(std::move(first));
   if (!is_first) return;

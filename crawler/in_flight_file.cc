@@ -146,6 +146,7 @@ InFlightFile::Slot InFlightFile::begin(std::string_view url) noexcept {
 }
 
 void InFlightFile::end(Slot slot) noexcept {
+  if (signal().load(std::memory_order_relaxed) != 0) return;
   if (slot == kUnlisted) {
     static_cast<Header*>(memory_)->unlisted.fetch_sub(1, std::memory_order_relaxed);
     return;

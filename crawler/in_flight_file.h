@@ -36,8 +36,9 @@ struct InFlightRecord {
   std::uint32_t unlisted = 0;
 };
 
-// Begun and ended transfers cost a few writes to memory, no system call. The format is in
-// docs/formats.md. Thread-safe.
+// Begun and ended transfers cost a few writes to memory, no system call. From when signal() is set
+// on nothing ends any more: what other threads do until the process is gone does not count. The
+// format is in docs/formats.md. Thread-safe.
 class InFlightFile {
  public:
   using Slot = std::uint32_t;

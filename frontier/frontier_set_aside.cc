@@ -12,6 +12,13 @@ namespace {
 // URLs that one operation of retry() queues: bounds the memory and how long others wait.
 constexpr std::size_t kRetriedAtOnce = 1024;
 
+// The one behind which a scan begins with `key`; nothing: it begins at the first.
+std::optional<Fingerprint> before(Fingerprint key) {
+  if (key.low > 0) return Fingerprint{.high = key.high, .low = key.low - 1};
+  if (key.high > 0) return Fingerprint{.high = key.high - 1, .low = ~std::uint64_t{0}};
+  return std::nullopt;
+}
+
 }  // namespace
 
 // URLs found to be queued again: at most kRetriedAtOnce.
@@ -107,7 +114,10 @@ Result<std::uint64_t> FrontierImpl::submit(RetryBatch& batch) {
 
 Result<std::uint64_t> FrontierImpl::retry(const RetryWhich& which) {
   std::uint64_t queued = 0;
-  std::optional<Fingerprint> last;
+  // Of a single URL nothing else is read.
+  const auto only =
+      which.url.empty() ? std::nullopt : std::optional(desk_.fingerprint_of(which.url));
+  std::optional<Fingerprint> last = only ? before(*only) : std::nullopt;
   for (bool more = true; more;) {
     RetryBatch batch;
     {
@@ -117,6 +127,7 @@ Result<std::uint64_t> FrontierImpl::retry(const RetryWhich& which) {
       auto read = store_->visit_set_aside(last, [&](Fingerprint key, std::string_view value) {
         if (batch.size() == kRetriedAtOnce) return !(more = true);
         last = key;
+        if (only && key != *only) return false;
         const auto record = decode_set_aside(value);
         auto url = record ? set_aside_url(*record) : std::nullopt;
         if (!url || !which.matches(*url)) return true;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <vector>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -24,6 +25,16 @@ double seconds(std::chrono::steady_clock::duration duration) {
 // Expected losses are mostly far below one URL.
 std::string lost_text(double lost) {
   return lost < 0.001 ? "under 0.001" : fmt::format("about {:.3g}", lost);
+}
+
+std::string crashed_text(const std::vector<std::string>& urls) {
+  constexpr std::size_t kNamed = 10;
+  if (urls.empty()) return "";
+  std::string text = fmt::format("set aside, since the crawl crashed on them: {}", urls.size());
+  for (std::size_t i = 0; i < std::min(urls.size(), kNamed); ++i)
+    text += fmt::format("\n  {}", urls[i]);
+  if (urls.size() > kNamed) text += fmt::format("\n  and {} more", urls.size() - kNamed);
+  return text + "\n";
 }
 
 // A longer line would wrap, and no longer be one.
@@ -109,6 +120,7 @@ std::string summary(const Crawl& crawl) {
     text += fmt::format("hosts parked after too many failures: {}; their URLs stay queued\n",
                         stats.hosts_given_up);
   }
+  text += crashed_text(crawl.crashed());
   text += fmt::format("output: {}\n", crawl.pages_path());
   return text;
 }

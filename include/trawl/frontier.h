@@ -441,8 +441,8 @@ class Frontier {
   virtual Result<std::vector<SetAsideUrl>> set_aside(std::string_view after,
                                                      std::size_t limit) const = 0;
   // Queues those again that `which` names, durably, with all their tries; links that were held
-  // before they were admitted are offered. Reads all that are set aside. Returns how many it
-  // queued: those offered count if they were new.
+  // before they were admitted are offered. Reads all that are set aside, unless RetryWhich::url
+  // names one. Returns how many it queued: those offered count if they were new.
   virtual Result<std::uint64_t> retry(const RetryWhich& which) = 0;
   // The lease expires lease_timeout from now. Errors: kNotFound if it is not open.
   virtual Result<void> renew(std::uint64_t lease_id) = 0;

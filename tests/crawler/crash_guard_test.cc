@@ -36,7 +36,12 @@ class CrashGuards : public ::testing::Test {
     });
   }
 
+  CrashVerdict verdict(CrashGuard& guard, const std::string& url) {
+    return guard.verdict(url, url, leases_);
+  }
+
   test::TemporaryDirectory directory_;
+  std::atomic<std::uint64_t> leases_{1};
 };
 
 TEST_F(CrashGuards, ThreeCrashesSetAUrlAside) {
@@ -51,18 +56,18 @@ TEST_F(CrashGuards, ThreeCrashesSetAUrlAside) {
     EXPECT_THAT(guard->warnings()[0], HasSubstr("SIGABRT"));
     EXPECT_THAT(guard->warnings()[0], HasSubstr("2 URLs"));
     EXPECT_THAT(guard->warnings()[1], HasSubstr("http://bad/"));
-    EXPECT_EQ(guard->verdict("http://bad/", true), CrashVerdict::kLater);
-    EXPECT_EQ(guard->verdict("http://a/", true), CrashVerdict::kFetch);
+    EXPECT_EQ(verdict(*guard, "http://bad/"), CrashVerdict::kPutOff);
+    EXPECT_EQ(verdict(*guard, "http://a/"), CrashVerdict::kFetch);
   }
   run(SIGBUS, {"http://bad/"});
   {
     const auto guard = open();
     EXPECT_THAT(guard->crashed(), ElementsAre("http://bad/"));
     EXPECT_THAT(guard->warnings(), ::testing::Contains(HasSubstr("http://bad/")));
-    EXPECT_EQ(guard->verdict("http://bad/", true), CrashVerdict::kSetAside);
+    EXPECT_EQ(verdict(*guard, "http://bad/"), CrashVerdict::kSetAside);
     EXPECT_TRUE(guard->set_aside("http://bad/"));
     EXPECT_THAT(guard->were_set_aside(), ElementsAre("http://bad/"));
-    EXPECT_EQ(guard->verdict("http://bad/", true), CrashVerdict::kFetch);
+    EXPECT_EQ(verdict(*guard, "http://bad/"), CrashVerdict::kFetch);
   }
   EXPECT_THAT(open()->crashed(), IsEmpty());
 }
@@ -106,6 +111,64 @@ TEST_F(CrashGuards, ATicketMayOutliveItsGuard) {
   auto guard = open();
   const CrashGuard::Ticket ticket = guard->begin("http://a/");
   guard.reset();
+}
+
+TEST_F(CrashGuards, SuspectsAreFetchedLastAndOneAtATime) {
+  for (int i = 0; i < 2; ++i)
+    run(SIGSEGV, {"http://s1/", "http://s2/"});
+  const auto guard = open();
+  for (const char* url : {"http://s1/", "http://s2/"}) {
+    ASSERT_EQ(verdict(*guard, url), CrashVerdict::kPutOff);
+    guard->put_off(url, url);
+  }
+  for (const char* url : {"http://s1/", "http://s2/"}) {
+    const auto next = guard->next_put_off();
+    EXPECT_TRUE(next.alone);
+    EXPECT_THAT(next.leased, ElementsAre(url));
+    EXPECT_FALSE(guard->is_alone());
+    EXPECT_EQ(verdict(*guard, "http://other/"), CrashVerdict::kFetch) << "until it is begun";
+    EXPECT_EQ(verdict(*guard, url), CrashVerdict::kFetch);
+    EXPECT_TRUE(guard->is_alone());
+    {
+      const auto ticket = guard->begin(url);
+      EXPECT_EQ(verdict(*guard, "http://other/"), CrashVerdict::kWait);
+      EXPECT_EQ(verdict(*guard, url), CrashVerdict::kFetch) << "its redirect, or another try";
+    }
+    EXPECT_FALSE(guard->is_alone());
+    EXPECT_EQ(verdict(*guard, "http://other/"), CrashVerdict::kFetch);
+    EXPECT_EQ(verdict(*guard, url), CrashVerdict::kFetch) << "it is harmless";
+  }
+  EXPECT_THAT(guard->next_put_off().leased, IsEmpty());
+}
+
+TEST_F(CrashGuards, ASuspectWaitsForOtherLeases) {
+  for (int i = 0; i < 2; ++i)
+    run(SIGSEGV, {"http://s/"});
+  const auto guard = open();
+  guard->put_off("http://s/", "http://s/");
+  ASSERT_TRUE(guard->next_put_off().alone);
+  leases_ = 2;
+  EXPECT_EQ(verdict(*guard, "http://s/"), CrashVerdict::kPutOff);
+  EXPECT_FALSE(guard->is_alone());
+}
+
+// Its pages are put off until the file was fetched with one of them, and are then as any others.
+TEST_F(CrashGuards, ARobotsTxtMayBeASuspect) {
+  for (int i = 0; i < 2; ++i)
+    run(SIGSEGV, {"http://s/robots.txt"});
+  const auto guard = open();
+  for (const char* url : {"http://s/1", "http://s/2", "http://s/3"}) {
+    ASSERT_EQ(guard->verdict("http://s/robots.txt", url, leases_), CrashVerdict::kPutOff);
+    guard->put_off(url, "http://s/robots.txt");
+  }
+  const auto first = guard->next_put_off();
+  EXPECT_TRUE(first.alone);
+  EXPECT_THAT(first.leased, ElementsAre("http://s/1"));
+  EXPECT_EQ(guard->verdict("http://s/robots.txt", "http://s/1", leases_), CrashVerdict::kFetch);
+  guard->begin("http://s/robots.txt");
+  const auto rest = guard->next_put_off();
+  EXPECT_FALSE(rest.alone);
+  EXPECT_THAT(rest.leased, ElementsAre("http://s/2", "http://s/3"));
 }
 
 TEST_F(CrashGuards, DamagedFilesAreBegunAnew) {

@@ -36,9 +36,8 @@ class CrashHistories : public ::testing::Test {
   }
   std::vector<std::string> suspects() const { return texts(history_.suspects()); }
   std::vector<std::string> crashed() const { return texts(history_.crashed()); }
-  CrashVerdict verdict(const std::string& url, bool others) const {
-    return history_.verdict(InFlightUrl::of(url), others);
-  }
+  bool suspected(const std::string& url) const { return history_.suspects(InFlightUrl::of(url)); }
+  bool is_cause(const std::string& url) const { return history_.is_cause(InFlightUrl::of(url)); }
 
   CrashHistory history_;
   std::uint64_t runs_ = 0;
@@ -47,16 +46,16 @@ class CrashHistories : public ::testing::Test {
 TEST_F(CrashHistories, OneCrashSuspectsNothing) {
   crash({"a", "b"});
   EXPECT_THAT(suspects(), IsEmpty());
-  EXPECT_EQ(verdict("a", true), CrashVerdict::kFetch);
+  EXPECT_FALSE(suspected("a") || is_cause("a"));
 }
 
 TEST_F(CrashHistories, InFlightAtTwoCrashesInARow) {
   crash({"a", "b", "c"});
   crash({"d", "b", "e"});
   EXPECT_THAT(suspects(), ElementsAre("b"));
-  EXPECT_EQ(verdict("b", true), CrashVerdict::kLater);
-  EXPECT_EQ(verdict("b", false), CrashVerdict::kFetch);
-  EXPECT_EQ(verdict("a", true), CrashVerdict::kFetch);
+  EXPECT_TRUE(suspected("b"));
+  EXPECT_FALSE(is_cause("b"));
+  EXPECT_FALSE(suspected("a"));
 }
 
 TEST_F(CrashHistories, AloneAtAThirdCrash) {
@@ -65,8 +64,7 @@ TEST_F(CrashHistories, AloneAtAThirdCrash) {
   crash({"b"});
   EXPECT_THAT(suspects(), IsEmpty());
   EXPECT_THAT(crashed(), ElementsAre("b"));
-  EXPECT_EQ(verdict("b", false), CrashVerdict::kSetAside);
-  EXPECT_EQ(verdict("b", true), CrashVerdict::kSetAside);
+  EXPECT_TRUE(is_cause("b"));
 }
 
 TEST_F(CrashHistories, AloneAtTheFirstTwoIsNotEnough) {
@@ -143,8 +141,11 @@ TEST_F(CrashHistories, SeveralThatCrashAreSetAsideOneAfterTheOther) {
     std::vector<std::string> together;
     std::optional<std::string> alone;
     for (const std::string& url : bad) {
-      if (verdict(url, true) == CrashVerdict::kFetch) together.push_back(url);
-      if (verdict(url, true) == CrashVerdict::kLater && !alone) alone = url;
+      if (!suspected(url)) {
+        together.push_back(url);
+      } else if (!alone) {
+        alone = url;
+      }
     }
     if (together.empty()) {
       crash({*alone});
@@ -154,7 +155,7 @@ TEST_F(CrashHistories, SeveralThatCrashAreSetAsideOneAfterTheOther) {
     }
     ASSERT_LE(++crashes, 20);
     for (const std::string& url : crashed()) {
-      EXPECT_EQ(verdict(url, true), CrashVerdict::kSetAside);
+      EXPECT_TRUE(is_cause(url));
       history_.forget(InFlightUrl::of(url));
       aside.push_back(url);
       std::erase(bad, url);
@@ -168,7 +169,7 @@ TEST_F(CrashHistories, WhatIsForgottenBeginsAnew) {
   for (int i = 0; i < 3; ++i)
     crash({"a"});
   history_.forget(InFlightUrl::of("a"));
-  EXPECT_EQ(verdict("a", true), CrashVerdict::kFetch);
+  EXPECT_FALSE(is_cause("a"));
   crash({"a"});
   crash({"a"});
   EXPECT_THAT(crashed(), IsEmpty());

@@ -103,6 +103,15 @@ TEST_F(InFlight, ClearsAtTheEnd) {
   EXPECT_EQ(read().unlisted, 0u);
 }
 
+TEST_F(InFlight, NothingEndsAfterACrash) {
+  const auto file = create(2);
+  const auto a = file->begin("http://a/");
+  file->signal() = 11;
+  file->end(a);
+  EXPECT_THAT(texts(), ElementsAre("http://a/"));
+  EXPECT_EQ(read().signal, 11);
+}
+
 TEST_F(InFlight, EachRunIsAnother) {
   create(2)->begin("http://a/");
   const auto first = read().run;

@@ -134,6 +134,8 @@ TEST_F(FrontierSetAside, FailedUrlsAreKeptWithStatusAndReasonAndAskedForAgain) {
   EXPECT_EQ(retry({.host = "b.test"}), 1u);
   EXPECT_EQ(lease_one().url, "http://b.test/2");
   EXPECT_EQ(retry({.wanted = [](const SetAsideUrl&) { return false; }}), 0u);
+  EXPECT_EQ(retry({.url = "http://a.test/none"}), 0u);
+  EXPECT_EQ(retry({.url = "http://a.test/404", .reason = "other"}), 0u);
   EXPECT_EQ(retry({.url = "http://a.test/404"}), 1u);
   const Lease last = lease_one();
   EXPECT_EQ(last.attempts, 0u);

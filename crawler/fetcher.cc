@@ -43,6 +43,15 @@ std::uint32_t robots_retries(const CrawlConfig::Politeness& politeness) {
   return std::min(politeness.robots_retries, politeness.host_failures - 1);
 }
 
+// Another origin is told the page's own alone: strict-origin-when-cross-origin of
+// https://www.w3.org/TR/referrer-policy/
+std::string referer_of(const std::string& parent, const Url& url) {
+  const auto from = Url::parse(parent);
+  if (!from) return {};
+  return from->origin() == url.origin() ? without_credentials(parent)
+                                        : std::string(from->origin()) + "/";
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Fetcher>> Fetcher::create(CrawlContext& context, std::uint32_t shard,
@@ -213,8 +222,10 @@ void Fetcher::fetch(OpenLease open, const Url& url) {
     if (!note.last_modified.empty())
       request.headers.push_back("If-Modified-Since: " + note.last_modified);
   }
-  if (context_.rules.requests.for_url(url).referer && may_be_referer(lease.parent, url))
-    request.headers.push_back("Referer: " + without_credentials(lease.parent));
+  if (context_.rules.requests.for_url(url).referer && may_be_referer(lease.parent, url)) {
+    if (const std::string referer = referer_of(lease.parent, url); !referer.empty())
+      request.headers.push_back("Referer: " + referer);
+  }
   open.in_flight = context_.crashes.begin(request.url);
   client_->start(request, [this, open = std::move(open)](HttpResponse response) {
     on_page(open, std::move(response));

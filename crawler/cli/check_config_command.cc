@@ -11,6 +11,7 @@
 #include "crawler/blocklist.h"
 #include "crawler/cli/commands.h"
 #include "crawler/cli/config_errors.h"
+#include "crawler/cli/say.h"
 #include "crawler/config/config.h"
 #include "crawler/config/user_agent.h"
 #include "crawler/priorities.h"
@@ -31,7 +32,7 @@ std::vector<std::string> check_rules(const CrawlConfig& config) {
     if (!list) {
       errors.push_back("scope.blocklist: " + list.error().message);
     } else if (!list->warning().empty()) {
-      fmt::print(stderr, "trawl: warning: scope.blocklist: {}\n", list->warning());
+      say(stderr, "trawl: warning: scope.blocklist: {}\n", list->warning());
     }
   }
   CrawlConfig::Scope rules = config.scope;
@@ -49,15 +50,14 @@ int run_check_config(const std::string& file, const std::vector<std::string>& ov
   if (!config) return report_config_errors(config.error());
   const auto errors = check_rules(*config);
   for (const std::string& error : errors)
-    fmt::print(stderr, "{}: {}\n", file, error);
+    say(stderr, "{}: {}\n", file, error);
   if (!errors.empty()) return kBadConfig;
   if (const std::string warning = user_agent_warning(config->crawl.user_agent); !warning.empty())
-    fmt::print(stderr, "trawl: warning: crawl.user_agent {}\n", warning);
-  fmt::print("{}: ok, {} seed{}\n", file, config->crawl.seeds.size(),
-             config->crawl.seeds.size() == 1 ? "" : "s");
+    say(stderr, "trawl: warning: crawl.user_agent {}\n", warning);
+  say("{}: ok, {} seed{}\n", file, config->crawl.seeds.size(),
+      config->crawl.seeds.size() == 1 ? "" : "s");
   const std::string token = robots_token_of(config->crawl);
-  fmt::print("robots.txt token: {}\n",
-             token.empty() ? "none; the rules for all crawlers hold" : token);
+  say("robots.txt token: {}\n", token.empty() ? "none; the rules for all crawlers hold" : token);
   return kDone;
 }
 

@@ -7,15 +7,15 @@
 #include <fmt/format.h>
 
 #include "crawler/cli/exit_codes.h"
+#include "crawler/cli/say.h"
 #include "crawler/config/config.h"
 
 namespace trawl::cli {
 
 inline int report_config_errors(const std::vector<ConfigError>& errors) {
   for (const ConfigError& error : errors)
-    fmt::print(stderr, "{}\n", error.to_string());
-  fmt::print(stderr, "trawl: {} error{} in the config\n", errors.size(),
-             errors.size() == 1 ? "" : "s");
+    say(stderr, "{}\n", error.to_string());
+  say(stderr, "trawl: {} error{} in the config\n", errors.size(), errors.size() == 1 ? "" : "s");
   return kBadConfig;
 }
 

@@ -11,6 +11,7 @@
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/printable_text.h"
 #include "crawler/cli/shell_word.h"
+#include "crawler/cli/say.h"
 #include "crawler/config/config.h"
 #include "crawler/crawl.h"
 #include "crawler/fresh_start.h"
@@ -28,7 +29,7 @@ Result<void> start_afresh(const CrawlConfig& config) {
   const auto report = start->carry_out();
   if (!report) return tl::unexpected(report.error());
   for (const std::string& line : *report)
-    fmt::print("{}\n", printable(line));
+    say("{}\n", printable(line));
   std::fflush(stdout);
   return {};
 }
@@ -73,12 +74,10 @@ int run(const CrawlConfig& config, OpenMode mode, const std::string& resume,
   if (!crawl) {
     const int code = report(crawl.error());
     if (crawl.error().code == ErrorCode::kAlreadyExists) {
-      fmt::print(stderr, "trawl: to go on with it: {}\ntrawl: to start over: add --fresh\n",
-                 resume);
+      say(stderr, "trawl: to go on with it: {}\ntrawl: to start over: add --fresh\n", resume);
     }
     if (crawl.error().code == ErrorCode::kProfileMismatch) {
-      fmt::print(
-          stderr,
+      say(stderr,
           "trawl: to go on with these rules all the same: {} --change-url-rules\ntrawl: URLs "
           "that were seen before may then be fetched once more\n",
           resume);
@@ -129,8 +128,8 @@ int run_resume(const CrawlArguments& arguments) {
   if (auto holds = check_holds_crawl(config->crawl.state_dir); !holds) {
     const int code = report(holds.error());
     if (!is_state) {
-      fmt::print(stderr, "trawl: to start it: {} crawl {}\n", quoted(arguments.program),
-                 quoted(arguments.target));
+      say(stderr, "trawl: to start it: {} crawl {}\n", quoted(arguments.program),
+          quoted(arguments.target));
     }
     return code;
   }

@@ -11,6 +11,8 @@
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/printable_text.h"
 #include "crawler/cli/progress_report.h"
+#include "crawler/cli/safe_log.h"
+#include "crawler/cli/say.h"
 
 namespace trawl::cli {
 
@@ -49,18 +51,18 @@ void report_opening(const OpenReport& opened) {
 }
 
 void print_resume(const std::string& resume_command) {
-  if (!resume_command.empty()) fmt::print("to go on: {}\n", resume_command);
+  if (!resume_command.empty()) say("to go on: {}\n", resume_command);
 }
 
 // What a run did that found nothing to do, lest it says nothing at all.
 void explain_idle_run(const Crawl& crawl, const std::string& resume_command) {
   const FrontierStats stats = crawl.progress().frontier;
-  fmt::print("there was nothing to fetch: all of {} URLs are done\n", stats.admitted);
+  say("there was nothing to fetch: all of {} URLs are done\n", stats.admitted);
   if (stats.held > 0)
-    fmt::print("{} more are held by rules; they are fetched once a run's rules let them pass\n",
+    say("{} more are held by rules; they are fetched once a run's rules let them pass\n",
                stats.held);
   if (stats.set_aside_failed > 0 && !resume_command.empty())
-    fmt::print("{} failed; to try them again: {} --retry-failed\n", stats.set_aside_failed,
+    say("{} failed; to try them again: {} --retry-failed\n", stats.set_aside_failed,
                resume_command);
 }
 
@@ -68,8 +70,8 @@ int conclude_incomplete(const Crawl& crawl, const std::string& why,
                         const std::string& resume_command) {
   const bool failed = crawl.progress().frontier.set_aside_failed > 0;
   const char* const how = failed && !crawl.has_parked_hosts() ? " --retry-failed" : "";
-  fmt::print(
-      stderr, "trawl: incomplete: {}{}\n", printable(why),
+  say(
+      stderr, "trawl: incomplete: {}{}\n", why,
       resume_command.empty() ? "" : fmt::format("; to try again: {}{}", resume_command, how));
   return kIncomplete;
 }
@@ -78,13 +80,13 @@ int conclude_incomplete(const Crawl& crawl, const std::string& why,
 int conclude(const Crawl& crawl, CrawlEnd end, bool interrupted,
              const std::string& resume_command) {
   if (interrupted && end != CrawlEnd::kFinished) {
-    fmt::print("interrupted\n");
+    say("interrupted\n");
     print_resume(resume_command);
     return kInterrupted;
   }
   if (end == CrawlEnd::kLimit) {
     const CrawlLimit limit = crawl.reached_limit();
-    fmt::print("stopped at {}; with a higher one it can go on\n", key_of(limit));
+    say("stopped at {}; with a higher one it can go on\n", key_of(limit));
     print_resume(resume_command);
     return limit == CrawlLimit::kBytes  ? kSizeLimit
            : limit == CrawlLimit::kTime ? kTimeLimit
@@ -93,12 +95,12 @@ int conclude(const Crawl& crawl, CrawlEnd end, bool interrupted,
   if (const auto why = crawl.incomplete()) return conclude_incomplete(crawl, *why, resume_command);
   const CrawlProgress progress = crawl.progress();
   if (end == CrawlEnd::kRecrawlsWait) {
-    fmt::print(
+    say(
         "done; {} pages wait to be fetched again: the same command does that when it is "
         "time\n",
         progress.frontier.recrawls_deferred);
   } else if (end == CrawlEnd::kExhausted) {
-    fmt::print("done: nothing more can be leased; the URLs still queued are of hosts held back\n");
+    say("done: nothing more can be leased; the URLs still queued are of hosts held back\n");
   } else if (progress.fetched_now == 0) {
     explain_idle_run(crawl, resume_command);
   }
@@ -116,6 +118,7 @@ Result<void> set_up_logging(const CrawlConfig::Log& config) {
             : std::make_shared<spdlog::logger>(
                   "trawl",
                   std::make_shared<spdlog::sinks::basic_file_sink_mt>(config.file.string()));
+    logger->set_formatter(safe_log_formatter());
     logger->set_level(spdlog::level::from_str(config.level));
     logger->flush_on(spdlog::level::info);
     spdlog::set_default_logger(std::move(logger));
@@ -161,10 +164,10 @@ int run_session(Crawl& crawl, const SignalWaiter& signals, const std::string& re
     attend();
   const auto closed = closing.get();
   progress.finish();
-  fmt::print("{}", summary(crawl));
+  say_lines(stdout, summary(crawl));
   if (!closed) {
     const int code = report({closed.error().code, "the crawl stopped: " + closed.error().message});
-    fmt::print("its state is intact; once the cause is gone it can go on\n");
+    say("its state is intact; once the cause is gone it can go on\n");
     print_resume(resume_command);
     return code;
   }

@@ -8,6 +8,7 @@
 #include "crawler/cli/commands.h"
 #include "crawler/cli/crawl_session.h"
 #include "crawler/cli/exit_codes.h"
+#include "crawler/cli/say.h"
 #include "crawler/config/config.h"
 #include "crawler/crawl.h"
 
@@ -47,23 +48,22 @@ int run_demo(const DemoArguments& arguments) {
   const CrawlConfig config = demo_config((*site)->seeds(), *directory);
   if (auto logging = set_up_logging(config.log); !logging) return report(logging.error());
 
-  fmt::print("a sample site of {} pages is up; crawling it from\n", arguments.pages);
+  say("a sample site of {} pages is up; crawling it from\n", arguments.pages);
   for (const auto& seed : config.crawl.seeds)
-    fmt::print("  {}\n", seed);
+    say("  {}\n", seed);
   std::fflush(stdout);
   auto crawl = Crawl::open(config, OpenMode::kCreate);
   if (!crawl) {
     const int failed = report(crawl.error());
-    fmt::print(stderr, "trawl: demo wants a --directory that holds no crawl\n");
+    say(stderr, "trawl: demo wants a --directory that holds no crawl\n");
     return failed;
   }
   const int code = run_session(**crawl, signals, "");
   if (code == kDone) {
     const std::size_t expected = (*site)->reachable_urls().size();
-    fmt::print("the site has {} URLs a crawl can reach; {} were fetched\n", expected,
-               (*crawl)->progress().fetched);
-    fmt::print("each line of {} tells of one; the state is in {}\n", (*crawl)->pages_path(),
-               *directory);
+    say("the site has {} URLs a crawl can reach; {} were fetched\n", expected,
+        (*crawl)->progress().fetched);
+    say("each line of {} tells of one; the state is in {}\n", (*crawl)->pages_path(), *directory);
   }
   (*site)->stop();
   return code;

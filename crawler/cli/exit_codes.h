@@ -7,6 +7,8 @@
 
 #include "trawl/result.h"
 
+#include "crawler/cli/say.h"
+
 namespace trawl::cli {
 
 enum ExitCode : int {
@@ -28,7 +30,7 @@ inline ExitCode exit_code_of(const Error& error) {
 
 // Prints why a command failed; returns what to exit with.
 inline int report(const Error& error) {
-  fmt::print(stderr, "trawl: {}\n", error.message);
+  say(stderr, "trawl: {}\n", error.message);
   return exit_code_of(error);
 }
 

@@ -19,6 +19,7 @@
 #include "crawler/cli/filter_sink.h"
 #include "crawler/cli/filter_values.h"
 #include "crawler/cli/line_reader.h"
+#include "crawler/cli/say.h"
 
 namespace trawl::cli {
 
@@ -79,7 +80,7 @@ class BuildProgress {
 };
 
 int usage_error(const std::string& message) {
-  fmt::print(stderr, "trawl: {}\n", message);
+  say(stderr, "trawl: {}\n", message);
   return kUsage;
 }
 
@@ -195,11 +196,11 @@ int run_filter_build(const FilterBuildArguments& arguments) {
   progress.end();
   if (!built) return report(built.error());
   if (!arguments.quiet) {
-    fmt::print(stderr, "{}: {} lines, {} of them already in; {}\n", arguments.output, *lines,
-               *lines - built->fresh, filter_summary(built->stats, file_bytes(arguments.output)));
+    say(stderr, "{}: {} lines, {} of them already in; {}\n", arguments.output, *lines,
+        *lines - built->fresh, filter_summary(built->stats, file_bytes(arguments.output)));
   }
   if (const auto warning = (*sink)->warning(); !warning.empty())
-    fmt::print(stderr, "trawl: warning: {}\n", warning);
+    say(stderr, "trawl: warning: {}\n", warning);
   warn_if_overfull(arguments.output, built->stats);
   return kDone;
 }

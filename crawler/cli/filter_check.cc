@@ -14,6 +14,7 @@
 #include "crawler/cli/any_filter.h"
 #include "crawler/cli/filter_commands.h"
 #include "crawler/cli/line_reader.h"
+#include "crawler/cli/say.h"
 
 namespace trawl::cli {
 
@@ -25,7 +26,7 @@ constexpr int kNoneSelected = 1;
 constexpr int kTrouble = 2;
 
 int trouble(const Error& error) {
-  fmt::print(stderr, "trawl: {}\n", error.message);
+  say(stderr, "trawl: {}\n", error.message);
   return kTrouble;
 }
 

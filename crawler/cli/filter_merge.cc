@@ -12,6 +12,7 @@
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/filter_commands.h"
 #include "crawler/cli/filter_report.h"
+#include "crawler/cli/say.h"
 #include "crawler/cli/spool_guard.h"
 
 namespace trawl::cli {
@@ -91,8 +92,8 @@ int run_filter_merge(const FilterMergeArguments& arguments) {
                           : merge_into<ClassicBloomFilter>(arguments.output, arguments.filters);
   if (!merged) return report(merged.error());
   if (!arguments.quiet) {
-    fmt::print(stderr, "{}: {} filters merged; about {}\n", arguments.output,
-               arguments.filters.size(), filter_summary(merged->stats, merged->file_bytes));
+    say(stderr, "{}: {} filters merged; about {}\n", arguments.output, arguments.filters.size(),
+        filter_summary(merged->stats, merged->file_bytes));
   }
   warn_if_overfull(arguments.output, merged->stats);
   return kDone;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "crawler/cli/filter_values.h"
+#include "crawler/cli/say.h"
 
 namespace trawl::cli {
 
@@ -40,8 +41,7 @@ std::string filter_summary(const FilterStats& stats, std::uint64_t file_bytes) {
 
 void warn_if_overfull(const std::string& path, const FilterStats& stats) {
   if (!stats.overfull()) return;
-  fmt::print(
-      stderr,
+  say(stderr,
       "trawl: warning: {} is overfull: {} keys where {} were planned, so its rate of false "
       "positives is {:.2g} instead of {:.2g}; build it again with a --capacity of at least {}\n",
       path, stats.inserted, stats.capacity, stats.current_rate, stats.target_rate, stats.inserted);

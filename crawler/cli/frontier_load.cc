@@ -17,6 +17,7 @@
 #include "crawler/cli/frontier_settings.h"
 #include "crawler/cli/line_reader.h"
 #include "crawler/cli/normalize_lines.h"
+#include "crawler/cli/say.h"
 #include "crawler/state_guard.h"
 #include "filter/file_io.h"
 
@@ -70,7 +71,7 @@ class Loader {
   std::uint64_t bad() const { return bad_; }
   std::uint64_t passed_over() const { return passed_over_; }
   void report_unshown() const {
-    if (bad_ > kMaxReports) fmt::print(stderr, "trawl: {} more bad lines\n", bad_ - kMaxReports);
+    if (bad_ > kMaxReports) say(stderr, "trawl: {} more bad lines\n", bad_ - kMaxReports);
   }
 
  private:
@@ -91,7 +92,7 @@ class Loader {
   }
 
   void refuse(std::uint64_t number, std::string_view why) {
-    if (++bad_ <= kMaxReports) fmt::print(stderr, "trawl: {}:{}: {}\n", name_, number, why);
+    if (++bad_ <= kMaxReports) say(stderr, "trawl: {}:{}: {}\n", name_, number, why);
   }
 
   bool full() const { return batch_.size() >= kBatchLines || bytes_ >= kBatchBytes; }
@@ -158,10 +159,9 @@ void override_settings(const FrontierLoadArguments& arguments, FrontierOptions& 
 
 int report_opening(const Error& error, const FrontierLoadArguments& arguments) {
   const int code = report(error);
-  if (error.code == ErrorCode::kAlreadyExists)
-    fmt::print(stderr, "trawl: to add to it: --append\n");
+  if (error.code == ErrorCode::kAlreadyExists) say(stderr, "trawl: to add to it: --append\n");
   if (error.code == ErrorCode::kNotFound && arguments.append)
-    fmt::print(stderr, "trawl: to make a new one: without --append\n");
+    say(stderr, "trawl: to make a new one: without --append\n");
   return code;
 }
 
@@ -190,25 +190,25 @@ int run_frontier_load(const FrontierLoadArguments& arguments) {
   const auto frontier = Frontier::open(*options);
   if (!frontier) return report_opening(frontier.error(), arguments);
   for (const std::string& warning : (*frontier)->opened().warnings)
-    fmt::print(stderr, "trawl: warning: {}\n", warning);
+    say(stderr, "trawl: warning: {}\n", warning);
 
   Loader loader(**frontier, standard ? "standard input" : arguments.input, options->max_url_length,
                 arguments);
   const auto loaded = loader.load(standard ? STDIN_FILENO : file->get());
   const auto closed = (*frontier)->close();
   loader.report_unshown();
-  fmt::print("{}: {} new, {} seen, {} invalid\n", arguments.state_dir, loader.fresh(),
+  say("{}: {} new, {} seen, {} invalid\n", arguments.state_dir, loader.fresh(),
              loader.seen(), loader.bad());
   if (loader.passed_over() > 0) {
-    fmt::print("{} that were held or had failed are left out; --set-aside queues them, too\n",
+    say("{} that were held or had failed are left out; --set-aside queues them, too\n",
                loader.passed_over());
   }
   if (!loaded) return report(loaded.error());
   if (!closed) return report(closed.error());
   if (loader.bad() == 0 || arguments.skip_bad_lines) return kDone;
-  fmt::print(stderr,
-             "trawl: nothing behind the first bad line was loaded; go on with --append, and "
-             "--skip-bad-lines or a file that is mended: what is there already is seen\n");
+  say(stderr,
+      "trawl: nothing behind the first bad line was loaded; go on with --append, and "
+      "--skip-bad-lines or a file that is mended: what is there already is seen\n");
   return kFailed;
 }
 

@@ -8,6 +8,7 @@
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/frontier_commands.h"
 #include "crawler/cli/frontier_settings.h"
+#include "crawler/cli/say.h"
 
 namespace trawl::cli {
 
@@ -17,16 +18,16 @@ int run_frontier_repair(const std::string& state_dir) {
   const auto repaired = Frontier::repair(*options);
   if (!repaired) return report(repaired.error());
   for (const std::string& note : repaired->notes)
-    fmt::print("{}\n", note);
+    say("{}\n", note);
   if (!repaired->repaired) {
-    fmt::print("{} opens as it is: nothing was changed\n", state_dir);
+    say("{} opens as it is: nothing was changed\n", state_dir);
     return kDone;
   }
-  fmt::print("repaired: {} URLs are known to have been seen", repaired->known);
+  say("repaired: {} URLs are known to have been seen", repaired->known);
   if (repaired->forgotten > 0) {
-    fmt::print("; {} that were are forgotten, and may be fetched once more", repaired->forgotten);
+    say("; {} that were are forgotten, and may be fetched once more", repaired->forgotten);
   }
-  fmt::print("\n");
+  say("\n");
   return kDone;
 }
 

@@ -11,6 +11,7 @@
 #include "crawler/cli/frontier_commands.h"
 #include "crawler/cli/frontier_time.h"
 #include "crawler/cli/printable_text.h"
+#include "crawler/cli/say.h"
 #include "crawler/cli/state_names.h"
 #include "crawler/config/config_values.h"
 #include "crawler/crawl_totals.h"
@@ -150,7 +151,7 @@ int run_frontier_stats(const FrontierStatsArguments& arguments) {
   if (const auto written = write_all(STDOUT_FILENO, text, "standard output"); !written)
     return report(written.error());
   for (const std::string& warning : summary->warnings)
-    fmt::print(stderr, "trawl: warning: {}\n", warning);
+    say(stderr, "trawl: warning: {}\n", warning);
   return kDone;
 }
 

@@ -19,6 +19,7 @@
 #include "crawler/cli/normalize_output.h"
 #include "crawler/cli/printable_text.h"
 #include "crawler/cli/response_headers.h"
+#include "crawler/cli/say.h"
 #include "crawler/config/nearest_name.h"
 #include "crawler/parse/headers/media_type.h"
 
@@ -111,10 +112,10 @@ std::optional<Url> base_of(const LinksArguments& arguments) {
 
 void warn_of_missing_base(const Url& url, const Document& document, const PageLinks& page) {
   if (!url.href().empty() || page.base || page.invalid == 0) return;
-  fmt::print(stderr,
-             "trawl: warning: {} references of {} are dropped: they are relative, or no URLs; "
-             "--base tells its URL\n",
-             page.invalid, document.name);
+  say(stderr,
+      "trawl: warning: {} references of {} are dropped: they are relative, or no URLs; "
+      "--base tells its URL\n",
+      page.invalid, document.name);
 }
 
 // --- the page
@@ -122,11 +123,10 @@ void warn_of_missing_base(const Url& url, const Document& document, const PageLi
 void warn_unless_html(const Document& document, const std::string& content_type) {
   constexpr std::string_view kGzip = "\x1F\x8B";
   if (document.bytes.starts_with(kGzip)) {
-    fmt::print(stderr, "trawl: warning: {} is compressed with gzip: zcat it first\n",
-               document.name);
+    say(stderr, "trawl: warning: {} is compressed with gzip: zcat it first\n", document.name);
   } else if (!content_type.empty() && !is_html_media_type(content_type)) {
-    fmt::print(stderr, "trawl: warning: {} is {}, and read as if it were HTML\n", document.name,
-               printable(content_type));
+    say(stderr, "trawl: warning: {} is {}, and read as if it were HTML\n", document.name,
+        printable(content_type));
   }
 }
 
@@ -163,7 +163,7 @@ std::string names_of(const RobotsDirectives& robots) {
 
 void print_facts(const Url& url, const PageLinks& page) {
   const auto line = [](std::string_view name, std::string_view value) {
-    if (!value.empty()) fmt::print(stderr, "{:<10}{}\n", name, value);
+    if (!value.empty()) say(stderr, "{:<10}{}\n", name, value);
   };
   const auto href = [](const std::optional<Url>& of) { return of ? of->href() : ""; };
   line("page", url.href());

@@ -1,14 +1,18 @@
 // trawl: the command line.
 #include <cstdio>
 #include <exception>
+#include <sstream>
 
 #include <CLI/CLI.hpp>
+#include <spdlog/spdlog.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
 
 #include "crawler/cli/commands.h"
 #include "crawler/cli/exit_codes.h"
+#include "crawler/cli/safe_log.h"
+#include "crawler/cli/say.h"
 
 namespace {
 
@@ -134,15 +138,19 @@ int main(int argc, char** argv) {
   add_links_command(app, exit_code);
   add_robots_command(app, exit_code);
   add_sitemap_command(app, exit_code);
+  spdlog::set_formatter(safe_log_formatter());
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kDone : kUsage;
+    std::ostringstream out;
+    std::ostringstream complaint;
+    const int code = app.exit(error, out, complaint);
+    say_lines(stdout, out.str());
+    say_lines(stderr, complaint.str());
+    return code == 0 ? kDone : kUsage;
   } catch (const std::exception& error) {
     // An output that cannot be written to, say: what is on disk stays whole.
-    std::fputs("trawl: ", stderr);
-    std::fputs(error.what(), stderr);
-    std::fputs("\n", stderr);
+    std::fputs(("trawl: " + trawl::escape_unsafe(error.what()) + "\n").c_str(), stderr);
     return kFailed;
   }
   return exit_code;

@@ -22,6 +22,7 @@
 #include "crawler/cli/normalize_lines.h"
 #include "crawler/cli/normalize_merge.h"
 #include "crawler/cli/normalize_output.h"
+#include "crawler/cli/say.h"
 #include "crawler/config/nearest_name.h"
 
 namespace trawl::cli {
@@ -173,7 +174,7 @@ class Normalizer {
   }
 
   void refuse(std::uint64_t number, std::string_view why) {
-    fmt::print(stderr, "trawl: {} {}: {}\n", numbered_, number, why);
+    say(stderr, "trawl: {} {}: {}\n", numbered_, number, why);
     refused_ = true;
   }
 
@@ -185,7 +186,7 @@ class Normalizer {
     if (merge_ != nullptr) {
       if (auto printed = merge_->print(out_, json_); !printed)
         return tl::unexpected(printed.error());
-      fmt::print(stderr, "trawl: {} URLs, {} keys\n", merge_->lines(), merge_->keys());
+      say(stderr, "trawl: {} URLs, {} keys\n", merge_->lines(), merge_->keys());
     }
     if (auto written = out_.flush(); !written) return tl::unexpected(written.error());
     return refused_ ? kFailed : kDone;
@@ -251,19 +252,19 @@ Result<int> normalize_lines(Normalizer& normalizer) {
 
 int list_rules() {
   for (const RuleInfo& info : rule_infos()) {
-    fmt::print("{}{}\n    {}\n    {} -> {}\n", info.name,
-               info.enabled == nullptr ? " (always on)" : "", info.what, info.before, info.after);
+    say("{}{}\n    {}\n    {} -> {}\n", info.name, info.enabled == nullptr ? " (always on)" : "",
+        info.what, info.before, info.after);
     const auto names = default_names(info.rule);
     if (names.empty()) continue;
     std::string line = "    Names:";
     for (const std::string_view name : names) {
       if (line.size() + name.size() > 95) {
-        fmt::print("{}\n", line);
+        say("{}\n", line);
         line = "          ";
       }
       line.append(" ").append(name);
     }
-    fmt::print("{}\n", line);
+    say("{}\n", line);
   }
   return kDone;
 }

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "crawler/safe_text.h"
+
 namespace trawl::cli {
 
 namespace {
@@ -47,6 +49,9 @@ BufferedOutput& BufferedOutput::names(RuleSet rules, std::string_view separator)
 }
 
 Result<void> BufferedOutput::flush() {
+  // JSON may have such characters in its strings, where the escapes mean the same.
+  constexpr std::string_view kColumnsAndLines = "\t\n";
+  if (!is_safe(text_, kColumnsAndLines)) text_ = escape_unsafe(text_, kColumnsAndLines);
   std::string_view rest = text_;
   while (!rest.empty()) {
     const ssize_t n = ::write(STDOUT_FILENO, rest.data(), rest.size());

@@ -10,7 +10,8 @@
 
 namespace trawl::cli {
 
-// Text for standard output, written when there is much of it and when told to.
+// Text for standard output, written when there is much of it and when told to; what is unsafe for a
+// terminal is escaped as in JSON, but for tabs and line ends.
 class BufferedOutput {
  public:
   BufferedOutput& operator<<(std::string_view text) {

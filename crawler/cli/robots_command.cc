@@ -19,6 +19,7 @@
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/normalize_output.h"
 #include "crawler/cli/printable_text.h"
+#include "crawler/cli/say.h"
 #include "crawler/cli/state_names.h"
 #include "crawler/parse/headers/media_type.h"
 
@@ -73,7 +74,7 @@ int trouble(const Error& error) {
 }
 
 void warn(const Document& document, std::string_view what) {
-  fmt::print(stderr, "trawl: warning: {} {}\n", document.name, what);
+  say(stderr, "trawl: warning: {} {}\n", document.name, what);
 }
 
 // RFC 9309, section 2.3.1: what a server's answer means.
@@ -178,9 +179,9 @@ class Judge {
   }
 
   void print_facts() const {
-    if (const auto delay = crawl_delay()) fmt::print(stderr, "{:<12}{} s\n", "crawl delay", *delay);
+    if (const auto delay = crawl_delay()) say(stderr, "{:<12}{} s\n", "crawl delay", *delay);
     for (const std::string& sitemap : robots_.sitemaps())
-      fmt::print(stderr, "{:<12}{}\n", "sitemap", printable(sitemap));
+      say(stderr, "{:<12}{}\n", "sitemap", printable(sitemap));
   }
 
   const RobotsArguments& arguments_;

@@ -3,6 +3,7 @@
 
 #include "crawler/cli/commands.h"
 #include "crawler/cli/exit_codes.h"
+#include "crawler/cli/say.h"
 #include "crawler/cli/signals.h"
 
 namespace trawl::cli {
@@ -12,16 +13,16 @@ int run_sample_site(const SampleSiteArguments& arguments) {
     const auto urls = SampleSite::list(arguments.site);
     if (!urls) return report(urls.error());
     for (const auto& url : *urls)
-      fmt::print("{}\n", url);
+      say("{}\n", url);
     return kDone;
   }
   const SignalWaiter signals;
   auto site = SampleSite::start(arguments.site);
   if (!site) return report(site.error());
-  fmt::print("serving {} pages; crawl from:\n", arguments.site.pages);
+  say("serving {} pages; crawl from:\n", arguments.site.pages);
   for (const auto& seed : (*site)->seeds())
-    fmt::print("  {}\n", seed);
-  fmt::print("Ctrl-C ends it\n");
+    say("  {}\n", seed);
+  say("Ctrl-C ends it\n");
   std::fflush(stdout);
   for (;;) {
     const auto signal = signals.wait(std::chrono::hours(1));

@@ -18,6 +18,7 @@
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/normalize_output.h"
 #include "crawler/cli/printable_text.h"
+#include "crawler/cli/say.h"
 
 namespace trawl::cli {
 
@@ -75,10 +76,10 @@ class SitemapPrinter {
     if (!written_) return written_;
     if (info.kind == SitemapKind::kUnknown) return fail(ErrorCode::kInvalidArgument, why(info));
     for (const std::string& warning : info.warnings)
-      fmt::print(stderr, "trawl: warning: {}: {}\n", document_.name, printable(warning));
+      say(stderr, "trawl: warning: {}: {}\n", document_.name, printable(warning));
     if (document_.cut && info.complete) {
-      fmt::print(stderr, "trawl: warning: {}: only the first {} MiB are read\n", document_.name,
-                 kMaxBytes >> 20);
+      say(stderr, "trawl: warning: {}: only the first {} MiB are read\n", document_.name,
+          kMaxBytes >> 20);
     }
     if (!arguments_.json && !arguments_.quiet) print_facts(info);
     return {};
@@ -151,7 +152,7 @@ class SitemapPrinter {
 
   void print_facts(const SitemapInfo& info) {
     const auto line = [](std::string_view name, std::string_view value) {
-      fmt::print(stderr, "{:<10}{}\n", name, value);
+      say(stderr, "{:<10}{}\n", name, value);
     };
     const SitemapDropped& dropped = info.dropped;
     line("sitemap", document_.name);

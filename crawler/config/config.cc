@@ -8,19 +8,12 @@
 #include "crawler/config/config_keys.h"
 #include "crawler/config/config_reader.h"
 #include "crawler/config/text_file.h"
+#include "crawler/safe_text.h"
 
 namespace trawl {
 namespace {
 
 constexpr std::size_t kMaxConfigBytes = 16u << 20;
-
-// What is quoted from a config must not reach a terminal as an escape sequence.
-std::string printable(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
-  return text;
-}
 
 }  // namespace
 
@@ -28,7 +21,8 @@ std::string ConfigError::to_string() const {
   std::string place = file;
   if (line > 0) place += fmt::format(":{}", line);
   if (column > 0) place += fmt::format(":{}", column);
-  return printable(fmt::format("{}: {}", place, message));
+  // What is quoted from a config must not reach a terminal as an escape sequence.
+  return escape_unsafe(fmt::format("{}: {}", place, message));
 }
 
 ConfigResult<CrawlConfig> load_config(const std::filesystem::path& file,

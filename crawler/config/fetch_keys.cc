@@ -142,7 +142,8 @@ void add_fetch_keys(std::vector<ConfigKey>& keys) {
   keys.push_back(boolean("fetch.cookies", TRAWL_FIELD(fetch.cookies),
                          "keep the cookies that a host sets, in memory, and send them to it"));
   keys.push_back(boolean("fetch.referer", TRAWL_FIELD(fetch.referer),
-                         "send the page that a link was found on as Referer"));
+                         "send the page that a link was found on as Referer; to another origin, "
+                         "the page's origin alone"));
   add_fetch_host_keys(keys);
 }
 

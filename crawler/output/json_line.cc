@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "crawler/safe_text.h"
+
 namespace trawl {
 
 namespace {
@@ -22,11 +24,12 @@ constexpr bool any_special(std::uint64_t bytes) {
   const std::uint64_t controls = (bytes - repeated(0x20)) & ~bytes;
   const std::uint64_t quotes = zero_in(bytes ^ repeated('"'));
   const std::uint64_t backslashes = zero_in(bytes ^ repeated('\\'));
-  return ((controls | quotes | backslashes | bytes) & repeated(0x80)) != 0;
+  const std::uint64_t deletes = zero_in(bytes ^ repeated(0x7f));
+  return ((controls | quotes | backslashes | deletes | bytes) & repeated(0x80)) != 0;
 }
 
 constexpr bool is_special(unsigned char c) {
-  return c < 0x20 || c == '"' || c == '\\' || c >= 0x80;
+  return c < 0x20 || c == '"' || c == '\\' || c >= 0x7f;
 }
 
 // How many bytes from `at` on need neither escaping nor checking.
@@ -73,6 +76,11 @@ Sequence sequence_at(std::string_view bytes) {
     high = 0xbf;
   }
   return {length, true};
+}
+
+// The first bytes of all characters that are unsafe.
+bool may_be_unsafe(unsigned char lead) {
+  return lead == 0xc2 || lead == 0xd8 || lead == 0xe2 || lead == 0xef || lead == 0xf3;
 }
 
 void append_escaped(std::string& out, unsigned char c) {
@@ -138,7 +146,14 @@ void append_json_string(std::string& out, std::string_view bytes) {
       continue;
     }
     const Sequence sequence = sequence_at(bytes.substr(at));
-    out.append(sequence.valid ? bytes.substr(at, sequence.length) : kReplacement);
+    const std::string_view character = bytes.substr(at, sequence.length);
+    if (!sequence.valid) {
+      out += kReplacement;
+    } else if (may_be_unsafe(c)) {
+      out += escape_unsafe(character);  // whoever looks at the file does so on a terminal
+    } else {
+      out += character;
+    }
     at += sequence.length;
   }
   out += '"';

@@ -74,7 +74,7 @@ TEST(Config, NoNumberOfErrorsFillsTheMemory) {
 TEST(Config, ErrorsHoldNoControlCharacters) {
   EXPECT_THAT(only_error(minimal_with("[log]\nlevel = \"\\u001b[31m\\n\"\n")),
               AllOf(HasSubstr("\"\\u001B[31m\\u000A\""), Not(HasSubstr("\x1b"))));
-  EXPECT_EQ((ConfigError{"a\x1b", 0, 0, "b\n"}).to_string(), "a?: b?");
+  EXPECT_EQ((ConfigError{"a\x1b", 0, 0, "b\n"}).to_string(), R"(a\u001b: b\n)");
 }
 
 TEST(Config, ErrorsWithoutAPlaceNameTheFileAlone) {

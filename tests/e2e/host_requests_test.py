@@ -110,14 +110,14 @@ def referers(test, directory, options):
         return answer(links(["/1#x", server.url("/2", "b.test"), server.url("/3", "c.test")]))
 
     with ScriptedServer(respond) as server, name_server() as dns:
-        start = server.url("/", "a.test").replace("http://", "http://me:pw@")
+        start = server.url("/dir/page?q=1", "a.test").replace("http://", "http://me:pw@")
         crawl(test, options, directory, "referers", [start], dns,
               {"referer": True, "host": [{"host": "c.test", "referer": False}]})
-        root = server.url("/", "a.test")
+        page, origin = server.url("/dir/page?q=1", "a.test"), server.url("/", "a.test")
     firsts = {(host_of(request), request.path): request.headers.get("referer")
               for request in reversed(server.pages)}
-    for key, expected in ((("a.test", "/"), None), (("a.test", "/1"), root),
-                          (("b.test", "/2"), root), (("c.test", "/3"), None)):
+    for key, expected in ((("a.test", "/dir/page?q=1"), None), (("a.test", "/1"), page),
+                          (("b.test", "/2"), origin), (("c.test", "/3"), None)):
         test.check(firsts.get(key, "not asked for") == expected, f"Referer of {key}: "
                    f"{firsts.get(key, 'not asked for')}, not {expected}")
 

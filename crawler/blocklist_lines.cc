@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -134,18 +135,17 @@ class FileLines {
       const std::string_view waiting = std::string_view(buffer_).substr(begin_, end_ - begin_);
       const std::size_t length = waiting.find('\n');
       const bool whole = length != std::string_view::npos;
-      if (whole || (at_end_ && !waiting.empty())) {
+      if (whole || (at_end_ && (skips_ || !waiting.empty()))) {
         line = waiting.substr(0, length);
         begin_ += line.size() + (whole ? 1 : 0);
         ++number_;
-        if (line.size() > kMaxLine) return too_long();
+        if (std::exchange(skips_, false) || line.size() > kMaxLine) return too_long();
         return true;
       }
       if (at_end_) return false;
-      if (waiting.size() > kMaxLine) {
-        ++number_;
-        return too_long();
-      }
+      // The rest of a line that is too long is passed over.
+      skips_ = skips_ || waiting.size() > kMaxLine;
+      if (skips_) begin_ = end_;
       if (auto filled = fill(); !filled) return tl::unexpected(filled.error());
     }
   }
@@ -176,6 +176,29 @@ class FileLines {
   std::uint64_t offset_ = 0;
   std::uint64_t number_ = 0;  // of the last line
   bool at_end_ = false;
+  bool skips_ = false;  // the line that is being read is too long
+};
+
+// What is wrong with a file, a line for each of its lines; those beyond the first few are counted.
+class WrongLines {
+ public:
+  void add(std::string_view file, std::uint64_t line, std::string_view why) {
+    if (++count_ > kListed) return;
+    text_ += fmt::format("{}{}:{}: {}", count_ == 1 ? "" : "\n", file, line, why);
+  }
+  Result<void> result() const {
+    if (count_ == 0) return {};
+    const std::uint64_t more = count_ - std::min(count_, kListed);
+    return fail(ErrorCode::kInvalidArgument,
+                more == 0 ? text_
+                          : fmt::format("{}\nand {} more line{} that {} wrong", text_, more,
+                                        more == 1 ? "" : "s", more == 1 ? "is" : "are"));
+  }
+
+ private:
+  static constexpr std::uint64_t kListed = 100;
+  std::uint64_t count_ = 0;
+  std::string text_;
 };
 
 }  // namespace
@@ -183,21 +206,19 @@ class FileLines {
 Result<void> read_blocklist_lines(const InputFile& file, const Canonicalizer& canonicalizer,
                                   const std::function<void(std::string_view)>& take) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  const auto at_line = [&file](std::uint64_t number, Error error) {
-    if (error.code == ErrorCode::kInvalidArgument)
-      error.message = fmt::format("{}:{}: {}", file.path(), number, error.message);
-    return tl::unexpected<Error>(std::move(error));
-  };
   FileLines lines(file);
   BlockedLine blocked(canonicalizer, take);
+  WrongLines wrong;
   std::string_view line;
   for (;;) {
     const auto more = lines.next(line);
-    if (!more) return at_line(lines.number(), more.error());
-    if (!*more) return {};
+    if (!more && more.error().code != ErrorCode::kInvalidArgument)
+      return tl::unexpected(more.error());
+    if (more && !*more) return wrong.result();
     if (lines.number() == 1 && line.starts_with(kByteOrderMark))
       line.remove_prefix(kByteOrderMark.size());
-    if (auto read = blocked.read(line); !read) return at_line(lines.number(), read.error());
+    const auto read = more ? blocked.read(line) : tl::unexpected(more.error());
+    if (!read) wrong.add(file.path(), lines.number(), read.error().message);
   }
 }
 

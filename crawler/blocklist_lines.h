@@ -20,7 +20,8 @@ namespace trawl {
 // behind a space, are comments. URLs that are neither http nor https block nothing. Memory is that
 // of the longest line, which may have 64 KiB.
 //
-// Errors: kInvalidArgument as "file:line: what is wrong with it"; kIo.
+// Errors: kInvalidArgument as "file:line: what is wrong with it", a line for each of the first 100
+// that are wrong, and how many more there are; kIo.
 Result<void> read_blocklist_lines(const InputFile& file, const Canonicalizer& canonicalizer,
                                   const std::function<void(std::string_view)>& take);
 

@@ -163,14 +163,15 @@ void ConfigReader::require_state_dir() {
 }
 
 void ConfigReader::read_seed_file() {
-  auto seeds = trawl::read_seed_file(config_.crawl.seed_file);
+  auto seeds = trawl::read_seed_file(config_.crawl.seed_file, config_.scope.max_url_length);
   if (seeds) {
     std::ranges::move(*seeds, std::back_inserter(config_.crawl.seeds));
     return;
   }
   failed_.insert("crawl.seed_file");
-  for (ConfigError& error : seeds.error())
+  for (ConfigError& error : seeds.error().listed)
     report(std::move(error));
+  unlisted_errors_ += seeds.error().unlisted;
 }
 
 void ConfigReader::require_seeds() {

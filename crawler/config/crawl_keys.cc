@@ -61,8 +61,8 @@ ConfigKey seeds_key() {
 ConfigKey seed_file_key() {
   ConfigKey key =
       config_key::path("crawl.seed_file", TRAWL_FIELD(crawl.seed_file),
-                       "a file of more seeds, one URL a line; blank lines and lines that start "
-                       "with # are skipped");
+                       "a file of more seeds, one URL a line; blank lines, and what follows a # at "
+                       "the beginning or behind a blank, are skipped");
   key.write = [](const CrawlConfig&) { return std::string(); };
   return key;
 }

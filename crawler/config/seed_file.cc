@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -18,40 +19,91 @@ namespace {
 constexpr std::size_t kMaxBytes = 256u << 20;
 constexpr std::size_t kMaxErrors = 1000;
 
-std::string_view without_blanks(std::string_view line) {
-  constexpr std::string_view kBlanks = " \t\r";
-  const std::size_t start = line.find_first_not_of(kBlanks);
-  if (start == std::string_view::npos) return {};
-  return line.substr(start, line.find_last_not_of(kBlanks) - start + 1);
+// Where the next blank begins, and how many bytes it has; a URL parser would drop most of these, or
+// take them for a part of the URL, so that two words become one URL.
+struct Blank {
+  std::size_t at;
+  std::size_t size;
+};
+std::optional<Blank> find_blank(std::string_view text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte <= 0x20 || byte == 0x7f) return Blank{i, 1};
+    for (const std::string_view wide : {"\xC2\xA0", "\xE3\x80\x80"}) {  // no-break, ideographic
+      if (text.substr(i).starts_with(wide)) return Blank{i, wide.size()};
+    }
+  }
+  return std::nullopt;
+}
+
+std::string_view without_leading_blanks(std::string_view line) {
+  for (auto blank = find_blank(line); blank && blank->at == 0; blank = find_blank(line))
+    line.remove_prefix(blank->size);
+  return line;
+}
+
+// What is wrong with a line.
+struct WrongLine {
+  std::uint32_t column;
+  std::string message;
+};
+
+// The URL of a line; empty if it has none.
+tl::expected<std::string, WrongLine> read_line(std::string_view line, std::size_t max_url_length) {
+  const std::string_view text = without_leading_blanks(line);
+  if (text.empty() || text.starts_with('#')) return std::string();
+  const auto wrong = [line](std::string_view part, std::string message) {
+    return tl::unexpected(
+        WrongLine{static_cast<std::uint32_t>(part.data() - line.data() + 1), std::move(message)});
+  };
+  const auto blank = find_blank(text);
+  const std::string_view word = text.substr(0, blank ? blank->at : text.size());
+  const std::string_view rest = without_leading_blanks(text.substr(word.size()));
+  const auto url = Url::parse(word);
+  if (!url) {
+    return wrong(word, fmt::format("expected an http(s) URL; found {} ({})",
+                                   shown(rest.empty() ? word : text), url.error().message));
+  }
+  if (!rest.empty() && !rest.starts_with('#')) {
+    return wrong(rest, fmt::format("expected one URL on the line; found {} behind {}", shown(rest),
+                                   shown(word)));
+  }
+  if (url->href().size() > max_url_length) {
+    return wrong(word, fmt::format("the URL has {} bytes, more than scope.max_url_length = {}: {}",
+                                   url->href().size(), max_url_length, shown(word)));
+  }
+  return std::string(url->href());
 }
 
 }  // namespace
 
-ConfigResult<std::vector<std::string>> read_seed_file(const std::filesystem::path& file) {
+tl::expected<std::vector<std::string>, SeedFileErrors> read_seed_file(
+    const std::filesystem::path& file, std::size_t max_url_length) {
   const std::string name = file.string();
   const auto text = read_text_file(file, kMaxBytes);
   if (!text) {
-    return tl::unexpected(std::vector{ConfigError{name, 0, 0, "crawl.seed_file: " + text.error()}});
+    SeedFileErrors errors;
+    errors.listed.push_back({name, 0, 0, "crawl.seed_file: " + text.error()});
+    return tl::unexpected(std::move(errors));
   }
   std::vector<std::string> seeds;
-  std::vector<ConfigError> errors;
+  SeedFileErrors errors;
   std::string_view rest = *text;
   if (rest.starts_with("\xEF\xBB\xBF")) rest.remove_prefix(3);
   for (std::uint32_t line_number = 1; !rest.empty(); ++line_number) {
     const std::size_t length = rest.find('\n');
-    const std::string_view line = without_blanks(rest.substr(0, length));
+    auto seed = read_line(rest.substr(0, length), max_url_length);
     rest.remove_prefix(length == std::string_view::npos ? rest.size() : length + 1);
-    if (line.empty() || line.starts_with('#')) continue;
-    if (const auto url = Url::parse(line)) {
-      seeds.emplace_back(url->href());
-      continue;
-    } else if (errors.size() < kMaxErrors) {
-      errors.push_back({name, line_number, 1,
-                        fmt::format("expected an http(s) URL; found {} ({})", shown(line),
-                                    url.error().message)});
+    if (!seed && errors.listed.size() < kMaxErrors) {
+      errors.listed.push_back(
+          {name, line_number, seed.error().column, std::move(seed.error().message)});
+    } else if (!seed) {
+      ++errors.unlisted;
+    } else if (!seed->empty()) {
+      seeds.push_back(std::move(*seed));
     }
   }
-  if (!errors.empty()) return tl::unexpected(std::move(errors));
+  if (!errors.listed.empty()) return tl::unexpected(std::move(errors));
   return seeds;
 }
 

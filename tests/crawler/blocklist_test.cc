@@ -235,6 +235,24 @@ TEST_F(BlocklistTest, ErrorsSayFileAndLine) {
   EXPECT_FALSE(Blocklist::open(directory_.path(), Canonicalizer()).has_value());
 }
 
+TEST_F(BlocklistTest, EveryBadLineIsListedOrCounted) {
+  const std::string list = directory_ / "list.txt";
+  const std::string some = error_of("a b\nok.test\nc d\n" + std::string(300'000, 'x') +
+                                    "\nok.test\n" + std::string(70'000, 'x') + "\ne f")
+                               .message;
+  EXPECT_THAT(some, testing::StartsWith(list + ":1: \"a\" is followed by"));
+  for (const char* const part : {":3: \"c\" is followed by", ":4: the line is longer than",
+                                 ":6: the line is longer than", ":7: \"e\" is followed by"})
+    EXPECT_THAT(some, HasSubstr("\n" + list + part));
+  EXPECT_EQ(std::ranges::count(some, '\n'), 4);
+  std::string text;
+  for (int i = 0; i < 250; ++i)
+    text += "two words\n";
+  const std::string many = error_of(text).message;
+  EXPECT_EQ(std::ranges::count(many, '\n'), 100);
+  EXPECT_THAT(many, testing::EndsWith("\nand 150 more lines that are wrong"));
+}
+
 TEST_F(BlocklistTest, HundredsOfThousandsOfLinesTakeLittleMemory) {
   std::string text;
   for (int i = 0; i < 200'000; ++i)

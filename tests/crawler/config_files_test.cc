@@ -50,6 +50,53 @@ TEST_F(ConfigFiles, BadSeedFilesAreNamedWithTheLine) {
                           ": crawl.seed_file: cannot be read: No such file or directory"));
 }
 
+TEST_F(ConfigFiles, ASeedHasNothingBehindItButAComment) {
+  const auto good = write("good.txt",
+                          "http://a.example/ # first\nhttp://b.example/#part\t# with a fragment\n"
+                          "http://c.example/\t\n\xC2\xA0http://d.example/\xE3\x80\x80\v\r\n  #\n");
+  EXPECT_THAT(
+      accepted("[crawl]\nstate_dir = \"s\"\n", {"crawl.seed_file=" + good.string()}).crawl.seeds,
+      ElementsAre("http://a.example/", "http://b.example/#part", "http://c.example/",
+                  "http://d.example/"));
+  const std::string behind[] = {"\t5",
+                                " 5",
+                                "\t\thttp://b.example/",
+                                "\f5",
+                                "\v5",
+                                "\r5",
+                                "\xC2\xA0"
+                                "5",
+                                " x#y",
+                                "\t2026-01-01\tdaily",
+                                std::string("\0"
+                                            "5",
+                                            2)};
+  for (const std::string& text : behind) {
+    const auto bad = write("bad.txt", "# x\nhttp://a.example/" + text + "\nhttp://b.example/\n");
+    EXPECT_THAT(errors("[crawl]\nstate_dir = \"s\"\n", {"crawl.seed_file=" + bad.string()}),
+                ElementsAre(AllOf(StartsWith(bad.string() + ":2:"),
+                                  HasSubstr("behind \"http://a.example/\""))))
+        << text;
+  }
+}
+
+TEST_F(ConfigFiles, EveryBadSeedIsListedOrCounted) {
+  std::string text;
+  for (int i = 0; i < 1500; ++i)
+    text += "http://a.example/ " + std::to_string(i) + "\nhttp://b.example/\n";
+  const auto bad = write("bad.txt", text);
+  const auto found = errors("[crawl]\nstate_dir = \"s\"\n", {"crawl.seed_file=" + bad.string()});
+  ASSERT_EQ(found.size(), 1001u);
+  EXPECT_THAT(found[999], StartsWith(bad.string() + ":1999:"));
+  EXPECT_THAT(found.back(), HasSubstr("and 500 more errors"));
+  const auto long_ones =
+      write("long.txt", "http://a.example/\nhttp://b.example/1234567890123456\n");
+  EXPECT_THAT(errors("[crawl]\nstate_dir = \"s\"\n",
+                     {"crawl.seed_file=" + long_ones.string(), "scope.max_url_length=32"}),
+              ElementsAre(AllOf(StartsWith(long_ones.string() + ":2:1:"),
+                                HasSubstr("scope.max_url_length = 32"))));
+}
+
 TEST_F(ConfigFiles, AFileThatCannotBeReadIsSaidSo) {
   EXPECT_THAT(texts(load_config(directory() / "none.toml")),
               ElementsAre(AllOf(StartsWith((directory() / "none.toml").string() + ": "),

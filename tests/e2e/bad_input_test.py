@@ -84,6 +84,24 @@ class BadInput:
         self.expect(self.run("crawl", config, "--set", "fetch.conections=3"), t.EXIT_BAD_CONFIG,
                     "an unknown key in --set", "conections", r"\bconnections\b")
 
+    def lists(self):
+        """Each line of a seed file or blocklist that is wrong is named."""
+        seeds = self.directory / "seeds.txt"
+        seeds.write_text("http://127.0.0.1:1/\t5\nhttp://127.0.0.1:1/ # fine\nno url\n")
+        state = f'state_dir = "{self.new_state_dir()}"'
+        for command in ("check-config", "crawl"):
+            self.expect(self.run(command, self.raw_config(f'[crawl]\n{state}\nseed_file = "{seeds}"\n')),
+                        t.EXIT_BAD_CONFIG, f"{command}, a bad seed file", r"seeds\.txt:1:\d+: .*5",
+                        r"seeds\.txt:3:\d+: .*no url", "2 errors")
+        blocked = self.directory / "blocked.txt"
+        blocked.write_text("two words\nok.test\nhttp://[\n" + "two words\n" * 200)
+        config = self.config(["http://127.0.0.1:1/"], scope={"blocklist": [str(blocked)]})
+        for command in ("check-config", "crawl"):
+            self.expect(self.run(command, config),
+                        t.EXIT_BAD_CONFIG if command == "check-config" else t.EXIT_FAILURE,
+                        f"{command}, a bad blocklist", r"blocked\.txt:1: ", r"blocked\.txt:3: ",
+                        "and 102 more lines")
+
     def unreachable_seeds(self):
         seeds = [f"http://127.0.0.1:{t.free_port()}/", f"http://127.0.0.2:{t.free_port()}/"]
         state_dir = self.new_state_dir()
@@ -242,7 +260,7 @@ def read_only(directory):
 
 def bad_input(test, directory, options):
     cases = BadInput(test, directory, options)
-    for case in (cases.usage, cases.configs, cases.unreachable_seeds):
+    for case in (cases.usage, cases.configs, cases.lists, cases.unreachable_seeds):
         print(case.__name__, flush=True)
         case()
     for case in (cases.state_dir_unusable, cases.state_dir_read_only, cases.state_dir_in_use,

@@ -68,6 +68,7 @@ Fetcher::Fetcher(CrawlContext& context, std::uint32_t shard, std::unique_ptr<Htt
       handler_(context),
       robots_({.retries = robots_retries(context.config.politeness),
                .backoff = context.config.politeness.robots_backoff,
+               .longest_retry_after = context.config.politeness.max_retry_after,
                .longest_age = context.config.politeness.robots_max_age}),
       page_limits_(context.frontier, context.config.scope.max_pages_per_host) {}
 

@@ -20,9 +20,6 @@ namespace trawl {
 
 namespace {
 
-// However long a server asks us to stay away.
-constexpr std::chrono::milliseconds kLongestRetryAfter = std::chrono::hours(24);
-
 bool is_success(int status) {
   return status >= 200 && status < 300;
 }
@@ -106,8 +103,8 @@ PageHandler::Result PageHandler::handle(const OpenLease& open, const Url& url, H
   Result result;
   result.failure = failure_reason_of(newest);
   if (result.failure && newest.retry_after.count() > 0)
-    result.retry_after =
-        std::min<std::chrono::milliseconds>(newest.retry_after, kLongestRetryAfter);
+    result.retry_after = std::min<std::chrono::milliseconds>(
+        newest.retry_after, context_.config.politeness.max_retry_after);
   result.outcome = {.requested = !failed_before_request(newest.failure) && !host_doubted,
                     .response_time = newest.response_time,
                     .address = newest.address};

@@ -16,7 +16,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::chrono::hours kLongestRetryAfter{24};
 // After the last retry the failure is remembered for so long, twice as long after each further one.
 constexpr std::chrono::minutes kFirstRest{5};
 constexpr std::chrono::hours kLongestRest{1};
@@ -224,7 +223,8 @@ void RobotsCache::fail(Entry& entry, const HttpResponse& response, Time now) {
   if (response.address_refused && entry.failures < options_.retries && !entry.rules)
     entry.failures = options_.retries;
   if (entry.failures < UINT32_MAX) ++entry.failures;
-  const auto retry_after = std::min<milliseconds>(response.retry_after, kLongestRetryAfter);
+  const auto retry_after =
+      std::min<milliseconds>(response.retry_after, options_.longest_retry_after);
   entry.ask_at = now + std::max(wait_after(entry.failures), retry_after);
 }
 

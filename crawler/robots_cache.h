@@ -39,6 +39,8 @@ struct RobotsCacheOptions {
   // twice as long each time.
   std::uint32_t retries = 4;
   std::chrono::milliseconds backoff{1000};
+  // The longest Retry-After that is heeded.
+  std::chrono::milliseconds longest_retry_after = std::chrono::hours(1);
   // Rules are used for as long as Cache-Control says, up to a day (RFC 9309 section 2.4); older
   // ones while they cannot be fetched anew.
   std::chrono::milliseconds longest_age = std::chrono::hours(24);

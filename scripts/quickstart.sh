@@ -27,7 +27,7 @@ echo "== Demo: trawl crawls a sample site that it serves itself"
 
 cat <<END
 
-What the demo found is in the output named above: pages.jsonl, one line for each fetch.
+With --directory DIR it keeps what it found: output/pages.jsonl, one line for each fetch.
 
 To crawl a real site, put its address into config/quickstart.toml, then
 

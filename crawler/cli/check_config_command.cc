@@ -14,6 +14,7 @@
 #include "crawler/cli/say.h"
 #include "crawler/config/config.h"
 #include "crawler/config/user_agent.h"
+#include "crawler/config/config_warnings.h"
 #include "crawler/priorities.h"
 #include "crawler/scope.h"
 
@@ -52,6 +53,8 @@ int run_check_config(const std::string& file, const std::vector<std::string>& ov
   for (const std::string& error : errors)
     say(stderr, "{}: {}\n", file, error);
   if (!errors.empty()) return kBadConfig;
+  for (const std::string& warning : config_warnings(*config))
+    say(stderr, "trawl: warning: {}\n", warning);
   if (const std::string warning = user_agent_warning(config->crawl.user_agent); !warning.empty())
     say(stderr, "trawl: warning: crawl.user_agent {}\n", warning);
   say("{}: ok, {} seed{}\n", file, config->crawl.seeds.size(),

@@ -13,6 +13,7 @@
 #include "crawler/cli/shell_word.h"
 #include "crawler/cli/say.h"
 #include "crawler/config/config.h"
+#include "crawler/config/config_warnings.h"
 #include "crawler/crawl.h"
 #include "crawler/fresh_start.h"
 
@@ -70,6 +71,8 @@ int run(const CrawlConfig& config, OpenMode mode, const std::string& resume,
   // Before any thread is there, the log's included.
   const SignalWaiter signals;
   if (auto logging = set_up_logging(config.log); !logging) return report(logging.error());
+  for (const std::string& warning : config_warnings(config))
+    spdlog::warn("{}", warning);
   auto crawl = Crawl::open(config, mode, change_url_rules);
   if (!crawl) {
     const int code = report(crawl.error());

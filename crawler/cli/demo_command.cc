@@ -1,6 +1,9 @@
 // trawl demo
 #include <cerrno>
 #include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 #include <stdlib.h>
@@ -24,6 +27,23 @@ Result<std::string> new_directory() {
   return path;
 }
 
+// Removes the directory that was made for the demo.
+class Cleanup {
+ public:
+  explicit Cleanup(std::string directory) : directory_(std::move(directory)) {}
+  Cleanup(const Cleanup&) = delete;
+  Cleanup& operator=(const Cleanup&) = delete;
+  ~Cleanup() {
+    if (directory_.empty()) return;
+    std::error_code error;
+    std::filesystem::remove_all(directory_, error);
+    if (error) fmt::print(stderr, "trawl: cannot remove {}: {}\n", directory_, error.message());
+  }
+
+ private:
+  const std::string directory_;  // empty: none
+};
+
 // The sample site is ours: no delay, and several requests at a time.
 CrawlConfig demo_config(const std::vector<std::string>& seeds, const std::string& directory) {
   CrawlConfig config;
@@ -43,6 +63,7 @@ int run_demo(const DemoArguments& arguments) {
   const SignalWaiter signals;
   auto directory = arguments.directory.empty() ? new_directory() : arguments.directory;
   if (!directory) return report(directory.error());
+  const Cleanup cleanup(arguments.directory.empty() ? *directory : std::string());
   auto site = SampleSite::start({.pages = arguments.pages});
   if (!site) return report(site.error());
   const CrawlConfig config = demo_config((*site)->seeds(), *directory);
@@ -62,8 +83,13 @@ int run_demo(const DemoArguments& arguments) {
   if (code == kDone) {
     const std::size_t expected = (*site)->reachable_urls().size();
     say("the site has {} URLs a crawl can reach; {} were fetched\n", expected,
-        (*crawl)->progress().fetched);
-    say("each line of {} tells of one; the state is in {}\n", (*crawl)->pages_path(), *directory);
+               (*crawl)->progress().fetched);
+    if (arguments.directory.empty()) {
+      say("its state and output are removed; trawl demo --directory DIR keeps them\n");
+    } else {
+      say("each line of {} is about one; the state is in {}\n", (*crawl)->pages_path(),
+                 *directory);
+    }
   }
   (*site)->stop();
   return code;

@@ -81,8 +81,9 @@ void add_sample_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
   demo_command->add_option("--pages", demo.pages, "HTML pages of the site")
       ->check(CLI::Range(1, 10'000'000))
       ->capture_default_str();
-  demo_command->add_option("--directory", demo.directory,
-                           "Where to keep the state (default: a new temporary directory)");
+  demo_command->add_option(
+      "--directory", demo.directory,
+      "Where to keep state and output (default: a temporary directory, which is removed)");
   demo_command->callback([&] { exit_code = run_demo(demo); });
 
   SampleSiteArguments& sample = arguments.sample_site;

@@ -109,6 +109,7 @@ struct CrawlConfig {
     std::chrono::milliseconds retry_delay{10'000};
     std::chrono::milliseconds host_backoff{1'000};
     std::chrono::milliseconds max_host_backoff{600'000};
+    std::chrono::milliseconds max_retry_after = std::chrono::hours(1);
     std::uint32_t host_failures = 20;  // in a row, then the host is parked; 0: never
     std::chrono::milliseconds park_time = std::chrono::hours(24);  // 0: until the next run
     friend bool operator==(const Politeness&, const Politeness&) = default;

@@ -19,6 +19,7 @@
 
 #include "crawler/config/config_keys.h"
 #include "crawler/config/config_values.h"
+#include "crawler/config/home_path.h"
 
 namespace trawl::config_key {
 
@@ -203,7 +204,10 @@ ConfigKey path(std::string name, Field field, std::string doc) {
           why = "a path holds no NUL byte";
           return std::nullopt;
         }
-        return std::filesystem::path(*text);
+        auto expanded = expand_home(*text);
+        if (expanded) return std::move(*expanded);
+        why = expanded.error();
+        return std::nullopt;
       },
       toml_path);
 }

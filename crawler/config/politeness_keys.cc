@@ -64,6 +64,9 @@ void add_backoff(std::vector<ConfigKey>& keys) {
                           "and at least what Retry-After says"));
   keys.push_back(duration("politeness.max_host_backoff", 0ms, 7 * kDay,
                           TRAWL_FIELD(politeness.max_host_backoff), "the longest such wait"));
+  keys.push_back(
+      duration("politeness.max_retry_after", 0ms, 7 * kDay, TRAWL_FIELD(politeness.max_retry_after),
+               "the longest Retry-After that is heeded; a longer one is taken for this"));
   keys.push_back(integer("politeness.host_failures", "failures", 0, 1'000'000,
                          TRAWL_FIELD(politeness.host_failures),
                          "a host that fails so often in a row is parked: the URLs it has left stay "

@@ -75,7 +75,10 @@ ConfigKey blocklist_key() {
           return fail(ErrorCode::kInvalidArgument,
                       fmt::format("expected a path; found {}", shown(text)));
         }
-        return std::filesystem::path(text);
+        auto expanded = expand_home(text);
+        if (expanded) return std::move(*expanded);
+        return fail(ErrorCode::kInvalidArgument,
+                    fmt::format("{}: {}", shown(text), expanded.error()));
       },
       config_key::toml_path);
 }

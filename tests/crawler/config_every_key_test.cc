@@ -69,6 +69,7 @@ robots_backoff = "50ms"
 robots_max_age = "6h"
 host_backoff = "5s"
 max_host_backoff = "1h"
+max_retry_after = "2h"
 host_failures = 0
 
 [fetch]
@@ -206,8 +207,8 @@ void set_crawl_and_scope(CrawlConfig& config) {
                   .max_urls_per_host = 1'000'000,
                   .slow_pattern_after = 3,
                   .park_pattern_after = 0};
-  config.politeness = {1500ms, 300ms, 100ms, 2, 20s, 4,  false, 2min,
-                       0,      50ms,  6h,    5, 60s, 5s, 1h,    0};
+  config.politeness = {1500ms, 300ms, 100ms, 2,   20s, 4,  false, 2min, 0,
+                       50ms,   6h,    5,     60s, 5s,  1h, 2h,    0};
 }
 
 void set_fetch(CrawlConfig& config) {

@@ -67,6 +67,7 @@ TEST(Config, RangesAreChecked) {
       {"politeness.robots_max_age", {"\"0s\"", "\"25h\""}},
       {"politeness.host_backoff", {"\"25h\"", "1"}},
       {"politeness.max_host_backoff", {"\"8d\"", "1"}},
+      {"politeness.max_retry_after", {"\"8d\"", "1"}},
       {"politeness.host_failures", {"-1", "1000001"}},
       {"fetch.threads", {"0", "1025", "-1", "9223372036854775807"}},
       {"fetch.connections", {"0", "65537"}},

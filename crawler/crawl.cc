@@ -16,13 +16,13 @@
 #include "crawler/config/user_agent.h"
 #include "crawler/crawl_totals.h"
 #include "crawler/fetcher.h"
+#include "crawler/former_run.h"
 #include "crawler/held_urls.h"
 #include "crawler/output/output.h"
 #include "crawler/output_guard.h"
 #include "crawler/page_budget.h"
 #include "crawler/recrawl_plan.h"
 #include "crawler/state_guard.h"
-#include "filter/file_io.h"
 
 namespace trawl {
 
@@ -89,8 +89,9 @@ std::size_t connections_kept(std::size_t connections, std::size_t threads) {
 
 class CrawlImpl final : public Crawl {
  public:
-  explicit CrawlImpl(const CrawlConfig& config)
+  explicit CrawlImpl(const CrawlConfig& config, const CrawlConfig& saved)
       : config_(config),
+        saved_(saved),
         seeds_(parse_seeds(config)),
         threads_wanted_(std::min(config.fetch.threads, config.fetch.connections)),
         urls_of_hosts_(config.scope.max_urls_per_host),
@@ -112,7 +113,7 @@ class CrawlImpl final : public Crawl {
     auto output = Output::open(config_, output_directory(config_), config_.crawl.state_dir, sync);
     if (!output) return tl::unexpected(output.error());
     output_ = std::move(*output);
-    if (auto saved = save_config(); !saved) return saved;
+    if (auto saved = save_configs(config_, saved_); !saved) return saved;
     if (auto counted = urls_of_hosts_.start(*frontier_); !counted) return counted;
     if (auto changed = HostPageLimits::begin(*frontier_, config_.crawl.state_dir,
                                              config_.scope.max_pages_per_host);
@@ -320,7 +321,8 @@ class CrawlImpl final : public Crawl {
   // A crash may have left WARC files open under another name than the config now gives them. Before
   // the output is opened: both lock the files of their prefix.
   Result<void> close_former_files() const {
-    const auto saved = saved_config_path(config_.crawl.state_dir);
+    auto saved = last_run_path(config_.crawl.state_dir);
+    if (!std::filesystem::exists(saved)) saved = saved_config_path(config_.crawl.state_dir);
     if (!std::filesystem::exists(saved)) return {};
     const auto former = load_config(saved);
     if (!former) {
@@ -346,12 +348,6 @@ class CrawlImpl final : public Crawl {
     for (const std::string& repair : *repairs)
       spdlog::warn("{}", repair);
     return {};
-  }
-
-  // It may hold passwords.
-  Result<void> save_config() const {
-    const std::filesystem::path saved = saved_config_path(config_.crawl.state_dir);
-    return replace_file(saved.string(), std::string(kSavedConfigHead) + to_toml(config_), 0600);
   }
 
   // Pages that were fetched when there were no rules for fetching them again.
@@ -486,6 +482,7 @@ class CrawlImpl final : public Crawl {
   }
 
   const CrawlConfig config_;
+  const CrawlConfig saved_;  // for later runs
   const std::vector<Url> seeds_;
   std::unique_ptr<CrawlRules> rules_;
   const std::uint32_t threads_wanted_;
@@ -517,8 +514,12 @@ class CrawlImpl final : public Crawl {
 }  // namespace
 
 Result<std::unique_ptr<Crawl>> Crawl::open(const CrawlConfig& config, OpenMode mode,
-                                           bool replace_profile) {
-  auto crawl = std::make_unique<CrawlImpl>(config);
+                                           bool replace_profile, const CrawlConfig* saved) {
+  const SettledConfig settled =
+      settle_with_former_run(config, saved == nullptr ? config : *saved, mode);
+  for (const std::string& warning : settled.warnings)
+    spdlog::warn("{}", warning);
+  auto crawl = std::make_unique<CrawlImpl>(settled.config, settled.saved);
   if (auto opened = crawl->open(mode, replace_profile); !opened)
     return tl::unexpected(opened.error());
   return crawl;

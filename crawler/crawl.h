@@ -43,9 +43,11 @@ class Crawl {
  public:
   // Opens the state directory and offers the seeds; fetches nothing yet. Errors: those of
   // Frontier::open, and those of the output's files.
-  // `replace_profile`: see FrontierOptions.
+  // `replace_profile`: see FrontierOptions. `saved` is what is kept for later runs, if not
+  // `config`.
   static Result<std::unique_ptr<Crawl>> open(const CrawlConfig& config, OpenMode mode,
-                                             bool replace_profile = false);
+                                             bool replace_profile = false,
+                                             const CrawlConfig* saved = nullptr);
   virtual ~Crawl() = default;
 
   // Before start(): queues all URLs again that ended as failed, durably. Returns how many.
@@ -93,7 +95,7 @@ Result<void> check_crawl(const CrawlConfig& config);
 Result<FrontierOptions> frontier_options_of(const CrawlConfig& config);
 
 std::filesystem::path output_directory(const CrawlConfig& config);
-// The effective config kept in a state directory, from which `resume STATE_DIR` reads.
+// The config kept in a state directory, from which `resume STATE_DIR` reads.
 std::filesystem::path saved_config_path(const std::filesystem::path& state_dir);
 
 }  // namespace trawl

@@ -16,6 +16,7 @@
 #include "crawler/crash_guard.h"
 #include "crawler/crawl.h"
 #include "crawler/crawl_totals.h"
+#include "crawler/former_run.h"
 #include "crawler/host_counts.h"
 #include "crawler/output/output.h"
 #include "crawler/output_guard.h"
@@ -69,7 +70,7 @@ Result<void> check_writable(const fs::path& directory) {
 std::vector<fs::path> crawl_files(const fs::path& state) {
   std::vector<fs::path> files = CrashGuard::paths(state);
   files.insert(files.end(), {RecrawlPlan::marker_path(state), CrawlTotals::path(state),
-                             HostPageLimits::path(state)});
+                             HostPageLimits::path(state), last_run_path(state)});
   return files;
 }
 
@@ -167,9 +168,12 @@ Result<std::vector<std::string>> FreshStart::carry_out() {
 }
 
 Result<void> FreshStart::move_output(std::vector<std::string>& report) {
-  if (former_ && former_->output.warc) {
-    // Those that a crash left open; nobody would look for them under their new path.
-    if (const auto repaired = Output::repair_warc_files(*former_, output_); !repaired) {
+  // WARC files that a crash left open; nobody would look for them under their new path.
+  for (const fs::path& path : {saved_config_path(state_), last_run_path(state_)}) {
+    if (!is_saved_config(path)) continue;
+    const auto former = load_config(path);
+    if (!former || !former->output.warc) continue;
+    if (const auto repaired = Output::repair_warc_files(*former, output_); !repaired) {
       report.push_back(
           fmt::format("WARC files that a crash left open stay so: {}", repaired.error().message));
     }

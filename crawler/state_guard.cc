@@ -18,7 +18,7 @@
 namespace trawl {
 
 const std::string_view kSavedConfigHead =
-    "# Written by trawl, as this crawl was last run; `trawl resume` of this directory reads it.\n";
+    "# Written by trawl: the config of this crawl, which `trawl resume` of this directory reads.\n";
 
 namespace {
 
@@ -50,8 +50,8 @@ bool is_same(const fs::path& one, const fs::path& other) {
 }
 
 Result<void> refuse_links(const fs::path& directory) {
-  for (const char* const name :
-       {"LOCK", "MANIFEST", "MANIFEST.removed", "store", "content", "output", "crawl.toml"}) {
+  for (const char* const name : {"LOCK", "MANIFEST", "MANIFEST.removed", "store", "content",
+                                 "output", "crawl.toml", "last-run.toml"}) {
     std::error_code error;
     const fs::path path = directory / name;
     if (!fs::is_symlink(fs::symlink_status(path, error))) continue;

@@ -13,8 +13,8 @@
 #include "crawler/cli/config_errors.h"
 #include "crawler/cli/say.h"
 #include "crawler/config/config.h"
-#include "crawler/config/user_agent.h"
 #include "crawler/config/config_warnings.h"
+#include "crawler/config/user_agent.h"
 #include "crawler/priorities.h"
 #include "crawler/scope.h"
 

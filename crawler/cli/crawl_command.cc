@@ -10,8 +10,9 @@
 #include "crawler/cli/crawl_session.h"
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/printable_text.h"
-#include "crawler/cli/shell_word.h"
+#include "crawler/cli/run_overrides.h"
 #include "crawler/cli/say.h"
+#include "crawler/cli/shell_word.h"
 #include "crawler/config/config.h"
 #include "crawler/config/config_warnings.h"
 #include "crawler/crawl.h"
@@ -50,12 +51,15 @@ Result<void> check_holds_crawl(const std::filesystem::path& state_dir) {
                           exists ? ": it has no file MANIFEST" : ", which does not exist"));
 }
 
-// With overrides the config file alone would not do; the state directory has the effective config.
+// With overrides the config file may be of another state directory; they hold for their run alone.
 std::string resume_command(const CrawlArguments& arguments, const CrawlConfig& config) {
   const std::string target = arguments.overrides.empty()
                                  ? arguments.target
                                  : std::filesystem::absolute(config.crawl.state_dir).string();
-  return quoted(arguments.program) + " resume " + quoted(target);
+  std::string command = quoted(arguments.program) + " resume " + quoted(target);
+  for (const std::string& assignment : overrides_to_repeat(arguments.overrides, config))
+    command += " --set " + quoted(assignment);
+  return command;
 }
 
 Result<void> queue_failed(Crawl& crawl) {
@@ -66,14 +70,14 @@ Result<void> queue_failed(Crawl& crawl) {
   return {};
 }
 
-int run(const CrawlConfig& config, OpenMode mode, const std::string& resume,
-        bool change_url_rules = false, bool retry_failed = false) {
+int run(const CrawlConfig& config, const CrawlConfig& saved, OpenMode mode,
+        const std::string& resume, bool change_url_rules = false, bool retry_failed = false) {
   // Before any thread is there, the log's included.
   const SignalWaiter signals;
   if (auto logging = set_up_logging(config.log); !logging) return report(logging.error());
   for (const std::string& warning : config_warnings(config))
     spdlog::warn("{}", warning);
-  auto crawl = Crawl::open(config, mode, change_url_rules);
+  auto crawl = Crawl::open(config, mode, change_url_rules, &saved);
   if (!crawl) {
     const int code = report(crawl.error());
     if (crawl.error().code == ErrorCode::kAlreadyExists) {
@@ -104,7 +108,8 @@ int run_crawl(const CrawlArguments& arguments) {
   // A crawl that fetches pages again goes on, as often as it is called.
   const OpenMode mode = arguments.or_resume || config->recrawl.enabled() ? OpenMode::kCreateOrResume
                                                                          : OpenMode::kCreate;
-  return run(*config, mode, resume_command(arguments, *config));
+  return run(*config, config_to_keep(arguments.target, arguments.overrides, *config), mode,
+             resume_command(arguments, *config));
 }
 
 int run_resume(const CrawlArguments& arguments) {
@@ -136,8 +141,9 @@ int run_resume(const CrawlArguments& arguments) {
     }
     return code;
   }
-  return run(*config, OpenMode::kResume, resume_command(arguments, *config),
-             arguments.change_url_rules, arguments.retry_failed);
+  return run(*config, config_to_keep(file, arguments.overrides, *config), OpenMode::kResume,
+             resume_command(arguments, *config), arguments.change_url_rules,
+             arguments.retry_failed);
 }
 
 }  // namespace trawl::cli

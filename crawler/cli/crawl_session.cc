@@ -60,18 +60,17 @@ void explain_idle_run(const Crawl& crawl, const std::string& resume_command) {
   say("there was nothing to fetch: all of {} URLs are done\n", stats.admitted);
   if (stats.held > 0)
     say("{} more are held by rules; they are fetched once a run's rules let them pass\n",
-               stats.held);
+        stats.held);
   if (stats.set_aside_failed > 0 && !resume_command.empty())
     say("{} failed; to try them again: {} --retry-failed\n", stats.set_aside_failed,
-               resume_command);
+        resume_command);
 }
 
 int conclude_incomplete(const Crawl& crawl, const std::string& why,
                         const std::string& resume_command) {
   const bool failed = crawl.progress().frontier.set_aside_failed > 0;
   const char* const how = failed && !crawl.has_parked_hosts() ? " --retry-failed" : "";
-  say(
-      stderr, "trawl: incomplete: {}{}\n", why,
+  say(stderr, "trawl: incomplete: {}{}\n", why,
       resume_command.empty() ? "" : fmt::format("; to try again: {}{}", resume_command, how));
   return kIncomplete;
 }
@@ -95,8 +94,7 @@ int conclude(const Crawl& crawl, CrawlEnd end, bool interrupted,
   if (const auto why = crawl.incomplete()) return conclude_incomplete(crawl, *why, resume_command);
   const CrawlProgress progress = crawl.progress();
   if (end == CrawlEnd::kRecrawlsWait) {
-    say(
-        "done; {} pages wait to be fetched again: the same command does that when it is "
+    say("done; {} pages wait to be fetched again: the same command does that when it is "
         "time\n",
         progress.frontier.recrawls_deferred);
   } else if (end == CrawlEnd::kExhausted) {

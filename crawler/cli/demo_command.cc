@@ -83,12 +83,11 @@ int run_demo(const DemoArguments& arguments) {
   if (code == kDone) {
     const std::size_t expected = (*site)->reachable_urls().size();
     say("the site has {} URLs a crawl can reach; {} were fetched\n", expected,
-               (*crawl)->progress().fetched);
+        (*crawl)->progress().fetched);
     if (arguments.directory.empty()) {
       say("its state and output are removed; trawl demo --directory DIR keeps them\n");
     } else {
-      say("each line of {} is about one; the state is in {}\n", (*crawl)->pages_path(),
-                 *directory);
+      say("each line of {} is about one; the state is in {}\n", (*crawl)->pages_path(), *directory);
     }
   }
   (*site)->stop();

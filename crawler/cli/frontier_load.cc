@@ -197,11 +197,11 @@ int run_frontier_load(const FrontierLoadArguments& arguments) {
   const auto loaded = loader.load(standard ? STDIN_FILENO : file->get());
   const auto closed = (*frontier)->close();
   loader.report_unshown();
-  say("{}: {} new, {} seen, {} invalid\n", arguments.state_dir, loader.fresh(),
-             loader.seen(), loader.bad());
+  say("{}: {} new, {} seen, {} invalid\n", arguments.state_dir, loader.fresh(), loader.seen(),
+      loader.bad());
   if (loader.passed_over() > 0) {
     say("{} that were held or had failed are left out; --set-aside queues them, too\n",
-               loader.passed_over());
+        loader.passed_over());
   }
   if (!loaded) return report(loaded.error());
   if (!closed) return report(closed.error());

@@ -11,8 +11,7 @@ namespace trawl::cli {
 std::string quoted(const std::string& word) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+,:@%=";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos)
-    return word;
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
   std::string out = "'";
   for (const char c : word)
     out += c == '\'' ? std::string("'\\''") : std::string(1, c);

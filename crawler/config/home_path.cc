@@ -22,9 +22,8 @@ std::string home_of(const std::string& name) {
   passwd* found = nullptr;
   for (std::vector<char> buffer(4096); buffer.size() <= kMost; buffer.resize(2 * buffer.size())) {
     const int error =
-        name.empty()
-            ? ::getpwuid_r(::getuid(), &entry, buffer.data(), buffer.size(), &found)
-            : ::getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found);
+        name.empty() ? ::getpwuid_r(::getuid(), &entry, buffer.data(), buffer.size(), &found)
+                     : ::getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found);
     if (error == ERANGE) continue;
     return found == nullptr || found->pw_dir == nullptr ? "" : found->pw_dir;
   }

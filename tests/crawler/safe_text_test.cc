@@ -8,8 +8,9 @@ namespace trawl {
 namespace {
 
 TEST(SafeText, TextOfAnyLanguageStays) {
-  for (const char* text : {"", "plain ASCII ~", "Grüße, Ελλάδα, Привет, 日本語, العربية, עברית, हिन्दी",
-                           "\u00A0\u200B\u200D\uFEFF", "\U0001F600 \U00010000 \U0010FFFF \uFFFD"}) {
+  for (const char* text :
+       {"", "plain ASCII ~", "Grüße, Ελλάδα, Привет, 日本語, العربية, עברית, हिन्दी",
+        "\u00A0\u200B\u200D\uFEFF", "\U0001F600 \U00010000 \U0010FFFF \uFFFD"}) {
     EXPECT_TRUE(is_safe(text)) << text;
     EXPECT_EQ(escape_unsafe(text), text);
     EXPECT_EQ(replace_unsafe(text), text);

@@ -107,10 +107,91 @@ def in_vain(test, directory, options, server):
         test.check("no effect" not in fine.text, f"{command}: nothing is in vain", fine.tail())
 
 
+def without_effect(test, directory, options, server):
+    """What a crawl keeps as it was begun."""
+    first = directory / "first-output"
+    config = write(directory, "kept", [server.url()], output={"directory": str(first)})
+    state = directory / "kept-state"
+    t.expect_exit(test, t.run(options, directory, "crawl", config, "--set", "scope.max_pages=4",
+                              "--set", "filter.expected_urls=5000"), t.EXIT_DONE, "a crawl")
+    other = directory / "other-output"
+    for number, (setting, says) in enumerate((
+            ("filter.expected_urls=70000", "filter.expected_urls = 70000 has no effect"),
+            ("filter.false_positive_rate=1e-3", "filter.false_positive_rate = 0.001 has no effect"),
+            ("frontier.ledger=true", "frontier.ledger = true has no effect"),
+            (f'output.directory="{other}"', f"output.directory = {other} has no effect"))):
+        for target in (config, state):
+            finished = t.run(options, directory, "resume", target, "--set", setting,
+                             "--set", f"scope.max_pages={5 + number}")
+            t.expect_exit(test, finished, t.EXIT_DONE, f"resumed with {setting}")
+            check_says(test, finished, says, f"resumed with {setting}")
+    plain = t.run(options, directory, "resume", state)
+    t.expect_exit(test, plain, t.EXIT_DONE, "resumed with nothing else")
+    test.check("no effect" not in plain.text, "a warning of nothing", plain.tail())
+    test.check(not other.exists() and not (state / "output").exists(), "output is split")
+    (state / "output").symlink_to(first)
+    check_all(test, server, state, "resumed with settings without effect")
+    (state / "output").unlink()
+    # Output that was moved is found where the config says it is.
+    first.rename(other)
+    moved = t.run(options, directory, "resume", config, "--set", f'output.directory="{other}"')
+    t.expect_exit(test, moved, t.EXIT_DONE, "resumed with output that was moved")
+    test.check("output.directory" not in moved.text and not first.exists(), "output that was moved",
+               moved.tail())
+    again = t.run(options, directory, "resume", state)
+    test.check("no effect" not in again.text and not first.exists(), "moved, and again",
+               again.tail())
+    ledger = write(directory, "ledger", [server.url()], frontier={"ledger": True})
+    t.run(options, directory, "crawl", ledger)
+    finished = t.run(options, directory, "resume", ledger, "--set", "frontier.ledger=false")
+    check_says(test, finished, "frontier.ledger = false has no effect", "a ledger that is there")
+
+
+def for_a_run(test, directory, options, server):
+    """--set holds for its run only."""
+    config = write(directory, "run", [server.url()])
+    state = directory / "run-state"
+    limited = t.run(options, directory, "crawl", config, "--set", "scope.max_pages=3",
+                    "--set", "fetch.headers=['X-Run: one']", "--set", "url.rules=['sort_query']",
+                    "--set", "output.warc=true", "--set", "output.warc_prefix='first'")
+    t.expect_exit(test, limited, t.EXIT_DONE, "a crawl with --set")
+    saved = (state / "crawl.toml").read_text()
+    for setting in ("max_pages = 3", "X-Run", "warc = true", '"first"'):
+        test.check(setting not in saved, f"{setting} is kept", saved)
+    test.check("sort_query" in saved, "the rules for keys are not kept", saved)
+    test.check("--set scope.max_pages=3" in limited.text and "X-Run" in limited.text,
+               "the resume command does not repeat --set", limited.tail())
+    more = t.run(options, directory, "resume", state, "--set", "scope.max_pages=5")
+    t.expect_exit(test, more, t.EXIT_DONE, "resumed with --set")
+    test.check(len(t.read_pages(test, state)) == 5, "max_pages of the second run", more.tail())
+    t.expect_exit(test, t.run(options, directory, "resume", state), t.EXIT_DONE, "without --set")
+    check_all(test, server, state, "without --set")
+    # WARC files of a run that was killed are closed by the next, whatever it is called with.
+    slow = write(directory, "slow", [server.url()], politeness={
+        "delay": "50ms", "per_host_connections": 1})
+    killed = t.Run(options, directory, "crawl", slow, "--set", "output.warc=true",
+                   "--set", "output.warc_prefix=mine")
+    output = directory / "slow-state" / "output"
+    t.wait_until(lambda: list(output.glob("mine-*.open")), "a WARC file")
+    killed.kill()
+    t.expect_exit(test, t.run(options, directory, "resume", slow), t.EXIT_DONE, "after a kill")
+    test.check(not list(output.glob("*.open")) and list(output.glob("mine-*.warc.gz")),
+               "WARC files are left open", list(output.iterdir()))
+    # What the file does not have and must be there.
+    bare = directory / "bare.toml"
+    bare.write_text("[fetch]\nallow_private_addresses = true\n[politeness]\ndelay = '0ms'\n")
+    given = ["--set", f'crawl.seeds=["{server.url()}"]', "--set", "crawl.state_dir=bare-state"]
+    t.expect_exit(test, t.run(options, directory, "crawl", bare, *given, "--set",
+                              "scope.max_pages=4"), t.EXIT_DONE, "all by --set")
+    t.expect_exit(test, t.run(options, directory, "resume", "bare-state"), t.EXIT_DONE,
+                  "all by --set, resumed")
+    check_all(test, server, directory / "bare-state", "all by --set")
+
+
 def settings(test, directory, options):
     server = TreeServer()
     try:
-        for part in (demo, home, retry_after, in_vain):
+        for part in (demo, home, retry_after, in_vain, without_effect, for_a_run):
             print(part.__name__, flush=True)
             part(test, directory, options, server)
     finally:

@@ -142,7 +142,7 @@ def others_config(test, directory, options, server):
     for arguments in (("resume",), ("crawl",), ("crawl", "--fresh")):
         case.refused("a crawl.toml of others", str(saved), arguments=arguments)
     # One that Trawl wrote, and somebody changed.
-    saved.write_text(written.replace("max_pages = 3", "max_pages = 5"))
+    saved.write_text(written.replace("[scope]\n", "[scope]\nmax_pages = 5\n"))
     t.expect_exit(test, case.run("resume", case.state), t.EXIT_DONE, "resumed by an edited config")
     test.check(len(t.read_pages(test, case.state)) == 5, "the edited config does not count")
     # One from before it had a head.

@@ -17,7 +17,7 @@ namespace {
 
 using Names = std::optional<std::vector<std::string>>;
 
-constexpr std::string_view kLossless = "lossless-1";
+constexpr std::string_view kLossless = "lossless-2";
 constexpr std::string_view kHost = "host=";
 // What a host name may have beside escapes; see Profile::name().
 constexpr AsciiSet kPlainInHost =

@@ -22,7 +22,7 @@ using Names = std::optional<std::vector<std::string>>;
 
 constexpr Switch kAlwaysOn = nullptr;
 
-constexpr std::array<RuleInfo, 13> kRules = {{
+constexpr std::array<RuleInfo, 14> kRules = {{
     {Rule::kDropFragment, "drop_fragment", kAlwaysOn,
      "Drop the fragment, which no server is sent",  //
      "http://example.com/a#top", "http://example.com/a"},
@@ -32,6 +32,9 @@ constexpr std::array<RuleInfo, 13> kRules = {{
     {Rule::kDecodeUnreserved, "decode_unreserved", kAlwaysOn,
      "Decode escapes of letters, digits, '-', '.', '_' and '~'",  //
      "http://example.com/%7Ejoe?q=%41", "http://example.com/~joe?q=A"},
+    {Rule::kDropTrailingDot, "drop_trailing_dot", kAlwaysOn,
+     "Drop the dot at the end of a host name, which stands for the root of all names",  //
+     "http://example.com./a", "http://example.com/a"},
     {Rule::kSortQuery, "sort_query", &CanonicalRules::sort_query,
      "Sort query parameters by name; those of one name keep their order",  //
      "http://example.com/?b=1&a=2&a=1", "http://example.com/?a=2&a=1&b=1"},

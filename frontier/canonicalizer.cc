@@ -8,6 +8,7 @@
 #include "frontier/canonical_path.h"
 #include "frontier/canonical_query.h"
 #include "frontier/percent_encoding.h"
+#include "frontier/registrable_domain.h"
 
 namespace trawl {
 
@@ -66,10 +67,30 @@ void append_normalized(std::string_view text, const AsciiSet& decoded, std::stri
   }
 }
 
+// A host's name without the dot for the root. Of several dots, which name nothing, none goes, as
+// the key with one less would not be its own key.
+std::string_view without_root(std::string_view hostname) {
+  const std::string_view name = without_trailing_dot(hostname);
+  return name.ends_with('.') ? hostname : name;
+}
+
+// The host, of which `hostname` is the end or all of it, and the port.
+void append_host(const Url& url, std::string_view hostname, std::string& out, RuleSet& fired) {
+  const std::string_view name = without_root(hostname);
+  if (name.size() != hostname.size()) fired.insert(Rule::kDropTrailingDot);
+  out.append(name);
+  const char* const port = hostname.data() + hostname.size();
+  out.append(port, static_cast<std::size_t>(url.path().data() - port));
+}
+
 void append_lossless(const Url& url, std::string& out, RuleSet& fired) {
   const std::string_view text = url.href_without_fragment();
-  const auto path_start = static_cast<std::size_t>(url.path().data() - text.data());
-  append_normalized(text.substr(0, path_start), kNothing, out, fired);
+  const auto offset = [&](std::string_view part) {
+    return static_cast<std::size_t>(part.data() - text.data());
+  };
+  append_normalized(text.substr(0, offset(url.hostname())), kNothing, out, fired);
+  append_host(url, url.hostname(), out, fired);
+  const std::size_t path_start = offset(url.path());
   append_normalized(text.substr(path_start), kUnreserved, out, fired);
 }
 
@@ -90,8 +111,7 @@ void append_origin(const Url& url, const CompiledRules& rules, std::string_view 
   const std::size_t scheme_end = url.scheme().size();
   append_normalized(text.substr(scheme_end, offset(url.hostname()) - scheme_end), kNothing, out,
                     fired);
-  const std::size_t host_start = offset(hostname);
-  out.append(text.substr(host_start, offset(url.path()) - host_start));
+  append_host(url, hostname, out, fired);
 }
 
 void append_path(const Url& url, const CompiledRules& rules, std::string& out, RuleSet& fired) {

@@ -12,12 +12,13 @@
 
 namespace trawl {
 
-// What can happen to a URL on its way to its key. The first three are lossless and always on; the
+// What can happen to a URL on its way to its key. The first four are lossless and always on; the
 // others are guesses about how sites are made, each off until a Profile switches it on.
 enum class Rule : std::uint8_t {
   kDropFragment,
   kUppercaseEscapes,
   kDecodeUnreserved,
+  kDropTrailingDot,
   kSortQuery,
   kDropParameters,
   kDropSessionIds,
@@ -140,8 +141,8 @@ struct Profile {
   // or one named twice. A Canonicalizer passes over such names and hosts.
   Result<void> validate() const;
 
-  // All of the profile in one line of ASCII, "lossless-1" if it has no rules:
-  //   lossless-1 sort_query drop_index=default.*,index.* host=.example.com merge_slashes
+  // All of the profile in one line of ASCII, "lossless-2" if it has no rules:
+  //   lossless-2 sort_query drop_index=default.*,index.* host=.example.com merge_slashes
   // Equal names mean equal keys, now and in later versions. What is stored with a crawl's state.
   std::string name() const;
 

@@ -38,7 +38,8 @@ class Canonicalizer {
   // The same without a copy where the key is the URL itself: a view of `url`, or of `scratch`,
   // which holds the key otherwise. Valid until either changes.
   std::string_view key_view(const Url& url, std::string& scratch) const {
-    if (compiled_ == nullptr && !url.has_percent()) return url.href_without_fragment();
+    if (compiled_ == nullptr && !url.has_percent() && !url.hostname().ends_with('.'))
+      return url.href_without_fragment();
     rewrite(url, scratch, nullptr);
     return scratch;
   }

@@ -254,7 +254,7 @@ class Normalize:
     def explains_the_rules(self):
         text = self.run("--list-rules")
         rules = re.findall(r"(?m)^(\w+)( \(always on\))?\n    (.+)\n    (\S+) -> (\S+)$", text)
-        self.equal(len(rules), 13, "rules listed")
+        self.equal(len(rules), 14, "rules listed")
         for name, always, _, before, after in rules:
             if always:
                 name_list = []

@@ -24,17 +24,17 @@ std::string name_of(const RulesText& text, const std::vector<HostRulesText>& hos
 }
 
 TEST(Profile, NameOfTheLosslessRulesIsShort) {
-  EXPECT_EQ(Profile{}.name(), "lossless-1");
-  EXPECT_EQ(name_of({}), "lossless-1");
-  EXPECT_EQ(name_of({.rules = Strings{}}), "lossless-1");
-  EXPECT_EQ(name_of({.rules = {{"all", "none"}}}), "lossless-1");
+  EXPECT_EQ(Profile{}.name(), "lossless-2");
+  EXPECT_EQ(name_of({}), "lossless-2");
+  EXPECT_EQ(name_of({.rules = Strings{}}), "lossless-2");
+  EXPECT_EQ(name_of({.rules = {{"all", "none"}}}), "lossless-2");
   EXPECT_EQ(Profile{.rules = {.parameter_names = Strings{"x"}}}, Profile{});
 }
 
 TEST(Profile, SwitchesAreNamedAsTheRules) {
   Profile profile;
   profile.rules.sort_query = profile.rules.drop_www = profile.rules.merge_slashes = true;
-  EXPECT_EQ(profile.name(), "lossless-1 sort_query merge_slashes drop_www");
+  EXPECT_EQ(profile.name(), "lossless-2 sort_query merge_slashes drop_www");
   EXPECT_EQ(profile, *Profile::from_text({.rules = {{"drop_www", "merge_slashes", "sort_query"}}}));
   for (const RuleInfo& info : rule_infos()) {
     if (info.enabled == nullptr) continue;
@@ -49,26 +49,26 @@ TEST(Profile, SwitchesAreNamedAsTheRules) {
 
 TEST(Profile, SignsAddAndTakeAway) {
   EXPECT_EQ(name_of({.rules = {{"sort_query", "+drop_www", "-sort_query"}}}),
-            "lossless-1 drop_www");
-  EXPECT_EQ(name_of({.rules = {{"+sort_query"}}}), "lossless-1 sort_query");
-  EXPECT_EQ(name_of({.rules = {{"none", "sort_query"}}}), "lossless-1 sort_query");
+            "lossless-2 drop_www");
+  EXPECT_EQ(name_of({.rules = {{"+sort_query"}}}), "lossless-2 sort_query");
+  EXPECT_EQ(name_of({.rules = {{"none", "sort_query"}}}), "lossless-2 sort_query");
   EXPECT_EQ(name_of({.rules = {{"all", "-drop_parameters", "-drop_session_ids", "-drop_index"}}}),
-            "lossless-1 sort_query drop_empty_query merge_slashes drop_trailing_slash drop_www "
+            "lossless-2 sort_query drop_empty_query merge_slashes drop_trailing_slash drop_www "
             "ignore_scheme lowercase_path");
 }
 
 TEST(Profile, NameTellsTheNamesInOneSpelling) {
   EXPECT_EQ(
       name_of({.rules = {{"drop_index"}}, .index_names = {{"INDEX.*", "home.htm", "index.*"}}}),
-      "lossless-1 drop_index=home.htm,index.*");
+      "lossless-2 drop_index=home.htm,index.*");
   EXPECT_EQ(name_of({.rules = {{"drop_parameters"}},
                      .parameter_names = {{"a b", "a,c", "%61%5B%5d", "%2Aé", "%2Dx-", "*"}}}),
-            "lossless-1 drop_parameters=%2A%C3%A9,%2Dx-,*,a%20b,a%2Cc,a[]");
+            "lossless-2 drop_parameters=%2A%C3%A9,%2Dx-,*,a%20b,a%2Cc,a[]");
   EXPECT_EQ(name_of({.rules = {{"drop_index"}}, .index_names = Strings{}}),
-            "lossless-1 drop_index=");
+            "lossless-2 drop_index=");
   EXPECT_EQ(
       name_of({.rules = {{"drop_session_ids"}}, .session_id_names = {{"-sid", "+zz", "+zz"}}}),
-      "lossless-1 drop_session_ids=asp.net_sessionid,aspsessionid*,cfid,cftoken,jsessionid,"
+      "lossless-2 drop_session_ids=asp.net_sessionid,aspsessionid*,cfid,cftoken,jsessionid,"
       "oscsid,phpsessid,sessid,session_id,sessionid,xtcsid,zenid,zz");
 }
 
@@ -90,7 +90,7 @@ TEST(Profile, HostsStartFromTheRulesForAll) {
                      {"bücher.example.", {.rules = Strings{}}},
                      {"[::0:1]", {.rules = {{"drop_www"}}}},
                      {"a.example.com", {.index_names = {{"+home.html"}}}}}),
-            "lossless-1 sort_query drop_index=index.html"
+            "lossless-2 sort_query drop_index=index.html"
             " host=.example.com drop_index=index.html"
             " host=[::1] drop_www"
             " host=a.example.com sort_query drop_index=home.html,index.html"
@@ -131,7 +131,7 @@ TEST(Profile, ErrorsSayWhatIsWrong) {
 
 TEST(Profile, NameIsReadBack) {
   for (const std::string& name :
-       {std::string("lossless-1"), name_of({.rules = {{"all"}}}),
+       {std::string("lossless-2"), name_of({.rules = {{"all"}}}),
         name_of({.rules = {{"drop_parameters"}}, .parameter_names = {{"a b", "a,=c", "é", "*"}}}),
         name_of({.rules = {{"drop_index", "drop_session_ids"}}, .index_names = Strings{}}),
         name_of({.rules = {{"all"}}},
@@ -147,19 +147,19 @@ TEST(Profile, NamesThatAreNoneAreRefused) {
     const auto profile = Profile::from_name(name);
     return profile ? ErrorCode::kClosed : profile.error().code;
   };
-  EXPECT_EQ(code("lossless-2 sort_query"), ErrorCode::kUnsupportedVersion);
-  EXPECT_EQ(code("lossless-1 fold_whatever"), ErrorCode::kUnsupportedVersion);
-  EXPECT_EQ(code("lossless-1 sort_query=a"), ErrorCode::kUnsupportedVersion);
+  EXPECT_EQ(code("lossless-1 sort_query"), ErrorCode::kUnsupportedVersion) << "of before";
+  EXPECT_EQ(code("lossless-2 fold_whatever"), ErrorCode::kUnsupportedVersion);
+  EXPECT_EQ(code("lossless-2 sort_query=a"), ErrorCode::kUnsupportedVersion);
   for (const auto* name :
-       {"", " ", "sort_query", "Lossless-1", "lossless-1 ", "lossless-1 sort_query ",
-        "lossless-1 merge_slashes sort_query", "lossless-1 sort_query sort_query",
-        "lossless-1 drop_index=b,a", "lossless-1 drop_index=A", "lossless-1 drop_index=,",
-        "lossless-1 drop_index=a,", "lossless-1 host=b host=a",
-        "lossless-1 host=", "lossless-1 host=H", "lossless-1 host=h.", "lossless-1 host=a%2Fb",
-        "lossless-1 host=a host=a"}) {
+       {"", " ", "sort_query", "Lossless-2", "lossless-2 ", "lossless-2 sort_query ",
+        "lossless-2 merge_slashes sort_query", "lossless-2 sort_query sort_query",
+        "lossless-2 drop_index=b,a", "lossless-2 drop_index=A", "lossless-2 drop_index=,",
+        "lossless-2 drop_index=a,", "lossless-2 host=b host=a",
+        "lossless-2 host=", "lossless-2 host=H", "lossless-2 host=h.", "lossless-2 host=a%2Fb",
+        "lossless-2 host=a host=a"}) {
     EXPECT_EQ(code(name), ErrorCode::kCorrupt) << name;
   }
-  EXPECT_EQ(code("lossless-1 drop_index"), ErrorCode::kUnsupportedVersion) << "names are missing";
+  EXPECT_EQ(code("lossless-2 drop_index"), ErrorCode::kUnsupportedVersion) << "names are missing";
   EXPECT_EQ(code(std::string(1'000'000, ' ')), ErrorCode::kCorrupt);
 }
 
@@ -204,13 +204,13 @@ TEST(Profile, ChangesAreTold) {
   EXPECT_EQ(profile_changes(Profile{}, made({.rules = {{"drop_www"}}})), "drop_www is on now");
   EXPECT_EQ(profile_changes(made({}, {{"h"}}), Profile{}), "h has no rules of its own now");
   EXPECT_EQ(profile_changes(before.name(), after), profile_changes(before, after));
-  EXPECT_EQ(profile_changes("lossless-1 no_such", after),
+  EXPECT_EQ(profile_changes("lossless-2 no_such", after),
             "the profile has \"no_such\", which is no rule this version of Trawl knows");
 }
 
 TEST(Profile, ImpossibleNamesMatchNothing) {
   const Profile profile{.rules = {.drop_parameters = true, .parameter_names = {{"", "a*b", "x"}}}};
-  EXPECT_EQ(profile.name(), "lossless-1 drop_parameters=x");
+  EXPECT_EQ(profile.name(), "lossless-2 drop_parameters=x");
   EXPECT_EQ(Canonicalizer(profile).key(*Url::parse("http://h/?a*b&=&x&y")), "http://h/?a*b&=&y");
 }
 

@@ -19,7 +19,7 @@ class ManifestTest : public ::testing::Test {
     Manifest manifest;
     manifest.hash_key = KeyedHash::from_seed(3).key();
     manifest.ledger = true;
-    manifest.profile = "lossless-1";
+    manifest.profile = "lossless-2";
     manifest.log_start = 17;
     manifest.next_checkpoint = 9;
     manifest.checkpoints = {{.number = 7, .sequence = 17, .end = 20},

@@ -244,10 +244,15 @@ Result<void> HostPageLimits::begin(Frontier& frontier, const std::filesystem::pa
 }
 
 Result<void> HostPageLimits::on_lease(std::string_view host) {
+  constexpr std::size_t kMostKnown = 1u << 18;
+  if (known_.size() >= kMostKnown) {
+    known_.clear();
+    forgot_ = true;
+  }
   if (!limit_ || !known_.insert(hash_(host).low).second) return {};
-  // A crawl that was resumed may have set it before. The frontier counts the host's queue to tell,
-  // which a new crawl need not wait for.
-  if (frontier_.opened().resumed) {
+  // A crawl that was resumed may have set it before, and so may this one. The frontier counts the
+  // host's queue to tell, which a new crawl need not wait for.
+  if (forgot_ || frontier_.opened().resumed) {
     const auto info = frontier_.host(host);
     if (!info && info.error().code != ErrorCode::kNotFound) return tl::unexpected(info.error());
     if (info && info->remaining) return {};

@@ -96,7 +96,8 @@ class HostUrlCounts {
 };
 
 // Keeps a crawl within scope.max_pages_per_host, by Frontier::set_host_limit(): durable, so that it
-// holds over restarts. For one thread and the hosts it leases. About 40 bytes a host.
+// holds over restarts. For one thread and the hosts it leases. About 40 bytes a host, up to 10 MiB:
+// then it asks the frontier for what it has forgotten.
 class HostPageLimits {
  public:
   HostPageLimits(Frontier& frontier, std::optional<std::uint64_t> max_pages_per_host);
@@ -122,6 +123,7 @@ class HostPageLimits {
   const std::optional<std::uint64_t> limit_;
   const KeyedHash hash_;
   std::unordered_set<std::uint64_t> known_;
+  bool forgot_ = false;  // some of them
 };
 
 }  // namespace trawl

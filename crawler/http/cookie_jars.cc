@@ -4,6 +4,10 @@
 
 namespace trawl {
 
+CookieJar::~CookieJar() {
+  set_bytes(0);
+}
+
 CURLSH* CookieJar::share() {
   if (share_ != nullptr) return share_.get();
   share_.reset(curl_share_init());
@@ -14,15 +18,17 @@ CURLSH* CookieJar::share() {
 
 void CookieJar::keep_small(CURL* easy) {
   if (bytes_ <= CookieJars::kMaxJarBytes) return;
-  bytes_ = 0;
+  std::size_t left = 0;
   curl_slist* cookies = nullptr;
   curl_easy_getinfo(easy, CURLINFO_COOKIELIST, &cookies);
   for (const curl_slist* cookie = cookies; cookie != nullptr; cookie = cookie->next)
-    bytes_ += std::strlen(cookie->data);
+    left += std::strlen(cookie->data);
   curl_slist_free_all(cookies);
-  if (bytes_ <= CookieJars::kMaxJarBytes / 2) return;
-  curl_easy_setopt(easy, CURLOPT_COOKIELIST, "ALL");
-  bytes_ = 0;
+  if (left > CookieJars::kMaxJarBytes / 2) {
+    curl_easy_setopt(easy, CURLOPT_COOKIELIST, "ALL");
+    left = 0;
+  }
+  set_bytes(left);
 }
 
 std::shared_ptr<CookieJar> CookieJars::find(const std::string& name) {
@@ -30,14 +36,14 @@ std::shared_ptr<CookieJar> CookieJars::find(const std::string& name) {
     by_use_.splice(by_use_.begin(), by_use_, known->second);
     return by_use_.front().jar;
   }
-  if (jars_.size() >= max_jars_) {
+  while (!by_use_.empty() && too_many()) {
     if (by_use_.back().jar->keeps_tls_sessions()) --jars_with_tls_;
     jars_.erase(by_use_.back().name);
     by_use_.pop_back();
   }
   const bool tls = jars_with_tls_ < kMaxJarsWithTls;
   if (tls) ++jars_with_tls_;
-  by_use_.push_front({.name = name, .jar = std::make_shared<CookieJar>(tls)});
+  by_use_.push_front({.name = name, .jar = std::make_shared<CookieJar>(total_, tls)});
   jars_.emplace(name, by_use_.begin());
   return by_use_.front().jar;
 }

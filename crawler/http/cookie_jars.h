@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include <curl/curl.h>
 
@@ -16,8 +17,10 @@ namespace trawl {
 // The cookies of the requests that share a jar. In memory only.
 class CookieJar {
  public:
-  // A handle has one share: with `tls`, that of the cookies keeps TLS sessions as well.
-  explicit CookieJar(bool tls = false) : tls_(tls) {}
+  // Counts its bytes in `total` too. A handle has one share: with `tls`, that of the cookies keeps
+  // TLS sessions as well.
+  CookieJar(std::shared_ptr<std::size_t> total, bool tls) : tls_(tls), total_(std::move(total)) {}
+  ~CookieJar();
   CookieJar(const CookieJar&) = delete;
   CookieJar& operator=(const CookieJar&) = delete;
 
@@ -25,13 +28,19 @@ class CookieJar {
   // Made when first asked for; null if there is no memory.
   CURLSH* share();
   // Whoever receives a Set-Cookie header tells its size.
-  void add(std::size_t bytes) noexcept { bytes_ += bytes; }
+  void add(std::size_t bytes) noexcept { set_bytes(bytes_ + bytes); }
   // With a handle that has the share: throws the cookies away if they have become too many.
   void keep_small(CURL* easy);
 
  private:
+  void set_bytes(std::size_t bytes) noexcept {
+    *total_ += bytes - bytes_;
+    bytes_ = bytes;
+  }
+
   const bool tls_;
   CurlShare share_;
+  std::shared_ptr<std::size_t> total_;
   std::size_t bytes_ = 0;  // at most this large; cookies that replace others count again
 };
 
@@ -42,9 +51,14 @@ class CookieJars {
   static constexpr std::size_t kMaxJarBytes = 16 * 1024;
   // A session takes some 10 kB.
   static constexpr std::size_t kMaxJarsWithTls = 256;
+  // Of all jars, what libcurl takes for an empty one included.
+  static constexpr std::size_t kMaxBytes = 8 << 20;
+  static constexpr std::size_t kBytesOfAnEmptyJar = 1024;
 
-  explicit CookieJars(std::size_t max_jars = kMaxJars) : max_jars_(max_jars) {}
-  // The jar of that name. The one that was not asked for for longest goes when there are too many.
+  explicit CookieJars(std::size_t max_jars = kMaxJars, std::size_t max_bytes = kMaxBytes)
+      : max_jars_(max_jars), max_bytes_(max_bytes) {}
+  // The jar of that name. Those that were not asked for for longest go when there are too many, or
+  // they have too much.
   std::shared_ptr<CookieJar> find(const std::string& name);
   std::size_t size() const noexcept { return jars_.size(); }
 
@@ -53,8 +67,13 @@ class CookieJars {
     std::string name;
     std::shared_ptr<CookieJar> jar;
   };
+  bool too_many() const noexcept { return jars_.size() >= max_jars_ || bytes() > max_bytes_; }
+  std::size_t bytes() const noexcept { return *total_ + jars_.size() * kBytesOfAnEmptyJar; }
+
   const std::size_t max_jars_;
   std::size_t jars_with_tls_ = 0;
+  const std::size_t max_bytes_;
+  const std::shared_ptr<std::size_t> total_ = std::make_shared<std::size_t>(0);
   std::list<Named> by_use_;  // the last used first
   std::unordered_map<std::string, std::list<Named>::iterator> jars_;
 };

@@ -110,6 +110,18 @@ TEST(HttpClientRequests, AJarDoesNotGrowWithoutEnd) {
   EXPECT_LE(last.size(), CookieJars::kMaxJarBytes);
 }
 
+TEST(CookieJars, TheyStayWithinTheirBytes) {
+  constexpr std::size_t kMost = 20 * CookieJars::kBytesOfAnEmptyJar;
+  CookieJars jars(1000, kMost);
+  for (int i = 0; i < 100; ++i)
+    jars.find(std::to_string(i));
+  EXPECT_LE(jars.size(), 21u) << "empty ones count";
+  jars.find("large")->add(kMost);
+  const auto other = jars.find("other");
+  EXPECT_EQ(jars.size(), 1u);
+  EXPECT_EQ(jars.find("other"), other);
+}
+
 TEST(CookieJars, TheOneNotUsedForLongestGoes) {
   CookieJars jars(2);
   const auto one = jars.find("one");

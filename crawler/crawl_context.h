@@ -30,6 +30,7 @@
 #include "crawler/priorities.h"
 #include "crawler/recrawl.h"
 #include "crawler/scope.h"
+#include "crawler/url_credentials.h"
 
 namespace trawl {
 
@@ -101,7 +102,7 @@ struct CrawlContext {
   // Keeps the first fetch that failed, as an example of why.
   void note_failed_fetch(const std::string& url, const std::string& error) {
     const std::lock_guard lock(mutex_);
-    if (failed_fetch_.empty()) failed_fetch_ = url + ": " + error;
+    if (failed_fetch_.empty()) failed_fetch_ = scrubbed(url + ": " + error);
   }
   std::string failed_fetch() const {
     const std::lock_guard lock(mutex_);

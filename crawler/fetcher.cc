@@ -12,6 +12,7 @@
 #include "crawler/held_urls.h"
 #include "crawler/http/content_coding.h"
 #include "crawler/parse/headers/media_type.h"
+#include "crawler/url_credentials.h"
 
 namespace trawl {
 
@@ -26,15 +27,6 @@ constexpr std::chrono::milliseconds kCrowdedWait{20};
 // A header that would tell another site of the page, or in clear of a page that was not.
 bool may_be_referer(std::string_view parent, const Url& url) {
   return !parent.empty() && !(parent.starts_with("https:") && url.href().starts_with("http:"));
-}
-
-// The user name and password of a URL are nobody else's business.
-std::string without_credentials(std::string_view href) {
-  const auto host = href.find("://") + 3;
-  const auto path = href.find('/', host);
-  const auto at = href.substr(0, path).rfind('@');
-  if (at == std::string_view::npos || at < host) return std::string(href);
-  return std::string(href.substr(0, host)).append(href.substr(at + 1));
 }
 
 // A robots.txt that fails counts as a page that does.
@@ -267,7 +259,7 @@ void Fetcher::count(const HttpResponse& response) {
 }
 
 void Fetcher::retry(const OpenLease& open, PageHandler::Result result) {
-  spdlog::debug("{}: {}", open.lease.url, result.outcome.error);
+  spdlog::debug("{}: {}", without_credentials(open.lease.url), result.outcome.error);
   if (result.truncated && !offer_links(open, *result.output)) return lease_ended();
   result.outcome.known_links = result.truncated ? handler_.links().known() : 0;
   const auto verdict =
@@ -345,7 +337,7 @@ void Fetcher::complete(const OpenLease& open, PageHandler::Result result) {
   result.output->in_flight = open.in_flight;
   const Outcome& outcome = result.outcome;
   if (!outcome.error.empty()) {
-    spdlog::debug("{}: {}", open.lease.url, outcome.error);
+    spdlog::debug("{}: {}", without_credentials(open.lease.url), outcome.error);
   } else if (outcome.requested) {
     context_.fetches.add_succeeded();
   }

@@ -5,6 +5,7 @@
 #include "trawl/url_groups.h"
 
 #include "crawler/held_urls.h"
+#include "crawler/url_credentials.h"
 
 namespace trawl {
 
@@ -102,7 +103,8 @@ std::span<const UrlRequest> LinkFollower::requests() {
 void LinkFollower::skip(std::string_view url, SkipReason reason, std::string_view rule) {
   context_.skipped.add(reason);
   if (spdlog::should_log(spdlog::level::debug))
-    spdlog::debug("skipped: {}: {}{}{}", url, to_string(reason), rule.empty() ? "" : ": ", rule);
+    spdlog::debug("skipped: {}: {}{}{}", without_credentials(url), to_string(reason),
+                  rule.empty() ? "" : ": ", rule);
   if (output_ == nullptr || output_->skipped_lines.size() >= PageOutput::kMaxLines) return;
   output_->add_skipped(from_, {.url = url, .reason = to_string(reason), .rule = rule});
 }

@@ -15,6 +15,7 @@
 #include "crawler/parse/headers/media_type.h"
 #include "crawler/parse/html/meta_refresh.h"
 #include "crawler/sitemap_intake.h"
+#include "crawler/url_credentials.h"
 
 namespace trawl {
 
@@ -55,6 +56,7 @@ LinkOptions link_options(const CrawlContext& context) {
   options.agent = context.robots_agent;
   options.max_bytes = std::max<std::size_t>(options.max_bytes, config.fetch.max_body);
   options.texts = config.output.links;
+  options.dropped = config.output.skipped;
   return options;
 }
 
@@ -242,10 +244,10 @@ void PageHandler::watch_for_traps(const Page& page) {
   const CrawlConfig::Scope& scope = context_.config.scope;
   if (traps_.parked() > parked) {
     spdlog::warn("{}: left alone with all URLs of its pattern: {} pages of it brought nothing new",
-                 page.url.href(), scope.park_pattern_after);
+                 without_credentials(page.url.href()), scope.park_pattern_after);
   } else if (traps_.slowed() > slowed) {
     spdlog::info("{}: URLs of its pattern wait behind others: {} pages of it brought nothing new",
-                 page.url.href(), scope.slow_pattern_after);
+                 without_credentials(page.url.href()), scope.slow_pattern_after);
   }
 }
 
@@ -337,12 +339,24 @@ void PageHandler::follow_page(Page& page) {
   if (!response.link.empty()) follow_header_links(page, nofollow);
   if (!response.refresh.empty()) follow_refresh(page, nofollow);
   if (!parsed) return;
-  follower_.skip_many(SkipReason::kInvalidUrl, found_.invalid);
-  follower_.skip_many(SkipReason::kOtherScheme, found_.other_scheme);
+  skip_dropped();
   const bool all = stands_for_itself(page);
   for (const Link& link : found_.links) {
     if (all || link.url.href_without_fragment() == record.canonical)
       follow_link(page, link, nofollow);
+  }
+}
+
+// References that are no URLs of ours.
+void PageHandler::skip_dropped() {
+  if (!context_.config.output.skipped) {
+    follower_.skip_many(SkipReason::kInvalidUrl, found_.invalid);
+    follower_.skip_many(SkipReason::kOtherScheme, found_.other_scheme);
+    return;
+  }
+  for (const DroppedLink& link : found_.dropped) {
+    follower_.skip(link.text,
+                   link.other_scheme ? SkipReason::kOtherScheme : SkipReason::kInvalidUrl);
   }
 }
 

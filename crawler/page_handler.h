@@ -89,6 +89,7 @@ class PageHandler {
   void follow_redirect(Page& page);
   void follow_sitemap(Page& page);
   void follow_page(Page& page);
+  void skip_dropped();
   void follow_header_links(Page& page, bool nofollow);
   void follow_refresh(Page& page, bool nofollow);
   void follow_link(Page& page, const Link& link, bool nofollow);

@@ -1,6 +1,9 @@
 #include "crawler/output/page_line.h"
 
+#include <string>
+
 #include "crawler/output/json_line.h"
+#include "crawler/url_credentials.h"
 
 namespace trawl {
 
@@ -37,23 +40,24 @@ void append_page_line(std::string& out, const Completion& completion, const Page
   const Lease& lease = completion.lease;
   const Outcome& outcome = completion.outcome;
   JsonLine line(out);
-  line.text("url", lease.url)
+  std::string scratch;  // of one value at a time
+  line.text("url", without_credentials(lease.url, scratch))
       .signed_number("status", outcome.status)
-      .text_or_null("error", outcome.error)
-      .text_or_null("redirect", page.redirect)
+      .text_or_null("error", scrubbed(outcome.error))
+      .text_or_null("redirect", without_credentials(page.redirect, scratch))
       .text_or_null("content_type", page.content_type)
       .number("bytes", page.bytes)
       .number("depth", lease.depth)
-      .text_or_null("parent", lease.parent)
+      .text_or_null("parent", without_credentials(lease.parent, scratch))
       .number("links", page.links)
       .number("new_links", completion.new_links + page.new_links_before)
       .time("fetched_at", page.fetched_at)
       .signed_number("elapsed_ms", page.elapsed.count())
       .text_or_null("digest", page.digest)
-      .text_or_null("duplicate_of", output.written.duplicate_of)
+      .text_or_null("duplicate_of", without_credentials(output.written.duplicate_of, scratch))
       .text_or_null("reason", page.reason);
   append_place(line, output.written.place);
-  line.text_or_null("canonical", page.canonical);
+  line.text_or_null("canonical", without_credentials(page.canonical, scratch));
   append_robots(line, page);
   line.text_or_null("etag", page.etag)
       .text_or_null("last_modified", page.last_modified)
@@ -65,8 +69,9 @@ void append_page_line(std::string& out, const Completion& completion, const Page
 
 void append_link_line(std::string& out, std::string_view from, const LinkRecord& link) {
   JsonLine line(out);
-  line.text("from", from)
-      .text("to", link.to)
+  std::string scratch;  // of one value at a time
+  line.text("from", without_credentials(from, scratch))
+      .text("to", without_credentials(link.to, scratch))
       .text("kind", link.kind)
       .text_or_null("text", link.text)
       .text_or_null("rel", link.rel);
@@ -75,10 +80,11 @@ void append_link_line(std::string& out, std::string_view from, const LinkRecord&
 
 void append_skipped_line(std::string& out, std::string_view from, const SkippedRecord& skipped) {
   JsonLine line(out);
-  line.text("url", skipped.url)
+  std::string scratch;  // of one value at a time
+  line.text("url", without_credentials(skipped.url, scratch))
       .text("reason", skipped.reason)
       .text_or_null("rule", skipped.rule)
-      .text_or_null("from", from);
+      .text_or_null("from", without_credentials(from, scratch));
   line.end();
 }
 

@@ -43,6 +43,7 @@ constexpr std::size_t kLinksPerClockRead = 256;
 constexpr std::chrono::milliseconds kLeastForLinks{200};
 
 // Pages that are kept room for; what others took is given back.
+constexpr std::size_t kLongestDropped = 2048;  // bytes that are kept of one: data: may have many
 constexpr std::size_t kOrdinaryLinks = 10'000;
 constexpr std::size_t kOrdinaryBytes = 4u << 20;
 
@@ -70,6 +71,7 @@ void forget_contents(PageLinks& page) {
   page.title.clear();
   page.invalid = 0;
   page.other_scheme = 0;
+  page.dropped.clear();
 }
 
 }  // namespace
@@ -109,6 +111,7 @@ void LinkExtractor::State::extract(std::string_view html, PageEncoding encoding,
                                    PageLinks& page) {
   page.invalid = 0;
   page.other_scheme = 0;
+  page.dropped.clear();
   page.encoding = encoding.name();
   query_encoding = encoding.output();
   started.reset();
@@ -227,6 +230,10 @@ LinksSkipped LinkExtractor::State::resolve_links(const PageReferences& found, co
     if (!parsed) {
       const bool foreign = base_is_foreign || parsed.error().code == ErrorCode::kUnsupportedScheme;
       ++(foreign ? page.other_scheme : page.invalid);
+      if (!options.dropped) continue;
+      page.dropped.push_back({std::string(reference.value.substr(0, kLongestDropped)), foreign});
+      memory += sizeof(DroppedLink) + page.dropped.back().text.capacity();
+      if (memory > options.max_memory) return LinksSkipped::kTooLarge;
       continue;
     }
     link.kind = reference.kind;
@@ -258,6 +265,7 @@ void LinkExtractor::State::shrink(PageLinks& page) {
   if (page.links.capacity() > kOrdinaryLinks && page.links.size() <= kOrdinaryLinks / 2) {
     page.links.shrink_to_fit();
   }
+  if (page.dropped.capacity() > kOrdinaryLinks) page.dropped.shrink_to_fit();
 }
 
 LinkExtractor::LinkExtractor(LinkOptions options)

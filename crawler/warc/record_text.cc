@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "crawler/url_credentials.h"
 #include "crawler/warc/warc_record.h"
 
 namespace trawl {
@@ -43,7 +44,8 @@ void append_ascii_field(std::string& out, std::string_view name, std::string_vie
 }
 
 std::string record_url(std::string_view url) {
-  url = url.substr(0, url.find('#'));
+  std::string scratch;
+  url = without_credentials(url.substr(0, url.find('#')), scratch);
   if (std::all_of(url.begin(), url.end(), is_visible_ascii)) return std::string(url);
   std::string clean;
   for (const char c : url) {

@@ -107,7 +107,8 @@ constexpr std::string_view to_string(LinkEngine engine) noexcept {
 struct LinkOptions {
   LinkKinds kinds = LinkKinds::pages();
   LinkEngine engine = LinkEngine::kScanner;
-  bool texts = false;  // gather Link::text
+  bool texts = false;    // gather Link::text
+  bool dropped = false;  // gather PageLinks::dropped
   // Whose <meta name="..."> counts beside "robots": a product token, or a user agent with one, as
   // Robots::allowed() takes it ("trawl/0.1 (+https://...)").
   std::string agent = "trawl";
@@ -142,6 +143,12 @@ struct MetaRefresh {
   std::optional<Url> url;  // absent: the page itself, or no http(s) URL
 };
 
+// A reference that is no http(s) URL.
+struct DroppedLink {
+  std::string text;  // as it is written, of which no more than 2,048 bytes
+  bool other_scheme = false;
+};
+
 struct PageLinks {
   std::vector<Link> links;  // in the order of the page's source, duplicates kept; http(s) only
   // The first <base href>, resolved, if it is http(s). If it is of another scheme (ftp:, file:),
@@ -155,6 +162,7 @@ struct PageLinks {
   LinkEngine engine = LinkEngine::kScanner;  // the one whose answer this is
   std::size_t invalid = 0;                   // references that are no URL
   std::size_t other_scheme = 0;              // mailto:, javascript:, data:, ...
+  std::vector<DroppedLink> dropped;          // these, if LinkOptions::dropped
   LinksSkipped skipped = LinksSkipped::kNo;
 };
 

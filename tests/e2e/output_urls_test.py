@@ -1,0 +1,97 @@
+"""URLs as outputs have them: what was dropped and why, no credentials, one host by two names."""
+
+import base64
+import gzip
+
+import trawl_testing as t
+from scripted_server import NOT_FOUND, ScriptedServer, answer, links
+
+SECRET = "geheim"
+
+
+def config_of(directory, name, server, **output):
+    return t.write_config(directory / f"{name}.toml", t.fast_crawl(
+        [server.url()], directory / name, output={"skipped": True, "links": True, **output}))
+
+
+def dropped(test, directory, options):
+    """References that are no http(s) URLs are in skipped.jsonl, as they are written."""
+    bad = {"http://[broken/": "invalid URL", "http://a b/": "invalid URL",
+           "mailto:someone@example.com": "other scheme", "javascript:void(0)": "other scheme",
+           "ftp://example.com/x": "other scheme", "data:," + "x" * 5000: "other scheme"}
+    with ScriptedServer({"/": answer(links(["/a", *bad]))}) as server:
+        config = config_of(directory, "dropped", server)
+        crawl = t.run(options, directory, "crawl", config)
+        found = {line["url"]: line for line in t.read_lines(
+            test, directory / "dropped", "skipped.jsonl", {"url", "reason", "rule", "from"})}
+        for url, reason in bad.items():
+            line = found.get(url[:2048], {})
+            test.check(line.get("reason") == reason and line.get("from") == server.url("/"),
+                       f"{url[:60]}: {reason}", line)
+        test.check("invalid URL 2" in crawl.text and "other scheme 4" in crawl.text,
+                   "the summary counts otherwise", crawl.tail())
+
+
+def credentials(test, directory, options):
+    """The server gets what a URL has for it, and nobody else."""
+    def respond(request):
+        if request.path == "/robots.txt":
+            return NOT_FOUND
+        if request.path == "/moved":
+            return answer("", "302 Found", f"Location: http://me:{SECRET}@127.0.0.1:{server.port}/b")
+        if request.path == "/broken":
+            return answer("", "302 Found", f"Location: http://me:{SECRET}@[x/")
+        if request.path == "/":
+            secret = f"http://me:{SECRET}@127.0.0.1:{server.port}"
+            return answer("".join(f"<a href='{link}'></a>" for link in (
+                f"{secret}/a", f"{secret}/gone", "/moved", "/broken",
+                f"http://me:{SECRET}@elsewhere.example/", f"http://me:{SECRET}@[x/",
+                f"ftp://me:{SECRET}@h/")) + f"<link rel=canonical href='{secret}/'>")
+        return answer(links(["/c"])) if request.path != "/gone" else NOT_FOUND
+
+    with ScriptedServer(respond) as server:
+        config = config_of(directory, "credentials", server, warc=True)
+        crawl = t.run(options, directory, "crawl", config, "--set", "log.level=debug")
+        t.expect_exit(test, crawl, t.EXIT_DONE, "a crawl of links with credentials")
+        pages = {page["url"] for page in t.read_pages(test, directory / "credentials")}
+        for path in ("/", "/a", "/gone", "/b", "/c"):
+            test.check(server.url(path) in pages, f"no page {path}", pages)
+    output = directory / "credentials" / "output"
+    encoded = base64.b64encode(f"me:{SECRET}".encode())
+    for path in [*output.iterdir(), crawl.log]:
+        data = path.read_bytes()
+        if path.suffix == ".gz":
+            # What servers sent is kept as it came.
+            records = gzip.decompress(data).split(b"WARC/1.1\r\n")
+            data = b"".join(record for record in records if b"WARC-Type: response" not in record)
+            data += b"".join(record.split(b"\r\n\r\n")[0] for record in records)
+        test.check(SECRET.encode() not in data and encoded not in data, f"{path.name} has the password",
+                   data[max(0, data.find(SECRET.encode()) - 200):][:300])
+
+
+def host_of_two_names(test, directory, options):
+    """localhost and localhost. are one host, and a page of it is one page."""
+    def respond(request):
+        if request.path == "/robots.txt":
+            return NOT_FOUND
+        return answer("".join(f"<a href='http://{host}:{server.port}{path}'></a>"
+                              for host in ("localhost", "localhost.") for path in ("/", "/a", "/b")))
+
+    with ScriptedServer(respond) as server:
+        state = directory / "dot"
+        config = t.write_config(directory / "dot.toml", t.fast_crawl(
+            [f"http://localhost:{server.port}/"], state))
+        t.expect_exit(test, t.run(options, directory, "crawl", config), t.EXIT_DONE, "two names")
+        pages = t.read_pages(test, state)
+        test.check(sorted(page["url"].rsplit("/", 1)[1] for page in pages) == ["", "a", "b"],
+                   "pages fetched twice", [page["url"] for page in pages])
+
+
+def output_urls(test, directory, options):
+    for part in (dropped, credentials, host_of_two_names):
+        print(part.__name__, flush=True)
+        part(test, directory, options)
+
+
+if __name__ == "__main__":
+    t.main(output_urls, t.parser(__doc__).parse_args())

@@ -259,7 +259,7 @@ void Fetcher::count(const HttpResponse& response) {
 }
 
 void Fetcher::retry(const OpenLease& open, PageHandler::Result result) {
-  spdlog::debug("{}: {}", without_credentials(open.lease.url), result.outcome.error);
+  spdlog::debug("{}: {}", without_credentials(open.lease.url), scrubbed(result.outcome.error));
   if (result.truncated && !offer_links(open, *result.output)) return lease_ended();
   result.outcome.known_links = result.truncated ? handler_.links().known() : 0;
   const auto verdict =
@@ -302,10 +302,11 @@ bool Fetcher::offer_links(const OpenLease& open, PageOutput& output) {
 
 void Fetcher::note_failure(const OpenLease& open, const Outcome& outcome) {
   if (outcome.error.empty() && outcome.status < 400) return;
-  const std::string why =
-      outcome.error.empty() ? fmt::format("status {}", outcome.status) : outcome.error;
-  context_.note_failed_fetch(open.lease.url, why);
-  if (outcome.seed) context_.failed_seeds.add(open.lease.url, why);
+  const std::string why = outcome.error.empty() ? fmt::format("status {}", outcome.status)
+                                                : std::string(scrubbed(outcome.error));
+  const std::string url(without_credentials(open.lease.url));
+  context_.note_failed_fetch(url, why);
+  if (outcome.seed) context_.failed_seeds.add(url, why);
 }
 
 void Fetcher::note_answer(const std::string& host, bool good) {
@@ -337,7 +338,7 @@ void Fetcher::complete(const OpenLease& open, PageHandler::Result result) {
   result.output->in_flight = open.in_flight;
   const Outcome& outcome = result.outcome;
   if (!outcome.error.empty()) {
-    spdlog::debug("{}: {}", without_credentials(open.lease.url), outcome.error);
+    spdlog::debug("{}: {}", without_credentials(open.lease.url), scrubbed(outcome.error));
   } else if (outcome.requested) {
     context_.fetches.add_succeeded();
   }

@@ -155,8 +155,8 @@ class Normalize:
                           patterns=["line 6: "])
         self.equal([json.loads(line) for line in output.splitlines()], [
             {"line": 2, "href": "https://www.example.co.uk.:8443/%7e?#%22\\",
-             "key": "https://example.co.uk.:8443/~?",
-             "rules": ["drop_fragment", "decode_unreserved", "drop_www"],
+             "key": "https://example.co.uk:8443/~?",
+             "rules": ["drop_fragment", "decode_unreserved", "drop_trailing_dot", "drop_www"],
              "group": "www.example.co.uk:8443", "domain": "example.co.uk"},
             {"line": 3, "href": "http://\"h//", "key": "http://\"h//", "rules": [], "group": "\"h",
              "domain": "\"h"},

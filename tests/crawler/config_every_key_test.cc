@@ -71,6 +71,7 @@ host_backoff = "5s"
 max_host_backoff = "1h"
 max_retry_after = "2h"
 host_failures = 0
+park_time = "2d"
 
 [fetch]
 threads = 8
@@ -145,6 +146,7 @@ mode = "exact"
 durability = "sync"
 max_memory = "1GB"
 ledger = true
+max_set_aside = 12345
 
 [checkpoint]
 interval = "250ms"
@@ -156,6 +158,7 @@ keep = 100
 interval = "7d"
 rules = [{ match = "*/news/*", interval = "2h" }, { match = "*/old/*", interval = "never" }]
 adaptive = false
+failed = "3d"
 min_interval = "30m"
 max_interval = "60d"
 wait = true
@@ -208,7 +211,7 @@ void set_crawl_and_scope(CrawlConfig& config) {
                   .slow_pattern_after = 3,
                   .park_pattern_after = 0};
   config.politeness = {1500ms, 300ms, 100ms, 2,   20s, 4,  false, 2min, 0,
-                       50ms,   6h,    5,     60s, 5s,  1h, 2h,    0};
+                       50ms,   6h,    5,     60s, 5s,  1h, 2h,    0,    48h};
 }
 
 void set_fetch(CrawlConfig& config) {
@@ -269,10 +272,11 @@ CrawlConfig every_key() {
   config.url.hosts = {{".example.com", {.rules = Names{"-sort_query"}}},
                       {"b.example", {.index_names = Names{"home.html"}}}};
   config.filter = {1, 0.25, 2ull << 30, FilterMode::kExact};
-  config.frontier = {Durability::kSync, 1'000'000'000, true};
+  config.frontier = {Durability::kSync, 1'000'000'000, true, 12'345};
   config.checkpoint = {250ms, 1'000'000, 50u << 20, 100};
   config.recrawl = {.interval = 24h * 7,
                     .rules = {{"*/news/*", 2h}, {"*/old/*", std::nullopt}},
+                    .failed = 24h * 3,
                     .adaptive = false,
                     .min_interval = 30min,
                     .max_interval = 24h * 60,

@@ -29,7 +29,8 @@ TEST(UrlCredentials, AreLeftOut) {
 }
 
 TEST(UrlCredentials, AreScrubbedFromMessages) {
-  EXPECT_EQ(scrubbed("cannot parse \"http://u:p@[\": no host"), "cannot parse \"http://[\": no host");
+  EXPECT_EQ(scrubbed("cannot parse \"http://u:p@[\": no host"),
+            "cannot parse \"http://[\": no host");
   EXPECT_EQ(scrubbed("http://u:p@h/: to http://x@y/ 'ftp://a:b@c'"),
             "http://h/: to http://y/ 'ftp://c'");
   for (const std::string same : {"", "mail a@b", "http://h/ and a@b", "//", "a // b@c"})

@@ -37,7 +37,7 @@ class Cleanup {
     if (directory_.empty()) return;
     std::error_code error;
     std::filesystem::remove_all(directory_, error);
-    if (error) fmt::print(stderr, "trawl: cannot remove {}: {}\n", directory_, error.message());
+    if (error) say(stderr, "trawl: cannot remove {}: {}\n", directory_, error.message());
   }
 
  private:

@@ -11,6 +11,7 @@
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/frontier_commands.h"
 #include "crawler/cli/frontier_settings.h"
+#include "crawler/cli/say.h"
 #include "crawler/cli/shell_word.h"
 #include "crawler/config/config.h"
 #include "crawler/state_guard.h"
@@ -49,20 +50,20 @@ std::string set_aside_text(const FrontierStats& stats) {
 void print_retried(std::uint64_t queued, const FrontierStats& stats,
                    const FrontierRetryArguments& arguments) {
   if (stats.held + stats.set_aside_failed + queued == 0) {
-    fmt::print("nothing to retry: no URL of {} has failed or is held\n", arguments.state_dir);
+    say("nothing to retry: no URL of {} has failed or is held\n", arguments.state_dir);
     return;
   }
   if (queued == 0) {
-    fmt::print("nothing to retry: none of the URLs set aside is as asked for ({})\n",
-               set_aside_text(stats));
-    fmt::print("to see them: {} frontier dump {} --state failed --state held\n",
-               quoted(arguments.program), quoted(arguments.state_dir));
+    say("nothing to retry: none of the URLs set aside is as asked for ({})\n",
+        set_aside_text(stats));
+    say("to see them: {} frontier dump {} --state failed --state held\n", quoted(arguments.program),
+        quoted(arguments.state_dir));
     return;
   }
-  fmt::print("{} URL{} queued again; still set aside: {}\n", queued, queued == 1 ? "" : "s",
-             set_aside_text(stats));
+  say("{} URL{} queued again; still set aside: {}\n", queued, queued == 1 ? "" : "s",
+      set_aside_text(stats));
   const std::string next = resume_command(arguments.program, arguments.state_dir);
-  if (!next.empty()) fmt::print("to go on: {}\n", next);
+  if (!next.empty()) say("to go on: {}\n", next);
 }
 
 }  // namespace
@@ -77,7 +78,7 @@ int run_frontier_retry(const FrontierRetryArguments& arguments) {
   const auto frontier = Frontier::open(*options);
   if (!frontier) return report(frontier.error());
   for (const std::string& warning : (*frontier)->opened().warnings)
-    fmt::print(stderr, "trawl: warning: {}\n", warning);
+    say(stderr, "trawl: warning: {}\n", warning);
   const auto queued = (*frontier)->retry(which_of(arguments));
   const FrontierStats stats = (*frontier)->stats();
   const auto closed = (*frontier)->close();

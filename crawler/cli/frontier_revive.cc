@@ -9,7 +9,7 @@
 
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/frontier_commands.h"
-#include "crawler/cli/printable_text.h"
+#include "crawler/cli/say.h"
 #include "crawler/cli/shell_word.h"
 
 namespace trawl::cli {
@@ -21,17 +21,17 @@ constexpr std::size_t kHostsShown = 10;
 void print_revived(const ReviveReport& report, const FrontierReviveArguments& arguments) {
   if (report.revived == 0) {
     if (arguments.hosts.empty())
-      fmt::print("no host of {} is parked: nothing to revive\n", arguments.state_dir);
+      say("no host of {} is parked: nothing to revive\n", arguments.state_dir);
     return;
   }
-  fmt::print("{} host{} revived: asked again when the crawl goes on\n", report.revived,
-             report.revived == 1 ? "" : "s");
+  say("{} host{} revived: asked again when the crawl goes on\n", report.revived,
+      report.revived == 1 ? "" : "s");
   const std::size_t shown = std::min(report.hosts.size(), kHostsShown);
   for (std::size_t i = 0; i < shown; ++i)
-    fmt::print("  {}\n", printable(report.hosts[i]));
-  if (report.revived > shown) fmt::print("  and {} more\n", report.revived - shown);
+    say("  {}\n", report.hosts[i]);
+  if (report.revived > shown) say("  and {} more\n", report.revived - shown);
   const std::string next = resume_command(arguments.program, arguments.state_dir);
-  if (!next.empty()) fmt::print("to go on: {}\n", next);
+  if (!next.empty()) say("to go on: {}\n", next);
 }
 
 }  // namespace
@@ -40,10 +40,9 @@ int run_frontier_revive(const FrontierReviveArguments& arguments) {
   const auto revived = Frontier::revive(arguments.state_dir, arguments.hosts);
   if (!revived) return report(revived.error());
   for (const std::string& host : revived->not_given_up)
-    fmt::print(stderr, "trawl: {} is not parked\n", printable(host));
+    say(stderr, "trawl: {} is not parked\n", host);
   for (const std::string& host : revived->unknown) {
-    fmt::print(stderr, "trawl: {} is not a host of this crawl: no URL of it waits\n",
-               printable(host));
+    say(stderr, "trawl: {} is not a host of this crawl: no URL of it waits\n", host);
   }
   print_revived(*revived, arguments);
   return revived->revived == 0 && !arguments.hosts.empty() ? kFailed : kDone;

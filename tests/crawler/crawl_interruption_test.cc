@@ -35,7 +35,7 @@ TEST(Crawl, N1_ADrainedCrawlGoesOnAndAsksForNothingTwice) {
     wait_until([&] { return crawl->progress().fetched >= pages; });
     crawl->drain();
     finish(*crawl);
-    EXPECT_FALSE(crawl->finished()) << "the site is too small for this test";
+    EXPECT_NE(crawl->why_ended(), CrawlEnd::kFinished) << "the site is too small for this test";
     EXPECT_EQ(keys_of(pages_of(config)), site.asked()) << "what was asked for was finished";
     mode = OpenMode::kResume;
   }
@@ -124,8 +124,8 @@ TEST(Crawl, EndsWhenAllThatIsLeftIsOfHostsThatAreAskedNoMore) {
   const auto crawl = opened(config, OpenMode::kResume);
   crawl->start();
   finish(*crawl);
-  EXPECT_TRUE(crawl->exhausted());
-  EXPECT_FALSE(crawl->finished());
+  EXPECT_NE(crawl->why_ended(), CrawlEnd::kFinished);
+  EXPECT_FALSE(crawl->has_parked_hosts()) << "it is at its limit";
   EXPECT_EQ(crawl->progress().fetched_now, 2u);
 }
 

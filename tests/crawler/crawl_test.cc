@@ -196,7 +196,7 @@ TEST(Crawl, MaxPagesIsExactAndMayBeRaised) {
     crawl->start();
     finish(*crawl);
     EXPECT_TRUE(crawl->reached_limit() == CrawlLimit::kPages);
-    EXPECT_FALSE(crawl->finished());
+    EXPECT_NE(crawl->why_ended(), CrawlEnd::kFinished);
     EXPECT_EQ(pages_of(config).size(), limit);
     EXPECT_EQ(site.asked().size(), limit) << "never more requests than pages";
     mode = OpenMode::kResume;

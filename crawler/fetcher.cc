@@ -317,14 +317,18 @@ void Fetcher::note_answer(const std::string& host, bool good) {
 }
 
 // Whether a URL whose tries are used up is not to blame, since its host has not answered anything
-// since the first of them. Then it is asked for its robots.txt before the URL is given up.
+// since the first of them. Then it is asked for its robots.txt before the URL is given up. If that
+// is answered, the next failure is the URL's own: the row begins anew, below the tries it has had.
+// So a URL that is to have one try alone is not doubted.
 bool Fetcher::doubts_host(const OpenLease& open, std::optional<FailureReason> failure) {
   constexpr std::size_t kMostHosts = 100'000;
   if (!failure || !is_silence(*failure)) return false;
   if (silent_.size() >= kMostHosts) silent_.clear();
   if (doubted_.size() >= kMostHosts) doubted_.clear();
   const std::uint32_t silent = ++silent_[open.lease.host];
-  if (open.lease.attempts < context_.config.politeness.retries || silent <= open.lease.attempts)
+  const std::uint32_t tries_before = open.lease.attempts;
+  if (tries_before == 0 || tries_before < context_.config.politeness.retries ||
+      silent <= tries_before)
     return false;
   const auto url = Url::parse(open.lease.url);
   if (url) robots_.ask_again(std::string(url->origin()));

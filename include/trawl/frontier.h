@@ -123,11 +123,11 @@ enum class FailureReason : std::uint8_t {
   kTooManyRequests,  // 429                                tried again, host backs off
   kUnavailable,      // 503                                tried again, host backs off
   kServerError,      // another 5xx, or a broken answer    tried again
+  kPermanent,        // nothing that passes by itself: the URL ends as failed
   // The name of the host does not exist: asked again after no_such_host_wait. If it still does not,
   // the host is given up with its queue if it has answered in this crawl, else the URL ends as
   // failed.
   kNoSuchHost,
-  kPermanent,  // nothing that passes by itself: the URL ends as failed
 };
 
 // What became of the URL of a failed fetch.

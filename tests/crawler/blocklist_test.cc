@@ -72,8 +72,8 @@ TEST(BlockCandidates, AreTheKeyTheTextTheHostAndItsDomains) {
       candidates_of("https://example.com/%7Ex"),
       ElementsAre("https://example.com/~x", "https://example.com/%7Ex", "example.com", "com"));
   EXPECT_THAT(candidates_of("http://www.example.com.:8080/"),
-              ElementsAre("http://www.example.com.:8080/", "www.example.com:8080",
-                          "www.example.com", "com", "example.com"));
+              ElementsAre("http://www.example.com:8080/", "http://www.example.com.:8080/",
+                          "www.example.com:8080", "www.example.com", "com", "example.com"));
   EXPECT_THAT(candidates_of("http://192.0.2.7/"), ElementsAre("http://192.0.2.7/", "192.0.2.7"));
   EXPECT_THAT(candidates_of("http://[2001:db8::1]:81/"),
               ElementsAre("http://[2001:db8::1]:81/", "[2001:db8::1]:81", "[2001:db8::1]"));

@@ -464,13 +464,13 @@ TEST(HttpClient, AddressesInUrlsAreOfTheIpVersionThatIsAllowed) {
   options.resolver.ip_version = IpVersion::kV4;
   EXPECT_EQ(get(server.url("/"), options).body, "hi");
   const HttpResponse v6 = get("http://[::1]:9/", options);
-  EXPECT_EQ(v6.failure, FetchError::kResolve);
+  EXPECT_EQ(v6.failure, FetchError::kAddressRefused) << "a setting forbids it";
   EXPECT_NE(v6.error.find("IPv6"), std::string::npos) << v6.error;
   EXPECT_FALSE(v6.resolve_again);
 
   options.resolver.ip_version = IpVersion::kV6;
   const HttpResponse v4 = get(server.url("/"), options);
-  EXPECT_EQ(v4.failure, FetchError::kResolve);
+  EXPECT_EQ(v4.failure, FetchError::kAddressRefused);
   EXPECT_NE(v4.error.find("IPv4"), std::string::npos) << v4.error;
   EXPECT_EQ(server.connections(), 1);
 }

@@ -422,7 +422,7 @@ TEST(RobotsCache, RetryAfterMakesAWaitLonger) {
 }
 
 TEST(RobotsCache, ALongRetryAfterIsHeededAndHopelessForNobody) {
-  RobotsCache cache({.retries = 3, .backoff = seconds(1)});
+  RobotsCache cache({.retries = 3, .backoff = seconds(1), .longest_retry_after = hours(24)});
   const Time now{hours(5)};
   const RobotsAnswer failed = cache.store(kSite, failure(hours(2)), now);
   EXPECT_EQ(failed.action, Action::kWait);
@@ -493,7 +493,7 @@ TEST(RobotsCache, ARefusedAddressIsNotTriedAgain) {
 }
 
 TEST(RobotsCache, OldRulesHoldWhileTheyCannotBeFetchedAnew) {
-  RobotsCache cache({.retries = 1, .backoff = seconds(1)});
+  RobotsCache cache({.retries = 1, .backoff = seconds(1), .longest_retry_after = hours(24)});
   Time now{hours(5)};
   cache.store(kSite, rules(), now);
   EXPECT_EQ(cache.find(kSite, now).action, Action::kObey);

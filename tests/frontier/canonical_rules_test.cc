@@ -208,7 +208,7 @@ TEST(CanonicalRules, DropWww) {
                    {"http://www.github.io/", ""},
                    {"http://www.ck/", ""},
                    {"http://www.localhost/", ""},
-                   {"http://www./", ""},
+                   {"http://www../", ""},
                    {"http://www/", ""},
                    {"http://www..example.com/", ""},
                    {"http://www2.example.com/", ""},

@@ -58,7 +58,7 @@ class Lines:
                         f"{what}: a good page went wrong", line)
 
 
-def crawl_watched(test, directory, options, name, config, hosts):
+def crawl_watched(test, directory, options, name, config, hosts, code=t.EXIT_DONE):
     """A whole crawl, its memory watched; the hosts are stopped after it."""
     begun = time.monotonic()
     try:
@@ -68,7 +68,7 @@ def crawl_watched(test, directory, options, name, config, hosts):
     finally:
         for host in hosts:
             host.stop()
-    t.expect_exit(test, crawl, t.EXIT_DONE, f"the crawl of {name}")
+    t.expect_exit(test, crawl, code, f"the crawl of {name}")
     print(f"{name}: {time.monotonic() - begun:.1f} s, {crawl.cpu:.1f} CPU-s, peak memory "
           f"{crawl.peak_memory >> 20} MiB", flush=True)
     if options.max_memory:
@@ -124,7 +124,8 @@ def robots_cases(test, directory, options):
     seeds = [*(url for url, _, _ in failing.values()),
              *(host.url() for host in [*lost.values(), *odd.values()])]
     pages = crawl_watched(test, directory, options, "robots",
-                          tables(seeds, directory / "robots", links={"sitemaps": True}), hosts)
+                          tables(seeds, directory / "robots", links={"sitemaps": True}), hosts,
+                          t.EXIT_INCOMPLETE)
     lines = Lines(test, pages)
     for name, host in odd.items():
         for path in GOOD_PATHS:

@@ -172,7 +172,9 @@ def for_a_run(test, directory, options, server):
     killed = t.Run(options, directory, "crawl", slow, "--set", "output.warc=true",
                    "--set", "output.warc_prefix=mine")
     output = directory / "slow-state" / "output"
-    t.wait_until(lambda: list(output.glob("mine-*.open")), "a WARC file")
+    # With a whole record in it: without one there is nothing to keep.
+    t.wait_until(lambda: (output / "pages.jsonl").exists()
+                 and (output / "pages.jsonl").read_text().count("\n") > 1, "a WARC record")
     killed.kill()
     t.expect_exit(test, t.run(options, directory, "resume", slow), t.EXIT_DONE, "after a kill")
     test.check(not list(output.glob("*.open")) and list(output.glob("mine-*.warc.gz")),

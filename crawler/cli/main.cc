@@ -25,7 +25,7 @@ constexpr const char* kFooter = R"(Examples:
   trawl crawl my.toml --or-resume          the one or the other: for services and cron
   trawl links https://example.com/         what a page links to; see also robots and sitemap
 
-Exit status: 0 done, 1 failed, 2 wrong usage, 3 out of space, 4 errors in the config,
+Exit status: 0 done, 1 failed, 2 wrong usage, 3 out of space, 4 errors in the config, 5 incomplete,
 11 interrupted and resumable, 13 ended at once by a third interrupt, 14 scope.max_bytes reached,
 15 scope.max_time reached.
 Signals: SIGINT and SIGTERM finish what is in flight, checkpoint and print the resume command; a

@@ -58,11 +58,11 @@ void Fetcher::set_aside(const OpenLease& open, std::string_view asked) {
 
 // Without its robots.txt nothing may be asked of it. It keeps its queue.
 void Fetcher::leave_host_alone(const OpenLease& open, std::string_view robots_txt) {
-  if (context_.crashes.leave_alone(robots_txt)) {
+  if (context_.crashes.leave_alone(robots_txt))
     spdlog::warn("{}: its host is left alone: {}", robots_txt, kCrashed);
-    if (auto parked = context_.frontier.park_host(open.lease.host); !parked)
-      context_.stop_with(parked.error());
-  }
+  // Each time: it may have been revived since.
+  if (auto parked = context_.frontier.park_host(open.lease.host); !parked)
+    context_.stop_with(parked.error());
   release(open, open.leased_at, open.leased_at);
 }
 

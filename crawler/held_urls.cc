@@ -50,7 +50,11 @@ class Wanted {
   bool is_in_scope(const Url& url, const SetAsideUrl& held) const {
     const UrlNote note = UrlNote::decode(held.note);
     const std::uint32_t hops = note.hops_off_scope > 0 ? note.hops_off_scope - 1 : 0;
-    return rules_.scope->check(url, held.depth, hops).in();
+    const ScopeVerdict verdict = rules_.scope->check(url, held.depth, hops);
+    const bool own_sitemap = note.role == UrlNote::Role::kSitemap &&
+                             verdict.reason == SkipReason::kOutOfScope &&
+                             (note.vouched || rules_.seed_hosts.contains(politeness_group(url)));
+    return verdict.in() || own_sitemap;
   }
 
   const CrawlConfig& config_;

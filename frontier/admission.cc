@@ -132,8 +132,15 @@ Result<void> AdmissionDesk::admit(std::span<const UrlRequest> requests, Prepared
                                   Operation& operation) {
   const std::size_t n = prepared.n_;
   operation.invalid += requests.size() - n - prepared.held_.size();
-  for (const PreparedUrls::Held& link : prepared.held_)
-    hold(requests[link.request], link, parent, operation);
+  for (const PreparedUrls::Held& link : prepared.held_) {
+    // One that was admitted before waits, or is done.
+    if (filter_.contains(link.fingerprint)) {
+      answers[link.request] = Admission::kSeen;
+      ++operation.seen;
+    } else {
+      hold(requests[link.request], link, parent, operation);
+    }
+  }
   const std::span<bool> is_new(prepared.flags_.get(), n);
   filter_.insert_batch(prepared.fingerprints_, is_new);
   for (std::size_t i = 0; i < n; ++i) {

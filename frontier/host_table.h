@@ -46,6 +46,7 @@ struct Host {
   bool record_unsaved = false;  // nobody asked for it since it changed
   bool answered = false;        // HostRecord::answered: so many have only that in theirs
   bool nameless = false;        // its name did not exist when it was asked last
+  bool revived = false;         // when its time came, which is not stored yet
   bool counted_leasable = false;
   bool counted_given_up = false;
 

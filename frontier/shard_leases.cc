@@ -230,6 +230,8 @@ Result<EndedLease> ShardState::begin_completion(std::uint64_t number, const Outc
     if (ended.end == LeaseEnd::kOpen) {
       ended.host_changed = count_completion(host, outcome);
       if (outcome.requested && outcome.status != 0) note_answer(host, ended);
+      // It may have been revived since.
+      ended.host_changed |= std::exchange(hosts_[host].revived, false);
     }
     reschedule(host);
     return ended;
@@ -331,6 +333,7 @@ Result<HostFailure> ShardState::begin_failure(std::uint64_t number, FailureReaso
     note_request(host, {leases_[*lease].since, leases_[*lease].groups}, outcome.started_after);
     put_back(*lease);
     count_failure(host, reason, retry_after, outcome, record, failure);
+    failure.lease.host_changed |= std::exchange(hosts_[host].revived, false);
     reschedule(host);
     return failure;
   }

@@ -1,5 +1,6 @@
 #include "frontier/store_records.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "filter/coding.h"
@@ -125,7 +126,14 @@ std::optional<Counters> decode_counters(std::string_view value) {
   Counters counters;
   std::size_t n = 0;
   for (const auto count : kCounters) {
-    if (n++ >= kCountersOfFormat3 && in.done()) return counters;
+    if (n++ == kCountersOfFormat3 && in.done()) {
+      // What it did not count, as nearly as can be told.
+      const std::uint64_t others = counters.failed + counters.skipped;
+      counters.succeeded = counters.completed - std::min(counters.completed, others);
+      counters.seeds_succeeded = counters.succeeded > 0 ? 1 : 0;
+      return counters;
+    }
+    if (n > kCountersOfFormat3 && in.done()) return counters;
     counters.*count = in.varint();
   }
   if (!in.done()) return std::nullopt;

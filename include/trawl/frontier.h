@@ -47,8 +47,8 @@ struct UrlRequest {
   // Queued even if it was admitted before, then as a recrawl; told new. For URLs that are done: one
   // that still waits is then leased twice.
   bool again = false;
-  // Not admitted but set aside: kept, once, for retry() to offer it then. For links that a rule of
-  // the caller's passes over, and that another run may want.
+  // Not admitted but set aside, unless it was admitted before: kept, once, for retry() to offer it
+  // then. For links that a rule of the caller's passes over, and that another run may want.
   std::optional<HoldReason> hold = std::nullopt;
 };
 

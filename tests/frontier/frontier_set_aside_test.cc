@@ -202,6 +202,15 @@ TEST_F(FrontierSetAside, AHeldLinkThatWasAdmittedSinceIsNotQueuedTwice) {
   EXPECT_TRUE(frontier_->finished());
 }
 
+TEST_F(FrontierSetAside, ALinkThatWasAdmittedBeforeIsNotHeld) {
+  open_anew();
+  complete(*frontier_, lease_of("http://b.test/"));
+  EXPECT_EQ(complete_holding(lease_of("http://a.test/1"), "http://b.test/", "too_deep").front(),
+            Admission::kSeen);
+  EXPECT_TRUE(listed().empty());
+  EXPECT_EQ(frontier_->stats().held, 0u);
+}
+
 TEST_F(FrontierSetAside, ThereIsABoundAndWhatFindsNoRoomIsCounted) {
   options_.max_set_aside = 4;
   open_anew();

@@ -302,9 +302,9 @@ bool Fetcher::offer_links(const OpenLease& open, PageOutput& output) {
 
 void Fetcher::note_failure(const OpenLease& open, const Outcome& outcome) {
   if (outcome.error.empty() && outcome.status < 400) return;
-  const std::string why = outcome.error.empty() ? fmt::format("status {}", outcome.status)
-                                                : std::string(scrubbed(outcome.error));
-  const std::string url(without_credentials(open.lease.url));
+  const std::string why =
+      outcome.error.empty() ? fmt::format("status {}", outcome.status) : scrubbed(outcome.error);
+  const std::string url = without_credentials(open.lease.url);
   context_.note_failed_fetch(url, why);
   if (outcome.seed) context_.failed_seeds.add(url, why);
 }

@@ -15,6 +15,11 @@ namespace {
 
 constexpr std::size_t kUrlsKept = 4096;
 
+// As far as it is kept.
+std::string_view note_of(const UrlRequest& request) {
+  return request.note.size() <= kMaxNoteBytes ? request.note : std::string_view();
+}
+
 bool is_sampled(Fingerprint key) {
   return mix64(key.high ^ key.low) % kSeenSample == 0;
 }
@@ -170,8 +175,6 @@ void AdmissionDesk::add_winner(const UrlRequest& request, bool recrawl, const Ur
                                Fingerprint fingerprint, std::string_view parent,
                                Operation& operation) {
   depths_.admitted(url.host(), request.depth);
-  const std::string_view note =
-      request.note.size() <= kMaxNoteBytes ? request.note : std::string_view();
   operation.add({.fingerprint = fingerprint,
                  .host = host_id(options_.hash, politeness_group(url)),
                  .priority = request.priority,
@@ -182,7 +185,7 @@ void AdmissionDesk::add_winner(const UrlRequest& request, bool recrawl, const Ur
                                           .depth = request.depth,
                                           .redirects = request.redirects,
                                           .recrawl = recrawl,
-                                          .note = note})});
+                                          .note = note_of(request)})});
 }
 
 std::string_view AdmissionDesk::parent_of(const UrlRequest& request,
@@ -193,12 +196,11 @@ std::string_view AdmissionDesk::parent_of(const UrlRequest& request,
 
 void AdmissionDesk::hold(const UrlRequest& request, const PreparedUrls::Held& link,
                          std::string_view parent, Operation& operation) const {
-  const std::string url =
-      encode_record({.url = link.href,
-                     .parent = std::string(parent_of(request, parent)),
-                     .depth = request.depth,
-                     .redirects = request.redirects,
-                     .note = request.note.size() <= kMaxNoteBytes ? request.note : ""});
+  const std::string url = encode_record({.url = link.href,
+                                         .parent = std::string(parent_of(request, parent)),
+                                         .depth = request.depth,
+                                         .redirects = request.redirects,
+                                         .note = note_of(request)});
   operation.hold({.fingerprint = link.fingerprint,
                   .state = SetAsideState::kHeld,
                   .was_queued = false,

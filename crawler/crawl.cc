@@ -438,15 +438,17 @@ class CrawlImpl final : public Crawl {
       fetcher->wake();
   }
 
-  // On the frontier's checkpoint thread.
+  // On the frontier's checkpoint thread, which may be quicker than open().
   void on_checkpoint(const CheckpointEvent& event) {
     const bool asked_for = checkpoint_asked_for_.exchange(false, std::memory_order_relaxed);
-    warn_of_full_set_aside();
+    // acquire: pairs with the store in start().
+    const bool running = running_.load(std::memory_order_acquire);
+    if (running) warn_of_full_set_aside();
     if (event.result) {
-      save_totals();
+      if (running) save_totals();
       spdlog::log(asked_for ? spdlog::level::info : spdlog::level::debug,
                   "checkpoint published in {:.3f} s", event.took.count());
-    } else if (running_.load(std::memory_order_acquire)) {  // pairs with the store in start()
+    } else if (running) {
       context_->stop_with(event.result.error());
     } else {
       spdlog::warn("{}", event.result.error().message);  // the next one will tell whether it lasts
@@ -469,8 +471,6 @@ class CrawlImpl final : public Crawl {
 
   // What a crash forgets of them is not worth an end.
   void save_totals() const {
-    // acquire: pairs with the store in start().
-    if (!running_.load(std::memory_order_acquire)) return;
     if (const auto saved = totals_->write(totals_now()); !saved)
       spdlog::warn("{}", saved.error().message);
   }

@@ -230,17 +230,18 @@ class CrawlImpl final : public Crawl {
     const std::string first =
         example.empty() ? "" : fmt::format("; the first failure: {}", example);
     if (stats.succeeded == 0) return "nothing came back with a status of 2xx" + first;
-    if (has_parked_hosts()) {
+    if (stats.hosts_given_up > 0 && stats.queued > 0) {
       return fmt::format("{} host{} parked with URLs queued, {} in all{}", stats.hosts_given_up,
                          stats.hosts_given_up == 1 ? " is" : "s are", stats.queued, first);
     }
+    if (const auto held = incomplete_origins()) return held;
     if (stats.seeds_succeeded == 0 && !seeds_.empty())
       return "no seed came back with a status of 2xx" + first;
     return std::nullopt;
   }
   bool has_parked_hosts() const override {
     const FrontierStats stats = frontier_->stats();
-    return stats.hosts_given_up > 0 && stats.queued > 0;
+    return (stats.hosts_given_up > 0 && stats.queued > 0) || context_->held_origins.count() > 0;
   }
   const FailedSeeds& failed_seeds() const override { return context_->failed_seeds; }
   const std::string& pages_path() const override { return output_->pages_path(); }
@@ -248,6 +249,14 @@ class CrawlImpl final : public Crawl {
   const std::vector<std::string>& repairs() const override { return output_->repairs(); }
 
  private:
+  std::optional<std::string> incomplete_origins() const {
+    const std::size_t count = context_->held_origins.count();
+    if (count == 0) return std::nullopt;
+    const auto [origin, why] = context_->held_origins.example();
+    const std::string others = count > 1 ? fmt::format(" and {} more", count - 1) : "";
+    return scrubbed(fmt::format("the URLs of {}{} are held: {}", origin, others, why));
+  }
+
   // Before anything is made, so that a mistake here leaves no half-made crawl behind.
   Result<void> check_places(OpenMode mode) const {
     const auto contents = look_at_state(config_);

@@ -22,6 +22,7 @@
 #include "crawler/failed_seeds.h"
 #include "crawler/fetch_counts.h"
 #include "crawler/foreign_turns.h"
+#include "crawler/held_origins.h"
 #include "crawler/host_counts.h"
 #include "crawler/http/body_budget.h"
 #include "crawler/http/host_requests.h"
@@ -74,6 +75,7 @@ struct CrawlContext {
   FailedSeeds failed_seeds = {};
   CutBodies cut_bodies{config.fetch.max_memory / 4};
   ForeignTurns foreign_turns = {};
+  HeldOrigins held_origins = {};
   std::atomic<std::uint64_t> in_flight{0};  // leases the fetchers hold
 
   CrawlPhase phase() const { return phase_.load(); }

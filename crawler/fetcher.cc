@@ -72,6 +72,7 @@ void Fetcher::run() {
     if (phase == CrawlPhase::kAborting) return;
     if (phase == CrawlPhase::kDraining && client_->active() == 0) return;
     if (phase == CrawlPhase::kRunning) {
+      if (!held_origins_.empty()) offer_held_again();
       take_leases();
     } else {
       context_.cut_bodies.clear();  // nothing is tried again
@@ -162,11 +163,11 @@ void Fetcher::begin(OpenLease open) {
       return release(open, robots.ask_at, open.leased_at);
     case RobotsAnswer::Action::kFail:
       if (robots.failure == FetchError::kAddressRefused) return hold_refused(open, robots.reason);
-      park(open, robots.reason);
-      return release(open, robots.ask_at, open.leased_at);
+      return leave_origin(open, origin, robots);
     case RobotsAnswer::Action::kObey:
       break;
   }
+  offer_held(origin);
   doubted_.erase(open.lease.host);
   if (obeys && !robots.rules->allowed(context_.robots_agent, *url))
     return skip(open, *url, SkipReason::kRobots);

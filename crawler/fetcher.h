@@ -50,6 +50,15 @@ class Fetcher {
   // Asks for `ask_for` on behalf of `origin`.
   void fetch_robots(const std::string& origin, std::string ask_for, OpenLease first);
   void on_robots(const std::string& origin, const HttpResponse& response);
+  // Nothing of its origin may be asked now: the lease ends.
+  void leave_origin(const OpenLease& open, const std::string& origin, const RobotsAnswer& robots);
+  // Whether other origins of the host go on meanwhile, so that it cannot be parked.
+  bool has_other_origins(const std::string& host, const std::string& origin,
+                         const RobotsAnswer& robots);
+  bool has_room_to_hold() const;
+  // Of an origin that answers again, and of those that are to be asked again.
+  void offer_held(const std::string& origin);
+  void offer_held_again();
   void set_address(const std::string& host, const std::string& address);
   void set_crawl_delay(const std::string& host);
   void offer_sitemaps(const std::string& origin, const Robots& robots);
@@ -98,6 +107,13 @@ class Fetcher {
   HostPageLimits page_limits_;
   // Leases whose origin's robots.txt is being fetched, by origin.
   std::unordered_map<std::string, std::vector<OpenLease>> waiting_for_robots_;
+  // Origins whose URLs are held while others of their hosts are fetched.
+  struct HeldOrigin {
+    std::string host;
+    SteadyTime since;   // it is held
+    SteadyTime ask_at;  // until when that is decided
+  };
+  std::unordered_map<std::string, HeldOrigin> held_origins_;
   // Hosts that are asked for their robots.txt next, to see whether they answer at all.
   std::unordered_set<std::string> doubted_;
   // Requests in a row to a host without an answer; only of hosts where the last had none.

@@ -33,9 +33,11 @@ class Wanted {
 
   bool operator()(const SetAsideUrl& held) const {
     const auto reason = skip_reason_of(held.reason);
-    if (!reason && held.reason != to_string(FetchError::kAddressRefused)) return false;
-    const std::uint64_t now = reason ? held_by(*reason, config_) : held_by_address(config_);
-    if (held.rules != 0 && held.rules == now) return false;
+    if (held.reason != kRobotsUnavailable) {
+      if (!reason && held.reason != to_string(FetchError::kAddressRefused)) return false;
+      const std::uint64_t now = reason ? held_by(*reason, config_) : held_by_address(config_);
+      if (held.rules != 0 && held.rules == now) return false;
+    }
     const auto url = Url::parse(held.url);
     if (!url || !is_in_scope(*url, held)) return false;
     if (held.was_queued || !urls_of_hosts_.limited()) return true;

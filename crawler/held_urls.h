@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "trawl/frontier.h"
 #include "trawl/result.h"
@@ -13,6 +14,10 @@
 #include "crawler/scope.h"
 
 namespace trawl {
+
+// HoldReason::reason of URLs whose origin has no robots.txt to be had while another one of the same
+// host has. Each run offers them again.
+inline constexpr std::string_view kRobotsUnavailable = "robots unavailable";
 
 // HoldReason::rules: stands for the settings that decide, for reasons where a URL alone does not
 // tell whether the rules are others now; 0 for the rest.

@@ -206,6 +206,18 @@ milliseconds RobotsCache::crawl_delay(std::string_view host, std::string_view ag
   return longest;
 }
 
+bool RobotsCache::other_has_rules(std::string_view host, std::string_view origin) const {
+  return std::ranges::any_of(origins_of(host), [&](const std::string& other) {
+    const auto it = other == origin ? entries_.end() : entries_.find(other);
+    return it != entries_.end() && it->second.rules;
+  });
+}
+
+bool RobotsCache::has_failed(const std::string& origin) const {
+  const auto it = entries_.find(origin);
+  return it != entries_.end() && !it->second.rules && it->second.failures > options_.retries;
+}
+
 milliseconds RobotsCache::age_of(const HttpResponse& response) const {
   const auto said = max_age(response.cache_control);
   if (!said) return options_.longest_age;

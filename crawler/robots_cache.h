@@ -92,6 +92,10 @@ class RobotsCache {
   // The longest Crawl-delay in the rules kept of a host queue's origins (politeness_group()), which
   // does not count as a use of them; 0 if there is none.
   std::chrono::milliseconds crawl_delay(std::string_view host, std::string_view agent);
+  // Whether another origin of a host queue than `origin` has rules; that is no use of them either.
+  bool other_has_rules(std::string_view host, std::string_view origin) const;
+  // Whether the robots.txt of an origin was asked for too often in vain: see Action::kFail.
+  bool has_failed(const std::string& origin) const;
   // find() asks for robots.txt again, whatever it had: whether the site answers is to be seen.
   void ask_again(const std::string& origin);
   std::size_t size() const noexcept { return entries_.size(); }

@@ -217,4 +217,15 @@ Result<HostInfo> FrontierImpl::host(std::string_view name) const {
   return info;
 }
 
+Result<void> FrontierImpl::visit_queue(std::string_view host,
+                                       const std::function<bool(std::string_view)>& visit) const {
+  const auto use = use_store();
+  if (!use) return tl::unexpected(use.error());
+  return store_->visit_pending(desk_.host_of_name(host),
+                               [&](HostId, const QueueOrder&, std::string_view value) {
+                                 const auto record = decode_record(value);
+                                 return !record || visit(record->url);
+                               });
+}
+
 }  // namespace trawl

@@ -73,6 +73,8 @@ class FrontierImpl final : public Frontier {
   Result<void> set_host_address(std::string_view host, std::string_view address) override;
   Result<std::vector<HostInfo>> hosts(std::string_view after, std::size_t limit) const override;
   Result<HostInfo> host(std::string_view name) const override;
+  Result<void> visit_queue(std::string_view host,
+                           const std::function<bool(std::string_view url)>& visit) const override;
 
   Result<void> flush() override { return commits_->flush(); }
   Result<void> checkpoint() override;

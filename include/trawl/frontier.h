@@ -483,6 +483,10 @@ class Frontier {
   virtual Result<std::vector<HostInfo>> hosts(std::string_view after, std::size_t limit) const = 0;
   // One of them; kNotFound if there is none of that name.
   virtual Result<HostInfo> host(std::string_view name) const = 0;
+  // Calls `visit` with the URLs that wait in a host's queue, leased ones included, those deferred
+  // not, in the order of the queue, until it answers false. It must not call the frontier.
+  virtual Result<void> visit_queue(
+      std::string_view host, const std::function<bool(std::string_view url)>& visit) const = 0;
 
   // Returns when everything completed or offered before is durable.
   virtual Result<void> flush() = 0;

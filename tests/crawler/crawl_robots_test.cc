@@ -193,5 +193,86 @@ TEST(Crawl, RobotsTxtIsFollowedToOtherHostsUpToFiveTimes) {
   }
 }
 
+// A host with two origins, of which one's robots.txt cannot be had: the port answers http alone.
+std::string with_tls(std::string url) {
+  return url.replace(0, 4, "https");
+}
+
+TEST(Crawl, N1_AnOriginWithoutRobotsTxtDoesNotParkTheOthersOfItsHost) {
+  for (const bool broken_first : {true, false}) {
+    SCOPED_TRACE(broken_first);
+    const OwnSite site([](const std::string& target) {
+      if (target == "/robots.txt") return text("", 404);
+      return html(target == "/0" ? "<a href=/late>l</a>" : "");
+    });
+    std::vector<std::string> good;
+    std::vector<std::string> broken;
+    for (int i = 0; i < 20; ++i) {
+      good.push_back(site.url(fmt::format("/{}", i)));
+      broken.push_back(with_tls(site.url(fmt::format("/{}", i))));
+    }
+    std::vector<std::string> seeds = broken_first ? broken : good;
+    const auto& rest = broken_first ? good : broken;
+    seeds.insert(seeds.end(), rest.begin(), rest.end());
+    const TemporaryDirectory directory;
+    CrawlConfig config = fast_config(directory, seeds);
+    config.politeness.robots_retries = 1;
+    config.politeness.per_host_connections = 1;
+    for (const OpenMode mode : {OpenMode::kCreate, OpenMode::kResume}) {
+      const auto crawl = opened(config, mode);
+      crawl->start();
+      finish(*crawl);
+      EXPECT_EQ(pages_of(config).size(), good.size() + 1) << "with /late, and nothing else";
+      const FrontierStats stats = crawl->progress().frontier;
+      EXPECT_EQ(stats.held, broken.size());
+      EXPECT_EQ(stats.queued, 0u);
+      EXPECT_EQ(stats.hosts_given_up, 0u);
+      EXPECT_EQ(stats.set_aside_failed, 0u);
+      ASSERT_TRUE(crawl->incomplete());
+      EXPECT_THAT(*crawl->incomplete(),
+                  HasSubstr("the URLs of " + with_tls(site.url("")) + " are held"));
+      EXPECT_TRUE(crawl->has_parked_hosts());
+    }
+  }
+}
+
+TEST(Crawl, N1_AnOriginThatCannotBeHeldParksItsHostWhenThereIsNoRoom) {
+  const OwnSite site(
+      [](const std::string& target) { return target == "/robots.txt" ? text("", 404) : html(""); });
+  const TemporaryDirectory directory;
+  CrawlConfig config =
+      fast_config(directory, {site.url("/"), with_tls(site.url("/1")), with_tls(site.url("/2"))});
+  config.politeness.robots_retries = 0;
+  config.frontier.max_set_aside = 1;
+  const auto crawl = opened(config, OpenMode::kCreate);
+  crawl->start();
+  finish(*crawl);
+  const FrontierStats stats = crawl->progress().frontier;
+  EXPECT_EQ(stats.not_set_aside, 0u);
+  EXPECT_EQ(stats.held + stats.queued + pages_of(config).size(), 3u);
+  EXPECT_GE(stats.queued, 1u);
+  EXPECT_EQ(stats.hosts_given_up, 1u);
+  EXPECT_TRUE(crawl->incomplete());
+}
+
+TEST(Crawl, AHostWithTwoOriginsWithoutRobotsTxtIsParkedWithBoth) {
+  const OwnSite site([](const std::string&) { return text("later", 503); });
+  const TemporaryDirectory directory;
+  CrawlConfig config =
+      fast_config(directory, {with_tls(site.url("/1")), with_tls(site.url("/2")), site.url("/")});
+  config.politeness.robots_retries = 0;
+  config.politeness.per_host_connections = 1;
+  for (const OpenMode mode : {OpenMode::kCreate, OpenMode::kResume}) {
+    const auto crawl = opened(config, mode);
+    crawl->start();
+    finish(*crawl);
+    const FrontierStats stats = crawl->progress().frontier;
+    EXPECT_EQ(stats.held + stats.queued, 3u);
+    EXPECT_GE(stats.queued, 1u);
+    EXPECT_EQ(stats.hosts_given_up, 1u);
+    EXPECT_TRUE(crawl->incomplete());
+  }
+}
+
 }  // namespace
 }  // namespace trawl

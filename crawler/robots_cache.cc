@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "trawl/url.h"
+#include "trawl/url_groups.h"
 
 #include "crawler/parse/ascii.h"
 
@@ -70,6 +71,14 @@ std::optional<std::string> redirect_target(const std::string& asked, const HttpR
   const auto target = Url::parse(response.location, &*base);
   if (!target || target->href().size() > kLongestTarget) return std::nullopt;
   return std::string(target->href_without_fragment());
+}
+
+// Whether a redirect's target is of another host than the robots.txt that leads there.
+bool leads_elsewhere(const std::string& origin, const std::string& target) {
+  if (target.empty()) return false;
+  const auto from = Url::parse(origin);
+  const auto to = Url::parse(target);
+  return !from || !to || group_host(*from) != group_host(*to);
 }
 
 }  // namespace
@@ -149,7 +158,7 @@ RobotsAnswer RobotsCache::store(const std::string& origin, const HttpResponse& r
   if (follow(origin, entry, response)) {
     stored = {.action = Action::kFetch, .ask_for = entry.hop};
   } else {
-    conclude(entry, response, now);
+    conclude(origin, entry, response, now);
     stored = answer(entry);
   }
   if (stored.action == Action::kFail) touch(origin, entry);
@@ -170,20 +179,24 @@ bool RobotsCache::follow(const std::string& origin, Entry& entry, const HttpResp
 }
 
 // What comes at the end of the redirects, if there were any.
-void RobotsCache::conclude(Entry& entry, const HttpResponse& response, Time now) {
+void RobotsCache::conclude(const std::string& origin, Entry& entry, const HttpResponse& response,
+                           Time now) {
+  const bool is_elsewhere = leads_elsewhere(origin, entry.hop);
   entry.hop = {};
   entry.hops = 0;
   auto [robots, reason] = read_robots_response(response);
+  // The redirect cannot be followed: "unavailable", as after too many of them.
+  if (is_elsewhere && response.address_refused) robots = Robots::allow_all();
   if (robots) {
     entry.rules = std::move(robots);
     entry.failures = 0;
     entry.ask_at = now + age_of(response);
   } else {
-    fail(entry, response, now);
+    fail(entry, response, is_elsewhere, now);
   }
   entry.reason = std::move(reason);
   entry.failure = response.failure;
-  entry.no_such_host = response.no_such_host;
+  entry.no_such_host = response.no_such_host && !is_elsewhere;
   entry.unused = entry.rules.has_value();
 }
 
@@ -225,9 +238,9 @@ milliseconds RobotsCache::age_of(const HttpResponse& response) const {
   return std::min(left > milliseconds(0) ? left : options_.uncached_age, options_.longest_age);
 }
 
-void RobotsCache::fail(Entry& entry, const HttpResponse& response, Time now) {
-  // The frontier says when a name that does not exist is asked for again.
-  if (response.no_such_host) {
+void RobotsCache::fail(Entry& entry, const HttpResponse& response, bool is_elsewhere, Time now) {
+  // The frontier says when a name that does not exist is asked for again, if it is the host's own.
+  if (response.no_such_host && !is_elsewhere) {
     entry.ask_at = entry.no_such_host ? now + kFirstRest : now;
     return;
   }

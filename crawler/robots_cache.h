@@ -119,9 +119,9 @@ class RobotsCache {
 
   RobotsAnswer answer(const Entry& entry) const;
   bool follow(const std::string& origin, Entry& entry, const HttpResponse& response);
-  void conclude(Entry& entry, const HttpResponse& response, Time now);
+  void conclude(const std::string& origin, Entry& entry, const HttpResponse& response, Time now);
   std::chrono::milliseconds age_of(const HttpResponse& response) const;
-  void fail(Entry& entry, const HttpResponse& response, Time now);
+  void fail(Entry& entry, const HttpResponse& response, bool is_elsewhere, Time now);
   std::chrono::milliseconds wait_after(std::uint32_t failures);
   void touch(const std::string& origin, Entry& entry);
   void hold(Entry& entry);

@@ -492,6 +492,45 @@ TEST(RobotsCache, ARefusedAddressIsNotTriedAgain) {
   EXPECT_EQ(cache.store(kSite, refused, now).action, Action::kObey);
 }
 
+TEST(RobotsCache, ARedirectToARefusedAddressIsOneThatCannotBeFollowed) {
+  RobotsCache cache({.retries = 3, .backoff = seconds(1)});
+  const Time now{hours(5)};
+  HttpResponse refused;
+  refused.error = "private";
+  refused.failure = FetchError::kAddressRefused;
+  refused.address_refused = true;
+  for (const char* target : {"http://10.0.0.1/robots.txt", "https://inside.example/r"}) {
+    SCOPED_TRACE(target);
+    EXPECT_EQ(cache.store(kSite, redirect(target), now).action, Action::kFetch);
+    const RobotsAnswer allowed = cache.store(kSite, refused, now);
+    ASSERT_EQ(allowed.action, Action::kObey);
+    EXPECT_TRUE(allowed.rules->allowed("trawl", some_url()));
+    EXPECT_EQ(allowed.failure, FetchError::kNone);
+    cache.ask_again(kSite);
+  }
+  // Of the host's own it means that it may not be asked, over whichever scheme.
+  const std::string other = "http://other.example";
+  cache.store(other, redirect("https://other.example/robots.txt"), now);
+  const RobotsAnswer own = cache.store(other, refused, now);
+  EXPECT_EQ(own.action, Action::kFail);
+  EXPECT_EQ(own.failure, FetchError::kAddressRefused);
+}
+
+TEST(RobotsCache, ARedirectToAHostThatDoesNotExistIsNoAnswer) {
+  RobotsCache cache({.retries = 1, .backoff = seconds(1)});
+  const Time now{hours(5)};
+  HttpResponse unknown;
+  unknown.error = "no such host";
+  unknown.failure = FetchError::kResolve;
+  unknown.no_such_host = true;
+  for (const Action action : {Action::kWait, Action::kFail}) {
+    cache.store(kSite, redirect("http://gone.example/robots.txt"), now);
+    const RobotsAnswer failed = cache.store(kSite, unknown, now);
+    EXPECT_EQ(failed.action, action);
+    EXPECT_FALSE(failed.no_such_host);
+  }
+}
+
 TEST(RobotsCache, OldRulesHoldWhileTheyCannotBeFetchedAnew) {
   RobotsCache cache({.retries = 1, .backoff = seconds(1), .longest_retry_after = hours(24)});
   Time now{hours(5)};

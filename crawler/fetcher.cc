@@ -242,6 +242,7 @@ void Fetcher::on_page(const OpenLease& open, HttpResponse response) {
   PageHandler::Result result = handler_.handle(open, *url, std::move(response), doubted);
   result.outcome.started_after = started_after(open, sent);
   if (refused && !result.outcome.recrawl_at) {
+    if (!has_room_to_hold()) return hold_refused(open, result.outcome.error);
     context_.note_failed_fetch(open.lease.url, result.outcome.error);
     return hold(open, std::move(result), to_string(FetchError::kAddressRefused),
                 held_by_address(context_.config));
@@ -374,6 +375,10 @@ void Fetcher::hold(const OpenLease& open, PageHandler::Result result, std::strin
 }
 
 void Fetcher::hold_refused(const OpenLease& open, std::string_view error) {
+  if (!has_room_to_hold()) {
+    park(open, error);
+    return release(open, open.leased_at, open.leased_at);
+  }
   const auto reason = to_string(FetchError::kAddressRefused);
   context_.note_failed_fetch(open.lease.url, std::string(error));
   hold(open, handler_.give_up(open, error, reason), reason, held_by_address(context_.config));

@@ -38,8 +38,8 @@ void Fetcher::put_off(const OpenLease& open, std::string_view asked) {
   Outcome outcome;
   outcome.context = unlisted(open);
   context_.crashes.put_off(open.lease.url, std::string(asked));
-  const auto held =
-      context_.frontier.hold(open.lease.id, {.reason = CrashGuard::kSuspect}, outcome);
+  const auto held = context_.frontier.hold(
+      open.lease.id, {.reason = CrashGuard::kSuspect, .always = true}, outcome);
   context_.pages.give_back(1);
   lease_ended();
   if (!held) context_.stop_with(held.error());
@@ -52,6 +52,7 @@ void Fetcher::set_aside(const OpenLease& open, std::string_view asked) {
   PageHandler::Result result = handler_.give_up(open, kCrashed, CrashGuard::kCrashed);
   result.outcome.reason = CrashGuard::kCrashed;
   result.outcome.requested = false;
+  result.outcome.keep_failed = true;  // there are few, and each is to be asked for again
   result.outcome.recrawl_at.reset();
   complete(open, std::move(result));
 }

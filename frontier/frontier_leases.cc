@@ -244,6 +244,11 @@ void FrontierImpl::defer(Operation::Ended& ended, Operation::Ended::Kind kind,
                                 .note = note});
 }
 
+void FrontierImpl::set_failed_aside(Operation::Ended& ended) const {
+  set_aside(ended, SetAsideState::kFailed,
+            {.reason = reason_of(ended.outcome), .always = ended.outcome.keep_failed});
+}
+
 Result<std::vector<Admission>> FrontierImpl::complete(std::uint64_t lease_id,
                                                       const Outcome& outcome,
                                                       std::span<const UrlRequest> links) {
@@ -281,7 +286,7 @@ Result<std::vector<Admission>> FrontierImpl::end_lease(std::uint64_t lease_id,
     } else if (outcome.recrawl_at) {
       defer(*end, Operation::Ended::Kind::kRecrawl, clock_.from_wall(*outcome.recrawl_at));
     } else if (has_failed(outcome)) {
-      set_aside(*end, SetAsideState::kFailed, {.reason = reason_of(outcome)});
+      set_failed_aside(*end);
     }
   }
   auto submitted = submit([&](Operation& operation) {
@@ -334,7 +339,7 @@ Result<FailureVerdict> FrontierImpl::fail(std::uint64_t lease_id, FailureReason 
     defer(*end, Operation::Ended::Kind::kRetry, at);
   } else {
     if (end->outcome.error.empty()) end->outcome.error = to_string(reason);
-    set_aside(*end, SetAsideState::kFailed, {.reason = reason_of(end->outcome)});
+    set_failed_aside(*end);
   }
   auto submitted = submit([&](Operation& operation) {
     if (failure->lease.host_changed) operation.changed_hosts.push_back(end->host);

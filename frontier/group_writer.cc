@@ -181,7 +181,7 @@ Result<void> GroupWriter::set_aside(const Operation::SetAside& url, Counters& to
   if (*before && !url.was_queued) return {};
   if (!*before) {
     const std::uint64_t most = url.was_queued ? options_.max_set_aside : options_.max_set_aside / 2;
-    if (totals.set_aside() >= most) {
+    if (totals.set_aside() >= most && !url.always) {
       ++totals.not_set_aside;
       return {};
     }

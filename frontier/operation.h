@@ -31,7 +31,8 @@ struct Operation {
     Fingerprint fingerprint;
     SetAsideState state = SetAsideState::kHeld;
     bool was_queued = true;
-    std::string value;  // encode_set_aside()
+    bool always = false;  // even if there is no room
+    std::string value;    // encode_set_aside()
   };
   // A URL that was set aside, and is so no more if it still was when this is committed.
   struct Restored {

@@ -89,6 +89,8 @@ struct Outcome {
   // skipped, and the host need not wait for it. Of fail() another: see there.
   bool requested = true;
   bool seed = false;  // counts in FrontierStats::seeds_succeeded if it succeeds
+  // If the URL ends as failed it is kept even where FrontierOptions::max_set_aside is reached.
+  bool keep_failed = false;
   // How long after lease() the request really started; the host's delay counts from there.
   std::chrono::microseconds started_after{0};
   // From the request to the response: what FrontierOptions::adaptive_delay is a multiple of.
@@ -240,7 +242,8 @@ struct FrontierOptions {
 
   // URLs set aside that the store keeps, some 150 bytes each; links (UrlRequest::hold) take half of
   // that at most. What finds no room is counted in FrontierStats::not_set_aside: it ends without a
-  // trace. 0: none are kept.
+  // trace. 0: none are kept but those that HoldReason::always and Outcome::keep_failed name, which
+  // are kept beyond it.
   std::uint64_t max_set_aside = 10'000'000;
 
   // A lease that is neither ended nor renewed for so long ends by itself, and its URL is leased

@@ -25,6 +25,8 @@ struct HoldReason {
   // Stands for the rules that held it, so that a later run can see whether its own are others.
   // Stored, not interpreted.
   std::uint64_t rules = 0;
+  // Kept even where FrontierOptions::max_set_aside is reached: for URLs of which there are few.
+  bool always = false;
 };
 
 // A URL set aside, as the store has it.

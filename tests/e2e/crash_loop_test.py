@@ -100,6 +100,21 @@ def one_bad_url(test, directory, options):
         test.check(not (directory / "one" / "crashes").exists(), "--fresh leaves what it knew")
 
 
+def without_room(test, directory, options):
+    """Where nothing else that fails is kept, what the crawl crashed on is."""
+    paths = [f"/p{i}" for i in range(20)]
+    answers = {path: answer(links(["/p1"])) for path in paths}
+    answers["/"] = answer(links([*paths[:10], "/bad", "/none", *paths[10:]]))
+    with CrashingSite(answers, ["/bad"]) as site:
+        crawl(test, directory, options, "room", site, 3, frontier={"max_set_aside": 0})
+        check_pages(test, "room", directory, answers, ["/bad"])
+        site.bad.clear()
+        answers["/bad"] = answer("<p>")
+        again = t.run(options, directory, "resume", directory / "room.toml", "--retry-failed")
+        t.expect_exit(test, again, t.EXIT_DONE, "without room, again")
+        check_pages(test, "room", directory, answers, [])
+
+
 def several_bad_urls(test, directory, options):
     """Each costs three crashes at most. One is the seed, without which there is nothing."""
     paths = [f"/p{i}" for i in range(20)]
@@ -209,7 +224,7 @@ def kills(test, directory, options):
 
 
 def crash_loop(test, directory, options):
-    for part in (one_bad_url, several_bad_urls, bad_seed, bad_robots_txt, harmless_suspects, kills):
+    for part in (one_bad_url, without_room, several_bad_urls, bad_seed, bad_robots_txt, harmless_suspects, kills):
         try:
             part(test, directory, options)
         except t.Failure as failure:

@@ -228,6 +228,31 @@ TEST_F(FrontierSetAside, ThereIsABoundAndWhatFindsNoRoomIsCounted) {
   EXPECT_TRUE(frontier_->finished());
 }
 
+TEST_F(FrontierSetAside, N1_SomeAreKeptBeyondTheBound) {
+  for (const std::uint64_t most : {0u, 1u}) {
+    SCOPED_TRACE(most);
+    options_.max_set_aside = most;
+    options_.directory = this->options().directory.parent_path() / fmt::format("bound-{}", most);
+    open_anew();
+    ASSERT_TRUE(frontier_->complete(lease_of("http://a.test/0").id, {.status = 404}, {}));
+    ASSERT_TRUE(frontier_->complete(lease_of("http://a.test/1").id,
+                                    {.error = "it crashed", .keep_failed = true}, {}));
+    ASSERT_TRUE(
+        frontier_->hold(lease_of("http://a.test/2").id, {.reason = "suspect", .always = true}));
+    ASSERT_TRUE(frontier_->hold(lease_of("http://a.test/3").id, {.reason = "rule"}));
+    ASSERT_TRUE(frontier_->flush());
+    EXPECT_EQ(frontier_->stats().held, 1u);
+    EXPECT_EQ(frontier_->stats().set_aside_failed, 1u + most);
+    EXPECT_EQ(frontier_->stats().not_set_aside, 2u - most);
+    close_and_open();
+    EXPECT_EQ(retry({.reason = "suspect"}), 1u);
+    EXPECT_EQ(lease_one().url, "http://a.test/2");
+    EXPECT_EQ(retry({.url = "http://a.test/1"}), 1u);
+    EXPECT_EQ(lease_one().url, "http://a.test/1");
+    frontier_.reset();
+  }
+}
+
 TEST_F(FrontierSetAside, ListsPageByPageAndRetriesVeryMany) {
   open_anew();
   constexpr std::size_t kUrls = 5000;

@@ -247,10 +247,7 @@ void Fetcher::on_page(const OpenLease& open, HttpResponse response) {
     return hold(open, std::move(result), to_string(FetchError::kAddressRefused),
                 held_by_address(context_.config));
   }
-  // The last try of a page that is to be fetched again later is only one of many.
-  const bool last_of_recrawl = result.outcome.recrawl_at && result.outcome.requested &&
-                               open.lease.attempts >= context_.config.politeness.retries;
-  if (result.failure && !last_of_recrawl) return retry(open, std::move(result));
+  if (result.failure) return retry(open, std::move(result));
   complete(open, std::move(result));
 }
 

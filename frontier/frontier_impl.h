@@ -131,6 +131,7 @@ class FrontierImpl final : public Frontier {
                                  const Outcome& outcome, std::size_t links) const;
   void defer(Operation::Ended& ended, Operation::Ended::Kind kind, std::int64_t until) const;
   void set_failed_aside(Operation::Ended& ended) const;
+  void forget_set_aside(const Operation::Ended& ended, Operation& operation) const;
   // Ends a lease that is completed, or held for that reason.
   Result<std::vector<Admission>> end_lease(std::uint64_t lease_id, const Outcome& outcome,
                                            std::span<const UrlRequest> links,

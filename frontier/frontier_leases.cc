@@ -244,6 +244,13 @@ void FrontierImpl::defer(Operation::Ended& ended, Operation::Ended::Kind kind,
                                 .note = note});
 }
 
+// One that is fetched again may have failed before.
+void FrontierImpl::forget_set_aside(const Operation::Ended& ended, Operation& operation) const {
+  if (!ended.lease.recrawl) return;
+  operation.restored.push_back(
+      {.fingerprint = desk_.fingerprint_of(ended.lease.url), .host = ended.host, .record = {}});
+}
+
 void FrontierImpl::set_failed_aside(Operation::Ended& ended) const {
   set_aside(ended, SetAsideState::kFailed,
             {.reason = reason_of(ended.outcome), .always = ended.outcome.keep_failed});
@@ -294,10 +301,7 @@ Result<std::vector<Admission>> FrontierImpl::end_lease(std::uint64_t lease_id,
     operation.seen += outcome.known_links;
     if (!end) return;
     if (lease->host_changed) operation.changed_hosts.push_back(end->host);
-    // One that is fetched again may have failed before.
-    if (end->lease.recrawl && !end->set_aside)
-      operation.restored.push_back(
-          {.fingerprint = desk_.fingerprint_of(end->lease.url), .host = end->host, .record = {}});
+    if (!end->set_aside) forget_set_aside(*end, operation);
     operation.ended = std::move(end);
   });
   prepared.shrink();
@@ -339,10 +343,15 @@ Result<FailureVerdict> FrontierImpl::fail(std::uint64_t lease_id, FailureReason 
     defer(*end, Operation::Ended::Kind::kRetry, at);
   } else {
     if (end->outcome.error.empty()) end->outcome.error = to_string(reason);
-    set_failed_aside(*end);
+    if (outcome.recrawl_at) {
+      defer(*end, Operation::Ended::Kind::kRecrawl, clock_.from_wall(*outcome.recrawl_at));
+    } else {
+      set_failed_aside(*end);
+    }
   }
   auto submitted = submit([&](Operation& operation) {
     if (failure->lease.host_changed) operation.changed_hosts.push_back(end->host);
+    if (end->kind == Operation::Ended::Kind::kRecrawl) forget_set_aside(*end, operation);
     operation.ended = std::move(*end);
   });
   if (!submitted) return tl::unexpected(submitted.error());

@@ -135,7 +135,7 @@ enum class FailureReason : std::uint8_t {
 // What became of the URL of a failed fetch.
 struct FailureVerdict {
   // When it is tried again, if its host is leased from then; nothing: it was given up, and ends as
-  // failed.
+  // failed, or waits until Outcome::recrawl_at.
   std::optional<SystemTime> retry_at;
   // Until when its host is left alone, if this failure makes it so.
   std::optional<SystemTime> host_blocked_until;
@@ -427,8 +427,9 @@ class Frontier {
   // the connection, its robots.txt): the URL goes back to its place and keeps its tries, unless the
   // reason is kPermanent, or host_failures is 0 and the host has not answered yet.
   // `retry_after`, as the header Retry-After has it, is the least time for both. `outcome` as for
-  // complete(); given to before_commit if the URL ends. A lease that ended before, or expired:
-  // nothing happens, and the verdict is empty. Errors: kNotFound as complete().
+  // complete(), its recrawl_at for when the URL is given up; given to before_commit if the URL
+  // ends. A lease that ended before, or expired: nothing happens, and the verdict is empty. Errors:
+  // kNotFound as complete().
   virtual Result<FailureVerdict> fail(
       std::uint64_t lease_id, FailureReason reason,
       std::optional<std::chrono::milliseconds> retry_after = std::nullopt,

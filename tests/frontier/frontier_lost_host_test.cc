@@ -192,6 +192,44 @@ TEST_F(FrontierLostHost, ANameThatDoesNotExistIsAskedForAgainAndThenItsUrlsFail)
   EXPECT_EQ(frontier_->stats().set_aside_failed, 3u);
 }
 
+TEST_F(FrontierLostHost, WhateverAUrlFailsByItWaitsForItsRecrawl) {
+  open_anew();
+  const auto end = [&](FailureReason reason) {
+    return frontier_
+        ->fail(lease_one().id, reason, std::nullopt,
+               {.error = "e",
+                .requested = reason != FailureReason::kNoSuchHost,
+                .recrawl_at = clocks_.wall() + 1h,
+                .note = "next"})
+        .value();
+  };
+  for (const FailureReason reason : {FailureReason::kNoSuchHost, FailureReason::kTimeout,
+                                     FailureReason::kServerError, FailureReason::kPermanent}) {
+    const std::string url = fmt::format("http://h{}.test/", static_cast<int>(reason));
+    SCOPED_TRACE(url);
+    static_cast<void>(offer_one(*frontier_, url));
+    if (reason != FailureReason::kPermanent) {
+      EXPECT_TRUE(end(reason).retry_at);
+      clocks_.advance(5s);
+    }
+    EXPECT_FALSE(end(reason).retry_at);
+    FrontierStats stats = frontier_->stats();
+    EXPECT_EQ(stats.set_aside_failed, 0u);
+    EXPECT_EQ(stats.recrawls_deferred, 1u);
+    EXPECT_EQ(stats.deferred, 1u);
+    open_anew();
+    EXPECT_TRUE(lease_all(*frontier_).empty());
+    clocks_.advance(1h);
+    const Lease again = lease_one();
+    EXPECT_EQ(again.url, url);
+    EXPECT_TRUE(again.recrawl);
+    EXPECT_EQ(again.attempts, 0u);
+    EXPECT_EQ(again.note, "next");
+    complete(*frontier_, again);
+    EXPECT_TRUE(frontier_->finished());
+  }
+}
+
 TEST_F(FrontierLostHost, OneThatHasAnsweredIsGivenUpWithItsQueueInstead) {
   open_anew();
   static_cast<void>(offer(*frontier_, {"http://a.test/1", "http://a.test/2"}));

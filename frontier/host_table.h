@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "trawl/frontier.h"
 
@@ -24,6 +25,8 @@ inline constexpr HostIndex kNoHost = FlatIndex::kNone;
 struct HostExtra {
   HostRecord record;
   SteadyTime unblocked = SteadyTime::min();  // when record.blocked_until will have passed
+  // The first of the failures in a row without any answer; none if it answered last.
+  std::optional<SteadyTime> silent_since = std::nullopt;
 };
 
 // One politeness group. There may be very many: 80 bytes, of which its place in the table and in

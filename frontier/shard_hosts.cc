@@ -106,6 +106,7 @@ HostRecord ShardState::record_of(const Host& host) const {
 void ShardState::note_answer(HostIndex i, EndedLease& ended) {
   Host& host = hosts_[i];
   host.nameless = false;
+  if (host.extra) host.extra->silent_since.reset();
   if (host.answered) return;
   host.answered = host.record_changed = host.record_unsaved = true;
   ended.host_changed = true;
@@ -171,6 +172,7 @@ Result<bool> ShardState::change_host(HostId id, std::string_view name,
 
 // Its failures and its block are forgotten.
 void ShardState::revive(HostIndex i) {
+  if (hosts_[i].extra) hosts_[i].extra->silent_since.reset();
   change_record(i, {}, [](HostRecord& record) {
     record.failures = 0;
     record.blocked_until = 0;

@@ -14,6 +14,10 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
+// A host that is not given up for its failures is for its silence: so many times the longest wait
+// after one, and so long at least.
+constexpr int kSilentWaits = 6;
+constexpr std::chrono::minutes kShortestSilence(1);
 // How much the last request counts in the smoothed response time.
 constexpr float kNewestResponse = 0.25f;
 // Leases that expired are known for late completions: as many as may be open, and these at least.
@@ -350,7 +354,7 @@ Result<HostFailure> ShardState::begin_failure(std::uint64_t number, FailureReaso
 bool ShardState::ends_url(HostIndex i, FailureReason reason, const Outcome& outcome) const {
   if (reason == FailureReason::kPermanent) return true;
   const Host& host = hosts_[i];
-  // One that is never given up has to answer first, or its URLs would be tried for ever.
+  // One that is not given up for its failures has to answer first: see is_too_silent().
   if (reason != FailureReason::kNoSuchHost)
     return outcome.requested || (options_.host_failures == 0 && !host.answered);
   const bool waits = host.extra && host.extra->unblocked > options_.clock();
@@ -461,7 +465,15 @@ void ShardState::count_failure(HostIndex host, FailureReason reason,
   const auto url = decode_record(url_record);
   const bool url_ends =
       reason == FailureReason::kPermanent || (url && url->attempts >= options_.retries);
-  const bool waits = hosts_[host].extra && hosts_[host].extra->unblocked > options_.clock();
+  const SteadyTime now = options_.clock();
+  const HostExtra* const extra = hosts_[host].extra.get();
+  const bool waits = extra && extra->unblocked > now;
+  auto silent_since = extra ? extra->silent_since : std::nullopt;
+  if (outcome.status != 0) {
+    silent_since.reset();
+  } else if (!silent_since) {
+    silent_since = now;
+  }
   const auto change = [&](HostRecord& record) {
     if (outcome.requested && url_ends && record.remaining && *record.remaining > 0)
       --*record.remaining;
@@ -473,8 +485,10 @@ void ShardState::count_failure(HostIndex host, FailureReason reason,
     } else if (backs_off) {
       if (record.failures < std::numeric_limits<std::uint32_t>::max()) ++record.failures;
       wait = no_such_host ? options_.no_such_host_wait : backoff_.wait_after(record.failures);
-      failure.given_up = !record.given_up && options_.host_failures > 0 &&
-                         record.failures >= options_.host_failures;
+      const bool too_often = options_.host_failures > 0
+                                 ? record.failures >= options_.host_failures
+                                 : hosts_[host].answered && is_too_silent(silent_since, now);
+      failure.given_up = !record.given_up && too_often;
     }
     record.given_up |= failure.given_up;
     if (failure.given_up) wait = std::max(wait, options_.revive_after);
@@ -485,6 +499,15 @@ void ShardState::count_failure(HostIndex host, FailureReason reason,
   };
   failure.lease.host_changed |=
       change_record(host, url ? host_of(url->url) : std::string(), change);
+  if (hosts_[host].extra) hosts_[host].extra->silent_since = silent_since;
+}
+
+// Its URLs are put back without an end where they are not to blame: without host_failures this is
+// what ends that.
+bool ShardState::is_too_silent(std::optional<SteadyTime> since, SteadyTime now) const {
+  const milliseconds wait =
+      options_.host_backoff.count() > 0 ? options_.max_host_backoff : milliseconds(0);
+  return since && now - *since >= std::max<milliseconds>(kSilentWaits * wait, kShortestSilence);
 }
 
 }  // namespace trawl

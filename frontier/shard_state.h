@@ -141,6 +141,7 @@ class ShardState {
                      std::optional<std::chrono::milliseconds> retry_after, const Outcome& outcome,
                      std::string_view record, HostFailure& failure);
   bool ends_url(HostIndex host, FailureReason reason, const Outcome& outcome) const;
+  bool is_too_silent(std::optional<SteadyTime> since, SteadyTime now) const;
   void put_back(LeaseIndex lease);
 
   const Store* store_;  // null once closed

@@ -110,7 +110,8 @@ struct CrawlConfig {
     std::chrono::milliseconds host_backoff{1'000};
     std::chrono::milliseconds max_host_backoff{600'000};
     std::chrono::milliseconds max_retry_after = std::chrono::hours(1);
-    std::uint32_t host_failures = 20;  // in a row, then the host is parked; 0: never
+    // In a row, then the host is parked; 0: only after a long silence, if it answered before.
+    std::uint32_t host_failures = 20;
     std::chrono::milliseconds park_time = std::chrono::hours(24);  // 0: until the next run
     friend bool operator==(const Politeness&, const Politeness&) = default;
   } politeness;

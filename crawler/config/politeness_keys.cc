@@ -67,10 +67,11 @@ void add_backoff(std::vector<ConfigKey>& keys) {
   keys.push_back(
       duration("politeness.max_retry_after", 0ms, 7 * kDay, TRAWL_FIELD(politeness.max_retry_after),
                "the longest Retry-After that is heeded; a longer one is taken for this"));
-  keys.push_back(integer("politeness.host_failures", "failures", 0, 1'000'000,
-                         TRAWL_FIELD(politeness.host_failures),
-                         "a host that fails so often in a row is parked: the URLs it has left stay "
-                         "queued, but are not fetched in this run; 0: never"));
+  keys.push_back(integer(
+      "politeness.host_failures", "failures", 0, 1'000'000, TRAWL_FIELD(politeness.host_failures),
+      "a host that fails so often in a row is parked: the URLs it has left stay "
+      "queued, but are not fetched in this run; 0: only one that answered before "
+      "and is silent for six times max_host_backoff and at least a minute"));
   keys.push_back(duration("politeness.park_time", 0ms, 30 * kDay, TRAWL_FIELD(politeness.park_time),
                           "how long a parked host is left alone in a crawl that goes on; the next "
                           "run asks it again in any case; 0: only that"));

@@ -229,7 +229,8 @@ struct FrontierOptions {
   std::chrono::milliseconds max_retry_delay{3'600'000};
   // A host that fails (FailureReason says by what) is left alone for host_backoff, twice as long
   // after each further failure in a row, up to max_host_backoff; half of each wait is random. After
-  // host_failures in a row it is given up; 0: never.
+  // host_failures in a row it is given up; 0: only if it has answered before, and then nothing for
+  // six times max_host_backoff and at least a minute, so that its URLs do not wait for ever.
   std::chrono::milliseconds host_backoff{1'000};
   std::chrono::milliseconds max_host_backoff{600'000};
   std::uint32_t host_failures = 20;

@@ -68,6 +68,41 @@ TEST_F(FrontierLostHost, ItsUrlsKeepTheirTriesUntilItIsGivenUp) {
   EXPECT_EQ(leases[0].attempts, 0u);
 }
 
+TEST_F(FrontierLostHost, WithoutALimitOneThatAnsweredIsGivenUpAfterALongSilence) {
+  options_.host_failures = 0;
+  options_.max_host_backoff = 300ms;
+  options_.host_backoff = 50ms;
+  for (const bool answers_between : {false, true}) {
+    SCOPED_TRACE(answers_between);
+    options_.directory = options().directory.parent_path() / (answers_between ? "b" : "a");
+    open_anew();
+    static_cast<void>(offer(*frontier_, {"http://a.test/0", "http://a.test/1", "http://a.test/2"}));
+    complete(*frontier_, lease_one());
+    const auto lose_for = [&](std::chrono::seconds outage) {
+      const auto until = clocks_.now() + outage;
+      while (clocks_.now() < until && state() != HostState::kGivenUp) {
+        EXPECT_TRUE(lose_one(FailureReason::kConnection).retry_at);
+        clocks_.advance(300ms);
+      }
+    };
+    lose_for(50s);
+    EXPECT_NE(state(), HostState::kGivenUp) << "it may come back";
+    if (answers_between) {
+      complete(*frontier_, lease_one());
+      lose_for(50s);
+      EXPECT_NE(state(), HostState::kGivenUp) << "the row began anew";
+    }
+    lose_for(15s);
+    EXPECT_EQ(state(), HostState::kGivenUp);
+    EXPECT_TRUE(frontier_->exhausted());
+    EXPECT_EQ(frontier_->stats().queued, answers_between ? 1u : 2u);
+    EXPECT_EQ(frontier_->stats().set_aside_failed, 0u);
+    ASSERT_TRUE(frontier_->revive_host("a.test"));
+    EXPECT_EQ(lease_one().attempts, 0u);
+    frontier_.reset();
+  }
+}
+
 TEST_F(FrontierLostHost, OpenRevivesThoseGivenUpIfAsked) {
   open_anew();
   static_cast<void>(offer_one(*frontier_, "http://a.test/1"));

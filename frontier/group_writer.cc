@@ -65,12 +65,16 @@ Result<void> GroupWriter::write(OperationGroup& group) {
   if (promote_due) {
     if (auto done = promote(totals, batch_, promoted); !done) return done;
   }
+  // Before what is admitted, which takes from there what is there: a link that one operation holds,
+  // while another admits it, comes in one group with it.
   for (auto& operation : group) {
-    add_admitted(*operation, totals, batch_);
+    if (auto held = hold_links(*operation, totals, batch_); !held) return held;
+  }
+  for (auto& operation : group) {
+    if (auto added = add_admitted(*operation, totals, batch_); !added) return added;
     if (operation->ended) {
       if (auto ended = add_ended(*operation->ended, totals, batch_); !ended) return ended;
     }
-    if (auto held = hold_links(*operation, totals, batch_); !held) return held;
     if (auto done = restore(*operation, totals, batch_, promoted); !done) return done;
     for (const auto& [fingerprint, depth] : operation->lowered_depths)
       batch_.lower_depth(fingerprint, depth);
@@ -109,8 +113,15 @@ Result<void> GroupWriter::announce(const OperationGroup& group) const {
   return completions.empty() ? Result<void>{} : options_.before_commit(completions);
 }
 
-void GroupWriter::add_admitted(Operation& operation, Counters& totals, Store::Batch& batch) {
+Result<void> GroupWriter::add_admitted(Operation& operation, Counters& totals,
+                                       Store::Batch& batch) {
   for (Operation::Admitted& url : operation.admitted) {
+    // Of those never admitted before only links may be set aside, which are held.
+    const bool recrawl = is_recrawl_record(url.record);
+    if ((recrawl ? totals.set_aside() : totals.held) > 0) {
+      if (auto done = forget_set_aside(url.fingerprint, totals, batch); !done)
+        return tl::unexpected(done.error());
+    }
     url.sequence = totals.sequence++;
     ++totals.admitted;
     totals.deepest = std::max<std::uint64_t>(totals.deepest, url.depth);
@@ -121,8 +132,9 @@ void GroupWriter::add_admitted(Operation& operation, Counters& totals, Store::Ba
       defer(url.not_before, url.sequence, url.host, url.priority, url.record, totals, batch);
     }
     // Of one that is fetched again there is a record.
-    if (options_.ledger && !is_recrawl_record(url.record)) batch.set_ledger(url.fingerprint, {});
+    if (options_.ledger && !recrawl) batch.set_ledger(url.fingerprint, {});
   }
+  return {};
 }
 
 Result<void> GroupWriter::add_ended(Operation::Ended& ended, Counters& totals,
@@ -205,18 +217,26 @@ Result<void> GroupWriter::hold_links(const Operation& operation, Counters& total
   return {};
 }
 
+// False if it is not set aside.
+Result<bool> GroupWriter::forget_set_aside(Fingerprint fingerprint, Counters& totals,
+                                           Store::Batch& batch) {
+  const auto state = state_of(fingerprint);
+  if (!state) return tl::unexpected(state.error());
+  if (!*state) return false;
+  --(**state == SetAsideState::kHeld ? totals.held : totals.set_aside_failed);
+  batch.remove_set_aside(fingerprint);
+  set_aside_now_[fingerprint] = std::nullopt;
+  held_lately_[fingerprint.low % kHeldLately] = {};
+  return true;
+}
+
 // Another call may have taken them meanwhile.
 Result<void> GroupWriter::restore(Operation& operation, Counters& totals, Store::Batch& batch,
                                   std::vector<QueuedUrl>& queued) {
   for (Operation::Restored& url : operation.restored) {
-    const auto state = state_of(url.fingerprint);
-    if (!state) return tl::unexpected(state.error());
-    if (!*state) continue;
-    --(**state == SetAsideState::kHeld ? totals.held : totals.set_aside_failed);
-    batch.remove_set_aside(url.fingerprint);
-    set_aside_now_[url.fingerprint] = std::nullopt;
-    held_lately_[url.fingerprint.low % kHeldLately] = {};
-    if (url.record.empty()) continue;
+    const auto was_there = forget_set_aside(url.fingerprint, totals, batch);
+    if (!was_there) return tl::unexpected(was_there.error());
+    if (!*was_there || url.record.empty()) continue;
     ++totals.requeued;
     const QueueOrder order{.priority = url.priority, .sequence = totals.sequence++};
     batch.add_pending(url.host, order, url.record);

@@ -67,12 +67,13 @@ class GroupWriter {
 
  private:
   Result<void> announce(const OperationGroup& group) const;
-  void add_admitted(Operation& operation, Counters& totals, Store::Batch& batch);
+  Result<void> add_admitted(Operation& operation, Counters& totals, Store::Batch& batch);
   Result<void> add_ended(Operation::Ended& ended, Counters& totals, Store::Batch& batch);
   Result<void> set_aside(const Operation::SetAside& url, Counters& totals, Store::Batch& batch);
   Result<void> hold_links(const Operation& operation, Counters& totals, Store::Batch& batch);
   Result<void> restore(Operation& operation, Counters& totals, Store::Batch& batch,
                        std::vector<QueuedUrl>& queued);
+  Result<bool> forget_set_aside(Fingerprint fingerprint, Counters& totals, Store::Batch& batch);
   Result<std::optional<SetAsideState>> state_of(Fingerprint fingerprint) const;
   void defer(std::int64_t not_before, std::uint64_t sequence, HostId host, std::int32_t priority,
              std::string_view record, Counters& totals, Store::Batch& batch);

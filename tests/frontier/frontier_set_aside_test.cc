@@ -1,5 +1,6 @@
 // URLs that are held and those that failed: kept, listed, and queued again.
 #include <set>
+#include <thread>
 
 #include "tests/frontier/frontier_fixture.h"
 #include "tests/frontier/virtual_clocks.h"
@@ -194,12 +195,54 @@ TEST_F(FrontierSetAside, LinksAreHeldOnceAndOfferedWhenTheyAreWanted) {
 TEST_F(FrontierSetAside, AHeldLinkThatWasAdmittedSinceIsNotQueuedTwice) {
   open_anew();
   complete_holding(lease_of("http://a.test/1"), "http://b.test/", "too_deep");
+  EXPECT_EQ(frontier_->stats().held, 1u);
   EXPECT_EQ(offer_one(*frontier_, "http://b.test/"), Admission::kNew) << "found nearer";
+  EXPECT_TRUE(listed().empty()) << "it is queued";
+  EXPECT_EQ(frontier_->stats().held, 0u);
   complete(*frontier_, lease_one());
   EXPECT_EQ(retry({}), 0u);
   EXPECT_TRUE(lease_all(*frontier_).empty());
   EXPECT_TRUE(listed().empty());
   EXPECT_TRUE(frontier_->finished());
+}
+
+TEST_F(FrontierSetAside, AFailedUrlThatIsOfferedAgainIsQueuedAlone) {
+  open_anew();
+  ASSERT_TRUE(frontier_->complete(lease_of("http://a.test/1").id, {.status = 404}, {}));
+  ASSERT_TRUE(frontier_->complete(lease_of("http://a.test/2").id, {.status = 404}, {}));
+  const UrlRequest again{.url = "http://a.test/1", .again = true};
+  ASSERT_TRUE(frontier_->offer({&again, 1}));
+  EXPECT_EQ(frontier_->stats().set_aside_failed, 1u);
+  ASSERT_EQ(listed().size(), 1u);
+  EXPECT_EQ(listed()[0].url, "http://a.test/2");
+  EXPECT_EQ(retry({.url = "http://a.test/1"}), 0u);
+  EXPECT_TRUE(lease_one().recrawl);
+  EXPECT_TRUE(lease_all(*frontier_).empty());
+}
+
+// Whichever comes first, a link that is admitted is not held.
+TEST_F(FrontierSetAside, A1_LinksHeldAndAdmittedAtTheSameTimeAreQueuedAlone) {
+  constexpr int kLinks = 3000;
+  options_.deterministic_seed.reset();
+  open_anew();
+  const auto link = [](int i) { return fmt::format("http://b.test/{}", i); };
+  std::vector<std::thread> threads;
+  threads.emplace_back([&] {
+    for (int i = 0; i < kLinks; ++i) {
+      const std::string url = link(i);
+      const UrlRequest held{.url = url, .hold = HoldReason{.reason = "too deep"}};
+      EXPECT_TRUE(frontier_->offer({&held, 1}));
+    }
+  });
+  threads.emplace_back([&] {
+    for (int i = 0; i < kLinks; ++i)
+      static_cast<void>(offer_one(*frontier_, link(i)));
+  });
+  for (std::thread& thread : threads)
+    thread.join();
+  EXPECT_EQ(frontier_->stats().admitted, std::uint64_t{kLinks});
+  EXPECT_EQ(frontier_->stats().held, 0u);
+  EXPECT_TRUE(listed().empty());
 }
 
 TEST_F(FrontierSetAside, ALinkThatWasAdmittedBeforeIsNotHeld) {

@@ -110,8 +110,43 @@ class RocksStore final : public Store {
     std::string current;
     put_fixed(current, kStoreFormat);
     if (value == current) return {};
-    // What an older format lacks was added when it was opened: from here on it is of this one.
+    // What an older format lacks is added: from here on it is of this one.
+    if (auto noted = note_answers_of_older_format(); !noted) return noted;
     return checked(db_->Put(write_options_, families_[kMeta], slice(kFormatKey), current), "open");
+  }
+
+  // It does not tell which hosts have answered: all that have URLs count, so that none loses them
+  // to a name that does not resolve.
+  Result<void> note_answers_of_older_format() {
+    const auto totals = counters();
+    if (!totals) return tl::unexpected(totals.error());
+    if (totals->completed <= totals->skipped) return {};
+    std::vector<HostId> hosts;
+    auto read = visit_queued_hosts(0, [&](HostId host) {
+      hosts.push_back(host);
+      return true;
+    });
+    if (!read) return read;
+    read = visit_deferred([&](const DeferredUrl& url) {
+      hosts.push_back(url.host);
+      return true;
+    });
+    if (!read) return read;
+    std::ranges::sort(hosts);
+    hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
+    constexpr std::size_t kAtOnce = 10'000;
+    Batch batch;
+    for (const HostId host : hosts) {
+      auto record = this->host(host);
+      if (!record) return tl::unexpected(record.error());
+      HostRecord answered = record->value_or(HostRecord{});
+      answered.answered = true;
+      batch.set_host(host, answered);
+      if (batch.size() < kAtOnce) continue;
+      if (auto written = write(batch); !written) return written;
+      batch.clear();
+    }
+    return write(batch);
   }
 
   Result<void> write(const Batch& batch) override {

@@ -114,6 +114,48 @@ TEST_F(StoreFormatTest, OneOfFormat3IsOpenedAndIsOfTheCurrentOneThen) {
   EXPECT_EQ(families().size(), 8u);
 }
 
+// It did not note which have: see FailureReason::kNoSuchHost.
+TEST_F(StoreFormatTest, N1_HostsOfFormat3CountAsHavingAnswered) {
+  for (const std::uint64_t skipped : {0u, 9u}) {
+    SCOPED_TRACE(skipped);
+    std::filesystem::remove_all(path_);
+    {
+      const auto store = open().value();
+      Store::Batch batch;
+      batch.set_counters({.completed = 9, .skipped = skipped});
+      batch.add_pending(1, {.priority = 0, .sequence = 0}, "u");
+      batch.add_pending(1, {.priority = 0, .sequence = 1}, "u");
+      batch.add_pending(2, {.priority = 0, .sequence = 2}, "u");
+      batch.add_deferred(5, 3, 3, 0, "u");
+      batch.set_host(2, {.name = "two.test", .failures = 7});
+      batch.set_host(4, {.name = "four.test", .failures = 7});
+      ASSERT_TRUE(store->write(batch));
+    }
+    {
+      rocksdb::DB* opened = nullptr;
+      std::vector<rocksdb::ColumnFamilyDescriptor> all = {{"default", {}}};
+      for (const std::string& name : kFamilies)
+        all.emplace_back(name, rocksdb::ColumnFamilyOptions());
+      std::vector<rocksdb::ColumnFamilyHandle*> handles;
+      ASSERT_TRUE(rocksdb::DB::Open({}, path_, all, &handles, &opened).ok());
+      const std::unique_ptr<rocksdb::DB> db(opened);
+      ASSERT_TRUE(db->Put({}, "format", rocksdb::Slice("\x03\0\0\0", 4)).ok());
+      for (auto* handle : handles)
+        ASSERT_TRUE(db->DestroyColumnFamilyHandle(handle).ok());
+    }
+    const bool fetched = skipped == 0;  // anything
+    const auto store = open();
+    ASSERT_TRUE(store) << store.error().message;
+    for (const HostId host : {1u, 2u, 3u}) {
+      const auto record = (*store)->host(host).value();
+      EXPECT_EQ(record && record->answered, fetched) << host;
+    }
+    EXPECT_EQ((*store)->host(2).value()->failures, 7u);
+    EXPECT_FALSE((*store)->host(4).value()->answered) << "nothing of it waits";
+    EXPECT_FALSE((*store)->host(5).value());
+  }
+}
+
 TEST_F(StoreFormatTest, ACreationThatWasCutShortIsFinished) {
   for (std::size_t n = 0; n <= kFamilies.size(); ++n) {
     std::filesystem::remove_all(path_);

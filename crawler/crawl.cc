@@ -89,13 +89,14 @@ std::size_t connections_kept(std::size_t connections, std::size_t threads) {
 
 class CrawlImpl final : public Crawl {
  public:
-  explicit CrawlImpl(const CrawlConfig& config, const CrawlConfig& saved)
-      : config_(config),
-        saved_(saved),
-        seeds_(parse_seeds(config)),
-        threads_wanted_(std::min(config.fetch.threads, config.fetch.connections)),
-        urls_of_hosts_(config.scope.max_urls_per_host),
-        bodies_(std::make_shared<BodyBudget>(config.fetch.max_memory)) {}
+  explicit CrawlImpl(const SettledConfig& settled)
+      : config_(settled.config),
+        saved_(settled.saved),
+        trusts_less_(settled.trusts_less),
+        seeds_(parse_seeds(config_)),
+        threads_wanted_(std::min(config_.fetch.threads, config_.fetch.connections)),
+        urls_of_hosts_(config_.scope.max_urls_per_host),
+        bodies_(std::make_shared<BodyBudget>(config_.fetch.max_memory)) {}
 
   ~CrawlImpl() override {
     abort();
@@ -131,7 +132,8 @@ class CrawlImpl final : public Crawl {
     shares_.emplace(config_.fetch.connections, threads_wanted_,
                     [this](std::size_t thread) { wake(static_cast<std::uint32_t>(thread)); });
     context_.emplace(config_, *rules_, *frontier_, *output_, *pages_, *shares_, *limits_, *crashes_,
-                     urls_of_hosts_, skipped_, fetches_, bodies_, robots_token_of(config_.crawl));
+                     urls_of_hosts_, skipped_, fetches_, bodies_, robots_token_of(config_.crawl),
+                     trusts_less_);
     if (auto created = create_fetchers(); !created) return created;
     if (auto planned = plan_recrawls(); !planned) return planned;
     if (auto offered = offer_held(); !offered) return offered;
@@ -492,6 +494,7 @@ class CrawlImpl final : public Crawl {
 
   const CrawlConfig config_;
   const CrawlConfig saved_;  // for later runs
+  const bool trusts_less_;
   const std::vector<Url> seeds_;
   std::unique_ptr<CrawlRules> rules_;
   const std::uint32_t threads_wanted_;
@@ -528,7 +531,7 @@ Result<std::unique_ptr<Crawl>> Crawl::open(const CrawlConfig& config, OpenMode m
       settle_with_former_run(config, saved == nullptr ? config : *saved, mode);
   for (const std::string& warning : settled.warnings)
     spdlog::warn("{}", warning);
-  auto crawl = std::make_unique<CrawlImpl>(settled.config, settled.saved);
+  auto crawl = std::make_unique<CrawlImpl>(settled);
   if (auto opened = crawl->open(mode, replace_profile); !opened)
     return tl::unexpected(opened.error());
   return crawl;

@@ -72,6 +72,7 @@ struct CrawlContext {
   FetchCounts& fetches;
   std::shared_ptr<BodyBudget> bodies;
   const std::string robots_agent;  // the product token by which robots.txt knows us
+  const bool trusts_less;          // than the run before: SettledConfig::trusts_less
   FailedSeeds failed_seeds = {};
   CutBodies cut_bodies{config.fetch.max_memory / 4};
   ForeignTurns foreign_turns = {};

@@ -151,6 +151,7 @@ void Fetcher::begin(OpenLease open) {
     return skip(open, *url, SkipReason::kPatternParked);
   if (auto limited = page_limits_.on_lease(open.lease.host); !limited)
     context_.stop_with(limited.error());
+  if (hold_untrusted(open, *url)) return;
   const bool obeys = context_.config.politeness.respect_robots;
   if (!obeys && !doubted_.contains(open.lease.host)) return fetch(std::move(open), *url);
   const std::string origin(url->origin());
@@ -234,6 +235,7 @@ void Fetcher::on_page(const OpenLease& open, HttpResponse response) {
   count(response);
   const auto url = Url::parse(open.lease.url);
   if (!url) return end(open, url.error().message, {}, sent);
+  if (lacks_trust(open, *url, response)) return;
   const auto failure = failure_reason_of(response);
   const bool answered = response.status != 0;
   const bool refused = response.failure == FetchError::kAddressRefused;

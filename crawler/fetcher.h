@@ -50,18 +50,36 @@ class Fetcher {
   // Asks for `ask_for` on behalf of `origin`.
   void fetch_robots(const std::string& origin, std::string ask_for, OpenLease first);
   void on_robots(const std::string& origin, const HttpResponse& response);
-  // Nothing of its origin may be asked now: the lease ends.
-  void leave_origin(const OpenLease& open, const std::string& origin, const RobotsAnswer& robots);
-  // Whether other origins of the host go on meanwhile, so that it cannot be parked.
-  bool has_other_origins(const std::string& host, const std::string& origin,
-                         const RobotsAnswer& robots);
-  bool has_room_to_hold() const;
-  // Of an origin that answers again, and of those that are to be asked again.
-  void offer_held(const std::string& origin);
-  void offer_held_again();
   void set_address(const std::string& host, const std::string& address);
   void set_crawl_delay(const std::string& host);
   void offer_sitemaps(const std::string& origin, const Robots& robots);
+
+  // In fetcher_held.cc.
+  // Origins whose URLs are held while others of their hosts are fetched.
+  struct HeldOrigin {
+    std::string host;
+    SteadyTime since;   // it is held
+    SteadyTime ask_at;  // until when that is decided
+    std::string_view reason;
+    std::string why;
+  };
+  // Nothing of its origin may be asked now: the lease ends.
+  void leave_origin(const OpenLease& open, const std::string& origin, const RobotsAnswer& robots);
+  // Whether the URLs of an origin without robots.txt are held, and its host is not parked.
+  bool is_held(const std::string& host, const std::string& origin, const RobotsAnswer& robots);
+  bool has_other_origins(const std::string& host, const std::string& origin);
+  void begin_hold(const std::string& host, const std::string& origin, SteadyTime ask_at,
+                  std::string_view reason, std::string_view why);
+  // True if the origin's URLs are held without asking for anything: the lease has ended then.
+  bool hold_untrusted(const OpenLease& open, const Url& url);
+  // True if that begins with this answer to a page's request: likewise.
+  bool lacks_trust(const OpenLease& open, const Url& url, const HttpResponse& response);
+  void hold_of(const OpenLease& open, const HeldOrigin& held);
+  bool has_room_to_hold() const;
+  // Queues the URLs of an origin again that are held.
+  void offer_held(const std::string& origin);
+  // Those that were held for long enough.
+  void offer_held_again();
 
   // In fetcher_crashes.cc.
   // True if `asked` is not to be asked for now on behalf of the lease, which has ended then.
@@ -107,12 +125,6 @@ class Fetcher {
   HostPageLimits page_limits_;
   // Leases whose origin's robots.txt is being fetched, by origin.
   std::unordered_map<std::string, std::vector<OpenLease>> waiting_for_robots_;
-  // Origins whose URLs are held while others of their hosts are fetched.
-  struct HeldOrigin {
-    std::string host;
-    SteadyTime since;   // it is held
-    SteadyTime ask_at;  // until when that is decided
-  };
   std::unordered_map<std::string, HeldOrigin> held_origins_;
   // Hosts that are asked for their robots.txt next, to see whether they answer at all.
   std::unordered_set<std::string> doubted_;

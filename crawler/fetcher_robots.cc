@@ -9,7 +9,6 @@
 
 #include "crawler/fetch_failure.h"
 #include "crawler/fetcher.h"
-#include "crawler/held_urls.h"
 #include "crawler/sitemap_intake.h"
 
 namespace trawl {
@@ -17,8 +16,6 @@ namespace trawl {
 namespace {
 
 constexpr std::uint64_t kMaxRobotsBytes = 512 * 1024;
-// URLs of a host's queue that are looked through for those of another origin.
-constexpr std::size_t kMostQueuedRead = 1'000'000;
 
 }  // namespace
 
@@ -78,8 +75,8 @@ void Fetcher::on_robots(const std::string& origin, const HttpResponse& response)
   }
   const OpenLease& first = waiting.mapped().front();
   // The others have their turns meanwhile; those of this one are held when they are leased again.
-  const bool held = robots.action == RobotsAnswer::Action::kFail &&
-                    has_other_origins(first.lease.host, origin, robots);
+  const bool held =
+      robots.action == RobotsAnswer::Action::kFail && is_held(first.lease.host, origin, robots);
   if (robots.action == RobotsAnswer::Action::kFail && !held) park(first, robots.reason);
   SteadyTime next_start = response.sent;
   if (!held && (robots.action == RobotsAnswer::Action::kWait ||
@@ -94,79 +91,6 @@ void Fetcher::on_robots(const std::string& origin, const HttpResponse& response)
   }
   for (const OpenLease& open : waiting.mapped())
     release(open, next_start, response.sent);
-}
-
-// The host is parked with its queue, unless that has URLs of origins that may be asked: then those
-// of this one are held, each when it is its turn.
-void Fetcher::leave_origin(const OpenLease& open, const std::string& origin,
-                           const RobotsAnswer& robots) {
-  if (!has_other_origins(open.lease.host, origin, robots) || !has_room_to_hold()) {
-    park(open, robots.reason);
-    return release(open, robots.ask_at, open.leased_at);
-  }
-  context_.note_failed_fetch(open.lease.url, robots.reason);
-  context_.held_origins.add(origin, robots.reason);
-  hold(open, handler_.give_up(open, robots.reason, kRobotsUnavailable), kRobotsUnavailable, 0);
-}
-
-bool Fetcher::has_other_origins(const std::string& host, const std::string& origin,
-                                const RobotsAnswer& robots) {
-  const auto known = held_origins_.find(origin);
-  if (known != held_origins_.end() && known->second.ask_at == robots.ask_at) return true;
-  bool others = robots_.other_has_rules(host, origin);
-  std::size_t read = 0;
-  const auto visited =
-      others ? Result<void>{} : context_.frontier.visit_queue(host, [&](std::string_view queued) {
-        if (queued.starts_with(origin) && queued.substr(origin.size()).starts_with('/'))
-          return ++read < kMostQueuedRead;
-        const auto url = Url::parse(queued);
-        if (url) {
-          const std::string other(url->origin());
-          others = other != origin && !robots_.has_failed(other);
-        }
-        return !others && ++read < kMostQueuedRead;
-      });
-  if (!visited) context_.stop_with(visited.error());
-  if (!others) return false;
-  if (known == held_origins_.end())
-    spdlog::warn("{}: its URLs are held until it answers; {}", origin, robots.reason);
-  const SteadyTime now = std::chrono::steady_clock::now();
-  HeldOrigin& held = held_origins_.try_emplace(origin, HeldOrigin{host, now, now}).first->second;
-  held.ask_at = robots.ask_at;
-  return true;
-}
-
-bool Fetcher::has_room_to_hold() const {
-  const FrontierStats stats = context_.frontier.stats();
-  return stats.held + stats.set_aside_failed < context_.config.frontier.max_set_aside;
-}
-
-void Fetcher::offer_held(const std::string& origin) {
-  const auto held = held_origins_.find(origin);
-  if (held == held_origins_.end()) return;
-  const auto queued = context_.frontier.retry(
-      {.state = SetAsideState::kHeld,
-       .host = held->second.host,
-       .reason = std::string(kRobotsUnavailable),
-       .wanted = [&origin](const SetAsideUrl& url) {
-         return url.url.starts_with(origin) && url.url.substr(origin.size()).starts_with('/');
-       }});
-  if (!queued) context_.stop_with(queued.error());
-  context_.held_origins.remove(origin);
-  held_origins_.erase(held);
-}
-
-// As long after it was held as a host is parked.
-void Fetcher::offer_held_again() {
-  const auto park_time = context_.config.politeness.park_time;
-  if (park_time.count() == 0) return;
-  const SteadyTime now = std::chrono::steady_clock::now();
-  const auto due = std::ranges::find_if(
-      held_origins_, [&](const auto& held) { return held.second.since + park_time <= now; });
-  if (due == held_origins_.end()) return;
-  const std::string origin = due->first;
-  robots_.ask_again(origin);
-  offer_held(origin);
 }
 
 // They have their turn as pages do, and their host's delay holds for them. By naming one the site

@@ -25,12 +25,16 @@ bool is_same(const fs::path& one, const fs::path& other) {
          fs::absolute(other, error).lexically_normal();
 }
 
-std::optional<CrawlConfig> former_config(const fs::path& state_dir) {
-  const fs::path file = saved_config_path(state_dir);
+std::optional<CrawlConfig> config_in(const fs::path& file) {
   if (!is_saved_config(file)) return std::nullopt;
   auto former = load_config(file);
   if (!former) return std::nullopt;
   return std::move(*former);
+}
+
+bool trusted_more(const CrawlConfig::Fetch& before, const CrawlConfig::Fetch& now) {
+  if (!now.verify_tls) return false;
+  return !before.verify_tls || (!before.ca_file.empty() && before.ca_file != now.ca_file);
 }
 
 // The filter: what is saved is what it was made with.
@@ -86,13 +90,17 @@ void settle_ledger(bool has_ledger, SettledConfig& settled) {
 
 SettledConfig settle_with_former_run(const CrawlConfig& config, const CrawlConfig& saved,
                                      OpenMode mode) {
-  SettledConfig settled{config, saved, {}};
+  SettledConfig settled{.config = config, .saved = saved, .warnings = {}};
   settled.saved.crawl.state_dir = config.crawl.state_dir;
   const fs::path& state_dir = config.crawl.state_dir;
   const auto manifest = Manifest::read(state_dir);
   if (mode == OpenMode::kCreate || !manifest || !*manifest) return settled;
   settle_ledger((*manifest)->ledger, settled);
-  auto former = former_config(state_dir);
+  auto former = config_in(saved_config_path(state_dir));
+  std::error_code error;
+  const bool had_own = fs::exists(last_run_path(state_dir), error);
+  const auto last = had_own ? config_in(last_run_path(state_dir)) : former;
+  settled.trusts_less = last && trusted_more(last->fetch, config.fetch);
   if (!former) return settled;
   settle_filter(*former, settled);
   // An output directory of its own that a copy of the state names is the original's.

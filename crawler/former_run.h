@@ -16,6 +16,9 @@ struct SettledConfig {
   CrawlConfig config;                 // of this run
   CrawlConfig saved;                  // of later ones: crawl.toml
   std::vector<std::string> warnings;  // settings that have no effect, a sentence each
+  // The last run trusted certificates that this one may not: it had another fetch.ca_file, or did
+  // not verify them.
+  bool trusts_less = false;
 };
 
 // `config` is what this run was told, `saved` what is to hold for later runs, too. In a crawl that

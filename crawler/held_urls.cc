@@ -33,7 +33,7 @@ class Wanted {
 
   bool operator()(const SetAsideUrl& held) const {
     const auto reason = skip_reason_of(held.reason);
-    if (held.reason != kRobotsUnavailable) {
+    if (held.reason != kRobotsUnavailable && held.reason != kTlsRefused) {
       if (!reason && held.reason != to_string(FetchError::kAddressRefused)) return false;
       const std::uint64_t now = reason ? held_by(*reason, config_) : held_by_address(config_);
       if (held.rules != 0 && held.rules == now) return false;

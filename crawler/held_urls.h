@@ -18,6 +18,8 @@ namespace trawl {
 // HoldReason::reason of URLs whose origin has no robots.txt to be had while another one of the same
 // host has. Each run offers them again.
 inline constexpr std::string_view kRobotsUnavailable = "robots unavailable";
+// The same of those whose certificate is refused by a run that trusts less than the one before.
+inline constexpr std::string_view kTlsRefused = "TLS refused";
 
 // HoldReason::rules: stands for the settings that decide, for reasons where a URL alone does not
 // tell whether the rules are others now; 0 for the rest.

@@ -103,6 +103,37 @@ def old_protocol(authority):
     return context
 
 
+def forgotten_authority(test, directory, options, host):
+    """What a run does not trust any more waits for one that does, whatever is asked for first."""
+    ca_file = directory / "keys" / "ca.pem"
+    for obeys in (True, False):
+        name = f"forgotten-{obeys}"
+        urls = [host.url(f"p{i}") for i in range(12)]
+        config = t.write_config(directory / f"{name}.toml", t.fast_crawl(
+            urls, directory / name, fetch={"retries": 1, "retry_delay": "10ms", "threads": 1},
+            politeness={"respect_robots": obeys, "robots_retries": 1, "robots_backoff": "10ms",
+                        "host_backoff": "10ms", "host_failures": 20}))
+        trusted = ("--set", f"fetch.ca_file={ca_file}")
+        t.expect_exit(test, t.run(options, directory, "crawl", config, *trusted,
+                                  "--set", "scope.max_pages=4"), t.EXIT_DONE, f"{name}: begun")
+        forgotten = t.run(options, directory, "resume", config)
+        t.expect_exit(test, forgotten, t.EXIT_INCOMPLETE, f"{name}: forgotten")
+        test.check(f"the URLs of https://127.0.0.1:{host.port} are held" in forgotten.text,
+                   f"{name}: the origin is not named", forgotten.tail())
+        test.check("8 held by rules, 0 failed" in forgotten.text, f"{name}: not held",
+                   forgotten.tail())
+        # Now it is not less than before: its host is parked.
+        again = t.run(options, directory, "resume", config)
+        t.expect_exit(test, again, t.EXIT_INCOMPLETE, f"{name}: forgotten again")
+        test.check(len(t.read_pages(test, directory / name)) == 4, f"{name}: a URL ended",
+                   again.tail())
+        done = t.run(options, directory, "resume", config, *trusted)
+        t.expect_exit(test, done, t.EXIT_DONE, f"{name}: trusted again")
+        good = {page["url"] for page in t.read_pages(test, directory / name)
+                if page["status"] == 200}
+        test.check_equal_sets(good, set(urls), f"{name}: in the end")
+
+
 def tls(test, directory, options):
     keys = directory / "keys"
     keys.mkdir()
@@ -127,6 +158,7 @@ def tls(test, directory, options):
         t.expect_exit(test, crawl(options, directory, "unverified", hosts, verify_tls=False),
                       t.EXIT_DONE, "fetch.verify_tls = false")
         check(test, directory, "unverified", hosts, accepted=hosts.keys() - {"an old protocol"})
+        forgotten_authority(test, directory, options, hosts["good"])
     finally:
         for host in hosts.values():
             host.stop()

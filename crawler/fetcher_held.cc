@@ -1,0 +1,132 @@
+// Fetcher: origins whose URLs are held, each when it is its turn, since nothing of them may be
+// asked while the rest of their host may.
+#include <algorithm>
+#include <utility>
+
+#include <spdlog/spdlog.h>
+
+#include "trawl/url.h"
+
+#include "crawler/fetcher.h"
+#include "crawler/held_urls.h"
+
+namespace trawl {
+
+namespace {
+
+// URLs of a host's queue that are looked through for those of another origin.
+constexpr std::size_t kMostQueuedRead = 1'000'000;
+
+bool is_of(std::string_view url, std::string_view origin) {
+  return url.starts_with(origin) && url.substr(origin.size()).starts_with('/');
+}
+
+}  // namespace
+
+void Fetcher::leave_origin(const OpenLease& open, const std::string& origin,
+                           const RobotsAnswer& robots) {
+  if (is_held(open.lease.host, origin, robots)) return hold_of(open, held_origins_.at(origin));
+  park(open, robots.reason);
+  release(open, robots.ask_at, open.leased_at);
+}
+
+bool Fetcher::is_held(const std::string& host, const std::string& origin,
+                      const RobotsAnswer& robots) {
+  const auto known = held_origins_.find(origin);
+  if (known != held_origins_.end() && known->second.ask_at == robots.ask_at) return true;
+  const bool untrusted = context_.trusts_less && robots.failure == FetchError::kTls;
+  if (!untrusted && !has_other_origins(host, origin)) return false;
+  begin_hold(host, origin, robots.ask_at, untrusted ? kTlsRefused : kRobotsUnavailable,
+             robots.reason);
+  return true;
+}
+
+// Whether URLs of others that may be asked have their turn if the host is not parked.
+bool Fetcher::has_other_origins(const std::string& host, const std::string& origin) {
+  if (robots_.other_has_rules(host, origin)) return true;
+  bool others = false;
+  std::size_t read = 0;
+  const auto visited = context_.frontier.visit_queue(host, [&](std::string_view queued) {
+    if (!is_of(queued, origin)) {
+      const auto url = Url::parse(queued);
+      others = url && url->origin() != origin && !robots_.has_failed(std::string(url->origin()));
+    }
+    return !others && ++read < kMostQueuedRead;
+  });
+  if (!visited) context_.stop_with(visited.error());
+  return others;
+}
+
+void Fetcher::begin_hold(const std::string& host, const std::string& origin, SteadyTime ask_at,
+                         std::string_view reason, std::string_view why) {
+  const SteadyTime now = std::chrono::steady_clock::now();
+  const auto [held, is_new] = held_origins_.try_emplace(
+      origin,
+      HeldOrigin{
+          .host = host, .since = now, .ask_at = ask_at, .reason = reason, .why = std::string(why)});
+  held->second.ask_at = ask_at;
+  context_.held_origins.add(origin, std::string(why));
+  if (is_new) spdlog::warn("{}: its URLs are held; {}", origin, why);
+}
+
+void Fetcher::hold_of(const OpenLease& open, const HeldOrigin& held) {
+  if (!has_room_to_hold()) {
+    park(open, held.why);
+    return release(open, held.ask_at, open.leased_at);
+  }
+  context_.note_failed_fetch(open.lease.url, held.why);
+  hold(open, handler_.give_up(open, held.why, held.reason), held.reason, 0);
+}
+
+bool Fetcher::hold_untrusted(const OpenLease& open, const Url& url) {
+  if (held_origins_.empty()) return false;
+  const auto held = held_origins_.find(std::string(url.origin()));
+  if (held == held_origins_.end() || held->second.reason != kTlsRefused) return false;
+  hold_of(open, held->second);
+  return true;
+}
+
+// As often in a row as a page is tried: a certificate may be bad for a moment.
+bool Fetcher::lacks_trust(const OpenLease& open, const Url& url, const HttpResponse& response) {
+  if (!context_.trusts_less || response.failure != FetchError::kTls) return false;
+  const auto silent = silent_.find(open.lease.host);
+  const std::uint32_t before = silent == silent_.end() ? 0 : silent->second;
+  if (before < context_.config.politeness.retries) return false;
+  begin_hold(open.lease.host, std::string(url.origin()), response.sent, kTlsRefused,
+             response.error);
+  release(open, response.sent, response.sent);
+  return true;
+}
+
+bool Fetcher::has_room_to_hold() const {
+  const FrontierStats stats = context_.frontier.stats();
+  return stats.held + stats.set_aside_failed < context_.config.frontier.max_set_aside;
+}
+
+void Fetcher::offer_held(const std::string& origin) {
+  const auto held = held_origins_.find(origin);
+  if (held == held_origins_.end()) return;
+  const auto queued = context_.frontier.retry(
+      {.state = SetAsideState::kHeld,
+       .host = held->second.host,
+       .reason = std::string(held->second.reason),
+       .wanted = [&origin](const SetAsideUrl& url) { return is_of(url.url, origin); }});
+  if (!queued) context_.stop_with(queued.error());
+  context_.held_origins.remove(origin);
+  held_origins_.erase(held);
+}
+
+// As long after it was held as a host is parked.
+void Fetcher::offer_held_again() {
+  const auto park_time = context_.config.politeness.park_time;
+  if (park_time.count() == 0) return;
+  const SteadyTime now = std::chrono::steady_clock::now();
+  const auto due = std::ranges::find_if(
+      held_origins_, [&](const auto& held) { return held.second.since + park_time <= now; });
+  if (due == held_origins_.end()) return;
+  const std::string origin = due->first;
+  robots_.ask_again(origin);
+  offer_held(origin);
+}
+
+}  // namespace trawl

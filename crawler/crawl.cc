@@ -146,6 +146,10 @@ class CrawlImpl final : public Crawl {
 
   void start() override {
     started_ = std::chrono::steady_clock::now();
+    // Only now: those that are to be tried again at once have been queued.
+    const auto planned = plan_failed_urls(*frontier_, rules_->recrawl);
+    if (!planned) return context_->stop_with(planned.error());
+    if (*planned > 0) spdlog::info("{} URLs that failed are to be fetched again", *planned);
     // release: what open() made; pairs with the acquire load in on_checkpoint().
     running_.store(true, std::memory_order_release);
     try {

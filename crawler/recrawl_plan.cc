@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "crawler/crash_guard.h"
+
 namespace trawl {
 
 namespace {
@@ -18,10 +20,13 @@ constexpr std::size_t kMaxLineBytes = 1u << 20;
 constexpr std::size_t kNearUrls = 1u << 17;
 constexpr std::size_t kMaxMarkerBytes = 4096;
 
-// What a line says of a page that was fetched well.
+constexpr std::uint64_t kNotModified = 304;
+
+// What a line says of a page that was fetched well, or redirected.
 struct FetchedPage {
   PlannedRecrawl planned;
   SystemTime fetched_at;
+  bool redirected = false;
 };
 
 std::optional<int> digits(std::string_view text) {
@@ -75,7 +80,6 @@ std::optional<std::uint64_t> number_of(const nlohmann::json& line, const char* n
 }
 
 bool went_well(const nlohmann::json& line, std::uint64_t status) {
-  constexpr std::uint64_t kNotModified = 304;
   const bool good = (status >= 200 && status < 300) || status == kNotModified;
   return good && text_of(line, "error").empty();
 }
@@ -93,7 +97,8 @@ bool read_line(std::string_view text, std::optional<FetchedPage>& page) {
       *depth > std::numeric_limits<std::uint32_t>::max()) {
     return false;
   }
-  if (!went_well(line, *status)) return true;
+  read.redirected = *status >= 300 && *status < 400 && *status != kNotModified;
+  if (!read.redirected && !went_well(line, *status)) return true;
   read.planned.parent = text_of(line, "parent");
   read.planned.depth = static_cast<std::uint32_t>(*depth);
   read.planned.note.etag = validator_of(line, "etag");
@@ -235,9 +240,15 @@ void RecrawlPlan::take_line(std::string_view line, std::vector<PlannedRecrawl>& 
   if (!page) return;
   PlannedRecrawl& planned = page->planned;
   const auto interval =
-      policy_.next_interval(planned.url, RecrawlPolicy::Change::kNew, std::nullopt);
+      page->redirected
+          ? policy_.failed_interval()
+          : policy_.next_interval(planned.url, RecrawlPolicy::Change::kNew, std::nullopt);
   if (!interval || was_near(planned.url)) return;
-  planned.note.interval = interval;
+  if (page->redirected) {
+    planned.note = {};  // it was no page
+  } else {
+    planned.note.interval = interval;
+  }
   // A clock that was ahead when the page was fetched does not put it off.
   planned.not_before = std::min(page->fetched_at, now_) + *interval;
   into.push_back(std::move(planned));
@@ -261,6 +272,35 @@ Result<void> RecrawlPlan::commit() {
                      : read_to_ - unread;
   uncommitted_ = false;
   return write_marker();
+}
+
+Result<std::uint64_t> plan_failed_urls(Frontier& frontier, const RecrawlPolicy& policy) {
+  constexpr std::size_t kBatch = 1000;
+  std::uint64_t planned = 0;
+  if (!policy.failed_interval()) return planned;
+  const SystemTime now = std::chrono::system_clock::now();
+  std::string after;
+  for (;;) {
+    const auto urls = frontier.set_aside(after, kBatch);
+    if (!urls) return tl::unexpected(urls.error());
+    if (urls->empty()) return planned;
+    after = urls->back().url;
+    std::vector<UrlRequest> requests;
+    for (const SetAsideUrl& url : *urls) {
+      if (url.state != SetAsideState::kFailed || url.reason == CrashGuard::kCrashed) continue;
+      requests.push_back({.url = url.url,
+                          .priority = url.priority,
+                          .depth = url.depth,
+                          .redirects = url.redirects,
+                          .parent = url.parent,
+                          .not_before = std::min(url.since, now) + *policy.failed_interval(),
+                          .note = url.note,
+                          .again = true});
+    }
+    if (requests.empty()) continue;
+    planned += requests.size();
+    if (auto offered = frontier.offer(requests); !offered) return tl::unexpected(offered.error());
+  }
 }
 
 }  // namespace trawl

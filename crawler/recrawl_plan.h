@@ -49,8 +49,8 @@ class RecrawlPlan {
     return state_dir / "recrawl-plan";
   }
 
-  // The next pages, at most `limit`; none at the end. Of pages that were fetched well, and that the
-  // policy has an interval for.
+  // The next pages, at most `limit`; none at the end. Of pages that were fetched well or
+  // redirected, and that the policy has an interval for.
   Result<std::vector<PlannedRecrawl>> next(std::size_t limit);
   // Records that what next() gave was offered.
   Result<void> commit();
@@ -92,5 +92,10 @@ class RecrawlPlan {
   std::uint64_t planned_ = 0;
   std::uint64_t damaged_lines_ = 0;
 };
+
+// Plans URLs that failed before the policy had an interval for such: from when they failed on. They
+// are set aside no more, so that each is planned once. Those that the crawl crashed on stay.
+// Returns how many. Errors: those of the frontier.
+Result<std::uint64_t> plan_failed_urls(Frontier& frontier, const RecrawlPolicy& policy);
 
 }  // namespace trawl

@@ -107,6 +107,65 @@ TEST_F(RecrawlPlanTest, HasThePagesThatWereFetchedWellAndAreToBeAgain) {
   EXPECT_EQ(damaged_, 0u);
 }
 
+TEST_F(RecrawlPlanTest, HasRedirectsIfUrlsWithoutAPageHaveAnInterval) {
+  append(line("a", 302, R"(,"digest":"sha1:A")") + line("b", 404) + line("c"));
+  CrawlConfig::Recrawl config;
+  config.failed = 1h;
+  RecrawlPlan plan = open(config);
+  const auto batch = plan.next(10).value();
+  ASSERT_EQ(batch.size(), 1u);
+  EXPECT_EQ(batch[0].url, "http://a.example/a");
+  EXPECT_EQ(batch[0].note, UrlNote{});
+  EXPECT_EQ(batch[0].not_before,
+            std::chrono::sys_days(std::chrono::January / 2 / 2026) + 4h + 4min + 5s);
+}
+
+TEST_F(RecrawlPlanTest, UrlsThatFailedBeforeArePlannedOnce) {
+  SystemTime now = std::chrono::system_clock::now() - 3h;
+  FrontierOptions options{.directory = directory_.path() / "frontier"};
+  options.delay = 0ms;
+  options.wall_clock = [&now] { return now; };
+  auto frontier = Frontier::open(options).value();
+  constexpr int kUrls = 2500;  // more than are read at once
+  std::vector<std::string> urls;
+  for (int i = 0; i < kUrls; ++i)
+    urls.push_back(fmt::format("http://h{}.example/", i));
+  std::vector<UrlRequest> requests;
+  for (const std::string& url : urls)
+    requests.push_back({.url = url, .priority = 7, .depth = 3});
+  ASSERT_TRUE(frontier->offer(requests));
+  for (const Lease& lease : frontier->lease(kUrls).value()) {
+    if (lease.url == urls[0]) {
+      ASSERT_TRUE(frontier->complete(lease.id, {.error = "e", .reason = "crashed"}, {}));
+    } else if (lease.url == urls[1]) {
+      ASSERT_TRUE(frontier->hold(lease.id, {.reason = "too deep"}));
+    } else {
+      ASSERT_TRUE(frontier->complete(lease.id, {.status = 404}, {}));
+    }
+  }
+  ASSERT_TRUE(frontier->flush());
+
+  EXPECT_EQ(plan_failed_urls(*frontier, RecrawlPolicy(daily())).value(), 0u);
+  CrawlConfig::Recrawl config;
+  config.failed = 4h;
+  const RecrawlPolicy policy(config);
+  EXPECT_EQ(plan_failed_urls(*frontier, policy).value(), std::uint64_t{kUrls} - 2);
+  EXPECT_EQ(plan_failed_urls(*frontier, policy).value(), 0u);
+  FrontierStats stats = frontier->stats();
+  EXPECT_EQ(stats.deferred, std::uint64_t{kUrls} - 2);
+  EXPECT_EQ(stats.set_aside_failed, 1u);
+  EXPECT_EQ(stats.held, 1u);
+  now += 4h - 1min;
+  EXPECT_TRUE(frontier->lease(1).value().empty()) << "not before its time";
+  now += 2min;
+  auto leases = frontier->lease(1).value();
+  while (leases.empty())
+    leases = frontier->lease(1).value();  // those due are being queued
+  EXPECT_TRUE(leases[0].recrawl);
+  EXPECT_EQ(leases[0].priority, 7);
+  EXPECT_EQ(leases[0].depth, 3u);
+}
+
 TEST_F(RecrawlPlanTest, IsMadeOnce) {
   EXPECT_THAT(run(), IsEmpty());  // no file yet
   // What a run with recrawling has fetched, it has also planned for.

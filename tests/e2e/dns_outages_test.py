@@ -1,5 +1,6 @@
 """Name servers that fail for a moment cost no page; those of a changed resolv.conf are asked."""
 
+import collections
 import concurrent.futures
 import os
 import shlex
@@ -7,13 +8,14 @@ import subprocess
 import time
 
 import trawl_testing as t
-from dns_server import MALFORMED, REFUSED, SERVFAIL, SILENT, DnsServer
+from dns_server import MALFORMED, NO_SUCH_NAME, REFUSED, SERVFAIL, SILENT, DnsServer
 from proxy_servers import HttpProxy
 from scripted_server import ScriptedServer, answer, links
 
 HOSTS = 20
 PAGES = 4  # of each host, besides the first
-KINDS = {"servfail": SERVFAIL, "refused": REFUSED, "silent": SILENT, "malformed": MALFORMED}
+KINDS = {"servfail": SERVFAIL, "refused": REFUSED, "silent": SILENT, "malformed": MALFORMED,
+         "nxdomain": NO_SUCH_NAME}
 
 
 def host(number):
@@ -23,22 +25,23 @@ def host(number):
 class Site(ScriptedServer):
     """Hosts of which each leads to the next, so that names are looked up all the time."""
 
-    def __init__(self):
+    def __init__(self, headers=()):
         super().__init__(self._page)
+        self.headers = headers
         self.names = {host(number): ["127.0.0.1"] for number in range(HOSTS)}
         self.all = {self.url(path, name) for name in self.names
                     for path in ["/", *(f"/{i}" for i in range(PAGES))]}
 
     def _page(self, request):
         if request.path == "/robots.txt":
-            return answer("User-agent: *\nDisallow: /private\n")
+            return answer("User-agent: *\nDisallow: /private\n", "200 OK", *self.headers)
         if request.path != "/":
-            return answer("<p>a page")
+            return answer("<p>a page", "200 OK", *self.headers)
         number = int(request.host[len("host"):].split(".")[0])
         found = [f"/{i}" for i in range(PAGES)]
         if number + 1 < HOSTS:
             found.append(self.url("/", host(number + 1)))
-        return answer(links(found))
+        return answer(links(found), "200 OK", *self.headers)
 
 
 def config(directory, name, site, fetch):
@@ -53,14 +56,17 @@ def config(directory, name, site, fetch):
 def wait_for(seconds):
     """An outage takes its time."""
     end = time.monotonic() + seconds
-    t.wait_until(lambda: time.monotonic() > end, "an outage to pass")
+    t.wait_until(lambda: time.monotonic() > end, "an outage to pass", seconds + 60)
 
 
 def check_all_fetched(test, directory, name, site, crawl):
-    crawl.wait()
+    crawl.wait(300)
     t.expect_exit(test, crawl, t.EXIT_DONE, name)
     good = {page["url"] for page in t.read_pages(test, directory / name) if page["status"] == 200}
     test.check_equal_sets(good, site.all, name)
+    asked = collections.Counter(request.host + request.path for request in site.pages)
+    again = {url: count for url, count in asked.items() if count > 1}
+    test.check(not again, f"{name}: fetched more than once", again)
 
 
 def mid_crawl(test, directory, options, kind, seconds):
@@ -76,8 +82,37 @@ def mid_crawl(test, directory, options, kind, seconds):
     test.check(dns.troubled > 0, f"{name}: nobody asked meanwhile")
 
 
+def at_resume(test, directory, options, kind, seconds):
+    name = f"resume-{kind}-{seconds}s"
+    with Site() as site, DnsServer(site.names, ttl=0) as dns:
+        path = config(directory, name, site, {"dns_servers": [dns.address]})
+        first = t.run(options, directory, "crawl", path, "--set", "scope.max_pages=20")
+        t.expect_exit(test, first, t.EXIT_DONE, f"{name}: the first run")
+        dns.trouble = KINDS[kind]
+        crawl = t.Run(options, directory, "resume", path)
+        t.wait_until(lambda: dns.troubled > 0 or crawl.ended(), f"{name}: lookups")
+        wait_for(seconds)
+        dns.trouble = None
+        check_all_fetched(test, directory, name, site, crawl)
+
+
+def gone(test, directory, options):
+    """Names that stay unknown: hosts that answered before are parked, others fail, and all can be
+    asked for again."""
+    with Site(["Connection: close"]) as site, DnsServer(site.names, ttl=0) as dns:
+        path = config(directory, "gone", site, {"dns_servers": [dns.address]})
+        crawl = t.Run(options, directory, "crawl", path, "--set", "politeness.delay=1s")
+        t.wait_until(lambda: len(site.pages) >= 2 or crawl.ended(), "gone: requests")
+        dns.trouble = NO_SUCH_NAME
+        crawl.wait()
+        t.expect_exit(test, crawl, t.EXIT_INCOMPLETE, "gone: hosts are parked")
+        dns.trouble = None
+        check_all_fetched(test, directory, "gone", site,
+                          t.Run(options, directory, "resume", path, "--retry-failed"))
+
+
 def at_start(test, directory, options, kind, seconds):
-    name = f"start-{kind}"
+    name = f"start-{kind}-{seconds}s"
     with Site() as site, DnsServer(site.names, trouble=KINDS[kind]) as dns:
         crawl = t.Run(options, directory, "crawl",
                       config(directory, name, site, {"dns_servers": [dns.address]}))
@@ -162,11 +197,20 @@ def changed_resolv_conf(test, directory, options):
         check_all_fetched(test, directory, "changed", site, crawl)
 
 
+def parts_of(seconds):
+    if seconds:
+        return [(part, kind, each) for part in (at_start, mid_crawl, at_resume) for kind in KINDS
+                for each in (seconds if kind != "nxdomain" else [2])]
+    return [(mid_crawl, "servfail", 1), (mid_crawl, "servfail", 3), (mid_crawl, "refused", 1),
+            (mid_crawl, "malformed", 1), (mid_crawl, "silent", 3), (mid_crawl, "nxdomain", 2),
+            (at_start, "silent", 3), (at_start, "servfail", 1), (at_start, "nxdomain", 2),
+            (at_resume, "silent", 3), (at_resume, "servfail", 1), (at_resume, "nxdomain", 2),
+            (gone,), (no_server,), (proxy_by_name,), (changed_resolv_conf,)]
+
+
 def dns_outages(test, directory, options):
+    parts = parts_of(options.seconds)
     # These mostly wait.
-    parts = [(mid_crawl, "servfail", 1), (mid_crawl, "servfail", 3), (mid_crawl, "refused", 1),
-             (mid_crawl, "malformed", 1), (mid_crawl, "silent", 3), (at_start, "silent", 3),
-             (at_start, "servfail", 1), (no_server,), (proxy_by_name,), (changed_resolv_conf,)]
     with concurrent.futures.ThreadPoolExecutor(len(parts)) as pool:
         for part, done in [(part, pool.submit(part[0], test, directory, options, *part[1:]))
                            for part in parts]:
@@ -177,4 +221,7 @@ def dns_outages(test, directory, options):
 
 
 if __name__ == "__main__":
-    t.main(dns_outages, t.parser(__doc__).parse_args())
+    arguments = t.parser(__doc__)
+    arguments.add_argument("--seconds", type=int, nargs="+",
+                           help="every kind of outage for so long, in place of a few short ones")
+    t.main(dns_outages, arguments.parse_args())

@@ -29,14 +29,14 @@ class ScriptedServer:
     """Answers on one thread. `respond(request)` returns the bytes of the answer, or None to close
     the connection; a dict of them by path will do. What it has nothing for is not found."""
 
-    def __init__(self, respond, addresses=("127.0.0.1",), tls=None):
+    def __init__(self, respond, addresses=("127.0.0.1",), tls=None, port=0):
         if isinstance(respond, dict):
             answers = respond
             respond = lambda request: answers.get(request.path, NOT_FOUND)  # noqa: E731
         self.respond = respond
         self.requests = []
         self.tls = tls
-        self.listeners = listen(addresses)
+        self.listeners = listen(addresses, port=port)
         self.port = self.listeners[0].getsockname()[1]
         self.stopping = False
         self.selector = selectors.DefaultSelector()
@@ -121,15 +121,15 @@ class ScriptedServer:
         connection.close()
 
 
-def listen(addresses, backlog=200):
-    """Listeners at the addresses, all on one port that is free at each of them."""
+def listen(addresses, backlog=200, port=0):
+    """Listeners at the addresses, all on one port: that one, or one that is free at each of them."""
     for attempt in range(20):
         listeners = []
         try:
             for address in addresses:
-                port = listeners[0].getsockname()[1] if listeners else 0
+                same = listeners[0].getsockname()[1] if listeners else port
                 family = socket.AF_INET6 if ":" in address else socket.AF_INET
-                listeners.append(socket.create_server((address, port), family=family,
+                listeners.append(socket.create_server((address, same), family=family,
                                                       backlog=backlog))
             return listeners
         except OSError:

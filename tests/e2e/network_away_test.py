@@ -151,6 +151,6 @@ def network_away(test, directory, options):
 
 if __name__ == "__main__":
     arguments = t.parser(__doc__)
-    arguments.add_argument("--seconds", type=int, nargs="+", default=[3],
+    arguments.add_argument("--seconds", type=int, nargs="+", default=[2],
                            help="how long the network is away")
     t.main(network_away, arguments.parse_args())

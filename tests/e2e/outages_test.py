@@ -297,7 +297,7 @@ def outages(test, directory, options):
 
 if __name__ == "__main__":
     arguments = t.parser(__doc__)
-    arguments.add_argument("--seconds", type=float, nargs="+", default=[1, 3],
+    arguments.add_argument("--seconds", type=float, nargs="+", default=[2],
                            help="how long the outages take")
     arguments.add_argument("--at-once", type=int, default=40, help="crawls")
     t.main(outages, arguments.parse_args())

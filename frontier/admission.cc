@@ -132,6 +132,16 @@ Result<bool> AdmissionDesk::is_new_exactly(Fingerprint key, bool told_new) {
   return !found;
 }
 
+// Not of what is being admitted at the moment, with FilterMode::kExact: see GroupWriter.
+Result<bool> AdmissionDesk::is_known(Fingerprint key) const {
+  if (!filter_.contains(key)) return false;
+  if (!options_.exact) return true;
+  bool found = false;
+  if (auto read = store_.find_in_ledger({&key, 1}, {&found, 1}); !read)
+    return tl::unexpected(read.error());
+  return found;
+}
+
 Result<void> AdmissionDesk::admit(std::span<const UrlRequest> requests, PreparedUrls& prepared,
                                   std::string_view parent, std::span<Admission> answers,
                                   Operation& operation) {
@@ -139,7 +149,9 @@ Result<void> AdmissionDesk::admit(std::span<const UrlRequest> requests, Prepared
   operation.invalid += requests.size() - n - prepared.held_.size();
   for (const PreparedUrls::Held& link : prepared.held_) {
     // One that was admitted before waits, or is done.
-    if (filter_.contains(link.fingerprint)) {
+    const auto known = is_known(link.fingerprint);
+    if (!known) return tl::unexpected(known.error());
+    if (*known) {
       answers[link.request] = Admission::kSeen;
       ++operation.seen;
     } else {

@@ -99,6 +99,7 @@ class AdmissionDesk {
 
  private:
   Result<void> find_known(PreparedUrls& prepared);
+  Result<bool> is_known(Fingerprint key) const;
   Result<bool> is_new_exactly(Fingerprint key, bool told_new);
   // `recrawl`: it was admitted before.
   void add_winner(const UrlRequest& request, bool recrawl, const Url& url, Fingerprint fingerprint,

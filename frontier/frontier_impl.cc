@@ -75,6 +75,7 @@ FrontierImpl::~FrontierImpl() {
 GroupWriterOptions FrontierImpl::writer_options() {
   GroupWriterOptions options;
   options.ledger = ledger_;
+  options.exact = options_.filter_mode == FilterMode::kExact;
   options.max_set_aside = options_.max_set_aside;
   options.wall_clock = options_.wall_clock;
   options.now = [this] { return clock_.now(); };

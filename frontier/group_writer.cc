@@ -211,6 +211,12 @@ Result<void> GroupWriter::hold_links(const Operation& operation, Counters& total
   for (const Operation::SetAside& link : operation.links_held) {
     Fingerprint& lately = held_lately_[link.fingerprint.low % kHeldLately];
     if (lately == link.fingerprint) continue;
+    if (options_.exact) {
+      // It may have been admitted since it was looked for.
+      const auto known = store_.ledger(link.fingerprint);
+      if (!known) return tl::unexpected(known.error());
+      if (*known) continue;
+    }
     lately = link.fingerprint;
     if (auto done = set_aside(link, totals, batch); !done) return done;
   }

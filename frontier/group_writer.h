@@ -21,6 +21,7 @@ namespace trawl {
 
 struct GroupWriterOptions {
   bool ledger = false;  // the crawl keeps one
+  bool exact = false;   // which alone tells what was admitted
   std::uint64_t max_set_aside = 0;
   std::function<SystemTime()> wall_clock;
   std::function<std::int64_t()> now;  // FrontierClock

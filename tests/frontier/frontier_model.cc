@@ -33,6 +33,7 @@ std::uint32_t FrontierModel::shard_of(const std::string& host) const {
 
 void FrontierModel::restart(bool resumed) {
   leases_.clear();
+  held_lately_.clear();
   queues_.clear();
   domain_starts_.clear();
   for (const auto& [name, url] : urls_) {
@@ -69,37 +70,64 @@ void FrontierModel::defer(const std::string& url, std::int64_t not_before) {
 std::vector<Admission> FrontierModel::offer(std::span<const UrlRequest> requests,
                                             const std::string& parent) {
   std::vector<Admission> answers;
+  std::vector<Url> urls;
   for (const UrlRequest& request : requests) {
-    const auto url = Url::parse(request.url);
+    auto url = Url::parse(request.url);
     if (!url || url->href_without_fragment().size() > options_->max_url_length) {
       answers.push_back(url ? Admission::kTooLong : Admission::kInvalid);
       ++totals_.invalid;
+      urls.emplace_back();
       continue;
     }
-    const std::string name(url->href_without_fragment());
-    if (const auto known = urls_.find(name); known != urls_.end()) {
-      known->second.depth = std::min(known->second.depth, request.depth);
-      answers.push_back(Admission::kSeen);
-      ++totals_.seen;
-      continue;
+    answers.push_back(Admission::kSeen);
+    urls.push_back(*std::move(url));
+  }
+  const auto parent_of = [&](const UrlRequest& request) {
+    return std::string(request.parent.empty() ? parent : request.parent);
+  };
+  // Links are held before others are admitted.
+  for (const bool held : {true, false}) {
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      const UrlRequest& request = requests[i];
+      if (answers[i] != Admission::kSeen || request.hold.has_value() != held) continue;
+      const std::string name(urls[i].href_without_fragment());
+      const auto known = urls_.find(name);
+      if (held && known == urls_.end()) {
+        hold_link(request, name, parent_of(request));
+        answers[i] = Admission::kHeld;
+      } else if (held) {
+        ++totals_.seen;
+      } else if (known != urls_.end() && !request.again) {
+        known->second.depth = std::min(known->second.depth, request.depth);
+        ++totals_.seen;
+      } else {
+        admit(request, urls[i], parent_of(request));
+        answers[i] = Admission::kNew;
+      }
     }
-    urls_[name] = {.host = politeness_group(*url),
-                   .parent = std::string(request.parent.empty() ? parent : request.parent),
-                   .priority = request.priority,
-                   .depth = request.depth,
-                   .stored_depth = request.depth,
-                   .redirects = request.redirects,
-                   .place = next_place_++};
-    host_names_.insert(urls_[name].host);
-    if (request.not_before) {
-      defer(name, not_before_milliseconds(*request.not_before));
-    } else {
-      queue(name);
-    }
-    answers.push_back(Admission::kNew);
-    ++totals_.admitted;
   }
   return answers;
+}
+
+void FrontierModel::admit(const UrlRequest& request, const Url& url, const std::string& parent) {
+  const std::string name(url.href_without_fragment());
+  const bool recrawl = urls_.contains(name);
+  urls_[name] = {.host = politeness_group(url),
+                 .parent = parent,
+                 .priority = request.priority,
+                 .depth = request.depth,
+                 .stored_depth = request.depth,
+                 .redirects = request.redirects,
+                 .recrawl = recrawl,
+                 .place = next_place_++};
+  host_names_.insert(urls_[name].host);
+  if (request.not_before) {
+    defer(name, not_before_milliseconds(*request.not_before));
+  } else {
+    queue(name);
+  }
+  ++totals_.admitted;
+  forget_set_aside(fingerprint(name));
 }
 
 void FrontierModel::begin_lease() {
@@ -280,6 +308,12 @@ void FrontierModel::complete_url(const std::string& name, const Outcome& outcome
   totals_.skipped += outcome.requested ? 0 : 1;
   if (!outcome.recrawl_at) {
     url.state = ModelUrl::kDone;
+    if (outcome.error.empty() && outcome.status < 400) return;
+    const std::string reason = !outcome.reason.empty() ? outcome.reason
+                               : outcome.status >= 400 ? "status"
+                                                       : "failed";
+    set_url_aside(name, SetAsideState::kFailed, {.reason = reason, .always = outcome.keep_failed},
+                  outcome.status);
     return;
   }
   ++totals_.recrawls;
@@ -333,7 +367,6 @@ void FrontierModel::fail_unheard(std::uint64_t id, FailureReason reason,
   if (reason == FailureReason::kPermanent || url.attempts >= options_->retries) {
     Outcome failed = outcome;
     failed.error = "failed";
-    failed.recrawl_at.reset();
     if (outcome.requested && host.remaining && *host.remaining > 0) --*host.remaining;
     complete_url(*name, failed);
     return;
@@ -371,9 +404,10 @@ Mismatches FrontierModel::fail(std::uint64_t id, FailureReason reason,
       wrong.push_back("a verdict on a lease that had ended");
     return wrong;
   }
+  const bool ended = reason == FailureReason::kPermanent || before.attempts >= options_->retries;
   expect_equal(wrong, "retry_at",
                verdict.retry_at ? to_milliseconds(*verdict.retry_at) : std::int64_t{-1},
-               url.state == ModelUrl::kDeferred ? url.not_before : std::int64_t{-1});
+               url.state == ModelUrl::kDeferred && !ended ? url.not_before : std::int64_t{-1});
   expect_equal(wrong, "host_given_up", verdict.host_given_up, host.given_up && !was_given_up);
   if (backs_off(reason)) {
     const auto least = std::max(least_backoff(host), retry_after.value_or(Milliseconds(0)));

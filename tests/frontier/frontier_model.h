@@ -50,6 +50,21 @@ struct ModelUrl {
   std::int64_t not_before = 0;  // of a deferred one
 };
 
+// A URL that is held or failed; `url` is in FrontierModel::urls() as done if it was queued.
+struct ModelAside {
+  std::string url;
+  SetAsideState state = SetAsideState::kHeld;
+  std::string reason;
+  std::uint64_t rules = 0;
+  int status = 0;
+  std::int64_t since = 0;
+  bool was_queued = true;
+  std::int32_t priority = 0;
+  std::uint32_t depth = 0;
+  std::uint32_t redirects = 0;
+  std::string parent;
+};
+
 struct ModelHost {
   std::optional<Milliseconds> delay;
   std::optional<std::uint32_t> max_leases;
@@ -110,6 +125,9 @@ class FrontierModel {
                     std::optional<Milliseconds> retry_after, const Outcome& outcome,
                     std::int64_t blocked_until);
   void adopt_block(const std::string& host, std::int64_t blocked_until);
+  void hold(std::uint64_t lease, const HoldReason& reason);
+  // Returns how many were queued.
+  std::uint64_t retry(const RetryWhich& which);
   bool release(std::uint64_t lease, std::optional<SteadyTime> next_start,
                Milliseconds started_after);
   bool renew(std::uint64_t lease);
@@ -123,6 +141,8 @@ class FrontierModel {
   std::uint64_t drop_host(const std::string& host, bool queued_only = false);
 
   Mismatches check_stats(const FrontierStats& stats) const;
+  // That each URL is in one state alone, and those set aside are as they should be.
+  Mismatches check_set_aside(const std::vector<SetAsideUrl>& urls) const;
   // "Seen" and invalid URLs alone are counted durably only when something else is written: after a
   // crash there may be fewer. If so, the model goes on with what is there.
   void adopt_lesser_counts(const FrontierStats& stats);
@@ -131,6 +151,7 @@ class FrontierModel {
   bool exhausted() const;
 
   const std::map<std::string, ModelUrl>& urls() const { return urls_; }
+  const std::map<Fingerprint, ModelAside>& set_aside() const { return aside_; }
   const std::set<std::string>& host_names() const { return host_names_; }
   const ModelHost& host(const std::string& name) { return hosts_[name]; }
   // When something may next change by itself; nothing: never.
@@ -162,10 +183,20 @@ class FrontierModel {
   // Ends the lease, if it counts; its URL then is neither queued nor leased.
   std::optional<std::string> end(std::uint64_t lease, const Outcome& outcome, bool late_counts);
   void complete_url(const std::string& url, const Outcome& outcome);
+  Fingerprint fingerprint(const std::string& url) const;
+  void hold_link(const UrlRequest& request, const std::string& url, const std::string& parent);
+  void admit(const UrlRequest& request, const Url& url, const std::string& parent);
+  void set_aside(ModelAside aside, bool always);
+  void set_url_aside(const std::string& url, SetAsideState state, const HoldReason& reason,
+                     int status);
+  void forget_set_aside(Fingerprint key);
+  void count_set_aside(SetAsideState state, int by);
   Milliseconds least_backoff(const ModelHost& host) const;
 
   const FrontierOptions* options_;
   std::map<std::string, ModelUrl> urls_;
+  std::map<Fingerprint, ModelAside> aside_;
+  std::map<std::uint64_t, Fingerprint> held_lately_;  // as GroupWriter remembers them
   std::map<std::string, Queue> queues_;  // by host; those that are leased are not in it
   std::map<std::string, ModelHost> hosts_;
   std::set<std::string> host_names_;

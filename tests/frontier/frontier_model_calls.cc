@@ -11,6 +11,14 @@
 
 namespace trawl::test {
 
+namespace {
+
+bool is_over(const ModelUrl& url) {
+  return url.state == ModelUrl::kDone || url.state == ModelUrl::kDropped;
+}
+
+}  // namespace
+
 template <class T>
 bool FrontierModelRun::settle(const Result<T>& answer, std::vector<FrontierModel> next) {
   if (answer) {
@@ -30,7 +38,7 @@ bool FrontierModelRun::settle(const Result<T>& answer, std::vector<FrontierModel
 
 void FrontierModelRun::step() {
   was_struck_ = dead();
-  switch (below(20)) {
+  switch (below(23)) {
     case 0:
     case 1:
     case 2:
@@ -57,6 +65,10 @@ void FrontierModelRun::step() {
       return once_in(4) ? drop() : change_host();
     case 17:
       return checkpoint();
+    case 18:
+      return hold();
+    case 19:
+      return retry();
     default:
       return move_clocks();
   }
@@ -88,6 +100,16 @@ FrontierModelRun::Offer FrontierModelRun::some_urls(std::size_t most) {
     if (once_in(4)) request.parent = "http://parent.test/";
     if (once_in(10))
       request.not_before = clocks_.wall() + Milliseconds(static_cast<int>(below(20'000)) - 2'000);
+    if (once_in(6)) {
+      request.hold =
+          HoldReason{.reason = once_in(2) ? "too deep" : "out of scope", .rules = below(3)};
+    } else if (const auto known = model_.urls().find(offer.urls.back());
+               once_in(3) && known != model_.urls().end() && is_over(known->second) &&
+               std::ranges::count(offer.urls, offer.urls.back()) == 1) {
+      // With the smallest depth: what the frontier noted of others since is not in the model.
+      request.again = true;
+      request.depth = 0;
+    }
     offer.requests.push_back(request);
   }
   return offer;
@@ -115,6 +137,9 @@ Outcome FrontierModelRun::some_outcome(std::uint64_t lease) {
   if (open) outcome.requested = !once_in(8);
   if (open && once_in(3)) outcome.started_after = Milliseconds(below(500));
   if (once_in(8)) outcome.error = "it failed";
+  if (once_in(8)) outcome.status = 404;
+  if (once_in(8)) outcome.reason = "some reason";
+  outcome.keep_failed = once_in(4);
   if (once_in(8)) outcome.recrawl_at = clocks_.wall() + Milliseconds(below(20'000));
   return outcome;
 }
@@ -178,6 +203,7 @@ void FrontierModelRun::fail() {
   if (once_in(4) && reason != FailureReason::kPermanent) retry_after = Milliseconds(below(15'000));
   Outcome outcome{.status = once_in(2) ? 404 : 0};
   if (once_in(3)) outcome.error = "it failed";
+  if (once_in(6)) outcome.recrawl_at = clocks_.wall() + Milliseconds(below(20'000));
   note(fmt::format("fail {} for {} retry_after {}", id, static_cast<int>(reason),
                    retry_after.value_or(Milliseconds(-1)).count()));
   const auto verdict = frontier_->fail(id, reason, retry_after, outcome);
@@ -193,6 +219,65 @@ void FrontierModelRun::fail() {
     if (!was_struck_) unheard_host_ = model_.urls().at(model_.leases().at(id).url).host;
   }
   settle(verdict, {next});
+}
+
+void FrontierModelRun::hold() {
+  const std::uint64_t id = some_lease();
+  const HoldReason reason{
+      .reason = once_in(2) ? "too deep" : "robots", .rules = below(3), .always = once_in(4)};
+  note(fmt::format("hold {} for {}{}", id, reason.reason, reason.always ? ", always" : ""));
+  const auto held = frontier_->hold(id, reason);
+  if (!model_.knows(id)) {
+    if (held) ADD_FAILURE() << "held what was never leased\n" << log_text();
+    broken_ |= !was_struck_ && dead();
+    return;
+  }
+  FrontierModel next = model_;
+  next.hold(id, reason);
+  settle(held, {next});
+}
+
+void FrontierModelRun::retry() {
+  RetryWhich which;
+  const auto& aside = model_.set_aside();
+  switch (below(6)) {
+    case 0:
+      which.state = once_in(2) ? SetAsideState::kHeld : SetAsideState::kFailed;
+      break;
+    case 1:
+      which.reason = once_in(2) ? "too deep" : "status";
+      break;
+    case 2:
+      which.host = some_host();
+      break;
+    case 3:
+      which.first_status = which.last_status = 404;
+      break;
+    case 4:
+      break;
+    default:
+      if (aside.empty()) break;
+      which.url = std::next(aside.begin(), static_cast<long>(below(aside.size())))->second.url;
+  }
+  note(fmt::format("retry state {} url '{}' host '{}' reason '{}'",
+                   which.state ? static_cast<int>(*which.state) : -1, which.url, which.host,
+                   which.reason));
+  const auto queued = frontier_->retry(which);
+  FrontierModel next = model_;
+  const std::uint64_t expected = next.retry(which);
+  if (settle(queued, {next}) && *queued != expected)
+    ADD_FAILURE() << "queued " << *queued << " URLs, not " << expected << "\n" << log_text();
+}
+
+std::optional<std::vector<SetAsideUrl>> FrontierModelRun::listed() {
+  std::vector<SetAsideUrl> urls;
+  for (std::string after;;) {
+    const auto some = frontier_->set_aside(after, 1 + below(50));
+    if (!some) return std::nullopt;
+    if (some->empty()) return urls;
+    urls.insert(urls.end(), some->begin(), some->end());
+    after = urls.back().url;
+  }
 }
 
 void FrontierModelRun::end_somehow() {
@@ -300,6 +385,7 @@ void FrontierModelRun::move_clocks() {
   expect_none(model_.check_stats(frontier_->stats()), "stats");
   if (frontier_->finished() != model_.finished() || frontier_->exhausted() != model_.exhausted())
     ADD_FAILURE() << "finished() or exhausted() is wrong\n" << log_text();
+  if (const auto urls = listed()) expect_none(model_.check_set_aside(*urls), "set aside");
   if (!once_in(3)) return;
   std::vector<HostInfo> infos;
   for (std::string after;;) {

@@ -59,6 +59,10 @@ Mismatches FrontierModel::check_stats(const FrontierStats& stats) const {
   expect_equal(wrong, "retried", stats.retried, totals_.retried);
   expect_equal(wrong, "recrawls", stats.recrawls, totals_.recrawls);
   expect_equal(wrong, "deferred", stats.deferred, totals_.deferred);
+  expect_equal(wrong, "held", stats.held, totals_.held);
+  expect_equal(wrong, "set_aside_failed", stats.set_aside_failed, totals_.set_aside_failed);
+  expect_equal(wrong, "requeued", stats.requeued, totals_.requeued);
+  expect_equal(wrong, "not_set_aside", stats.not_set_aside, totals_.not_set_aside);
   expect_equal(wrong, "depth_repairs", stats.depth_repairs, totals_.depth_repairs);
   expect_equal(wrong, "leased", stats.leased, leased);
   expect_equal(wrong, "queued", stats.queued, waiting - std::min(waiting, leased));

@@ -55,6 +55,7 @@ void FrontierModelRun::choose_options() {
   options_.max_open_leases = once_in(4) ? 4 : 1'000;
   options_.checkpoints_kept = static_cast<std::uint32_t>(1 + below(2));
   options_.max_url_length = 200;
+  options_.max_set_aside = once_in(4) ? below(12) : 1'000;
   power_loss_ = once_in(3);
   options_.durability = power_loss_ ? FrontierDurability::kSync : FrontierDurability::kAsync;
   faults_ = std::make_unique<FileFaults>(
@@ -102,6 +103,14 @@ void FrontierModelRun::run() {
   }
   if (::testing::Test::HasFailure()) return;
   drain();
+  if (!::testing::Test::HasFailure()) {
+    if (const auto urls = listed()) expect_none(model_.check_set_aside(*urls), "set aside");
+    note("retry all");
+    const auto queued = frontier_->retry({});
+    EXPECT_EQ(queued.value_or(0), model_.retry({})) << log_text();
+    EXPECT_TRUE(model_.set_aside().empty());
+    drain();
+  }
   if (!::testing::Test::HasFailure()) check_everything();
   frontier_.reset();
 }
@@ -188,6 +197,8 @@ void FrontierModelRun::find_state() {
   candidates_.insert(candidates_.begin(), model_);
   const auto infos = frontier_->hosts({}, 1'000);
   if (!infos) return void(ADD_FAILURE() << infos.error().message << "\n" << log_text());
+  const auto aside = listed();
+  if (!aside) return void(ADD_FAILURE() << "set_aside() fails\n" << log_text());
   const FrontierStats stats = frontier_->stats();
   for (FrontierModel& candidate : candidates_) {
     candidate.use(options_);
@@ -208,6 +219,8 @@ void FrontierModelRun::find_state() {
       auto wrong = candidate.check_stats(stats);
       const auto wrong_hosts = candidate.check_hosts(*infos);
       wrong.insert(wrong.end(), wrong_hosts.begin(), wrong_hosts.end());
+      const auto wrong_aside = candidate.check_set_aside(*aside);
+      wrong.insert(wrong.end(), wrong_aside.begin(), wrong_aside.end());
       if (wrong.empty() && !found) {
         found = true;
         model_ = candidate;

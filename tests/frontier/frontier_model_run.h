@@ -60,6 +60,10 @@ class FrontierModelRun {
   void lease();
   void complete();
   void fail();
+  void hold();
+  void retry();
+  // All that is set aside, page by page; nothing if the disk died.
+  std::optional<std::vector<SetAsideUrl>> listed();
   void end_somehow();
   void change_host();
   void drop();

@@ -21,7 +21,6 @@
 #include "crawler/cut_bodies.h"
 #include "crawler/failed_seeds.h"
 #include "crawler/fetch_counts.h"
-#include "crawler/foreign_turns.h"
 #include "crawler/held_origins.h"
 #include "crawler/host_counts.h"
 #include "crawler/http/body_budget.h"
@@ -75,7 +74,6 @@ struct CrawlContext {
   const bool trusts_less;          // than the run before: SettledConfig::trusts_less
   FailedSeeds failed_seeds = {};
   CutBodies cut_bodies{config.fetch.max_memory / 4};
-  ForeignTurns foreign_turns = {};
   HeldOrigins held_origins = {};
   std::atomic<std::uint64_t> in_flight{0};  // leases the fetchers hold
 

@@ -11,6 +11,7 @@
 #include "crawler/fetch_failure.h"
 #include "crawler/held_urls.h"
 #include "crawler/http/content_coding.h"
+#include "crawler/lease_gate.h"
 #include "crawler/parse/headers/media_type.h"
 #include "crawler/url_credentials.h"
 
@@ -185,6 +186,12 @@ HttpRequest Fetcher::request_for(const Url& url, const std::string& host) const 
   return request;
 }
 
+std::shared_ptr<StartGate> Fetcher::gate_for(const OpenLease& open, const std::string& host) const {
+  const bool own = host == open.lease.host;
+  if (own && !open.lease.paced) return nullptr;
+  return std::make_shared<LeaseGate>(context_, open.lease.id, own ? std::string() : host);
+}
+
 void Fetcher::fetch(OpenLease open, const Url& url) {
   const Lease& lease = open.lease;
   HttpRequest request = request_for(url, lease.host);
@@ -222,12 +229,14 @@ void Fetcher::fetch(OpenLease open, const Url& url) {
       request.headers.push_back("Referer: " + referer);
   }
   open.in_flight = context_.crashes.begin(request.url);
+  request.gate = gate_for(open, lease.host);
   client_->start(request, [this, open = std::move(open)](HttpResponse response) {
     on_page(open, std::move(response));
   });
 }
 
 void Fetcher::on_page(const OpenLease& open, HttpResponse response) {
+  if (response.not_before) return release(open, *response.not_before, std::nullopt);
   // Each try uses up one stale connection, so that this ends.
   if (response.connection_was_stale || is_our_own_doing(response.failure))
     return release(open, response.sent, response.sent);
@@ -419,10 +428,12 @@ void Fetcher::skip(const OpenLease& open, const Url& url, SkipReason reason,
   hold(open, std::move(result), to_string(reason), held_by(reason, context_.config));
 }
 
-void Fetcher::release(const OpenLease& open, SteadyTime next_start, SteadyTime asked_at) {
+void Fetcher::release(const OpenLease& open, SteadyTime next_start,
+                      std::optional<SteadyTime> asked_at) {
   context_.pages.give_back(1);
-  const auto released =
-      context_.frontier.release(open.lease.id, next_start, started_after(open, asked_at));
+  std::optional<std::chrono::microseconds> after;
+  if (asked_at) after = started_after(open, *asked_at);
+  const auto released = context_.frontier.release(open.lease.id, next_start, after);
   lease_ended();
   if (!released) context_.stop_with(released.error());
 }

@@ -42,6 +42,9 @@ class Fetcher {
   void begin(OpenLease open);
   void fetch(OpenLease open, const Url& url);
   HttpRequest request_for(const Url& url, const std::string& host) const;
+  // What asks for the turn of a request on behalf of a lease, to a host of that name; null: it
+  // needs none.
+  std::shared_ptr<StartGate> gate_for(const OpenLease& open, const std::string& host) const;
   void on_page(const OpenLease& open, HttpResponse response);
   // What came of a request, be it a page's or robots.txt's; may reach a limit.
   void count(const HttpResponse& response);
@@ -50,6 +53,8 @@ class Fetcher {
   // Asks for `ask_for` on behalf of `origin`.
   void fetch_robots(const std::string& origin, std::string ask_for, OpenLease first);
   void on_robots(const std::string& origin, const HttpResponse& response);
+  // It was not its turn.
+  void put_off_robots(const std::string& origin, SteadyTime until);
   void set_address(const std::string& host, const std::string& address);
   void set_crawl_delay(const std::string& host);
   void offer_sitemaps(const std::string& origin, const Robots& robots);
@@ -107,8 +112,8 @@ class Fetcher {
   void lose(const OpenLease& open, const RobotsAnswer& robots, SteadyTime asked_at);
   void skip(const OpenLease& open, const Url& url, SkipReason reason, std::string_view rule = {});
   // The host is left alone until `next_start`, and for its delay from `asked_at`, when it was asked
-  // for something else.
-  void release(const OpenLease& open, SteadyTime next_start, SteadyTime asked_at);
+  // for something else; nothing: it was not.
+  void release(const OpenLease& open, SteadyTime next_start, std::optional<SteadyTime> asked_at);
   void lease_ended();
 
   // For the summary, if it failed.

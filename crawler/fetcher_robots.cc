@@ -23,20 +23,14 @@ void Fetcher::fetch_robots(const std::string& origin, std::string ask_for, OpenL
   const auto asked = Url::parse(ask_for);
   const bool own = asked && asked->origin() == origin;  // and not one it was redirected to
   const std::string host = first.lease.host;
-  if (asked && !own && !waiting_for_robots_.contains(origin)) {
-    const std::string elsewhere = politeness_group(*asked);
-    const SteadyTime now = std::chrono::steady_clock::now();
-    const auto turn = elsewhere == host ? std::nullopt
-                                        : context_.foreign_turns.take(
-                                              elsewhere, now, context_.config.politeness.delay);
-    if (turn) return release(first, *turn, first.leased_at);
-  }
   if (!waiting_for_robots_.contains(origin) && is_put_off(first, ask_for)) return;
+  const std::string asked_host = asked && !own ? politeness_group(*asked) : host;
+  auto gate = gate_for(first, asked_host);
   auto [waiting, is_first] = waiting_for_robots_.try_emplace(origin);
   waiting->second.push_back(std::move(first));
   if (!is_first) return;
-  HttpRequest request =
-      asked ? request_for(*asked, own ? host : politeness_group(*asked)) : HttpRequest{};
+  HttpRequest request = asked ? request_for(*asked, asked_host) : HttpRequest{};
+  request.gate = std::move(gate);
   request.url = std::move(ask_for);
   request.max_body = kMaxRobotsBytes;
   request.max_download = kMaxRobotsBytes;
@@ -44,6 +38,7 @@ void Fetcher::fetch_robots(const std::string& origin, std::string ask_for, OpenL
   client_->start(
       request, [this, origin, own, host, url = request.url,
                 in_flight = context_.crashes.begin(request.url)](const HttpResponse& response) {
+        if (response.not_before) return put_off_robots(origin, *response.not_before);
         if (own) set_address(host, response.address);
         count(response);
         if (auto records = handler_.archive(url, std::chrono::system_clock::now(), response))
@@ -91,6 +86,12 @@ void Fetcher::on_robots(const std::string& origin, const HttpResponse& response)
   }
   for (const OpenLease& open : waiting.mapped())
     release(open, next_start, response.sent);
+}
+
+void Fetcher::put_off_robots(const std::string& origin, SteadyTime until) {
+  const auto waiting = waiting_for_robots_.extract(origin);
+  for (const OpenLease& open : waiting.mapped())
+    release(open, until, std::nullopt);
 }
 
 // They have their turn as pages do, and their host's delay holds for them. By naming one the site

@@ -130,6 +130,21 @@ Result<void> FrontierImpl::set_host_address(std::string_view host, std::string_v
   return {};
 }
 
+Result<StartTurn> FrontierImpl::start_elsewhere(std::string_view host, std::string_view address) {
+  const auto use = use_store();
+  if (!use) return tl::unexpected(use.error());
+  if (auto valid = check_name(host); !valid) return tl::unexpected(valid.error());
+  const HostId id = desk_.host_of_name(host);
+  return shard_of(id).start_elsewhere(id, host, address);
+}
+
+Result<void> FrontierImpl::sent(const StartTurn& turn, std::optional<SteadyTime> when,
+                                std::string_view address) {
+  if (auto open = commits_->check(); !open) return open;
+  shard_of(turn.host).sent(turn, when, address);
+  return {};
+}
+
 Result<std::optional<std::string>> FrontierImpl::name_of(HostId host) const {
   std::optional<std::string> name;
   auto read = store_->visit_pending(host, [&](HostId, const QueueOrder&, std::string_view record) {

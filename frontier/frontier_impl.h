@@ -61,7 +61,11 @@ class FrontierImpl final : public Frontier {
   Result<std::uint64_t> retry(const RetryWhich& which) override;
   Result<void> renew(std::uint64_t lease_id) override;
   Result<void> release(std::uint64_t lease_id, std::optional<SteadyTime> next_start,
-                       std::chrono::microseconds started_after) override;
+                       std::optional<std::chrono::microseconds> started_after) override;
+  Result<StartTurn> start(std::uint64_t lease_id, std::string_view address) override;
+  Result<StartTurn> start_elsewhere(std::string_view host, std::string_view address) override;
+  Result<void> sent(const StartTurn& turn, std::optional<SteadyTime> when,
+                    std::string_view address) override;
 
   Result<void> set_host_delay(std::string_view host, std::chrono::milliseconds delay) override;
   Result<void> set_host_leases(std::string_view host, std::uint32_t leases) override;

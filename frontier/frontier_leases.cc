@@ -114,6 +114,7 @@ Result<std::vector<Lease>> FrontierImpl::lease(std::size_t max, std::uint32_t sh
       commits_->stop_with(url.error());
       return tl::unexpected(url.error());
     }
+    url->paced = lease.url.paced;
     leases.push_back(std::move(*url));
   }
   return leases;
@@ -377,13 +378,18 @@ Result<void> FrontierImpl::renew(std::uint64_t lease_id) {
 }
 
 Result<void> FrontierImpl::release(std::uint64_t lease_id, std::optional<SteadyTime> next_start,
-                                   std::chrono::microseconds started_after) {
+                                   std::optional<std::chrono::microseconds> started_after) {
   if (auto open = commits_->check(); !open) return open;
   auto released = shard_of_lease(lease_id).release(number_of(lease_id), next_start, started_after);
   if (!released) return released;
   announce_work(static_cast<std::uint32_t>(lease_id % options_.shards));
   announce_leases();
   return released;
+}
+
+Result<StartTurn> FrontierImpl::start(std::uint64_t lease_id, std::string_view address) {
+  if (auto open = commits_->check(); !open) return tl::unexpected(open.error());
+  return shard_of_lease(lease_id).start(number_of(lease_id), address);
 }
 
 }  // namespace trawl

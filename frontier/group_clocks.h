@@ -46,11 +46,31 @@ class GroupClocks {
   struct Refusal {
     bool by_domain;
     SteadyTime again;
+    bool busy = false;  // another request to the group is about to be sent
   };
   // A request to the domain and the address may start at `now`: notes it for both and returns
   // nothing. Otherwise for none. Clocks may be null, and groups 0: these do not count.
   static std::optional<Refusal> start(GroupClocks* domains, GroupId domain, GroupClocks* addresses,
                                       GroupId address, SteadyTime now);
+  // A group that a request goes to, 0: none; and when it was noted for that request, if it was.
+  struct Noted {
+    GroupId group = 0;
+    std::optional<SteadyTime> at = std::nullopt;
+  };
+  // The same for a request that is really made now, and may have been noted when it was handed out:
+  // that is forgotten. No other one to the groups may begin before it was sent: sent() says when,
+  // but is not waited for very long. If a group says no, all stays as it was.
+  static std::optional<Refusal> begin(GroupClocks* domains, const Noted& domain,
+                                      GroupClocks* addresses, const Noted& address, SteadyTime now);
+  // That begin() let begin at `begun` was sent then; nothing: it never was, which counts as begun.
+  void sent(GroupId group, SteadyTime begun, std::optional<SteadyTime> when);
+  // How long after its delay a request that began is waited for, to be sent.
+  static std::chrono::milliseconds patience(std::chrono::milliseconds delay);
+  // When to ask again while it is.
+  static SteadyTime ask_again(std::chrono::milliseconds delay, SteadyTime now) {
+    return now + patience(delay) / 8;
+  }
+
   // A request to the group starts, or started, at `when`; if it was noted before, for
   // `instead_of`, that is forgotten.
   void note_start(GroupId group, SteadyTime when,
@@ -69,11 +89,16 @@ class GroupClocks {
     SteadyTime next;         // no request before
     SteadyTime previous;     // what `next` is without the last start
     std::uint32_t last = 1;  // starts at that time
+    // A request began and was not sent yet: when, and until when others wait for that.
+    SteadyTime begun = SteadyTime::min();
+    SteadyTime busy_until = SteadyTime::min();
   };
   using Expiry = std::pair<SteadyTime, GroupId>;
 
   // With mutex_ held.
   SteadyTime next_of(GroupId group) const;
+  std::optional<SteadyTime> asked_again(GroupId group, SteadyTime now, bool& busy) const;
+  void begin(GroupId group, SteadyTime now);
   void note(GroupId group, SteadyTime when);
   void undo(GroupId group, SteadyTime when);
   void forget_passed(SteadyTime now);

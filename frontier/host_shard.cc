@@ -101,9 +101,24 @@ Result<void> HostShard::renew(std::uint64_t lease) {
 }
 
 Result<void> HostShard::release(std::uint64_t lease, std::optional<SteadyTime> next_start,
-                                std::chrono::microseconds started_after) {
+                                std::optional<std::chrono::microseconds> started_after) {
   return state_->locked(
       [&](ShardState& shard) { return shard.release(lease, next_start, started_after); });
+}
+
+Result<StartTurn> HostShard::start(std::uint64_t lease, std::string_view address) {
+  return state_->locked([&](ShardState& shard) { return shard.start(lease, address); });
+}
+
+Result<StartTurn> HostShard::start_elsewhere(HostId host, std::string_view name,
+                                             std::string_view address) {
+  return state_->locked(
+      [&](ShardState& shard) { return shard.start_elsewhere(host, name, address); });
+}
+
+void HostShard::sent(const StartTurn& turn, std::optional<SteadyTime> when,
+                     std::string_view address) {
+  state_->locked([&](ShardState& shard) { shard.sent(turn, when, address); });
 }
 
 Result<bool> HostShard::change_host(HostId host, std::string_view name,

@@ -50,9 +50,12 @@ struct ShardOptions {
 };
 
 // A URL that was leased, with the number of its lease.
+struct LeasedUrl : QueuedUrl {
+  bool paced = false;  // as Lease::paced
+};
 struct NumberedLease {
   std::uint64_t number;
-  QueuedUrl url;
+  LeasedUrl url;
 };
 
 // What ending a lease means.
@@ -146,8 +149,13 @@ class HostShard {
                                     const Outcome& outcome);
   Result<void> renew(std::uint64_t lease);
   // Puts a leased URL back.
-  Result<void> release(std::uint64_t lease, std::optional<SteadyTime> next_start,
-                       std::chrono::microseconds started_after = std::chrono::microseconds(0));
+  Result<void> release(
+      std::uint64_t lease, std::optional<SteadyTime> next_start,
+      std::optional<std::chrono::microseconds> started_after = std::chrono::microseconds(0));
+  // As the calls of Frontier of these names; `name` is the host's.
+  Result<StartTurn> start(std::uint64_t lease, std::string_view address);
+  Result<StartTurn> start_elsewhere(HostId host, std::string_view name, std::string_view address);
+  void sent(const StartTurn& turn, std::optional<SteadyTime> when, std::string_view address);
 
   // Changes what is kept of a host; false if `change` left the record as it is. A host that is not
   // in memory is looked up in the store; `name` names it if it is new. Whatever becomes possible by

@@ -38,6 +38,7 @@ struct LeaseSlot {
   LeaseIndex next = kNoLease;      //
   LeaseIndex earlier = kNoLease;   // lease of the same URL, which expired
   State state = State::kOpen;
+  bool started = false;    // its request is noted for when it really began
   bool url_ended = false;  // while open: by an earlier lease of its URL, after that had expired
 };
 

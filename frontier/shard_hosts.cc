@@ -207,8 +207,23 @@ void ShardState::learn_domain(HostIndex i) {
   } else if (const auto record = decode_record(host.queue.front_record())) {
     name = host_of(record->url);
   }
-  groups_[i].domain = name.empty() ? std::max<GroupId>(host.id, 1)
+  learn_domain(i, name);
+}
+
+void ShardState::learn_domain(HostIndex i, std::string_view name) {
+  if (knows_groups(i)) return;
+  groups_[i].domain = name.empty() ? std::max<GroupId>(hosts_[i].id, 1)
                                    : options_.domains->id(registrable_domain(without_port(name)));
+}
+
+// Requests that are being made already stay noted for where they go.
+void ShardState::learn_address_only(HostIndex i, std::string_view text) {
+  if (options_.addresses == nullptr || text.empty()) return;
+  const GroupId address = options_.addresses->id(text);
+  if (groups_[i].address == address) return;
+  if (hosts_[i].place == Host::Place::kLine) unschedule(i);
+  groups_[i].address = address;
+  reschedule(i);
 }
 
 // The requests that are being made now go there too, perhaps. Of very many the last ones do.

@@ -126,7 +126,8 @@ void ShardState::settle_leases() {
 void ShardState::lease_from(HostIndex i, SteadyTime now, std::vector<NumberedLease>& out) {
   const QueueOrder order = hosts_[i].queue.front();
   std::string record = heads_.pop_front(i);
-  QueuedUrl url{.host = hosts_[i].id, .order = order, .record = record};
+  LeasedUrl url{{.host = hosts_[i].id, .order = order, .record = record},
+                !groups_.empty() || delay_of(hosts_[i]).count() > 0};
   const LeaseIndex lease = leases_.open(i, order, std::move(record), now);
   leases_[lease].groups = groups_of(i);
   handed_out_.push_back(lease);
@@ -250,7 +251,7 @@ Result<EndedLease> ShardState::begin_completion(std::uint64_t number, const Outc
 EndedLease ShardState::end_open(LeaseIndex lease, const Outcome& outcome) {
   const LeaseSlot& slot = leases_[lease];
   const HostIndex host = slot.host;
-  const Charge charge{slot.since, slot.groups};
+  const Charge charge = charge_of(slot);
   EndedLease ended;
   if (slot.url_ended) {
     ++repeated_;
@@ -285,7 +286,7 @@ Result<EndedLease> ShardState::end_late(LeaseIndex lease, const Outcome& outcome
                    .url = {.host = slot.host_id, .order = slot.order, .record = **record}};
   const HostIndex host = hosts_.find(slot.host_id);
   if (outcome.requested) {
-    const Charge charge{slot.since, slot.groups};
+    const Charge charge = charge_of(slot);
     note_request(host, charge, outcome.started_after);
     note_outcome(host, charge, outcome);
   }
@@ -334,7 +335,7 @@ Result<HostFailure> ShardState::begin_failure(std::uint64_t number, FailureReaso
     failure.lease.end = LeaseEnd::kOpen;
     failure.lease.url.host = hosts_[host].id;
     const std::string record = leases_[*lease].record;
-    note_request(host, {leases_[*lease].since, leases_[*lease].groups}, outcome.started_after);
+    note_request(host, charge_of(leases_[*lease]), outcome.started_after);
     put_back(*lease);
     count_failure(host, reason, retry_after, outcome, record, failure);
     failure.lease.host_changed |= std::exchange(hosts_[host].revived, false);
@@ -377,18 +378,19 @@ Result<void> ShardState::renew(std::uint64_t number) {
 }
 
 Result<void> ShardState::release(std::uint64_t number, std::optional<SteadyTime> next_start,
-                                 microseconds started_after) {
+                                 std::optional<microseconds> started_after) {
   const auto lease = open_lease(number);
   if (!lease) return tl::unexpected(lease.error());
   const LeaseSlot& slot = leases_[*lease];
   const HostIndex host = slot.host;
-  const Charge charge{slot.since, slot.groups};
+  const Charge charge = charge_of(slot);
   const QueueOrder order = slot.order;
   const bool url_ended = slot.url_ended;
   const std::string record = leases_.remove(*lease);
-  if (next_start) {  // the host was asked for something else meanwhile, or is to be left alone
-    hosts_[host].not_before = std::max(hosts_[host].not_before, *next_start);
-    note_request(host, charge, started_after);
+  // The host was asked for something else meanwhile, or is to be left alone.
+  if (next_start) hosts_[host].not_before = std::max(hosts_[host].not_before, *next_start);
+  if (next_start && started_after) {
+    note_request(host, charge, *started_after);
   } else {
     undo_request(charge);
   }
@@ -401,14 +403,14 @@ Result<void> ShardState::release(std::uint64_t number, std::optional<SteadyTime>
 }
 
 void ShardState::note_request(HostIndex i, const Charge& charge, microseconds started_after) {
-  const auto& [since, groups] = charge;
+  const auto& [since, groups, started] = charge;
   const SteadyTime start = start_of(since, started_after);
   Host& host = hosts_[i];
   host.surely_started = std::max(host.surely_started, start);
-  if (options_.domains != nullptr && start != since)
-    options_.domains->note_start(groups.domain, start, since);
-  if (options_.addresses != nullptr && start != since)
-    options_.addresses->note_start(groups.address, start, since);
+  if (start == since) return;
+  const auto noted = started ? std::nullopt : std::optional(since);
+  if (options_.domains != nullptr) options_.domains->note_start(groups.domain, start, noted);
+  if (options_.addresses != nullptr) options_.addresses->note_start(groups.address, start, noted);
 }
 
 // What the answer to a request tells of the host.
@@ -430,7 +432,8 @@ void ShardState::note_outcome(HostIndex i, const Charge& charge, const Outcome& 
 
 // The request of a lease was not made: its groups need not wait for it.
 void ShardState::undo_request(const Charge& charge) {
-  const auto& [since, groups] = charge;
+  const auto& [since, groups, started] = charge;
+  if (started) return;
   if (options_.domains != nullptr) {
     options_.domains->undo_start(groups.domain, since);
     lines_.wake(true, groups.domain, last_now_);

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -53,7 +54,10 @@ class ShardState {
                                     const Outcome& outcome);
   Result<void> renew(std::uint64_t lease);
   Result<void> release(std::uint64_t lease, std::optional<SteadyTime> next_start,
-                       std::chrono::microseconds started_after);
+                       std::optional<std::chrono::microseconds> started_after);
+  Result<StartTurn> start(std::uint64_t lease, std::string_view address);
+  Result<StartTurn> start_elsewhere(HostId host, std::string_view name, std::string_view address);
+  void sent(const StartTurn& turn, std::optional<SteadyTime> when, std::string_view address);
   Result<bool> change_host(HostId host, std::string_view name,
                            const std::function<void(HostRecord&)>& change);
   Result<bool> revive_if_given_up(HostId host);
@@ -85,6 +89,15 @@ class ShardState {
   struct Charge {
     SteadyTime since;
     HostGroups groups;
+    bool started = false;  // LeaseSlot::started
+  };
+  static Charge charge_of(const LeaseSlot& slot) { return {slot.since, slot.groups, slot.started}; }
+  // Requests to a host on behalf of others: of those that were told to come again, the next one has
+  // the host's turn at `next`, with the groups noted for it; the others were told to come later.
+  struct Elsewhere {
+    std::optional<SteadyTime> next;
+    HostGroups groups;
+    SteadyTime last = SteadyTime::min();  // when the last of them comes
   };
 
   // shard_hosts.cc: hosts come and go, and what is kept of them.
@@ -101,6 +114,8 @@ class ShardState {
   void revive(HostIndex host);
   std::int64_t wall_now() const;
   void learn_domain(HostIndex host);
+  void learn_domain(HostIndex host, std::string_view name);
+  void learn_address_only(HostIndex host, std::string_view address);
   void learn_address(HostIndex host, GroupId address);
   HostGroups groups_of(HostIndex host) const;
   bool knows_groups(HostIndex host) const;
@@ -122,6 +137,15 @@ class ShardState {
   bool take_groups_turn(HostIndex host, bool in_line, SteadyTime now);
   Result<bool> fill_head(HostIndex host);
   void queue_url(HostIndex host, const QueueOrder& order, std::string_view record);
+
+  // shard_starts.cc: requests begin.
+  std::optional<GroupClocks::Refusal> host_refusal(HostIndex host, SteadyTime last,
+                                                   SteadyTime now) const;
+  StartTurn granted(HostIndex host, const HostGroups& groups, SteadyTime now);
+  StartTurn told_later(HostIndex host, Elsewhere& others, const HostGroups& groups,
+                       const GroupClocks::Refusal& refusal, SteadyTime now);
+  std::chrono::milliseconds longest_delay(HostIndex host) const;
+  void forget_passed_starts(SteadyTime now);
 
   // shard_leases.cc: leases, from beginning to end.
   void add(const QueuedUrl& url);
@@ -157,6 +181,10 @@ class ShardState {
   HostBackoff backoff_;
   // Blocked hosts by when that ends; some may have ended.
   std::set<std::pair<SteadyTime, HostIndex>> blocked_;
+  // Requests to hosts with a delay that began and were not sent yet, and until when that is waited
+  // for.
+  std::unordered_map<HostId, std::pair<SteadyTime, SteadyTime>> unsent_;
+  std::unordered_map<HostId, Elsewhere> elsewhere_;
   SteadyTime last_now_ = SteadyTime::min();  // of all that leases or expires
   std::vector<LeaseIndex> handed_out_;       // by this call of lease()
   std::size_t taken_ = 0;                    // of ShardOptions::leases

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cerrno>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -150,7 +151,7 @@ class EpollHttpClient final : public HttpClient {
   void go_on(Transfer& transfer, Transfer::Verdict verdict) {
     if (verdict.failure != FetchError::kNone) return give_up(transfer, std::move(verdict));
     const std::string* const name = transfer.next_name();
-    if (name == nullptr) return launch(transfer);
+    if (name == nullptr) return take_turn(transfer);
     resolver_->resolve(*name, Lookup{.transfer = &transfer, .use = transfer.uses});
   }
 
@@ -160,7 +161,7 @@ class EpollHttpClient final : public HttpClient {
     failed_.push_back(&transfer);
   }
 
-  // So small that a std::function needs no memory for it.
+  // A transfer that waits. So small that a std::function needs no memory for it.
   struct Lookup {
     Transfer* transfer;
     std::uint32_t use;
@@ -171,6 +172,31 @@ class EpollHttpClient final : public HttpClient {
       client.go_on(*transfer, transfer->resolved(resolution));
     }
   };
+
+  void take_turn(Transfer& transfer) {
+    const StartGate::Answer answer = transfer.ask_gate();
+    switch (answer.when) {
+      case StartGate::Answer::When::kNow:
+        return launch(transfer);
+      case StartGate::Answer::When::kSoon:
+        transfer.set_waiting(Clock::now());
+        turns_.emplace(answer.at, Lookup{.transfer = &transfer, .use = transfer.uses});
+        return;
+      case StartGate::Answer::When::kLater:
+        return give_up(transfer, transfer.sent_away(answer.at));
+    }
+  }
+
+  // Those that wait ask again.
+  void take_turns(Clock::time_point now) {
+    while (!turns_.empty() && turns_.begin()->first <= now) {
+      const auto [transfer, use] = turns_.begin()->second;
+      turns_.erase(turns_.begin());
+      if (use != transfer->uses || transfer->ended) continue;
+      transfer->set_waiting(now);
+      take_turn(*transfer);
+    }
+  }
 
   void launch(Transfer& transfer) {
     transfer.prepare(Clock::now());
@@ -233,6 +259,7 @@ class EpollHttpClient final : public HttpClient {
   }
 
   void run_timers(Clock::time_point now) {
+    take_turns(now);
     if (timer_ && *timer_ <= now) {
       timer_.reset();
       act(CURL_SOCKET_TIMEOUT, 0);
@@ -277,6 +304,7 @@ class EpollHttpClient final : public HttpClient {
     auto until = Clock::time_point::max();
     if (timer_) until = *timer_;
     if (!active_.empty()) until = std::min(until, next_check_);
+    if (!turns_.empty()) until = std::min(until, turns_.begin()->first);
     if (const auto due = resolver_->next_time()) until = std::min(until, *due);
     if (until == Clock::time_point::max()) return max_wait;
     const auto now = Clock::now();
@@ -366,7 +394,8 @@ class EpollHttpClient final : public HttpClient {
   std::unique_ptr<CURLM, CurlMultiDelete> multi_;
   std::vector<std::unique_ptr<Transfer>> transfers_;  // all there are
   std::vector<Transfer*> active_;
-  std::vector<Transfer*> failed_;  // to be ended by ourselves
+  std::multimap<Clock::time_point, Lookup> turns_;  // transfers that wait for theirs
+  std::vector<Transfer*> failed_;                   // to be ended by ourselves
   std::vector<Transfer*> idle_;
   std::unordered_map<std::string, std::vector<Transfer*>> idle_by_proxy_;
   std::unique_ptr<Resolver> resolver_;

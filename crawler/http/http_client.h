@@ -18,6 +18,7 @@
 #include "crawler/http/body_cut.h"
 #include "crawler/http/fetch_error.h"
 #include "crawler/http/resolver.h"
+#include "crawler/http/start_gate.h"
 
 namespace trawl {
 
@@ -61,6 +62,7 @@ struct HttpRequest {
   // Asked when the headers announce a body beyond a limit: true reads as much of it as the limit
   // lets through, before the transfer fails. Null: none of it.
   std::function<bool(const HttpResponse& head)> wants_part{};
+  std::shared_ptr<StartGate> gate{};  // null: it begins at once
 };
 
 // Redirects are not followed: each request to a host has to wait for its turn.
@@ -114,6 +116,8 @@ struct HttpResponse {
   // With kResolve: the name servers said that the host does not exist or has no address
   // (Resolution::no_such_host). After a few seconds another request asks them again.
   bool no_such_host = false;
+  // With kAborted: HttpRequest::gate said not before. Nothing was sent, and no connection opened.
+  std::optional<std::chrono::steady_clock::time_point> not_before;
 
   // Whether it sends to `location`.
   bool is_redirect() const noexcept {

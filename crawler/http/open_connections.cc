@@ -25,12 +25,24 @@ OpenConnections::Key OpenConnections::key_of(std::string_view remote_ip, int rem
   return std::hash<std::string_view>{}(remote_ip) ^ (ports * 0x9e3779b97f4a7c15u);
 }
 
-void OpenConnections::add(Key key, int local_port, const std::vector<int>& sockets) {
+void OpenConnections::add(Key key, int local_port, const std::vector<int>& sockets,
+                          std::string server, std::string_view address) {
   for (const int socket : sockets) {
     if (local_port_of(socket) != local_port) continue;
-    connections_[key] = {.socket = socket, .sequential = false};
+    closing(socket);
+    if (!server.empty()) {
+      servers_[server].address = address;
+      ++servers_[server].connections;
+    }
+    connections_[key] = {.socket = socket, .sequential = false, .server = std::move(server)};
     keys_[socket] = key;
+    return;
   }
+}
+
+const std::string* OpenConnections::address_of(const std::string& server) const {
+  const auto found = servers_.find(server);
+  return found == servers_.end() ? nullptr : &found->second.address;
 }
 
 void OpenConnections::set_sequential(Key key) {
@@ -41,7 +53,12 @@ void OpenConnections::set_sequential(Key key) {
 void OpenConnections::closing(int socket) {
   const auto key = keys_.find(socket);
   if (key == keys_.end()) return;
-  connections_.erase(key->second);
+  const auto connection = connections_.find(key->second);
+  if (connection != connections_.end()) {
+    const auto server = servers_.find(connection->second.server);
+    if (server != servers_.end() && --server->second.connections == 0) servers_.erase(server);
+    connections_.erase(connection);
+  }
   keys_.erase(key);
 }
 

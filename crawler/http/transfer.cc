@@ -78,6 +78,9 @@ void Transfer::reset() {
   sockets_.clear();
   unclean_connection_ = false;
   stalled_ = false;
+  gate_.reset();
+  gate_waits_ = false;
+  waiting_since_.reset();
   verdict_ = {};
   error_[0] = '\0';
 }
@@ -87,6 +90,7 @@ Transfer::Verdict Transfer::begin(const HttpRequest& request, HttpClient::Done d
   reset();
   done_ = std::move(done);
   accept_ = request.accept;
+  gate_ = request.gate;
   jar_ = std::move(jar);
   begun_ = connecting_ = now;
   head_.begin(context_.options, response_);
@@ -174,6 +178,55 @@ Transfer::Verdict Transfer::resolved(const Resolution& resolution) {
   return {};
 }
 
+std::string Transfer::server() const {
+  return fmt::format("{}:{}", endpoint_.host, endpoint_.port);
+}
+
+// Where the request will go, unless nobody answers there: to the address of a connection that is
+// kept, which is tried first then should it be busy. Empty: not known, or all are refused.
+std::string_view Transfer::choose_address() {
+  if (proxy_) return target_address_;
+  if (const std::string* const kept = context_.connections.address_of(server())) {
+    const auto at =
+        std::ranges::find_if(addresses_, [&](const Address& one) { return one.text == *kept; });
+    if (at != addresses_.end()) std::rotate(addresses_.begin(), at, at + 1);
+  }
+  for (const Address& address : addresses_) {
+    if (context_.options.allow_private_addresses || !is_private_text(address.text))
+      return address.text;
+  }
+  return {};
+}
+
+StartGate::Answer Transfer::ask_gate() {
+  if (gate_ == nullptr) return {};
+  asked_address_ = choose_address();
+  if (asked_address_.empty() && !proxy_) return {};  // libcurl will find nowhere to go
+  const StartGate::Answer answer = gate_->ask(asked_address_);
+  gate_waits_ = answer.when == StartGate::Answer::When::kNow;
+  return answer;
+}
+
+void Transfer::set_waiting(Time now) {
+  if (waiting_since_) {
+    paused_ += now - *waiting_since_;
+    waiting_since_.reset();
+  } else {
+    waiting_since_ = now;
+  }
+}
+
+Transfer::Verdict Transfer::sent_away(Time not_before) {
+  response_.not_before = not_before;
+  return {FetchError::kAborted, "its host, or its domain or address, has to be left alone first"};
+}
+
+void Transfer::tell_gate(std::optional<Time> when) {
+  if (!std::exchange(gate_waits_, false)) return;
+  const bool elsewhere = when && connected_address_ != asked_address_;
+  gate_->sent(when, elsewhere ? std::string_view(connected_address_) : std::string_view());
+}
+
 void Transfer::prepare(Time now) {
   if (phase_ == Phase::kResolving) connecting_ = now;
   phase_ = Phase::kConnecting;
@@ -192,6 +245,7 @@ void Transfer::prepare(Time now) {
 
 void Transfer::set_sent(Time now) {
   sent_ = now;
+  tell_gate(now);
   if (phase_ == Phase::kConnecting) phase_ = Phase::kWaiting;
 }
 
@@ -275,6 +329,8 @@ void Transfer::on_flood(const void* tls) {
 }
 
 HttpResponse Transfer::finish(CURLcode code, Time now) {
+  tell_gate(std::nullopt);
+  gate_.reset();
   if (response_.protocol.starts_with("http/1")) context_.connections.set_sequential(connection_);
   if (stalled_) context_.options.budget->cancel(waiter_);
   stalled_ = false;
@@ -448,12 +504,14 @@ int Transfer::take_connection(std::string_view remote_ip, int remote_port, int l
   }
   connection_ = OpenConnections::key_of(remote_ip, remote_port, local_port);
   if (opened_socket_) {
-    context_.connections.add(connection_, local_port, sockets_);
+    context_.connections.add(connection_, local_port, sockets_,
+                             gate_ != nullptr && !proxy_ ? server() : std::string(), remote_ip);
   } else if (context_.connections.has_unread(connection_)) {
     unclean_connection_ = true;
     return CURL_PREREQFUNC_ABORT;
   }
   sent_before_ = true;
+  if (gate_ != nullptr) connected_address_ = proxy_ ? asked_address_ : std::string(remote_ip);
   reused_ = !opened_socket_;
   response_.request_head.clear();  // that of a proxy's CONNECT
   context_.sending.push_back(this);

@@ -71,6 +71,12 @@ class Transfer {
   // libcurl.
   const std::string* next_name() const noexcept;
   Verdict resolved(const Resolution& resolution);
+  // When it may begin, once all names were looked up.
+  StartGate::Answer ask_gate();
+  // It was told to wait, or its wait is over: no clock runs in between.
+  void set_waiting(Time now);
+  // It was told to come later.
+  Verdict sent_away(Time not_before);
   // Before the handle goes to libcurl, each time.
   void prepare(Time now);
   void set_sent(Time now);
@@ -139,6 +145,9 @@ class Transfer {
   CurlFailure failure_of(CURLcode code) const;
   Verdict check_speed(Time now);
   bool has_untried() const;
+  std::string server() const;
+  std::string_view choose_address();
+  void tell_gate(std::optional<Time> when);
 
   TransferContext& context_;
   const std::string proxy_text_;
@@ -148,6 +157,11 @@ class Transfer {
   HttpClient::Done done_;
   std::function<bool(const HttpResponse&)> accept_;
   std::shared_ptr<CookieJar> jar_;
+  std::shared_ptr<StartGate> gate_;
+  bool gate_waits_ = false;  // to be told when the request was sent
+  std::optional<Time> waiting_since_;
+  std::string asked_address_;      // that the gate was asked with
+  std::string connected_address_;  // with a gate
   HttpResponse response_;
   HeadReader head_;
   BodyReader body_;

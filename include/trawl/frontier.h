@@ -75,7 +75,25 @@ struct Lease {
   std::uint32_t redirects = 0;
   std::uint32_t attempts = 0;  // fetches that failed before this one: see fail()
   bool recrawl = false;        // it was completed before: see Outcome::recrawl_at
-  std::string note = {};       // as offered, or as the completion before left it
+  // There is a delay between requests to its host, domain or address: Frontier::start() may have
+  // something to say.
+  bool paced = false;
+  std::string note = {};  // as offered, or as the completion before left it
+};
+
+// The answer to Frontier::start().
+struct StartTurn {
+  enum class When : std::uint8_t {
+    kNow,    // the request may be made, at once
+    kSoon,   // to be asked again at `at`, which is soon: the lease is best kept
+    kLater,  // not before `at`: the lease is best given back until then
+  };
+  When when = When::kLater;
+  SteadyTime at{};
+  // The frontier's own: of what the request goes to.
+  std::uint64_t host = 0;
+  std::uint64_t domain = 0;
+  std::uint64_t address = 0;
 };
 
 // How fetching a lease's URL ended.
@@ -91,7 +109,8 @@ struct Outcome {
   bool seed = false;  // counts in FrontierStats::seeds_succeeded if it succeeds
   // If the URL ends as failed it is kept even where FrontierOptions::max_set_aside is reached.
   bool keep_failed = false;
-  // How long after lease() the request really started; the host's delay counts from there.
+  // How long after lease() the request really started; the delays of the host, its domain and its
+  // address count from there: see Frontier::lease().
   std::chrono::microseconds started_after{0};
   // From the request to the response: what FrontierOptions::adaptive_delay is a multiple of.
   std::optional<std::chrono::milliseconds> response_time = std::nullopt;
@@ -407,11 +426,39 @@ class Frontier {
 
   // Up to `max` URLs whose hosts may be asked now, at most leases_per_host a host; none if nothing
   // is due. The caller starts each request at once. The second form asks one shard only.
+  //
+  // The delays of hosts, domains and addresses lie between hand-outs as long as leases are open,
+  // and count from the real start of a request as soon as that is reported: by
+  // Outcome::started_after, by release(), or by start(), before its lease ends. A report only ever
+  // moves the next hand-out back. So real starts are the delay apart if each is the same time after
+  // its hand-out, or if start() is asked before each request: if not, two may come closer by as
+  // much as that time differs.
   virtual Result<std::vector<Lease>> lease(std::size_t max) = 0;
   virtual Result<std::vector<Lease>> lease(std::size_t max, std::uint32_t shard) = 0;
   // When lease() may next have something, as far as is known, perhaps a time that has passed;
   // nothing while all is waiting for completions or offers, or if there is no such shard.
   virtual std::optional<SteadyTime> next_due(std::uint32_t shard) const = 0;
+
+  // For callers that look names up, wait for connections, or ask hosts on behalf of others: asked
+  // before the request of a lease is made, with the address that it goes to as text (empty: not
+  // known), it says when the delays of the host, the domain and that address let it begin, counted
+  // from the real starts of the requests before. With kNow it counts as begun, and until sent()
+  // says so, no other one to its host, domain or address is let begin, for a second longer than the
+  // delay at most, or for a tenth of one if the delay is shorter than that. A lease with kLater is
+  // best given back by release(lease_id, turn.at, std::nullopt): its host stands in line for the
+  // address from then on, and is leased when its turn has come. Not needed where Lease::paced is
+  // false. Errors: kNotFound if the lease is not open.
+  virtual Result<StartTurn> start(std::uint64_t lease_id, std::string_view address) = 0;
+  // The same for a request to `host` (as Lease::host) that is not of a lease of it, because another
+  // host's robots.txt redirects to it, say. Of several that are told to come again each has a time
+  // of its own, and the host's own URLs have turns in between. Blocks do not count, nor that it was
+  // given up.
+  virtual Result<StartTurn> start_elsewhere(std::string_view host, std::string_view address) = 0;
+  // The request that was told kNow was sent `when`, to that address if it is another after all
+  // (empty: it is not); the delays count from then. Nothing: it will not be sent; it counts as
+  // begun.
+  virtual Result<void> sent(const StartTurn& turn, std::optional<SteadyTime> when,
+                            std::string_view address = {}) = 0;
 
   // Ends a lease and admits the links found: both become durable together, shortly after the
   // return (flush() waits for it). Returns what became of each link. If the lease expired, and its
@@ -452,12 +499,13 @@ class Frontier {
   // The lease expires lease_timeout from now. Errors: kNotFound if it is not open.
   virtual Result<void> renew(std::uint64_t lease_id) = 0;
   // Gives a lease back unfetched: its URL is leased again later. With `next_start` the host waits
-  // until then, and at least its delay from `started_after` the lease, which is when it was asked
-  // for something else instead (robots.txt, say); without, as if the lease had not been given.
-  // Errors: kNotFound.
+  // until then, and with `started_after` also its delay, as its domain and address do, from so long
+  // after the lease, which is when it was asked for something else instead (robots.txt, say).
+  // Without either, as if the lease had not been given; start() counts all the same. Errors:
+  // kNotFound.
   virtual Result<void> release(
       std::uint64_t lease_id, std::optional<SteadyTime> next_start = std::nullopt,
-      std::chrono::microseconds started_after = std::chrono::microseconds(0)) = 0;
+      std::optional<std::chrono::microseconds> started_after = std::chrono::microseconds(0)) = 0;
 
   // Sets a host's own delay (its robots.txt may ask for one); durable. The longer of it and
   // FrontierOptions::delay holds. `host` as in Lease::host.
@@ -480,7 +528,7 @@ class Frontier {
   // The IP address that requests to this host go to, as text; empty: not known. What is known is
   // kept while the host's queue is in memory, and told anew by each Outcome::address. Requests to
   // one address start address_delay apart, whatever the host. A host that was not asked yet counts
-  // to none unless it is set here.
+  // to none unless it is set here, or by start().
   virtual Result<void> set_host_address(std::string_view host, std::string_view address) = 0;
   // Hosts with URLs that wait or with settings of their own, at most `limit`, in an order of no
   // meaning: those behind `after`, the name of the last one of the call before; empty: from the

@@ -4,12 +4,14 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
+#include <mutex>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "trawl/result.h"
 
+#include "filter/stripe_locks.h"
 #include "filter/word_array.h"
 
 namespace trawl {
@@ -37,16 +39,20 @@ Result<void> check_mergeable(const State& mine, const State& theirs) {
   return {};
 }
 
-// Sets in `into` what is set in `from`, of the same size, while others may set bits too. Returns
-// the share of the bits that are set afterwards.
-inline double merge_bits(WordArray& into, const WordArray& from) noexcept {
+// Sets in `into` what is set in `from`, of the same size, while others may set bits too: part after
+// part of `part_words`, each under its lock. Returns the share of the bits that are set afterwards.
+inline double merge_bits(WordArray& into, const WordArray& from, StripeLocks::View locks,
+                         std::uint64_t part_words) noexcept {
   std::uint64_t set = 0;
-  for (std::uint64_t i = 0; i < into.size(); ++i) {
-    // acquire and release: pair with the inserts of both filters.
-    const std::uint64_t bits = from[i].load(std::memory_order_acquire);
-    const std::uint64_t before = bits != 0 ? into[i].fetch_or(bits, std::memory_order_acq_rel)
-                                           : into[i].load(std::memory_order_relaxed);
-    set += static_cast<std::uint64_t>(std::popcount(before | bits));
+  for (std::uint64_t first = 0; first < into.size(); first += part_words) {
+    const std::lock_guard lock(locks.of(first / part_words));
+    for (std::uint64_t i = first; i < first + part_words; ++i) {
+      // acquire and release: pair with the inserts into `from` and with the lookups in `into`.
+      const std::uint64_t bits = from[i].load(std::memory_order_acquire);
+      const std::uint64_t merged = into[i].load(std::memory_order_relaxed) | bits;
+      if (bits != 0) into[i].store(merged, std::memory_order_release);
+      set += static_cast<std::uint64_t>(std::popcount(merged));
+    }
   }
   return static_cast<double>(set) / (static_cast<double>(into.size()) * 64);
 }

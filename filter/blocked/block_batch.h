@@ -23,8 +23,8 @@ namespace trawl {
 // How many keys ahead of the current one a batch fetches: enough to cover a cache miss.
 inline constexpr std::size_t kPrefetchDistance = 16;
 
-// Answers each key by Kernel::answer(block, low, shape), where shape is a Kernel::Shape made of the
-// filter's; returns how many were answered true. kWrites: whether the blocks are fetched to be
+// Answers each key by Kernel::answer(filter, key, shape), where shape is a Kernel::Shape made of
+// the filter's; returns how many were answered true. kWrites: whether the blocks are fetched to be
 // written.
 template <class Kernel, bool kWrites>
 TRAWL_KERNEL_TARGET std::size_t for_each_key(const BlockSpan& filter,
@@ -39,43 +39,32 @@ TRAWL_KERNEL_TARGET std::size_t for_each_key(const BlockSpan& filter,
   for (std::size_t i = 0; i < n; ++i) {
     if (i + kPrefetchDistance < n)
       __builtin_prefetch(local.block_of(keys[i + kPrefetchDistance]), kWrites);
-    const bool answer = Kernel::answer(local.block_of(keys[i]), keys[i].low, shape);
+    const bool answer = Kernel::answer(local, keys[i], shape);
     answers[i] = answer;
     yes += answer ? 1 : 0;
   }
   return yes;
 }
 
-template <class Kernel>
-TRAWL_KERNEL_TARGET bool for_one_key(std::atomic<std::uint64_t>* block, std::uint64_t low,
-                                     MaskShape shape) noexcept {
-  return Kernel::answer(block, low, typename Kernel::Shape(shape));
+template <class Insert>
+TRAWL_KERNEL_TARGET bool insert_one_key(const BlockSpan& filter, Fingerprint key) noexcept {
+  return Insert::answer(filter, key, typename Insert::Shape(filter.shape));
+}
+
+template <class Contains>
+TRAWL_KERNEL_TARGET bool find_one_key(std::atomic<std::uint64_t>* block, std::uint64_t low,
+                                      MaskShape shape) noexcept {
+  return Contains::find(block, low, typename Contains::Shape(shape));
 }
 
 // A kernel's entry in the table of those that can be chosen.
 template <class Insert, class Contains>
 constexpr BlockKernels block_kernels(const char* name) {
   return {.name = name,
-          .insert = for_one_key<Insert>,
-          .contains = for_one_key<Contains>,
+          .insert = insert_one_key<Insert>,
+          .contains = find_one_key<Contains>,
           .insert_batch = for_each_key<Insert, true>,
           .contains_batch = for_each_key<Contains, false>};
 }
-
-// The words of one block, for exactly_once_insert().
-struct BlockWords {
-  std::atomic<std::uint64_t>* words;
-
-  std::uint64_t load(unsigned w) const noexcept {
-    // acquire: pairs with the release in fetch_or(), so that whoever sees a key's bit also sees
-    // what its inserter did before: later words of the block, and its entry into the gate.
-    return words[w].load(std::memory_order_acquire);
-  }
-  std::uint64_t fetch_or(unsigned w, std::uint64_t bits) noexcept {
-    // release: publishes the later words of the block, set before; acquire: orders this RMW after
-    // the ones it finds. Pairs with the acquire loads and with the other RMWs.
-    return words[w].fetch_or(bits, std::memory_order_acq_rel);
-  }
-};
 
 }  // namespace trawl

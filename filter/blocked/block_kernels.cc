@@ -1,7 +1,8 @@
 #include "filter/blocked/block_kernels.h"
 
 #include "filter/blocked/block_batch.h"
-#include "filter/blocked/exactly_once_insert.h"
+#include "filter/blocked/block_key.h"
+#include "filter/exactly_once.h"
 
 namespace trawl {
 
@@ -9,27 +10,26 @@ namespace {
 
 struct PortableInsert {
   using Shape = MaskShape;
-  static bool answer(std::atomic<std::uint64_t>* block, std::uint64_t low,
-                     MaskShape shape) noexcept {
-    const BlockMasks masks = block_masks(low, shape);
-    BlockWords words{block};
-    unsigned missing = 0;
-    for (unsigned w = 0; w < kWordsPerBlock; ++w)
-      missing |= static_cast<unsigned>((masks[w] & ~words.load(w)) != 0) << w;
-    return exactly_once_insert(words, masks, missing);
+  static bool answer(const BlockSpan& filter, Fingerprint key, MaskShape shape) noexcept {
+    const BlockMasks masks = block_masks(key.low, shape);
+    BlockKey inserted(LockedBlock(filter.block_of(key), filter.lock_of(key)), masks);
+    return exactly_once_insert(inserted);
   }
 };
 
 struct PortableContains {
   using Shape = MaskShape;
-  static bool answer(std::atomic<std::uint64_t>* block, std::uint64_t low,
-                     MaskShape shape) noexcept {
+  static bool find(std::atomic<std::uint64_t>* block, std::uint64_t low, MaskShape shape) noexcept {
     const BlockMasks masks = block_masks(low, shape);
-    const BlockWords words{block};
     std::uint64_t missing = 0;
-    for (unsigned w = 0; w < kWordsPerBlock; ++w)
-      missing |= masks[w] & ~words.load(w);
+    for (unsigned w = 0; w < kWordsPerBlock; ++w) {
+      // acquire: pairs with the release in LockedBlock::store().
+      missing |= masks[w] & ~block[w].load(std::memory_order_acquire);
+    }
     return missing == 0;
+  }
+  static bool answer(const BlockSpan& filter, Fingerprint key, MaskShape shape) noexcept {
+    return find(filter.block_of(key), key.low, shape);
   }
 };
 

@@ -10,6 +10,7 @@
 #include "trawl/fingerprint.h"
 
 #include "filter/blocked/block_masks.h"
+#include "filter/stripe_locks.h"
 
 namespace trawl {
 
@@ -18,18 +19,22 @@ struct BlockSpan {
   std::atomic<std::uint64_t>* words;  // aligned to cache lines
   std::uint64_t blocks;
   MaskShape shape;
+  StripeLocks::View locks;  // of the blocks, for inserts
 
   std::atomic<std::uint64_t>* block_of(Fingerprint key) const noexcept {
     return words + scale_to(key.high, blocks) * kWordsPerBlock;
   }
+  StripeLock& lock_of(Fingerprint key) const noexcept {
+    return locks.of(scale_to(key.high, blocks));
+  }
 };
 
-// insert: inserts a key, given its block and the low half of its fingerprint, and tells whether it
-// was new; contains: whether it is there. insert_batch, contains_batch: the same for keys[i], in
+// insert: inserts a key and reports whether it was new; contains: whether a key is there, given its
+// block and the low half of its fingerprint. insert_batch, contains_batch: the same for keys[i], in
 // order, told in answers[i]; they return how many were true. Thread-safe, with each other too.
 struct BlockKernels {
   const char* name;
-  bool (*insert)(std::atomic<std::uint64_t>* block, std::uint64_t low, MaskShape shape) noexcept;
+  bool (*insert)(const BlockSpan& filter, Fingerprint key) noexcept;
   bool (*contains)(std::atomic<std::uint64_t>* block, std::uint64_t low, MaskShape shape) noexcept;
   std::size_t (*insert_batch)(const BlockSpan& filter, std::span<const Fingerprint> keys,
                               bool* answers) noexcept;

@@ -3,7 +3,7 @@
 #define TRAWL_KERNEL_TARGET __attribute__((target("avx2")))
 #include "filter/blocked/block_batch.h"
 #include "filter/blocked/block_kernels.h"
-#include "filter/blocked/exactly_once_insert.h"
+#include "filter/exactly_once.h"
 
 // ThreadSanitizer does not see vector loads, and so would miss what they synchronise with.
 #if defined(__SANITIZE_THREAD__)
@@ -21,7 +21,8 @@
 
 #include <immintrin.h>
 
-#define TRAWL_AVX2_INLINE __attribute__((target("avx2"), always_inline)) static inline
+#define TRAWL_AVX2_MEMBER __attribute__((target("avx2"), always_inline)) inline
+#define TRAWL_AVX2_INLINE TRAWL_AVX2_MEMBER static
 
 namespace trawl {
 
@@ -89,39 +90,57 @@ TRAWL_AVX2_INLINE __m256i acquire_words(const std::atomic<std::uint64_t>* words)
   return value;
 }
 
-// Bit w is set if word w has all of the mask's bits.
-TRAWL_AVX2_INLINE unsigned complete_words(__m256i words, __m256i masks) {
-  const __m256i lacking = _mm256_andnot_si256(words, masks);
-  const __m256i complete = _mm256_cmpeq_epi64(lacking, _mm256_setzero_si256());
-  return static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(complete)));
+// Writes four words, each whole, with release order: as x86 writes aligned words.
+TRAWL_AVX2_INLINE void release_words(std::atomic<std::uint64_t>* words, __m256i value) {
+  asm volatile("vmovdqa %1, %0" : "=m"(*reinterpret_cast<__m256i*>(words)) : "x"(value) : "memory");
 }
+
+TRAWL_AVX2_INLINE bool has_all(const std::atomic<std::uint64_t>* block, Halves masks) {
+  return (_mm256_testc_si256(acquire_words(block), masks.low) &
+          _mm256_testc_si256(acquire_words(block + 4), masks.high)) != 0;
+}
+
+// A key, its bits, and the block that they lie in. What pairs with what: see LockedBlock.
+class Avx2Key {
+ public:
+  TRAWL_AVX2_MEMBER Avx2Key(std::atomic<std::uint64_t>* block, StripeLock& lock, Halves masks)
+      : block_(block), lock_(lock), masks_(masks) {}
+
+  TRAWL_AVX2_MEMBER bool is_in() const noexcept { return has_all(block_, masks_); }
+  TRAWL_AVX2_MEMBER bool lock_and_ask() noexcept {
+    lock_.lock();
+    return is_in();
+  }
+  TRAWL_AVX2_MEMBER void add_and_unlock() noexcept {
+    release_words(block_, _mm256_or_si256(acquire_words(block_), masks_.low));
+    release_words(block_ + 4, _mm256_or_si256(acquire_words(block_ + 4), masks_.high));
+    lock_.unlock();
+  }
+
+ private:
+  std::atomic<std::uint64_t>* block_;
+  StripeLock& lock_;
+  Halves masks_;
+};
 
 template <class ShapeOfFilter>
 struct Avx2Insert {
   using Shape = ShapeOfFilter;
-  TRAWL_AVX2_INLINE bool answer(std::atomic<std::uint64_t>* block, std::uint64_t low,
-                                Shape shape) noexcept {
-    const Halves masks = masks_of(low, shape);
-    const unsigned complete = complete_words(acquire_words(block), masks.low) |
-                              complete_words(acquire_words(block + 4), masks.high) << 4;
-    constexpr unsigned kAllWords = (1u << kWordsPerBlock) - 1;
-    if (complete == kAllWords) return false;
-    BlockMasks stored;
-    _mm256_store_si256(reinterpret_cast<__m256i*>(&stored.words[0]), masks.low);
-    _mm256_store_si256(reinterpret_cast<__m256i*>(&stored.words[4]), masks.high);
-    BlockWords words{block};
-    return exactly_once_insert(words, stored, complete ^ kAllWords);
+  TRAWL_AVX2_INLINE bool answer(const BlockSpan& filter, Fingerprint key, Shape shape) noexcept {
+    Avx2Key inserted(filter.block_of(key), filter.lock_of(key), masks_of(key.low, shape));
+    return exactly_once_insert(inserted);
   }
 };
 
 template <class ShapeOfFilter>
 struct Avx2Contains {
   using Shape = ShapeOfFilter;
-  TRAWL_AVX2_INLINE bool answer(std::atomic<std::uint64_t>* block, std::uint64_t low,
-                                Shape shape) noexcept {
-    const Halves masks = masks_of(low, shape);
-    return (_mm256_testc_si256(acquire_words(block), masks.low) &
-            _mm256_testc_si256(acquire_words(block + 4), masks.high)) != 0;
+  TRAWL_AVX2_INLINE bool find(std::atomic<std::uint64_t>* block, std::uint64_t low,
+                              Shape shape) noexcept {
+    return has_all(block, masks_of(low, shape));
+  }
+  TRAWL_AVX2_INLINE bool answer(const BlockSpan& filter, Fingerprint key, Shape shape) noexcept {
+    return find(filter.block_of(key), key.low, shape);
   }
 };
 

@@ -150,7 +150,8 @@ Result<void> BlockedBloomBuilder::State::apply_range(std::uint64_t range, Snapsh
       std::min(plan.chunks_per_range * kBlocksPerChunk, layout.blocks - first_block);
   const auto words = WordArray::allocate(blocks * kWordsPerBlock, "a part of the filter");
   if (!words) return tl::unexpected(words.error());
-  const BlockSpan span{words->data(), kRangeScale, MaskShape(layout.hashes)};
+  const StripeLocks locks(1);  // nobody else inserts
+  const BlockSpan span{words->data(), kRangeScale, MaskShape(layout.hashes), locks.view()};
   const auto insert = [&](std::span<const Fingerprint> part) {
     inserted += best_block_kernels(span.shape).insert_batch(span, part, admitted.get());
     applied += part.size();

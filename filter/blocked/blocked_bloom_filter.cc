@@ -53,8 +53,7 @@ Result<std::uint64_t> BlockedBloomFilter::save(const std::string& path) const {
 }
 
 bool BlockedBloomFilter::insert(Fingerprint key) noexcept {
-  const BlockSpan blocks = state_->blocks();
-  const bool first = state_->kernels.insert(blocks.block_of(key), key.low, blocks.shape);
+  const bool first = state_->kernels.insert(state_->blocks(), key);
   if (first) state_->inserted.add(1);
   return first;
 }

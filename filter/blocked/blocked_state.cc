@@ -33,7 +33,7 @@ SnapshotSection BlockedBloomFilter::State::section() const {
 
 Result<void> BlockedBloomFilter::State::merge(const State& other) {
   if (auto same = check_mergeable(*this, other); !same) return same;
-  inserted.reset(keys_with_fill(merge_bits(words, other.words)));
+  inserted.reset(keys_with_fill(merge_bits(words, other.words, locks.view(), kWordsPerBlock)));
   return {};
 }
 

@@ -11,6 +11,7 @@
 #include "filter/blocked/block_kernels.h"
 #include "filter/blocked/block_layout.h"
 #include "filter/snapshot/snapshot_format.h"
+#include "filter/stripe_locks.h"
 #include "filter/striped_counter.h"
 #include "filter/word_array.h"
 
@@ -34,7 +35,7 @@ struct BlockedBloomFilter::State {
   FilterStats stats() const;
 
   BlockSpan blocks() const noexcept {
-    return {words.data(), words.size() / kWordsPerBlock, MaskShape(hashes)};
+    return {words.data(), words.size() / kWordsPerBlock, MaskShape(hashes), locks.view()};
   }
   double load_of(double keys) const noexcept {
     return keys * kWordsPerBlock / static_cast<double>(words.size());
@@ -53,6 +54,7 @@ struct BlockedBloomFilter::State {
   KeyedHash hash;
   const BlockRate& rate;
   const BlockKernels& kernels = best_block_kernels(MaskShape(hashes));
+  StripeLocks locks{words.size() / kWordsPerBlock};  // of the blocks
   StripedCounter inserted;
 };
 

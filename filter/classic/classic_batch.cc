@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <array>
 
+#include "filter/classic/classic_key.h"
 #include "filter/classic/classic_places.h"
-#include "filter/classic/exactly_once_bits.h"
+#include "filter/exactly_once.h"
 
 namespace trawl {
 
 namespace {
-
-static_assert(kMaxClassicHashes <= kMaxExactlyOncePlaces);
 
 // How many keys ahead of the current one lines are fetched: enough to cover a cache miss, and no
 // more lines at a time than a core can wait for. Powers of two, for the ring.
@@ -61,7 +60,8 @@ std::size_t insert_classic(ClassicBits bits, std::span<const Fingerprint> keys,
     fetch(i);
   std::size_t fresh = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    answers[i] = exactly_once_insert_bits(bits, ring.of(i));
+    ClassicKey key(bits, ring.of(i));
+    answers[i] = exactly_once_insert(key);
     fresh += answers[i] ? 1 : 0;
     if (i + kInsertAhead < n) fetch(i + kInsertAhead);
   }

@@ -8,27 +8,37 @@
 
 #include "trawl/fingerprint.h"
 
+#include "filter/stripe_locks.h"
+
 namespace trawl {
 
 // m bits and the number of those a key has.
 struct ClassicBits {
   std::atomic<std::uint64_t>* words;
   std::uint64_t bits;
-  unsigned hashes;  // at most kMaxClassicHashes
+  unsigned hashes;          // at most kMaxClassicHashes
+  StripeLocks::View locks;  // of the words, for inserts
 
   static constexpr std::uint64_t mask_of(std::uint64_t place) noexcept {
     return std::uint64_t{1} << (place % 64);
   }
   bool test(std::uint64_t place) const noexcept {
-    // acquire: pairs with the release in test_and_set(), so that whoever sees a key's bit also sees
-    // the bits that its inserter set before.
+    // acquire: pairs with the release in set(), so that whoever sees a key's bit also sees what its
+    // inserter did before, such as its entry into a gate.
     return (words[place / 64].load(std::memory_order_acquire) & mask_of(place)) != 0;
   }
-  bool test_and_set(std::uint64_t place) noexcept {
-    // release: publishes the bits of the key that were set before; acquire: orders this RMW after
-    // the ones it finds. Pairs with the acquire loads and with the other RMWs.
-    const std::uint64_t mask = mask_of(place);
-    return (words[place / 64].fetch_or(mask, std::memory_order_acq_rel) & mask) != 0;
+  std::uint64_t stripe_of(std::uint64_t place) const noexcept {
+    return locks.stripe_of(place / 64);
+  }
+  void fetch_lock(std::uint64_t place) const noexcept {
+    __builtin_prefetch(&locks[stripe_of(place)], 1);
+  }
+  // The caller holds the lock of the place's stripe.
+  void set(std::uint64_t place) const noexcept {
+    // relaxed: nobody else writes to the word meanwhile. release: pairs with the acquire loads in
+    // test() and WordArray::copy().
+    std::atomic<std::uint64_t>& word = words[place / 64];
+    word.store(word.load(std::memory_order_relaxed) | mask_of(place), std::memory_order_release);
   }
 };
 

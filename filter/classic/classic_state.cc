@@ -64,7 +64,7 @@ SnapshotHeader ClassicBloomFilter::State::header() const {
 
 Result<void> ClassicBloomFilter::State::merge(const State& other) {
   if (auto same = check_mergeable(*this, other); !same) return same;
-  const double filled = merge_bits(words, other.words);
+  const double filled = merge_bits(words, other.words, locks.view(), 1);
   inserted.reset(static_cast<std::uint64_t>(
       std::round(FlatFill(classic_places(header().sections.front()), hashes).admitted(filled))));
   return {};

@@ -36,7 +36,7 @@ struct ClassicBloomFilter::State {
   FilterStats stats() const;
 
   ClassicBits bits() const noexcept {
-    return {words.data(), words.size() * kClassicWordBits, hashes};
+    return {words.data(), words.size() * kClassicWordBits, hashes, locks.view()};
   }
   // The share of the bits that are set, from a sample of up to 2^18 words.
   double fill() const noexcept;
@@ -46,6 +46,7 @@ struct ClassicBloomFilter::State {
   std::uint64_t capacity;
   double target_rate;
   KeyedHash hash;
+  StripeLocks locks{words.size()};  // of the words
   StripedCounter inserted;
 };
 

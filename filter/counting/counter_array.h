@@ -25,9 +25,8 @@ inline unsigned counters_above_zero(std::uint64_t word) noexcept {
   return static_cast<unsigned>(std::popcount(word & 0x1111111111111111));
 }
 
-// Counter c is the bits from 4 (c mod 16) on of word floor(c / 16). Each change is one CAS, so that
-// threads may change counters of the same word. acquire and release throughout: whoever reads a
-// count also sees what the thread that made it did before.
+// Counter c is the bits from 4 (c mod 16) on of word floor(c / 16). Counters may be changed by one
+// thread at a time for each word, and read by all.
 class CounterArray {
  public:
   explicit CounterArray(WordArray words) : words_(std::move(words)) {}
@@ -40,45 +39,21 @@ class CounterArray {
     return words_.data() + c / kCountersPerWord;
   }
 
-  bool is_zero(std::uint64_t c) const noexcept {
-    // Pairs with the CAS in count_up() and count_down().
-    return count_in(words_[c / kCountersPerWord].load(std::memory_order_acquire), c) == 0;
+  std::uint64_t count(std::uint64_t c) const noexcept {
+    // acquire: pairs with the release in set(), so that whoever reads a count also sees what the
+    // thread that made it did before.
+    return count_in(words_[c / kCountersPerWord].load(std::memory_order_acquire), c);
   }
 
-  // Returns true iff the counter was 0.
-  bool count_up(std::uint64_t c) noexcept {
+  void set(std::uint64_t c, std::uint64_t count) noexcept {
     std::atomic<std::uint64_t>& word = words_[c / kCountersPerWord];
-    std::uint64_t seen = word.load(std::memory_order_relaxed);
-    for (;;) {
-      const std::uint64_t count = count_in(seen, c);
-      if (count == kStuckCounter) return false;
-      if (word.compare_exchange_weak(seen, seen + one(c), std::memory_order_acq_rel,
-                                     std::memory_order_relaxed)) {
-        return count == 0;
-      }
-    }
-  }
-
-  enum class Down { kDone, kStuck, kWasZero };
-  Down count_down(std::uint64_t c) noexcept {
-    std::atomic<std::uint64_t>& word = words_[c / kCountersPerWord];
-    std::uint64_t seen = word.load(std::memory_order_relaxed);
-    for (;;) {
-      const std::uint64_t count = count_in(seen, c);
-      if (count == kStuckCounter) return Down::kStuck;
-      if (count == 0) return Down::kWasZero;
-      if (word.compare_exchange_weak(seen, seen - one(c), std::memory_order_acq_rel,
-                                     std::memory_order_relaxed)) {
-        return Down::kDone;
-      }
-    }
+    const std::uint64_t before = word.load(std::memory_order_relaxed);
+    const unsigned shift = c % kCountersPerWord * kBitsPerCounter;
+    // release: pairs with the acquire in count().
+    word.store((before & ~(kStuckCounter << shift)) | count << shift, std::memory_order_release);
   }
 
  private:
-  static std::uint64_t one(std::uint64_t c) noexcept {
-    return std::uint64_t{1} << (c % kCountersPerWord * kBitsPerCounter);
-  }
-
   WordArray words_;
 };
 

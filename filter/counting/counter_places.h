@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include "trawl/fingerprint.h"
 
@@ -44,6 +45,7 @@ class CounterPlaces {
     count_ = static_cast<unsigned>(kept - places_.begin());
   }
 
+  std::span<const std::uint64_t> all() const noexcept { return {places_.data(), count_}; }
   std::uint64_t operator[](unsigned i) const noexcept { return places_[i]; }
   unsigned size() const noexcept { return count_; }
   const std::uint64_t* begin() const noexcept { return places_.data(); }

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <bit>
-#include <mutex>
 
 #include "filter/classic/classic_state.h"
+#include "filter/counting/counting_key.h"
 #include "filter/mix.h"
 
 namespace trawl {
@@ -90,23 +89,16 @@ std::size_t CountingBloomFilter::State::insert_some(std::span<const Fingerprint>
   };
   for (std::size_t i = 0; i < std::min(kAhead, keys.size()); ++i)
     fetch(i);
+  const Counters with_locks{counters, locks.view()};
   std::size_t fresh = 0;
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    admitted[i] = count_up(keys[i], coming[i % kAhead]);
+    coming[i % kAhead].drop_repeated();
+    admitted[i] = CountingKey(with_locks, coming[i % kAhead].all()).count_up();
     fresh += admitted[i] ? 1 : 0;
     if (i + kAhead < keys.size()) fetch(i + kAhead);
   }
   if (fresh > 0) inserted.add(fresh);
   return fresh;
-}
-
-bool CountingBloomFilter::State::count_up(Fingerprint key, CounterPlaces& places) noexcept {
-  places.drop_repeated();
-  bool first = false;
-  const std::lock_guard lock(locks.of(key));
-  for (const std::uint64_t place : places)
-    first |= counters.count_up(place);
-  return first;
 }
 
 bool CountingBloomFilter::State::erase(Fingerprint key) noexcept {
@@ -116,23 +108,11 @@ bool CountingBloomFilter::State::erase(Fingerprint key) noexcept {
     __builtin_prefetch(counters.word_of(place), 1);
   places.drop_repeated();
   const OperationGate::Pass pass(changes);
-  const std::lock_guard lock(locks.of(key));
-  const auto is_zero = [&](std::uint64_t place) { return counters.is_zero(place); };
-  if (std::any_of(places.begin(), places.end(), is_zero)) return false;
-  std::uint64_t done = 0;  // bit i for the i-th place
-  static_assert(kMaxCountersOfKey <= 64);
-  for (unsigned i = 0; i < places.size(); ++i) {
-    const auto result = counters.count_down(places[i]);
-    if (result == CounterArray::Down::kDone) done |= std::uint64_t{1} << i;
-    if (result != CounterArray::Down::kWasZero) continue;
-    // Only for a key that was never in, when the erase of one that it was taken for came between.
-    for (; done != 0; done &= done - 1)
-      counters.count_up(places[static_cast<unsigned>(std::countr_zero(done))]);
-    return false;
-  }
-  if (std::any_of(places.begin(), places.end(), is_zero))
-    inserted.add(~std::uint64_t{0});  // one less
-  return true;
+  const Counters with_locks{counters, locks.view()};
+  using Down = CountingKey<Counters>::Down;
+  const Down result = CountingKey(with_locks, places.all()).count_down();
+  if (result == Down::kGone) inserted.add(~std::uint64_t{0});  // one less
+  return result != Down::kWasNotIn;
 }
 
 bool CountingBloomFilter::State::contains(Fingerprint key) const noexcept {
@@ -142,7 +122,7 @@ bool CountingBloomFilter::State::contains(Fingerprint key) const noexcept {
 bool CountingBloomFilter::State::passes(Fingerprint key, unsigned first_places) const noexcept {
   const std::uint64_t size = counters.size();
   for (unsigned i = 0; i < first_places; ++i) {
-    if (counters.is_zero(counter_place(key, i, size))) return false;
+    if (counters.count(counter_place(key, i, size)) == 0) return false;
   }
   return true;
 }
@@ -165,7 +145,7 @@ std::size_t CountingBloomFilter::State::contains(std::span<const Fingerprint> ke
     if (const std::size_t j = i - kFarAhead - kAhead; i >= kFarAhead + kAhead && found[j]) {
       const CounterPlaces& places = coming[j % kAhead];
       found[j] = std::none_of(places.begin() + first_places, places.end(),
-                              [&](std::uint64_t place) { return counters.is_zero(place); });
+                              [&](std::uint64_t place) { return counters.count(place) == 0; });
       count += found[j] ? 1 : 0;
     }
     if (const std::size_t j = i - kFarAhead; i >= kFarAhead && j < keys.size()) {

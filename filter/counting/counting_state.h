@@ -11,24 +11,22 @@
 
 #include "filter/counting/counter_array.h"
 #include "filter/counting/counter_places.h"
-#include "filter/counting/key_locks.h"
 #include "filter/operation_gate.h"
 #include "filter/snapshot/snapshot_format.h"
+#include "filter/stripe_locks.h"
 #include "filter/striped_counter.h"
 #include "filter/word_array.h"
 
 namespace trawl {
 
-// A counter holds how many of the keys that are in have it, or 15 once that was 15. All that
-// changes counters for a key holds the key's lock, so that
-//  - of two inserts of a key one comes first, and leaves all counters above 0; they stay above 0
-//    while the key is in, so that the second is not told it was the first;
-//  - of two erases of a key that is in once, the second finds what the first has left.
+// A counter holds how many of the keys that are in have it, or 15 once that was 15. Whatever
+// changes counters for a key holds the locks of all of them (counting_key.h), so that inserts and
+// erases come one after the other.
 //
 // A lookup takes no lock, and never misses a key whose insert has returned and that is not being
 // erased: each of its counters was counted up for it before that, is counted down only for other
-// keys that were counted there too, one CAS each, and so is above 0 at every moment since.
-// Whichever of these values a lookup reads, it is not 0.
+// keys that were counted there too, and so is above 0 at every moment since. Whichever of these
+// values a lookup reads, it is not 0.
 //
 // A file must not hold some of a key's counts only: erasing that key after loading would take
 // counts of others. So inserts and erases pass a gate, which is closed while the words are copied.
@@ -56,8 +54,19 @@ struct CountingBloomFilter::State {
   std::size_t insert(std::span<const Fingerprint> keys, bool* admitted) noexcept;
   // The same for keys few enough that a copy can wait for them.
   std::size_t insert_some(std::span<const Fingerprint> keys, bool* admitted) noexcept;
-  // Returns true iff some counter was 0.
-  bool count_up(Fingerprint key, CounterPlaces& places) noexcept;
+  // What a CountingKey counts in.
+  struct Counters {
+    CounterArray& counters;
+    StripeLocks::View locks;  // of the words
+
+    std::uint64_t count(std::uint64_t place) const noexcept { return counters.count(place); }
+    void set(std::uint64_t place, std::uint64_t count) const noexcept {
+      counters.set(place, count);
+    }
+    std::uint64_t stripe_of(std::uint64_t place) const noexcept {
+      return locks.stripe_of(place / kCountersPerWord);
+    }
+  };
   bool erase(Fingerprint key) noexcept;
   bool contains(Fingerprint key) const noexcept;
   // Whether none of the key's first counters is 0.
@@ -74,9 +83,9 @@ struct CountingBloomFilter::State {
   std::uint64_t capacity;
   double target_rate;
   KeyedHash hash;
-  KeyLocks locks;
-  mutable OperationGate changes;  // what changes counters and `inserted` is inside
-  StripedCounter inserted;        // keys called new, less those that an erase made absent
+  StripeLocks locks{counters.words().size()};  // of the words
+  mutable OperationGate changes;               // what changes counters and `inserted` is inside
+  StripedCounter inserted;  // keys called new, less those that an erase made absent
 };
 
 // Whether a counting filter can have these parameters.

@@ -15,8 +15,10 @@
 
 namespace trawl {
 
-// Whatever decides on a key (insert, erase) holds the locks of both of its buckets, so that of two
-// inserts of one key the second finds the first's tag.
+// Whatever decides on a key (insert, erase) holds the locks of both of its buckets while it reads
+// and changes them. Two keys are taken for each other only if they have one tag and both buckets in
+// common: then one is decided after the other, and of other keys the order makes no difference. So
+// the answers are those of the calls in the order in which they had their locks.
 //
 // A tag is moved under the locks of both of its buckets too, and so it is in one of them whenever
 // nobody holds these locks. Hence a lookup, which reads both buckets and accepts the answer only if

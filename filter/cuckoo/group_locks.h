@@ -6,21 +6,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <thread>
+
+#include "filter/patience.h"
 
 namespace trawl {
-
-// Spins a little, then lets other threads run: the one that is waited for may have been preempted.
-class Patience {
- public:
-  void wait() noexcept {
-    if (++turns_ % kSpins == 0) std::this_thread::yield();
-  }
-
- private:
-  static constexpr unsigned kSpins = 64;
-  unsigned turns_ = 0;
-};
 
 // A lock is a number, odd while it is held, that grows with each change made under it. A reader
 // needs no lock: it takes the version, reads the words with acquire, and asks whether the version

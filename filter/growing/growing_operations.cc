@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "filter/growing/growing_state.h"
+#include "filter/growing/layer_switch.h"
 
 namespace trawl {
 
@@ -32,20 +33,13 @@ class KeysUnderWay {
 
   void insert_in(std::size_t layer) noexcept {
     auto& into = *table_.layers[layer];
-    const bool is_first = layer == first_insert_layer(table_.layers.size(), table_.phase);
-    if (is_first) take_room(layer);
+    take_room(layer);
     if (keys_.empty()) return;
     const std::size_t places = keys_.size();
     const std::size_t fresh = into.insert(keys_, answers_.data());
-    if (fresh < places) keep_where(true);
-    if (is_first) {
-      if (fresh < places) into.room.put(places - fresh);
-    } else {
-      // There is always room: a layer that is being begun gets keys of the one before only, and
-      // has twice its capacity.
-      into.room.overdraw(fresh);
-      into.also_in_previous.add(places);
-    }
+    if (fresh == places) return;
+    keep_where(true);
+    into.room.put(places - fresh);
   }
 
   // How many keys of the front have an answer.
@@ -95,7 +89,7 @@ std::pair<std::size_t, std::size_t> insert_pass(const Table& table,
                                                 std::span<const Fingerprint> keys,
                                                 bool* admitted) noexcept {
   KeysUnderWay<Table, kMost> pass(table, keys.first(std::min(keys.size(), kMost)));
-  insert_through_layers(pass, table.layers.size(), table.phase);
+  insert_through_layers(pass, table.layers.size());
   pass.answer(true, admitted);
   return {pass.done(), pass.left()};
 }
@@ -113,9 +107,9 @@ std::size_t find_pass(const Table& table, std::span<const Fingerprint> keys, boo
 
 GrowingBloomFilter::State::Progress GrowingBloomFilter::State::insert_some(
     std::span<const Fingerprint> keys, bool* admitted) noexcept {
-  const GracePeriod::Operation operation(grace);
+  const OperationGate::Pass operation(inserting);
   const Table& now = current();
-  Layer& newest = now.first_insert();
+  Layer& newest = now.newest();
   const std::size_t at_once = std::min(keys.size(), kKeysAtOnce);
   if (now.layers.size() == 1 && keys.size() > 1 && newest.room.has_plenty(at_once)) {
     if (const std::size_t places = newest.room.take(at_once); places > 0) {

@@ -12,12 +12,6 @@ namespace trawl {
 
 namespace {
 
-// A layer's detail in the file: how many of its keys are in the layer before as well.
-std::uint32_t as_detail(std::uint64_t count) {
-  return static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(count, std::numeric_limits<std::uint32_t>::max()));
-}
-
 // Nothing if the section can be the layer `index` of such a filter; otherwise what is wrong.
 std::string_view impossible_layer(const SnapshotHeader& header, std::size_t index) {
   constexpr double kRounding = 1e-9;
@@ -56,17 +50,15 @@ Result<std::unique_ptr<GrowingBloomFilter::State>> GrowingBloomFilter::State::of
     auto bits = Bits::of_section(header, i, path);
     if (!bits) return tl::unexpected(bits.error());
     auto layer = std::make_unique<Layer>(std::move(*bits));
-    layer->also_in_previous.add(header.sections[i].detail);
+    layer->also_in_previous = header.sections[i].detail;
     state->layers.push_back(std::move(layer));
   }
   return state;
 }
 
 SnapshotSection GrowingBloomFilter::State::section_of(const Layer& layer) {
-  // In this order: a key is counted in the layer first.
-  const std::uint64_t in_previous = layer.also_in_previous.sum();
   SnapshotSection section = layer.bits->section();
-  section.detail = as_detail(std::min(in_previous, section.inserted));
+  section.detail = layer.also_in_previous;
   return section;
 }
 

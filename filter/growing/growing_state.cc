@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "filter/growing/layer_statistics.h"
+#include "filter/growing/layer_switch.h"
 
 namespace trawl {
 
@@ -73,9 +74,9 @@ Result<std::unique_ptr<GrowingBloomFilter::State::Layer>> GrowingBloomFilter::St
       std::make_unique<Bits>(std::move(*array), layout->hashes, planned, rate, hash));
 }
 
-std::unique_ptr<const GrowingBloomFilter::State::Table> GrowingBloomFilter::State::table_of(
-    LayerPhase phase, Layer* added) const {
-  auto all = std::make_unique<Table>(Table{.layers = {}, .phase = phase});
+std::unique_ptr<const GrowingBloomFilter::State::Table> GrowingBloomFilter::State::table_of_layers(
+    Layer* added) const {
+  auto all = std::make_unique<Table>();
   for (const auto& layer : layers)
     all->layers.push_back(layer.get());
   if (added != nullptr) all->layers.push_back(added);
@@ -89,24 +90,14 @@ void GrowingBloomFilter::State::publish(std::unique_ptr<const Table> next) {
 }
 
 Result<void> GrowingBloomFilter::State::begin_layer() {
-  struct Switch {
-    State& state;
-    std::unique_ptr<const Table> both, stable;
-    void publish(LayerPhase phase) {
-      state.publish(std::move(phase == LayerPhase::kBoth ? both : stable));
-    }
-    void wait_for_operations() { state.grace.wait(); }
-  };
   auto layer = make_layer();
   if (!layer) return tl::unexpected(layer.error());
-  // All memory first: between the steps nothing may fail.
+  // All memory first: others wait meanwhile, and nothing may fail.
   layers.reserve(layers.size() + 1);
-  tables.reserve(tables.size() + 2);
-  auto both = table_of(LayerPhase::kBoth, layer->get());
-  auto stable = table_of(LayerPhase::kStable, layer->get());
+  tables.reserve(tables.size() + 1);
+  auto next = table_of_layers(layer->get());
   layers.push_back(std::move(*layer));
-  Switch grower{*this, std::move(both), std::move(stable)};
-  begin_newest_layer(grower);
+  begin_newest_layer(inserting, [&] { publish(std::move(next)); });
   return {};
 }
 
@@ -117,7 +108,7 @@ void GrowingBloomFilter::State::make_room(Layer& full) noexcept {
     if (full.open_spare_room()) return;
     lock.lock();
   }
-  if (&current().first_insert() != &full || !full.room.used_up()) return;
+  if (&current().newest() != &full || !full.room.used_up()) return;
   std::string error = "no memory";  // short: kept without taking any
   try {
     auto begun = begin_layer();
@@ -135,7 +126,6 @@ FilterStats GrowingBloomFilter::State::stats() const {
   FilterStats sum{.target_rate = budget, .layers = static_cast<unsigned>(now.layers.size())};
   for (const Layer* layer : now.layers) {
     const Bits& bits = *layer->bits;
-    const std::uint64_t in_previous = layer->also_in_previous.sum();
     const std::uint64_t keys = bits.inserted.sum();
     const auto [rate, lost] = bits.after_admitting(static_cast<double>(keys));
     add_layer(sum,
@@ -145,7 +135,7 @@ FilterStats GrowingBloomFilter::State::stats() const {
                .hashes = bits.hashes,
                .current_rate = rate,
                .expected_false_positives = lost},
-              in_previous);
+              layer->also_in_previous);
   }
   sum.fill = now.layers.back()->bits->fill();
   return sum;

@@ -12,9 +12,8 @@
 #include "trawl/growing_bloom_filter.h"
 
 #include "filter/blocked/blocked_state.h"
-#include "filter/grace_period.h"
 #include "filter/growing/key_room.h"
-#include "filter/growing/layer_switch.h"
+#include "filter/operation_gate.h"
 #include "filter/snapshot/snapshot_format.h"
 
 namespace trawl {
@@ -61,16 +60,15 @@ struct GrowingBloomFilter::State {
 
     std::unique_ptr<Bits> bits;
     KeyRoom room;  // what bits->inserted leaves of the capacity
-    // Keys that were inserted here after they were in the layer before, while this one was begun.
-    StripedCounter also_in_previous;
+    // Keys that are in the layer before as well. Files have such; nothing inserts any.
+    std::uint32_t also_in_previous = 0;
     std::atomic<bool> spare_opened{false};
   };
 
   // By which an operation goes; immutable.
   struct Table {
     std::vector<Layer*> layers;
-    LayerPhase phase;
-    Layer& first_insert() const { return *layers[first_insert_layer(layers.size(), phase)]; }
+    Layer& newest() const { return *layers.back(); }
   };
 
   State(std::uint64_t first_capacity, double rate, KeyedHash keyed, std::uint64_t max_memory)
@@ -82,7 +80,7 @@ struct GrowingBloomFilter::State {
                                                   const std::string& path,
                                                   std::uint64_t max_memory_bytes);
   // The layers have their keys: operations may begin.
-  void open() { publish(table_of(LayerPhase::kStable)); }
+  void open() { publish(table_of_layers()); }
 
   // acquire: pairs with the release in publish().
   const Table& current() const noexcept { return *table.load(std::memory_order_acquire); }
@@ -107,7 +105,7 @@ struct GrowingBloomFilter::State {
   static SnapshotSection section_of(const Layer& layer);
 
   Result<std::unique_ptr<Layer>> make_layer() const;
-  std::unique_ptr<const Table> table_of(LayerPhase phase, Layer* added = nullptr) const;
+  std::unique_ptr<const Table> table_of_layers(Layer* added = nullptr) const;
   void publish(std::unique_ptr<const Table> next);
   Result<void> begin_layer();
 
@@ -117,11 +115,11 @@ struct GrowingBloomFilter::State {
   std::uint64_t max_memory_bytes;
 
   std::atomic<const Table*> table{nullptr};
-  mutable GracePeriod grace;
+  OperationGate inserting;  // inserts that may write are inside
 
   std::mutex growing;  // held while a layer is begun; guards the two below
   std::vector<std::unique_ptr<Layer>> layers;
-  // All that there were, at most two a layer, so that whoever only looks needs no guard.
+  // All that there were, one a layer, so that lookups need no guard.
   std::vector<std::unique_ptr<const Table>> tables;
 
   mutable std::mutex error_lock;

@@ -32,10 +32,6 @@ class KeyRoom {
   void put(std::uint64_t places) noexcept {
     stock_.fetch_add(static_cast<std::int64_t>(places), std::memory_order_relaxed);
   }
-  // Takes places whether there are as many or not.
-  void overdraw(std::uint64_t places) noexcept {
-    stock_.fetch_sub(static_cast<std::int64_t>(places), std::memory_order_relaxed);
-  }
   // Whether take(want) would give as many.
   bool has_plenty(std::size_t want) const noexcept {
     return stock_.load(std::memory_order_relaxed) / kShare >= static_cast<std::int64_t>(want);

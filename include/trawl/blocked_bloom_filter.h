@@ -18,8 +18,20 @@ namespace trawl {
 //
 // More keys than its capacity may be inserted: the rate then rises, as stats() tells.
 //
-// All operations but create, load, moves and the destructor may run at the same time, are
-// lock-free and take a bounded number of steps.
+// All operations but create, load, moves and the destructor may run at the same time. insert() is
+// linearizable: the answers of all calls, with the same keys or different ones, are those of the
+// same calls one after the other, in an order that keeps each before those that begin after it has
+// ended. So of all threads inserting a key exactly one is told that it is new, unless it was seen
+// by error; and no more keys are than if one thread inserted them.
+//
+// Lookups, and inserts of keys whose bits are all set, are lock-free, take a bounded number of
+// steps and write nothing. An insert of another key holds a lock that its block shares with few
+// others (or none, up to 65,536 blocks), for some 20 instructions; one that finds it held spins,
+// yields, and then sleeps 50 microseconds at a time.
+//
+// contains() of a key finds it from a moment on that lies within its first insert(), and ever
+// after. Only when other keys begin to be found by error is not one moment: while a key is being
+// inserted, two of them that need its bits may begin to be found one before the other.
 class BlockedBloomFilter {
  public:
   using Options = FilterOptions;
@@ -41,16 +53,16 @@ class BlockedBloomFilter {
   // specified in docs/formats.md. Returns the bytes written. Errors: kNoSpace, kPermission, kIo.
   Result<std::uint64_t> save(const std::string& path) const;
 
-  // Inserts `key`. Returns true iff this call is the one that added it: of all threads inserting
-  // the same key, at most one is told true. At most 16 word operations.
+  // Inserts `key`. Returns true iff this call is the one that added it; false if it was inserted
+  // before, or, with the false-positive rate, if it was not.
   bool insert(Fingerprint key) noexcept;
 
   // True if `key` was inserted, or, with the false-positive rate, if it was not.
   bool contains(Fingerprint key) const noexcept;
 
-  // insert() for each key in order, with the cache misses overlapped: several times as fast where
-  // the filter is larger than the caches. `admitted[i]` tells what insert(keys[i]) returned; the
-  // two spans have the same length. Returns how many were new.
+  // insert() for each key in order, each a call of its own, with the cache misses overlapped:
+  // several times as fast where the filter is larger than the caches. `admitted[i]` tells what
+  // insert(keys[i]) returned; the two spans have the same length. Returns how many were new.
   std::size_t insert_batch(std::span<const Fingerprint> keys, std::span<bool> admitted) noexcept;
   // contains() likewise. Returns how many were found.
   std::size_t contains_batch(std::span<const Fingerprint> keys,
@@ -58,8 +70,8 @@ class BlockedBloomFilter {
 
   // Adds all keys of `other`, whose capacity, rate and hash key must be the same
   // (kInvalidArgument otherwise, with what differs). Other threads may go on inserting into this
-  // one. How many keys two filters share is not known: `inserted` becomes an estimate from the
-  // bits set.
+  // one: the keys come in one after the other, not all at one moment. How many keys two filters
+  // share is not known: `inserted` becomes an estimate from the bits set.
   Result<void> merge(const BlockedBloomFilter& other);
 
   // A snapshot; while other threads insert, its figures may be a little apart from each other.

@@ -19,8 +19,11 @@ namespace trawl {
 //
 // More keys than its capacity may be inserted: the rate then rises, as stats() tells.
 //
-// All operations but create, load, moves and the destructor may run at the same time, are
-// lock-free and take a bounded number of steps.
+// All operations but create, load, moves and the destructor may run at the same time. insert() is
+// linearizable, as in BlockedBloomFilter, and what is said there of contains() holds here. Lookups,
+// and inserts of keys whose bits are all set, are lock-free, take a bounded number of steps and
+// write nothing. An insert of another key holds the locks of the bits that it has to set, which 64
+// bits or more share, for some 10 instructions a bit, and waits for those held by others as there.
 class ClassicBloomFilter {
  public:
   using Options = FilterOptions;
@@ -32,15 +35,14 @@ class ClassicBloomFilter {
   static Result<ClassicBloomFilter> load(const std::string& path);
   Result<std::uint64_t> save(const std::string& path) const;
 
-  // Inserts `key`. Returns true iff this call is the one that added it: of all threads inserting
-  // the same key, at most one is told true.
+  // See BlockedBloomFilter::insert().
   bool insert(Fingerprint key) noexcept;
   bool contains(Fingerprint key) const noexcept;
   // The same for each key in order, with the cache misses overlapped.
   std::size_t insert_batch(std::span<const Fingerprint> keys, std::span<bool> admitted) noexcept;
   std::size_t contains_batch(std::span<const Fingerprint> keys,
                              std::span<bool> found) const noexcept;
-  // See BlockedBloomFilter::merge().
+  // See BlockedBloomFilter::merge(); but the bits of a key come in one after the other.
   Result<void> merge(const ClassicBloomFilter& other);
 
   Stats stats() const;

@@ -17,7 +17,10 @@ namespace trawl {
 // A counter that has reached 15 stays there, so that no erase can ever lose another key; keys
 // inserted 15 times or more can therefore not be erased.
 //
-// All operations but create, load, moves and the destructor may run at the same time.
+// All operations but create, load, moves and the destructor may run at the same time. insert() and
+// erase() are linearizable: the answers of all calls, with the same keys or different ones, are
+// those of the same calls one after the other. Both hold the locks of the key's counters for some
+// 10 instructions a counter; lookups take none.
 class CountingBloomFilter {
  public:
   using Options = FilterOptions;
@@ -33,8 +36,8 @@ class CountingBloomFilter {
   // its memory. Errors: also kNoSpace, if there is not so much.
   Result<std::uint64_t> save(const std::string& path) const;
 
-  // Counts `key`. Returns true iff it was not in before: of all threads inserting the same key, at
-  // most one is told true (until it is erased).
+  // Counts `key`. Returns true iff it was not in before: of all threads inserting a key one is told
+  // true (until it is erased).
   bool insert(Fingerprint key) noexcept;
   // Takes back one insert of `key`. Refused, returning false, if the key is not there. Erase only
   // what was inserted: a key that is merely taken for one (a false positive) would take other

@@ -21,7 +21,10 @@ namespace trawl {
 // 10^6 keys at 1e-3, 490 were told so, and erasing half of the keys lost 242 of the others. Where
 // that is too many, ask for a lower rate, or take CountingBloomFilter.
 //
-// All operations but create, load, moves and the destructor may run at the same time.
+// All operations but create, load, moves and the destructor may run at the same time. insert() and
+// erase() are linearizable, as long as the filter is not full: the answers of all calls, with the
+// same keys or different ones, are those of the same calls one after the other. Both hold the locks
+// of the key's two buckets; lookups take none, unless others change these buckets all the time.
 class CuckooFilter {
  public:
   using Options = FilterOptions;

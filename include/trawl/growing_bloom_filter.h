@@ -28,10 +28,15 @@ struct SnapshotPace {
 //
 // A new layer is begun when a key comes for which the newest has no room left: when it holds the
 // keys it is sized for, or, where many threads insert, a few less that others have taken room for.
-// Whatever thread finds that does it, in milliseconds; the others go on, lock-free, until they have
-// used up the 64th more that every layer has room for while the next one is begun, and wait then.
-// A layer never holds more than that. All operations but create, load, moves and the destructor may
-// run at the same time.
+// Whatever thread finds that does it, in milliseconds; the others go on until they have used up the
+// 64th more that every layer has room for while the next one is begun, and wait then. A layer never
+// holds more than that. At last, for microseconds, inserts under way are waited for and those that
+// come wait, while the layer is put in its place.
+//
+// All operations but create, load, moves and the destructor may run at the same time. insert() is
+// linearizable, as in BlockedBloomFilter, across all layers and while layers are begun, and what is
+// said there of contains() holds here. Lookups, and insert() of a key that is found, are lock-free
+// and write nothing; other inserts take locks for a few instructions, as there.
 class GrowingBloomFilter {
  public:
   struct Options {

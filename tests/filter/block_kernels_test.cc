@@ -64,7 +64,8 @@ Filled fill(const BlockKernels& kernels, unsigned hashes, bool in_batches) {
   Filled filled{.words = WordArray::allocate(kBlocks * kWordsPerBlock, "the test").value(),
                 .admitted = {},
                 .found = {}};
-  const BlockSpan span{filled.words.data(), kBlocks, MaskShape(hashes)};
+  const StripeLocks locks(kBlocks);
+  const BlockSpan span{filled.words.data(), kBlocks, MaskShape(hashes), locks.view()};
   std::vector<Fingerprint> keys(kKeys);
   for (std::size_t i = 0; i < kKeys; ++i)
     keys[i] = nth_key(i % 2'500);  // some twice
@@ -73,7 +74,7 @@ Filled fill(const BlockKernels& kernels, unsigned hashes, bool in_batches) {
     kernels.insert_batch(span, keys, answers.get());
   } else {
     for (std::size_t i = 0; i < kKeys; ++i)
-      answers[i] = kernels.insert(span.block_of(keys[i]), keys[i].low, span.shape);
+      answers[i] = kernels.insert(span, keys[i]);
   }
   filled.admitted.assign(answers.get(), answers.get() + kKeys);
   for (std::size_t i = 0; i < kKeys; ++i)

@@ -1,0 +1,63 @@
+// BlockKey: a key's bits in their block, for exactly_once_insert(), word by word.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "filter/blocked/block_masks.h"
+#include "filter/stripe_locks.h"
+
+namespace trawl {
+
+// The words of a block and its lock. All of a key's bits lie in one block, and its lock stands for
+// all bits of it.
+class LockedBlock {
+ public:
+  LockedBlock(std::atomic<std::uint64_t>* words, StripeLock& lock) : words_(words), lock_(lock) {}
+
+  std::uint64_t load(unsigned w) const noexcept {
+    // acquire: pairs with the release in store(), so that whoever sees a key's bit also sees what
+    // its inserter did before, such as its entry into a gate.
+    return words_[w].load(std::memory_order_acquire);
+  }
+  // The caller has the lock.
+  void store(unsigned w, std::uint64_t bits) noexcept {
+    // release: pairs with the acquire in load(), and in WordArray::copy().
+    words_[w].store(bits, std::memory_order_release);
+  }
+  void lock() noexcept { lock_.lock(); }
+  void unlock() noexcept { lock_.unlock(); }
+
+ private:
+  std::atomic<std::uint64_t>* words_;
+  StripeLock& lock_;
+};
+
+// `Block` is LockedBlock, or what the tests run in its place.
+template <class Block>
+class BlockKey {
+ public:
+  BlockKey(Block block, const BlockMasks& masks) : block_(block), masks_(masks) {}
+
+  bool is_in() const {
+    std::uint64_t missing = 0;
+    for (unsigned w = 0; w < kWordsPerBlock; ++w)
+      missing |= masks_[w] & ~block_.load(w);
+    return missing == 0;
+  }
+  bool lock_and_ask() {
+    block_.lock();
+    return is_in();
+  }
+  void add_and_unlock() {
+    for (unsigned w = 0; w < kWordsPerBlock; ++w)
+      block_.store(w, block_.load(w) | masks_[w]);
+    block_.unlock();
+  }
+
+ private:
+  Block block_;
+  const BlockMasks& masks_;
+};
+
+}  // namespace trawl

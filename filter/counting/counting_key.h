@@ -1,0 +1,63 @@
+// Counting a key up and down, such that the answers of all inserts and erases are those of the same
+// calls one after the other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "filter/counting/counter_array.h"
+#include "filter/counting/counter_places.h"
+#include "filter/stripes_of_key.h"
+
+namespace trawl {
+
+// `Counters` gives count(place), an acquire load, and set(place, count), a release store, and the
+// locks that StripesOfKey takes; a parameter so that the tests can run this very code under every
+// interleaving. `places` has each place once.
+//
+// Every call holds the locks of all of its counters while it reads and changes them. So of two
+// calls whose keys share a counter one comes after the other, and of others the order makes no
+// difference: the answers are those of the calls in the order in which they had their locks.
+template <class Counters>
+class CountingKey {
+ public:
+  CountingKey(const Counters& counters, std::span<const std::uint64_t> places)
+      : counters_(counters), places_(places), stripes_(counters) {}
+
+  // Returns whether a counter was 0: the key was not in.
+  bool count_up() {
+    stripes_.lock(places_);
+    bool is_new = false;
+    stripes_.unlock(places_, [&](std::uint64_t place) {
+      const std::uint64_t count = counters_.count(place);
+      is_new |= count == 0;
+      if (count < kStuckCounter) counters_.set(place, count + 1);
+    });
+    return is_new;
+  }
+
+  enum class Down { kStillIn, kGone, kWasNotIn };
+  Down count_down() {
+    stripes_.lock(places_);
+    bool is_in = true;
+    for (const std::uint64_t place : places_)
+      is_in = counters_.count(place) > 0 && is_in;
+    bool gone = false;
+    stripes_.unlock(places_, [&](std::uint64_t place) {
+      const std::uint64_t count = counters_.count(place);
+      if (!is_in || count == kStuckCounter) return;
+      counters_.set(place, count - 1);
+      gone |= count == 1;
+    });
+    if (!is_in) return Down::kWasNotIn;
+    return gone ? Down::kGone : Down::kStillIn;
+  }
+
+ private:
+  const Counters& counters_;
+  std::span<const std::uint64_t> places_;
+  StripesOfKey<Counters, kMaxCountersOfKey> stripes_;
+};
+
+}  // namespace trawl

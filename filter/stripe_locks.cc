@@ -1,0 +1,15 @@
+#include "filter/stripe_locks.h"
+
+#include "filter/patience.h"
+
+namespace trawl {
+
+void StripeLock::wait_and_lock() noexcept {
+  for (Patience patience;; patience.wait()) {
+    // A look first, so that waiting does not take the line from the holder. acquire: as in lock().
+    if (!held_.test(std::memory_order_relaxed) && !held_.test_and_set(std::memory_order_acquire))
+      return;
+  }
+}
+
+}  // namespace trawl

@@ -29,11 +29,6 @@ double bits_for(double keys, double rate) {
   return rate <= 0.5 ? bloom_bits(keys, rate) : -keys / std::log1p(-rate);
 }
 
-unsigned best_hashes(double keys, double bits) {
-  const auto below = static_cast<unsigned>(std::max(1.0, std::floor(bloom_hashes(bits / keys))));
-  return bloom_rate(keys, bits, below) <= bloom_rate(keys, bits, below + 1) ? below : below + 1;
-}
-
 Result<BloomSize> flat_size(std::uint64_t keys, double rate, double bits) {
   const auto n = static_cast<double>(keys);
   if (!(bits < kTooManyBits)) {
@@ -41,7 +36,7 @@ Result<BloomSize> flat_size(std::uint64_t keys, double rate, double bits) {
         ErrorCode::kInvalidArgument,
         fmt::format("a filter for {} keys at {} would need {:.3g} bytes", keys, rate, bits / 8));
   }
-  const unsigned hashes = best_hashes(n, bits);
+  const unsigned hashes = best_bloom_hashes(n, bits);
   return BloomSize{.bits = static_cast<std::uint64_t>(bits),
                    .hashes = hashes,
                    .bits_per_key = bits / n,
@@ -63,9 +58,30 @@ double bloom_rate(double keys, double bits, double hashes) {
   return std::pow(-std::expm1(-hashes * keys / bits), hashes);
 }
 
+double bloom_bits_with_hashes(double keys, double rate, double hashes) {
+  return -hashes * keys / std::log1p(-std::pow(rate, 1 / hashes));
+}
+
+double bloom_keys(double bits, double rate, double hashes) {
+  return -(bits / hashes) * std::log1p(-std::pow(rate, 1 / hashes));
+}
+
+unsigned best_bloom_hashes(double keys, double bits) {
+  constexpr double kMost = 1e9;
+  const double best = std::clamp(std::floor(bloom_hashes(bits / keys)), 1.0, kMost);
+  const auto below = static_cast<unsigned>(best);
+  return bloom_rate(keys, bits, below) <= bloom_rate(keys, bits, below + 1) ? below : below + 1;
+}
+
 Result<BloomSize> classic_bloom_size(std::uint64_t keys, double rate) {
   if (const auto checked = check(keys, rate); !checked) return tl::unexpected(checked.error());
   return flat_size(keys, rate, std::ceil(bits_for(static_cast<double>(keys), rate)));
+}
+
+std::uint64_t classic_bloom_capacity(std::uint64_t bits, unsigned hashes, double rate) {
+  const double k = hashes != 0 ? hashes : std::max(1.0, -std::log2(rate));
+  const double keys = std::floor(bloom_keys(static_cast<double>(bits), rate, k));
+  return static_cast<std::uint64_t>(std::clamp(keys, 1.0, kTooManyBits));
 }
 
 Result<BloomSize> classic_bloom_size_in_whole_bits(std::uint64_t keys, double rate) {

@@ -32,11 +32,14 @@ Result<void> verify_filter_file(const std::string& path) {
   return reader->read_words([](std::size_t, std::uint64_t, std::span<const std::uint64_t>) {});
 }
 
-Result<AnyFilter> AnyFilter::create(FilterKind kind, const FilterOptions& options) {
+Result<AnyFilter> AnyFilter::create(FilterKind kind, const ClassicBloomFilter::Options& options) {
   const auto make = +[](Variant filter) { return AnyFilter(std::move(filter)); };
+  const FilterOptions common{.capacity = options.capacity,
+                             .false_positive_rate = options.false_positive_rate,
+                             .hash = options.hash};
   switch (kind) {
     case FilterKind::kBlocked:
-      return wrap(BlockedBloomFilter::create(options), make);
+      return wrap(BlockedBloomFilter::create(common), make);
     case FilterKind::kGrowing:
       return wrap(GrowingBloomFilter::create({.capacity = options.capacity,
                                               .false_positive_rate = options.false_positive_rate,
@@ -45,9 +48,9 @@ Result<AnyFilter> AnyFilter::create(FilterKind kind, const FilterOptions& option
     case FilterKind::kClassic:
       return wrap(ClassicBloomFilter::create(options), make);
     case FilterKind::kCounting:
-      return wrap(CountingBloomFilter::create(options), make);
+      return wrap(CountingBloomFilter::create(common), make);
     case FilterKind::kCuckoo:
-      return wrap(CuckooFilter::create(options), make);
+      return wrap(CuckooFilter::create(common), make);
   }
   return fail(ErrorCode::kInvalidArgument, "an unknown kind of filter");
 }

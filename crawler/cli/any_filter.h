@@ -28,8 +28,8 @@ Result<void> verify_filter_file(const std::string& path);
 // A filter being made, in memory.
 class AnyFilter {
  public:
-  // Errors: those of the kind's create().
-  static Result<AnyFilter> create(FilterKind kind, const FilterOptions& options);
+  // The options of a size are for the classic kind alone. Errors: those of the kind's create().
+  static Result<AnyFilter> create(FilterKind kind, const ClassicBloomFilter::Options& options);
 
   // Returns how many were new. Errors: kNoSpace if the filter is full.
   Result<std::size_t> insert_batch(std::span<const Fingerprint> keys, std::span<bool> admitted);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -11,6 +12,8 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
+
+#include "trawl/sizing.h"
 
 #include "crawler/cli/any_filter.h"
 #include "crawler/cli/exit_codes.h"
@@ -91,11 +94,14 @@ int report_plan(const Error& error) {
 }
 
 Result<void> plan_like(const FilterBuildArguments& arguments, FilterPlan& plan) {
-  const std::array<std::pair<const char*, bool>, 4> taken{{
+  const std::array<std::pair<const char*, bool>, 7> taken{{
       {"--capacity", arguments.capacity.has_value()},
       {"--fpr", arguments.rate.has_value()},
       {"--kind", arguments.kind.has_value()},
       {"--key", arguments.hash_key.has_value()},
+      {"--bits", arguments.size.bits.has_value()},
+      {"--bits-per-key", arguments.size.bits_per_key.has_value()},
+      {"--hashes", arguments.size.hashes.has_value()},
   }};
   for (const auto& [option, given] : taken) {
     if (!given) continue;
@@ -109,6 +115,44 @@ Result<void> plan_like(const FilterBuildArguments& arguments, FilterPlan& plan) 
   plan.options = {.capacity = index->header.capacity,
                   .false_positive_rate = index->header.target_rate,
                   .hash = KeyedHash::from_key(index->header.hash_key)};
+  if (plan.kind == FilterKind::kClassic) {
+    // Its rate alone gives its size again, unless it was built for a size.
+    const SnapshotSection& section = index->header.sections.front();
+    const std::uint64_t bits = section.words * 64;
+    const auto by_rate = filter_size(plan.kind, plan.options);
+    if (!by_rate || by_rate->bits != bits || by_rate->hashes != section.hashes) {
+      plan.options.bits = bits;
+      plan.options.hashes = section.hashes;
+    }
+  }
+  return {};
+}
+
+// Of capacity, rate and size any two give the third.
+Result<void> plan_classic_size(const FilterBuildArguments& arguments, FilterPlan& plan) {
+  const FilterSizeOptions& size = arguments.size;
+  const bool sized = size.bits || size.bits_per_key;
+  if (!sized && !size.hashes) return {};
+  if (plan.kind != FilterKind::kClassic) {
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("--bits, --bits-per-key and --hashes are options of the classic filter, "
+                    "and this is a {} one: add --kind classic, or give --fpr instead",
+                    name_of(plan.kind)));
+  }
+  if (size.bits && size.bits_per_key) {
+    return fail(ErrorCode::kInvalidArgument,
+                "--bits does not go with --bits-per-key: each is the filter's size; give one");
+  }
+  if (sized && arguments.capacity && arguments.rate) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("--fpr does not go with --capacity and {}, which give the rate: leave "
+                            "one of the three out",
+                            size.bits ? "--bits" : "--bits-per-key"));
+  }
+  plan.options.bits = size.bits.value_or(0);
+  plan.options.bits_per_key = size.bits_per_key.value_or(0);
+  plan.options.hashes = size.hashes.value_or(0);
   return {};
 }
 
@@ -121,14 +165,20 @@ Result<FilterPlan> plan_of(const FilterBuildArguments& arguments) {
   } else {
     plan.kind =
         arguments.kind.value_or(arguments.capacity ? FilterKind::kBlocked : FilterKind::kGrowing);
-    if (!arguments.capacity && plan.kind != FilterKind::kGrowing) {
+    if (const auto sized = plan_classic_size(arguments, plan); !sized)
+      return tl::unexpected(sized.error());
+    if (!arguments.capacity && !arguments.size.bits && plan.kind != FilterKind::kGrowing) {
       return fail(ErrorCode::kInvalidArgument,
                   fmt::format("--kind {} needs --capacity: the number of keys to plan for; only a "
                               "growing filter needs none",
                               name_of(plan.kind)));
     }
-    plan.options = {.capacity = arguments.capacity.value_or(kGrowingCapacity),
-                    .false_positive_rate = arguments.rate.value_or(kDefaultRate)};
+    plan.options.false_positive_rate = arguments.rate.value_or(kDefaultRate);
+    plan.options.capacity = arguments.capacity.value_or(kGrowingCapacity);
+    if (!arguments.capacity && plan.options.bits != 0) {
+      plan.options.capacity = classic_bloom_capacity(plan.options.bits, plan.options.hashes,
+                                                     plan.options.false_positive_rate);
+    }
     if (arguments.hash_key) plan.options.hash = KeyedHash::from_key(*arguments.hash_key);
   }
   if (arguments.max_memory && plan.kind == FilterKind::kGrowing) {

@@ -30,6 +30,7 @@ A filter remembers a set of lines in a few bits each. Asked for a line it says "
 or "in, unless by the chance that is its rate of false positives".
 
 Examples:
+  trawl filter size --capacity 10M --fpr 1e-4                              how large would it be?
   trawl filter build -o seen.filter --capacity 10M --fpr 1e-4 urls.txt     make one
   zcat *.gz | trawl filter build -o seen.filter                            of unknown size
   trawl filter check seen.filter new.txt > again.txt                       lines (probably) in it
@@ -48,6 +49,27 @@ constexpr const char* kBuildFooter = R"(
 
 FILE appears whole, at the end.
 Exit status: 0 built, 1 failed, 2 wrong usage, 3 out of disk or memory.)";
+
+constexpr const char* kSizeFooter = R"(
+Says before anything is built what a filter of each kind takes: with --capacity, and --fpr or
+--bits-per-key or --bits, its bits and the rate it has; with --max-memory also the reverse, how many
+keys fit and at what rate. `build` with the same numbers makes these filters, to the bit.
+
+  bits       all of them; MB is 10^6 bytes and MiB 2^20, in memory and as a file
+  k          the bits of a key; of a cuckoo filter the buckets it may be in
+  rate       of false positives with all keys in; a little off --fpr, since k is a whole number
+
+Of a growing filter it is the first layer, which has all of --capacity's keys. --bits,
+--bits-per-key and --hashes are options of the classic filter; the others are shown at the lowest
+rate, to three figures, at which they take no more.
+
+Examples:
+  trawl filter size --capacity 10M --fpr 1e-4
+  trawl filter size --capacity 10M --bits-per-key 20 --hashes 14
+  trawl filter size --capacity 1M --bits 33554432 --hashes 6
+  trawl filter size --max-memory 1GiB --fpr 1e-3
+
+Exit status: 0 printed, 1 failed, 2 wrong usage.)";
 
 constexpr const char* kCheckFooter = R"(
 Exit status, as that of grep and unlike the other commands': 0 if at least one line was selected,
@@ -81,6 +103,44 @@ tl::expected<std::uint64_t, std::string> parse_max_memory(const std::string& tex
   return *size;
 }
 
+tl::expected<std::uint64_t, std::string> parse_room(std::string_view text) {
+  const auto size = parse_size(text);
+  if (!size) return tl::unexpected(shown(text) + " is no size like 512MiB: " + size.error());
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 59;
+  if (*size == 0 || *size > kMost)
+    return tl::unexpected(shown(text) + " is no filter's size: from 1B to 512PiB");
+  return *size;
+}
+
+void add_size_options(CLI::App* command, FilterSizeOptions& size) {
+  add_parsed(command, "--bits", size.bits, parse_bits,
+             "Bits of a classic filter, instead of a rate")
+      ->type_name("M");
+  add_parsed(command, "--bits-per-key", size.bits_per_key, parse_bits_per_key,
+             "The same for each key of --capacity")
+      ->type_name("B");
+  add_parsed(command, "--hashes", size.hashes, parse_hashes,
+             "Bits that a key has in a classic filter (default: the best number)")
+      ->type_name("K");
+}
+
+void add_size(CLI::App* filter, int& exit_code) {
+  const auto arguments = std::make_shared<FilterSizeArguments>();
+  auto* size = filter->add_subcommand("size", "Print how large a filter would be");
+  add_parsed(size, "--capacity", arguments->capacity, parse_capacity, "Keys to size it for")
+      ->type_name("N");
+  add_parsed(size, "--fpr", arguments->rate, parse_rate,
+             "Rate of false positives at that capacity (default 1e-6)")
+      ->type_name("P");
+  add_size_options(size, arguments->size);
+  add_parsed(size, "--max-memory", arguments->max_memory, parse_room,
+             "Print what fits into this too: how many keys, and at what rate")
+      ->type_name("SIZE");
+  size->add_flag("--json", arguments->json, "Print a JSON object");
+  size->footer(kSizeFooter);
+  size->callback([arguments, &exit_code] { exit_code = run_filter_size(*arguments); });
+}
+
 void add_build(CLI::App* filter, int& exit_code) {
   const auto arguments = std::make_shared<FilterBuildArguments>();
   auto* build = filter->add_subcommand("build", "Make a filter of lines");
@@ -101,6 +161,7 @@ void add_build(CLI::App* filter, int& exit_code) {
   add_parsed(build, "--key", arguments->hash_key, parse_hash_key,
              "Hash key, 32 hexadecimal digits (default: a random one)")
       ->type_name("HEX");
+  add_size_options(build, arguments->size);
   build->add_option("--like", arguments->like, "Take kind, capacity, rate and hash key of a filter")
       ->type_name("FILE");
   add_parsed(build, "--max-memory", arguments->max_memory, parse_max_memory,
@@ -156,9 +217,11 @@ void add_merge(CLI::App* filter, int& exit_code) {
 }  // namespace
 
 void add_filter_commands(CLI::App& app, int& exit_code) {
-  auto* filter = app.add_subcommand("filter", "Make, ask, inspect and merge filters of lines");
+  auto* filter =
+      app.add_subcommand("filter", "Size, make, ask, inspect and merge filters of lines");
   filter->require_subcommand(1);
   filter->footer(std::string(kKinds) + "\n" + kExamples);
+  add_size(filter, exit_code);
   add_build(filter, exit_code);
   add_check(filter, exit_code);
   add_info(filter, exit_code);

@@ -10,6 +10,13 @@
 
 namespace trawl::cli {
 
+// The size of a classic filter, instead of its rate.
+struct FilterSizeOptions {
+  std::optional<std::uint64_t> bits;
+  std::optional<double> bits_per_key;
+  std::optional<unsigned> hashes;
+};
+
 struct FilterBuildArguments {
   std::string output;
   std::vector<std::string> inputs;
@@ -17,13 +24,23 @@ struct FilterBuildArguments {
   std::optional<double> rate;
   std::optional<FilterKind> kind;
   std::optional<KeyedHash::Key> hash_key;
-  std::string like;  // a filter's file; not with the four above
+  FilterSizeOptions size;
+  std::string like;  // a filter's file; not with the five above
   std::optional<std::uint64_t> max_memory;
   bool force = false;
   bool progress = false;
   bool quiet = false;
 };
 int run_filter_build(const FilterBuildArguments& arguments);
+
+struct FilterSizeArguments {
+  std::optional<std::uint64_t> capacity;
+  std::optional<double> rate;
+  FilterSizeOptions size;  // at most one of bits and bits_per_key
+  std::optional<std::uint64_t> max_memory;
+  bool json = false;
+};
+int run_filter_size(const FilterSizeArguments& arguments);
 
 struct FilterCheckArguments {
   std::string filter;

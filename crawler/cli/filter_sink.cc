@@ -100,7 +100,10 @@ Result<std::unique_ptr<FilterSink>> create_on_disk(const FilterPlan& plan) {
     if (on_writing) on_writing(static_cast<double>(done) / static_cast<double>(all));
   };
   auto guard = std::make_unique<SpoolGuard>();
-  auto builder = BlockedBloomBuilder::create({.filter = plan.options,
+  const FilterOptions options{.capacity = plan.options.capacity,
+                              .false_positive_rate = plan.options.false_positive_rate,
+                              .hash = plan.options.hash};
+  auto builder = BlockedBloomBuilder::create({.filter = options,
                                               .path = plan.path,
                                               .max_memory_bytes = plan.max_memory,
                                               .on_progress = tell});

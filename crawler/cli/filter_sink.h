@@ -7,15 +7,16 @@
 #include <span>
 #include <string>
 
+#include "trawl/classic_bloom_filter.h"
 #include "trawl/filter.h"
 
 namespace trawl::cli {
 
 struct FilterPlan {
   FilterKind kind = FilterKind::kBlocked;
-  FilterOptions options;
-  std::string path;              // of the file
-  std::uint64_t max_memory = 0;  // 0: what the machine has
+  ClassicBloomFilter::Options options;  // of a size: for the classic kind alone
+  std::string path;                     // of the file
+  std::uint64_t max_memory = 0;         // 0: what the machine has
   // Called now and then while a filter that was put on disk is made into its file: the share done.
   std::function<void(double share)> on_writing;
 };

@@ -15,6 +15,9 @@ namespace trawl::cli {
 namespace {
 
 constexpr std::uint64_t kMaxCapacity = 1'000'000'000'000'000'000;
+constexpr std::uint64_t kMaxBits = std::uint64_t{1} << 62;
+constexpr double kMaxBitsPerKey = 1e6;
+constexpr unsigned kMaxHashesOfKey = 64;
 
 tl::unexpected<std::string> wrong(std::string_view text, std::string_view why) {
   return tl::unexpected(fmt::format("{} {}", shown(text), why));
@@ -36,6 +39,31 @@ bool to_number(std::string_view text, Number& number) {
   return error == std::errc() && end == text.data() + text.size() && !text.empty();
 }
 
+tl::expected<std::uint64_t, std::string> parse_count(std::string_view text, std::string_view of,
+                                                     std::uint64_t most,
+                                                     std::string_view most_shown) {
+  const auto too_many = [&] {
+    return wrong(
+        text, fmt::format("is more {} than any filter here can have; at most {}", of, most_shown));
+  };
+  std::uint64_t exact = 0;
+  if (!to_number(text, exact)) {
+    std::string_view digits = text;
+    const double multiplier = take_multiplier(digits);
+    double number = 0;
+    if (!to_number(digits, number) || std::isnan(number))
+      return wrong(text, fmt::format("is no number of {}; 1000000, 1e6, 10M and 2G are", of));
+    number *= multiplier;
+    if (number > static_cast<double>(most)) return too_many();
+    if (number < 0 || number != std::floor(number))
+      return wrong(text, fmt::format("is not a whole number of {}", of));
+    exact = static_cast<std::uint64_t>(number);
+  }
+  if (exact == 0) return wrong(text, fmt::format("is too few {}; at least 1", of));
+  if (exact > most) return too_many();
+  return exact;
+}
+
 std::string scaled(double value, double step, std::span<const std::string_view> units) {
   std::size_t unit = 0;
   for (; value >= step && unit + 1 < units.size(); ++unit)
@@ -47,24 +75,31 @@ std::string scaled(double value, double step, std::span<const std::string_view> 
 }  // namespace
 
 tl::expected<std::uint64_t, std::string> parse_capacity(std::string_view text) {
-  std::uint64_t exact = 0;
-  if (!to_number(text, exact)) {
-    std::string_view digits = text;
-    const double multiplier = take_multiplier(digits);
-    double number = 0;
-    if (!to_number(digits, number) || std::isnan(number))
-      return wrong(text, "is no number of keys; 1000000, 1e6, 10M and 2G are");
-    number *= multiplier;
-    if (number > static_cast<double>(kMaxCapacity))
-      return wrong(text, "is more keys than any filter here can have; at most 1e18");
-    if (number < 0 || number != std::floor(number))
-      return wrong(text, "is not a whole number of keys");
-    exact = static_cast<std::uint64_t>(number);
+  return parse_count(text, "keys", kMaxCapacity, "1e18");
+}
+
+tl::expected<std::uint64_t, std::string> parse_bits(std::string_view text) {
+  return parse_count(text, "bits", kMaxBits, "4.6e18");
+}
+
+tl::expected<double, std::string> parse_bits_per_key(std::string_view text) {
+  double bits = 0;
+  if (!to_number(text, bits) || std::isnan(bits))
+    return wrong(text, "is no number of bits a key; 10 and 19.2 are");
+  if (!(bits > 0) || bits > kMaxBitsPerKey) {
+    return wrong(text, fmt::format("is no number of bits a key: it must be above 0 and at most {}",
+                                   kMaxBitsPerKey));
   }
-  if (exact == 0) return wrong(text, "is too few keys; at least 1");
-  if (exact > kMaxCapacity)
-    return wrong(text, "is more keys than any filter here can have; at most 1e18");
-  return exact;
+  return bits;
+}
+
+tl::expected<unsigned, std::string> parse_hashes(std::string_view text) {
+  unsigned hashes = 0;
+  if (!to_number(text, hashes) || hashes == 0 || hashes > kMaxHashesOfKey) {
+    return wrong(text, fmt::format("is no number of hashes: it must be a whole number from 1 to {}",
+                                   kMaxHashesOfKey));
+  }
+  return hashes;
 }
 
 tl::expected<double, std::string> parse_rate(std::string_view text) {

@@ -15,6 +15,12 @@ namespace trawl::cli {
 // "1000000", "1e6", "10M", "2.5G": a whole number from 1 to 10^18; K, M, G and T are powers of
 // 1000.
 tl::expected<std::uint64_t, std::string> parse_capacity(std::string_view text);
+// The same for bits, from 1 to 2^62.
+tl::expected<std::uint64_t, std::string> parse_bits(std::string_view text);
+// Above 0 and at most 10^6.
+tl::expected<double, std::string> parse_bits_per_key(std::string_view text);
+// From 1 to 64.
+tl::expected<unsigned, std::string> parse_hashes(std::string_view text);
 // Above 0 and below 1.
 tl::expected<double, std::string> parse_rate(std::string_view text);
 tl::expected<FilterKind, std::string> parse_filter_kind(std::string_view text);

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
-#include "trawl/sizing.h"
-
 #include "filter/classic/classic_batch.h"
+#include "filter/classic/classic_layout.h"
 #include "filter/classic/classic_state.h"
 #include "filter/snapshot/snapshot_reader.h"
 #include "filter/snapshot/snapshot_writer.h"
@@ -18,14 +17,12 @@ ClassicBloomFilter& ClassicBloomFilter::operator=(ClassicBloomFilter&&) noexcept
 ClassicBloomFilter::~ClassicBloomFilter() = default;
 
 Result<ClassicBloomFilter> ClassicBloomFilter::create(const Options& options) {
-  const auto size = classic_bloom_size(options.capacity, options.false_positive_rate);
-  if (!size) return tl::unexpected(size.error());
-  constexpr std::uint64_t kLineBits = kClassicLineWords * kClassicWordBits;
-  const std::uint64_t lines = (size->bits + kLineBits - 1) / kLineBits;
-  auto words = WordArray::allocate(lines * kClassicLineWords, "the filter");
+  const auto layout = choose_classic_layout(options);
+  if (!layout) return tl::unexpected(layout.error());
+  auto words = WordArray::allocate(layout->words, "the filter");
   if (!words) return tl::unexpected(words.error());
   return ClassicBloomFilter(std::make_unique<State>(
-      std::move(*words), size->hashes, options.capacity, options.false_positive_rate,
+      std::move(*words), layout->hashes, options.capacity, layout->target_rate,
       options.hash ? *options.hash : KeyedHash::random()));
 }
 

@@ -9,15 +9,12 @@
 #include "trawl/classic_bloom_filter.h"
 
 #include "filter/classic/classic_batch.h"
+#include "filter/classic/classic_layout.h"
 #include "filter/snapshot/snapshot_format.h"
 #include "filter/striped_counter.h"
 #include "filter/word_array.h"
 
 namespace trawl {
-
-// m is a multiple of the bits of a cache line.
-inline constexpr std::uint64_t kClassicWordBits = 64;
-inline constexpr std::uint64_t kClassicLineWords = 8;
 
 struct ClassicBloomFilter::State {
   State(WordArray array, unsigned k, std::uint64_t planned, double rate_asked, KeyedHash keyed)

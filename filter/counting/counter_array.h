@@ -12,6 +12,11 @@ namespace trawl {
 
 inline constexpr unsigned kBitsPerCounter = 4;
 inline constexpr unsigned kCountersPerWord = 64 / kBitsPerCounter;
+
+// The words of an array of at least so many counters.
+inline constexpr std::uint64_t counter_words(std::uint64_t counters) noexcept {
+  return counters / kCountersPerWord + 1;
+}
 inline constexpr std::uint64_t kStuckCounter = 15;
 
 // The value of counter c, `word` being the one that it is in.

@@ -19,7 +19,7 @@ CountingBloomFilter::~CountingBloomFilter() = default;
 Result<CountingBloomFilter> CountingBloomFilter::create(const Options& options) {
   const auto size = classic_bloom_size(options.capacity, options.false_positive_rate);
   if (!size) return tl::unexpected(size.error());
-  auto words = WordArray::allocate(size->bits / kCountersPerWord + 1, "the filter");
+  auto words = WordArray::allocate(counter_words(size->bits), "the filter");
   if (!words) return tl::unexpected(words.error());
   return CountingBloomFilter(std::make_unique<State>(
       std::move(*words), size->hashes, options.capacity, options.false_positive_rate,

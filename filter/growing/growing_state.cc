@@ -19,6 +19,10 @@ double growing_layer_rate(double budget, std::size_t index) {
   return budget * 6 / (std::numbers::pi * std::numbers::pi * nth * nth);
 }
 
+Result<BlockLayout> growing_layer_layout(std::uint64_t planned, double budget, std::size_t index) {
+  return choose_layout(planned + planned / kSpareShare, growing_layer_rate(budget, index));
+}
+
 Result<std::unique_ptr<GrowingBloomFilter::State>> GrowingBloomFilter::State::create(
     const Options& options) {
   const double rate = options.false_positive_rate;
@@ -51,7 +55,7 @@ Result<std::unique_ptr<GrowingBloomFilter::State::Layer>> GrowingBloomFilter::St
   }
   const std::uint64_t planned = capacity << index;
   const double rate = growing_layer_rate(budget, index);
-  const auto layout = choose_layout(planned + spare_of(planned), rate);
+  const auto layout = growing_layer_layout(planned, budget, index);
   if (!layout) {
     return fail(layout.error().code,
                 fmt::format("{} would need a rate of {:.3g}, its share of {}: {}", name, rate,

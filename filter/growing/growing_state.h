@@ -21,12 +21,15 @@ namespace trawl {
 // The share of the rate that the layer `index` has, from 0 on.
 double growing_layer_rate(double budget, std::size_t index);
 
+// The layout of the layer `index`, which is planned for so many keys. While a layer is being begun,
+// the one before may take the share 1 / kSpareShare of its capacity more, so that threads need not
+// wait for the one that begins it; every layer is sized for that.
+inline constexpr std::uint64_t kSpareShare = 64;
+Result<BlockLayout> growing_layer_layout(std::uint64_t planned, double budget, std::size_t index);
+
 struct GrowingBloomFilter::State {
   using Bits = BlockedBloomFilter::State;
 
-  // While a layer is being begun, the one before may take this share of its capacity more, so that
-  // threads need not wait for the one that begins it; every layer is sized for that.
-  static constexpr std::uint64_t kSpareShare = 64;
   static constexpr std::uint64_t spare_of(std::uint64_t capacity) { return capacity / kSpareShare; }
   // After a layer could not be begun, the newest takes this share of its keys more before the next
   // attempt.

@@ -194,6 +194,10 @@ std::string encode_snapshot_directory(const std::vector<SnapshotChunk>& chunks) 
   return directory + end;
 }
 
+std::uint64_t snapshot_file_bytes(std::uint64_t chunks) noexcept {
+  return kSnapshotHeaderBytes + chunks * (kSnapshotChunkBytes + kEntryBytes) + kEndBytes;
+}
+
 std::uint64_t snapshot_chunk_checksum(std::uint64_t index, std::string_view bytes) noexcept {
   return XXH3_64bits_withSeed(bytes.data(), bytes.size(), index);
 }

@@ -57,6 +57,8 @@ struct SnapshotIndex {
 std::string encode_snapshot_header(const SnapshotHeader& header);
 // What follows the last chunk: the directory and the end mark.
 std::string encode_snapshot_directory(const std::vector<SnapshotChunk>& chunks);
+// The size of a file with so many chunks.
+std::uint64_t snapshot_file_bytes(std::uint64_t chunks) noexcept;
 // The checksum of a chunk's 64 KiB.
 std::uint64_t snapshot_chunk_checksum(std::uint64_t index, std::string_view bytes) noexcept;
 

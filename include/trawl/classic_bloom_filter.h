@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -26,11 +27,30 @@ namespace trawl {
 // bits or more share, for some 10 instructions a bit, and waits for those held by others as there.
 class ClassicBloomFilter {
  public:
-  using Options = FilterOptions;
+  struct Options {
+    // Keys the filter is planned for, at least 1.
+    std::uint64_t capacity = 1'000'000;
+    // The rate of false positives when `capacity` keys are in; above 0 and below 1. Not used if the
+    // size is given by `bits` or `bits_per_key`.
+    double false_positive_rate = 1e-6;
+    // See FilterOptions::hash.
+    std::optional<KeyedHash> hash = {};
+    // The size itself, by one of these two; 0: not given. It is rounded up to whole cache lines of
+    // 512 bits. Then stats().target_rate is the rate that n = capacity keys have in m bits with k
+    // hashes, p = (1 - e^(-kn/m))^k (bloom_rate() in sizing.h).
+    std::uint64_t bits = 0;   // m
+    double bits_per_key = 0;  // m / n
+    // k, the bits of a key, up to 64; 0: the number with the lowest rate, (m/n) ln 2 or next to it.
+    // Without a size, the filter has the bits for which this k gives the rate,
+    // m = -kn / ln(1 - p^(1/k)) (bloom_bits_with_hashes() in sizing.h).
+    unsigned hashes = 0;
+  };
   using Stats = FilterStats;
   static constexpr FilterKind kKind = FilterKind::kClassic;
 
-  // Errors, here and below: as in BlockedBloomFilter.
+  // Errors, here and below: as in BlockedBloomFilter; kInvalidArgument also for both `bits` and
+  // `bits_per_key`, for more than 64 hashes, and for a size in which `capacity` keys leave no bit
+  // unset, so that every key would be found.
   static Result<ClassicBloomFilter> create(const Options& options);
   static Result<ClassicBloomFilter> load(const std::string& path);
   Result<std::uint64_t> save(const std::string& path) const;

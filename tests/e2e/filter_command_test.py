@@ -165,6 +165,136 @@ class FilterCommand:
             self.expect(self.run(*arguments, too_long), code, f"{arguments[0]}: a line too long",
                         re.escape(f"{too_long}:4: "), "16 MiB")
 
+    # --- sizes, before anything is built ---
+
+    def sizes(self, *arguments):
+        """The tables, each as {kind: row}."""
+        finished = self.run("size", "--json", *arguments)
+        self.expect(finished, t.EXIT_DONE, f"size {' '.join(map(str, arguments))}")
+        return [{row["kind"]: row for row in table["filters"]}
+                for table in json.loads(finished.stdout)["tables"]]
+
+    def expect_built(self, row, lines, *arguments):
+        """`build` with these arguments makes what `size` said."""
+        what = f"{row} and build {arguments}"
+        path = self.build(lines, "--kind", row["kind"], *arguments)
+        info = self.info(path)
+        for key in ("memory_bytes", "hashes", "capacity", "target_rate"):
+            self.test.check(info[key] == row[key], f"{what}: another {key}", info)
+        self.test.check(row["bits"] == 8 * info["memory_bytes"], f"{what}: bits", info)
+        if len(lines) == row["capacity"]:
+            self.test.check(info["file_bytes"] == row["file_bytes"], f"{what}: the file", info)
+            self.test.check(abs(info["current_rate"] / row["rate"] - 1) < 0.03,
+                            f"{what}: another rate", info)
+        return path
+
+    def what_size_says_is_built(self):
+        lines = urls("in", 100_000)
+        table, = self.sizes("--capacity", "100K", "--fpr", "1e-3")
+        self.test.check(list(table) == list(KINDS), "the kinds", table)
+        for row in table.values():
+            self.expect_built(row, lines, "--capacity", "100K", "--fpr", "1e-3")
+        for arguments, bits, hashes in (
+                (["--bits", 2 << 24, "--hashes", 6], 2 << 24, 6),
+                (["--bits-per-key", 20, "--hashes", 14], 2_000_384, 14),
+                (["--bits-per-key", "20"], 2_000_384, 14),
+                (["--bits-per-key", "9.59"], 959_488, 7)):
+            table = self.sizes("--capacity", "100K", *arguments)[0]
+            classic = table["classic"]
+            self.test.check((classic["bits"], classic["hashes"]) == (bits, hashes),
+                            f"size {arguments}", classic)
+            self.expect_built(classic, lines, "--capacity", "100K", *arguments)
+            for kind in set(KINDS) - {"classic"}:
+                row = table[kind]
+                self.test.check(row["bits"] <= bits, f"size {arguments}: {kind} is larger", row)
+                self.expect_built(row, ["a"], "--capacity", "100K", "--fpr", row["target_rate"])
+        classic = self.sizes("--capacity", "100K", "--fpr", 0.01, "--hashes", 3)[0]["classic"]
+        self.expect_built(classic, lines, "--capacity", "100K", "--fpr", 0.01, "--hashes", 3)
+        classic = self.sizes("--bits", "1M", "--hashes", 6, "--fpr", 0.01)[0]["classic"]
+        path = self.expect_built(classic, ["a"], "--bits", "1M", "--hashes", 6, "--fpr", 0.01)
+        like = self.info(self.build(["b"], "--like", path))
+        for key in ("memory_bytes", "hashes", "capacity", "target_rate", "hash_key"):
+            self.test.check(like[key] == self.info(path)[key], f"--like: another {key}", like)
+        both = self.new_path(".filter")
+        self.expect(self.run("merge", "-o", both, path, path), t.EXIT_DONE, "merge them")
+
+    def what_fits(self):
+        fitting, lowest = self.sizes("--capacity", "800K", "--max-memory", "1MiB", "--bits-per-key",
+                                     "10")[1:]
+        for kind, row in fitting.items():
+            self.test.check(row["capacity"] == 838_860 and row["memory_bytes"] <= MIB,
+                            f"{kind}: 10 bits a key in 1 MiB", row)
+        for kind, row in lowest.items():
+            self.test.check(row["capacity"] == 800_000 and 0.8 * MIB < row["memory_bytes"] <= MIB,
+                            f"{kind}: 800,000 keys in 1 MiB", row)
+            self.expect_built(row, ["a"], "--capacity", "800K", "--fpr", row["target_rate"])
+        most, = self.sizes("--max-memory", "1MiB", "--fpr", "0.01")
+        for kind, row in most.items():
+            self.expect_built(row, ["a"], "--capacity", row["capacity"], "--fpr", "0.01")
+            more = self.sizes("--capacity", row["capacity"] + 1, "--fpr", "0.01")[0][kind]
+            self.test.check(row["memory_bytes"] <= MIB < more["memory_bytes"],
+                            f"{kind}: not the most keys in 1 MiB", (row, more))
+
+    def sizes_as_text(self):
+        finished = self.run("size", "--capacity", "10G", "--fpr", "1e-4", "--bits-per-key", 20,
+                            "--hashes", 14, "--max-memory", "24GiB")
+        self.expect(finished, t.EXIT_DONE, "size as text")
+        text = finished.stdout.decode()
+        for pattern in (r"^10000000000 keys at a rate of false positives of 0.0001:$",
+                        r"^classic +10000000000 +200000000000 +20.00 +14 +6.71e-05 +25000.0 +23841.9 ",
+                        r"^blocked +10000000000 +\d+ +22.17 +11 +0.0001 +27708.1 +26424.5 ",
+                        r"24.0 GiB \(25769803776 bytes\)"):
+            self.test.check(re.search(pattern, text, re.MULTILINE), f"no {pattern}", text)
+        # A kind that cannot be has a row that says why.
+        finished = self.run("size", "--capacity", 1000, "--fpr", "1e-12")
+        self.expect(finished, t.EXIT_DONE, "a rate that cuckoo cannot have")
+        self.test.check(re.search(rb"^cuckoo +impossible: .* 32 bits", finished.stdout,
+                                  re.MULTILINE), "cuckoo: why", finished.stdout)
+
+    def senseless_sizes(self):
+        output = self.new_path(".filter")
+        path = self.build(["a"], "--kind", "classic", "--capacity", 100)
+        for arguments, *patterns in (
+                (["size"], "--capacity N", "--max-memory SIZE"),
+                (["size", "--fpr", "0.1"], "--capacity N"),
+                (["size", "--capacity", 10, "--fpr", 2], "--fpr", "below 1"),
+                (["size", "--capacity", 0], "--capacity", "at least 1"),
+                (["size", "--capacity", 10, "--bits-per-key", 0], "--bits-per-key", "above 0"),
+                (["size", "--capacity", 10, "--bits-per-key=-1"], "--bits-per-key", "above 0"),
+                (["size", "--capacity", 10, "--bits-per-key", "nan"], "--bits-per-key"),
+                (["size", "--capacity", 10, "--bits-per-key", "few"], "--bits-per-key", "19.2"),
+                (["size", "--capacity", 10, "--hashes", 0], "--hashes", "from 1 to 64"),
+                (["size", "--capacity", 10, "--hashes", 65], "--hashes", "from 1 to 64"),
+                (["size", "--capacity", 10, "--hashes", "1.5"], "--hashes", "whole number"),
+                (["size", "--capacity", 10, "--bits", 0], "--bits", "at least 1"),
+                (["size", "--capacity", 10, "--bits", "2<<24"], "--bits", "number of bits"),
+                (["size", "--capacity", 10, "--bits", 10, "--bits-per-key", 3], "give one"),
+                (["size", "--max-memory", "0MiB"], "--max-memory", "no filter's size"),
+                (["size", "--max-memory", "much"], "--max-memory", "512MiB"),
+                (["size", "--capacity", "1e18", "--fpr", "1e-15"], "bytes"),
+                (["size", "--capacity", 10, "words"], "words"),
+                (["build", "-o", output, "--capacity", 10, "--hashes", 3], "--kind classic"),
+                (["build", "-o", output, "--bits", 1000], "--kind classic"),
+                (["build", "-o", output, "--kind", "cuckoo", "--capacity", 10, "--bits-per-key", 9],
+                 "cuckoo", "--kind classic"),
+                (["build", "-o", output, "--kind", "classic", "--bits-per-key", 9],
+                 "needs --capacity"),
+                (["build", "-o", output, "--kind", "classic", "--capacity", 10, "--bits", 9,
+                  "--bits-per-key", 9], "give one"),
+                (["build", "-o", output, "--kind", "classic", "--capacity", 10, "--bits", 9,
+                  "--fpr", 0.1], "--fpr", "--bits", "leave one"),
+                (["build", "-o", output, "--kind", "classic", "--capacity", "1M", "--bits", 1000],
+                 "finds every key", "more bits"),
+                (["build", "-o", output, "--like", path, "--hashes", 3], "--hashes", "--like")):
+            finished = self.run(*arguments)
+            self.expect(finished, t.EXIT_USAGE, " ".join(map(str, arguments)), *patterns)
+            self.test.check(not finished.stdout, f"{arguments}: it printed", finished.stdout)
+        self.test.check(not output.exists(), "senseless sizes wrote a file")
+        with open("/dev/full", "wb", buffering=0) as full:
+            finished = subprocess.run(self.command("size", "--capacity", 10), stdout=full,
+                                      check=False, stderr=subprocess.PIPE, timeout=60)
+            self.expect(finished, t.EXIT_NO_SPACE, "size to a full disk", "standard output")
+
     # --- exit codes and pipes ---
 
     def exit_codes_in_a_shell(self):
@@ -398,7 +528,7 @@ class FilterCommand:
             self.expect(self.run(*arguments), t.EXIT_USAGE, " ".join(map(str, arguments)),
                         *patterns)
         self.test.check(not output.exists(), "wrong usage wrote a file")
-        for arguments in ([], ["build"], ["check"], ["info"], ["merge"]):
+        for arguments in ([], ["size"], ["build"], ["check"], ["info"], ["merge"]):
             finished = self.run(*arguments, "--help")
             self.test.check(finished.returncode == 0 and b"Usage: trawl filter" in finished.stdout,
                             f"help of {arguments}", finished.stderr)
@@ -636,7 +766,8 @@ def filter_command(test, directory, options):
             test.check(False, f"{name}: {failure!r}")
 
 
-HELPERS = {"new_path", "file", "command", "run", "expect", "build", "check", "info", "run_measured"}
+HELPERS = {"new_path", "file", "command", "run", "expect", "build", "check", "info", "run_measured",
+           "sizes", "expect_built"}
 MEASURE = """
 import os, sys
 process = os.spawnv(os.P_NOWAIT, sys.argv[2], sys.argv[2:])

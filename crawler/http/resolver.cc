@@ -64,13 +64,14 @@ std::string_view describe(int status) {
   }
 }
 
-// What the name servers answer of a name that has no address.
+// What the name servers answer of a name that has no address; they are not even asked for one that
+// no host can have, as with a label of more than 63 bytes.
 bool is_denial(int status) {
-  return status == ARES_ENOTFOUND || status == ARES_ENODATA;
+  return status == ARES_ENOTFOUND || status == ARES_ENODATA || status == ARES_EBADNAME;
 }
 
 bool is_temporary(int status) {
-  return status != ARES_SUCCESS && !is_denial(status) && status != ARES_EBADNAME;
+  return status != ARES_SUCCESS && !is_denial(status);
 }
 
 // For as long as its shortest-lived record.
@@ -203,7 +204,11 @@ class AresResolver final : public Resolver {
     }
     Resolution resolution;
     resolution.addresses = list.ordered(false);
-    if (list.empty()) resolution.error = error_text(name, status);
+    if (list.empty()) {
+      resolution.error = error_text(name, status);
+      resolution.no_such_host = true;
+      resolution.denied_since = now;
+    }
     resolution.expires = now + kLongestAge;
     return resolution;
   }

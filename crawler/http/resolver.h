@@ -39,8 +39,8 @@ struct Resolution {
   // No name server answered as it should: it failed, was silent, refused, could not be reached, or
   // made no sense. Later it may be better.
   bool temporary = false;
-  // The name servers said that the name does not exist, or has no address; and since when they have
-  // said so, whenever they were asked.
+  // The name servers said that the name does not exist, or has no address, and since when they have
+  // said so, whenever they were asked; or no host can have such a name, and they were not asked.
   bool no_such_host = false;
   std::chrono::steady_clock::time_point denied_since{};
   std::chrono::steady_clock::time_point expires;

@@ -126,6 +126,24 @@ TEST(ResolverAnswers, AHostThatCameToBeIsFoundThoughItWasDenied) {
   EXPECT_THAT(found.addresses, ElementsAre("192.0.2.7"));
 }
 
+TEST(ResolverAnswers, ANameThatNoHostCanHaveIsOneThatDoesNotExist) {
+  DnsServer server([](const std::string& name, int type) { return one_address(name, type); });
+  auto options = options_for(server);
+  options.ip_version = IpVersion::kV4;
+  ResolverLoop loop(options);
+  const std::string label(63, 'a');
+  const std::string names[] = {label + "a.test", label + "." + label + "." + label + "." + label,
+                               "a..test", ".", "[2001:db8::1]"};
+  for (const std::string& name : names) {
+    const Resolution found = loop.get(name);
+    EXPECT_THAT(found.addresses, ElementsAre()) << name;
+    EXPECT_NE(found.error, "") << name;
+    EXPECT_TRUE(found.no_such_host) << name << ": " << found.error;
+    EXPECT_FALSE(found.temporary) << name;
+  }
+  EXPECT_THAT(loop.get(label + ".test").addresses, ElementsAre("192.0.2.7"));
+}
+
 // Whatever the servers say of the other.
 TEST(ResolverAnswers, AFamilyThatCouldNotBeAskedForMayHaveAddresses) {
   const Answer denials[] = {{.code = dns::kNxDomain}, {.code = dns::kNoError}};

@@ -111,6 +111,20 @@ def gone(test, directory, options):
                           t.Run(options, directory, "resume", path, "--retry-failed"))
 
 
+def impossible(test, directory, options):
+    """A name that no host can have is as one that does not exist: asked for once more, no longer."""
+    label = "a" * 63
+    bad = [f"http://{label}a.test/", f"http://{'.'.join([label] * 4)}.test/"]
+    with Site() as site, DnsServer(site.names) as dns:
+        path = config(directory, "impossible", site, {"dns_servers": [dns.address]})
+        crawl = t.run(options, directory, "crawl", path, "--set",
+                      f"crawl.seeds={t.toml([site.url('/', host(0)), *bad])}")
+        check_all_fetched(test, directory, "impossible", site, crawl)
+        failed = {page["url"] for page in t.read_pages(test, directory / "impossible")
+                  if page["reason"] == "name not resolved"}
+        test.check_equal_sets(failed, set(bad), "impossible: failed")
+
+
 def at_start(test, directory, options, kind, seconds):
     name = f"start-{kind}-{seconds}s"
     with Site() as site, DnsServer(site.names, trouble=KINDS[kind]) as dns:
@@ -205,7 +219,7 @@ def parts_of(seconds):
             (mid_crawl, "malformed", 1), (mid_crawl, "silent", 3), (mid_crawl, "nxdomain", 2),
             (at_start, "silent", 3), (at_start, "servfail", 1), (at_start, "nxdomain", 2),
             (at_resume, "silent", 3), (at_resume, "servfail", 1), (at_resume, "nxdomain", 2),
-            (gone,), (no_server,), (proxy_by_name,), (changed_resolv_conf,)]
+            (gone,), (impossible,), (no_server,), (proxy_by_name,), (changed_resolv_conf,)]
 
 
 def dns_outages(test, directory, options):

@@ -68,6 +68,23 @@ bool has_other_scheme(std::string_view reference) {
   return !equal_in_any_case(scheme, "http") && !equal_in_any_case(scheme, "https");
 }
 
+SkipReason skip_reason_of(SitemapUrlFault fault) {
+  switch (fault) {
+    case SitemapUrlFault::kOtherScheme:
+      return SkipReason::kOtherScheme;
+    case SitemapUrlFault::kTooLong:
+      return SkipReason::kTooLong;
+    case SitemapUrlFault::kInvalidUrl:
+      break;
+  }
+  return SkipReason::kInvalidUrl;
+}
+
+bool leads_to_pages(const HeaderLink& link) {
+  return link.has_rel("canonical") || link.has_rel("next") || link.has_rel("prev") ||
+         link.has_rel("alternate") || link.has_rel("amphtml");
+}
+
 // The body as it came, which is what archives keep and digests are of.
 std::string_view payload_of(const HttpResponse& response) {
   return response.encoded_body.empty() ? response.body : response.encoded_body;
@@ -296,8 +313,9 @@ void PageHandler::follow_redirect(Page& page) {
 
 void PageHandler::follow_sitemap(Page& page) {
   const std::uint32_t depth = page.open.lease.depth;
-  const SitemapIntake intake =
-      read_sitemap(page.response.body, page.url, page.note, [&](SitemapRequest&& request) {
+  const SitemapIntake intake = read_sitemap(
+      page.response.body, page.url, page.note,
+      [&](SitemapRequest&& request) {
         const bool is_page = request.role == UrlNote::Role::kPage;
         const bool own_site = politeness_group(request.url) == page.open.lease.host;
         follower_.add(std::move(request.url),
@@ -308,12 +326,12 @@ void PageHandler::follow_sitemap(Page& page) {
                        .sitemap_priority = request.priority,
                        .own_site = own_site,
                        .vouched = !is_page && own_site && page.note.vouched});
+      },
+      [&](std::string_view text, SitemapUrlFault fault) {
+        follower_.skip(text, skip_reason_of(fault));
       });
   page.output.page.links = intake.requests;
-  const SitemapDropped& dropped = intake.info.dropped;
-  follower_.skip_many(SkipReason::kInvalidUrl, dropped.invalid_url + dropped.no_url);
-  follower_.skip_many(SkipReason::kOtherScheme, dropped.other_scheme);
-  follower_.skip_many(SkipReason::kTooLong, dropped.too_long);
+  follower_.skip_many(SkipReason::kInvalidUrl, intake.info.dropped.no_url);
 }
 
 void PageHandler::follow_page(Page& page) {
@@ -361,13 +379,12 @@ void PageHandler::skip_dropped() {
 }
 
 void PageHandler::follow_header_links(Page& page, bool nofollow) {
-  for (HeaderLink& link : parse_link_header(page.response.link, page.url)) {
-    const bool canonical = link.has_rel("canonical");
-    if (canonical && page.output.page.canonical.empty())
+  const bool wanted = context_.config.links.kinds.has(LinkKind::kRelated);
+  std::vector<DroppedHeaderLink> dropped;
+  for (HeaderLink& link : parse_link_header(page.response.link, page.url, &dropped)) {
+    if (link.has_rel("canonical") && page.output.page.canonical.empty())
       page.output.page.canonical = link.url.href_without_fragment();
-    const bool related = canonical || link.has_rel("next") || link.has_rel("prev") ||
-                         link.has_rel("alternate") || link.has_rel("amphtml");
-    if (!related || !context_.config.links.kinds.has(LinkKind::kRelated)) continue;
+    if (!wanted || !leads_to_pages(link)) continue;
     ++page.output.page.links;
     const bool follow = !link.has_rel("nofollow");
     Link found;
@@ -379,6 +396,11 @@ void PageHandler::follow_header_links(Page& page, bool nofollow) {
       follower_.add(std::move(found.url), {.depth = page.open.lease.depth + 1,
                                            .hops_off_scope = page.note.hops_off_scope});
     }
+  }
+  for (const DroppedHeaderLink& each : dropped) {
+    if (!wanted || !leads_to_pages(each.link)) continue;
+    follower_.skip(each.text,
+                   each.other_scheme ? SkipReason::kOtherScheme : SkipReason::kInvalidUrl);
   }
 }
 

@@ -32,7 +32,8 @@ UrlNote SitemapRequest::note() const {
 }
 
 SitemapIntake read_sitemap(std::string_view body, const Url& base, const UrlNote& note,
-                           const std::function<void(SitemapRequest&&)>& take) {
+                           const std::function<void(SitemapRequest&&)>& take,
+                           SitemapReader::OnDropped drop) {
   SitemapIntake intake;
   const std::uint32_t next_level = note.sitemap_level + 1;
   const bool may_go_deeper = note.sitemap_level < kMaxSitemapLevels;
@@ -58,7 +59,7 @@ SitemapIntake read_sitemap(std::string_view body, const Url& base, const UrlNote
         if (!is_index) request.priority = entry.priority;
         give(std::move(request));
       },
-      options);
+      options, std::move(drop));
   reader.feed(body);
   intake.info = reader.finish();
   if (intake.info.next) give(sitemap(*intake.info.next, next_level));

@@ -41,10 +41,12 @@ struct SitemapIntake {
 };
 
 // Reads the body of a sitemap, compressed or not, and calls `take` with each URL, in order,
-// duplicates kept: 50,000 and the next page of a feed at most. `note` is that of the sitemap
-// itself. Takes some megabytes of memory, whatever the body holds.
+// duplicates kept: 50,000 and the next page of a feed at most; `drop` is
+// a SitemapReader::OnDropped. `note` is that of the sitemap itself. Takes some megabytes of memory,
+// whatever the body holds.
 SitemapIntake read_sitemap(std::string_view body, const Url& base, const UrlNote& note,
-                           const std::function<void(SitemapRequest&&)>& take);
+                           const std::function<void(SitemapRequest&&)>& take,
+                           SitemapReader::OnDropped drop = {});
 
 // The sitemaps that a robots.txt names, each once, in order.
 std::vector<SitemapRequest> sitemaps_of(const Robots& robots);

@@ -56,6 +56,9 @@ struct SitemapEntry {
   std::vector<SitemapAlternate> alternates;  // <xhtml:link rel="alternate" hreflang href>
 };
 
+// What is wrong with the URL of an entry that is dropped for it.
+enum class SitemapUrlFault : std::uint8_t { kInvalidUrl, kOtherScheme, kTooLong };
+
 struct SitemapOptions {
   // Entries read, dropped ones included: the protocol's limit.
   std::size_t max_entries = 50'000;
@@ -115,8 +118,12 @@ class SitemapReader {
   // Called by feed() and finish() with each entry, in order. info().kind is known by then. It must
   // not call the reader's feed() or finish().
   using OnEntry = std::function<void(SitemapEntry&& entry)>;
+  // Called likewise with what is written where an entry's URL should be, 2,048 bytes of it at most,
+  // if the entry is dropped for that.
+  using OnDropped = std::function<void(std::string_view text, SitemapUrlFault fault)>;
 
-  SitemapReader(const Url& base, OnEntry on_entry, const SitemapOptions& options = {});
+  SitemapReader(const Url& base, OnEntry on_entry, const SitemapOptions& options = {},
+                OnDropped on_dropped = {});
   SitemapReader(SitemapReader&&) noexcept;
   SitemapReader& operator=(SitemapReader&&) noexcept;
   ~SitemapReader();

@@ -31,6 +31,38 @@ def dropped(test, directory, options):
         t.expect_exit(test, crawl, t.EXIT_DONE, "a crawl of links that are none")
 
 
+def dropped_elsewhere(test, directory, options):
+    """So are those of Link headers and sitemaps; what would not be followed is not named."""
+    header = "Link: <mailto:next@example.com>; rel=next, <http://[y/>; rel=alternate, " \
+             "<ftp://example.com/author>; rel=author, </next>; rel=next"
+    entries = ["ftp://example.com/s", "http://[z/", "javascript:s", "http://a b/",
+               "http://[" + "x" * 3000]
+    sitemap = "<urlset>" + "".join(f"<url><loc>{entry}</loc></url>" for entry in entries) + \
+        "<url><loc></loc></url></urlset>"
+
+    def respond(request):
+        return {"/robots.txt": answer(f"Sitemap: {server.url('/map.xml')}\n"),
+                "/map.xml": answer(sitemap, content_type="application/xml"),
+                "/": answer("<p>page", "200 OK", header)}.get(request.path, answer("<p>page"))
+
+    with ScriptedServer(respond) as server:
+        config = config_of(directory, "elsewhere", server)
+        crawl = t.run(options, directory, "crawl", config, "--set", "links.sitemaps=true")
+        t.expect_exit(test, crawl, t.EXIT_DONE, "a crawl of a sitemap of what are no URLs")
+        found = {(line["url"], line["reason"], line["from"]) for line in t.read_lines(
+            test, directory / "elsewhere", "skipped.jsonl", {"url", "reason", "rule", "from"})}
+        page, map_ = server.url("/"), server.url("/map.xml")
+        expected = {("mailto:next@example.com", "other scheme", page),
+                    ("http://[y/", "invalid URL", page)}
+        for entry in entries:
+            other = entry.startswith(("ftp:", "javascript:"))
+            expected.add((entry[:2048], "other scheme" if other else "invalid URL", map_))
+        test.check_equal_sets(found, expected, "skipped.jsonl")
+        # The entry without a URL has nothing to be named by.
+        test.check("invalid URL 5" in crawl.text and "other scheme 3" in crawl.text,
+                   "not counted", crawl.tail())
+
+
 def credentials(test, directory, options):
     """The server gets what a URL has for it, and nobody else."""
     def respond(request):
@@ -87,7 +119,7 @@ def host_of_two_names(test, directory, options):
 
 
 def output_urls(test, directory, options):
-    for part in (dropped, credentials, host_of_two_names):
+    for part in (dropped, dropped_elsewhere, credentials, host_of_two_names):
         print(part.__name__, flush=True)
         part(test, directory, options)
 

@@ -14,6 +14,7 @@ namespace trawl {
 namespace {
 
 constexpr std::size_t kMaxLinks = 1000;
+constexpr std::size_t kMaxDroppedText = 2048;
 // Link-values that are looked at, left out or not: each costs as much as the base URL is long.
 constexpr std::size_t kMaxValues = 10'000;
 
@@ -167,13 +168,9 @@ bool is_from(const Parameters& parameters, const Url& base) {
   return context && context->href_without_fragment() == base.href_without_fragment();
 }
 
-std::optional<HeaderLink> make_link(std::string_view target, const Parameters& parameters,
-                                    const Url& base) {
-  if (!is_from(parameters, base)) return std::nullopt;
-  auto url = Url::parse(target, &base);
-  if (!url) return std::nullopt;
+HeaderLink make_link(Url url, const Parameters& parameters) {
   auto title = decode_extended(parameters[Parameter::kExtendedTitle].value_or(""));
-  return HeaderLink{.url = std::move(*url),
+  return HeaderLink{.url = std::move(url),
                     .rel = relations(parameters[Parameter::kRel].value_or("")),
                     .type = parameters.text(Parameter::kType),
                     .hreflang = parameters.text(Parameter::kHreflang),
@@ -189,7 +186,8 @@ bool HeaderLink::has_rel(std::string_view relation) const noexcept {
   return false;
 }
 
-std::vector<HeaderLink> parse_link_header(std::string_view value, const Url& base) {
+std::vector<HeaderLink> parse_link_header(std::string_view value, const Url& base,
+                                          std::vector<DroppedHeaderLink>* dropped) {
   std::vector<HeaderLink> links;
   Reader in(value);
   for (std::size_t seen = 0; !in.at_end() && seen < kMaxValues && links.size() < kMaxLinks;) {
@@ -198,8 +196,16 @@ std::vector<HeaderLink> parse_link_header(std::string_view value, const Url& bas
       const std::string_view target = in.take_until(">");
       if (!in.take('>')) break;
       ++seen;
-      if (auto link = make_link(target, read_parameters(in), base))
-        links.push_back(std::move(*link));
+      const Parameters parameters = read_parameters(in);
+      if (is_from(parameters, base)) {
+        if (auto url = Url::parse(target, &base)) {
+          links.push_back(make_link(std::move(*url), parameters));
+        } else if (dropped != nullptr && dropped->size() < kMaxLinks) {
+          dropped->push_back({.link = make_link(Url(), parameters),
+                              .text = std::string(target.substr(0, kMaxDroppedText)),
+                              .other_scheme = url.error().code == ErrorCode::kUnsupportedScheme});
+        }
+      }
     }
     in.skip_value();
   }

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxWarnings = 16;
 constexpr std::size_t kMaxDateText = 256;
+constexpr std::size_t kMaxDroppedText = 2048;
 constexpr std::size_t kMaxUrlLength = 1u << 20;
 constexpr std::uint64_t kMaxBytes = UINT64_MAX / 2;
 // A base's length is what each short reference may grow by.
@@ -61,8 +62,11 @@ void RawEntry::clear() {
   alternates.clear();
 }
 
-EntryCollector::EntryCollector(const Url& base, const SitemapOptions& options)
-    : options_(options), long_base_(base.href().size() > kMaxBase) {
+EntryCollector::EntryCollector(const Url& base, const SitemapOptions& options,
+                               SitemapReader::OnDropped on_dropped)
+    : options_(options),
+      on_dropped_(std::move(on_dropped)),
+      long_base_(base.href().size() > kMaxBase) {
   if (!long_base_) base_ = base;
   options_.max_url_length = std::min(options_.max_url_length, kMaxUrlLength);
   options_.max_bytes = std::min(options_.max_bytes, kMaxBytes);
@@ -134,16 +138,7 @@ bool EntryCollector::add(RawEntry& raw, const Url* base) {
   auto url = raw.url_cut ? Result<Url>(fail(ErrorCode::kInvalidArgument, "too long"))
                          : resolve(text, base);
   if (!url) {
-    switch (url.error().code) {
-      case ErrorCode::kInvalidArgument:
-        ++info_.dropped.too_long;
-        break;
-      case ErrorCode::kUnsupportedScheme:
-        ++info_.dropped.other_scheme;
-        break;
-      default:
-        ++info_.dropped.invalid_url;
-    }
+    drop(text, url.error().code);
     return true;
   }
   SitemapEntry& entry = ready_.emplace_back();
@@ -159,6 +154,23 @@ bool EntryCollector::add(RawEntry& raw, const Url* base) {
   result_bytes_ += kEntryBytes + entry.last_modified_text.size();
   ++info_.accepted;
   return true;
+}
+
+void EntryCollector::drop(std::string_view text, ErrorCode why) {
+  auto fault = SitemapUrlFault::kInvalidUrl;
+  switch (why) {
+    case ErrorCode::kInvalidArgument:
+      ++info_.dropped.too_long;
+      fault = SitemapUrlFault::kTooLong;
+      break;
+    case ErrorCode::kUnsupportedScheme:
+      ++info_.dropped.other_scheme;
+      fault = SitemapUrlFault::kOtherScheme;
+      break;
+    default:
+      ++info_.dropped.invalid_url;
+  }
+  if (on_dropped_) on_dropped_(text.substr(0, kMaxDroppedText), fault);
 }
 
 bool EntryCollector::add_line(std::string_view line, bool cut) {

@@ -26,7 +26,8 @@ struct RawEntry {
 
 class EntryCollector {
  public:
-  EntryCollector(const Url& base, const SitemapOptions& options);
+  EntryCollector(const Url& base, const SitemapOptions& options,
+                 SitemapReader::OnDropped on_dropped = {});
 
   // Adds an entry, its URL relative to `base` (null: absolute ones alone), or counts why not.
   // False if it is one more than may be read.
@@ -58,12 +59,14 @@ class EntryCollector {
 
  private:
   Result<Url> resolve(std::string_view text, const Url* base, std::size_t max_length);
+  void drop(std::string_view text, ErrorCode why);
   bool stop(std::string why);
   void warn_of_long_base();
   bool spent() const noexcept { return result_bytes_ > options_.max_result_bytes; }
 
   Url base_;  // none if it is too long
   SitemapOptions options_;
+  SitemapReader::OnDropped on_dropped_;
   SitemapInfo info_;
   std::vector<SitemapEntry> ready_;
   std::size_t seen_ = 0;            // entries, dropped ones included

@@ -41,9 +41,9 @@ std::size_t xml_start(std::string_view text) {
 // Bytes -> GzipStream -> blocks -> Utf8Stream -> MarkupMender -> XmlPushParser -> SitemapElements,
 // or, if the text does not begin with a '<', -> TextLines; both -> EntryCollector.
 struct SitemapReader::State {
-  State(const Url& base, OnEntry callback, const SitemapOptions& options)
+  State(const Url& base, OnEntry callback, const SitemapOptions& options, OnDropped on_dropped)
       : on_entry(std::move(callback)),
-        collector(base, options),
+        collector(base, options, std::move(on_dropped)),
         lines(collector),
         elements(collector),
         parser(elements) {}
@@ -235,8 +235,9 @@ void SitemapReader::State::add_warnings(bool cut_short) {
   }
 }
 
-SitemapReader::SitemapReader(const Url& base, OnEntry on_entry, const SitemapOptions& options)
-    : state_(std::make_unique<State>(base, std::move(on_entry), options)) {}
+SitemapReader::SitemapReader(const Url& base, OnEntry on_entry, const SitemapOptions& options,
+                             OnDropped on_dropped)
+    : state_(std::make_unique<State>(base, std::move(on_entry), options, std::move(on_dropped))) {}
 SitemapReader::SitemapReader(SitemapReader&&) noexcept = default;
 SitemapReader& SitemapReader::operator=(SitemapReader&&) noexcept = default;
 SitemapReader::~SitemapReader() = default;

@@ -23,6 +23,7 @@
 #include "crawler/page_budget.h"
 #include "crawler/recrawl_plan.h"
 #include "crawler/state_guard.h"
+#include "crawler/table_memory.h"
 
 namespace trawl {
 
@@ -95,8 +96,9 @@ class CrawlImpl final : public Crawl {
         trusts_less_(settled.trusts_less),
         seeds_(parse_seeds(config_)),
         threads_wanted_(std::min(config_.fetch.threads, config_.fetch.connections)),
-        urls_of_hosts_(config_.scope.max_urls_per_host),
-        bodies_(std::make_shared<BodyBudget>(config_.fetch.max_memory)) {}
+        bodies_(std::make_shared<BodyBudget>(config_.fetch.max_memory,
+                                             TableMemory::of(config_).for_bodies)),
+        urls_of_hosts_(config_.scope.max_urls_per_host, bodies_) {}
 
   ~CrawlImpl() override {
     abort();
@@ -504,8 +506,8 @@ class CrawlImpl final : public Crawl {
   const std::uint32_t threads_wanted_;
   SkipCounts skipped_;
   FetchCounts fetches_;
-  HostUrlCounts urls_of_hosts_;
   const std::shared_ptr<BodyBudget> bodies_;
+  HostUrlCounts urls_of_hosts_;
   std::optional<PageBudget> pages_;
   std::optional<ConnectionShares> shares_;
   std::optional<CrawlTotals> totals_;

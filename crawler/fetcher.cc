@@ -63,7 +63,7 @@ Fetcher::Fetcher(CrawlContext& context, std::uint32_t shard, std::unique_ptr<Htt
                .backoff = context.config.politeness.robots_backoff,
                .longest_retry_after = context.config.politeness.max_retry_after,
                .longest_age = context.config.politeness.robots_max_age}),
-      page_limits_(context.frontier, context.config.scope.max_pages_per_host) {}
+      page_limits_(context.frontier, context.config.scope.max_pages_per_host, context.bodies) {}
 
 void Fetcher::run() {
   for (;;) {
@@ -203,7 +203,7 @@ void Fetcher::fetch(OpenLease open, const Url& url) {
   if (!is_page) {
     // What the protocol allows, as far as there is memory for it and its decompressed form.
     const std::uint64_t most = std::min(
-        kMaxSitemapBytes, (context_.config.fetch.max_memory - ContentCoding::kMostMemory) / 2);
+        kMaxSitemapBytes, (context_.bodies->for_bodies() - ContentCoding::kMostMemory) / 2);
     request.max_body = std::max(request.max_body, most);
     request.max_download = std::max(request.max_download, most);
   }

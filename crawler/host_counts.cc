@@ -146,9 +146,19 @@ void RecentHashes::insert(std::uint64_t hash) {
   *begin = hash;
 }
 
-HostUrlCounts::HostUrlCounts(std::optional<std::uint64_t> max_urls_per_host)
-    : limit_(max_urls_per_host), hash_(KeyedHash::random()) {
-  if (limit_) known_.emplace();
+HostUrlCounts::HostUrlCounts(std::optional<std::uint64_t> max_urls_per_host,
+                             std::shared_ptr<BodyBudget> budget)
+    : limit_(max_urls_per_host), hash_(KeyedHash::random()), held_(std::move(budget)) {
+  if (!limit_) return;
+  known_.emplace();
+  held_.take(RecentHashes::kBytes);
+}
+
+// With the part's lock held.
+std::uint64_t& HostUrlCounts::count_of(Part& part, std::uint64_t hash) {
+  const auto [found, is_new] = part.counts.try_emplace(hash, 0);
+  if (is_new) held_.take(kBytesOfAHost);
+  return found->second;
 }
 
 Result<void> HostUrlCounts::start(const Frontier& frontier) {
@@ -157,7 +167,7 @@ Result<void> HostUrlCounts::start(const Frontier& frontier) {
     const std::uint64_t hash = hash_of(host.host);
     Part& part = part_of(hash);
     const std::lock_guard lock(part.mutex);
-    part.counts[hash] = host.queued;
+    count_of(part, hash) = host.queued;
   });
 }
 
@@ -175,7 +185,7 @@ std::optional<HostUrlCounts::Place> HostUrlCounts::take(std::string_view host,
     ++pending->second.offers;
     return place;
   }
-  std::uint64_t& count = part.counts[place.host];
+  std::uint64_t& count = count_of(part, place.host);
   if (count >= *limit_) return std::nullopt;
   ++count;
   part.pending[place.url].offers = 1;
@@ -201,7 +211,7 @@ void HostUrlCounts::note(std::string_view host, std::string_view url, Admission 
   const std::uint64_t hash = hash_of(host);
   Part& part = part_of(hash);
   const std::lock_guard lock(part.mutex);
-  if (admission == Admission::kNew) ++part.counts[hash];
+  if (admission == Admission::kNew) ++count_of(part, hash);
   if (admission == Admission::kNew || admission == Admission::kSeen) known_->insert(hash_of(url));
 }
 
@@ -213,8 +223,12 @@ std::uint64_t HostUrlCounts::count(std::string_view host) const {
   return found == part.counts.end() ? 0 : found->second;
 }
 
-HostPageLimits::HostPageLimits(Frontier& frontier, std::optional<std::uint64_t> max_pages_per_host)
-    : frontier_(frontier), limit_(max_pages_per_host), hash_(KeyedHash::random()) {}
+HostPageLimits::HostPageLimits(Frontier& frontier, std::optional<std::uint64_t> max_pages_per_host,
+                               std::shared_ptr<BodyBudget> budget)
+    : frontier_(frontier),
+      limit_(max_pages_per_host),
+      hash_(KeyedHash::random()),
+      held_(std::move(budget)) {}
 
 Result<void> HostPageLimits::begin(Frontier& frontier, const std::filesystem::path& state_dir,
                                    std::optional<std::uint64_t> now) {
@@ -244,12 +258,14 @@ Result<void> HostPageLimits::begin(Frontier& frontier, const std::filesystem::pa
 }
 
 Result<void> HostPageLimits::on_lease(std::string_view host) {
-  constexpr std::size_t kMostKnown = 1u << 18;
-  if (known_.size() >= kMostKnown) {
+  if (!limit_) return {};
+  if (known_.size() >= kMaxHosts) {
+    held_.give_back(known_.size() * kBytesOfAHost);
     known_.clear();
     forgot_ = true;
   }
-  if (!limit_ || !known_.insert(hash_(host).low).second) return {};
+  if (!known_.insert(hash_(host).low).second) return {};
+  held_.take(kBytesOfAHost);
   // A crawl that was resumed may have set it before, and so may this one. The frontier counts the
   // host's queue to tell, which a new crawl need not wait for.
   if (forgot_ || frontier_.opened().resumed) {

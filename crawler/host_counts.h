@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string_view>
@@ -16,11 +17,15 @@
 #include "trawl/frontier.h"
 #include "trawl/result.h"
 
+#include "crawler/http/body_budget.h"
+
 namespace trawl {
 
 // The hashes last met, of a million at most, in 8 MiB. Thread-safe.
 class RecentHashes {
  public:
+  static constexpr std::uint64_t kBytes = 8u << 20;
+
   RecentHashes() : slots_(kBuckets * kWays, 0) {}
 
   // One that is there is then the last one met.
@@ -38,7 +43,7 @@ class RecentHashes {
 
 // Keeps a crawl within scope.max_urls_per_host: as many URLs of a host at most are offered to the
 // frontier as may still be new. Links to a host are found by all threads, so this is thread-safe;
-// hosts are spread over locks of their own. About 50 bytes a host, and 8 MiB.
+// hosts are spread over locks of their own. About 50 bytes a host, and 8 MiB, held of a budget.
 //
 // A link takes its place before it is offered, and settle() tells what became of it. Links that
 // are offered at the same time share a place if they are equal. One that the frontier is known to
@@ -56,7 +61,10 @@ class HostUrlCounts {
     bool taken = false;  // false: it needs none
   };
 
-  explicit HostUrlCounts(std::optional<std::uint64_t> max_urls_per_host);
+  static constexpr std::uint64_t kBytesOfAHost = 50;
+
+  explicit HostUrlCounts(std::optional<std::uint64_t> max_urls_per_host,
+                         std::shared_ptr<BodyBudget> budget = nullptr);
 
   // False: nothing is counted, and every URL has a place.
   bool limited() const { return limit_.has_value(); }
@@ -88,19 +96,25 @@ class HostUrlCounts {
   std::uint64_t hash_of(std::string_view text) const { return hash_(text).low; }
   Part& part_of(std::uint64_t hash) { return parts_[hash % kParts]; }
   const Part& part_of(std::uint64_t hash) const { return parts_[hash % kParts]; }
+  std::uint64_t& count_of(Part& part, std::uint64_t hash);
 
   const std::optional<std::uint64_t> limit_;
   const KeyedHash hash_;
   std::array<Part, kParts> parts_;
   std::optional<RecentHashes> known_;  // URLs that the frontier has seen
+  HeldMemory held_;
 };
 
 // Keeps a crawl within scope.max_pages_per_host, by Frontier::set_host_limit(): durable, so that it
-// holds over restarts. For one thread and the hosts it leases. About 40 bytes a host, up to 10 MiB:
-// then it asks the frontier for what it has forgotten.
+// holds over restarts. For one thread and the hosts it leases. About 40 bytes a host, up to 10 MiB
+// and held of a budget: then it asks the frontier for what it has forgotten.
 class HostPageLimits {
  public:
-  HostPageLimits(Frontier& frontier, std::optional<std::uint64_t> max_pages_per_host);
+  static constexpr std::uint64_t kBytesOfAHost = 40;
+  static constexpr std::size_t kMaxHosts = 1u << 18;
+
+  HostPageLimits(Frontier& frontier, std::optional<std::uint64_t> max_pages_per_host,
+                 std::shared_ptr<BodyBudget> budget = nullptr);
 
   // Makes the limit `now` that of a crawl, before anything is leased from it: if it was another in
   // the run before, which a small file in the state directory tells, each host's is set to what is
@@ -124,6 +138,7 @@ class HostPageLimits {
   const KeyedHash hash_;
   std::unordered_set<std::uint64_t> known_;
   bool forgot_ = false;  // some of them
+  HeldMemory held_;
 };
 
 }  // namespace trawl

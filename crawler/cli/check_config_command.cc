@@ -1,4 +1,5 @@
 // trawl check-config
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -13,10 +14,12 @@
 #include "crawler/cli/config_errors.h"
 #include "crawler/cli/say.h"
 #include "crawler/config/config.h"
+#include "crawler/config/config_values.h"
 #include "crawler/config/config_warnings.h"
 #include "crawler/config/user_agent.h"
 #include "crawler/priorities.h"
 #include "crawler/scope.h"
+#include "crawler/table_memory.h"
 
 namespace trawl::cli {
 
@@ -44,6 +47,21 @@ std::vector<std::string> check_rules(const CrawlConfig& config) {
   return errors;
 }
 
+// What cookies and the limits of hosts leave to bodies.
+void say_memory(const CrawlConfig& config, const TableMemory& tables) {
+  const std::uint64_t most = config.fetch.max_memory - tables.for_bodies;
+  say("memory: cookies and limits of hosts take {} of fetch.max_memory = {} at most\n",
+      format_size(tables.grows_with_hosts ? most : std::min(tables.most, most)),
+      format_size(config.fetch.max_memory));
+  if (tables.most > most) {
+    say(stderr,
+        "trawl: warning: fetch.max_memory: cookies and limits of hosts may take {}, more than the "
+        "{} "
+        "that pages leave of it; raise it, or lower fetch.threads\n",
+        format_size(tables.most), format_size(most));
+  }
+}
+
 }  // namespace
 
 int run_check_config(const std::string& file, const std::vector<std::string>& overrides) {
@@ -61,6 +79,8 @@ int run_check_config(const std::string& file, const std::vector<std::string>& ov
       config->crawl.seeds.size() == 1 ? "" : "s");
   const std::string token = robots_token_of(config->crawl);
   say("robots.txt token: {}\n", token.empty() ? "none; the rules for all crawlers hold" : token);
+  if (const TableMemory tables = TableMemory::of(*config); tables.most > 0)
+    say_memory(*config, tables);
   return kDone;
 }
 

@@ -126,9 +126,9 @@ struct CrawlConfig {
     std::uint64_t max_body = 10u << 20;      // bytes, after decompression
     std::uint64_t max_download = 10u << 20;  // bytes, before
     std::uint64_t max_header = 256u << 10;   // bytes of all headers of a response
-    std::uint64_t max_memory = 256u
-                               << 20;  // bytes of all bodies in flight or waiting to be written
-    std::uint32_t max_redirects = 10;  // in a row
+    // Bytes of all bodies in flight or waiting to be written, cookies and limits of hosts.
+    std::uint64_t max_memory = 256u << 20;
+    std::uint32_t max_redirects = 10;        // in a row
     std::vector<std::string> content_types;  // "text/*"; empty: all
     bool http2 = true;
     IpVersion ip_version = IpVersion::kAny;

@@ -61,9 +61,10 @@ void add_limits(std::vector<ConfigKey>& keys) {
                       "set"));
   keys.push_back(size("fetch.max_header", 1024, 16u << 20, TRAWL_FIELD(fetch.max_header),
                       "an answer with more bytes of headers is a failed fetch"));
-  keys.push_back(size("fetch.max_memory", 64u << 10, 1ull << 50, TRAWL_FIELD(fetch.max_memory),
-                      "what all bodies under way or waiting to be written may take together; the "
-                      "crawl slows down rather than take more"));
+  keys.push_back(
+      size("fetch.max_memory", 64u << 10, 1ull << 50, TRAWL_FIELD(fetch.max_memory),
+           "what all bodies under way or waiting to be written may take together, with "
+           "cookies and the limits of hosts; the crawl slows down rather than take more"));
   keys.push_back(config_key::list(
       "fetch.content_types", std::string(config_key::kMediaTypesType),
       "what is fetched: of other pages only the headers are read; empty: everything",

@@ -41,16 +41,14 @@ class Settling {
     if (given_("fetch.max_body") && !given_("fetch.max_download")) {
       fetch.max_download = std::max(fetch.max_download, fetch.max_body);
     }
-    // A body is held as it came and decompressed at once, and so is what decompresses it.
-    constexpr std::uint64_t kDecoder = ContentCoding::kMostMemory;
-    const std::uint64_t least = fetch.max_body + fetch.max_download + kDecoder;
+    const std::uint64_t least = least_body_memory(fetch);
     if (fetch.max_memory >= least) return;
     conflict({"fetch.max_memory", "fetch.max_body", "fetch.max_download"},
              fmt::format("expected at least {}, which is fetch.max_body = {}, "
                          "fetch.max_download = {} and {} for decompression together, so that one "
                          "page fits; found {}. Raise it, or lower these",
                          format_size(least), format_size(fetch.max_body),
-                         format_size(fetch.max_download), format_size(kDecoder),
+                         format_size(fetch.max_download), format_size(ContentCoding::kMostMemory),
                          format_size(fetch.max_memory)));
   }
 
@@ -153,6 +151,11 @@ class Settling {
 
 std::vector<ConfigConflict> settle_related_keys(CrawlConfig& config, const Given& given) {
   return Settling(config, given).run();
+}
+
+// A body is held as it came and decompressed at once, and so is what decompresses it.
+std::uint64_t least_body_memory(const CrawlConfig::Fetch& fetch) {
+  return fetch.max_body + fetch.max_download + ContentCoding::kMostMemory;
 }
 
 }  // namespace trawl

@@ -26,10 +26,28 @@ void BodyCharge::shrink_to(std::uint64_t bytes) noexcept {
   if (budget_ != nullptr) budget_->give_back(less);
 }
 
+std::uint64_t BodyBudget::room() const noexcept {
+  // seq_cst: as for used_ in take().
+  return limit_ - std::min(held_.load(std::memory_order_seq_cst), limit_ - for_bodies_);
+}
+
+void BodyBudget::hold(std::uint64_t bytes) noexcept {
+  held_.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+void BodyBudget::let_go(std::uint64_t bytes) noexcept {
+  // seq_cst, both: as in give_back().
+  held_.fetch_sub(bytes, std::memory_order_seq_cst);
+  if (waiting_.load(std::memory_order_seq_cst) == 0) return;
+  const std::lock_guard lock(mutex_);
+  settle();
+}
+
 bool BodyBudget::take(std::uint64_t bytes) noexcept {
   std::uint64_t used = used_.load(std::memory_order_relaxed);
   do {
-    if (bytes > limit_ || used > limit_ - bytes) return false;
+    const std::uint64_t most = room();
+    if (bytes > most || used > most - bytes) return false;
     // seq_cst: in settle(), reads what give_back() wrote before it looked for waiters.
   } while (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_seq_cst,
                                         std::memory_order_relaxed));
@@ -72,6 +90,16 @@ void BodyBudget::cancel(BodyWaiter& waiter) {
     waiting_.store(waiters_.size(), std::memory_order_seq_cst);
   }
   waiter.state = BodyWaiter::State::kIdle;
+}
+
+void HeldMemory::take(std::uint64_t bytes) noexcept {
+  bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  if (budget_ != nullptr) budget_->hold(bytes);
+}
+
+void HeldMemory::give_back(std::uint64_t bytes) noexcept {
+  bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+  if (budget_ != nullptr && bytes > 0) budget_->let_go(bytes);
 }
 
 // With the lock held. A small wish of a younger one is granted before a large one of an older: who

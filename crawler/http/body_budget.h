@@ -1,7 +1,9 @@
 // BodyBudget: how much memory the bodies of all threads may take, from the first byte received to
-// the last one written; and BodyCharge, one body's share of it.
+// the last one written, with the tables that grow with the crawl; BodyCharge, one body's share of
+// it; and HeldMemory, a table's.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -62,12 +64,19 @@ struct BodyWaiter {
 // Thread-safe.
 class BodyBudget {
  public:
-  explicit BodyBudget(std::uint64_t limit) : limit_(limit) {}
+  // Tables leave `for_bodies` of `limit` to bodies, whatever they take.
+  explicit BodyBudget(std::uint64_t limit, std::uint64_t for_bodies = 0)
+      : limit_(limit), for_bodies_(std::min(for_bodies, limit)) {}
   BodyBudget(const BodyBudget&) = delete;
   BodyBudget& operator=(const BodyBudget&) = delete;
 
   std::uint64_t limit() const noexcept { return limit_; }
+  // There is room for so much in any case, once other bodies are gone.
+  std::uint64_t for_bodies() const noexcept { return for_bodies_; }
+  // By bodies.
   std::uint64_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
+  // By tables.
+  std::uint64_t held() const noexcept { return held_.load(std::memory_order_relaxed); }
   // Some transfers wait for room: not the time to start others.
   bool crowded() const noexcept { return waiting_.load(std::memory_order_relaxed) > 0; }
 
@@ -81,6 +90,10 @@ class BodyBudget {
 
  private:
   friend class BodyCharge;
+  friend class HeldMemory;
+  std::uint64_t room() const noexcept;
+  void hold(std::uint64_t bytes) noexcept;
+  void let_go(std::uint64_t bytes) noexcept;
   bool take(std::uint64_t bytes) noexcept;
   void give_back(std::uint64_t bytes) noexcept;
   void settle();
@@ -88,11 +101,32 @@ class BodyBudget {
   void conclude(std::size_t index, BodyWaiter::State state);
 
   const std::uint64_t limit_;
+  const std::uint64_t for_bodies_;
   std::atomic<std::uint64_t> used_{0};
+  std::atomic<std::uint64_t> held_{0};
   std::atomic<std::size_t> waiting_{0};  // waiters_.size()
   mutable std::mutex mutex_;
   std::vector<BodyWaiter*> waiters_;  // those that wait, the oldest first
   std::uint64_t held_by_waiters_ = 0;
+};
+
+// What a table takes of a budget: never refused, as it is bounded elsewhere, but not there for
+// bodies. Given back when destroyed. Thread-safe.
+class HeldMemory {
+ public:
+  // Of a null budget: counted here only.
+  explicit HeldMemory(std::shared_ptr<BodyBudget> budget) noexcept : budget_(std::move(budget)) {}
+  HeldMemory(const HeldMemory&) = delete;
+  HeldMemory& operator=(const HeldMemory&) = delete;
+  ~HeldMemory() { give_back(bytes()); }
+
+  void take(std::uint64_t bytes) noexcept;
+  void give_back(std::uint64_t bytes) noexcept;
+  std::uint64_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  const std::shared_ptr<BodyBudget> budget_;
+  std::atomic<std::uint64_t> bytes_{0};
 };
 
 }  // namespace trawl

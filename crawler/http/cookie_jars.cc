@@ -4,8 +4,22 @@
 
 namespace trawl {
 
+CookieJar::CookieJar(std::shared_ptr<HeldMemory> total, bool tls)
+    : tls_(tls), total_(std::move(total)) {
+  total_->take(overhead());
+}
+
 CookieJar::~CookieJar() {
-  set_bytes(0);
+  total_->give_back(bytes_ + overhead());
+}
+
+std::size_t CookieJar::overhead() const noexcept {
+  return CookieJars::kBytesOfAnEmptyJar + (tls_ ? CookieJars::kBytesOfTls : 0);
+}
+
+void CookieJar::set_bytes(std::size_t bytes) noexcept {
+  bytes > bytes_ ? total_->take(bytes - bytes_) : total_->give_back(bytes_ - bytes);
+  bytes_ = bytes;
 }
 
 CURLSH* CookieJar::share() {

@@ -10,6 +10,7 @@
 
 #include <curl/curl.h>
 
+#include "crawler/http/body_budget.h"
 #include "crawler/http/tls_sessions.h"
 
 namespace trawl {
@@ -17,9 +18,9 @@ namespace trawl {
 // The cookies of the requests that share a jar. In memory only.
 class CookieJar {
  public:
-  // Counts its bytes in `total` too. A handle has one share: with `tls`, that of the cookies keeps
-  // TLS sessions as well.
-  CookieJar(std::shared_ptr<std::size_t> total, bool tls) : tls_(tls), total_(std::move(total)) {}
+  // Counts its bytes, and what an empty jar takes, in `total` too. A handle has one share: with
+  // `tls`, that of the cookies keeps TLS sessions as well.
+  CookieJar(std::shared_ptr<HeldMemory> total, bool tls);
   ~CookieJar();
   CookieJar(const CookieJar&) = delete;
   CookieJar& operator=(const CookieJar&) = delete;
@@ -33,14 +34,12 @@ class CookieJar {
   void keep_small(CURL* easy);
 
  private:
-  void set_bytes(std::size_t bytes) noexcept {
-    *total_ += bytes - bytes_;
-    bytes_ = bytes;
-  }
+  void set_bytes(std::size_t bytes) noexcept;
+  std::size_t overhead() const noexcept;
 
   const bool tls_;
   CurlShare share_;
-  std::shared_ptr<std::size_t> total_;
+  std::shared_ptr<HeldMemory> total_;
   std::size_t bytes_ = 0;  // at most this large; cookies that replace others count again
 };
 
@@ -49,14 +48,18 @@ class CookieJars {
  public:
   static constexpr std::size_t kMaxJars = 10'000;
   static constexpr std::size_t kMaxJarBytes = 16 * 1024;
-  // A session takes some 10 kB.
   static constexpr std::size_t kMaxJarsWithTls = 256;
-  // Of all jars, what libcurl takes for an empty one included.
+  // Of all jars, with what libcurl takes for an empty one and for a TLS session.
   static constexpr std::size_t kMaxBytes = 8 << 20;
   static constexpr std::size_t kBytesOfAnEmptyJar = 1024;
+  static constexpr std::size_t kBytesOfTls = 10 * 1024;
 
-  explicit CookieJars(std::size_t max_jars = kMaxJars, std::size_t max_bytes = kMaxBytes)
-      : max_jars_(max_jars), max_bytes_(max_bytes) {}
+  // What they take is held of `budget`, if there is one.
+  explicit CookieJars(std::size_t max_jars = kMaxJars, std::size_t max_bytes = kMaxBytes,
+                      std::shared_ptr<BodyBudget> budget = nullptr)
+      : max_jars_(max_jars),
+        max_bytes_(max_bytes),
+        total_(std::make_shared<HeldMemory>(std::move(budget))) {}
   // The jar of that name. Those that were not asked for for longest go when there are too many, or
   // they have too much.
   std::shared_ptr<CookieJar> find(const std::string& name);
@@ -67,13 +70,14 @@ class CookieJars {
     std::string name;
     std::shared_ptr<CookieJar> jar;
   };
-  bool too_many() const noexcept { return jars_.size() >= max_jars_ || bytes() > max_bytes_; }
-  std::size_t bytes() const noexcept { return *total_ + jars_.size() * kBytesOfAnEmptyJar; }
+  bool too_many() const noexcept {
+    return jars_.size() >= max_jars_ || total_->bytes() > max_bytes_;
+  }
 
   const std::size_t max_jars_;
   std::size_t jars_with_tls_ = 0;
   const std::size_t max_bytes_;
-  const std::shared_ptr<std::size_t> total_ = std::make_shared<std::size_t>(0);
+  const std::shared_ptr<HeldMemory> total_;
   std::list<Named> by_use_;  // the last used first
   std::unordered_map<std::string, std::list<Named>::iterator> jars_;
 };

@@ -53,7 +53,8 @@ class EpollHttpClient final : public HttpClient {
                  .floods = FloodGuard([this](const void* tls) { end_flooded(tls); }),
                  .client = this},
         tick_(tick_of(options)),
-        wakeup_(std::move(wakeup)) {
+        wakeup_(std::move(wakeup)),
+        jars_(CookieJars::kMaxJars, CookieJars::kMaxBytes, options.budget) {
     init_curl_once();
     multi_.reset(curl_multi_init());
     CURLM* multi = multi_.get();

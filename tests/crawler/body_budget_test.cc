@@ -131,6 +131,38 @@ TEST(BodyBudget, OneThatCanNeverBeServedIsEvictedAtOnce) {
   EXPECT_EQ(budget->state(body.waiter), State::kEvicted);
 }
 
+TEST(BodyBudget, WhatTablesTakeIsNotThereForBodies) {
+  const auto budget = std::make_shared<BodyBudget>(100, 30);
+  HeldMemory table(budget);
+  table.take(40);
+  EXPECT_EQ(budget->held(), 40u);
+  BodyCharge charge(budget);
+  EXPECT_FALSE(charge.grow(61));
+  EXPECT_TRUE(charge.grow(60));
+  table.give_back(40);
+  EXPECT_TRUE(charge.grow(40));
+  charge.release();
+  table.take(1000);
+  EXPECT_FALSE(charge.grow(31));
+  EXPECT_TRUE(charge.grow(30)) << "bodies keep some, whatever tables take";
+}
+
+TEST(BodyBudget, ATableThatGoesMakesRoomForWaiters) {
+  const auto budget = std::make_shared<BodyBudget>(100);
+  Body body(budget);
+  BodyCharge other(budget);
+  ASSERT_TRUE(other.grow(10));
+  {
+    HeldMemory table(budget);
+    table.take(60);
+    body.wait(*budget, 50);
+    EXPECT_EQ(budget->state(body.waiter), State::kWaiting);
+  }
+  EXPECT_EQ(budget->state(body.waiter), State::kGranted);
+  EXPECT_EQ(body.charge.bytes(), 50u);
+  EXPECT_EQ(budget->held(), 0u);
+}
+
 TEST(BodyBudget, OneThatHoldsNothingIsNotEvictedForOthers) {
   const auto budget = std::make_shared<BodyBudget>(100);
   Body old(budget);

@@ -233,6 +233,26 @@ TEST_F(HostLimitsInFrontier, UrlCountsBeginWithThoseThatWait) {
   EXPECT_FALSE(take(counts, "a.test", 4));
 }
 
+TEST_F(HostLimitsInFrontier, TheirMemoryCountsInTheBudget) {
+  const auto budget = std::make_shared<BodyBudget>(64u << 20);
+  const auto frontier = open();
+  offer(*frontier, "a.test", 3);
+  offer(*frontier, "b.test", 1);
+  {
+    HostUrlCounts counts(4, budget);
+    ASSERT_TRUE(counts.start(*frontier).has_value());
+    EXPECT_TRUE(take(counts, "c.test", 1));
+    EXPECT_TRUE(take(counts, "c.test", 2));
+    EXPECT_EQ(budget->held(), RecentHashes::kBytes + 3 * HostUrlCounts::kBytesOfAHost);
+  }
+  HostPageLimits limits(*frontier, 5, budget);
+  EXPECT_EQ(budget->held(), 0u);
+  EXPECT_EQ(crawl(*frontier, limits, 1), 4);
+  EXPECT_EQ(budget->held(), 2 * HostPageLimits::kBytesOfAHost);
+  EXPECT_EQ(HostUrlCounts(std::nullopt, budget).count("a.test"), 0u);
+  EXPECT_EQ(budget->held(), 2 * HostPageLimits::kBytesOfAHost) << "no limit takes nothing";
+}
+
 TEST_F(HostLimitsInFrontier, SoManyPagesOfEachHostAreFetched) {
   const auto frontier = open();
   offer(*frontier, "a.test", 20);

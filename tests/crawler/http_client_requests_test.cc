@@ -122,6 +122,20 @@ TEST(CookieJars, TheyStayWithinTheirBytes) {
   EXPECT_EQ(jars.find("other"), other);
 }
 
+TEST(CookieJars, TheirMemoryCountsInTheBudget) {
+  const auto budget = std::make_shared<BodyBudget>(64u << 20);
+  {
+    CookieJars jars(1000, CookieJars::kMaxBytes, budget);
+    jars.find("one")->add(5000);
+    EXPECT_GE(budget->held(), 5000 + CookieJars::kBytesOfAnEmptyJar);
+    for (int i = 0; i < 2000; ++i)
+      jars.find(std::to_string(i))->add(CookieJars::kMaxJarBytes);
+    EXPECT_LE(budget->held(), CookieJars::kMaxBytes + 4 * CookieJars::kMaxJarBytes);
+    EXPECT_GE(budget->held(), CookieJars::kMaxBytes / 2);
+  }
+  EXPECT_EQ(budget->held(), 0u);
+}
+
 TEST(CookieJars, TheOneNotUsedForLongestGoes) {
   CookieJars jars(2);
   const auto one = jars.find("one");

@@ -190,10 +190,33 @@ def for_a_run(test, directory, options, server):
     check_all(test, server, directory / "bare-state", "all by --set")
 
 
+def memory(test, directory, options, server):
+    """check-config prints what cookies and limits of hosts take of fetch.max_memory."""
+    config = write(directory, "memory", [server.url()])
+
+    def checked(*settings):
+        given = [word for each in settings for word in ("--set", each)]
+        finished = t.run(options, directory, "check-config", config, *given)
+        t.expect_exit(test, finished, t.EXIT_DONE, f"check-config {settings}")
+        return finished.text
+
+    test.check("memory:" not in checked(), "memory of tables that are not there")
+    for settings, most in ((["fetch.cookies=true"], "16MiB"),
+                           (["fetch.cookies=true", "fetch.threads=1"], "8MiB"),
+                           (["scope.max_pages_per_host=9"], "20MiB"),
+                           (["scope.max_urls_per_host=9"], "128MiB")):
+        text = checked(*settings)
+        test.check(f"take {most} of fetch.max_memory = 256MiB at most" in text
+                   and "warning: fetch.max_memory" not in text, f"memory of {settings}", text)
+    text = checked("fetch.cookies=true", "fetch.threads=100")
+    test.check("warning: fetch.max_memory: cookies and limits of hosts may take 800MiB" in text,
+               "more than there is, without a warning", text)
+
+
 def settings(test, directory, options):
     server = TreeServer()
     try:
-        for part in (demo, home, retry_after, in_vain, without_effect, for_a_run):
+        for part in (demo, home, retry_after, in_vain, without_effect, for_a_run, memory):
             print(part.__name__, flush=True)
             part(test, directory, options, server)
     finally:

@@ -65,7 +65,7 @@ void add_warc(std::vector<ConfigKey>& keys) {
                                   "bytes"));
   keys.push_back(config_key::duration("output.warc_time", 0ms, kMaxDelay,
                                       TRAWL_FIELD(output.warc_time),
-                                      "the same when it is older; \"0s\": not so"));
+                                      "the same when it is older; \"0s\" disables this"));
   keys.push_back(boolean("output.warc_metadata", TRAWL_FIELD(output.warc_metadata),
                          "write a metadata record for each page: how it was found, what it links "
                          "to"));

@@ -113,10 +113,10 @@ void add_traps(std::vector<ConfigKey>& keys) {
   keys.push_back(integer("scope.max_query_parameters", "parameters", 0, 65536,
                          TRAWL_FIELD(scope.max_query_parameters),
                          "URLs with more query parameters are dropped"));
-  keys.push_back(integer("scope.max_urls_per_host", "URLs", 1, kUnlimited,
-                         TRAWL_FIELD(scope.max_urls_per_host),
-                         "so many URLs of a host are queued at most in a run, those that wait when "
-                         "it begins included; further ones dropped; unset: no limit"));
+  keys.push_back(integer(
+      "scope.max_urls_per_host", "URLs", 1, kUnlimited, TRAWL_FIELD(scope.max_urls_per_host),
+      "so many URLs of a host are queued at most in a run, those that wait when "
+      "it begins included; further ones are held for a later run; unset: no limit"));
   keys.push_back(integer("scope.slow_pattern_after", "pages", 0, kAnyU32,
                          TRAWL_FIELD(scope.slow_pattern_after),
                          "after so many pages without new content, of which one with new content "

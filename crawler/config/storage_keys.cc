@@ -67,7 +67,7 @@ void add_frontier_keys(std::vector<ConfigKey>& keys) {
   keys.push_back(integer("checkpoint.admissions", "URLs", 0, kUnlimited,
                          TRAWL_FIELD(checkpoint.admissions),
                          "a checkpoint is also taken when so many URLs were queued since the last; "
-                         "0: not so"));
+                         "0 disables this"));
   keys.push_back(size("checkpoint.max_rate", 0, 1ull << 50, TRAWL_FIELD(checkpoint.max_rate),
                       "how much a checkpoint may write a second, so that it leaves room on a slow "
                       "disk; 0: as fast as it can"));

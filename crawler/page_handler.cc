@@ -21,7 +21,7 @@ namespace trawl {
 
 namespace {
 
-bool is_success(int status) {
+bool is_2xx(int status) {
   return status >= 200 && status < 300;
 }
 
@@ -204,7 +204,7 @@ bool PageHandler::wants_part(UrlNote::Role role, const HttpResponse& head) const
   const CrawlRules& rules = context_.rules;
   if (warc_ && (rules.stored_types.empty() || rules.stored_types.matches(head.content_type)))
     return true;
-  if (!is_success(head.status)) return false;
+  if (!is_2xx(head.status)) return false;
   if (!rules.parsed_types.empty()) return rules.parsed_types.matches(head.content_type);
   return is_html_media_type(head.content_type) || media_type(head.content_type).empty();
 }
@@ -246,7 +246,7 @@ void PageHandler::read(Page& page) {
   const std::string_view payload = payload_of(response);
   if (payload.empty()) return;
   page.output.page.digest = digest_(payload);
-  if (!is_success(response.status)) return;
+  if (!is_2xx(response.status)) return;
   page.unchanged = page.open.lease.recrawl && page.output.page.digest == page.note.digest;
   if (!page.unchanged)
     page.first_copy = context_.output.find_duplicate(page.output.page.digest, page.open.lease.url);
@@ -271,7 +271,7 @@ void PageHandler::watch_for_traps(const Page& page) {
 void PageHandler::follow(Page& page) {
   const HttpResponse& response = page.response;
   if (response.is_redirect()) return follow_redirect(page);
-  if (!is_success(response.status)) return;
+  if (!is_2xx(response.status)) return;
   if (page.note.role == UrlNote::Role::kSitemap) return follow_sitemap(page);
   follow_page(page);
 }
@@ -513,7 +513,7 @@ void PageHandler::plan_recrawl(Page& page) {
   const Lease& lease = page.open.lease;
   const int status = page.response.status;
   const bool fetched = page.response.failure == FetchError::kNone &&
-                       (is_success(status) || (status == 304 && lease.recrawl));
+                       (is_2xx(status) || (status == 304 && lease.recrawl));
   // Of one that was a page once, its own interval goes on.
   const bool was_page = !page.note.digest.empty() || page.note.interval;
   if (!fetched && !was_page) {

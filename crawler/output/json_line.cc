@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "crawler/safe_text.h"
+#include "crawler/utf8_text.h"
 
 namespace trawl {
 
@@ -45,73 +46,9 @@ std::size_t plain_run(std::string_view bytes, std::size_t at) {
   return i - at;
 }
 
-struct Sequence {
-  std::size_t length;  // bytes it takes, at least 1
-  bool valid;
-};
-
-// The character, or the part of one, that begins with a byte that is not ASCII (Unicode, table
-// 3-7).
-Sequence sequence_at(std::string_view bytes) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
-  const unsigned char lead = byte(0);
-  std::size_t length = 0;
-  unsigned char low = 0x80, high = 0xbf;  // of the second byte
-  if (lead >= 0xc2 && lead <= 0xdf) {
-    length = 2;
-  } else if (lead >= 0xe0 && lead <= 0xef) {
-    length = 3;
-    if (lead == 0xe0) low = 0xa0;   // shorter forms
-    if (lead == 0xed) high = 0x9f;  // surrogates
-  } else if (lead >= 0xf0 && lead <= 0xf4) {
-    length = 4;
-    if (lead == 0xf0) low = 0x90;
-    if (lead == 0xf4) high = 0x8f;  // beyond U+10FFFF
-  } else {
-    return {1, false};
-  }
-  for (std::size_t i = 1; i < length; ++i) {
-    if (i >= bytes.size() || byte(i) < low || byte(i) > high) return {i, false};
-    low = 0x80;
-    high = 0xbf;
-  }
-  return {length, true};
-}
-
 // The first bytes of all characters that are unsafe.
 bool may_be_unsafe(unsigned char lead) {
   return lead == 0xc2 || lead == 0xd8 || lead == 0xe2 || lead == 0xef || lead == 0xf3;
-}
-
-void append_escaped(std::string& out, unsigned char c) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  switch (c) {
-    case '"':
-      out += "\\\"";
-      return;
-    case '\\':
-      out += "\\\\";
-      return;
-    case '\b':
-      out += "\\b";
-      return;
-    case '\f':
-      out += "\\f";
-      return;
-    case '\n':
-      out += "\\n";
-      return;
-    case '\r':
-      out += "\\r";
-      return;
-    case '\t':
-      out += "\\t";
-      return;
-    default:
-      out += "\\u00";
-      out += kHex[c >> 4];
-      out += kHex[c & 15];
-  }
 }
 
 template <class Number>
@@ -141,20 +78,19 @@ void append_json_string(std::string& out, std::string_view bytes) {
     if (at == bytes.size()) break;
     const auto c = static_cast<unsigned char>(bytes[at]);
     if (c < 0x80) {
-      append_escaped(out, c);
+      append_json_escape(out, c);
       ++at;
       continue;
     }
-    const Sequence sequence = sequence_at(bytes.substr(at));
-    const std::string_view character = bytes.substr(at, sequence.length);
-    if (!sequence.valid) {
+    const Utf8Sequence character = utf8_sequence_at(bytes.substr(at));
+    if (!character.valid) {
       out += kReplacement;
-    } else if (may_be_unsafe(c)) {
-      out += escape_unsafe(character);  // whoever looks at the file does so on a terminal
+    } else if (may_be_unsafe(c) && is_unsafe(character.code)) {
+      append_json_escape(out, character.code);  // the file may be looked at on a terminal
     } else {
-      out += character;
+      out.append(bytes, at, character.length);
     }
-    at += sequence.length;
+    at += character.length;
   }
   out += '"';
 }

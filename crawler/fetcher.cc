@@ -45,6 +45,13 @@ std::string referer_of(const std::string& parent, const Url& url) {
                                         : std::string(from->origin()) + "/";
 }
 
+// Always: there is room when it is asked for, but others may take it meanwhile.
+HoldReason refused_address(const CrawlConfig& config) {
+  return {.reason = to_string(FetchError::kAddressRefused),
+          .rules = held_by_address(config),
+          .always = true};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Fetcher>> Fetcher::create(CrawlContext& context, std::uint32_t shard,
@@ -255,8 +262,7 @@ void Fetcher::on_page(const OpenLease& open, HttpResponse response) {
   if (refused && !result.outcome.recrawl_at) {
     if (!has_room_to_hold()) return hold_refused(open, result.outcome.error);
     context_.note_failed_fetch(open.lease.url, result.outcome.error);
-    return hold(open, std::move(result), to_string(FetchError::kAddressRefused),
-                held_by_address(context_.config));
+    return hold(open, std::move(result), refused_address(context_.config));
   }
   if (result.failure) return retry(open, std::move(result));
   complete(open, std::move(result));
@@ -372,11 +378,9 @@ void Fetcher::complete(const OpenLease& open, PageHandler::Result result) {
   if (!admissions) context_.stop_with(admissions.error());
 }
 
-void Fetcher::hold(const OpenLease& open, PageHandler::Result result, std::string_view reason,
-                   std::uint64_t rules) {
+void Fetcher::hold(const OpenLease& open, PageHandler::Result result, const HoldReason& reason) {
   if (result.output->has_lines()) context_.output.submit(std::move(result.output));
-  const auto held =
-      context_.frontier.hold(open.lease.id, {.reason = reason, .rules = rules}, result.outcome);
+  const auto held = context_.frontier.hold(open.lease.id, reason, result.outcome);
   context_.pages.give_back(1);
   lease_ended();
   if (!held) context_.stop_with(held.error());
@@ -387,9 +391,9 @@ void Fetcher::hold_refused(const OpenLease& open, std::string_view error) {
     park(open, error);
     return release(open, open.leased_at, open.leased_at);
   }
-  const auto reason = to_string(FetchError::kAddressRefused);
+  const HoldReason reason = refused_address(context_.config);
   context_.note_failed_fetch(open.lease.url, std::string(error));
-  hold(open, handler_.give_up(open, error, reason), reason, held_by_address(context_.config));
+  hold(open, handler_.give_up(open, error, reason.reason), reason);
 }
 
 void Fetcher::park(const OpenLease& open, std::string_view reason) {
@@ -425,7 +429,8 @@ void Fetcher::skip(const OpenLease& open, const Url& url, SkipReason reason,
   result.output->listed = false;
   result.outcome.requested = false;
   if (result.outcome.recrawl_at) return complete(open, std::move(result));
-  hold(open, std::move(result), to_string(reason), held_by(reason, context_.config));
+  hold(open, std::move(result),
+       {.reason = to_string(reason), .rules = held_by(reason, context_.config)});
 }
 
 void Fetcher::release(const OpenLease& open, SteadyTime next_start,

@@ -103,8 +103,7 @@ class Fetcher {
   void end(const OpenLease& open, std::string_view error, std::string_view reason,
            std::optional<SteadyTime> asked_at);
   // It is set aside, since settings or rules of this run pass it over.
-  void hold(const OpenLease& open, PageHandler::Result result, std::string_view reason,
-            std::uint64_t rules);
+  void hold(const OpenLease& open, PageHandler::Result result, const HoldReason& reason);
   void hold_refused(const OpenLease& open, std::string_view error);
   // Its host has no robots.txt to be had: it is left alone with its queue.
   void park(const OpenLease& open, std::string_view reason);

@@ -75,7 +75,10 @@ void Fetcher::hold_of(const OpenLease& open, const HeldOrigin& held) {
     return release(open, held.ask_at, open.leased_at);
   }
   context_.note_failed_fetch(open.lease.url, held.why);
-  hold(open, handler_.give_up(open, held.why, held.reason), held.reason, 0);
+  PageHandler::Result result = handler_.give_up(open, held.why, held.reason);
+  result.output->listed = false;  // nothing ends here
+  // Always: there is room, but others may take it meanwhile.
+  hold(open, std::move(result), {.reason = held.reason, .always = true});
 }
 
 bool Fetcher::hold_untrusted(const OpenLease& open, const Url& url) {

@@ -224,14 +224,15 @@ TEST(Crawl, N1_AnOriginWithoutRobotsTxtDoesNotParkTheOthersOfItsHost) {
       finish(*crawl);
       EXPECT_EQ(pages_of(config).size(), good.size() + 1) << "with /late, and nothing else";
       const FrontierStats stats = crawl->progress().frontier;
-      EXPECT_EQ(stats.held, broken.size());
-      EXPECT_EQ(stats.queued, 0u);
-      EXPECT_EQ(stats.hosts_given_up, 0u);
+      EXPECT_EQ(stats.held + stats.queued, broken.size());
       EXPECT_EQ(stats.set_aside_failed, 0u);
       ASSERT_TRUE(crawl->incomplete());
+      EXPECT_TRUE(crawl->has_parked_hosts());
+      if (mode == OpenMode::kResume) continue;  // nothing else of the host waits then
+      EXPECT_EQ(stats.queued, 0u);
+      EXPECT_EQ(stats.hosts_given_up, 0u);
       EXPECT_THAT(*crawl->incomplete(),
                   HasSubstr("the URLs of " + with_tls(site.url("")) + " are held"));
-      EXPECT_TRUE(crawl->has_parked_hosts());
     }
   }
 }
@@ -243,14 +244,14 @@ TEST(Crawl, N1_AnOriginThatCannotBeHeldParksItsHostWhenThereIsNoRoom) {
   CrawlConfig config =
       fast_config(directory, {site.url("/"), with_tls(site.url("/1")), with_tls(site.url("/2"))});
   config.politeness.robots_retries = 0;
-  config.frontier.max_set_aside = 1;
+  config.frontier.max_set_aside = 0;
   const auto crawl = opened(config, OpenMode::kCreate);
   crawl->start();
   finish(*crawl);
   const FrontierStats stats = crawl->progress().frontier;
   EXPECT_EQ(stats.not_set_aside, 0u);
-  EXPECT_EQ(stats.held + stats.queued + pages_of(config).size(), 3u);
-  EXPECT_GE(stats.queued, 1u);
+  EXPECT_EQ(stats.queued + pages_of(config).size(), 3u);
+  EXPECT_GE(stats.queued, 2u);
   EXPECT_EQ(stats.hosts_given_up, 1u);
   EXPECT_TRUE(crawl->incomplete());
 }

@@ -134,7 +134,8 @@ TEST_F(RecrawlPlanTest, UrlsThatFailedBeforeArePlannedOnce) {
   for (const std::string& url : urls)
     requests.push_back({.url = url, .priority = 7, .depth = 3});
   ASSERT_TRUE(frontier->offer(requests));
-  for (const Lease& lease : frontier->lease(kUrls).value()) {
+  const auto leased = frontier->lease(kUrls).value();
+  for (const Lease& lease : leased) {
     if (lease.url == urls[0]) {
       ASSERT_TRUE(frontier->complete(lease.id, {.error = "e", .reason = "crashed"}, {}));
     } else if (lease.url == urls[1]) {

@@ -112,7 +112,8 @@ def forgotten_authority(test, directory, options, host):
         config = t.write_config(directory / f"{name}.toml", t.fast_crawl(
             urls, directory / name, fetch={"retries": 1, "retry_delay": "10ms", "threads": 1},
             politeness={"respect_robots": obeys, "robots_retries": 1, "robots_backoff": "10ms",
-                        "host_backoff": "10ms", "host_failures": 20}))
+                        "host_backoff": "10ms", "max_host_backoff": "20ms",
+                        "host_failures": 20}))
         trusted = ("--set", f"fetch.ca_file={ca_file}")
         t.expect_exit(test, t.run(options, directory, "crawl", config, *trusted,
                                   "--set", "scope.max_pages=4"), t.EXIT_DONE, f"{name}: begun")

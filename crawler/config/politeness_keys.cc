@@ -22,8 +22,8 @@ void add_delays(std::vector<ConfigKey>& keys) {
                           TRAWL_FIELD(politeness.domain_delay),
                           "the same for the hosts of a registrable domain together"));
   keys.push_back(duration("politeness.ip_delay", 0ms, kDay, TRAWL_FIELD(politeness.ip_delay),
-                          "the same for the hosts at an IP address together; counts from the "
-                          "first answer of a host on, when its address is known"));
+                          "the same for the hosts at an IP address together, whatever is asked of "
+                          "them; not for requests over a proxy that looks up names itself"));
   keys.push_back(config_key::factor(
       "politeness.adaptive_delay", 1000, TRAWL_FIELD(politeness.adaptive_delay),
       "a host's delay is at least so many times its response time of late; 0: no such delay"));

@@ -75,9 +75,8 @@ class Street {
   Times arrivals() const { return server_.arrivals(); }
   std::size_t asked_for(const std::string& path) const {
     const auto requests = server_.requests();
-    return static_cast<std::size_t>(std::ranges::count_if(requests, [&](const std::string& head) {
-      return head.starts_with("GET " + path + " ");
-    }));
+    return static_cast<std::size_t>(std::ranges::count_if(
+        requests, [&](const std::string& head) { return head.starts_with("GET " + path + " "); }));
   }
 
  private:
@@ -237,8 +236,9 @@ TEST(CrawlTurns, P1_RedirectsOfRobotsTxtKeepTheDelaysOfDomainAndAddressThere) {
   expect_kept_by_redirects(milliseconds(20), "", [](CrawlConfig& config) {
     config.politeness.domain_delay = milliseconds(20);
   });
-  expect_kept_by_redirects(
-      milliseconds(20), "", [](CrawlConfig& config) { config.politeness.ip_delay = milliseconds(20); });
+  expect_kept_by_redirects(milliseconds(20), "", [](CrawlConfig& config) {
+    config.politeness.ip_delay = milliseconds(20);
+  });
 }
 
 TEST(CrawlTurns, P1_SitemapsAndRetriesTakeATurnOfTheirAddressToo) {

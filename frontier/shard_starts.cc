@@ -99,6 +99,10 @@ Result<StartTurn> ShardState::start(std::uint64_t number, std::string_view addre
   slot.groups = groups;
   slot.started = true;
   const StartTurn turn = granted(i, groups, now);
+  // The turn after this one is of those that come on behalf of others.
+  const auto others = elsewhere_.find(hosts_[i].id);
+  if (others != elsewhere_.end() && others->second.last > now)
+    hosts_[i].not_before = std::max(hosts_[i].not_before, now + 2 * delay_of(hosts_[i]));
   reschedule(i);
   return turn;
 }

@@ -34,6 +34,11 @@ class HostShardStarts : public test::HostShardFixture {
     EXPECT_TRUE(turn) << host;
     return turn.value_or(StartTurn{});
   }
+  // One that is let begin is sent at once.
+  void expect_sent(HostShard& shard, const StartTurn& turn) {
+    EXPECT_EQ(turn.when, When::kNow);
+    shard.sent(turn, now_, "");
+  }
   void expect_later(const StartTurn& turn, SteadyTime at) {
     EXPECT_EQ(turn.when, When::kLater);
     EXPECT_EQ(turn.at - start_, at - start_);
@@ -142,7 +147,7 @@ TEST_F(HostShardStarts, P1_RequestsOnBehalfOfOthersAndTheHostsOwnTakeTurns) {
   HostShard shard(store_, paced(milliseconds(500)));
   admit(shard, 10);
   set_delay(shard, seconds(1));
-  EXPECT_EQ(start(shard, lease_one(shard)).when, When::kNow);
+  expect_sent(shard, start(shard, lease_one(shard)));
   // Three come at once: one after another, and the host's own have turns in between.
   for (const int at : {1, 3, 5})
     expect_later(elsewhere(shard, "a.test"), start_ + seconds(at));
@@ -150,12 +155,12 @@ TEST_F(HostShardStarts, P1_RequestsOnBehalfOfOthersAndTheHostsOwnTakeTurns) {
   for (const int at : {1, 3, 5}) {
     now_ = start_ + seconds(at);
     EXPECT_TRUE(lease(shard).empty()) << at;
-    EXPECT_EQ(elsewhere(shard, "a.test").when, When::kNow) << at;
+    expect_sent(shard, elsewhere(shard, "a.test"));
     now_ += milliseconds(999);
     EXPECT_TRUE(lease(shard).empty()) << at;
     now_ += milliseconds(1);
     const auto own = lease_one(shard);
-    EXPECT_EQ(start(shard, own).when, When::kNow);
+    expect_sent(shard, start(shard, own));
     complete(shard, own);
   }
 }
@@ -164,7 +169,7 @@ TEST_F(HostShardStarts, P1_RequestsToHostsThatAreNotCrawledKeepTheirDelaysToo) {
   domains_.emplace(seconds(2));
   addresses_.emplace(seconds(3));
   HostShard shard(store_, paced(seconds(1)));
-  EXPECT_EQ(elsewhere(shard, "a.d.test").when, When::kNow);
+  expect_sent(shard, elsewhere(shard, "a.d.test"));
   expect_later(elsewhere(shard, "b.d.test", "10.2"), start_ + seconds(2));
   expect_later(elsewhere(shard, "c.test"), start_ + seconds(3));
   admit(shard, 1, "d.d.test");
@@ -193,9 +198,11 @@ TEST_F(HostShardStarts, P1_WhatIsReportedWithTheEndOfALeaseCountsForDomainAndAdd
       now_ += milliseconds(900);
       const Outcome outcome{.started_after = milliseconds(700), .address = "10.1"};
       if (how == 0) complete(shard, first, outcome);
-      if (how == 1) EXPECT_TRUE(shard.release(first.number, now_, milliseconds(700)));
-      if (how == 2)
+      if (how == 1) {
+        EXPECT_TRUE(shard.release(first.number, now_, milliseconds(700)));
+      } else if (how == 2) {
         EXPECT_TRUE(shard.begin_failure(first.number, FailureReason::kServerError, {}, outcome));
+      }
       now_ = handed_out + milliseconds(1699);
       EXPECT_TRUE(lease(shard).empty());
       now_ += milliseconds(1);

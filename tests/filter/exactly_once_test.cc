@@ -107,8 +107,8 @@ constexpr Layout kLayouts[] = {
 };
 
 // Sequences of places, without and with places that coincide.
-const std::vector<Places> kKeys = {{0},       {1},       {0, 1},    {1, 0},   {1, 2},
-                                   {2, 0},    {0, 1, 2}, {2, 1, 0}, {0, 0},   {1, 0, 1}};
+const std::vector<Places> kKeys = {{0},    {1},       {0, 1},    {1, 0}, {1, 2},
+                                   {2, 0}, {0, 1, 2}, {2, 1, 0}, {0, 0}, {1, 0, 1}};
 
 TEST(ExactlyOnce, OfTwoCallersOfAClassicFilterAllAnswersAndBitsAreThoseOfSomeOrder) {
   std::size_t worlds = 0;
@@ -140,8 +140,8 @@ TEST(ExactlyOnce, OfThreeCallersOfAClassicFilterAllAnswersAndBitsAreThoseOfSomeO
 }
 
 // The explorer must be able to find faults. The rule of earlier versions: set the missing bits, the
-// first of them last; new iff that changed it. At most one caller of a key is new, but a caller that
-// set other bits itself and then loses the first one to another key is not, in neither order.
+// first of them last; new iff that changed it. At most one caller of a key is new, but a caller
+// that set other bits itself and then loses the first one to another key is not, in neither order.
 bool insert_without_a_trace(const FakeBits& bits, const Places& places) {
   Places missing;
   for (const std::uint64_t place : places) {
@@ -271,8 +271,8 @@ Interleavings explore_block(const std::vector<BlockMasks>& keys, const BlockMask
 }
 
 TEST(ExactlyOnce, OfCallersOfABlockedFilterAllAnswersAndBitsAreThoseOfSomeOrder) {
-  const std::vector<BlockMasks> keys = {masks({1, 1}),    masks({1}),     masks({0, 1}),
-                                        masks({3, 1, 1}), masks({2, 1})};
+  const std::vector<BlockMasks> keys = {masks({1, 1}), masks({1}), masks({0, 1}), masks({3, 1, 1}),
+                                        masks({2, 1})};
   for (const BlockMasks& before : {masks({}), masks({1}), masks({0, 1})}) {
     for (const auto& pair : all_pairs(keys)) {
       const Interleavings all = explore_block(pair, before);
@@ -320,8 +320,7 @@ TEST(ExactlyOnce, OfCallersOfACountingFilterAllAnswersAndCountsAreThoseOfSomeOrd
     EXPECT_FALSE(all.deadlocks());
   };
   const std::vector<std::uint64_t> empty(3);
-  for (const std::vector<std::uint64_t>& before :
-       {empty, {1, 1, 0}, {14, kStuckCounter, 1}}) {
+  for (const std::vector<std::uint64_t>& before : {empty, {1, 1, 0}, {14, kStuckCounter, 1}}) {
     for (const Places& one : keys) {
       for (const Places& other : keys) {
         expect_right({count_up(one), count_up(other)}, before);

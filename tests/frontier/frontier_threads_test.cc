@@ -1,6 +1,7 @@
 // Many threads do everything at once; what they were told must add up.
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <random>
 #include <thread>
 
@@ -179,6 +180,40 @@ TEST_F(FrontierThreads, A1_A2_EachUrlIsAdmittedAndLeasedOnceWhileTheFilterGrows)
 
 TEST_F(FrontierThreads, A1_A2_ExactModeLosesNoneToABadFilter) {
   run(FilterMode::kExact);
+}
+
+// Each URL is offered once, so that whatever is told "seen" is lost: that may be what the filter's
+// rate makes it, and statistics say how many that is.
+TEST_F(FrontierThreads, A3_OfUrlsOfferedOnceNoMoreAreLostThanStatisticsSay) {
+  constexpr std::size_t kOffering = 4;
+  constexpr std::uint64_t kEach = 2 * kUrls;
+  for (const double rate : {1e-6, 1e-2}) {
+    SCOPED_TRACE(rate);
+    FrontierOptions small = FrontierFixture::options();
+    small.directory = directory_.path() / std::to_string(rate);
+    small.expected_urls = 100;
+    small.false_positive_rate = rate;
+    const auto frontier = open(small);
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < kOffering; ++t) {
+      threads.emplace_back([&, t] {
+        for (std::uint64_t n = 0; n < kEach;) {
+          test::Requests requests;
+          for (const std::uint64_t end = n + 500; n < end; ++n)
+            requests.add(web_.url(t * kEach + n));
+          ASSERT_TRUE(frontier->offer(requests.get()));
+        }
+      });
+    }
+    for (auto& thread : threads)
+      thread.join();
+    const FrontierStats stats = frontier->stats();
+    EXPECT_EQ(stats.admitted + stats.seen, kOffering * kEach);
+    const double expected = stats.expected_lost;
+    EXPECT_LE(expected, 1.05 * rate * static_cast<double>(kOffering * kEach));
+    EXPECT_NEAR(static_cast<double>(stats.seen), expected, 5 * std::sqrt(expected) + 3);
+    EXPECT_TRUE(frontier->close());
+  }
 }
 
 // Leases that expire and are completed all the same, hosts that are dropped, blocked, limited and

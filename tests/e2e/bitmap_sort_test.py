@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import random
 import subprocess
+import sys
 import tempfile
 
 import trawl_testing as t
@@ -17,17 +18,31 @@ def write_numbers(path, seed, count):
     path.write_text("".join(f"{number}\n" for number in numbers))
 
 
-def file_of_numbers(directory):
-    """Made in a process of its own: a child's peak memory is never told as less than what its
-    parent had when it started it, so that this script must stay small."""
+def write_phone_numbers(path, seed, count):
+    numbers = random.Random(seed).sample(range(100_000_000), count)
+    path.write_text("".join(f"139{number:08}\n" for number in numbers))
+
+
+def file_of_numbers(directory, write=write_numbers):
+    """Made in a process of its own, so that this one stays small."""
     path = directory / "numbers.txt"
-    maker = multiprocessing.get_context("fork").Process(
-        target=write_numbers, args=(path, SEED, NUMBERS))
+    maker = multiprocessing.get_context("fork").Process(target=write, args=(path, SEED, NUMBERS))
     maker.start()
     maker.join()
     if maker.exitcode != 0:
         raise t.Failure("the numbers could not be made")
     return path
+
+
+# Starts the program from a process that is smaller than it: a child's peak memory is never reported as
+# less than what its parent had when it started it.
+MEASURE = """
+import os, sys
+process = os.spawnv(os.P_NOWAIT, sys.argv[2], sys.argv[2:])
+_, status, usage = os.wait4(process, 0)
+open(sys.argv[1], "w").write(str(usage.ru_maxrss))
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
 
 
 class Sorted:
@@ -36,11 +51,12 @@ class Sorted:
     def __init__(self, program, directory, *arguments, stdin=subprocess.DEVNULL, stdout=None):
         descriptor, self.output = tempfile.mkstemp(dir=directory)
         error_descriptor, errors = tempfile.mkstemp(dir=directory)
-        process = subprocess.Popen([program, *map(str, arguments)], stdin=stdin,
-                                   stdout=stdout or descriptor, stderr=error_descriptor)
-        _, status, usage = os.wait4(process.pid, 0)
-        self.exit_code = process.returncode = os.waitstatus_to_exitcode(status)
-        self.peak_memory = usage.ru_maxrss / 1024  # MiB
+        report = os.path.join(directory, "memory")
+        command = [sys.executable, "-S", "-c", MEASURE, report, program, *map(str, arguments)]
+        self.exit_code = subprocess.run(command, stdin=stdin, stdout=stdout or descriptor,
+                                        stderr=error_descriptor, check=False).returncode
+        with open(report) as file:
+            self.peak_memory = int(file.read()) / 1024  # MiB
         os.close(descriptor)
         os.close(error_descriptor)
         with open(errors, errors="replace") as file:
@@ -60,11 +76,11 @@ class BitmapSort:
     def sort(self, *arguments, **streams):
         return Sorted(self.program, self.directory, *arguments, **streams)
 
-    def sort_text(self, text):
+    def sort_text(self, text, *arguments):
         path = self.directory / "input.txt"
         path.write_bytes(text)
         with open(path, "rb") as file:
-            return self.sort(stdin=file)
+            return self.sort(*arguments, stdin=file)
 
     def expect_sorted(self, run, expected, what):
         self.test.check(run.exit_code == 0, f"{what}: exit code {run.exit_code}", run.errors)
@@ -94,6 +110,74 @@ class BitmapSort:
         self.test.check(run.exit_code == 1 and "cannot write" in run.errors
                         and "No space left" in run.errors,
                         f"a full disk: exit code {run.exit_code}", run.errors)
+
+    def a_million_phone_numbers(self):
+        numbers = file_of_numbers(self.directory, write_phone_numbers)
+        expected = self.directory / "expected.txt"
+        with open(expected, "wb") as out:
+            subprocess.run(["sort", "-u", numbers], stdout=out, check=True,
+                           env={**os.environ, "LC_ALL": "C"})
+        self.test.check(expected.stat().st_size == 12 * NUMBERS, f"seed {SEED}: not distinct")
+        for options in (["--prefix", "139", "--digits", "8"], ["--prefix=139"], ["--digits=8",
+                                                                                 "--prefix=139"]):
+            run = self.sort(*options, numbers)
+            self.expect_sorted(run, expected, f"{options}, seed {SEED}")
+            self.test.check(run.peak_memory < self.options.max_memory,
+                            f"{options}: peak memory {run.peak_memory:.1f} MiB")
+        print(f"phone numbers: peak memory {run.peak_memory:.1f} MiB", flush=True)
+        with open(numbers, "rb") as file:
+            self.expect_sorted(self.sort("--prefix", "139", stdin=file), expected, "phone numbers")
+
+    def prefixes_and_digits(self):
+        for arguments, text, expected in (
+                (["--prefix", "139", "--digits", "8"], b"13900267164\n", "13900267164\n"),
+                (["--prefix", "139", "--digits", "8"],
+                 b"13999999999\n13900000000\n13900000007\n13900267164\n13900000007",
+                 "13900000000\n13900000007\n13900267164\n13999999999\n"),
+                (["--prefix", "139"], b"", ""),
+                (["--digits", "3"], b"010\n007\n999\n000\n", "000\n007\n010\n999\n"),
+                (["--digits", "1"], b"5\n0\n9\n", "0\n5\n9\n"),
+                (["--digits", "9"], b"999999999\n000000000", "000000000\n999999999\n"),
+                (["--prefix", "+86 139-", "--digits", "2"], b"+86 139-07\n+86 139-00\n",
+                 "+86 139-00\n+86 139-07\n"),
+                (["--prefix", "00", "--digits", "2"], b"0099\n0000\n", "0000\n0099\n")):
+            run = self.sort_text(text, *arguments)
+            self.test.check(run.exit_code == 0 and run.text == expected and run.errors == "",
+                            f"{arguments} {text}: exit code {run.exit_code}, {run.text!r}",
+                            run.errors)
+
+    def bad_phone_numbers(self):
+        good = b"13900267164\n"
+        for text, where, why in (
+                (good + b"13800267164\n", ":2:", "does not begin with 139"),
+                (b"13\n", ":1:", "does not begin with 139"),
+                (b"900267164\n", ":1:", "does not begin with 139"),
+                (good * 3 + b"\n", ":4:", "empty line"),
+                (b"139\n", ":1:", "fewer than 8 digits"),
+                (b"1390026716\n", ":1:", "fewer than 8 digits"),
+                (good + b"1390026716", ":2:", "fewer than 8 digits"),
+                (b"139002671640\n", ":1:", "more than 8 digits"),
+                (b"1390026716x\n", ":1:", "not a number"), (b"13900267164\r\n", ":1:", "not a number"),
+                (b"139 0267164\n", ":1:", "not a number"), (b"139-0267164\n", ":1:", "not a number"),
+                (b" 13900267164\n", ":1:", "does not begin with 139"),
+                (good * 100_000 + b"\xff", ":100001:", "does not begin with 139")):
+            run = self.sort_text(text, "--prefix", "139", "--digits", "8")
+            what = f"phone number {text[-20:]}"
+            self.test.check(run.exit_code == 1, f"{what}: exit code {run.exit_code}")
+            self.test.check("standard input" + where in run.errors and why in run.errors and
+                            "a line must be 139 and then 8 digits" in run.errors
+                            or why == "empty line" and where in run.errors,
+                            f"{what}: the message is not about {where} {why}", run.errors)
+            self.test.check(run.text == "", f"{what}: partial output", run.text[:100])
+        for arguments, why in (
+                (["--digits", "0"], "1 to 12"), (["--digits", "13"], "1 to 12"),
+                (["--digits", "-1"], "1 to 12"), (["--digits", "8x"], "1 to 12"),
+                (["--digits="], "1 to 12"), (["--prefix", ""], "1 to 64"),
+                (["--prefix", "1\n39"], "1 to 64"), (["--prefix", "1" * 65], "1 to 64"),
+                (["--prefix"], "usage"), (["--digits"], "usage"), (["--no-such"], "usage")):
+            run = self.sort_text(good, *arguments)
+            self.test.check(run.exit_code == 2 and why in run.errors and run.text == "",
+                            f"{arguments}: exit code {run.exit_code}", run.errors)
 
     def small_inputs(self):
         for text, expected in (
@@ -136,6 +220,9 @@ class BitmapSort:
 def check(test, directory, options):
     sorter = BitmapSort(test, directory, options)
     sorter.a_million_numbers()
+    sorter.a_million_phone_numbers()
+    sorter.prefixes_and_digits()
+    sorter.bad_phone_numbers()
     sorter.small_inputs()
     sorter.bad_inputs()
 
@@ -143,5 +230,5 @@ def check(test, directory, options):
 if __name__ == "__main__":
     arguments = t.parser(__doc__)
     arguments.add_argument("program", help="the example bitmap-sort")
-    arguments.add_argument("--max-memory", type=float, default=32, help="in MiB")
+    arguments.add_argument("--max-memory", type=float, default=15.25, help="in MiB")
     t.main(check, arguments.parse_args())

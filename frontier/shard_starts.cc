@@ -153,8 +153,9 @@ StartTurn ShardState::told_later(HostIndex i, Elsewhere& others, const HostGroup
   const SteadyTime next = refusal.again;
   const auto note = [&](GroupClocks* clocks, GroupId group, GroupId before) {
     if (clocks == nullptr) return;
-    if (others.next && group != before) clocks->undo_start(before, *others.next);
-    clocks->note_start(group, next, group == before ? others.next : std::nullopt);
+    if (others.next) clocks->undo_start(before, *others.next);
+    // The other hosts of a group need not wait for the long delay of this one.
+    if (next - now <= clocks->delay()) clocks->note_start(group, next);
   };
   note(options_.domains, groups.domain, others.groups.domain);
   note(options_.addresses, groups.address, others.groups.address);

@@ -179,6 +179,20 @@ TEST_F(HostShardStarts, P1_RequestsToHostsThatAreNotCrawledKeepTheirDelaysToo) {
   EXPECT_EQ(elsewhere(shard, "b.d.test", "10.2").when, When::kNow);
 }
 
+TEST_F(HostShardStarts, TheLongDelayOfAHostHoldsUpNoOtherOfItsAddress) {
+  addresses_.emplace(seconds(1));
+  HostShard shard(store_, paced(milliseconds(0)));
+  set_delay(shard, seconds(30), "slow.test");
+  expect_sent(shard, elsewhere(shard, "slow.test"));
+  expect_later(elsewhere(shard, "slow.test"), start_ + seconds(30));
+  for (int i = 1; i < 30; ++i) {
+    now_ = start_ + seconds(i);
+    expect_sent(shard, elsewhere(shard, "quick.test"));
+  }
+  now_ = start_ + seconds(30);
+  expect_sent(shard, elsewhere(shard, "slow.test"));
+}
+
 TEST_F(HostShardStarts, P1_WhatIsReportedWithTheEndOfALeaseCountsForDomainAndAddress) {
   for (const bool by_domain : {true, false}) {
     for (const int how : {0, 1, 2}) {

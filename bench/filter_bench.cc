@@ -115,6 +115,22 @@ void InsertBatchOfNewKeys(benchmark::State& state) {
 }
 BENCHMARK(InsertBatchOfNewKeys);
 
+void InsertBatchOfKnownKeys(benchmark::State& state) {
+  std::uint64_t n = 0;
+  BlockedBloomFilter& filter = shared_filter();
+  const auto admitted = std::make_unique<bool[]>(kBatch);
+  for (auto _ : state) {
+    state.PauseTiming();
+    std::vector<Fingerprint> keys(kBatch);
+    for (auto& key : keys)
+      key = nth_key((1ull << 42) + mix64(++n) % (kCapacity / 2));
+    state.ResumeTiming();
+    benchmark::DoNotOptimize(filter.insert_batch(keys, {admitted.get(), kBatch}));
+  }
+  state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations() * kBatch));
+}
+BENCHMARK(InsertBatchOfKnownKeys);
+
 // A crawl's mix: of ten keys one is new, nine were inserted before.
 void InsertBatchOfTenPercentNew(benchmark::State& state) {
   static std::uint64_t n = 1ull << 44;

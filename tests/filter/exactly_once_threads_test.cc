@@ -134,7 +134,7 @@ TEST(ExactlyOnceThreadsOfAGrowingFilter, OfDisjointKeysNoMoreAreToldSeenThanTheR
 
 template <class Filter>
 void expect_a_merge_beside_inserts_loses_no_key() {
-  for (int round = 0; round < 50; ++round) {
+  for (std::uint64_t round = 0; round < 2 * kTimes; ++round) {
     const FilterOptions options{
         .capacity = 4'000, .false_positive_rate = 1e-6, .hash = KeyedHash::from_seed(1)};
     auto filter = Filter::create(options).value();

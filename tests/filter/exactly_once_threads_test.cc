@@ -1,12 +1,14 @@
 // Threads that insert at the same time, into filters of every kind: what they are told is what the
 // filter's rate of false positives allows, and no more.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <barrier>
 #include <cmath>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -125,6 +127,62 @@ void expect_as_stated(const Told& told) {
 TYPED_TEST(ExactlyOnceThreads, OfDisjointKeysNoMoreAreToldSeenThanTheRateAllows) {
   expect_as_stated(told_of_disjoint_keys<TypeParam>(1'000, kTimes * 250'000, 1'000));
   expect_as_stated(told_of_disjoint_keys<TypeParam>(100'000, kTimes * 50'000, 100'000));
+}
+
+// A filter that is half full, so that many keys lack little.
+template <class Filter>
+Filter crowded_filter() {
+  typename Filter::Options options;
+  options.capacity = 100;
+  options.false_positive_rate = 0.02;
+  auto filter = Filter::create(options).value();
+  for (const Fingerprint key : test::some_keys(60, 3))
+    count(filter.insert(key));
+  return filter;
+}
+
+// Two keys that are not in the crowded filter, each of which is seen after the other was inserted.
+template <class Filter>
+std::pair<Fingerprint, Fingerprint> keys_taken_for_each_other() {
+  const auto is_seen_after = [](Fingerprint first, Fingerprint second) {
+    auto filter = crowded_filter<Filter>();
+    return count(filter.insert(first)) == 1 && filter.contains(second);
+  };
+  const auto before = crowded_filter<Filter>();
+  for (std::uint64_t n = 0;; ++n) {
+    const Fingerprint one = test::nth_key(n, 4);
+    if (before.contains(one)) continue;
+    auto after = crowded_filter<Filter>();
+    after.insert(one);
+    for (const Fingerprint other : test::some_keys(3'000, n + 5)) {
+      if (!before.contains(other) && after.contains(other) && is_seen_after(other, one))
+        return {one, other};
+    }
+  }
+}
+
+// In either order the first of them is new and the second is not.
+TYPED_TEST(ExactlyOnceThreads, OfTwoKeysTakenForEachOtherExactlyOneIsNew) {
+  const auto keys = keys_taken_for_each_other<TypeParam>();
+  std::unique_ptr<TypeParam> filter;
+  std::barrier next(
+      2, [&]() noexcept { filter = std::make_unique<TypeParam>(crowded_filter<TypeParam>()); });
+  constexpr std::size_t kRounds = 50 * kTimes;
+  std::vector<std::array<std::size_t, 2>> told_new(kRounds);
+  std::vector<std::thread> threads;
+  for (const std::size_t t : {0u, 1u}) {
+    threads.emplace_back([&, t] {
+      for (std::size_t round = 0; round < kRounds; ++round) {
+        next.arrive_and_wait();
+        told_new[round][t] = count(filter->insert(t == 0 ? keys.first : keys.second));
+      }
+      next.arrive_and_wait();
+    });
+  }
+  for (auto& thread : threads)
+    thread.join();
+  for (const auto& told : told_new)
+    ASSERT_EQ(told[0] + told[1], 1u);
 }
 
 // The layers begin while the threads insert.

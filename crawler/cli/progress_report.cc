@@ -101,7 +101,7 @@ std::string summary(const Crawl& crawl) {
   text += fmt::format("links skipped: {}\n", skipped.empty() ? "none" : skipped);
   text += fmt::format(
       "filter: {} URLs, room for {}, {:.1f} MiB, rate of false positives {:.2g}, URLs lost to "
-      "them: {}\n",
+      "them: {}, not counting those that only lost pages link to\n",
       stats.admitted, stats.filter.capacity,
       static_cast<double>(stats.filter.memory_bytes) / (1 << 20), stats.false_positive_rate,
       lost_text(stats.expected_lost));

@@ -34,7 +34,8 @@ void add_filter_keys(std::vector<ConfigKey>& keys) {
   keys.push_back(
       config_key::probability("filter.false_positive_rate", TRAWL_FIELD(filter.false_positive_rate),
                               "the share of new URLs wrongly taken for seen, however many come; "
-                              "1e-6 takes 40 bits of memory a URL, 1e-4 takes 23"));
+                              "what only such pages link to is missed as well; 1e-6 takes 40 bits "
+                              "of memory a URL, 1e-4 takes 23"));
   keys.push_back(size("filter.max_memory", 1, 1ull << 50, TRAWL_FIELD(filter.max_memory),
                       "what the filter may grow to; beyond, the rate rises; unset: half of the "
                       "machine's memory"));

@@ -15,6 +15,11 @@ namespace trawl {
 // Andersen, Kaminsky, Mitzenmacher: "Cuckoo filter: practically better than Bloom", 2014). Loaded
 // to 95 %.
 //
+// With tags of f whole bits it takes f / 0.95 bits a key, and its rate is at most 7.6 / (2^f -
+// 1): 10.5 for 0.74 %, 11.6 for 0.37 %, 17.9 for 5.8e-5. It is smaller than a classic filter, which
+// takes 1.44 log2(1 / p), from about 0.4 % down: at 0.38 %, from 0.23 to 0.19 %, from 0.14 to 0.093
+// %, and at every rate from 0.084 % down (filter_size() in sizing.h).
+//
 // Erase only keys whose insert() returned true; those never lose one another, in whatever order
 // they are erased. The filter is a set of tags: of two keys with one tag in one pair of buckets the
 // second is told that it is there already, is not stored, and goes when the first is erased. Of

@@ -351,7 +351,7 @@ struct FrontierStats {
   std::uint64_t repeated = 0;        // completions of leases that had ended
   std::uint64_t checkpoints = 0;     // published by this process
   double false_positive_rate = 0;    // of the filter, now
-  double expected_lost = 0;          // expected number of new URLs wrongly taken for seen so far
+  double expected_lost = 0;          // expected number of URLs offered, wrongly taken for seen
   FilterStats filter = {};
   // Of the "seen" answers so far in this process that were checked against the ledger: how many,
   // how many were false, and the rate of new URLs taken for seen that this tells. With

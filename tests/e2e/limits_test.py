@@ -186,6 +186,26 @@ def redirects(test, directory, options):
         test.check(reason in finished.text, f"no \"{reason}\" in the summary", finished.tail())
 
 
+def lost_urls(test, directory, options):
+    """What the filter lost is in the summary, which says what is not counted there."""
+    leaves = [f"/{i}" for i in range(900)]
+    answers = {"/": answer(links(leaves)), **{path: answer("<p>leaf") for path in leaves}}
+    with ScriptedServer(answers) as server:
+        finished = crawl(options, directory, "lost-urls", server.url(),
+                         filter={"expected_urls": 200, "false_positive_rate": 0.3})
+    t.expect_exit(test, finished, t.EXIT_DONE, "lost URLs")
+    told = re.search(r"URLs lost to them: about ([\d.]+), not counting those that only lost pages "
+                     r"link to\n", finished.text)
+    missing = len(set(leaves) - set(server.paths()))
+    test.check(told is not None and missing > 0, "the summary does not count lost URLs",
+               finished.tail())
+    # Each is lost by chance: 6 standard deviations.
+    if told is not None:
+        expected = float(told.group(1))
+        test.check(abs(missing - expected) <= 6 * expected ** 0.5 + 10,
+                   f"{missing} URLs are missing, {expected} expected", finished.tail())
+
+
 def tree(width):
     """Pages of 10 kB that lead on to `width` more each, without end."""
     def respond(request):
@@ -290,7 +310,7 @@ def limits(test, directory, options):
 
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for done in [pool.submit(guarded, part) for part in
-                     (times, sizes, types, redirects, whole_crawls, hosts)]:
+                     (times, sizes, types, redirects, lost_urls, whole_crawls, hosts)]:
             done.result()
     guarded(memory)
 

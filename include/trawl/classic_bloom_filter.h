@@ -1,6 +1,7 @@
 // ClassicBloomFilter: the textbook's Bloom filter, for any number of threads.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -52,6 +53,13 @@ class ClassicBloomFilter {
   // `bits_per_key`, for more than 64 hashes, and for a size in which `capacity` keys leave no bit
   // unset, so that every key would be found.
   static Result<ClassicBloomFilter> create(const Options& options);
+  // With the size that the rate needs, as other kinds of filters are made.
+  template <std::same_as<FilterOptions> Common>
+  static Result<ClassicBloomFilter> create(const Common& options) {
+    return create(Options{.capacity = options.capacity,
+                          .false_positive_rate = options.false_positive_rate,
+                          .hash = options.hash});
+  }
   static Result<ClassicBloomFilter> load(const std::string& path);
   Result<std::uint64_t> save(const std::string& path) const;
 

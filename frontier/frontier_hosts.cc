@@ -17,8 +17,8 @@ namespace {
 
 // Errors: kInvalidArgument if no URL has a host queue of that name.
 Result<void> check_name(std::string_view host) {
-  constexpr std::size_t kLongest = 300;  // a DNS name and a port
-  if (!host.empty() && host.size() <= kLongest) {
+  constexpr std::size_t kMostQuoted = 300;
+  if (!host.empty()) {
     const auto url = Url::parse(fmt::format("http://{}/", host));
     if (url && politeness_group(*url) == host) return {};
   }
@@ -26,7 +26,7 @@ Result<void> check_name(std::string_view host) {
       ErrorCode::kInvalidArgument,
       fmt::format("\"{}\" is not the name of a host queue: that is a host in lower "
                   "case, and \":port\" unless it is 80 or 443, as Lease::host has it",
-                  host.substr(0, kLongest)));
+                  host.substr(0, kMostQuoted)));
 }
 
 // Anything that a host of which nothing is known has not.

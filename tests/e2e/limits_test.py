@@ -206,6 +206,18 @@ def lost_urls(test, directory, options):
                    f"{missing} URLs are missing, {expected} expected", finished.tail())
 
 
+def long_names(test, directory, options):
+    """A link to a host whose name is longer than any may be ends as failed, and the crawl goes on."""
+    name = ".".join(["a" * 60] * 6) + ".example"
+    answers = {"/": answer(links([f"http://{name}/", "/page"])), "/page": answer("<p>page")}
+    with ScriptedServer(answers) as server:
+        finished = crawl(options, directory, "long-names", server.url(),
+                         scope={"type": "any", "max_pages_per_host": 10})
+    t.expect_exit(test, finished, t.EXIT_DONE, "a host with a long name")
+    pages = t.by_path(t.read_pages(test, directory / "long-names"))
+    test.check("/page" in pages and pages["/page"][0]["status"] == 200, "its neighbour", pages)
+
+
 def tree(width):
     """Pages of 10 kB that lead on to `width` more each, without end."""
     def respond(request):
@@ -310,7 +322,8 @@ def limits(test, directory, options):
 
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for done in [pool.submit(guarded, part) for part in
-                     (times, sizes, types, redirects, lost_urls, whole_crawls, hosts)]:
+                     (times, sizes, types, redirects, lost_urls, long_names, whole_crawls,
+                      hosts)]:
             done.result()
     guarded(memory)
 

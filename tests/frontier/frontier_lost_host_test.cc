@@ -103,6 +103,20 @@ TEST_F(FrontierLostHost, WithoutALimitOneThatAnsweredIsGivenUpAfterALongSilence)
   }
 }
 
+// No URL is taken whose host could not be named to the other calls.
+TEST_F(FrontierLostHost, AHostWithALongNameIsOneAsAnyOther) {
+  open_anew();
+  const std::string name = std::string(1000, 'a') + ".test";
+  ASSERT_EQ(offer(*frontier_, {"http://" + name + "/1"}).front(), Admission::kNew);
+  EXPECT_TRUE(frontier_->set_host_delay(name, 0s));
+  EXPECT_TRUE(frontier_->set_host_limit(name, 5));
+  EXPECT_TRUE(frontier_->start_elsewhere(name, ""));
+  EXPECT_TRUE(frontier_->park_host(name));
+  EXPECT_EQ(frontier_->host(name)->state, HostState::kGivenUp);
+  EXPECT_TRUE(frontier_->revive_host(name));
+  EXPECT_EQ(lease_one().host, name);
+}
+
 TEST_F(FrontierLostHost, OpenRevivesThoseGivenUpIfAsked) {
   open_anew();
   static_cast<void>(offer_one(*frontier_, "http://a.test/1"));

@@ -37,10 +37,10 @@ std::optional<GroupClocks::Refusal> ShardState::host_refusal(HostIndex i, Steady
   if (delay.count() == 0) return std::nullopt;
   if (last + delay > now) return GroupClocks::Refusal{.by_domain = false, .again = last + delay};
   const auto unsent = unsent_.find(host.id);
-  if (unsent == unsent_.end() || unsent->second.second <= now) return std::nullopt;
+  if (unsent == unsent_.end() || unsent->second.waited_for_until <= now) return std::nullopt;
   return GroupClocks::Refusal{
       .by_domain = false,
-      .again = std::min(unsent->second.second, GroupClocks::ask_again(delay, now)),
+      .again = std::min(unsent->second.waited_for_until, GroupClocks::ask_again(delay, now)),
       .busy = true};
 }
 
@@ -51,7 +51,8 @@ StartTurn ShardState::granted(HostIndex i, const HostGroups& groups, SteadyTime 
   const milliseconds delay = delay_of(host);
   if (delay.count() > 0) {
     if (unsent_.size() >= kMostStarts) forget_passed_starts(now);
-    unsent_[host.id] = {now, now + delay + GroupClocks::patience(delay)};
+    unsent_[host.id] = {.begun = now,
+                        .waited_for_until = now + delay + GroupClocks::patience(delay)};
   }
   return {.when = StartTurn::When::kNow,
           .at = now,
@@ -61,7 +62,7 @@ StartTurn ShardState::granted(HostIndex i, const HostGroups& groups, SteadyTime 
 }
 
 void ShardState::forget_passed_starts(SteadyTime now) {
-  std::erase_if(unsent_, [now](const auto& start) { return start.second.second <= now; });
+  std::erase_if(unsent_, [now](const auto& start) { return start.second.waited_for_until <= now; });
   std::erase_if(elsewhere_, [now](const auto& others) {
     return others.second.last <= now && others.second.next.value_or(now) <= now;
   });
@@ -179,7 +180,7 @@ milliseconds ShardState::longest_delay(HostIndex i) const {
 void ShardState::sent(const StartTurn& turn, std::optional<SteadyTime> when,
                       std::string_view address) {
   const auto unsent = unsent_.find(turn.host);
-  if (unsent != unsent_.end() && unsent->second.first == turn.at) unsent_.erase(unsent);
+  if (unsent != unsent_.end() && unsent->second.begun == turn.at) unsent_.erase(unsent);
   if (options_.domains != nullptr) options_.domains->sent(turn.domain, turn.at, when);
   if (options_.addresses != nullptr) {
     const GroupId where = address.empty() ? turn.address : options_.addresses->id(address);

@@ -92,6 +92,11 @@ class ShardState {
     bool started = false;  // LeaseSlot::started
   };
   static Charge charge_of(const LeaseSlot& slot) { return {slot.since, slot.groups, slot.started}; }
+  // A request that began and was not sent yet; others wait for that, but not for ever.
+  struct Unsent {
+    SteadyTime begun;
+    SteadyTime waited_for_until;
+  };
   // Requests to a host on behalf of others: of those that were told to come again, the next one has
   // the host's turn at `next`, with the groups noted for it; the others were told to come later.
   struct Elsewhere {
@@ -181,9 +186,7 @@ class ShardState {
   HostBackoff backoff_;
   // Blocked hosts by when that ends; some may have ended.
   std::set<std::pair<SteadyTime, HostIndex>> blocked_;
-  // Requests to hosts with a delay that began and were not sent yet, and until when that is waited
-  // for.
-  std::unordered_map<HostId, std::pair<SteadyTime, SteadyTime>> unsent_;
+  std::unordered_map<HostId, Unsent> unsent_;  // of hosts with a delay
   std::unordered_map<HostId, Elsewhere> elsewhere_;
   SteadyTime last_now_ = SteadyTime::min();  // of all that leases or expires
   std::vector<LeaseIndex> handed_out_;       // by this call of lease()

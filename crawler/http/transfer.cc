@@ -183,13 +183,15 @@ std::string Transfer::server() const {
 }
 
 // Where the request will go, unless nobody answers there: to the address of a connection that is
-// kept, which is tried first then should it be busy. Empty: not known, or all are refused.
+// kept, be it one that the name has no more; should it be busy that address is tried first. Empty:
+// not known, or all are refused.
 std::string_view Transfer::choose_address() {
   if (proxy_) return target_address_;
   if (const std::string* const kept = context_.connections.address_of(server())) {
     const auto at =
         std::ranges::find_if(addresses_, [&](const Address& one) { return one.text == *kept; });
-    if (at != addresses_.end()) std::rotate(addresses_.begin(), at, at + 1);
+    if (at == addresses_.end()) return *kept;
+    std::rotate(addresses_.begin(), at, at + 1);
   }
   for (const Address& address : addresses_) {
     if (context_.options.allow_private_addresses || !is_private_text(address.text))

@@ -329,10 +329,12 @@ Result<void> GroupWriter::check_seen(const OperationGroup& group) {
   return {};
 }
 
+// What is deferred goes first, at once: none of it can be queued then, between two parts of the
+// queue, at a place that was passed.
 Result<void> GroupWriter::drop_some(Operation::Drop& drop) {
-  if (!drop.queue_done) return drop_some_queued(drop);
+  if (drop.deferred_done) return drop_some_queued(drop);
   return drop_deferred(drop).and_then([&] {
-    drop.done = true;
+    drop.deferred_done = true;
     return read_first_deferred();
   });
 }
@@ -346,8 +348,9 @@ Result<void> GroupWriter::drop_some_queued(Operation::Drop& drop) {
   for (const QueuedUrl& url : *urls)
     batch_.remove_pending(url.host, url.order);
   if (!urls->empty()) drop.behind = urls->back().order;
-  drop.queue_done = urls->size() < kDroppedAtOnce;
-  return commit_drop(drop, {.queued = urls->size()});
+  auto committed = commit_drop(drop, {.queued = urls->size()});
+  drop.done = committed && urls->size() < kDroppedAtOnce;
+  return committed;
 }
 
 // In one pass, since those of other hosts must be read too.

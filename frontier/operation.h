@@ -64,7 +64,7 @@ struct Operation {
     HostId host = 0;
     std::uint64_t dropped = 0;
     std::optional<QueueOrder> behind = std::nullopt;  // where the next part of the queue begins
-    bool queue_done = false;
+    bool deferred_done = false;
     bool done = false;
   };
 

@@ -335,5 +335,36 @@ TEST_F(FrontierHostThreads, A2_EachUrlEndsOnceWhateverBecomesOfLeasesAndHosts) {
   EXPECT_TRUE(lease_all(*again).empty());
 }
 
+// Another thread queues what is due all the time.
+TEST_F(FrontierHostThreads, NothingOfAHostIsLeasedOnceItWasDropped) {
+  constexpr std::uint64_t kRounds = 150;
+  constexpr std::uint64_t kQueued = 3'000;
+  auto options = FrontierThreads::options(FilterMode::kBloom);
+  options.expected_urls = kRounds * kQueued;
+  const auto frontier = open(options);
+  std::thread others([&] {
+    while (!done_.load())
+      ASSERT_TRUE(frontier->lease(0, 0));
+  });
+  std::mt19937_64 random(1);
+  for (std::uint64_t round = 0; round < kRounds && !HasFailure(); ++round) {
+    const std::string host = fmt::format("dropped{}.test", round);
+    test::Requests queued;
+    for (std::uint64_t n = 0; n < kQueued; ++n)
+      queued.add(fmt::format("http://{}/{}", host, n));
+    offer_all(*frontier, queued);
+    const std::string deferred = fmt::format("http://{}/deferred", host);
+    const std::vector<UrlRequest> due{
+        {.url = deferred,
+         .not_before = std::chrono::system_clock::now() + std::chrono::milliseconds(random() % 4)}};
+    ASSERT_TRUE(frontier->offer(due));
+    EXPECT_EQ(frontier->drop_host(host).value(), kQueued + 1);
+    EXPECT_TRUE(lease_all(*frontier).empty());
+    EXPECT_TRUE(frontier->finished());
+  }
+  done_.store(true);
+  others.join();
+}
+
 }  // namespace
 }  // namespace trawl

@@ -151,6 +151,37 @@ TEST_F(GroupWriterTest, DroppingAHostLeavesLeasedUrlsAndOtherHosts) {
   EXPECT_EQ(writer_->next_deferred(), 7000);
 }
 
+// Whatever place in the queue a URL would take that falls due between any two parts.
+TEST_F(GroupWriterTest, DroppingAHostDropsWhatFallsDueMeanwhile) {
+  for (const std::uint64_t urls : {10, 10'000}) {
+    for (int promoted_before = 0; promoted_before < 4; ++promoted_before) {
+      SCOPED_TRACE(testing::Message() << urls << " URLs, part " << promoted_before);
+      now_ = 1000;
+      Operation& many = next();
+      for (std::uint64_t i = 0; i < urls; ++i)
+        many.add(url_of(5));
+      for (const std::int32_t priority : {-1, 0, 1}) {
+        many.add(url_of(5, 3000));
+        many.admitted.back().priority = priority;
+      }
+      write();
+      auto drop = std::make_shared<Operation::Drop>();
+      drop->host = 5;
+      for (int part = 0; !drop->done; ++part) {
+        if (part == promoted_before) now_ = 3000;
+        next().promote = true;
+        next().drop = drop;
+        write();
+      }
+      EXPECT_EQ(drop->dropped, urls + 3);
+      EXPECT_EQ(pending(), 0u);
+      EXPECT_TRUE(deferred().empty());
+      EXPECT_EQ(writer_->counters().deferred, 0u);
+      EXPECT_EQ(writer_->counters().open(), 0u);
+    }
+  }
+}
+
 TEST_F(GroupWriterTest, TheLedgerHasWhatWasAdmittedAndHowItEnded) {
   Operation& first = next();
   first.add(url_of(1));

@@ -1,6 +1,9 @@
 #include "frontier/checkpointer.h"
 
 #include <algorithm>
+#include <charconv>
+#include <limits>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -10,16 +13,21 @@ namespace trawl {
 
 namespace {
 
-// filter-<digits>.ckpt and what is behind .tmp: nobody else's files.
-bool is_our_file(std::string_view name) {
-  if (name == "MANIFEST.tmp") return true;
+// The digits of filter-<digits>.ckpt, whether .tmp is behind it or not; empty: it is another file.
+std::string_view checkpoint_digits(std::string_view name) {
   if (name.ends_with(".tmp")) name.remove_suffix(4);
   constexpr std::string_view kPrefix = "filter-";
   constexpr std::string_view kSuffix = ".ckpt";
-  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return false;
+  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return {};
   const auto digits = name.substr(kPrefix.size(), name.size() - kPrefix.size() - kSuffix.size());
-  return digits.size() >= 6 &&
-         std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; });
+  const bool ours = digits.size() >= 6 &&
+                    std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; });
+  return ours ? digits : std::string_view();
+}
+
+// Nobody else's.
+bool is_our_file(std::string_view name) {
+  return name == "MANIFEST.tmp" || !checkpoint_digits(name).empty();
 }
 
 }  // namespace
@@ -44,9 +52,11 @@ Result<void> Checkpointer::take(const GrowingBloomFilter& filter, CommitQueue& c
   if (auto open = commits.check(); !open) return open;
   const std::uint64_t sequence = commits.counters().admitted;
 
-  const std::uint64_t number = manifest_.next_checkpoint;
+  const auto number = manifest_.take_checkpoint_number(directory_);
+  if (!number) return tl::unexpected(number.error());
   std::uint64_t end = 0;
-  auto written = write_checkpoint(filter, Manifest::checkpoint_path(directory_, number), pace, [&] {
+  const auto path = Manifest::checkpoint_path(directory_, *number);
+  auto written = write_checkpoint(filter, path, pace, [&] {
     return commits.flush().and_then([&] {
       end = commits.counters().admitted;
       return store.sync();
@@ -55,8 +65,7 @@ Result<void> Checkpointer::take(const GrowingBloomFilter& filter, CommitQueue& c
   if (!written) return written;
 
   Manifest next = manifest_;
-  next.next_checkpoint = number + 1;
-  next.checkpoints.push_back({.number = number, .sequence = sequence, .end = end});
+  next.checkpoints.push_back({.number = *number, .sequence = sequence, .end = end});
   if (next.checkpoints.size() > kept_) {
     next.checkpoints.erase(next.checkpoints.begin(), next.checkpoints.end() - kept_);
   }
@@ -86,6 +95,22 @@ void Checkpointer::remove_strays(const std::filesystem::path& directory, const M
   }
   for (const auto& stray : strays)
     std::filesystem::remove(stray, error);
+}
+
+std::uint64_t Checkpointer::first_unused_number(const std::filesystem::path& directory) {
+  std::uint64_t unused = 1;
+  std::error_code error;
+  std::filesystem::directory_iterator it(directory, error);
+  for (; !error && it != std::filesystem::directory_iterator(); it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    const auto digits = checkpoint_digits(name);
+    std::uint64_t number = 0;
+    const auto end = digits.data() + digits.size();
+    const auto parsed = std::from_chars(digits.data(), end, number);
+    if (parsed.ec == std::errc() && number < std::numeric_limits<std::uint64_t>::max())
+      unused = std::max(unused, number + 1);
+  }
+  return unused;
 }
 
 }  // namespace trawl

@@ -32,6 +32,8 @@ class Checkpointer {
         covered_(manifest_.checkpoints.empty() ? 0 : manifest_.checkpoints.back().sequence) {}
 
   // The protocol that makes a published checkpoint a consistent cut (N2):
+  //  0. use up a number N, durably, so that no other checkpoint is ever written to its file: a
+  //     manifest that is published though that failed must not name another's bits;
   //  1. note the sequence S: all admissions below it are durable, and were in the filter before;
   //  2. copy the bits to a file, and sync it, while admissions go on;
   //  3. flush the commit queue: it collects at a moment when no operation is under way, so every
@@ -53,6 +55,8 @@ class Checkpointer {
 
   // Removes files of checkpoints that were never published or are no longer kept.
   static void remove_strays(const std::filesystem::path& directory, const Manifest& manifest);
+  // Above the number of every checkpoint file there is, whoever published it.
+  static std::uint64_t first_unused_number(const std::filesystem::path& directory);
 
  private:
   std::mutex mutex_;  // one checkpoint at a time; guards manifest_

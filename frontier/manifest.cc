@@ -116,4 +116,9 @@ Result<void> Manifest::publish(const std::filesystem::path& directory) const {
   return replace_file(path_in(directory).string(), out);
 }
 
+Result<std::uint64_t> Manifest::take_checkpoint_number(const std::filesystem::path& directory) {
+  const std::uint64_t number = next_checkpoint++;
+  return publish(directory).map([&] { return number; });
+}
+
 }  // namespace trawl

@@ -35,6 +35,9 @@ struct Manifest {
   // Nothing if the directory holds no manifest. Errors: kCorrupt, kUnsupportedVersion, kIo, ...
   static Result<std::optional<Manifest>> read(const std::filesystem::path& directory);
   Result<void> publish(const std::filesystem::path& directory) const;
+  // The number of a checkpoint that is about to be written: used up, durably, before there is a
+  // file of that name, so that none is given twice whatever becomes of the checkpoint.
+  Result<std::uint64_t> take_checkpoint_number(const std::filesystem::path& directory);
 };
 
 }  // namespace trawl

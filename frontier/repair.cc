@@ -152,11 +152,12 @@ Result<void> publish_salvaged(const std::filesystem::path& directory, const Mani
                               Store& store, const GrowingBloomFilter& filter,
                               const Salvage& salvage, std::uint64_t admitted) {
   Manifest next = manifest;
-  const std::uint64_t number = next.next_checkpoint++;
-  next.checkpoints = {{.number = number, .sequence = admitted, .end = admitted}};
+  const auto number = next.take_checkpoint_number(directory);
+  if (!number) return tl::unexpected(number.error());
+  next.checkpoints = {{.number = *number, .sequence = admitted, .end = admitted}};
   next.log_start = salvage.log_start;
   // What the filter knows is in the store: it must survive a power loss no less than the file.
-  return write_checkpoint(filter, Manifest::checkpoint_path(directory, number), {},
+  return write_checkpoint(filter, Manifest::checkpoint_path(directory, *number), {},
                           [&] { return store.sync(); })
       .and_then([&] { return next.publish(directory); });
 }

@@ -121,7 +121,11 @@ Result<StateDirectory> open_state_directory(const FrontierOptions& options) {
   auto manifest = resumed ? existing_manifest(**found, options) : new_manifest(options);
   if (!manifest) return tl::unexpected(manifest.error());
   const bool replaced = resumed && manifest->profile != (*found)->profile;
-  if (replaced) {
+  // A manifest that was put back from a backup does not know which numbers were used since.
+  const std::uint64_t unused = resumed ? Checkpointer::first_unused_number(directory) : 0;
+  const bool renumbered = unused > manifest->next_checkpoint;
+  if (renumbered) manifest->next_checkpoint = unused;
+  if (replaced || renumbered) {
     // At once: a crash must not bring the old rules back after keys of the new ones were admitted.
     if (auto published = manifest->publish(directory); !published)
       return tl::unexpected(published.error());

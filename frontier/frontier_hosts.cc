@@ -41,17 +41,16 @@ bool is_valid_delay(std::chrono::milliseconds delay) {
 
 }  // namespace
 
-Result<void> FrontierImpl::change_host(std::string_view host,
-                                       const std::function<void(HostRecord&)>& change) {
+Result<void> FrontierImpl::change_host(std::string_view host, const RecordChange& change) {
   const auto use = use_store();
   if (!use) return tl::unexpected(use.error());
   if (auto valid = check_name(host); !valid) return valid;
   const HostId id = desk_.host_of_name(host);
   const auto changed = shard_of(id).change_host(id, host, change);
   if (!changed) return tl::unexpected(changed.error());
-  if (!*changed) return {};
+  if (*changed == 0) return {};
   auto durable = commits_->submit_and_wait(
-      [&](Operation& operation) { operation.changed_hosts.push_back(id); });
+      [&](Operation& operation) { operation.changed_hosts.emplace_back(id, *changed); });
   announce_work(shard_index(id));
   return durable;
 }
@@ -62,20 +61,20 @@ Result<void> FrontierImpl::set_host_delay(std::string_view host, std::chrono::mi
         ErrorCode::kInvalidArgument,
         fmt::format("a host's delay must be from 0 to a year, not {} ms", delay.count()));
   }
-  return change_host(host, [&](HostRecord& record) {
+  return change_host(host, [=](HostRecord& record) {
     record.delay = delay.count() > 0 ? std::optional(delay) : std::nullopt;
   });
 }
 
 Result<void> FrontierImpl::set_host_leases(std::string_view host, std::uint32_t leases) {
-  return change_host(host, [&](HostRecord& record) {
+  return change_host(host, [=](HostRecord& record) {
     record.max_leases = leases > 0 ? std::optional(leases) : std::nullopt;
   });
 }
 
 Result<void> FrontierImpl::set_host_limit(std::string_view host,
                                           std::optional<std::uint64_t> urls) {
-  return change_host(host, [&](HostRecord& record) { record.remaining = urls; });
+  return change_host(host, [=](HostRecord& record) { record.remaining = urls; });
 }
 
 Result<void> FrontierImpl::block_host(std::string_view host, SystemTime until) {
@@ -87,15 +86,15 @@ Result<void> FrontierImpl::block_host(std::string_view host, SystemTime until) {
                        "set_host_limit() stop it for good");
   }
   return change_host(host,
-                     [&](HostRecord& record) { record.blocked_until = time > now ? time : 0; });
+                     [=](HostRecord& record) { record.blocked_until = time > now ? time : 0; });
 }
 
 Result<void> FrontierImpl::park_host(std::string_view host) {
-  return change_host(host, [&](HostRecord& record) {
+  const bool revives = options_.revive_after.count() > 0;
+  const std::int64_t until = clock_.now() + options_.revive_after.count();
+  return change_host(host, [=](HostRecord& record) {
     record.given_up = true;
-    if (options_.revive_after.count() > 0)
-      record.blocked_until =
-          std::max(record.blocked_until, clock_.now() + options_.revive_after.count());
+    if (revives) record.blocked_until = std::max(record.blocked_until, until);
   });
 }
 

@@ -80,7 +80,9 @@ GroupWriterOptions FrontierImpl::writer_options() {
   options.wall_clock = options_.wall_clock;
   options.now = [this] { return clock_.now(); };
   options.before_commit = options_.before_commit;
-  options.record_of = [this](HostId host) { return shard_of(host).record_of(host); };
+  options.record_of = [this](HostId host, std::uint64_t change) {
+    return shard_of(host).record_of(host, change);
+  };
   options.is_leased = [this](HostId host, std::uint64_t sequence) {
     return shard_of(host).is_leased(sequence);
   };

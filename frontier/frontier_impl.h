@@ -146,7 +146,7 @@ class FrontierImpl final : public Frontier {
   struct RetryBatch;
   Result<std::uint64_t> submit(RetryBatch& batch);
   Result<void> revive_hosts();
-  Result<void> change_host(std::string_view host, const std::function<void(HostRecord&)>& change);
+  Result<void> change_host(std::string_view host, const RecordChange& change);
   Result<HostInfo> info_of(HostId host, const std::optional<HostRecord>& record) const;
   Result<std::optional<std::string>> name_of(HostId host) const;
   // On the commit thread: tells the shards what became durable.

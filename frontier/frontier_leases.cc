@@ -301,7 +301,7 @@ Result<std::vector<Admission>> FrontierImpl::end_lease(std::uint64_t lease_id,
     admit(links, prepared, end ? end->lease.url : std::string_view(), admissions, operation);
     operation.seen += outcome.known_links;
     if (!end) return;
-    if (lease->host_changed) operation.changed_hosts.push_back(end->host);
+    if (lease->host_changed) operation.changed_hosts.emplace_back(end->host, lease->host_change);
     if (!end->set_aside) forget_set_aside(*end, operation);
     operation.ended = std::move(end);
   });
@@ -351,7 +351,8 @@ Result<FailureVerdict> FrontierImpl::fail(std::uint64_t lease_id, FailureReason 
     }
   }
   auto submitted = submit([&](Operation& operation) {
-    if (failure->lease.host_changed) operation.changed_hosts.push_back(end->host);
+    if (failure->lease.host_changed)
+      operation.changed_hosts.emplace_back(end->host, failure->lease.host_change);
     if (end->kind == Operation::Ended::Kind::kRecrawl) forget_set_aside(*end, operation);
     operation.ended = std::move(*end);
   });
@@ -364,8 +365,9 @@ Result<FailureVerdict> FrontierImpl::put_back(const HostFailure& failure, Failur
   verdict.retry_at = verdict.host_blocked_until.value_or(options_.wall_clock());
   announce_leases();
   if (failure.lease.host_changed) {
-    auto submitted = submit(
-        [&](Operation& operation) { operation.changed_hosts.push_back(failure.lease.url.host); });
+    auto submitted = submit([&](Operation& operation) {
+      operation.changed_hosts.emplace_back(failure.lease.url.host, failure.lease.host_change);
+    });
     if (!submitted) return tl::unexpected(submitted.error());
   }
   announce_work(shard_index(failure.lease.url.host));

@@ -165,8 +165,9 @@ Result<void> FrontierImpl::revive_hosts() {
       return tl::unexpected(revived.error());
   }
   report_.hosts_revived = given_up.size();
-  return commits_->submit_and_wait(
-      [&](Operation& operation) { operation.changed_hosts = std::move(given_up); });
+  return commits_->submit_and_wait([&](Operation& operation) {
+    operation.changed_hosts.assign(given_up.begin(), given_up.end());
+  });
 }
 
 }  // namespace trawl

@@ -280,8 +280,8 @@ Result<void> GroupWriter::promote(Counters& totals, Store::Batch& batch,
 
 void GroupWriter::add_changed_hosts(const OperationGroup& group, Store::Batch& batch) const {
   for (const auto& operation : group) {
-    for (const HostId host : operation->changed_hosts) {
-      const auto record = options_.record_of(host);
+    for (const auto& [host, change] : operation->changed_hosts) {
+      const auto record = options_.record_of(host, change);
       if (!record) continue;
       if (record->is_default() && !record->answered) {
         batch.remove_host(host);

@@ -26,8 +26,9 @@ struct GroupWriterOptions {
   std::function<SystemTime()> wall_clock;
   std::function<std::int64_t()> now;  // FrontierClock
   std::function<Result<void>(std::span<const Completion>)> before_commit;
-  // What is to be stored of a host now; absent: what is.
-  std::function<std::optional<HostRecord>(HostId)> record_of;
+  // What is to be stored of a host once this change of it is, too (Operation::ChangedHost);
+  // absent: what is.
+  std::function<std::optional<HostRecord>(HostId, std::uint64_t change)> record_of;
   // Whether a URL whose host is being dropped must stay.
   std::function<bool(HostId, std::uint64_t sequence)> is_leased;
   // A group became durable, with the deferred URLs that were queued with it. Before anybody who

@@ -57,8 +57,8 @@ void HostShard::count_ended_leases() {
   });
 }
 
-std::optional<HostRecord> HostShard::record_of(HostId host) {
-  return state_->locked([&](ShardState& shard) { return shard.record_of(host); });
+std::optional<HostRecord> HostShard::record_of(HostId host, std::uint64_t change) {
+  return state_->locked([&](ShardState& shard) { return shard.record_of(host, change); });
 }
 
 void HostShard::restore_host(HostId host, const std::optional<HostRecord>& record) {
@@ -121,8 +121,8 @@ void HostShard::sent(const StartTurn& turn, std::optional<SteadyTime> when,
   state_->locked([&](ShardState& shard) { shard.sent(turn, when, address); });
 }
 
-Result<bool> HostShard::change_host(HostId host, std::string_view name,
-                                    const std::function<void(HostRecord&)>& change) {
+Result<std::uint64_t> HostShard::change_host(HostId host, std::string_view name,
+                                             const RecordChange& change) {
   return state_->locked([&](ShardState& shard) { return shard.change_host(host, name, change); });
 }
 

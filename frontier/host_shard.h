@@ -14,6 +14,7 @@
 
 #include "filter/allowance.h"
 #include "frontier/group_clocks.h"
+#include "frontier/host_journal.h"
 #include "frontier/host_record.h"
 #include "frontier/queued_url.h"
 #include "frontier/store.h"
@@ -66,8 +67,9 @@ enum class LeaseEnd : std::uint8_t {
 };
 struct EndedLease {
   LeaseEnd end = LeaseEnd::kRepeated;
-  QueuedUrl url;              // not with kRepeated
-  bool host_changed = false;  // record_of() the host is another now
+  QueuedUrl url;                  // not with kRepeated
+  bool host_changed = false;      // record_of() the host is another now
+  std::uint64_t host_change = 0;  // by this change; 0: by what is durable in any case
 };
 
 // What the failure of a fetch means for its host. Those reasons that make a host back off count as
@@ -117,11 +119,12 @@ class HostShard {
   void relieve_inbox();
   // Takes it in, and ends what has expired: leases that ended count no more.
   void count_ended_leases();
-  // What is to be stored of a host now; a default record: nothing. Absent: what the store has is
-  // right, since the host was forgotten. A host whose record changed
-  // (EndedLease::host_changed, change_host()) stays in memory until this was called for it, so that
-  // the change is not lost.
-  std::optional<HostRecord> record_of(HostId host);
+  // What is to be stored of a host when `change` of it is committed, by default all there are:
+  // that one and those committed before count. A default record: nothing. Absent: what the store
+  // has is right, since the host was forgotten. A host whose record changed
+  // (EndedLease::host_changed, change_host()) stays in memory until this was called for each of its
+  // changes, so that none is lost.
+  std::optional<HostRecord> record_of(HostId host, std::uint64_t change = HostJournal::kEvery);
 
   // Recovery: the store has URLs of this host; `record` is what it has of it, if anything.
   void restore_host(HostId host, const std::optional<HostRecord>& record);
@@ -157,11 +160,11 @@ class HostShard {
   Result<StartTurn> start_elsewhere(HostId host, std::string_view name, std::string_view address);
   void sent(const StartTurn& turn, std::optional<SteadyTime> when, std::string_view address);
 
-  // Changes what is kept of a host; false if `change` left the record as it is. A host that is not
-  // in memory is looked up in the store; `name` names it if it is new. Whatever becomes possible by
-  // it, a block that is lifted or a limit that is raised, holds at once.
-  Result<bool> change_host(HostId host, std::string_view name,
-                           const std::function<void(HostRecord&)>& change);
+  // Changes what is kept of a host; the number of the change, 0 if `change` left the record as it
+  // is. A host that is not in memory is looked up in the store; `name` names it if it is new.
+  // Whatever becomes possible by it, a block that is lifted or a limit that is raised, holds at
+  // once.
+  Result<std::uint64_t> change_host(HostId host, std::string_view name, const RecordChange& change);
   void set_address(HostId host, std::string_view address);
 
   // Dropping a host's queue: between the two nothing of it is leased, and what is in memory of it

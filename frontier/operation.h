@@ -12,6 +12,7 @@
 #include "trawl/frontier.h"
 #include "trawl/set_aside.h"
 
+#include "frontier/host_journal.h"
 #include "frontier/queued_url.h"
 
 namespace trawl {
@@ -68,11 +69,19 @@ struct Operation {
     bool done = false;
   };
 
+  // A host whose record is another with this operation, by this change (HostJournal); 0: by none
+  // but those that are durable already.
+  struct ChangedHost {
+    ChangedHost(HostId id, std::uint64_t number = HostJournal::kEvery) : host(id), change(number) {}
+    HostId host;
+    std::uint64_t change;
+  };
+
   std::vector<Admitted> admitted;
   std::optional<Ended> ended;
   std::vector<SetAside> links_held;
   std::vector<Restored> restored;
-  std::vector<HostId> changed_hosts;  // whose record is to be stored as it is then
+  std::vector<ChangedHost> changed_hosts;  // whose records are to be stored
   std::vector<std::pair<Fingerprint, std::uint32_t>> lowered_depths;
   std::vector<Fingerprint> seen_to_check;  // told "seen": to be looked up in the ledger
   std::uint64_t seen = 0;

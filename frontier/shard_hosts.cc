@@ -112,11 +112,23 @@ void ShardState::note_answer(HostIndex i, EndedLease& ended) {
   ended.host_changed = true;
 }
 
-std::optional<HostRecord> ShardState::record_of(HostId id) {
+std::optional<HostRecord> ShardState::record_of(HostId id, std::uint64_t change) {
   const HostIndex i = hosts_.find(id);
   if (i == kNoHost) return std::nullopt;
-  hosts_[i].record_unsaved = false;
-  return record_of(hosts_[i]);
+  commit_change(id, change);
+  const auto journal = journals_.find(id);
+  hosts_[i].record_unsaved = journal != journals_.end();
+  if (journal == journals_.end()) return record_of(hosts_[i]);
+  HostRecord record = journal->second.record();
+  record.answered = hosts_[i].answered;
+  return record;
+}
+
+void ShardState::commit_change(HostId id, std::uint64_t change) {
+  const auto journal = journals_.find(id);
+  if (journal == journals_.end()) return;
+  journal->second.commit(change);
+  if (journal->second.empty()) journals_.erase(journal);
 }
 
 std::int64_t ShardState::wall_now() const {
@@ -140,17 +152,16 @@ void ShardState::update_block(HostIndex i) {
   blocked_.emplace(extra.unblocked, i);
 }
 
-// True if the record is another then. It has a name if it is kept.
-bool ShardState::change_record(HostIndex i, std::string_view name,
-                               const std::function<void(HostRecord&)>& change) {
+// The number of the change; 0 if the record is as it was.
+std::uint64_t ShardState::change_record(HostIndex i, std::string_view name,
+                                        const RecordChange& change) {
   Host& host = hosts_[i];
-  HostRecord record = host.extra ? host.extra->record : HostRecord{};
-  change(record);
+  const HostRecord before = host.extra ? host.extra->record : HostRecord{};
+  HostRecord record = before;
+  trawl::change_record(record, name, change);
+  if (record == before) return 0;
+  journals_.try_emplace(host.id, before).first->second.add(next_change_, name, change);
   const bool keep = !record.is_default();
-  record.name = std::string();
-  if (keep && host.extra) record.name = host.extra->record.name;
-  if (keep && record.name.empty()) record.name = std::string(name);
-  if (record == (host.extra ? host.extra->record : HostRecord{})) return false;
   if (!host.extra) host.extra = std::make_unique<HostExtra>();
   host.extra->record = std::move(record);
   update_block(i);
@@ -158,22 +169,22 @@ bool ShardState::change_record(HostIndex i, std::string_view name,
   host.record_changed = true;
   host.record_unsaved = true;
   reschedule(i);
-  return true;
+  return next_change_++;
 }
 
-Result<bool> ShardState::change_host(HostId id, std::string_view name,
-                                     const std::function<void(HostRecord&)>& change) {
+Result<std::uint64_t> ShardState::change_host(HostId id, std::string_view name,
+                                              const RecordChange& change) {
   const auto host = load_host(id);
   if (!host) return tl::unexpected(host.error());
-  const bool changed = change_record(*host, name, change);
+  const std::uint64_t number = change_record(*host, name, change);
   reschedule(*host);
-  return changed;
+  return number;
 }
 
 // Its failures and its block are forgotten.
-void ShardState::revive(HostIndex i) {
+std::uint64_t ShardState::revive(HostIndex i) {
   if (hosts_[i].extra) hosts_[i].extra->silent_since.reset();
-  change_record(i, {}, [](HostRecord& record) {
+  return change_record(i, {}, [](HostRecord& record) {
     record.failures = 0;
     record.blocked_until = 0;
     record.given_up = false;

@@ -27,6 +27,10 @@ SteadyTime start_of(SteadyTime since, microseconds started_after) {
   return since + std::clamp<microseconds>(started_after, microseconds(0), kMaxDelay);
 }
 
+std::uint32_t one_more(std::uint32_t failures) {
+  return failures + (failures < std::numeric_limits<std::uint32_t>::max() ? 1 : 0);
+}
+
 bool makes_host_back_off(FailureReason reason) {
   switch (reason) {
     case FailureReason::kTimeout:
@@ -233,7 +237,7 @@ Result<EndedLease> ShardState::begin_completion(std::uint64_t number, const Outc
     const HostIndex host = leases_[*lease].host;
     EndedLease ended = end_open(*lease, outcome);
     if (ended.end == LeaseEnd::kOpen) {
-      ended.host_changed = count_completion(host, outcome);
+      count_completion(host, outcome, ended);
       if (outcome.requested && outcome.status != 0) note_answer(host, ended);
       // It may have been revived since.
       ended.host_changed |= std::exchange(hosts_[host].revived, false);
@@ -290,7 +294,7 @@ Result<EndedLease> ShardState::end_late(LeaseIndex lease, const Outcome& outcome
     note_request(host, charge, outcome.started_after);
     note_outcome(host, charge, outcome);
   }
-  ended.host_changed = count_completion(host, outcome);
+  count_completion(host, outcome, ended);
   if (outcome.requested && outcome.status != 0) note_answer(host, ended);
   reschedule(host);
   return ended;
@@ -445,13 +449,15 @@ void ShardState::undo_request(const Charge& charge) {
 }
 
 // Hosts with a record alone have something to count; those have a name.
-bool ShardState::count_completion(HostIndex host, const Outcome& outcome) {
-  if (!hosts_[host].extra || !outcome.requested) return false;
-  return change_record(host, {}, [&](HostRecord& record) {
+void ShardState::count_completion(HostIndex host, const Outcome& outcome, EndedLease& ended) {
+  if (!hosts_[host].extra || !outcome.requested) return;
+  const auto change = [succeeded = outcome.error.empty(), now = wall_now()](HostRecord& record) {
     if (record.remaining && *record.remaining > 0) --*record.remaining;
-    if (outcome.error.empty()) record.failures = 0;
-    if (record.blocked_until != 0 && record.blocked_until <= wall_now()) record.blocked_until = 0;
-  });
+    if (succeeded) record.failures = 0;
+    if (record.blocked_until != 0 && record.blocked_until <= now) record.blocked_until = 0;
+  };
+  ended.host_change = change_record(host, {}, change);
+  ended.host_changed = ended.host_change != 0;
 }
 
 void ShardState::count_failure(HostIndex host, FailureReason reason,
@@ -477,31 +483,34 @@ void ShardState::count_failure(HostIndex host, FailureReason reason,
   } else if (!silent_since) {
     silent_since = now;
   }
-  const auto change = [&](HostRecord& record) {
-    if (outcome.requested && url_ends && record.remaining && *record.remaining > 0)
-      --*record.remaining;
+  const HostRecord before = extra ? extra->record : HostRecord{};
+  // One that never answered is not given up: its URLs end one after the other.
+  const bool counts = backs_off && !(no_such_host && was_nameless);
+  milliseconds wait(0);
+  if (counts) {
+    const std::uint32_t failures = one_more(answered ? 0 : before.failures);
+    wait = no_such_host ? options_.no_such_host_wait : backoff_.wait_after(failures);
+    const bool too_often = options_.host_failures > 0
+                               ? failures >= options_.host_failures
+                               : hosts_[host].answered && is_too_silent(silent_since, now);
+    failure.given_up = !before.given_up && too_often;
+  } else if (backs_off) {
+    failure.given_up = !before.given_up && hosts_[host].answered && !waits;
+  }
+  if (failure.given_up) wait = std::max(wait, options_.revive_after);
+  if (retry_after) wait = std::max(wait, std::min(*retry_after, kMaxDelay));
+  const std::int64_t until = wait.count() > 0 ? wall_now() + wait.count() : 0;
+  if (until > 0) failure.blocked_until = from_milliseconds(std::max(before.blocked_until, until));
+  const auto change = [=, ends = outcome.requested && url_ends,
+                       given_up = failure.given_up](HostRecord& record) {
+    if (ends && record.remaining && *record.remaining > 0) --*record.remaining;
     if (answered) record.failures = 0;
-    milliseconds wait(0);
-    if (no_such_host && was_nameless) {
-      // One that never answered is not given up: its URLs end one after the other.
-      failure.given_up = !record.given_up && hosts_[host].answered && !waits;
-    } else if (backs_off) {
-      if (record.failures < std::numeric_limits<std::uint32_t>::max()) ++record.failures;
-      wait = no_such_host ? options_.no_such_host_wait : backoff_.wait_after(record.failures);
-      const bool too_often = options_.host_failures > 0
-                                 ? record.failures >= options_.host_failures
-                                 : hosts_[host].answered && is_too_silent(silent_since, now);
-      failure.given_up = !record.given_up && too_often;
-    }
-    record.given_up |= failure.given_up;
-    if (failure.given_up) wait = std::max(wait, options_.revive_after);
-    if (retry_after) wait = std::max(wait, std::min(*retry_after, kMaxDelay));
-    if (wait.count() <= 0) return;
-    record.blocked_until = std::max(record.blocked_until, wall_now() + wait.count());
-    failure.blocked_until = from_milliseconds(record.blocked_until);
+    if (counts) record.failures = one_more(record.failures);
+    record.given_up |= given_up;
+    if (until > 0) record.blocked_until = std::max(record.blocked_until, until);
   };
-  failure.lease.host_changed |=
-      change_record(host, url ? host_of(url->url) : std::string(), change);
+  failure.lease.host_change = change_record(host, url ? host_of(url->url) : std::string(), change);
+  failure.lease.host_changed |= failure.lease.host_change != 0;
   if (hosts_[host].extra) hosts_[host].extra->silent_since = silent_since;
 }
 

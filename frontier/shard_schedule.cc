@@ -117,7 +117,7 @@ Result<bool> ShardState::take_turn(HostIndex i, bool in_line, SteadyTime now) {
   Host& host = hosts_[i];
   if (host.extra && host.extra->record.blocked_until != 0) update_block(i);
   if (awaits_revival(host) && host.extra->unblocked <= now) {
-    revive(i);
+    commit_change(host.id, revive(i));  // no operation goes with it
     host.revived = true;
   }
   if (!host.queue.has_urls() ? own_start(host) > now : !may_lease(host) || next_start(host) > now) {

@@ -22,6 +22,7 @@
 #include "frontier/group_lines.h"
 #include "frontier/head_budget.h"
 #include "frontier/host_backoff.h"
+#include "frontier/host_journal.h"
 #include "frontier/host_shard.h"
 #include "frontier/host_table.h"
 #include "frontier/lease_table.h"
@@ -40,7 +41,7 @@ class ShardState {
 
   // As the members of HostShard of the same names.
   void take_inbox();
-  std::optional<HostRecord> record_of(HostId host);
+  std::optional<HostRecord> record_of(HostId host, std::uint64_t change);
   void restore_host(HostId host, const std::optional<HostRecord>& record);
   Result<void> lease(std::size_t max, std::vector<NumberedLease>& out);
   bool has_turn();
@@ -58,8 +59,7 @@ class ShardState {
   Result<StartTurn> start(std::uint64_t lease, std::string_view address);
   Result<StartTurn> start_elsewhere(HostId host, std::string_view name, std::string_view address);
   void sent(const StartTurn& turn, std::optional<SteadyTime> when, std::string_view address);
-  Result<bool> change_host(HostId host, std::string_view name,
-                           const std::function<void(HostRecord&)>& change);
+  Result<std::uint64_t> change_host(HostId host, std::string_view name, const RecordChange& change);
   Result<bool> revive_if_given_up(HostId host);
   void set_address(HostId host, std::string_view address);
   void begin_drop(HostId host);
@@ -113,10 +113,10 @@ class ShardState {
   // What is to be stored of it.
   HostRecord record_of(const Host& host) const;
   void note_answer(HostIndex host, EndedLease& ended);
-  bool change_record(HostIndex host, std::string_view name,
-                     const std::function<void(HostRecord&)>& change);
+  std::uint64_t change_record(HostIndex host, std::string_view name, const RecordChange& change);
+  void commit_change(HostId host, std::uint64_t change);
   void update_block(HostIndex host);
-  void revive(HostIndex host);
+  std::uint64_t revive(HostIndex host);
   std::int64_t wall_now() const;
   void learn_domain(HostIndex host);
   void learn_domain(HostIndex host, std::string_view name);
@@ -165,7 +165,7 @@ class ShardState {
   void note_request(HostIndex host, const Charge& charge, std::chrono::microseconds started_after);
   void note_outcome(HostIndex host, const Charge& charge, const Outcome& outcome);
   void undo_request(const Charge& charge);
-  bool count_completion(HostIndex host, const Outcome& outcome);
+  void count_completion(HostIndex host, const Outcome& outcome, EndedLease& ended);
   void count_failure(HostIndex host, FailureReason reason,
                      std::optional<std::chrono::milliseconds> retry_after, const Outcome& outcome,
                      std::string_view record, HostFailure& failure);
@@ -178,6 +178,9 @@ class ShardState {
   std::optional<Error> error_;  // of the store, where it could not be told at once
 
   HostTable hosts_;
+  // Of hosts with changes that are not all committed.
+  std::unordered_map<HostId, HostJournal> journals_;
+  std::uint64_t next_change_ = 1;
   std::vector<HostGroups> groups_;  // by HostIndex; empty if groups do not count
   LeaseTable leases_;
   TimeHeap<HostMoved> schedule_;

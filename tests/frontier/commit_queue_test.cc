@@ -67,7 +67,9 @@ class CommitQueueTest : public ::testing::Test {
     options.before_commit = std::move(before_commit);
     options.wall_clock = [] { return SystemTime(); };
     options.now = [] { return 0; };
-    options.record_of = [](HostId) { return HostRecord{.name = "slow", .delay = milliseconds(7)}; };
+    options.record_of = [](HostId, std::uint64_t) {
+      return HostRecord{.name = "slow", .delay = milliseconds(7)};
+    };
     options.after_commit = [this](const OperationGroup& group, auto&) {
       for (const auto& operation : group)
         committed_ += operation->admitted.size();

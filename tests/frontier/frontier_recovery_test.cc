@@ -193,6 +193,77 @@ TEST_F(FrontierRecovery, CountersGoOnWhereTheyWere) {
   EXPECT_EQ(stats.queued, 1u);
 }
 
+// The limit and the failures of a host count what is durable: a call that has begun, and is not
+// committed when the process dies, takes none of the host's allowance. The calling thread stands
+// still at its last look at the clock, which is behind what it changes in memory.
+TEST_F(FrontierRecovery, ACrashTakesNothingOfAHostsLimitAndCountsNoFailure) {
+  static thread_local int calls = 0;
+  static thread_local int stop_at = -1;
+  std::atomic<bool> stands{false};
+  std::atomic<bool> go_on{false};
+  auto with_hook = options();
+  with_hook.retries = 0;
+  with_hook.wall_clock = [&] {
+    if (++calls == stop_at) {
+      stands.store(true);
+      stands.notify_all();
+      go_on.wait(false);
+    }
+    return std::chrono::system_clock::now();
+  };
+  const auto frontier = open(with_hook);
+  std::vector<std::string> urls;
+  for (int n = 0; n < 10; ++n)
+    urls.push_back(fmt::format("http://a.test/{}", n));
+  static_cast<void>(offer(*frontier, urls));
+  ASSERT_TRUE(frontier->set_host_limit("a.test", 8));
+  const auto leases = lease_all(*frontier);
+  ASSERT_EQ(leases.size(), 8u);
+  std::uint64_t copies = 0;
+  const auto expect_after_crash = [&](std::uint64_t remaining, std::uint32_t failures) {
+    const auto copy = directory_.path() / fmt::format("copy{}", ++copies);
+    std::filesystem::copy(options().directory, copy, std::filesystem::copy_options::recursive);
+    auto of_copy = options();
+    of_copy.directory = copy;
+    const auto info = open(of_copy)->host("a.test").value();
+    EXPECT_EQ(info.remaining, remaining);
+    EXPECT_EQ(info.failures, failures);
+    EXPECT_EQ(info.queued, 10 - (8 - remaining));
+  };
+  const auto end = [&](const Lease& lease, bool fails) {
+    if (!fails) return frontier->complete(lease.id, {.status = 404}, {}).has_value();
+    return frontier->fail(lease.id, FailureReason::kConnection).has_value();
+  };
+  std::uint64_t remaining = 8;
+  std::uint32_t failures = 0;
+  std::size_t next = 0;
+  for (const bool fails : {false, true}) {
+    calls = 0;
+    ASSERT_TRUE(end(leases[next++], fails));
+    const int looks = calls;
+    ASSERT_GT(looks, 0);
+    stands.store(false);
+    go_on.store(false);
+    std::thread slow([&, lease = leases[next++]] {
+      stop_at = looks;
+      EXPECT_TRUE(end(lease, fails));
+    });
+    stands.wait(false);
+    ASSERT_TRUE(end(leases[next++], fails));
+    ASSERT_TRUE(frontier->flush());
+    remaining -= 2;
+    failures += fails ? 2 : 0;
+    expect_after_crash(remaining, failures);
+    go_on.store(true);
+    go_on.notify_all();
+    slow.join();
+    ASSERT_TRUE(frontier->flush());
+    --remaining;
+    failures += fails ? 1 : 0;
+    expect_after_crash(remaining, failures);
+  }
+}
+
 TEST_F(FrontierRecovery, ALeaseOfBeforeIsLeasedAgainAfterARestart) {
   std::string url;
   {

@@ -28,7 +28,7 @@ class GroupWriterTest : public ::testing::Test {
     options.max_set_aside = kMostSetAside;
     options.wall_clock = [this] { return from_milliseconds(now_); };
     options.now = [this] { return now_; };
-    options.record_of = [](HostId) { return HostRecord{}; };
+    options.record_of = [](HostId, std::uint64_t) { return HostRecord{}; };
     options.is_leased = [this](HostId, std::uint64_t sequence) {
       return leased_.contains(sequence);
     };

@@ -59,6 +59,64 @@ TEST_F(HostShardHosts, AHostThatFailsIsLeftAloneLongerEachTime) {
   EXPECT_LE(wait_of(fail_one(shard, FailureReason::kTimeout)), seconds(1)) << "a new row";
 }
 
+// Whatever the order in which the operations are committed.
+TEST_F(HostShardHosts, WhatIsStoredOfAHostIsWhatIsCommitted) {
+  HostShard shard(store_, options(milliseconds(0), 10));
+  admit(shard, 10);
+  const HostId id = test::id_of("a.test");
+  const auto limit_to = [&](std::uint64_t urls) {
+    return shard.change_host(id, "a.test", [=](HostRecord& r) { r.remaining = urls; }).value();
+  };
+  const auto stored = [&](std::uint64_t change) {
+    const HostRecord record = shard.record_of(id, change).value_or(HostRecord{});
+    EXPECT_EQ(record.is_default(), record.name.empty());
+    return record.remaining;
+  };
+  const std::uint64_t first = limit_to(8);
+  const auto leases = lease(shard, 4);
+  ASSERT_EQ(leases.size(), 4u);
+  const auto complete_one = [&](std::size_t i) { return begin(shard, leases[i]).host_change; };
+  const std::uint64_t one = complete_one(0);
+  const std::uint64_t two = complete_one(1);
+  EXPECT_EQ(info(shard).remaining, 6u);
+  EXPECT_EQ(stored(two), std::nullopt) << "there is no limit yet";
+  EXPECT_EQ(stored(first), 7u);
+  EXPECT_EQ(stored(one), 6u);
+  const std::uint64_t three = complete_one(2);
+  const std::uint64_t second = limit_to(20);
+  const std::uint64_t four = complete_one(3);
+  EXPECT_EQ(stored(four), 5u);
+  EXPECT_EQ(stored(three), 4u);
+  EXPECT_EQ(stored(second), 19u);
+  EXPECT_EQ(info(shard).remaining, 19u);
+  EXPECT_EQ(limit_to(19), 0u);
+}
+
+TEST_F(HostShardHosts, FailuresAreStoredWithTheOperationsThatCountThem) {
+  HostShard shard(store_, options(milliseconds(0), 10));
+  admit(shard, 10);
+  const HostId id = test::id_of("a.test");
+  const auto leases = lease(shard, 4);
+  ASSERT_EQ(leases.size(), 4u);
+  std::vector<std::uint64_t> changes;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto failure =
+        shard.begin_failure(leases[i].number, FailureReason::kConnection, std::nullopt, {});
+    ASSERT_TRUE(failure);
+    changes.push_back(failure->lease.host_change);
+  }
+  changes.push_back(begin(shard, leases[3]).host_change);
+  EXPECT_EQ(info(shard).failures, 0u) << "the last one was answered";
+  const auto stored = [&](std::uint64_t change) {
+    return shard.record_of(id, change).value_or(HostRecord{}).failures;
+  };
+  EXPECT_EQ(stored(0), 0u);
+  EXPECT_EQ(stored(changes[2]), 1u);
+  EXPECT_EQ(stored(changes[0]), 2u);
+  EXPECT_EQ(stored(changes[3]), 0u);
+  EXPECT_EQ(stored(changes[1]), 0u);
+}
+
 TEST_F(HostShardHosts, OnlyPassingFailuresMakeAHostBackOffAndAnswersEndARow) {
   HostShard shard(store_, options(milliseconds(0)));
   admit(shard, 20);

@@ -188,8 +188,8 @@ class RandomRun {
     change(hosts_[host].record);
     const auto changed = shard_.change_host(id(host), name(host), change);
     ASSERT_TRUE(changed);
-    EXPECT_EQ(*changed, hosts_[host].record != before);
-    if (*changed) changed_hosts_.push_back(host);
+    EXPECT_EQ(*changed != 0, hosts_[host].record != before);
+    if (*changed != 0) changed_hosts_.push_back(host);
   }
 
   // The model's part of lease(): what expires comes back.
@@ -494,7 +494,7 @@ class RandomRun {
       const auto changed = shard_.change_host(id(host), name(host),
                                               [](HostRecord& record) { record = HostRecord{}; });
       ASSERT_TRUE(changed);
-      if (*changed) changed_hosts_.push_back(host);
+      if (*changed != 0) changed_hosts_.push_back(host);
     }
     for (int round = 0; round < 5000 && !::testing::Test::HasFailure(); ++round) {
       now_ += milliseconds(3000);

@@ -59,6 +59,7 @@ Result<void> GroupWriter::write(OperationGroup& group) {
   batch_.clear();
   fingerprints_.clear();
   set_aside_now_.clear();
+  note_new_ones(group);
   std::vector<QueuedUrl> promoted;
   const bool promote_due =
       std::ranges::any_of(group, [](const auto& operation) { return operation->promote; });
@@ -132,10 +133,37 @@ Result<void> GroupWriter::add_admitted(Operation& operation, Counters& totals,
     } else {
       defer(url.not_before, url.sequence, url.host, url.priority, url.record, totals, batch);
     }
+    auto known = recrawl ? was_admitted(url.fingerprint) : false;
+    if (!known) return tl::unexpected(known.error());
+    totals.readmitted += *known ? 1 : 0;
     // Of one that is fetched again there is a record.
-    if (options_.ledger && !recrawl) batch.set_ledger(url.fingerprint, {});
+    if (options_.ledger && !*known) batch.set_ledger(url.fingerprint, {});
   }
   return {};
+}
+
+void GroupWriter::note_new_ones(const OperationGroup& group) {
+  new_ones_.clear();
+  const auto is_again = [](const auto& url) { return is_recrawl_record(url.record); };
+  const bool any = options_.ledger && std::ranges::any_of(group, [&](const auto& operation) {
+                     return std::ranges::any_of(operation->admitted, is_again);
+                   });
+  if (!any) return;
+  for (const auto& operation : group) {
+    for (const Operation::Admitted& url : operation->admitted)
+      if (!is_again(url)) new_ones_.insert(url.fingerprint);
+  }
+}
+
+// Of a URL offered `again` that the filter has. With a ledger that decides: the filter may be
+// wrong, and a record that is missing would make the ledger useless as a way back. The operation
+// that admitted it first may be in this group, behind this one.
+Result<bool> GroupWriter::was_admitted(Fingerprint fingerprint) {
+  if (!options_.ledger || new_ones_.contains(fingerprint)) return true;
+  const auto record = store_.ledger(fingerprint);
+  if (!record) return tl::unexpected(record.error());
+  if (!*record) new_ones_.insert(fingerprint);
+  return record->has_value();
 }
 
 Result<void> GroupWriter::add_ended(Operation::Ended& ended, Counters& totals,

@@ -70,6 +70,8 @@ class GroupWriter {
  private:
   Result<void> announce(const OperationGroup& group) const;
   Result<void> add_admitted(Operation& operation, Counters& totals, Store::Batch& batch);
+  void note_new_ones(const OperationGroup& group);
+  Result<bool> was_admitted(Fingerprint fingerprint);
   Result<void> add_ended(Operation::Ended& ended, Counters& totals, Store::Batch& batch);
   Result<void> set_aside(const Operation::SetAside& url, Counters& totals, Store::Batch& batch);
   Result<void> hold_links(const Operation& operation, Counters& totals, Store::Batch& batch);
@@ -99,6 +101,8 @@ class GroupWriter {
   const GroupWriterOptions options_;
   Store::Batch batch_;                     // kept for its memory
   std::vector<Fingerprint> fingerprints_;  // the same
+  // Of a group with offers of `again`, and with a ledger: what else the group admits.
+  std::set<Fingerprint> new_ones_;
   // What the batch changes in Store::kSetAside: absent means removed.
   std::map<Fingerprint, std::optional<SetAsideState>> set_aside_now_;
   // Some of the links held lately, by a hash: most of them are found on many pages.

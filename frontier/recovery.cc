@@ -40,18 +40,18 @@ Result<GrowingBloomFilter> replay(GrowingBloomFilter filter, std::uint64_t seque
   return filter;
 }
 
-Result<GrowingBloomFilter> from_ledger(const Store& store, std::uint64_t admitted,
+Result<GrowingBloomFilter> from_ledger(const Store& store, std::uint64_t urls,
                                        const GrowingBloomFilter::Options& fresh) {
-  auto filter = make_filter(fresh, admitted);
+  auto filter = make_filter(fresh, urls);
   if (!filter) return filter;
   FilterFeeder feeder(*filter);
   const auto records = feed_ledger(store, feeder);
   if (!records) return tl::unexpected(records.error());
   feeder.finish();
-  if (*records < admitted) {
-    return fail(ErrorCode::kCorrupt,
-                fmt::format("the store is damaged: its ledger has {} of {} admitted URLs", *records,
-                            admitted));
+  if (*records < urls) {
+    return fail(
+        ErrorCode::kCorrupt,
+        fmt::format("the store is damaged: its ledger has {} of {} admitted URLs", *records, urls));
   }
   return filter;
 }
@@ -59,12 +59,13 @@ Result<GrowingBloomFilter> from_ledger(const Store& store, std::uint64_t admitte
 class Recovery {
  public:
   Recovery(const std::filesystem::path& directory, Manifest& manifest, const Store& store,
-           const GrowingBloomFilter::Options& fresh, std::uint64_t admitted, OpenReport& report)
+           const GrowingBloomFilter::Options& fresh, const Counters& counters, OpenReport& report)
       : directory_(directory),
         manifest_(manifest),
         store_(store),
         fresh_(fresh),
-        admitted_(admitted),
+        admitted_(counters.admitted),
+        urls_(counters.urls()),
         report_(report) {}
 
   Result<GrowingBloomFilter> run() {
@@ -118,7 +119,7 @@ class Recovery {
 
   Result<GrowingBloomFilter> by_ledger() {
     if (!manifest_.ledger) return fail(ErrorCode::kNotFound, "there is no ledger");
-    auto filter = from_ledger(store_, admitted_, fresh_);
+    auto filter = from_ledger(store_, urls_, fresh_);
     return filter || !is_damage(filter.error()) ? std::move(filter) : useless(filter.error());
   }
 
@@ -126,7 +127,7 @@ class Recovery {
     return fmt::format(
         "no checkpoint could be used: the filter was made anew from the ledger, which has all {} "
         "URLs",
-        admitted_);
+        urls_);
   }
 
   // The store gives the numbers of what it lost to the URLs that come now, and will have reached
@@ -152,6 +153,7 @@ class Recovery {
   const Store& store_;
   const GrowingBloomFilter::Options& fresh_;
   const std::uint64_t admitted_;
+  const std::uint64_t urls_;  // different ones among them
   OpenReport& report_;
   std::vector<std::string> problems_;
   bool too_new_ = false;  // a checkpoint was, compared with the store
@@ -225,7 +227,7 @@ Result<GrowingBloomFilter> recover_filter(const std::filesystem::path& directory
                                           OpenReport& report) {
   const auto counters = store.counters();
   if (!counters) return tl::unexpected(counters.error());
-  return Recovery(directory, manifest, store, fresh, counters->admitted, report).run();
+  return Recovery(directory, manifest, store, fresh, *counters, report).run();
 }
 
 }  // namespace trawl

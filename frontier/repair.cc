@@ -33,15 +33,15 @@ class Salvager {
         salvage_(salvage) {}
 
   // Returns whether the ledger has all that were admitted.
-  bool use_ledger(std::uint64_t admitted) {
+  bool use_ledger(std::uint64_t urls) {
     const auto records = feed_ledger(store_, feeder_);
     feeder_.finish();
     if (!records) {
       note(unreadable("the ledger", records.error()));
       return false;
     }
-    note(fmt::format("the ledger has {} of the {} URLs admitted", *records, admitted));
-    return *records >= admitted;
+    note(fmt::format("the ledger has {} of the {} URLs admitted", *records, urls));
+    return *records >= urls;
   }
 
   void use_log(std::uint64_t admitted) {
@@ -57,7 +57,7 @@ class Salvager {
             feeder_.add(fingerprint);
         });
     feeder_.finish();
-    note(fmt::format("the log of admissions has {} of the {} URLs admitted", logged, admitted));
+    note(fmt::format("the log has {} of the {} admissions", logged, admitted));
     if (!read) note(unreadable("the log of admissions", read.error()));
     salvage_.log_start = read && next == admitted ? whole_from : admitted;
   }
@@ -124,7 +124,7 @@ std::optional<GrowingBloomFilter> newest_checkpoint(const std::filesystem::path&
     auto filter = load_checkpoint(path, *entry, admitted, fresh);
     if (!filter) continue;
     salvage.notes.push_back(
-        fmt::format("{} has the first {} URLs admitted", path.string(), entry->sequence));
+        fmt::format("{} has the first {} admissions", path.string(), entry->sequence));
     return std::move(*filter);
   }
   return std::nullopt;
@@ -167,27 +167,28 @@ Result<RepairReport> repair_crawl(const FrontierOptions& options, const Manifest
   const auto counters = store.counters();
   if (!counters) return tl::unexpected(counters.error());
   const std::uint64_t admitted = counters->admitted;
+  const std::uint64_t urls = counters->urls();
   const auto fresh = filter_options(options, KeyedHash::from_key(manifest.hash_key));
   OpenReport found;
   {
     Manifest tried = manifest;
     const auto whole = recover_filter(options.directory, tried, store, fresh, found);
     if (whole)
-      return RepairReport{.repaired = false, .known = admitted, .notes = std::move(found.warnings)};
+      return RepairReport{.repaired = false, .known = urls, .notes = std::move(found.warnings)};
     if (whole.error().code != ErrorCode::kCorrupt) return tl::unexpected(whole.error());
   }
   Salvage salvage{.notes = std::move(found.warnings)};
   auto filter = salvage_filter(options.directory, manifest, store, Canonicalizer(options.profile),
-                               fresh, admitted, salvage);
+                               fresh, *counters, salvage);
   if (!filter) return tl::unexpected(filter.error());
   auto published = publish_salvaged(options.directory, manifest, store, *filter, salvage, admitted);
   if (!published) return tl::unexpected(published.error());
-  const std::uint64_t forgotten = admitted - std::min(admitted, salvage.known);
+  const std::uint64_t forgotten = urls - std::min(urls, salvage.known);
   if (forgotten > 0) {
     salvage.notes.push_back(
         fmt::format("{} of the {} URLs admitted are not known any more, all of them fetched before "
                     "or dropped: where links lead to them again, they are fetched once more",
-                    forgotten, admitted));
+                    forgotten, urls));
   }
   return RepairReport{.repaired = true,
                       .known = salvage.known,
@@ -201,18 +202,18 @@ Result<GrowingBloomFilter> salvage_filter(const std::filesystem::path& directory
                                           const Manifest& manifest, const Store& store,
                                           const Canonicalizer& canonicalizer,
                                           const GrowingBloomFilter::Options& fresh,
-                                          std::uint64_t admitted, Salvage& salvage) {
-  auto filter = newest_checkpoint(directory, manifest, admitted, fresh, salvage);
+                                          const Counters& counters, Salvage& salvage) {
+  auto filter = newest_checkpoint(directory, manifest, counters.admitted, fresh, salvage);
   if (!filter) {
-    auto made = make_filter(fresh, admitted);
+    auto made = make_filter(fresh, counters.urls());
     if (!made) return made;
     filter = std::move(*made);
   }
   Salvager salvager(store, canonicalizer, *filter, salvage);
-  const bool all = manifest.ledger && salvager.use_ledger(admitted);
-  salvager.use_log(admitted);
+  const bool all = manifest.ledger && salvager.use_ledger(counters.urls());
+  salvager.use_log(counters.admitted);
   salvager.use_waiting();
-  salvage.known = all ? admitted : std::min(filter->stats().inserted, admitted);
+  salvage.known = all ? counters.urls() : std::min(filter->stats().inserted, counters.urls());
   return std::move(*filter);
 }
 

@@ -33,6 +33,6 @@ Result<GrowingBloomFilter> salvage_filter(const std::filesystem::path& directory
                                           const Manifest& manifest, const Store& store,
                                           const Canonicalizer& canonicalizer,
                                           const GrowingBloomFilter::Options& fresh,
-                                          std::uint64_t admitted, Salvage& salvage);
+                                          const Counters& counters, Salvage& salvage);
 
 }  // namespace trawl

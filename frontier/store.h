@@ -45,7 +45,10 @@ struct Counters {
   std::uint64_t requeued = 0;       // URLs taken from there back into their queues
   std::uint64_t not_set_aside = 0;  // for want of room
   std::uint64_t clock = 0;          // FrontierClock::now() at the last commit
+  std::uint64_t readmitted = 0;     // of those admitted: UrlRequest::again, and admitted before
 
+  // Different URLs among those admitted.
+  std::uint64_t urls() const noexcept { return admitted - readmitted; }
   // URLs that are queued, leased or deferred.
   std::uint64_t open() const noexcept {
     return admitted + recrawls + requeued - completed - dropped;

@@ -31,7 +31,8 @@ constexpr std::uint64_t Counters::*kCounters[] = {&Counters::admitted,
                                                   &Counters::set_aside_failed,
                                                   &Counters::requeued,
                                                   &Counters::not_set_aside,
-                                                  &Counters::clock};
+                                                  &Counters::clock,
+                                                  &Counters::readmitted};
 // Of these a store of format 3 has the first.
 constexpr std::size_t kCountersOfFormat3 = 15;
 static_assert(sizeof(Counters) == sizeof(kCounters) / sizeof(kCounters[0]) * sizeof(std::uint64_t),

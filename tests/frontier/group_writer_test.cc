@@ -198,6 +198,33 @@ TEST_F(GroupWriterTest, TheLedgerHasWhatWasAdmittedAndHowItEnded) {
             (LedgerRecord{.fetches = 3, .status = 404, .fetched = now_}));
 }
 
+// In whatever order they are committed, and though the filter was wrong.
+TEST_F(GroupWriterTest, AUrlOfferedAgainIsInTheLedgerAndCountedOnce) {
+  const auto add = [&](std::uint64_t key, bool again) {
+    Operation& operation = next();
+    operation.add(url_of(1));
+    operation.admitted.back().fingerprint.high = key;
+    operation.admitted.back().record =
+        encode_record({.url = "http://host.test/", .recrawl = again});
+  };
+  add(1, true);
+  add(1, false);
+  add(2, true);
+  add(2, true);
+  write();
+  EXPECT_EQ(writer_->counters().admitted, 4u);
+  EXPECT_EQ(writer_->counters().urls(), 2u);
+  add(1, true);
+  add(2, true);
+  add(3, true);
+  write();
+  EXPECT_EQ(writer_->counters().urls(), 3u);
+  std::uint64_t records = 0;
+  ASSERT_TRUE(store_->visit_ledger([&](Fingerprint, const LedgerRecord&) { ++records; }));
+  EXPECT_EQ(records, 3u);
+  EXPECT_EQ(store_->counters().value(), writer_->counters());
+}
+
 TEST_F(GroupWriterTest, SeenAnswersAreCheckedAgainstTheLedgerOncePerUrl) {
   next().add(url_of(1));
   write();

@@ -207,6 +207,68 @@ TEST_F(FrontierRepair, WithALedgerNothingIsForgottenAndNoRepairNeeded) {
   }
 }
 
+// A URL that is offered again counts as one: in the ledger, which stays a way back, and in what is
+// reported. The filter is so bad that it calls some seen that are offered `again` for the first
+// time.
+TEST_F(FrontierRepair, UrlsOfferedAgainAreCountedOnce) {
+  const auto offer_again = [&](Frontier& frontier, std::uint64_t first, std::uint64_t end) {
+    const test::Requests urls = requests(first, end);
+    std::vector<UrlRequest> again = urls.get();
+    for (UrlRequest& request : again)
+      request.again = true;
+    const std::vector<Admission> answers = frontier.offer(again).value();
+    for (const Admission admission : answers)
+      ASSERT_EQ(admission, Admission::kNew);
+  };
+  struct Case {
+    FilterMode mode;
+    bool ledger;
+    double rate;
+  };
+  for (const auto& [mode, ledger, rate] :
+       {Case{FilterMode::kBloom, true, 1e-9}, Case{FilterMode::kExact, true, 1e-9},
+        Case{FilterMode::kBloom, true, 0.2}, Case{FilterMode::kExact, true, 0.2},
+        Case{FilterMode::kBloom, false, 1e-9}}) {
+    SCOPED_TRACE(testing::Message() << static_cast<int>(mode) << " " << ledger << " " << rate);
+    ASSERT_TRUE(Frontier::remove(state()));
+    auto options = this->options();
+    options.filter_mode = mode;
+    options.ledger = ledger;
+    options.false_positive_rate = rate;
+    options.expected_urls = 200;
+    {
+      const auto frontier = open(options);
+      offer_again(*frontier, 0, 100);
+      ASSERT_TRUE(frontier->checkpoint());
+      for (const Lease& lease : lease_all(*frontier))
+        complete(*frontier, lease);
+      offer_again(*frontier, 0, 200);
+      ASSERT_TRUE(frontier->checkpoint());
+      offer_again(*frontier, 100, 200);
+      offer_again(*frontier, 200, kUrls);
+      const test::Requests one = requests(0, 1);
+      std::vector<UrlRequest> twice{one.get()[0], one.get()[0]};
+      twice[0].again = twice[1].again = true;
+      ASSERT_TRUE(frontier->offer(twice));
+      ASSERT_TRUE(frontier->checkpoint());
+    }
+    const RepairReport whole = repair(options);
+    EXPECT_FALSE(whole.repaired);
+    EXPECT_EQ(whole.known, kUrls);
+    EXPECT_EQ(whole.forgotten, 0u);
+    damage_every_checkpoint();
+    const RepairReport report = repair(options);
+    EXPECT_EQ(report.repaired, !ledger);
+    EXPECT_EQ(report.known, kUrls);
+    EXPECT_EQ(report.forgotten, 0u);
+    const auto frontier = open(options);
+    EXPECT_THAT(new_ones(*frontier), IsEmpty());
+    if (ledger) {
+      EXPECT_THAT(frontier->opened().warnings, Contains(HasSubstr("all 300 URLs")));
+    }
+  }
+}
+
 // The log lacks admissions behind an intact checkpoint.
 TEST_F(FrontierRepair, AnIntactCheckpointIsUsedThoughTheLogHasAGap) {
   {

@@ -169,7 +169,7 @@ void Fetcher::begin(OpenLease open) {
       return fetch_robots(origin, std::move(robots.ask_for), std::move(open));
     case RobotsAnswer::Action::kWait:
       if (robots.no_such_host) return lose(open, robots, open.leased_at);
-      return release(open, robots.ask_at, open.leased_at);
+      return release(open, robots.ask_at, std::nullopt);
     case RobotsAnswer::Action::kFail:
       if (robots.failure == FetchError::kAddressRefused) return hold_refused(open, robots.reason);
       return leave_origin(open, origin, robots);
@@ -389,7 +389,7 @@ void Fetcher::hold(const OpenLease& open, PageHandler::Result result, const Hold
 void Fetcher::hold_refused(const OpenLease& open, std::string_view error) {
   if (!has_room_to_hold()) {
     park(open, error);
-    return release(open, open.leased_at, open.leased_at);
+    return release(open, open.leased_at, std::nullopt);
   }
   const HoldReason reason = refused_address(context_.config);
   context_.note_failed_fetch(open.lease.url, std::string(error));

@@ -21,7 +21,7 @@ bool Fetcher::is_put_off(const OpenLease& open, std::string_view asked) {
     case CrashVerdict::kFetch:
       return false;
     case CrashVerdict::kWait:
-      release(open, std::chrono::steady_clock::now() + kWaitForAnother, open.leased_at);
+      release(open, std::chrono::steady_clock::now() + kWaitForAnother, std::nullopt);
       return true;
     case CrashVerdict::kPutOff:
       put_off(open, asked);
@@ -64,7 +64,7 @@ void Fetcher::leave_host_alone(const OpenLease& open, std::string_view robots_tx
   // Each time: it may have been revived since.
   if (auto parked = context_.frontier.park_host(open.lease.host); !parked)
     context_.stop_with(parked.error());
-  release(open, open.leased_at, open.leased_at);
+  release(open, open.leased_at, std::nullopt);
 }
 
 std::shared_ptr<PageOutput> Fetcher::unlisted(const OpenLease& open) {

@@ -27,7 +27,7 @@ void Fetcher::leave_origin(const OpenLease& open, const std::string& origin,
                            const RobotsAnswer& robots) {
   if (is_held(open.lease.host, origin, robots)) return hold_of(open, held_origins_.at(origin));
   park(open, robots.reason);
-  release(open, robots.ask_at, open.leased_at);
+  release(open, robots.ask_at, std::nullopt);
 }
 
 bool Fetcher::is_held(const std::string& host, const std::string& origin,
@@ -72,7 +72,7 @@ void Fetcher::begin_hold(const std::string& host, const std::string& origin, Ste
 void Fetcher::hold_of(const OpenLease& open, const HeldOrigin& held) {
   if (!has_room_to_hold()) {
     park(open, held.why);
-    return release(open, held.ask_at, open.leased_at);
+    return release(open, held.ask_at, std::nullopt);
   }
   context_.note_failed_fetch(open.lease.url, held.why);
   PageHandler::Result result = handler_.give_up(open, held.why, held.reason);

@@ -260,7 +260,7 @@ void Fetcher::on_page(const OpenLease& open, HttpResponse response) {
   PageHandler::Result result = handler_.handle(open, *url, std::move(response), doubted);
   result.outcome.started_after = started_after(open, sent);
   if (refused && !result.outcome.recrawl_at) {
-    if (!has_room_to_hold()) return hold_refused(open, result.outcome.error);
+    if (!context_.frontier.has_room_to_set_aside()) return hold_refused(open, result.outcome.error);
     context_.note_failed_fetch(open.lease.url, result.outcome.error);
     return hold(open, std::move(result), refused_address(context_.config));
   }
@@ -387,7 +387,7 @@ void Fetcher::hold(const OpenLease& open, PageHandler::Result result, const Hold
 }
 
 void Fetcher::hold_refused(const OpenLease& open, std::string_view error) {
-  if (!has_room_to_hold()) {
+  if (!context_.frontier.has_room_to_set_aside()) {
     park(open, error);
     return release(open, open.leased_at, std::nullopt);
   }

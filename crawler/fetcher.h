@@ -80,7 +80,6 @@ class Fetcher {
   // True if that begins with this answer to a page's request: likewise.
   bool lacks_trust(const OpenLease& open, const Url& url, const HttpResponse& response);
   void hold_of(const OpenLease& open, const HeldOrigin& held);
-  bool has_room_to_hold() const;
   // Queues the URLs of an origin again that are held.
   void offer_held(const std::string& origin);
   // Those that were held for long enough.

@@ -70,7 +70,7 @@ void Fetcher::begin_hold(const std::string& host, const std::string& origin, Ste
 }
 
 void Fetcher::hold_of(const OpenLease& open, const HeldOrigin& held) {
-  if (!has_room_to_hold()) {
+  if (!context_.frontier.has_room_to_set_aside()) {
     park(open, held.why);
     return release(open, held.ask_at, std::nullopt);
   }
@@ -99,11 +99,6 @@ bool Fetcher::lacks_trust(const OpenLease& open, const Url& url, const HttpRespo
              response.error);
   release(open, response.sent, response.sent);
   return true;
-}
-
-bool Fetcher::has_room_to_hold() const {
-  const FrontierStats stats = context_.frontier.stats();
-  return stats.held + stats.set_aside_failed < context_.config.frontier.max_set_aside;
 }
 
 void Fetcher::offer_held(const std::string& origin) {

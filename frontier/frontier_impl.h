@@ -56,6 +56,7 @@ class FrontierImpl final : public Frontier {
                               const Outcome& outcome) override;
   Result<void> hold(std::uint64_t lease_id, const HoldReason& reason,
                     const Outcome& outcome) override;
+  bool has_room_to_set_aside() const override;
   Result<std::vector<SetAsideUrl>> set_aside(std::string_view after,
                                              std::size_t limit) const override;
   Result<std::uint64_t> retry(const RetryWhich& which) override;

@@ -64,6 +64,10 @@ Result<void> FrontierImpl::hold(std::uint64_t lease_id, const HoldReason& reason
   return ended ? Result<void>{} : tl::unexpected(ended.error());
 }
 
+bool FrontierImpl::has_room_to_set_aside() const {
+  return commits_->counters().set_aside() < options_.max_set_aside;
+}
+
 Result<std::vector<SetAsideUrl>> FrontierImpl::set_aside(std::string_view after,
                                                          std::size_t limit) const {
   const auto use = use_store();

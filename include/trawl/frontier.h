@@ -487,6 +487,10 @@ class Frontier {
   // before_commit. Errors: as complete(); kInvalidArgument if the reason is empty.
   virtual Result<void> hold(std::uint64_t lease_id, const HoldReason& reason,
                             const Outcome& outcome = {}) = 0;
+  // Whether another URL may be set aside: FrontierOptions::max_set_aside, as of what is durable.
+  // Cheap, unlike stats(): for a caller that holds with HoldReason::always what must not be lost,
+  // and does something else where there is no room.
+  virtual bool has_room_to_set_aside() const = 0;
   // URLs that are held, and those that ended as failed: with an error, or a status of 400 or above.
   // At most `limit`, in an order of no meaning: those behind `after`, the URL of the last one of
   // the call before; empty: from the first on.

@@ -99,6 +99,25 @@ TEST_F(FrontierSetAside, AHeldUrlIsLeasedNoMoreAndDoesNotKeepACrawlFromEnding) {
   EXPECT_EQ(frontier_->stats().held, 0u);
 }
 
+TEST_F(FrontierSetAside, SaysWhetherThereIsRoomForAnother) {
+  options_.max_set_aside = 2;
+  open_anew();
+  ASSERT_TRUE(frontier_->hold(lease_of("http://a.test/1").id, {.reason = "rule"}));
+  ASSERT_TRUE(frontier_->flush());
+  EXPECT_TRUE(frontier_->has_room_to_set_aside());
+  Outcome failed;
+  failed.status = 404;
+  ASSERT_TRUE(frontier_->complete(lease_of("http://b.test/1").id, failed, {}));
+  ASSERT_TRUE(frontier_->flush());
+  EXPECT_FALSE(frontier_->has_room_to_set_aside());
+  ASSERT_EQ(retry({.state = SetAsideState::kFailed}), 1u);
+  EXPECT_TRUE(frontier_->has_room_to_set_aside());
+  frontier_.reset();
+  options_.max_set_aside = 0;
+  open_anew();
+  EXPECT_FALSE(frontier_->has_room_to_set_aside());
+}
+
 TEST_F(FrontierSetAside, AReasonIsNeeded) {
   open_anew();
   const auto held = frontier_->hold(lease_of("http://a.test/1").id, {.reason = ""});

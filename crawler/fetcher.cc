@@ -45,11 +45,8 @@ std::string referer_of(const std::string& parent, const Url& url) {
                                         : std::string(from->origin()) + "/";
 }
 
-// Always: there is room when it is asked for, but others may take it meanwhile.
 HoldReason refused_address(const CrawlConfig& config) {
-  return {.reason = to_string(FetchError::kAddressRefused),
-          .rules = held_by_address(config),
-          .always = true};
+  return {.reason = to_string(FetchError::kAddressRefused), .rules = held_by_address(config)};
 }
 
 }  // namespace
@@ -260,9 +257,7 @@ void Fetcher::on_page(const OpenLease& open, HttpResponse response) {
   PageHandler::Result result = handler_.handle(open, *url, std::move(response), doubted);
   result.outcome.started_after = started_after(open, sent);
   if (refused && !result.outcome.recrawl_at) {
-    if (!context_.frontier.has_room_to_set_aside()) return hold_refused(open, result.outcome.error);
-    context_.note_failed_fetch(open.lease.url, result.outcome.error);
-    return hold(open, std::move(result), refused_address(context_.config));
+    return hold_or_park(open, std::move(result), refused_address(context_.config), open.leased_at);
   }
   if (result.failure) return retry(open, std::move(result));
   complete(open, std::move(result));
@@ -386,14 +381,20 @@ void Fetcher::hold(const OpenLease& open, PageHandler::Result result, const Hold
   if (!held) context_.stop_with(held.error());
 }
 
-void Fetcher::hold_refused(const OpenLease& open, std::string_view error) {
+void Fetcher::hold_or_park(const OpenLease& open, PageHandler::Result result, HoldReason reason,
+                           SteadyTime ask_at) {
   if (!context_.frontier.has_room_to_set_aside()) {
-    park(open, error);
-    return release(open, open.leased_at, std::nullopt);
+    park(open, result.outcome.error);
+    return release(open, ask_at, std::nullopt);
   }
+  reason.always = true;  // there is room, but others may take it meanwhile
+  context_.note_failed_fetch(open.lease.url, result.outcome.error);
+  hold(open, std::move(result), reason);
+}
+
+void Fetcher::hold_refused(const OpenLease& open, std::string_view error) {
   const HoldReason reason = refused_address(context_.config);
-  context_.note_failed_fetch(open.lease.url, std::string(error));
-  hold(open, handler_.give_up(open, error, reason.reason), reason);
+  hold_or_park(open, handler_.give_up(open, error, reason.reason), reason, open.leased_at);
 }
 
 void Fetcher::park(const OpenLease& open, std::string_view reason) {

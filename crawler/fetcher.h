@@ -103,6 +103,10 @@ class Fetcher {
            std::optional<SteadyTime> asked_at);
   // It is set aside, since settings or rules of this run pass it over.
   void hold(const OpenLease& open, PageHandler::Result result, const HoldReason& reason);
+  // What must not be asked for now, for the reason that the result has as its error: it is held, or
+  // where there is no room for that, its host is parked and asked again at `ask_at`.
+  void hold_or_park(const OpenLease& open, PageHandler::Result result, HoldReason reason,
+                    SteadyTime ask_at);
   void hold_refused(const OpenLease& open, std::string_view error);
   // Its host has no robots.txt to be had: it is left alone with its queue.
   void park(const OpenLease& open, std::string_view reason);

@@ -70,15 +70,9 @@ void Fetcher::begin_hold(const std::string& host, const std::string& origin, Ste
 }
 
 void Fetcher::hold_of(const OpenLease& open, const HeldOrigin& held) {
-  if (!context_.frontier.has_room_to_set_aside()) {
-    park(open, held.why);
-    return release(open, held.ask_at, std::nullopt);
-  }
-  context_.note_failed_fetch(open.lease.url, held.why);
   PageHandler::Result result = handler_.give_up(open, held.why, held.reason);
   result.output->listed = false;  // nothing ends here
-  // Always: there is room, but others may take it meanwhile.
-  hold(open, std::move(result), {.reason = held.reason, .always = true});
+  hold_or_park(open, std::move(result), {.reason = held.reason}, held.ask_at);
 }
 
 bool Fetcher::hold_untrusted(const OpenLease& open, const Url& url) {

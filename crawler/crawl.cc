@@ -17,6 +17,7 @@
 #include "crawler/crawl_totals.h"
 #include "crawler/fetcher.h"
 #include "crawler/former_run.h"
+#include "crawler/held_offers.h"
 #include "crawler/held_urls.h"
 #include "crawler/output/output.h"
 #include "crawler/output_guard.h"
@@ -136,6 +137,7 @@ class CrawlImpl final : public Crawl {
     context_.emplace(config_, *rules_, *frontier_, *output_, *pages_, *shares_, *limits_, *crashes_,
                      urls_of_hosts_, skipped_, fetches_, bodies_, robots_token_of(config_.crawl),
                      trusts_less_);
+    held_offers_.emplace(*frontier_, context_->held_origins);
     if (auto created = create_fetchers(); !created) return created;
     if (auto planned = plan_recrawls(); !planned) return planned;
     if (auto offered = offer_held(); !offered) return offered;
@@ -171,11 +173,13 @@ class CrawlImpl final : public Crawl {
   bool ended() override {
     const CrawlPhase phase = context_->phase();
     if (phase == CrawlPhase::kAborting) return true;
+    const bool begins_more = phase == CrawlPhase::kRunning && !reached_max_pages();
+    if (begins_more && offers_held(false)) return false;
     if (context_->in_flight.load() > 0) return false;
     if (phase == CrawlPhase::kDraining || reached_max_pages()) return true;
     const bool only_recrawls = frontier_->only_recrawls_wait();
     if (!frontier_->finished() && !frontier_->exhausted() && !only_recrawls) return false;
-    if (fetch_suspect()) return false;
+    if (offers_held(true) || fetch_suspect()) return false;
     return !only_recrawls || waits_for_recrawls();
   }
   CrawlEnd why_ended() const override {
@@ -198,6 +202,7 @@ class CrawlImpl final : public Crawl {
     drain();
     join();
     warn_of_full_set_aside();
+    if (auto offered = held_offers_->stop(); !offered) context_->stop_with(offered.error());
     auto closed = frontier_->close();
     if (auto saved = totals_->write(totals_now()); closed && !saved) closed = saved;
     // Nothing is completed any more.
@@ -313,6 +318,14 @@ class CrawlImpl final : public Crawl {
     const auto queued = frontier_->retry(
         {.state = SetAsideState::kHeld, .reason = std::string(CrashGuard::kSuspect)});
     return queued ? Result<void>{} : tl::unexpected(queued.error());
+  }
+
+  // Whether URLs of origins that were held are being queued again. `idle`: nothing else is to be
+  // fetched.
+  bool offers_held(bool idle) {
+    const auto at_work = held_offers_->go_on(idle);
+    if (!at_work) context_->stop_with(at_work.error());
+    return at_work && *at_work;
   }
 
   // There is nothing else to do: the next URL that was put off for the crash it may cause. Returns
@@ -527,6 +540,7 @@ class CrawlImpl final : public Crawl {
   std::vector<std::unique_ptr<Fetcher>> fetchers_;
   std::unique_ptr<Frontier> frontier_;
   std::vector<std::thread> threads_;
+  std::optional<HeldOffers> held_offers_;  // its thread uses what is above
 };
 
 }  // namespace

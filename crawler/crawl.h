@@ -75,7 +75,7 @@ class Crawl {
   virtual CrawlLimit reached_limit() const = 0;
   // Whether all runs of the crawl together brought too little to be called done: nothing came back
   // with a 2xx, or no seed did, or hosts are parked with URLs queued, or origins are held without a
-  // robots.txt. Then a sentence that says so.
+  // robots.txt or for their certificate. Then a sentence that says so.
   virtual std::optional<std::string> incomplete() const = 0;
   // Whether another run would ask what failed in this one without being told to.
   virtual bool has_parked_hosts() const = 0;

@@ -77,7 +77,7 @@ void Fetcher::run() {
     if (phase == CrawlPhase::kAborting) return;
     if (phase == CrawlPhase::kDraining && client_->active() == 0) return;
     if (phase == CrawlPhase::kRunning) {
-      if (!held_origins_.empty()) offer_held_again();
+      release_origins();
       take_leases();
     } else {
       context_.cut_bodies.clear();  // nothing is tried again
@@ -173,7 +173,7 @@ void Fetcher::begin(OpenLease open) {
     case RobotsAnswer::Action::kObey:
       break;
   }
-  offer_held(origin);
+  release_origin(origin);
   doubted_.erase(open.lease.host);
   if (obeys && !robots.rules->allowed(context_.robots_agent, *url))
     return skip(open, *url, SkipReason::kRobots);

@@ -62,7 +62,6 @@ class Fetcher {
   // In fetcher_held.cc.
   // Origins whose URLs are held while others of their hosts are fetched.
   struct HeldOrigin {
-    std::string host;
     SteadyTime since;   // it is held
     SteadyTime ask_at;  // until when that is decided
     std::string_view reason;
@@ -73,17 +72,18 @@ class Fetcher {
   // Whether the URLs of an origin without robots.txt are held, and its host is not parked.
   bool is_held(const std::string& host, const std::string& origin, const RobotsAnswer& robots);
   bool has_other_origins(const std::string& host, const std::string& origin);
-  void begin_hold(const std::string& host, const std::string& origin, SteadyTime ask_at,
-                  std::string_view reason, std::string_view why);
+  // False if there are too many already.
+  bool begin_hold(const std::string& origin, SteadyTime ask_at, std::string_view reason,
+                  std::string_view why);
   // True if the origin's URLs are held without asking for anything: the lease has ended then.
   bool hold_untrusted(const OpenLease& open, const Url& url);
   // True if that begins with this answer to a page's request: likewise.
   bool lacks_trust(const OpenLease& open, const Url& url, const HttpResponse& response);
   void hold_of(const OpenLease& open, const HeldOrigin& held);
-  // Queues the URLs of an origin again that are held.
-  void offer_held(const std::string& origin);
-  // Those that were held for long enough.
-  void offer_held_again();
+  // The URLs of an origin that are held are to be queued again: see HeldOffers.
+  void release_origin(const std::string& origin);
+  // Of those that were held for long enough.
+  void release_origins();
 
   // In fetcher_crashes.cc.
   // True if `asked` is not to be asked for now on behalf of the lease, which has ended then.
@@ -132,7 +132,8 @@ class Fetcher {
   HostPageLimits page_limits_;
   // Leases whose origin's robots.txt is being fetched, by origin.
   std::unordered_map<std::string, std::vector<OpenLease>> waiting_for_robots_;
-  std::unordered_map<std::string, HeldOrigin> held_origins_;
+  std::unordered_map<std::string, HeldOrigin> held_origins_;  // CrawlContext has them, too
+  SteadyTime first_held_ = SteadyTime::max();                 // none of these was before
   // Hosts that are asked for their robots.txt next, to see whether they answer at all.
   std::unordered_set<std::string> doubted_;
   // Requests in a row to a host without an answer; only of hosts where the last had none.

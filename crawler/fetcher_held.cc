@@ -36,9 +36,8 @@ bool Fetcher::is_held(const std::string& host, const std::string& origin,
   if (known != held_origins_.end() && known->second.ask_at == robots.ask_at) return true;
   const bool untrusted = context_.trusts_less && robots.failure == FetchError::kTls;
   if (!untrusted && !has_other_origins(host, origin)) return false;
-  begin_hold(host, origin, robots.ask_at, untrusted ? kTlsRefused : kRobotsUnavailable,
-             robots.reason);
-  return true;
+  return begin_hold(origin, robots.ask_at, untrusted ? kTlsRefused : kRobotsUnavailable,
+                    robots.reason);
 }
 
 // Whether URLs of others that may be asked have their turn if the host is not parked.
@@ -57,16 +56,17 @@ bool Fetcher::has_other_origins(const std::string& host, const std::string& orig
   return others;
 }
 
-void Fetcher::begin_hold(const std::string& host, const std::string& origin, SteadyTime ask_at,
-                         std::string_view reason, std::string_view why) {
+bool Fetcher::begin_hold(const std::string& origin, SteadyTime ask_at, std::string_view reason,
+                         std::string_view why) {
+  if (!context_.held_origins.add(origin, std::string(why))) return false;
   const SteadyTime now = std::chrono::steady_clock::now();
   const auto [held, is_new] = held_origins_.try_emplace(
       origin,
-      HeldOrigin{
-          .host = host, .since = now, .ask_at = ask_at, .reason = reason, .why = std::string(why)});
+      HeldOrigin{.since = now, .ask_at = ask_at, .reason = reason, .why = std::string(why)});
   held->second.ask_at = ask_at;
-  context_.held_origins.add(origin, std::string(why));
+  first_held_ = std::min(first_held_, held->second.since);
   if (is_new) spdlog::warn("{}: its URLs are held; {}", origin, why);
+  return true;
 }
 
 void Fetcher::hold_of(const OpenLease& open, const HeldOrigin& held) {
@@ -89,36 +89,33 @@ bool Fetcher::lacks_trust(const OpenLease& open, const Url& url, const HttpRespo
   const auto silent = silent_.find(open.lease.host);
   const std::uint32_t before = silent == silent_.end() ? 0 : silent->second;
   if (before < context_.config.politeness.retries) return false;
-  begin_hold(open.lease.host, std::string(url.origin()), response.sent, kTlsRefused,
-             response.error);
+  if (!begin_hold(std::string(url.origin()), response.sent, kTlsRefused, response.error))
+    park(open, response.error);
   release(open, response.sent, response.sent);
   return true;
 }
 
-void Fetcher::offer_held(const std::string& origin) {
-  const auto held = held_origins_.find(origin);
-  if (held == held_origins_.end()) return;
-  const auto queued = context_.frontier.retry(
-      {.state = SetAsideState::kHeld,
-       .host = held->second.host,
-       .reason = std::string(held->second.reason),
-       .wanted = [&origin](const SetAsideUrl& url) { return is_of(url.url, origin); }});
-  if (!queued) context_.stop_with(queued.error());
-  context_.held_origins.remove(origin);
-  held_origins_.erase(held);
+void Fetcher::release_origin(const std::string& origin) {
+  if (held_origins_.erase(origin) > 0) context_.held_origins.release(origin);
 }
 
 // As long after it was held as a host is parked.
-void Fetcher::offer_held_again() {
+void Fetcher::release_origins() {
   const auto park_time = context_.config.politeness.park_time;
-  if (park_time.count() == 0) return;
   const SteadyTime now = std::chrono::steady_clock::now();
-  const auto due = std::ranges::find_if(
-      held_origins_, [&](const auto& held) { return held.second.since + park_time <= now; });
-  if (due == held_origins_.end()) return;
-  const std::string origin = due->first;
-  robots_.ask_again(origin);
-  offer_held(origin);
+  if (park_time.count() == 0 || held_origins_.empty() || now - park_time < first_held_) return;
+  std::vector<std::string> due;
+  first_held_ = now;
+  for (const auto& [origin, held] : held_origins_) {
+    if (held.since <= now - park_time)
+      due.push_back(origin);
+    else
+      first_held_ = std::min(first_held_, held.since);
+  }
+  for (const std::string& origin : due) {
+    robots_.ask_again(origin);
+    release_origin(origin);
+  }
 }
 
 }  // namespace trawl

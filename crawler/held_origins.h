@@ -1,10 +1,11 @@
-// HeldOrigins: origins whose URLs are held one by one, since their robots.txt cannot be had while
-// another origin of the same host answers.
+// HeldOrigins: origins whose URLs are held one by one while the rest of their host is fetched,
+// since their robots.txt cannot be had or their certificate is refused.
 #pragma once
 
 #include <cstddef>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -13,16 +14,53 @@ namespace trawl {
 // Of one run. Thread-safe.
 class HeldOrigins {
  public:
-  static constexpr std::size_t kMost = 10'000;  // beyond, they are held but not listed
+  // Bounds the memory: of one more the host is parked.
+  static constexpr std::size_t kMost = 10'000;
+  using Set = std::set<std::string, std::less<>>;
 
-  void add(const std::string& origin, const std::string& why) {
+  // Whether it is held now: false if there are too many.
+  bool add(const std::string& origin, const std::string& why) {
     const std::lock_guard lock(mutex_);
-    if (origins_.size() < kMost) origins_.try_emplace(origin, why);
+    const auto known = origins_.find(origin);
+    if (known == origins_.end() && origins_.size() >= kMost) return false;
+    origins_.insert_or_assign(origin, Held{.why = why});
+    return true;
   }
-  void remove(const std::string& origin) {
+  // No more of its URLs are held: those that are wait to be offered again.
+  void release(const std::string& origin) {
     const std::lock_guard lock(mutex_);
-    origins_.erase(origin);
+    if (const auto held = origins_.find(origin); held != origins_.end())
+      held->second.state = State::kReleased;
   }
+  // Those released since the last call, for offered().
+  Set take_released() {
+    const std::lock_guard lock(mutex_);
+    Set released;
+    for (auto& [origin, held] : origins_) {
+      if (held.state != State::kReleased) continue;
+      held.state = State::kTaken;
+      released.insert(origin);
+    }
+    return released;
+  }
+  // URLs of these were offered: they are forgotten, except those that are held again.
+  void offered(const Set& origins) {
+    const std::lock_guard lock(mutex_);
+    for (const std::string& origin : origins) {
+      const auto held = origins_.find(origin);
+      if (held != origins_.end() && held->second.state == State::kTaken) origins_.erase(held);
+    }
+  }
+
+  // Of which there are URLs to be offered before the crawl is done.
+  bool has_released() const {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [origin, held] : origins_) {
+      if (held.state == State::kReleased) return true;
+    }
+    return false;
+  }
+  // Of which URLs may be held.
   std::size_t count() const {
     const std::lock_guard lock(mutex_);
     return origins_.size();
@@ -31,12 +69,18 @@ class HeldOrigins {
   std::pair<std::string, std::string> example() const {
     const std::lock_guard lock(mutex_);
     if (origins_.empty()) return {};
-    return *origins_.begin();
+    return {origins_.begin()->first, origins_.begin()->second.why};
   }
 
  private:
+  enum class State : unsigned char { kHeld, kReleased, kTaken };
+  struct Held {
+    std::string why;
+    State state = State::kHeld;
+  };
+
   mutable std::mutex mutex_;
-  std::map<std::string, std::string> origins_;  // guarded by mutex_; why, by origin
+  std::map<std::string, Held> origins_;  // guarded by mutex_
 };
 
 }  // namespace trawl

@@ -66,6 +66,15 @@ class Wanted {
 
 }  // namespace
 
+std::string origin_of(std::string_view url) {
+  const std::size_t authority = url.find("://");
+  if (authority == std::string_view::npos) return {};
+  const std::string_view front = url.substr(0, url.find('/', authority + 3));
+  if (front.find('@') == std::string_view::npos) return std::string(front);
+  const auto parsed = Url::parse(url);
+  return parsed ? std::string(parsed->origin()) : std::string();
+}
+
 std::uint64_t held_by(SkipReason reason, const CrawlConfig& config) {
   switch (reason) {
     case SkipReason::kPatternParked:

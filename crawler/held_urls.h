@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "trawl/frontier.h"
@@ -20,6 +21,9 @@ namespace trawl {
 inline constexpr std::string_view kRobotsUnavailable = "robots unavailable";
 // The same of those whose certificate is refused by a run that trusts less than the one before.
 inline constexpr std::string_view kTlsRefused = "TLS refused";
+
+// The origin of a URL as the frontier has it, credentials left out; empty if it is none.
+std::string origin_of(std::string_view url);
 
 // HoldReason::rules: stands for the settings that decide, for reasons where a URL alone does not
 // tell whether the rules are others now; 0 for the rest.

@@ -237,6 +237,34 @@ TEST(Crawl, N1_AnOriginWithoutRobotsTxtDoesNotParkTheOthersOfItsHost) {
   }
 }
 
+TEST(Crawl, HeldUrlsAreOfferedAgainWhileTheCrawlGoesOn) {
+  std::atomic<bool> again{false};
+  const OwnSite site([&](const std::string& target) {
+    if (target == "/robots.txt") return text("", 404);
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (target == "/last" && !again && std::chrono::steady_clock::now() < give_up)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return html("");
+  });
+  const std::string plain = with_tls(site.url("/1"));
+  std::string named = with_tls(site.url("/2"));
+  named.insert(named.find("127"), "user:secret@");
+  const TemporaryDirectory directory;
+  CrawlConfig config = fast_config(directory, {site.url("/0"), plain, named, site.url("/last")});
+  config.politeness.robots_retries = 0;
+  config.politeness.park_time = std::chrono::milliseconds(300);
+  const auto crawl = opened(config, OpenMode::kCreate);
+  crawl->start();
+  wait_until([&] {
+    if (crawl->progress().frontier.requeued >= 2) again = true;
+    return crawl->ended();
+  });
+  EXPECT_TRUE(again);
+  ASSERT_TRUE(crawl->close());
+  EXPECT_EQ(pages_of(config).size(), 2u);
+  EXPECT_EQ(crawl->progress().frontier.held + crawl->progress().frontier.queued, 2u);
+}
+
 TEST(Crawl, N1_AnOriginThatCannotBeHeldParksItsHostWhenThereIsNoRoom) {
   const OwnSite site(
       [](const std::string& target) { return target == "/robots.txt" ? text("", 404) : html(""); });

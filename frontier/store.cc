@@ -13,6 +13,7 @@
 
 #include "filter/coding.h"
 #include "frontier/database_directory.h"
+#include "frontier/distinct_hosts.h"
 #include "frontier/store_floor.h"
 #include "frontier/store_format.h"
 #include "frontier/store_options.h"
@@ -121,22 +122,20 @@ class RocksStore final : public Store {
     const auto totals = counters();
     if (!totals) return tl::unexpected(totals.error());
     if (totals->completed <= totals->skipped) return {};
-    std::vector<HostId> hosts;
+    DistinctHosts hosts;
     auto read = visit_queued_hosts(0, [&](HostId host) {
-      hosts.push_back(host);
+      hosts.add(host);
       return true;
     });
     if (!read) return read;
     read = visit_deferred([&](const DeferredUrl& url) {
-      hosts.push_back(url.host);
+      hosts.add(url.host);
       return true;
     });
     if (!read) return read;
-    std::ranges::sort(hosts);
-    hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
     constexpr std::size_t kAtOnce = 10'000;
     Batch batch;
-    for (const HostId host : hosts) {
+    for (const HostId host : hosts.take()) {
       auto record = this->host(host);
       if (!record) return tl::unexpected(record.error());
       HostRecord answered = record->value_or(HostRecord{});

@@ -24,6 +24,8 @@ class RecrawlPolicy {
   explicit RecrawlPolicy(const CrawlConfig::Recrawl& config);
 
   bool enabled() const { return enabled_; }
+  // Not only what brought no page.
+  bool recrawls_pages() const { return interval_ || !rules_.empty(); }
 
   // How long after a fetch the page is fetched again; nothing: not again. The first rule that
   // matches gives the interval of a new page, or else recrawl.interval. If it is adaptive,

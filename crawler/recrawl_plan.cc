@@ -139,23 +139,32 @@ Result<RecrawlPlan> RecrawlPlan::open(const std::filesystem::path& state_dir,
   if (*marked || policy.enabled()) {
     if (auto begun = plan.begin(size); !begun) return tl::unexpected(begun.error());
   }
-  plan.read_to_ = plan.marker_.next;
+  for (const Range& range : {plan.marker_.pages, plan.marker_.redirects}) {
+    if (!range.recrawling || range.next >= range.end) continue;
+    plan.read_to_ = plan.end_ == 0 ? range.next : std::min(plan.read_to_, range.next);
+    plan.end_ = std::max(plan.end_, range.end);
+  }
   return plan;
 }
 
-Result<void> RecrawlPlan::begin(std::uint64_t size) {
-  if (policy_.enabled()) {
+void RecrawlPlan::Range::begin(bool recrawls, std::uint64_t size) {
+  if (recrawls) {
     // Shorter than it was: another file now, and the old one's pages are gone with it.
-    if (marker_.recrawling && marker_.end > size) marker_.next = marker_.end = size;
-    if (!marker_.recrawling) {
-      if (marker_.next > size) marker_.next = 0;
-      marker_.end = size;
+    if (recrawling && end > size) next = end = size;
+    if (!recrawling) {
+      if (next > size) next = 0;
+      end = size;
     }
-    marker_.next = std::min(marker_.next, marker_.end);
-  } else if (marker_.recrawling && marker_.next >= marker_.end) {
-    marker_.next = marker_.end = size;
+    next = std::min(next, end);
+  } else if (recrawling && next >= end) {
+    next = end = size;
   }
-  marker_.recrawling = policy_.enabled();
+  recrawling = recrawls;
+}
+
+Result<void> RecrawlPlan::begin(std::uint64_t size) {
+  marker_.pages.begin(policy_.recrawls_pages(), size);
+  marker_.redirects.begin(policy_.failed_interval().has_value(), size);
   return write_marker();
 }
 
@@ -164,25 +173,37 @@ Result<bool> RecrawlPlan::read_marker() {
   if (!std::filesystem::exists(marker_file_, failed)) return false;
   const auto text = read_file(marker_file_, kMaxMarkerBytes);
   if (!text) return tl::unexpected(text.error());
-  unsigned long long next = 0;
-  unsigned long long end = 0;
-  unsigned recrawling = 0;
-  const int read = std::sscanf(text->c_str(), "trawl-recrawl-plan 1 next %llu end %llu on %u",
-                               &next, &end, &recrawling);
-  if (read != 3 || next > end || recrawling > 1) {
+  struct {
+    unsigned long long next = 0;
+    unsigned long long end = 0;
+    unsigned recrawling = 0;
+  } pages, redirects;
+  const int read = std::sscanf(text->c_str(),
+                               "trawl-recrawl-plan 1 next %llu end %llu on %u "
+                               "redirects_next %llu redirects_end %llu redirects_on %u",
+                               &pages.next, &pages.end, &pages.recrawling, &redirects.next,
+                               &redirects.end, &redirects.recrawling);
+  // Earlier ones do not tell of redirects: none has been planned, then.
+  if ((read != 3 && read != 6) || pages.next > pages.end || pages.recrawling > 1 ||
+      redirects.next > redirects.end || redirects.recrawling > 1) {
     return fail(ErrorCode::kCorrupt,
                 marker_file_ +
                     " is damaged: delete it, and all pages are planned to be fetched "
                     "again");
   }
-  marker_ = {next, end, recrawling == 1};
+  marker_ = {.pages = {pages.next, pages.end, pages.recrawling == 1},
+             .redirects = {redirects.next, redirects.end, redirects.recrawling == 1}};
   return true;
 }
 
 Result<void> RecrawlPlan::write_marker() const {
+  const Range& pages = marker_.pages;
+  const Range& redirects = marker_.redirects;
   return replace_file(marker_file_,
-                      fmt::format("trawl-recrawl-plan 1\nnext {}\nend {}\non {}\n", marker_.next,
-                                  marker_.end, marker_.recrawling ? 1 : 0));
+                      fmt::format("trawl-recrawl-plan 1\nnext {}\nend {}\non {}\n"
+                                  "redirects_next {}\nredirects_end {}\nredirects_on {}\n",
+                                  pages.next, pages.end, pages.recrawling ? 1 : 0, redirects.next,
+                                  redirects.end, redirects.recrawling ? 1 : 0));
 }
 
 // False at the end of what is to be planned.
@@ -195,7 +216,7 @@ Result<bool> RecrawlPlan::read_more() {
   }
   if (skipping_) buffer_.clear();
   const std::size_t old = buffer_.size();
-  const std::uint64_t left = marker_.end - std::min(marker_.end, read_to_);
+  const std::uint64_t left = end_ - std::min(end_, read_to_);
   const std::size_t wanted = static_cast<std::size_t>(std::min<std::uint64_t>(left, kChunkBytes));
   if (wanted == 0 || !pages_) return false;
   buffer_.resize(old + wanted);
@@ -217,7 +238,7 @@ Result<std::vector<PlannedRecrawl>> RecrawlPlan::next(std::size_t limit) {
       continue;
     }
     const std::string_view line = std::string_view(buffer_).substr(consumed_, length);
-    if (!skipping_) take_line(line, planned);
+    if (!skipping_) take_line(line, read_to_ - (buffer_.size() - consumed_), planned);
     skipping_ = false;
     consumed_ += length + 1;
   }
@@ -231,13 +252,18 @@ Result<std::vector<PlannedRecrawl>> RecrawlPlan::next(std::size_t limit) {
   return planned;
 }
 
-void RecrawlPlan::take_line(std::string_view line, std::vector<PlannedRecrawl>& into) {
+void RecrawlPlan::take_line(std::string_view line, std::uint64_t from,
+                            std::vector<PlannedRecrawl>& into) {
+  const std::uint64_t to = from + line.size() + 1;
+  const bool takes_pages = marker_.pages.has(from, to);
+  const bool takes_redirects = marker_.redirects.has(from, to);
+  if (!takes_pages && !takes_redirects) return;
   std::optional<FetchedPage> page;
   if (line.size() > kMaxLineBytes || !read_line(line, page)) {
     ++damaged_lines_;
     return;
   }
-  if (!page) return;
+  if (!page || !(page->redirected ? takes_redirects : takes_pages)) return;
   PlannedRecrawl& planned = page->planned;
   const auto interval =
       page->redirected
@@ -267,9 +293,11 @@ Result<void> RecrawlPlan::commit() {
   if (!policy_.enabled()) return {};
   // Of a line that is cut by the end of the file, nothing is planned.
   const std::uint64_t unread = buffer_.size() - consumed_;
-  marker_.next = read_to_ >= marker_.end && buffer_.find('\n', consumed_) == std::string::npos
-                     ? marker_.end
-                     : read_to_ - unread;
+  const bool all_read = read_to_ >= end_ && buffer_.find('\n', consumed_) == std::string::npos;
+  const std::uint64_t done = all_read ? end_ : read_to_ - unread;
+  for (Range* range : {&marker_.pages, &marker_.redirects}) {
+    if (range->recrawling) range->next = std::max(range->next, std::min(range->end, done));
+  }
   uncommitted_ = false;
   return write_marker();
 }

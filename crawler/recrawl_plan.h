@@ -61,10 +61,21 @@ class RecrawlPlan {
  private:
   // The bytes of pages.jsonl below `next` are done with, those up to `end` are to be planned, and
   // those behind it need no plan if `recrawling`.
-  struct Marker {
+  struct Range {
     std::uint64_t next = 0;
     std::uint64_t end = 0;
     bool recrawling = false;
+
+    void begin(bool recrawls, std::uint64_t size);
+    // The line between these offsets is to be planned.
+    bool has(std::uint64_t from, std::uint64_t to) const {
+      return recrawling && from >= next && to <= end;
+    }
+  };
+  // Each has an interval of its own, which may be given later than the other's.
+  struct Marker {
+    Range pages;
+    Range redirects;
   };
 
   RecrawlPlan(const RecrawlPolicy& policy, std::string marker_file, std::string pages_file);
@@ -73,7 +84,8 @@ class RecrawlPlan {
   Result<void> write_marker() const;
   Result<void> begin(std::uint64_t size);
   Result<bool> read_more();
-  void take_line(std::string_view line, std::vector<PlannedRecrawl>& into);
+  // `from`: where in pages.jsonl it begins.
+  void take_line(std::string_view line, std::uint64_t from, std::vector<PlannedRecrawl>& into);
   bool was_near(std::string_view url);
 
   RecrawlPolicy policy_;
@@ -82,6 +94,7 @@ class RecrawlPlan {
   SystemTime now_;
   std::optional<InputFile> pages_;
   Marker marker_;
+  std::uint64_t end_ = 0;      // of what is to be read
   std::uint64_t read_to_ = 0;  // offset of the end of buffer_
   std::string buffer_;
   std::size_t consumed_ = 0;  // bytes of buffer_

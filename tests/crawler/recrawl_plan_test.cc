@@ -120,6 +120,37 @@ TEST_F(RecrawlPlanTest, HasRedirectsIfUrlsWithoutAPageHaveAnInterval) {
             std::chrono::sys_days(std::chrono::January / 2 / 2026) + 4h + 4min + 5s);
 }
 
+TEST_F(RecrawlPlanTest, EachKindIsPlannedWhenItGetsAnInterval) {
+  CrawlConfig::Recrawl failed;
+  failed.failed = 1h;
+  CrawlConfig::Recrawl both = daily();
+  both.failed = 1h;
+  EXPECT_THAT(run(), IsEmpty());
+  append(line("a") + line("moved", 301));
+  EXPECT_THAT(run(), IsEmpty()) << "its run planned the page";
+  append(line("b") + line("moved-2", 302));
+  EXPECT_THAT(run(both, 1), ElementsAre("moved", "moved-2"));
+  append(line("c") + line("moved-3", 301));
+  EXPECT_THAT(run(both), IsEmpty()) << "its run planned both";
+  EXPECT_THAT(run(), IsEmpty());
+  append(line("moved-4", 301));
+  EXPECT_THAT(run(failed), ElementsAre("moved-4"));
+  append(line("d") + line("moved-5", 308));
+  EXPECT_THAT(run(both), ElementsAre("d"));
+  EXPECT_THAT(run(both), IsEmpty());
+}
+
+TEST_F(RecrawlPlanTest, AMarkerOfAnEarlierBuildHasNoRedirectPlanned) {
+  append(line("a") + line("moved", 301));
+  const auto size = std::filesystem::file_size(pages());
+  std::ofstream(marker()) << fmt::format("trawl-recrawl-plan 1\nnext {0}\nend {0}\non 1\n", size);
+  CrawlConfig::Recrawl both = daily();
+  both.failed = 1h;
+  EXPECT_THAT(run(), IsEmpty());
+  EXPECT_THAT(run(both), ElementsAre("moved"));
+  EXPECT_THAT(run(both), IsEmpty());
+}
+
 TEST_F(RecrawlPlanTest, UrlsThatFailedBeforeArePlannedOnce) {
   SystemTime now = std::chrono::system_clock::now() - 3h;
   FrontierOptions options{.directory = directory_.path() / "frontier"};
@@ -275,9 +306,13 @@ TEST_F(RecrawlPlanTest, AnotherFileInItsPlaceIsReadFromItsStart) {
 
 TEST_F(RecrawlPlanTest, ADamagedMarkerIsSaidSo) {
   append(line("a"));
-  for (const std::string_view text : {"", "x", "trawl-recrawl-plan 2\nnext 0\nend 1\non 0\n",
-                                      "trawl-recrawl-plan 1\nnext 2\nend 1\non 0\n",
-                                      "trawl-recrawl-plan 1\nnext 0\nend 1\non 7\n"}) {
+  for (const std::string_view text :
+       {"", "x", "trawl-recrawl-plan 2\nnext 0\nend 1\non 0\n",
+        "trawl-recrawl-plan 1\nnext 2\nend 1\non 0\n",
+        "trawl-recrawl-plan 1\nnext 0\nend 1\non 7\n",
+        "trawl-recrawl-plan 1\nnext 0\nend 1\non 1\nredirects_next 1",
+        "trawl-recrawl-plan 1\nnext 0\nend 1\non 1\nredirects_next 2\n"
+        "redirects_end 1\nredirects_on 0\n"}) {
     std::ofstream(marker(), std::ios::trunc) << text;
     const auto plan = RecrawlPlan::open(directory_.path(), pages(), RecrawlPolicy(daily()));
     ASSERT_FALSE(plan.has_value()) << text;

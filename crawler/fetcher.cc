@@ -411,6 +411,7 @@ void Fetcher::lose(const OpenLease& open, const RobotsAnswer& robots, SteadyTime
   result.outcome.requested = false;
   result.outcome.seed = open.lease.depth == 0;
   result.outcome.started_after = started_after(open, asked_at);
+  handler_.plan_failed(open, result.outcome);
   retry(open, std::move(result));
 }
 
@@ -419,6 +420,7 @@ void Fetcher::end(const OpenLease& open, std::string_view error, std::string_vie
   PageHandler::Result result = handler_.give_up(open, error, reason);
   result.outcome.requested = asked_at.has_value();
   if (asked_at) result.outcome.started_after = started_after(open, *asked_at);
+  handler_.plan_failed(open, result.outcome);
   complete(open, std::move(result));
 }
 

@@ -507,6 +507,14 @@ std::optional<WarcRecords> PageHandler::archive(std::string_view url, SystemTime
   return warc_->build(exchange_of(url, date, response));
 }
 
+// One that was a page has the interval of a page, or none.
+void PageHandler::plan_failed(const OpenLease& open, Outcome& outcome) const {
+  const UrlNote note = UrlNote::decode(open.lease.note);
+  if (outcome.recrawl_at || !note.digest.empty() || note.interval) return;
+  if (const auto interval = context_.rules.recrawl.failed_interval())
+    outcome.recrawl_at = std::chrono::system_clock::now() + *interval;
+}
+
 void PageHandler::plan_recrawl(Page& page) {
   const RecrawlPolicy& policy = context_.rules.recrawl;
   if (!policy.enabled()) return;

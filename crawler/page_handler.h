@@ -51,6 +51,8 @@ class PageHandler {
   Result handle(const OpenLease& open, const Url& url, HttpResponse response, bool host_doubted);
   // Of a URL for which no answer came about, because of `error` or, if that is empty, `reason`.
   Result give_up(const OpenLease& open, std::string_view error, std::string_view reason);
+  // When a URL that ends as failed is asked for again, if the outcome does not say so.
+  void plan_failed(const OpenLease& open, Outcome& outcome) const;
   LinkFollower& links() { return follower_; }
   // Whether a part of a body that is too large is of use: for the archive, or for its links.
   bool wants_part(UrlNote::Role role, const HttpResponse& head) const;

@@ -193,6 +193,20 @@ TEST(Crawl, RobotsTxtIsFollowedToOtherHostsUpToFiveTimes) {
   }
 }
 
+// They end before anything is asked of them: their host does not exist.
+TEST(Crawl, UrlsOfNoHostAreFetchedAgainIfThoseThatFailAre) {
+  const TemporaryDirectory directory;
+  const std::string seed = "http://" + std::string(64, 'a') + ".test/";
+  CrawlConfig config = fast_config(directory, {seed});
+  config.recrawl.failed = std::chrono::hours(1);
+  const auto crawl = opened(config, OpenMode::kCreate);
+  crawl->start();
+  finish(*crawl);
+  const FrontierStats stats = crawl->progress().frontier;
+  EXPECT_EQ(stats.recrawls_deferred, 1u);
+  EXPECT_EQ(stats.set_aside_failed, 0u);
+}
+
 // A host with two origins, of which one's robots.txt cannot be had: the port answers http alone.
 std::string with_tls(std::string url) {
   return url.replace(0, 4, "https");

@@ -6,6 +6,7 @@
 #include "frontier/frontier_options.h"
 #include "frontier/recovery.h"
 #include "frontier/repair.h"
+#include "frontier/set_aside_keys.h"
 #include "frontier/state_directory.h"
 
 namespace trawl {
@@ -55,7 +56,7 @@ Result<std::unique_ptr<Frontier>> Frontier::open(const FrontierOptions& given) {
                            {.sync = options->durability == FrontierDurability::kSync,
                             .memory = MemoryPlan::of(options->max_memory)});
   if (!store) return tl::unexpected(store.error());
-  const auto counters = (*store)->counters();
+  auto counters = (*store)->counters();
   if (!counters) return tl::unexpected(counters.error());
   if (!state->resumed && counters->admitted > 0)
     return tl::unexpected(lost_manifest(options->directory));
@@ -68,6 +69,8 @@ Result<std::unique_ptr<Frontier>> Frontier::open(const FrontierOptions& given) {
     if (!published) return tl::unexpected(published.error());
     Checkpointer::remove_strays(options->directory, state->manifest);
   }
+  if (auto fit = fit_set_aside_keys(**store, options->profile, hash, *counters); !fit)
+    return tl::unexpected(fit.error());
   auto frontier =
       std::make_unique<FrontierImpl>(*options, FrontierParts{.lock = std::move(state->lock),
                                                              .manifest = std::move(state->manifest),

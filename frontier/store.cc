@@ -371,6 +371,14 @@ class RocksStore final : public Store {
     return checked(it->status(), "read");
   }
 
+  Result<std::string> set_aside_rules() const override {
+    std::string rules;
+    const auto status = db_->Get({}, families_[kMeta], slice(kSetAsideRulesKey), &rules);
+    if (status.IsNotFound()) return std::string();
+    if (!status.ok()) return tl::unexpected(store_error(status, "read"));
+    return rules;
+  }
+
   std::uint64_t memory() const override {
     return options_.write_buffers->memory_usage() + options_.cache->GetUsage();
   }

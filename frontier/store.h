@@ -61,7 +61,7 @@ struct Counters {
 class Store {
  public:
   enum Family : std::uint8_t {
-    kMeta,        // counters, format
+    kMeta,        // counters, format, rules of the keys in kSetAside
     kPending,     // the host queues
     kDeferred,    // URLs that wait for a time of their own, by time
     kHosts,       // HostRecord of hosts that have one, by HostId
@@ -93,6 +93,8 @@ class Store {
     // `value`: encode_set_aside().
     void set_aside(Fingerprint fingerprint, std::string_view value);
     void remove_set_aside(Fingerprint fingerprint);
+    // The name of the profile that gave URLs set aside their keys; empty: of none.
+    void set_aside_rules(std::string_view profile);
     void set_counters(const Counters& counters);
 
     enum class Kind : std::uint8_t { kPut, kDelete, kSingleDelete, kMerge };
@@ -184,6 +186,8 @@ class Store {
   virtual Result<void> visit_set_aside(
       const std::optional<Fingerprint>& after,
       const std::function<bool(Fingerprint, std::string_view value)>& visit) const = 0;
+  // Empty if it is not known.
+  virtual Result<std::string> set_aside_rules() const = 0;
 
   // Bytes of memtables and caches.
   virtual std::uint64_t memory() const = 0;

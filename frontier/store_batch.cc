@@ -76,6 +76,10 @@ void Store::Batch::remove_set_aside(Fingerprint fingerprint) {
   add(kSetAside, Kind::kDelete, view(fingerprint_key(fingerprint)));
 }
 
+void Store::Batch::set_aside_rules(std::string_view profile) {
+  add(kMeta, Kind::kPut, kSetAsideRulesKey, profile);
+}
+
 void Store::Batch::set_counters(const Counters& counters) {
   add(kMeta, Kind::kPut, kCountersKey, encode_counters(counters));
 }

@@ -18,6 +18,7 @@ namespace trawl {
 
 inline constexpr std::string_view kCountersKey = "counters";
 inline constexpr std::string_view kFormatKey = "format";
+inline constexpr std::string_view kSetAsideRulesKey = "set_aside_rules";
 
 using NumberKey = std::array<char, 8>;  // of admissions: the sequence; of hosts: the HostId
 using DeferredKey = std::array<char, 16>;

@@ -289,7 +289,7 @@ struct FrontierOptions {
 
   // The canonicalisation that decides which URLs are the same. Stored; resuming with another is
   // refused, with what differs, unless it may replace the stored one: URLs whose key changes are
-  // then not known to have been seen, and may be admitted once more.
+  // then not known to have been seen, and may be admitted once more; those set aside get new keys.
   Profile profile = {};
   bool replace_profile = false;
   // The key of the fingerprints; random if absent. Used when the directory is created.

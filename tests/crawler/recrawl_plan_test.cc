@@ -198,6 +198,37 @@ TEST_F(RecrawlPlanTest, UrlsThatFailedBeforeArePlannedOnce) {
   EXPECT_EQ(leases[0].depth, 3u);
 }
 
+TEST_F(RecrawlPlanTest, UrlsThatFailedUnderOtherRulesForKeysArePlannedOnce) {
+  FrontierOptions options{.directory = directory_.path() / "frontier"};
+  options.delay = 0ms;
+  options.leases_per_host = 100;
+  constexpr std::uint64_t kUrls = 12;
+  {
+    auto frontier = Frontier::open(options).value();
+    for (std::uint64_t i = 0; i < kUrls; ++i) {
+      const std::string url = fmt::format("http://a.example/{}?b=1&a=2", i);
+      const UrlRequest request{.url = url};
+      ASSERT_TRUE(frontier->offer({&request, 1}));
+    }
+    const auto leased = frontier->lease(kUrls).value();
+    for (const Lease& lease : leased)
+      ASSERT_TRUE(frontier->complete(lease.id, {.status = 404}, {}));
+    ASSERT_TRUE(frontier->close());
+  }
+  CrawlConfig::Recrawl config;
+  config.failed = 24h;
+  const RecrawlPolicy policy(config);
+  options.profile.rules.sort_query = true;
+  options.replace_profile = true;
+  for (const std::uint64_t planned : {kUrls, std::uint64_t{0}}) {
+    auto frontier = Frontier::open(options).value();
+    EXPECT_EQ(plan_failed_urls(*frontier, policy).value(), planned);
+    EXPECT_EQ(frontier->stats().deferred, kUrls);
+    EXPECT_EQ(frontier->stats().set_aside_failed, 0u);
+    ASSERT_TRUE(frontier->close());
+  }
+}
+
 TEST_F(RecrawlPlanTest, IsMadeOnce) {
   EXPECT_THAT(run(), IsEmpty());  // no file yet
   // What a run with recrawling has fetched, it has also planned for.

@@ -152,6 +152,7 @@ class FakeStore final : public Store {
     }
     return {};
   }
+  Result<std::string> set_aside_rules() const override { return std::string(); }
   std::uint64_t memory() const override { return 0; }
 
  private:

@@ -338,6 +338,55 @@ TEST_F(FrontierSetAside, ListsPageByPageAndRetriesVeryMany) {
   EXPECT_EQ(frontier_->stats().held, 0u);
 }
 
+// Each call of set_aside() and retry() finds a URL by the key that the rules give it.
+TEST_F(FrontierSetAside, N1_OtherRulesForKeysLoseNoneAndRepeatNone) {
+  constexpr std::size_t kUrls = 2500;
+  constexpr std::string_view kLink = "http://far.test/?b=1&a=2";
+  open_anew();
+  const auto url_of = [](std::size_t i) { return fmt::format("http://a.test/{}?b=1&a=2", i); };
+  for (std::size_t i = 0; i < kUrls; ++i)
+    static_cast<void>(offer_one(*frontier_, url_of(i)));
+  for (const Lease& lease : lease_all(*frontier_))
+    ASSERT_TRUE(frontier_->complete(lease.id, {.status = 404}, {}));
+  complete_holding(lease_of("http://b.test/"), std::string(kLink), "too_deep");
+  complete_holding(lease_of("http://b.test/2"), "http://far.test/?z=1&y=2", "too_deep");
+  ASSERT_TRUE(frontier_->hold(lease_of("http://far.test/?y=2&z=1").id, {.reason = "r"}));
+  ASSERT_TRUE(frontier_->flush());
+  ASSERT_EQ(frontier_->stats().held, 3u);
+
+  // There and back, and to other rules without a look.
+  for (const bool sorted : {true, false, true}) {
+    SCOPED_TRACE(sorted);
+    options_.profile.rules.sort_query = sorted;
+    options_.replace_profile = true;
+    open_anew();  // without close()
+    EXPECT_EQ(frontier_->stats().set_aside_failed, kUrls);
+    EXPECT_EQ(frontier_->stats().held, 2u) << "two of them are the same now";
+    std::set<std::string> found;
+    std::string after;
+    for (std::size_t pages = 0; pages < 10; ++pages) {
+      const auto page = frontier_->set_aside(after, 1000).value();
+      if (page.empty()) break;
+      for (const SetAsideUrl& url : page)
+        EXPECT_TRUE(found.insert(url.url).second) << url.url;
+      after = page.back().url;
+    }
+    EXPECT_EQ(found.size(), kUrls + 2);
+    EXPECT_TRUE(found.contains("http://far.test/?y=2&z=1")) << "the one that was queued stays";
+  }
+  EXPECT_EQ(retry({.url = url_of(7)}), 1u);
+  EXPECT_EQ(lease_one().url, url_of(7));
+  const std::string again = url_of(8);
+  const UrlRequest request{.url = again, .again = true};
+  ASSERT_TRUE(frontier_->offer({&request, 1}));
+  EXPECT_EQ(frontier_->stats().set_aside_failed, kUrls - 2) << "it is queued";
+  EXPECT_EQ(retry({.reason = "too_deep"}), 1u);
+  EXPECT_EQ(retry({}), kUrls - 2 + 1);
+  EXPECT_EQ(retry({}), 0u);
+  EXPECT_TRUE(listed().empty());
+  EXPECT_EQ(lease_all(*frontier_).size(), kUrls + 1);
+}
+
 // N1: what was set aside is there after a crash, queued or set aside but never both.
 TEST_F(FrontierSetAside, N1_ACrashLosesNoneOfThem) {
   options_.deterministic_seed.reset();

@@ -484,13 +484,13 @@ void FrontierModel::revive_host(const std::string& name) {
   host.given_up = false;
 }
 
-std::uint64_t FrontierModel::drop_host(const std::string& name, bool queued_only) {
+std::uint64_t FrontierModel::drop_host(const std::string& name, bool deferred_only) {
   std::uint64_t dropped = 0;
   for (auto& [href, url] : urls_) {
     if (url.host != name) continue;
-    const bool waits =
-        queues_[name].contains(Order{url.priority, url.place}) && url.state == ModelUrl::kQueued;
-    const bool deferred = url.state == ModelUrl::kDeferred && !queued_only;
+    const bool waits = !deferred_only && url.state == ModelUrl::kQueued &&
+                       queues_[name].contains(Order{url.priority, url.place});
+    const bool deferred = url.state == ModelUrl::kDeferred;
     if (!waits && !deferred) continue;
     if (waits) unqueue(href);
     if (deferred) --totals_.deferred;

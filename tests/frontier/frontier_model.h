@@ -137,8 +137,8 @@ class FrontierModel {
   void set_host_limit(const std::string& host, std::optional<std::uint64_t> urls);
   void block_host(const std::string& host, std::int64_t until);
   void revive_host(const std::string& host);
-  // Returns how many were dropped. Only those of the host queue with `queued_only`.
-  std::uint64_t drop_host(const std::string& host, bool queued_only = false);
+  // Returns how many were dropped. Those of the host queue stay with `deferred_only`.
+  std::uint64_t drop_host(const std::string& host, bool deferred_only = false);
 
   Mismatches check_stats(const FrontierStats& stats) const;
   // That each URL is in one state alone, and those set aside are as they should be.

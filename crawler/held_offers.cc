@@ -45,12 +45,12 @@ Result<void> HeldOffers::finish() {
 Result<void> HeldOffers::offer(const HeldOrigins::Set& released) const {
   // What a fetcher held a moment ago is to be found.
   if (auto flushed = frontier_.flush(); !flushed) return flushed;
-  const auto queued = frontier_.retry(
-      {.state = SetAsideState::kHeld, .wanted = [&](const SetAsideUrl& held) {
-         return !stopping_.load(std::memory_order_relaxed) &&
-                (held.reason == kRobotsUnavailable || held.reason == kTlsRefused) &&
-                released.contains(origin_of(held.url));
-       }});
+  const auto queued =
+      frontier_.retry({.state = SetAsideState::kHeld, .wanted = [&](const SetAsideUrl& held) {
+                         return !stopping_.load(std::memory_order_relaxed) &&
+                                (held.reason == kRobotsUnavailable || held.reason == kTlsRefused) &&
+                                released.contains(origin_of(held.url));
+                       }});
   if (!queued) return tl::unexpected(queued.error());
   if (!stopping_.load(std::memory_order_relaxed)) origins_.offered(released);
   return {};

@@ -1,6 +1,6 @@
-// HeldOffers: queues URLs of origins again that are held no longer. Finding them reads all that is set
-// aside, which may take many seconds: so it is done on a thread of its own, for all origins at once,
-// and rarely.
+// HeldOffers: queues URLs of origins again that are held no longer. Finding them reads all that is
+// set aside, which may take many seconds: so it is done on a thread of its own, for all origins at
+// once, and rarely.
 #pragma once
 
 #include <atomic>

@@ -243,7 +243,7 @@ class CrawlImpl final : public Crawl {
     const std::string first =
         example.empty() ? "" : fmt::format("; the first failure: {}", example);
     if (stats.succeeded == 0) return "nothing came back with a status of 2xx" + first;
-    if (stats.hosts_given_up > 0 && stats.queued > 0) {
+    if (has_parked_queue(stats)) {
       return fmt::format("{} host{} parked with URLs queued, {} in all{}", stats.hosts_given_up,
                          stats.hosts_given_up == 1 ? " is" : "s are", stats.queued, first);
     }
@@ -253,8 +253,7 @@ class CrawlImpl final : public Crawl {
     return std::nullopt;
   }
   bool has_parked_hosts() const override {
-    const FrontierStats stats = frontier_->stats();
-    return (stats.hosts_given_up > 0 && stats.queued > 0) || context_->held_origins.count() > 0;
+    return has_parked_queue(frontier_->stats()) || context_->held_origins.count() > 0;
   }
   const FailedSeeds& failed_seeds() const override { return context_->failed_seeds; }
   const std::string& pages_path() const override { return output_->pages_path(); }
@@ -262,6 +261,10 @@ class CrawlImpl final : public Crawl {
   const std::vector<std::string>& repairs() const override { return output_->repairs(); }
 
  private:
+  static bool has_parked_queue(const FrontierStats& stats) {
+    return stats.hosts_given_up > 0 && stats.queued > 0;
+  }
+
   std::optional<std::string> incomplete_origins() const {
     const std::size_t count = context_->held_origins.count();
     if (count == 0) return std::nullopt;

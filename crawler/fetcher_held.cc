@@ -17,10 +17,6 @@ namespace {
 // URLs of a host's queue that are looked through for those of another origin.
 constexpr std::size_t kMostQueuedRead = 1'000'000;
 
-bool is_of(std::string_view url, std::string_view origin) {
-  return url.starts_with(origin) && url.substr(origin.size()).starts_with('/');
-}
-
 }  // namespace
 
 void Fetcher::leave_origin(const OpenLease& open, const std::string& origin,
@@ -46,10 +42,8 @@ bool Fetcher::has_other_origins(const std::string& host, const std::string& orig
   bool others = false;
   std::size_t read = 0;
   const auto visited = context_.frontier.visit_queue(host, [&](std::string_view queued) {
-    if (!is_of(queued, origin)) {
-      const auto url = Url::parse(queued);
-      others = url && url->origin() != origin && !robots_.has_failed(std::string(url->origin()));
-    }
+    const std::string other = origin_of(queued);
+    others = !other.empty() && other != origin && !robots_.has_failed(other);
     return !others && ++read < kMostQueuedRead;
   });
   if (!visited) context_.stop_with(visited.error());

@@ -69,15 +69,16 @@ Result<std::unique_ptr<Frontier>> Frontier::open(const FrontierOptions& given) {
     if (!published) return tl::unexpected(published.error());
     Checkpointer::remove_strays(options->directory, state->manifest);
   }
-  if (auto fit = fit_set_aside_keys(**store, options->profile, hash, *counters); !fit)
-    return tl::unexpected(fit.error());
-  auto frontier =
-      std::make_unique<FrontierImpl>(*options, FrontierParts{.lock = std::move(state->lock),
-                                                             .manifest = std::move(state->manifest),
-                                                             .store = std::move(*store),
-                                                             .filter = std::move(*filter),
-                                                             .counters = *counters,
-                                                             .report = std::move(report)});
+  const auto keys_changed = fit_set_aside_keys(**store, options->profile, hash, *counters);
+  if (!keys_changed) return tl::unexpected(keys_changed.error());
+  auto frontier = std::make_unique<FrontierImpl>(
+      *options, FrontierParts{.lock = std::move(state->lock),
+                              .manifest = std::move(state->manifest),
+                              .store = std::move(*store),
+                              .filter = std::move(*filter),
+                              .counters = *counters,
+                              .set_aside_keys_changed = *keys_changed,
+                              .report = std::move(report)});
   if (auto restored = frontier->restore(); !restored) return tl::unexpected(restored.error());
   return frontier;
 }

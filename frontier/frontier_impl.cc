@@ -42,7 +42,7 @@ FrontierImpl::FrontierImpl(const FrontierOptions& options, FrontierParts parts)
              .notes_depths = parts.counters.lowered > 0,
              .wall_clock = options.wall_clock,
              .from_wall = [this](SystemTime time) { return clock_.from_wall(time); }}),
-      writer_(*store_, parts.counters, writer_options()) {
+      writer_(*store_, parts.counters, writer_options(parts.set_aside_keys_changed)) {
   for (std::uint32_t i = 0; i < options_.shards; ++i) {
     ShardOptions shard = shard_options(options_, i, memory_.heads);
     if (report_.resumed) shard.restarted = shard.clock();
@@ -72,11 +72,12 @@ FrontierImpl::~FrontierImpl() {
   commits_->close();  // while the rest is there, which it tells of its last commits
 }
 
-GroupWriterOptions FrontierImpl::writer_options() {
+GroupWriterOptions FrontierImpl::writer_options(bool set_aside_keys_changed) {
   GroupWriterOptions options;
   options.ledger = ledger_;
   options.exact = options_.filter_mode == FilterMode::kExact;
   options.max_set_aside = options_.max_set_aside;
+  options.set_aside_keys_changed = set_aside_keys_changed;
   options.wall_clock = options_.wall_clock;
   options.now = [this] { return clock_.now(); };
   options.before_commit = options_.before_commit;

@@ -35,6 +35,7 @@ struct FrontierParts {
   std::unique_ptr<Store> store;
   GrowingBloomFilter filter;
   Counters counters;
+  bool set_aside_keys_changed;  // GroupWriterOptions
   OpenReport report;
 };
 
@@ -152,7 +153,7 @@ class FrontierImpl final : public Frontier {
   Result<std::optional<std::string>> name_of(HostId host) const;
   // On the commit thread: tells the shards what became durable.
   void after_commit(OperationGroup& group, std::vector<QueuedUrl>& promoted);
-  GroupWriterOptions writer_options();
+  GroupWriterOptions writer_options(bool set_aside_keys_changed);
 
   const FrontierOptions options_;  // with clocks
   const FrontierClock clock_;

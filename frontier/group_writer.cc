@@ -4,7 +4,6 @@
 #include <memory>
 #include <utility>
 
-#include "frontier/set_aside_keys.h"
 #include "frontier/set_aside_record.h"
 #include "frontier/wall_time.h"
 
@@ -118,17 +117,11 @@ Result<void> GroupWriter::announce(const OperationGroup& group) const {
 
 Result<void> GroupWriter::add_admitted(Operation& operation, Counters& totals,
                                        Store::Batch& batch) {
-  bool keys_changed = false;
-  if (totals.set_aside_failed > 0 && !operation.admitted.empty()) {
-    const auto rules = store_.set_aside_rules();
-    if (!rules) return tl::unexpected(rules.error());
-    keys_changed = were_set_aside_keys_changed(*rules);
-  }
   for (Operation::Admitted& url : operation.admitted) {
     // Of those never admitted by the keys that they have only links may be set aside, which are
     // held.
     const bool recrawl = is_recrawl_record(url.record);
-    if ((recrawl || keys_changed ? totals.set_aside() : totals.held) > 0) {
+    if ((recrawl || options_.set_aside_keys_changed ? totals.set_aside() : totals.held) > 0) {
       if (auto done = forget_set_aside(url.fingerprint, totals, batch); !done)
         return tl::unexpected(done.error());
     }

@@ -23,6 +23,7 @@ struct GroupWriterOptions {
   bool ledger = false;  // the crawl keeps one
   bool exact = false;   // which alone tells what was admitted
   std::uint64_t max_set_aside = 0;
+  bool set_aside_keys_changed = false;  // fit_set_aside_keys()
   std::function<SystemTime()> wall_clock;
   std::function<std::int64_t()> now;  // FrontierClock
   std::function<Result<void>(std::span<const Completion>)> before_commit;

@@ -119,25 +119,23 @@ Result<void> note_rules(Store& store, std::string_view rules) {
 
 }  // namespace
 
-Result<void> fit_set_aside_keys(Store& store, const Profile& profile, const KeyedHash& hash,
+Result<bool> fit_set_aside_keys(Store& store, const Profile& profile, const KeyedHash& hash,
                                 Counters& counters) {
   std::string rules = profile.name();
   const auto known = store.set_aside_rules();
   if (!known) return tl::unexpected(known.error());
-  bool changed = were_set_aside_keys_changed(*known);
-  if (known->substr(changed ? kChanged.size() : 0) == rules) return {};
+  bool changed = known->starts_with(kChanged);
+  if (known->substr(changed ? kChanged.size() : 0) == rules) return changed;
   if (counters.set_aside() > 0) {
     // Until all have moved they fit neither the old rules nor the new ones.
-    if (auto noted = note_rules(store, {}); !noted) return noted;
-    if (auto moved = SetAsideMover(store, profile, hash, counters).run(); !moved) return moved;
+    if (auto noted = note_rules(store, {}); !noted) return tl::unexpected(noted.error());
+    if (auto moved = SetAsideMover(store, profile, hash, counters).run(); !moved)
+      return tl::unexpected(moved.error());
     changed = true;
   }
   if (changed) rules.insert(0, kChanged);
-  return note_rules(store, rules);
-}
-
-bool were_set_aside_keys_changed(std::string_view rules) {
-  return rules.starts_with(kChanged);
+  if (auto noted = note_rules(store, rules); !noted) return tl::unexpected(noted.error());
+  return changed;
 }
 
 }  // namespace trawl

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "arrivals.h"
 #include "crawl_fixture.h"
 #include "raw_server.h"
 
@@ -19,6 +20,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using test::Connection;
+using test::expect_apart;
 using test::fast_config;
 using test::finish;
 using test::opened;
@@ -27,18 +29,6 @@ using test::RawServer;
 using test::run;
 using test::TemporaryDirectory;
 using test::wait_until;
-
-void expect_apart(std::vector<std::chrono::nanoseconds> arrivals, milliseconds delay,
-                  std::size_t requests) {
-  constexpr std::chrono::microseconds kClocks{100};  // by which the two clocks may drift apart
-  ASSERT_GE(arrivals.size(), requests);
-  std::ranges::sort(arrivals);
-  for (std::size_t i = 1; i < arrivals.size(); ++i) {
-    const std::chrono::duration<double, std::milli> gap = arrivals[i] - arrivals[i - 1];
-    ASSERT_GE(gap, delay - kClocks)
-        << "request " << i << " of " << arrivals.size() << " came too soon";
-  }
-}
 
 // The requests to a host start at least `delay` apart, as the kernel saw them come.
 void expect_delay(const RawServer& host, milliseconds delay, std::size_t requests) {

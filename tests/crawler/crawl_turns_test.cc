@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "arrivals.h"
 #include "crawl_fixture.h"
 #include "dns_server.h"
 #include "raw_server.h"
@@ -23,6 +24,7 @@ namespace {
 using std::chrono::milliseconds;
 using test::Connection;
 using test::DnsServer;
+using test::expect_apart;
 using test::fast_config;
 using test::pages_of;
 using test::RawServer;
@@ -30,20 +32,6 @@ using test::run;
 using test::TemporaryDirectory;
 
 constexpr char kPage[] = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n";
-
-using Times = std::vector<std::chrono::nanoseconds>;
-
-// Requests, by when the kernel of the server took them in, are the delay apart.
-void expect_turns(Times arrivals, milliseconds delay, std::size_t requests) {
-  constexpr std::chrono::microseconds kClocks{100};  // by which the two clocks may drift apart
-  EXPECT_GE(arrivals.size(), requests);
-  std::ranges::sort(arrivals);
-  for (std::size_t i = 1; i < arrivals.size(); ++i) {
-    const std::chrono::duration<double, std::milli> gap = arrivals[i] - arrivals[i - 1];
-    ASSERT_GE(gap, delay - kClocks)
-        << "request " << i << " of " << arrivals.size() << " came too soon";
-  }
-}
 
 // Many hosts at one address, or at several, all on one port; what each answers to a path is the
 // test's to say.
@@ -72,7 +60,7 @@ class Street {
     config.politeness.per_host_connections = 1;
     return config;
   }
-  Times arrivals() const { return server_.arrivals(); }
+  test::Arrivals arrivals() const { return server_.arrivals(); }
   std::size_t asked_for(const std::string& path) const {
     const auto requests = server_.requests();
     return static_cast<std::size_t>(std::ranges::count_if(
@@ -107,7 +95,7 @@ void expect_ip_delay(std::uint32_t threads) {
   EXPECT_TRUE(run(config));
   EXPECT_EQ(pages_of(config).size(), 60u);
   EXPECT_EQ(street.asked_for("/robots.txt"), 20u);
-  expect_turns(street.arrivals(), milliseconds(15), 80);
+  expect_apart(street.arrivals(), milliseconds(15), 80);
 }
 
 TEST(CrawlTurns, P1_TheFirstRequestsToTheHostsOfAnAddressAreItsDelayApart) {
@@ -125,7 +113,7 @@ TEST(CrawlTurns, P1_TheDelayOfAnAddressHoldsForHostsThatAreOneByTheirNumber) {
       directory, {street.url("127.0.0.1"), street.url("localhost"), street.url("x.test")});
   config.politeness.ip_delay = milliseconds(30);
   EXPECT_TRUE(run(config));
-  expect_turns(street.arrivals(), milliseconds(30), 12);
+  expect_apart(street.arrivals(), milliseconds(30), 12);
 }
 
 // They are handed out the delay apart, and their addresses become known at once.
@@ -141,7 +129,7 @@ TEST(CrawlTurns, P1_TheDelayOfADomainHoldsThoughANameTakesLongToLookUp) {
     config.politeness.ip_delay = milliseconds(by_address ? 30 : 0);
     EXPECT_TRUE(run(config));
     EXPECT_EQ(pages_of(config).size(), 24u);
-    expect_turns(street.arrivals(), milliseconds(by_address ? 30 : 20), 32);
+    expect_apart(street.arrivals(), milliseconds(by_address ? 30 : 20), 32);
   }
 }
 
@@ -156,7 +144,7 @@ TEST(CrawlTurns, P1_RequestsToAHostAreADelayApartThoughItsNameTakesLongToLookUp)
   config.politeness.per_host_connections = 10;
   config.politeness.delay = milliseconds(20);
   EXPECT_TRUE(run(config));
-  expect_turns(street.arrivals(), milliseconds(20), 10);
+  expect_apart(street.arrivals(), milliseconds(20), 10);
 }
 
 // A host that is crawled, and eight others whose robots.txt redirects to it.
@@ -188,7 +176,7 @@ void expect_kept_by_redirects(milliseconds delay, const std::string& robots,
   EXPECT_EQ(pages_of(config).size(), 16u + 8u);
   for (int i = 0; i < 8; ++i)
     EXPECT_EQ(street.asked_for(fmt::format("/for{}", i)), 1u);
-  expect_turns(street.arrivals(), delay, 1 + 16 + 8);
+  expect_apart(street.arrivals(), delay, 1 + 16 + 8);
 }
 
 TEST(CrawlTurns, P1_RedirectsOfRobotsTxtToAHostThatIsCrawledKeepItsDelay) {
@@ -229,7 +217,7 @@ TEST(CrawlTurns, P1_RedirectsOfRobotsTxtToAHostThatIsCrawledKeepItsCrawlDelay) {
   CrawlConfig config = street.config(directory, seeds);
   EXPECT_TRUE(run(config));
   EXPECT_EQ(pages_of(config).size(), 16u + 5u);
-  expect_turns(slow->arrivals(), milliseconds(50), 1 + 16 + 5);
+  expect_apart(slow->arrivals(), milliseconds(50), 1 + 16 + 5);
 }
 
 TEST(CrawlTurns, P1_RedirectsOfRobotsTxtKeepTheDelaysOfDomainAndAddressThere) {
@@ -266,7 +254,7 @@ TEST(CrawlTurns, P1_SitemapsAndRetriesTakeATurnOfTheirAddressToo) {
   EXPECT_TRUE(run(config));
   EXPECT_EQ(street->asked_for("/map.xml"), kHosts * 1u);
   EXPECT_GT(street->asked_for("/"), kHosts * 1u) << "some were tried again";
-  expect_turns(street->arrivals(), milliseconds(15), 4 * kHosts);
+  expect_apart(street->arrivals(), milliseconds(15), 4 * kHosts);
 }
 
 // No URL uses up a try or is lost while it waits, nor does a page of the budget.
@@ -284,7 +272,7 @@ TEST(CrawlTurns, WhatWaitsForItsAddressLosesNothing) {
   EXPECT_EQ(pages.size(), 300u);
   for (const auto& page : pages)
     EXPECT_EQ(page["status"], 200) << page;
-  expect_turns(street.arrivals(), milliseconds(5), 300);
+  expect_apart(street.arrivals(), milliseconds(5), 300);
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 makes no host and no retry wait longer than the config allows, and costs no page."""
 
 import collections
-import concurrent.futures
 import datetime
 import shlex
 import signal
@@ -142,14 +141,7 @@ def clock_changes(test, directory, options):
     parts = [(to_and_fro,)]
     parts += [(part, seconds) for part in (during, between)
               for seconds in (-3 * HOUR, -2 * DAY, 3 * HOUR, 2 * DAY)]
-    # These mostly wait.
-    with concurrent.futures.ThreadPoolExecutor(len(parts)) as pool:
-        for part, done in [(part, pool.submit(part[0], test, directory, options, *part[1:]))
-                           for part in parts]:
-            try:
-                done.result()
-            except t.Failure as failure:
-                test.check(False, f"{part[0].__name__}{part[1:]}: {failure}")
+    t.run_parts(test, parts, (test, directory, options))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """Name servers that fail for a moment cost no page; those of a changed resolv.conf are asked."""
 
 import collections
-import concurrent.futures
 import os
 import shlex
 import subprocess
@@ -223,15 +222,7 @@ def parts_of(seconds):
 
 
 def dns_outages(test, directory, options):
-    parts = parts_of(options.seconds)
-    # These mostly wait.
-    with concurrent.futures.ThreadPoolExecutor(len(parts)) as pool:
-        for part, done in [(part, pool.submit(part[0], test, directory, options, *part[1:]))
-                           for part in parts]:
-            try:
-                done.result()
-            except t.Failure as failure:
-                test.check(False, f"{part[0].__name__}{part[1:]}: {failure}")
+    t.run_parts(test, parts_of(options.seconds), (test, directory, options))
 
 
 if __name__ == "__main__":

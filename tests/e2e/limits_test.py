@@ -1,6 +1,5 @@
 """Every limit of a config, each with its own reason, and what a crawl ends with at its own."""
 
-import concurrent.futures
 import gzip
 import os
 import re
@@ -314,18 +313,9 @@ def memory(test, directory, options):
 
 
 def limits(test, directory, options):
-    def guarded(part):
-        try:
-            part(test, directory, options)
-        except t.Failure as failure:
-            test.check(False, f"{part.__name__}: {failure}")
-
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for done in [pool.submit(guarded, part) for part in
-                     (times, sizes, types, redirects, lost_urls, long_names, whole_crawls,
-                      hosts)]:
-            done.result()
-    guarded(memory)
+    parts = (times, sizes, types, redirects, lost_urls, long_names, whole_crawls, hosts)
+    t.run_parts(test, [(part,) for part in parts], (test, directory, options), at_once=2)
+    t.run_parts(test, [(memory,)], (test, directory, options))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 goes on when it is back, or the next run fetches the rest; no URL is lost, none fetched twice."""
 
 import collections
-import concurrent.futures
 import itertools
 import time
 
@@ -140,13 +139,7 @@ def network_away(test, directory, options):
     parts = [(for_good,)]
     for seconds in options.seconds:
         parts += [(at_resume, seconds), (in_mid_crawl, seconds)]
-    with concurrent.futures.ThreadPoolExecutor(len(parts)) as pool:
-        for part, done in [(part, pool.submit(part[0], test, directory, options, *part[1:]))
-                           for part in parts]:
-            try:
-                done.result()
-            except t.Failure as failure:
-                test.check(False, f"{part[0].__name__}{part[1:]}: {failure}")
+    t.run_parts(test, parts, (test, directory, options))
 
 
 if __name__ == "__main__":

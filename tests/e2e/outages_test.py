@@ -1,7 +1,6 @@
 """A host that is down for some seconds, in whatever way, costs no URL, and no page is fetched twice."""
 
 import collections
-import concurrent.futures
 import http.server
 import itertools
 import random
@@ -276,23 +275,16 @@ def deeper(test, directory, options):
 
 def outages(test, directory, options):
     certificates = Certificates(directory / "keys")
-    parts = [(held, (test, directory, options))]
+    parts = [(held, test, directory, options)]
     for number, seconds in enumerate(options.seconds):
         each = Outages(test, directory, options, certificates, seconds)
         if number == 0:
-            parts.append((each.parked, (REFUSES,)))
-            parts.append((each.parked, (BAD_CERTIFICATE,)))
+            parts.append((each.parked, REFUSES))
+            parts.append((each.parked, BAD_CERTIFICATE))
         for mode in (REFUSES, RESETS, STALLS, BUSY_ROBOTS, *OVER_TLS):
-            parts += [(part, (mode,))
+            parts += [(part, mode)
                       for part in (each.at_the_start, each.in_mid_crawl, each.at_resume)]
-    # These mostly wait.
-    with concurrent.futures.ThreadPoolExecutor(options.at_once) as pool:
-        started = [(part, more, pool.submit(part, *more)) for part, more in parts]
-        for part, more, done in started:
-            try:
-                done.result()
-            except t.Failure as failure:
-                test.check(False, f"{part.__name__}{more}: {failure}")
+    t.run_parts(test, parts, at_once=options.at_once)
 
 
 if __name__ == "__main__":

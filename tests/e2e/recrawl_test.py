@@ -1,7 +1,6 @@
 """A finished crawl that fetches its pages again, when they are due: what did not change costs one
 304."""
 
-import concurrent.futures
 import datetime
 import signal
 import time
@@ -212,17 +211,8 @@ def vanishes(test, directory, options):
 
 
 def recrawl(test, directory, options):
-    def guarded(part):
-        try:
-            part(test, directory, options)
-        except t.Failure as failure:
-            test.check(False, f"{part.__name__}: {failure}")
-
-    # These mostly wait.
-    with concurrent.futures.ThreadPoolExecutor() as pool:
-        for done in [pool.submit(guarded, part) for part in
-                     (changes, begun_without, waits, vanishes)]:
-            done.result()
+    parts = (changes, begun_without, waits, vanishes)
+    t.run_parts(test, [(part,) for part in parts], (test, directory, options))
 
 
 if __name__ == "__main__":

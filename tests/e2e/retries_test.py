@@ -203,14 +203,8 @@ def parked_host(test, directory, options):
 
 
 def retries(test, directory, options):
-    # These mostly wait.
     parts = (transient, resets, gives_up, retry_after, slowed_host, parked_host)
-    with concurrent.futures.ThreadPoolExecutor() as pool:
-        for part, done in [(part, pool.submit(part, test, directory, options)) for part in parts]:
-            try:
-                done.result()
-            except t.Failure as failure:
-                test.check(False, f"{part.__name__}: {failure}")
+    t.run_parts(test, [(part,) for part in parts], (test, directory, options))
 
 
 if __name__ == "__main__":

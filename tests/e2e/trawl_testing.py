@@ -2,6 +2,7 @@
 
 import argparse
 import collections
+import concurrent.futures
 import contextlib
 import json
 import os
@@ -62,6 +63,18 @@ def parser(description):
     arguments.add_argument("trawl", help="the trawl binary")
     arguments.add_argument("--keep", action="store_true", help="keep the temporary directory")
     return arguments
+
+
+def run_parts(test, parts, common=(), at_once=None):
+    """Runs all at the same time, `at_once` at most: they mostly wait. A part is a function and what
+    it is called with behind `common`, which is left out of what is told of a Failure."""
+    with concurrent.futures.ThreadPoolExecutor(at_once or len(parts)) as pool:
+        started = [(part, more, pool.submit(part, *common, *more)) for part, *more in parts]
+        for part, more, done in started:
+            try:
+                done.result()
+            except Failure as failure:
+                test.check(False, f"{part.__name__}{tuple(more) if more else ''}: {failure}")
 
 
 def main(function, options):

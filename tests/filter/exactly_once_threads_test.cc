@@ -13,12 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include "trawl/blocked_bloom_filter.h"
-#include "trawl/classic_bloom_filter.h"
-#include "trawl/counting_bloom_filter.h"
-#include "trawl/cuckoo_filter.h"
-#include "trawl/growing_bloom_filter.h"
-
+#include "tests/filter/filter_kinds.h"
 #include "tests/support/filter_keys.h"
 
 namespace trawl {
@@ -100,15 +95,7 @@ Told told_of_disjoint_keys(std::uint64_t capacity, std::uint64_t keys, std::uint
 template <class Filter>
 class ExactlyOnceThreads : public testing::Test {};
 
-using Filters = testing::Types<BlockedBloomFilter, GrowingBloomFilter, ClassicBloomFilter,
-                               CountingBloomFilter, CuckooFilter>;
-struct KindName {
-  template <class Filter>
-  static std::string GetName(int) {
-    return std::string(name_of(Filter::kKind));
-  }
-};
-TYPED_TEST_SUITE(ExactlyOnceThreads, Filters, KindName);
+TYPED_TEST_SUITE(ExactlyOnceThreads, test::FilterKinds, test::KindName);
 
 #ifdef __SANITIZE_THREAD__
 constexpr std::uint64_t kTimes = 1;

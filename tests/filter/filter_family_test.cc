@@ -7,12 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "trawl/blocked_bloom_filter.h"
-#include "trawl/classic_bloom_filter.h"
-#include "trawl/counting_bloom_filter.h"
-#include "trawl/cuckoo_filter.h"
-#include "trawl/growing_bloom_filter.h"
-
+#include "tests/filter/filter_kinds.h"
 #include "tests/support/filter_keys.h"
 #include "tests/support/temporary_directory.h"
 
@@ -52,15 +47,7 @@ class FilterFamily : public testing::Test {
   }
 };
 
-using Filters = testing::Types<BlockedBloomFilter, GrowingBloomFilter, ClassicBloomFilter,
-                               CountingBloomFilter, CuckooFilter>;
-struct KindName {
-  template <class Filter>
-  static std::string GetName(int) {
-    return std::string(name_of(Filter::kKind));
-  }
-};
-TYPED_TEST_SUITE(FilterFamily, Filters, KindName);
+TYPED_TEST_SUITE(FilterFamily, test::FilterKinds, test::KindName);
 
 TYPED_TEST(FilterFamily, TellsNewOnceAndFindsWhatWasInserted) {
   auto filter = TypeParam::create(this->options(1'000, 1e-6)).value();

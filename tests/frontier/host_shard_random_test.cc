@@ -162,7 +162,8 @@ class RandomRun {
     const std::size_t host = below(kHosts);
     const std::uint32_t what = below(7);
     const std::uint32_t value = below(3);
-    const auto change = [&](HostRecord& record) {
+    // By value: it is called after this has returned, too.
+    const auto change = [this, what, value](HostRecord& record) {
       switch (what) {
         case 0:
           record.max_leases.reset();

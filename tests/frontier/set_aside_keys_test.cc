@@ -50,7 +50,7 @@ class SetAsideKeysTest : public ::testing::Test {
     }));
     return keys;
   }
-  Result<void> fit() { return fit_set_aside_keys(*store_, profile_, hash_, counters_); }
+  Result<bool> fit() { return fit_set_aside_keys(*store_, profile_, hash_, counters_); }
 
   test::TemporaryDirectory directory_;
   std::unique_ptr<Store> store_;

@@ -54,9 +54,8 @@ Result<Layout> layout_of(FilterKind kind, const Options& options) {
         return blocked_layout(layout, options);
       });
     case FilterKind::kGrowing:
-      return growing_layer_layout(capacity, rate, 0).map([&](const BlockLayout& layout) {
-        return blocked_layout(layout, options);
-      });
+      return growing_layer_layout(capacity, first_layer_rate(rate))
+          .map([&](const BlockLayout& layout) { return blocked_layout(layout, options); });
     case FilterKind::kClassic:
       return choose_classic_layout(options).map([&](const ClassicLayout& layout) {
         return flat_layout(layout.words, layout.words * kClassicWordBits, layout.hashes,
@@ -161,6 +160,21 @@ Result<double> filter_rate(FilterKind kind, std::uint64_t keys, std::uint64_t bi
   while (rate < kHighest && !fits(kind, keys, rate, bits))
     rate = round_up(rate * 1.001);
   return std::min(rate, kHighest);
+}
+
+std::optional<std::uint64_t> better_capacity(const FilterStats& stats) {
+  constexpr std::uint64_t kWorthwhile = 64 << 20;
+  std::uint64_t unit = 1;
+  while (stats.inserted / unit >= 100)
+    unit *= 10;
+  const std::uint64_t keys = std::max<std::uint64_t>(1, (stats.inserted + unit - 1) / unit * unit);
+  if (stats.layers > 1) return keys;
+  const auto right = filter_size(FilterKind::kGrowing,
+                                 {.capacity = keys, .false_positive_rate = stats.target_rate});
+  if (!right || stats.memory_bytes < 2 * right->memory_bytes() ||
+      stats.memory_bytes < right->memory_bytes() + kWorthwhile)
+    return std::nullopt;
+  return keys;
 }
 
 }  // namespace trawl

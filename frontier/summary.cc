@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "trawl/frontier_dump.h"
+#include "trawl/mapped_filter.h"
 
 #include "frontier/host_info.h"
 #include "frontier/queued_url.h"
@@ -163,6 +164,16 @@ void add_checkpoints(const std::filesystem::path& directory, const Manifest& man
   }
 }
 
+// From its header and a sample of the bits.
+void add_filter(const std::filesystem::path& directory, FrontierSummary& summary) {
+  for (auto it = summary.checkpoints.rbegin(); it != summary.checkpoints.rend(); ++it) {
+    const auto filter = MappedFilter::open((directory / it->file).string());
+    if (!filter) continue;
+    summary.filter = filter->stats();
+    return;
+  }
+}
+
 // Checkpoints are found by their names where no MANIFEST tells them.
 void add_files(const std::filesystem::path& directory, bool list_checkpoints,
                FrontierSummary& summary) {
@@ -202,6 +213,7 @@ Result<FrontierSummary> summarize_frontier(const std::filesystem::path& director
     add_checkpoints(directory, *stopped->manifest, summary);
   }
   add_files(directory, !stopped->manifest, summary);
+  add_filter(directory, summary);
   return summary;
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "trawl/mapped_filter.h"
+#include "trawl/sizing.h"
 
 #include "crawler/cli/any_filter.h"
 #include "crawler/cli/exit_codes.h"
@@ -57,6 +58,10 @@ std::string as_json(const FilterInfo& info, bool verified) {
       {"file_bytes", info.file_bytes},
       {"hash_key", format_hash_key(info.hash_key)},
   };
+  if (info.kind == FilterKind::kGrowing) {
+    const auto better = better_capacity(stats);
+    json["better_capacity"] = better ? nlohmann::ordered_json(*better) : nlohmann::ordered_json();
+  }
   if (verified) json["verified"] = true;
   return json.dump(2) + "\n";
 }
@@ -83,6 +88,10 @@ std::string as_text(const FilterInfo& info, bool verified) {
   line("file", bytes(info.file_bytes));
   line("hash key", format_hash_key(info.hash_key));
   if (verified) line("verified", "every chunk is intact");
+  if (info.kind == FilterKind::kGrowing) {
+    if (const auto advice = capacity_advice(stats, "--capacity"); !advice.empty())
+      line("advice", advice);
+  }
   return text;
 }
 

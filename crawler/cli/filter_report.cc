@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "trawl/sizing.h"
+
 #include "crawler/cli/filter_values.h"
 #include "crawler/cli/say.h"
 
@@ -45,6 +47,20 @@ void warn_if_overfull(const std::string& path, const FilterStats& stats) {
       "trawl: warning: {} is overfull: {} keys where {} were planned, so its rate of false "
       "positives is {:.2g} instead of {:.2g}; build it again with a --capacity of at least {}\n",
       path, stats.inserted, stats.capacity, stats.current_rate, stats.target_rate, stats.inserted);
+}
+
+std::string capacity_advice(const FilterStats& stats, std::string_view option) {
+  const auto better = better_capacity(stats);
+  if (!better) return "";
+  const auto right = filter_size(FilterKind::kGrowing,
+                                 {.capacity = *better, .false_positive_rate = stats.target_rate});
+  if (!right) return "";
+  std::string text =
+      fmt::format("{} {} would have taken {} of memory instead of {}", option, *better,
+                  readable_bytes(right->memory_bytes()), readable_bytes(stats.memory_bytes));
+  if (stats.layers > 1)
+    text += fmt::format(", and for each new key 1 cache miss instead of {}", stats.layers);
+  return text;
 }
 
 }  // namespace trawl::cli

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "trawl/filter.h"
 
@@ -18,5 +19,10 @@ std::string filter_summary(const FilterStats& stats, std::uint64_t file_bytes);
 
 // Prints a warning to standard error if there are more keys in the filter than it is sized for.
 void warn_if_overfull(const std::string& path, const FilterStats& stats);
+
+// Of a growing filter whose capacity was far off (better_capacity()): what another would have cost,
+// "expected_urls 3200000 would have taken 16 MiB of memory instead of 23 MiB, ..." with `option`
+// for its first word. Empty of others.
+std::string capacity_advice(const FilterStats& stats, std::string_view option);
 
 }  // namespace trawl::cli

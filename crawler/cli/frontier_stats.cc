@@ -6,7 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "trawl/sizing.h"
+
 #include "crawler/cli/exit_codes.h"
+#include "crawler/cli/filter_report.h"
 #include "crawler/cli/filter_values.h"
 #include "crawler/cli/frontier_commands.h"
 #include "crawler/cli/frontier_time.h"
@@ -33,6 +36,17 @@ ordered_json json_of(const HostInfo& host) {
   if (host.max_leases) json["max_leases"] = *host.max_leases;
   if (host.remaining) json["remaining"] = *host.remaining;
   return json;
+}
+
+ordered_json filter_json(const std::optional<FilterStats>& filter) {
+  if (!filter) return {};
+  const auto better = better_capacity(*filter);
+  return {{"keys", filter->inserted},
+          {"capacity", filter->capacity},
+          {"layers", filter->layers},
+          {"memory_bytes", filter->memory_bytes},
+          {"rate", filter->current_rate},
+          {"better_capacity", better ? ordered_json(*better) : ordered_json()}};
 }
 
 std::string as_json(const FrontierSummary& summary, const CrawlTotals::Totals& totals) {
@@ -69,6 +83,7 @@ std::string as_json(const FrontierSummary& summary, const CrawlTotals::Totals& t
          {"admissions", checkpoint.sequence ? ordered_json(*checkpoint.sequence) : ordered_json()},
          {"bytes", checkpoint.bytes}});
   }
+  json["filter"] = filter_json(summary.filter);
   json["store_bytes"] = summary.store_bytes;
   json["disk_bytes"] = summary.disk_bytes;
   json["profile"] = summary.profile ? ordered_json(*summary.profile) : ordered_json();
@@ -131,6 +146,14 @@ std::string as_text(const FrontierSummary& summary, const CrawlTotals::Totals& t
                      checkpoint.sequence ? fmt::format(", {} URLs", *checkpoint.sequence) : ""));
   }
   if (const auto replayed = replayed_text(summary); !replayed.empty()) line("", replayed);
+  if (summary.filter) {
+    const FilterStats& filter = *summary.filter;
+    line("filter", fmt::format("{} layer{}, room for {} URLs, {}, rate of false positives {:.2g}",
+                               filter.layers, filter.layers == 1 ? "" : "s", filter.capacity,
+                               readable_bytes(filter.memory_bytes), filter.current_rate));
+    if (const auto advice = capacity_advice(filter, "expected_urls"); !advice.empty())
+      line("", advice);
+  }
   line("store", readable_bytes(summary.store_bytes));
   line("on disk", readable_bytes(summary.disk_bytes));
   if (summary.profile) line("rules for keys", printable(*summary.profile));

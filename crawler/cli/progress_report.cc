@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "crawler/cli/filter_report.h"
 #include "crawler/cli/printable_text.h"
 
 namespace trawl::cli {
@@ -105,6 +106,8 @@ std::string summary(const Crawl& crawl) {
       stats.admitted, stats.filter.capacity,
       static_cast<double>(stats.filter.memory_bytes) / (1 << 20), stats.false_positive_rate,
       lost_text(stats.expected_lost));
+  if (const auto advice = capacity_advice(stats.filter, "expected_urls"); !advice.empty())
+    text += fmt::format("advice: frontier.{}\n", advice);
   if (!stats.filter_warning.empty()) {
     text +=
         fmt::format("warning: the filter could not grow, its rate is above what was asked: {}\n",

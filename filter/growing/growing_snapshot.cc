@@ -12,19 +12,22 @@ namespace trawl {
 
 namespace {
 
-// Nothing if the section can be the layer `index` of such a filter; otherwise what is wrong.
-std::string_view impossible_layer(const SnapshotHeader& header, std::size_t index) {
+// Nothing if the section can be a layer of such a filter; otherwise what is wrong. `left` is what
+// those before it leave of the rate.
+std::string_view impossible_layer(const SnapshotHeader& header, std::size_t index, double left) {
   constexpr double kRounding = 1e-9;
   // No layout holds more keys than this, see choose_layout().
   constexpr std::uint64_t kMaxKeysPerWord = 4 * kBitsPerWord;
   const SnapshotSection& section = header.sections[index];
-  if (header.capacity > std::numeric_limits<std::uint64_t>::max() >> (index + 2) ||
-      section.capacity != header.capacity << index)
+  if (section.capacity > kMostKeysOfALayer) return "capacity";
+  if (index == 0 ? section.capacity != header.capacity
+                 : section.capacity < header.sections[index - 1].capacity)
     return "capacity";
   if (section.capacity / kMaxKeysPerWord > section.words) return "size";
   const double rate = section.target_rate;
-  const double expected = growing_layer_rate(header.target_rate, index);
-  if (!(std::abs(rate - expected) <= kRounding * expected)) return "false-positive rate";
+  const double most = index == 0 ? first_layer_rate(header.target_rate) : left;
+  if (!(rate <= most * (1 + kRounding))) return "false-positive rate";
+  if (index == 0 && !(rate >= most * (1 - kRounding))) return "false-positive rate";
   // Every new key sets a bit.
   if (section.inserted / kBitsPerWord > section.words) return "number of keys";
   if (section.detail > (index == 0 ? 0 : section.inserted)) return "number of keys";
@@ -34,9 +37,11 @@ std::string_view impossible_layer(const SnapshotHeader& header, std::size_t inde
 }  // namespace
 
 Result<void> check_layers(const SnapshotHeader& header, const std::string& path) {
+  double left = header.target_rate;
   for (std::size_t i = 0; i < header.sections.size(); ++i) {
-    if (const auto what = impossible_layer(header, i); !what.empty())
+    if (const auto what = impossible_layer(header, i, left); !what.empty())
       return damaged_snapshot(path, fmt::format("the {} of layer {} is impossible", what, i + 1));
+    left -= header.sections[i].target_rate;
   }
   return {};
 }

@@ -13,14 +13,20 @@
 
 namespace trawl {
 
-// The shares of all layers sum to 1, since the sum of 1 / i^2 is pi^2 / 6.
-double growing_layer_rate(double budget, std::size_t index) {
-  const auto nth = static_cast<double>(index + 1);
-  return budget * 6 / (std::numbers::pi * std::numbers::pi * nth * nth);
+double first_layer_rate(double budget) {
+  return budget * 6 / (std::numbers::pi * std::numbers::pi);
 }
 
-Result<BlockLayout> growing_layer_layout(std::uint64_t planned, double budget, std::size_t index) {
-  return choose_layout(planned + planned / kSpareShare, growing_layer_rate(budget, index));
+// So the layers 2 to 7 have the same rate, and those after them 1 / (1 * 2), 1 / (2 * 3), ... of
+// what these leave.
+double next_layer_rate(double left, std::size_t layers) {
+  constexpr std::size_t kSame = 8;
+  const std::size_t part = layers < kSame - 1 ? kSame - layers : layers - (kSame - 3);
+  return left / static_cast<double>(part);
+}
+
+Result<BlockLayout> growing_layer_layout(std::uint64_t planned, double rate) {
+  return choose_layout(planned + planned / kSpareShare, rate);
 }
 
 Result<std::unique_ptr<GrowingBloomFilter::State>> GrowingBloomFilter::State::create(
@@ -34,28 +40,24 @@ Result<std::unique_ptr<GrowingBloomFilter::State>> GrowingBloomFilter::State::cr
   auto state = std::make_unique<State>(options.capacity, rate,
                                        options.hash ? *options.hash : KeyedHash::random(),
                                        options.max_memory_bytes);
-  auto layer = state->make_layer();
+  auto layer = state->make_layer(state->capacity);
   if (!layer) return tl::unexpected(layer.error());
   state->layers.push_back(std::move(*layer));
   state->open();
   return state;
 }
 
-Result<std::unique_ptr<GrowingBloomFilter::State::Layer>> GrowingBloomFilter::State::make_layer()
-    const {
+Result<std::unique_ptr<GrowingBloomFilter::State::Layer>> GrowingBloomFilter::State::make_layer(
+    std::uint64_t planned) const {
   const std::size_t index = layers.size();
   const std::string name =
       index == 0 ? std::string("the filter") : fmt::format("layer {} of the filter", index + 1);
-  // One bit to spare: the room of a layer is counted in signed numbers.
-  if (index >= kMaxSnapshotSections ||
-      index + static_cast<std::size_t>(std::bit_width(capacity)) > 62) {
+  if (index >= kMaxSnapshotSections || planned > kMostKeysOfALayer) {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} would need room for {} keys doubled {} times: that is too large",
-                            name, capacity, index));
+                fmt::format("{} would need room for {} keys: that is too large", name, planned));
   }
-  const std::uint64_t planned = capacity << index;
-  const double rate = growing_layer_rate(budget, index);
-  const auto layout = growing_layer_layout(planned, budget, index);
+  const double rate = rate_of_next();
+  const auto layout = growing_layer_layout(planned, rate);
   if (!layout) {
     return fail(layout.error().code,
                 fmt::format("{} would need a rate of {:.3g}, its share of {}: {}", name, rate,
@@ -93,8 +95,29 @@ void GrowingBloomFilter::State::publish(std::unique_ptr<const Table> next) {
   table.store(tables.back().get(), std::memory_order_release);
 }
 
+double GrowingBloomFilter::State::rate_of_next() const {
+  if (layers.empty()) return first_layer_rate(budget);
+  double left = budget;
+  for (const auto& layer : layers)
+    left -= layer->bits->target_rate;
+  return next_layer_rate(left, layers.size());
+}
+
+// Where the memory is short, one that is smaller is better than none.
+Result<std::unique_ptr<GrowingBloomFilter::State::Layer>>
+GrowingBloomFilter::State::make_next_layer() const {
+  const std::uint64_t newest = layers.back()->bits->capacity;
+  std::uint64_t planned = next_layer_capacity(newest);
+  auto layer = make_layer(planned);
+  while (!layer && layer.error().code == ErrorCode::kNoSpace && planned / 2 >= newest) {
+    planned /= 2;
+    layer = make_layer(planned);
+  }
+  return layer;
+}
+
 Result<void> GrowingBloomFilter::State::begin_layer() {
-  auto layer = make_layer();
+  auto layer = make_next_layer();
   if (!layer) return tl::unexpected(layer.error());
   // All memory first: others wait meanwhile, and nothing may fail.
   layers.reserve(layers.size() + 1);

@@ -18,14 +18,23 @@
 
 namespace trawl {
 
-// The share of the rate that the layer `index` has, from 0 on.
-double growing_layer_rate(double budget, std::size_t index);
+// The shares of the rate: of the first layer, and of one more where the `layers` that there are
+// leave so much of the rate. Of no number of layers they sum to more than the rate.
+double first_layer_rate(double budget);
+double next_layer_rate(double left, std::size_t layers);
 
-// The layout of the layer `index`, which is planned for so many keys. While a layer is being begun,
-// the one before may take the share 1 / kSpareShare of its capacity more, so that threads need not
-// wait for the one that begins it; every layer is sized for that.
+// What the next layer is planned for, if there is memory for it: six layers hold a thousand times
+// the keys of the first. One bit of the largest is to spare: its room is counted in signed numbers.
+inline constexpr std::uint64_t kMostKeysOfALayer = std::uint64_t{1} << 61;
+constexpr std::uint64_t next_layer_capacity(std::uint64_t newest) {
+  return newest / 4 * 15 + (newest % 4 * 15 + 3) / 4;
+}
+
+// The layout of a layer that is planned for so many keys. While a layer is being begun, the one
+// before may take the share 1 / kSpareShare of its capacity more, so that threads need not wait for
+// the one that begins it; every layer is sized for that.
 inline constexpr std::uint64_t kSpareShare = 64;
-Result<BlockLayout> growing_layer_layout(std::uint64_t planned, double budget, std::size_t index);
+Result<BlockLayout> growing_layer_layout(std::uint64_t planned, double rate);
 
 struct GrowingBloomFilter::State {
   using Bits = BlockedBloomFilter::State;
@@ -107,7 +116,9 @@ struct GrowingBloomFilter::State {
   SnapshotHeader header_of(const Table& saved) const;
   static SnapshotSection section_of(const Layer& layer);
 
-  Result<std::unique_ptr<Layer>> make_layer() const;
+  double rate_of_next() const;
+  Result<std::unique_ptr<Layer>> make_layer(std::uint64_t planned) const;
+  Result<std::unique_ptr<Layer>> make_next_layer() const;
   std::unique_ptr<const Table> table_of_layers(Layer* added = nullptr) const;
   void publish(std::unique_ptr<const Table> next);
   Result<void> begin_layer();

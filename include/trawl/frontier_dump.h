@@ -48,6 +48,7 @@ struct FrontierSummary {
     std::uint64_t bytes = 0;                // 0: the file is missing
   };
   std::vector<Checkpoint> checkpoints;  // oldest first; whether they are intact is not looked at
+  std::optional<FilterStats> filter;    // of the newest checkpoint that can be opened
   std::uint64_t store_bytes = 0;
   std::uint64_t disk_bytes = 0;  // all of the frontier's files, the store's included
 
@@ -91,9 +92,10 @@ struct DumpOptions {
 };
 
 // Both keep writers out as long as they read, where that is possible, and change nothing: they need
-// no right to write. They read the store and leave the filter alone, so that they need little
-// memory, no intact checkpoint, and not even a MANIFEST. Errors: kInUse if a process has it open,
-// kNotFound if it holds no frontier, kCorrupt, kUnsupportedVersion, kNoSpace, kPermission, kIo.
+// no right to write. They read the store, and of the filter a header and a sample at most, so that
+// they need little memory, no intact checkpoint, and not even a MANIFEST. Errors: kInUse if a
+// process has it open, kNotFound if it holds no frontier, kCorrupt, kUnsupportedVersion, kNoSpace,
+// kPermission, kIo.
 
 // With `longest_queues` the queues are counted, which reads all of them.
 Result<FrontierSummary> summarize_frontier(const std::filesystem::path& directory,

@@ -21,10 +21,14 @@ struct SnapshotPace {
   const std::atomic<bool>* give_up = nullptr;  // true: the write ends with kClosed
 };
 
-// Layers of blocked filters, each twice the capacity of the one before and with a smaller share of
-// the false-positive budget, so that the rates of all layers there can ever be sum to it (after
-// Almeida, Baquero, Preguica, Hutchison: "Scalable Bloom Filters", 2007): layer i, from 0 on, has
-// the share 6 / (pi (i + 1))^2 of the budget. A key is in the filter if a layer has it.
+// Layers of blocked filters, each of 3.75 times the capacity of the one before, with shares of the
+// false-positive budget that sum to no more than it, however many there are (after Almeida,
+// Baquero, Preguica, Hutchison: "Scalable Bloom Filters", 2007). The first has 6 / pi^2 of the
+// budget; each of the next six has 1/7 of the rest; those after them have 1/2, 1/6, 1/12, ...
+// 1 / (n (n + 1)) of the seventh that is left. So six layers hold a thousand times the keys of the
+// first, in less than 1.5 times the memory of a blocked filter for as many (at rates up to 1e-4). A
+// layer that there is no memory for is begun smaller, down to the capacity of the one before. A key
+// is in the filter if a layer has it.
 //
 // A new layer is begun when a key comes for which the newest has no room left: when it holds the
 // keys it is sized for, or, where many threads insert, a few less that others have taken room for.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "trawl/classic_bloom_filter.h"
 #include "trawl/filter.h"
@@ -78,5 +79,11 @@ Result<std::uint64_t> filter_capacity(FilterKind kind, double rate, std::uint64_
 // filter for `keys` keys has no more than `bits` bits. Errors: kInvalidArgument, with the least
 // size, if there is none.
 Result<double> filter_rate(FilterKind kind, std::uint64_t keys, std::uint64_t bits);
+
+// The capacity with which a growing filter with these keys, its inserted ones rounded up to two
+// digits, would cost half at most, if its own was that much too small or too large: it has begun
+// further layers, each of which a lookup of a new key reads, or it is larger than twice what it
+// needs, and by at least 64 MiB. Nothing if its capacity was not far off.
+std::optional<std::uint64_t> better_capacity(const FilterStats& stats);
 
 }  // namespace trawl

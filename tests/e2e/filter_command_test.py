@@ -119,8 +119,12 @@ class FilterCommand:
         info = self.info(path)
         self.test.check(info["layers"] > 1 and not info["overfull"], "it did not grow", info)
         self.test.check(self.check(path, inside) == inside, "grown: not all lines found")
+        self.test.check(info["better_capacity"] == 200_000, "what would have been better", info)
         wrong = len(self.check(path, outside))
         self.test.check(200 <= wrong <= 2300, f"grown: {wrong} false positives of 2000")
+        right = self.info(self.build(inside, "--kind", "growing", "--capacity", "300e3"))
+        self.test.check(right["better_capacity"] is None and right["layers"] == 1,
+                        "one that is large enough", right)
         default = self.info(self.build(urls("in", 10)))
         self.test.check(default["kind"] == "growing" and default["target_rate"] == 1e-6,
                         "the default without a capacity", default)

@@ -215,5 +215,33 @@ TEST(FilterSize, SenselessSizesAreRefusedWithTheReason) {
   }
 }
 
+TEST(FilterSize, ACapacityThatWasFarOffIsTold) {
+  auto grown = GrowingBloomFilter::create({.capacity = 1000}).value();
+  const auto insert = [&grown](std::uint64_t from, std::uint64_t to) {
+    for (std::uint64_t i = from; i < to; ++i)
+      grown.insert(test::nth_key(i));
+  };
+  EXPECT_EQ(better_capacity(grown.stats()), std::nullopt);
+  insert(0, 1000);
+  EXPECT_EQ(better_capacity(grown.stats()), std::nullopt);
+  insert(1000, 1001);
+  EXPECT_EQ(better_capacity(grown.stats()), 1100u);
+  insert(1001, 54'321);
+  EXPECT_EQ(better_capacity(grown.stats()), 55'000u);
+
+  FilterStats large{.capacity = 100'000'000, .target_rate = 1e-6, .inserted = 49'000'000};
+  const auto bytes_for = [](std::uint64_t keys) {
+    return filter_size(FilterKind::kGrowing, {.capacity = keys})->memory_bytes();
+  };
+  large.memory_bytes = bytes_for(large.capacity);
+  EXPECT_EQ(better_capacity(large), 49'000'000u);
+  large.inserted = 51'000'000;
+  EXPECT_EQ(better_capacity(large), std::nullopt);
+  // Not worth a word.
+  large = {.capacity = 10'000'000, .target_rate = 1e-6, .inserted = 10};
+  large.memory_bytes = bytes_for(large.capacity);
+  EXPECT_EQ(better_capacity(large), std::nullopt);
+}
+
 }  // namespace
 }  // namespace trawl

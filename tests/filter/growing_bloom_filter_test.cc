@@ -9,12 +9,14 @@
 #include <functional>
 #include <iterator>
 #include <memory>
+#include <numbers>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "filter/growing/growing_state.h"
 #include "filter/mix.h"
 #include "filter/snapshot/snapshot_reader.h"
 #include "filter/snapshot/snapshot_writer.h"
@@ -40,10 +42,20 @@ struct Answers {
   std::size_t size;
 };
 
+// The keys that so many layers are planned for: each 3.75 times as many as the one before.
+std::uint64_t room_of(unsigned layers, std::uint64_t capacity) {
+  std::uint64_t room = 0;
+  for (; layers > 0; --layers) {
+    room += capacity;
+    capacity = (capacity * 15 + 3) / 4;
+  }
+  return room;
+}
+
 // How many layers it takes for `keys` keys.
 unsigned layers_for(std::uint64_t keys, std::uint64_t capacity) {
   unsigned layers = 1;
-  while (((std::uint64_t{1} << layers) - 1) * capacity < keys)
+  while (room_of(layers, capacity) < keys)
     ++layers;
   return layers;
 }
@@ -93,7 +105,7 @@ TEST(GrowingBloomFilter, A2_NoInsertedKeyIsEverMissedHoweverFarItGrows) {
   }
   Answers found(keys.size());
   EXPECT_EQ(filter.contains_batch(keys, found.all()), keys.size());
-  EXPECT_GE(filter.stats().layers, 14u);
+  EXPECT_GE(filter.stats().layers, 8u);
 }
 
 TEST(GrowingBloomFilter, BatchesAnswerAsSingleCallsDo) {
@@ -119,7 +131,7 @@ TEST(GrowingBloomFilter, BatchesAnswerAsSingleCallsDo) {
   }
   EXPECT_EQ(single.stats().inserted, batched.stats().inserted);
   EXPECT_EQ(single.stats().layers, batched.stats().layers);
-  EXPECT_GT(batched.stats().layers, 3u);
+  EXPECT_GT(batched.stats().layers, 2u);
   // Keys that are not there: found where the other says so.
   const auto others = some_keys(3000, 2);
   const auto found = answers.all().first(others.size());
@@ -170,8 +182,9 @@ const std::vector<double> kRates = {1e-2, 1e-3, 1e-4};
 TEST(GrowingBloomFilter, TheBudgetHoldsHoweverFarItGrows) {
   constexpr std::uint64_t kCapacity = 1000;
   constexpr std::uint64_t kProbes = 1 << 18;
-  const std::vector<std::uint64_t> sizes = {kCapacity, 64 * kCapacity, 127 * kCapacity};
-  const std::vector<std::uint64_t> filters_of = {30, 6, 6};  // of each size
+  const std::vector<std::uint64_t> sizes = {kCapacity, room_of(3, kCapacity),
+                                            room_of(5, kCapacity)};
+  const std::vector<std::uint64_t> filters_of = {30, 30, 12};  // of each size
   constexpr std::size_t kBatch = 1 << 14;
   Answers answers(kBatch);
   std::vector<Fingerprint> keys(kBatch);
@@ -230,7 +243,7 @@ TEST(GrowingBloomFilter, AFilterThatIsFullDoesNotGrowForKeysThatItHas) {
   EXPECT_EQ(filter.stats().layers, 1u);
   EXPECT_TRUE(filter.insert(keys.back()));
   EXPECT_EQ(filter.stats().layers, 2u);
-  EXPECT_EQ(filter.stats().capacity, 9000u);
+  EXPECT_EQ(filter.stats().capacity, 3000u + 11'250u);
 }
 
 // Four threads insert the same keys, each its own way: singly or in batches.
@@ -335,7 +348,7 @@ TEST(GrowingBloomFilter, A2_LookupsDuringGrowthNeverMiss) {
   for (auto& reader : readers)
     reader.join();
   EXPECT_EQ(missed.load(), 0u);
-  EXPECT_GE(filter.stats().layers, 10u);
+  EXPECT_GE(filter.stats().layers, 6u);
 }
 
 TEST(GrowingBloomFilter, WhereItMustNotGrowItGoesOnAndSaysSo) {
@@ -432,7 +445,9 @@ TEST_F(GrowingBloomFilterFile, AFullFilterThatIsLoadedGrowsAtTheNextNewKey) {
   EXPECT_TRUE(loaded->insert(nth_key(500)));
   EXPECT_EQ(loaded->stats().layers, 2u);
   // Where its reader has less memory, it does not.
-  auto small = GrowingBloomFilter::load(path(), loaded->stats().memory_bytes - 1);
+  auto full = GrowingBloomFilter::load(path());
+  ASSERT_TRUE(full);
+  auto small = GrowingBloomFilter::load(path(), full->stats().memory_bytes * 3 / 2);
   ASSERT_TRUE(small);
   EXPECT_TRUE(small->insert(nth_key(500)));
   EXPECT_EQ(small->stats().layers, 1u);
@@ -517,11 +532,13 @@ TEST_F(GrowingBloomFilterFile, LayersThatNoGrowingFilterHasAreRefused) {
   };
   EXPECT_TRUE(load([](SnapshotHeader&) {}));
   const std::vector<std::function<void(SnapshotHeader&)>> changes = {
-      [](SnapshotHeader& h) { h.sections[1].capacity = 201; },
+      [](SnapshotHeader& h) { h.sections[1].capacity = 99; },
+      [](SnapshotHeader& h) { h.sections[2].capacity = h.sections[1].capacity - 1; },
       [](SnapshotHeader& h) { h.capacity = 101; },
       [](SnapshotHeader& h) { std::swap(h.sections[0], h.sections[1]); },
       [](SnapshotHeader& h) { h.sections.erase(h.sections.begin()); },
-      [](SnapshotHeader& h) { h.sections[2].target_rate *= 1.001; },
+      [](SnapshotHeader& h) { h.sections[0].target_rate *= 0.999; },
+      [](SnapshotHeader& h) { h.sections[2].target_rate *= 10; },
       [](SnapshotHeader& h) { h.target_rate = 1e-3; },
       [](SnapshotHeader& h) { h.sections[0].words += 1; },
       [](SnapshotHeader& h) {
@@ -543,6 +560,108 @@ TEST_F(GrowingBloomFilterFile, LayersThatNoGrowingFilterHasAreRefused) {
     ASSERT_FALSE(loaded) << i;
     EXPECT_EQ(loaded.error().code, ErrorCode::kCorrupt) << i << loaded.error().message;
   }
+}
+
+TEST_F(GrowingBloomFilterFile, FilesWithLayersOfTwiceTheCapacityLoadAndGrowOn) {
+  constexpr double kBudget = 1e-3;
+  SnapshotHeader header{.kind = FilterKind::kGrowing,
+                        .hash_key = KeyedHash::from_seed(5).key(),
+                        .capacity = 100,
+                        .target_rate = kBudget,
+                        .sections = {}};
+  for (unsigned i = 0; i < 10; ++i) {
+    const double rate = kBudget * 6 / std::pow(std::numbers::pi * (i + 1), 2);
+    const auto layout = growing_layer_layout(100 << i, rate);
+    ASSERT_TRUE(layout);
+    header.sections.push_back({.words = layout->blocks * kWordsPerBlock,
+                               .capacity = std::uint64_t{100} << i,
+                               .target_rate = rate,
+                               .inserted = i == 9 ? 0 : std::uint64_t{100} << i,
+                               .hashes = layout->hashes});
+  }
+  const auto no_words = [](std::size_t, std::uint64_t, std::span<std::uint64_t> out) {
+    std::fill(out.begin(), out.end(), 0);
+  };
+  ASSERT_TRUE(save_snapshot(path(), header, no_words));
+  auto filter = GrowingBloomFilter::load(path());
+  ASSERT_TRUE(filter) << filter.error().message;
+  Answers answers(51'200 + 192'000 + 1);
+  filter->insert_batch(some_keys(answers.size), answers.all());
+  EXPECT_GT(filter->stats().layers, 10u);
+  EXPECT_LE(filter->stats().layers, 12u);
+  EXPECT_GE(filter->stats().capacity, 100u * 1023 + 192'000);
+  EXPECT_LE(filter->stats().current_rate, kBudget);
+  ASSERT_TRUE(filter->save(path("grown")));
+  EXPECT_TRUE(GrowingBloomFilter::load(path("grown")));
+}
+
+// Of the layers there are the memory, and the rate if all are full.
+struct Plan {
+  unsigned layers = 0;
+  std::uint64_t keys = 0;
+  std::uint64_t words = 0;
+  double rate = 0;
+};
+
+Plan plan_for(std::uint64_t keys, std::uint64_t capacity, double budget) {
+  Plan plan;
+  for (std::uint64_t next = capacity; plan.keys < keys; next = next_layer_capacity(next)) {
+    const double rate = plan.layers == 0 ? first_layer_rate(budget)
+                                         : next_layer_rate(budget - plan.rate, plan.layers);
+    plan.words += growing_layer_layout(next, rate)->blocks * kWordsPerBlock;
+    plan.keys += next;
+    plan.rate += rate;
+    ++plan.layers;
+  }
+  return plan;
+}
+
+TEST(GrowingBloomFilter, AThousandTimesItsKeysTakeSixLayersAndHalfAsMuchMemoryMore) {
+  for (const std::uint64_t capacity : {std::uint64_t{1000}, std::uint64_t{1'000'000}}) {
+    for (const double budget : {1e-4, 1e-6, 1e-8}) {
+      SCOPED_TRACE(budget);
+      const Plan grown = plan_for(1000 * capacity, capacity, budget);
+      EXPECT_LE(grown.layers, 6u);
+      EXPECT_LE(grown.rate, budget);
+      const Plan right = plan_for(1000 * capacity, 1000 * capacity, budget);
+      EXPECT_LE(static_cast<double>(grown.words), 1.5 * static_cast<double>(right.words));
+      // Nor than one that need not grow.
+      const auto fixed = choose_layout(1000 * capacity, budget);
+      EXPECT_LE(static_cast<double>(grown.words),
+                1.5 * static_cast<double>(fixed->blocks * kWordsPerBlock));
+    }
+  }
+  // The plan is what a filter does.
+  auto filter = make_filter({.capacity = 1000});
+  Answers answers(1'000'000);
+  filter.insert_batch(some_keys(answers.size), answers.all());
+  const Plan plan = plan_for(answers.size, 1000, 1e-6);
+  EXPECT_EQ(filter.stats().layers, plan.layers);
+  EXPECT_EQ(filter.stats().memory_bytes, plan.words * sizeof(std::uint64_t));
+}
+
+TEST(GrowingBloomFilter, NoNumberOfLayersTakesMoreThanTheBudget) {
+  double left = 1 - first_layer_rate(1);
+  for (std::size_t layers = 1; layers < kMaxSnapshotSections; ++layers) {
+    const double rate = next_layer_rate(left, layers);
+    EXPECT_GT(rate, 1e-5) << "layers to come must be possible";
+    left -= rate;
+    EXPECT_GT(left, 0);
+  }
+}
+
+TEST(GrowingBloomFilter, WhereMemoryIsShortItsLayersAreSmaller) {
+  constexpr std::uint64_t kCapacity = 10'000;
+  auto roomy = make_filter({.capacity = kCapacity});
+  const std::uint64_t first_layer = roomy.stats().memory_bytes;
+  auto filter = make_filter({.capacity = kCapacity, .max_memory_bytes = 4 * first_layer});
+  Answers answers(kCapacity * 5 / 2);
+  filter.insert_batch(some_keys(answers.size), answers.all());
+  EXPECT_EQ(filter.growth_error(), "");
+  EXPECT_EQ(filter.stats().layers, 2u);
+  EXPECT_EQ(filter.stats().capacity, kCapacity + kCapacity * 15 / 4 / 2);
+  EXPECT_LE(filter.stats().memory_bytes, 4 * first_layer);
+  EXPECT_LE(filter.stats().current_rate, filter.stats().target_rate);
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ Result<SnapshotHeader> decode_header(std::string_view bytes, std::uint32_t& vers
   version = in.fixed<std::uint32_t>();
   if (version < kFirstVersion)
     return damaged_snapshot(path, fmt::format("no Trawl wrote a version {} of it", version));
-  if (version != kSnapshotVersion) {
+  if (version > kSnapshotVersion) {
     return fail(ErrorCode::kUnsupportedVersion,
                 fmt::format("{} has snapshot version {}; this Trawl reads version {}: use a newer "
                             "one",

@@ -13,7 +13,8 @@
 
 namespace trawl {
 
-inline constexpr std::uint32_t kSnapshotVersion = 2;
+// Version 2, which is read as well, differs in the layers that a growing filter may have.
+inline constexpr std::uint32_t kSnapshotVersion = 3;
 inline constexpr std::size_t kSnapshotHeaderBytes = 4096;
 inline constexpr std::size_t kSnapshotChunkBytes = 64 * 1024;
 inline constexpr std::size_t kSnapshotChunkWords = kSnapshotChunkBytes / sizeof(std::uint64_t);

@@ -191,7 +191,7 @@ class MutatedHttp2Run {
 
  private:
   // What mutations before may have done to the server's connection is worth another try.
-  void fetch_good(const std::string& url, bool after_mutations = false, int tries = 3) {
+  void fetch_good(const std::string& url, bool after_mutations = false, int tries = 5) {
     client_->start({.url = url, .max_body = test::kMutationBody}, [this, url, after_mutations,
                                                                    tries](const HttpResponse& got) {
       const bool again = is_late(got) || (after_mutations && got.failure != FetchError::kNone);

@@ -27,15 +27,15 @@ struct Part {
   void (*run)(const Settings&);
 };
 constexpr Part kParts[] = {
-    {"offers", bench_offers}, {"duplicates", bench_duplicates},
-    {"new", bench_new},       {"pages", bench_pages},
-    {"mix", bench_mix},       {"memory", bench_memory},
+    {"depths", bench_depths}, {"offers", bench_offers}, {"duplicates", bench_duplicates},
+    {"new", bench_new},       {"pages", bench_pages},   {"mix", bench_mix},
+    {"memory", bench_memory},
 };
 
 [[noreturn]] void usage() {
   std::fprintf(stderr,
                "usage: frontier_bench [--only PART[,PART...]] [--urls N] [--max-memory MIB] "
-               "[--directory DIR]\nparts: offers, duplicates, new, pages, mix, memory\n");
+               "[--directory DIR]\nparts: depths, offers, duplicates, new, pages, mix, memory\n");
   std::exit(2);
 }
 

@@ -27,6 +27,7 @@ struct Settings {
 };
 
 // The parts: each opens frontiers in directories of its own, and removes them.
+void bench_depths(const Settings& settings);
 void bench_offers(const Settings& settings);
 void bench_duplicates(const Settings& settings);
 void bench_new(const Settings& settings);

@@ -35,15 +35,14 @@ void PreparedUrls::shrink() {
   if (urls_.size() > kUrlsKept) *this = {};
 }
 
-AdmissionDesk::AdmissionDesk(GrowingBloomFilter& filter, const Store& store,
+AdmissionDesk::AdmissionDesk(GrowingBloomFilter& filter, const Store& store, WaitingDepths& depths,
                              AdmissionOptions options)
     : filter_(filter),
       store_(store),
       options_(std::move(options)),
       canonicalizer_(options_.profile),
-      depths_(options_.deepest),
-      cache_(options_.exact ? options_.cache_bytes : 0),
-      notes_depths_(options_.notes_depths) {}
+      depths_(depths),
+      cache_(options_.exact ? options_.cache_bytes : 0) {}
 
 Fingerprint AdmissionDesk::fingerprint_of(std::string_view href) const {
   const auto url = Url::parse(href);
@@ -159,6 +158,10 @@ Result<void> AdmissionDesk::admit(std::span<const UrlRequest> requests, Prepared
     }
   }
   const std::span<bool> is_new(prepared.flags_.get(), n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint32_t depth = requests[prepared.request_[i]].depth;
+    if (depth > 0 || depths_.any_deeper(depth)) depths_.prefetch(prepared.fingerprints_[i]);
+  }
   filter_.insert_batch(prepared.fingerprints_, is_new);
   for (std::size_t i = 0; i < n; ++i) {
     const Fingerprint key = prepared.fingerprints_[i];
@@ -177,16 +180,52 @@ Result<void> AdmissionDesk::admit(std::span<const UrlRequest> requests, Prepared
       add_winner(requests[request], !is_new[i], prepared.urls_[i], key, parent, operation);
     } else {
       ++operation.seen;
-      note_seen(requests[request], prepared.urls_[i], key, operation);
+      if (options_.sample && is_sampled(key)) operation.seen_to_check.push_back(key);
     }
   }
+  note_depths(requests, prepared, operation);
   return {};
+}
+
+// In two passes: see WaitingDepths::mark().
+void AdmissionDesk::note_depths(std::span<const UrlRequest> requests, PreparedUrls& prepared,
+                                Operation& operation) {
+  const std::size_t n = prepared.n_;
+  const bool* const is_new = prepared.flags_.get();
+  bool any = false;
+  prepared.marked_.assign(n, 0);
+  for (std::size_t i = 0; i < n; ++i) {
+    const UrlRequest& request = requests[prepared.request_[i]];
+    const Fingerprint key = prepared.fingerprints_[i];
+    if (is_new[i] || request.again) {
+      if (request.depth == 0) continue;
+      if (!is_new[i]) depths_.unmark(key);
+      depths_.add(key, request.depth);
+    } else if (depths_.any_deeper(request.depth)) {
+      prepared.marked_[i] = depths_.mark(key, request.depth) ? 1 : 0;
+    } else {
+      continue;
+    }
+    any = true;
+  }
+  if (!any) return;
+  WaitingDepths::settle();
+  for (std::size_t i = 0; i < n; ++i) {
+    const UrlRequest& request = requests[prepared.request_[i]];
+    const Fingerprint key = prepared.fingerprints_[i];
+    if (is_new[i]) {
+      const auto marked = depths_.marked(key);
+      if (marked && *marked < request.depth) operation.lowered_depths.emplace_back(key, *marked);
+    } else if (!request.again && depths_.any_deeper(request.depth) &&
+               depths_.is_deeper(key, request.depth, prepared.marked_[i] != 0)) {
+      operation.lowered_depths.emplace_back(key, request.depth);
+    }
+  }
 }
 
 void AdmissionDesk::add_winner(const UrlRequest& request, bool recrawl, const Url& url,
                                Fingerprint fingerprint, std::string_view parent,
                                Operation& operation) {
-  depths_.admitted(url.host(), request.depth);
   operation.add({.fingerprint = fingerprint,
                  .host = host_id(options_.hash, politeness_group(url)),
                  .priority = request.priority,
@@ -223,15 +262,6 @@ void AdmissionDesk::hold(const UrlRequest& request, const PreparedUrls::Held& li
                                              .since = to_milliseconds(options_.wall_clock()),
                                              .priority = request.priority,
                                              .url_record = url})});
-}
-
-void AdmissionDesk::note_seen(const UrlRequest& request, const Url& url, Fingerprint fingerprint,
-                              Operation& operation) {
-  if (depths_.is_worth_noting(url.host(), fingerprint, request.depth)) {
-    operation.lowered_depths.emplace_back(fingerprint, request.depth);
-    notes_depths_.store(true, std::memory_order_relaxed);
-  }
-  if (options_.sample && is_sampled(fingerprint)) operation.seen_to_check.push_back(fingerprint);
 }
 
 void AdmissionDesk::committed(const Operation& operation) {

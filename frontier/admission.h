@@ -16,11 +16,11 @@
 #include "trawl/growing_bloom_filter.h"
 #include "trawl/url.h"
 
-#include "frontier/depth_watch.h"
 #include "frontier/exact_claims.h"
 #include "frontier/ledger_cache.h"
 #include "frontier/operation.h"
 #include "frontier/store.h"
+#include "frontier/waiting_depths.h"
 
 namespace trawl {
 
@@ -31,8 +31,6 @@ struct AdmissionOptions {
   bool exact = false;   // a "seen" of the filter is checked against the ledger
   bool sample = false;  // some of them are noted for a check after the commit
   std::uint64_t cache_bytes = 0;
-  std::uint64_t deepest = 0;  // see DepthWatch
-  bool notes_depths = false;  // depths were noted by a process before
   std::function<SystemTime()> wall_clock;
   std::function<std::int64_t(SystemTime)> from_wall;  // FrontierClock
 };
@@ -60,7 +58,8 @@ class PreparedUrls {
     Fingerprint fingerprint;
     std::string href;  // without its fragment
   };
-  std::vector<Held> held_;  // links that are set aside instead
+  std::vector<Held> held_;    // links that are set aside instead
+  std::vector<char> marked_;  // of admit(): a mark was there (WaitingDepths)
   std::string key_;
   // Of admit(): answers of the filter.
   std::unique_ptr<bool[]> flags_;
@@ -70,7 +69,8 @@ class PreparedUrls {
 // Thread-safe.
 class AdmissionDesk {
  public:
-  AdmissionDesk(GrowingBloomFilter& filter, const Store& store, AdmissionOptions options);
+  AdmissionDesk(GrowingBloomFilter& filter, const Store& store, WaitingDepths& depths,
+                AdmissionOptions options);
 
   // Parses and hashes; answers the requests that need no filter. In exact mode also looks into the
   // ledger, outside of the gate. Errors: those of the store.
@@ -93,8 +93,6 @@ class AdmissionDesk {
     return static_cast<std::uint64_t>(
         std::max<std::int64_t>(0, averted_.load(std::memory_order_relaxed)));
   }
-  // True if smaller depths may have been noted for URLs that wait.
-  bool notes_depths() const noexcept { return notes_depths_.load(std::memory_order_relaxed); }
   std::uint64_t memory() const noexcept { return cache_.memory(); }
 
  private:
@@ -108,19 +106,20 @@ class AdmissionDesk {
             Operation& operation) const;
   // Where a URL was found, as far as that is kept.
   std::string_view parent_of(const UrlRequest& request, std::string_view parent) const;
-  void note_seen(const UrlRequest& request, const Url& url, Fingerprint fingerprint,
-                 Operation& operation);
+  // Notes the smaller depths of URLs that wait, whichever of these offers or of those of other
+  // threads at the same moment they came with.
+  void note_depths(std::span<const UrlRequest> requests, PreparedUrls& prepared,
+                   Operation& operation);
 
   GrowingBloomFilter& filter_;
   const Store& store_;
   const AdmissionOptions options_;
   const Canonicalizer canonicalizer_;
-  DepthWatch depths_;
+  WaitingDepths& depths_;
   ExactClaims claims_;
   LedgerCache cache_;
   std::atomic<std::uint64_t> checked_{0};
   std::atomic<std::int64_t> averted_{0};
-  std::atomic<bool> notes_depths_;
 };
 
 }  // namespace trawl

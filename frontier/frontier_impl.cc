@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "filter/mix.h"
+#include "frontier/depth_notes.h"
 #include "frontier/frontier_options.h"
 #include "frontier/wall_time.h"
 
@@ -31,15 +32,14 @@ FrontierImpl::FrontierImpl(const FrontierOptions& options, FrontierParts parts)
       awaits_lease_(options.shards),
       domains_(options.domain_delay),
       addresses_(options.address_delay),
-      desk_(filter_, *store_,
+      depths_(memory_.depths),
+      desk_(filter_, *store_, depths_,
             {.hash = KeyedHash::from_key(parts.manifest.hash_key),
              .profile = options.profile,
              .max_url_length = options.max_url_length,
              .exact = options.filter_mode == FilterMode::kExact,
              .sample = ledger_,
              .cache_bytes = memory_.ledger_cache,
-             .deepest = parts.counters.deepest,
-             .notes_depths = parts.counters.lowered > 0,
              .wall_clock = options.wall_clock,
              .from_wall = [this](SystemTime time) { return clock_.from_wall(time); }}),
       writer_(*store_, parts.counters, writer_options(parts.set_aside_keys_changed)) {
@@ -78,6 +78,8 @@ GroupWriterOptions FrontierImpl::writer_options(bool set_aside_keys_changed) {
   options.exact = options_.filter_mode == FilterMode::kExact;
   options.max_set_aside = options_.max_set_aside;
   options.set_aside_keys_changed = set_aside_keys_changed;
+  options.depths = &depths_;
+  options.fingerprint_of = [this](std::string_view url) { return desk_.fingerprint_of(url); };
   options.wall_clock = options_.wall_clock;
   options.now = [this] { return clock_.now(); };
   options.before_commit = options_.before_commit;
@@ -123,6 +125,10 @@ Result<void> FrontierImpl::restore() {
   });
   if (!read) return read;
   if (read = writer_.read_first_deferred(); !read) return read;
+  read = read_waiting_depths(
+      *store_, writer_.counters().deepest,
+      [this](std::string_view url) { return desk_.fingerprint_of(url); }, depths_);
+  if (!read) return read;
   return options_.revive_hosts ? revive_hosts() : Result<void>{};
 }
 
@@ -266,8 +272,8 @@ FrontierStats FrontierImpl::stats() const {
   stats.deferred = counters.deferred;
   stats.recrawls_deferred = counters.recrawls_deferred;
   stats.depth_repairs = counters.depth_repairs;
-  stats.memory = desk_.memory() + commits_->bytes() + domains_.bytes() + addresses_.bytes() +
-                 (use ? store_->memory() : 0);
+  stats.memory = desk_.memory() + depths_.memory() + commits_->bytes() + domains_.bytes() +
+                 addresses_.bytes() + (use ? store_->memory() : 0);
   for (const auto& shard : shards_) {
     const ShardStats of_shard = shard->stats();
     stats.leased += of_shard.leased;

@@ -25,6 +25,7 @@
 #include "frontier/host_shard.h"
 #include "frontier/manifest.h"
 #include "frontier/store.h"
+#include "frontier/waiting_depths.h"
 
 namespace trawl {
 
@@ -125,8 +126,9 @@ class FrontierImpl final : public Frontier {
   void admit(std::span<const UrlRequest> requests, PreparedUrls& prepared, std::string_view parent,
              std::span<Admission> answers, Operation& operation);
   Result<void> promote_due();
-  // The smallest depth that was noted for a URL; nothing: none was.
-  Result<std::optional<std::uint32_t>> noted_depth(Fingerprint fingerprint) const;
+  // The smallest depth that was noted for a URL queued with `stored_depth`; nothing: none was.
+  Result<std::optional<std::uint32_t>> noted_depth(Fingerprint fingerprint,
+                                                   std::uint32_t stored_depth) const;
   static Lease to_lease(std::uint64_t id, const QueueOrder& order, UrlRecord record,
                         const std::optional<std::uint32_t>& noted_depth);
   // No host has anything to lease, nothing is leased, and those deferred are as asked.
@@ -176,6 +178,7 @@ class FrontierImpl final : public Frontier {
   std::vector<std::unique_ptr<HostShard>> shards_;
   std::atomic<std::uint32_t> next_shard_{0};
   std::atomic<bool> promoting_{false};
+  WaitingDepths depths_;
   AdmissionDesk desk_;
   GroupWriter writer_;
   // Last, so that their threads end before what they work on.

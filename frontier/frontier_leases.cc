@@ -146,8 +146,10 @@ void FrontierImpl::count_ended_leases() const {
     shard->count_ended_leases();
 }
 
-Result<std::optional<std::uint32_t>> FrontierImpl::noted_depth(Fingerprint fingerprint) const {
-  return desk_.notes_depths() ? store_->depth(fingerprint) : std::nullopt;
+Result<std::optional<std::uint32_t>> FrontierImpl::noted_depth(Fingerprint fingerprint,
+                                                               std::uint32_t stored_depth) const {
+  if (!depths_.may_be_noted(fingerprint, stored_depth)) return std::nullopt;
+  return store_->depth(fingerprint);
 }
 
 Lease FrontierImpl::to_lease(std::uint64_t id, const QueueOrder& order, UrlRecord record,
@@ -167,8 +169,9 @@ Lease FrontierImpl::to_lease(std::uint64_t id, const QueueOrder& order, UrlRecor
 Result<Lease> FrontierImpl::leased(std::uint64_t id, const QueuedUrl& url) const {
   auto record = decode_record(url.record);
   if (!record) return undecodable();
-  if (!desk_.notes_depths()) return to_lease(id, url.order, std::move(*record), std::nullopt);
-  const auto noted = noted_depth(desk_.fingerprint_of(record->url));
+  if (record->depth == 0 || !depths_.has_notes())
+    return to_lease(id, url.order, std::move(*record), std::nullopt);
+  const auto noted = noted_depth(desk_.fingerprint_of(record->url), record->depth);
   if (!noted) return tl::unexpected(noted.error());
   return to_lease(id, url.order, std::move(*record), *noted);
 }
@@ -211,9 +214,10 @@ Result<Operation::Ended> FrontierImpl::ended(std::uint64_t lease_id, const Queue
   ended.outcome = outcome;
   ended.links = links + outcome.known_links;
   std::optional<std::uint32_t> depth;
-  if (ledger_ || desk_.notes_depths()) {
+  ended.stored_depth = record->depth;
+  if (ledger_ || record->depth > 0) {
     ended.fingerprint = desk_.fingerprint_of(record->url);
-    const auto noted = noted_depth(*ended.fingerprint);
+    const auto noted = noted_depth(*ended.fingerprint, record->depth);
     if (!noted) return tl::unexpected(noted.error());
     depth = *noted;
     ended.depth_noted = depth.has_value();

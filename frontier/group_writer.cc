@@ -78,9 +78,7 @@ Result<void> GroupWriter::write(OperationGroup& group) {
       if (auto ended = add_ended(*operation->ended, totals, batch_); !ended) return ended;
     }
     if (auto done = restore(*operation, totals, batch_, promoted); !done) return done;
-    for (const auto& [fingerprint, depth] : operation->lowered_depths)
-      batch_.lower_depth(fingerprint, depth);
-    totals.lowered += operation->lowered_depths.size();
+    lower_depths(*operation, totals, batch_);
     totals.seen += operation->seen;
     totals.invalid += operation->invalid;
   }
@@ -88,7 +86,14 @@ Result<void> GroupWriter::write(OperationGroup& group) {
   add_changed_hosts(group, batch_);
 
   if (auto announced = announce(group); !announced) return announced;
-  if (auto written = commit(batch_, before, totals); !written) return written;
+  const bool wanted = std::ranges::any_of(
+      group, [](const auto& operation) { return operation->flush || operation->stop; });
+  if (batch_.size() == 0 && !wanted && totals.differ_by_offers_alone(before)) {
+    // They become durable with the next change.
+    take_totals(before, totals);
+  } else if (auto written = commit(batch_, before, totals); !written) {
+    return written;
+  }
   if (promote_due) {
     if (auto read = read_first_deferred(); !read) return read;
   }
@@ -122,8 +127,9 @@ Result<void> GroupWriter::add_admitted(Operation& operation, Counters& totals,
     // held.
     const bool recrawl = is_recrawl_record(url.record);
     if ((recrawl || options_.set_aside_keys_changed ? totals.set_aside() : totals.held) > 0) {
-      if (auto done = forget_set_aside(url.fingerprint, totals, batch); !done)
-        return tl::unexpected(done.error());
+      const auto was_there = forget_set_aside(url.fingerprint, totals, batch);
+      if (!was_there) return tl::unexpected(was_there.error());
+      if (*was_there && options_.depths != nullptr) options_.depths->remove_double(url.fingerprint);
     }
     url.sequence = totals.sequence++;
     ++totals.admitted;
@@ -192,15 +198,58 @@ Result<void> GroupWriter::add_ended(Operation::Ended& ended, Counters& totals,
   }
   if (!ended.fingerprint) return {};
   totals.depth_repairs += ended.depth_lowered ? 1 : 0;
-  // A URL that comes back keeps it: a smaller one may have been noted meanwhile.
-  const bool comes_back = ended.kind == Kind::kRetry || ended.kind == Kind::kRecrawl;
-  if (ended.depth_noted && !comes_back) batch.forget_depth(*ended.fingerprint);
+  const auto aside =
+      ended.set_aside ? set_aside_now_.find(*ended.fingerprint) : set_aside_now_.end();
+  const bool waits = ended.kind == Kind::kRetry || ended.kind == Kind::kRecrawl ||
+                     (aside != set_aside_now_.end() && aside->second);
+  end_depth(ended, waits, batch);
   if (options_.ledger && ended.outcome.requested) {
     batch.set_ledger(*ended.fingerprint, {.fetches = ended.fetches,
                                           .status = ended.outcome.status,
                                           .fetched = to_milliseconds(options_.wall_clock())});
   }
   return {};
+}
+
+// Only here, in the order of commits, is it certain which URLs wait: one that was offered may be
+// done by now. What is lowered counts before it is durable: who looks it up too early finds no
+// note.
+void GroupWriter::lower_depths(const Operation& operation, Counters& totals, Store::Batch& batch) {
+  for (const auto& [fingerprint, depth] : operation.lowered_depths) {
+    if (options_.depths != nullptr) {
+      if (!options_.depths->is_deeper(fingerprint, depth)) continue;
+      options_.depths->expect_notes();
+      options_.depths->lower(fingerprint, depth);
+    }
+    batch.lower_depth(fingerprint, depth);
+    ++totals.lowered;
+  }
+}
+
+// `waits`: the URL still does, with the depth it was leased with.
+void GroupWriter::end_depth(const Operation::Ended& ended, bool waits, Store::Batch& batch) {
+  const Fingerprint key = *ended.fingerprint;
+  const std::uint32_t depth = ended.lease.depth;
+  bool noted = ended.depth_noted;
+  if (options_.depths != nullptr) {
+    noted = noted || options_.depths->may_be_noted(key, ended.stored_depth);
+    // A smaller one may have been noted since it was leased.
+    if (waits && options_.depths->may_be_noted(key, depth)) return;
+    if (!waits || depth == 0) options_.depths->remove(key, ended.stored_depth);
+  } else if (waits) {
+    return;
+  }
+  if (noted) batch.forget_depth(key);
+}
+
+// Of a URL that is dropped.
+void GroupWriter::drop_depth(std::string_view record, Store::Batch& batch) {
+  if (options_.depths == nullptr || depth_of_record(record) == 0) return;
+  const auto url = decode_record(record);
+  if (!url) return;
+  const Fingerprint key = options_.fingerprint_of(url->url);
+  if (options_.depths->may_be_noted(key, url->depth)) batch.forget_depth(key);
+  options_.depths->remove(key, url->depth);
 }
 
 Result<std::optional<SetAsideState>> GroupWriter::state_of(Fingerprint fingerprint) const {
@@ -272,8 +321,12 @@ Result<void> GroupWriter::restore(Operation& operation, Counters& totals, Store:
   for (Operation::Restored& url : operation.restored) {
     const auto was_there = forget_set_aside(url.fingerprint, totals, batch);
     if (!was_there) return tl::unexpected(was_there.error());
+    if (*was_there && url.record.empty() && options_.depths != nullptr)
+      options_.depths->remove_double(url.fingerprint);
     if (!*was_there || url.record.empty()) continue;
     ++totals.requeued;
+    if (options_.depths != nullptr && !options_.depths->may_wait(url.fingerprint))
+      options_.depths->add(url.fingerprint, depth_of_record(url.record));
     const QueueOrder order{.priority = url.priority, .sequence = totals.sequence++};
     batch.add_pending(url.host, order, url.record);
     queued.push_back({.host = url.host, .order = order, .record = std::move(url.record)});
@@ -327,6 +380,11 @@ Result<void> GroupWriter::commit(const Store::Batch& batch, const Counters& befo
   totals.clock = static_cast<std::uint64_t>(std::max<std::int64_t>(options_.now(), 0));
   batch_.set_counters(totals);
   if (auto written = store_.write(batch); !written) return written;
+  take_totals(before, totals);
+  return {};
+}
+
+void GroupWriter::take_totals(const Counters& before, const Counters& totals) {
   const std::lock_guard lock(mutex_);
   // What was counted meanwhile is for the next one.
   const std::uint64_t seen = counters_.seen - before.seen;
@@ -334,7 +392,6 @@ Result<void> GroupWriter::commit(const Store::Batch& batch, const Counters& befo
   counters_ = totals;
   counters_.seen += seen;
   counters_.invalid += invalid;
-  return {};
 }
 
 // Whatever made the filter call a URL seen was in this group or an earlier one, and is durable now:
@@ -374,8 +431,10 @@ Result<void> GroupWriter::drop_some_queued(Operation::Drop& drop) {
       drop.host, drop.behind, kDroppedAtOnce,
       [&](const QueueOrder& order) { return !options_.is_leased(drop.host, order.sequence); });
   if (!urls) return tl::unexpected(urls.error());
-  for (const QueuedUrl& url : *urls)
+  for (const QueuedUrl& url : *urls) {
     batch_.remove_pending(url.host, url.order);
+    drop_depth(url.record, batch_);
+  }
   if (!urls->empty()) drop.behind = urls->back().order;
   auto committed = commit_drop(drop, {.queued = urls->size()});
   drop.done = committed && urls->size() < kDroppedAtOnce;
@@ -390,6 +449,7 @@ Result<void> GroupWriter::drop_deferred(Operation::Drop& drop) {
   auto read = store_.visit_deferred([&](const DeferredUrl& url) {
     if (url.host != drop.host) return true;
     batch_.remove_deferred(url.not_before, url.sequence);
+    drop_depth(url.record, batch_);
     dropped.recrawls += is_recrawl_record(url.record) ? 1 : 0;
     if (++dropped.deferred < kDroppedAtOnce) return true;
     committed = commit_drop(drop, std::exchange(dropped, {}));

@@ -10,12 +10,14 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "trawl/frontier.h"
 
 #include "frontier/operation.h"
 #include "frontier/store.h"
+#include "frontier/waiting_depths.h"
 
 namespace trawl {
 
@@ -24,6 +26,9 @@ struct GroupWriterOptions {
   bool exact = false;   // which alone tells what was admitted
   std::uint64_t max_set_aside = 0;
   bool set_aside_keys_changed = false;  // fit_set_aside_keys()
+  // Of stored URLs, to know their depths by; without, all notes of depths are kept.
+  WaitingDepths* depths = nullptr;
+  std::function<Fingerprint(std::string_view url)> fingerprint_of;
   std::function<SystemTime()> wall_clock;
   std::function<std::int64_t()> now;  // FrontierClock
   std::function<Result<void>(std::span<const Completion>)> before_commit;
@@ -83,9 +88,13 @@ class GroupWriter {
   void defer(std::int64_t not_before, std::uint64_t sequence, HostId host, std::int32_t priority,
              std::string_view record, Counters& totals, Store::Batch& batch);
   Result<void> promote(Counters& totals, Store::Batch& batch, std::vector<QueuedUrl>& promoted);
+  void lower_depths(const Operation& operation, Counters& totals, Store::Batch& batch);
+  void end_depth(const Operation::Ended& ended, bool waits, Store::Batch& batch);
+  void drop_depth(std::string_view record, Store::Batch& batch);
   void add_changed_hosts(const OperationGroup& group, Store::Batch& batch) const;
   // `before`: the totals that `changed` were made from.
   Result<void> commit(const Store::Batch& batch, const Counters& before, const Counters& changed);
+  void take_totals(const Counters& before, const Counters& totals);
   Result<void> check_seen(const OperationGroup& group);
   Result<void> drop_some(Operation::Drop& drop);
   Result<void> drop_some_queued(Operation::Drop& drop);

@@ -20,7 +20,8 @@ MemoryPlan MemoryPlan::of(std::uint64_t max_memory) {
           .block_cache = 20 * percent,
           .heads = 16 * percent,
           .commits = 10 * percent,
-          .ledger_cache = 7 * percent};
+          .ledger_cache = 6 * percent,
+          .depths = 6 * percent};
 }
 
 }  // namespace trawl

@@ -11,6 +11,7 @@ struct MemoryPlan {
   std::uint64_t heads;          // URLs of the host queues kept in memory, over all shards
   std::uint64_t commits;        // what waits for the committer and what it works on
   std::uint64_t ledger_cache;   // fingerprints known to be in the ledger
+  std::uint64_t depths;         // those of URLs that wait
 
   // What is left is for the hosts themselves, leases, compactions, and what allocators waste.
   static MemoryPlan of(std::uint64_t max_memory);

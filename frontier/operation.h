@@ -56,9 +56,10 @@ struct Operation {
     std::optional<SetAside> set_aside;  // of one that is held, or failed
     // If something is kept of the URL by its fingerprint.
     std::optional<Fingerprint> fingerprint;
-    std::uint32_t fetches = 0;   // that ended, this one included
-    bool depth_noted = false;    // the store has a note of a smaller depth, now of no more use
-    bool depth_lowered = false;  // it was smaller than what the URL was queued with
+    std::uint32_t fetches = 0;       // that ended, this one included
+    std::uint32_t stored_depth = 0;  // that the URL was queued with
+    bool depth_noted = false;        // the store has a note of a smaller depth
+    bool depth_lowered = false;      // with which the URL was leased
   };
   // A host's queue being deleted, a part with each commit.
   struct Drop {
@@ -82,6 +83,7 @@ struct Operation {
   std::vector<SetAside> links_held;
   std::vector<Restored> restored;
   std::vector<ChangedHost> changed_hosts;  // whose records are to be stored
+  // Of URLs that may wait with a greater one.
   std::vector<std::pair<Fingerprint, std::uint32_t>> lowered_depths;
   std::vector<Fingerprint> seen_to_check;  // told "seen": to be looked up in the ledger
   std::uint64_t seen = 0;

@@ -99,6 +99,10 @@ std::optional<UrlRecord> decode_record(std::string_view record) {
   return url;
 }
 
+std::uint32_t depth_of_record(std::string_view record) {
+  return static_cast<std::uint32_t>(Decoder(record).varint() >> kDepthShift);
+}
+
 bool is_recrawl_record(std::string_view record) {
   Decoder in(record);
   const std::uint64_t head = in.varint();

@@ -48,6 +48,8 @@ struct UrlRecord {
 std::string encode_record(const UrlRecord& url);
 // Nothing if the bytes are no such record. `record` must outlive the answer.
 std::optional<UrlRecord> decode_record(std::string_view record);
+// Of one that decodes.
+std::uint32_t depth_of_record(std::string_view record);
 // Of a URL that comes back although its last fetch did not fail.
 bool is_recrawl_record(std::string_view record);
 

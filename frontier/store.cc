@@ -348,6 +348,18 @@ class RocksStore final : public Store {
                               "the depth of a URL");
   }
 
+  Result<void> visit_depths(
+      const std::function<bool(Fingerprint, std::uint32_t)>& visit) const override {
+    const auto it = scan(kDepths);
+    for (it->SeekToFirst(); it->Valid(); it->Next()) {
+      const auto fingerprint = decode_fingerprint_key(it.key());
+      const auto depth = decode_depth(it.value());
+      if (!fingerprint || !depth) return damaged("the depth of a URL does not decode");
+      if (!visit(*fingerprint, *depth)) return {};
+    }
+    return checked(it->status(), "read");
+  }
+
   Result<std::optional<std::string>> set_aside(Fingerprint fingerprint) const override {
     return get<std::string>(
         kSetAside, trawl::view(fingerprint_key(fingerprint)),

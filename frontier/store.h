@@ -54,6 +54,12 @@ struct Counters {
     return admitted + recrawls + requeued - completed - dropped;
   }
   std::uint64_t set_aside() const noexcept { return held + set_aside_failed; }
+  // Or not even by those.
+  bool differ_by_offers_alone(Counters others) const noexcept {
+    others.seen = seen;
+    others.invalid = invalid;
+    return others == *this;
+  }
   friend bool operator==(const Counters&, const Counters&) = default;
 };
 
@@ -67,7 +73,7 @@ class Store {
     kHosts,       // HostRecord of hosts that have one, by HostId
     kAdmissions,  // the log of admitted fingerprints
     kLedger,      // LedgerRecord by fingerprint, if the crawl keeps one
-    kDepths,      // by fingerprint: the smallest depth that a URL was offered with while queued
+    kDepths,      // by fingerprint: the smallest depth that a URL was offered with while it waits
     kSetAside,    // SetAsideRecord of URLs held and failed, by fingerprint
     kFamilies
   };
@@ -180,6 +186,9 @@ class Store {
   virtual Result<void> visit_ledger(
       const std::function<void(Fingerprint, const LedgerRecord&)>& visit) const = 0;
   virtual Result<std::optional<std::uint32_t>> depth(Fingerprint fingerprint) const = 0;
+  // Calls `visit` with all notes in kDepths, until it answers false.
+  virtual Result<void> visit_depths(
+      const std::function<bool(Fingerprint, std::uint32_t depth)>& visit) const = 0;
   // The value that a URL was set aside with, if it was.
   virtual Result<std::optional<std::string>> set_aside(Fingerprint fingerprint) const = 0;
   // Calls `visit` with all of them behind `after`, or with all, until it answers false.

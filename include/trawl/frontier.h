@@ -71,7 +71,7 @@ struct Lease {
   std::string host;  // its host queue: host name, then ":port" if it is not the default
   std::string parent;
   std::int32_t priority = 0;
-  std::uint32_t depth = 0;  // the smallest it was offered with until now
+  std::uint32_t depth = 0;  // the smallest it was offered with since it was queued
   std::uint32_t redirects = 0;
   std::uint32_t attempts = 0;  // fetches that failed before this one: see fail()
   bool recrawl = false;        // it was completed before: see Outcome::recrawl_at

@@ -1,4 +1,4 @@
-// The parts that decide whether a URL is new: claims, cache, depths.
+// The parts that decide whether a URL is new: claims, cache.
 #include <atomic>
 #include <random>
 #include <thread>
@@ -6,7 +6,6 @@
 
 #include <gtest/gtest.h>
 
-#include "frontier/depth_watch.h"
 #include "frontier/exact_claims.h"
 #include "frontier/ledger_cache.h"
 
@@ -64,33 +63,6 @@ TEST(LedgerCache, WithoutMemoryItIsEmpty) {
   cache.add(key_of(1));
   EXPECT_FALSE(cache.contains(key_of(1)));
   EXPECT_EQ(cache.memory(), 0u);
-}
-
-TEST(DepthWatch, NotesEachDepthThatMayHelpOnce) {
-  DepthWatch watch(0);
-  EXPECT_FALSE(watch.is_worth_noting("a.test", key_of(1), 0)) << "nothing is deeper";
-  watch.admitted("a.test", 5);
-  EXPECT_FALSE(watch.is_worth_noting("a.test", key_of(1), 5));
-  EXPECT_TRUE(watch.is_worth_noting("a.test", key_of(1), 3));
-  EXPECT_FALSE(watch.is_worth_noting("a.test", key_of(1), 3)) << "noted";
-  EXPECT_FALSE(watch.is_worth_noting("a.test", key_of(1), 4)) << "a smaller one is noted";
-  EXPECT_TRUE(watch.is_worth_noting("a.test", key_of(1), 2));
-  EXPECT_TRUE(watch.is_worth_noting("a.test", key_of(2), 2));
-  EXPECT_FALSE(watch.is_worth_noting("b.test", key_of(3), 2)) << "nothing of that host is deeper";
-}
-
-TEST(DepthWatch, AfterARestartAnyHostMayBeAsDeepAsTheDeepest) {
-  DepthWatch watch(7);
-  EXPECT_TRUE(watch.is_worth_noting("any.test", key_of(1), 6));
-  EXPECT_FALSE(watch.is_worth_noting("any.test", key_of(1), 7));
-}
-
-TEST(DepthWatch, GreatDepthsAreNotedAgainRatherThanMissed) {
-  DepthWatch watch(100'000);
-  EXPECT_TRUE(watch.is_worth_noting("a.test", key_of(1), 900));
-  EXPECT_TRUE(watch.is_worth_noting("a.test", key_of(1), 800));
-  EXPECT_TRUE(watch.is_worth_noting("a.test", key_of(1), 254));
-  EXPECT_FALSE(watch.is_worth_noting("a.test", key_of(1), 900));
 }
 
 }  // namespace

@@ -139,6 +139,13 @@ class FakeStore final : public Store {
   Result<std::optional<std::uint32_t>> depth(Fingerprint fingerprint) const override {
     return find(depths, {fingerprint.high, fingerprint.low});
   }
+  Result<void> visit_depths(
+      const std::function<bool(Fingerprint, std::uint32_t)>& visit) const override {
+    for (const auto& [key, depth] : depths) {
+      if (!visit(Fingerprint{.high = key.first, .low = key.second}, depth)) break;
+    }
+    return {};
+  }
   Result<std::optional<std::string>> set_aside(Fingerprint fingerprint) const override {
     return find(set_aside_urls, {fingerprint.high, fingerprint.low});
   }

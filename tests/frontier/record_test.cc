@@ -173,12 +173,12 @@ TEST(MemoryPlan, LeavesRoomForWhatIsNotPlanned) {
   for (const std::uint64_t mib : {64, 256, 1024, 65536}) {
     const std::uint64_t whole = mib << 20;
     const MemoryPlan plan = MemoryPlan::of(whole);
-    const std::uint64_t parts =
-        plan.write_buffers + plan.block_cache + plan.heads + plan.commits + plan.ledger_cache;
+    const std::uint64_t parts = plan.write_buffers + plan.block_cache + plan.heads + plan.commits +
+                                plan.ledger_cache + plan.depths;
     EXPECT_LE(parts, whole / 100 * 80);
     EXPECT_GE(parts, whole / 100 * 50);
-    for (const std::uint64_t part :
-         {plan.write_buffers, plan.block_cache, plan.heads, plan.commits, plan.ledger_cache})
+    for (const std::uint64_t part : {plan.write_buffers, plan.block_cache, plan.heads, plan.commits,
+                                     plan.ledger_cache, plan.depths})
       EXPECT_GE(part, 2u << 20);
   }
 }

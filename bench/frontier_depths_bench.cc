@@ -77,7 +77,8 @@ double cost_of_leases(Frontier& frontier, std::uint64_t leases_a_round) {
         value_or_exit(frontier.complete(lease.id, {.status = 200}, {}));
     }
     value_or_exit(frontier.flush());
-    costs.push_back((Usage::now() - before).cpu / static_cast<double>(std::max<std::uint64_t>(n, 1)));
+    costs.push_back((Usage::now() - before).cpu /
+                    static_cast<double>(std::max<std::uint64_t>(n, 1)));
   }
   std::ranges::nth_element(costs, costs.begin() + kRounds / 2);
   return costs[kRounds / 2];
@@ -131,7 +132,8 @@ void bench_depths(const Settings& settings, std::uint32_t hosts) {
       costs.after.bytes);
   // Leases read queues from the store after a restart, whatever the depths.
   row(("CPU of a lease and its end after a restart" + of).c_str(),
-      "%6.0f ns; without depths %.0f ns; ratio %.2f  must be <= 1.5; before the restart %.0f, %.0f ns",
+      "%6.0f ns; without depths %.0f ns; ratio %.2f  must be <= 1.5; before the restart %.0f, %.0f "
+      "ns",
       1e9 * costs.leases_after, 1e9 * none.leases_after, costs.leases_after / none.leases_after,
       1e9 * costs.leases_before, 1e9 * none.leases_before);
   row("CPU of opening, 1,000,000 queued", "%8.2f s; without depths %.2f s", costs.opening,

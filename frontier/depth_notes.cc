@@ -32,11 +32,10 @@ Result<void> read_waiting(const Store& store,
     return !depths.is_full();
   });
   if (!read || depths.is_full()) return read;
-  return store.visit_pending(std::nullopt,
-                             [&](HostId, const QueueOrder&, std::string_view record) {
-                               add(record, fingerprint_of, depths);
-                               return !depths.is_full();
-                             });
+  return store.visit_pending(std::nullopt, [&](HostId, const QueueOrder&, std::string_view record) {
+    add(record, fingerprint_of, depths);
+    return !depths.is_full();
+  });
 }
 
 }  // namespace

@@ -116,7 +116,8 @@ class WaitingDepths {
   bool add_to(std::size_t bucket, std::uint32_t entry) noexcept;
 
   const Pages<Bucket> buckets_;
-  const Pages<std::atomic<std::uint8_t>> unknown_;  // by first bucket: the greatest of those not here
+  const Pages<std::atomic<std::uint8_t>>
+      unknown_;  // by first bucket: the greatest of those not here
   const Pages<std::atomic<std::uint64_t>> marks_;
   std::atomic<std::uint32_t> deepest_{0};
   std::atomic<std::uint64_t> overflowed_{0};  // URLs that found no room

@@ -52,7 +52,8 @@ class FrontierDepths : public FrontierFixture {
     return bytes;
   }
   std::uint64_t notes() const {
-    const auto store = Store::open_to_read(store_path(state()), {.memory = MemoryPlan::of(64 << 20)});
+    const auto store =
+        Store::open_to_read(store_path(state()), {.memory = MemoryPlan::of(64 << 20)});
     std::uint64_t n = 0;
     EXPECT_TRUE((*store)->visit_depths([&](Fingerprint, std::uint32_t) { return ++n > 0; }));
     return n;
@@ -124,7 +125,8 @@ TEST_F(FrontierDepths, SmallerOnesAreLeasedAcrossRestartsAndKills) {
   const auto leases = lease_all(*frontier);
   ASSERT_EQ(leases.size(), kUrls);
   for (const Lease& lease : leases) {
-    const auto i = static_cast<std::uint32_t>(std::stoul(lease.url.substr(lease.url.rfind('/') + 1)));
+    const auto i =
+        static_cast<std::uint32_t>(std::stoul(lease.url.substr(lease.url.rfind('/') + 1)));
     EXPECT_EQ(lease.depth, i == 10 ? 5 : depth_of(i) - std::min(3u, depth_of(i))) << lease.url;
   }
 }
@@ -148,7 +150,8 @@ TEST_F(FrontierDepths, NotesGoWithTheirUrls) {
   EXPECT_GT(frontier->stats().depth_repairs, kUrls / 2);
   EXPECT_GT(frontier->retry({}).value(), 0u);
   for (const Lease& lease : lease_all(*frontier)) {
-    const auto i = static_cast<std::uint32_t>(std::stoul(lease.url.substr(lease.url.rfind('/') + 1)));
+    const auto i =
+        static_cast<std::uint32_t>(std::stoul(lease.url.substr(lease.url.rfind('/') + 1)));
     ASSERT_EQ(lease.depth, depth_of(i) - std::min(2u, depth_of(i)));
     complete(*frontier, lease);
   }
@@ -242,7 +245,9 @@ TEST_F(FrontierDepths, WhatTakesMoreRoomThanThereIsIsNotMissed) {
   const auto hash = KeyedHash::from_seed(1);
   const auto fingerprint_of = [&](std::string_view url) { return hash(url); };
   for (std::uint32_t i = 0; i < 500; ++i)
-    store.put({.host = i, .order = {.sequence = i}, .record = encode_record({.url = url_of(i), .depth = 5})});
+    store.put({.host = i,
+               .order = {.sequence = i},
+               .record = encode_record({.url = url_of(i), .depth = 5})});
   WaitingDepths depths(1 << 20);
   ASSERT_TRUE(read_waiting_depths(store, 5, fingerprint_of, depths));
   EXPECT_TRUE(depths.is_full());

@@ -38,7 +38,7 @@ bool FrontierModelRun::settle(const Result<T>& answer, std::vector<FrontierModel
 
 void FrontierModelRun::step() {
   was_struck_ = dead();
-  switch (below(23)) {
+  switch (below(26)) {
     case 0:
     case 1:
     case 2:
@@ -69,6 +69,10 @@ void FrontierModelRun::step() {
       return hold();
     case 19:
       return retry();
+    case 20:
+    case 21:
+    case 22:
+      return complete_meanwhile();
     default:
       return move_clocks();
   }

@@ -29,6 +29,7 @@ void FrontierModelRun::choose_options() {
   options_.directory = directory_.path() / "state";
   options_.hash = KeyedHash::from_seed(seed_);
   options_.deterministic_seed = seed_;
+  options_.before_commit = [this](std::span<const Completion>) { return hold_.before_commit(); };
   options_.max_memory = kMinFrontierMemory;
   clocks_.use_in(options_);
   options_.expected_urls = 1'000;

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <array>
+#include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <random>
 #include <string>
@@ -24,6 +27,23 @@ inline constexpr std::array kHosts = {"a.test",          "b.test:8080", "www.one
                                       "two.one.example", "127.0.0.1",   "www.three.example",
                                       "four.test",       "five.test:81"};
 
+// Holds up the commit of a completion.
+class CommitHold {
+ public:
+  // FrontierOptions::before_commit: the next commit waits for release() once arm() was called.
+  Result<void> before_commit();
+  void arm();
+  void release();
+  // Until the commit is held, or was released. True if it is held.
+  bool wait();
+
+ private:
+  enum class State : std::uint8_t { kOff, kArmed, kHeld };
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  State state_ = State::kOff;
+};
+
 class FrontierModelRun {
  public:
   explicit FrontierModelRun(std::uint64_t seed);
@@ -35,6 +55,13 @@ class FrontierModelRun {
   struct Offer {
     std::deque<std::string> urls;
     std::vector<UrlRequest> requests;
+  };
+
+  // A call, and the states that there may be during and after it.
+  struct Meanwhile {
+    Offer offer;
+    std::function<Result<void>()> make;  // empty: none
+    std::vector<FrontierModel> next;
   };
 
   std::uint64_t below(std::uint64_t n) { return random_() % n; }
@@ -59,6 +86,10 @@ class FrontierModelRun {
   void offer();
   void lease();
   void complete();
+  void complete_meanwhile();
+  std::optional<std::uint64_t> some_open_lease();
+  std::unique_ptr<Meanwhile> some_call_meanwhile(std::uint64_t lease,
+                                                 const FrontierModel& completed);
   void fail();
   void hold();
   void retry();
@@ -83,6 +114,7 @@ class FrontierModelRun {
   std::mt19937_64 random_;
   TemporaryDirectory directory_;
   VirtualClocks clocks_;
+  CommitHold hold_;
   FrontierOptions options_;
   bool power_loss_ = false;
   std::unique_ptr<FileFaults> faults_;

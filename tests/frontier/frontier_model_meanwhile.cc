@@ -77,13 +77,11 @@ std::unique_ptr<FrontierModelRun::Meanwhile> FrontierModelRun::some_call_meanwhi
     }
     case 2: {
       call->offer = some_urls(4);
-      std::erase_if(call->offer.requests, [&](const UrlRequest& request) {
-        return request.again && request.url == url;
-      });
+      std::erase_if(call->offer.requests,
+                    [&](const UrlRequest& request) { return request.again && request.url == url; });
       const auto known = completed.urls().find(url);
       if (known->second.state == ModelUrl::kDone) {
-        call->offer.requests.push_back(
-            {.url = call->offer.urls.emplace_back(url), .again = true});
+        call->offer.requests.push_back({.url = call->offer.urls.emplace_back(url), .again = true});
       }
       note(fmt::format("  meanwhile offer {} URLs, with again", call->offer.requests.size()));
       const auto expected = next.offer(call->offer.requests);
@@ -115,7 +113,10 @@ void FrontierModelRun::complete_meanwhile() {
   const auto id = some_open_lease();
   if (!id || dead() || broken_) return complete();
   const Outcome outcome = some_outcome(*id);
-  const Offer links = some_urls(6);
+  Offer links = some_urls(6);
+  // No URL is found nearer: that counts for another's end once it is durable, not in this order.
+  for (UrlRequest& link : links.requests)
+    link.depth = link.again ? 0 : 5;
   note(fmt::format("complete {} error '{}' requested {} recrawl {} with {} links, held", *id,
                    outcome.error, outcome.requested, outcome.recrawl_at.has_value(),
                    links.requests.size()));
@@ -154,7 +155,8 @@ void FrontierModelRun::complete_meanwhile() {
   } else {
     candidates_ = {std::move(completed)};
   }
-  for (const Error* error : {answers ? nullptr : &answers.error(), other ? nullptr : &other.error()}) {
+  for (const Error* error :
+       {answers ? nullptr : &answers.error(), other ? nullptr : &other.error()}) {
     if (error == nullptr) continue;
     broken_ = true;
     note("  error: " + error->message);

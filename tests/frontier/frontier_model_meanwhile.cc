@@ -77,6 +77,9 @@ std::unique_ptr<FrontierModelRun::Meanwhile> FrontierModelRun::some_call_meanwhi
     }
     case 2: {
       call->offer = some_urls(4);
+      // In exact mode a link to be held is not known yet while its URL is being admitted.
+      for (UrlRequest& request : call->offer.requests)
+        request.hold.reset();
       std::erase_if(call->offer.requests,
                     [&](const UrlRequest& request) { return request.again && request.url == url; });
       const auto known = completed.urls().find(url);

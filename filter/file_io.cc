@@ -68,7 +68,7 @@ Result<OutputFile> OutputFile::create(const std::string& path) {
 }
 
 Result<OutputFile> OutputFile::create_new(const std::string& path, mode_t mode) {
-  FileDescriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+  FileDescriptor fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (fd.get() < 0) return last_error("cannot create", path);
   return OutputFile(std::move(fd), path);
 }
@@ -88,6 +88,29 @@ Result<void> OutputFile::write_at(std::string_view bytes, std::uint64_t offset) 
     bytes.remove_prefix(static_cast<std::size_t>(n));
     offset += static_cast<std::uint64_t>(n);
   }
+  return {};
+}
+
+Result<void> OutputFile::read_at(std::span<char> out, std::uint64_t offset) const {
+  while (!out.empty()) {
+    const ssize_t n = ::pread(fd_.get(), out.data(), out.size(), static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return last_error("cannot read", path_);
+    if (n == 0) return fail(ErrorCode::kIo, path_ + " was changed since it was written");
+    out = out.subspan(static_cast<std::size_t>(n));
+    offset += static_cast<std::uint64_t>(n);
+  }
+  return {};
+}
+
+void OutputFile::prefetch(std::uint64_t offset, std::uint64_t size) const noexcept {
+  ::posix_fadvise(fd_.get(), static_cast<off_t>(offset), static_cast<off_t>(size),
+                  POSIX_FADV_WILLNEED);
+}
+
+Result<void> OutputFile::cut() {
+  if (::ftruncate(fd_.get(), static_cast<off_t>(size_)) != 0)
+    return last_error("cannot truncate", path_);
   return {};
 }
 

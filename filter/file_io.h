@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,6 +38,12 @@ class OutputFile {
   Result<void> write(std::string_view bytes);
   // Writes over what is at `offset`.
   Result<void> write_at(std::string_view bytes, std::uint64_t offset);
+  // Fills `out` with what is at `offset`; kIo if there is less.
+  Result<void> read_at(std::span<char> out, std::uint64_t offset) const;
+  // Has the disk begin to read what read_at() will ask for.
+  void prefetch(std::uint64_t offset, std::uint64_t size) const noexcept;
+  // Cuts off what write_at() put behind the bytes that were written.
+  Result<void> cut();
   // Has the disk begin with the bytes that were written since the last call, and waits until it has
   // those of the calls before, so that sync() never has much to do. Makes nothing durable.
   Result<void> write_back();

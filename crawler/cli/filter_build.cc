@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -31,32 +32,55 @@ namespace {
 constexpr double kDefaultRate = 1e-6;  // a crawl's
 constexpr std::uint64_t kGrowingCapacity = 1'000'000;
 
-// A line every second or so: on a terminal the same one again and again.
+// "45 s", "12 min", "3.5 h"
+std::string readable_time(double seconds) {
+  if (seconds < 90) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 90 * 60) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
+}
+
+// A line every second on a terminal, the same one again and again, or with --progress; in a log
+// every half minute, if it takes that long.
 class BuildProgress {
  public:
-  explicit BuildProgress(const FilterBuildArguments& arguments)
+  BuildProgress(const FilterBuildArguments& arguments, std::uint64_t capacity)
       : terminal_(::isatty(STDERR_FILENO) != 0),
-        shown_(!arguments.quiet && (terminal_ || arguments.progress)) {}
+        shown_(!arguments.quiet),
+        interval_(terminal_ || arguments.progress ? 1 : 30),
+        capacity_(capacity) {}
 
   void update(std::uint64_t lines, const FilterSink& sink) {
-    if (!shown_) return;
     const auto now = Clock::now();
-    if (now - last_ < kInterval) return;
-    const double seconds = std::chrono::duration<double>(now - last_).count();
-    const std::string line = fmt::format(
-        "{} lines, {}/s, {}", readable_count(static_cast<double>(lines)),
-        readable_count(static_cast<double>(lines - last_lines_) / seconds), sink.progress());
-    last_ = now;
+    if (!is_due(now)) return;
+    const double seconds = seconds_between(last_lines_at_, now);
+    const std::string speed =
+        readable_count(static_cast<double>(lines - last_lines_) / seconds) + "/s";
+    std::string when = speed;
+    if (lines > 0 && lines < capacity_) {
+      // What sweeps took is in the mean.
+      const double mean = seconds_between(began_, now) / static_cast<double>(lines);
+      const double left = mean * static_cast<double>(capacity_ - lines) + sink.seconds_to_finish();
+      when = fmt::format("about {} left if {} come, {}", readable_time(left),
+                         readable_count(static_cast<double>(capacity_)), speed);
+    }
     last_lines_ = lines;
-    print(line);
+    last_lines_at_ = now;
+    print(now, fmt::format("{} lines, {}, {}", readable_count(static_cast<double>(lines)), when,
+                           sink.progress()));
   }
 
-  // What takes long after the last line was read.
+  // What takes long while or after the lines are read.
+  void sweeping(double share) {
+    if (const auto now = Clock::now(); is_due(now))
+      print(now, fmt::format("putting the keys set aside into the filter, {:.0f} %", 100 * share));
+  }
   void writing(const std::string& path, double share) {
     const auto now = Clock::now();
-    if (!shown_ || now - last_ < kInterval) return;
-    last_ = now;
-    print(fmt::format("writing {}, {:.0f} %", path, 100 * share));
+    if (!writing_since_) writing_since_ = now;
+    if (!is_due(now)) return;
+    const double left = seconds_between(*writing_since_, now) * (1 - share) / std::max(share, 1e-3);
+    print(now, fmt::format("writing {}, {:.0f} %, about {} left", path, 100 * share,
+                           readable_time(left)));
   }
 
   // So that what follows begins on a line of its own.
@@ -67,9 +91,13 @@ class BuildProgress {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::seconds kInterval{1};
 
-  void print(const std::string& line) {
+  static double seconds_between(Clock::time_point from, Clock::time_point to) {
+    return std::chrono::duration<double>(to - from).count();
+  }
+  bool is_due(Clock::time_point now) const { return shown_ && now - last_ >= interval_; }
+  void print(Clock::time_point now, const std::string& line) {
+    last_ = now;
     // A terminal that is gone must not end the work: errors are ignored.
     std::fputs((terminal_ ? "\r" + line + "\x1b[K" : line + "\n").c_str(), stderr);
     line_open_ = terminal_;
@@ -77,7 +105,12 @@ class BuildProgress {
 
   const bool terminal_;
   const bool shown_;
-  Clock::time_point last_ = Clock::now();
+  const std::chrono::seconds interval_;
+  const std::uint64_t capacity_;
+  const Clock::time_point began_ = Clock::now();
+  Clock::time_point last_ = began_;
+  Clock::time_point last_lines_at_ = began_;
+  std::optional<Clock::time_point> writing_since_;
   std::uint64_t last_lines_ = 0;
   bool line_open_ = false;
 };
@@ -160,6 +193,7 @@ Result<FilterPlan> plan_of(const FilterBuildArguments& arguments) {
   FilterPlan plan;
   plan.path = arguments.output;
   plan.max_memory = arguments.max_memory.value_or(0);
+  plan.max_spool = arguments.max_spool.value_or(0);
   if (!arguments.like.empty()) {
     if (const auto like = plan_like(arguments, plan); !like) return tl::unexpected(like.error());
   } else {
@@ -235,7 +269,10 @@ int run_filter_build(const FilterBuildArguments& arguments) {
           .and_then([&] { return check_filter_output(arguments.output, arguments.force); })
           .and_then([&] { return check_not_an_input(arguments); });
   if (!ready) return report(ready.error());
-  BuildProgress progress(arguments);
+  // A growing filter has no number of keys to come.
+  BuildProgress progress(arguments,
+                         plan->kind == FilterKind::kGrowing ? 0 : plan->options.capacity);
+  plan->on_sweep = [&](double share) { progress.sweeping(share); };
   plan->on_writing = [&](double share) { progress.writing(arguments.output, share); };
   const auto sink = FilterSink::create(*plan);
   if (!sink) return report_plan(sink.error());

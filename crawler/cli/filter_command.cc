@@ -39,7 +39,7 @@ Examples:
   trawl filter check -q seen.filter line.txt && echo known                 for scripts
   trawl filter build -o b.filter --like a.filter more.txt                  to merge with it
   trawl filter merge -o both.filter a.filter b.filter                      one filter of two
-  trawl filter build -o big.filter --capacity 10G --fpr 1e-4 --max-memory 8GiB urls.txt)";
+  zcat *.gz | trawl filter build -o big.filter --capacity 10G --fpr 1e-4   larger than memory)";
 
 constexpr const char* kLines =
     R"(Each line is a key: its bytes without the line end (LF or CR LF). Empty lines are left out.
@@ -166,7 +166,12 @@ void add_build(CLI::App* filter, int& exit_code) {
   build->add_option("--like", arguments->like, "Take kind, capacity, rate and hash key of a filter")
       ->type_name("FILE");
   add_parsed(build, "--max-memory", arguments->max_memory, parse_max_memory,
-             "Build a larger filter than this by way of the disk: 16 bytes a key, beside FILE")
+             "Build a blocked filter larger than this by way of the disk: keys that have no room "
+             "take up to 12 bytes each in FILE.spool (default: 3/4 of the machine's memory)")
+      ->type_name("SIZE");
+  add_parsed(build, "--max-spool", arguments->max_spool, parse_max_memory,
+             "Disk for FILE.spool; when it is full its keys are put into the filter, which takes "
+             "a minute or so (default: 16GiB, or what is free)")
       ->type_name("SIZE");
   build->add_flag("--force", arguments->force, "Replace FILE if it exists");
   build->add_flag("--progress", arguments->progress,

@@ -27,6 +27,7 @@ struct FilterBuildArguments {
   FilterSizeOptions size;
   std::string like;  // a filter's file; not with the five above
   std::optional<std::uint64_t> max_memory;
+  std::optional<std::uint64_t> max_spool;
   bool force = false;
   bool progress = false;
   bool quiet = false;

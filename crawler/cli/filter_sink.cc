@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
-#include "trawl/blocked_bloom_builder.h"
 #include "trawl/sizing.h"
 
 #include "crawler/cli/any_filter.h"
+#include "crawler/cli/filter_disk_sink.h"
 #include "crawler/cli/filter_values.h"
 #include "crawler/cli/spool_guard.h"
 
@@ -63,72 +63,19 @@ class MemorySink : public FilterSink {
   std::uint64_t fresh_ = 0;
 };
 
-class DiskSink : public FilterSink {
- public:
-  DiskSink(std::unique_ptr<SpoolGuard> guard, BlockedBloomBuilder builder, std::uint64_t capacity)
-      : guard_(std::move(guard)), builder_(std::move(builder)), capacity_(capacity) {}
-
-  Result<void> add(std::span<const Fingerprint> keys) override {
-    added_ += keys.size();
-    auto added = builder_.add(keys);
-    if (!added) guard_.reset();
-    return added;
-  }
-
-  std::string progress() const override {
-    return fmt::format("{:.1f} % of the capacity on disk",
-                       100 * static_cast<double>(added_) / static_cast<double>(capacity_));
-  }
-
-  Result<BuiltFilter> finish() override {
-    const auto built = builder_.finish();
-    guard_.reset();  // the spool is gone: one of its name would be another builder's
-    return built.map([](const FilterStats& stats) { return BuiltFilter{stats, stats.inserted}; });
-  }
-
-  const KeyedHash& hash() const override { return builder_.hash(); }
-
- private:
-  std::unique_ptr<SpoolGuard> guard_;  // outlives the builder
-  BlockedBloomBuilder builder_;
-  const std::uint64_t capacity_;
-  std::uint64_t added_ = 0;
-};
-
-Result<std::unique_ptr<FilterSink>> create_on_disk(const FilterPlan& plan) {
-  const auto tell = [on_writing = plan.on_writing](std::uint64_t done, std::uint64_t all) {
-    if (on_writing) on_writing(static_cast<double>(done) / static_cast<double>(all));
-  };
-  auto guard = std::make_unique<SpoolGuard>();
-  const FilterOptions options{.capacity = plan.options.capacity,
-                              .false_positive_rate = plan.options.false_positive_rate,
-                              .hash = plan.options.hash};
-  auto builder = BlockedBloomBuilder::create({.filter = options,
-                                              .path = plan.path,
-                                              .max_memory_bytes = plan.max_memory,
-                                              .on_progress = tell});
-  if (!builder) return tl::unexpected(builder.error());
-  // Not before: until then the spool may be another builder's.
-  guard->arm(plan.path + ".spool");
-  return std::make_unique<DiskSink>(std::move(guard), std::move(*builder), plan.options.capacity);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<FilterSink>> FilterSink::create(const FilterPlan& plan) {
   const bool limited = plan.max_memory > 0;
-  const bool blocked = plan.kind == FilterKind::kBlocked;
-  if (limited && blocked) {
+  if (plan.kind == FilterKind::kBlocked) {
     const auto size = blocked_bloom_size(plan.options.capacity, plan.options.false_positive_rate);
     if (!size) return tl::unexpected(size.error());
-    if (size->bits / 8 > plan.max_memory) return create_on_disk(plan);
+    FilterPlan within = plan;
+    if (!limited) within.max_memory = default_build_memory();
+    if (size->bits / 8 > within.max_memory) return create_disk_sink(within);
   }
   auto filter = AnyFilter::create(plan.kind, plan.options);
-  if (!filter) {
-    if (blocked && filter.error().code == ErrorCode::kNoSpace)
-      filter.error().message += ", or build it by way of the disk with --max-memory";
-    return tl::unexpected(filter.error());
-  }
+  if (!filter) return tl::unexpected(filter.error());
   // Memory is taken as it is touched, so that the filter may be made to learn its size.
   if (const auto bytes = filter->stats().memory_bytes; limited && bytes > plan.max_memory) {
     return fail(ErrorCode::kInvalidArgument,

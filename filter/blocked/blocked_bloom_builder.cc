@@ -1,53 +1,67 @@
 #include "trawl/blocked_bloom_builder.h"
 
 #include <algorithm>
-#include <bit>
+#include <atomic>
 #include <filesystem>
 #include <optional>
+#include <thread>
 #include <utility>
-#include <vector>
 
-#include "filter/blocked/block_kernels.h"
-#include "filter/blocked/block_layout.h"
-#include "filter/blocked/builder_plan.h"
-#include "filter/blocked/spool_folder.h"
-#include "filter/snapshot/snapshot_writer.h"
-#include "filter/word_array.h"
+#include <fmt/format.h>
+
+#include "filter/blocked/key_queue.h"
+#include "filter/blocked/parted_filter.h"
 
 namespace trawl {
 
 namespace {
 
-// A spooled key falls on its block counted from the range's first: its high half is made such that
-// scale_to(high, kRangeScale) is that number, and the kernels need not know of ranges.
-constexpr unsigned kRangeScaleBits = 32;
-constexpr std::uint64_t kRangeScale = std::uint64_t{1} << kRangeScaleBits;
+constexpr std::uint64_t kMinSpool = std::uint64_t{1} << 20;
 
-Fingerprint key_in_range(std::uint64_t block, std::uint64_t low) {
-  return {.high = block << (64 - kRangeScaleBits), .low = low};
+Result<void> check(const BlockedBloomBuilder::Options& options) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(options.path, ignored)) {
+    return fail(ErrorCode::kInvalidArgument,
+                options.path + " is a folder: name the file that the filter is to go to");
+  }
+  if (options.max_spool_bytes < kMinSpool) {
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("a spool takes at least 1 MiB of disk, not {} bytes", options.max_spool_bytes));
+  }
+  return {};
 }
 
 }  // namespace
 
 struct BlockedBloomBuilder::State {
-  State(const Options& asked, BlockLayout chosen, BuilderPlan planned, SpoolFolder folder)
+  State(const Options& asked, BlockLayout chosen, const BuilderPlan& planned, PartedFilter parts)
       : options(asked),
         hash(asked.filter.hash.value_or(KeyedHash::random())),
         layout(chosen),
         plan(planned),
-        spool(std::move(folder)) {}
+        shared(parts.shared()),
+        filter(std::move(parts)),
+        queue(std::in_place, kQueueBuffers, plan.queue_bytes / kQueueBuffers / sizeof(Fingerprint)),
+        inserter([this] { insert(); }) {}
 
+  ~State() { stop(); }
+
+  // What `inserter` does: puts keys into the filter until there are no more, or it fails.
+  void insert();
+  // Waits until all keys are in.
+  void drain();
+  void stop();
   Result<void> add(std::span<const Fingerprint> keys);
   Result<FilterStats> write_file();
-  Result<void> apply_range(std::uint64_t range, SnapshotWriter& writer);
-  Result<void> write_range(const WordArray& words, std::uint64_t first_chunk,
-                           SnapshotWriter& writer);
   FilterStats stats() const;
   SnapshotHeader header() const;
+  std::function<void()> while_waiting() const;
 
   tl::unexpected<Error> close(const Error& error) {
     failure = error;
-    spool.reset();
+    stop();
+    filter.reset();
     return tl::unexpected<Error>(error);
   }
 
@@ -55,14 +69,15 @@ struct BlockedBloomBuilder::State {
   KeyedHash hash;
   BlockLayout layout;
   BuilderPlan plan;
-  std::optional<SpoolFolder> spool;  // until it failed or finished
-  std::optional<Error> failure;      // what every further call returns
+  PartedFilter::Shared& shared;        // of `filter`
+  std::optional<PartedFilter> filter;  // until it failed or finished; `inserter`'s while that runs
+  std::optional<Error> failure;        // what every further call returns
 
-  // During write_file().
-  std::vector<Fingerprint> read_buffer;
-  std::unique_ptr<bool[]> admitted;
-  std::uint64_t keys = 0;
-  std::uint64_t applied = 0;
+  std::optional<KeyQueue> queue;      // until all keys are in
+  std::optional<Error> not_inserted;  // why `inserter` ended early; once it has stopped the queue
+  std::thread inserter;
+
+  // Once the file is written.
   std::uint64_t inserted = 0;
   std::uint64_t bits_set = 0;
 };
@@ -77,20 +92,13 @@ Result<BlockedBloomBuilder> BlockedBloomBuilder::create(const Options& options) 
   if (!layout) return tl::unexpected(layout.error());
   const auto plan = plan_build(layout->blocks, options.max_memory_bytes);
   if (!plan) return tl::unexpected(plan.error());
-  std::error_code ignored;
-  if (std::filesystem::is_directory(options.path, ignored)) {
-    return fail(ErrorCode::kInvalidArgument,
-                options.path + " is a folder: name the file that the filter is to go to");
-  }
-  // A range's memory, only to see whether it can be had: better now than after the spooling.
-  if (const auto words =
-          WordArray::allocate(plan->chunks_per_range * kSnapshotChunkWords, "a part of the filter");
-      !words) {
-    return tl::unexpected(words.error());
-  }
-  auto spool = SpoolFolder::create(options.path + ".spool", plan->ranges, plan->spool_buffer_bytes);
-  if (!spool) return tl::unexpected(spool.error());
-  return BlockedBloomBuilder(std::make_unique<State>(options, *layout, *plan, std::move(*spool)));
+  if (const auto possible = check(options); !possible) return tl::unexpected(possible.error());
+  auto parts = PartedFilter::create({.layout = *layout,
+                                     .plan = *plan,
+                                     .path = options.path,
+                                     .max_spool_bytes = options.max_spool_bytes});
+  if (!parts) return tl::unexpected(parts.error());
+  return BlockedBloomBuilder(std::make_unique<State>(options, *layout, *plan, std::move(*parts)));
 }
 
 Result<void> BlockedBloomBuilder::add(std::span<const Fingerprint> keys) {
@@ -111,70 +119,74 @@ const KeyedHash& BlockedBloomBuilder::hash() const noexcept {
   return state_->hash;
 }
 
-Result<void> BlockedBloomBuilder::State::add(std::span<const Fingerprint> added) {
-  const std::uint64_t blocks_per_range = plan.chunks_per_range * kBlocksPerChunk;
-  for (const Fingerprint key : added) {
-    const std::uint64_t block = scale_to(key.high, layout.blocks);
-    const std::uint64_t range = block / blocks_per_range;
-    const auto spooled = spool->add(range, key_in_range(block - range * blocks_per_range, key.low));
-    if (!spooled) return spooled;
+BlockedBloomBuilder::Work BlockedBloomBuilder::work() const noexcept {
+  if (state_->failure) return {};
+  const PartedFilter::Shared& shared = state_->shared;
+  const std::uint64_t bits = state_->layout.blocks * kBitsPerBlock / 8;
+  const std::uint64_t resident = state_->plan.resident_chunks * kSnapshotChunkBytes;
+  Work work{.spool_bytes = shared.spool_bytes.load(std::memory_order_relaxed),
+            .bytes_per_second = shared.bytes_per_second.load(std::memory_order_relaxed)};
+  work.bytes_to_move = bits + work.spool_bytes;
+  if (work.bytes_per_second > 0) work.bytes_to_move += bits - std::min(bits, resident);
+  return work;
+}
+
+void BlockedBloomBuilder::State::insert() {
+  while (true) {
+    const auto keys = queue->take();
+    if (keys.empty()) break;
+    if (auto added = filter->add(keys); !added) {
+      not_inserted = added.error();
+      break;
+    }
   }
-  return {};
+  queue->stop();
+}
+
+std::function<void()> BlockedBloomBuilder::State::while_waiting() const {
+  if (!options.on_sweep) return {};
+  return [this] {
+    const double share = shared.sweep.load(std::memory_order_relaxed);
+    if (share >= 0) options.on_sweep(share);
+  };
+}
+
+void BlockedBloomBuilder::State::drain() {
+  if (!inserter.joinable()) return;
+  queue->end(while_waiting());
+  inserter.join();
+  queue.reset();
+}
+
+void BlockedBloomBuilder::State::stop() {
+  if (!inserter.joinable()) return;
+  shared.give_up.store(true, std::memory_order_relaxed);
+  queue->end({});
+  inserter.join();
+  queue.reset();
+}
+
+Result<void> BlockedBloomBuilder::State::add(std::span<const Fingerprint> keys) {
+  if (queue->put(keys, while_waiting())) return {};
+  return tl::unexpected(*not_inserted);
 }
 
 Result<FilterStats> BlockedBloomBuilder::State::write_file() {
-  keys = spool->keys();
-  if (auto flushed = spool->finish_adding(); !flushed) return tl::unexpected(flushed.error());
-  read_buffer.resize(plan.read_buffer_bytes / sizeof(Fingerprint));
-  admitted = std::make_unique<bool[]>(read_buffer.size());
-
-  auto temporary = TemporaryFile::create(options.path);
-  if (!temporary) return tl::unexpected(temporary.error());
-  auto writer = SnapshotWriter::begin(std::move(temporary->file));
-  if (!writer) return tl::unexpected(writer.error());
-  Result<void> done;
-  for (std::uint64_t range = 0; done && range < plan.ranges; ++range)
-    done = apply_range(range, *writer);
-  if (done) {
-    const auto size = writer->finish(header());
-    done = size ? temporary->name.publish() : tl::unexpected(size.error());
-  }
-  if (!done) return tl::unexpected(done.error());
-  return stats();
-}
-
-Result<void> BlockedBloomBuilder::State::apply_range(std::uint64_t range, SnapshotWriter& writer) {
-  const std::uint64_t first_chunk = range * plan.chunks_per_range;
-  const std::uint64_t first_block = first_chunk * kBlocksPerChunk;
-  const std::uint64_t blocks =
-      std::min(plan.chunks_per_range * kBlocksPerChunk, layout.blocks - first_block);
-  const auto words = WordArray::allocate(blocks * kWordsPerBlock, "a part of the filter");
-  if (!words) return tl::unexpected(words.error());
-  const StripeLocks locks(1);  // nobody else inserts
-  const BlockSpan span{words->data(), kRangeScale, MaskShape(layout.hashes), locks.view()};
-  const auto insert = [&](std::span<const Fingerprint> part) {
-    inserted += best_block_kernels(span.shape).insert_batch(span, part, admitted.get());
-    applied += part.size();
-    if (options.on_progress) options.on_progress(applied, keys);
+  drain();
+  if (not_inserted) return tl::unexpected(*not_inserted);
+  const auto tell = [&](double share) {
+    const std::uint64_t keys = filter->keys();
+    if (options.on_progress)
+      options.on_progress(static_cast<std::uint64_t>(static_cast<double>(keys) * share), keys);
   };
-  if (auto taken = spool->take(range, read_buffer, insert); !taken) return taken;
-  return write_range(*words, first_chunk, writer);
-}
-
-Result<void> BlockedBloomBuilder::State::write_range(const WordArray& words,
-                                                     std::uint64_t first_chunk,
-                                                     SnapshotWriter& writer) {
-  std::vector<std::uint64_t> chunk(kSnapshotChunkWords);
-  for (std::uint64_t first = 0; first < words.size(); first += kSnapshotChunkWords) {
-    const auto count = std::min<std::uint64_t>(kSnapshotChunkWords, words.size() - first);
-    for (std::uint64_t i = 0; i < count; ++i) {
-      chunk[i] = words[first + i].load(std::memory_order_relaxed);
-      bits_set += static_cast<std::uint64_t>(std::popcount(chunk[i]));
-    }
-    auto written = writer.append(first_chunk + first / kSnapshotChunkWords, {chunk.data(), count});
-    if (!written) return written;
-  }
-  return {};
+  const auto make_header = [&] {
+    inserted = filter->inserted();
+    bits_set = filter->bits_set();
+    return header();
+  };
+  if (auto written = filter->write(make_header, tell); !written)
+    return tl::unexpected(written.error());
+  return stats();
 }
 
 SnapshotHeader BlockedBloomBuilder::State::header() const {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "trawl/fingerprint.h"
+#include "filter/mix.h"
 
 namespace trawl {
 
@@ -14,32 +14,78 @@ namespace {
 // A directory entry, its copies while the vector grows and while it is encoded.
 constexpr std::uint64_t kBytesPerChunkWritten = 64;
 // More gains nothing.
-constexpr std::uint64_t kMaxBuffer = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMaxSpoolBuffer = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMaxReadBuffer = std::uint64_t{4} << 20;
+constexpr std::uint64_t kMaxQueue = std::uint64_t{1} << 20;
 // What a chunk takes on its way into the file, and all that is small.
 constexpr std::uint64_t kFixedBytes = 3 * kSnapshotChunkBytes;
 // So that a block's place in its range has 32 bits.
 constexpr std::uint64_t kMaxChunksPerRange = (std::uint64_t{1} << 32) / kBlocksPerChunk;
 
-// Whole fingerprints, so that none is cut in two.
-std::uint64_t whole_keys(std::uint64_t bytes) {
-  return bytes / sizeof(Fingerprint) * sizeof(Fingerprint);
+// What the memory leaves for chunks, in chunks, while ...
+struct Room {
+  std::uint64_t adding;    // keys come in: resident ones, and the spool's buffers
+  std::uint64_t sweeping;  // ranges are worked on in between: resident ones, and a range
+  std::uint64_t writing;   // the file is written: resident ones, then ranges
+};
+
+std::uint64_t chunks_beside(std::uint64_t memory, std::uint64_t others) {
+  return memory < others ? 0 : (memory - others) / kSnapshotChunkBytes;
+}
+
+// The most chunks that may be resident beside so many ranges with such buffers, if any plan has
+// those.
+std::optional<std::uint64_t> resident_beside(std::uint64_t ranges, std::uint64_t buffer,
+                                             std::uint64_t chunks, const Room& room) {
+  const auto up = [](std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; };
+  const std::uint64_t buffers = up(ranges * buffer, kSnapshotChunkBytes);
+  if (room.adding < buffers) return std::nullopt;
+  std::uint64_t resident = std::min({room.adding - buffers, room.writing, chunks});
+  // Beside `resident` there must be room for a range, a share of the rest.
+  if (ranges == 1) {
+    if (chunks > room.sweeping) return std::nullopt;
+  } else {
+    const auto most = static_cast<Uint128>(ranges) * room.sweeping;
+    if (most < chunks) return std::nullopt;
+    const auto beside = (most - chunks) / (ranges - 1);
+    if (beside < resident) resident = static_cast<std::uint64_t>(beside);
+  }
+  const auto range = [&] { return up(chunks - resident, ranges); };
+  while (resident > 0 && resident + range() > room.sweeping)
+    --resident;  // by rounding
+  if (resident + range() > room.sweeping || range() > std::min(room.writing, kMaxChunksPerRange))
+    return std::nullopt;
+  return resident;
 }
 
 std::optional<BuilderPlan> plan_within(std::uint64_t chunks, std::uint64_t memory) {
   BuilderPlan plan{};
-  plan.read_buffer_bytes = whole_keys(std::min(memory / 8, kMaxReadBuffer));
-  // Beside each key that was read is the answer whether it was new.
-  const std::uint64_t others = kFixedBytes + plan.read_buffer_bytes +
-                               plan.read_buffer_bytes / sizeof(Fingerprint) +
-                               chunks * kBytesPerChunkWritten;
-  if (memory < others + kSnapshotChunkBytes) return std::nullopt;
-  plan.chunks_per_range =
-      std::min({(memory - others) / kSnapshotChunkBytes, chunks, kMaxChunksPerRange});
-  plan.ranges = (chunks + plan.chunks_per_range - 1) / plan.chunks_per_range;
-  plan.spool_buffer_bytes = whole_keys(std::min((memory - kFixedBytes) / plan.ranges, kMaxBuffer));
-  if (plan.ranges > kMaxRanges || plan.spool_buffer_bytes < kMinSpoolBuffer) return std::nullopt;
-  return plan;
+  plan.read_buffer_bytes = std::min(memory / 16, kMaxReadBuffer);
+  plan.queue_bytes = std::min(memory / 16, kMaxQueue);
+  const std::uint64_t directory = chunks * kBytesPerChunkWritten;
+  const std::uint64_t adding = kFixedBytes + plan.queue_bytes;
+  const Room room{
+      .adding = chunks_beside(memory, adding),
+      .sweeping = chunks_beside(memory, adding + plan.read_buffer_bytes),
+      .writing = chunks_beside(memory, kFixedBytes + plan.read_buffer_bytes + directory)};
+  if (chunks <= std::min(room.adding, room.writing)) {
+    plan.resident_chunks = chunks;
+    return plan;
+  }
+  // Large buffers are written to their files in one go each; the smaller they are, the smaller may
+  // the ranges be, of which there are more then.
+  for (std::uint64_t buffer = kMaxSpoolBuffer; buffer >= kMinSpoolBuffer; buffer /= 2) {
+    for (std::uint64_t ranges = 1; ranges <= kMaxRanges; ++ranges) {
+      const auto resident = resident_beside(ranges, buffer, chunks, room);
+      if (!resident || (plan.ranges != 0 && *resident <= plan.resident_chunks)) continue;
+      plan.resident_chunks = *resident;
+      plan.chunks_per_range = (chunks - *resident + ranges - 1) / ranges;
+      plan.ranges = (chunks - *resident + plan.chunks_per_range - 1) / plan.chunks_per_range;
+      plan.spool_buffer_bytes = buffer;
+    }
+    if (plan.ranges != 0) return plan;
+  }
+  return std::nullopt;
 }
 
 // The least whole number of MiB that has a plan, or nothing.

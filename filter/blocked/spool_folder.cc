@@ -1,6 +1,8 @@
 #include "filter/blocked/spool_folder.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cctype>
 #include <cerrno>
 #include <filesystem>
@@ -43,15 +45,6 @@ void remove_spool_files(const std::string& folder) {
   }
 }
 
-std::uint64_t sum_of(std::span<const Fingerprint> keys) {
-  std::uint64_t sum = 0;
-  for (const Fingerprint key : keys)
-    sum += key.high ^ key.low;
-  return sum;
-}
-
-constexpr std::size_t kWordsPerKey = sizeof(Fingerprint) / sizeof(std::uint64_t);
-
 // False if `path` was removed, or is another folder by now.
 bool is_still_at(int fd, const std::string& path) {
   struct stat opened, there;
@@ -92,28 +85,40 @@ bool remove_spool(const std::string& folder) {
 }
 
 Result<SpoolFolder> SpoolFolder::create(std::string path, std::uint64_t ranges,
+                                        std::uint64_t blocks_per_range,
                                         std::uint64_t buffer_bytes) {
   auto lock = lock_folder(path);
   if (!lock) return tl::unexpected(lock.error());
   remove_spool_files(path);
-  const std::size_t buffer_keys = buffer_bytes / sizeof(Fingerprint);
-  auto buffers = WordArray::allocate(ranges * buffer_keys * kWordsPerKey, "the spool");
-  if (!buffers) return tl::unexpected(buffers.error());
-  return SpoolFolder(std::move(path), std::move(*lock), std::move(*buffers), ranges, buffer_keys);
+  const auto block_bits = static_cast<unsigned>(std::bit_width(blocks_per_range - 1));
+  const std::uint64_t key_bytes = sizeof(SpooledKey::low) + std::max(1u, (block_bits + 7) / 8);
+  SpoolFolder folder(std::move(path), std::move(*lock), ranges, key_bytes, buffer_bytes);
+  return folder.begin_adding().map([&] { return std::move(folder); });
 }
 
-SpoolFolder::SpoolFolder(std::string path, FileDescriptor lock, WordArray buffers,
-                         std::uint64_t ranges, std::size_t buffer_keys)
+SpoolFolder::SpoolFolder(std::string path, FileDescriptor lock, std::uint64_t ranges,
+                         std::uint64_t key_bytes, std::uint64_t buffer_bytes)
     : path_(std::move(path)),
       lock_(std::move(lock)),
-      buffers_(std::move(buffers)),
       ranges_(ranges),
-      buffer_keys_(buffer_keys) {
-  auto* next = reinterpret_cast<Fingerprint*>(buffers_->data());
+      key_bytes_(key_bytes),
+      buffer_bytes_(buffer_bytes) {}
+
+Result<void> SpoolFolder::begin_adding() {
+  if (ranges_.empty()) return {};
+  auto buffers =
+      WordArray::allocate(ranges_.size() * buffer_bytes_ / sizeof(std::uint64_t), "the spool");
+  if (!buffers) return tl::unexpected(buffers.error());
+  buffers_.emplace(std::move(*buffers));
+  auto* at = reinterpret_cast<char*>(buffers_->data());
+  // The last key is written with bytes that are too many.
+  const std::uint64_t keys = (buffer_bytes_ - sizeof(SpooledKey::block)) / key_bytes_;
   for (Range& range : ranges_) {
-    range.buffer = next;
-    next += buffer_keys;
+    range.begin = range.next = at;
+    range.end = at + keys * key_bytes_;
+    at += buffer_bytes_;
   }
+  return {};
 }
 
 SpoolFolder::~SpoolFolder() {
@@ -125,27 +130,33 @@ std::string SpoolFolder::file_of(std::uint64_t range) const {
   return fmt::format("{}/{}{:03}{}", path_, kNameStart, range, kNameEnd);
 }
 
+std::uint64_t SpoolFolder::keys(std::uint64_t number) const noexcept {
+  const Range& range = ranges_[number];
+  return range.written + static_cast<std::uint64_t>(range.next - range.begin) / key_bytes_;
+}
+
 std::uint64_t SpoolFolder::keys() const noexcept {
-  std::uint64_t all = 0;
-  for (const Range& range : ranges_)
-    all += range.written + range.buffered;
-  return all;
+  std::uint64_t bytes = 0, written = 0;
+  for (const Range& range : ranges_) {
+    bytes += static_cast<std::uint64_t>(range.next - range.begin);
+    written += range.written;
+  }
+  return written + bytes / key_bytes_;
 }
 
 Result<void> SpoolFolder::flush(std::uint64_t number) {
   Range& range = ranges_[number];
-  if (range.buffered == 0) return {};
+  if (range.next == range.begin) return {};
   if (!range.file) {
     auto file = OutputFile::create(file_of(number));
     if (!file) return tl::unexpected(file.error());
     range.file.emplace(std::move(*file));
   }
-  const std::span<const Fingerprint> keys(range.buffer, range.buffered);
-  auto written = range.file->write({reinterpret_cast<const char*>(keys.data()), keys.size_bytes()});
+  const std::string_view bytes(range.begin, static_cast<std::size_t>(range.next - range.begin));
+  auto written = range.file->write(bytes);
   if (!written) return written;
-  range.written += keys.size();
-  range.sum += sum_of(keys);
-  range.buffered = 0;
+  range.written += bytes.size() / key_bytes_;
+  range.next = range.begin;
   return {};
 }
 
@@ -158,27 +169,47 @@ Result<void> SpoolFolder::finish_adding() {
   return {};
 }
 
-Result<void> SpoolFolder::take(std::uint64_t number, std::span<Fingerprint> buffer,
-                               const Use& use) {
-  const Range& range = ranges_[number];
+void SpoolFolder::prefetch(std::uint64_t number) const noexcept {
+  if (ranges_[number].written == 0) return;
+  if (const auto file = InputFile::open(file_of(number)); file)
+    ::posix_fadvise(file->descriptor(), 0, 0, POSIX_FADV_WILLNEED);
+}
+
+Result<void> SpoolFolder::take(std::uint64_t number, std::span<char> buffer, const Use& use) {
+  Range& range = ranges_[number];
   if (range.written == 0) return {};
   const auto file = InputFile::open(file_of(number));
   if (!file) return tl::unexpected(file.error());
   ::posix_fadvise(file->descriptor(), 0, 0, POSIX_FADV_SEQUENTIAL);
+  const std::uint64_t all = range.written * key_bytes_;
+  // Of the last key more bytes are read than it has.
+  const std::uint64_t whole = (buffer.size() - sizeof(SpooledKey::block)) / key_bytes_ * key_bytes_;
+  const auto block_bits = static_cast<unsigned>(8 * (key_bytes_ - sizeof(SpooledKey::low)));
+  const auto block_mask = static_cast<std::uint32_t>((std::uint64_t{1} << block_bits) - 1);
+  std::array<Fingerprint, 1024> keys;
   std::uint64_t done = 0, sum = 0;
-  while (done < range.written) {
-    const auto wanted = std::min<std::uint64_t>(buffer.size(), range.written - done);
-    const auto read = file->read_at(reinterpret_cast<char*>(buffer.data()),
-                                    wanted * sizeof(Fingerprint), done * sizeof(Fingerprint));
+  while (done < all) {
+    const auto wanted = std::min(whole, all - done);
+    const auto read = file->read_at(buffer.data(), wanted, done);
     if (!read) return tl::unexpected(read.error());
-    const auto keys = std::span<const Fingerprint>(buffer).first(*read / sizeof(Fingerprint));
-    use(keys);
-    sum += sum_of(keys);
-    done += keys.size();
-    if (keys.size() < wanted) break;
+    if (*read < wanted) break;
+    for (std::uint64_t at = 0; at < wanted;) {
+      std::size_t n = 0;
+      for (; n < keys.size() && at < wanted; ++n, at += key_bytes_) {
+        SpooledKey key{};
+        std::memcpy(&key.low, buffer.data() + at, sizeof key.low);
+        std::memcpy(&key.block, buffer.data() + at + sizeof key.low, sizeof key.block);
+        key.block &= block_mask;
+        sum += sum_of(key);
+        keys[n] = {.high = std::uint64_t{key.block} << (64 - kRangeScaleBits), .low = key.low};
+      }
+      if (auto used = use({keys.data(), n}); !used) return used;
+    }
+    done += wanted;
   }
-  if (done != range.written || sum != range.sum)
+  if (done != all || sum != range.sum)
     return fail(ErrorCode::kIo, file->path() + " was changed since it was written");
+  range.written = range.sum = 0;
   std::error_code ignored;  // its space is wanted for the filter; the rest goes at the end
   std::filesystem::remove(file->path(), ignored);
   return {};

@@ -13,6 +13,11 @@ namespace {
 // another file is not held up by it.
 constexpr std::uint64_t kWriteBackBytes = 2u << 20;
 
+// Where a chunk lies if no chunk before it is left out: none lies further behind.
+std::uint64_t furthest_place(std::uint64_t index) {
+  return kSnapshotHeaderBytes + index * kSnapshotChunkBytes;
+}
+
 }  // namespace
 
 Result<SnapshotWriter> SnapshotWriter::create(const std::string& path) {
@@ -45,8 +50,24 @@ Result<void> SnapshotWriter::append(std::uint64_t index, std::span<const std::ui
   return file_.write_back();
 }
 
+Result<void> SnapshotWriter::set_aside(std::uint64_t index, const WordArray& words) {
+  set_aside_ = true;
+  return file_.write_at({reinterpret_cast<const char*>(words.data()), words.bytes()},
+                        furthest_place(index));
+}
+
+Result<void> SnapshotWriter::read_back(std::uint64_t index, const WordArray& words) const {
+  return file_.read_at({reinterpret_cast<char*>(words.data()), words.bytes()},
+                       furthest_place(index));
+}
+
+void SnapshotWriter::prefetch(std::uint64_t index, std::uint64_t words) const noexcept {
+  file_.prefetch(furthest_place(index), words * sizeof(std::uint64_t));
+}
+
 Result<std::uint64_t> SnapshotWriter::finish(const SnapshotHeader& header) {
   const auto done = file_.write(encode_snapshot_directory(chunks_))
+                        .and_then([&] { return set_aside_ ? file_.cut() : Result<void>{}; })
                         .and_then([&] { return file_.write_at(encode_snapshot_header(header), 0); })
                         .and_then([&] { return file_.sync(); });
   if (!done) return tl::unexpected(done.error());

@@ -11,6 +11,7 @@
 
 #include "filter/file_io.h"
 #include "filter/snapshot/snapshot_format.h"
+#include "filter/word_array.h"
 
 namespace trawl {
 
@@ -25,6 +26,12 @@ class SnapshotWriter {
   // At most kSnapshotChunkWords words; the rest of the chunk is zero. The disk is kept busy with
   // what was appended, a few MiB behind.
   Result<void> append(std::uint64_t index, std::span<const std::uint64_t> words);
+  // Keeps the words of chunks that are to be appended later, from chunk `index` on, where they can
+  // lie until then: behind all that is appended before them. read_back() returns them as long as no
+  // chunk from `index` on was appended; prefetch() has the disk begin to read them.
+  Result<void> set_aside(std::uint64_t index, const WordArray& words);
+  Result<void> read_back(std::uint64_t index, const WordArray& words) const;
+  void prefetch(std::uint64_t index, std::uint64_t words) const noexcept;
   // Completes and syncs the file; returns its size.
   Result<std::uint64_t> finish(const SnapshotHeader& header);
   std::uint64_t size() const noexcept { return file_.size(); }
@@ -34,6 +41,7 @@ class SnapshotWriter {
   OutputFile file_;
   std::vector<SnapshotChunk> chunks_;
   std::uint64_t written_back_ = 0;  // the file's size at the last write_back()
+  bool set_aside_ = false;          // anything was
 };
 
 // Fills `out` with the words of a section from `first` on.

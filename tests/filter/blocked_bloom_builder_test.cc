@@ -113,6 +113,68 @@ TEST_F(BlockedBloomBuilderTest, TheFileIsThatOfAFilterInMemoryByteForByte) {
   }
 }
 
+TEST_F(BlockedBloomBuilderTest, SweepsInBetweenMakeTheSameFile) {
+  struct Case {
+    std::uint64_t capacity;
+    std::size_t keys;
+    std::uint64_t memory;
+    int sweeps;  // at least
+  };
+  for (const Case& c : {Case{1'000'000, 900'000, 2 * kMiB, 4},  // 4.7 MiB, a third of it resident
+                        Case{2'000'000, 1'000'000, kMiB, 8},    // nearly nothing resident
+                        Case{10'000'000, 300'000, 3 * kMiB, 2}}) {  // most blocks without a key
+    SCOPED_TRACE(testing::Message() << c.capacity << " in " << c.memory);
+    auto asked = options(c.capacity, 1e-6, c.memory);
+    asked.max_spool_bytes = kMiB;
+    auto builder = BlockedBloomBuilder::create(asked).value();
+    auto keys = some_keys(c.keys);
+    keys.insert(keys.end(), keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(c.keys / 9));
+    std::uint64_t spool = 0;
+    int sweeps = 0;
+    for (std::size_t done = 0; done < keys.size();) {
+      const std::size_t part = std::min<std::size_t>(4000, keys.size() - done);
+      ASSERT_TRUE(builder.add({keys.data() + done, part}));
+      done += part;
+      const std::uint64_t now = builder.work().spool_bytes;
+      EXPECT_LE(now, kMiB + 64 * 1024);
+      if (now < spool) ++sweeps;
+      spool = now;
+    }
+    EXPECT_GE(sweeps, c.sweeps);
+    const auto stats = builder.finish();
+    ASSERT_TRUE(stats) << stats.error().message;
+    const auto expected = save_filter(asked.filter, keys);
+    EXPECT_EQ(stats->inserted, expected.inserted);
+    EXPECT_TRUE(contents_of(path_) == contents_of(expected_));
+    expect_only_the_file();
+  }
+}
+
+TEST_F(BlockedBloomBuilderTest, SweptRangesWithoutKeysAreLeftOutOfTheFile) {
+  // All keys in the last blocks, so that what was swept lies far behind where it goes.
+  auto asked = options(1'000'000, 1e-6);
+  asked.max_spool_bytes = kMiB;
+  auto keys = some_keys(300'000);
+  for (Fingerprint& key : keys)
+    key.high |= std::uint64_t{0xf} << 60;
+  auto builder = BlockedBloomBuilder::create(asked).value();
+  ASSERT_TRUE(builder.add(keys));
+  ASSERT_TRUE(builder.finish());
+  save_filter(asked.filter, keys);
+  EXPECT_LT(fs::file_size(path_), kMiB);
+  EXPECT_TRUE(contents_of(path_) == contents_of(expected_));
+}
+
+TEST_F(BlockedBloomBuilderTest, ABuilderThatGoesDuringASweepLeavesNothing) {
+  auto asked = options(4'000'000, 1e-6);
+  asked.max_spool_bytes = kMiB;
+  {
+    auto builder = BlockedBloomBuilder::create(asked).value();
+    ASSERT_TRUE(builder.add(some_keys(400'000)));
+  }
+  EXPECT_TRUE(fs::is_empty(directory_.path()));
+}
+
 TEST_F(BlockedBloomBuilderTest, AFileWithoutKeysIsAnEmptyFilters) {
   const auto asked = options(1'000'000, 1e-6);
   auto builder = BlockedBloomBuilder::create(asked).value();
@@ -194,6 +256,9 @@ TEST_F(BlockedBloomBuilderTest, ImpossibleOptionsAreErrorsThatSayWhy) {
   auto elsewhere = options(1000, 1e-6);
   elsewhere.path = directory_.path().string();
   EXPECT_EQ(refusal(elsewhere).code, ErrorCode::kInvalidArgument);
+  auto tiny_spool = options(1000, 1e-6);
+  tiny_spool.max_spool_bytes = kMiB - 1;
+  EXPECT_EQ(refusal(tiny_spool).code, ErrorCode::kInvalidArgument);
   elsewhere.path = directory_ / "no/such/folder/file";
   EXPECT_EQ(refusal(elsewhere).code, ErrorCode::kNotFound);
   // All the memory in the world, in ranges of 256 GiB.
@@ -229,14 +294,19 @@ TEST(BuilderPlan, RangesCoverTheFilterWithinTheMemory) {
     ++made;
     const std::uint64_t chunks = (blocks + kBlocksPerChunk - 1) / kBlocksPerChunk;
     ASSERT_LE(plan->ranges, kMaxRanges);
-    ASSERT_GE(plan->ranges * plan->chunks_per_range, chunks);
-    ASSERT_LT((plan->ranges - 1) * plan->chunks_per_range, chunks);
+    ASSERT_LE(plan->resident_chunks, chunks);
+    const std::uint64_t others = chunks - plan->resident_chunks;
+    ASSERT_GE(plan->ranges * plan->chunks_per_range, others);
+    const auto in_memory = [&](std::uint64_t more_chunks, std::uint64_t bytes) {
+      return (plan->resident_chunks + more_chunks) * kSnapshotChunkBytes + bytes;
+    };
+    ASSERT_LE(in_memory(0, plan->queue_bytes + plan->ranges * plan->spool_buffer_bytes), memory);
+    ASSERT_LE(in_memory(plan->chunks_per_range, plan->queue_bytes + plan->read_buffer_bytes),
+              memory);
+    if (plan->ranges == 0) continue;
+    ASSERT_LT((plan->ranges - 1) * plan->chunks_per_range, others);
     ASSERT_GE(plan->spool_buffer_bytes, kMinSpoolBuffer);
-    ASSERT_LE(plan->ranges * plan->spool_buffer_bytes, memory);
-    ASSERT_LE(plan->chunks_per_range * kSnapshotChunkBytes + plan->read_buffer_bytes, memory);
     ASSERT_LE(plan->chunks_per_range * kBlocksPerChunk, std::uint64_t{1} << 32);
-    ASSERT_EQ(plan->spool_buffer_bytes % sizeof(Fingerprint), 0u);
-    ASSERT_EQ(plan->read_buffer_bytes % sizeof(Fingerprint), 0u);
   }
   EXPECT_GT(made, 2000);
 }

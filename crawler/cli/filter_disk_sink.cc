@@ -1,0 +1,141 @@
+#include "crawler/cli/filter_disk_sink.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "trawl/blocked_bloom_builder.h"
+#include "trawl/sizing.h"
+
+#include "crawler/cli/filter_values.h"
+#include "crawler/cli/spool_guard.h"
+
+namespace trawl::cli {
+
+namespace {
+
+class DiskSink : public FilterSink {
+ public:
+  DiskSink(std::unique_ptr<SpoolGuard> guard, BlockedBloomBuilder builder, std::uint64_t capacity)
+      : guard_(std::move(guard)), builder_(std::move(builder)), capacity_(capacity) {}
+
+  Result<void> add(std::span<const Fingerprint> keys) override {
+    added_ += keys.size();
+    auto added = builder_.add(keys);
+    if (!added) guard_.reset();
+    return added;
+  }
+
+  std::string progress() const override {
+    return fmt::format("{:.1f} % of the capacity in, {} set aside",
+                       100 * static_cast<double>(added_) / static_cast<double>(capacity_),
+                       readable_bytes(builder_.work().spool_bytes));
+  }
+
+  double seconds_to_finish() const override {
+    constexpr double kUsualDisk = 300e6;  // bytes a second, until a sweep has shown it
+    const auto work = builder_.work();
+    const double speed = work.bytes_per_second > 0 ? work.bytes_per_second : kUsualDisk;
+    return static_cast<double>(work.bytes_to_move) / speed;
+  }
+
+  Result<BuiltFilter> finish() override {
+    const auto built = builder_.finish();
+    guard_.reset();  // the spool is gone: one of its name would be another builder's
+    return built.map([](const FilterStats& stats) { return BuiltFilter{stats, stats.inserted}; });
+  }
+
+  const KeyedHash& hash() const override { return builder_.hash(); }
+
+ private:
+  std::unique_ptr<SpoolGuard> guard_;  // outlives the builder
+  BlockedBloomBuilder builder_;
+  const std::uint64_t capacity_;
+  std::uint64_t added_ = 0;
+};
+
+std::string folder_of(const std::string& path) {
+  const auto parent = std::filesystem::path(path).parent_path();
+  return parent.empty() ? "." : parent.string();
+}
+
+// What the file system of `path` has for this user; plenty if it does not say.
+std::uint64_t free_disk(const std::string& path) {
+  struct statvfs disk;
+  if (::statvfs(path.c_str(), &disk) != 0) return ~std::uint64_t{0};
+  return std::uint64_t{disk.f_bavail} * disk.f_frsize;
+}
+
+// How large the spool may be; an error if the disk is too small.
+Result<std::uint64_t> spool_within_disk(const FilterPlan& plan, const FilterSize& size,
+                                        std::uint64_t wanted) {
+  const std::string folder = folder_of(plan.path);
+  const std::string spool = plan.path + ".spool";
+  struct stat file_disk, spool_disk;
+  const bool elsewhere = ::stat(folder.c_str(), &file_disk) == 0 &&
+                         ::stat(spool.c_str(), &spool_disk) == 0 &&
+                         file_disk.st_dev != spool_disk.st_dev;
+  // With less it is swept so often that the build would take for ever.
+  const std::uint64_t least =
+      std::max<std::uint64_t>(std::uint64_t{1} << 20, std::min(wanted, size.memory_bytes() / 16));
+  const std::uint64_t free = free_disk(folder);
+  const std::uint64_t needed = size.file_bytes + (elsewhere ? 0 : least);
+  if (free < needed) {
+    return fail(ErrorCode::kNoSpace,
+                fmt::format("cannot make {}: No space left for it on its disk: the filter needs "
+                            "{} of memory, which is more than --max-memory or most of the "
+                            "machine's; built by way of the disk it takes {} there, of which {} "
+                            "are for keys that wait, and {} are free",
+                            plan.path, readable_bytes(size.memory_bytes()), readable_bytes(needed),
+                            readable_bytes(needed - size.file_bytes), readable_bytes(free)));
+  }
+  const std::uint64_t for_spool = elsewhere ? free_disk(spool) : free - size.file_bytes;
+  if (for_spool < least) {
+    return fail(ErrorCode::kNoSpace,
+                fmt::format("cannot make {}: No space left: it takes {} at least, and {} are free",
+                            spool, readable_bytes(least), readable_bytes(for_spool)));
+  }
+  // A little is left for others.
+  return std::clamp(for_spool - for_spool / 20, least, std::max(wanted, least));
+}
+
+}  // namespace
+
+std::uint64_t default_build_memory() {
+  const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES));
+  return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) / 4 * 3;
+}
+
+Result<std::unique_ptr<FilterSink>> create_disk_sink(const FilterPlan& plan) {
+  const auto size = filter_size(FilterKind::kBlocked, plan.options);
+  if (!size) return tl::unexpected(size.error());
+  BlockedBloomBuilder::Options options;
+  options.filter = {.capacity = plan.options.capacity,
+                    .false_positive_rate = plan.options.false_positive_rate,
+                    .hash = plan.options.hash};
+  options.path = plan.path;
+  options.max_memory_bytes = plan.max_memory;
+  const auto spool = spool_within_disk(
+      plan, *size, plan.max_spool != 0 ? plan.max_spool : options.max_spool_bytes);
+  if (!spool) return tl::unexpected(spool.error());
+  options.max_spool_bytes = *spool;
+  options.on_progress = [on_writing = plan.on_writing](std::uint64_t done, std::uint64_t all) {
+    if (on_writing) on_writing(static_cast<double>(done) / static_cast<double>(all));
+  };
+  options.on_sweep = plan.on_sweep;
+  auto guard = std::make_unique<SpoolGuard>();
+  auto builder = BlockedBloomBuilder::create(options);
+  if (!builder) return tl::unexpected(builder.error());
+  // Not before: until then the spool may be another builder's.
+  guard->arm(plan.path + ".spool");
+  return std::make_unique<DiskSink>(std::move(guard), std::move(*builder), plan.options.capacity);
+}
+
+}  // namespace trawl::cli

@@ -1,0 +1,99 @@
+// PartedFilter: a blocked filter in the making, of which a part is in memory and the rest on disk.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "filter/blocked/block_kernels.h"
+#include "filter/blocked/block_layout.h"
+#include "filter/blocked/builder_plan.h"
+#include "filter/blocked/spool_folder.h"
+#include "filter/file_io.h"
+#include "filter/snapshot/snapshot_writer.h"
+#include "filter/stripe_locks.h"
+#include "filter/word_array.h"
+
+namespace trawl {
+
+// The first blocks are resident: their keys are inserted as they come. Keys of the others, which
+// are cut into ranges, are spooled to disk, and the spool is swept now and then and at the end:
+// range after range is brought into memory, gets its keys, and goes back. The file that is being
+// made is where ranges are in between, so that they take no disk of their own.
+//
+// Each block gets its keys in the order they came, so that bits and counts are those of a filter in
+// memory. Not thread-safe, but for the calls that say so.
+class PartedFilter {
+ public:
+  struct Options {
+    BlockLayout layout;
+    BuilderPlan plan;
+    std::string path;                   // of the file
+    std::uint64_t max_spool_bytes = 0;  // when it is swept
+  };
+  static Result<PartedFilter> create(const Options& options);
+
+  // Errors: kNoSpace, kIo; kClosed after give_up().
+  Result<void> add(std::span<const Fingerprint> keys);
+  // Writes the file, whose header `header` makes when all keys are in, and publishes it.
+  // `on_progress` is told the share done. Once, last.
+  using MakeHeader = std::function<SnapshotHeader()>;
+  Result<void> write(const MakeHeader& header, const std::function<void(double)>& on_progress);
+
+  std::uint64_t keys() const noexcept { return keys_; }          // added
+  std::uint64_t inserted() const noexcept { return inserted_; }  // of them new, once written
+  std::uint64_t bits_set() const noexcept { return bits_set_; }  // once written
+
+  // What another thread may ask and say while add() runs. Relaxed: the numbers stand for
+  // themselves.
+  struct Shared {
+    std::atomic<double> sweep = -1;  // the share done of the sweep that is under way, or negative
+    std::atomic<std::uint64_t> spool_bytes = 0;
+    std::atomic<double> bytes_per_second = 0;  // read and written in the last sweep, or 0
+    std::atomic<bool> give_up = false;         // makes add() return early
+  };
+  Shared& shared() noexcept { return *shared_; }
+
+ private:
+  struct Output {
+    TemporaryFile name;
+    SnapshotWriter writer;
+  };
+  using OnPart = std::function<void(std::uint64_t bytes)>;
+
+  PartedFilter(const Options& options, std::optional<WordArray> resident, SpoolFolder spool);
+  std::uint64_t first_chunk(std::uint64_t range) const noexcept;
+  std::uint64_t words_of(std::uint64_t range) const noexcept;
+  std::uint64_t bytes_to_move(std::uint64_t range) const noexcept;
+  void insert(const WordArray& words, std::uint64_t scale, std::span<const Fingerprint> keys);
+  Result<void> begin_file();
+  Result<void> sweep();
+  Result<WordArray> work_on(std::uint64_t range, const OnPart& on_part);
+  Result<void> append(const WordArray& words, std::uint64_t first_chunk, const OnPart& on_part);
+
+  BlockLayout layout_;
+  BuilderPlan plan_;
+  std::string path_;
+  std::uint64_t max_spool_bytes_;
+  std::uint64_t resident_blocks_;
+  std::uint64_t blocks_per_range_;
+  std::optional<WordArray> resident_;  // if there are such blocks, until they are written
+  SpoolFolder spool_;
+  std::optional<Output> output_;  // from the first sweep on
+  std::vector<bool> in_file_;     // ranges that were swept before
+  std::unique_ptr<Shared> shared_;
+  std::unique_ptr<StripeLocks> locks_;
+  std::array<Fingerprint, 1024> resident_keys_{};  // that are about to be inserted
+  std::array<bool, 1024> admitted_{};
+  std::uint64_t keys_ = 0;
+  std::uint64_t inserted_ = 0;
+  std::uint64_t bits_set_ = 0;
+};
+
+}  // namespace trawl

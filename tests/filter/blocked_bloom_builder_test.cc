@@ -301,9 +301,9 @@ TEST(BuilderPlan, RangesCoverTheFilterWithinTheMemory) {
       return (plan->resident_chunks + more_chunks) * kSnapshotChunkBytes + bytes;
     };
     ASSERT_LE(in_memory(0, plan->queue_bytes + plan->ranges * plan->spool_buffer_bytes), memory);
+    if (plan->ranges == 0) continue;
     ASSERT_LE(in_memory(plan->chunks_per_range, plan->queue_bytes + plan->read_buffer_bytes),
               memory);
-    if (plan->ranges == 0) continue;
     ASSERT_LT((plan->ranges - 1) * plan->chunks_per_range, others);
     ASSERT_GE(plan->spool_buffer_bytes, kMinSpoolBuffer);
     ASSERT_LE(plan->chunks_per_range * kBlocksPerChunk, std::uint64_t{1} << 32);

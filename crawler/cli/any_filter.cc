@@ -1,5 +1,6 @@
 #include "crawler/cli/any_filter.h"
 
+#include <cassert>
 #include <utility>
 
 #include "filter/file_io.h"
@@ -53,6 +54,42 @@ Result<AnyFilter> AnyFilter::create(FilterKind kind, const ClassicBloomFilter::O
       return wrap(CuckooFilter::create(common), make);
   }
   return fail(ErrorCode::kInvalidArgument, "an unknown kind of filter");
+}
+
+Result<AnyFilter> AnyFilter::load(FilterKind kind, const std::string& path) {
+  const auto make = +[](Variant filter) { return AnyFilter(std::move(filter)); };
+  switch (kind) {
+    case FilterKind::kBlocked:
+      return wrap(BlockedBloomFilter::load(path), make);
+    case FilterKind::kGrowing:
+      return wrap(GrowingBloomFilter::load(path), make);
+    case FilterKind::kClassic:
+      return wrap(ClassicBloomFilter::load(path), make);
+    case FilterKind::kCounting:
+      return wrap(CountingBloomFilter::load(path), make);
+    case FilterKind::kCuckoo:
+      return wrap(CuckooFilter::load(path), make);
+  }
+  return fail(ErrorCode::kInvalidArgument, "an unknown kind of filter");
+}
+
+bool AnyFilter::can_erase(FilterKind kind) noexcept {
+  return kind == FilterKind::kCounting || kind == FilterKind::kCuckoo;
+}
+
+std::size_t AnyFilter::erase_batch(std::span<const Fingerprint> keys) noexcept {
+  return std::visit(
+      [&](auto& filter) -> std::size_t {
+        std::size_t erased = 0;
+        if constexpr (requires { filter.erase(Fingerprint{}); }) {
+          for (const Fingerprint& key : keys)
+            erased += filter.erase(key) ? 1 : 0;
+        } else {
+          assert(false && "this kind of filter cannot erase");
+        }
+        return erased;
+      },
+      filter_);
 }
 
 Result<std::size_t> AnyFilter::insert_batch(std::span<const Fingerprint> keys,

@@ -31,8 +31,15 @@ class AnyFilter {
   // The options of a size are for the classic kind alone. Errors: those of the kind's create().
   static Result<AnyFilter> create(FilterKind kind, const ClassicBloomFilter::Options& options);
 
+  // Errors: those of the kind's load().
+  static Result<AnyFilter> load(FilterKind kind, const std::string& path);
+
   // Returns how many were new. Errors: kNoSpace if the filter is full.
   Result<std::size_t> insert_batch(std::span<const Fingerprint> keys, std::span<bool> admitted);
+  // Whether keys can be erased: from a counting and a cuckoo filter.
+  static bool can_erase(FilterKind kind) noexcept;
+  // Returns how many were there. Only for kinds that can erase.
+  std::size_t erase_batch(std::span<const Fingerprint> keys) noexcept;
   Result<std::uint64_t> save(const std::string& path) const;
   FilterStats stats() const;
   const KeyedHash& hash() const;

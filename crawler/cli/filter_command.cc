@@ -20,11 +20,11 @@ constexpr const char* kKinds = R"(Kinds of filters:
             times the memory and a look-up in each layer. For a number of keys nobody knows
   classic   the textbook's Bloom filter: 3 % smaller than blocked at 1e-2, 27 % at 1e-6, but a cache
             miss for each of its 7 to 20 bits a key. For the sizes that the literature has
-  counting  counters of 4 bits instead of bits: four times a classic one's memory. For programs that
-            take keys out again (with the library; this command only puts them in)
+  counting  counters of 4 bits instead of bits: four times a classic one's memory. For keys that are
+            to be taken out again
   cuckoo    tags of a few bits in buckets: smaller than blocked filters from about 0.5 % down, than
             classic ones from about 0.4 % down (at every rate from 0.084 % down); keys can be taken
-            out (with the library). Can be full, and then refuses keys)";
+            out. Can be full, and then refuses keys)";
 
 constexpr const char* kExamples = R"(
 A filter remembers a set of lines in a few bits each. Asked for a line it says "certainly not in",
@@ -34,6 +34,7 @@ Examples:
   trawl filter size --capacity 10M --fpr 1e-4                              how large would it be?
   trawl filter build -o seen.filter --capacity 10M --fpr 1e-4 urls.txt     make one
   zcat *.gz | trawl filter build -o seen.filter                            of unknown size
+  trawl filter add seen.filter more.txt                                    more lines
   trawl filter check seen.filter new.txt > again.txt                       lines (probably) in it
   trawl filter check seen.filter new.txt --invert > fresh.txt              lines certainly not
   trawl filter check -q seen.filter line.txt && echo known                 for scripts
@@ -75,6 +76,16 @@ Exit status: 0 printed, 1 failed, 2 wrong usage.)";
 constexpr const char* kCheckFooter = R"(
 Exit status, as that of grep and unlike the other commands': 0 if at least one line was selected,
 1 if none was, 2 on errors and wrong usage.)";
+
+constexpr const char* kEraseFooter = R"(
+Erase only lines that were added. A line that is merely taken for one (a false positive) takes
+others with it; lines that are certainly not in the filter are counted and left out.)";
+
+constexpr const char* kChangeFooter = R"(
+The filter is loaded, changed and saved to a new file that replaces the old one at the end: whatever
+happens before that leaves the old file as it was. Commands that change one filter at the same time
+wait for each other.
+Exit status: 0 done, 1 failed, 2 wrong usage, 3 out of disk or memory.)";
 
 constexpr const char* kMergeFooter =
     R"(Blocked and classic filters can be merged, if kind, capacity, rate and hash key are the same:
@@ -205,6 +216,19 @@ void add_info(CLI::App* filter, int& exit_code) {
   info->callback([arguments, &exit_code] { exit_code = run_filter_info(*arguments); });
 }
 
+void add_change(CLI::App* filter, int& exit_code, bool erase) {
+  const auto arguments = std::make_shared<FilterChangeArguments>();
+  arguments->erase = erase;
+  auto* change = erase ? filter->add_subcommand(
+                             "erase", "Take lines out of a counting or cuckoo filter's file")
+                       : filter->add_subcommand("add", "Add lines to a filter's file");
+  change->add_option("FILE", arguments->filter, "The filter's file")->required();
+  change->add_option("INPUT", arguments->inputs, "Files of lines");
+  change->add_flag("-q,--quiet", arguments->quiet, "Print warnings and errors only");
+  change->footer(std::string(kLines) + "\n" + (erase ? kEraseFooter : "") + kChangeFooter);
+  change->callback([arguments, &exit_code] { exit_code = run_filter_change(*arguments); });
+}
+
 void add_merge(CLI::App* filter, int& exit_code) {
   const auto arguments = std::make_shared<FilterMergeArguments>();
   auto* merge = filter->add_subcommand("merge", "Make one filter of several");
@@ -224,11 +248,13 @@ void add_merge(CLI::App* filter, int& exit_code) {
 
 void add_filter_commands(CLI::App& app, int& exit_code) {
   auto* filter =
-      app.add_subcommand("filter", "Size, make, ask, inspect and merge filters of lines");
+      app.add_subcommand("filter", "Size, make, change, ask, inspect and merge filters of lines");
   filter->require_subcommand(1);
   filter->footer(std::string(kKinds) + "\n" + kExamples);
   add_size(filter, exit_code);
   add_build(filter, exit_code);
+  add_change(filter, exit_code, false);
+  add_change(filter, exit_code, true);
   add_check(filter, exit_code);
   add_info(filter, exit_code);
   add_merge(filter, exit_code);

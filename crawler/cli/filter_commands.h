@@ -61,6 +61,15 @@ struct FilterInfoArguments {
 };
 int run_filter_info(const FilterInfoArguments& arguments);
 
+// Of `add` and `erase`.
+struct FilterChangeArguments {
+  std::string filter;
+  std::vector<std::string> inputs;
+  bool erase = false;  // otherwise add
+  bool quiet = false;
+};
+int run_filter_change(const FilterChangeArguments& arguments);
+
 struct FilterMergeArguments {
   std::string output;
   std::vector<std::string> filters;

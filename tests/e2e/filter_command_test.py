@@ -377,6 +377,95 @@ class FilterCommand:
                         re.search(r"^rate asked for +0.001$", text, re.MULTILINE), "info", text)
         self.test.check(self.check(path, many) == many, "overfull: not all lines found")
 
+    # --- what is built goes on living ---
+
+    def change(self, what, path, lines, *arguments):
+        finished = self.run(what, path, *arguments, stdin=text_of(lines))
+        self.expect(finished, t.EXIT_DONE, f"{what} {path.name}")
+        return finished.stderr.decode()
+
+    def added_and_erased(self):
+        first, second = urls("first", 20_000), urls("second", 20_000)
+        for kind in KINDS:
+            sizing = ["--kind", kind, "--capacity", "50K", "--fpr", "1e-6", "--key", KEY]
+            path = self.build(first, *sizing)
+            path.chmod(0o640)
+            said = self.change("add", path, [*first[:10], *second])
+            self.test.check("20010 lines, 10 of them already in" in said, f"{kind}: added", said)
+            self.test.check(path.stat().st_mode & 0o777 == 0o640, f"{kind}: the permissions")
+            self.test.check(self.check(path, first + second, "--verify") == first + second,
+                            f"{kind}: lines that were added are not found")
+            self.test.check(39_990 <= self.info(path)["inserted"] <= 40_000, f"{kind}: keys in")
+            if kind != "counting":  # which counts how often a key came
+                at_once = self.build(first + second, *sizing)
+                self.test.check(kind == "cuckoo" or path.read_bytes() == at_once.read_bytes(),
+                                f"{kind}: another file than one built at once")
+            before = path.read_bytes()
+            finished = self.run("erase", path, stdin=text_of([*first[10:], "https://never.in/"]))
+            if kind not in ("counting", "cuckoo"):
+                self.expect(finished, t.EXIT_FAILURE, f"erase from {kind}", re.escape(str(path)),
+                            f"{kind} filter", "counting and cuckoo")
+                self.test.check(path.read_bytes() == before, f"{kind}: erase changed the file")
+                continue
+            self.expect(finished, t.EXIT_DONE, f"erase from {kind}", "19991 lines, 1 of them not in")
+            self.test.check(len(self.check(path, first)) in range(10, 12), f"{kind}: not erased")
+            self.test.check(self.check(path, second) == second, f"{kind}: others were erased")
+            left = [file.name for file in self.directory.glob(f"{path.name}?*")]
+            self.test.check(not left, f"{kind}: files are left behind", left)
+
+    def adding_is_refused(self):
+        path = self.build(urls("in", 900), "--kind", "cuckoo", "--capacity", 1000, "--fpr", "1e-4")
+        before = path.read_bytes()
+        self.expect(self.run("add", path, stdin=text_of(urls("more", 10_000))), t.EXIT_FAILURE,
+                    "add to a full filter", "full with", "left as it was", re.escape(str(path)))
+        self.expect(self.run("add", path, path), t.EXIT_FAILURE, "add a filter to itself",
+                    "the filter and an input")
+        self.expect(self.run("add", path, self.directory / "missing"), t.EXIT_FAILURE,
+                    "add from a missing file", "No such file")
+        self.expect(self.run("add", self.directory / "missing"), t.EXIT_FAILURE,
+                    "add to a missing file", "No such file")
+        self.expect(self.run("add", self.file(["words"])), t.EXIT_FAILURE, "add to words",
+                    "no filter snapshot")
+        self.test.check(path.read_bytes() == before, "a refused add changed the file")
+
+    def added_at_the_same_time(self):
+        path = self.build(["old"], "--capacity", "100K", "--fpr", "1e-6")
+        link = self.new_path(".link")
+        link.symlink_to(path)
+        parts = [urls(f"part{i}", 1000) for i in range(8)]
+        files = [self.file(part) for part in parts]
+        slow = subprocess.Popen(self.command("add", path), stdin=subprocess.PIPE,
+                                stderr=subprocess.PIPE)
+        adders = [subprocess.Popen(self.command("add", link if i % 2 else path, file),
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                  for i, file in enumerate(files)]
+        slow.stdin.write(b"slow\n")
+        slow.communicate(timeout=60)
+        said = [adder.communicate(timeout=60)[0] for adder in adders]
+        self.test.check(slow.returncode == 0 and not any(a.returncode for a in adders),
+                        "adders at the same time", said)
+        everything = ["old", "slow", *(line for part in parts for line in part)]
+        found = self.check(path, everything, "--verify")
+        self.test.check(found == everything, f"{len(everything) - len(found)} lines are lost")
+        self.test.check(link.is_symlink(), "the link was replaced by a file")
+
+    def killed_while_adding(self):
+        path = self.build(["old"], "--capacity", "20M", "--fpr", "1e-4")
+        lines = urls("new", 20_000)
+        command = self.command("add", path, self.file(lines))
+        for _ in range(3):
+            with subprocess.Popen(command, stderr=subprocess.PIPE) as adding:
+                t.wait_until(lambda: adding.poll() is not None or
+                             any(self.directory.glob(f"{path.name}?*")), "it to write")
+                adding.kill()
+            for left in self.directory.glob(f"{path.name}.tmp-*"):
+                left.unlink()  # so that the next is waited for
+            found = self.check(path, ["old", *lines], "--verify")
+            self.test.check(len(found) in (1, 1 + len(lines)) and found[0] == "old",
+                            "killed: neither the old file nor the new", len(found))
+        self.expect(self.run(*command[2:]), t.EXIT_DONE, "again after kills")
+        self.test.check(self.check(path, lines) == lines, "the new file")
+
     def progress(self):
         path = self.new_path(".filter")
         with subprocess.Popen(self.command("build", "-o", path, "--capacity", "1M", "--progress"),
@@ -532,7 +621,7 @@ class FilterCommand:
             self.expect(self.run(*arguments), t.EXIT_USAGE, " ".join(map(str, arguments)),
                         *patterns)
         self.test.check(not output.exists(), "wrong usage wrote a file")
-        for arguments in ([], ["size"], ["build"], ["check"], ["info"], ["merge"]):
+        for arguments in ([], ["size"], ["build"], ["add"], ["erase"], ["check"], ["info"], ["merge"]):
             finished = self.run(*arguments, "--help")
             self.test.check(finished.returncode == 0 and b"Usage: trawl filter" in finished.stdout,
                             f"help of {arguments}", finished.stderr)
@@ -771,7 +860,7 @@ def filter_command(test, directory, options):
 
 
 HELPERS = {"new_path", "file", "command", "run", "expect", "build", "check", "info", "run_measured",
-           "sizes", "expect_built"}
+           "sizes", "expect_built", "change"}
 MEASURE = """
 import os, sys
 process = os.spawnv(os.P_NOWAIT, sys.argv[2], sys.argv[2:])

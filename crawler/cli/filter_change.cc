@@ -1,0 +1,179 @@
+// trawl filter add, trawl filter erase
+//
+// The lock is on the filter's file itself, so that none is left beside it. Whoever changes a filter
+// replaces that file: a command that has waited for the lock may hold that of a file that is no
+// longer there, and takes the new one's.
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "crawler/cli/any_filter.h"
+#include "crawler/cli/exit_codes.h"
+#include "crawler/cli/filter_commands.h"
+#include "crawler/cli/filter_report.h"
+#include "crawler/cli/line_reader.h"
+#include "crawler/cli/say.h"
+#include "crawler/cli/spool_guard.h"
+#include "filter/file_io.h"
+
+namespace trawl::cli {
+
+namespace {
+
+constexpr mode_t kPermissions = 07777;
+
+struct LockedFilter {
+  InputFile file;
+  mode_t mode;
+};
+
+Result<void> lock(const InputFile& file, bool quiet) {
+  if (::flock(file.descriptor(), LOCK_EX | LOCK_NB) == 0) return {};
+  if (errno == EWOULDBLOCK) {
+    if (!quiet) say(stderr, "trawl: waiting for another command that changes {}\n", file.path());
+    int locked = 0;
+    do {
+      locked = ::flock(file.descriptor(), LOCK_EX);
+    } while (locked != 0 && errno == EINTR);
+    if (locked == 0) return {};
+  }
+  return tl::unexpected<Error>(system_error(errno, "cannot lock " + file.path()));
+}
+
+Result<LockedFilter> lock_filter(const std::string& path, bool quiet) {
+  while (true) {
+    auto file = InputFile::open(path);
+    if (!file) return tl::unexpected(file.error());
+    if (const auto locked = lock(*file, quiet); !locked) return tl::unexpected(locked.error());
+    struct stat mine, named;
+    if (::fstat(file->descriptor(), &mine) != 0)
+      return tl::unexpected<Error>(system_error(errno, "cannot read " + path));
+    if (::stat(path.c_str(), &named) != 0) {
+      return tl::unexpected<Error>(system_error(errno, "cannot read " + path));
+    }
+    if (mine.st_dev == named.st_dev && mine.st_ino == named.st_ino)
+      return LockedFilter{std::move(*file), mine.st_mode & kPermissions};
+  }
+}
+
+struct Change {
+  std::uint64_t lines = 0;
+  std::uint64_t changed = 0;  // lines that were added, or taken out
+};
+
+Result<std::size_t> apply(const FilterChangeArguments& arguments, AnyFilter& filter,
+                          std::span<const Fingerprint> keys) {
+  if (arguments.erase) return filter.erase_batch(keys);
+  std::array<bool, LineReader::kMaxLines> admitted;
+  auto added = filter.insert_batch(keys, {admitted.data(), keys.size()});
+  // A full filter is not a lack of memory or disk, which have an exit code of their own.
+  if (!added && added.error().code == ErrorCode::kNoSpace) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} is full with {} keys in, planned for {}; it was left as it was: "
+                            "build it again with a larger --capacity, or with another --kind",
+                            arguments.filter, filter.stats().inserted, filter.stats().capacity));
+  }
+  return added;
+}
+
+Result<Change> change_lines(const FilterChangeArguments& arguments, AnyFilter& filter) {
+  const KeyedHash hash = filter.hash();
+  LineReader reader(arguments.inputs);
+  std::array<Fingerprint, LineReader::kMaxLines> keys;
+  Change change;
+  while (true) {
+    const auto lines = reader.next();
+    if (!lines) return tl::unexpected(lines.error());
+    if (lines->empty()) return change;
+    for (std::size_t i = 0; i < lines->size(); ++i)
+      keys[i] = hash((*lines)[i]);
+    const auto changed = apply(arguments, filter, {keys.data(), lines->size()});
+    if (!changed) return tl::unexpected(changed.error());
+    change.lines += lines->size();
+    change.changed += *changed;
+  }
+}
+
+// The new file has the old one's permissions, and at no time more: it holds the hash key.
+Result<std::uint64_t> replace(const AnyFilter& filter, const std::string& path, mode_t mode) {
+  SpoolGuard guard;
+  guard.arm();
+  const mode_t before = ::umask(0777 & ~mode);
+  auto saved = filter.save(path);
+  ::umask(before);
+  if (saved && ::chmod(path.c_str(), mode) != 0)
+    return tl::unexpected<Error>(system_error(errno, "cannot set the permissions of " + path));
+  return saved;
+}
+
+Result<FilterKind> kind_to_change(const FilterChangeArguments& arguments, const std::string& path) {
+  const auto index = read_filter_index(path);
+  if (!index) return tl::unexpected(index.error());
+  const FilterKind kind = index->header.kind;
+  if (!arguments.erase || AnyFilter::can_erase(kind)) return kind;
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("{} is a {} filter, from which no keys can be erased: only counting and "
+                          "cuckoo filters can do that",
+                          arguments.filter, name_of(kind)));
+}
+
+Result<void> check_inputs(const FilterChangeArguments& arguments) {
+  if (auto readable = LineReader::check_inputs(arguments.inputs); !readable) return readable;
+  for (const auto& input : arguments.inputs) {
+    std::error_code ignored;
+    if (std::filesystem::equivalent(input, arguments.filter, ignored)) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("{} is the filter and an input: its bytes are not lines", input));
+    }
+  }
+  return {};
+}
+
+Result<void> change_filter(const FilterChangeArguments& arguments) {
+  if (const auto ready = check_inputs(arguments); !ready) return ready;
+  // The file itself is replaced, not a symbolic link to it.
+  std::error_code error;
+  const std::string path = std::filesystem::canonical(arguments.filter, error).string();
+  if (error)
+    return tl::unexpected<Error>(system_error(error.value(), "cannot read " + arguments.filter));
+  const auto locked = lock_filter(path, arguments.quiet);
+  if (!locked) return tl::unexpected(locked.error());
+  const auto kind = kind_to_change(arguments, path);
+  if (!kind) return tl::unexpected(kind.error());
+  if (const auto writable = check_filter_output(path, true); !writable) return writable;
+  auto filter = AnyFilter::load(*kind, path);
+  if (!filter) return tl::unexpected(filter.error());
+  const auto change = change_lines(arguments, *filter);
+  if (!change) return tl::unexpected(change.error());
+  const auto bytes = replace(*filter, path, locked->mode);
+  if (!bytes) return tl::unexpected(bytes.error());
+  const FilterStats stats = filter->stats();
+  if (!arguments.quiet) {
+    say(stderr, "{}: {} lines, {} of them {}; {}\n", arguments.filter, change->lines,
+        change->lines - change->changed, arguments.erase ? "not in" : "already in",
+        filter_summary(stats, *bytes));
+  }
+  if (const auto warning = filter->growth_error(); !warning.empty())
+    say(stderr, "trawl: warning: {}\n", warning);
+  warn_if_overfull(arguments.filter, stats);
+  return {};
+}
+
+}  // namespace
+
+int run_filter_change(const FilterChangeArguments& arguments) {
+  const auto changed = change_filter(arguments);
+  return changed ? kDone : report(changed.error());
+}
+
+}  // namespace trawl::cli

@@ -124,7 +124,7 @@ Result<FilterSize> filter_size(FilterKind kind, const Options& options) {
                     .bits_per_key = static_cast<double>(layout->words) * 64 /
                                     static_cast<double>(options.capacity),
                     .rate = layout->rate,
-                    .file_bytes = snapshot_file_bytes(section.chunks())};
+                    .file_bytes = snapshot_file_bytes(section)};
 }
 
 Result<std::uint64_t> filter_capacity(FilterKind kind, double rate, std::uint64_t bits) {

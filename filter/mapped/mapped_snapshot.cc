@@ -1,5 +1,6 @@
 #include "filter/mapped/mapped_snapshot.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <string_view>
 #include <vector>
@@ -61,10 +62,12 @@ Result<void> MappedSnapshot::verify() const {
   for (std::size_t n = 0; n < index_.chunks.size(); ++n) {
     const SnapshotChunk& chunk = index_.chunks[n];
     // By read, not through the mapping: an I/O error is then one that can be reported.
+    const std::size_t size = index_.bytes_of(n);
+    std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(size), bytes.end(), '\0');
     const auto read =
-        file_.read_at(bytes.data(), bytes.size(), kSnapshotHeaderBytes + n * kSnapshotChunkBytes);
+        file_.read_at(bytes.data(), size, kSnapshotHeaderBytes + n * kSnapshotChunkBytes);
     if (!read) return tl::unexpected(read.error());
-    if (*read < bytes.size() ||
+    if (*read < size ||
         snapshot_chunk_checksum(chunk.index, {bytes.data(), bytes.size()}) != chunk.checksum) {
       return damaged_snapshot(path(),
                               fmt::format("the checksum of chunk {} is wrong", chunk.index));

@@ -1,5 +1,6 @@
 #include "filter/snapshot/snapshot_format.h"
 
+#include <algorithm>
 #include <cmath>
 #include <new>
 
@@ -15,6 +16,7 @@ namespace {
 constexpr std::string_view kMagic = "TRAWLFLT";
 constexpr std::string_view kFirstMagic = "TRAWLBBF";  // of version 1
 constexpr std::uint32_t kFirstVersion = 2;            // behind kMagic
+constexpr std::uint32_t kFirstCutVersion = 3;         // before, the last chunk was whole too
 constexpr std::string_view kEndMagic = "TRAWLEND";
 constexpr std::size_t kChecksumBytes = 8;
 constexpr std::size_t kEntryBytes = 8 + 8;
@@ -115,14 +117,15 @@ Result<std::string> read_directory(const InputFile& file, std::uint64_t size, st
   const std::uint64_t chunks = fixed_at(end, 8);
   const std::uint64_t rest = size - kSnapshotHeaderBytes - kEndBytes;
   constexpr std::uint64_t kBytesPerChunk = kSnapshotChunkBytes + kEntryBytes;
-  if (rest % kBytesPerChunk != 0 || rest / kBytesPerChunk != chunks) return cut_short();
+  // The last chunk may be cut.
+  if (rest / kBytesPerChunk + (rest % kBytesPerChunk != 0 ? 1 : 0) != chunks) return cut_short();
+  if (rest < chunks * kEntryBytes) return cut_short();
   if (chunks > most) {
     return damaged_snapshot(file.path(),
                             fmt::format("it has {} chunks, its header room for {}", chunks, most));
   }
   std::string directory(chunks * kEntryBytes, '\0');
-  n = file.read_at(directory.data(), directory.size(),
-                   kSnapshotHeaderBytes + chunks * kSnapshotChunkBytes);
+  n = file.read_at(directory.data(), directory.size(), size - kEndBytes - directory.size());
   if (!n) return tl::unexpected(n.error());
   if (*n != directory.size() || fixed_at(end, 16) != checksum(directory))
     return damaged_snapshot(file.path(), "the checksum of its directory is wrong");
@@ -194,8 +197,25 @@ std::string encode_snapshot_directory(const std::vector<SnapshotChunk>& chunks) 
   return directory + end;
 }
 
-std::uint64_t snapshot_file_bytes(std::uint64_t chunks) noexcept {
-  return kSnapshotHeaderBytes + chunks * (kSnapshotChunkBytes + kEntryBytes) + kEndBytes;
+std::size_t snapshot_words_of(const SnapshotHeader& header, std::uint64_t index) noexcept {
+  for (const SnapshotSection& section : header.sections) {
+    if (index < section.chunks()) {
+      return std::min<std::uint64_t>(kSnapshotChunkWords,
+                                     section.words - index * kSnapshotChunkWords);
+    }
+    index -= section.chunks();
+  }
+  return kSnapshotChunkWords;
+}
+
+std::size_t SnapshotIndex::bytes_of(std::size_t n) const noexcept {
+  if (n + 1 < chunks.size() || version < kFirstCutVersion) return kSnapshotChunkBytes;
+  return snapshot_words_of(header, chunks[n].index) * sizeof(std::uint64_t);
+}
+
+std::uint64_t snapshot_file_bytes(const SnapshotSection& section) noexcept {
+  return kSnapshotHeaderBytes + section.words * sizeof(std::uint64_t) +
+         section.chunks() * kEntryBytes + kEndBytes;
 }
 
 std::uint64_t snapshot_chunk_checksum(std::uint64_t index, std::string_view bytes) noexcept {
@@ -217,6 +237,11 @@ Result<SnapshotIndex> read_snapshot_index(const InputFile& file) {
     auto chunks = read_chunks(file, *size, index.header.chunks());
     if (!chunks) return tl::unexpected(chunks.error());
     index.chunks = std::move(*chunks);
+    const std::size_t n = index.chunks.size();
+    const std::uint64_t last = n == 0 ? 0 : index.bytes_of(n - 1);
+    const std::uint64_t whole = n == 0 ? 0 : (n - 1) * kSnapshotChunkBytes;
+    if (*size != kSnapshotHeaderBytes + whole + last + n * kEntryBytes + kEndBytes)
+      return damaged_snapshot(file.path(), "its last chunk is cut short, or bytes follow");
   } catch (const std::bad_alloc&) {
     return fail(ErrorCode::kNoSpace, "not enough memory for the directory of " + file.path());
   }

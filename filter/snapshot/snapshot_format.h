@@ -13,7 +13,7 @@
 
 namespace trawl {
 
-// Version 2, which is read as well, differs in the layers that a growing filter may have.
+// Version 2, which is read as well, has whole chunks only, and other layers of growing filters.
 inline constexpr std::uint32_t kSnapshotVersion = 3;
 inline constexpr std::size_t kSnapshotHeaderBytes = 4096;
 inline constexpr std::size_t kSnapshotChunkBytes = 64 * 1024;
@@ -53,14 +53,18 @@ struct SnapshotIndex {
   std::uint32_t version = 0;
   SnapshotHeader header;
   std::vector<SnapshotChunk> chunks;  // in ascending order of their indices
+  // The bytes of the n-th of them in the file: the last one is cut to the words of its section.
+  std::size_t bytes_of(std::size_t n) const noexcept;
 };
 
 std::string encode_snapshot_header(const SnapshotHeader& header);
 // What follows the last chunk: the directory and the end mark.
 std::string encode_snapshot_directory(const std::vector<SnapshotChunk>& chunks);
-// The size of a file with so many chunks.
-std::uint64_t snapshot_file_bytes(std::uint64_t chunks) noexcept;
-// The checksum of a chunk's 64 KiB.
+// The words of a section that are in the chunk of that index; all of a chunk's where there is none.
+std::size_t snapshot_words_of(const SnapshotHeader& header, std::uint64_t index) noexcept;
+// The size of a file with one section, all of whose chunks are in it.
+std::uint64_t snapshot_file_bytes(const SnapshotSection& section) noexcept;
+// The checksum of a chunk's 64 KiB, with the zeros that the file leaves out.
 std::uint64_t snapshot_chunk_checksum(std::uint64_t index, std::string_view bytes) noexcept;
 
 // Reads and verifies all but the chunks themselves. Errors: kCorrupt, kUnsupportedVersion, kIo;

@@ -28,12 +28,13 @@ Result<void> SnapshotReader::read_words(const StoreWords& store_words) const {
   std::uint64_t first_chunk = 0;  // of the section
   for (std::size_t n = 0; n < index_.chunks.size(); ++n) {
     const SnapshotChunk& chunk = index_.chunks[n];
-    const auto bytes = file_.read_at(reinterpret_cast<char*>(words.data()), kSnapshotChunkBytes,
+    const std::size_t size = index_.bytes_of(n);
+    std::fill(words.begin() + static_cast<std::ptrdiff_t>(size / sizeof words[0]), words.end(), 0);
+    const auto bytes = file_.read_at(reinterpret_cast<char*>(words.data()), size,
                                      kSnapshotHeaderBytes + n * kSnapshotChunkBytes);
     if (!bytes) return tl::unexpected(bytes.error());
-    const std::string_view view(reinterpret_cast<const char*>(words.data()), *bytes);
-    if (view.size() < kSnapshotChunkBytes ||
-        snapshot_chunk_checksum(chunk.index, view) != chunk.checksum) {
+    const std::string_view view(reinterpret_cast<const char*>(words.data()), kSnapshotChunkBytes);
+    if (*bytes < size || snapshot_chunk_checksum(chunk.index, view) != chunk.checksum) {
       return damaged_snapshot(file_.path(),
                               fmt::format("the checksum of chunk {} is wrong", chunk.index));
     }

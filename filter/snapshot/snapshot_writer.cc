@@ -36,14 +36,13 @@ Result<SnapshotWriter> SnapshotWriter::begin(OutputFile file) {
 Result<void> SnapshotWriter::append(std::uint64_t index, std::span<const std::uint64_t> words) {
   assert(words.size() <= kSnapshotChunkWords);
   if (std::ranges::all_of(words, [](std::uint64_t word) { return word == 0; })) return {};
-  std::string_view bytes(reinterpret_cast<const char*>(words.data()), words.size_bytes());
-  std::string padded;
-  if (bytes.size() < kSnapshotChunkBytes) {
-    padded.assign(bytes);
-    padded.resize(kSnapshotChunkBytes, '\0');
-    bytes = padded;
+  if (left_out_ > 0) {
+    if (auto filled = file_.write(std::string(left_out_, '\0')); !filled) return filled;
   }
-  chunks_.push_back({index, snapshot_chunk_checksum(index, bytes)});
+  const std::string_view bytes(reinterpret_cast<const char*>(words.data()), words.size_bytes());
+  left_out_ = kSnapshotChunkBytes - bytes.size();
+  const std::string padded = left_out_ > 0 ? std::string(bytes).append(left_out_, '\0') : "";
+  chunks_.push_back({index, snapshot_chunk_checksum(index, left_out_ > 0 ? padded : bytes)});
   if (auto written = file_.write(bytes); !written) return written;
   if (file_.size() - written_back_ < kWriteBackBytes) return {};
   written_back_ = file_.size();

@@ -23,8 +23,9 @@ class SnapshotWriter {
   // The same in a file that was just created.
   static Result<SnapshotWriter> begin(OutputFile file);
   // Appends the next chunk, whose place among all chunks is `index`: above those appended before.
-  // At most kSnapshotChunkWords words; the rest of the chunk is zero. The disk is kept busy with
-  // what was appended, a few MiB behind.
+  // At most kSnapshotChunkWords words, and fewer only at the end of a section; the rest of the
+  // chunk is zero, and written when another one follows. The disk is kept busy with what was
+  // appended, a few MiB behind.
   Result<void> append(std::uint64_t index, std::span<const std::uint64_t> words);
   // Keeps the words of chunks that are to be appended later, from chunk `index` on, where they can
   // lie until then: behind all that is appended before them. read_back() returns them as long as no
@@ -40,6 +41,7 @@ class SnapshotWriter {
   explicit SnapshotWriter(OutputFile file) : file_(std::move(file)) {}
   OutputFile file_;
   std::vector<SnapshotChunk> chunks_;
+  std::size_t left_out_ = 0;        // bytes that the last chunk is shorter than a whole one
   std::uint64_t written_back_ = 0;  // the file's size at the last write_back()
   bool set_aside_ = false;          // anything was
 };

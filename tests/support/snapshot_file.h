@@ -42,7 +42,7 @@ struct SnapshotFile {
     SnapshotFile parts{index.header, {}};
     for (std::size_t n = 0; n < index.chunks.size(); ++n) {
       std::string bytes(kSnapshotChunkBytes, '\0');
-      file.read_at(bytes.data(), bytes.size(), kSnapshotHeaderBytes + n * kSnapshotChunkBytes)
+      file.read_at(bytes.data(), index.bytes_of(n), kSnapshotHeaderBytes + n * kSnapshotChunkBytes)
           .value();
       parts.chunks.push_back({index.chunks[n].index, std::move(bytes)});
     }
@@ -53,7 +53,10 @@ struct SnapshotFile {
     std::string all = encode_snapshot_header(header);
     std::vector<SnapshotChunk> directory;
     for (const Chunk& chunk : chunks) {
-      all += chunk.bytes;
+      const std::size_t in_file = &chunk == &chunks.back()
+                                      ? 8 * snapshot_words_of(header, chunk.index)
+                                      : kSnapshotChunkBytes;
+      all += chunk.bytes.substr(0, in_file);
       directory.push_back({chunk.index, snapshot_chunk_checksum(chunk.index, chunk.bytes)});
     }
     return all + encode_snapshot_directory(directory);

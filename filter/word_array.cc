@@ -4,16 +4,12 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <unistd.h>
+
+#include "filter/free_memory.h"
 
 namespace trawl {
 
 namespace {
-
-std::uint64_t machine_memory() {
-  return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
-         static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-}
 
 std::string readable(double bytes) {
   if (bytes < 1 << 20) return fmt::format("{:.0f} KiB", bytes / 1024);
@@ -26,18 +22,18 @@ std::string readable(double bytes) {
 
 Result<WordArray> WordArray::allocate(std::uint64_t words, std::string_view what) {
   constexpr std::uint64_t kWordBytes = sizeof(std::uint64_t);
-  const std::uint64_t machine = machine_memory();
+  const std::uint64_t free = free_memory();
   void* memory = MAP_FAILED;
-  if (words <= machine / kWordBytes) {
+  if (words <= free / kWordBytes) {
     memory = ::mmap(nullptr, words * kWordBytes, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   }
   if (memory == MAP_FAILED) {
     return fail(ErrorCode::kNoSpace,
-                fmt::format("{} needs {} of memory, the machine has {}; a filter takes less with a "
+                fmt::format("{} needs {} of memory, {} are free; a filter takes less with a "
                             "lower capacity or a higher false-positive rate",
                             what, readable(static_cast<double>(words) * kWordBytes),
-                            readable(static_cast<double>(machine))));
+                            readable(static_cast<double>(free))));
   }
   // Fewer TLB misses; without huge pages the filter works all the same.
   ::madvise(memory, words * kWordBytes, MADV_HUGEPAGE);

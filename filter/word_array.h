@@ -15,8 +15,8 @@ namespace trawl {
 // huge pages where the kernel has them. Movable; the words are as thread-safe as std::atomic.
 class WordArray {
  public:
-  // Errors: kNoSpace, naming `what` ("the filter") and the size needed, if it is more than the
-  // machine has or gives.
+  // Errors: kNoSpace, naming `what` ("the filter") and the size needed, if it is more than
+  // is free (see free_memory.h) or the system gives.
   static Result<WordArray> allocate(std::uint64_t words, std::string_view what);
 
   WordArray(WordArray&& other) noexcept

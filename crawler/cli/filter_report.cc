@@ -45,8 +45,10 @@ void warn_if_overfull(const std::string& path, const FilterStats& stats) {
   if (!stats.overfull()) return;
   say(stderr,
       "trawl: warning: {} is overfull: {} keys where {} were planned, so its rate of false "
-      "positives is {:.2g} instead of {:.2g}; build it again with a --capacity of at least {}\n",
-      path, stats.inserted, stats.capacity, stats.current_rate, stats.target_rate, stats.inserted);
+      "positives is {:.2g} instead of {:.2g}; build it again with a --capacity of at least "
+      "{:.0f}\n",
+      path, stats.inserted, stats.capacity, stats.current_rate, stats.target_rate,
+      static_cast<double>(stats.inserted) + stats.expected_false_positives);
 }
 
 std::string capacity_advice(const FilterStats& stats, std::string_view option) {

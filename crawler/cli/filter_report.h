@@ -17,7 +17,7 @@ Result<void> check_filter_output(const std::string& path, bool force);
 // "1000000 keys, 4.66 MiB, rate of false positives now 9.5e-07"
 std::string filter_summary(const FilterStats& stats, std::uint64_t file_bytes);
 
-// Prints a warning to standard error if there are more keys in the filter than it is sized for.
+// Prints a warning to standard error if the filter's rate is worse than the one asked for.
 void warn_if_overfull(const std::string& path, const FilterStats& stats);
 
 // Of a growing filter whose capacity was far off (better_capacity()): what another would have cost,

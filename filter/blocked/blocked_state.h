@@ -44,8 +44,6 @@ struct BlockedBloomFilter::State {
   BlockRate::Admission after_admitting(double keys) const;
   // How many keys would leave this share of the bits set.
   std::uint64_t keys_with_fill(double filled) const;
-  // The share of the bits that are set, from a sample of up to 2^15 blocks.
-  double fill() const noexcept;
 
   WordArray words;
   unsigned hashes;

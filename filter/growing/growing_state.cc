@@ -152,19 +152,10 @@ FilterStats GrowingBloomFilter::State::stats() const {
   const Table& now = current();
   FilterStats sum{.target_rate = budget, .layers = static_cast<unsigned>(now.layers.size())};
   for (const Layer* layer : now.layers) {
-    const Bits& bits = *layer->bits;
-    const std::uint64_t keys = bits.inserted.sum();
-    const auto [rate, lost] = bits.after_admitting(static_cast<double>(keys));
-    add_layer(sum,
-              {.capacity = bits.capacity,
-               .inserted = keys,
-               .memory_bytes = bits.words.bytes(),
-               .hashes = bits.hashes,
-               .current_rate = rate,
-               .expected_false_positives = lost},
-              layer->also_in_previous);
+    const FilterStats one = layer->bits->stats();
+    add_layer(sum, one, layer->also_in_previous);
+    sum.fill = one.fill;
   }
-  sum.fill = now.layers.back()->bits->fill();
   return sum;
 }
 

@@ -1,9 +1,9 @@
 #include "filter/mapped/mapped_blocks.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "filter/blocked/block_batch.h"
+#include "filter/blocked/block_sample.h"
 
 namespace trawl {
 
@@ -35,33 +35,12 @@ void MappedBlocks::find(std::span<const Fingerprint> keys, std::span<bool> found
   }
 }
 
-double MappedBlocks::fill() const noexcept {
+FilterStats MappedBlocks::stats() const {
   constexpr std::uint64_t kSampledBlocks = 1 << 12;  // each may be a page to read
-  const std::uint64_t sampled = std::min(blocks(), kSampledBlocks);
-  std::uint64_t set = 0;
-  for (std::uint64_t i = 0; i < sampled; ++i) {
-    // Evenly spread, in 128 bits so that a large filter does not overflow.
-    const auto at = static_cast<std::uint64_t>(static_cast<Uint128>(i) * blocks() / sampled);
-    const MappedSection::Word* const block = section_.find(at * kWordsPerBlock);
-    if (block == nullptr) continue;
-    for (unsigned w = 0; w < kWordsPerBlock; ++w) {
-      set += static_cast<std::uint64_t>(std::popcount(block[w].load(std::memory_order_relaxed)));
-    }
-  }
-  return static_cast<double>(set) / (static_cast<double>(sampled) * kBitsPerBlock);
-}
-
-FilterStats MappedBlocks::stats_without_fill() const {
-  const auto blocks_in_all = static_cast<double>(blocks());
-  const double load = static_cast<double>(parameters_.inserted) / blocks_in_all;
-  const auto [rate, lost] = BlockRate::of(parameters_.hashes).after_admitting(load);
-  return {.capacity = parameters_.capacity,
-          .target_rate = parameters_.target_rate,
-          .inserted = parameters_.inserted,
-          .memory_bytes = parameters_.words * sizeof(std::uint64_t),
-          .hashes = parameters_.hashes,
-          .current_rate = rate,
-          .expected_false_positives = lost * blocks_in_all};
+  return blocked_stats(parameters_, sample_blocks(parameters_.hashes, blocks(), kSampledBlocks,
+                                                  [this](std::uint64_t i) {
+                                                    return section_.find(i * kWordsPerBlock);
+                                                  }));
 }
 
 }  // namespace trawl

@@ -21,10 +21,8 @@ class MappedBlocks {
 
   // Sets found[i] where keys[i] is in here, leaves it alone otherwise.
   void find(std::span<const Fingerprint> keys, std::span<bool> found) const noexcept;
-  // But for the fill, which takes reading pages.
-  FilterStats stats_without_fill() const;
-  // The share of the bits that are set, from a sample of up to 2^12 blocks.
-  double fill() const noexcept;
+  // Reads pages: a sample of up to 2^12 blocks.
+  FilterStats stats() const;
   // How many of its keys are counted in the layer before as well.
   std::uint64_t keys_in_previous() const noexcept { return grows_ ? parameters_.detail : 0; }
 

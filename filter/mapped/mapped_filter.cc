@@ -55,9 +55,11 @@ void MappedLayers::find(std::span<const Fingerprint> keys, std::span<bool> found
 // As GrowingBloomFilter counts; with one layer, as BlockedBloomFilter.
 FilterStats MappedLayers::stats() const {
   FilterStats all{.target_rate = target_rate_, .layers = static_cast<unsigned>(layers_.size())};
-  for (const MappedBlocks& layer : layers_)
-    add_layer(all, layer.stats_without_fill(), layer.keys_in_previous());
-  all.fill = layers_.back().fill();
+  for (const MappedBlocks& layer : layers_) {
+    const FilterStats one = layer.stats();
+    add_layer(all, one, layer.keys_in_previous());
+    all.fill = one.fill;
+  }
   return all;
 }
 

@@ -48,13 +48,13 @@ struct FilterStats {
   unsigned layers = 1;             // more than one only in a filter that grows
   // The share of the bits set, counters above 0, or slots taken; of the newest layer.
   double fill = 0;
-  double current_rate = 0;              // the rate of false positives with `inserted` keys in
+  // The rate of false positives that a query would see now: with `inserted` keys in, and of a
+  // filter beyond its capacity from its bits.
+  double current_rate = 0;
   double expected_false_positives = 0;  // expected number of new keys that were called seen
-  // Whether there are more keys than it is sized for, and the rate is above the target. (Of keys
-  // that were called seen by error `inserted` tells nothing, but the rate does.)
-  bool overfull() const noexcept {
-    return inserted > capacity || current_rate > 1.05 * target_rate;
-  }
+  // Whether the rate is worse than the one asked for, by more than an estimate may be off. (More
+  // keys than it is sized for need not mean that: sizes are rounded up.)
+  bool overfull() const noexcept { return current_rate > 1.05 * target_rate; }
 };
 
 // The calls that every filter has. insert() returns a bool: true iff this call added the key; or,

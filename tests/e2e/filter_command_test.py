@@ -413,6 +413,34 @@ class FilterCommand:
             left = [file.name for file in self.directory.glob(f"{path.name}?*")]
             self.test.check(not left, f"{kind}: files are left behind", left)
 
+    def small_filters_are_small(self):
+        lines = urls("in", 21)
+        sizing = ["--capacity", 21, "--fpr", "1e-6"]
+        tables = json.loads(self.run("size", *sizing, "--json").stdout)["tables"]
+        sizes = {row["kind"]: row["file_bytes"] for row in tables[0]["filters"]}
+        for kind in KINDS:
+            path = self.build(lines, "--kind", kind, *sizing)
+            size = path.stat().st_size
+            self.test.check(size < 5000, f"{kind}: {size} bytes for 21 keys")
+            self.test.check(size == sizes[kind], f"{kind}: filter size says {sizes[kind]}", size)
+            self.test.check(self.check(path, lines, "--verify") == lines, f"{kind}: not all found")
+
+    def overfull_is_about_the_rate(self):
+        path = self.new_path(".filter")
+        # More keys than planned for, but the tags have whole bits.
+        finished = self.run("build", "-o", path, "--kind", "cuckoo", "--capacity", 1000,
+                            "--fpr", "1e-4", stdin=text_of(urls("in", 1010)))
+        self.expect(finished, t.EXIT_DONE, "a few more keys", "1010 keys")
+        self.test.check(b"warning" not in finished.stderr, "a warning", finished.stderr)
+        for kind in ("blocked", "classic", "counting"):
+            path = self.build(urls("in", 40_000), "--kind", kind, "--capacity", "1K",
+                              "--fpr", "1e-3")
+            info = self.info(path)
+            seen = len(self.check(path, urls("out", 10_000))) / 10_000
+            self.test.check(abs(info["current_rate"] - seen) < 0.02, f"{kind}: a rate of {seen}",
+                            info)
+            self.test.check(info["overfull"], f"{kind}: not overfull", info)
+
     def adding_is_refused(self):
         path = self.build(urls("in", 900), "--kind", "cuckoo", "--capacity", 1000, "--fpr", "1e-4")
         before = path.read_bytes()

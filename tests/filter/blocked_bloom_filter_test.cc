@@ -107,6 +107,25 @@ TEST(BlockedBloomFilter, MeasuredRateIsTheComputedOne) {
   }
 }
 
+TEST(BlockedBloomFilter, FarBeyondItsCapacityItsRateIsThatOfItsBits) {
+  // Of few blocks the mean says little; of full ones the number of keys admitted does not.
+  for (const std::uint64_t capacity : {21u, 1000u, 20'000u}) {
+    for (const std::size_t times : {20u, 40u, 1000u}) {
+      SCOPED_TRACE(testing::Message() << capacity << " keys, " << times << " times");
+      auto filter = make_filter(capacity, 1e-3);
+      for (const auto key : some_keys(capacity * std::min<std::size_t>(times, 200)))
+        filter.insert(key);
+      const auto stats = filter.stats();
+      constexpr std::uint64_t kProbes = 200'000;
+      std::uint64_t found = 0;
+      for (const auto key : some_keys(kProbes, 2))
+        found += filter.contains(key) ? 1 : 0;
+      EXPECT_NEAR(static_cast<double>(found) / kProbes, stats.current_rate, 0.006);
+      EXPECT_TRUE(stats.overfull());
+    }
+  }
+}
+
 TEST(BlockedBloomFilter, OverfillingWorksAndItsStatsSaySo) {
   for (const std::size_t times : {2u, 4u, 8u}) {
     SCOPED_TRACE(times);

@@ -470,7 +470,7 @@ TEST_F(MappedFilterTest, ClaimsOfHugeSizesTakeNoMemory) {
 
   section.words = 8;
   parts.write(path_);
-  EXPECT_EQ(open().stats().current_rate, 1);  // so many keys in one block
+  EXPECT_LT(open().stats().current_rate, 1e-3);  // what a query would see, whatever is claimed
 }
 
 TEST_F(MappedFilterTest, MissingFilesAndFoldersAreErrors) {

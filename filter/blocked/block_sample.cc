@@ -1,0 +1,76 @@
+#include "filter/blocked/block_sample.h"
+
+#include <bit>
+#include <cmath>
+
+#include "filter/blocked/block_masks.h"
+
+namespace trawl {
+
+// A bit of a key is at a random place of its word, so that it is found set with the chance that is
+// the word's share of set bits. The words with one bit more begin at each word equally often.
+void BlockSampler::add(const std::atomic<std::uint64_t>* block) noexcept {
+  ++blocks_;
+  if (block == nullptr) return;
+  std::array<double, kWordsPerBlock> filled;
+  double all_rounds = 1;
+  for (unsigned w = 0; w < kWordsPerBlock; ++w) {
+    const int set = std::popcount(block[w].load(std::memory_order_relaxed));
+    set_ += static_cast<std::uint64_t>(set);
+    filled[w] = static_cast<double>(set) / kBitsPerWord;
+    all_rounds *= std::pow(filled[w], rounds_);
+  }
+  double last_round = 0;
+  for (unsigned r = 0; r < kWordsPerBlock; ++r) {
+    double chance = 1;
+    for (unsigned i = 0; i < extra_; ++i)
+      chance *= filled[(r + i) % kWordsPerBlock];
+    last_round += chance / kWordsPerBlock;
+  }
+  rates_ += all_rounds * last_round;
+}
+
+BlockSample BlockSampler::result() const noexcept {
+  if (blocks_ == 0) return {};
+  const auto blocks = static_cast<double>(blocks_);
+  return {.fill = static_cast<double>(set_) / (blocks * kBitsPerBlock), .rate = rates_ / blocks};
+}
+
+double blocked_keys_with_fill(const SnapshotSection& section, double filled) {
+  // A key leaves a given bit of its block unset with probability `unset`, so that of keys that fall
+  // on blocks with mean load x a share of exp(-x (1 - unset)) of the bits remains unset.
+  const MaskShape shape(section.hashes);
+  const double unset = std::pow(1 - 1.0 / kBitsPerWord, shape.rounds) *
+                       (1 - static_cast<double>(shape.extra) / kBitsPerBlock);
+  const double blocks_in_all = static_cast<double>(section.words) / kWordsPerBlock;
+  const double bits = static_cast<double>(section.words) * kBitsPerWord;
+  const double rest = std::max(1 - filled, 1 / bits);
+  return -std::log(rest) / (1 - unset) * blocks_in_all;
+}
+
+FilterStats blocked_stats(const SnapshotSection& section, const BlockSample& sample) {
+  const auto blocks = static_cast<double>(section.words) / kWordsPerBlock;
+  const auto keys = static_cast<double>(section.inserted);
+  const auto [rate, lost] = BlockRate::of(section.hashes).after_admitting(keys / blocks);
+  FilterStats stats{.capacity = section.capacity,
+                    .target_rate = section.target_rate,
+                    .inserted = section.inserted,
+                    .memory_bytes = section.words * sizeof(std::uint64_t),
+                    .hashes = section.hashes,
+                    .fill = sample.fill,
+                    .current_rate = rate,
+                    .expected_false_positives = lost * blocks};
+  // A small rate is that of few blocks, which a sample may miss; of it the model is good.
+  constexpr double kHigh = 0.01;
+  if (section.inserted <= section.capacity || std::max(rate, sample.rate) < kHigh) return stats;
+  stats.current_rate = sample.rate;
+  // A smaller loss is a small difference of large numbers.
+  constexpr double kManyLost = 0.5;
+  if (std::max(rate, sample.rate) > kManyLost) {
+    stats.expected_false_positives =
+        std::max(0.0, blocked_keys_with_fill(section, sample.fill) - keys);
+  }
+  return stats;
+}
+
+}  // namespace trawl

@@ -264,19 +264,6 @@ TEST_F(Snapshot, ANewerVersionIsRefusedByNumber) {
   EXPECT_NE(loaded.error().message.find("version 9"), std::string::npos);
 }
 
-TEST_F(Snapshot, TheVersionBeforeIsRead) {
-  save_filter(10);
-  std::string older = contents_of(path_);
-  ASSERT_EQ(older[8], kSnapshotVersion);
-  older[8] = 2;
-  const std::uint64_t sum = XXH3_64bits(older.data(), 4088);
-  std::memcpy(older.data() + 4088, &sum, sizeof sum);
-  write_contents(path_, older);
-  const auto loaded = BlockedBloomFilter::load(path_);
-  ASSERT_TRUE(loaded) << loaded.error().message;
-  EXPECT_EQ(loaded->stats().inserted, 10u);
-}
-
 TEST_F(Snapshot, AVersionThatNeverWasIsDamage) {
   save_small_filter();
   const std::string good = contents_of(path_);

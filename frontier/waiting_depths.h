@@ -15,7 +15,7 @@ namespace trawl {
 // waits with a depth above 0 has 4 bytes here: 24 bits of its fingerprint and its smallest depth.
 // One of two buckets of 16 holds it, each a cache line; fingerprints are keyed, so that nobody can
 // fill chosen buckets. Of two URLs with the same 24 bits in the same buckets (a chance of 2 in a
-// million) the greater depth counts.
+// million) the greater depth counts, until a smaller one is noted of either.
 //
 // Memory is bounded. A URL that finds both buckets full counts as one of unknown depth there, up to
 // the greatest of all such: what is absent from those buckets is then noted rather than missed.

@@ -34,7 +34,7 @@ constexpr mode_t kPermissions = 07777;
 
 struct LockedFilter {
   InputFile file;
-  mode_t mode;
+  struct stat status;
 };
 
 Result<void> lock(const InputFile& file, bool quiet) {
@@ -62,7 +62,7 @@ Result<LockedFilter> lock_filter(const std::string& path, bool quiet) {
       return tl::unexpected<Error>(system_error(errno, "cannot read " + path));
     }
     if (mine.st_dev == named.st_dev && mine.st_ino == named.st_ino)
-      return LockedFilter{std::move(*file), mine.st_mode & kPermissions};
+      return LockedFilter{std::move(*file), mine};
   }
 }
 
@@ -104,14 +104,21 @@ Result<Change> change_lines(const FilterChangeArguments& arguments, AnyFilter& f
   }
 }
 
-// The new file has the old one's permissions, and at no time more: it holds the hash key.
-Result<std::uint64_t> replace(const AnyFilter& filter, const std::string& path, mode_t mode) {
+// The new file has the old one's owner, if this process may give it away, and permissions; at no
+// time may anybody else read it, since it holds the hash key.
+Result<std::uint64_t> replace(const AnyFilter& filter, const std::string& path,
+                              const struct stat& old) {
   SpoolGuard guard;
   guard.arm();
-  const mode_t before = ::umask(0777 & ~mode);
+  mode_t mode = old.st_mode & kPermissions;
+  const mode_t before = ::umask(0777 & ~(mode & S_IRWXU));
   auto saved = filter.save(path);
   ::umask(before);
-  if (saved && ::chmod(path.c_str(), mode) != 0)
+  if (!saved) return saved;
+  if (::chown(path.c_str(), old.st_uid, old.st_gid) != 0 &&
+      ::chown(path.c_str(), static_cast<uid_t>(-1), old.st_gid) != 0)
+    mode &= ~static_cast<mode_t>(S_IRWXG);
+  if (::chmod(path.c_str(), mode) != 0)
     return tl::unexpected<Error>(system_error(errno, "cannot set the permissions of " + path));
   return saved;
 }
@@ -155,7 +162,7 @@ Result<void> change_filter(const FilterChangeArguments& arguments) {
   if (!filter) return tl::unexpected(filter.error());
   const auto change = change_lines(arguments, *filter);
   if (!change) return tl::unexpected(change.error());
-  const auto bytes = replace(*filter, path, locked->mode);
+  const auto bytes = replace(*filter, path, locked->status);
   if (!bytes) return tl::unexpected(bytes.error());
   const FilterStats stats = filter->stats();
   if (!arguments.quiet) {

@@ -176,9 +176,11 @@ void add_build(CLI::App* filter, int& exit_code) {
   add_size_options(build, arguments->size);
   build->add_option("--like", arguments->like, "Take kind, capacity, rate and hash key of a filter")
       ->type_name("FILE");
-  add_parsed(build, "--max-memory", arguments->max_memory, parse_max_memory,
-             "Build a blocked filter larger than this by way of the disk: keys that have no room "
-             "take up to 12 bytes each in FILE.spool (default: 3/4 of the machine's memory)")
+  add_parsed(
+      build, "--max-memory", arguments->max_memory, parse_max_memory,
+      "Build a blocked filter larger than this by way of the disk: keys that have no room "
+      "take up to 12 bytes each in FILE.spool (default: 3/4 of the machine's memory, or 9/10 "
+      "of what is free)")
       ->type_name("SIZE");
   add_parsed(build, "--max-spool", arguments->max_spool, parse_max_memory,
              "Disk for FILE.spool; when it is full its keys are put into the filter, which takes "

@@ -16,6 +16,8 @@
 
 #include "crawler/cli/filter_values.h"
 #include "crawler/cli/spool_guard.h"
+#include "filter/blocked/builder_plan.h"
+#include "filter/free_memory.h"
 
 namespace trawl::cli {
 
@@ -110,7 +112,8 @@ Result<std::uint64_t> spool_within_disk(const FilterPlan& plan, const FilterSize
 
 std::uint64_t default_build_memory() {
   const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES));
-  return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) / 4 * 3;
+  const std::uint64_t machine = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return std::max(std::min(machine / 4 * 3, free_memory() / 10 * 9), kMinBuilderMemory);
 }
 
 Result<std::unique_ptr<FilterSink>> create_disk_sink(const FilterPlan& plan) {

@@ -36,7 +36,7 @@ Result<PartedFilter> PartedFilter::create(const Options& options) {
       SpoolFolder::create(options.path + ".spool", plan.ranges,
                           plan.chunks_per_range * kBlocksPerChunk, plan.spool_buffer_bytes);
   if (!spool) return tl::unexpected(spool.error());
-  return PartedFilter(options, std::move(*resident), std::move(*spool));
+  return PartedFilter(options, std::move(resident), std::move(*spool));
 }
 
 PartedFilter::PartedFilter(const Options& options, std::optional<WordArray> resident,

@@ -109,8 +109,8 @@ GrowingBloomFilter::State::make_next_layer() const {
   const std::uint64_t newest = layers.back()->bits->capacity;
   std::uint64_t planned = next_layer_capacity(newest);
   auto layer = make_layer(planned);
-  while (!layer && layer.error().code == ErrorCode::kNoSpace && planned / 2 >= newest) {
-    planned /= 2;
+  while (!layer && layer.error().code == ErrorCode::kNoSpace && planned > newest) {
+    planned = std::max(planned / 2, newest);
     layer = make_layer(planned);
   }
   return layer;

@@ -80,6 +80,7 @@ TEST_F(BlockedBloomBuilderTest, TheFileIsThatOfAFilterInMemoryByteForByte) {
   for (const Case& c : {Case{500'000, 1e-6, 400'000, kMiB},       // several ranges
                         Case{500'000, 1e-6, 400'000, 3 * kMiB},   // others
                         Case{500'000, 1e-6, 400'000, 64 * kMiB},  // one
+                        Case{285'000, 1e-6, 200'000, kMiB},       // two, and nothing resident
                         Case{50'000, 1e-2, 400'000, kMiB},        // far too many keys
                         Case{6'000'000, 1e-6, 40, kMiB},          // most chunks zero, 46 ranges
                         Case{1, 0.5, 3, kMiB}}) {

@@ -80,10 +80,15 @@ std::unique_ptr<FrontierModelRun::Meanwhile> FrontierModelRun::some_call_meanwhi
       // In exact mode a link to be held is not known yet while its URL is being admitted.
       for (UrlRequest& request : call->offer.requests)
         request.hold.reset();
-      std::erase_if(call->offer.requests,
-                    [&](const UrlRequest& request) { return request.again && request.url == url; });
-      const auto known = completed.urls().find(url);
-      if (known->second.state == ModelUrl::kDone) {
+      // Nor is `again` for one that waits: the completion's links may have queued it.
+      const auto waits = [&](std::string_view name) {
+        const ModelUrl& known = completed.urls().at(std::string(name));
+        return known.state != ModelUrl::kDone && known.state != ModelUrl::kDropped;
+      };
+      std::erase_if(call->offer.requests, [&](const UrlRequest& request) {
+        return request.again && (request.url == url || waits(request.url));
+      });
+      if (completed.urls().at(url).state == ModelUrl::kDone) {
         call->offer.requests.push_back({.url = call->offer.urls.emplace_back(url), .again = true});
       }
       note(fmt::format("  meanwhile offer {} URLs, with again", call->offer.requests.size()));

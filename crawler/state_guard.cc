@@ -40,8 +40,12 @@ bool is_lock_file(const fs::path& path) {
   return text && std::ranges::all_of(*text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
+// Or the directory of one, made by who was killed before anything was in it.
 bool is_database(const fs::path& directory) {
-  return is_there(directory / "CURRENT") || is_there(directory / "UNFINISHED");
+  std::error_code error;
+  return is_there(directory / "CURRENT") || is_there(directory / "UNFINISHED") ||
+         (fs::is_directory(fs::symlink_status(directory, error)) &&
+          fs::is_empty(directory, error) && !error);
 }
 
 bool is_same(const fs::path& one, const fs::path& other) {

@@ -124,13 +124,15 @@ def taken_directories(test, directory, options, server):
     (elsewhere.state / "deep" / "pages").mkdir(parents=True)
     elsewhere.crawl(what="with an output directory that is there")
     # A process that was killed before it had made its state.
-    killed = Case(test, directory, options, server, "killed")
-    killed.state.mkdir()
-    (killed.state / "LOCK").write_text("12345")
-    (killed.state / "store").mkdir()
-    (killed.state / "store" / "UNFINISHED").write_text("")
-    killed.crawl(what="after a crawl that was killed at once")
-    check_all(test, server, killed.state, "after a crawl that was killed at once")
+    for mark in (False, True):
+        what = f"after a crawl that was killed {'while' if mark else 'before'} it made its store"
+        killed = Case(test, directory, options, server, f"killed-{mark}")
+        (killed.state / "store").mkdir(parents=True)
+        (killed.state / "LOCK").write_text("12345")
+        if mark:
+            (killed.state / "store" / "UNFINISHED").write_text("")
+        killed.crawl(what=what)
+        check_all(test, server, killed.state, what)
 
 
 def others_config(test, directory, options, server):

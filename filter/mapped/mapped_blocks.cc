@@ -35,6 +35,11 @@ void MappedBlocks::find(std::span<const Fingerprint> keys, std::span<bool> found
   }
 }
 
+void MappedBlocks::ask_for(std::span<const Fingerprint> keys) const noexcept {
+  for (const Fingerprint key : keys)
+    section_.ask_for(place_of(key));
+}
+
 FilterStats MappedBlocks::stats() const {
   constexpr std::uint64_t kSampledBlocks = 1 << 12;  // each may be a page to read
   return blocked_stats(parameters_, sample_blocks(parameters_.hashes, blocks(), kSampledBlocks,

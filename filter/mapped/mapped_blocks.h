@@ -21,6 +21,8 @@ class MappedBlocks {
 
   // Sets found[i] where keys[i] is in here, leaves it alone otherwise.
   void find(std::span<const Fingerprint> keys, std::span<bool> found) const noexcept;
+  // Asks for the pages of the keys, without waiting for them.
+  void ask_for(std::span<const Fingerprint> keys) const noexcept;
   // Reads pages: a sample of up to 2^12 blocks.
   FilterStats stats() const;
   // How many of its keys are counted in the layer before as well.
@@ -31,7 +33,10 @@ class MappedBlocks {
       : section_(section), parameters_(parameters), grows_(grows), shape_(parameters.hashes) {}
 
   const MappedSection::Word* block_of(Fingerprint key) const noexcept {
-    return section_.find(scale_to(key.high, blocks()) * kWordsPerBlock);
+    return section_.find(place_of(key));
+  }
+  std::uint64_t place_of(Fingerprint key) const noexcept {
+    return scale_to(key.high, blocks()) * kWordsPerBlock;
   }
   bool contains(Fingerprint key) const noexcept;
   std::uint64_t blocks() const noexcept { return section_.words() / kWordsPerBlock; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <memory>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "filter/mapped/mapped_buckets.h"
 #include "filter/mapped/mapped_counters.h"
 #include "filter/mapped/mapped_snapshot.h"
+#include "filter/mapped/read_ahead.h"
 
 namespace trawl {
 
@@ -29,6 +31,7 @@ class MappedLayers {
   explicit MappedLayers(double target_rate) : target_rate_(target_rate) {}
   double target_rate_;
   std::vector<MappedBlocks> layers_;  // oldest first; one unless the filter grows
+  std::unique_ptr<ReadAhead> read_ahead_ = std::make_unique<ReadAhead>();
 };
 
 Result<MappedLayers> MappedLayers::of_snapshot(const MappedSnapshot& snapshot) {
@@ -47,9 +50,14 @@ Result<MappedLayers> MappedLayers::of_snapshot(const MappedSnapshot& snapshot) {
 }
 
 void MappedLayers::find(std::span<const Fingerprint> keys, std::span<bool> found) const noexcept {
-  // The newest layer is the largest.
-  for (std::size_t i = layers_.size(); i-- > 0;)
-    layers_[i].find(keys, found);
+  read_ahead_->time(keys.size(), [&](bool ahead) {
+    for (const MappedBlocks& layer : layers_) {
+      if (ahead) layer.ask_for(keys);
+    }
+    // The newest layer is the largest.
+    for (std::size_t i = layers_.size(); i-- > 0;)
+      layers_[i].find(keys, found);
+  });
 }
 
 // As GrowingBloomFilter counts; with one layer, as BlockedBloomFilter.

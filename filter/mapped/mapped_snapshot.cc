@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 namespace trawl {
 
@@ -30,6 +31,14 @@ FileMapping& FileMapping::operator=(FileMapping&& other) noexcept {
 
 FileMapping::~FileMapping() {
   if (bytes_ != nullptr) ::munmap(const_cast<char*>(bytes_), size_);
+}
+
+void MappedSection::ask_for(std::uint64_t index) const noexcept {
+  static const auto page_bytes = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const Word* const word = find(index);
+  if (word == nullptr) return;
+  const auto page = reinterpret_cast<std::uintptr_t>(word) / page_bytes * page_bytes;
+  ::madvise(reinterpret_cast<void*>(page), page_bytes, MADV_WILLNEED);  // or read when needed
 }
 
 Result<MappedSnapshot> MappedSnapshot::open(const std::string& path) {

@@ -45,6 +45,8 @@ class MappedSection {
     if (place == 0) return nullptr;
     return reinterpret_cast<const Word*>(file_ + place) + index % kSnapshotChunkWords;
   }
+  // Has the page of that word read, without waiting for it.
+  void ask_for(std::uint64_t index) const noexcept;
   std::uint64_t load(std::uint64_t index) const noexcept {
     const Word* const word = find(index);
     return word == nullptr ? 0 : word->load(std::memory_order_relaxed);

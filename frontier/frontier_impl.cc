@@ -6,6 +6,7 @@
 #include "filter/mix.h"
 #include "frontier/depth_notes.h"
 #include "frontier/frontier_options.h"
+#include "frontier/head_budget.h"
 #include "frontier/wall_time.h"
 
 namespace trawl {
@@ -109,20 +110,21 @@ Result<void> FrontierImpl::restore() {
   // All come in ascending order.
   auto next = records.begin();
   auto next_answered = answered.begin();
-  read = store_->visit_queued_hosts(0, [&](HostId host) {
-    while (next != records.end() && next->first < host)
-      ++next;
-    while (next_answered != answered.end() && *next_answered < host)
-      ++next_answered;
-    std::optional<HostRecord> record;
-    if (next != records.end() && next->first == host) {
-      record = next->second;
-    } else if (next_answered != answered.end() && *next_answered == host) {
-      record.emplace().answered = true;
-    }
-    shard_of(host).restore_host(host, record);
-    return true;
-  });
+  read =
+      store_->visit_queues(0, HeadBudget::kFewUrls, [&](HostId host, const QueueBeginning& queue) {
+        while (next != records.end() && next->first < host)
+          ++next;
+        while (next_answered != answered.end() && *next_answered < host)
+          ++next_answered;
+        std::optional<HostRecord> record;
+        if (next != records.end() && next->first == host) {
+          record = next->second;
+        } else if (next_answered != answered.end() && *next_answered == host) {
+          record.emplace().answered = true;
+        }
+        shard_of(host).restore_host(host, record, queue);
+        return true;
+      });
   if (!read) return read;
   if (read = writer_.read_first_deferred(); !read) return read;
   read = read_waiting_depths(

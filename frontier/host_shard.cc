@@ -61,8 +61,9 @@ std::optional<HostRecord> HostShard::record_of(HostId host, std::uint64_t change
   return state_->locked([&](ShardState& shard) { return shard.record_of(host, change); });
 }
 
-void HostShard::restore_host(HostId host, const std::optional<HostRecord>& record) {
-  state_->locked([&](ShardState& shard) { shard.restore_host(host, record); });
+void HostShard::restore_host(HostId host, const std::optional<HostRecord>& record,
+                             const QueueBeginning& queue) {
+  state_->locked([&](ShardState& shard) { shard.restore_host(host, record, queue); });
 }
 
 Result<void> HostShard::lease(std::size_t max, std::vector<NumberedLease>& out) {

@@ -126,8 +126,10 @@ class HostShard {
   // changes, so that none is lost.
   std::optional<HostRecord> record_of(HostId host, std::uint64_t change = HostJournal::kEvery);
 
-  // Recovery: the store has URLs of this host; `record` is what it has of it, if anything.
-  void restore_host(HostId host, const std::optional<HostRecord>& record);
+  // Recovery: the store has URLs of this host, first these; `record` is what it has of it, if
+  // anything.
+  void restore_host(HostId host, const std::optional<HostRecord>& record,
+                    const QueueBeginning& queue = {});
 
   // Appends up to `max` URLs whose hosts may be asked now.
   Result<void> lease(std::size_t max, std::vector<NumberedLease>& out);

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "trawl/fingerprint.h"
 
@@ -58,6 +59,12 @@ struct QueuedUrl {
   HostId host = 0;
   QueueOrder order;
   std::string record;
+};
+
+// The first URLs of a host queue, in its order.
+struct QueueBeginning {
+  std::vector<QueuedUrl> urls;
+  bool whole = false;  // no others are in it
 };
 
 // A URL that waits for a time of its own, after which it is queued with `priority`.

@@ -59,10 +59,23 @@ HostIndex ShardState::add_host(HostId id, const std::optional<HostRecord>& recor
   return i;
 }
 
-void ShardState::restore_host(HostId id, const std::optional<HostRecord>& record) {
+// Its first URLs are at hand now; later each host's would be a read of its own. They are taken in
+// as if they were admitted, so that all hosts' shares are equal in the end.
+void ShardState::restore_host(HostId id, const std::optional<HostRecord>& record,
+                              const QueueBeginning& queue) {
   HostIndex i = hosts_.find(id);
   if (i == kNoHost) i = add_host(id, record);
-  hosts_[i].queue.set_rest_all();
+  HostQueue& waiting = hosts_[i].queue;
+  if (queue.whole) {
+    waiting.set_no_rest();
+  } else if (!queue.urls.empty()) {
+    waiting.set_rest_after(queue.urls.back().order);
+  } else {
+    waiting.set_rest_all();
+  }
+  for (const QueuedUrl& url : queue.urls) {
+    if (!waiting.in_rest(url.order)) heads_.insert(i, url.order, url.record);
+  }
   reschedule(i);
 }
 

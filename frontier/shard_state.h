@@ -42,7 +42,8 @@ class ShardState {
   // As the members of HostShard of the same names.
   void take_inbox();
   std::optional<HostRecord> record_of(HostId host, std::uint64_t change);
-  void restore_host(HostId host, const std::optional<HostRecord>& record);
+  void restore_host(HostId host, const std::optional<HostRecord>& record,
+                    const QueueBeginning& queue);
   Result<void> lease(std::size_t max, std::vector<NumberedLease>& out);
   bool has_turn();
   std::optional<SteadyTime> next_due() const;

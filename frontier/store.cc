@@ -231,28 +231,39 @@ class RocksStore final : public Store {
     return urls;
   }
 
-  Result<void> visit_queued_hosts(HostId from,
-                                  const std::function<bool(HostId)>& visit) const override {
+  Result<void> visit_queues(
+      HostId from, std::size_t limit,
+      const std::function<bool(HostId, const QueueBeginning&)>& visit) const override {
     // Most queues are either short, or so long that looking for the next one is far quicker.
-    constexpr int kSteps = 4;
+    constexpr std::size_t kSteps = 4;
+    const std::size_t most_steps = std::max(kSteps, limit);
     const auto it = scan(kPending);
-    std::optional<HostId> last;
-    int steps = 0;
-    for (it->Seek(slice(trawl::view(number_key(from)))); it->Valid();) {
-      const auto key = decode_pending_key(it.key());
-      if (!key) return damaged("the key of a queued URL does not decode");
-      if (key->first != last) {
-        if (!visit(key->first)) return {};
-        last = key->first;
+    std::optional<HostId> host;  // the one whose queue is being read
+    QueueBeginning queue;
+    std::size_t steps = 0;
+    it->Seek(slice(trawl::view(number_key(from))));
+    for (;;) {
+      const auto key = it->Valid() ? decode_pending_key(it.key()) : std::nullopt;
+      if (it->Valid() && !key) return damaged("the key of a queued URL does not decode");
+      const bool ends = !key || key->first != host;
+      if (host && (ends || steps == most_steps)) {
+        queue.whole = ends && steps <= limit;
+        if (!visit(*host, queue)) return {};
+        const std::string next = end_of(*std::exchange(host, std::nullopt));
+        if (!ends) {
+          if (next.empty()) break;
+          it->Seek(next);
+          continue;
+        }
+      }
+      if (!key) break;
+      if (!host) {
+        host = key->first;
+        queue.urls.clear();
         steps = 0;
       }
-      if (++steps <= kSteps) {
-        it->Next();
-      } else {
-        const std::string next = end_of(key->first);
-        if (next.empty()) break;
-        it->Seek(next);
-      }
+      if (steps++ < limit) queue.urls.push_back(decode_pending(*host, key->second, it.value()));
+      it->Next();
     }
     return checked(it->status(), "read");
   }

@@ -162,9 +162,15 @@ class Store {
       HostId host, const std::optional<QueueOrder>& after, std::size_t limit,
       const std::function<bool(const QueueOrder&)>& wanted) const = 0;
   // Calls `visit` once for each host from `from` on with URLs in kPending, in ascending order and
-  // without reading all of them, until it answers false.
-  virtual Result<void> visit_queued_hosts(HostId from,
-                                          const std::function<bool(HostId)>& visit) const = 0;
+  // without reading all of them, until it answers false; with the first URLs of its queue, at most
+  // `limit`.
+  virtual Result<void> visit_queues(
+      HostId from, std::size_t limit,
+      const std::function<bool(HostId, const QueueBeginning&)>& visit) const = 0;
+  // The same for who needs no URLs.
+  Result<void> visit_queued_hosts(HostId from, const std::function<bool(HostId)>& visit) const {
+    return visit_queues(from, 0, [&](HostId host, const QueueBeginning&) { return visit(host); });
+  }
   // Calls `visit` with all URLs in kPending, of `host` alone if given, in key order, and with all
   // in kDeferred by time, until it answers false.
   virtual Result<void> visit_pending(

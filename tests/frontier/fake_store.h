@@ -82,10 +82,15 @@ class FakeStore final : public Store {
     }
     return urls;
   }
-  Result<void> visit_queued_hosts(HostId from,
-                                  const std::function<bool(HostId)>& visit) const override {
+  Result<void> visit_queues(
+      HostId from, std::size_t limit,
+      const std::function<bool(HostId, const QueueBeginning&)>& visit) const override {
     for (auto it = queues.lower_bound(from); it != queues.end(); ++it) {
-      if (!visit(it->first)) break;
+      QueueBeginning queue{.urls = {}, .whole = it->second.size() <= limit};
+      for (const auto& [order, record] : it->second) {
+        if (queue.urls.size() < limit) queue.urls.push_back({it->first, order, record});
+      }
+      if (!visit(it->first, queue)) break;
     }
     return {};
   }

@@ -1,5 +1,8 @@
 // How much a HostShard keeps in memory, and that what it does not keep is leased all the same.
+#include <map>
 #include <set>
+#include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -92,6 +95,59 @@ TEST_F(HostShardMemory, M1_AHostThatWaitsTakesLittle) {
     shard.restore_host(n << 20 | 1, std::nullopt);
   EXPECT_EQ(shard.stats().hosts, kHosts);
   EXPECT_LE(shard.stats().memory, 160 * kHosts);
+}
+
+// What the store has of hosts when it is opened; returns how often their queues were read before
+// all of them had been leased in order.
+std::size_t reads_after_restart(test::FakeStore& store, HostShard& shard, std::uint64_t hosts,
+                                std::uint64_t urls_each, std::size_t first) {
+  std::map<HostId, std::vector<std::uint64_t>> expected;
+  for (std::uint64_t host = 0; host < hosts; ++host) {
+    for (std::uint64_t n = 0; n < urls_each; ++n) {
+      const auto url =
+          test::queued_url(host * urls_each + n, 0, "h" + std::to_string(host) + ".test");
+      store.put(url);
+      expected[url.host].push_back(url.order.sequence);
+    }
+  }
+  EXPECT_TRUE(store.visit_queues(0, first, [&](HostId host, const QueueBeginning& queue) {
+    shard.restore_host(host, std::nullopt, queue);
+    return true;
+  }));
+  std::size_t reads = 0;
+  store.on_read = [&](std::size_t) {
+    ++reads;
+    return Result<void>{};
+  };
+  std::vector<NumberedLease> leases;
+  EXPECT_TRUE(shard.lease(1'000'000, leases));
+  std::map<HostId, std::vector<std::uint64_t>> leased;
+  for (const NumberedLease& lease : leases)
+    leased[lease.url.host].push_back(lease.url.order.sequence);
+  EXPECT_EQ(leased, expected);
+  return reads;
+}
+
+TEST_F(HostShardMemory, AfterARestartTheFirstUrlsAreNotReadAgain) {
+  const auto bounded = options(milliseconds(0), 1000);
+  HostShard whole(store_, bounded);
+  EXPECT_EQ(reads_after_restart(store_, whole, 100, 4, 4), 0u);
+  test::FakeStore longer;
+  HostShard begun(longer, bounded);
+  EXPECT_EQ(reads_after_restart(longer, begun, 100, 6, 4), 100u);
+}
+
+TEST_F(HostShardMemory, M1_AfterARestartTheFirstUrlsKeepWithinTheBytes) {
+  auto bounded = options(milliseconds(0), 1000);
+  bounded.max_head_bytes = 2'000;
+  HostShard shard(store_, bounded);
+  const std::size_t reads = reads_after_restart(store_, shard, 100, 4, 4);
+  EXPECT_GT(reads, 50u);
+  EXPECT_LT(reads, 500u);
+  test::FakeStore none;
+  bounded.max_head_bytes = 0;
+  HostShard small(none, bounded);
+  EXPECT_GE(reads_after_restart(none, small, 100, 4, 4), 100u);
 }
 
 TEST_F(HostShardMemory, M1_WithRoomForNoUrlsTheyAreReadAFewAtOnce) {

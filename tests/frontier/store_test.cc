@@ -78,6 +78,20 @@ class StoreTest : public ::testing::Test {
     }));
     return hosts;
   }
+  // "0: 7 8, 1: 3 and more"
+  std::string beginnings(std::size_t limit) const {
+    std::string text;
+    EXPECT_TRUE(store_->visit_queues(0, limit, [&](HostId host, const QueueBeginning& queue) {
+      text += fmt::format("{}{}:", text.empty() ? "" : ", ", host);
+      for (const QueuedUrl& url : queue.urls) {
+        EXPECT_EQ(url.host, host);
+        text += fmt::format(" {}", url.record);
+      }
+      if (!queue.whole) text += " and more";
+      return true;
+    }));
+    return text;
+  }
   std::vector<std::uint64_t> deferred(std::size_t limit = 1000) const {
     std::vector<std::uint64_t> sequences;
     EXPECT_TRUE(store_->visit_deferred([&](const DeferredUrl& url) {
@@ -93,6 +107,28 @@ class StoreTest : public ::testing::Test {
 };
 
 using Sequences = std::vector<std::uint64_t>;
+
+TEST_F(StoreTest, QueuesAreVisitedWithTheirFirstUrls) {
+  EXPECT_EQ(beginnings(4), "");
+  Store::Batch batch;
+  for (const auto& [host, urls] : std::map<HostId, std::uint64_t>{{0, 3}, {1, 4}, {5, 5}, {6, 20}})
+    for (std::uint64_t n = 0; n < urls; ++n)
+      batch.add_pending(host, at(n), fmt::format("{}", n));
+  write(batch);
+  reopen();
+  EXPECT_EQ(beginnings(0), "0: and more, 1: and more, 5: and more, 6: and more");
+  EXPECT_EQ(beginnings(1), "0: 0 and more, 1: 0 and more, 5: 0 and more, 6: 0 and more");
+  EXPECT_EQ(beginnings(3), "0: 0 1 2, 1: 0 1 2 and more, 5: 0 1 2 and more, 6: 0 1 2 and more");
+  EXPECT_EQ(beginnings(4), "0: 0 1 2, 1: 0 1 2 3, 5: 0 1 2 3 and more, 6: 0 1 2 3 and more");
+  EXPECT_EQ(beginnings(5), "0: 0 1 2, 1: 0 1 2 3, 5: 0 1 2 3 4, 6: 0 1 2 3 4 and more");
+  Store::Batch last;
+  last.add_pending(kLastHost, at(0), "0");
+  for (std::uint64_t n = 1; n < 9; ++n)
+    last.add_pending(kLastHost, at(n), fmt::format("{}", n));
+  write(last);
+  EXPECT_TRUE(beginnings(2).ends_with(fmt::format(", {}: 0 1 and more", kLastHost)));
+  EXPECT_TRUE(beginnings(9).ends_with(fmt::format(", {}: 0 1 2 3 4 5 6 7 8", kLastHost)));
+}
 
 TEST_F(StoreTest, QueuesAreReadInOrderInPartsAndWithoutTheUnwanted) {
   Store::Batch batch;

@@ -51,14 +51,18 @@ class BuildProgress {
 
   void update(std::uint64_t lines, const FilterSink& sink) {
     const auto now = Clock::now();
+    if (lines <= kFirstLines) {
+      began_ = now;
+      began_lines_ = lines;
+    }
     if (!is_due(now)) return;
     const double seconds = seconds_between(last_lines_at_, now);
     const std::string speed =
         readable_count(static_cast<double>(lines - last_lines_) / seconds) + "/s";
     std::string when = speed;
-    if (lines > 0 && lines < capacity_) {
+    if (lines >= 2 * kFirstLines && lines < capacity_) {
       // What sweeps took is in the mean.
-      const double mean = seconds_between(began_, now) / static_cast<double>(lines);
+      const double mean = seconds_between(began_, now) / static_cast<double>(lines - began_lines_);
       const double left = mean * static_cast<double>(capacity_ - lines) + sink.seconds_to_finish();
       when = fmt::format("about {} left if {} come, {}", readable_time(left),
                          readable_count(static_cast<double>(capacity_)), speed);
@@ -107,7 +111,10 @@ class BuildProgress {
   const bool shown_;
   const std::chrono::seconds interval_;
   const std::uint64_t capacity_;
-  const Clock::time_point began_ = Clock::now();
+  // These wait until the system has given the filter's memory, which no later line does.
+  static constexpr std::uint64_t kFirstLines = 32 * LineReader::kMaxLines;
+  Clock::time_point began_ = Clock::now();  // the counting of the mean
+  std::uint64_t began_lines_ = 0;
   Clock::time_point last_ = began_;
   Clock::time_point last_lines_at_ = began_;
   std::optional<Clock::time_point> writing_since_;

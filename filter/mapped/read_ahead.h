@@ -22,8 +22,7 @@ class ReadAhead {
     find(slow_.load(std::memory_order_relaxed));
     const auto spent = std::chrono::steady_clock::now() - start;
     const bool slow = spent > keys * kSlow;
-    if (slow != slow_.load(std::memory_order_relaxed))
-      slow_.store(slow, std::memory_order_relaxed);
+    if (slow != slow_.load(std::memory_order_relaxed)) slow_.store(slow, std::memory_order_relaxed);
   }
 
  private:

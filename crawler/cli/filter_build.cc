@@ -290,8 +290,10 @@ int run_filter_build(const FilterBuildArguments& arguments) {
   progress.end();
   if (!built) return report(built.error());
   if (!arguments.quiet) {
-    say(stderr, "{}: {} lines, {} of them already in; {}\n", arguments.output, *lines,
-        *lines - built->fresh, filter_summary(built->stats, file_bytes(arguments.output)));
+    const std::string already =
+        built->fresh ? fmt::format(", {} of them already in", *lines - *built->fresh) : "";
+    say(stderr, "{}: {} lines{}; {}\n", arguments.output, *lines, already,
+        filter_summary(built->stats, file_bytes(arguments.output)));
   }
   if (const auto warning = (*sink)->warning(); !warning.empty())
     say(stderr, "trawl: warning: {}\n", warning);

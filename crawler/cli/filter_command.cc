@@ -178,12 +178,12 @@ void add_build(CLI::App* filter, int& exit_code) {
       ->type_name("FILE");
   add_parsed(
       build, "--max-memory", arguments->max_memory, parse_max_memory,
-      "Build a blocked filter larger than this by way of the disk: keys that have no room "
-      "take up to 12 bytes each in FILE.spool (default: 3/4 of the machine's memory, or 9/10 "
-      "of what is free)")
+      "Build a blocked or classic filter larger than this by way of the disk: keys that have no "
+      "room take up to 12 bytes each in FILE.spool, all keys of a classic one 16 (default: 3/4 of "
+      "the machine's memory, or 9/10 of what is free)")
       ->type_name("SIZE");
   add_parsed(build, "--max-spool", arguments->max_spool, parse_max_memory,
-             "Disk for FILE.spool; when it is full its keys are put into the filter, which takes "
+             "Disk for these keys; when it is full they are put into the filter, which takes "
              "a minute or so (default: 16GiB, or what is free)")
       ->type_name("SIZE");
   build->add_flag("--force", arguments->force, "Replace FILE if it exists");

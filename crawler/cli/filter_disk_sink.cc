@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -17,15 +18,25 @@
 #include "crawler/cli/filter_values.h"
 #include "crawler/cli/spool_guard.h"
 #include "filter/blocked/builder_plan.h"
+#include "filter/classic/classic_builder.h"
 #include "filter/free_memory.h"
 
 namespace trawl::cli {
 
 namespace {
 
-class DiskSink : public FilterSink {
+constexpr double kUsualDisk = 300e6;  // bytes a second, until it has shown its own speed
+
+std::string progress_of(std::uint64_t added, std::uint64_t capacity, std::uint64_t spool_bytes) {
+  return fmt::format("{:.1f} % of the capacity in, {} set aside",
+                     100 * static_cast<double>(added) / static_cast<double>(capacity),
+                     readable_bytes(spool_bytes));
+}
+
+class BlockedDiskSink : public FilterSink {
  public:
-  DiskSink(std::unique_ptr<SpoolGuard> guard, BlockedBloomBuilder builder, std::uint64_t capacity)
+  BlockedDiskSink(std::unique_ptr<SpoolGuard> guard, BlockedBloomBuilder builder,
+                  std::uint64_t capacity)
       : guard_(std::move(guard)), builder_(std::move(builder)), capacity_(capacity) {}
 
   Result<void> add(std::span<const Fingerprint> keys) override {
@@ -36,13 +47,10 @@ class DiskSink : public FilterSink {
   }
 
   std::string progress() const override {
-    return fmt::format("{:.1f} % of the capacity in, {} set aside",
-                       100 * static_cast<double>(added_) / static_cast<double>(capacity_),
-                       readable_bytes(builder_.work().spool_bytes));
+    return progress_of(added_, capacity_, builder_.work().spool_bytes);
   }
 
   double seconds_to_finish() const override {
-    constexpr double kUsualDisk = 300e6;  // bytes a second, until a sweep has shown it
     const auto work = builder_.work();
     const double speed = work.bytes_per_second > 0 ? work.bytes_per_second : kUsualDisk;
     return static_cast<double>(work.bytes_to_move) / speed;
@@ -60,6 +68,47 @@ class DiskSink : public FilterSink {
   std::unique_ptr<SpoolGuard> guard_;  // outlives the builder
   BlockedBloomBuilder builder_;
   const std::uint64_t capacity_;
+  std::uint64_t added_ = 0;
+};
+
+class ClassicDiskSink : public FilterSink {
+ public:
+  ClassicDiskSink(std::unique_ptr<SpoolGuard> guard, ClassicBuilder builder, const FilterPlan& plan,
+                  std::uint64_t filter_bytes)
+      : guard_(std::move(guard)),
+        builder_(std::move(builder)),
+        capacity_(plan.options.capacity),
+        parts_((filter_bytes + plan.max_memory - 1) / plan.max_memory),
+        filter_bytes_(filter_bytes) {}
+
+  Result<void> add(std::span<const Fingerprint> keys) override {
+    added_ += keys.size();
+    return builder_.add(keys);
+  }
+
+  std::string progress() const override {
+    return progress_of(added_, capacity_, builder_.spool_bytes());
+  }
+
+  // Reads the spool once a part, and writes the filter.
+  double seconds_to_finish() const override {
+    return static_cast<double>(parts_ * builder_.spool_bytes() + filter_bytes_) / kUsualDisk;
+  }
+
+  Result<BuiltFilter> finish() override {
+    const auto built = builder_.finish();
+    guard_.reset();
+    return built.map([](const FilterStats& stats) { return BuiltFilter{stats, std::nullopt}; });
+  }
+
+  const KeyedHash& hash() const override { return builder_.hash(); }
+
+ private:
+  std::unique_ptr<SpoolGuard> guard_;
+  ClassicBuilder builder_;
+  const std::uint64_t capacity_;
+  const std::uint64_t parts_;
+  const std::uint64_t filter_bytes_;
   std::uint64_t added_ = 0;
 };
 
@@ -108,27 +157,14 @@ Result<std::uint64_t> spool_within_disk(const FilterPlan& plan, const FilterSize
   return std::clamp(for_spool - for_spool / 20, least, std::max(wanted, least));
 }
 
-}  // namespace
-
-std::uint64_t default_build_memory() {
-  const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES));
-  const std::uint64_t machine = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  return std::max(std::min(machine / 4 * 3, free_memory() / 10 * 9), kMinBuilderMemory);
-}
-
-Result<std::unique_ptr<FilterSink>> create_disk_sink(const FilterPlan& plan) {
-  const auto size = filter_size(FilterKind::kBlocked, plan.options);
-  if (!size) return tl::unexpected(size.error());
+Result<std::unique_ptr<FilterSink>> create_blocked(const FilterPlan& plan, std::uint64_t spool) {
   BlockedBloomBuilder::Options options;
   options.filter = {.capacity = plan.options.capacity,
                     .false_positive_rate = plan.options.false_positive_rate,
                     .hash = plan.options.hash};
   options.path = plan.path;
   options.max_memory_bytes = plan.max_memory;
-  const auto spool = spool_within_disk(
-      plan, *size, plan.max_spool != 0 ? plan.max_spool : options.max_spool_bytes);
-  if (!spool) return tl::unexpected(spool.error());
-  options.max_spool_bytes = *spool;
+  options.max_spool_bytes = spool;
   options.on_progress = [on_writing = plan.on_writing](std::uint64_t done, std::uint64_t all) {
     if (on_writing) on_writing(static_cast<double>(done) / static_cast<double>(all));
   };
@@ -138,7 +174,48 @@ Result<std::unique_ptr<FilterSink>> create_disk_sink(const FilterPlan& plan) {
   if (!builder) return tl::unexpected(builder.error());
   // Not before: until then the spool may be another builder's.
   guard->arm(plan.path + ".spool");
-  return std::make_unique<DiskSink>(std::move(guard), std::move(*builder), plan.options.capacity);
+  return std::make_unique<BlockedDiskSink>(std::move(guard), std::move(*builder),
+                                           plan.options.capacity);
+}
+
+Result<std::unique_ptr<FilterSink>> create_classic(const FilterPlan& plan, std::uint64_t spool,
+                                                   std::uint64_t filter_bytes) {
+  ClassicBuilder::Options options;
+  options.filter = plan.options;
+  options.path = plan.path;
+  options.max_memory_bytes = plan.max_memory;
+  options.max_spool_bytes = spool;
+  options.on_sweep = plan.on_sweep;
+  options.on_writing = plan.on_writing;
+  auto guard = std::make_unique<SpoolGuard>();
+  auto builder = ClassicBuilder::create(options);
+  if (!builder) return tl::unexpected(builder.error());
+  guard->arm();
+  return std::make_unique<ClassicDiskSink>(std::move(guard), std::move(*builder), plan,
+                                           filter_bytes);
+}
+
+}  // namespace
+
+std::uint64_t default_build_memory() {
+  const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES));
+  const std::uint64_t machine = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return std::max(std::min(machine / 4 * 3, free_memory() / 10 * 9), kMinBuilderMemory);
+}
+
+bool can_build_on_disk(FilterKind kind) {
+  return kind == FilterKind::kBlocked || kind == FilterKind::kClassic;
+}
+
+Result<std::unique_ptr<FilterSink>> create_disk_sink(const FilterPlan& plan) {
+  const auto size = filter_size(plan.kind, plan.options);
+  if (!size) return tl::unexpected(size.error());
+  const auto spool = spool_within_disk(
+      plan, *size,
+      plan.max_spool != 0 ? plan.max_spool : BlockedBloomBuilder::Options{}.max_spool_bytes);
+  if (!spool) return tl::unexpected(spool.error());
+  return plan.kind == FilterKind::kClassic ? create_classic(plan, *spool, size->memory_bytes())
+                                           : create_blocked(plan, *spool);
 }
 
 }  // namespace trawl::cli

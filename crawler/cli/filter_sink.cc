@@ -67,12 +67,12 @@ class MemorySink : public FilterSink {
 
 Result<std::unique_ptr<FilterSink>> FilterSink::create(const FilterPlan& plan) {
   const bool limited = plan.max_memory > 0;
-  if (plan.kind == FilterKind::kBlocked) {
-    const auto size = blocked_bloom_size(plan.options.capacity, plan.options.false_positive_rate);
+  if (can_build_on_disk(plan.kind)) {
+    const auto size = filter_size(plan.kind, plan.options);
     if (!size) return tl::unexpected(size.error());
     FilterPlan within = plan;
     if (!limited) within.max_memory = default_build_memory();
-    if (size->bits / 8 > within.max_memory) return create_disk_sink(within);
+    if (size->memory_bytes() > within.max_memory) return create_disk_sink(within);
   }
   auto filter = AnyFilter::create(plan.kind, plan.options);
   if (!filter) return tl::unexpected(filter.error());
@@ -80,8 +80,8 @@ Result<std::unique_ptr<FilterSink>> FilterSink::create(const FilterPlan& plan) {
   if (const auto bytes = filter->stats().memory_bytes; limited && bytes > plan.max_memory) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("a {} filter of this capacity and rate takes {} of memory, more than "
-                            "--max-memory allows; only --kind blocked can be built by way of the "
-                            "disk",
+                            "--max-memory allows; only --kind blocked and classic can be built by "
+                            "way of the disk",
                             name_of(plan.kind), readable_bytes(bytes)));
   }
   return std::make_unique<MemorySink>(std::move(*filter), plan);

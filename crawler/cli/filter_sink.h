@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -26,7 +27,8 @@ struct FilterPlan {
 
 struct BuiltFilter {
   FilterStats stats;
-  std::uint64_t fresh = 0;  // keys that were not in when they came
+  // Keys that were not in when they came; nothing: not known.
+  std::optional<std::uint64_t> fresh;
 };
 
 class FilterSink {

@@ -587,13 +587,33 @@ class FilterCommand:
         path = self.build(["a"], "--capacity", 1000, "--max-memory", "1MiB")
         self.test.check(self.check(path, ["a", "b"]) == ["a"], "smaller than --max-memory")
 
+    def classic_larger_than_memory(self):
+        lines = self.file(urls("in", 200_000))
+        sizing = ["--kind", "classic", "--capacity", "10M", "--fpr", "1e-4", "--key", KEY]  # 23 MiB
+        _, least = self.run_measured("build", "-o", self.new_path(".filter"), "--capacity", 10,
+                                     "-q", lines)
+        path = self.new_path(".filter")
+        text, memory = self.run_measured("build", "-o", path, *sizing, "--max-memory", "4MiB",
+                                         "--max-spool", "1MiB", lines)
+        self.test.check(re.search(r": 200000 lines; (199|200)\d{3} keys, 22\.\d MiB", text),
+                        "its summary", text)
+        left = [path.name for path in self.directory.glob(f"{path.name}?*")]
+        self.test.check(not left, "the spool was left behind", left)
+        if not self.options.sanitized:
+            self.test.check(memory < least + 6 * MIB, "peak memory in KiB",
+                            f"{least >> 10} for a small filter, {memory >> 10} on disk")
+        found = self.check(path, urls("in", 200_000))
+        self.test.check(len(found) == 200_000, "keys are lost", len(found))
+        found = self.check(path, urls("out", 10_000))
+        self.test.check(len(found) <= 3, "too many are found", len(found))
+
     def max_memory_refused(self):
         output = self.new_path(".filter")
-        for kind in ("classic", "counting", "cuckoo"):
+        for kind in ("counting", "cuckoo"):
             self.expect(self.run("build", "-o", output, "--kind", kind, "--capacity", "10M",
                                  "--fpr", "1e-4", "--max-memory", "2MiB"), t.EXIT_USAGE,
                         f"a {kind} filter larger than --max-memory", f"{kind} filter",
-                        r"takes [\d.]+ MiB", "only --kind blocked")
+                        r"takes [\d.]+ MiB", "only --kind blocked and classic")
         for arguments in (["--kind", "growing", "--capacity", "10"], []):
             self.expect(self.run("build", "-o", output, "--max-memory", "2MiB", *arguments),
                         t.EXIT_USAGE, "a growing filter with --max-memory", "growing", "--capacity")

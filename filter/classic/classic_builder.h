@@ -1,0 +1,84 @@
+// ClassicBuilder: makes the file of a classic filter that is larger than the memory.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "trawl/classic_bloom_filter.h"
+#include "trawl/filter.h"
+
+#include "filter/classic/classic_layout.h"
+#include "filter/file_io.h"
+#include "filter/snapshot/snapshot_writer.h"
+#include "filter/word_array.h"
+
+namespace trawl {
+
+inline constexpr std::uint64_t kMinClassicBuilderMemory = std::uint64_t{1} << 20;
+
+// The bits of a key lie all over the filter, so that keys are not put aside by where they belong, as
+// a blocked filter's are, but all in one spool, 16 bytes each. When it is full, and at the end, the
+// filter is gone through in parts as large as the memory: each is read back from the file in the
+// making, all keys of the spool are read, and those bits are set that lie in it. All I/O is
+// sequential; a sweep reads the spool once a part.
+//
+// The spool is a file without a name, so that nothing stays of it however the process ends. One
+// thread's. After an error nothing more can be added.
+class ClassicBuilder {
+ public:
+  struct Options {
+    ClassicBloomFilter::Options filter;
+    std::string path;                    // of the file, which is replaced when it is whole
+    std::uint64_t max_memory_bytes = 0;  // of the builder, kMinClassicBuilderMemory at least
+    std::uint64_t max_spool_bytes = std::uint64_t{16} << 30;
+    // Called now and then: the share of a sweep, or of the writing of the file, that is done.
+    std::function<void(double share)> on_sweep, on_writing;
+  };
+
+  // Errors: those of ClassicBloomFilter::create(); kInvalidArgument for too little memory; those of
+  // files.
+  static Result<ClassicBuilder> create(const Options& options);
+
+  // Errors: kNoSpace, kIo.
+  Result<void> add(std::span<const Fingerprint> keys);
+  // Writes and publishes the file. How many different keys are in is worked out from the bits.
+  Result<FilterStats> finish();
+
+  const KeyedHash& hash() const noexcept { return hash_; }
+  std::uint64_t spool_bytes() const noexcept { return spooled_ + buffer_.size() * kKeyBytes; }
+
+ private:
+  static constexpr std::uint64_t kKeyBytes = sizeof(Fingerprint);
+  struct Output {
+    TemporaryFile name;
+    SnapshotWriter writer;
+  };
+  using OnWords = std::function<Result<void>(std::uint64_t first_chunk, const WordArray& words)>;
+
+  ClassicBuilder(const Options& options, const ClassicLayout& layout, Output output);
+  Result<void> spool_buffer();
+  // Gives each part with all keys of the spool in it.
+  Result<void> go_through(const std::function<void(double)>& tell, const OnWords& use);
+  Result<void> insert_spooled(const WordArray& part, std::uint64_t first_word,
+                              const std::function<void(double)>& tell);
+  Result<void> append(std::uint64_t first_chunk, const WordArray& words);
+  Result<void> sweep();
+  SnapshotHeader header() const;
+
+  Options options_;
+  ClassicLayout layout_;
+  KeyedHash hash_;
+  std::uint64_t chunks_per_part_;
+  std::vector<Fingerprint> buffer_;  // keys that are not in the spool yet
+  std::optional<OutputFile> spool_;  // if it has any
+  std::uint64_t spooled_ = 0;        // bytes of it
+  Output output_;
+  bool in_file_ = false;  // the bits of earlier sweeps
+  std::uint64_t bits_set_ = 0;
+};
+
+}  // namespace trawl

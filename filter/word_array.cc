@@ -1,6 +1,7 @@
 #include "filter/word_array.h"
 
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -11,6 +12,8 @@ namespace trawl {
 
 namespace {
 
+constexpr std::uint64_t kWordBytes = sizeof(std::uint64_t);
+
 std::string readable(double bytes) {
   if (bytes < 1 << 20) return fmt::format("{:.0f} KiB", bytes / 1024);
   if (bytes < 1 << 30) return fmt::format("{:.1f} MiB", bytes / (1 << 20));
@@ -18,23 +21,29 @@ std::string readable(double bytes) {
   return fmt::format("{:.1f} TiB", std::ldexp(bytes, -40));
 }
 
+tl::unexpected<Error> too_large(std::uint64_t words, std::string_view what) {
+  return fail(ErrorCode::kNoSpace,
+              fmt::format("{} needs {} of memory, {} are free; a filter takes less with a "
+                          "lower capacity or a higher false-positive rate",
+                          what, readable(static_cast<double>(words) * kWordBytes),
+                          readable(static_cast<double>(free_memory()))));
+}
+
 }  // namespace
 
 Result<WordArray> WordArray::allocate(std::uint64_t words, std::string_view what) {
-  constexpr std::uint64_t kWordBytes = sizeof(std::uint64_t);
-  const std::uint64_t free = free_memory();
-  void* memory = MAP_FAILED;
-  if (words <= free / kWordBytes) {
-    memory = ::mmap(nullptr, words * kWordBytes, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  }
-  if (memory == MAP_FAILED) {
-    return fail(ErrorCode::kNoSpace,
-                fmt::format("{} needs {} of memory, {} are free; a filter takes less with a "
-                            "lower capacity or a higher false-positive rate",
-                            what, readable(static_cast<double>(words) * kWordBytes),
-                            readable(static_cast<double>(free))));
-  }
+  // So little is lent by other programs, whatever is free.
+  constexpr std::uint64_t kLittle = (std::uint64_t{4} << 20) / kWordBytes;
+  if (words > kLittle && words > free_memory() / kWordBytes) return too_large(words, what);
+  return allocate_unchecked(words, what);
+}
+
+Result<WordArray> WordArray::allocate_unchecked(std::uint64_t words, std::string_view what) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max() / kWordBytes;
+  if (words > kMost) return too_large(words, what);
+  void* const memory = ::mmap(nullptr, words * kWordBytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return too_large(words, what);
   // Fewer TLB misses; without huge pages the filter works all the same.
   ::madvise(memory, words * kWordBytes, MADV_HUGEPAGE);
   return WordArray(static_cast<std::atomic<std::uint64_t>*>(memory), words);

@@ -18,6 +18,9 @@ class WordArray {
   // Errors: kNoSpace, naming `what` ("the filter") and the size needed, if it is more than
   // is free (see free_memory.h) or the system gives.
   static Result<WordArray> allocate(std::uint64_t words, std::string_view what);
+  // The same without a look at what is free: for who has looked before, and in the midst of long
+  // work does not give up because other programs need memory for a moment.
+  static Result<WordArray> allocate_unchecked(std::uint64_t words, std::string_view what);
 
   WordArray(WordArray&& other) noexcept
       : words_(std::exchange(other.words_, nullptr)), size_(std::exchange(other.size_, 0)) {}

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <new>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -49,6 +50,7 @@ struct BlockedBloomBuilder::State {
 
   // What `inserter` does: puts keys into the filter until there are no more, or it fails.
   void insert();
+  Result<void> insert_some(std::span<const Fingerprint> keys);
   // Waits until all keys are in.
   void drain();
   void stop();
@@ -135,12 +137,21 @@ void BlockedBloomBuilder::State::insert() {
   while (true) {
     const auto keys = queue->take();
     if (keys.empty()) break;
-    if (auto added = filter->add(keys); !added) {
+    if (auto added = insert_some(keys); !added) {
       not_inserted = added.error();
       break;
     }
   }
   queue->stop();
+}
+
+// On a thread of its own nobody else could catch it.
+Result<void> BlockedBloomBuilder::State::insert_some(std::span<const Fingerprint> keys) {
+  try {
+    return filter->add(keys);
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::kNoSpace, "no memory is left to build " + options.path);
+  }
 }
 
 std::function<void()> BlockedBloomBuilder::State::while_waiting() const {

@@ -4,6 +4,7 @@
 #include <bit>
 #include <chrono>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 namespace trawl {
@@ -12,25 +13,23 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-Result<WordArray> part_of_filter(std::uint64_t words) {
-  return WordArray::allocate(words, "a part of the filter");
-}
+constexpr std::string_view kPart = "a part of the filter";
 
 }  // namespace
 
 Result<PartedFilter> PartedFilter::create(const Options& options) {
   const BuilderPlan& plan = options.plan;
   const std::uint64_t words = options.layout.blocks * kWordsPerBlock;
+  const std::uint64_t in_memory = std::min(plan.resident_chunks * kSnapshotChunkWords, words);
+  const std::uint64_t in_range = plan.ranges > 0 ? plan.chunks_per_range * kSnapshotChunkWords : 0;
+  // With a range's memory, only to see whether it can be had: better now than after the spooling.
+  if (const auto all = WordArray::allocate(in_memory + in_range, kPart); !all)
+    return tl::unexpected(all.error());
   std::optional<WordArray> resident;
-  if (plan.resident_chunks > 0) {
-    auto memory = part_of_filter(std::min(plan.resident_chunks * kSnapshotChunkWords, words));
+  if (in_memory > 0) {
+    auto memory = WordArray::allocate_unchecked(in_memory, kPart);
     if (!memory) return tl::unexpected(memory.error());
     resident.emplace(std::move(*memory));
-  }
-  if (plan.ranges > 0) {
-    // A range's memory, only to see whether it can be had: better now than after the spooling.
-    if (const auto range = part_of_filter(plan.chunks_per_range * kSnapshotChunkWords); !range)
-      return tl::unexpected(range.error());
   }
   auto spool =
       SpoolFolder::create(options.path + ".spool", plan.ranges,
@@ -112,7 +111,7 @@ Result<void> PartedFilter::begin_file() {
 
 // The words of a range with all keys that are spooled for it, whose file is then gone.
 Result<WordArray> PartedFilter::work_on(std::uint64_t range, const OnPart& on_part) {
-  auto words = part_of_filter(words_of(range));
+  auto words = WordArray::allocate_unchecked(words_of(range), kPart);
   if (!words) return words;
   if (range + 1 < plan_.ranges) {
     spool_.prefetch(range + 1);

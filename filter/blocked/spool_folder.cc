@@ -106,8 +106,8 @@ SpoolFolder::SpoolFolder(std::string path, FileDescriptor lock, std::uint64_t ra
 
 Result<void> SpoolFolder::begin_adding() {
   if (ranges_.empty()) return {};
-  auto buffers =
-      WordArray::allocate(ranges_.size() * buffer_bytes_ / sizeof(std::uint64_t), "the spool");
+  auto buffers = WordArray::allocate_unchecked(
+      ranges_.size() * buffer_bytes_ / sizeof(std::uint64_t), "the spool");
   if (!buffers) return tl::unexpected(buffers.error());
   buffers_.emplace(std::move(*buffers));
   auto* at = reinterpret_cast<char*>(buffers_->data());

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -49,9 +50,7 @@ void insert_into_part(const WordArray& part, std::uint64_t first_word, const Cla
   }
 }
 
-Result<WordArray> part_of_filter(std::uint64_t words) {
-  return WordArray::allocate(words, "a part of the filter");
-}
+constexpr std::string_view kPart = "a part of the filter";
 
 }  // namespace
 
@@ -59,9 +58,10 @@ Result<ClassicBuilder> ClassicBuilder::create(const Options& options) {
   const auto layout = choose_classic_layout(options.filter);
   if (!layout) return tl::unexpected(layout.error());
   if (options.max_memory_bytes < kMinClassicBuilderMemory) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("a classic filter takes at least 1 MiB of memory to build, not {} bytes",
-                            options.max_memory_bytes));
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("a classic filter takes at least 1 MiB of memory to build, not {} bytes",
+                    options.max_memory_bytes));
   }
   auto temporary = TemporaryFile::create(options.path);
   if (!temporary) return tl::unexpected(temporary.error());
@@ -70,7 +70,7 @@ Result<ClassicBuilder> ClassicBuilder::create(const Options& options) {
   ClassicBuilder builder(options, *layout, {std::move(temporary->name), std::move(*writer)});
   // A part's memory, only to see whether it can be had: better now than after the spooling.
   const std::uint64_t words = builder.chunks_per_part_ * kSnapshotChunkWords;
-  if (const auto part = part_of_filter(std::min(words, layout->words)); !part)
+  if (const auto part = WordArray::allocate(std::min(words, layout->words), kPart); !part)
     return tl::unexpected(part.error());
   return builder;
 }
@@ -134,7 +134,8 @@ Result<void> ClassicBuilder::go_through(const std::function<void(double)>& tell,
   const std::uint64_t words_of_part = chunks_per_part_ * kSnapshotChunkWords;
   for (std::uint64_t first = 0; first < layout_.words; first += words_of_part) {
     const std::uint64_t first_chunk = first / kSnapshotChunkWords;
-    const auto words = part_of_filter(std::min(words_of_part, layout_.words - first));
+    const auto words =
+        WordArray::allocate_unchecked(std::min(words_of_part, layout_.words - first), kPart);
     if (!words) return tl::unexpected(words.error());
     if (in_file_) {
       if (auto read = output_.writer.read_back(first_chunk, *words); !read) return read;
@@ -153,9 +154,10 @@ Result<void> ClassicBuilder::go_through(const std::function<void(double)>& tell,
 }
 
 Result<void> ClassicBuilder::sweep() {
-  auto swept = go_through(options_.on_sweep, [&](std::uint64_t first_chunk, const WordArray& words) {
-    return output_.writer.set_aside(first_chunk, words);
-  });
+  auto swept =
+      go_through(options_.on_sweep, [&](std::uint64_t first_chunk, const WordArray& words) {
+        return output_.writer.set_aside(first_chunk, words);
+      });
   in_file_ = true;
   return swept;
 }
@@ -175,14 +177,14 @@ Result<void> ClassicBuilder::append(std::uint64_t first_chunk, const WordArray& 
 }
 
 Result<FilterStats> ClassicBuilder::finish() {
-  auto written = go_through(options_.on_writing,
-                            [&](std::uint64_t first_chunk, const WordArray& words) {
-                              return append(first_chunk, words);
-                            });
+  auto written =
+      go_through(options_.on_writing, [&](std::uint64_t first_chunk, const WordArray& words) {
+        return append(first_chunk, words);
+      });
   if (!written) return tl::unexpected(written.error());
   const SnapshotHeader made = header();
-  auto published = output_.writer.finish(made).and_then(
-      [&](std::uint64_t) { return output_.name.publish(); });
+  auto published =
+      output_.writer.finish(made).and_then([&](std::uint64_t) { return output_.name.publish(); });
   if (!published) return tl::unexpected(published.error());
   const SnapshotSection& section = made.sections.front();
   return classic_stats(section, static_cast<double>(bits_set_) / classic_places(section));

@@ -20,10 +20,10 @@ namespace trawl {
 
 inline constexpr std::uint64_t kMinClassicBuilderMemory = std::uint64_t{1} << 20;
 
-// The bits of a key lie all over the filter, so that keys are not put aside by where they belong, as
-// a blocked filter's are, but all in one spool, 16 bytes each. When it is full, and at the end, the
-// filter is gone through in parts as large as the memory: each is read back from the file in the
-// making, all keys of the spool are read, and those bits are set that lie in it. All I/O is
+// The bits of a key lie all over the filter, so that keys are not put aside by where they belong,
+// as a blocked filter's are, but all in one spool, 16 bytes each. When it is full, and at the end,
+// the filter is gone through in parts as large as the memory: each is read back from the file in
+// the making, all keys of the spool are read, and those bits are set that lie in it. All I/O is
 // sequential; a sweep reads the spool once a part.
 //
 // The spool is a file without a name, so that nothing stays of it however the process ends. One

@@ -31,9 +31,8 @@ class ClassicBuilderTest : public ::testing::Test {
   ClassicBuilder::Options options(std::uint64_t capacity, double rate,
                                   std::uint64_t memory = kMiB) const {
     ClassicBuilder::Options options;
-    options.filter = {.capacity = capacity,
-                      .false_positive_rate = rate,
-                      .hash = KeyedHash::from_seed(7)};
+    options.filter = {
+        .capacity = capacity, .false_positive_rate = rate, .hash = KeyedHash::from_seed(7)};
     options.path = path_;
     options.max_memory_bytes = memory;
     return options;
@@ -60,8 +59,8 @@ TEST_F(ClassicBuilderTest, TheBitsAreThoseOfAFilterInMemory) {
   for (const Case& c : {Case{1'000'000, 1e-6, 900'000, kMiB, 1 << 30, 0},  // 5 parts
                         Case{1'000'000, 1e-6, 900'000, kMiB, 4 * kMiB, 3},
                         Case{1'000'000, 1e-6, 300'000, 3 * kMiB, kMiB, 4},
-                        Case{300'000, 1e-6, 200'000, 64 * kMiB, kMiB, 3},     // one part
-                        Case{20'000'000, 1e-4, 40, kMiB, 1 << 30, 0},         // mostly zero
+                        Case{300'000, 1e-6, 200'000, 64 * kMiB, kMiB, 3},    // one part
+                        Case{20'000'000, 1e-4, 40, kMiB, 1 << 30, 0},        // mostly zero
                         Case{100'000, 1e-2, 600'000, kMiB, 2 * kMiB, 4}}) {  // far too many keys
     SCOPED_TRACE(testing::Message() << c.capacity << " at " << c.rate << " in " << c.memory);
     auto asked = options(c.capacity, c.rate, c.memory);

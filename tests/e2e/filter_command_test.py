@@ -584,6 +584,11 @@ class FilterCommand:
                             f"peak memory in KiB: {least >> 10} for a small filter, "
                             f"{disk_memory >> 10} on disk, {memory >> 10} in memory")
         self.expect(self.run("check", on_disk, lines, "-c"), SELECTED, "check it")
+        swept = self.new_path(".filter")
+        self.run_measured("build", "-o", swept, *sizing, "--max-memory", "4MiB", "--max-spool",
+                          "1MiB", lines)
+        same = subprocess.run(["cmp", in_memory, swept], check=False, capture_output=True)
+        self.test.check(same.returncode == 0, "--max-spool makes another file", same.stdout)
         path = self.build(["a"], "--capacity", 1000, "--max-memory", "1MiB")
         self.test.check(self.check(path, ["a", "b"]) == ["a"], "smaller than --max-memory")
 

@@ -153,8 +153,13 @@ Result<Blocklist> Blocklist::open(const std::filesystem::path& path,
     if (!filter) return tl::unexpected(std::move(filter.error()));
     // Bits that were lost would let pass what is to be blocked.
     if (auto verified = filter->verify(); !verified) return tl::unexpected(verified.error());
+    auto exact = ExactKeys::beside(path.string());
+    if (!exact) return tl::unexpected(std::move(exact.error()));
+    if (*exact) {
+      if (auto verified = (*exact)->verify(); !verified) return tl::unexpected(verified.error());
+    }
     const KeyedHash hash = filter->hash();
-    return Blocklist(path.string(), hash, std::move(*filter));
+    return Blocklist(path.string(), hash, FilterLines{std::move(*filter), std::move(*exact)});
   }
   const KeyedHash hash = KeyedHash::random();
   std::vector<std::uint64_t> hashes;
@@ -174,7 +179,7 @@ Result<Blocklist> Blocklist::open(const std::filesystem::path& path,
 
 std::optional<std::string_view> Blocklist::find(const BlockCandidates& candidates) const {
   const auto* lines = std::get_if<HashedLines>(&lines_);
-  const auto* filter = std::get_if<MappedFilter>(&lines_);
+  const auto* filter = std::get_if<FilterLines>(&lines_);
   const auto has = [&](std::string_view text) {
     const Fingerprint fingerprint = hash_(text);
     return lines != nullptr ? lines->contains(fingerprint.low) : filter->contains(fingerprint);
@@ -190,7 +195,8 @@ std::optional<std::string_view> Blocklist::find(const BlockCandidates& candidate
 
 std::uint64_t Blocklist::size() const {
   if (const auto* lines = std::get_if<HashedLines>(&lines_)) return lines->size();
-  return std::get<MappedFilter>(lines_).stats().inserted;
+  const auto& filter = std::get<FilterLines>(lines_);
+  return filter.exact ? filter.exact->size() : filter.filter.stats().inserted;
 }
 
 }  // namespace trawl

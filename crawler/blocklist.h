@@ -18,6 +18,8 @@
 #include "trawl/result.h"
 #include "trawl/url.h"
 
+#include "filter/exact/exact_keys.h"
+
 namespace trawl {
 
 // What of a URL a blocklist is asked for, shared by several lists: its canonical key, its text, its
@@ -70,13 +72,23 @@ class HashedLines {
   int shift_ = 0;                      // leaves those bits
 };
 
+// A filter, and its keys if it was built with them: without these it takes some lines for others.
+struct FilterLines {
+  MappedFilter filter;
+  std::optional<ExactKeys> exact;
+
+  bool contains(Fingerprint line) const {
+    return filter.contains(line) && (!exact || exact->contains(line));
+  }
+};
+
 // A list as the config names it: a filter made by `trawl filter build`, which is mapped and asked
 // for texts as they are, or a text file with a URL, a host or a domain a line. Immutable,
 // thread-safe.
 class Blocklist {
  public:
-  // Errors: kInvalidArgument with file and line for what is neither; those of MappedFilter::open()
-  // and verify(); kNotFound, kPermission, kIo.
+  // Errors: kInvalidArgument with file and line for what is neither; those of MappedFilter,
+  // of ExactKeys and of their verify(); kNotFound, kPermission, kIo.
   static Result<Blocklist> open(const std::filesystem::path& file,
                                 const Canonicalizer& canonicalizer);
 
@@ -84,18 +96,18 @@ class Blocklist {
   std::optional<std::string_view> find(const BlockCandidates& candidates) const;
 
   const std::string& name() const { return name_; }
-  bool is_filter() const { return std::holds_alternative<MappedFilter>(lines_); }
+  bool is_filter() const { return std::holds_alternative<FilterLines>(lines_); }
   std::uint64_t size() const;  // lines without repetitions; of a filter as it counted them
   // What is hardly meant, for people; empty: nothing.
   const std::string& warning() const { return warning_; }
 
  private:
-  Blocklist(std::string name, KeyedHash hash, std::variant<HashedLines, MappedFilter> lines)
+  Blocklist(std::string name, KeyedHash hash, std::variant<HashedLines, FilterLines> lines)
       : name_(std::move(name)), hash_(std::move(hash)), lines_(std::move(lines)) {}
 
   std::string name_;
   KeyedHash hash_;
-  std::variant<HashedLines, MappedFilter> lines_;
+  std::variant<HashedLines, FilterLines> lines_;
   bool has_dotted_ = true;  // lines that begin with a dot: see BlockCandidates::with_dot()
   std::string warning_;
 };

@@ -24,6 +24,8 @@
 #include "crawler/cli/filter_values.h"
 #include "crawler/cli/line_reader.h"
 #include "crawler/cli/say.h"
+#include "crawler/cli/spool_guard.h"
+#include "filter/exact/exact_keys_builder.h"
 
 namespace trawl::cli {
 
@@ -242,8 +244,17 @@ Result<void> check_not_an_input(const FilterBuildArguments& arguments) {
   return {};
 }
 
+// What removes files in the making if the user ends the command.
+std::unique_ptr<SpoolGuard> guard_unless(bool guarded) {
+  if (guarded) return nullptr;
+  auto guard = std::make_unique<SpoolGuard>();
+  guard->arm();
+  return guard;
+}
+
 // Returns the number of lines.
-Result<std::uint64_t> add_lines(LineReader& lines, FilterSink& sink, BuildProgress& progress) {
+Result<std::uint64_t> add_lines(LineReader& lines, FilterSink& sink, ExactKeysBuilder* exact,
+                                BuildProgress& progress) {
   const KeyedHash hash = sink.hash();
   std::array<Fingerprint, LineReader::kMaxLines> keys;
   std::uint64_t count = 0;
@@ -255,9 +266,27 @@ Result<std::uint64_t> add_lines(LineReader& lines, FilterSink& sink, BuildProgre
       keys[i] = hash((*some)[i]);
     if (auto added = sink.add({keys.data(), some->size()}); !added)
       return tl::unexpected(added.error());
+    if (exact != nullptr) {
+      if (auto added = exact->add({keys.data(), some->size()}); !added)
+        return tl::unexpected(added.error());
+    }
     count += some->size();
     progress.update(count, sink);
   }
+}
+
+// The keys are whole before the filter's file is replaced, and lie beside it right afterwards.
+Result<BuiltFilter> finish(FilterSink& sink, std::optional<ExactKeysBuilder>& exact) {
+  if (exact) {
+    const auto guard = guard_unless(sink.is_guarded());
+    if (const auto sorted = exact->finish(); !sorted) return tl::unexpected(sorted.error());
+  }
+  auto built = sink.finish();
+  if (!built || !exact) return built;
+  const auto guard = guard_unless(sink.is_guarded());
+  if (const auto published = exact->publish(); !published) return tl::unexpected(published.error());
+  built->fresh = exact->keys();
+  return built;
 }
 
 std::uint64_t file_bytes(const std::string& path) {
@@ -274,6 +303,10 @@ int run_filter_build(const FilterBuildArguments& arguments) {
   const auto ready =
       LineReader::check_inputs(arguments.inputs)
           .and_then([&] { return check_filter_output(arguments.output, arguments.force); })
+          .and_then([&] {
+            return arguments.exact ? check_exact_output(arguments.output, arguments.force)
+                                   : Result<void>{};
+          })
           .and_then([&] { return check_not_an_input(arguments); });
   if (!ready) return report(ready.error());
   // A growing filter has no number of keys to come.
@@ -284,11 +317,18 @@ int run_filter_build(const FilterBuildArguments& arguments) {
   const auto sink = FilterSink::create(*plan);
   if (!sink) return report_plan(sink.error());
 
+  std::optional<ExactKeysBuilder> exact;
+  if (arguments.exact)
+    exact.emplace(ExactKeysBuilder::Options{arguments.output, (*sink)->hash().key()});
   LineReader reader(arguments.inputs);
-  const auto lines = add_lines(reader, **sink, progress);
-  const auto built = lines ? (*sink)->finish() : tl::unexpected(lines.error());
+  const auto lines = add_lines(reader, **sink, exact ? &*exact : nullptr, progress);
+  const auto built = lines.and_then([&](std::uint64_t) { return finish(**sink, exact); });
   progress.end();
   if (!built) return report(built.error());
+  if (!exact) {
+    if (const auto removed = remove_stale_keys(arguments.output, arguments.quiet); !removed)
+      return report(removed.error());
+  }
   if (!arguments.quiet) {
     const std::string already =
         built->fresh ? fmt::format(", {} of them already in", *lines - *built->fresh) : "";

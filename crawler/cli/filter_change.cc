@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -24,6 +25,8 @@
 #include "crawler/cli/line_reader.h"
 #include "crawler/cli/say.h"
 #include "crawler/cli/spool_guard.h"
+#include "filter/exact/exact_keys.h"
+#include "filter/exact/exact_keys_builder.h"
 #include "filter/file_io.h"
 
 namespace trawl::cli {
@@ -86,7 +89,8 @@ Result<std::size_t> apply(const FilterChangeArguments& arguments, AnyFilter& fil
   return added;
 }
 
-Result<Change> change_lines(const FilterChangeArguments& arguments, AnyFilter& filter) {
+Result<Change> change_lines(const FilterChangeArguments& arguments, AnyFilter& filter,
+                            std::optional<ExactKeysBuilder>& exact) {
   const KeyedHash hash = filter.hash();
   LineReader reader(arguments.inputs);
   std::array<Fingerprint, LineReader::kMaxLines> keys;
@@ -99,27 +103,46 @@ Result<Change> change_lines(const FilterChangeArguments& arguments, AnyFilter& f
       keys[i] = hash((*lines)[i]);
     const auto changed = apply(arguments, filter, {keys.data(), lines->size()});
     if (!changed) return tl::unexpected(changed.error());
+    if (exact) {
+      if (auto added = exact->add({keys.data(), lines->size()}); !added)
+        return tl::unexpected(added.error());
+    }
     change.lines += lines->size();
     change.changed += *changed;
   }
 }
 
-// The new file has the old one's owner, if this process may give it away, and permissions; at no
-// time may anybody else read it, since it holds the hash key.
-Result<std::uint64_t> replace(const AnyFilter& filter, const std::string& path,
-                              const struct stat& old) {
-  SpoolGuard guard;
-  guard.arm();
+// The owner, if this process may give a file away, and the permissions of the old filter.
+Result<void> take_over(const std::string& path, const struct stat& old) {
   mode_t mode = old.st_mode & kPermissions;
-  const mode_t before = ::umask(0777 & ~(mode & S_IRWXU));
-  auto saved = filter.save(path);
-  ::umask(before);
-  if (!saved) return saved;
   if (::chown(path.c_str(), old.st_uid, old.st_gid) != 0 &&
       ::chown(path.c_str(), static_cast<uid_t>(-1), old.st_gid) != 0)
     mode &= ~static_cast<mode_t>(S_IRWXG);
-  if (::chmod(path.c_str(), mode) != 0)
-    return tl::unexpected<Error>(system_error(errno, "cannot set the permissions of " + path));
+  if (::chmod(path.c_str(), mode) == 0) return {};
+  return tl::unexpected<Error>(system_error(errno, "cannot set the permissions of " + path));
+}
+
+// At no time may anybody else read the new files, since they hold the hash key.
+Result<std::uint64_t> replace(const AnyFilter& filter, const std::string& path,
+                              const struct stat& old, std::optional<ExactKeysBuilder>& exact) {
+  SpoolGuard guard;
+  guard.arm();
+  const mode_t before = ::umask(0777 & ~(old.st_mode & S_IRWXU));
+  Result<std::uint64_t> saved;
+  // The keys are whole before the filter is replaced, and lie beside it right afterwards.
+  auto keys = exact ? exact->finish() : Result<void>{};
+  if (keys) {
+    saved = filter.save(path);
+    if (saved && exact) keys = exact->publish();
+  }
+  ::umask(before);
+  if (!keys) return tl::unexpected(keys.error());
+  if (!saved) return saved;
+  if (auto owned = take_over(path, old); !owned) return tl::unexpected(owned.error());
+  if (exact) {
+    if (auto owned = take_over(exact_keys_path(path), old); !owned)
+      return tl::unexpected(owned.error());
+  }
   return saved;
 }
 
@@ -146,6 +169,14 @@ Result<void> check_inputs(const FilterChangeArguments& arguments) {
   return {};
 }
 
+tl::unexpected<Error> no_erasing_from(const ExactKeys& keys, const std::string& filter) {
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("{} has its keys in {}, from which none can be taken out: build the "
+                          "filter again, or remove that file to use it with its rate of false "
+                          "positives",
+                          filter, keys.path()));
+}
+
 Result<void> change_filter(const FilterChangeArguments& arguments) {
   if (const auto ready = check_inputs(arguments); !ready) return ready;
   // The file itself is replaced, not a symbolic link to it.
@@ -158,12 +189,21 @@ Result<void> change_filter(const FilterChangeArguments& arguments) {
   const auto kind = kind_to_change(arguments, path);
   if (!kind) return tl::unexpected(kind.error());
   if (const auto writable = check_filter_output(path, true); !writable) return writable;
+  const auto old_keys = ExactKeys::beside(path);
+  if (!old_keys) return tl::unexpected(old_keys.error());
+  if (*old_keys && arguments.erase) return no_erasing_from(**old_keys, arguments.filter);
   auto filter = AnyFilter::load(*kind, path);
   if (!filter) return tl::unexpected(filter.error());
-  const auto change = change_lines(arguments, *filter);
+  std::optional<ExactKeysBuilder> exact;
+  if (*old_keys) {
+    exact.emplace(ExactKeysBuilder::Options{path, filter->hash().key()});
+    exact->add_all_of(**old_keys);
+  }
+  auto change = change_lines(arguments, *filter, exact);
   if (!change) return tl::unexpected(change.error());
-  const auto bytes = replace(*filter, path, locked->status);
+  const auto bytes = replace(*filter, path, locked->status, exact);
   if (!bytes) return tl::unexpected(bytes.error());
+  if (exact) change->changed = exact->keys() - (*old_keys)->size();
   const FilterStats stats = filter->stats();
   if (!arguments.quiet) {
     say(stderr, "{}: {} lines, {} of them {}; {}\n", arguments.filter, change->lines,

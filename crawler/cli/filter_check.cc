@@ -2,6 +2,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "crawler/cli/filter_commands.h"
 #include "crawler/cli/line_reader.h"
 #include "crawler/cli/say.h"
+#include "filter/exact/exact_keys.h"
 
 namespace trawl::cli {
 
@@ -61,7 +63,8 @@ int output_trouble(int error) {
   return error == EPIPE ? kTrouble : trouble(system_error(error, "cannot write standard output"));
 }
 
-int check_lines(const FilterCheckArguments& arguments, const MappedFilter& filter) {
+int check_lines(const FilterCheckArguments& arguments, const MappedFilter& filter,
+                const std::optional<ExactKeys>& exact) {
   const KeyedHash hash = filter.hash();
   LineReader reader(arguments.inputs);
   LineOutput output;
@@ -75,7 +78,8 @@ int check_lines(const FilterCheckArguments& arguments, const MappedFilter& filte
     if (n == 0) break;
     for (std::size_t i = 0; i < n; ++i)
       keys[i] = hash((*lines)[i]);
-    const std::size_t in = filter.contains_batch({keys.data(), n}, {found.data(), n});
+    std::size_t in = filter.contains_batch({keys.data(), n}, {found.data(), n});
+    if (exact) in = exact->keep_true_hits({keys.data(), n}, {found.data(), n});
     selected += arguments.invert ? n - in : in;
     if (arguments.quiet && selected > 0) return kSelected;
     if (arguments.quiet || arguments.count) continue;
@@ -98,11 +102,15 @@ int run_filter_check(const FilterCheckArguments& arguments) {
     return trouble(readable.error());
   const auto filter = MappedFilter::open(arguments.filter);
   if (!filter) return trouble(filter.error());
+  const auto exact = ExactKeys::beside(arguments.filter);
+  if (!exact) return trouble(exact.error());
   if (arguments.verify) {
-    if (const auto intact = verify_filter_file(arguments.filter); !intact)
-      return trouble(intact.error());
+    const auto intact = verify_filter_file(arguments.filter).and_then([&] {
+      return *exact ? (*exact)->verify() : Result<void>{};
+    });
+    if (!intact) return trouble(intact.error());
   }
-  return check_lines(arguments, *filter);
+  return check_lines(arguments, *filter, *exact);
 }
 
 }  // namespace trawl::cli

@@ -186,6 +186,10 @@ void add_build(CLI::App* filter, int& exit_code) {
              "Disk for these keys; when it is full they are put into the filter, which takes "
              "a minute or so (default: 16GiB, or what is free)")
       ->type_name("SIZE");
+  build->add_flag(
+      "--exact", arguments->exact,
+      "Keep the keys' fingerprints in FILE.keys, 16 bytes each, sorted: what FILE says is "
+      "in is looked up there, so that nothing is found that is not in");
   build->add_flag("--force", arguments->force, "Replace FILE if it exists");
   build->add_flag("--progress", arguments->progress,
                   "Tell how it goes, even where standard error is no terminal");

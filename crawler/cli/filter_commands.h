@@ -28,6 +28,7 @@ struct FilterBuildArguments {
   std::string like;  // a filter's file; not with the five above
   std::optional<std::uint64_t> max_memory;
   std::optional<std::uint64_t> max_spool;
+  bool exact = false;  // with a file of the keys beside
   bool force = false;
   bool progress = false;
   bool quiet = false;

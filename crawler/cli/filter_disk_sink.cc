@@ -63,6 +63,7 @@ class BlockedDiskSink : public FilterSink {
   }
 
   const KeyedHash& hash() const override { return builder_.hash(); }
+  bool is_guarded() const override { return guard_ != nullptr; }
 
  private:
   std::unique_ptr<SpoolGuard> guard_;  // outlives the builder
@@ -102,6 +103,7 @@ class ClassicDiskSink : public FilterSink {
   }
 
   const KeyedHash& hash() const override { return builder_.hash(); }
+  bool is_guarded() const override { return guard_ != nullptr; }
 
  private:
   std::unique_ptr<SpoolGuard> guard_;

@@ -1,5 +1,6 @@
 // trawl filter info
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 #include "crawler/cli/filter_commands.h"
 #include "crawler/cli/filter_report.h"
 #include "crawler/cli/filter_values.h"
+#include "filter/exact/exact_keys.h"
 #include "filter/file_io.h"
 
 namespace trawl::cli {
@@ -26,6 +28,7 @@ struct FilterInfo {
   FilterStats stats;
   KeyedHash::Key hash_key;
   std::uint64_t file_bytes;
+  std::optional<ExactKeys> exact;
 };
 
 Result<FilterInfo> read_info(const std::string& path) {
@@ -36,8 +39,10 @@ Result<FilterInfo> read_info(const std::string& path) {
   std::error_code error;
   const auto file_bytes = std::filesystem::file_size(path, error);
   if (error) return tl::unexpected<Error>(system_error(error.value(), "cannot read " + path));
-  return FilterInfo{index->header.kind, index->version, filter->stats(), filter->hash().key(),
-                    file_bytes};
+  auto exact = ExactKeys::beside(path);
+  if (!exact) return tl::unexpected(exact.error());
+  return FilterInfo{index->header.kind,   index->version, filter->stats(),
+                    filter->hash().key(), file_bytes,     std::move(*exact)};
 }
 
 std::string as_json(const FilterInfo& info, bool verified) {
@@ -57,7 +62,12 @@ std::string as_json(const FilterInfo& info, bool verified) {
       {"memory_bytes", stats.memory_bytes},
       {"file_bytes", info.file_bytes},
       {"hash_key", format_hash_key(info.hash_key)},
+      {"exact", info.exact.has_value()},
   };
+  if (info.exact) {
+    json["exact_keys"] = info.exact->size();
+    json["exact_file_bytes"] = info.exact->file_bytes();
+  }
   if (info.kind == FilterKind::kGrowing) {
     const auto better = better_capacity(stats);
     json["better_capacity"] = better ? nlohmann::ordered_json(*better) : nlohmann::ordered_json();
@@ -87,6 +97,10 @@ std::string as_text(const FilterInfo& info, bool verified) {
   line("memory, loaded", bytes(stats.memory_bytes));
   line("file", bytes(info.file_bytes));
   line("hash key", format_hash_key(info.hash_key));
+  if (info.exact) {
+    line("exact keys", std::to_string(info.exact->size()));
+    line("file of these", bytes(info.exact->file_bytes()));
+  }
   if (verified) line("verified", "every chunk is intact");
   if (info.kind == FilterKind::kGrowing) {
     if (const auto advice = capacity_advice(stats, "--capacity"); !advice.empty())
@@ -101,8 +115,10 @@ int run_filter_info(const FilterInfoArguments& arguments) {
   const auto info = read_info(arguments.filter);
   if (!info) return report(info.error());
   if (arguments.verify) {
-    if (const auto intact = verify_filter_file(arguments.filter); !intact)
-      return report(intact.error());
+    const auto intact = verify_filter_file(arguments.filter).and_then([&] {
+      return info->exact ? info->exact->verify() : Result<void>{};
+    });
+    if (!intact) return report(intact.error());
   }
   const std::string text =
       arguments.json ? as_json(*info, arguments.verify) : as_text(*info, arguments.verify);

@@ -14,6 +14,8 @@
 #include "crawler/cli/filter_report.h"
 #include "crawler/cli/say.h"
 #include "crawler/cli/spool_guard.h"
+#include "filter/exact/exact_keys.h"
+#include "filter/exact/exact_keys_builder.h"
 
 namespace trawl::cli {
 
@@ -63,8 +65,29 @@ struct Merged {
   std::uint64_t file_bytes;
 };
 
+// The keys of all filters, if all have theirs; else those of none.
+Result<std::vector<ExactKeys>> keys_of_all(const FilterMergeArguments& arguments) {
+  std::vector<ExactKeys> all;
+  std::string without;
+  for (const auto& path : arguments.filters) {
+    auto keys = ExactKeys::beside(path);
+    if (!keys) return tl::unexpected(keys.error());
+    if (*keys) {
+      all.push_back(std::move(**keys));
+    } else {
+      without = path;
+    }
+  }
+  if (without.empty() || all.empty()) return all;
+  say(stderr,
+      "trawl: warning: {} is without the keys of the filters, since {} has none beside it\n",
+      arguments.output, without);
+  return std::vector<ExactKeys>{};
+}
+
 template <class Filter>
-Result<Merged> merge_into(const std::string& output, std::span<const std::string> paths) {
+Result<Merged> merge_into(const std::string& output, std::span<const std::string> paths,
+                          std::span<const ExactKeys> keys) {
   auto sum = Filter::load(paths.front());
   if (!sum) return tl::unexpected(sum.error());
   for (const auto& path : paths.subspan(1)) {
@@ -75,8 +98,18 @@ Result<Merged> merge_into(const std::string& output, std::span<const std::string
   }
   SpoolGuard guard;  // an interrupted merge leaves no temporary file
   guard.arm();
+  ExactKeysBuilder exact({output, sum->hash().key()});
+  for (const ExactKeys& some : keys)
+    exact.add_all_of(some);
+  if (!keys.empty()) {
+    if (const auto sorted = exact.finish(); !sorted) return tl::unexpected(sorted.error());
+  }
   const auto bytes = sum->save(output);
   if (!bytes) return tl::unexpected(bytes.error());
+  if (!keys.empty()) {
+    if (const auto published = exact.publish(); !published)
+      return tl::unexpected(published.error());
+  }
   return Merged{sum->stats(), *bytes};
 }
 
@@ -87,10 +120,21 @@ int run_filter_merge(const FilterMergeArguments& arguments) {
   if (!kind) return report(kind.error());
   if (const auto free = check_filter_output(arguments.output, arguments.force); !free)
     return report(free.error());
-  const auto merged = *kind == FilterKind::kBlocked
-                          ? merge_into<BlockedBloomFilter>(arguments.output, arguments.filters)
-                          : merge_into<ClassicBloomFilter>(arguments.output, arguments.filters);
+  const auto keys = keys_of_all(arguments);
+  if (!keys) return report(keys.error());
+  if (!keys->empty()) {
+    if (const auto free = check_exact_output(arguments.output, arguments.force); !free)
+      return report(free.error());
+  }
+  const auto merged =
+      *kind == FilterKind::kBlocked
+          ? merge_into<BlockedBloomFilter>(arguments.output, arguments.filters, *keys)
+          : merge_into<ClassicBloomFilter>(arguments.output, arguments.filters, *keys);
   if (!merged) return report(merged.error());
+  if (keys->empty()) {
+    if (const auto removed = remove_stale_keys(arguments.output, arguments.quiet); !removed)
+      return report(removed.error());
+  }
   if (!arguments.quiet) {
     say(stderr, "{}: {} filters merged; about {}\n", arguments.output, arguments.filters.size(),
         filter_summary(merged->stats, merged->file_bytes));

@@ -12,6 +12,7 @@
 
 #include "crawler/cli/filter_values.h"
 #include "crawler/cli/say.h"
+#include "filter/exact/exact_keys_format.h"
 
 namespace trawl::cli {
 
@@ -33,6 +34,28 @@ Result<void> check_filter_output(const std::string& path, bool force) {
     return tl::unexpected<Error>(
         system_error(errno, fmt::format("cannot write {} into {}", path, directory)));
   }
+  return {};
+}
+
+Result<void> check_exact_output(const std::string& filter, bool force) {
+  const std::string path = exact_keys_path(filter);
+  std::error_code error;
+  if (std::filesystem::exists(path, error) && !is_exact_keys_file(path)) {
+    return fail(ErrorCode::kAlreadyExists,
+                fmt::format("{} is needed for the filter's keys, but is another file: move it "
+                            "away, or name the filter otherwise",
+                            path));
+  }
+  return check_filter_output(path, force);
+}
+
+Result<void> remove_stale_keys(const std::string& filter, bool quiet) {
+  const std::string path = exact_keys_path(filter);
+  if (!is_exact_keys_file(path)) return {};
+  std::error_code error;
+  std::filesystem::remove(path, error);
+  if (error) return tl::unexpected<Error>(system_error(error.value(), "cannot remove " + path));
+  if (!quiet) say(stderr, "removed {}, the keys of the filter that was replaced\n", path);
   return {};
 }
 

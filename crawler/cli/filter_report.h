@@ -14,6 +14,9 @@ namespace trawl::cli {
 // is no file; those of the system if the directory is missing or not writable.
 Result<void> check_filter_output(const std::string& path, bool force);
 
+// The same for the file of its keys.
+Result<void> check_exact_output(const std::string& filter, bool force);
+
 // "1000000 keys, 4.66 MiB, rate of false positives now 9.5e-07"
 std::string filter_summary(const FilterStats& stats, std::uint64_t file_bytes);
 
@@ -24,5 +27,9 @@ void warn_if_overfull(const std::string& path, const FilterStats& stats);
 // "expected_urls 3200000 would have taken 16 MiB of memory instead of 23 MiB, ..." with `option`
 // for its first word. Empty of others.
 std::string capacity_advice(const FilterStats& stats, std::string_view option);
+
+// For who has replaced a filter by one without a file of its keys: removes that of the one before,
+// and says so. Errors: kPermission, kIo.
+Result<void> remove_stale_keys(const std::string& filter, bool quiet);
 
 }  // namespace trawl::cli

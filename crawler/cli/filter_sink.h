@@ -48,6 +48,8 @@ class FilterSink {
   // Writes the file. To be called once, last.
   virtual Result<BuiltFilter> finish() = 0;
   virtual const KeyedHash& hash() const = 0;
+  // Whether a SpoolGuard is there all the time.
+  virtual bool is_guarded() const { return false; }
   // What went wrong without ending the work; empty if nothing did.
   virtual std::string warning() const { return {}; }
 };

@@ -562,6 +562,111 @@ class FilterCommand:
             self.test.check(not output.exists(), f"merge with {other.name} wrote a file")
         self.expect(self.run("merge", "-o", output, path), t.EXIT_USAGE, "merge of one")
 
+    # --- with the keys beside ---
+
+    def exact(self):
+        present, absent = urls("in", 5_000), urls("out", 5_000)
+        for kind in KINDS:
+            sizing = ["--kind", kind, "--capacity", "10K", "--fpr", "0.2"]
+            path = self.build(present, *sizing)
+            if kind != "cuckoo":  # whose tags have so many bits at least
+                self.test.check(len(self.check(path, absent)) > 100, f"{kind}: nothing to exclude")
+            path = self.build([*present, *present[:100]], *sizing, "--exact")
+            self.test.check(self.check(path, [*absent, *present], "--verify") == present,
+                            f"{kind}: found")
+            info = self.info(path, "--verify")
+            self.test.check((info["exact"], info["exact_keys"], info["exact_file_bytes"]) ==
+                            (True, 5_000, 64 + 16 * 5_000), f"{kind}: info", info)
+        on_disk = self.build(present, "--capacity", "4M", "--fpr", "0.2", "--exact",
+                             "--max-memory", "1MiB")
+        self.test.check(self.check(on_disk, [*absent, *present]) == present, "built on disk")
+        none = self.build([], "--capacity", 10, "--exact")
+        self.test.check(self.check(none, present) == [], "no key")
+
+    def exact_changed(self):
+        first, second, absent = urls("first", 5_000), urls("second", 5_000), urls("out", 5_000)
+        sizing = ["--capacity", "12K", "--fpr", "0.2", "--key", KEY]
+        path = self.build(first, *sizing, "--exact")
+        keys = path.with_name(path.name + ".keys")
+        path.chmod(0o640)
+        said = self.change("add", path, [*first[:10], *second])
+        self.test.check("5010 lines, 10 of them already in" in said, "add", said)
+        self.test.check(keys.stat().st_mode & 0o777 == 0o640, "the keys' permissions", keys.stat())
+        self.test.check(self.check(path, [*absent, *second, *first]) == [*second, *first], "added")
+        both, other = self.new_path(".filter"), self.build(absent[:10], *sizing, "--exact")
+        self.expect(self.run("merge", "-o", both, path, other), t.EXIT_DONE, "merge")
+        self.test.check(self.check(both, [*absent, *second]) == [*absent[:10], *second], "merged")
+        plain = self.build(absent, *sizing)
+        self.expect(self.run("merge", "-o", both, path, plain, "--force"), t.EXIT_DONE,
+                    "merge with one without keys", "without the keys", re.escape(str(plain)),
+                    "removed")
+        self.test.check(self.check(both, absent) == absent, "merged with one without keys")
+        # A new filter in its place: with keys of its own, or none.
+        self.expect(self.run("build", "-o", path, *sizing, "--exact", stdin=text_of(second)),
+                    t.EXIT_FAILURE, "build over it", "exists")
+        self.expect(self.run("build", "-o", path, *sizing, "--exact", "--force",
+                             stdin=text_of(second)), t.EXIT_DONE, "build --exact --force")
+        self.test.check(self.check(path, [*first, *second]) == second, "built again")
+        self.expect(self.run("build", "-o", path, *sizing, "--force", stdin=text_of(first)),
+                    t.EXIT_DONE, "build --force", "removed")
+        self.test.check(not keys.exists() and len(self.check(path, second)) > 100,
+                        "built without keys")
+
+    def exact_refused(self):
+        lines = urls("in", 1_000)
+        for kind in ("counting", "cuckoo"):
+            path = self.build(lines, "--kind", kind, "--capacity", "1K", "--fpr", "0.01", "--exact")
+            self.expect(self.run("erase", path, stdin=text_of(lines[:5])), t.EXIT_FAILURE,
+                        f"erase from an exact {kind} filter", re.escape(f"{path}.keys"))
+            self.test.check(self.check(path, lines) == lines, f"{kind}: a refused erase")
+        path = self.build(lines, "--capacity", "1K", "--fpr", "0.01", "--exact")
+        keys = path.with_name(path.name + ".keys")
+        whole = keys.read_bytes()
+        stale = self.build(lines, "--capacity", "1K", "--fpr", "0.01", "--exact")
+        for what, contents, arguments, patterns in (
+                ("cut short", whole[:-16], [], ["damaged"]),
+                ("no keys", b"my own notes", [], ["damaged"]),
+                ("a changed key", whole[:500] + bytes([whole[500] ^ 1]) + whole[501:],
+                 ["--verify"], ["damaged"]),
+                ("another filter's", stale.with_name(stale.name + ".keys").read_bytes(), [],
+                 ["--exact", "remove"])):
+            keys.write_bytes(contents)
+            commands = [["check", path, *arguments], ["info", path, *arguments]]
+            if not arguments:
+                commands.append(["add", path])
+            for command in commands:
+                finished = self.run(*command, stdin=text_of(lines))
+                self.test.check(finished.returncode in (t.EXIT_FAILURE, TROUBLE),
+                                f"{what}: {command[0]} exits with {finished.returncode}")
+                self.expect(finished, finished.returncode, f"{what}: {command[0]}",
+                            re.escape(str(keys)), *patterns)
+        keys.write_bytes(b"my own notes")
+        self.expect(self.run("build", "-o", path, "--capacity", "1K", "--exact", "--force"),
+                    t.EXIT_FAILURE, "over a file of others", re.escape(str(keys)), "another file")
+        self.expect(self.run("build", "-o", path, "--capacity", "1K", "--force"), t.EXIT_DONE,
+                    "beside a file of others")
+        self.test.check(keys.read_bytes() == b"my own notes", "a file of others was changed")
+
+    def exact_killed(self):
+        lines = self.file(urls("new", 200_000))
+        path = self.build(["old"], "--capacity", "200K", "--fpr", "0.01", "--exact")
+        command = self.command("build", "-o", path, "--capacity", "200K", "--fpr", "0.01",
+                               "--exact", "--force", lines)
+        for _ in range(5):
+            with subprocess.Popen(command, stderr=subprocess.DEVNULL) as build:
+                t.wait_until(lambda: build.poll() is not None or
+                             any(self.directory.glob(f"{path.name}*.tmp-*")), "it to write")
+                build.kill()
+            for left in self.directory.glob(f"{path.name}*.tmp-*"):
+                left.unlink()
+            finished = self.run("check", path, "--verify", "--count", lines)
+            # Old, new, or told to be neither.
+            self.test.check(finished.stdout in (b"0\n", b"200000\n") or
+                            b"as it is now" in finished.stderr, "killed", finished)
+        self.expect(self.run(*command[2:]), t.EXIT_DONE, "again after kills")
+        self.test.check(self.run("check", path, "--verify", "--count", lines).stdout ==
+                        b"200000\n", "the new file")
+
     # --- larger than memory ---
 
     def larger_than_memory(self):

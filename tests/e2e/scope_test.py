@@ -92,6 +92,37 @@ def rules(test, directory, options):
             test.check(dropped.get(url) == why, f"rules: {url} skipped as {dropped.get(url)}", why)
 
 
+def exact_blocklists(test, directory, options):
+    """A filter with its keys blocks nothing else, and one without does: at such a rate."""
+    names = [f"/{i}" for i in range(120)]
+    blocked = names[:20]
+    with site({f"{HERE}/": names}) as server:
+        lines = directory / "exactly.txt"
+        lines.write_text("".join(server.url(name) + "\n" for name in blocked))
+        for name, arguments in {"exact": ["--exact"], "inexact": []}.items():
+            file = directory / f"{name}.filter"
+            built = t.run(options, directory, "filter", "build", "-o", file, "--capacity", "20",
+                          "--fpr", "0.3", "--kind", "classic", *arguments, lines)
+            t.expect_exit(test, built, t.EXIT_DONE, f"filter build {name}")
+            crawl(options, directory, name, [server.url()], test=test,
+                  scope={"blocklist": [file]})
+            dropped = {url for url, (why, _) in skipped(test, directory, name).items()
+                       if why == "blocked"}
+            wanted = {server.url(path) for path in blocked}
+            test.check(dropped >= wanted, f"{name}: a URL of the list is not blocked",
+                       wanted - dropped)
+            test.check((dropped == wanted) == (name == "exact"), f"{name}: blocks others",
+                       dropped - wanted)
+        # What belongs to another filter is an error before anything is fetched.
+        (directory / "inexact.filter.keys").write_bytes(
+            (directory / "exact.filter.keys").read_bytes())
+        for command in (("crawl", "inexact.toml", "--fresh"), ("check-config", "inexact.toml")):
+            ended = t.run(options, directory, *command)
+            test.check(ended.exit_code not in (t.EXIT_DONE, None) and
+                       "inexact.filter.keys" in ended.text, f"{command} with others' keys",
+                       ended.tail())
+
+
 def blocklists(test, directory, options):
     pages = {f"{HERE}/": ["/ads", "/banner", "/ok"], f"{HERE}/ok": "ok", f"{FAR}/": "far"}
     with site(pages) as server:
@@ -321,7 +352,7 @@ def order(test, directory, options):
 
 
 def script(test, directory, options):
-    for part in (types, rules, blocklists, extra_hops, depth_and_shape, relative_loop, totals,
+    for part in (types, rules, blocklists, exact_blocklists, extra_hops, depth_and_shape, relative_loop, totals,
                  per_host, known_links_take_no_places, limit_of_pages_changes, endless_calendar,
                  order):
         part(test, directory, options)

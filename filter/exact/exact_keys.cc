@@ -1,0 +1,115 @@
+#include "filter/exact/exact_keys.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include "filter/exact/running_checksum.h"
+#include "filter/mix.h"
+
+namespace trawl {
+
+namespace {
+
+Result<ExactHeader> read_header(const InputFile& file) {
+  const auto bytes = file.size();
+  if (!bytes) return tl::unexpected(bytes.error());
+  std::array<char, kExactHeaderBytes> header;
+  const auto read = file.read_at(header.data(), header.size(), 0);
+  if (!read) return tl::unexpected(read.error());
+  return decode_exact_header({header.data(), *read}, *bytes, file.path());
+}
+
+}  // namespace
+
+Result<std::optional<ExactKeys>> ExactKeys::beside(const std::string& filter) {
+  auto file = InputFile::open(exact_keys_path(filter));
+  if (!file && file.error().code == ErrorCode::kNotFound) return std::nullopt;
+  if (!file) return tl::unexpected(file.error());
+  const auto header = read_header(*file);
+  if (!header) return tl::unexpected(header.error());
+  const auto index =
+      InputFile::open(filter).and_then([](const InputFile& it) { return read_snapshot_index(it); });
+  if (!index) return tl::unexpected(index.error());
+  if (header->hash_key != index->header.hash_key || header->filter != identity_of(*index)) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} does not have the keys of {} as it is now: build that again with "
+                            "--exact, or remove {} to use it with its rate of false positives",
+                            file->path(), filter, file->path()));
+  }
+  auto mapping = FileMapping::map(*file);
+  if (!mapping) return tl::unexpected(mapping.error());
+  return ExactKeys(std::move(*file), std::move(*mapping), *header);
+}
+
+std::span<const Fingerprint> ExactKeys::sorted() const noexcept {
+  return {reinterpret_cast<const Fingerprint*>(mapping_.bytes() + kExactHeaderBytes),
+          static_cast<std::size_t>(header_.keys)};
+}
+
+// Interpolates, which finds random keys in a few steps, and halves in turn, so that others take
+// twice the logarithm at most.
+bool ExactKeys::contains(Fingerprint key) const noexcept {
+  const auto keys = sorted();
+  std::uint64_t begin = 0, end = keys.size();
+  std::uint64_t least = 0, most = ~std::uint64_t{0};  // of the upper halves in [begin, end)
+  for (bool halve = false; begin < end; halve = !halve) {
+    std::uint64_t at = begin + (end - begin) / 2;
+    if (!halve && most > least) {
+      const Uint128 share = static_cast<Uint128>(key.high - least) * (end - begin);
+      at = begin + std::min(static_cast<std::uint64_t>(share / (most - least)), end - begin - 1);
+    }
+    const Fingerprint there = keys[at];
+    if (there == key) return true;
+    if (there < key) {
+      begin = at + 1;
+      least = there.high;
+    } else {
+      end = at;
+      most = there.high;
+    }
+  }
+  return false;
+}
+
+std::size_t ExactKeys::keep_true_hits(std::span<const Fingerprint> keys,
+                                      std::span<bool> found) const noexcept {
+  std::size_t hits = 0;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    found[i] = found[i] && contains(keys[i]);
+    hits += found[i] ? 1 : 0;
+  }
+  return hits;
+}
+
+// By read, not through the mapping: an I/O error is then one that can be reported.
+Result<void> ExactKeys::verify() const {
+  constexpr std::size_t kAtOnce = 64 * 1024;
+  ::posix_fadvise(file_.descriptor(), 0, 0, POSIX_FADV_SEQUENTIAL);
+  RunningChecksum checksum;
+  std::vector<Fingerprint> keys(std::min<std::uint64_t>(kAtOnce, size()));
+  std::optional<Fingerprint> last;
+  for (std::uint64_t done = 0; done < size();) {
+    const std::size_t n = std::min<std::uint64_t>(keys.size(), size() - done);
+    const std::size_t bytes = n * kExactKeyBytes;
+    const auto read = file_.read_at(reinterpret_cast<char*>(keys.data()), bytes,
+                                    kExactHeaderBytes + done * kExactKeyBytes);
+    if (!read) return tl::unexpected(read.error());
+    if (*read < bytes) return damaged_snapshot(path(), "it ends too early");
+    checksum.add({reinterpret_cast<const char*>(keys.data()), bytes});
+    for (const Fingerprint key : std::span(keys).first(n)) {
+      if (last && !(*last < key)) return damaged_snapshot(path(), "its keys are not in order");
+      last = key;
+    }
+    done += n;
+  }
+  if (checksum.value() != header_.checksum)
+    return damaged_snapshot(path(), "the checksum of its keys is wrong");
+  return {};
+}
+
+}  // namespace trawl

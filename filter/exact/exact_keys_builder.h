@@ -1,0 +1,64 @@
+// ExactKeysBuilder: makes the file of a filter's keys.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "trawl/fingerprint.h"
+#include "trawl/result.h"
+
+#include "filter/exact/exact_keys.h"
+#include "filter/file_io.h"
+
+namespace trawl {
+
+// Keys are sorted in memory; when it is full they go to the disk as a sorted run, and in the end all
+// runs are merged. Runs are files without a name, so that nothing stays of them however the process
+// ends. One thread's.
+class ExactKeysBuilder {
+ public:
+  struct Options {
+    std::string filter;  // the path of its file
+    KeyedHash::Key hash_key = {};
+    std::uint64_t max_memory_bytes = std::uint64_t{256} << 20;  // of the keys; 64 KiB at least
+  };
+  explicit ExactKeysBuilder(const Options& options);
+
+  // Errors: kNoSpace, kIo.
+  Result<void> add(std::span<const Fingerprint> keys);
+  // Those of another file, which lives until finish() has returned.
+  void add_all_of(const ExactKeys& keys) { others_.push_back(keys.sorted()); }
+
+  // Writes the keys, sorted and each once, under a name of their own beside the file that they are
+  // to become. 
+  Result<void> finish();
+  // Then, when the filter's file is in place: puts the keys beside it.
+  Result<void> publish();
+  // After finish().
+  std::uint64_t keys() const noexcept { return header_.keys; }
+
+ private:
+  struct Run {
+    OutputFile file;
+    std::uint64_t keys;
+  };
+  struct Output {
+    TemporaryFile name;
+    OutputFile file;
+  };
+  void sort_buffer();
+  Result<void> write_run();
+  Result<void> merge(OutputFile& out);
+
+  Options options_;
+  std::vector<Fingerprint> buffer_;
+  std::vector<Run> runs_;
+  std::vector<std::span<const Fingerprint>> others_;
+  std::optional<Output> output_;
+  ExactHeader header_;
+};
+
+}  // namespace trawl

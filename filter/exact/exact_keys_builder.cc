@@ -30,9 +30,8 @@ class RunReader {
     if (!some_.empty()) return true;
     if (left_ == 0) return false;
     buffer_.resize(std::min<std::uint64_t>(kReadKeys, left_));
-    auto read = file_->read_at({reinterpret_cast<char*>(buffer_.data()),
-                                buffer_.size() * kExactKeyBytes},
-                               at_);
+    auto read = file_->read_at(
+        {reinterpret_cast<char*>(buffer_.data()), buffer_.size() * kExactKeyBytes}, at_);
     if (!read) return tl::unexpected(read.error());
     at_ += buffer_.size() * kExactKeyBytes;
     left_ -= buffer_.size();
@@ -102,7 +101,8 @@ Result<void> ExactKeysBuilder::add(std::span<const Fingerprint> keys) {
     const auto some = keys.first(std::min(keys.size(), most - buffer_.size()));
     // Not twice what it has: that may be more than it may have.
     if (buffer_.capacity() < buffer_.size() + some.size())
-      buffer_.reserve(std::min(most, std::max(2 * buffer_.capacity(), buffer_.size() + some.size())));
+      buffer_.reserve(
+          std::min(most, std::max(2 * buffer_.capacity(), buffer_.size() + some.size())));
     buffer_.insert(buffer_.end(), some.begin(), some.end());
     keys = keys.subspan(some.size());
     if (buffer_.size() < most) continue;

@@ -15,9 +15,9 @@
 
 namespace trawl {
 
-// Keys are sorted in memory; when it is full they go to the disk as a sorted run, and in the end all
-// runs are merged. Runs are files without a name, so that nothing stays of them however the process
-// ends. One thread's.
+// Keys are sorted in memory; when it is full they go to the disk as a sorted run, and in the end
+// all runs are merged. Runs are files without a name, so that nothing stays of them however the
+// process ends. One thread's.
 class ExactKeysBuilder {
  public:
   struct Options {
@@ -33,7 +33,7 @@ class ExactKeysBuilder {
   void add_all_of(const ExactKeys& keys) { others_.push_back(keys.sorted()); }
 
   // Writes the keys, sorted and each once, under a name of their own beside the file that they are
-  // to become. 
+  // to become.
   Result<void> finish();
   // Then, when the filter's file is in place: puts the keys beside it.
   Result<void> publish();

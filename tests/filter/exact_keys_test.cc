@@ -74,10 +74,9 @@ void expect_has_just(const ExactKeys& exact, Keys keys) {
   EXPECT_TRUE(exact.verify());
   for (const Fingerprint key : keys) {
     ASSERT_TRUE(exact.contains(key));
-    for (const Fingerprint near : {Fingerprint{key.high, key.low + 1},
-                                   Fingerprint{key.high, key.low - 1},
-                                   Fingerprint{key.high + 1, key.low},
-                                   Fingerprint{key.high - 1, key.low}}) {
+    for (const Fingerprint near :
+         {Fingerprint{key.high, key.low + 1}, Fingerprint{key.high, key.low - 1},
+          Fingerprint{key.high + 1, key.low}, Fingerprint{key.high - 1, key.low}}) {
       ASSERT_EQ(exact.contains(near), std::ranges::binary_search(keys, near));
     }
   }
@@ -101,7 +100,8 @@ TEST_F(ExactKeysTest, FindsKeysThatNoHashWouldGive) {
   constexpr std::uint64_t kMost = ~std::uint64_t{0};
   Keys keys;
   for (std::uint64_t i = 0; i < 300; ++i) {
-    for (const std::uint64_t high : {std::uint64_t{0}, i, kMost - i, kMost, std::uint64_t{1} << i % 64})
+    for (const std::uint64_t high :
+         {std::uint64_t{0}, i, kMost - i, kMost, std::uint64_t{1} << i % 64})
       keys.push_back({high, i * i});
   }
   keys.push_back({0, 0});

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -24,10 +26,19 @@ Result<ExactHeader> read_header(const InputFile& file) {
   return decode_exact_header({header.data(), *read}, *bytes, file.path());
 }
 
+// Beside a symbolic link, or else beside what it leads to.
+Result<InputFile> open_beside(const std::string& filter) {
+  auto file = InputFile::open(exact_keys_path(filter));
+  if (file || file.error().code != ErrorCode::kNotFound) return file;
+  std::error_code error;
+  const auto target = std::filesystem::canonical(filter, error);
+  return error ? std::move(file) : InputFile::open(exact_keys_path(target.string()));
+}
+
 }  // namespace
 
 Result<std::optional<ExactKeys>> ExactKeys::beside(const std::string& filter) {
-  auto file = InputFile::open(exact_keys_path(filter));
+  auto file = open_beside(filter);
   if (!file && file.error().code == ErrorCode::kNotFound) return std::nullopt;
   if (!file) return tl::unexpected(file.error());
   const auto header = read_header(*file);

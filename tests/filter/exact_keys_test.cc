@@ -145,6 +145,17 @@ TEST_F(ExactKeysTest, NoFileIsNoError) {
   EXPECT_FALSE(keys->has_value());
 }
 
+TEST_F(ExactKeysTest, AreFoundBesideWhatALinkLeadsTo) {
+  save(some_keys(10));
+  const std::string link = directory_ / "link.filter";
+  std::filesystem::create_symlink(filter_, link);
+  const auto keys = ExactKeys::beside(link);
+  ASSERT_TRUE(keys);
+  ASSERT_TRUE(keys->has_value());
+  EXPECT_EQ((*keys)->path(), keys_);
+  EXPECT_TRUE((*keys)->contains(nth_key(3)));
+}
+
 TEST_F(ExactKeysTest, ThoseOfAnotherFilterAreRefused) {
   save(some_keys(100));
   save_filter();  // with another hash key

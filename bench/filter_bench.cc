@@ -12,7 +12,7 @@
 
 #include "trawl/blocked_bloom_filter.h"
 
-#include "filter/mix.h"
+#include "base/mix.h"
 
 namespace trawl {
 namespace {

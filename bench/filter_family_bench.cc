@@ -13,7 +13,7 @@
 #include "trawl/cuckoo_filter.h"
 #include "trawl/growing_bloom_filter.h"
 
-#include "filter/mix.h"
+#include "base/mix.h"
 
 namespace trawl {
 namespace {

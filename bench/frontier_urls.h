@@ -11,7 +11,7 @@
 
 #include "trawl/frontier.h"
 
-#include "filter/mix.h"
+#include "base/mix.h"
 
 namespace trawl::bench {
 

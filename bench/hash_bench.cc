@@ -16,7 +16,7 @@
 
 #include "trawl/fingerprint.h"
 
-#include "filter/mix.h"
+#include "base/mix.h"
 #include "filter/siphash.h"
 
 namespace trawl {

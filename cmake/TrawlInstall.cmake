@@ -2,7 +2,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(TRAWL_LIBRARIES trawl_filter trawl_url trawl_parse trawl_frontier)
+set(TRAWL_LIBRARIES trawl_base trawl_filter trawl_url trawl_parse trawl_frontier)
 foreach(library IN LISTS TRAWL_LIBRARIES)
   target_include_directories(${library} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_compile_features(${library} PUBLIC cxx_std_20)

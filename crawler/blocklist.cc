@@ -12,8 +12,8 @@
 
 #include "trawl/url_groups.h"
 
+#include "base/file_io.h"
 #include "crawler/blocklist_lines.h"
-#include "filter/file_io.h"
 
 namespace trawl {
 

@@ -7,7 +7,7 @@
 #include "trawl/canonicalizer.h"
 #include "trawl/result.h"
 
-#include "filter/file_io.h"
+#include "base/file_io.h"
 
 namespace trawl {
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "filter/striped_counter.h"
+#include "base/striped_counter.h"
 
 namespace trawl {
 

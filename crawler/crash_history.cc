@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
-#include "filter/coding.h"
+#include "base/coding.h"
 
 namespace trawl {
 

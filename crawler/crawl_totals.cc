@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "filter/file_io.h"
+#include "base/file_io.h"
 
 namespace trawl {
 

@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "base/file_io.h"
 #include "crawler/crawl.h"
 #include "crawler/output_guard.h"
 #include "crawler/state_guard.h"
-#include "filter/file_io.h"
 #include "frontier/manifest.h"
 
 namespace trawl {

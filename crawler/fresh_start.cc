@@ -13,6 +13,7 @@
 
 #include "trawl/frontier.h"
 
+#include "base/file_io.h"
 #include "crawler/crash_guard.h"
 #include "crawler/crawl.h"
 #include "crawler/crawl_totals.h"
@@ -21,7 +22,6 @@
 #include "crawler/output/output.h"
 #include "crawler/output_guard.h"
 #include "crawler/recrawl_plan.h"
-#include "filter/file_io.h"
 #include "frontier/database_directory.h"
 #include "frontier/manifest.h"
 #include "frontier/state_directory.h"

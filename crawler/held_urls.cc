@@ -6,9 +6,9 @@
 #include "trawl/url.h"
 #include "trawl/url_groups.h"
 
+#include "base/mix.h"
 #include "crawler/http/fetch_error.h"
 #include "crawler/url_note.h"
-#include "filter/mix.h"
 
 namespace trawl {
 

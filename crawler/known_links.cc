@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "filter/mix.h"
+#include "base/mix.h"
 
 namespace trawl {
 

@@ -10,10 +10,10 @@
 #include <fmt/format.h>
 #include <sys/file.h>
 
+#include "base/file_io.h"
 #include "crawler/crawl.h"
 #include "crawler/output/output.h"
 #include "crawler/warc/warc_names.h"
-#include "filter/file_io.h"
 
 namespace trawl {
 

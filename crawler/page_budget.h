@@ -7,7 +7,7 @@
 #include <limits>
 #include <optional>
 
-#include "filter/allowance.h"
+#include "base/allowance.h"
 
 namespace trawl {
 

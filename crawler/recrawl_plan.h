@@ -14,9 +14,9 @@
 #include "trawl/frontier.h"
 #include "trawl/result.h"
 
+#include "base/file_io.h"
 #include "crawler/recrawl.h"
 #include "crawler/url_note.h"
-#include "filter/file_io.h"
 
 namespace trawl {
 

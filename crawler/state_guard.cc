@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
+#include "base/file_io.h"
+#include "base/text_file.h"
 #include "crawler/config/config_keys.h"
-#include "crawler/config/text_file.h"
 #include "crawler/crawl.h"
-#include "filter/file_io.h"
 #include "frontier/database_directory.h"
 #include "frontier/manifest.h"
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "filter/coding.h"
+#include "base/coding.h"
 
 namespace trawl {
 

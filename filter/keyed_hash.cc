@@ -4,8 +4,8 @@
 
 #include "trawl/fingerprint.h"
 
+#include "base/mix.h"
 #include "filter/hash/universal_hash.h"
-#include "filter/mix.h"
 #include "filter/siphash.h"
 
 namespace trawl {

@@ -9,7 +9,7 @@
 
 #include "trawl/fingerprint.h"
 
-#include "filter/hash/little_endian.h"
+#include "base/little_endian.h"
 
 namespace trawl {
 

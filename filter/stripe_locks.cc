@@ -1,6 +1,6 @@
 #include "filter/stripe_locks.h"
 
-#include "filter/patience.h"
+#include "base/patience.h"
 
 namespace trawl {
 

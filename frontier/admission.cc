@@ -5,7 +5,7 @@
 
 #include "trawl/url_groups.h"
 
-#include "filter/mix.h"
+#include "base/mix.h"
 #include "frontier/set_aside_record.h"
 #include "frontier/wall_time.h"
 

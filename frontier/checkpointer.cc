@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "filter/file_io.h"
+#include "base/file_io.h"
 
 namespace trawl {
 

@@ -16,7 +16,7 @@
 
 #include "trawl/result.h"
 
-#include "filter/operation_gate.h"
+#include "base/operation_gate.h"
 #include "frontier/group_writer.h"
 #include "frontier/operation.h"
 

@@ -9,7 +9,7 @@
 
 #include "trawl/fingerprint.h"
 
-#include "filter/striped_counter.h"
+#include "base/striped_counter.h"
 
 namespace trawl {
 

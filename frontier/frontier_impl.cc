@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "filter/mix.h"
+#include "base/mix.h"
 #include "frontier/depth_notes.h"
 #include "frontier/frontier_options.h"
 #include "frontier/head_budget.h"

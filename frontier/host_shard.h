@@ -12,7 +12,7 @@
 
 #include "trawl/frontier.h"
 
-#include "filter/allowance.h"
+#include "base/allowance.h"
 #include "frontier/group_clocks.h"
 #include "frontier/host_journal.h"
 #include "frontier/host_record.h"

@@ -11,7 +11,7 @@
 
 #include "trawl/fingerprint.h"
 
-#include "filter/mix.h"
+#include "base/mix.h"
 
 namespace trawl {
 

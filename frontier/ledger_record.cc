@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "filter/coding.h"
+#include "base/coding.h"
 
 namespace trawl {
 

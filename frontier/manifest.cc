@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
-#include "filter/coding.h"
-#include "filter/file_io.h"
+#include "base/coding.h"
+#include "base/file_io.h"
 
 namespace trawl {
 

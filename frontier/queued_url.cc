@@ -4,8 +4,8 @@
 #include <array>
 #include <limits>
 
-#include "filter/coding.h"
-#include "frontier/big_endian.h"
+#include "base/big_endian.h"
+#include "base/coding.h"
 #include "frontier/registrable_domain.h"
 
 namespace trawl {

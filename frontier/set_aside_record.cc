@@ -1,6 +1,6 @@
 #include "frontier/set_aside_record.h"
 
-#include "filter/coding.h"
+#include "base/coding.h"
 #include "frontier/wall_time.h"
 
 namespace trawl {

@@ -11,7 +11,7 @@
 #include <rocksdb/perf_level.h>
 #include <rocksdb/write_batch.h>
 
-#include "filter/coding.h"
+#include "base/coding.h"
 #include "frontier/database_directory.h"
 #include "frontier/distinct_hosts.h"
 #include "frontier/store_floor.h"

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <rocksdb/db.h>
 
-#include "filter/coding.h"
+#include "base/coding.h"
 #include "frontier/database_directory.h"
 #include "frontier/store_records.h"
 

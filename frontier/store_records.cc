@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "filter/coding.h"
-#include "frontier/big_endian.h"
+#include "base/big_endian.h"
+#include "base/coding.h"
 
 namespace trawl {
 

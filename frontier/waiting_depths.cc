@@ -5,7 +5,7 @@
 
 #include <sys/mman.h>
 
-#include "filter/mix.h"
+#include "base/mix.h"
 
 namespace trawl {
 

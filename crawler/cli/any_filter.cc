@@ -3,7 +3,7 @@
 #include <cassert>
 #include <utility>
 
-#include "filter/file_io.h"
+#include "base/file_io.h"
 #include "filter/snapshot/snapshot_reader.h"
 
 namespace trawl::cli {

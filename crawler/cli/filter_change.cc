@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_io.h"
 #include "crawler/cli/any_filter.h"
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/filter_commands.h"
@@ -27,7 +28,6 @@
 #include "crawler/cli/spool_guard.h"
 #include "filter/exact/exact_keys.h"
 #include "filter/exact/exact_keys_builder.h"
-#include "filter/file_io.h"
 
 namespace trawl::cli {
 

@@ -10,13 +10,13 @@
 #include "trawl/mapped_filter.h"
 #include "trawl/sizing.h"
 
+#include "base/file_io.h"
 #include "crawler/cli/any_filter.h"
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/filter_commands.h"
 #include "crawler/cli/filter_report.h"
 #include "crawler/cli/filter_values.h"
 #include "filter/exact/exact_keys.h"
-#include "filter/file_io.h"
 
 namespace trawl::cli {
 

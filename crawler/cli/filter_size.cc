@@ -15,11 +15,11 @@
 
 #include "trawl/sizing.h"
 
+#include "base/file_io.h"
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/filter_commands.h"
 #include "crawler/cli/filter_values.h"
 #include "crawler/cli/say.h"
-#include "filter/file_io.h"
 
 namespace trawl::cli {
 

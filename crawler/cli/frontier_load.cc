@@ -11,6 +11,7 @@
 
 #include "trawl/frontier.h"
 
+#include "base/file_io.h"
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/frontier_commands.h"
 #include "crawler/cli/frontier_line.h"
@@ -19,7 +20,6 @@
 #include "crawler/cli/normalize_lines.h"
 #include "crawler/cli/say.h"
 #include "crawler/state_guard.h"
-#include "filter/file_io.h"
 
 namespace trawl::cli {
 

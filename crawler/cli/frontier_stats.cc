@@ -8,6 +8,7 @@
 
 #include "trawl/sizing.h"
 
+#include "base/file_io.h"
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/filter_report.h"
 #include "crawler/cli/filter_values.h"
@@ -18,7 +19,6 @@
 #include "crawler/cli/state_names.h"
 #include "crawler/config/config_values.h"
 #include "crawler/crawl_totals.h"
-#include "filter/file_io.h"
 
 namespace trawl::cli {
 

@@ -10,7 +10,7 @@
 
 #include "trawl/result.h"
 
-#include "filter/file_io.h"
+#include "base/file_io.h"
 
 namespace trawl::cli {
 

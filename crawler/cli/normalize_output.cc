@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "crawler/safe_text.h"
+#include "base/safe_text.h"
 
 namespace trawl::cli {
 

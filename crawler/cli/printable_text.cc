@@ -1,6 +1,6 @@
 #include "crawler/cli/printable_text.h"
 
-#include "crawler/safe_text.h"
+#include "base/safe_text.h"
 
 namespace trawl::cli {
 

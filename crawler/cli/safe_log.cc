@@ -5,7 +5,7 @@
 
 #include <spdlog/pattern_formatter.h>
 
-#include "crawler/safe_text.h"
+#include "base/safe_text.h"
 
 namespace trawl::cli {
 

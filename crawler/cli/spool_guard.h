@@ -5,7 +5,7 @@
 #include <string>
 #include <thread>
 
-#include "filter/file_io.h"
+#include "base/file_io.h"
 
 namespace trawl::cli {
 

@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "base/safe_text.h"
+#include "base/text_file.h"
 #include "crawler/config/config_keys.h"
 #include "crawler/config/config_reader.h"
-#include "crawler/config/text_file.h"
-#include "crawler/safe_text.h"
 
 namespace trawl {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "trawl/url.h"
 
+#include "base/text_file.h"
 #include "crawler/config/config_values.h"
-#include "crawler/config/text_file.h"
 
 namespace trawl {
 namespace {

@@ -6,8 +6,8 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
+#include "base/file_io.h"
 #include "crawler/http/private_address.h"
-#include "filter/file_io.h"
 
 namespace trawl {
 

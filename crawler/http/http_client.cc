@@ -15,11 +15,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/file_io.h"
 #include "crawler/http/cookie_jars.h"
 #include "crawler/http/socket_watch.h"
 #include "crawler/http/stale_urls.h"
 #include "crawler/http/transfer.h"
-#include "filter/file_io.h"
 
 namespace trawl {
 

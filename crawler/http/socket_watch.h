@@ -8,7 +8,7 @@
 
 #include "trawl/result.h"
 
-#include "filter/file_io.h"
+#include "base/file_io.h"
 
 struct epoll_event;
 

@@ -14,8 +14,8 @@
 
 #include "trawl/growing_bloom_filter.h"
 
+#include "base/coding.h"
 #include "crawler/output/content_store.h"
-#include "filter/coding.h"
 
 namespace trawl {
 

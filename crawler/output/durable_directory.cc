@@ -3,7 +3,7 @@
 #include <system_error>
 #include <vector>
 
-#include "filter/file_io.h"
+#include "base/file_io.h"
 
 namespace trawl {
 

@@ -5,8 +5,8 @@
 #include <charconv>
 #include <cstring>
 
-#include "crawler/safe_text.h"
-#include "crawler/utf8_text.h"
+#include "base/safe_text.h"
+#include "base/utf8_text.h"
 
 namespace trawl {
 

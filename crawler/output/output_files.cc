@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/file_io.h"
 #include "crawler/output/durable_directory.h"
 #include "crawler/output/page_line.h"
-#include "filter/file_io.h"
 
 namespace trawl {
 

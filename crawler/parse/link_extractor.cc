@@ -5,6 +5,7 @@
 
 #include "trawl/links.h"
 
+#include "base/thread_time.h"
 #include "crawler/parse/ascii.h"
 #include "crawler/parse/encoding/page_encoding.h"
 #include "crawler/parse/html/anchor_text.h"
@@ -14,7 +15,6 @@
 #include "crawler/parse/html/reference_collector.h"
 #include "crawler/parse/link_types.h"
 #include "crawler/parse/product_token.h"
-#include "crawler/parse/thread_time.h"
 
 namespace trawl {
 namespace {

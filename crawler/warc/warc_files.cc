@@ -9,11 +9,11 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/file_io.h"
 #include "crawler/warc/cdxj_line.h"
 #include "crawler/warc/warc_names.h"
 #include "crawler/warc/warc_repair.h"
 #include "crawler/warc/warcinfo.h"
-#include "filter/file_io.h"
 
 namespace trawl {
 

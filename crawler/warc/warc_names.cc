@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/file_io.h"
 #include "crawler/warc/cdxj_sort.h"
-#include "filter/file_io.h"
 
 namespace trawl {
 

@@ -11,10 +11,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/file_io.h"
 #include "crawler/warc/cdxj_line.h"
 #include "crawler/warc/gzip_member.h"
 #include "crawler/warc/record_reader.h"
-#include "filter/file_io.h"
 
 namespace trawl {
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <cstdint>
 
+#include "base/mix.h"
 #include "filter/blocked/block_layout.h"
-#include "filter/mix.h"
 
 namespace trawl {
 

@@ -8,8 +8,8 @@
 
 #include "trawl/filter.h"
 
+#include "base/mix.h"
 #include "filter/blocked/block_layout.h"
-#include "filter/mix.h"
 #include "filter/snapshot/snapshot_format.h"
 
 namespace trawl {

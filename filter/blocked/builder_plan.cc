@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "filter/mix.h"
+#include "base/mix.h"
 
 namespace trawl {
 

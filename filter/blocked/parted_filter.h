@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "base/file_io.h"
 #include "filter/blocked/block_kernels.h"
 #include "filter/blocked/block_layout.h"
 #include "filter/blocked/builder_plan.h"
 #include "filter/blocked/spool_folder.h"
-#include "filter/file_io.h"
 #include "filter/snapshot/snapshot_writer.h"
 #include "filter/stripe_locks.h"
 #include "filter/word_array.h"

@@ -11,7 +11,7 @@
 
 #include "trawl/fingerprint.h"
 
-#include "filter/file_io.h"
+#include "base/file_io.h"
 #include "filter/word_array.h"
 
 namespace trawl {

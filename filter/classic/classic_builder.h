@@ -11,8 +11,8 @@
 #include "trawl/classic_bloom_filter.h"
 #include "trawl/filter.h"
 
+#include "base/file_io.h"
 #include "filter/classic/classic_layout.h"
-#include "filter/file_io.h"
 #include "filter/snapshot/snapshot_writer.h"
 #include "filter/word_array.h"
 

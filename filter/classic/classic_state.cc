@@ -5,10 +5,10 @@
 #include <bit>
 #include <cmath>
 
+#include "base/mix.h"
 #include "filter/bit_merge.h"
 #include "filter/classic/classic_places.h"
 #include "filter/classic/flat_fill.h"
-#include "filter/mix.h"
 
 namespace trawl {
 

@@ -8,10 +8,10 @@
 
 #include "trawl/classic_bloom_filter.h"
 
+#include "base/striped_counter.h"
 #include "filter/classic/classic_batch.h"
 #include "filter/classic/classic_layout.h"
 #include "filter/snapshot/snapshot_format.h"
-#include "filter/striped_counter.h"
 #include "filter/word_array.h"
 
 namespace trawl {

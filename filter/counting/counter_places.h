@@ -8,7 +8,7 @@
 
 #include "trawl/fingerprint.h"
 
-#include "filter/mix.h"
+#include "base/mix.h"
 
 namespace trawl {
 

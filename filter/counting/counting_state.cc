@@ -4,9 +4,9 @@
 #include <array>
 #include <atomic>
 
+#include "base/mix.h"
 #include "filter/classic/classic_state.h"
 #include "filter/counting/counting_key.h"
-#include "filter/mix.h"
 
 namespace trawl {
 

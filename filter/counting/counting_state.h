@@ -9,12 +9,12 @@
 
 #include "trawl/counting_bloom_filter.h"
 
+#include "base/operation_gate.h"
+#include "base/striped_counter.h"
 #include "filter/counting/counter_array.h"
 #include "filter/counting/counter_places.h"
-#include "filter/operation_gate.h"
 #include "filter/snapshot/snapshot_format.h"
 #include "filter/stripe_locks.h"
-#include "filter/striped_counter.h"
 #include "filter/word_array.h"
 
 namespace trawl {

@@ -4,8 +4,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "base/mix.h"
 #include "filter/cuckoo/cuckoo_layout.h"
-#include "filter/mix.h"
 
 namespace trawl {
 

@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "base/striped_counter.h"
 #include "filter/cuckoo/cuckoo_table.h"
 #include "filter/snapshot/snapshot_reader.h"
 #include "filter/snapshot/snapshot_writer.h"
-#include "filter/striped_counter.h"
 
 namespace trawl {
 

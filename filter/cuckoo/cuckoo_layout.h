@@ -7,7 +7,7 @@
 #include "trawl/fingerprint.h"
 #include "trawl/result.h"
 
-#include "filter/mix.h"
+#include "base/mix.h"
 #include "filter/snapshot/snapshot_format.h"
 
 namespace trawl {

@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/operation_gate.h"
 #include "filter/cuckoo/bucket_bits.h"
 #include "filter/cuckoo/cuckoo_layout.h"
 #include "filter/cuckoo/group_locks.h"
 #include "filter/cuckoo/path_search.h"
-#include "filter/operation_gate.h"
 #include "filter/word_array.h"
 
 namespace trawl {

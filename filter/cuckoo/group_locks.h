@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "filter/patience.h"
+#include "base/patience.h"
 
 namespace trawl {
 

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/mix.h"
 #include "filter/cuckoo/cuckoo_layout.h"
-#include "filter/mix.h"
 
 namespace trawl {
 

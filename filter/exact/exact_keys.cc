@@ -10,8 +10,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include "base/mix.h"
 #include "filter/exact/running_checksum.h"
-#include "filter/mix.h"
 
 namespace trawl {
 

@@ -11,8 +11,8 @@
 #include "trawl/fingerprint.h"
 #include "trawl/result.h"
 
+#include "base/file_io.h"
 #include "filter/exact/exact_keys_format.h"
-#include "filter/file_io.h"
 #include "filter/mapped/mapped_snapshot.h"
 
 namespace trawl {

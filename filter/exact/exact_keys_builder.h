@@ -10,8 +10,8 @@
 #include "trawl/fingerprint.h"
 #include "trawl/result.h"
 
+#include "base/file_io.h"
 #include "filter/exact/exact_keys.h"
-#include "filter/file_io.h"
 
 namespace trawl {
 

@@ -11,9 +11,9 @@
 
 #include "trawl/growing_bloom_filter.h"
 
+#include "base/operation_gate.h"
 #include "filter/blocked/blocked_state.h"
 #include "filter/growing/key_room.h"
-#include "filter/operation_gate.h"
 #include "filter/snapshot/snapshot_format.h"
 
 namespace trawl {

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "filter/striped_counter.h"
+#include "base/striped_counter.h"
 
 namespace trawl {
 

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "filter/hash/little_endian.h"
+#include "base/little_endian.h"
 #include "filter/siphash.h"
 
 namespace trawl {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "filter/mix.h"
+#include "base/mix.h"
 
 namespace trawl {
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/little_endian.h"
 #include "filter/hash/expanded_key.h"
-#include "filter/hash/little_endian.h"
 
 namespace trawl {
 

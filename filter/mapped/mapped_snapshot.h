@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "filter/file_io.h"
+#include "base/file_io.h"
 #include "filter/snapshot/snapshot_format.h"
 #include "filter/word_array.h"
 

@@ -9,7 +9,7 @@
 
 #include "trawl/filter.h"
 
-#include "filter/file_io.h"
+#include "base/file_io.h"
 
 namespace trawl {
 

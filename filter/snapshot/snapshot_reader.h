@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "filter/file_io.h"
+#include "base/file_io.h"
 #include "filter/snapshot/snapshot_format.h"
 
 namespace trawl {

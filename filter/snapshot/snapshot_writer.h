@@ -9,7 +9,7 @@
 
 #include "trawl/growing_bloom_filter.h"
 
-#include "filter/file_io.h"
+#include "base/file_io.h"
 #include "filter/snapshot/snapshot_format.h"
 #include "filter/word_array.h"
 

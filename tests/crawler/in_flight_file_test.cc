@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "filter/file_io.h"
+#include "base/file_io.h"
 #include "tests/support/temporary_directory.h"
 
 namespace trawl {

@@ -14,10 +14,10 @@
 
 #include "trawl/sizing.h"
 
+#include "base/file_io.h"
+#include "base/mix.h"
 #include "filter/classic/classic_places.h"
 #include "filter/classic/classic_state.h"
-#include "filter/file_io.h"
-#include "filter/mix.h"
 #include "filter/snapshot/snapshot_writer.h"
 #include "tests/support/filter_keys.h"
 #include "tests/support/temporary_directory.h"

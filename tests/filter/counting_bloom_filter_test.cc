@@ -16,7 +16,7 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/file_io.h"
+#include "base/file_io.h"
 #include "filter/snapshot/snapshot_reader.h"
 #include "filter/snapshot/snapshot_writer.h"
 #include "tests/support/filter_keys.h"

@@ -9,8 +9,8 @@
 #include "trawl/blocked_bloom_filter.h"
 #include "trawl/sizing.h"
 
+#include "base/mix.h"
 #include "filter/blocked/block_masks.h"
-#include "filter/mix.h"
 
 namespace trawl {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/mix.h"
 #include "filter/cuckoo/bucket_bits.h"
-#include "filter/mix.h"
 
 namespace trawl {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "trawl/fingerprint.h"
 
+#include "base/mix.h"
 #include "filter/hash/mersenne127.h"
-#include "filter/mix.h"
 #include "filter/siphash.h"
 
 namespace trawl {

@@ -17,8 +17,8 @@
 #include "trawl/blocked_bloom_filter.h"
 #include "trawl/mapped_filter.h"
 
-#include "filter/file_io.h"
-#include "filter/mix.h"
+#include "base/file_io.h"
+#include "base/mix.h"
 #include "filter/snapshot/snapshot_format.h"
 #include "tests/support/small_disk.h"
 #include "tests/support/snapshot_file.h"

@@ -11,7 +11,7 @@
 
 #include "trawl/frontier.h"
 
-#include "filter/file_io.h"
+#include "base/file_io.h"
 #include "frontier/recovery.h"
 #include "tests/frontier/frontier_fixture.h"
 

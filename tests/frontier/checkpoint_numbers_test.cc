@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <map>
 
-#include "filter/file_io.h"
+#include "base/file_io.h"
 #include "tests/frontier/frontier_fixture.h"
 #include "tests/support/file_faults.h"
 

@@ -9,7 +9,7 @@
 
 #include "trawl/growing_bloom_filter.h"
 
-#include "filter/file_io.h"
+#include "base/file_io.h"
 #include "tests/support/filter_keys.h"
 #include "tests/support/temporary_directory.h"
 

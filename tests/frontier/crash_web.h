@@ -10,7 +10,7 @@
 
 #include "trawl/frontier.h"
 
-#include "filter/mix.h"
+#include "base/mix.h"
 
 namespace trawl::test {
 

@@ -11,7 +11,7 @@
 #include <rocksdb/db.h>
 #include <unistd.h>
 
-#include "filter/file_io.h"
+#include "base/file_io.h"
 #include "tests/support/temporary_directory.h"
 
 namespace trawl::test {

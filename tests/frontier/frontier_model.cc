@@ -8,7 +8,7 @@
 #include "trawl/url.h"
 #include "trawl/url_groups.h"
 
-#include "filter/mix.h"
+#include "base/mix.h"
 #include "frontier/queued_url.h"
 #include "frontier/wall_time.h"
 

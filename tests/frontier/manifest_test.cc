@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <xxhash.h>
 
-#include "filter/file_io.h"
+#include "base/file_io.h"
 #include "tests/support/temporary_directory.h"
 
 namespace trawl {

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "frontier/big_endian.h"
+#include "base/big_endian.h"
 #include "frontier/host_record.h"
 #include "frontier/ledger_record.h"
 #include "frontier/memory_plan.h"

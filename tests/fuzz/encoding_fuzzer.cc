@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/utf8_validation.h"
 #include "crawler/parse/encoding/page_encoding.h"
-#include "crawler/parse/encoding/utf8_validation.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 
 #include "trawl/links.h"
 
-#include "crawler/parse/encoding/utf8_validation.h"
+#include "base/utf8_validation.h"
 
 static bool is_link_text(std::string_view text) {
   return text.size() <= trawl::kMaxLinkText && trawl::is_utf8(text) &&

@@ -25,7 +25,7 @@
 #include "trawl/growing_bloom_filter.h"
 #include "trawl/mapped_filter.h"
 
-#include "filter/mix.h"
+#include "base/mix.h"
 #include "filter/snapshot/snapshot_format.h"
 
 namespace {

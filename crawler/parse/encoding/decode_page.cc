@@ -2,7 +2,7 @@
 #include <string>
 #include <string_view>
 
-#include "crawler/parse/encoding/ascii_prefix.h"
+#include "base/ascii_prefix.h"
 #include "crawler/parse/encoding/byte_order_mark.h"
 #include "crawler/parse/encoding/decoders.h"
 #include "crawler/parse/encoding/encoding_index.h"

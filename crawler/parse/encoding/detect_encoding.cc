@@ -2,12 +2,12 @@
 #include <optional>
 #include <string_view>
 
-#include "crawler/parse/encoding/ascii_prefix.h"
+#include "base/ascii_prefix.h"
+#include "base/utf8_validation.h"
 #include "crawler/parse/encoding/byte_order_mark.h"
 #include "crawler/parse/encoding/charset_parameter.h"
 #include "crawler/parse/encoding/meta_prescan.h"
 #include "crawler/parse/encoding/page_encoding.h"
-#include "crawler/parse/encoding/utf8_validation.h"
 
 namespace trawl {
 

@@ -2,7 +2,7 @@
 #include <string>
 #include <string_view>
 
-#include "crawler/parse/encoding/ascii_prefix.h"
+#include "base/ascii_prefix.h"
 #include "crawler/parse/encoding/encoding_list.h"
 #include "crawler/parse/encoding/page_encoding.h"
 #include "crawler/parse/encoding/query_encoder.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "crawler/parse/encoding/ascii_prefix.h"
+#include "base/ascii_prefix.h"
 
 namespace trawl {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "crawler/parse/encoding/ascii_prefix.h"
+#include "base/ascii_prefix.h"
 #include "crawler/parse/encoding/character_index.h"
 #include "crawler/parse/encoding/encoding_index.h"
 #include "crawler/parse/encoding/encoding_list.h"

@@ -1,6 +1,6 @@
 #include <cstddef>
 
-#include "crawler/parse/encoding/ascii_prefix.h"
+#include "base/ascii_prefix.h"
 #include "crawler/parse/encoding/decoders.h"
 
 namespace trawl {

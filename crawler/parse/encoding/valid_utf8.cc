@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "crawler/parse/encoding/utf8_validation.h"
+#include "base/utf8_validation.h"
 #include "frontier/percent_encoding.h"
 
 namespace trawl {

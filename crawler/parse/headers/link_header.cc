@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/utf8_validation.h"
 #include "crawler/parse/ascii.h"
-#include "crawler/parse/encoding/utf8_validation.h"
 
 namespace trawl {
 namespace {

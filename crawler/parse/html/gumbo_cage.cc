@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "crawler/parse/thread_time.h"
+#include "base/thread_time.h"
 
 namespace trawl {
 namespace {

@@ -6,10 +6,10 @@
 
 #include <iconv.h>
 
-#include "crawler/parse/encoding/ascii_prefix.h"
+#include "base/ascii_prefix.h"
+#include "base/utf8_validation.h"
 #include "crawler/parse/encoding/decoders.h"
 #include "crawler/parse/encoding/encoding_list.h"
-#include "crawler/parse/encoding/utf8_validation.h"
 #include "crawler/parse/encoding/windows_1252.h"
 #include "frontier/percent_encoding.h"
 

@@ -11,7 +11,7 @@
 
 #include "trawl/links.h"
 
-#include "crawler/parse/encoding/utf8_validation.h"
+#include "base/utf8_validation.h"
 #include "tests/support/repeated.h"
 
 namespace trawl {

@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "crawler/parse/encoding/ascii_prefix.h"
-#include "crawler/parse/encoding/utf8_validation.h"
+#include "base/ascii_prefix.h"
+#include "base/utf8_validation.h"
 
 namespace trawl {
 namespace {

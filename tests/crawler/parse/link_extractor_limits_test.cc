@@ -14,7 +14,7 @@
 
 #include "trawl/links.h"
 
-#include "crawler/parse/thread_time.h"
+#include "base/thread_time.h"
 #include "tests/support/repeated.h"
 
 namespace trawl {

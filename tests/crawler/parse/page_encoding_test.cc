@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/utf8_validation.h"
 #include "crawler/parse/encoding/encoding_index.h"
-#include "crawler/parse/encoding/utf8_validation.h"
 
 namespace trawl {
 namespace {

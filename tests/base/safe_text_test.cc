@@ -1,4 +1,4 @@
-#include "crawler/safe_text.h"
+#include "base/safe_text.h"
 
 #include <random>
 

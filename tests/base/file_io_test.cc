@@ -1,5 +1,5 @@
 // Replacing files.
-#include "filter/file_io.h"
+#include "base/file_io.h"
 
 #include <filesystem>
 #include <fstream>

@@ -1,9 +1,9 @@
-#include "crawler/parse/encoding/utf8_validation.h"
+#include "base/utf8_validation.h"
 
 #include <cstddef>
 
-#include "crawler/parse/encoding/ascii_prefix.h"
-#include "crawler/parse/encoding/utf8_validation_x86.h"
+#include "base/ascii_prefix.h"
+#include "base/utf8_validation_x86.h"
 
 namespace trawl {
 

@@ -1,11 +1,11 @@
-#include "crawler/safe_text.h"
+#include "base/safe_text.h"
 
 #include <cstddef>
 #include <iterator>
 
 #include <fmt/format.h>
 
-#include "crawler/utf8_text.h"
+#include "base/utf8_text.h"
 
 namespace trawl {
 

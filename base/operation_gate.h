@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <mutex>
 
-#include "filter/striped_counter.h"
+#include "base/striped_counter.h"
 
 namespace trawl {
 

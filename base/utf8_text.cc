@@ -1,4 +1,4 @@
-#include "crawler/utf8_text.h"
+#include "base/utf8_text.h"
 
 namespace trawl {
 

@@ -1,4 +1,4 @@
-#include "filter/operation_gate.h"
+#include "base/operation_gate.h"
 
 #include <new>
 #include <thread>

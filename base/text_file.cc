@@ -1,4 +1,4 @@
-#include "crawler/config/text_file.h"
+#include "base/text_file.h"
 
 #include <array>
 #include <cerrno>

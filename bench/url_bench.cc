@@ -22,7 +22,7 @@
 #include "trawl/fingerprint.h"
 #include "trawl/url.h"
 
-#include "frontier/url_parser.h"
+#include "url/url_parser.h"
 
 namespace trawl {
 namespace {

@@ -30,7 +30,7 @@
 #include "crawler/priorities.h"
 #include "crawler/recrawl.h"
 #include "crawler/scope.h"
-#include "crawler/url_credentials.h"
+#include "url/url_credentials.h"
 
 namespace trawl {
 

@@ -13,7 +13,7 @@
 #include "crawler/http/content_coding.h"
 #include "crawler/lease_gate.h"
 #include "crawler/parse/headers/media_type.h"
-#include "crawler/url_credentials.h"
+#include "url/url_credentials.h"
 
 namespace trawl {
 

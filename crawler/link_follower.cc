@@ -5,7 +5,7 @@
 #include "trawl/url_groups.h"
 
 #include "crawler/held_urls.h"
-#include "crawler/url_credentials.h"
+#include "url/url_credentials.h"
 
 namespace trawl {
 

@@ -15,7 +15,7 @@
 #include "crawler/parse/headers/media_type.h"
 #include "crawler/parse/html/meta_refresh.h"
 #include "crawler/sitemap_intake.h"
-#include "crawler/url_credentials.h"
+#include "url/url_credentials.h"
 
 namespace trawl {
 

@@ -6,7 +6,7 @@
 
 #include "base/big_endian.h"
 #include "base/coding.h"
-#include "frontier/registrable_domain.h"
+#include "url/registrable_domain.h"
 
 namespace trawl {
 

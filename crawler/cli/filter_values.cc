@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "crawler/config/config_values.h"
-#include "frontier/percent_encoding.h"
+#include "url/percent_encoding.h"
 
 namespace trawl::cli {
 

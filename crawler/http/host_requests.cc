@@ -11,9 +11,9 @@
 
 #include "crawler/http/dns_server_address.h"
 #include "crawler/http/proxy.h"
-#include "frontier/canonical_compiled.h"
-#include "frontier/percent_encoding.h"
-#include "frontier/registrable_domain.h"
+#include "url/canonical_compiled.h"
+#include "url/percent_encoding.h"
+#include "url/registrable_domain.h"
 
 namespace trawl {
 

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "frontier/percent_encoding.h"
-#include "frontier/registrable_domain.h"
+#include "url/percent_encoding.h"
+#include "url/registrable_domain.h"
 
 namespace trawl {
 

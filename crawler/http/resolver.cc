@@ -16,7 +16,7 @@
 #include "crawler/http/dns_channel.h"
 #include "crawler/http/file_watch.h"
 #include "crawler/http/hosts_file.h"
-#include "frontier/registrable_domain.h"
+#include "url/registrable_domain.h"
 
 namespace trawl {
 

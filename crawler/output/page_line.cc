@@ -3,7 +3,7 @@
 #include <string>
 
 #include "crawler/output/json_line.h"
-#include "crawler/url_credentials.h"
+#include "url/url_credentials.h"
 
 namespace trawl {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "frontier/percent_encoding.h"
+#include "url/percent_encoding.h"
 
 namespace trawl {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "frontier/percent_encoding.h"
+#include "url/percent_encoding.h"
 
 namespace trawl {
 

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "crawler/url_credentials.h"
 #include "crawler/warc/warc_record.h"
+#include "url/url_credentials.h"
 
 namespace trawl {
 

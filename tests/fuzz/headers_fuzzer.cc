@@ -8,7 +8,7 @@
 #include "trawl/link_header.h"
 #include "trawl/robots_directives.h"
 
-#include "frontier/percent_encoding.h"
+#include "url/percent_encoding.h"
 
 namespace {
 

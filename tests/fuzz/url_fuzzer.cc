@@ -13,9 +13,9 @@
 #include "trawl/canonicalizer.h"
 #include "trawl/url.h"
 
-#include "frontier/registrable_domain.h"
-#include "frontier/url_fast_path.h"
-#include "frontier/url_parser.h"
+#include "url/registrable_domain.h"
+#include "url/url_fast_path.h"
+#include "url/url_parser.h"
 
 namespace {
 

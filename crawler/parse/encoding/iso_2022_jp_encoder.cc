@@ -5,7 +5,7 @@
 
 #include "crawler/parse/encoding/character_index.h"
 #include "crawler/parse/encoding/query_bytes.h"
-#include "frontier/percent_encoding.h"
+#include "url/percent_encoding.h"
 
 namespace trawl {
 

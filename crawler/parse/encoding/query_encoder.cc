@@ -10,7 +10,7 @@
 #include "crawler/parse/encoding/encoding_list.h"
 #include "crawler/parse/encoding/iso_2022_jp_encoder.h"
 #include "crawler/parse/encoding/query_bytes.h"
-#include "frontier/percent_encoding.h"
+#include "url/percent_encoding.h"
 
 namespace trawl {
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 
 #include "base/utf8_validation.h"
-#include "frontier/percent_encoding.h"
+#include "url/percent_encoding.h"
 
 namespace trawl {
 

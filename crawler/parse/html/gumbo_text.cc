@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "frontier/percent_encoding.h"
+#include "url/percent_encoding.h"
 
 namespace trawl {
 namespace {

@@ -11,7 +11,7 @@
 #include "crawler/parse/encoding/decoders.h"
 #include "crawler/parse/encoding/encoding_list.h"
 #include "crawler/parse/encoding/windows_1252.h"
-#include "frontier/percent_encoding.h"
+#include "url/percent_encoding.h"
 
 namespace trawl {
 namespace {

@@ -1,4 +1,4 @@
-#include "frontier/registrable_domain.h"
+#include "url/registrable_domain.h"
 
 #include <string>
 #include <string_view>

@@ -1,11 +1,11 @@
-#include "frontier/canonical_names.h"
+#include "url/canonical_names.h"
 
 #include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "frontier/percent_encoding.h"
+#include "url/percent_encoding.h"
 
 namespace trawl {
 

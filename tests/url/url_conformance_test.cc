@@ -12,7 +12,7 @@
 
 #include "trawl/url.h"
 
-#include "tests/frontier/url_test_data.h"
+#include "tests/url/url_test_data.h"
 
 namespace trawl {
 namespace {

@@ -1,4 +1,4 @@
-#include "frontier/url_fast_path.h"
+#include "url/url_fast_path.h"
 
 #include <algorithm>
 #include <array>
@@ -7,9 +7,9 @@
 #include <cstring>
 #include <string>
 
-#include "frontier/host_parser.h"
-#include "frontier/percent_encoding.h"
-#include "frontier/url_sketch_x86.h"
+#include "url/host_parser.h"
+#include "url/percent_encoding.h"
+#include "url/url_sketch_x86.h"
 
 namespace trawl {
 

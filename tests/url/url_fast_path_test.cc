@@ -1,5 +1,5 @@
 // The fast path against the full one: whatever the first accepts, the second makes the same of.
-#include "frontier/url_fast_path.h"
+#include "url/url_fast_path.h"
 
 #include <algorithm>
 #include <array>
@@ -19,9 +19,9 @@
 
 #include "trawl/url.h"
 
-#include "frontier/url_parser.h"
-#include "frontier/url_sketch.h"
-#include "tests/frontier/url_test_data.h"
+#include "tests/url/url_test_data.h"
+#include "url/url_parser.h"
+#include "url/url_sketch.h"
 
 namespace trawl {
 namespace {

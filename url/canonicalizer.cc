@@ -4,11 +4,11 @@
 #include <cstddef>
 #include <utility>
 
-#include "frontier/canonical_compiled.h"
-#include "frontier/canonical_path.h"
-#include "frontier/canonical_query.h"
-#include "frontier/percent_encoding.h"
-#include "frontier/registrable_domain.h"
+#include "url/canonical_compiled.h"
+#include "url/canonical_path.h"
+#include "url/canonical_query.h"
+#include "url/percent_encoding.h"
+#include "url/registrable_domain.h"
 
 namespace trawl {
 

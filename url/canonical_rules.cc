@@ -9,9 +9,9 @@
 #include "trawl/canonical_profile.h"
 #include "trawl/url.h"
 
-#include "frontier/canonical_compiled.h"
-#include "frontier/canonical_names.h"
-#include "frontier/registrable_domain.h"
+#include "url/canonical_compiled.h"
+#include "url/canonical_names.h"
+#include "url/registrable_domain.h"
 
 namespace trawl {
 

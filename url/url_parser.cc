@@ -1,11 +1,11 @@
-#include "frontier/url_parser.h"
+#include "url/url_parser.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "frontier/host_parser.h"
-#include "frontier/percent_encoding.h"
+#include "url/host_parser.h"
+#include "url/percent_encoding.h"
 
 namespace trawl {
 

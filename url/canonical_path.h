@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "frontier/canonical_names.h"
+#include "url/canonical_names.h"
 
 namespace trawl {
 

@@ -1,4 +1,4 @@
-#include "frontier/registrable_domain.h"
+#include "url/registrable_domain.h"
 
 #include <array>
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 #include <libpsl.h>
 
-#include "frontier/host_parser.h"
+#include "url/host_parser.h"
 
 namespace trawl {
 

@@ -8,7 +8,7 @@
 
 #include "trawl/url.h"
 
-#include "frontier/url_sketch.h"
+#include "url/url_sketch.h"
 
 namespace trawl {
 

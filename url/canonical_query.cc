@@ -1,4 +1,4 @@
-#include "frontier/canonical_query.h"
+#include "url/canonical_query.h"
 
 #include <algorithm>
 #include <string_view>

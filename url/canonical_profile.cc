@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "frontier/canonical_names.h"
-#include "frontier/percent_encoding.h"
+#include "url/canonical_names.h"
+#include "url/percent_encoding.h"
 
 namespace trawl {
 

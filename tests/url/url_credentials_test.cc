@@ -1,4 +1,4 @@
-#include "crawler/url_credentials.h"
+#include "url/url_credentials.h"
 
 #include <string>
 #include <utility>

@@ -1,6 +1,6 @@
-#include "frontier/canonical_compiled.h"
+#include "url/canonical_compiled.h"
 
-#include "frontier/registrable_domain.h"
+#include "url/registrable_domain.h"
 
 namespace trawl {
 

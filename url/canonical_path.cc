@@ -1,9 +1,9 @@
-#include "frontier/canonical_path.h"
+#include "url/canonical_path.h"
 
 #include <algorithm>
 #include <string_view>
 
-#include "frontier/percent_encoding.h"
+#include "url/percent_encoding.h"
 
 namespace trawl {
 

@@ -10,7 +10,7 @@
 
 #include "trawl/canonical_profile.h"
 
-#include "frontier/canonical_names.h"
+#include "url/canonical_names.h"
 
 namespace trawl {
 

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <utility>
 
-#include "frontier/host_parser.h"
-#include "frontier/url_fast_path.h"
-#include "frontier/url_parser.h"
+#include "url/host_parser.h"
+#include "url/url_fast_path.h"
+#include "url/url_parser.h"
 
 namespace trawl {
 

@@ -10,7 +10,7 @@
 
 #include <immintrin.h>
 
-#include "frontier/url_sketch.h"
+#include "url/url_sketch.h"
 
 // What the functions for a processor are compiled for, whatever the rest is.
 #define TRAWL_URL_AVX2 "avx2,bmi2"

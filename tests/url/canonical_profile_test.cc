@@ -11,7 +11,7 @@
 
 #include "trawl/canonicalizer.h"
 
-#include "frontier/canonical_names.h"
+#include "url/canonical_names.h"
 
 namespace trawl {
 namespace {

@@ -1,4 +1,4 @@
-#include "frontier/host_parser.h"
+#include "url/host_parser.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 
 #include <idn2.h>
 
-#include "frontier/percent_encoding.h"
+#include "url/percent_encoding.h"
 
 namespace trawl {
 

@@ -17,7 +17,7 @@
 #include "trawl/fingerprint.h"
 
 #include "base/mix.h"
-#include "filter/siphash.h"
+#include "filter/hash/siphash.h"
 
 namespace trawl {
 namespace {

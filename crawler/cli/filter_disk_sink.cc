@@ -15,11 +15,11 @@
 #include "trawl/blocked_bloom_builder.h"
 #include "trawl/sizing.h"
 
+#include "base/free_memory.h"
 #include "crawler/cli/filter_values.h"
 #include "crawler/cli/spool_guard.h"
 #include "filter/blocked/builder_plan.h"
 #include "filter/classic/classic_builder.h"
-#include "filter/free_memory.h"
 
 namespace trawl::cli {
 

@@ -1,8 +1,8 @@
 #include "filter/blocked/block_kernels.h"
 
+#include "filter/bits/exactly_once.h"
 #include "filter/blocked/block_batch.h"
 #include "filter/blocked/block_key.h"
-#include "filter/exactly_once.h"
 
 namespace trawl {
 

@@ -9,8 +9,8 @@
 
 #include "trawl/fingerprint.h"
 
+#include "filter/bits/stripe_locks.h"
 #include "filter/blocked/block_masks.h"
-#include "filter/stripe_locks.h"
 
 namespace trawl {
 

@@ -1,9 +1,9 @@
 // The blocked filter's inner loops with AVX2: a block is two vectors, a key's bits in it two
 // variable shifts. Chosen at run time; the rest of the library is built for any x86-64.
 #define TRAWL_KERNEL_TARGET __attribute__((target("avx2")))
+#include "filter/bits/exactly_once.h"
 #include "filter/blocked/block_batch.h"
 #include "filter/blocked/block_kernels.h"
-#include "filter/exactly_once.h"
 
 // ThreadSanitizer does not see vector loads, and so would miss what they synchronise with.
 #if defined(__SANITIZE_THREAD__)

@@ -4,8 +4,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "filter/bits/stripe_locks.h"
 #include "filter/blocked/block_masks.h"
-#include "filter/stripe_locks.h"
 
 namespace trawl {
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "filter/bit_merge.h"
+#include "filter/bits/bit_merge.h"
 #include "filter/blocked/block_sample.h"
 
 namespace trawl {

@@ -9,11 +9,11 @@
 #include "trawl/blocked_bloom_filter.h"
 
 #include "base/striped_counter.h"
+#include "filter/bits/stripe_locks.h"
+#include "filter/bits/word_array.h"
 #include "filter/blocked/block_kernels.h"
 #include "filter/blocked/block_layout.h"
 #include "filter/snapshot/snapshot_format.h"
-#include "filter/stripe_locks.h"
-#include "filter/word_array.h"
 
 namespace trawl {
 

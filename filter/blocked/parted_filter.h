@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "base/file_io.h"
+#include "filter/bits/stripe_locks.h"
+#include "filter/bits/word_array.h"
 #include "filter/blocked/block_kernels.h"
 #include "filter/blocked/block_layout.h"
 #include "filter/blocked/builder_plan.h"
 #include "filter/blocked/spool_folder.h"
 #include "filter/snapshot/snapshot_writer.h"
-#include "filter/stripe_locks.h"
-#include "filter/word_array.h"
 
 namespace trawl {
 

@@ -12,7 +12,7 @@
 #include "trawl/fingerprint.h"
 
 #include "base/file_io.h"
-#include "filter/word_array.h"
+#include "filter/bits/word_array.h"
 
 namespace trawl {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "filter/bits/exactly_once.h"
 #include "filter/classic/classic_key.h"
 #include "filter/classic/classic_places.h"
-#include "filter/exactly_once.h"
 
 namespace trawl {
 

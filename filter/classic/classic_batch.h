@@ -8,7 +8,7 @@
 
 #include "trawl/fingerprint.h"
 
-#include "filter/stripe_locks.h"
+#include "filter/bits/stripe_locks.h"
 
 namespace trawl {
 

@@ -12,9 +12,9 @@
 #include "trawl/filter.h"
 
 #include "base/file_io.h"
+#include "filter/bits/word_array.h"
 #include "filter/classic/classic_layout.h"
 #include "filter/snapshot/snapshot_writer.h"
-#include "filter/word_array.h"
 
 namespace trawl {
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <span>
 
+#include "filter/bits/stripes_of_key.h"
 #include "filter/classic/classic_places.h"
-#include "filter/stripes_of_key.h"
 
 namespace trawl {
 

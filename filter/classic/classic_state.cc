@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/mix.h"
-#include "filter/bit_merge.h"
+#include "filter/bits/bit_merge.h"
 #include "filter/classic/classic_places.h"
 #include "filter/classic/flat_fill.h"
 

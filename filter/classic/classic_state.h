@@ -9,10 +9,10 @@
 #include "trawl/classic_bloom_filter.h"
 
 #include "base/striped_counter.h"
+#include "filter/bits/word_array.h"
 #include "filter/classic/classic_batch.h"
 #include "filter/classic/classic_layout.h"
 #include "filter/snapshot/snapshot_format.h"
-#include "filter/word_array.h"
 
 namespace trawl {
 

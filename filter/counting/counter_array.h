@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "filter/word_array.h"
+#include "filter/bits/word_array.h"
 
 namespace trawl {
 

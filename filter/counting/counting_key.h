@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <span>
 
+#include "filter/bits/stripes_of_key.h"
 #include "filter/counting/counter_array.h"
 #include "filter/counting/counter_places.h"
-#include "filter/stripes_of_key.h"
 
 namespace trawl {
 

@@ -11,11 +11,11 @@
 
 #include "base/operation_gate.h"
 #include "base/striped_counter.h"
+#include "filter/bits/stripe_locks.h"
+#include "filter/bits/word_array.h"
 #include "filter/counting/counter_array.h"
 #include "filter/counting/counter_places.h"
 #include "filter/snapshot/snapshot_format.h"
-#include "filter/stripe_locks.h"
-#include "filter/word_array.h"
 
 namespace trawl {
 

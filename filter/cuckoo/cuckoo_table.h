@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "base/operation_gate.h"
+#include "filter/bits/word_array.h"
 #include "filter/cuckoo/bucket_bits.h"
 #include "filter/cuckoo/cuckoo_layout.h"
 #include "filter/cuckoo/group_locks.h"
 #include "filter/cuckoo/path_search.h"
-#include "filter/word_array.h"
 
 namespace trawl {
 

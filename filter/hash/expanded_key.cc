@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "base/little_endian.h"
-#include "filter/siphash.h"
+#include "filter/hash/siphash.h"
 
 namespace trawl {
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/file_io.h"
+#include "filter/bits/word_array.h"
 #include "filter/snapshot/snapshot_format.h"
-#include "filter/word_array.h"
 
 namespace trawl {
 

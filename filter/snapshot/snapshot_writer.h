@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "trawl/growing_bloom_filter.h"
+#include "trawl/snapshot_pace.h"
 
 #include "base/file_io.h"
+#include "filter/bits/word_array.h"
 #include "filter/snapshot/snapshot_format.h"
-#include "filter/word_array.h"
 
 namespace trawl {
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <thread>
 
-#include "trawl/growing_bloom_filter.h"
 #include "trawl/result.h"
+#include "trawl/snapshot_pace.h"
 
 namespace trawl {
 

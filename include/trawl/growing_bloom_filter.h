@@ -2,7 +2,6 @@
 // come.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,16 +9,9 @@
 #include <string>
 
 #include "trawl/filter.h"
+#include "trawl/snapshot_pace.h"
 
 namespace trawl {
-
-// How fast a snapshot is written. The flags, if given, are looked at while it is written, many
-// times a second; they must outlive the call.
-struct SnapshotPace {
-  std::uint64_t bytes_per_second = 0;          // at most; 0: as fast as the disk takes them
-  const std::atomic<bool>* hurry = nullptr;    // true: no limit from now on
-  const std::atomic<bool>* give_up = nullptr;  // true: the write ends with kClosed
-};
 
 // Layers of blocked filters, each of 3.75 times the capacity of the one before, with shares of the
 // false-positive budget that sum to no more than it, however many there are (after Almeida,

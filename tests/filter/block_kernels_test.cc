@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/word_array.h"
+#include "filter/bits/word_array.h"
 
 namespace trawl {
 namespace {

@@ -1,7 +1,7 @@
 // Runs the inserts of the filters under every interleaving of their steps: same and different keys,
 // two and three callers. Their answers and the bits they leave must be those of the same calls one
 // after the other.
-#include "filter/exactly_once.h"
+#include "filter/bits/exactly_once.h"
 
 #include <string>
 #include <vector>

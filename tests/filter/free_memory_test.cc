@@ -1,11 +1,11 @@
-#include "filter/free_memory.h"
+#include "base/free_memory.h"
 
 #include <filesystem>
 #include <fstream>
 
 #include <gtest/gtest.h>
 
-#include "filter/word_array.h"
+#include "filter/bits/word_array.h"
 #include "tests/support/temporary_directory.h"
 
 namespace trawl {

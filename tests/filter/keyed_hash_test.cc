@@ -14,7 +14,7 @@
 
 #include "base/mix.h"
 #include "filter/hash/mersenne127.h"
-#include "filter/siphash.h"
+#include "filter/hash/siphash.h"
 
 namespace trawl {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "trawl/result.h"
 
-#include "filter/stripe_locks.h"
-#include "filter/word_array.h"
+#include "filter/bits/stripe_locks.h"
+#include "filter/bits/word_array.h"
 
 namespace trawl {
 

@@ -1,4 +1,4 @@
-#include "filter/free_memory.h"
+#include "base/free_memory.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "filter/word_array.h"
+#include "filter/bits/word_array.h"
 
 #include <cmath>
 #include <limits>
@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
-#include "filter/free_memory.h"
+#include "base/free_memory.h"
 
 namespace trawl {
 

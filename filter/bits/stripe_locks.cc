@@ -1,4 +1,4 @@
-#include "filter/stripe_locks.h"
+#include "filter/bits/stripe_locks.h"
 
 #include "base/patience.h"
 

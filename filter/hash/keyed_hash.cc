@@ -5,8 +5,8 @@
 #include "trawl/fingerprint.h"
 
 #include "base/mix.h"
+#include "filter/hash/siphash.h"
 #include "filter/hash/universal_hash.h"
-#include "filter/siphash.h"
 
 namespace trawl {
 

@@ -1,12 +1,11 @@
-#include "trawl/sizing.h"
-
+// The textbook's formulas of trawl/sizing.h.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
 #include <fmt/format.h>
 
-#include "filter/blocked/block_layout.h"
+#include "trawl/sizing.h"
 
 namespace trawl {
 
@@ -87,22 +86,6 @@ std::uint64_t classic_bloom_capacity(std::uint64_t bits, unsigned hashes, double
 Result<BloomSize> classic_bloom_size_in_whole_bits(std::uint64_t keys, double rate) {
   if (const auto checked = check(keys, rate); !checked) return tl::unexpected(checked.error());
   return flat_size(keys, rate, std::ceil(bits_for(1, rate)) * static_cast<double>(keys));
-}
-
-double blocked_bloom_rate(double keys_per_block, unsigned hashes) {
-  return BlockRate(hashes).at(keys_per_block);
-}
-
-Result<BloomSize> blocked_bloom_size(std::uint64_t keys, double rate) {
-  const auto layout = choose_layout(keys, rate);
-  if (!layout) return tl::unexpected(layout.error());
-  const std::uint64_t bits = layout->blocks * kBitsPerBlock;
-  const auto n = static_cast<double>(keys);
-  return BloomSize{
-      .bits = bits,
-      .hashes = layout->hashes,
-      .bits_per_key = static_cast<double>(bits) / n,
-      .rate = blocked_bloom_rate(n / static_cast<double>(layout->blocks), layout->hashes)};
 }
 
 }  // namespace trawl

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "filter/word_array.h"
+#include "filter/bits/word_array.h"
 
 namespace trawl {
 

@@ -10,7 +10,7 @@
 #include "crawler/crawl.h"
 #include "crawler/output_guard.h"
 #include "crawler/state_guard.h"
-#include "frontier/manifest.h"
+#include "frontier/recovery/manifest.h"
 
 namespace trawl {
 

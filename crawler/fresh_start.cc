@@ -22,9 +22,9 @@
 #include "crawler/output/output.h"
 #include "crawler/output_guard.h"
 #include "crawler/recrawl_plan.h"
-#include "frontier/database_directory.h"
-#include "frontier/manifest.h"
-#include "frontier/state_directory.h"
+#include "frontier/recovery/manifest.h"
+#include "frontier/recovery/state_directory.h"
+#include "frontier/store/database_directory.h"
 
 namespace trawl {
 

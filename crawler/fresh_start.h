@@ -10,7 +10,7 @@
 
 #include "crawler/config/config.h"
 #include "crawler/state_guard.h"
-#include "frontier/directory_lock.h"
+#include "frontier/recovery/directory_lock.h"
 
 namespace trawl {
 

@@ -12,8 +12,8 @@
 #include "base/text_file.h"
 #include "crawler/config/config_keys.h"
 #include "crawler/crawl.h"
-#include "frontier/database_directory.h"
-#include "frontier/manifest.h"
+#include "frontier/recovery/manifest.h"
+#include "frontier/store/database_directory.h"
 
 namespace trawl {
 

@@ -4,10 +4,10 @@
 
 #include "frontier/frontier_impl.h"
 #include "frontier/frontier_options.h"
-#include "frontier/recovery.h"
-#include "frontier/repair.h"
-#include "frontier/set_aside_keys.h"
-#include "frontier/state_directory.h"
+#include "frontier/recovery/recovery.h"
+#include "frontier/recovery/repair.h"
+#include "frontier/recovery/set_aside_keys.h"
+#include "frontier/recovery/state_directory.h"
 
 namespace trawl {
 

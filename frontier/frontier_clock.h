@@ -10,7 +10,7 @@
 
 #include "trawl/frontier.h"
 
-#include "frontier/wall_time.h"
+#include "base/wall_time.h"
 
 namespace trawl {
 

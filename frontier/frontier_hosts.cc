@@ -7,9 +7,9 @@
 #include "trawl/url.h"
 #include "trawl/url_groups.h"
 
+#include "base/wall_time.h"
 #include "frontier/frontier_impl.h"
-#include "frontier/host_info.h"
-#include "frontier/wall_time.h"
+#include "frontier/schedule/host_info.h"
 
 namespace trawl {
 

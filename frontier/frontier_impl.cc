@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "base/mix.h"
-#include "frontier/depth_notes.h"
+#include "base/wall_time.h"
 #include "frontier/frontier_options.h"
-#include "frontier/head_budget.h"
-#include "frontier/wall_time.h"
+#include "frontier/recovery/depth_notes.h"
+#include "frontier/schedule/head_budget.h"
 
 namespace trawl {
 

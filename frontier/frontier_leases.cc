@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "base/wall_time.h"
 #include "frontier/frontier_impl.h"
 #include "frontier/frontier_options.h"
-#include "frontier/wall_time.h"
 
 namespace trawl {
 

@@ -4,13 +4,16 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "trawl/sizing.h"
+
+#include "frontier/store/memory_plan.h"
 
 namespace trawl {
 
 namespace {
+
+static_assert(kMinFrontierMemory == MemoryPlan::kLeast);
 
 tl::unexpected<Error> invalid(std::string message) {
   return fail(ErrorCode::kInvalidArgument, std::move(message));
@@ -55,11 +58,6 @@ Result<void> check_profile(const Profile& profile) {
   return {};
 }
 
-std::uint64_t half_of_the_memory() {
-  return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) / 2 *
-         static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-}
-
 // Leases are numbered from the time on, in microseconds: no run before gave so high a number.
 std::uint64_t first_lease_number() {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
@@ -91,14 +89,6 @@ Result<void> check_options(const FrontierOptions& options) {
   const auto size = blocked_bloom_size(options.expected_urls, options.false_positive_rate);
   if (!size) return tl::unexpected(size.error());
   return {};
-}
-
-GrowingBloomFilter::Options filter_options(const FrontierOptions& options, const KeyedHash& hash) {
-  return {.capacity = options.expected_urls,
-          .false_positive_rate = options.false_positive_rate,
-          .hash = hash,
-          .max_memory_bytes =
-              options.max_filter_memory != 0 ? options.max_filter_memory : half_of_the_memory()};
 }
 
 ShardOptions shard_options(const FrontierOptions& options, std::uint32_t index,

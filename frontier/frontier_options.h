@@ -4,16 +4,13 @@
 #include <cstdint>
 
 #include "trawl/frontier.h"
-#include "trawl/growing_bloom_filter.h"
 
-#include "frontier/host_shard.h"
+#include "frontier/schedule/host_shard.h"
 
 namespace trawl {
 
 // Errors: kInvalidArgument, naming the option.
 Result<void> check_options(const FrontierOptions& options);
-
-GrowingBloomFilter::Options filter_options(const FrontierOptions& options, const KeyedHash& hash);
 
 // Of the shard of that index; `max_head_bytes` is of all shards together.
 ShardOptions shard_options(const FrontierOptions& options, std::uint32_t index,

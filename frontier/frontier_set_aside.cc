@@ -1,9 +1,9 @@
 // The frontier's URLs that are set aside: held, failed, and queued again.
 #include <utility>
 
+#include "base/wall_time.h"
 #include "frontier/frontier_impl.h"
-#include "frontier/set_aside_record.h"
-#include "frontier/wall_time.h"
+#include "frontier/store/set_aside_record.h"
 
 namespace trawl {
 

@@ -11,10 +11,10 @@
 #include "trawl/mapped_filter.h"
 #include "trawl/url_groups.h"
 
-#include "frontier/host_info.h"
-#include "frontier/queued_url.h"
-#include "frontier/stopped_frontier.h"
-#include "frontier/wall_time.h"
+#include "base/wall_time.h"
+#include "frontier/recovery/stopped_frontier.h"
+#include "frontier/schedule/host_info.h"
+#include "frontier/store/queued_url.h"
 
 namespace trawl::cli {
 

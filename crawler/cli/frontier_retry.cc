@@ -15,7 +15,7 @@
 #include "crawler/cli/shell_word.h"
 #include "crawler/config/config.h"
 #include "crawler/state_guard.h"
-#include "frontier/state_directory.h"
+#include "frontier/recovery/state_directory.h"
 
 namespace trawl::cli {
 

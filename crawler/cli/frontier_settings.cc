@@ -7,7 +7,7 @@
 #include "crawler/cli/exit_codes.h"
 #include "crawler/config/config.h"
 #include "crawler/crawl.h"
-#include "frontier/manifest.h"
+#include "frontier/recovery/manifest.h"
 
 namespace trawl::cli {
 

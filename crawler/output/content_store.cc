@@ -9,7 +9,7 @@
 #include <rocksdb/table.h>
 
 #include "crawler/output/durable_directory.h"
-#include "frontier/database_directory.h"
+#include "frontier/store/database_directory.h"
 
 namespace trawl {
 

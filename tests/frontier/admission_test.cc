@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "frontier/exact_claims.h"
-#include "frontier/ledger_cache.h"
+#include "frontier/commit/exact_claims.h"
+#include "frontier/commit/ledger_cache.h"
 
 namespace trawl {
 namespace {

@@ -1,4 +1,4 @@
-#include "frontier/checkpoint_schedule.h"
+#include "frontier/recovery/checkpoint_schedule.h"
 
 #include <atomic>
 #include <condition_variable>

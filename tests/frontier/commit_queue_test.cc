@@ -1,5 +1,5 @@
 // What becomes durable together, and what becomes of operations when it cannot or may not.
-#include "frontier/commit_queue.h"
+#include "frontier/commit/commit_queue.h"
 
 #include <array>
 #include <cstring>

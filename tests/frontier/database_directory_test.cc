@@ -1,5 +1,5 @@
 // A store whose making is cut short, at each of its steps, is made anew.
-#include "frontier/database_directory.h"
+#include "frontier/store/database_directory.h"
 
 #include <fstream>
 #include <memory>
@@ -10,7 +10,7 @@
 
 #include "trawl/frontier.h"
 
-#include "frontier/store.h"
+#include "frontier/store/store.h"
 #include "tests/support/file_faults.h"
 #include "tests/support/temporary_directory.h"
 

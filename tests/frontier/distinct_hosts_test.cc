@@ -1,4 +1,4 @@
-#include "frontier/distinct_hosts.h"
+#include "frontier/store/distinct_hosts.h"
 
 #include <gtest/gtest.h>
 

@@ -15,9 +15,9 @@
 
 #include "trawl/frontier_dump.h"
 
-#include "frontier/manifest.h"
-#include "frontier/state_directory.h"
-#include "frontier/store.h"
+#include "frontier/recovery/manifest.h"
+#include "frontier/recovery/state_directory.h"
+#include "frontier/store/store.h"
 #include "tests/frontier/frontier_fixture.h"
 #include "tests/frontier/virtual_clocks.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "frontier/store.h"
+#include "frontier/store/store.h"
 
 namespace trawl::test {
 

@@ -1,4 +1,4 @@
-#include "frontier/flat_index.h"
+#include "frontier/schedule/flat_index.h"
 
 #include <map>
 #include <random>

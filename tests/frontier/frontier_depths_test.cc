@@ -9,9 +9,9 @@
 
 #include <gtest/gtest.h>
 
-#include "frontier/depth_notes.h"
-#include "frontier/set_aside_record.h"
-#include "frontier/state_directory.h"
+#include "frontier/recovery/depth_notes.h"
+#include "frontier/recovery/state_directory.h"
+#include "frontier/store/set_aside_record.h"
 #include "tests/frontier/fake_store.h"
 #include "tests/frontier/frontier_fixture.h"
 

@@ -9,8 +9,8 @@
 #include "trawl/url_groups.h"
 
 #include "base/mix.h"
-#include "frontier/queued_url.h"
-#include "frontier/wall_time.h"
+#include "base/wall_time.h"
+#include "frontier/store/queued_url.h"
 
 namespace trawl::test {
 

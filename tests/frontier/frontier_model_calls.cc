@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "frontier/wall_time.h"
+#include "base/wall_time.h"
 #include "tests/frontier/frontier_model_run.h"
 
 namespace trawl::test {

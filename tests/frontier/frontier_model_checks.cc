@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "frontier/wall_time.h"
+#include "base/wall_time.h"
 #include "tests/frontier/frontier_model.h"
 
 namespace trawl::test {

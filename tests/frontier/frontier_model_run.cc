@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "frontier/wall_time.h"
+#include "base/wall_time.h"
 
 namespace trawl::test {
 

@@ -7,7 +7,7 @@
 #include "trawl/canonicalizer.h"
 #include "trawl/url.h"
 
-#include "frontier/wall_time.h"
+#include "base/wall_time.h"
 #include "tests/frontier/frontier_model.h"
 
 namespace trawl::test {

@@ -1,4 +1,4 @@
-#include "frontier/group_clocks.h"
+#include "frontier/schedule/group_clocks.h"
 
 #include <thread>
 

@@ -1,12 +1,12 @@
 // What a group of operations becomes in a real store: deferred URLs, drops, ledger, depths.
-#include "frontier/group_writer.h"
+#include "frontier/commit/group_writer.h"
 
 #include <map>
 #include <set>
 
 #include <gtest/gtest.h>
 
-#include "frontier/wall_time.h"
+#include "base/wall_time.h"
 #include "tests/support/temporary_directory.h"
 
 namespace trawl {

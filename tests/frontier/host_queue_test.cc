@@ -1,4 +1,4 @@
-#include "frontier/host_queue.h"
+#include "frontier/schedule/host_queue.h"
 
 #include <limits>
 #include <map>

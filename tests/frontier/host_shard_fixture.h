@@ -11,7 +11,7 @@
 
 #include "trawl/fingerprint.h"
 
-#include "frontier/host_shard.h"
+#include "frontier/schedule/host_shard.h"
 #include "tests/frontier/fake_store.h"
 
 namespace trawl::test {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "frontier/host_shard.h"
+#include "frontier/schedule/host_shard.h"
 #include "tests/frontier/host_shard_fixture.h"
 
 namespace trawl {

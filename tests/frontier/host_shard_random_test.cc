@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "frontier/host_shard.h"
+#include "frontier/schedule/host_shard.h"
 #include "tests/frontier/fake_store.h"
 #include "tests/frontier/host_shard_fixture.h"
 

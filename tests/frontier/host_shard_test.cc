@@ -1,5 +1,5 @@
 // HostShard on a store that tests control: what is never leased twice, and when hosts are due.
-#include "frontier/host_shard.h"
+#include "frontier/schedule/host_shard.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "frontier/manifest.h"
+#include "frontier/recovery/manifest.h"
 
 #include <cstring>
 #include <fstream>

@@ -1,4 +1,4 @@
-#include "frontier/queued_url.h"
+#include "frontier/store/queued_url.h"
 
 #include <algorithm>
 #include <array>

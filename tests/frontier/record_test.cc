@@ -8,10 +8,10 @@
 #include <gtest/gtest.h>
 
 #include "base/big_endian.h"
-#include "frontier/host_record.h"
-#include "frontier/ledger_record.h"
-#include "frontier/memory_plan.h"
-#include "frontier/store_records.h"
+#include "frontier/store/host_record.h"
+#include "frontier/store/ledger_record.h"
+#include "frontier/store/memory_plan.h"
+#include "frontier/store/store_records.h"
 
 namespace trawl {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "trawl/frontier.h"
 
-#include "frontier/manifest.h"
-#include "frontier/store.h"
+#include "frontier/recovery/manifest.h"
+#include "frontier/store/store.h"
 #include "tests/frontier/frontier_fixture.h"
 
 namespace trawl {

@@ -1,5 +1,5 @@
 // Other rules for keys: whatever lies at the new keys, and whenever a crash comes.
-#include "frontier/set_aside_keys.h"
+#include "frontier/recovery/set_aside_keys.h"
 
 #include <algorithm>
 #include <map>
@@ -11,8 +11,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "frontier/queued_url.h"
-#include "frontier/set_aside_record.h"
+#include "frontier/store/queued_url.h"
+#include "frontier/store/set_aside_record.h"
 #include "tests/support/temporary_directory.h"
 
 namespace trawl {

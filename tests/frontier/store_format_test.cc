@@ -1,5 +1,5 @@
 // Stores of other formats, stores that are damaged, and what errors of the store say.
-#include "frontier/store_format.h"
+#include "frontier/store/store_format.h"
 
 #include <algorithm>
 #include <fstream>
@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 #include <rocksdb/db.h>
 
-#include "frontier/store.h"
+#include "frontier/store/store.h"
 #include "tests/support/temporary_directory.h"
 
 namespace trawl {

@@ -1,4 +1,4 @@
-#include "frontier/store.h"
+#include "frontier/store/store.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,4 +1,4 @@
-#include "frontier/time_heap.h"
+#include "frontier/schedule/time_heap.h"
 
 #include <map>
 #include <random>

@@ -1,5 +1,5 @@
 // With which depths URLs wait: exact while there is room, on the safe side beyond.
-#include "frontier/waiting_depths.h"
+#include "frontier/commit/waiting_depths.h"
 
 #include <atomic>
 #include <cstdint>

@@ -1,0 +1,276 @@
+#include "frontier/commit/admission.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "trawl/url_groups.h"
+
+#include "base/mix.h"
+#include "base/wall_time.h"
+#include "frontier/store/set_aside_record.h"
+
+namespace trawl {
+
+namespace {
+
+constexpr std::size_t kUrlsKept = 4096;
+
+// As far as it is kept.
+std::string_view note_of(const UrlRequest& request) {
+  return request.note.size() <= kMaxNoteBytes ? request.note : std::string_view();
+}
+
+bool is_sampled(Fingerprint key) {
+  return mix64(key.high ^ key.low) % kSeenSample == 0;
+}
+
+}  // namespace
+
+PreparedUrls& PreparedUrls::of_this_thread() {
+  thread_local PreparedUrls prepared;
+  return prepared;
+}
+
+void PreparedUrls::shrink() {
+  if (urls_.size() > kUrlsKept) *this = {};
+}
+
+AdmissionDesk::AdmissionDesk(GrowingBloomFilter& filter, const Store& store, WaitingDepths& depths,
+                             AdmissionOptions options)
+    : filter_(filter),
+      store_(store),
+      options_(std::move(options)),
+      canonicalizer_(options_.profile),
+      depths_(depths),
+      cache_(options_.exact ? options_.cache_bytes : 0) {}
+
+Fingerprint AdmissionDesk::fingerprint_of(std::string_view href) const {
+  const auto url = Url::parse(href);
+  std::string key;
+  return url ? options_.hash(canonicalizer_.key_view(*url, key)) : Fingerprint{};
+}
+
+Result<void> AdmissionDesk::prepare(std::span<const UrlRequest> requests,
+                                    std::span<Admission> answers, PreparedUrls& prepared) {
+  if (prepared.urls_.size() < requests.size()) prepared.urls_.resize(requests.size());
+  prepared.n_ = 0;
+  prepared.fingerprints_.clear();
+  prepared.request_.clear();
+  prepared.held_.clear();
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    Url& url = prepared.urls_[prepared.n_];
+    if (!Url::parse_into(requests[i].url, nullptr, url)) {
+      answers[i] = Admission::kInvalid;
+    } else if (url.href_without_fragment().size() > options_.max_url_length) {
+      answers[i] = Admission::kTooLong;
+    } else if (requests[i].hold) {
+      answers[i] = Admission::kHeld;
+      prepared.held_.push_back({i, options_.hash(canonicalizer_.key_view(url, prepared.key_)),
+                                std::string(url.href_without_fragment())});
+    } else {
+      answers[i] = Admission::kSeen;
+      prepared.fingerprints_.push_back(options_.hash(canonicalizer_.key_view(url, prepared.key_)));
+      prepared.request_.push_back(i);
+      ++prepared.n_;
+    }
+  }
+  if (prepared.flags_size_ < prepared.n_) {
+    prepared.flags_size_ = std::max(prepared.n_, 2 * prepared.flags_size_);
+    prepared.flags_ = std::make_unique<bool[]>(prepared.flags_size_);
+  }
+  return options_.exact ? find_known(prepared) : Result<void>{};
+}
+
+// What is found in the ledger stays there: this answer holds inside the gate too. What is not found
+// is asked again there.
+Result<void> AdmissionDesk::find_known(PreparedUrls& prepared) {
+  prepared.known_.assign(prepared.n_, 0);
+  const std::span<bool> maybe(prepared.flags_.get(), prepared.n_);
+  filter_.contains_batch(prepared.fingerprints_, maybe);
+  std::vector<std::size_t> asked;
+  std::vector<Fingerprint> keys;
+  for (std::size_t i = 0; i < prepared.n_; ++i) {
+    if (!maybe[i]) continue;
+    if (cache_.contains(prepared.fingerprints_[i])) {
+      prepared.known_[i] = 1;
+    } else {
+      asked.push_back(i);
+      keys.push_back(prepared.fingerprints_[i]);
+    }
+  }
+  if (keys.empty()) return {};
+  const auto found = std::make_unique<bool[]>(keys.size());
+  if (auto read = store_.find_in_ledger(keys, {found.get(), keys.size()}); !read) return read;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (!found[i]) continue;
+    prepared.known_[asked[i]] = 1;
+    checked_.fetch_add(1, std::memory_order_relaxed);
+    cache_.add(keys[i]);
+  }
+  return {};
+}
+
+Result<bool> AdmissionDesk::is_new_exactly(Fingerprint key, bool told_new) {
+  if (!claims_.claim(key)) {
+    // Whoever has the claim was told "seen" because of this operation's bits: not by error.
+    if (told_new) averted_.fetch_sub(1, std::memory_order_relaxed);
+    return false;
+  }
+  if (told_new) return true;
+  checked_.fetch_add(1, std::memory_order_relaxed);
+  bool found = false;
+  if (auto read = store_.find_in_ledger({&key, 1}, {&found, 1}); !read) {
+    claims_.release(key);
+    return tl::unexpected(read.error());
+  }
+  if (found) {
+    claims_.release(key);
+  } else {
+    averted_.fetch_add(1, std::memory_order_relaxed);
+  }
+  return !found;
+}
+
+// Not of what is being admitted at the moment, with FilterMode::kExact: see GroupWriter.
+Result<bool> AdmissionDesk::is_known(Fingerprint key) const {
+  if (!filter_.contains(key)) return false;
+  if (!options_.exact) return true;
+  bool found = false;
+  if (auto read = store_.find_in_ledger({&key, 1}, {&found, 1}); !read)
+    return tl::unexpected(read.error());
+  return found;
+}
+
+Result<void> AdmissionDesk::admit(std::span<const UrlRequest> requests, PreparedUrls& prepared,
+                                  std::string_view parent, std::span<Admission> answers,
+                                  Operation& operation) {
+  const std::size_t n = prepared.n_;
+  operation.invalid += requests.size() - n - prepared.held_.size();
+  for (const PreparedUrls::Held& link : prepared.held_) {
+    // One that was admitted before waits, or is done.
+    const auto known = is_known(link.fingerprint);
+    if (!known) return tl::unexpected(known.error());
+    if (*known) {
+      answers[link.request] = Admission::kSeen;
+      ++operation.seen;
+    } else {
+      hold(requests[link.request], link, parent, operation);
+    }
+  }
+  const std::span<bool> is_new(prepared.flags_.get(), n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint32_t depth = requests[prepared.request_[i]].depth;
+    if (depth > 0 || depths_.any_deeper(depth)) depths_.prefetch(prepared.fingerprints_[i]);
+  }
+  filter_.insert_batch(prepared.fingerprints_, is_new);
+  for (std::size_t i = 0; i < n; ++i) {
+    const Fingerprint key = prepared.fingerprints_[i];
+    const std::size_t request = prepared.request_[i];
+    if (options_.exact) {
+      bool fresh = false;
+      if (!prepared.known_[i]) {
+        auto answer = is_new_exactly(key, is_new[i]);
+        if (!answer) return tl::unexpected(answer.error());
+        fresh = *answer;
+      }
+      is_new[i] = fresh;
+    }
+    if (is_new[i] || requests[request].again) {
+      answers[request] = Admission::kNew;
+      add_winner(requests[request], !is_new[i], prepared.urls_[i], key, parent, operation);
+    } else {
+      ++operation.seen;
+      if (options_.sample && is_sampled(key)) operation.seen_to_check.push_back(key);
+    }
+  }
+  note_depths(requests, prepared, operation);
+  return {};
+}
+
+// In two passes: see WaitingDepths::mark().
+void AdmissionDesk::note_depths(std::span<const UrlRequest> requests, PreparedUrls& prepared,
+                                Operation& operation) {
+  const std::size_t n = prepared.n_;
+  const bool* const is_new = prepared.flags_.get();
+  bool any = false;
+  prepared.marked_.assign(n, 0);
+  for (std::size_t i = 0; i < n; ++i) {
+    const UrlRequest& request = requests[prepared.request_[i]];
+    const Fingerprint key = prepared.fingerprints_[i];
+    if (is_new[i] || request.again) {
+      if (request.depth == 0) continue;
+      if (!is_new[i]) depths_.unmark(key);
+      depths_.add(key, request.depth);
+    } else if (depths_.any_deeper(request.depth)) {
+      prepared.marked_[i] = depths_.mark(key, request.depth) ? 1 : 0;
+    } else {
+      continue;
+    }
+    any = true;
+  }
+  if (!any) return;
+  WaitingDepths::settle();
+  for (std::size_t i = 0; i < n; ++i) {
+    const UrlRequest& request = requests[prepared.request_[i]];
+    const Fingerprint key = prepared.fingerprints_[i];
+    if (is_new[i]) {
+      const auto marked = depths_.marked(key);
+      if (marked && *marked < request.depth) operation.lowered_depths.emplace_back(key, *marked);
+    } else if (!request.again && depths_.any_deeper(request.depth) &&
+               depths_.is_deeper(key, request.depth, prepared.marked_[i] != 0)) {
+      operation.lowered_depths.emplace_back(key, request.depth);
+    }
+  }
+}
+
+void AdmissionDesk::add_winner(const UrlRequest& request, bool recrawl, const Url& url,
+                               Fingerprint fingerprint, std::string_view parent,
+                               Operation& operation) {
+  operation.add({.fingerprint = fingerprint,
+                 .host = host_id(options_.hash, politeness_group(url)),
+                 .priority = request.priority,
+                 .depth = request.depth,
+                 .not_before = request.not_before ? options_.from_wall(*request.not_before) : 0,
+                 .record = encode_record({.url = url.href_without_fragment(),
+                                          .parent = std::string(parent_of(request, parent)),
+                                          .depth = request.depth,
+                                          .redirects = request.redirects,
+                                          .recrawl = recrawl,
+                                          .note = note_of(request)})});
+}
+
+std::string_view AdmissionDesk::parent_of(const UrlRequest& request,
+                                          std::string_view parent) const {
+  if (!request.parent.empty()) parent = request.parent;
+  return parent.size() > options_.max_url_length ? std::string_view() : parent;
+}
+
+void AdmissionDesk::hold(const UrlRequest& request, const PreparedUrls::Held& link,
+                         std::string_view parent, Operation& operation) const {
+  const std::string url = encode_record({.url = link.href,
+                                         .parent = std::string(parent_of(request, parent)),
+                                         .depth = request.depth,
+                                         .redirects = request.redirects,
+                                         .note = note_of(request)});
+  operation.hold({.fingerprint = link.fingerprint,
+                  .state = SetAsideState::kHeld,
+                  .was_queued = false,
+                  .value = encode_set_aside({.state = SetAsideState::kHeld,
+                                             .was_queued = false,
+                                             .reason = request.hold->reason,
+                                             .rules = request.hold->rules,
+                                             .since = to_milliseconds(options_.wall_clock()),
+                                             .priority = request.priority,
+                                             .url_record = url})});
+}
+
+void AdmissionDesk::committed(const Operation& operation) {
+  if (!options_.exact) return;
+  for (const auto& url : operation.admitted) {
+    cache_.add(url.fingerprint);
+    // One that was admitted before has no claim; another operation may.
+    if (!is_recrawl_record(url.record)) claims_.release(url.fingerprint);
+  }
+}
+
+}  // namespace trawl

@@ -1,0 +1,185 @@
+#include "frontier/commit/commit_queue.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace trawl {
+
+namespace {
+
+// As many operations are worth a group at once.
+constexpr std::uint64_t kEnough = 256;
+// Without anything to commit for so many times its patience the committer sleeps.
+constexpr int kDozesBeforeSleep = 10;
+
+bool is_waited_for(const Operation& operation) {
+  return operation.durable || operation.stop || operation.promote || operation.drop;
+}
+
+}  // namespace
+
+CommitQueue::CommitQueue(GroupWriter& writer, std::uint64_t max_bytes)
+    : writer_(writer), max_bytes_(max_bytes), committer_([this] { run(); }) {}
+
+Result<void> CommitQueue::close() {
+  if (!committer_.joinable()) return {};
+  auto operation = std::make_unique<Operation>();
+  operation->stop = true;
+  begin();
+  enqueue(std::move(operation));
+  committer_.join();
+  return end_;
+}
+
+void CommitQueue::wait_for_room() {
+  // acquire: pairs with the release in finish(), so that a failure is seen once room appears.
+  for (auto bytes = bytes_.load(std::memory_order_acquire); bytes >= max_bytes_;
+       bytes = bytes_.load(std::memory_order_acquire)) {
+    hurry();
+    bytes_.wait(bytes, std::memory_order_acquire);
+  }
+}
+
+void CommitQueue::enqueue(std::unique_ptr<Operation> operation) {
+  if (operation->durable_already) {
+    writer_.count_offers(operation->seen, operation->invalid);
+    return end(1);
+  }
+  operation->bytes = operation->size();
+  bytes_.fetch_add(operation->bytes, std::memory_order_relaxed);
+  add_to_queue(std::move(operation));
+}
+
+void CommitQueue::add_to_queue(std::unique_ptr<Operation> operation) {
+  const bool waited_for = is_waited_for(*operation);
+  // False only if memory runs out; see submit().
+  if (!queue_.enqueue(std::move(operation))) std::abort();
+  // seq_cst, with that in rest(): either the committer counts this one before it sleeps, or this
+  // thread sees it sleep.
+  const std::uint64_t queued = queued_.fetch_add(1, std::memory_order_seq_cst) + 1;
+  if (waited_for || queued == kEnough) return hurry();
+  if (rest_.load(std::memory_order_seq_cst) == Rest::kAsleep) wake();
+}
+
+void CommitQueue::hurry() noexcept {
+  // All seq_cst: as in add_to_queue().
+  if (queued_.load(std::memory_order_seq_cst) == 0) return;
+  hurry_.store(true, std::memory_order_seq_cst);
+  if (rest_.load(std::memory_order_seq_cst) != Rest::kNone) wake();
+}
+
+void CommitQueue::wake() noexcept {
+  // The committer, once it holds this and says that it rests, waits when it is free again.
+  { const std::lock_guard lock(resting_); }
+  woken_.notify_one();
+}
+
+Result<void> CommitQueue::check() const {
+  // acquire: pairs with the release in stop_with(). Who passes the gate after the committer set it
+  // sees it at the latest then.
+  if (!stopped_.load(std::memory_order_acquire)) return {};
+  const std::lock_guard lock(mutex_);
+  return tl::unexpected(*failure_);
+}
+
+void CommitQueue::stop_with(Error error) {
+  const std::lock_guard lock(mutex_);
+  if (!failure_) failure_ = std::move(error);
+  stopped_.store(true, std::memory_order_release);
+}
+
+void CommitQueue::run() {
+  for (bool stop = false; !stop;) {
+    wait_for_operations();
+    OperationGroup group = collect();
+    stop = std::ranges::any_of(group, [](const auto& operation) { return operation->stop; });
+    finish(group, commit_unless_stopped(group), false);
+  }
+  const auto before = check();
+  stop_with({ErrorCode::kClosed, "the frontier is closed"});
+  // Operations that passed check() before that are in the queue at the next quiescence, and are
+  // committed like the others; there are none after it.
+  OperationGroup late = collect();
+  end_ = before ? write(late) : before;
+  finish(late, end_, true);
+}
+
+// Returns when there are operations that are to be committed now.
+void CommitQueue::wait_for_operations() {
+  for (int dozes = 0;; ++dozes) {
+    rest(dozes < kDozesBeforeSleep ? Rest::kDozing : Rest::kAsleep);
+    // acquire: what was done before the hurry is seen; pairs with hurry().
+    const bool hurry = hurry_.exchange(false, std::memory_order_acquire);
+    if (queued_.load(std::memory_order_acquire) > 0) return;
+    if (hurry) dozes = 0;
+  }
+}
+
+void CommitQueue::rest(Rest how) {
+  std::unique_lock lock(resting_);
+  rest_.store(how, std::memory_order_seq_cst);
+  // seq_cst: see add_to_queue().
+  const auto enough = [&] {
+    return hurry_.load(std::memory_order_seq_cst) ||
+           (how == Rest::kAsleep && queued_.load(std::memory_order_seq_cst) > 0);
+  };
+  if (how == Rest::kAsleep) {
+    woken_.wait(lock, enough);
+  } else {
+    woken_.wait_for(lock, kPatience, enough);
+  }
+  rest_.store(Rest::kNone, std::memory_order_relaxed);
+}
+
+Result<void> CommitQueue::commit_unless_stopped(OperationGroup& group) {
+  auto done = check().and_then([&] { return write(group); });
+  if (!done) stop_with(done.error());
+  return done;
+}
+
+Result<void> CommitQueue::write(OperationGroup& group) {
+  // acq_rel, both: pair with commit_number(); what a commit does stays between the two.
+  commit_number_.fetch_add(1, std::memory_order_acq_rel);
+  auto done = writer_.write(group);
+  commit_number_.fetch_add(1, std::memory_order_acq_rel);
+  return done;
+}
+
+// Every operation that has left the gate and was not taken before.
+OperationGroup CommitQueue::collect() {
+  OperationGroup group;
+  gate_.at_quiescence([&] {
+    std::unique_ptr<Operation> operation;
+    while (queue_.try_dequeue(operation))
+      group.push_back(std::move(operation));
+    // Whoever has left the gate has counted its operation too; the last one of all, that of
+    // close(), may be counted after it is subtracted.
+    queued_.fetch_sub(group.size(), std::memory_order_relaxed);
+  });
+  return group;
+}
+
+void CommitQueue::finish(OperationGroup& group, const Result<void>& result, bool last) {
+  std::uint64_t bytes = 0;
+  std::uint32_t ended = 0;
+  for (auto& operation : group) {
+    if (result && operation->drop && !operation->drop->done) {
+      if (!last) {  // the next part of it comes with the next group
+        add_to_queue(std::move(operation));
+        continue;
+      }
+      operation->durable->set_value(
+          fail(ErrorCode::kClosed, "the frontier was closed before the host was dropped"));
+    } else if (operation->durable) {
+      operation->durable->set_value(result);
+    }
+    bytes += operation->bytes;
+    ++ended;
+  }
+  end(ended);
+  // release: pairs with the load in wait_for_room().
+  bytes_.fetch_sub(bytes, std::memory_order_release);
+  bytes_.notify_all();
+}
+
+}  // namespace trawl

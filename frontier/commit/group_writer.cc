@@ -1,0 +1,475 @@
+#include "frontier/commit/group_writer.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/wall_time.h"
+#include "frontier/store/set_aside_record.h"
+
+namespace trawl {
+
+namespace {
+
+// Deferred URLs queued by one group, and URLs that one batch of a drop deletes: bounds both the
+// memory and how long others wait.
+constexpr std::size_t kPromotedAtOnce = 1024;
+constexpr std::size_t kDroppedAtOnce = 4096;
+// Beyond, a URL that is called seen by error again and again counts each time.
+constexpr std::size_t kWrongOnesKept = 100'000;
+// Links held lately that are known without asking the store; a power of 2.
+constexpr std::size_t kHeldLately = 1u << 14;
+
+// As FrontierStats::succeeded counts: a 304 stands for the page that was fetched before.
+bool counts_as_succeeded(int status) {
+  return (status >= 200 && status < 300) || status == 304;
+}
+
+}  // namespace
+
+GroupWriter::GroupWriter(Store& store, const Counters& counters, GroupWriterOptions options)
+    : store_(store), options_(std::move(options)), held_lately_(kHeldLately), counters_(counters) {}
+
+Counters GroupWriter::counters() const {
+  const std::lock_guard lock(mutex_);
+  return counters_;
+}
+
+void GroupWriter::count_offers(std::uint64_t seen, std::uint64_t invalid) {
+  const std::lock_guard lock(mutex_);
+  counters_.seen += seen;
+  counters_.invalid += invalid;
+}
+
+Result<void> GroupWriter::read_first_deferred() {
+  std::int64_t first = kNever;
+  auto read = store_.visit_deferred([&](const DeferredUrl& url) {
+    first = url.not_before;
+    return false;
+  });
+  next_deferred_.store(first, std::memory_order_relaxed);
+  return read;
+}
+
+Result<void> GroupWriter::write(OperationGroup& group) {
+  if (group.empty()) return {};
+  const Counters before = counters();
+  Counters totals = before;
+  const std::uint64_t first_admission = totals.admitted;
+  batch_.clear();
+  fingerprints_.clear();
+  set_aside_now_.clear();
+  note_new_ones(group);
+  std::vector<QueuedUrl> promoted;
+  const bool promote_due =
+      std::ranges::any_of(group, [](const auto& operation) { return operation->promote; });
+  // First: whoever was deferred has waited longest.
+  if (promote_due) {
+    if (auto done = promote(totals, batch_, promoted); !done) return done;
+  }
+  // Before what is admitted, which takes from there what is there: a link that one operation holds,
+  // while another admits it, comes in one group with it.
+  for (auto& operation : group) {
+    if (auto held = hold_links(*operation, totals, batch_); !held) return held;
+  }
+  for (auto& operation : group) {
+    if (auto added = add_admitted(*operation, totals, batch_); !added) return added;
+    if (operation->ended) {
+      if (auto ended = add_ended(*operation->ended, totals, batch_); !ended) return ended;
+    }
+    if (auto done = restore(*operation, totals, batch_, promoted); !done) return done;
+    lower_depths(*operation, totals, batch_);
+    totals.seen += operation->seen;
+    totals.invalid += operation->invalid;
+  }
+  if (!fingerprints_.empty()) batch_.log_admissions(first_admission, fingerprints_);
+  add_changed_hosts(group, batch_);
+
+  if (auto announced = announce(group); !announced) return announced;
+  const bool wanted = std::ranges::any_of(
+      group, [](const auto& operation) { return operation->flush || operation->stop; });
+  if (batch_.size() == 0 && !wanted && totals.differ_by_offers_alone(before)) {
+    // They become durable with the next change.
+    take_totals(before, totals);
+  } else if (auto written = commit(batch_, before, totals); !written) {
+    return written;
+  }
+  if (promote_due) {
+    if (auto read = read_first_deferred(); !read) return read;
+  }
+  if (auto checked = check_seen(group); !checked) return checked;
+  options_.after_commit(group, promoted);
+  for (auto& operation : group) {
+    if (!operation->drop) continue;
+    if (auto dropped = drop_some(*operation->drop); !dropped) return dropped;
+  }
+  return {};
+}
+
+Result<void> GroupWriter::announce(const OperationGroup& group) const {
+  if (!options_.before_commit) return {};
+  std::vector<Completion> completions;
+  for (const auto& operation : group) {
+    if (!operation->ended || operation->ended->kind == Operation::Ended::Kind::kRetry) continue;
+    const Operation::Ended& ended = *operation->ended;
+    completions.push_back({.lease = ended.lease,
+                           .outcome = ended.outcome,
+                           .links = ended.links,
+                           .new_links = operation->admitted.size()});
+  }
+  return completions.empty() ? Result<void>{} : options_.before_commit(completions);
+}
+
+Result<void> GroupWriter::add_admitted(Operation& operation, Counters& totals,
+                                       Store::Batch& batch) {
+  for (Operation::Admitted& url : operation.admitted) {
+    // Of those never admitted by the keys that they have only links may be set aside, which are
+    // held.
+    const bool recrawl = is_recrawl_record(url.record);
+    if ((recrawl || options_.set_aside_keys_changed ? totals.set_aside() : totals.held) > 0) {
+      const auto was_there = forget_set_aside(url.fingerprint, totals, batch);
+      if (!was_there) return tl::unexpected(was_there.error());
+      if (*was_there && options_.depths != nullptr) options_.depths->remove_double(url.fingerprint);
+    }
+    url.sequence = totals.sequence++;
+    ++totals.admitted;
+    totals.deepest = std::max<std::uint64_t>(totals.deepest, url.depth);
+    fingerprints_.push_back(url.fingerprint);
+    if (url.not_before == 0) {
+      batch.add_pending(url.host, {.priority = url.priority, .sequence = url.sequence}, url.record);
+    } else {
+      defer(url.not_before, url.sequence, url.host, url.priority, url.record, totals, batch);
+    }
+    auto known = recrawl ? was_admitted(url.fingerprint) : false;
+    if (!known) return tl::unexpected(known.error());
+    totals.readmitted += *known ? 1 : 0;
+    // Of one that is fetched again there is a record.
+    if (options_.ledger && !*known) batch.set_ledger(url.fingerprint, {});
+  }
+  return {};
+}
+
+void GroupWriter::note_new_ones(const OperationGroup& group) {
+  new_ones_.clear();
+  const auto is_again = [](const auto& url) { return is_recrawl_record(url.record); };
+  const bool any = options_.ledger && std::ranges::any_of(group, [&](const auto& operation) {
+                     return std::ranges::any_of(operation->admitted, is_again);
+                   });
+  if (!any) return;
+  for (const auto& operation : group) {
+    for (const Operation::Admitted& url : operation->admitted)
+      if (!is_again(url)) new_ones_.insert(url.fingerprint);
+  }
+}
+
+// Of a URL offered `again` that the filter has. With a ledger that decides: the filter may be
+// wrong, and a record that is missing would make the ledger useless as a way back. The operation
+// that admitted it first may be in this group, behind this one.
+Result<bool> GroupWriter::was_admitted(Fingerprint fingerprint) {
+  if (!options_.ledger || new_ones_.contains(fingerprint)) return true;
+  const auto record = store_.ledger(fingerprint);
+  if (!record) return tl::unexpected(record.error());
+  if (!*record) new_ones_.insert(fingerprint);
+  return record->has_value();
+}
+
+Result<void> GroupWriter::add_ended(Operation::Ended& ended, Counters& totals,
+                                    Store::Batch& batch) {
+  using Kind = Operation::Ended::Kind;
+  batch.remove_pending(ended.host, ended.order);
+  if (ended.kind == Kind::kRetry) {
+    ++totals.retried;
+  } else {
+    ++totals.completed;
+    totals.failed += ended.outcome.error.empty() || ended.kind == Kind::kHeld ? 0 : 1;
+    totals.skipped += ended.outcome.requested ? 0 : 1;
+    totals.recrawls += ended.kind == Kind::kRecrawl ? 1 : 0;
+    if (ended.outcome.requested && counts_as_succeeded(ended.outcome.status)) {
+      ++totals.succeeded;
+      totals.seeds_succeeded += ended.outcome.seed ? 1 : 0;
+    }
+  }
+  if (ended.set_aside) {
+    if (auto done = set_aside(*ended.set_aside, totals, batch); !done) return done;
+  }
+  if (ended.kind == Kind::kRetry || ended.kind == Kind::kRecrawl) {
+    defer(ended.not_before, totals.sequence++, ended.host, ended.order.priority, ended.record,
+          totals, batch);
+  }
+  if (!ended.fingerprint) return {};
+  totals.depth_repairs += ended.depth_lowered ? 1 : 0;
+  const auto aside =
+      ended.set_aside ? set_aside_now_.find(*ended.fingerprint) : set_aside_now_.end();
+  const bool waits = ended.kind == Kind::kRetry || ended.kind == Kind::kRecrawl ||
+                     (aside != set_aside_now_.end() && aside->second);
+  end_depth(ended, waits, batch);
+  if (options_.ledger && ended.outcome.requested) {
+    batch.set_ledger(*ended.fingerprint, {.fetches = ended.fetches,
+                                          .status = ended.outcome.status,
+                                          .fetched = to_milliseconds(options_.wall_clock())});
+  }
+  return {};
+}
+
+// Only here, in the order of commits, is it certain which URLs wait: one that was offered may be
+// done by now. What is lowered counts before it is durable: who looks it up too early finds no
+// note.
+void GroupWriter::lower_depths(const Operation& operation, Counters& totals, Store::Batch& batch) {
+  for (const auto& [fingerprint, depth] : operation.lowered_depths) {
+    if (options_.depths != nullptr) {
+      if (!options_.depths->is_deeper(fingerprint, depth)) continue;
+      options_.depths->expect_notes();
+      options_.depths->lower(fingerprint, depth);
+    }
+    batch.lower_depth(fingerprint, depth);
+    ++totals.lowered;
+  }
+}
+
+// `waits`: the URL still does, with the depth it was leased with.
+void GroupWriter::end_depth(const Operation::Ended& ended, bool waits, Store::Batch& batch) {
+  const Fingerprint key = *ended.fingerprint;
+  const std::uint32_t depth = ended.lease.depth;
+  bool noted = ended.depth_noted;
+  if (options_.depths != nullptr) {
+    noted = noted || options_.depths->may_be_noted(key, ended.stored_depth);
+    // A smaller one may have been noted since it was leased.
+    if (waits && options_.depths->may_be_noted(key, depth)) return;
+    if (!waits || depth == 0) options_.depths->remove(key, ended.stored_depth);
+  } else if (waits) {
+    return;
+  }
+  if (noted) batch.forget_depth(key);
+}
+
+// Of a URL that is dropped.
+void GroupWriter::drop_depth(std::string_view record, Store::Batch& batch) {
+  if (options_.depths == nullptr || depth_of_record(record) == 0) return;
+  const auto url = decode_record(record);
+  if (!url) return;
+  const Fingerprint key = options_.fingerprint_of(url->url);
+  if (options_.depths->may_be_noted(key, url->depth)) batch.forget_depth(key);
+  options_.depths->remove(key, url->depth);
+}
+
+Result<std::optional<SetAsideState>> GroupWriter::state_of(Fingerprint fingerprint) const {
+  const auto changed = set_aside_now_.find(fingerprint);
+  if (changed != set_aside_now_.end()) return changed->second;
+  const auto value = store_.set_aside(fingerprint);
+  if (!value) return tl::unexpected(value.error());
+  if (!*value) return std::nullopt;
+  const auto record = decode_set_aside(**value);
+  // A damaged one is in nobody's way: it is replaced.
+  return record ? std::optional(record->state) : std::nullopt;
+}
+
+// A link gives way to nothing; a URL that was queued takes the place of what was there. Links may
+// take half of the room: those that had a place in a queue come first.
+Result<void> GroupWriter::set_aside(const Operation::SetAside& url, Counters& totals,
+                                    Store::Batch& batch) {
+  const auto before = state_of(url.fingerprint);
+  if (!before) return tl::unexpected(before.error());
+  if (*before && !url.was_queued) return {};
+  if (!*before) {
+    const std::uint64_t most = url.was_queued ? options_.max_set_aside : options_.max_set_aside / 2;
+    if (totals.set_aside() >= most && !url.always) {
+      ++totals.not_set_aside;
+      return {};
+    }
+  } else {
+    --(**before == SetAsideState::kHeld ? totals.held : totals.set_aside_failed);
+  }
+  ++(url.state == SetAsideState::kHeld ? totals.held : totals.set_aside_failed);
+  batch.set_aside(url.fingerprint, url.value);
+  set_aside_now_[url.fingerprint] = url.state;
+  return {};
+}
+
+Result<void> GroupWriter::hold_links(const Operation& operation, Counters& totals,
+                                     Store::Batch& batch) {
+  for (const Operation::SetAside& link : operation.links_held) {
+    Fingerprint& lately = held_lately_[link.fingerprint.low % kHeldLately];
+    if (lately == link.fingerprint) continue;
+    if (options_.exact) {
+      // It may have been admitted since it was looked for.
+      const auto known = store_.ledger(link.fingerprint);
+      if (!known) return tl::unexpected(known.error());
+      if (*known) continue;
+    }
+    lately = link.fingerprint;
+    if (auto done = set_aside(link, totals, batch); !done) return done;
+  }
+  return {};
+}
+
+// False if it is not set aside.
+Result<bool> GroupWriter::forget_set_aside(Fingerprint fingerprint, Counters& totals,
+                                           Store::Batch& batch) {
+  const auto state = state_of(fingerprint);
+  if (!state) return tl::unexpected(state.error());
+  if (!*state) return false;
+  --(**state == SetAsideState::kHeld ? totals.held : totals.set_aside_failed);
+  batch.remove_set_aside(fingerprint);
+  set_aside_now_[fingerprint] = std::nullopt;
+  held_lately_[fingerprint.low % kHeldLately] = {};
+  return true;
+}
+
+// Another call may have taken them meanwhile.
+Result<void> GroupWriter::restore(Operation& operation, Counters& totals, Store::Batch& batch,
+                                  std::vector<QueuedUrl>& queued) {
+  for (Operation::Restored& url : operation.restored) {
+    const auto was_there = forget_set_aside(url.fingerprint, totals, batch);
+    if (!was_there) return tl::unexpected(was_there.error());
+    if (*was_there && url.record.empty() && options_.depths != nullptr)
+      options_.depths->remove_double(url.fingerprint);
+    if (!*was_there || url.record.empty()) continue;
+    ++totals.requeued;
+    if (options_.depths != nullptr && !options_.depths->may_wait(url.fingerprint))
+      options_.depths->add(url.fingerprint, depth_of_record(url.record));
+    const QueueOrder order{.priority = url.priority, .sequence = totals.sequence++};
+    batch.add_pending(url.host, order, url.record);
+    queued.push_back({.host = url.host, .order = order, .record = std::move(url.record)});
+  }
+  return {};
+}
+
+void GroupWriter::defer(std::int64_t not_before, std::uint64_t sequence, HostId host,
+                        std::int32_t priority, std::string_view record, Counters& totals,
+                        Store::Batch& batch) {
+  batch.add_deferred(not_before, sequence, host, priority, record);
+  ++totals.deferred;
+  totals.recrawls_deferred += is_recrawl_record(record) ? 1 : 0;
+  // Before it is durable: who comes too early finds nothing, and the time is read anew.
+  if (not_before < next_deferred_.load(std::memory_order_relaxed))
+    next_deferred_.store(not_before, std::memory_order_relaxed);
+}
+
+Result<void> GroupWriter::promote(Counters& totals, Store::Batch& batch,
+                                  std::vector<QueuedUrl>& promoted) {
+  const std::int64_t now = options_.now();
+  return store_.visit_deferred([&](const DeferredUrl& url) {
+    if (url.not_before > now || promoted.size() >= kPromotedAtOnce) return false;
+    const QueueOrder order{.priority = url.priority, .sequence = totals.sequence++};
+    batch.remove_deferred(url.not_before, url.sequence);
+    batch.add_pending(url.host, order, url.record);
+    promoted.push_back({.host = url.host, .order = order, .record = url.record});
+    --totals.deferred;
+    totals.recrawls_deferred -= is_recrawl_record(url.record) ? 1 : 0;
+    return true;
+  });
+}
+
+void GroupWriter::add_changed_hosts(const OperationGroup& group, Store::Batch& batch) const {
+  for (const auto& operation : group) {
+    for (const auto& [host, change] : operation->changed_hosts) {
+      const auto record = options_.record_of(host, change);
+      if (!record) continue;
+      if (record->is_default() && !record->answered) {
+        batch.remove_host(host);
+      } else {
+        batch.set_host(host, *record);
+      }
+    }
+  }
+}
+
+Result<void> GroupWriter::commit(const Store::Batch& batch, const Counters& before,
+                                 const Counters& changed) {
+  Counters totals = changed;
+  totals.clock = static_cast<std::uint64_t>(std::max<std::int64_t>(options_.now(), 0));
+  batch_.set_counters(totals);
+  if (auto written = store_.write(batch); !written) return written;
+  take_totals(before, totals);
+  return {};
+}
+
+void GroupWriter::take_totals(const Counters& before, const Counters& totals) {
+  const std::lock_guard lock(mutex_);
+  // What was counted meanwhile is for the next one.
+  const std::uint64_t seen = counters_.seen - before.seen;
+  const std::uint64_t invalid = counters_.invalid - before.invalid;
+  counters_ = totals;
+  counters_.seen += seen;
+  counters_.invalid += invalid;
+}
+
+// Whatever made the filter call a URL seen was in this group or an earlier one, and is durable now:
+// a URL that the ledger lacks was called so by error.
+Result<void> GroupWriter::check_seen(const OperationGroup& group) {
+  for (const auto& operation : group) {
+    const auto& fingerprints = operation->seen_to_check;
+    if (fingerprints.empty()) continue;
+    const std::size_t n = fingerprints.size();
+    const auto found = std::make_unique<bool[]>(n);
+    if (auto read = store_.find_in_ledger(fingerprints, {found.get(), n}); !read) return read;
+    checked_.fetch_add(n, std::memory_order_relaxed);
+    for (std::size_t i = 0; i < n; ++i) {
+      if (found[i]) continue;
+      const bool is_new = wrong_ones_.size() < kWrongOnesKept
+                              ? wrong_ones_.insert(fingerprints[i]).second
+                              : !wrong_ones_.contains(fingerprints[i]);
+      if (is_new) wrong_.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  return {};
+}
+
+// What is deferred goes first, at once: none of it can be queued then, between two parts of the
+// queue, at a place that was passed.
+Result<void> GroupWriter::drop_some(Operation::Drop& drop) {
+  if (drop.deferred_done) return drop_some_queued(drop);
+  return drop_deferred(drop).and_then([&] {
+    drop.deferred_done = true;
+    return read_first_deferred();
+  });
+}
+
+Result<void> GroupWriter::drop_some_queued(Operation::Drop& drop) {
+  batch_.clear();
+  const auto urls = store_.read_queue(
+      drop.host, drop.behind, kDroppedAtOnce,
+      [&](const QueueOrder& order) { return !options_.is_leased(drop.host, order.sequence); });
+  if (!urls) return tl::unexpected(urls.error());
+  for (const QueuedUrl& url : *urls) {
+    batch_.remove_pending(url.host, url.order);
+    drop_depth(url.record, batch_);
+  }
+  if (!urls->empty()) drop.behind = urls->back().order;
+  auto committed = commit_drop(drop, {.queued = urls->size()});
+  drop.done = committed && urls->size() < kDroppedAtOnce;
+  return committed;
+}
+
+// In one pass, since those of other hosts must be read too.
+Result<void> GroupWriter::drop_deferred(Operation::Drop& drop) {
+  batch_.clear();
+  Dropped dropped;
+  Result<void> committed;
+  auto read = store_.visit_deferred([&](const DeferredUrl& url) {
+    if (url.host != drop.host) return true;
+    batch_.remove_deferred(url.not_before, url.sequence);
+    drop_depth(url.record, batch_);
+    dropped.recrawls += is_recrawl_record(url.record) ? 1 : 0;
+    if (++dropped.deferred < kDroppedAtOnce) return true;
+    committed = commit_drop(drop, std::exchange(dropped, {}));
+    batch_.clear();
+    return committed.has_value();
+  });
+  if (!read) return read;
+  return committed ? commit_drop(drop, dropped) : committed;
+}
+
+Result<void> GroupWriter::commit_drop(Operation::Drop& drop, const Dropped& dropped) {
+  const std::size_t urls = dropped.queued + dropped.deferred;
+  if (urls == 0) return {};
+  const Counters before = counters();
+  Counters totals = before;
+  totals.dropped += urls;
+  totals.deferred -= dropped.deferred;
+  totals.recrawls_deferred -= dropped.recrawls;
+  drop.dropped += urls;
+  return commit(batch_, before, totals);
+}
+
+}  // namespace trawl

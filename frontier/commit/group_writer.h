@@ -1,0 +1,128 @@
+// GroupWriter: turns a group of operations into one batch of the store.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "trawl/lease.h"
+
+#include "frontier/commit/operation.h"
+#include "frontier/commit/waiting_depths.h"
+#include "frontier/store/store.h"
+
+namespace trawl {
+
+struct GroupWriterOptions {
+  bool ledger = false;  // the crawl keeps one
+  bool exact = false;   // which alone tells what was admitted
+  std::uint64_t max_set_aside = 0;
+  bool set_aside_keys_changed = false;  // fit_set_aside_keys()
+  // Of stored URLs, to know their depths by; without, all notes of depths are kept.
+  WaitingDepths* depths = nullptr;
+  std::function<Fingerprint(std::string_view url)> fingerprint_of;
+  std::function<SystemTime()> wall_clock;
+  std::function<std::int64_t()> now;  // FrontierClock
+  std::function<Result<void>(std::span<const Completion>)> before_commit;
+  // What is to be stored of a host once this change of it is, too (Operation::ChangedHost);
+  // absent: what is.
+  std::function<std::optional<HostRecord>(HostId, std::uint64_t change)> record_of;
+  // Whether a URL whose host is being dropped must stay.
+  std::function<bool(HostId, std::uint64_t sequence)> is_leased;
+  // A group became durable, with the deferred URLs that were queued with it. Before anybody who
+  // waits for it is told.
+  std::function<void(OperationGroup&, std::vector<QueuedUrl>& promoted)> after_commit;
+};
+
+// How many "seen" answers were looked up in the ledger, and of how many URLs they were false.
+struct SeenChecks {
+  std::uint64_t checked = 0;
+  std::uint64_t wrong = 0;
+};
+
+// write() is the committer's alone; the rest is thread-safe.
+class GroupWriter {
+ public:
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
+  GroupWriter(Store& store, const Counters& counters, GroupWriterOptions options);
+  // Finds out when the first deferred URL is due.
+  Result<void> read_first_deferred();
+
+  // Makes the whole group durable, or nothing of it. Of a host that is dropped only a part: the
+  // operation is to be written again until it is done.
+  Result<void> write(OperationGroup& group);
+
+  // The totals of what is durable; counts of offers that are to be may be in it.
+  Counters counters() const;
+  // Offers of an operation that changed nothing: they become durable with the next group.
+  void count_offers(std::uint64_t seen, std::uint64_t invalid);
+  // When a deferred URL is due, in ms of the wall clock; kNever: none is.
+  std::int64_t next_deferred() const noexcept {
+    return next_deferred_.load(std::memory_order_relaxed);
+  }
+  SeenChecks seen_checks() const noexcept {
+    return {checked_.load(std::memory_order_relaxed), wrong_.load(std::memory_order_relaxed)};
+  }
+
+ private:
+  Result<void> announce(const OperationGroup& group) const;
+  Result<void> add_admitted(Operation& operation, Counters& totals, Store::Batch& batch);
+  void note_new_ones(const OperationGroup& group);
+  Result<bool> was_admitted(Fingerprint fingerprint);
+  Result<void> add_ended(Operation::Ended& ended, Counters& totals, Store::Batch& batch);
+  Result<void> set_aside(const Operation::SetAside& url, Counters& totals, Store::Batch& batch);
+  Result<void> hold_links(const Operation& operation, Counters& totals, Store::Batch& batch);
+  Result<void> restore(Operation& operation, Counters& totals, Store::Batch& batch,
+                       std::vector<QueuedUrl>& queued);
+  Result<bool> forget_set_aside(Fingerprint fingerprint, Counters& totals, Store::Batch& batch);
+  Result<std::optional<SetAsideState>> state_of(Fingerprint fingerprint) const;
+  void defer(std::int64_t not_before, std::uint64_t sequence, HostId host, std::int32_t priority,
+             std::string_view record, Counters& totals, Store::Batch& batch);
+  Result<void> promote(Counters& totals, Store::Batch& batch, std::vector<QueuedUrl>& promoted);
+  void lower_depths(const Operation& operation, Counters& totals, Store::Batch& batch);
+  void end_depth(const Operation::Ended& ended, bool waits, Store::Batch& batch);
+  void drop_depth(std::string_view record, Store::Batch& batch);
+  void add_changed_hosts(const OperationGroup& group, Store::Batch& batch) const;
+  // `before`: the totals that `changed` were made from.
+  Result<void> commit(const Store::Batch& batch, const Counters& before, const Counters& changed);
+  void take_totals(const Counters& before, const Counters& totals);
+  Result<void> check_seen(const OperationGroup& group);
+  Result<void> drop_some(Operation::Drop& drop);
+  Result<void> drop_some_queued(Operation::Drop& drop);
+  Result<void> drop_deferred(Operation::Drop& drop);
+  // URLs that one batch of a drop deletes.
+  struct Dropped {
+    std::size_t queued = 0;
+    std::size_t deferred = 0;
+    std::size_t recrawls = 0;  // of those deferred
+  };
+  Result<void> commit_drop(Operation::Drop& drop, const Dropped& dropped);
+
+  Store& store_;
+  const GroupWriterOptions options_;
+  Store::Batch batch_;                     // kept for its memory
+  std::vector<Fingerprint> fingerprints_;  // the same
+  // Of a group with offers of `again`, and with a ledger: what else the group admits.
+  std::set<Fingerprint> new_ones_;
+  // What the batch changes in Store::kSetAside: absent means removed.
+  std::map<Fingerprint, std::optional<SetAsideState>> set_aside_now_;
+  // Some of the links held lately, by a hash: most of them are found on many pages.
+  std::vector<Fingerprint> held_lately_;
+  std::atomic<std::int64_t> next_deferred_{kNever};
+  std::atomic<std::uint64_t> checked_{0};
+  std::atomic<std::uint64_t> wrong_{0};
+  std::set<Fingerprint> wrong_ones_;  // the first of them, so that none counts twice
+  mutable std::mutex mutex_;          // guards counters_
+  Counters counters_;
+};
+
+}  // namespace trawl

@@ -1,0 +1,214 @@
+#include "frontier/commit/waiting_depths.h"
+
+#include <algorithm>
+#include <new>
+
+#include <sys/mman.h>
+
+#include "base/mix.h"
+
+namespace trawl {
+
+namespace {
+
+constexpr std::uint64_t kMarks = 1u << 17;
+constexpr std::uint64_t kMarkDepth = 0xFF;  // which stands for this depth and greater ones
+constexpr unsigned kDepthBits = 8;
+
+template <class T>
+void raise(std::atomic<T>& value, T to) noexcept {
+  T now = value.load(std::memory_order_relaxed);
+  while (now < to && !value.compare_exchange_weak(now, to, std::memory_order_relaxed)) {
+  }
+}
+
+constexpr std::uint64_t mark_of(Fingerprint key, std::uint32_t depth) noexcept {
+  return (key.low & ~kMarkDepth) | std::min<std::uint64_t>(depth, kMarkDepth);
+}
+constexpr bool is_of(std::uint64_t mark, Fingerprint key) noexcept {
+  return mark != 0 && ((mark ^ key.low) & ~kMarkDepth) == 0;
+}
+constexpr std::size_t mark_place(Fingerprint key) noexcept {
+  return static_cast<std::size_t>(scale_to(key.high, kMarks));
+}
+
+}  // namespace
+
+template <class T>
+WaitingDepths::Pages<T>::Pages(std::size_t n) : size_(n) {
+  void* memory =
+      ::mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  data_ = static_cast<T*>(memory);
+}
+
+template <class T>
+WaitingDepths::Pages<T>::~Pages() {
+  ::munmap(data_, bytes());
+}
+
+WaitingDepths::WaitingDepths(std::uint64_t max_bytes)
+    : buckets_(std::max<std::uint64_t>(
+          1, (max_bytes - std::min(max_bytes, kMarks * sizeof(std::uint64_t))) /
+                 (sizeof(Bucket) + 1))),
+      unknown_(buckets_.size()),
+      marks_(kMarks) {}
+
+WaitingDepths::~WaitingDepths() = default;
+
+// The buckets by the upper half and part of the lower one, the tag by the rest of that.
+WaitingDepths::Places WaitingDepths::places_of(Fingerprint key) const noexcept {
+  const auto tag = static_cast<std::uint32_t>(key.low >> kDepthBits & 0xFFFFFF);
+  // Never 0, so that no entry is.
+  return {.first = static_cast<std::size_t>(scale_to(key.high, buckets_.size())),
+          .second = static_cast<std::size_t>(scale_to(key.low, buckets_.size())),
+          .tag = std::max<std::uint32_t>(tag, 1) << kDepthBits};
+}
+
+template <class Visit>
+void WaitingDepths::visit_entries(const Places& places, Visit visit) const noexcept {
+  const auto visit_bucket = [&](std::size_t bucket) {
+    for (Entry& entry : buckets_[bucket].entries) {
+      const std::uint32_t value = entry.load(std::memory_order_relaxed);
+      if ((value & ~kMaxDepth) == places.tag && !visit(entry, value)) return false;
+    }
+    return true;
+  };
+  if (visit_bucket(places.first) && places.second != places.first) visit_bucket(places.second);
+}
+
+WaitingDepths::Depths WaitingDepths::find(const Places& places) const noexcept {
+  Depths depths;
+  visit_entries(places, [&](const Entry&, std::uint32_t value) {
+    depths.any = true;
+    depths.least = std::min(depths.least, value & kMaxDepth);
+    depths.greatest = std::max(depths.greatest, value & kMaxDepth);
+    return true;
+  });
+  return depths;
+}
+
+bool WaitingDepths::add_to(std::size_t bucket, std::uint32_t entry) noexcept {
+  for (Entry& place : buckets_[bucket].entries) {
+    std::uint32_t free = 0;
+    // Relaxed, as all here: what another thread must see at once is ordered by settle().
+    if (place.load(std::memory_order_relaxed) == 0 &&
+        place.compare_exchange_strong(free, entry, std::memory_order_relaxed))
+      return true;
+  }
+  return false;
+}
+
+void WaitingDepths::add(Fingerprint key, std::uint32_t depth) noexcept {
+  if (depth == 0) return;
+  raise(deepest_, depth);
+  const Places places = places_of(key);
+  const std::uint32_t entry = places.tag | std::min(depth, kMaxDepth);
+  const auto free_in = [&](std::size_t bucket) {
+    return std::ranges::count_if(buckets_[bucket].entries, [](const Entry& place) {
+      return place.load(std::memory_order_relaxed) == 0;
+    });
+  };
+  // The emptier first: so both are full only when nearly all are.
+  const bool swap = free_in(places.second) > free_in(places.first);
+  if (add_to(swap ? places.second : places.first, entry) ||
+      add_to(swap ? places.first : places.second, entry)) {
+    if (touched_.load(std::memory_order_relaxed) < buckets_.size())
+      touched_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  raise(unknown_[places.first], static_cast<std::uint8_t>(std::min(depth, kMaxDepth)));
+  overflowed_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void WaitingDepths::remove(Fingerprint key, std::uint32_t depth) noexcept {
+  if (depth == 0) return;
+  // Of several rather one with this depth.
+  Entry* found = nullptr;
+  const std::uint32_t wanted = std::min(depth, kMaxDepth);
+  visit_entries(places_of(key), [&](Entry& entry, std::uint32_t value) {
+    found = &entry;
+    return (value & kMaxDepth) != wanted;
+  });
+  if (found != nullptr) found->store(0, std::memory_order_relaxed);
+}
+
+void WaitingDepths::remove_double(Fingerprint key) noexcept {
+  int n = 0;
+  visit_entries(places_of(key), [&](const Entry&, std::uint32_t) { return ++n < 2; });
+  if (n == 2) remove(key, kMaxDepth);
+}
+
+void WaitingDepths::lower(Fingerprint key, std::uint32_t depth) noexcept {
+  if (depth >= kMaxDepth) return;
+  visit_entries(places_of(key), [&](Entry& entry, std::uint32_t value) {
+    // Nobody else changes an entry that is taken.
+    if ((value & kMaxDepth) > depth)
+      entry.store((value & ~kMaxDepth) | depth, std::memory_order_relaxed);
+    return true;
+  });
+}
+
+void WaitingDepths::assume_others(std::uint32_t depth) noexcept {
+  if (depth == 0) return;
+  raise(deepest_, depth);
+  for (std::size_t i = 0; i < unknown_.size(); ++i)
+    raise(unknown_[i], static_cast<std::uint8_t>(std::min(depth, kMaxDepth)));
+}
+
+bool WaitingDepths::is_deeper(Fingerprint key, std::uint32_t depth,
+                              bool noted_lately) const noexcept {
+  const Places places = places_of(key);
+  const Depths depths = find(places);
+  if (!depths.any && noted_lately) return false;
+  const std::uint32_t greatest =
+      depths.any ? depths.greatest : unknown_[places.first].load(std::memory_order_relaxed);
+  return greatest > depth || greatest == kMaxDepth;
+}
+
+bool WaitingDepths::may_be_noted(Fingerprint key, std::uint32_t depth) const noexcept {
+  if (depth == 0 || !has_notes()) return false;
+  const Depths depths = find(places_of(key));
+  return !depths.any || depth >= kMaxDepth || depths.least < depth;
+}
+
+bool WaitingDepths::may_wait(Fingerprint key) const noexcept {
+  const Places places = places_of(key);
+  return find(places).any || unknown_[places.first].load(std::memory_order_relaxed) > 0;
+}
+
+bool WaitingDepths::mark(Fingerprint key, std::uint32_t depth) noexcept {
+  auto& place = marks_[mark_place(key)];
+  const std::uint64_t before = place.load(std::memory_order_relaxed);
+  if (is_of(before, key) && (before & kMarkDepth) <= depth && (before & kMarkDepth) != kMarkDepth)
+    return true;
+  place.store(mark_of(key, depth), std::memory_order_relaxed);
+  return false;
+}
+
+std::optional<std::uint32_t> WaitingDepths::marked(Fingerprint key) const noexcept {
+  const std::uint64_t mark = marks_[mark_place(key)].load(std::memory_order_relaxed);
+  if (!is_of(mark, key) || (mark & kMarkDepth) == kMarkDepth) return std::nullopt;
+  return static_cast<std::uint32_t>(mark & kMarkDepth);
+}
+
+void WaitingDepths::unmark(Fingerprint key) noexcept {
+  auto& place = marks_[mark_place(key)];
+  if (is_of(place.load(std::memory_order_relaxed), key)) place.store(0, std::memory_order_relaxed);
+}
+
+void WaitingDepths::prefetch(Fingerprint key) const noexcept {
+  const Places places = places_of(key);
+  __builtin_prefetch(&buckets_[places.first]);
+  __builtin_prefetch(&buckets_[places.second]);
+}
+
+// A page for each bucket at most; marks are left only where anything is deep.
+std::uint64_t WaitingDepths::memory() const noexcept {
+  constexpr std::uint64_t kPage = 4096;
+  if (!any_deeper(0)) return 0;
+  return marks_.bytes() + std::min(buckets_.bytes() + unknown_.bytes(),
+                                   kPage * touched_.load(std::memory_order_relaxed));
+}
+
+}  // namespace trawl

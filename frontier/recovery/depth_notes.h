@@ -1,0 +1,23 @@
+// Reads back with which depths URLs wait, when a frontier is opened.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "trawl/fingerprint.h"
+#include "trawl/result.h"
+
+#include "frontier/commit/waiting_depths.h"
+#include "frontier/store/store.h"
+
+namespace trawl {
+
+// Adds what waits in the store to `depths`, which is empty; if there is more than fits, as much as
+// does. Forgets notes about URLs that certainly wait no more. `deepest`: the
+// greatest depth ever admitted. Errors: those of the store.
+Result<void> read_waiting_depths(Store& store, std::uint64_t deepest,
+                                 const std::function<Fingerprint(std::string_view)>& fingerprint_of,
+                                 WaitingDepths& depths);
+
+}  // namespace trawl

@@ -1,0 +1,165 @@
+// dump_frontier.
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "trawl/canonicalizer.h"
+#include "trawl/frontier_dump.h"
+#include "trawl/url.h"
+
+#include "base/wall_time.h"
+#include "frontier/recovery/stopped_frontier.h"
+#include "frontier/store/queued_url.h"
+#include "frontier/store/set_aside_record.h"
+
+namespace trawl {
+
+namespace {
+
+// Looks up the smallest depth that a URL was offered with since it was queued.
+class SmallestDepths {
+ public:
+  SmallestDepths(const Store& store, const Manifest& manifest, Profile profile)
+      : store_(store),
+        hash_(KeyedHash::from_key(manifest.hash_key)),
+        canonicalizer_(std::move(profile)) {}
+
+  Result<std::uint32_t> of(std::string_view href, std::uint32_t admitted) {
+    // No depth is smaller than 0.
+    if (admitted == 0 || !Url::parse_into(href, nullptr, url_)) return admitted;
+    const auto depth = store_.depth(hash_(canonicalizer_.key_view(url_, key_)));
+    if (!depth) return tl::unexpected(depth.error());
+    return std::min(admitted, depth->value_or(admitted));
+  }
+
+ private:
+  const Store& store_;
+  const KeyedHash hash_;
+  const Canonicalizer canonicalizer_;
+  Url url_;
+  std::string key_;
+};
+
+class Dump {
+ public:
+  Dump(const Store& store, const std::optional<Manifest>& manifest, const DumpOptions& options,
+       const std::function<Result<void>(const DumpedUrl&)>& visit)
+      : store_(store), options_(options), visit_(visit) {
+    if (!manifest) return;
+    if (!options.host.empty())
+      host_ = host_id(KeyedHash::from_key(manifest->hash_key), options.host);
+    if (auto profile = Profile::from_name(manifest->profile))
+      depths_.emplace(store, *manifest, std::move(*profile));
+  }
+
+  Result<void> run() {
+    auto read = visit_waiting();
+    if (read && done_) read = visit_set_aside();
+    if (!read || !done_ || damaged_ == 0) return read ? done_ : read;
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("the store is damaged: {} URL{} cannot be read, and {} left out",
+                            damaged_, damaged_ == 1 ? "" : "s", damaged_ == 1 ? "was" : "were"));
+  }
+
+ private:
+  bool wanted(WaitingState state) const { return options_.state.value_or(state) == state; }
+
+  Result<void> visit_waiting() {
+    if (wanted(WaitingState::kQueued)) {
+      auto read = store_.visit_pending(
+          host_, [this](HostId host, const QueueOrder& order, std::string_view record) {
+            return take(host, record, {.priority = order.priority});
+          });
+      if (!read || !done_) return read;
+    }
+    if (!wanted(WaitingState::kDeferred)) return {};
+    return store_.visit_deferred([this](const DeferredUrl& url) {
+      return take(url.host, url.record,
+                  {.priority = url.priority,
+                   .state = WaitingState::kDeferred,
+                   .not_before = from_milliseconds(url.not_before)});
+    });
+  }
+
+  Result<void> visit_set_aside() {
+    if (!wanted(WaitingState::kHeld) && !wanted(WaitingState::kFailed)) return {};
+    return store_.visit_set_aside(std::nullopt, [this](Fingerprint, std::string_view value) {
+      const auto record = decode_set_aside(value);
+      const auto url = record ? set_aside_url(*record) : std::nullopt;
+      if (!url) {
+        ++damaged_;
+        return true;
+      }
+      return take(*url);
+    });
+  }
+
+  // False to end.
+  bool take(HostId host, std::string_view record, DumpedUrl url) {
+    if (host_ && host != *host_) return true;
+    const auto decoded = decode_record(record);
+    if (!decoded) {
+      ++damaged_;
+      return true;
+    }
+    const std::string name = host_of(decoded->url);
+    // Without the key of their ids hosts are told by their names alone.
+    if (!options_.host.empty() && name != options_.host) return true;
+    url.url = decoded->url;
+    url.host = name;
+    url.parent = decoded->parent;
+    url.depth = decoded->depth;
+    url.redirects = decoded->redirects;
+    url.attempts = decoded->attempts;
+    url.recrawl = decoded->recrawl;
+    url.note = decoded->note;
+    if (depths_) {
+      const auto depth = depths_->of(decoded->url, decoded->depth);
+      if (!depth) {
+        done_ = tl::unexpected(depth.error());
+        return false;
+      }
+      url.depth = *depth;
+    }
+    done_ = visit_(url);
+    return done_.has_value();
+  }
+
+  bool take(const SetAsideUrl& url) {
+    const auto state =
+        url.state == SetAsideState::kHeld ? WaitingState::kHeld : WaitingState::kFailed;
+    if (!wanted(state) || (!options_.host.empty() && url.host != options_.host)) return true;
+    done_ = visit_({.url = url.url,
+                    .host = url.host,
+                    .parent = url.parent,
+                    .priority = url.priority,
+                    .depth = url.depth,
+                    .redirects = url.redirects,
+                    .note = url.note,
+                    .state = state,
+                    .reason = url.reason,
+                    .status = url.status,
+                    .since = url.since});
+    return done_.has_value();
+  }
+
+  const Store& store_;
+  const DumpOptions& options_;
+  const std::function<Result<void>(const DumpedUrl&)>& visit_;
+  std::optional<HostId> host_;  // of options_.host, if the key of ids is known
+  std::optional<SmallestDepths> depths_;
+  std::uint64_t damaged_ = 0;
+  Result<void> done_;
+};
+
+}  // namespace
+
+Result<void> dump_frontier(const std::filesystem::path& directory, const DumpOptions& options,
+                           const std::function<Result<void>(const DumpedUrl&)>& visit) {
+  const auto stopped = StoppedFrontier::look_at(directory);
+  if (!stopped) return tl::unexpected(stopped.error());
+  return Dump(*stopped->store, stopped->manifest, options, visit).run();
+}
+
+}  // namespace trawl

@@ -1,0 +1,247 @@
+#include "frontier/recovery/recovery.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "trawl/sizing.h"
+
+namespace trawl {
+
+namespace {
+
+// Inserts the admissions from `sequence` to `end`. Errors: kCorrupt if the log lacks some.
+Result<GrowingBloomFilter> replay(GrowingBloomFilter filter, std::uint64_t sequence,
+                                  std::uint64_t end, const Store& store, OpenReport& report) {
+  std::uint64_t next = sequence;
+  bool gap = false;
+  FilterFeeder feeder(filter);
+  auto read = store.replay_admissions(sequence, [&](std::uint64_t first,
+                                                    std::span<const Fingerprint> fingerprints) {
+    gap |= first > next;
+    // The first batch may begin before the sequence.
+    const auto known = std::min<std::uint64_t>(next - std::min(first, next), fingerprints.size());
+    for (const Fingerprint fingerprint : fingerprints.subspan(known))
+      feeder.add(fingerprint);
+    next = first + fingerprints.size();
+  });
+  if (!read) return tl::unexpected(read.error());
+  feeder.finish();
+  if (gap || next != end) {
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("the store is damaged: its log lacks some of the admissions {} to {}",
+                            sequence, end));
+  }
+  report.replayed = end - sequence;
+  return filter;
+}
+
+Result<GrowingBloomFilter> from_ledger(const Store& store, std::uint64_t urls,
+                                       const GrowingBloomFilter::Options& fresh) {
+  auto filter = make_filter(fresh, urls);
+  if (!filter) return filter;
+  FilterFeeder feeder(*filter);
+  const auto records = feed_ledger(store, feeder);
+  if (!records) return tl::unexpected(records.error());
+  feeder.finish();
+  if (*records < urls) {
+    return fail(
+        ErrorCode::kCorrupt,
+        fmt::format("the store is damaged: its ledger has {} of {} admitted URLs", *records, urls));
+  }
+  return filter;
+}
+
+class Recovery {
+ public:
+  Recovery(const std::filesystem::path& directory, Manifest& manifest, const Store& store,
+           const GrowingBloomFilter::Options& fresh, const Counters& counters, OpenReport& report)
+      : directory_(directory),
+        manifest_(manifest),
+        store_(store),
+        fresh_(fresh),
+        admitted_(counters.admitted),
+        urls_(counters.urls()),
+        report_(report) {}
+
+  Result<GrowingBloomFilter> run() {
+    for (const auto attempt :
+         {&Recovery::by_checkpoints, &Recovery::by_log, &Recovery::by_ledger}) {
+      auto filter = (this->*attempt)();
+      if (filter) {
+        if (auto dropped = drop_too_new(); !dropped) return tl::unexpected(dropped.error());
+        for (const auto& problem : problems_)
+          report_.warnings.push_back(problem + "; going back to what is older");
+        if (attempt == &Recovery::by_ledger) report_.warnings.push_back(ledger_warning());
+        return filter;
+      }
+      if (!is_damage(filter.error())) return filter;
+    }
+    return refuse();
+  }
+
+ private:
+  tl::unexpected<Error> useless(Error error) {
+    problems_.push_back(error.message);
+    return tl::unexpected(std::move(error));
+  }
+
+  Result<GrowingBloomFilter> by_checkpoints() {
+    while (!manifest_.checkpoints.empty()) {
+      const CheckpointEntry entry = manifest_.checkpoints.back();
+      const auto path = Manifest::checkpoint_path(directory_, entry.number);
+      auto filter = load_checkpoint(path, entry, admitted_, fresh_).and_then([&](auto loaded) {
+        return replay(std::move(loaded), entry.sequence, admitted_, store_, report_);
+      });
+      if (filter) {
+        report_.checkpoint = path.string();
+        return filter;
+      }
+      if (!is_damage(filter.error())) return filter;
+      useless(filter.error());
+      too_new_ |= entry.end > admitted_;
+      manifest_.checkpoints.pop_back();
+    }
+    return fail(ErrorCode::kNotFound, "no checkpoint serves");
+  }
+
+  Result<GrowingBloomFilter> by_log() {
+    if (manifest_.log_start > 0) return fail(ErrorCode::kNotFound, "the log has no beginning");
+    auto filter = make_filter(fresh_, admitted_).and_then([&](auto empty) {
+      return replay(std::move(empty), 0, admitted_, store_, report_);
+    });
+    return filter || !is_damage(filter.error()) ? std::move(filter) : useless(filter.error());
+  }
+
+  Result<GrowingBloomFilter> by_ledger() {
+    if (!manifest_.ledger) return fail(ErrorCode::kNotFound, "there is no ledger");
+    auto filter = from_ledger(store_, urls_, fresh_);
+    return filter || !is_damage(filter.error()) ? std::move(filter) : useless(filter.error());
+  }
+
+  std::string ledger_warning() const {
+    return fmt::format(
+        "no checkpoint could be used: the filter was made anew from the ledger, which has all {} "
+        "URLs",
+        urls_);
+  }
+
+  // The store gives the numbers of what it lost to the URLs that come now, and will have reached
+  // the end of a checkpoint that knows more soon. That must not be taken to fit it then.
+  Result<void> drop_too_new() const {
+    return too_new_ ? manifest_.publish(directory_) : Result<void>{};
+  }
+
+  tl::unexpected<Error> refuse() {
+    std::string message = fmt::format(
+        "the record of the URLs seen cannot be read from {}: no checkpoint can be used, and the "
+        "log of admissions is not whole. Restore a filter-*.ckpt from a backup; or run `trawl "
+        "frontier repair {}`, which makes a record of what is still known and tells what is not",
+        directory_.string(), directory_.string());
+    for (const auto& problem : problems_)
+      message += "\n  " + problem;
+    std::ranges::move(problems_, std::back_inserter(report_.warnings));
+    return fail(ErrorCode::kCorrupt, std::move(message));
+  }
+
+  const std::filesystem::path& directory_;
+  Manifest& manifest_;
+  const Store& store_;
+  const GrowingBloomFilter::Options& fresh_;
+  const std::uint64_t admitted_;
+  const std::uint64_t urls_;  // different ones among them
+  OpenReport& report_;
+  std::vector<std::string> problems_;
+  bool too_new_ = false;  // a checkpoint was, compared with the store
+};
+
+std::uint64_t half_of_the_memory() {
+  return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) / 2 *
+         static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
+
+GrowingBloomFilter::Options filter_options(const FrontierOptions& options, const KeyedHash& hash) {
+  return {.capacity = options.expected_urls,
+          .false_positive_rate = options.false_positive_rate,
+          .hash = hash,
+          .max_memory_bytes =
+              options.max_filter_memory != 0 ? options.max_filter_memory : half_of_the_memory()};
+}
+
+std::uint64_t FilterFeeder::finish() {
+  flush();
+  return std::exchange(fresh_, 0);
+}
+
+void FilterFeeder::flush() {
+  std::array<bool, kAtOnce> fresh;
+  fresh_ += filter_.insert_batch(keys_, {fresh.data(), keys_.size()});
+  keys_.clear();
+}
+
+Result<std::uint64_t> feed_ledger(const Store& store, FilterFeeder& feeder) {
+  std::uint64_t records = 0;
+  auto visited = store.visit_ledger([&](Fingerprint fingerprint, const LedgerRecord&) {
+    feeder.add(fingerprint);
+    ++records;
+  });
+  if (!visited) return tl::unexpected(visited.error());
+  return records;
+}
+
+Result<GrowingBloomFilter> make_filter(const GrowingBloomFilter::Options& fresh,
+                                       std::uint64_t keys) {
+  GrowingBloomFilter::Options options = fresh;
+  const auto size = blocked_bloom_size(keys, fresh.false_positive_rate);
+  // Half: the first layer is larger than a filter of the whole rate, and others may follow.
+  const std::uint64_t limit = fresh.max_memory_bytes == 0
+                                  ? std::numeric_limits<std::uint64_t>::max()
+                                  : fresh.max_memory_bytes / 2;
+  constexpr std::uint64_t kBitsPerByte = 8;
+  if (keys > fresh.capacity && size && size->bits / kBitsPerByte < limit) options.capacity = keys;
+  return GrowingBloomFilter::create(options);
+}
+
+Result<GrowingBloomFilter> load_checkpoint(const std::filesystem::path& path,
+                                           const CheckpointEntry& entry, std::uint64_t admitted,
+                                           const GrowingBloomFilter::Options& fresh) {
+  // The store lost its end. What an older checkpoint and the older store say together is what was
+  // true at that moment; this newer one would call URLs seen that are lost.
+  if (entry.end > admitted) {
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("{} knows {} admissions, but the store has {} only: its newest writes "
+                            "are damaged or missing",
+                            path.string(), entry.end, admitted));
+  }
+  auto filter = GrowingBloomFilter::load(path.string(), fresh.max_memory_bytes);
+  if (filter && fresh.hash && filter->hash().key() != fresh.hash->key()) {
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("{} is of another crawl: its hash key is not that of the manifest",
+                            path.string()));
+  }
+  return filter;
+}
+
+bool is_damage(const Error& error) {
+  // kInvalidArgument: the file is a filter of another kind, or no file.
+  return error.code == ErrorCode::kCorrupt || error.code == ErrorCode::kNotFound ||
+         error.code == ErrorCode::kIo || error.code == ErrorCode::kInvalidArgument;
+}
+
+Result<GrowingBloomFilter> recover_filter(const std::filesystem::path& directory,
+                                          Manifest& manifest, const Store& store,
+                                          const GrowingBloomFilter::Options& fresh,
+                                          OpenReport& report) {
+  const auto counters = store.counters();
+  if (!counters) return tl::unexpected(counters.error());
+  return Recovery(directory, manifest, store, fresh, *counters, report).run();
+}
+
+}  // namespace trawl

@@ -1,0 +1,229 @@
+#include "frontier/recovery/repair.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "trawl/url.h"
+
+#include "frontier/recovery/checkpointer.h"
+#include "frontier/recovery/recovery.h"
+#include "frontier/recovery/state_directory.h"
+#include "frontier/store/set_aside_record.h"
+
+namespace trawl {
+
+namespace {
+
+std::string unreadable(std::string_view what, const Error& error) {
+  return fmt::format("not all of {} can be read ({}); what could was used", what, error.message);
+}
+
+class Salvager {
+ public:
+  Salvager(const Store& store, const Canonicalizer& canonicalizer, GrowingBloomFilter& filter,
+           Salvage& salvage)
+      : store_(store),
+        canonicalizer_(canonicalizer),
+        filter_(filter),
+        feeder_(filter),
+        salvage_(salvage) {}
+
+  // Returns whether the ledger has all that were admitted.
+  bool use_ledger(std::uint64_t urls) {
+    const auto records = feed_ledger(store_, feeder_);
+    feeder_.finish();
+    if (!records) {
+      note(unreadable("the ledger", records.error()));
+      return false;
+    }
+    note(fmt::format("the ledger has {} of the {} URLs admitted", *records, urls));
+    return *records >= urls;
+  }
+
+  void use_log(std::uint64_t admitted) {
+    std::uint64_t logged = 0;
+    std::uint64_t next = 0;
+    std::uint64_t whole_from = 0;  // nothing is missing between this and `next`
+    const auto read = store_.replay_admissions(
+        0, [&](std::uint64_t first, std::span<const Fingerprint> fingerprints) {
+          if (first > next) whole_from = first;
+          next = first + fingerprints.size();
+          logged += fingerprints.size();
+          for (const Fingerprint fingerprint : fingerprints)
+            feeder_.add(fingerprint);
+        });
+    feeder_.finish();
+    note(fmt::format("the log has {} of the {} admissions", logged, admitted));
+    if (!read) note(unreadable("the log of admissions", read.error()));
+    salvage_.log_start = read && next == admitted ? whole_from : admitted;
+  }
+
+  void use_waiting() {
+    const auto pending =
+        store_.visit_pending(std::nullopt, [&](HostId, const QueueOrder&, std::string_view record) {
+          add_waiting(record);
+          return true;
+        });
+    if (!pending) note(unreadable("the queues", pending.error()));
+    const auto deferred = store_.visit_deferred([&](const DeferredUrl& url) {
+      add_waiting(url.record);
+      return true;
+    });
+    if (!deferred) note(unreadable("the deferred URLs", deferred.error()));
+    const auto set_aside =
+        store_.visit_set_aside(std::nullopt, [&](Fingerprint, std::string_view value) {
+          const auto record = decode_set_aside(value);
+          if (record && record->was_queued) add_waiting(record->url_record);
+          return true;
+        });
+    if (!set_aside) note(unreadable("the URLs set aside", set_aside.error()));
+    const std::uint64_t fresh = feeder_.finish();
+    note(fmt::format("{} URLs wait, {} of which nothing else told", waiting_, fresh));
+    if (damaged_ > 0)
+      note(fmt::format("{} URLs that wait are damaged and were passed over", damaged_));
+  }
+
+ private:
+  void note(std::string text) { salvage_.notes.push_back(std::move(text)); }
+
+  void add_waiting(std::string_view record) {
+    const auto decoded = decode_record(record);
+    const auto url = decoded ? Url::parse(decoded->url)
+                             : fail(ErrorCode::kCorrupt, "a record that does not decode");
+    if (!url) {
+      ++damaged_;
+      return;
+    }
+    ++waiting_;
+    feeder_.add(filter_.hash()(canonicalizer_.key_view(*url, key_)));
+  }
+
+  const Store& store_;
+  const Canonicalizer& canonicalizer_;
+  GrowingBloomFilter& filter_;
+  FilterFeeder feeder_;
+  Salvage& salvage_;
+  std::string key_;
+  std::uint64_t waiting_ = 0;
+  std::uint64_t damaged_ = 0;
+};
+
+// The newest checkpoint that fits the store. (There may be one: it is of no use to open() if the
+// log behind it has gaps.)
+std::optional<GrowingBloomFilter> newest_checkpoint(const std::filesystem::path& directory,
+                                                    const Manifest& manifest,
+                                                    std::uint64_t admitted,
+                                                    const GrowingBloomFilter::Options& fresh,
+                                                    Salvage& salvage) {
+  for (auto entry = manifest.checkpoints.rbegin(); entry != manifest.checkpoints.rend(); ++entry) {
+    const auto path = Manifest::checkpoint_path(directory, entry->number);
+    auto filter = load_checkpoint(path, *entry, admitted, fresh);
+    if (!filter) continue;
+    salvage.notes.push_back(
+        fmt::format("{} has the first {} admissions", path.string(), entry->sequence));
+    return std::move(*filter);
+  }
+  return std::nullopt;
+}
+
+Result<std::unique_ptr<Store>> open_store(const FrontierOptions& options) {
+  return Store::open(store_path(options.directory),
+                     {.sync = options.durability == FrontierDurability::kSync,
+                      .memory = MemoryPlan::of(std::max(options.max_memory, kMinFrontierMemory))});
+}
+
+// Why there is no crawl where one was looked for: a store with URLs is one whose manifest is lost.
+Error explain_no_crawl(const FrontierOptions& options, Error error) {
+  if (error.code != ErrorCode::kNotFound || !holds_store(options.directory)) return error;
+  const auto lock = DirectoryLock::acquire(options.directory);
+  if (!lock) return lock.error();
+  const auto store = open_store(options);
+  if (!store) return store.error();
+  const auto counters = (*store)->counters();
+  return counters && counters->admitted > 0 ? lost_manifest(options.directory) : error;
+}
+
+// Publishes the filter as the only checkpoint.
+Result<void> publish_salvaged(const std::filesystem::path& directory, const Manifest& manifest,
+                              Store& store, const GrowingBloomFilter& filter,
+                              const Salvage& salvage, std::uint64_t admitted) {
+  Manifest next = manifest;
+  const auto number = next.take_checkpoint_number(directory);
+  if (!number) return tl::unexpected(number.error());
+  next.checkpoints = {{.number = *number, .sequence = admitted, .end = admitted}};
+  next.log_start = salvage.log_start;
+  // What the filter knows is in the store: it must survive a power loss no less than the file.
+  return write_checkpoint(filter, Manifest::checkpoint_path(directory, *number), {},
+                          [&] { return store.sync(); })
+      .and_then([&] { return next.publish(directory); });
+}
+
+Result<RepairReport> repair_crawl(const FrontierOptions& options, const Manifest& manifest,
+                                  Store& store) {
+  const auto counters = store.counters();
+  if (!counters) return tl::unexpected(counters.error());
+  const std::uint64_t admitted = counters->admitted;
+  const std::uint64_t urls = counters->urls();
+  const auto fresh = filter_options(options, KeyedHash::from_key(manifest.hash_key));
+  OpenReport found;
+  {
+    Manifest tried = manifest;
+    const auto whole = recover_filter(options.directory, tried, store, fresh, found);
+    if (whole)
+      return RepairReport{.repaired = false, .known = urls, .notes = std::move(found.warnings)};
+    if (whole.error().code != ErrorCode::kCorrupt) return tl::unexpected(whole.error());
+  }
+  Salvage salvage{.notes = std::move(found.warnings)};
+  auto filter = salvage_filter(options.directory, manifest, store, Canonicalizer(options.profile),
+                               fresh, *counters, salvage);
+  if (!filter) return tl::unexpected(filter.error());
+  auto published = publish_salvaged(options.directory, manifest, store, *filter, salvage, admitted);
+  if (!published) return tl::unexpected(published.error());
+  const std::uint64_t forgotten = urls - std::min(urls, salvage.known);
+  if (forgotten > 0) {
+    salvage.notes.push_back(
+        fmt::format("{} of the {} URLs admitted are not known any more, all of them fetched before "
+                    "or dropped: where links lead to them again, they are fetched once more",
+                    forgotten, urls));
+  }
+  return RepairReport{.repaired = true,
+                      .known = salvage.known,
+                      .forgotten = forgotten,
+                      .notes = std::move(salvage.notes)};
+}
+
+}  // namespace
+
+Result<GrowingBloomFilter> salvage_filter(const std::filesystem::path& directory,
+                                          const Manifest& manifest, const Store& store,
+                                          const Canonicalizer& canonicalizer,
+                                          const GrowingBloomFilter::Options& fresh,
+                                          const Counters& counters, Salvage& salvage) {
+  auto filter = newest_checkpoint(directory, manifest, counters.admitted, fresh, salvage);
+  if (!filter) {
+    auto made = make_filter(fresh, counters.urls());
+    if (!made) return made;
+    filter = std::move(*made);
+  }
+  Salvager salvager(store, canonicalizer, *filter, salvage);
+  const bool all = manifest.ledger && salvager.use_ledger(counters.urls());
+  salvager.use_log(counters.admitted);
+  salvager.use_waiting();
+  salvage.known = all ? counters.urls() : std::min(filter->stats().inserted, counters.urls());
+  return std::move(*filter);
+}
+
+Result<RepairReport> repair_frontier(const FrontierOptions& given) {
+  FrontierOptions options = given;
+  options.mode = OpenMode::kResume;
+  const auto state = open_state_directory(options);
+  if (!state) return tl::unexpected(explain_no_crawl(options, state.error()));
+  const auto store = open_store(options);
+  if (!store) return tl::unexpected(store.error());
+  return repair_crawl(options, state->manifest, **store);
+}
+
+}  // namespace trawl

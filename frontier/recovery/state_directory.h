@@ -1,0 +1,38 @@
+// StateDirectory: creating, locking, reading and removing the directory of a frontier.
+#pragma once
+
+#include <filesystem>
+
+#include "trawl/frontier.h"
+#include "trawl/result.h"
+
+#include "frontier/recovery/directory_lock.h"
+#include "frontier/recovery/manifest.h"
+
+namespace trawl {
+
+struct StateDirectory {
+  DirectoryLock lock;
+  Manifest manifest;  // a new one, not yet published, unless resumed
+  bool resumed;
+  bool ledger = false;            // whether this crawl keeps one, whatever the options say
+  bool profile_replaced = false;  // resumed with another profile, which is published
+};
+
+// Creates the directory if the mode allows it, locks it, and reads its manifest.
+Result<StateDirectory> open_state_directory(const FrontierOptions& options);
+
+// The last step of creating a crawl: from here on the directory holds one.
+Result<void> publish_new_crawl(const Manifest& manifest, std::uint64_t admitted,
+                               const std::filesystem::path& directory);
+
+// Frontier::remove.
+Result<void> remove_state_directory(const std::filesystem::path& directory);
+
+std::filesystem::path store_path(const std::filesystem::path& directory);
+// The error for a store with URLs but without a manifest.
+Error lost_manifest(const std::filesystem::path& directory);
+// Whether there is a store, with or without a manifest.
+bool holds_store(const std::filesystem::path& directory);
+
+}  // namespace trawl

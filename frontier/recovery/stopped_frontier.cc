@@ -1,0 +1,69 @@
+#include "frontier/recovery/stopped_frontier.h"
+
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "frontier/recovery/state_directory.h"
+#include "frontier/store/memory_plan.h"
+
+namespace trawl {
+
+namespace {
+
+Result<void> check_holds_frontier(const std::filesystem::path& directory) {
+  if (holds_store(directory)) return {};
+  std::error_code error;
+  const bool manifest = std::filesystem::exists(Manifest::path_in(directory), error);
+  if (error) {
+    return tl::unexpected(
+        system_error(error.value(), "cannot look for a crawl in " + directory.string()));
+  }
+  if (manifest) {
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("{} holds a MANIFEST, but its store/ is missing or empty: restore it "
+                            "from a backup, or start over",
+                            directory.string()));
+  }
+  return fail(ErrorCode::kNotFound, directory.string() + " holds no crawl");
+}
+
+template <class Open>
+Result<StoppedFrontier> with_store(std::optional<DirectoryLock> lock,
+                                   const std::filesystem::path& directory, Open open) {
+  StoppedFrontier stopped{std::move(lock), std::nullopt, {}, nullptr};
+  if (auto manifest = Manifest::read(directory)) {
+    stopped.manifest = std::move(*manifest);
+    if (!stopped.manifest) stopped.warnings.push_back(lost_manifest(directory).message);
+  } else {
+    stopped.warnings.push_back(manifest.error().message);
+  }
+  auto store = open(store_path(directory),
+                    Store::Options{.sync = false, .memory = MemoryPlan::of(kMinFrontierMemory)});
+  if (!store) return tl::unexpected(store.error());
+  stopped.store = std::move(*store);
+  return stopped;
+}
+
+}  // namespace
+
+Result<StoppedFrontier> StoppedFrontier::open(const std::filesystem::path& directory) {
+  // Before anything is created there, the lock's file included.
+  if (auto holds = check_holds_frontier(directory); !holds) return tl::unexpected(holds.error());
+  auto lock = DirectoryLock::acquire(directory);
+  if (!lock) return tl::unexpected(lock.error());
+  // Who held the lock may have removed the frontier.
+  if (auto holds = check_holds_frontier(directory); !holds) return tl::unexpected(holds.error());
+  return with_store(std::move(*lock), directory, Store::open);
+}
+
+Result<StoppedFrontier> StoppedFrontier::look_at(const std::filesystem::path& directory) {
+  if (auto holds = check_holds_frontier(directory); !holds) return tl::unexpected(holds.error());
+  auto lock = DirectoryLock::share(directory);
+  if (!lock) return tl::unexpected(lock.error());
+  if (auto holds = check_holds_frontier(directory); !holds) return tl::unexpected(holds.error());
+  return with_store(std::move(*lock), directory, Store::open_to_read);
+}
+
+}  // namespace trawl

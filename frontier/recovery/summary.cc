@@ -1,0 +1,220 @@
+// summarize_frontier.
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <queue>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "trawl/frontier_dump.h"
+#include "trawl/mapped_filter.h"
+
+#include "base/wall_time.h"
+#include "frontier/recovery/state_directory.h"
+#include "frontier/recovery/stopped_frontier.h"
+#include "frontier/schedule/host_info.h"
+#include "frontier/store/queued_url.h"
+
+namespace trawl {
+
+namespace {
+
+// Counts the queues as they are read one after the other, and keeps the longest.
+class LongestQueues {
+ public:
+  explicit LongestQueues(std::size_t kept) : kept_(kept) {}
+
+  void count(HostId host, std::string_view record) {
+    if (hosts_ == 0 || host != current_.host) {
+      finish_current();
+      ++hosts_;
+      current_ = {0, host, {}};
+    }
+    ++current_.urls;
+    // The first intact record names the host.
+    if (!current_.name.empty()) return;
+    if (const auto url = decode_record(record)) current_.name = host_of(url->url);
+  }
+
+  std::uint64_t hosts() const { return hosts_; }
+
+  Result<std::vector<HostInfo>> finish(const Store& store, std::int64_t now) {
+    finish_current();
+    std::vector<HostInfo> infos;
+    for (; !longest_.empty(); longest_.pop()) {
+      const Queue& queue = longest_.top();
+      const auto record = store.host(queue.host);
+      if (!record) return tl::unexpected(record.error());
+      HostInfo info = *record ? host_info(**record, now) : HostInfo{};
+      // The record's name serves where no URL of the queue can be read.
+      if (!queue.name.empty()) info.host = queue.name;
+      info.queued = queue.urls;
+      infos.push_back(std::move(info));
+    }
+    std::ranges::reverse(infos);
+    return infos;
+  }
+
+ private:
+  struct Queue {
+    std::uint64_t urls;
+    HostId host;
+    std::string name;
+    // The least that is kept is the first to go; of equal ones the order of their hosts decides.
+    bool operator>(const Queue& other) const {
+      return urls != other.urls ? urls > other.urls : host < other.host;
+    }
+  };
+
+  void finish_current() {
+    if (hosts_ == 0) return;
+    longest_.push(std::move(current_));
+    if (longest_.size() > kept_) longest_.pop();
+  }
+
+  const std::size_t kept_;
+  std::uint64_t hosts_ = 0;
+  Queue current_{};
+  std::priority_queue<Queue, std::vector<Queue>, std::greater<>> longest_;
+};
+
+void set_counters(const Counters& counters, FrontierSummary& summary) {
+  summary.admitted = counters.admitted;
+  summary.completed = counters.completed;
+  summary.failed = counters.failed;
+  summary.skipped = counters.skipped;
+  summary.succeeded = counters.succeeded;
+  summary.held = counters.held;
+  summary.set_aside_failed = counters.set_aside_failed;
+  summary.requeued = counters.requeued;
+  summary.not_set_aside = counters.not_set_aside;
+  summary.seen = counters.seen;
+  summary.invalid = counters.invalid;
+  summary.dropped = counters.dropped;
+  summary.retried = counters.retried;
+  summary.recrawls = counters.recrawls;
+  summary.deferred = counters.deferred;
+  summary.queued = counters.open() - std::min(counters.open(), counters.deferred);
+  summary.depth_repairs = counters.depth_repairs;
+  summary.deepest = counters.deepest;
+}
+
+Result<void> add_hosts(const Store& store, std::size_t longest_queues, FrontierSummary& summary) {
+  const std::int64_t now = to_milliseconds(std::chrono::system_clock::now());
+  auto read = store.visit_hosts(0, [&](HostId, const HostRecord& host) {
+    summary.hosts_given_up += host.given_up ? 1 : 0;
+    summary.hosts_blocked += host.blocked_until > now ? 1 : 0;
+    return true;
+  });
+  if (!read) return read;
+  if (longest_queues == 0)
+    return store.visit_queued_hosts(0, [&](HostId) {
+      ++summary.hosts;
+      return true;
+    });
+  LongestQueues queues(longest_queues);
+  read = store.visit_pending(std::nullopt,
+                             [&](HostId host, const QueueOrder&, std::string_view record) {
+                               queues.count(host, record);
+                               return true;
+                             });
+  if (!read) return read;
+  summary.hosts = queues.hosts();
+  auto longest = queues.finish(store, now);
+  if (!longest) return tl::unexpected(longest.error());
+  summary.longest_queues = std::move(*longest);
+  return {};
+}
+
+// 0 if it is not there.
+std::uint64_t file_bytes(const std::filesystem::path& path) {
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(path, error);
+  return error ? 0 : bytes;
+}
+
+// Files may come and go meanwhile: the store is open.
+std::uint64_t tree_bytes(const std::filesystem::path& directory) {
+  std::uint64_t bytes = 0;
+  std::error_code error;
+  std::filesystem::recursive_directory_iterator it(directory, error);
+  for (; !error && it != std::filesystem::recursive_directory_iterator(); it.increment(error))
+    bytes += file_bytes(it->path());
+  return bytes;
+}
+
+void add_checkpoints(const std::filesystem::path& directory, const Manifest& manifest,
+                     FrontierSummary& summary) {
+  for (const CheckpointEntry& entry : manifest.checkpoints) {
+    const auto path = Manifest::checkpoint_path(directory, entry.number);
+    const std::string name = path.filename().string();
+    summary.checkpoints.push_back({name, entry.sequence, file_bytes(path)});
+    if (summary.checkpoints.back().bytes == 0)
+      summary.warnings.push_back(fmt::format("the checkpoint {} is missing or empty", name));
+    if (entry.end > summary.admitted) {
+      summary.warnings.push_back(
+          fmt::format("the checkpoint {} is of {} admissions, and the store, which lost its newest "
+                      "writes, of {}: it is passed over",
+                      name, entry.end, summary.admitted));
+    }
+  }
+}
+
+// From its header and a sample of the bits.
+void add_filter(const std::filesystem::path& directory, FrontierSummary& summary) {
+  for (auto it = summary.checkpoints.rbegin(); it != summary.checkpoints.rend(); ++it) {
+    const auto filter = MappedFilter::open((directory / it->file).string());
+    if (!filter) continue;
+    summary.filter = filter->stats();
+    return;
+  }
+}
+
+// Checkpoints are found by their names where no MANIFEST tells them.
+void add_files(const std::filesystem::path& directory, bool list_checkpoints,
+               FrontierSummary& summary) {
+  summary.store_bytes = tree_bytes(store_path(directory));
+  summary.disk_bytes = summary.store_bytes;
+  std::error_code error;
+  std::filesystem::directory_iterator it(directory, error);
+  for (; !error && it != std::filesystem::directory_iterator(); it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    const bool checkpoint = name.starts_with("filter-") && name.find(".ckpt") != name.npos;
+    if (!checkpoint && !name.starts_with("MANIFEST") && name != "LOCK") continue;
+    const std::uint64_t bytes = file_bytes(it->path());
+    summary.disk_bytes += bytes;
+    if (list_checkpoints && checkpoint && name.ends_with(".ckpt"))
+      summary.checkpoints.push_back({name, std::nullopt, bytes});
+  }
+  if (list_checkpoints)
+    std::ranges::sort(summary.checkpoints, {}, &FrontierSummary::Checkpoint::file);
+}
+
+}  // namespace
+
+Result<FrontierSummary> summarize_frontier(const std::filesystem::path& directory,
+                                           std::size_t longest_queues) {
+  auto stopped = StoppedFrontier::look_at(directory);
+  if (!stopped) return tl::unexpected(stopped.error());
+  FrontierSummary summary;
+  summary.warnings = std::move(stopped->warnings);
+  const auto counters = stopped->store->counters();
+  if (!counters) return tl::unexpected(counters.error());
+  set_counters(*counters, summary);
+  if (auto read = add_hosts(*stopped->store, longest_queues, summary); !read)
+    return tl::unexpected(read.error());
+  if (stopped->manifest) {
+    summary.profile = stopped->manifest->profile;
+    summary.ledger = stopped->manifest->ledger;
+    add_checkpoints(directory, *stopped->manifest, summary);
+  }
+  add_files(directory, !stopped->manifest, summary);
+  add_filter(directory, summary);
+  return summary;
+}
+
+}  // namespace trawl

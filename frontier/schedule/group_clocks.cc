@@ -1,0 +1,177 @@
+#include "frontier/schedule/group_clocks.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace trawl {
+
+using std::chrono::milliseconds;
+
+void GroupClocks::restarted(SteadyTime when) {
+  const std::lock_guard lock(mutex_);
+  first_start_ = std::max(first_start_, when + delay_);
+}
+
+SteadyTime GroupClocks::next_start(GroupId group) const {
+  const std::lock_guard lock(mutex_);
+  return next_of(group);
+}
+
+SteadyTime GroupClocks::next_of(GroupId group) const {
+  const auto clock = clocks_.find(group);
+  return clock == clocks_.end() ? first_start_ : std::max(first_start_, clock->second.next);
+}
+
+void GroupClocks::note(GroupId group, SteadyTime when) {
+  const SteadyTime next = when + delay_;
+  const auto [it, is_new] =
+      clocks_.try_emplace(group, Clock{.next = next, .previous = SteadyTime::min()});
+  if (!is_new) {
+    Clock& clock = it->second;
+    if (next == clock.next) {
+      ++clock.last;
+      return;
+    }
+    if (next < clock.next) {
+      clock.previous = std::max(clock.previous, next);
+      return;
+    }
+    clock.previous = std::exchange(clock.next, next);
+    clock.last = 1;
+  }
+  expiries_.emplace(next, group);
+}
+
+// Each group has an expiry for the end of its delay, and perhaps some that are outdated.
+void GroupClocks::forget_passed(SteadyTime now) {
+  while (!expiries_.empty() && expiries_.top().first <= now) {
+    const GroupId group = expiries_.top().second;
+    expiries_.pop();
+    const auto clock = clocks_.find(group);
+    if (clock == clocks_.end() || clock->second.next > now) continue;
+    if (clock->second.busy_until > now) {
+      expiries_.emplace(clock->second.busy_until, group);
+    } else {
+      clocks_.erase(clock);
+    }
+  }
+}
+
+std::optional<GroupClocks::Refusal> GroupClocks::start(GroupClocks* domains, GroupId domain,
+                                                       GroupClocks* addresses, GroupId address,
+                                                       SteadyTime now) {
+  // Both are locked, domains always first, so that a request is noted for both or for none.
+  std::unique_lock<std::mutex> domains_lock, addresses_lock;
+  const bool by_domain = domains != nullptr && domain != 0;
+  const bool by_address = addresses != nullptr && address != 0;
+  if (by_domain) domains_lock = std::unique_lock(domains->mutex_);
+  if (by_address) addresses_lock = std::unique_lock(addresses->mutex_);
+  if (by_domain) {
+    domains->forget_passed(now);
+    if (const SteadyTime next = domains->next_of(domain); next > now) return Refusal{true, next};
+  }
+  if (by_address) {
+    addresses->forget_passed(now);
+    if (const SteadyTime next = addresses->next_of(address); next > now)
+      return Refusal{false, next};
+  }
+  if (by_domain) domains->note(domain, now);
+  if (by_address) addresses->note(address, now);
+  return std::nullopt;
+}
+
+milliseconds GroupClocks::patience(milliseconds delay) {
+  return std::clamp<milliseconds>(delay, milliseconds(100), milliseconds(1000));
+}
+
+// Nothing: a request may begin.
+std::optional<SteadyTime> GroupClocks::asked_again(GroupId group, SteadyTime now,
+                                                   bool& busy) const {
+  if (const SteadyTime next = next_of(group); next > now) return next;
+  const auto clock = clocks_.find(group);
+  busy = clock != clocks_.end() && clock->second.busy_until > now;
+  return busy ? std::optional(std::min(clock->second.busy_until, ask_again(delay_, now)))
+              : std::nullopt;
+}
+
+void GroupClocks::begin(GroupId group, SteadyTime now) {
+  note(group, now);
+  Clock& clock = clocks_.at(group);
+  clock.begun = now;
+  clock.busy_until = now + delay_ + patience(delay_);
+}
+
+std::optional<GroupClocks::Refusal> GroupClocks::begin(GroupClocks* domains, const Noted& domain,
+                                                       GroupClocks* addresses, const Noted& address,
+                                                       SteadyTime now) {
+  std::unique_lock<std::mutex> domains_lock, addresses_lock;  // in this order: see start()
+  const bool by_domain = domains != nullptr && domain.group != 0;
+  const bool by_address = addresses != nullptr && address.group != 0;
+  if (by_domain) domains_lock = std::unique_lock(domains->mutex_);
+  if (by_address) addresses_lock = std::unique_lock(addresses->mutex_);
+  std::optional<Refusal> refusal;
+  const auto look = [&](GroupClocks& clocks, const Noted& noted, bool is_domain) {
+    if (noted.at) clocks.undo(noted.group, *noted.at);
+    clocks.forget_passed(now);
+    bool busy = false;
+    const auto again = clocks.asked_again(noted.group, now, busy);
+    if (again && (!refusal || *again > refusal->again)) refusal = {is_domain, *again, busy};
+  };
+  if (by_domain) look(*domains, domain, true);
+  if (by_address) look(*addresses, address, false);
+  const auto settle = [&](GroupClocks& clocks, const Noted& noted) {
+    if (!refusal) return clocks.begin(noted.group, now);
+    if (noted.at) clocks.note(noted.group, *noted.at);
+  };
+  if (by_domain) settle(*domains, domain);
+  if (by_address) settle(*addresses, address);
+  return refusal;
+}
+
+void GroupClocks::sent(GroupId group, SteadyTime begun, std::optional<SteadyTime> when) {
+  if (group == 0) return;
+  const std::lock_guard lock(mutex_);
+  const auto clock = clocks_.find(group);
+  if (clock != clocks_.end() && clock->second.begun == begun)
+    clock->second.begun = clock->second.busy_until = SteadyTime::min();
+  if (!when || *when <= begun) return;
+  undo(group, begun);
+  note(group, *when);
+}
+
+void GroupClocks::note_start(GroupId group, SteadyTime when, std::optional<SteadyTime> instead_of) {
+  if (group == 0) return;
+  const std::lock_guard lock(mutex_);
+  if (instead_of) undo(group, *instead_of);
+  note(group, when);
+}
+
+// Only the last start of a group can be undone. One before it is no loss: it holds nothing up.
+void GroupClocks::undo(GroupId group, SteadyTime when) {
+  const auto clock = clocks_.find(group);
+  if (clock == clocks_.end() || clock->second.next != when + delay_) return;
+  if (--clock->second.last > 0) return;
+  clock->second.next = clock->second.previous;
+  clock->second.last = 1;
+  expiries_.emplace(clock->second.next, group);
+}
+
+void GroupClocks::undo_start(GroupId group, SteadyTime when) {
+  if (group == 0) return;
+  const std::lock_guard lock(mutex_);
+  undo(group, when);
+}
+
+std::size_t GroupClocks::groups() const {
+  const std::lock_guard lock(mutex_);
+  return clocks_.size();
+}
+
+std::size_t GroupClocks::bytes() const {
+  const std::lock_guard lock(mutex_);
+  constexpr std::size_t kNodeBytes = sizeof(GroupId) + sizeof(Clock) + 32;
+  return clocks_.size() * kNodeBytes + clocks_.bucket_count() * sizeof(void*) +
+         expiries_.size() * sizeof(Expiry);
+}
+
+}  // namespace trawl

@@ -1,0 +1,103 @@
+#include "frontier/schedule/head_budget.h"
+
+#include <algorithm>
+
+namespace trawl {
+
+namespace {
+
+// Heads that reclaim() looks at each time.
+constexpr int kReclaimSteps = 16;
+
+}  // namespace
+
+template <class Change>
+auto HeadBudget::change(HostIndex host, Change change) {
+  HostQueue& queue = hosts_[host].queue;
+  const std::size_t before = queue.head_bytes();
+  struct Account {
+    HeadBudget& budget;
+    HostQueue& queue;
+    std::size_t before;
+    ~Account() { budget.bytes_ = budget.bytes_ - before + queue.head_bytes(); }
+  } const account{*this, queue, before};
+  return change(queue);
+}
+
+void HeadBudget::note_size(std::size_t record) {
+  usual_record_ = (usual_record_ * 15 + record + 15) / 16;
+}
+
+std::uint64_t HeadBudget::share() const {
+  return max_bytes_ / std::max<std::size_t>(hosts_.size(), 1);
+}
+
+std::uint64_t HeadBudget::few_urls_bytes() const {
+  return HostQueue::kBlockBytes + kFewUrls * HostQueue::bytes_of(usual_record_);
+}
+
+std::size_t HeadBudget::read_limit() const {
+  return std::clamp<std::size_t>(share() / HostQueue::bytes_of(usual_record_), kFewUrls, kMostUrls);
+}
+
+void HeadBudget::insert(HostIndex host, const QueueOrder& order, std::string_view record) {
+  note_size(record.size());
+  HostQueue& queue = hosts_[host].queue;
+  if (queue.head_empty() && HostQueue::kBlockBytes + HostQueue::bytes_of(record.size()) > share()) {
+    queue.set_rest_from(order);
+    return;
+  }
+  change(host, [&](HostQueue&) { queue.insert(order, record); });
+  reclaim(host);
+  cut(host, 0, share());
+}
+
+void HeadBudget::refill(HostIndex host, const std::vector<QueuedUrl>& urls) {
+  change(host, [&](HostQueue& queue) {
+    for (const QueuedUrl& url : urls)
+      queue.insert(url.order, url.record);
+  });
+  for (const QueuedUrl& url : urls)
+    note_size(url.record.size());
+  reclaim(host);
+  cut(host, 1, std::max(share(), few_urls_bytes()));
+}
+
+std::string HeadBudget::pop_front(HostIndex host) {
+  return change(host, [](HostQueue& queue) { return queue.pop_front(); });
+}
+
+std::optional<std::string> HeadBudget::take(HostIndex host, const QueueOrder& order) {
+  return change(host, [&](HostQueue& queue) { return queue.take(order); });
+}
+
+void HeadBudget::drop(HostIndex host) {
+  change(host, [](HostQueue& queue) { queue.drop_head(); });
+}
+
+// Leaves the host's last URLs to the rest, but for the first `keep`, until the head has no more
+// than `most_bytes` and all heads together no more than they may.
+void HeadBudget::cut(HostIndex host, std::size_t keep, std::uint64_t most_bytes) {
+  const std::size_t own = hosts_[host].queue.head_bytes();
+  const std::uint64_t others = bytes_ - own;
+  most_bytes = std::min(most_bytes, max_bytes_ - std::min(max_bytes_, others));
+  if (own <= most_bytes && hosts_[host].queue.head_urls() <= kMostUrls) return;
+  change(host, [&](HostQueue& queue) {
+    while (queue.head_urls() > keep &&
+           (queue.head_urls() > kMostUrls || queue.head_bytes_used() > most_bytes)) {
+      queue.drop_last();
+    }
+    if (queue.head_bytes() > most_bytes) queue.fit();
+  });
+}
+
+// Cuts heads that were filled when shares were larger. All heads fit if none exceeds its share.
+void HeadBudget::reclaim(HostIndex but) {
+  for (int step = 0; step < kReclaimSteps && bytes_ > max_bytes_; ++step) {
+    if (hand_ >= hosts_.end()) hand_ = 0;
+    const HostIndex host = hand_++;
+    if (host != but) cut(host, 0, share());
+  }
+}
+
+}  // namespace trawl

@@ -1,0 +1,172 @@
+#include "frontier/schedule/lease_table.h"
+
+#include <utility>
+
+namespace trawl {
+
+void LeaseTable::append(List& list, LeaseIndex i) {
+  slots_[i].previous = list.last;
+  slots_[i].next = kNoLease;
+  (list.last == kNoLease ? list.first : slots_[list.last].next) = i;
+  list.last = i;
+}
+
+void LeaseTable::unlink(List& list, LeaseIndex i) {
+  LeaseSlot& slot = slots_[i];
+  (slot.previous == kNoLease ? list.first : slots_[slot.previous].next) = slot.next;
+  (slot.next == kNoLease ? list.last : slots_[slot.next].previous) = slot.previous;
+}
+
+LeaseIndex LeaseTable::open(HostIndex host_index, const QueueOrder& order, std::string record,
+                            SteadyTime now) {
+  const LeaseIndex i = slots_.add();
+  LeaseSlot& slot = slots_[i];
+  Host& host = hosts_[host_index];
+  slot.number = next_++;
+  slot.host_id = host.id;
+  slot.host = host_index;
+  slot.order = order;
+  slot.since = now;
+  slot.record = std::move(record);
+  record_bytes_ += slot.record.capacity();
+  by_number_.insert(slot.number, i);
+
+  slot.earlier = newest_of(order.sequence);
+  if (slot.earlier == kNoLease) {
+    by_url_.insert(order.sequence, i);
+  } else {
+    by_url_.replace(order.sequence, slot.earlier, i);
+  }
+  slot.before = host.newest_lease;
+  if (slot.before != kNoLease) slots_[slot.before].after = i;
+  host.newest_lease = i;
+  ++host.leased;
+  append(open_, i);
+  return i;
+}
+
+LeaseIndex LeaseTable::find(std::uint64_t number) const {
+  return by_number_.find(number, [&](LeaseIndex i) { return slots_[i].number == number; });
+}
+
+LeaseIndex LeaseTable::newest_of(std::uint64_t sequence) const {
+  return by_url_.find(sequence, [&](LeaseIndex i) { return slots_[i].order.sequence == sequence; });
+}
+
+bool LeaseTable::is_taken(std::uint64_t sequence) const {
+  for (LeaseIndex i = newest_of(sequence); i != kNoLease; i = slots_[i].earlier) {
+    if (slots_[i].state != LeaseSlot::State::kExpired) return true;
+  }
+  return false;
+}
+
+void LeaseTable::leave_host(LeaseIndex i) {
+  const LeaseSlot& slot = slots_[i];
+  Host& host = hosts_[slot.host];
+  if (slot.before != kNoLease) slots_[slot.before].after = slot.after;
+  (slot.after == kNoLease ? host.newest_lease : slots_[slot.after].before) = slot.before;
+  --host.leased;
+  unlink(open_, i);
+}
+
+void LeaseTable::leave_url(LeaseIndex i) {
+  const std::uint64_t sequence = slots_[i].order.sequence;
+  const LeaseIndex earlier = slots_[i].earlier;
+  LeaseIndex later = newest_of(sequence);
+  if (later == i) {
+    if (earlier == kNoLease) {
+      by_url_.erase(sequence, i);
+    } else {
+      by_url_.replace(sequence, i, earlier);
+    }
+    return;
+  }
+  while (slots_[later].earlier != i)
+    later = slots_[later].earlier;
+  slots_[later].earlier = earlier;
+}
+
+// Of one that has left its URL and is not open.
+void LeaseTable::free(LeaseIndex i) {
+  LeaseSlot& slot = slots_[i];
+  if (slot.state == LeaseSlot::State::kExpired) {
+    unlink(expired_, i);
+    --expired_count_;
+  }
+  by_number_.erase(slot.number, i);
+  slots_.remove(i);
+}
+
+std::string LeaseTable::end(LeaseIndex i) {
+  LeaseSlot& slot = slots_[i];
+  leave_host(i);
+  slot.state = LeaseSlot::State::kEnded;
+  record_bytes_ -= slot.record.capacity();
+  return std::exchange(slot.record, {});
+}
+
+std::string LeaseTable::expire(LeaseIndex i) {
+  std::string record = end(i);
+  slots_[i].state = LeaseSlot::State::kExpired;
+  append(expired_, i);
+  ++expired_count_;
+  return record;
+}
+
+std::string LeaseTable::remove(LeaseIndex i) {
+  std::string record = end(i);
+  leave_url(i);
+  free(i);
+  return record;
+}
+
+void LeaseTable::renew(LeaseIndex i, SteadyTime expires) {
+  slots_[i].expires = expires;
+  unlink(open_, i);
+  append(open_, i);
+}
+
+void LeaseTable::end_late(LeaseIndex i) {
+  unlink(expired_, i);
+  --expired_count_;
+  slots_[i].state = LeaseSlot::State::kEnded;
+}
+
+void LeaseTable::forget_url(std::uint64_t sequence) {
+  const LeaseIndex newest = newest_of(sequence);
+  if (newest == kNoLease) return;
+  LeaseIndex i = newest;
+  if (slots_[newest].state == LeaseSlot::State::kOpen) {
+    slots_[newest].url_ended = true;
+    i = std::exchange(slots_[newest].earlier, kNoLease);
+  } else {
+    by_url_.erase(sequence, newest);
+  }
+  while (i != kNoLease) {
+    const LeaseIndex earlier = slots_[i].earlier;
+    free(i);
+    i = earlier;
+  }
+}
+
+void LeaseTable::forget_expired(std::uint64_t sequence) {
+  LeaseIndex i = newest_of(sequence);
+  while (i != kNoLease) {
+    const LeaseIndex earlier = slots_[i].earlier;
+    if (slots_[i].state == LeaseSlot::State::kExpired) {
+      leave_url(i);
+      free(i);
+    }
+    i = earlier;
+  }
+}
+
+void LeaseTable::limit_expired(std::size_t most) {
+  while (expired_count_ > most) {
+    const LeaseIndex oldest = expired_.first;
+    leave_url(oldest);
+    free(oldest);
+  }
+}
+
+}  // namespace trawl

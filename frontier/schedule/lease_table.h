@@ -1,0 +1,112 @@
+// LeaseTable: the leases of a shard, by number and by URL.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "trawl/lease.h"
+
+#include "frontier/schedule/flat_index.h"
+#include "frontier/schedule/group_clocks.h"
+#include "frontier/schedule/host_table.h"
+#include "frontier/schedule/slab.h"
+#include "frontier/store/queued_url.h"
+
+namespace trawl {
+
+using LeaseIndex = std::uint32_t;
+inline constexpr LeaseIndex kNoLease = FlatIndex::kNone;
+
+// A lease is open until it ends or expires. One that ended is known until its URL's end is durable;
+// one that expired, until its URL ended or so many others expired.
+struct LeaseSlot {
+  enum class State : std::uint8_t { kOpen, kEnded, kExpired };
+
+  std::uint64_t number = 0;
+  HostId host_id = 0;
+  QueueOrder order;
+  HostGroups groups;               // for which its request is noted
+  SteadyTime since{};              // when it was handed out
+  SteadyTime expires{};            // while open, if it does
+  std::string record;              // while open
+  HostIndex host = kNoHost;        // while open
+  LeaseIndex before = kNoLease;    // the host's open lease before it
+  LeaseIndex after = kNoLease;     // ... and behind it
+  LeaseIndex previous = kNoLease;  // in the list of open or of expired ones
+  LeaseIndex next = kNoLease;      //
+  LeaseIndex earlier = kNoLease;   // lease of the same URL, which expired
+  State state = State::kOpen;
+  bool started = false;    // its request is noted for when it really began
+  bool url_ended = false;  // while open: by an earlier lease of its URL, after that had expired
+};
+
+class LeaseTable {
+ public:
+  LeaseTable(std::uint64_t first, HostTable& hosts) : hosts_(hosts), first_(first), next_(first) {}
+
+  LeaseSlot& operator[](LeaseIndex i) noexcept { return slots_[i]; }
+  const LeaseSlot& operator[](LeaseIndex i) const noexcept { return slots_[i]; }
+
+  // A new open lease, which counts at its host. It expires after all that are open now.
+  LeaseIndex open(HostIndex host, const QueueOrder& order, std::string record, SteadyTime now);
+  // By number; kNoLease: forgotten, or never given.
+  LeaseIndex find(std::uint64_t number) const;
+  bool was_given(std::uint64_t number) const { return number >= first_ && number < next_; }
+  // The newest lease of a URL; the others are its `earlier` ones.
+  LeaseIndex newest_of(std::uint64_t sequence) const;
+  // True if the URL is leased, or its end is not durable yet: it is not to be leased now.
+  bool is_taken(std::uint64_t sequence) const;
+
+  // An open lease leaves its host, and hands out its record: it ends, expires, or is forgotten.
+  std::string end(LeaseIndex i);
+  std::string expire(LeaseIndex i);
+  std::string remove(LeaseIndex i);
+  // An open one expires after all others from now on.
+  void renew(LeaseIndex i, SteadyTime expires);
+  // An expired one ends after all.
+  void end_late(LeaseIndex i);
+  // A URL's end is durable: forgets its leases but for an open one.
+  void forget_url(std::uint64_t sequence);
+  // Forgets a URL's leases that expired.
+  void forget_expired(std::uint64_t sequence);
+  // Forgets the expired ones but for the last `most`.
+  void limit_expired(std::size_t most);
+
+  // The open lease that expires first.
+  LeaseIndex first_to_expire() const { return open_.first; }
+  // When the host's newest open lease was handed out.
+  SteadyTime newest_start(const Host& host) const {
+    return host.newest_lease == kNoLease ? SteadyTime::min() : slots_[host.newest_lease].since;
+  }
+  // Those open, and those whose end is not durable yet.
+  std::size_t leased() const noexcept { return slots_.size() - expired_count_; }
+  std::size_t bytes() const noexcept {
+    return slots_.bytes() + by_number_.bytes() + by_url_.bytes() + record_bytes_;
+  }
+
+ private:
+  struct List {
+    LeaseIndex first = kNoLease;
+    LeaseIndex last = kNoLease;
+  };
+  void append(List& list, LeaseIndex i);
+  void unlink(List& list, LeaseIndex i);
+  void leave_host(LeaseIndex i);
+  void leave_url(LeaseIndex i);
+  void free(LeaseIndex i);
+
+  HostTable& hosts_;
+  Slab<LeaseSlot> slots_;
+  FlatIndex by_number_;
+  FlatIndex by_url_;  // sequence: the newest lease
+  List open_;
+  List expired_;
+  std::size_t expired_count_ = 0;
+  std::size_t record_bytes_ = 0;
+  const std::uint64_t first_;
+  std::uint64_t next_;
+};
+
+}  // namespace trawl

@@ -1,0 +1,350 @@
+// ShardState: hosts come and go, and what is kept of them.
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "trawl/url_groups.h"
+
+#include "base/wall_time.h"
+#include "frontier/schedule/host_info.h"
+#include "frontier/schedule/shard_state.h"
+
+namespace trawl {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+// How soon a host that could not be forgotten yet is looked at again.
+constexpr std::chrono::seconds kForgetLater(1);
+// Open leases of a host whose requests are noted for an address that becomes known.
+constexpr int kMostMoved = 64;
+
+std::string_view without_port(std::string_view host) {
+  const auto colon = host.rfind(':');
+  if (colon == std::string_view::npos || host.find(']', colon) != std::string_view::npos)
+    return host;
+  return host.substr(0, colon);
+}
+
+}  // namespace
+
+// The host in memory, from the store if it is not there.
+Result<HostIndex> ShardState::load_host(HostId id) {
+  const HostIndex found = hosts_.find(id);
+  if (found != kNoHost) return found;
+  std::optional<HostRecord> record;
+  if (store_ != nullptr) {
+    auto read = store_->host(id);
+    if (!read) return tl::unexpected(std::move(read.error()));
+    record = std::move(*read);
+  }
+  return add_host(id, record);
+}
+
+HostIndex ShardState::add_host(HostId id, const std::optional<HostRecord>& record) {
+  const HostIndex i = hosts_.add(id);
+  Host& host = hosts_[i];
+  if (options_.restarted) host.surely_started = *options_.restarted;
+  if (options_.domains != nullptr || options_.addresses != nullptr) {
+    if (groups_.size() <= i) groups_.resize(std::max<std::size_t>(i + 1, groups_.size() * 3 / 2));
+    groups_[i] = {};
+  }
+  host.answered = record && record->answered;
+  if (record && !record->is_default()) {
+    host.extra = std::make_unique<HostExtra>(HostExtra{.record = *record});
+    host.extra->record.answered = false;  // see Host::answered
+    update_block(i);
+  }
+  return i;
+}
+
+// Its first URLs are at hand now; later each host's would be a read of its own. They are taken in
+// as if they were admitted, so that all hosts' shares are equal in the end.
+void ShardState::restore_host(HostId id, const std::optional<HostRecord>& record,
+                              const QueueBeginning& queue) {
+  HostIndex i = hosts_.find(id);
+  if (i == kNoHost) i = add_host(id, record);
+  HostQueue& waiting = hosts_[i].queue;
+  if (queue.whole) {
+    waiting.set_no_rest();
+  } else if (!queue.urls.empty()) {
+    waiting.set_rest_after(queue.urls.back().order);
+  } else {
+    waiting.set_rest_all();
+  }
+  for (const QueuedUrl& url : queue.urls) {
+    if (!waiting.in_rest(url.order)) heads_.insert(i, url.order, url.record);
+  }
+  reschedule(i);
+}
+
+// A host without URLs and leases whose delay has passed is forgotten, but for a record that the
+// store does not have yet: the committer is to ask for it, and who loads the host again is to find
+// it there.
+void ShardState::forget_if_idle(HostIndex i) {
+  Host& host = hosts_[i];
+  if (host.queue.has_urls() || host.leased > 0) return reschedule(i);
+  const auto saved = is_saved(host);
+  if (!saved) error_ = saved.error();
+  if (!saved || !*saved) {
+    update_counts(host);
+    schedule_.push(last_now_ + kForgetLater, i);
+    host.place = Host::Place::kScheduled;
+    return;
+  }
+  if (host.extra) {
+    blocked_.erase({host.extra->unblocked, i});
+    host.extra.reset();
+  }
+  update_counts(host);
+  hosts_.remove(i);
+}
+
+Result<bool> ShardState::is_saved(const Host& host) const {
+  if (host.record_unsaved || store_ == nullptr) return false;
+  if (!host.record_changed) return true;
+  const auto stored = store_->host(host.id);
+  if (!stored) return tl::unexpected(stored.error());
+  return *stored ? **stored == record_of(host) : !host.extra && !host.answered;
+}
+
+HostRecord ShardState::record_of(const Host& host) const {
+  HostRecord record = host.extra ? host.extra->record : HostRecord{};
+  record.answered = host.answered;
+  return record;
+}
+
+// Most hosts have no record in memory: that they answered is kept apart from it.
+void ShardState::note_answer(HostIndex i, EndedLease& ended) {
+  Host& host = hosts_[i];
+  host.nameless = false;
+  if (host.extra) host.extra->silent_since.reset();
+  if (host.answered) return;
+  host.answered = host.record_changed = host.record_unsaved = true;
+  ended.host_changed = true;
+}
+
+std::optional<HostRecord> ShardState::record_of(HostId id, std::uint64_t change) {
+  const HostIndex i = hosts_.find(id);
+  if (i == kNoHost) return std::nullopt;
+  commit_change(id, change);
+  const auto journal = journals_.find(id);
+  hosts_[i].record_unsaved = journal != journals_.end();
+  if (journal == journals_.end()) return record_of(hosts_[i]);
+  HostRecord record = journal->second.record();
+  record.answered = hosts_[i].answered;
+  return record;
+}
+
+void ShardState::commit_change(HostId id, std::uint64_t change) {
+  const auto journal = journals_.find(id);
+  if (journal == journals_.end()) return;
+  journal->second.commit(change);
+  if (journal->second.empty()) journals_.erase(journal);
+}
+
+std::int64_t ShardState::wall_now() const {
+  return to_milliseconds(options_.wall_clock());
+}
+
+// Sets when the host is asked again by the clock of delays. The two clocks may drift apart, so that
+// the end of a block is looked at again when it has come.
+void ShardState::update_block(HostIndex i) {
+  HostExtra& extra = *hosts_[i].extra;
+  blocked_.erase({extra.unblocked, i});
+  extra.unblocked = SteadyTime::min();
+  const std::int64_t until = extra.record.blocked_until;
+  if (until == 0) return;
+  const std::int64_t now = wall_now();
+  if (until <= now) return;
+  // As unsigned numbers, since the difference may be too large for signed ones.
+  const std::uint64_t wait = static_cast<std::uint64_t>(until) - static_cast<std::uint64_t>(now);
+  extra.unblocked =
+      options_.clock() + milliseconds(std::min<std::uint64_t>(wait, kMaxDelay.count()));
+  blocked_.emplace(extra.unblocked, i);
+}
+
+// The number of the change; 0 if the record is as it was.
+std::uint64_t ShardState::change_record(HostIndex i, std::string_view name,
+                                        const RecordChange& change) {
+  Host& host = hosts_[i];
+  const HostRecord before = host.extra ? host.extra->record : HostRecord{};
+  HostRecord record = before;
+  trawl::change_record(record, name, change);
+  if (record == before) return 0;
+  journals_.try_emplace(host.id, before).first->second.add(next_change_, name, change);
+  const bool keep = !record.is_default();
+  if (!host.extra) host.extra = std::make_unique<HostExtra>();
+  host.extra->record = std::move(record);
+  update_block(i);
+  if (!keep) host.extra.reset();
+  host.record_changed = true;
+  host.record_unsaved = true;
+  reschedule(i);
+  return next_change_++;
+}
+
+Result<std::uint64_t> ShardState::change_host(HostId id, std::string_view name,
+                                              const RecordChange& change) {
+  const auto host = load_host(id);
+  if (!host) return tl::unexpected(host.error());
+  const std::uint64_t number = change_record(*host, name, change);
+  reschedule(*host);
+  return number;
+}
+
+// Its failures and its block are forgotten.
+std::uint64_t ShardState::revive(HostIndex i) {
+  if (hosts_[i].extra) hosts_[i].extra->silent_since.reset();
+  return change_record(i, {}, [](HostRecord& record) {
+    record.failures = 0;
+    record.blocked_until = 0;
+    record.given_up = false;
+  });
+}
+
+Result<bool> ShardState::revive_if_given_up(HostId id) {
+  const auto host = load_host(id);
+  if (!host) return tl::unexpected(host.error());
+  if (!hosts_[*host].given_up()) return false;
+  revive(*host);
+  return true;
+}
+
+HostGroups ShardState::groups_of(HostIndex i) const {
+  return i < groups_.size() ? groups_[i] : HostGroups{};
+}
+
+bool ShardState::knows_groups(HostIndex i) const {
+  return options_.domains == nullptr || groups_[i].domain != 0;
+}
+
+// Its URLs tell a host's name, which is needed but once. With a record that cannot be read it is a
+// domain of its own.
+void ShardState::learn_domain(HostIndex i) {
+  if (knows_groups(i)) return;
+  const Host& host = hosts_[i];
+  std::string name;
+  if (host.extra) {
+    name = host.extra->record.name;
+  } else if (const auto record = decode_record(host.queue.front_record())) {
+    name = host_of(record->url);
+  }
+  learn_domain(i, name);
+}
+
+void ShardState::learn_domain(HostIndex i, std::string_view name) {
+  if (knows_groups(i)) return;
+  groups_[i].domain = name.empty() ? std::max<GroupId>(hosts_[i].id, 1)
+                                   : options_.domains->id(registrable_domain(without_port(name)));
+}
+
+// Requests that are being made already stay noted for where they go.
+void ShardState::learn_address_only(HostIndex i, std::string_view text) {
+  if (options_.addresses == nullptr || text.empty()) return;
+  const GroupId address = options_.addresses->id(text);
+  if (groups_[i].address == address) return;
+  if (hosts_[i].place == Host::Place::kLine) unschedule(i);
+  groups_[i].address = address;
+  reschedule(i);
+}
+
+// The requests that are being made now go there too, perhaps. Of very many the last ones do.
+void ShardState::learn_address(HostIndex i, GroupId address) {
+  if (groups_[i].address == address) return;
+  if (hosts_[i].place == Host::Place::kLine) unschedule(i);
+  groups_[i].address = address;
+  if (address != 0) {
+    LeaseIndex lease = hosts_[i].newest_lease;
+    for (int n = 0; n < kMostMoved && lease != kNoLease; ++n) {
+      LeaseSlot& slot = leases_[lease];
+      if (slot.groups.address != address) options_.addresses->note_start(address, slot.since);
+      slot.groups.address = address;
+      lease = slot.before;
+    }
+  }
+  reschedule(i);
+}
+
+// A host that nothing is known of yet is kept for a while, for its first URL to come.
+void ShardState::set_address(HostId id, std::string_view address) {
+  if (options_.addresses == nullptr || store_ == nullptr) return;
+  take_inbox();
+  const auto host = load_host(id);
+  if (!host) {
+    error_ = host.error();
+    return;
+  }
+  learn_address(*host, options_.addresses->id(address));
+  if (hosts_[*host].queue.has_urls() || hosts_[*host].leased > 0) return;
+  unschedule(*host);
+  const auto keep = std::max<milliseconds>(options_.addresses->delay(), kForgetLater);
+  schedule_.push(std::max(idle_until(*host), options_.clock() + keep), *host);
+  hosts_[*host].place = Host::Place::kScheduled;
+}
+
+void ShardState::begin_drop(HostId id) {
+  take_inbox();
+  const auto host = load_host(id);
+  if (!host) {
+    error_ = host.error();
+    return;
+  }
+  heads_.drop(*host);
+  // What is admitted meanwhile is left to the store.
+  hosts_[*host].queue.set_rest_all();
+  ++hosts_[*host].drops;
+  reschedule(*host);
+}
+
+bool ShardState::is_leased(std::uint64_t sequence) {
+  if (leases_.is_taken(sequence)) return true;
+  leases_.forget_expired(sequence);  // they come too late now
+  return false;
+}
+
+void ShardState::end_drop(HostId id) {
+  take_inbox();  // what was admitted before or meanwhile: see begin_drop()
+  const HostIndex i = hosts_.find(id);
+  if (i == kNoHost || hosts_[i].drops == 0) return;
+  if (--hosts_[i].drops == 0 && store_ != nullptr) {
+    const auto filled = fill_head(i);
+    if (!filled) error_ = filled.error();
+  }
+  reschedule(i);
+}
+
+std::optional<HostInfo> ShardState::info(HostId id) const {
+  const HostIndex i = hosts_.find(id);
+  if (i == kNoHost) return std::nullopt;
+  const Host& host = hosts_[i];
+  HostInfo info;
+  if (const HostRecord* record = host.record()) {
+    info = host_info(*record, wall_now());
+  } else if (const auto url = host.queue.head_empty() ? std::nullopt
+                                                      : decode_record(host.queue.front_record())) {
+    info.host = host_of(url->url);
+  }
+  info.leased = host.leased;
+  return info;
+}
+
+ShardStats ShardState::stats() {
+  take_inbox();  // ends of leases that nobody has looked at yet
+  const SteadyTime now = options_.clock();
+  while (!blocked_.empty() && blocked_.begin()->first <= now)
+    blocked_.erase(blocked_.begin());
+  return {.leased = leases_.leased(),
+          .hosts = hosts_.size(),
+          .blocked = blocked_.size(),
+          .given_up = given_up_,
+          .leasable = leasable_,
+          .expired = expired_,
+          .late = late_,
+          .repeated = repeated_,
+          .memory = hosts_.bytes() + groups_.capacity() * sizeof(HostGroups) + leases_.bytes() +
+                    schedule_.bytes() + lines_.bytes() + heads_.bytes()};
+}
+
+}  // namespace trawl

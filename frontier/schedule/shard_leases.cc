@@ -1,0 +1,525 @@
+// ShardState: leases, from beginning to end.
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include "base/wall_time.h"
+#include "frontier/schedule/shard_state.h"
+
+namespace trawl {
+
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+// A host that is not given up for its failures is for its silence: so many times the longest wait
+// after one, and so long at least.
+constexpr int kSilentWaits = 6;
+constexpr std::chrono::minutes kShortestSilence(1);
+// How much the last request counts in the smoothed response time.
+constexpr float kNewestResponse = 0.25f;
+// Leases that expired are known for late completions: as many as may be open, and these at least.
+constexpr std::size_t kLeastExpiredKept = 1024;
+
+SteadyTime start_of(SteadyTime since, microseconds started_after) {
+  return since + std::clamp<microseconds>(started_after, microseconds(0), kMaxDelay);
+}
+
+std::uint32_t one_more(std::uint32_t failures) {
+  return failures + (failures < std::numeric_limits<std::uint32_t>::max() ? 1 : 0);
+}
+
+bool makes_host_back_off(FailureReason reason) {
+  switch (reason) {
+    case FailureReason::kTimeout:
+    case FailureReason::kConnection:
+    case FailureReason::kTooManyRequests:
+    case FailureReason::kUnavailable:
+    case FailureReason::kNoSuchHost:
+      return true;
+    case FailureReason::kServerError:
+    case FailureReason::kPermanent:
+      break;
+  }
+  return false;
+}
+
+}  // namespace
+
+ShardState::ShardState(const Store& store, ShardOptions options)
+    : store_(&store),
+      options_(std::move(options)),
+      leases_(options_.first_lease, hosts_),
+      schedule_(HostMoved{&hosts_}),
+      lines_(options_.domains != nullptr ? options_.domains->delay() : milliseconds(0),
+             options_.addresses != nullptr ? options_.addresses->delay() : milliseconds(0), hosts_),
+      heads_(options_.max_head_bytes, hosts_),
+      backoff_(options_.host_backoff, options_.max_host_backoff, options_.seed) {
+  for (GroupClocks* const clocks : {options_.domains, options_.addresses}) {
+    if (clocks != nullptr && options_.restarted) clocks->restarted(*options_.restarted);
+  }
+}
+
+void ShardState::take_inbox() {
+  InboxItem items[64];
+  while (const std::size_t n = inbox.try_dequeue_bulk(items, std::size(items))) {
+    for (std::size_t i = 0; i < n; ++i) {
+      if (auto* url = std::get_if<QueuedUrl>(&items[i])) {
+        add(*url);
+      } else {
+        leases_.forget_url(std::get<std::uint64_t>(items[i]));
+      }
+    }
+  }
+}
+
+void ShardState::add(const QueuedUrl& url) {
+  if (leases_.is_taken(url.order.sequence)) return;
+  const auto host = load_host(url.host);
+  if (!host) {
+    error_ = host.error();
+    return;
+  }
+  queue_url(*host, url.order, url.record);
+}
+
+Result<void> ShardState::lease(std::size_t max, std::vector<NumberedLease>& out) {
+  if (store_ == nullptr) return fail(ErrorCode::kClosed, "the frontier is closed");
+  const SteadyTime now = count_ended_leases();
+  if (error_) return tl::unexpected(*error_);
+  settle_leases();
+  handed_out_.clear();
+  Result<void> result;
+  while (handed_out_.size() < max) {
+    // One by one: others must not find none left while this looks for something to lease.
+    if (options_.leases != nullptr && options_.leases->take(1) == 0) break;
+    ++taken_;
+    const auto host = next_host(now);
+    if (!host) {
+      result = tl::unexpected(host.error());
+      break;
+    }
+    if (*host == kNoHost) break;
+    lease_from(*host, now, out);
+  }
+  note_starts(now);
+  return result;
+}
+
+SteadyTime ShardState::count_ended_leases() {
+  take_inbox();
+  const SteadyTime now = look_at_clock();
+  expire_leases(now);
+  return now;
+}
+
+SteadyTime ShardState::look_at_clock() {
+  const SteadyTime now = options_.clock();
+  last_now_ = std::max(last_now_, now);
+  return now;
+}
+
+void ShardState::settle_leases() {
+  if (taken_ <= leases_.leased()) return;
+  if (options_.leases != nullptr) options_.leases->give_back(taken_ - leases_.leased());
+  taken_ = leases_.leased();
+}
+
+void ShardState::lease_from(HostIndex i, SteadyTime now, std::vector<NumberedLease>& out) {
+  const QueueOrder order = hosts_[i].queue.front();
+  std::string record = heads_.pop_front(i);
+  LeasedUrl url{{.host = hosts_[i].id, .order = order, .record = record},
+                !groups_.empty() || delay_of(hosts_[i]).count() > 0};
+  const LeaseIndex lease = leases_.open(i, order, std::move(record), now);
+  leases_[lease].groups = groups_of(i);
+  handed_out_.push_back(lease);
+  out.push_back({leases_[lease].number, std::move(url)});
+  reschedule(i);
+}
+
+// The requests start now at the earliest, which may be well after the store was read.
+void ShardState::note_starts(SteadyTime assumed) {
+  if (handed_out_.empty()) return;
+  const SteadyTime start = options_.clock();
+  const bool expires = options_.lease_timeout.count() > 0;
+  for (const LeaseIndex i : handed_out_) {
+    leases_[i].since = start;
+    leases_[i].expires = expires ? start + options_.lease_timeout : SteadyTime::max();
+  }
+  if (start == assumed) return;
+  for (const LeaseIndex i : handed_out_) {
+    const HostIndex host = leases_[i].host;
+    const HostGroups groups = leases_[i].groups;
+    if (options_.domains != nullptr) options_.domains->note_start(groups.domain, start, assumed);
+    if (options_.addresses != nullptr)
+      options_.addresses->note_start(groups.address, start, assumed);
+    reschedule(host);
+  }
+}
+
+SteadyTime ShardState::next_turn() const {
+  const SteadyTime turn = lines_.next_turn();
+  return schedule_.empty() ? turn : std::min(turn, schedule_.top().time);
+}
+
+bool ShardState::has_turn() {
+  if (closed()) return false;
+  const SteadyTime now = look_at_clock();  // so that no host is scheduled for now again
+  while (!schedule_.empty() && schedule_.top().time <= now) {
+    const HostIndex host = schedule_.top().number;
+    if (hosts_[host].queue.has_urls()) return true;
+    // It is forgotten, or has its turn later.
+    if (const auto turn = take_turn(host, false, now); !turn) {
+      error_ = turn.error();
+      return true;
+    }
+  }
+  return inbox.size_approx() > 0 || lines_.next_turn() <= now;
+}
+
+std::optional<SteadyTime> ShardState::next_due() const {
+  if (inbox.size_approx() > 0) return options_.clock();
+  SteadyTime due = next_turn();
+  if (const auto expiry = next_expiry()) due = std::min(due, *expiry);
+  return due == SteadyTime::max() ? std::nullopt : std::optional(due);
+}
+
+std::optional<SteadyTime> ShardState::next_expiry() const {
+  const LeaseIndex first = leases_.first_to_expire();
+  if (first == kNoLease || leases_[first].expires == SteadyTime::max()) return std::nullopt;
+  return leases_[first].expires;
+}
+
+// The URLs go back to their places. Whether the requests were made is not known, so they count.
+void ShardState::expire_leases(SteadyTime now) {
+  for (;;) {
+    const LeaseIndex first = leases_.first_to_expire();
+    if (first == kNoLease || leases_[first].expires > now) break;
+    const LeaseSlot& slot = leases_[first];
+    const HostIndex host = slot.host;
+    const QueueOrder order = slot.order;
+    ++expired_;
+    hosts_[host].surely_started = std::max(hosts_[host].surely_started, slot.since);
+    if (slot.url_ended) {
+      leases_.remove(first);
+      reschedule(host);
+    } else {
+      queue_url(host, order, leases_.expire(first));
+    }
+  }
+  leases_.limit_expired(std::max(options_.max_expired, kLeastExpiredKept));
+}
+
+// kNoLease: it was given and is forgotten.
+Result<LeaseIndex> ShardState::given_lease(std::uint64_t number) const {
+  if (leases_.was_given(number)) return leases_.find(number);
+  return fail(ErrorCode::kNotFound,
+              "there is no lease " + std::to_string(number) + ": it is of an earlier run, perhaps");
+}
+
+Result<LeaseIndex> ShardState::open_lease(std::uint64_t number) const {
+  const auto lease = given_lease(number);
+  if (!lease) return lease;
+  if (*lease == kNoLease || leases_[*lease].state != LeaseSlot::State::kOpen) {
+    return fail(ErrorCode::kNotFound, "the lease " + std::to_string(number) +
+                                          " is not open: it was completed or released before, or "
+                                          "it expired");
+  }
+  return *lease;
+}
+
+Result<EndedLease> ShardState::begin_completion(std::uint64_t number, const Outcome& outcome) {
+  const auto lease = given_lease(number);
+  if (!lease) return tl::unexpected(lease.error());
+  if (*lease != kNoLease && leases_[*lease].state == LeaseSlot::State::kOpen) {
+    const HostIndex host = leases_[*lease].host;
+    EndedLease ended = end_open(*lease, outcome);
+    if (ended.end == LeaseEnd::kOpen) {
+      count_completion(host, outcome, ended);
+      if (outcome.requested && outcome.status != 0) note_answer(host, ended);
+      // It may have been revived since.
+      ended.host_changed |= std::exchange(hosts_[host].revived, false);
+    }
+    reschedule(host);
+    return ended;
+  }
+  if (*lease != kNoLease && leases_[*lease].state == LeaseSlot::State::kExpired)
+    return end_late(*lease, outcome);
+  ++repeated_;
+  return EndedLease{};
+}
+
+// The host is to be rescheduled then.
+EndedLease ShardState::end_open(LeaseIndex lease, const Outcome& outcome) {
+  const LeaseSlot& slot = leases_[lease];
+  const HostIndex host = slot.host;
+  const Charge charge = charge_of(slot);
+  EndedLease ended;
+  if (slot.url_ended) {
+    ++repeated_;
+    leases_.remove(lease);
+  } else {
+    ended.end = LeaseEnd::kOpen;
+    ended.url.host = slot.host_id;
+    ended.url.order = slot.order;
+    ended.url.record = leases_.end(lease);
+  }
+  if (outcome.requested) {
+    note_request(host, charge, outcome.started_after);
+    note_outcome(host, charge, outcome);
+  } else {
+    undo_request(charge);
+  }
+  return ended;
+}
+
+// The URL waits again, or is leased again, or has ended by another of its leases.
+Result<EndedLease> ShardState::end_late(LeaseIndex lease, const Outcome& outcome) {
+  auto record = take_late_record(lease);
+  if (!record) return tl::unexpected(record.error());
+  if (!*record) {
+    ++repeated_;
+    return EndedLease{};
+  }
+  ++late_;
+  leases_.end_late(lease);
+  const LeaseSlot& slot = leases_[lease];
+  EndedLease ended{.end = LeaseEnd::kLate,
+                   .url = {.host = slot.host_id, .order = slot.order, .record = **record}};
+  const HostIndex host = hosts_.find(slot.host_id);
+  if (outcome.requested) {
+    const Charge charge = charge_of(slot);
+    note_request(host, charge, outcome.started_after);
+    note_outcome(host, charge, outcome);
+  }
+  count_completion(host, outcome, ended);
+  if (outcome.requested && outcome.status != 0) note_answer(host, ended);
+  reschedule(host);
+  return ended;
+}
+
+// Takes the URL of a lease that expired from where it is now; nothing if it has ended. Its host is
+// in memory if it has not.
+Result<std::optional<std::string>> ShardState::take_late_record(LeaseIndex lease) {
+  const QueueOrder order = leases_[lease].order;
+  const HostIndex host = hosts_.find(leases_[lease].host_id);
+  LeaseSlot& newest = leases_[leases_.newest_of(order.sequence)];
+  if (newest.state == LeaseSlot::State::kOpen) {
+    if (std::exchange(newest.url_ended, true)) return std::nullopt;
+    return newest.record;
+  }
+  if (host == kNoHost || leases_.is_taken(order.sequence)) return std::nullopt;
+  if (auto record = heads_.take(host, order)) return record;
+  if (!hosts_[host].queue.in_rest(order)) return std::nullopt;
+  if (store_ == nullptr) return fail(ErrorCode::kClosed, "the frontier is closed");
+  HostQueue from_there;
+  from_there.set_rest_from(order);
+  const auto urls = store_->read_queue(hosts_[host].id, from_there.rest_after(), 1,
+                                       [](const QueueOrder&) { return true; });
+  if (!urls) return tl::unexpected(urls.error());
+  if (urls->empty() || urls->front().order != order) return std::nullopt;
+  return urls->front().record;
+}
+
+Result<HostFailure> ShardState::begin_failure(std::uint64_t number, FailureReason reason,
+                                              std::optional<milliseconds> retry_after,
+                                              const Outcome& outcome) {
+  const auto lease = given_lease(number);
+  if (!lease) return tl::unexpected(lease.error());
+  HostFailure failure;
+  if (*lease == kNoLease || leases_[*lease].state != LeaseSlot::State::kOpen) {
+    ++repeated_;
+    return failure;
+  }
+  const HostIndex host = leases_[*lease].host;
+  if (!leases_[*lease].url_ended && !ends_url(host, reason, outcome)) {
+    failure.released = true;
+    failure.lease.end = LeaseEnd::kOpen;
+    failure.lease.url.host = hosts_[host].id;
+    const std::string record = leases_[*lease].record;
+    note_request(host, charge_of(leases_[*lease]), outcome.started_after);
+    put_back(*lease);
+    count_failure(host, reason, retry_after, outcome, record, failure);
+    failure.lease.host_changed |= std::exchange(hosts_[host].revived, false);
+    reschedule(host);
+    return failure;
+  }
+  failure.lease = end_open(*lease, outcome);
+  if (failure.lease.end == LeaseEnd::kOpen)
+    count_failure(host, reason, retry_after, outcome, failure.lease.url.record, failure);
+  reschedule(host);
+  return failure;
+}
+
+// Whether it counts for the URL: not if the host failed before it was asked for that. A name that
+// does not exist ends the URLs of a host that never answered, unless it was not asked for again
+// yet; those leased before the wait for that began have to wait as well.
+bool ShardState::ends_url(HostIndex i, FailureReason reason, const Outcome& outcome) const {
+  if (reason == FailureReason::kPermanent) return true;
+  const Host& host = hosts_[i];
+  // One that is not given up for its failures has to answer first: see is_too_silent().
+  if (reason != FailureReason::kNoSuchHost)
+    return outcome.requested || (options_.host_failures == 0 && !host.answered);
+  const bool waits = host.extra && host.extra->unblocked > options_.clock();
+  return host.nameless && !waits && !host.answered;
+}
+
+void ShardState::put_back(LeaseIndex lease) {
+  const LeaseSlot& slot = leases_[lease];
+  const HostIndex host = slot.host;
+  const QueueOrder order = slot.order;
+  queue_url(host, order, leases_.remove(lease));
+}
+
+Result<void> ShardState::renew(std::uint64_t number) {
+  const auto lease = open_lease(number);
+  if (!lease) return tl::unexpected(lease.error());
+  if (options_.lease_timeout.count() > 0)
+    leases_.renew(*lease, options_.clock() + options_.lease_timeout);
+  return {};
+}
+
+Result<void> ShardState::release(std::uint64_t number, std::optional<SteadyTime> next_start,
+                                 std::optional<microseconds> started_after) {
+  const auto lease = open_lease(number);
+  if (!lease) return tl::unexpected(lease.error());
+  const LeaseSlot& slot = leases_[*lease];
+  const HostIndex host = slot.host;
+  const Charge charge = charge_of(slot);
+  const QueueOrder order = slot.order;
+  const bool url_ended = slot.url_ended;
+  const std::string record = leases_.remove(*lease);
+  // The host was asked for something else meanwhile, or is to be left alone.
+  if (next_start) hosts_[host].not_before = std::max(hosts_[host].not_before, *next_start);
+  if (next_start && started_after) {
+    note_request(host, charge, *started_after);
+  } else {
+    undo_request(charge);
+  }
+  if (url_ended) {
+    reschedule(host);
+  } else {
+    queue_url(host, order, record);
+  }
+  return {};
+}
+
+void ShardState::note_request(HostIndex i, const Charge& charge, microseconds started_after) {
+  const auto& [since, groups, started] = charge;
+  const SteadyTime start = start_of(since, started_after);
+  Host& host = hosts_[i];
+  host.surely_started = std::max(host.surely_started, start);
+  if (start == since) return;
+  const auto noted = started ? std::nullopt : std::optional(since);
+  if (options_.domains != nullptr) options_.domains->note_start(groups.domain, start, noted);
+  if (options_.addresses != nullptr) options_.addresses->note_start(groups.address, start, noted);
+}
+
+// What the answer to a request tells of the host.
+void ShardState::note_outcome(HostIndex i, const Charge& charge, const Outcome& outcome) {
+  Host& host = hosts_[i];
+  if (outcome.response_time) {
+    const auto time =
+        static_cast<float>(std::clamp(*outcome.response_time, milliseconds(0), kMaxDelay).count());
+    host.response_time = host.response_time < 0
+                             ? time
+                             : host.response_time + (time - host.response_time) * kNewestResponse;
+  }
+  if (options_.addresses == nullptr || outcome.address.empty()) return;
+  const GroupId address = options_.addresses->id(outcome.address);
+  if (charge.groups.address != address)
+    options_.addresses->note_start(address, start_of(charge.since, outcome.started_after));
+  learn_address(i, address);
+}
+
+// The request of a lease was not made: its groups need not wait for it.
+void ShardState::undo_request(const Charge& charge) {
+  const auto& [since, groups, started] = charge;
+  if (started) return;
+  if (options_.domains != nullptr) {
+    options_.domains->undo_start(groups.domain, since);
+    lines_.wake(true, groups.domain, last_now_);
+  }
+  if (options_.addresses != nullptr) {
+    options_.addresses->undo_start(groups.address, since);
+    lines_.wake(false, groups.address, last_now_);
+  }
+}
+
+// Hosts with a record alone have something to count; those have a name.
+void ShardState::count_completion(HostIndex host, const Outcome& outcome, EndedLease& ended) {
+  if (!hosts_[host].extra || !outcome.requested) return;
+  const auto change = [succeeded = outcome.error.empty(), now = wall_now()](HostRecord& record) {
+    if (record.remaining && *record.remaining > 0) --*record.remaining;
+    if (succeeded) record.failures = 0;
+    if (record.blocked_until != 0 && record.blocked_until <= now) record.blocked_until = 0;
+  };
+  ended.host_change = change_record(host, {}, change);
+  ended.host_changed = ended.host_change != 0;
+}
+
+void ShardState::count_failure(HostIndex host, FailureReason reason,
+                               std::optional<milliseconds> retry_after, const Outcome& outcome,
+                               std::string_view url_record, HostFailure& failure) {
+  const bool no_such_host = reason == FailureReason::kNoSuchHost;
+  const bool was_nameless = std::exchange(hosts_[host].nameless, no_such_host);
+  if (outcome.requested && outcome.status != 0) note_answer(host, failure.lease);
+  const bool backs_off = makes_host_back_off(reason);
+  const bool answered = reason == FailureReason::kServerError ||
+                        (reason == FailureReason::kPermanent && outcome.status != 0);
+  if (reason == FailureReason::kPermanent) retry_after.reset();
+  if (!backs_off && !retry_after && !hosts_[host].extra) return;
+  const auto url = decode_record(url_record);
+  const bool url_ends =
+      reason == FailureReason::kPermanent || (url && url->attempts >= options_.retries);
+  const SteadyTime now = options_.clock();
+  const HostExtra* const extra = hosts_[host].extra.get();
+  const bool waits = extra && extra->unblocked > now;
+  auto silent_since = extra ? extra->silent_since : std::nullopt;
+  if (outcome.status != 0) {
+    silent_since.reset();
+  } else if (!silent_since) {
+    silent_since = now;
+  }
+  const HostRecord before = extra ? extra->record : HostRecord{};
+  // One that never answered is not given up: its URLs end one after the other.
+  const bool counts = backs_off && !(no_such_host && was_nameless);
+  milliseconds wait(0);
+  if (counts) {
+    const std::uint32_t failures = one_more(answered ? 0 : before.failures);
+    wait = no_such_host ? options_.no_such_host_wait : backoff_.wait_after(failures);
+    const bool too_often = options_.host_failures > 0
+                               ? failures >= options_.host_failures
+                               : hosts_[host].answered && is_too_silent(silent_since, now);
+    failure.given_up = !before.given_up && too_often;
+  } else if (backs_off) {
+    failure.given_up = !before.given_up && hosts_[host].answered && !waits;
+  }
+  if (failure.given_up) wait = std::max(wait, options_.revive_after);
+  if (retry_after) wait = std::max(wait, std::min(*retry_after, kMaxDelay));
+  const std::int64_t until = wait.count() > 0 ? wall_now() + wait.count() : 0;
+  if (until > 0) failure.blocked_until = from_milliseconds(std::max(before.blocked_until, until));
+  const auto change = [=, ends = outcome.requested && url_ends,
+                       given_up = failure.given_up](HostRecord& record) {
+    if (ends && record.remaining && *record.remaining > 0) --*record.remaining;
+    if (answered) record.failures = 0;
+    if (counts) record.failures = one_more(record.failures);
+    record.given_up |= given_up;
+    if (until > 0) record.blocked_until = std::max(record.blocked_until, until);
+  };
+  failure.lease.host_change = change_record(host, url ? host_of(url->url) : std::string(), change);
+  failure.lease.host_changed |= failure.lease.host_change != 0;
+  if (hosts_[host].extra) hosts_[host].extra->silent_since = silent_since;
+}
+
+// Its URLs are put back without an end where they are not to blame: without host_failures this is
+// what ends that.
+bool ShardState::is_too_silent(std::optional<SteadyTime> since, SteadyTime now) const {
+  const milliseconds wait =
+      options_.host_backoff.count() > 0 ? options_.max_host_backoff : milliseconds(0);
+  return since && now - *since >= std::max<milliseconds>(kSilentWaits * wait, kShortestSilence);
+}
+
+}  // namespace trawl

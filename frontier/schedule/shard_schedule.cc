@@ -1,0 +1,197 @@
+// ShardState: when hosts may be asked, and the URLs of their queues in memory.
+#include <algorithm>
+#include <utility>
+
+#include "frontier/schedule/shard_state.h"
+
+namespace trawl {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+}  // namespace
+
+milliseconds ShardState::delay_of(const Host& host) const {
+  milliseconds delay = options_.delay;
+  if (host.extra && host.extra->record.delay)
+    delay = std::max(delay, std::min(*host.extra->record.delay, kMaxDelay));
+  if (options_.adaptive_delay > 0 && host.response_time >= 0) {
+    const double wanted = options_.adaptive_delay * static_cast<double>(host.response_time);
+    const double most = static_cast<double>(options_.max_adaptive_delay.count());
+    delay = std::max(delay, milliseconds(static_cast<std::int64_t>(std::min(wanted, most))));
+  }
+  return delay;
+}
+
+// When the next request may start as far as the requests before it go.
+SteadyTime ShardState::own_start(const Host& host) const {
+  const SteadyTime last = std::max(host.surely_started, leases_.newest_start(host));
+  return std::max(host.not_before, last + delay_of(host));
+}
+
+SteadyTime ShardState::next_start(const Host& host) const {
+  const SteadyTime own = own_start(host);
+  return host.extra ? std::max(own, host.extra->unblocked) : own;
+}
+
+// How long a host without URLs is kept in memory, if none comes: until its address may be asked
+// again, which would not be known of it otherwise.
+SteadyTime ShardState::idle_until(HostIndex i) const {
+  const SteadyTime own = own_start(hosts_[i]);
+  const GroupId address = groups_of(i).address;
+  return address == 0 ? own : std::max(own, options_.addresses->next_start(address));
+}
+
+bool ShardState::may_lease(const Host& host) const {
+  if (host.drops > 0 || host.given_up()) return false;
+  const HostRecord* record = host.record();
+  if (record == nullptr) return host.leased < options_.leases_per_host;
+  if (record->remaining && host.leased >= *record->remaining) return false;
+  return host.leased < record->max_leases.value_or(options_.leases_per_host);
+}
+
+bool ShardState::awaits_revival(const Host& host) const {
+  return options_.revive_after.count() > 0 && host.drops == 0 && host.given_up() &&
+         !host.at_limit();
+}
+
+void ShardState::update_counts(Host& host) {
+  const bool leasable = host.queue.has_urls() && !host.given_up() && !host.at_limit();
+  if (leasable != host.counted_leasable) leasable ? ++leasable_ : --leasable_;
+  host.counted_leasable = leasable;
+  if (host.given_up() != host.counted_given_up) host.given_up() ? ++given_up_ : --given_up_;
+  host.counted_given_up = host.given_up();
+}
+
+void ShardState::unschedule(HostIndex i) {
+  Host& host = hosts_[i];
+  if (host.place == Host::Place::kScheduled) schedule_.remove(host.position);
+  if (host.place == Host::Place::kLine) lines_.leave(i);
+  host.place = Host::Place::kNowhere;
+}
+
+// To be called whenever something about a host changed. A host without URLs is scheduled too: it is
+// forgotten when its turn comes, and not before its delay has passed, lest a new URL be asked for
+// too early. Hosts that are due already are scheduled for now, so that all of them have their turns
+// in the order in which they became ready.
+void ShardState::reschedule(HostIndex i) {
+  Host& host = hosts_[i];
+  update_counts(host);
+  const bool idle = !host.queue.has_urls();
+  if (idle ? host.leased > 0 : !may_lease(host) && !awaits_revival(host)) return unschedule(i);
+  // What the store keeps of an idle host, its block, need not be waited for.
+  const SteadyTime time = std::max(idle ? idle_until(i) : next_start(host), last_now_);
+  if (host.place == Host::Place::kLine) {
+    if (time <= last_now_ && !idle) return;
+    unschedule(i);
+  }
+  if (host.place == Host::Place::kScheduled) {
+    const SteadyTime before = schedule_.time_at(host.position);
+    if (before != time && (before > last_now_ || time > last_now_))
+      schedule_.move(host.position, time);
+    return;
+  }
+  schedule_.push(time, i);
+  host.place = Host::Place::kScheduled;
+}
+
+// Takes the next host that may be asked off the schedule, a URL in its head; kNoHost if none may.
+Result<HostIndex> ShardState::next_host(SteadyTime now) {
+  for (;;) {
+    const SteadyTime in_line = lines_.next_turn();
+    const SteadyTime own = schedule_.empty() ? SteadyTime::max() : schedule_.top().time;
+    if (std::min(in_line, own) > now || (schedule_.empty() && lines_.empty())) return kNoHost;
+    const bool is_in_line = in_line <= own && !lines_.empty();
+    const HostIndex i = is_in_line ? lines_.choose(now) : schedule_.top().number;
+    if (i == kNoHost) continue;
+    const auto turn = take_turn(i, is_in_line, now);
+    if (!turn) return tl::unexpected(turn.error());
+    if (*turn) return i;
+  }
+}
+
+// A host's turn has come: it is taken off the schedule and may be asked if true; else it has moved
+// to where it belongs.
+Result<bool> ShardState::take_turn(HostIndex i, bool in_line, SteadyTime now) {
+  Host& host = hosts_[i];
+  if (host.extra && host.extra->record.blocked_until != 0) update_block(i);
+  if (awaits_revival(host) && host.extra->unblocked <= now) {
+    commit_change(host.id, revive(i));  // no operation goes with it
+    host.revived = true;
+  }
+  if (!host.queue.has_urls() ? own_start(host) > now : !may_lease(host) || next_start(host) > now) {
+    unschedule(i);
+    reschedule(i);
+    return false;
+  }
+  const bool in_groups = !groups_.empty();
+  if (in_groups && !in_line && knows_groups(i) && joins_line(i, now)) return false;
+  const auto filled = fill_head(i);
+  if (!filled) return filled;
+  if (!*filled) {
+    unschedule(i);
+    forget_if_idle(i);
+    return false;
+  }
+  if (in_groups) return take_groups_turn(i, in_line, now);
+  unschedule(i);
+  return true;
+}
+
+// If others wait for the host's groups, it waits behind them.
+bool ShardState::joins_line(HostIndex i, SteadyTime now) {
+  if (!lines_.must_wait(groups_[i].domain, groups_[i].address, now)) return false;
+  unschedule(i);
+  lines_.join(i, groups_[i].domain, groups_[i].address, std::nullopt, now);
+  return true;
+}
+
+bool ShardState::take_groups_turn(HostIndex i, bool in_line, SteadyTime now) {
+  learn_domain(i);
+  if (!in_line && joins_line(i, now)) return false;
+  const HostGroups groups = groups_[i];
+  std::optional<GroupClocks::Refusal> refusal;
+  if (in_line) refusal = lines_.reserved(now);
+  if (!refusal) {
+    refusal = GroupClocks::start(options_.domains, groups.domain, options_.addresses,
+                                 groups.address, now);
+  }
+  if (!in_line) {
+    unschedule(i);
+    if (refusal) lines_.join(i, groups.domain, groups.address, refusal, now);
+  } else if (refusal) {
+    lines_.put_off(*refusal);
+  } else {
+    const GroupClocks& clocks = lines_.turn_is_domains() ? *options_.domains : *options_.addresses;
+    lines_.serve(now + clocks.delay());
+  }
+  return !refusal;
+}
+
+// True if the head has a URL then. Leased URLs may be in the rest: some that were leased before
+// URLs of a higher priority pushed others out.
+Result<bool> ShardState::fill_head(HostIndex i) {
+  HostQueue& queue = hosts_[i].queue;
+  if (!queue.head_empty()) return true;
+  if (!queue.has_rest()) return false;
+  const std::size_t limit = heads_.read_limit();
+  const auto urls = store_->read_queue(
+      hosts_[i].id, queue.rest_after(), limit,
+      [&](const QueueOrder& order) { return !leases_.is_taken(order.sequence); });
+  if (!urls) return tl::unexpected(urls.error());
+  if (urls->size() < limit) {
+    queue.set_no_rest();
+  } else {
+    queue.set_rest_after(urls->back().order);
+  }
+  if (!urls->empty()) heads_.refill(i, *urls);
+  return !queue.head_empty();
+}
+
+void ShardState::queue_url(HostIndex i, const QueueOrder& order, std::string_view record) {
+  if (!hosts_[i].queue.in_rest(order)) heads_.insert(i, order, record);
+  reschedule(i);
+}
+
+}  // namespace trawl

@@ -1,0 +1,197 @@
+// ShardState: requests begin, when it is known where they go.
+//
+// A lease is handed out when its host, domain and address may be asked, as far as the address is
+// known; its request begins later, and not in the order of the hand-outs: one name takes longer to
+// be looked up than another. So the clocks are asked once more when it does. What was noted for the
+// hand-out is taken back then, and the real start noted; who is told no comes again.
+//
+// Who comes again must not find that others were faster, time and again. Hosts stand in line for
+// their domain and address as soon as these are known of them. Requests to a host on behalf of
+// others are no leases of it and stand in no line: the first that is told no has the next turn, for
+// which it is noted with the host and its groups; those that come meanwhile are told to come one
+// after another behind it, with a turn of the host's own URLs between any two.
+#include <algorithm>
+#include <utility>
+
+#include "frontier/schedule/shard_state.h"
+
+namespace trawl {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+// So long a request may keep its lease, instead of giving it back. Of those that were handed out
+// in turn few have to wait at all: those that others held up by as much as they were late.
+constexpr milliseconds kSoon{25};
+// Entries for requests, before those that are of no use any more are dropped.
+constexpr std::size_t kMostStarts = 10'000;
+
+}  // namespace
+
+// `last`: when the request before began.
+std::optional<GroupClocks::Refusal> ShardState::host_refusal(HostIndex i, SteadyTime last,
+                                                             SteadyTime now) const {
+  const Host& host = hosts_[i];
+  const milliseconds delay = delay_of(host);
+  if (delay.count() == 0) return std::nullopt;
+  if (last + delay > now) return GroupClocks::Refusal{.by_domain = false, .again = last + delay};
+  const auto unsent = unsent_.find(host.id);
+  if (unsent == unsent_.end() || unsent->second.waited_for_until <= now) return std::nullopt;
+  return GroupClocks::Refusal{
+      .by_domain = false,
+      .again = std::min(unsent->second.waited_for_until, GroupClocks::ask_again(delay, now)),
+      .busy = true};
+}
+
+// It is noted for its groups already.
+StartTurn ShardState::granted(HostIndex i, const HostGroups& groups, SteadyTime now) {
+  Host& host = hosts_[i];
+  host.surely_started = std::max(host.surely_started, now);
+  const milliseconds delay = delay_of(host);
+  if (delay.count() > 0) {
+    if (unsent_.size() >= kMostStarts) forget_passed_starts(now);
+    unsent_[host.id] = {.begun = now,
+                        .waited_for_until = now + delay + GroupClocks::patience(delay)};
+  }
+  return {.when = StartTurn::When::kNow,
+          .at = now,
+          .host = host.id,
+          .domain = groups.domain,
+          .address = groups.address};
+}
+
+void ShardState::forget_passed_starts(SteadyTime now) {
+  std::erase_if(unsent_, [now](const auto& start) { return start.second.waited_for_until <= now; });
+  std::erase_if(elsewhere_, [now](const auto& others) {
+    return others.second.last <= now && others.second.next.value_or(now) <= now;
+  });
+}
+
+Result<StartTurn> ShardState::start(std::uint64_t number, std::string_view address) {
+  const auto open = open_lease(number);
+  if (!open) return tl::unexpected(open.error());
+  const HostIndex i = leases_[*open].host;
+  if (!groups_.empty()) learn_address_only(i, address);
+  const HostGroups groups = groups_of(i);
+  LeaseSlot& slot = leases_[*open];
+  const SteadyTime now = options_.clock();
+  const auto noted = [&](GroupId group, GroupId before) {
+    const bool is_noted = !slot.started && group == before;
+    return GroupClocks::Noted{group, is_noted ? std::optional(slot.since) : std::nullopt};
+  };
+  const auto domain = noted(groups.domain, slot.groups.domain);
+  const auto at_address = noted(groups.address, slot.groups.address);
+  auto refusal = host_refusal(i, hosts_[i].surely_started, now);
+  const bool by_host = refusal.has_value();
+  if (!refusal)
+    refusal = GroupClocks::begin(options_.domains, domain, options_.addresses, at_address, now);
+  if (refusal) {
+    // Else it was not handed out in turn: others wait for that group, too.
+    const bool in_turn = by_host || (refusal->by_domain ? domain : at_address).at.has_value();
+    const bool soon = refusal->busy || (in_turn && refusal->again - now <= kSoon);
+    return StartTurn{.when = soon ? StartTurn::When::kSoon : StartTurn::When::kLater,
+                     .at = refusal->again};
+  }
+  if (!slot.started && slot.groups.address != groups.address && options_.addresses != nullptr) {
+    options_.addresses->undo_start(slot.groups.address, slot.since);
+    lines_.wake(false, slot.groups.address, last_now_);
+  }
+  slot.groups = groups;
+  slot.started = true;
+  const StartTurn turn = granted(i, groups, now);
+  // The turn after this one is of those that come on behalf of others.
+  const auto others = elsewhere_.find(hosts_[i].id);
+  if (others != elsewhere_.end() && others->second.last > now)
+    hosts_[i].not_before = std::max(hosts_[i].not_before, now + 2 * delay_of(hosts_[i]));
+  reschedule(i);
+  return turn;
+}
+
+Result<StartTurn> ShardState::start_elsewhere(HostId id, std::string_view name,
+                                              std::string_view address) {
+  if (store_ == nullptr) return fail(ErrorCode::kClosed, "the frontier is closed");
+  take_inbox();
+  const auto host = load_host(id);
+  if (!host) return tl::unexpected(host.error());
+  const HostIndex i = *host;
+  if (!groups_.empty()) {
+    learn_domain(i, name);
+    learn_address_only(i, address);
+  }
+  const HostGroups groups = groups_of(i);
+  const SteadyTime now = options_.clock();
+  Elsewhere& others = elsewhere_[id];
+  // Another one comes before.
+  if (others.next && *others.next > now) {
+    const milliseconds step = longest_delay(i) * (hosts_[i].queue.has_urls() ? 2 : 1);
+    others.last = std::max(others.last, *others.next) + step;
+    reschedule(i);
+    return StartTurn{.when = StartTurn::When::kLater, .at = others.last};
+  }
+  const auto noted = [&](GroupId group, GroupId before) {
+    return GroupClocks::Noted{group, group == before ? others.next : std::nullopt};
+  };
+  const SteadyTime last = std::max(hosts_[i].surely_started, leases_.newest_start(hosts_[i]));
+  auto refusal = host_refusal(i, last, now);
+  if (!refusal) {
+    refusal =
+        GroupClocks::begin(options_.domains, noted(groups.domain, others.groups.domain),
+                           options_.addresses, noted(groups.address, others.groups.address), now);
+  }
+  if (refusal) return told_later(i, others, groups, *refusal, now);
+  others.next.reset();
+  if (others.last <= now) elsewhere_.erase(id);
+  if (elsewhere_.size() >= kMostStarts) forget_passed_starts(now);
+  const StartTurn turn = granted(i, groups, now);
+  reschedule(i);
+  return turn;
+}
+
+// It has the turn then: neither the host's own URLs nor the other hosts of its groups do.
+StartTurn ShardState::told_later(HostIndex i, Elsewhere& others, const HostGroups& groups,
+                                 const GroupClocks::Refusal& refusal, SteadyTime now) {
+  const SteadyTime next = refusal.again;
+  const auto note = [&](GroupClocks* clocks, GroupId group, GroupId before) {
+    if (clocks == nullptr) return;
+    if (others.next) clocks->undo_start(before, *others.next);
+    // The other hosts of a group need not wait for the long delay of this one.
+    if (next - now <= clocks->delay()) clocks->note_start(group, next);
+  };
+  note(options_.domains, groups.domain, others.groups.domain);
+  note(options_.addresses, groups.address, others.groups.address);
+  others.next = next;
+  others.groups = groups;
+  Host& host = hosts_[i];
+  host.not_before = std::max(host.not_before, next + delay_of(host));
+  reschedule(i);
+  const bool soon = next - now <= kSoon && others.last <= now;
+  return {.when = soon ? StartTurn::When::kSoon : StartTurn::When::kLater, .at = next};
+}
+
+milliseconds ShardState::longest_delay(HostIndex i) const {
+  milliseconds longest = delay_of(hosts_[i]);
+  for (const GroupClocks* const clocks : {options_.domains, options_.addresses}) {
+    if (clocks != nullptr) longest = std::max(longest, clocks->delay());
+  }
+  return std::max(longest, milliseconds(1));
+}
+
+void ShardState::sent(const StartTurn& turn, std::optional<SteadyTime> when,
+                      std::string_view address) {
+  const auto unsent = unsent_.find(turn.host);
+  if (unsent != unsent_.end() && unsent->second.begun == turn.at) unsent_.erase(unsent);
+  if (options_.domains != nullptr) options_.domains->sent(turn.domain, turn.at, when);
+  if (options_.addresses != nullptr) {
+    const GroupId where = address.empty() ? turn.address : options_.addresses->id(address);
+    const bool elsewhere = where != turn.address;
+    options_.addresses->sent(turn.address, turn.at, elsewhere ? std::nullopt : when);
+    if (elsewhere && when) options_.addresses->note_start(where, *when);
+  }
+  const HostIndex i = hosts_.find(turn.host);
+  if (!when || i == kNoHost) return;
+  hosts_[i].surely_started = std::max(hosts_[i].surely_started, *when);
+  reschedule(i);
+}
+
+}  // namespace trawl

@@ -1,0 +1,207 @@
+// What a HostShard is made of. All of it is used with the shard's mutex held.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <concurrentqueue/concurrentqueue.h>
+
+#include "trawl/lease.h"
+
+#include "frontier/schedule/group_clocks.h"
+#include "frontier/schedule/group_lines.h"
+#include "frontier/schedule/head_budget.h"
+#include "frontier/schedule/host_backoff.h"
+#include "frontier/schedule/host_shard.h"
+#include "frontier/schedule/host_table.h"
+#include "frontier/schedule/lease_table.h"
+#include "frontier/schedule/time_heap.h"
+#include "frontier/store/host_journal.h"
+#include "frontier/store/store.h"
+
+namespace trawl {
+
+class ShardState {
+ public:
+  ShardState(const Store& store, ShardOptions options);
+
+  // The one member that is used without the mutex.
+  using InboxItem = std::variant<std::uint64_t, QueuedUrl>;
+  moodycamel::ConcurrentQueue<InboxItem> inbox;
+
+  // As the members of HostShard of the same names.
+  void take_inbox();
+  std::optional<HostRecord> record_of(HostId host, std::uint64_t change);
+  void restore_host(HostId host, const std::optional<HostRecord>& record,
+                    const QueueBeginning& queue);
+  Result<void> lease(std::size_t max, std::vector<NumberedLease>& out);
+  bool has_turn();
+  std::optional<SteadyTime> next_due() const;
+  std::optional<SteadyTime> next_expiry() const;
+  void close() { store_ = nullptr; }
+  bool closed() const noexcept { return store_ == nullptr; }
+  Result<EndedLease> begin_completion(std::uint64_t lease, const Outcome& outcome);
+  Result<HostFailure> begin_failure(std::uint64_t lease, FailureReason reason,
+                                    std::optional<std::chrono::milliseconds> retry_after,
+                                    const Outcome& outcome);
+  Result<void> renew(std::uint64_t lease);
+  Result<void> release(std::uint64_t lease, std::optional<SteadyTime> next_start,
+                       std::optional<std::chrono::microseconds> started_after);
+  Result<StartTurn> start(std::uint64_t lease, std::string_view address);
+  Result<StartTurn> start_elsewhere(HostId host, std::string_view name, std::string_view address);
+  void sent(const StartTurn& turn, std::optional<SteadyTime> when, std::string_view address);
+  Result<std::uint64_t> change_host(HostId host, std::string_view name, const RecordChange& change);
+  Result<bool> revive_if_given_up(HostId host);
+  void set_address(HostId host, std::string_view address);
+  void begin_drop(HostId host);
+  std::size_t leased() const noexcept { return leases_.leased(); }
+  // Now.
+  SteadyTime count_ended_leases();
+  // Gives back what was taken for leases that ended.
+  void settle_leases();
+  bool is_leased(std::uint64_t sequence);
+  void end_drop(HostId host);
+  std::optional<HostInfo> info(HostId host) const;
+  bool exhausted() const { return leasable_ == 0; }
+  ShardStats stats();
+
+ private:
+  // When a host may next be asked, as far as is known; SteadyTime::max(): none waits for a time.
+  SteadyTime next_turn() const;
+  // Now. Hosts are scheduled for then at the earliest.
+  SteadyTime look_at_clock();
+  struct HostMoved {
+    HostTable* hosts;
+    void operator()(HostIndex host, std::uint32_t position) const {
+      (*hosts)[host].position = position;
+    }
+  };
+  // A request that was handed out, and the groups for which it is noted.
+  struct Charge {
+    SteadyTime since;
+    HostGroups groups;
+    bool started = false;  // LeaseSlot::started
+  };
+  static Charge charge_of(const LeaseSlot& slot) { return {slot.since, slot.groups, slot.started}; }
+  // A request that began and was not sent yet; others wait for that, but not for ever.
+  struct Unsent {
+    SteadyTime begun;
+    SteadyTime waited_for_until;
+  };
+  // Requests to a host on behalf of others: of those that were told to come again, the next one has
+  // the host's turn at `next`, with the groups noted for it; the others were told to come later.
+  struct Elsewhere {
+    std::optional<SteadyTime> next;
+    HostGroups groups;
+    SteadyTime last = SteadyTime::min();  // when the last of them comes
+  };
+
+  // shard_hosts.cc: hosts come and go, and what is kept of them.
+  Result<HostIndex> load_host(HostId id);
+  HostIndex add_host(HostId id, const std::optional<HostRecord>& record);
+  void forget_if_idle(HostIndex host);
+  Result<bool> is_saved(const Host& host) const;
+  // What is to be stored of it.
+  HostRecord record_of(const Host& host) const;
+  void note_answer(HostIndex host, EndedLease& ended);
+  std::uint64_t change_record(HostIndex host, std::string_view name, const RecordChange& change);
+  void commit_change(HostId host, std::uint64_t change);
+  void update_block(HostIndex host);
+  std::uint64_t revive(HostIndex host);
+  std::int64_t wall_now() const;
+  void learn_domain(HostIndex host);
+  void learn_domain(HostIndex host, std::string_view name);
+  void learn_address_only(HostIndex host, std::string_view address);
+  void learn_address(HostIndex host, GroupId address);
+  HostGroups groups_of(HostIndex host) const;
+  bool knows_groups(HostIndex host) const;
+
+  // shard_schedule.cc: when hosts may be asked, and their heads.
+  std::chrono::milliseconds delay_of(const Host& host) const;
+  SteadyTime own_start(const Host& host) const;
+  SteadyTime next_start(const Host& host) const;
+  SteadyTime idle_until(HostIndex host) const;
+  bool may_lease(const Host& host) const;
+  // Given up, but to be revived when its time comes.
+  bool awaits_revival(const Host& host) const;
+  void update_counts(Host& host);
+  void reschedule(HostIndex host);
+  void unschedule(HostIndex host);
+  Result<HostIndex> next_host(SteadyTime now);
+  Result<bool> take_turn(HostIndex host, bool in_line, SteadyTime now);
+  bool joins_line(HostIndex host, SteadyTime now);
+  bool take_groups_turn(HostIndex host, bool in_line, SteadyTime now);
+  Result<bool> fill_head(HostIndex host);
+  void queue_url(HostIndex host, const QueueOrder& order, std::string_view record);
+
+  // shard_starts.cc: requests begin.
+  std::optional<GroupClocks::Refusal> host_refusal(HostIndex host, SteadyTime last,
+                                                   SteadyTime now) const;
+  StartTurn granted(HostIndex host, const HostGroups& groups, SteadyTime now);
+  StartTurn told_later(HostIndex host, Elsewhere& others, const HostGroups& groups,
+                       const GroupClocks::Refusal& refusal, SteadyTime now);
+  std::chrono::milliseconds longest_delay(HostIndex host) const;
+  void forget_passed_starts(SteadyTime now);
+
+  // shard_leases.cc: leases, from beginning to end.
+  void add(const QueuedUrl& url);
+  void lease_from(HostIndex host, SteadyTime now, std::vector<NumberedLease>& out);
+  void note_starts(SteadyTime assumed);
+  void expire_leases(SteadyTime now);
+  Result<LeaseIndex> given_lease(std::uint64_t number) const;
+  Result<LeaseIndex> open_lease(std::uint64_t number) const;
+  EndedLease end_open(LeaseIndex lease, const Outcome& outcome);
+  Result<EndedLease> end_late(LeaseIndex lease, const Outcome& outcome);
+  Result<std::optional<std::string>> take_late_record(LeaseIndex lease);
+  void note_request(HostIndex host, const Charge& charge, std::chrono::microseconds started_after);
+  void note_outcome(HostIndex host, const Charge& charge, const Outcome& outcome);
+  void undo_request(const Charge& charge);
+  void count_completion(HostIndex host, const Outcome& outcome, EndedLease& ended);
+  void count_failure(HostIndex host, FailureReason reason,
+                     std::optional<std::chrono::milliseconds> retry_after, const Outcome& outcome,
+                     std::string_view record, HostFailure& failure);
+  bool ends_url(HostIndex host, FailureReason reason, const Outcome& outcome) const;
+  bool is_too_silent(std::optional<SteadyTime> since, SteadyTime now) const;
+  void put_back(LeaseIndex lease);
+
+  const Store* store_;  // null once closed
+  const ShardOptions options_;
+  std::optional<Error> error_;  // of the store, where it could not be told at once
+
+  HostTable hosts_;
+  // Of hosts with changes that are not all committed.
+  std::unordered_map<HostId, HostJournal> journals_;
+  std::uint64_t next_change_ = 1;
+  std::vector<HostGroups> groups_;  // by HostIndex; empty if groups do not count
+  LeaseTable leases_;
+  TimeHeap<HostMoved> schedule_;
+  GroupLines lines_;
+  HeadBudget heads_;
+  HostBackoff backoff_;
+  // Blocked hosts by when that ends; some may have ended.
+  std::set<std::pair<SteadyTime, HostIndex>> blocked_;
+  std::unordered_map<HostId, Unsent> unsent_;  // of hosts with a delay
+  std::unordered_map<HostId, Elsewhere> elsewhere_;
+  SteadyTime last_now_ = SteadyTime::min();  // of all that leases or expires
+  std::vector<LeaseIndex> handed_out_;       // by this call of lease()
+  std::size_t taken_ = 0;                    // of ShardOptions::leases
+
+  // Hosts with URLs that are neither given up nor at their limit, and those that are given up.
+  std::size_t leasable_ = 0;
+  std::size_t given_up_ = 0;
+  std::uint64_t expired_ = 0;
+  std::uint64_t late_ = 0;
+  std::uint64_t repeated_ = 0;
+};
+
+}  // namespace trawl

@@ -1,0 +1,91 @@
+// TimeHeap: numbers by time, the earliest first, ties in the order in which they came.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "trawl/lease.h"
+
+namespace trawl {
+
+// A heap with four children a node. It tells `moved(number, position)` of each number that it puts
+// somewhere, so that one can be moved or taken out wherever it is: nothing outdated is ever in it.
+template <class Moved>
+class TimeHeap {
+ public:
+  struct Entry {
+    SteadyTime time;
+    std::uint64_t ticket;
+    std::uint32_t number;
+  };
+
+  explicit TimeHeap(Moved moved) : moved_(std::move(moved)) {}
+
+  bool empty() const noexcept { return entries_.empty(); }
+  const Entry& top() const noexcept { return entries_.front(); }
+  SteadyTime time_at(std::uint32_t position) const noexcept { return entries_[position].time; }
+  std::size_t bytes() const noexcept { return entries_.capacity() * sizeof(Entry); }
+
+  void push(SteadyTime time, std::uint32_t number) {
+    entries_.push_back({});
+    rise(entries_.size() - 1, {time, next_ticket_++, number});
+  }
+  void remove(std::uint32_t position) {
+    const Entry last = entries_.back();
+    entries_.pop_back();
+    if (position < entries_.size()) settle(position, last);
+  }
+  // As if it had come anew.
+  void move(std::uint32_t position, SteadyTime time) {
+    settle(position, {time, next_ticket_++, entries_[position].number});
+  }
+
+ private:
+  static bool before(const Entry& a, const Entry& b) noexcept {
+    return a.time != b.time ? a.time < b.time : a.ticket < b.ticket;
+  }
+  void put(std::size_t position, const Entry& entry) {
+    entries_[position] = entry;
+    moved_(entry.number, static_cast<std::uint32_t>(position));
+  }
+  void settle(std::size_t position, const Entry& entry) {
+    if (position > 0 && before(entry, entries_[(position - 1) / 4])) {
+      rise(position, entry);
+    } else {
+      sink(position, entry);
+    }
+  }
+  void rise(std::size_t position, const Entry& entry) {
+    while (position > 0) {
+      const std::size_t parent = (position - 1) / 4;
+      if (!before(entry, entries_[parent])) break;
+      put(position, entries_[parent]);
+      position = parent;
+    }
+    put(position, entry);
+  }
+  void sink(std::size_t position, const Entry& entry) {
+    for (;;) {
+      const std::size_t first = 4 * position + 1;
+      if (first >= entries_.size()) break;
+      const std::size_t end = first + 4 < entries_.size() ? first + 4 : entries_.size();
+      std::size_t least = first;
+      for (std::size_t child = first + 1; child < end; ++child) {
+        if (before(entries_[child], entries_[least])) least = child;
+      }
+      if (!before(entries_[least], entry)) break;
+      put(position, entries_[least]);
+      position = least;
+    }
+    put(position, entry);
+  }
+
+  std::vector<Entry> entries_;
+  std::uint64_t next_ticket_ = 0;
+  [[no_unique_address]] Moved moved_;
+};
+
+}  // namespace trawl

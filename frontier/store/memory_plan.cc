@@ -1,0 +1,25 @@
+#include "frontier/store/memory_plan.h"
+
+#include <algorithm>
+
+namespace trawl {
+
+namespace {
+
+// What the process and RocksDB take whatever they are given: code, threads, tables that are open,
+// blocks that compactions work on.
+constexpr std::uint64_t kFixed = 16u << 20;
+
+}  // namespace
+
+MemoryPlan MemoryPlan::of(std::uint64_t max_memory) {
+  const std::uint64_t percent = (std::max(max_memory, kLeast) - kFixed) / 100;
+  return {.write_buffers = 22 * percent,
+          .block_cache = 20 * percent,
+          .heads = 16 * percent,
+          .commits = 10 * percent,
+          .ledger_cache = 6 * percent,
+          .depths = 6 * percent};
+}
+
+}  // namespace trawl

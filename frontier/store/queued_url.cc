@@ -1,0 +1,128 @@
+#include "frontier/store/queued_url.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "base/big_endian.h"
+#include "base/coding.h"
+#include "url/registrable_domain.h"
+
+namespace trawl {
+
+namespace {
+
+// What is there of a record's optional parts; the rest of the number is the depth.
+constexpr std::uint64_t kRecrawl = 1;
+constexpr std::uint64_t kRedirects = 2;
+constexpr std::uint64_t kAttempts = 4;
+constexpr std::uint64_t kParent = 8;
+constexpr std::uint64_t kNote = 16;
+constexpr unsigned kDepthShift = 5;
+
+// Maps priorities to numbers that sort the other way round.
+std::uint32_t priority_rank(std::int32_t priority) {
+  return static_cast<std::uint32_t>(std::int64_t{std::numeric_limits<std::int32_t>::max()} -
+                                    priority);
+}
+std::int32_t priority_of_rank(std::uint32_t rank) {
+  return static_cast<std::int32_t>(std::int64_t{std::numeric_limits<std::int32_t>::max()} - rank);
+}
+
+// A number that is above 0, as there is no need to keep others.
+bool take_count(Decoder& in, std::uint32_t& out) {
+  const std::uint64_t value = in.varint();
+  if (!in.ok() || value == 0 || value > std::numeric_limits<std::uint32_t>::max()) return false;
+  out = static_cast<std::uint32_t>(value);
+  return true;
+}
+
+}  // namespace
+
+std::array<char, kPendingKeyBytes> pending_key_bytes(HostId host, const QueueOrder& order) {
+  std::array<char, kPendingKeyBytes> key;
+  char* out = store_big_endian(key.data(), host);
+  out = store_big_endian(out, priority_rank(order.priority));
+  store_big_endian(out, order.sequence);
+  return key;
+}
+
+std::string pending_key(HostId host, const QueueOrder& order) {
+  const auto key = pending_key_bytes(host, order);
+  return {key.data(), key.size()};
+}
+
+std::optional<std::pair<HostId, QueueOrder>> decode_pending_key(std::string_view key) {
+  if (key.size() != kPendingKeyBytes) return std::nullopt;
+  const QueueOrder order = {
+      .priority = priority_of_rank(load_big_endian<std::uint32_t>(key.substr(8))),
+      .sequence = load_big_endian<std::uint64_t>(key.substr(12))};
+  return std::pair(load_big_endian<std::uint64_t>(key), order);
+}
+
+std::string encode_record(const UrlRecord& url) {
+  const auto& parent = url.parent;
+  std::string record;
+  record.reserve(url.url.size() + parent.size() + url.note.size() + 16);
+  put_varint(record, std::uint64_t{url.depth} << kDepthShift | (url.recrawl ? kRecrawl : 0) |
+                         (url.redirects != 0 ? kRedirects : 0) |
+                         (url.attempts != 0 ? kAttempts : 0) | (parent.empty() ? 0 : kParent) |
+                         (url.note.empty() ? 0 : kNote));
+  if (url.redirects != 0) put_varint(record, url.redirects);
+  if (url.attempts != 0) put_varint(record, url.attempts);
+  if (!url.note.empty()) put_string(record, url.note);
+  put_string(record, url.url);
+  if (!parent.empty()) {
+    const auto shared = std::ranges::mismatch(url.url, parent).in2 - parent.begin();
+    put_varint(record, static_cast<std::uint64_t>(shared));
+    record.append(parent, static_cast<std::size_t>(shared));
+  }
+  return record;
+}
+
+std::optional<UrlRecord> decode_record(std::string_view record) {
+  Decoder in(record);
+  UrlRecord url;
+  const std::uint64_t head = in.varint();
+  if (head >> kDepthShift > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
+  url.depth = static_cast<std::uint32_t>(head >> kDepthShift);
+  url.recrawl = (head & kRecrawl) != 0;
+  if ((head & kRedirects) != 0 && !take_count(in, url.redirects)) return std::nullopt;
+  if ((head & kAttempts) != 0 && !take_count(in, url.attempts)) return std::nullopt;
+  if ((head & kNote) != 0) url.note = in.string();
+  url.url = in.string();
+  if ((head & kParent) == 0) return in.done() ? std::optional(std::move(url)) : std::nullopt;
+  const std::uint64_t shared = in.varint();
+  if (!in.ok() || shared > url.url.size()) return std::nullopt;
+  url.parent.reserve(shared + in.rest().size());
+  url.parent.append(url.url.substr(0, shared)).append(in.rest());
+  return url;
+}
+
+std::uint32_t depth_of_record(std::string_view record) {
+  return static_cast<std::uint32_t>(Decoder(record).varint() >> kDepthShift);
+}
+
+bool is_recrawl_record(std::string_view record) {
+  Decoder in(record);
+  const std::uint64_t head = in.varint();
+  return in.ok() && (head & kRecrawl) != 0 && (head & kAttempts) == 0;
+}
+
+std::string host_of(std::string_view href) {
+  const std::size_t scheme = href.find("://");
+  if (scheme == std::string_view::npos) return {};
+  // Userinfo, if any, holds none of these but percent-encoded.
+  std::string_view host = href.substr(scheme + 3);
+  host = host.substr(0, host.find_first_of("/?#"));
+  host = host.substr(host.rfind('@') + 1);
+  // The colons of an IPv6 address are in brackets.
+  const std::size_t colon = host.find(':', host.starts_with('[') ? host.find(']') : 0);
+  const std::string_view port =
+      colon == std::string_view::npos ? std::string_view() : host.substr(colon + 1);
+  std::string group(without_trailing_dot(host.substr(0, colon)));
+  if (!port.empty() && port != "80" && port != "443") group.append(":").append(port);
+  return group;
+}
+
+}  // namespace trawl

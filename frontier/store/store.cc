@@ -1,0 +1,533 @@
+#include "frontier/store/store.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+#include <rocksdb/convenience.h>
+#include <rocksdb/db.h>
+#include <rocksdb/perf_level.h>
+#include <rocksdb/write_batch.h>
+
+#include "base/coding.h"
+#include "frontier/store/database_directory.h"
+#include "frontier/store/distinct_hosts.h"
+#include "frontier/store/store_floor.h"
+#include "frontier/store/store_format.h"
+#include "frontier/store/store_options.h"
+#include "frontier/store/store_records.h"
+
+namespace trawl {
+
+namespace {
+
+rocksdb::Slice slice(std::string_view bytes) {
+  return {bytes.data(), bytes.size()};
+}
+std::string_view view(const rocksdb::Slice& bytes) {
+  return {bytes.data(), bytes.size()};
+}
+
+Result<void> checked(const rocksdb::Status& status, std::string_view doing) {
+  if (!status.ok()) return tl::unexpected(store_error(status, doing));
+  return {};
+}
+
+tl::unexpected<Error> damaged(std::string_view what) {
+  return fail(ErrorCode::kCorrupt,
+              fmt::format("the store is damaged: {}; restore the state directory from a backup, or "
+                          "start over",
+                          what));
+}
+
+// An iterator and the bound it points to; in place, since RocksDB keeps the address.
+class BoundedIterator {
+ public:
+  BoundedIterator(rocksdb::DB& db, rocksdb::ColumnFamilyHandle* family, std::string end,
+                  rocksdb::ReadOptions options)
+      : end_(std::move(end)), bound_(end_) {
+    if (!end_.empty()) options.iterate_upper_bound = &bound_;
+    iterator_.reset(db.NewIterator(options, family));
+  }
+  BoundedIterator(const BoundedIterator&) = delete;
+  BoundedIterator& operator=(const BoundedIterator&) = delete;
+  rocksdb::Iterator* operator->() const { return iterator_.get(); }
+
+  std::string_view key() const { return view(iterator_->key()); }
+  std::string_view value() const { return view(iterator_->value()); }
+
+ private:
+  std::string end_;
+  rocksdb::Slice bound_;
+  std::unique_ptr<rocksdb::Iterator> iterator_;
+};
+
+// Not below the key of any deferred URL.
+constexpr DeferredKey kBehindDeferred = [] {
+  DeferredKey key;
+  key.fill('\xff');
+  return key;
+}();
+
+// The changes of a batch, those of kPending last and in the order of their keys, so that the
+// memtable finds each one's place near that of the one before.
+std::vector<std::uint32_t> order_of_writing(const Store::Batch& batch) {
+  std::vector<std::uint32_t> order(batch.size());
+  std::iota(order.begin(), order.end(), 0u);
+  const auto queued = std::stable_partition(order.begin(), order.end(), [&](std::uint32_t i) {
+    return batch.change(i).family != Store::kPending;
+  });
+  std::stable_sort(queued, order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return batch.change(a).key < batch.change(b).key;
+  });
+  return order;
+}
+
+class RocksStore final : public Store {
+ public:
+  RocksStore(std::unique_ptr<rocksdb::DB> db, std::vector<rocksdb::ColumnFamilyHandle*> families,
+             StoreOptions options, bool sync)
+      : options_(std::move(options)), db_(std::move(db)), families_(std::move(families)) {
+    write_options_.sync = sync;
+  }
+  ~RocksStore() override {
+    for (auto* family : families_)
+      db_->DestroyColumnFamilyHandle(family);
+    db_->Close();
+  }
+
+  Result<void> check_format(bool read_only = false) {
+    std::string value;
+    auto status = db_->Get({}, families_[kMeta], slice(kFormatKey), &value);
+    if (status.IsNotFound() && read_only) return damaged("it has no format");
+    if (status.IsNotFound()) {
+      put_fixed(value, kStoreFormat);
+      status = db_->Put(write_options_, families_[kMeta], slice(kFormatKey), value);
+    }
+    if (!status.ok()) return tl::unexpected(store_error(status, "open"));
+    if (auto known = check_store_format(value); !known) return known;
+    std::string current;
+    put_fixed(current, kStoreFormat);
+    if (value == current) return {};
+    // What an older format lacks is added: from here on it is of this one.
+    if (auto noted = note_answers_of_older_format(); !noted) return noted;
+    return checked(db_->Put(write_options_, families_[kMeta], slice(kFormatKey), current), "open");
+  }
+
+  // It does not tell which hosts have answered: all that have URLs count, so that none loses them
+  // to a name that does not resolve.
+  Result<void> note_answers_of_older_format() {
+    const auto totals = counters();
+    if (!totals) return tl::unexpected(totals.error());
+    if (totals->completed <= totals->skipped) return {};
+    DistinctHosts hosts;
+    auto read = visit_queued_hosts(0, [&](HostId host) {
+      hosts.add(host);
+      return true;
+    });
+    if (!read) return read;
+    read = visit_deferred([&](const DeferredUrl& url) {
+      hosts.add(url.host);
+      return true;
+    });
+    if (!read) return read;
+    constexpr std::size_t kAtOnce = 10'000;
+    Batch batch;
+    for (const HostId host : hosts.take()) {
+      auto record = this->host(host);
+      if (!record) return tl::unexpected(record.error());
+      HostRecord answered = record->value_or(HostRecord{});
+      answered.answered = true;
+      batch.set_host(host, answered);
+      if (batch.size() < kAtOnce) continue;
+      if (auto written = write(batch); !written) return written;
+      batch.clear();
+    }
+    return write(batch);
+  }
+
+  Result<void> write(const Batch& batch) override {
+    rocksdb::WriteBatch writes(batch.bytes() + 8 * batch.size() + 64);
+    std::optional<DeferredKey> first_deferred;
+    for (const std::uint32_t i : order_of_writing(batch)) {
+      const Batch::Change change = batch.change(i);
+      if (const auto status = append(writes, change); !status.ok())
+        return checked(status, "write to");
+      if (change.family == kDeferred && change.kind == Batch::Kind::kPut &&
+          (!first_deferred || change.key < trawl::view(*first_deferred))) {
+        first_deferred.emplace();
+        std::ranges::copy(change.key, first_deferred->begin());
+      }
+    }
+    std::optional<DeferredFloor::Writing> lowers_floor;
+    if (first_deferred) lowers_floor.emplace(deferred_floor_, *first_deferred);
+    // By default every comparison of keys is counted, which insertions pay for.
+    const auto level = rocksdb::GetPerfLevel();
+    rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
+    const auto status = db_->Write(write_options_, &writes);
+    rocksdb::SetPerfLevel(level);
+    return checked(status, "write to");
+  }
+
+  Result<void> sync() override { return checked(db_->FlushWAL(true), "sync"); }
+
+  Result<void> trim_admissions(std::uint64_t sequence) override {
+    const auto first = number_key(0);
+    const auto end = number_key(sequence);
+    const auto begin_slice = slice(trawl::view(first));
+    const auto end_slice = slice(trawl::view(end));
+    constexpr std::string_view kDoing = "trim the admission log of";
+    // Whole files go at once; what is left of the range is one file at most.
+    if (const auto status = rocksdb::DeleteFilesInRange(db_.get(), families_[kAdmissions],
+                                                        &begin_slice, &end_slice, false);
+        !status.ok())
+      return checked(status, kDoing);
+    return checked(db_->DeleteRange(write_options_, families_[kAdmissions], begin_slice, end_slice),
+                   kDoing);
+  }
+
+  Result<Counters> counters() const override {
+    std::string value;
+    const auto status = db_->Get({}, families_[kMeta], slice(kCountersKey), &value);
+    if (status.IsNotFound()) return Counters{};
+    if (!status.ok()) return tl::unexpected(store_error(status, "read"));
+    if (const auto counters = decode_counters(value)) return *counters;
+    return damaged("its counters do not decode");
+  }
+
+  Result<void> replay_admissions(
+      std::uint64_t sequence,
+      const std::function<void(std::uint64_t, std::span<const Fingerprint>)>& visit)
+      const override {
+    const auto it = scan(kAdmissions);
+    // The batch that `sequence` falls into may begin before it.
+    it->SeekForPrev(slice(trawl::view(number_key(sequence))));
+    if (!it->Valid() && it->status().ok()) it->SeekToFirst();
+    std::vector<Fingerprint> fingerprints;
+    for (; it->Valid(); it->Next()) {
+      const auto first = decode_number_key(it.key());
+      if (!first || !decode_fingerprints(it.value(), fingerprints))
+        return damaged("an admission does not decode");
+      if (*first + fingerprints.size() > sequence) visit(*first, fingerprints);
+    }
+    return checked(it->status(), "read");
+  }
+
+  Result<std::vector<QueuedUrl>> read_queue(
+      HostId host, const std::optional<QueueOrder>& after, std::size_t limit,
+      const std::function<bool(const QueueOrder&)>& wanted) const override {
+    const BoundedIterator it(*db_, families_[kPending], end_of(host), {});
+    // A 0 byte behind the key makes the least key after it.
+    it->Seek(after ? pending_key(host, *after) + '\0' : std::string(trawl::view(number_key(host))));
+    std::vector<QueuedUrl> urls;
+    for (; it->Valid() && urls.size() < limit; it->Next()) {
+      const auto key = decode_pending_key(it.key());
+      if (!key) return damaged("the key of a queued URL does not decode");
+      if (wanted(key->second)) urls.push_back(decode_pending(host, key->second, it.value()));
+    }
+    if (!it->status().ok()) return tl::unexpected(store_error(it->status(), "read"));
+    return urls;
+  }
+
+  Result<void> visit_queues(
+      HostId from, std::size_t limit,
+      const std::function<bool(HostId, const QueueBeginning&)>& visit) const override {
+    // Most queues are either short, or so long that looking for the next one is far quicker.
+    constexpr std::size_t kSteps = 4;
+    const std::size_t most_steps = std::max(kSteps, limit);
+    const auto it = scan(kPending);
+    std::optional<HostId> host;  // the one whose queue is being read
+    QueueBeginning queue;
+    std::size_t steps = 0;
+    it->Seek(slice(trawl::view(number_key(from))));
+    for (;;) {
+      const auto key = it->Valid() ? decode_pending_key(it.key()) : std::nullopt;
+      if (it->Valid() && !key) return damaged("the key of a queued URL does not decode");
+      const bool ends = !key || key->first != host;
+      if (host && (ends || steps == most_steps)) {
+        queue.whole = ends && steps <= limit;
+        if (!visit(*host, queue)) return {};
+        const std::string next = end_of(*std::exchange(host, std::nullopt));
+        if (!ends) {
+          if (next.empty()) break;
+          it->Seek(next);
+          continue;
+        }
+      }
+      if (!key) break;
+      if (!host) {
+        host = key->first;
+        queue.urls.clear();
+        steps = 0;
+      }
+      if (steps++ < limit) queue.urls.push_back(decode_pending(*host, key->second, it.value()));
+      it->Next();
+    }
+    return checked(it->status(), "read");
+  }
+
+  Result<void> visit_pending(std::optional<HostId> host,
+                             const std::function<bool(HostId, const QueueOrder&, std::string_view)>&
+                                 visit) const override {
+    const auto it = scan(kPending, host ? end_of(*host) : std::string());
+    it->Seek(slice(trawl::view(number_key(host.value_or(0)))));
+    for (; it->Valid(); it->Next()) {
+      const auto key = decode_pending_key(it.key());
+      if (!key) return damaged("the key of a queued URL does not decode");
+      if (!visit(key->first, key->second, it.value())) return {};
+    }
+    return checked(it->status(), "read");
+  }
+
+  Result<void> visit_deferred(const std::function<bool(const DeferredUrl&)>& visit) const override {
+    const auto changes = deferred_floor_.changes();
+    const auto it = scan(kDeferred);
+    const DeferredKey floor = deferred_floor_.floor();
+    it->Seek(slice(trawl::view(floor)));
+    bool first = true;
+    for (; it->Valid(); it->Next(), first = false) {
+      const auto url = decode_deferred(it.key(), it.value());
+      if (!url) return damaged("a deferred URL does not decode");
+      if (first) deferred_floor_.raise(changes, deferred_key(url->not_before, url->sequence));
+      if (!visit(*url)) return {};
+    }
+    if (first && it->status().ok()) deferred_floor_.raise(changes, kBehindDeferred);
+    return checked(it->status(), "read");
+  }
+
+  Result<std::optional<HostRecord>> host(HostId host) const override {
+    return get<HostRecord>(kHosts, trawl::view(number_key(host)), decode_host,
+                           "the record of a host");
+  }
+
+  Result<void> visit_hosts(HostId from,
+                           const std::function<bool(HostId, HostRecord)>& visit) const override {
+    const auto it = scan(kHosts);
+    for (it->Seek(slice(trawl::view(number_key(from)))); it->Valid(); it->Next()) {
+      const auto host = decode_number_key(it.key());
+      auto record = decode_host(it.value());
+      if (!host || !record) return damaged("the record of a host does not decode");
+      if (!visit(*host, std::move(*record))) return {};
+    }
+    return checked(it->status(), "read");
+  }
+
+  Result<std::optional<LedgerRecord>> ledger(Fingerprint fingerprint) const override {
+    return get<LedgerRecord>(kLedger, trawl::view(fingerprint_key(fingerprint)), decode_ledger,
+                             "a record of the ledger");
+  }
+
+  Result<void> find_in_ledger(std::span<const Fingerprint> fingerprints,
+                              std::span<bool> found) const override {
+    constexpr std::size_t kAtOnce = 64;
+    std::array<FingerprintKey, kAtOnce> keys;
+    std::array<rocksdb::Slice, kAtOnce> slices;
+    std::array<rocksdb::PinnableSlice, kAtOnce> values;
+    std::array<rocksdb::Status, kAtOnce> statuses;
+    for (std::size_t done = 0; done < fingerprints.size(); done += kAtOnce) {
+      const std::size_t n = std::min(kAtOnce, fingerprints.size() - done);
+      for (std::size_t i = 0; i < n; ++i) {
+        keys[i] = fingerprint_key(fingerprints[done + i]);
+        slices[i] = slice(trawl::view(keys[i]));
+      }
+      db_->MultiGet({}, families_[kLedger], n, slices.data(), values.data(), statuses.data());
+      for (std::size_t i = 0; i < n; ++i) {
+        if (!statuses[i].ok() && !statuses[i].IsNotFound()) return checked(statuses[i], "read");
+        found[done + i] = statuses[i].ok();
+        values[i].Reset();
+      }
+    }
+    return {};
+  }
+
+  Result<void> visit_ledger(
+      const std::function<void(Fingerprint, const LedgerRecord&)>& visit) const override {
+    const auto it = scan(kLedger);
+    for (it->SeekToFirst(); it->Valid(); it->Next()) {
+      const auto fingerprint = decode_fingerprint_key(it.key());
+      const auto record = decode_ledger(it.value());
+      if (!fingerprint || !record) return damaged("a record of the ledger does not decode");
+      visit(*fingerprint, *record);
+    }
+    return checked(it->status(), "read");
+  }
+
+  Result<std::optional<std::uint32_t>> depth(Fingerprint fingerprint) const override {
+    return get<std::uint32_t>(kDepths, trawl::view(fingerprint_key(fingerprint)), decode_depth,
+                              "the depth of a URL");
+  }
+
+  Result<void> visit_depths(
+      const std::function<bool(Fingerprint, std::uint32_t)>& visit) const override {
+    const auto it = scan(kDepths);
+    for (it->SeekToFirst(); it->Valid(); it->Next()) {
+      const auto fingerprint = decode_fingerprint_key(it.key());
+      const auto depth = decode_depth(it.value());
+      if (!fingerprint || !depth) return damaged("the depth of a URL does not decode");
+      if (!visit(*fingerprint, *depth)) return {};
+    }
+    return checked(it->status(), "read");
+  }
+
+  Result<std::optional<std::string>> set_aside(Fingerprint fingerprint) const override {
+    return get<std::string>(
+        kSetAside, trawl::view(fingerprint_key(fingerprint)),
+        [](std::string_view value) { return std::optional(decode_bytes(value)); },
+        "a URL that was set aside");
+  }
+
+  Result<void> visit_set_aside(
+      const std::optional<Fingerprint>& after,
+      const std::function<bool(Fingerprint, std::string_view)>& visit) const override {
+    const auto it = scan(kSetAside);
+    std::string first;
+    // A 0 byte behind the key makes the least key after it.
+    if (after) first = std::string(trawl::view(fingerprint_key(*after))) + '\0';
+    for (it->Seek(first); it->Valid(); it->Next()) {
+      const auto fingerprint = decode_fingerprint_key(it.key());
+      if (!fingerprint) return damaged("the key of a URL that was set aside does not decode");
+      const std::string value = decode_bytes(it.value());
+      if (!visit(*fingerprint, value)) return {};
+    }
+    return checked(it->status(), "read");
+  }
+
+  Result<std::string> set_aside_rules() const override {
+    std::string rules;
+    const auto status = db_->Get({}, families_[kMeta], slice(kSetAsideRulesKey), &rules);
+    if (status.IsNotFound()) return std::string();
+    if (!status.ok()) return tl::unexpected(store_error(status, "read"));
+    return rules;
+  }
+
+  std::uint64_t memory() const override {
+    return options_.write_buffers->memory_usage() + options_.cache->GetUsage();
+  }
+
+ private:
+  rocksdb::Status append(rocksdb::WriteBatch& writes, const Batch::Change& change) {
+    auto* const family = families_[change.family];
+    const rocksdb::Slice key = slice(change.key);
+    switch (change.kind) {
+      case Batch::Kind::kDelete:
+        return writes.Delete(family, key);
+      case Batch::Kind::kSingleDelete:
+        return writes.SingleDelete(family, key);
+      case Batch::Kind::kMerge:
+        return writes.Merge(family, key, slice(change.value));
+      case Batch::Kind::kPut:
+        break;
+    }
+    return writes.Put(family, key, slice(change.value));
+  }
+
+  // The first key behind the queue of a host; empty if there is none.
+  static std::string end_of(HostId host) {
+    return host == ~HostId{0} ? std::string() : std::string(trawl::view(number_key(host + 1)));
+  }
+
+  // An iterator that leaves the cache to those who read a part of the store again and again.
+  BoundedIterator scan(Family family, std::string end = {}) const {
+    rocksdb::ReadOptions options;
+    options.fill_cache = false;
+    return {*db_, families_[family], std::move(end), options};
+  }
+
+  template <class T>
+  Result<std::optional<T>> get(Family family, std::string_view key,
+                               std::optional<T> (*decode)(std::string_view),
+                               std::string_view what) const {
+    rocksdb::PinnableSlice value;
+    const auto status = db_->Get({}, families_[family], slice(key), &value);
+    if (status.IsNotFound()) return std::nullopt;
+    if (!status.ok()) return tl::unexpected(store_error(status, "read"));
+    auto decoded = decode(view(value));
+    if (!decoded) return damaged(fmt::format("{} does not decode", what));
+    return decoded;
+  }
+
+  StoreOptions options_;
+  std::unique_ptr<rocksdb::DB> db_;
+  std::vector<rocksdb::ColumnFamilyHandle*> families_;
+  rocksdb::WriteOptions write_options_;
+  mutable DeferredFloor deferred_floor_;
+};
+
+rocksdb::Status open_all(const std::string& directory, const StoreOptions& setup,
+                         std::vector<rocksdb::ColumnFamilyHandle*>& handles, rocksdb::DB*& db) {
+  return rocksdb::DB::Open(rocksdb::Options(setup.database, rocksdb::ColumnFamilyOptions()),
+                           directory, setup.families, &handles, &db);
+}
+
+// DB::Open would add the missing families one by one, with a file of options for each.
+rocksdb::Status create(const std::string& directory, const StoreOptions& setup,
+                       std::vector<rocksdb::ColumnFamilyHandle*>& handles, rocksdb::DB*& db) {
+  auto database = setup.database;
+  database.max_file_opening_threads = 1;  // they would be started though there are no files
+  const auto first = setup.families.begin();
+  static_assert(Store::kMeta == 0, "RocksDB's default family is the first of ours");
+  auto status = rocksdb::DB::Open(rocksdb::Options(database, rocksdb::ColumnFamilyOptions()),
+                                  directory, {*first}, &handles, &db);
+  if (!status.ok()) return status;
+  std::vector<rocksdb::ColumnFamilyHandle*> others;
+  status = db->CreateColumnFamilies({first + 1, setup.families.end()}, &others);
+  handles.insert(handles.end(), others.begin(), others.end());
+  return status;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> Store::open(const std::filesystem::path& directory,
+                                           const Options& options) {
+  auto setup = StoreOptions::of(options.memory);
+  const auto prepared = prepare_database(directory);
+  if (!prepared) return tl::unexpected(prepared.error());
+  if (*prepared == DatabaseState::kHeadless)
+    return damaged(fmt::format("{} has no file CURRENT", directory.string()));
+  const bool is_new = *prepared == DatabaseState::kNew;
+  if (!is_new) {
+    if (auto known = check_store_families(directory, setup); !known)
+      return tl::unexpected(known.error());
+  }
+  rocksdb::DB* opened = nullptr;
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  const auto status = is_new ? create(directory.string(), setup, handles, opened)
+                             : open_all(directory.string(), setup, handles, opened);
+  std::unique_ptr<rocksdb::DB> db(opened);
+  if (!status.ok()) {
+    for (auto* handle : handles)
+      db->DestroyColumnFamilyHandle(handle);
+    return tl::unexpected(store_error(status, fmt::format("open {} as", directory.string())));
+  }
+  auto store = std::make_unique<RocksStore>(std::move(db), std::move(handles), std::move(setup),
+                                            options.sync);
+  if (auto checked = store->check_format(); !checked) return tl::unexpected(checked.error());
+  if (is_new) {
+    if (auto finished = finish_database(directory); !finished)
+      return tl::unexpected(finished.error());
+  }
+  return store;
+}
+
+Result<std::unique_ptr<Store>> Store::open_to_read(const std::filesystem::path& directory,
+                                                   const Options& options) {
+  auto setup = StoreOptions::of(options.memory);
+  if (auto known = check_store_families(directory, setup); !known)
+    return tl::unexpected(known.error());
+  rocksdb::DB* opened = nullptr;
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  const auto status =
+      rocksdb::DB::OpenForReadOnly(rocksdb::Options(setup.database, rocksdb::ColumnFamilyOptions()),
+                                   directory.string(), setup.families, &handles, &opened);
+  std::unique_ptr<rocksdb::DB> db(opened);
+  if (!status.ok())
+    return tl::unexpected(store_error(status, fmt::format("read {} as", directory.string())));
+  auto store = std::make_unique<RocksStore>(std::move(db), std::move(handles), std::move(setup),
+                                            options.sync);
+  if (auto checked = store->check_format(true); !checked) return tl::unexpected(checked.error());
+  return store;
+}
+
+}  // namespace trawl

@@ -1,0 +1,211 @@
+// Store: the durable side of the frontier, in RocksDB.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trawl/fingerprint.h"
+#include "trawl/result.h"
+
+#include "frontier/store/host_record.h"
+#include "frontier/store/ledger_record.h"
+#include "frontier/store/memory_plan.h"
+#include "frontier/store/queued_url.h"
+
+namespace trawl {
+
+// Totals since the crawl began, stored with every write.
+struct Counters {
+  std::uint64_t admitted = 0;
+  std::uint64_t completed = 0;  // ends of URLs: those admitted, and recrawls once more
+  std::uint64_t failed = 0;
+  std::uint64_t seen = 0;
+  std::uint64_t invalid = 0;
+  std::uint64_t skipped = 0;
+  std::uint64_t dropped = 0;
+  std::uint64_t retried = 0;
+  std::uint64_t recrawls = 0;
+  std::uint64_t deferred = 0;  // that wait now
+  std::uint64_t sequence = 0;  // the next QueueOrder::sequence
+  std::uint64_t deepest = 0;   // the greatest depth ever admitted
+  std::uint64_t depth_repairs = 0;
+  std::uint64_t lowered = 0;            // depths ever put into kDepths
+  std::uint64_t recrawls_deferred = 0;  // of those deferred: is_recrawl_record()
+  std::uint64_t succeeded = 0;          // completions with a status of 2xx, or 304
+  std::uint64_t seeds_succeeded = 0;    // of these, those with Outcome::seed
+  std::uint64_t held = 0;               // URLs in kSetAside, by state
+  std::uint64_t set_aside_failed = 0;
+  std::uint64_t requeued = 0;       // URLs taken from there back into their queues
+  std::uint64_t not_set_aside = 0;  // for want of room
+  std::uint64_t clock = 0;          // FrontierClock::now() at the last commit
+  std::uint64_t readmitted = 0;     // of those admitted: UrlRequest::again, and admitted before
+
+  // Different URLs among those admitted.
+  std::uint64_t urls() const noexcept { return admitted - readmitted; }
+  // URLs that are queued, leased or deferred.
+  std::uint64_t open() const noexcept {
+    return admitted + recrawls + requeued - completed - dropped;
+  }
+  std::uint64_t set_aside() const noexcept { return held + set_aside_failed; }
+  // Or not even by those.
+  bool differ_by_offers_alone(Counters others) const noexcept {
+    others.seen = seen;
+    others.invalid = invalid;
+    return others == *this;
+  }
+  friend bool operator==(const Counters&, const Counters&) = default;
+};
+
+// Thread-safe. Its column families and their records are specified in docs/formats.md.
+class Store {
+ public:
+  enum Family : std::uint8_t {
+    kMeta,        // counters, format, rules of the keys in kSetAside
+    kPending,     // the host queues
+    kDeferred,    // URLs that wait for a time of their own, by time
+    kHosts,       // HostRecord of hosts that have one, by HostId
+    kAdmissions,  // the log of admitted fingerprints
+    kLedger,      // LedgerRecord by fingerprint, if the crawl keeps one
+    kDepths,      // by fingerprint: the smallest depth that a URL was offered with while it waits
+    kSetAside,    // SetAsideRecord of URLs held and failed, by fingerprint
+    kFamilies
+  };
+
+  // What is written together. Keys and values lie one after the other in one buffer.
+  class Batch {
+   public:
+    // A URL's key in kPending is put once and deleted once at most: the store relies on it
+    // (RocksDB's SingleDelete).
+    void add_pending(HostId host, const QueueOrder& order, std::string_view record);
+    void remove_pending(HostId host, const QueueOrder& order);
+    void add_deferred(std::int64_t not_before, std::uint64_t sequence, HostId host,
+                      std::int32_t priority, std::string_view record);
+    void remove_deferred(std::int64_t not_before, std::uint64_t sequence);
+    // The fingerprints of the admissions `first`, `first` + 1, ...
+    void log_admissions(std::uint64_t first, std::span<const Fingerprint> fingerprints);
+    void set_host(HostId host, const HostRecord& record);
+    void remove_host(HostId host);
+    void set_ledger(Fingerprint fingerprint, const LedgerRecord& record);
+    // Keeps the smaller of `depth` and the one that is there, if any.
+    void lower_depth(Fingerprint fingerprint, std::uint32_t depth);
+    void forget_depth(Fingerprint fingerprint);
+    // `value`: encode_set_aside().
+    void set_aside(Fingerprint fingerprint, std::string_view value);
+    void remove_set_aside(Fingerprint fingerprint);
+    // The name of the profile that gave URLs set aside their keys; empty: of none.
+    void set_aside_rules(std::string_view profile);
+    void set_counters(const Counters& counters);
+
+    enum class Kind : std::uint8_t { kPut, kDelete, kSingleDelete, kMerge };
+    struct Change {
+      Family family;
+      Kind kind;
+      std::string_view key;
+      std::string_view value;  // empty for deletions
+    };
+    std::size_t size() const noexcept { return entries_.size(); }
+    // Valid until the batch changes.
+    Change change(std::size_t i) const;
+    std::size_t bytes() const noexcept { return bytes_.size(); }
+    void clear();
+
+   private:
+    struct Entry {
+      std::size_t offset;
+      std::uint32_t key_size;
+      std::uint32_t value_size;
+      Family family;
+      Kind kind;
+    };
+    void add(Family family, Kind kind, std::string_view key, std::string_view value = {});
+    std::string bytes_;
+    std::vector<Entry> entries_;
+  };
+
+  struct Options {
+    bool sync = false;  // every write is synced to the disk
+    MemoryPlan memory;
+  };
+  // Opens or creates the store in `directory`.
+  static Result<std::unique_ptr<Store>> open(const std::filesystem::path& directory,
+                                             const Options& options);
+  // Opens a store that is there for reading alone: its files are not written, and need not be
+  // writable. write(), sync() and trim_admissions() fail.
+  static Result<std::unique_ptr<Store>> open_to_read(const std::filesystem::path& directory,
+                                                     const Options& options);
+  virtual ~Store() = default;
+
+  // All of the batch becomes durable, or nothing.
+  virtual Result<void> write(const Batch& batch) = 0;
+  // Makes all earlier writes survive a power loss.
+  virtual Result<void> sync() = 0;
+  // Drops the log of admissions below `sequence`.
+  virtual Result<void> trim_admissions(std::uint64_t sequence) = 0;
+
+  virtual Result<Counters> counters() const = 0;
+  // Calls `visit` with each logged batch that has admissions from `sequence` on, in order.
+  virtual Result<void> replay_admissions(
+      std::uint64_t sequence,
+      const std::function<void(std::uint64_t first, std::span<const Fingerprint>)>& visit)
+      const = 0;
+
+  // Up to `limit` URLs of a host's queue, those behind `after` (all if absent), for which `wanted`
+  // is true.
+  virtual Result<std::vector<QueuedUrl>> read_queue(
+      HostId host, const std::optional<QueueOrder>& after, std::size_t limit,
+      const std::function<bool(const QueueOrder&)>& wanted) const = 0;
+  // Calls `visit` once for each host from `from` on with URLs in kPending, in ascending order and
+  // without reading all of them, until it answers false; with the first URLs of its queue, at most
+  // `limit`.
+  virtual Result<void> visit_queues(
+      HostId from, std::size_t limit,
+      const std::function<bool(HostId, const QueueBeginning&)>& visit) const = 0;
+  // The same for who needs no URLs.
+  Result<void> visit_queued_hosts(HostId from, const std::function<bool(HostId)>& visit) const {
+    return visit_queues(from, 0, [&](HostId host, const QueueBeginning&) { return visit(host); });
+  }
+  // Calls `visit` with all URLs in kPending, of `host` alone if given, in key order, and with all
+  // in kDeferred by time, until it answers false.
+  virtual Result<void> visit_pending(
+      std::optional<HostId> host,
+      const std::function<bool(HostId, const QueueOrder&, std::string_view record)>& visit)
+      const = 0;
+  virtual Result<void> visit_deferred(
+      const std::function<bool(const DeferredUrl&)>& visit) const = 0;
+
+  virtual Result<std::optional<HostRecord>> host(HostId host) const = 0;
+  // In ascending order from `from` on, until `visit` answers false.
+  virtual Result<void> visit_hosts(HostId from,
+                                   const std::function<bool(HostId, HostRecord)>& visit) const = 0;
+
+  virtual Result<std::optional<LedgerRecord>> ledger(Fingerprint fingerprint) const = 0;
+  // Which of them the ledger has; as large a span.
+  virtual Result<void> find_in_ledger(std::span<const Fingerprint> fingerprints,
+                                      std::span<bool> found) const = 0;
+  virtual Result<void> visit_ledger(
+      const std::function<void(Fingerprint, const LedgerRecord&)>& visit) const = 0;
+  virtual Result<std::optional<std::uint32_t>> depth(Fingerprint fingerprint) const = 0;
+  // Calls `visit` with all notes in kDepths, until it answers false.
+  virtual Result<void> visit_depths(
+      const std::function<bool(Fingerprint, std::uint32_t depth)>& visit) const = 0;
+  // The value that a URL was set aside with, if it was.
+  virtual Result<std::optional<std::string>> set_aside(Fingerprint fingerprint) const = 0;
+  // Calls `visit` with all of them behind `after`, or with all, until it answers false.
+  virtual Result<void> visit_set_aside(
+      const std::optional<Fingerprint>& after,
+      const std::function<bool(Fingerprint, std::string_view value)>& visit) const = 0;
+  // Empty if it is not known.
+  virtual Result<std::string> set_aside_rules() const = 0;
+
+  // Bytes of memtables and caches.
+  virtual std::uint64_t memory() const = 0;
+};
+
+}  // namespace trawl

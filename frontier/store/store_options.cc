@@ -1,0 +1,146 @@
+#include "frontier/store/store_options.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdarg>
+
+#include <rocksdb/env.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/merge_operator.h>
+#include <rocksdb/slice_transform.h>
+#include <rocksdb/table.h>
+#include <rocksdb/utilities/table_properties_collectors.h>
+
+#include "frontier/store/store_records.h"
+
+namespace trawl {
+
+namespace {
+
+constexpr std::array<const char*, Store::kFamilies> kNames = {
+    "default", "pending", "deferred", "hosts", "admissions", "ledger", "depths", "set_aside"};
+
+// RocksDB's own log is a file like others, and where it cannot be written (a full disk, above all)
+// Debian's build of the library ends the process at its next line.
+class NoLog final : public rocksdb::Logger {
+ public:
+  using rocksdb::Logger::Logv;
+  void Logv(const char*, va_list) override {}
+};
+
+// Keeps the smallest depth.
+class SmallestDepth final : public rocksdb::AssociativeMergeOperator {
+ public:
+  bool Merge(const rocksdb::Slice&, const rocksdb::Slice* existing, const rocksdb::Slice& value,
+             std::string* out, rocksdb::Logger*) const override {
+    const auto depth = decode_depth({value.data(), value.size()});
+    if (!depth) return false;
+    std::uint32_t smallest = *depth;
+    if (existing != nullptr) {
+      const auto before = decode_depth({existing->data(), existing->size()});
+      if (!before) return false;
+      smallest = std::min(smallest, *before);
+    }
+    out->assign(view(encode_depth(smallest)));
+    return true;
+  }
+  const char* Name() const override { return "trawl.SmallestDepth"; }
+};
+
+rocksdb::BlockBasedTableOptions table_options(const std::shared_ptr<rocksdb::Cache>& cache) {
+  rocksdb::BlockBasedTableOptions table;
+  table.block_cache = cache;
+  // Memory is what the cache was given, however many files there are.
+  table.cache_index_and_filter_blocks = true;
+  table.pin_top_level_index_and_filter = false;
+  table.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
+  table.block_size = 8u << 10;
+  return table;
+}
+
+void add_bloom_filters(rocksdb::BlockBasedTableOptions& table) {
+  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+  table.partition_filters = true;
+}
+
+rocksdb::ColumnFamilyOptions family_options(Store::Family family, const StoreOptions& store,
+                                            const MemoryPlan& memory) {
+  rocksdb::ColumnFamilyOptions options;
+  options.compression = rocksdb::kLZ4Compression;
+  options.level_compaction_dynamic_level_bytes = true;
+  // Small memtables stay in the processor's caches, which makes insertions quicker.
+  options.write_buffer_size = std::min<std::uint64_t>(memory.write_buffers / 4, 8u << 20);
+  options.max_write_buffer_number = 4;
+  auto table = table_options(store.cache);
+  switch (family) {
+    case Store::kPending:
+      // Rewrites a URL less often than levels would, at the price of room on disk for a while; many
+      // that ended are gone before they are rewritten at all.
+      options.compaction_style = rocksdb::kCompactionStyleUniversal;
+      options.level0_file_num_compaction_trigger = 8;
+      // A batch is written in the order of its keys: each is found from where the one before lies.
+      options.memtable_insert_with_hint_prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(0));
+      break;
+    case Store::kDeferred:
+      break;
+    case Store::kAdmissions:
+      options.compression = rocksdb::kNoCompression;  // they are random
+      break;
+    case Store::kLedger:
+      options.compaction_style = rocksdb::kCompactionStyleUniversal;
+      options.level0_file_num_compaction_trigger = 8;
+      options.compression = rocksdb::kNoCompression;  // fingerprints are random
+      table.block_size = 4u << 10;
+      add_bloom_filters(table);
+      // What is looked up is nearly always there.
+      options.optimize_filters_for_hits = true;
+      break;
+    case Store::kDepths:
+      options.merge_operator = std::make_shared<SmallestDepth>();
+      add_bloom_filters(table);
+      break;
+    case Store::kHosts:
+    case Store::kSetAside:
+      add_bloom_filters(table);
+      break;
+    case Store::kMeta:
+    case Store::kFamilies:
+      break;
+  }
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  return options;
+}
+
+}  // namespace
+
+StoreOptions StoreOptions::of(const MemoryPlan& memory) {
+  StoreOptions options;
+  options.cache = rocksdb::NewLRUCache(memory.block_cache, 2, false, 0.5);
+  options.write_buffers = std::make_shared<rocksdb::WriteBufferManager>(memory.write_buffers);
+  auto& database = options.database;
+  database.create_if_missing = true;
+  database.create_missing_column_families = true;
+  database.write_buffer_manager = options.write_buffers;
+  database.max_open_files = 256;
+  // One flushes, two compact: while one rewrites the largest files the other keeps up with the new.
+  database.max_background_jobs = 4;
+  database.compaction_readahead_size = 256u << 10;
+  // Writes back as it goes, so that a sync has little left to wait for.
+  database.bytes_per_sync = 1u << 20;
+  database.wal_bytes_per_sync = 1u << 20;
+  database.stats_dump_period_sec = 0;
+  database.stats_persist_period_sec = 0;
+  database.info_log = std::make_shared<NoLog>();
+  database.max_total_wal_size = std::max<std::uint64_t>(2 * memory.write_buffers, 32u << 20);
+  // What comes after the first damaged write is dropped, be it cut short by a crash or damaged
+  // otherwise. The store then is as it was at an earlier moment; recovery notices if that was
+  // before a checkpoint.
+  database.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
+  for (std::size_t i = 0; i < kNames.size(); ++i) {
+    const auto family = static_cast<Store::Family>(i);
+    options.families.emplace_back(kNames[i], family_options(family, options, memory));
+  }
+  return options;
+}
+
+}  // namespace trawl

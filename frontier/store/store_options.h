@@ -1,0 +1,25 @@
+// StoreOptions: how RocksDB is set up for each of the store's column families.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <rocksdb/cache.h>
+#include <rocksdb/db.h>
+#include <rocksdb/write_buffer_manager.h>
+
+#include "frontier/store/memory_plan.h"
+#include "frontier/store/store.h"
+
+namespace trawl {
+
+struct StoreOptions {
+  rocksdb::DBOptions database;
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;  // in the order of Store::Family
+  std::shared_ptr<rocksdb::Cache> cache;
+  std::shared_ptr<rocksdb::WriteBufferManager> write_buffers;
+
+  static StoreOptions of(const MemoryPlan& memory);
+};
+
+}  // namespace trawl

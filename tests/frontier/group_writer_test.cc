@@ -20,7 +20,7 @@ class GroupWriterTest : public ::testing::Test {
  protected:
   void SetUp() override {
     auto store = Store::open(directory_.path() / "store",
-                             {.sync = false, .memory = MemoryPlan::of(kMinFrontierMemory)});
+                             {.sync = false, .memory = MemoryPlan::of(MemoryPlan::kLeast)});
     ASSERT_TRUE(store) << store.error().message;
     store_ = std::move(*store);
     GroupWriterOptions options;

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/utf8_text.h"
+#include "base/utf8.h"
 
 namespace trawl {
 

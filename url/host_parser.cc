@@ -10,6 +10,7 @@
 
 #include <idn2.h>
 
+#include "base/utf8.h"
 #include "url/percent_encoding.h"
 
 namespace trawl {

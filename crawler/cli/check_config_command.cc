@@ -9,7 +9,6 @@
 
 #include "trawl/canonicalizer.h"
 
-#include "crawler/blocklist.h"
 #include "crawler/cli/commands.h"
 #include "crawler/cli/config_errors.h"
 #include "crawler/cli/say.h"
@@ -17,9 +16,10 @@
 #include "crawler/config/config_values.h"
 #include "crawler/config/config_warnings.h"
 #include "crawler/config/user_agent.h"
-#include "crawler/priorities.h"
-#include "crawler/scope.h"
-#include "crawler/table_memory.h"
+#include "crawler/decide/blocklist.h"
+#include "crawler/decide/priorities.h"
+#include "crawler/decide/scope.h"
+#include "crawler/decide/table_memory.h"
 
 namespace trawl::cli {
 

@@ -15,8 +15,9 @@
 #include "crawler/cli/shell_word.h"
 #include "crawler/config/config.h"
 #include "crawler/config/config_warnings.h"
-#include "crawler/crawl.h"
-#include "crawler/fresh_start.h"
+#include "crawler/config/crawl_paths.h"
+#include "crawler/run/crawl.h"
+#include "crawler/state/fresh_start.h"
 
 namespace trawl::cli {
 

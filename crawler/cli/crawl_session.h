@@ -4,7 +4,7 @@
 #include <string>
 
 #include "crawler/cli/signals.h"
-#include "crawler/crawl.h"
+#include "crawler/run/crawl.h"
 
 namespace trawl::cli {
 

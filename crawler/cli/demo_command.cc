@@ -13,7 +13,7 @@
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/say.h"
 #include "crawler/config/config.h"
-#include "crawler/crawl.h"
+#include "crawler/run/crawl.h"
 
 namespace trawl::cli {
 

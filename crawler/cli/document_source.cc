@@ -11,12 +11,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/ascii.h"
 #include "base/file_io.h"
 #include "crawler/cli/printable_text.h"
 #include "crawler/config/config.h"
 #include "crawler/http/http_client.h"
 #include "crawler/http/private_address.h"
-#include "crawler/parse/ascii.h"
 
 namespace trawl::cli {
 

@@ -19,8 +19,8 @@
 #include "crawler/cli/normalize_output.h"
 #include "crawler/config/config.h"
 #include "crawler/config/user_agent.h"
-#include "crawler/priorities.h"
-#include "crawler/url_shape.h"
+#include "crawler/decide/priorities.h"
+#include "crawler/decide/url_shape.h"
 
 namespace trawl::cli {
 

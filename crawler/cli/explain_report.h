@@ -12,7 +12,7 @@
 
 #include "crawler/cli/explain_state.h"
 #include "crawler/config/config.h"
-#include "crawler/scope.h"
+#include "crawler/decide/scope.h"
 
 namespace trawl::cli {
 

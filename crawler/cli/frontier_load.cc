@@ -19,7 +19,7 @@
 #include "crawler/cli/line_reader.h"
 #include "crawler/cli/normalize_lines.h"
 #include "crawler/cli/say.h"
-#include "crawler/state_guard.h"
+#include "crawler/state/state_guard.h"
 
 namespace trawl::cli {
 

@@ -14,7 +14,7 @@
 #include "crawler/cli/say.h"
 #include "crawler/cli/shell_word.h"
 #include "crawler/config/config.h"
-#include "crawler/state_guard.h"
+#include "crawler/state/state_guard.h"
 #include "frontier/recovery/state_directory.h"
 
 namespace trawl::cli {

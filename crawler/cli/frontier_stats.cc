@@ -18,7 +18,7 @@
 #include "crawler/cli/say.h"
 #include "crawler/cli/state_names.h"
 #include "crawler/config/config_values.h"
-#include "crawler/crawl_totals.h"
+#include "crawler/state/crawl_totals.h"
 
 namespace trawl::cli {
 

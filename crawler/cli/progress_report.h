@@ -5,7 +5,7 @@
 #include <chrono>
 #include <string>
 
-#include "crawler/crawl.h"
+#include "crawler/run/crawl.h"
 
 namespace trawl::cli {
 

@@ -8,8 +8,8 @@
 #include "trawl/link_header.h"
 #include "trawl/robots_directives.h"
 
+#include "crawler/parse/headers/link_types.h"
 #include "crawler/parse/html/meta_refresh.h"
-#include "crawler/parse/link_types.h"
 
 namespace trawl::cli {
 

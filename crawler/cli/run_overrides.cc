@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "crawler/config/config_keys.h"
-#include "crawler/crawl.h"
+#include "crawler/config/crawl_paths.h"
 
 namespace trawl::cli {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "crawler/crawl.h"
+#include "crawler/config/crawl_paths.h"
 
 namespace trawl::cli {
 

@@ -4,7 +4,7 @@
 
 #include "crawler/config/media_types.h"
 #include "crawler/config/nearest_name.h"
-#include "crawler/parse/url_pattern.h"
+#include "crawler/patterns/url_pattern.h"
 
 namespace trawl::config_key {
 

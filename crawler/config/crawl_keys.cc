@@ -13,7 +13,7 @@
 #include "crawler/config/config_key_lists.h"
 #include "crawler/config/config_key_types.h"
 #include "crawler/config/key_tables.h"
-#include "crawler/parse/product_token.h"
+#include "crawler/parse/headers/product_token.h"
 
 namespace trawl {
 

@@ -10,8 +10,8 @@
 #include <fmt/ranges.h>
 
 #include "crawler/config/config_key_lists.h"
+#include "crawler/config/host_requests.h"
 #include "crawler/config/key_tables.h"
-#include "crawler/http/host_requests.h"
 
 namespace trawl {
 

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "crawler/config/config_values.h"
-#include "crawler/http/content_coding.h"
+#include "crawler/config/decoder_memory.h"
 
 namespace trawl {
 
@@ -48,7 +48,7 @@ class Settling {
                          "fetch.max_download = {} and {} for decompression together, so that one "
                          "page fits; found {}. Raise it, or lower these",
                          format_size(least), format_size(fetch.max_body),
-                         format_size(fetch.max_download), format_size(ContentCoding::kMostMemory),
+                         format_size(fetch.max_download), format_size(kMostDecoderMemory),
                          format_size(fetch.max_memory)));
   }
 
@@ -155,7 +155,7 @@ std::vector<ConfigConflict> settle_related_keys(CrawlConfig& config, const Given
 
 // A body is held as it came and decompressed at once, and so is what decompresses it.
 std::uint64_t least_body_memory(const CrawlConfig::Fetch& fetch) {
-  return fetch.max_body + fetch.max_download + ContentCoding::kMostMemory;
+  return fetch.max_body + fetch.max_download + kMostDecoderMemory;
 }
 
 }  // namespace trawl

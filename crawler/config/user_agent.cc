@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "crawler/parse/ascii.h"
-#include "crawler/parse/product_token.h"
+#include "base/ascii.h"
+#include "crawler/parse/headers/product_token.h"
 
 namespace trawl {
 

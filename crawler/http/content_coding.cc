@@ -11,7 +11,7 @@
 #define ZSTD_STATIC_LINKING_ONLY
 #include <zstd.h>
 
-#include "crawler/parse/ascii.h"
+#include "base/ascii.h"
 
 namespace trawl {
 

@@ -6,13 +6,12 @@
 #include <span>
 #include <string_view>
 
+#include "crawler/config/decoder_memory.h"
+
 namespace trawl {
 
 class ContentCoding {
  public:
-  // What no coding's memory() goes beyond: brotli may have a window of 16 MiB, and its tables.
-  static constexpr std::size_t kMostMemory = 20u << 20;
-
   // "gzip", "x-gzip", "deflate" (with or without zlib's header), "br", "zstd", in any case. Null:
   // unknown.
   static std::unique_ptr<ContentCoding> create(std::string_view name);
@@ -25,7 +24,7 @@ class ContentCoding {
   virtual bool broken() const = 0;
   // No more has to come.
   virtual bool complete() const = 0;
-  // Bytes that it has allocated.
+  // Bytes that it has allocated, at most kMostDecoderMemory.
   virtual std::size_t memory() const = 0;
 };
 

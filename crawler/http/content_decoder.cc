@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "crawler/parse/ascii.h"
+#include "base/ascii.h"
 
 namespace trawl {
 

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "crawler/http/dns_server_address.h"
+#include "crawler/config/dns_server_address.h"
 
 namespace trawl {
 

@@ -10,8 +10,8 @@
 
 #include <curl/curl.h>
 
+#include "crawler/config/proxy.h"
 #include "crawler/http/http_client.h"
-#include "crawler/http/proxy.h"
 
 namespace trawl {
 

@@ -10,8 +10,8 @@
 #include <curl/curl.h>
 #include <fmt/format.h>
 
+#include "base/ascii.h"
 #include "base/utf8_validation.h"
-#include "crawler/parse/ascii.h"
 #include "crawler/parse/headers/media_type.h"
 
 namespace trawl {

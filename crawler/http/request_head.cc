@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "crawler/parse/ascii.h"
+#include "base/ascii.h"
 
 namespace trawl {
 

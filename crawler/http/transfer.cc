@@ -8,10 +8,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/ascii.h"
 #include "crawler/http/address_text.h"
 #include "crawler/http/private_address.h"
 #include "crawler/http/request_head.h"
-#include "crawler/parse/ascii.h"
 
 namespace trawl {
 

@@ -14,6 +14,7 @@
 #include <curl/curl.h>
 #include <sys/socket.h>
 
+#include "crawler/config/proxy.h"
 #include "crawler/http/body_budget.h"
 #include "crawler/http/body_reader.h"
 #include "crawler/http/cookie_jars.h"
@@ -23,7 +24,6 @@
 #include "crawler/http/head_reader.h"
 #include "crawler/http/http_client.h"
 #include "crawler/http/open_connections.h"
-#include "crawler/http/proxy.h"
 #include "crawler/http/socket_watch.h"
 #include "crawler/http/tls_sessions.h"
 

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/safe_text.h"
-#include "base/utf8_text.h"
+#include "base/utf8.h"
 
 namespace trawl {
 

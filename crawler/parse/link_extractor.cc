@@ -5,16 +5,16 @@
 
 #include "trawl/links.h"
 
+#include "base/ascii.h"
 #include "base/thread_time.h"
-#include "crawler/parse/ascii.h"
 #include "crawler/parse/encoding/page_encoding.h"
+#include "crawler/parse/headers/link_types.h"
+#include "crawler/parse/headers/product_token.h"
 #include "crawler/parse/html/anchor_text.h"
 #include "crawler/parse/html/gumbo_page_reader.h"
 #include "crawler/parse/html/page_references.h"
 #include "crawler/parse/html/page_scanner.h"
 #include "crawler/parse/html/reference_collector.h"
-#include "crawler/parse/link_types.h"
-#include "crawler/parse/product_token.h"
 
 namespace trawl {
 namespace {

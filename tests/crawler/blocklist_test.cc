@@ -1,4 +1,4 @@
-#include "crawler/blocklist.h"
+#include "crawler/decide/blocklist.h"
 
 #include <cstdint>
 #include <fstream>

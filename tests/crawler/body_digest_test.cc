@@ -1,5 +1,5 @@
 // The digests of bodies, against what the programs of others print.
-#include "crawler/body_digest.h"
+#include "crawler/run/body_digest.h"
 
 #include <gtest/gtest.h>
 

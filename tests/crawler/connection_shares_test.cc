@@ -1,6 +1,6 @@
 // How threads divide connections: all of them are used, none twice, and each thread gets its share
 // when it wants it.
-#include "crawler/connection_shares.h"
+#include "crawler/run/connection_shares.h"
 
 #include <algorithm>
 #include <array>

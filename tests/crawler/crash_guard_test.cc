@@ -1,4 +1,4 @@
-#include "crawler/crash_guard.h"
+#include "crawler/crash/crash_guard.h"
 
 #include <csignal>
 #include <fstream>

@@ -1,4 +1,4 @@
-#include "crawler/crash_history.h"
+#include "crawler/crash/crash_history.h"
 
 #include <csignal>
 #include <random>

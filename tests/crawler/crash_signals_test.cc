@@ -1,4 +1,4 @@
-#include "crawler/crash_signals.h"
+#include "crawler/crash/crash_signals.h"
 
 #include <csignal>
 #include <cstdlib>

@@ -21,7 +21,8 @@
 
 #include "trawl/canonicalizer.h"
 
-#include "crawler/crawl.h"
+#include "crawler/config/crawl_paths.h"
+#include "crawler/run/crawl.h"
 #include "crawler/sample_site/sample_site.h"
 #include "crawler/sample_site/sample_site_server.h"
 #include "tests/support/temporary_directory.h"

@@ -1,4 +1,4 @@
-#include "crawler/crawl_limits.h"
+#include "crawler/decide/crawl_limits.h"
 
 #include <atomic>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "crawler/crawl.h"
+#include "crawler/run/crawl.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "crawler/cut_bodies.h"
+#include "crawler/run/cut_bodies.h"
 
 #include <memory>
 #include <string>

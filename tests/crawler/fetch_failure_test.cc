@@ -1,4 +1,4 @@
-#include "crawler/fetch_failure.h"
+#include "crawler/run/fetch_failure.h"
 
 #include <gtest/gtest.h>
 

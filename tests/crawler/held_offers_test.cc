@@ -1,5 +1,5 @@
 // Origins whose URLs are held, and when these are offered again.
-#include "crawler/held_offers.h"
+#include "crawler/run/held_offers.h"
 
 #include <chrono>
 #include <string>
@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "crawler/held_urls.h"
+#include "crawler/run/held_urls.h"
 #include "tests/support/temporary_directory.h"
 
 namespace trawl {

@@ -1,4 +1,4 @@
-#include "crawler/host_counts.h"
+#include "crawler/decide/host_counts.h"
 
 #include <array>
 #include <chrono>

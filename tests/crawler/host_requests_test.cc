@@ -1,4 +1,4 @@
-#include "crawler/http/host_requests.h"
+#include "crawler/config/host_requests.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -438,7 +438,7 @@ TEST(HttpClientMemory, TheLargestBodyAndTheLargestDecoderFitTogether) {
   options.keep_encoded = true;
   for (const char* target : {"/br", "/zstd"}) {
     const std::uint64_t download = std::max(by_brotli.size(), by_zstd.size());
-    options.budget = std::make_shared<BodyBudget>(kMost + download + ContentCoding::kMostMemory);
+    options.budget = std::make_shared<BodyBudget>(kMost + download + kMostDecoderMemory);
     const HttpResponse got =
         fetch({.url = server.url(target), .max_body = kMost, .max_download = download}, options);
     EXPECT_EQ(got.error, "") << target;

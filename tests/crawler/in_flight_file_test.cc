@@ -1,4 +1,4 @@
-#include "crawler/in_flight_file.h"
+#include "crawler/crash/in_flight_file.h"
 
 #include <algorithm>
 #include <fstream>

@@ -1,5 +1,5 @@
 // What counts as offered before, and what has to be offered once more.
-#include "crawler/known_links.h"
+#include "crawler/run/known_links.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "crawler/page_budget.h"
+#include "crawler/decide/page_budget.h"
 
 #include <atomic>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "crawler/priorities.h"
+#include "crawler/decide/priorities.h"
 
 #include <cmath>
 #include <cstdint>

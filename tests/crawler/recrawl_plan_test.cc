@@ -1,5 +1,5 @@
 // The pages of earlier runs are planned once, whatever pages.jsonl holds.
-#include "crawler/recrawl_plan.h"
+#include "crawler/decide/recrawl_plan.h"
 
 #include <chrono>
 #include <cstdint>

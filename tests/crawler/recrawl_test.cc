@@ -1,5 +1,5 @@
 // When pages are fetched again.
-#include "crawler/recrawl.h"
+#include "crawler/decide/recrawl.h"
 
 #include <chrono>
 #include <optional>

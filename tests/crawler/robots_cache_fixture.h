@@ -9,7 +9,7 @@
 #include "trawl/url.h"
 
 #include "crawler/http/http_client.h"
-#include "crawler/robots_cache.h"
+#include "crawler/run/robots_cache.h"
 
 namespace trawl {
 

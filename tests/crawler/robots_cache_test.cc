@@ -1,4 +1,4 @@
-#include "crawler/robots_cache.h"
+#include "crawler/run/robots_cache.h"
 
 #include <algorithm>
 #include <chrono>

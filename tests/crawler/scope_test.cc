@@ -1,4 +1,4 @@
-#include "crawler/scope.h"
+#include "crawler/decide/scope.h"
 
 #include <algorithm>
 #include <cstdint>

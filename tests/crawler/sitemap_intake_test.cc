@@ -1,5 +1,5 @@
 // What sitemaps come to as requests.
-#include "crawler/sitemap_intake.h"
+#include "crawler/run/sitemap_intake.h"
 
 #include <chrono>
 #include <string>

@@ -1,4 +1,4 @@
-#include "crawler/parse/text_finder.h"
+#include "crawler/patterns/text_finder.h"
 
 #include <algorithm>
 #include <random>

@@ -1,4 +1,4 @@
-#include "crawler/traps.h"
+#include "crawler/decide/traps.h"
 
 #include <string>
 #include <string_view>

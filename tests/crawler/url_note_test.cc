@@ -1,5 +1,5 @@
 // What is kept with a URL comes back, and nothing else does.
-#include "crawler/url_note.h"
+#include "crawler/decide/url_note.h"
 
 #include <chrono>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "crawler/parse/url_pattern.h"
+#include "crawler/patterns/url_pattern.h"
 
 #include <cstdint>
 #include <optional>
@@ -15,7 +15,7 @@
 
 #include "trawl/url.h"
 
-#include "crawler/parse/url_pattern_set.h"
+#include "crawler/patterns/url_pattern_set.h"
 
 namespace trawl {
 namespace {

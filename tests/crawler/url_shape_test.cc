@@ -1,4 +1,4 @@
-#include "crawler/url_shape.h"
+#include "crawler/decide/url_shape.h"
 
 #include <string>
 #include <string_view>

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "crawler/parse/product_token.h"
+#include "crawler/parse/headers/product_token.h"
 
 namespace trawl {
 namespace {

@@ -8,6 +8,7 @@
 #include "trawl/link_header.h"
 #include "trawl/robots_directives.h"
 
+#include "base/utf8.h"
 #include "url/percent_encoding.h"
 
 namespace {

@@ -13,7 +13,7 @@
 
 #include "trawl/links.h"
 
-#include "crawler/parse/ascii.h"
+#include "base/ascii.h"
 
 namespace trawl {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "crawler/parse/ascii.h"
+#include "base/ascii.h"
 #include "crawler/parse/html/gumbo_text.h"
 #include "crawler/parse/html/tokenizer.h"
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstddef>
 
-#include "crawler/parse/ascii.h"
+#include "base/ascii.h"
 
 namespace trawl {
 

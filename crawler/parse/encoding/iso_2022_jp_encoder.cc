@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/utf8.h"
 #include "crawler/parse/encoding/character_index.h"
 #include "crawler/parse/encoding/query_bytes.h"
 #include "url/percent_encoding.h"

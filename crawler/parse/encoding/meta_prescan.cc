@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "crawler/parse/ascii.h"
+#include "base/ascii.h"
 #include "crawler/parse/encoding/encoding_list.h"
 
 namespace trawl {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/ascii_prefix.h"
+#include "base/utf8.h"
 #include "crawler/parse/encoding/character_index.h"
 #include "crawler/parse/encoding/encoding_index.h"
 #include "crawler/parse/encoding/encoding_list.h"

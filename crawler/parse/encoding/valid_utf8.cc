@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "base/utf8.h"
 #include "base/utf8_validation.h"
 #include "url/percent_encoding.h"
 

@@ -7,8 +7,10 @@
 #include <optional>
 #include <utility>
 
+#include "base/ascii.h"
+#include "base/utf8.h"
 #include "base/utf8_validation.h"
-#include "crawler/parse/ascii.h"
+#include "url/percent_encoding.h"
 
 namespace trawl {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "crawler/parse/ascii.h"
-#include "crawler/parse/product_token.h"
+#include "base/ascii.h"
+#include "crawler/parse/headers/product_token.h"
 
 namespace trawl {
 namespace {

@@ -1,8 +1,8 @@
 #include "crawler/parse/html/anchor_text.h"
 
+#include "base/ascii.h"
 #include "base/ascii_prefix.h"
 #include "base/utf8_validation.h"
-#include "crawler/parse/ascii.h"
 #include "crawler/parse/encoding/valid_utf8.h"
 #include "crawler/parse/html/content_model.h"
 #include "crawler/parse/html/shadow_root.h"

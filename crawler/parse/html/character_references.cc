@@ -12,7 +12,8 @@
 #include <emmintrin.h>
 #endif
 
-#include "crawler/parse/ascii.h"
+#include "base/ascii.h"
+#include "base/utf8.h"
 #include "crawler/parse/encoding/windows_1252.h"
 
 namespace trawl {

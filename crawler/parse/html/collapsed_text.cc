@@ -1,6 +1,6 @@
 #include "crawler/parse/html/collapsed_text.h"
 
-#include "crawler/parse/ascii.h"
+#include "base/ascii.h"
 
 namespace trawl {
 namespace {

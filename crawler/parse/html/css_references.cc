@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "crawler/parse/ascii.h"
+#include "base/ascii.h"
+#include "base/utf8.h"
 
 namespace trawl {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "crawler/parse/ascii.h"
+#include "base/ascii.h"
 #include "crawler/parse/html/shadow_root.h"
 
 namespace trawl {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "base/utf8.h"
 #include "url/percent_encoding.h"
 
 namespace trawl {

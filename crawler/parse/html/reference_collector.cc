@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <optional>
 
-#include "crawler/parse/ascii.h"
+#include "base/ascii.h"
 #include "crawler/parse/encoding/valid_utf8.h"
+#include "crawler/parse/headers/link_types.h"
 #include "crawler/parse/html/collapsed_text.h"
 #include "crawler/parse/html/css_references.h"
 #include "crawler/parse/html/meta_refresh.h"
 #include "crawler/parse/html/srcset.h"
-#include "crawler/parse/link_types.h"
 
 namespace trawl {
 namespace {

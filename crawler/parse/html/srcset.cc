@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "crawler/parse/ascii.h"
+#include "base/ascii.h"
 
 namespace trawl {
 namespace {

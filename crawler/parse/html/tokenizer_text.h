@@ -1,7 +1,7 @@
 // What is no tag: raw text, and all that begins with "<!", "<?" or "</" and no letter.
 #pragma once
 
-#include "crawler/parse/ascii.h"
+#include "base/ascii.h"
 #include "crawler/parse/html/tokenizer.h"
 
 namespace trawl {

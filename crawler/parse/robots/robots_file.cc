@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "crawler/parse/ascii.h"
-#include "crawler/parse/product_token.h"
+#include "base/ascii.h"
+#include "crawler/parse/headers/product_token.h"
 #include "crawler/parse/robots/robots_path.h"
 #include "crawler/parse/robots/robots_reader.h"
 

@@ -5,7 +5,8 @@
 #include <cstddef>
 #include <cstring>
 
-#include "crawler/parse/ascii.h"
+#include "base/ascii.h"
+#include "url/percent_encoding.h"
 
 namespace trawl {
 namespace {

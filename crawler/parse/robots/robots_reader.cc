@@ -7,10 +7,10 @@
 #include <cmath>
 #include <optional>
 
-#include "crawler/parse/ascii.h"
-#include "crawler/parse/product_token.h"
+#include "base/ascii.h"
+#include "base/url_space.h"
+#include "crawler/parse/headers/product_token.h"
 #include "crawler/parse/robots/robots_path.h"
-#include "crawler/parse/url_space.h"
 
 namespace trawl {
 namespace {

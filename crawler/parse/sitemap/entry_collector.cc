@@ -5,9 +5,9 @@
 #include <iterator>
 #include <utility>
 
-#include "crawler/parse/ascii.h"
+#include "base/ascii.h"
+#include "base/url_space.h"
 #include "crawler/parse/sitemap/sitemap_dates.h"
-#include "crawler/parse/url_space.h"
 
 namespace trawl {
 namespace {

@@ -5,7 +5,8 @@
 #include <charconv>
 #include <iterator>
 
-#include "crawler/parse/ascii.h"
+#include "base/ascii.h"
+#include "base/utf8.h"
 #include "crawler/parse/html/character_references.h"
 
 namespace trawl {

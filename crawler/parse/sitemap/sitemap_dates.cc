@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "crawler/parse/ascii.h"
+#include "base/ascii.h"
 
 namespace trawl {
 namespace {

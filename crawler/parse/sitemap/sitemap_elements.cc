@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "crawler/parse/ascii.h"
-#include "crawler/parse/url_space.h"
+#include "base/ascii.h"
+#include "base/url_space.h"
 
 namespace trawl {
 namespace {

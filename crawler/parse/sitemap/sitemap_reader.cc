@@ -5,7 +5,7 @@
 
 #include "trawl/sitemap.h"
 
-#include "crawler/parse/ascii.h"
+#include "base/ascii.h"
 #include "crawler/parse/sitemap/entry_collector.h"
 #include "crawler/parse/sitemap/gzip_stream.h"
 #include "crawler/parse/sitemap/markup_mender.h"

@@ -1,6 +1,6 @@
 #include "crawler/parse/sitemap/text_lines.h"
 
-#include "crawler/parse/ascii.h"
+#include "base/ascii.h"
 
 namespace trawl {
 

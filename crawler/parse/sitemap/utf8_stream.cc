@@ -7,6 +7,7 @@
 #include <iconv.h>
 
 #include "base/ascii_prefix.h"
+#include "base/utf8.h"
 #include "base/utf8_validation.h"
 #include "crawler/parse/encoding/decoders.h"
 #include "crawler/parse/encoding/encoding_list.h"

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "crawler/parse/ascii.h"
+#include "base/ascii.h"
 #include "tests/support/random_text.h"
 
 namespace trawl {

@@ -15,7 +15,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "crawler/parse/ascii.h"
+#include "base/ascii.h"
 #include "crawler/parse/html/character_references.h"
 #include "crawler/parse/html/tokenizer.h"
 #include "crawler/parse/html/tokenizer_kernel.h"

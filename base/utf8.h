@@ -1,0 +1,54 @@
+// UTF-8 character by character: the one decoder and the one encoder; and characters as JSON escapes
+// them. utf8_validation.h asks of much text at once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace trawl {
+
+struct Utf8Sequence {
+  char32_t code = 0;       // of a valid one
+  std::size_t length = 1;  // bytes it takes
+  bool valid = false;
+};
+
+// The character that `text`, which is not empty, begins with (Unicode, table 3-7: no longer forms,
+// no surrogates); or else the longest part of one, which counts as one error.
+inline Utf8Sequence utf8_sequence_at(std::string_view text) noexcept {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return {.code = lead, .length = 1, .valid = true};
+  if (lead < 0xC2 || lead > 0xF4) return {};
+  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  // Of the second byte: against longer forms, surrogates, and what is beyond U+10FFFF.
+  unsigned char low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+  unsigned char high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+  char32_t code = lead & (0x7Fu >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if (i >= text.size() || byte(i) < low || byte(i) > high) return {.length = i};
+    code = code << 6 | (byte(i) & 0x3Fu);
+    low = 0x80;
+    high = 0xBF;
+  }
+  return {.code = code, .length = length, .valid = true};
+}
+
+inline constexpr char32_t kReplacementCharacter = 0xFFFD;
+
+// Decodes the code point at `position` of `text` and moves `position` behind it. What is not UTF-8
+// gives U+FFFD for each maximal part of a sequence, as the WHATWG Encoding Standard decodes.
+inline char32_t decode_utf8(std::string_view text, std::size_t& position) noexcept {
+  const Utf8Sequence sequence = utf8_sequence_at(text.substr(position));
+  position += sequence.length;
+  return sequence.valid ? sequence.code : kReplacementCharacter;
+}
+
+void append_utf8(char32_t code_point, std::string& out);
+
+// Appends "\n", "\u001b" or, beyond U+FFFF, two such units.
+void append_json_escape(std::string& out, char32_t character);
+
+}  // namespace trawl

@@ -1,0 +1,232 @@
+#include "crawler/crash/crash_guard.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/file_io.h"
+
+namespace trawl {
+
+namespace {
+
+constexpr std::size_t kMaxHistory = 64u << 20;
+
+std::filesystem::path file_path(const std::filesystem::path& state_dir) {
+  return state_dir / "in-flight";
+}
+
+std::filesystem::path history_path(const std::filesystem::path& state_dir) {
+  return state_dir / "crashes";
+}
+
+std::vector<std::string> texts_of(const std::vector<InFlightUrl>& urls) {
+  std::vector<std::string> texts;
+  for (const InFlightUrl& url : urls)
+    texts.push_back(url.text);
+  return texts;
+}
+
+bool has(const std::vector<InFlightUrl>& urls, const InFlightUrl& url) {
+  return std::find(urls.begin(), urls.end(), url) != urls.end();
+}
+
+Result<CrashHistory> read_history(const std::filesystem::path& path) {
+  const auto contents = read_file(path.string(), kMaxHistory);
+  if (!contents) {
+    if (contents.error().code == ErrorCode::kNotFound) return CrashHistory();
+    return tl::unexpected(contents.error());
+  }
+  auto history = CrashHistory::decode(*contents);
+  if (history) return history;
+  return fail(history.error().code, path.string() + ": " + history.error().message);
+}
+
+// What is known of crashes is worth a warning, not an end.
+template <class T>
+Result<T> or_warning(Result<T> read, T otherwise, std::vector<std::string>& warnings) {
+  if (read || read.error().code != ErrorCode::kCorrupt) return read;
+  warnings.push_back(read.error().message + "; it is begun anew, without former crashes");
+  return otherwise;
+}
+
+}  // namespace
+
+std::vector<std::filesystem::path> CrashGuard::paths(const std::filesystem::path& state_dir) {
+  return {file_path(state_dir), history_path(state_dir)};
+}
+
+Result<std::unique_ptr<CrashGuard>> CrashGuard::open(const std::filesystem::path& state_dir,
+                                                     std::uint32_t transfers) {
+  std::vector<std::string> warnings;
+  auto history = or_warning(read_history(history_path(state_dir)), CrashHistory(), warnings);
+  if (!history) return tl::unexpected(history.error());
+  const auto run = or_warning(InFlightFile::read(file_path(state_dir)),
+                              std::optional<InFlightRecord>(), warnings);
+  if (!run) return tl::unexpected(run.error());
+  // Kept before the file is replaced; a run that is taken in twice counts once.
+  if (*run && history->add(**run)) {
+    for (std::string& warning : warnings_of(**run, *history))
+      warnings.push_back(std::move(warning));
+    if (auto saved = replace_file(history_path(state_dir).string(), history->encode()); !saved)
+      return tl::unexpected(saved.error());
+  }
+  auto file = InFlightFile::create(file_path(state_dir), transfers);
+  if (!file) return tl::unexpected(file.error());
+  auto flight = std::make_shared<Flight>();
+  flight->file = std::move(*file);
+  flight->any = !history->suspects().empty() || !history->crashed().empty();
+  return std::unique_ptr<CrashGuard>(
+      new CrashGuard(state_dir, std::move(*history), std::move(warnings), std::move(flight)));
+}
+
+CrashGuard::CrashGuard(const std::filesystem::path& state_dir, CrashHistory history,
+                       std::vector<std::string> warnings, std::shared_ptr<Flight> flight)
+    : history_path_(history_path(state_dir)),
+      warnings_(std::move(warnings)),
+      flight_(std::move(flight)),
+      mark_(flight_->file->signal()),
+      history_(std::move(history)) {}
+
+std::vector<std::string> CrashGuard::warnings_of(const InFlightRecord& run,
+                                                 const CrashHistory& history) {
+  std::vector<std::string> warnings;
+  const std::size_t in_flight = run.urls.size() + run.unlisted;
+  warnings.push_back(fmt::format("the last run crashed ({}) with {} URL{} in flight",
+                                 signal_name(run.signal), in_flight, in_flight == 1 ? "" : "s"));
+  for (const InFlightUrl& url : history.crashed()) {
+    warnings.push_back(
+        fmt::format("{}: was alone in flight at a third crash: it is set aside", url.text));
+  }
+  const std::size_t suspects = history.suspects().size();
+  if (suspects > 0) {
+    warnings.push_back(fmt::format(
+        "{} URL{} in flight at two crashes in a row, the first of them {}: fetched last, one at "
+        "a time",
+        suspects, suspects == 1 ? " was" : "s were", history.suspects().front().text));
+  }
+  return warnings;
+}
+
+struct CrashGuard::Begun {
+  Begun(std::shared_ptr<Flight> in, InFlightFile::Slot at) : flight(std::move(in)), slot(at) {
+    flight->tickets.fetch_add(1, std::memory_order_relaxed);
+  }
+  Begun(const Begun&) = delete;
+  Begun& operator=(const Begun&) = delete;
+  ~Begun() {
+    flight->file->end(slot);
+    flight->tickets.fetch_sub(1, std::memory_order_relaxed);
+    if (!suspect) return;
+    const std::lock_guard lock(flight->mutex);
+    flight->alone.store(false, std::memory_order_relaxed);
+    if (!has(flight->survived, *suspect)) flight->survived.push_back(std::move(*suspect));
+  }
+
+  const std::shared_ptr<Flight> flight;
+  const InFlightFile::Slot slot;
+  std::optional<InFlightUrl> suspect;  // the URL, if it is one
+};
+
+CrashGuard::Ticket CrashGuard::begin(std::string_view url) {
+  auto begun = std::make_shared<Begun>(flight_, flight_->file->begin(url));
+  if (!flight_->any) return begun;
+  InFlightUrl suspect = InFlightUrl::of(url);
+  const std::lock_guard lock(flight_->mutex);
+  if (history_.suspects(suspect)) begun->suspect = std::move(suspect);
+  return begun;
+}
+
+bool CrashGuard::is_suspect(std::string_view asked) const {
+  const InFlightUrl url = InFlightUrl::of(asked);
+  return history_.suspects(url) && !has(flight_->survived, url);
+}
+
+CrashVerdict CrashGuard::verdict(std::string_view asked, std::string_view leased,
+                                 const std::atomic<std::uint64_t>& leases) {
+  if (!flight_->any) return CrashVerdict::kFetch;
+  const std::lock_guard lock(flight_->mutex);
+  if (history_.is_cause(InFlightUrl::of(asked))) return CrashVerdict::kSetAside;
+  if (flight_->alone.load(std::memory_order_relaxed))
+    return leased == alone_ ? CrashVerdict::kFetch : CrashVerdict::kWait;
+  if (!is_suspect(asked)) return CrashVerdict::kFetch;
+  // Whoever leases at the same moment counts its lease first, and then has to pass here.
+  if (leased != alone_ || leases.load() > 1) return CrashVerdict::kPutOff;
+  flight_->alone.store(true, std::memory_order_relaxed);
+  return CrashVerdict::kFetch;
+}
+
+Result<void> CrashGuard::set_aside(std::string_view asked) {
+  const std::lock_guard lock(flight_->mutex);
+  set_aside_.emplace_back(asked);
+  history_.forget(InFlightUrl::of(asked));
+  return save();
+}
+
+bool CrashGuard::leave_alone(std::string_view asked) {
+  const std::lock_guard lock(flight_->mutex);
+  if (std::find(set_aside_.begin(), set_aside_.end(), asked) != set_aside_.end()) return false;
+  set_aside_.emplace_back(asked);
+  left_alone_.push_back(InFlightUrl::of(asked));
+  return true;
+}
+
+void CrashGuard::put_off(std::string leased, std::string asked) {
+  const std::lock_guard lock(flight_->mutex);
+  put_off_.push_back({.leased = std::move(leased), .asked = std::move(asked)});
+}
+
+bool CrashGuard::has_put_off() const {
+  if (!flight_->any) return false;
+  const std::lock_guard lock(flight_->mutex);
+  return !put_off_.empty();
+}
+
+CrashGuard::Next CrashGuard::next_put_off() {
+  Next next;
+  if (!flight_->any) return next;
+  const std::lock_guard lock(flight_->mutex);
+  alone_.clear();
+  // Those that waited for a robots.txt which proved harmless need not be alone.
+  std::erase_if(put_off_, [&](PutOff& waiting) {
+    if (is_suspect(waiting.asked)) return false;
+    next.leased.push_back(std::move(waiting.leased));
+    return true;
+  });
+  if (!next.leased.empty() || put_off_.empty()) return next;
+  alone_ = std::move(put_off_.front().leased);
+  put_off_.pop_front();
+  next.leased.push_back(alone_);
+  next.alone = true;
+  return next;
+}
+
+Result<void> CrashGuard::save() const {
+  return replace_file(history_path_.string(), history_.encode());
+}
+
+std::vector<std::string> CrashGuard::suspects() const {
+  const std::lock_guard lock(flight_->mutex);
+  return texts_of(history_.suspects());
+}
+
+std::vector<std::string> CrashGuard::crashed() const {
+  const std::lock_guard lock(flight_->mutex);
+  return texts_of(history_.crashed());
+}
+
+std::vector<std::string> CrashGuard::were_set_aside() const {
+  const std::lock_guard lock(flight_->mutex);
+  return set_aside_;
+}
+
+Result<void> CrashGuard::close() {
+  flight_->file->clear();
+  const std::lock_guard lock(flight_->mutex);
+  for (const InFlightUrl& url : left_alone_)
+    history_.forget(url);
+  const bool changed = history_.end_in_order(flight_->survived);
+  return changed || !left_alone_.empty() ? save() : Result<void>{};
+}
+
+}  // namespace trawl

@@ -1,0 +1,225 @@
+#include "crawler/decide/blocklist_lines.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "trawl/url.h"
+#include "trawl/url_groups.h"
+
+namespace trawl {
+
+namespace {
+
+constexpr std::size_t kMaxLine = std::size_t{64} << 10;
+constexpr std::size_t kBuffer = std::size_t{256} << 10;
+constexpr std::string_view kSpaces = " \t\r";
+
+std::string_view trimmed(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(kSpaces), text.size()));
+  text.remove_suffix(text.size() - (text.find_last_not_of(kSpaces) + 1));
+  return text;
+}
+
+std::string_view without_comment(std::string_view line) {
+  for (std::size_t hash = line.find('#'); hash != std::string_view::npos;
+       hash = line.find('#', hash + 1)) {
+    // Elsewhere it begins the fragment of a URL.
+    if (hash == 0 || kSpaces.find(line[hash - 1]) != std::string_view::npos)
+      return line.substr(0, hash);
+  }
+  return line;
+}
+
+// The next word of `line`, which loses it.
+std::string_view take_word(std::string_view& line) {
+  const std::string_view word = line.substr(0, line.find_first_of(kSpaces));
+  line = trimmed(line.substr(word.size()));
+  return word;
+}
+
+// As files of hosts have them: "0.0.0.0", "::1", "fe80::1%lo0".
+bool looks_like_address(std::string_view word) {
+  const std::string_view digits = word.substr(0, word.find('%'));
+  return digits.find_first_of(".:") != std::string_view::npos &&
+         digits.find_first_not_of("0123456789abcdefABCDEF.:") == std::string_view::npos;
+}
+
+std::string shown(std::string_view text) {
+  constexpr std::size_t kShown = 80;
+  std::string out;
+  for (const char c : text.substr(0, kShown)) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += byte < 0x20 || byte == 0x7F ? '?' : c;
+  }
+  return out + (text.size() > kShown ? "..." : "");
+}
+
+tl::unexpected<Error> wrong(std::string_view word, std::string_view why) {
+  return fail(ErrorCode::kInvalidArgument, fmt::format("\"{}\" {}", shown(word), why));
+}
+
+class BlockedLine {
+ public:
+  BlockedLine(const Canonicalizer& canonicalizer, const std::function<void(std::string_view)>& take)
+      : canonicalizer_(canonicalizer), take_(take) {}
+
+  Result<void> read(std::string_view line) {
+    line = trimmed(without_comment(line));
+    if (line.empty()) return {};
+    const std::string_view word = take_word(line);
+    if (line.empty()) return word.find("://") != std::string_view::npos ? url(word) : host(word);
+    if (!looks_like_address(word)) {
+      return wrong(word,
+                   "is followed by something else: write one URL, host or domain a line, or "
+                   "an address and host names as in a hosts file");
+    }
+    while (!line.empty()) {
+      const std::string_view name = take_word(line);
+      if (name.find('.') == std::string_view::npos || looks_like_address(name)) continue;
+      if (auto taken = host(name); !taken) return taken;
+    }
+    return {};
+  }
+
+ private:
+  Result<void> url(std::string_view word) {
+    if (const auto parsed = Url::parse_into(word, nullptr, url_); !parsed) {
+      if (parsed.error().code == ErrorCode::kUnsupportedScheme) return {};
+      return wrong(word, "is no URL: " + parsed.error().message);
+    }
+    take_(canonicalizer_.key_view(url_, scratch_));
+    return {};
+  }
+
+  Result<void> host(std::string_view word) {
+    std::string_view name = word;
+    if (name.starts_with("*.")) {
+      name.remove_prefix(2);
+    } else if (name.starts_with('.')) {
+      name.remove_prefix(1);
+    }
+    // IPv6 addresses may be without brackets where no port follows.
+    const bool bare_v6 = std::ranges::count(name, ':') > 1 && !name.starts_with('[');
+    text_ = bare_v6 ? fmt::format("http://[{}]/", name) : fmt::format("http://{}/", name);
+    if (name.empty() || name.find_first_of("/?#@\\*|^$") != std::string_view::npos ||
+        !Url::parse_into(text_, nullptr, url_)) {
+      return wrong(word, "is neither a URL nor the name of a host or domain");
+    }
+    const std::string group = politeness_group(url_);
+    take_(group);
+    if (word.starts_with("*.") || word.starts_with('.')) {
+      if (!url_.host_is_ip() && !has_registrable_domain(group)) take_("." + group);
+    }
+    return {};
+  }
+
+  const Canonicalizer& canonicalizer_;
+  const std::function<void(std::string_view)>& take_;
+  Url url_;
+  std::string scratch_;
+  std::string text_;
+};
+
+// Hands out the lines of a file one by one.
+class FileLines {
+ public:
+  explicit FileLines(const InputFile& file) : file_(file), buffer_(kBuffer, '\0') {}
+
+  // False at the end of the file.
+  Result<bool> next(std::string_view& line) {
+    for (;;) {
+      const std::string_view waiting = std::string_view(buffer_).substr(begin_, end_ - begin_);
+      const std::size_t length = waiting.find('\n');
+      const bool whole = length != std::string_view::npos;
+      if (whole || (at_end_ && (skips_ || !waiting.empty()))) {
+        line = waiting.substr(0, length);
+        begin_ += line.size() + (whole ? 1 : 0);
+        ++number_;
+        if (std::exchange(skips_, false) || line.size() > kMaxLine) return too_long();
+        return true;
+      }
+      if (at_end_) return false;
+      // The rest of a line that is too long is passed over.
+      skips_ = skips_ || waiting.size() > kMaxLine;
+      if (skips_) begin_ = end_;
+      if (auto filled = fill(); !filled) return tl::unexpected(filled.error());
+    }
+  }
+  std::uint64_t number() const { return number_; }
+
+ private:
+  Result<void> fill() {
+    std::copy(buffer_.begin() + static_cast<std::ptrdiff_t>(begin_),
+              buffer_.begin() + static_cast<std::ptrdiff_t>(end_), buffer_.begin());
+    end_ -= begin_;
+    begin_ = 0;
+    const auto read = file_.read_at(buffer_.data() + end_, buffer_.size() - end_, offset_);
+    if (!read) return tl::unexpected(read.error());
+    at_end_ = *read == 0;
+    end_ += *read;
+    offset_ += *read;
+    return {};
+  }
+  tl::unexpected<Error> too_long() const {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("the line is longer than {} KiB", kMaxLine >> 10));
+  }
+
+  const InputFile& file_;
+  std::string buffer_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  std::uint64_t offset_ = 0;
+  std::uint64_t number_ = 0;  // of the last line
+  bool at_end_ = false;
+  bool skips_ = false;  // the line that is being read is too long
+};
+
+// What is wrong with a file, a line for each of its lines; those beyond the first few are counted.
+class WrongLines {
+ public:
+  void add(std::string_view file, std::uint64_t line, std::string_view why) {
+    if (++count_ > kListed) return;
+    text_ += fmt::format("{}{}:{}: {}", count_ == 1 ? "" : "\n", file, line, why);
+  }
+  Result<void> result() const {
+    if (count_ == 0) return {};
+    const std::uint64_t more = count_ - std::min(count_, kListed);
+    return fail(ErrorCode::kInvalidArgument,
+                more == 0 ? text_
+                          : fmt::format("{}\nand {} more line{} that {} wrong", text_, more,
+                                        more == 1 ? "" : "s", more == 1 ? "is" : "are"));
+  }
+
+ private:
+  static constexpr std::uint64_t kListed = 100;
+  std::uint64_t count_ = 0;
+  std::string text_;
+};
+
+}  // namespace
+
+Result<void> read_blocklist_lines(const InputFile& file, const Canonicalizer& canonicalizer,
+                                  const std::function<void(std::string_view)>& take) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  FileLines lines(file);
+  BlockedLine blocked(canonicalizer, take);
+  WrongLines wrong;
+  std::string_view line;
+  for (;;) {
+    const auto more = lines.next(line);
+    if (!more && more.error().code != ErrorCode::kInvalidArgument)
+      return tl::unexpected(more.error());
+    if (more && !*more) return wrong.result();
+    if (lines.number() == 1 && line.starts_with(kByteOrderMark))
+      line.remove_prefix(kByteOrderMark.size());
+    const auto read = more ? blocked.read(line) : tl::unexpected(more.error());
+    if (!read) wrong.add(file.path(), lines.number(), read.error().message);
+  }
+}
+
+}  // namespace trawl

@@ -1,0 +1,35 @@
+// UrlPatternSet: the first of many patterns that a URL matches, for little more than one costs.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "trawl/result.h"
+
+#include "crawler/patterns/url_pattern.h"
+
+namespace trawl {
+
+// Immutable, thread-safe; a copy shares what is compiled.
+class UrlPatternSet {
+ public:
+  // Matches nothing.
+  UrlPatternSet() = default;
+  // Errors: kInvalidArgument if there are too many patterns to compile together.
+  static Result<UrlPatternSet> create(std::vector<UrlPattern> patterns);
+
+  bool empty() const { return compiled_ == nullptr; }
+  std::size_t size() const;
+  const UrlPattern& operator[](std::size_t i) const;
+  // The number of the first pattern that matches. `href` as for UrlPattern::matches().
+  std::optional<std::size_t> first_match(std::string_view href) const;
+
+ private:
+  struct Compiled;
+  std::shared_ptr<const Compiled> compiled_;
+};
+
+}  // namespace trawl

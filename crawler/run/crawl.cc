@@ -1,0 +1,612 @@
+#include "crawler/run/crawl.h"
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <sys/resource.h>
+
+#include "trawl/url_groups.h"
+
+#include "crawler/config/crawl_paths.h"
+#include "crawler/config/user_agent.h"
+#include "crawler/decide/page_budget.h"
+#include "crawler/decide/recrawl_plan.h"
+#include "crawler/decide/table_memory.h"
+#include "crawler/output/output.h"
+#include "crawler/run/fetcher.h"
+#include "crawler/run/held_offers.h"
+#include "crawler/run/held_urls.h"
+#include "crawler/state/crawl_totals.h"
+#include "crawler/state/former_run.h"
+#include "crawler/state/output_guard.h"
+#include "crawler/state/state_guard.h"
+
+namespace trawl {
+
+namespace {
+
+std::vector<Url> parse_seeds(const CrawlConfig& config) {
+  std::vector<Url> seeds;
+  for (const std::string& seed : config.crawl.seeds) {
+    // The config was validated: what does not parse is not there.
+    if (auto url = Url::parse(seed)) seeds.push_back(std::move(*url));
+  }
+  return seeds;
+}
+
+HttpOptions http_options(const CrawlConfig& config, std::size_t connections,
+                         std::shared_ptr<BodyBudget> bodies) {
+  const CrawlConfig::Fetch& fetch = config.fetch;
+  return {.user_agent = config.crawl.user_agent,
+          .timeout = fetch.timeout,
+          .connect_timeout = fetch.connect_timeout,
+          .first_byte_timeout = fetch.first_byte_timeout,
+          .min_speed = fetch.min_speed,
+          .min_speed_time = fetch.min_speed_time,
+          .max_header_bytes = fetch.max_header,
+          .connections = connections,
+          .http2 = fetch.http2,
+          .multiplex = config.politeness.per_host_connections > 1,
+          .capture = config.output.warc,
+          .keep_encoded = true,  // digests are of them
+          .allow_private_addresses = fetch.allow_private_addresses,
+          .verify_tls = fetch.verify_tls,
+          .ca_file = fetch.ca_file,
+          .resolver = {.servers = fetch.dns_servers,
+                       .timeout = fetch.dns_timeout,
+                       .negative_age = fetch.dns_negative_age,
+                       .ip_version = fetch.ip_version},
+          .budget = std::move(bodies)};
+}
+
+// Each connection takes a descriptor; the store, the output and the rest some more.
+constexpr rlim_t kForTheRest = 128;
+
+Result<void> check_descriptors(std::uint32_t connections) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return {};
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_cur >= connections + kForTheRest) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("fetch.connections = {} needs {} open files, but the limit is {}: lower "
+                          "it, or raise the limit with ulimit -n",
+                          connections, connections + kForTheRest, limit.rlim_cur));
+}
+
+// How many connections a thread keeps open for later requests: all it may have, as far as there are
+// open files for that.
+std::size_t connections_kept(std::size_t connections, std::size_t threads) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return connections;
+  const std::size_t used = connections + kForTheRest;
+  const std::size_t left = limit.rlim_cur - std::min<std::size_t>(used, limit.rlim_cur);
+  return std::clamp<std::size_t>(left / threads, 1, connections);
+}
+
+class CrawlImpl final : public Crawl {
+ public:
+  explicit CrawlImpl(const SettledConfig& settled)
+      : config_(settled.config),
+        saved_(settled.saved),
+        trusts_less_(settled.trusts_less),
+        seeds_(parse_seeds(config_)),
+        threads_wanted_(std::min(config_.fetch.threads, config_.fetch.connections)),
+        bodies_(std::make_shared<BodyBudget>(config_.fetch.max_memory,
+                                             TableMemory::of(config_).for_bodies)),
+        urls_of_hosts_(config_.scope.max_urls_per_host, bodies_) {}
+
+  ~CrawlImpl() override {
+    abort();
+    join();
+  }
+
+  Result<void> open(OpenMode mode, bool replace_profile) {
+    if (auto fits = check_descriptors(config_.fetch.connections); !fits) return fits;
+    if (auto made = make_rules(); !made) return made;
+    if (auto usable = check_places(mode); !usable) return usable;
+    if (auto opened = open_frontier(mode, replace_profile); !opened) return opened;
+    // Only now that the directory is locked, and before anything can be completed.
+    if (auto closed = close_former_files(); !closed) return closed;
+    const bool sync = config_.frontier.durability == Durability::kSync;
+    auto output = Output::open(config_, output_directory(config_), config_.crawl.state_dir, sync);
+    if (!output) return tl::unexpected(output.error());
+    output_ = std::move(*output);
+    if (auto saved = save_configs(config_, saved_); !saved) return saved;
+    if (auto counted = urls_of_hosts_.start(*frontier_); !counted) return counted;
+    if (auto changed = HostPageLimits::begin(*frontier_, config_.crawl.state_dir,
+                                             config_.scope.max_pages_per_host);
+        !changed) {
+      return changed;
+    }
+
+    at_open_ = frontier_->stats();
+    pages_.emplace(config_.scope.max_pages, at_open_.completed - at_open_.skipped);
+    totals_.emplace(config_.crawl.state_dir);
+    if (auto guarded = open_crash_guard(); !guarded) return guarded;
+    before_ = totals_->read();
+    limits_.emplace(config_.scope.max_bytes, config_.scope.max_time,
+                    std::chrono::steady_clock::now(), before_.bytes);
+    shares_.emplace(config_.fetch.connections, threads_wanted_,
+                    [this](std::size_t thread) { wake(static_cast<std::uint32_t>(thread)); });
+    context_.emplace(config_, *rules_, *frontier_, *output_, *pages_, *shares_, *limits_, *crashes_,
+                     urls_of_hosts_, skipped_, fetches_, bodies_, robots_token_of(config_.crawl),
+                     trusts_less_);
+    held_offers_.emplace(*frontier_, context_->held_origins);
+    if (auto created = create_fetchers(); !created) return created;
+    if (auto planned = plan_recrawls(); !planned) return planned;
+    if (auto offered = offer_held(); !offered) return offered;
+    return offer_seeds();
+  }
+
+  Result<std::uint64_t> retry_failed() override {
+    return frontier_->retry({.state = SetAsideState::kFailed});
+  }
+
+  void start() override {
+    started_ = std::chrono::steady_clock::now();
+    // Only now: those that are to be tried again at once have been queued.
+    const auto planned = plan_failed_urls(*frontier_, rules_->recrawl);
+    if (!planned) return context_->stop_with(planned.error());
+    if (*planned > 0) spdlog::info("{} URLs that failed are to be fetched again", *planned);
+    // release: what open() made; pairs with the acquire load in on_checkpoint().
+    running_.store(true, std::memory_order_release);
+    try {
+      for (const auto& fetcher : fetchers_) {
+        threads_.emplace_back([fetcher = fetcher.get()] {
+          const AlternateSignalStack stack;
+          fetcher->run();
+        });
+      }
+    } catch (const std::system_error& error) {
+      context_->stop_with({ErrorCode::kNoSpace,
+                           fmt::format("cannot start {} fetcher threads: {}; lower fetch.threads",
+                                       fetchers_.size(), error.what())});
+    }
+  }
+
+  bool ended() override {
+    const CrawlPhase phase = context_->phase();
+    if (phase == CrawlPhase::kAborting) return true;
+    const bool begins_more = phase == CrawlPhase::kRunning && !reached_max_pages();
+    if (begins_more && offers_held(false)) return false;
+    if (context_->in_flight.load() > 0) return false;
+    if (phase == CrawlPhase::kDraining || reached_max_pages()) return true;
+    const bool only_recrawls = frontier_->only_recrawls_wait();
+    if (!frontier_->finished() && !frontier_->exhausted() && !only_recrawls) return false;
+    if (offers_held(true) || fetch_suspect()) return false;
+    return !only_recrawls || waits_for_recrawls();
+  }
+  CrawlEnd why_ended() const override {
+    if (context_->failure()) return CrawlEnd::kStopped;
+    if (frontier_->finished()) return CrawlEnd::kFinished;
+    if (reached_limit() != CrawlLimit::kNone) return CrawlEnd::kLimit;
+    if (context_->phase() != CrawlPhase::kRunning) return CrawlEnd::kStopped;
+    return waits_for_recrawls() ? CrawlEnd::kRecrawlsWait : CrawlEnd::kExhausted;
+  }
+
+  void drain() override { advance_to(CrawlPhase::kDraining); }
+  void abort() override { advance_to(CrawlPhase::kAborting); }
+
+  void request_checkpoint() override {
+    checkpoint_asked_for_.store(true, std::memory_order_relaxed);
+    frontier_->request_checkpoint();
+  }
+
+  Result<void> close() override {
+    drain();
+    join();
+    warn_of_full_set_aside();
+    if (auto offered = held_offers_->stop(); !offered) context_->stop_with(offered.error());
+    auto closed = frontier_->close();
+    if (auto saved = totals_->write(totals_now()); closed && !saved) closed = saved;
+    // Nothing is completed any more.
+    if (auto written = output_->close(); closed && !written) closed = written;
+    if (auto ended = crashes_->close(); closed && !ended) closed = ended;
+    if (const auto failure = context_->failure()) return tl::unexpected(*failure);
+    return closed;
+  }
+
+  CrawlProgress progress() const override {
+    CrawlProgress progress;
+    progress.frontier = frontier_->stats();
+    const std::uint64_t done = progress.frontier.completed - progress.frontier.skipped;
+    const std::uint64_t done_now = done - (at_open_.completed - at_open_.skipped);
+    // Which are counted a moment before they are completed.
+    progress.truncated = totals_now().truncated;
+    progress.fetched = done - std::min(done, progress.truncated);
+    progress.fetched_now = done_now - std::min(done_now, fetches_.truncated());
+    progress.in_flight = context_->in_flight.load();
+    progress.bodies_memory = bodies_->used();
+    progress.elapsed = std::chrono::steady_clock::now() - started_;
+    return progress;
+  }
+  const SkipCounts& skipped() const override { return skipped_; }
+  const FetchCounts& fetches() const override { return fetches_; }
+  const OpenReport& opened() const override { return frontier_->opened(); }
+  bool waits_for_recrawls() const {
+    return !config_.recrawl.wait && frontier_->only_recrawls_wait();
+  }
+  bool reached_max_pages() const { return pages_->used_up(); }
+  CrawlLimit reached_limit() const override {
+    if (reached_max_pages()) return CrawlLimit::kPages;
+    return limits_->reached(std::chrono::steady_clock::now());
+  }
+  std::optional<std::string> incomplete() const override {
+    const FrontierStats stats = frontier_->stats();
+    const std::string example = context_->failed_fetch();
+    const std::string first =
+        example.empty() ? "" : fmt::format("; the first failure: {}", example);
+    if (stats.succeeded == 0) return "nothing came back with a status of 2xx" + first;
+    if (has_parked_queue(stats)) {
+      return fmt::format("{} host{} parked with URLs queued, {} in all{}", stats.hosts_given_up,
+                         stats.hosts_given_up == 1 ? " is" : "s are", stats.queued, first);
+    }
+    if (const auto held = incomplete_origins()) return held;
+    if (stats.seeds_succeeded == 0 && !seeds_.empty())
+      return "no seed came back with a status of 2xx" + first;
+    return std::nullopt;
+  }
+  bool has_parked_hosts() const override {
+    return has_parked_queue(frontier_->stats()) || context_->held_origins.count() > 0;
+  }
+  const FailedSeeds& failed_seeds() const override { return context_->failed_seeds; }
+  const std::string& pages_path() const override { return output_->pages_path(); }
+  std::vector<std::string> crashed() const override { return crashes_->were_set_aside(); }
+  const std::vector<std::string>& repairs() const override { return output_->repairs(); }
+
+ private:
+  static bool has_parked_queue(const FrontierStats& stats) {
+    return stats.hosts_given_up > 0 && stats.queued > 0;
+  }
+
+  std::optional<std::string> incomplete_origins() const {
+    const std::size_t count = context_->held_origins.count();
+    if (count == 0) return std::nullopt;
+    const auto [origin, why] = context_->held_origins.example();
+    const std::string others = count > 1 ? fmt::format(" and {} more", count - 1) : "";
+    return scrubbed(fmt::format("the URLs of {}{} are held: {}", origin, others, why));
+  }
+
+  // Before anything is made, so that a mistake here leaves no half-made crawl behind.
+  Result<void> check_places(OpenMode mode) const {
+    const auto contents = look_at_state(config_);
+    if (!contents) return tl::unexpected(contents.error());
+    if (*contents == StateContents::kCrawl || mode == OpenMode::kResume) return {};
+    return check_output_is_free(config_);
+  }
+
+  Result<void> make_rules() {
+    auto rules = CrawlRules::create(config_, seeds_);
+    if (!rules) return tl::unexpected(rules.error());
+    rules_ = std::move(*rules);
+    for (const Blocklist& blocklist : rules_->scope->blocklists()) {
+      if (!blocklist.warning().empty()) spdlog::warn("{}", blocklist.warning());
+    }
+    return {};
+  }
+
+  Result<void> open_frontier(OpenMode mode, bool replace_profile) {
+    auto options = frontier_options_of(config_);
+    if (!options) return tl::unexpected(options.error());
+    options->mode = mode;
+    options->shards = threads_wanted_;
+    options->replace_profile = replace_profile;
+    options->revive_hosts = true;  // each run gives them another chance
+    options->before_commit = [this](auto completions) { return output_->commit(completions); };
+    options->on_work = [this](std::uint32_t shard) { wake(shard); };
+    options->on_checkpoint = [this](const CheckpointEvent& event) { on_checkpoint(event); };
+    auto frontier = Frontier::open(*options);
+    if (!frontier) return tl::unexpected(frontier.error());
+    frontier_ = std::move(*frontier);
+    return {};
+  }
+
+  // As many transfers as leases, and as completions that were durable but a moment ago.
+  Result<void> open_crash_guard() {
+    const std::uint32_t leases = config_.fetch.connections + config_.fetch.connections / 16;
+    auto crashes = CrashGuard::open(config_.crawl.state_dir, leases + leases / 4 + 16);
+    if (!crashes) return tl::unexpected(crashes.error());
+    crashes_ = std::move(*crashes);
+    for (const std::string& warning : crashes_->warnings())
+      spdlog::warn("{}", warning);
+    if (frontier_->stats().held == 0) return {};
+    // Those that a former run put off: whether they still are suspects is seen when it is their
+    // turn.
+    const auto queued = frontier_->retry(
+        {.state = SetAsideState::kHeld, .reason = std::string(CrashGuard::kSuspect)});
+    return queued ? Result<void>{} : tl::unexpected(queued.error());
+  }
+
+  // Whether URLs of origins that were held are being queued again. `idle`: nothing else is to be
+  // fetched.
+  bool offers_held(bool idle) {
+    const auto at_work = held_offers_->go_on(idle);
+    if (!at_work) context_->stop_with(at_work.error());
+    return at_work && *at_work;
+  }
+
+  // There is nothing else to do: the next URL that was put off for the crash it may cause. Returns
+  // false if there is none.
+  bool fetch_suspect() {
+    if (!crashes_->has_put_off()) return false;
+    // A completion may be durable a moment before its output is gone.
+    if (crashes_->in_flight() > 0) return true;
+    const CrashGuard::Next next = crashes_->next_put_off();
+    if (next.leased.empty()) return false;
+    if (next.alone)
+      spdlog::info("{}: fetched alone: it was in flight at two crashes", next.leased.front());
+    for (const std::string& url : next.leased) {
+      const auto queued = frontier_->retry(
+          {.state = SetAsideState::kHeld, .url = url, .reason = std::string(CrashGuard::kSuspect)});
+      if (queued) continue;
+      context_->stop_with(queued.error());
+      return false;
+    }
+    return true;
+  }
+
+  // A crash may have left WARC files open under another name than the config now gives them. Before
+  // the output is opened: both lock the files of their prefix.
+  Result<void> close_former_files() const {
+    auto saved = last_run_path(config_.crawl.state_dir);
+    if (!std::filesystem::exists(saved)) saved = saved_config_path(config_.crawl.state_dir);
+    if (!std::filesystem::exists(saved)) return {};
+    const auto former = load_config(saved);
+    if (!former) {
+      spdlog::warn(
+          "{} cannot be read: WARC files that a crash left open under a former "
+          "output.warc_prefix stay so",
+          saved.string());
+      return {};
+    }
+    const auto is_same = [](const std::filesystem::path& one, const std::filesystem::path& other) {
+      std::error_code error;
+      return std::filesystem::equivalent(one, other, error);
+    };
+    // A copy of the directory must not touch the files of the original.
+    if (!former->output.warc || !is_same(former->crawl.state_dir, config_.crawl.state_dir))
+      return {};
+    const auto directory = output_directory(*former);
+    const bool same = config_.output.warc && is_same(directory, output_directory(config_)) &&
+                      former->output.warc_prefix == config_.output.warc_prefix;
+    if (same || !std::filesystem::exists(directory)) return {};
+    const auto repairs = Output::repair_warc_files(*former, directory);
+    if (!repairs) return tl::unexpected(repairs.error());
+    for (const std::string& repair : *repairs)
+      spdlog::warn("{}", repair);
+    return {};
+  }
+
+  // Pages that were fetched when there were no rules for fetching them again.
+  Result<void> plan_recrawls() {
+    constexpr std::size_t kBatch = 1000;
+    auto plan = RecrawlPlan::open(config_.crawl.state_dir, output_->pages_path(), rules_->recrawl);
+    if (!plan) return tl::unexpected(plan.error());
+    for (;;) {
+      const auto pages = plan->next(kBatch);
+      if (!pages) return tl::unexpected(pages.error());
+      if (pages->empty()) break;
+      std::vector<std::string> notes;
+      std::vector<UrlRequest> requests;
+      notes.reserve(pages->size());
+      for (const PlannedRecrawl& page : *pages) {
+        notes.push_back(page.note.encode());
+        requests.push_back({.url = page.url,
+                            .depth = page.depth,
+                            .parent = page.parent,
+                            .not_before = page.not_before,
+                            .note = notes.back(),
+                            .again = true});
+      }
+      if (auto offered = frontier_->offer(requests); !offered)
+        return tl::unexpected(offered.error());
+      if (auto committed = plan->commit(); !committed) return committed;
+    }
+    if (plan->planned() > 0) spdlog::info("{} pages are to be fetched again", plan->planned());
+    if (plan->damaged_lines() > 0)
+      spdlog::warn("{} lines of {} are damaged: their pages are not fetched again",
+                   plan->damaged_lines(), output_->pages_path());
+    return {};
+  }
+
+  // What rules of an earlier run passed over, and those of this one do not.
+  Result<void> offer_held() {
+    if (!frontier_->opened().resumed) return {};
+    const FrontierStats stats = frontier_->stats();
+    if (stats.not_set_aside > 0) {
+      spdlog::warn(
+          "{} times a URL that failed, or that a rule passed over, was not kept, as there were "
+          "frontier.max_set_aside = {} already: with wider rules such URLs are found again only by "
+          "fetching the pages that link to them anew, with --fresh or [recrawl]",
+          stats.not_set_aside, config_.frontier.max_set_aside);
+    }
+    if (stats.held == 0) return {};
+    const auto queued = retry_held_urls(*frontier_, config_, *rules_, urls_of_hosts_);
+    if (!queued) return tl::unexpected(queued.error());
+    if (*queued > 0)
+      spdlog::info("{} URLs that rules of an earlier run passed over are queued again", *queued);
+    return {};
+  }
+
+  Result<void> create_fetchers() {
+    const std::size_t kept = connections_kept(config_.fetch.connections, threads_wanted_);
+    for (std::uint32_t i = 0; i < threads_wanted_; ++i) {
+      auto fetcher = Fetcher::create(*context_, i, http_options(config_, kept, bodies_));
+      if (!fetcher) return tl::unexpected(fetcher.error());
+      fetchers_.push_back(std::move(*fetcher));
+    }
+    return {};
+  }
+
+  Result<void> offer_seeds() {
+    std::vector<UrlRequest> requests;
+    for (const Url& seed : seeds_)
+      requests.push_back(
+          {.url = seed.href_without_fragment(), .priority = rules_->priorities.of(seed, 0)});
+    const auto admissions = frontier_->offer(requests);
+    if (!admissions) return tl::unexpected(admissions.error());
+    for (std::size_t i = 0; i < seeds_.size(); ++i) {
+      urls_of_hosts_.note(politeness_group(seeds_[i]), seeds_[i].href_without_fragment(),
+                          (*admissions)[i]);
+    }
+    return {};
+  }
+
+  void wake(std::uint32_t shard) {
+    // The seeds are offered before the threads are there; these look for work when they start.
+    if (shard < fetchers_.size()) fetchers_[shard]->wake();
+  }
+
+  void advance_to(CrawlPhase phase) {
+    if (!context_) return;
+    context_->advance_to(phase);
+    // Even if it was there already: who advanced it may not have told the others.
+    for (const auto& fetcher : fetchers_)
+      fetcher->wake();
+  }
+
+  // On the frontier's checkpoint thread, which may be quicker than open().
+  void on_checkpoint(const CheckpointEvent& event) {
+    const bool asked_for = checkpoint_asked_for_.exchange(false, std::memory_order_relaxed);
+    // acquire: pairs with the store in start().
+    const bool running = running_.load(std::memory_order_acquire);
+    if (running) warn_of_full_set_aside();
+    if (event.result) {
+      if (running) save_totals();
+      spdlog::log(asked_for ? spdlog::level::info : spdlog::level::debug,
+                  "checkpoint published in {:.3f} s", event.took.count());
+    } else if (running) {
+      context_->stop_with(event.result.error());
+    } else {
+      spdlog::warn("{}", event.result.error().message);  // the next one will tell whether it lasts
+    }
+  }
+
+  CrawlTotals::Totals totals_now() const {
+    return {.bytes = limits_->bytes(), .truncated = before_.truncated + fetches_.truncated()};
+  }
+
+  // When there is no more room for URLs set aside; once.
+  void warn_of_full_set_aside() {
+    if (set_aside_full_ || frontier_->stats().not_set_aside == at_open_.not_set_aside) return;
+    set_aside_full_ = true;
+    spdlog::warn(
+        "frontier.max_set_aside = {} is reached: further URLs that fail or that rules pass over "
+        "are counted, but not kept for a later run",
+        config_.frontier.max_set_aside);
+  }
+
+  // What a crash forgets of them is not worth an end.
+  void save_totals() const {
+    if (const auto saved = totals_->write(totals_now()); !saved)
+      spdlog::warn("{}", saved.error().message);
+  }
+
+  void join() {
+    for (auto& thread : threads_)
+      thread.join();
+    threads_.clear();
+  }
+
+  const CrawlConfig config_;
+  const CrawlConfig saved_;  // for later runs
+  const bool trusts_less_;
+  const std::vector<Url> seeds_;
+  std::unique_ptr<CrawlRules> rules_;
+  const std::uint32_t threads_wanted_;
+  SkipCounts skipped_;
+  FetchCounts fetches_;
+  const std::shared_ptr<BodyBudget> bodies_;
+  HostUrlCounts urls_of_hosts_;
+  std::optional<PageBudget> pages_;
+  std::optional<ConnectionShares> shares_;
+  std::optional<CrawlTotals> totals_;
+  CrawlTotals::Totals before_;  // of the runs before
+  std::optional<CrawlLimits> limits_;
+  std::unique_ptr<CrashGuard> crashes_;
+  std::unique_ptr<Output> output_;  // the frontier's commits write to it
+  FrontierStats at_open_;
+  std::chrono::steady_clock::time_point started_{};
+
+  std::atomic<bool> running_{false};
+  std::atomic<bool> set_aside_full_{false};        // it was said
+  std::atomic<bool> checkpoint_asked_for_{false};  // since the last one was told of
+
+  // Destroyed in the reverse order: the frontier calls into the fetchers until it is gone.
+  std::optional<CrawlContext> context_;
+  std::vector<std::unique_ptr<Fetcher>> fetchers_;
+  std::unique_ptr<Frontier> frontier_;
+  std::vector<std::thread> threads_;
+  std::optional<HeldOffers> held_offers_;  // its thread uses what is above
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Crawl>> Crawl::open(const CrawlConfig& config, OpenMode mode,
+                                           bool replace_profile, const CrawlConfig* saved) {
+  const SettledConfig settled =
+      settle_with_former_run(config, saved == nullptr ? config : *saved, mode);
+  for (const std::string& warning : settled.warnings)
+    spdlog::warn("{}", warning);
+  auto crawl = std::make_unique<CrawlImpl>(settled);
+  if (auto opened = crawl->open(mode, replace_profile); !opened)
+    return tl::unexpected(opened.error());
+  return crawl;
+}
+
+Result<void> check_crawl(const CrawlConfig& config) {
+  if (auto fits = check_descriptors(config.fetch.connections); !fits) return fits;
+  if (const auto rules = CrawlRules::create(config, parse_seeds(config)); !rules)
+    return tl::unexpected(rules.error());
+  const auto bodies = std::make_shared<BodyBudget>(config.fetch.max_memory);
+  const auto client = HttpClient::create(http_options(config, 1, bodies));
+  return client ? Result<void>{} : tl::unexpected(client.error());
+}
+
+Result<FrontierOptions> frontier_options_of(const CrawlConfig& config) {
+  auto profile = Profile::from_text(config.url.text, config.url.hosts);
+  if (!profile) return tl::unexpected(profile.error());
+  FrontierOptions options;
+  options.directory = config.crawl.state_dir;
+  options.expected_urls = config.filter.expected_urls;
+  options.false_positive_rate = config.filter.false_positive_rate;
+  options.max_filter_memory = config.filter.max_memory.value_or(0);
+  options.filter_mode = config.filter.mode;
+  options.ledger = config.frontier.ledger;
+  options.max_memory = config.frontier.max_memory;
+  options.durability = config.frontier.durability == Durability::kSync ? FrontierDurability::kSync
+                                                                       : FrontierDurability::kAsync;
+  options.delay = config.politeness.delay;
+  options.domain_delay = config.politeness.domain_delay;
+  options.address_delay = config.politeness.ip_delay;
+  options.adaptive_delay = config.politeness.adaptive_delay;
+  options.max_adaptive_delay = config.politeness.max_adaptive_delay;
+  options.leases_per_host = config.politeness.per_host_connections;
+  options.retries = config.politeness.retries;
+  options.retry_delay = config.politeness.retry_delay;
+  options.host_backoff = config.politeness.host_backoff;
+  options.max_host_backoff = config.politeness.max_host_backoff;
+  options.host_failures = config.politeness.host_failures;
+  options.revive_after = config.politeness.park_time;
+  options.max_set_aside = config.frontier.max_set_aside;
+  options.lease_timeout = std::chrono::milliseconds(0);  // a fetcher ends every lease
+  // With many a few more, as a lease stays open until its completion is durable, for which its
+  // connection need not wait.
+  options.max_open_leases = config.fetch.connections + config.fetch.connections / 16;
+  options.max_url_length = config.scope.max_url_length;
+  options.checkpoints_kept = config.checkpoint.keep;
+  options.checkpoint_interval = config.checkpoint.interval;
+  options.checkpoint_admissions = config.checkpoint.admissions;
+  options.checkpoint_rate = config.checkpoint.max_rate;
+  options.profile = std::move(*profile);
+  return options;
+}
+
+}  // namespace trawl

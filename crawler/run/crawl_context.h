@@ -1,0 +1,119 @@
+// CrawlContext: what the threads of a crawl share.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "trawl/canonicalizer.h"
+#include "trawl/frontier.h"
+
+#include "crawler/config/config.h"
+#include "crawler/config/host_requests.h"
+#include "crawler/config/media_types.h"
+#include "crawler/crash/crash_guard.h"
+#include "crawler/decide/crawl_limits.h"
+#include "crawler/decide/host_counts.h"
+#include "crawler/decide/page_budget.h"
+#include "crawler/decide/priorities.h"
+#include "crawler/decide/recrawl.h"
+#include "crawler/decide/scope.h"
+#include "crawler/http/body_budget.h"
+#include "crawler/output/output.h"
+#include "crawler/run/connection_shares.h"
+#include "crawler/run/cut_bodies.h"
+#include "crawler/run/failed_seeds.h"
+#include "crawler/run/fetch_counts.h"
+#include "crawler/run/held_origins.h"
+#include "url/url_credentials.h"
+
+namespace trawl {
+
+// In the order a crawl goes through them; never back.
+enum class CrawlPhase {
+  kRunning,
+  kDraining,  // no new leases; what is in flight is finished
+  kAborting,  // what is in flight is dropped
+};
+
+// What a config decides of single URLs and answers. Immutable, thread-safe.
+struct CrawlRules {
+  static Result<std::unique_ptr<CrawlRules>> create(const CrawlConfig& config,
+                                                    const std::vector<Url>& seeds);
+
+  Canonicalizer canonicalizer;
+  std::unique_ptr<Scope> scope;
+  Priorities priorities;
+  RecrawlPolicy recrawl;
+  HostRequests requests;
+  std::set<std::string, std::less<>> seed_hosts;  // as Lease::host
+  MediaTypes fetched_types;                       // empty: all
+  MediaTypes parsed_types;                        // empty: HTML
+  MediaTypes stored_types;                        // empty: all
+};
+
+struct CrawlContext {
+  const CrawlConfig& config;
+  const CrawlRules& rules;
+  Frontier& frontier;
+  Output& output;
+  PageBudget& pages;
+  ConnectionShares& connections;
+  CrawlLimits& limits;
+  CrashGuard& crashes;
+  HostUrlCounts& urls_of_hosts;
+  SkipCounts& skipped;
+  FetchCounts& fetches;
+  std::shared_ptr<BodyBudget> bodies;
+  const std::string robots_agent;  // the product token by which robots.txt knows us
+  const bool trusts_less;          // than the run before: SettledConfig::trusts_less
+  FailedSeeds failed_seeds = {};
+  CutBodies cut_bodies{config.fetch.max_memory / 4};
+  HeldOrigins held_origins = {};
+  std::atomic<std::uint64_t> in_flight{0};  // leases the fetchers hold
+
+  CrawlPhase phase() const { return phase_.load(); }
+  // Goes on to `phase` unless the crawl is there or further; true if it went.
+  bool advance_to(CrawlPhase phase) {
+    CrawlPhase now = phase_.load();
+    while (now < phase) {
+      if (phase_.compare_exchange_weak(now, phase)) return true;
+    }
+    return false;
+  }
+
+  // Keeps the first error, and aborts the crawl.
+  void stop_with(Error error) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = std::move(error);
+    }
+    advance_to(CrawlPhase::kAborting);
+  }
+  std::optional<Error> failure() const {
+    const std::lock_guard lock(mutex_);
+    return failure_;
+  }
+
+  // Keeps the first fetch that failed, as an example of why.
+  void note_failed_fetch(const std::string& url, const std::string& error) {
+    const std::lock_guard lock(mutex_);
+    if (failed_fetch_.empty()) failed_fetch_ = scrubbed(url + ": " + error);
+  }
+  std::string failed_fetch() const {
+    const std::lock_guard lock(mutex_);
+    return failed_fetch_;
+  }
+
+  std::atomic<CrawlPhase> phase_{CrawlPhase::kRunning};
+  mutable std::mutex mutex_;
+  std::optional<Error> failure_;
+  std::string failed_fetch_;
+};
+
+}  // namespace trawl

@@ -1,0 +1,56 @@
+#include "crawler/run/cut_bodies.h"
+
+#include <utility>
+
+namespace trawl {
+
+namespace {
+
+std::uint64_t memory_of(const std::string& url, const HttpResponse& response) {
+  return sizeof(HttpResponse) + 2 * url.size() + response.body.capacity() +
+         response.encoded_body.capacity() + response.request_head.capacity() +
+         response.response_head.capacity();
+}
+
+}  // namespace
+
+void CutBodies::keep(const std::string& url, Kept kept) {
+  const std::uint64_t memory = memory_of(url, kept.response);
+  const std::lock_guard lock(mutex_);
+  if (const auto found = by_url_.find(url); found != by_url_.end()) {
+    if (found->second->kept.response.body.size() > kept.response.body.size()) return;
+    remove(found->second);
+  }
+  if (memory > max_memory_) return;
+  while (memory_.load(std::memory_order_relaxed) + memory > max_memory_)
+    remove(entries_.begin());
+  const auto entry = entries_.insert(entries_.end(), {url, std::move(kept), memory});
+  by_url_.emplace(entry->url, entry);
+  memory_.fetch_add(memory, std::memory_order_relaxed);
+}
+
+std::optional<CutBodies::Kept> CutBodies::take(const std::string& url) {
+  if (memory() == 0) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  const auto found = by_url_.find(url);
+  if (found == by_url_.end()) return std::nullopt;
+  return remove(found->second);
+}
+
+void CutBodies::clear() {
+  if (memory() == 0) return;
+  const std::lock_guard lock(mutex_);
+  by_url_.clear();
+  entries_.clear();
+  memory_.store(0, std::memory_order_relaxed);
+}
+
+CutBodies::Kept CutBodies::remove(Entries::iterator entry) {
+  by_url_.erase(entry->url);
+  memory_.fetch_sub(entry->memory, std::memory_order_relaxed);
+  Kept kept = std::move(entry->kept);
+  entries_.erase(entry);
+  return kept;
+}
+
+}  // namespace trawl

@@ -1,0 +1,456 @@
+#include "crawler/run/fetcher.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "trawl/url.h"
+
+#include "crawler/config/decoder_memory.h"
+#include "crawler/parse/headers/media_type.h"
+#include "crawler/run/fetch_failure.h"
+#include "crawler/run/held_urls.h"
+#include "crawler/run/lease_gate.h"
+#include "url/url_credentials.h"
+
+namespace trawl {
+
+namespace {
+
+constexpr std::chrono::milliseconds kLongestWait{1000};
+// Of a sitemap, compressed or not: https://www.sitemaps.org/protocol.html
+constexpr std::uint64_t kMaxSitemapBytes = 50u << 20;
+// While bodies take all the memory they may.
+constexpr std::chrono::milliseconds kCrowdedWait{20};
+
+// A header that would tell another site of the page, or in clear of a page that was not.
+bool may_be_referer(std::string_view parent, const Url& url) {
+  return !parent.empty() && !(parent.starts_with("https:") && url.href().starts_with("http:"));
+}
+
+// A robots.txt that fails counts as a page that does.
+std::uint32_t robots_retries(const CrawlConfig::Politeness& politeness) {
+  if (politeness.host_failures == 0) return politeness.robots_retries;
+  return std::min(politeness.robots_retries, politeness.host_failures - 1);
+}
+
+// Another origin is told the page's own alone: strict-origin-when-cross-origin of
+// https://www.w3.org/TR/referrer-policy/
+std::string referer_of(const std::string& parent, const Url& url) {
+  const auto from = Url::parse(parent);
+  if (!from) return {};
+  return from->origin() == url.origin() ? without_credentials(parent)
+                                        : std::string(from->origin()) + "/";
+}
+
+HoldReason refused_address(const CrawlConfig& config) {
+  return {.reason = to_string(FetchError::kAddressRefused), .rules = held_by_address(config)};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Fetcher>> Fetcher::create(CrawlContext& context, std::uint32_t shard,
+                                                 const HttpOptions& http) {
+  auto client = HttpClient::create(http);
+  if (!client) return tl::unexpected(client.error());
+  return std::unique_ptr<Fetcher>(new Fetcher(context, shard, std::move(*client)));
+}
+
+Fetcher::Fetcher(CrawlContext& context, std::uint32_t shard, std::unique_ptr<HttpClient> client)
+    : context_(context),
+      shard_(shard),
+      client_(std::move(client)),
+      handler_(context),
+      robots_({.retries = robots_retries(context.config.politeness),
+               .backoff = context.config.politeness.robots_backoff,
+               .longest_retry_after = context.config.politeness.max_retry_after,
+               .longest_age = context.config.politeness.robots_max_age}),
+      page_limits_(context.frontier, context.config.scope.max_pages_per_host, context.bodies) {}
+
+void Fetcher::run() {
+  for (;;) {
+    if (context_.limits.reached(std::chrono::steady_clock::now()) != CrawlLimit::kNone)
+      context_.advance_to(CrawlPhase::kDraining);
+    const CrawlPhase phase = context_.phase();
+    if (phase == CrawlPhase::kAborting) return;
+    if (phase == CrawlPhase::kDraining && client_->active() == 0) return;
+    if (phase == CrawlPhase::kRunning) {
+      release_origins();
+      take_leases();
+    } else {
+      context_.cut_bodies.clear();  // nothing is tried again
+    }
+    client_->run(idle_time());
+  }
+}
+
+void Fetcher::take_leases() {
+  has_room_ = true;
+  if (is_crowded()) return context_.cut_bodies.clear();  // others need the memory
+  if (context_.crashes.is_alone()) return;
+  const std::size_t room = context_.connections.take(shard_, open_leases_);
+  const std::uint64_t wanted = context_.pages.take(room);
+  // Before the frontier looks at its clock: what is counted from here is not too short.
+  const SteadyTime asked_at = std::chrono::steady_clock::now();
+  auto leases = wanted > 0 ? context_.frontier.lease(wanted, shard_) : std::vector<Lease>();
+  const std::size_t given = leases ? leases->size() : 0;
+  context_.pages.give_back(wanted - given);
+  has_room_ = given < room;
+  if (has_room_) context_.connections.give_back_unused(shard_, room - given);
+  if (!leases) return context_.stop_with(leases.error());
+  for (Lease& lease : *leases) {
+    ++open_leases_;
+    context_.in_flight.fetch_add(1);
+    begin({.lease = std::move(lease),
+           .leased_at = asked_at,
+           .wall_time = std::chrono::system_clock::now()});
+  }
+}
+
+// Bodies wait for memory, or the disk is slow: not the time to begin anything.
+bool Fetcher::is_crowded() const {
+  return context_.bodies->crowded() ||
+         context_.output.queued_bytes() > context_.config.fetch.max_memory;
+}
+
+std::chrono::microseconds Fetcher::started_after(const OpenLease& open, SteadyTime sent) {
+  return std::chrono::ceil<std::chrono::microseconds>(std::max(sent, open.leased_at) -
+                                                      open.leased_at);
+}
+
+std::chrono::milliseconds Fetcher::idle_time() const {
+  auto longest = kLongestWait;
+  if (const auto end = context_.limits.end()) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(*end - std::chrono::steady_clock::now());
+    longest = std::clamp(left, std::chrono::milliseconds(0), longest);
+  }
+  if (context_.phase() != CrawlPhase::kRunning || !has_room_) return longest;
+  if (is_crowded() || context_.crashes.is_alone()) return std::min(kCrowdedWait, longest);
+  const auto due = context_.frontier.next_due(shard_);
+  if (!due || context_.pages.all_taken()) return longest;
+  const auto wait =
+      std::chrono::ceil<std::chrono::milliseconds>(*due - std::chrono::steady_clock::now());
+  return std::clamp(wait, std::chrono::milliseconds(0), longest);
+}
+
+void Fetcher::begin(OpenLease open) {
+  const auto url = Url::parse(open.lease.url);
+  if (!url) return end(open, url.error().message, {}, open.leased_at);
+  // A crawl may be resumed with a narrower scope than the one its URLs were admitted by.
+  UrlNote note = UrlNote::decode(open.lease.note);
+  const ScopeVerdict verdict = context_.rules.scope->check(
+      *url, open.lease.depth, note.hops_off_scope > 0 ? note.hops_off_scope - 1 : 0);
+  const bool own_sitemap = note.role == UrlNote::Role::kSitemap &&
+                           verdict.reason == SkipReason::kOutOfScope &&
+                           (note.vouched || context_.rules.seed_hosts.contains(open.lease.host));
+  if (!verdict.in() && !own_sitemap) return skip(open, *url, verdict.reason, verdict.rule);
+  // The scope may be wider than when it was found.
+  if (note.hops_off_scope > 0 && verdict.in() && !verdict.off_scope) {
+    note.hops_off_scope = 0;
+    open.lease.note = note.encode();
+  }
+  if (handler_.traps().state(*url) == PatternState::kParked)
+    return skip(open, *url, SkipReason::kPatternParked);
+  if (auto limited = page_limits_.on_lease(open.lease.host); !limited)
+    context_.stop_with(limited.error());
+  if (hold_untrusted(open, *url)) return;
+  const bool obeys = context_.config.politeness.respect_robots;
+  if (!obeys && !doubted_.contains(open.lease.host)) return fetch(std::move(open), *url);
+  const std::string origin(url->origin());
+  RobotsAnswer robots = robots_.find(origin, std::chrono::steady_clock::now());
+  switch (robots.action) {
+    case RobotsAnswer::Action::kFetch:
+      return fetch_robots(origin, std::move(robots.ask_for), std::move(open));
+    case RobotsAnswer::Action::kWait:
+      if (robots.no_such_host) return lose(open, robots, open.leased_at);
+      return release(open, robots.ask_at, std::nullopt);
+    case RobotsAnswer::Action::kFail:
+      if (robots.failure == FetchError::kAddressRefused) return hold_refused(open, robots.reason);
+      return leave_origin(open, origin, robots);
+    case RobotsAnswer::Action::kObey:
+      break;
+  }
+  release_origin(origin);
+  doubted_.erase(open.lease.host);
+  if (obeys && !robots.rules->allowed(context_.robots_agent, *url))
+    return skip(open, *url, SkipReason::kRobots);
+  fetch(std::move(open), *url);
+}
+
+HttpRequest Fetcher::request_for(const Url& url, const std::string& host) const {
+  const HostRequests::Settings& settings = context_.rules.requests.for_url(url);
+  HttpRequest request;
+  request.url = url.href_without_fragment();
+  request.headers = settings.headers;
+  request.proxy = settings.proxy;
+  if (settings.cookies) request.cookie_jar = host;
+  return request;
+}
+
+std::shared_ptr<StartGate> Fetcher::gate_for(const OpenLease& open, const std::string& host) const {
+  const bool own = host == open.lease.host;
+  if (own && !open.lease.paced) return nullptr;
+  return std::make_shared<LeaseGate>(context_, open.lease.id, own ? std::string() : host);
+}
+
+void Fetcher::fetch(OpenLease open, const Url& url) {
+  const Lease& lease = open.lease;
+  HttpRequest request = request_for(url, lease.host);
+  if (is_put_off(open, request.url)) return;
+  request.max_body = context_.config.fetch.max_body;
+  request.max_download = context_.config.fetch.max_download;
+  const UrlNote note = UrlNote::decode(lease.note);
+  const bool is_page = note.role == UrlNote::Role::kPage;
+  if (!is_page) {
+    // What the protocol allows, as far as there is memory for it and its decompressed form.
+    const std::uint64_t most =
+        std::min(kMaxSitemapBytes, (context_.bodies->for_bodies() - kMostDecoderMemory) / 2);
+    request.max_body = std::max(request.max_body, most);
+    request.max_download = std::max(request.max_download, most);
+  }
+  request.wants_part = [this, role = note.role](const HttpResponse& head) {
+    return handler_.wants_part(role, head);
+  };
+  if (is_page && !context_.rules.fetched_types.empty()) {
+    request.accept = [&types = context_.rules.fetched_types](const HttpResponse& head) {
+      // What has no page in it is read whatever it is.
+      if (head.status < 200 || head.status >= 300) return true;
+      // What the content will tell may be HTML.
+      if (is_unknown_media_type(head.content_type)) return types.matches("text/html");
+      return types.matches(head.content_type);
+    };
+  }
+  if (lease.recrawl) {
+    if (!note.etag.empty()) request.headers.push_back("If-None-Match: " + note.etag);
+    if (!note.last_modified.empty())
+      request.headers.push_back("If-Modified-Since: " + note.last_modified);
+  }
+  if (context_.rules.requests.for_url(url).referer && may_be_referer(lease.parent, url)) {
+    if (const std::string referer = referer_of(lease.parent, url); !referer.empty())
+      request.headers.push_back("Referer: " + referer);
+  }
+  open.in_flight = context_.crashes.begin(request.url);
+  request.gate = gate_for(open, lease.host);
+  client_->start(request, [this, open = std::move(open)](HttpResponse response) {
+    on_page(open, std::move(response));
+  });
+}
+
+void Fetcher::on_page(const OpenLease& open, HttpResponse response) {
+  if (response.not_before) return release(open, *response.not_before, std::nullopt);
+  // Each try uses up one stale connection, so that this ends.
+  if (response.connection_was_stale || is_our_own_doing(response.failure))
+    return release(open, response.sent, response.sent);
+  const SteadyTime sent = response.sent;
+  count(response);
+  const auto url = Url::parse(open.lease.url);
+  if (!url) return end(open, url.error().message, {}, sent);
+  if (lacks_trust(open, *url, response)) return;
+  const auto failure = failure_reason_of(response);
+  const bool answered = response.status != 0;
+  const bool refused = response.failure == FetchError::kAddressRefused;
+  if (answered) note_answer(open.lease.host, !failure);
+  const bool doubted = !answered && doubts_host(open, failure);
+  PageHandler::Result result = handler_.handle(open, *url, std::move(response), doubted);
+  result.outcome.started_after = started_after(open, sent);
+  if (refused && !result.outcome.recrawl_at) {
+    return hold_or_park(open, std::move(result), refused_address(context_.config), open.leased_at);
+  }
+  if (result.failure) return retry(open, std::move(result));
+  complete(open, std::move(result));
+}
+
+void Fetcher::count(const HttpResponse& response) {
+  context_.fetches.add(response.failure);
+  context_.fetches.add_bytes(response.encoded_bytes);
+  if (context_.limits.add_bytes(response.encoded_bytes)) context_.advance_to(CrawlPhase::kDraining);
+}
+
+void Fetcher::retry(const OpenLease& open, PageHandler::Result result) {
+  spdlog::debug("{}: {}", without_credentials(open.lease.url), scrubbed(result.outcome.error));
+  if (result.truncated && !offer_links(open, *result.output)) return lease_ended();
+  result.outcome.known_links = result.truncated ? handler_.links().known() : 0;
+  const auto verdict =
+      context_.frontier.fail(open.lease.id, *result.failure, result.retry_after, result.outcome);
+  if (!verdict) {
+    lease_ended();
+    return context_.stop_with(verdict.error());
+  }
+  if (verdict->host_given_up) {
+    spdlog::warn("{}: parked, its queue is kept; the last failure: {}", open.lease.host,
+                 result.outcome.error);
+  }
+  if (verdict->retry_at) {
+    context_.fetches.add_retry();
+    context_.pages.give_back(1);
+  } else {
+    note_failure(open, result.outcome);
+    result.outcome.requested ? context_.pages.finish_one() : context_.pages.give_back(1);
+    if (result.truncated) context_.fetches.add_truncated();
+  }
+  lease_ended();
+}
+
+// They are durable no later than its end, which comes behind them.
+bool Fetcher::offer_links(const OpenLease& open, PageOutput& output) {
+  LinkFollower& links = handler_.links();
+  std::vector<UrlRequest> requests(links.requests().begin(), links.requests().end());
+  for (UrlRequest& request : requests)
+    request.parent = open.lease.url;
+  const auto admissions = context_.frontier.offer(requests);
+  if (!admissions) {
+    context_.stop_with(admissions.error());
+    return false;
+  }
+  links.offered(*admissions);
+  output.page.new_links_before =
+      static_cast<std::uint64_t>(std::ranges::count(*admissions, Admission::kNew));
+  return true;
+}
+
+void Fetcher::note_failure(const OpenLease& open, const Outcome& outcome) {
+  if (outcome.error.empty() && outcome.status < 400) return;
+  const std::string why =
+      outcome.error.empty() ? fmt::format("status {}", outcome.status) : scrubbed(outcome.error);
+  const std::string url = without_credentials(open.lease.url);
+  context_.note_failed_fetch(url, why);
+  if (outcome.seed) context_.failed_seeds.add(url, why);
+}
+
+void Fetcher::note_answer(const std::string& host, bool good) {
+  if (silent_.empty() || silent_.erase(host) == 0 || !good) return;
+  // What it failed before counts no more.
+  if (const auto revived = context_.frontier.revive_host(host); !revived)
+    context_.stop_with(revived.error());
+}
+
+// Whether a URL whose tries are used up is not to blame, since its host has not answered anything
+// since the first of them. Then it is asked for its robots.txt before the URL is given up. If that
+// is answered, the next failure is the URL's own: the row begins anew, below the tries it has had.
+// So a URL that is to have one try alone is not doubted.
+bool Fetcher::doubts_host(const OpenLease& open, std::optional<FailureReason> failure) {
+  constexpr std::size_t kMostHosts = 100'000;
+  if (!failure || !is_silence(*failure)) return false;
+  if (silent_.size() >= kMostHosts) silent_.clear();
+  if (doubted_.size() >= kMostHosts) doubted_.clear();
+  const std::uint32_t silent = ++silent_[open.lease.host];
+  const std::uint32_t tries_before = open.lease.attempts;
+  if (tries_before == 0 || tries_before < context_.config.politeness.retries ||
+      silent <= tries_before)
+    return false;
+  const auto url = Url::parse(open.lease.url);
+  if (url) robots_.ask_again(std::string(url->origin()));
+  doubted_.insert(open.lease.host);
+  return true;
+}
+
+void Fetcher::complete(const OpenLease& open, PageHandler::Result result) {
+  LinkFollower& links = handler_.links();
+  result.outcome.known_links = links.known();
+  result.output->in_flight = open.in_flight;
+  const Outcome& outcome = result.outcome;
+  if (!outcome.error.empty()) {
+    spdlog::debug("{}: {}", without_credentials(open.lease.url), scrubbed(outcome.error));
+  } else if (outcome.requested) {
+    context_.fetches.add_succeeded();
+  }
+  note_failure(open, outcome);
+  if (result.truncated) context_.fetches.add_truncated();
+  // What is large is written, and counted until then, while the frontier takes in the rest.
+  if (result.output->warc || result.output->has_lines())
+    context_.output.submit(std::move(result.output));
+  const auto admissions = context_.frontier.complete(open.lease.id, outcome, links.requests());
+  if (admissions) links.offered(*admissions);
+  if (outcome.requested) {
+    context_.pages.finish_one();
+  } else {
+    context_.pages.give_back(1);
+  }
+  lease_ended();
+  if (!admissions) context_.stop_with(admissions.error());
+}
+
+void Fetcher::hold(const OpenLease& open, PageHandler::Result result, const HoldReason& reason) {
+  if (result.output->has_lines()) context_.output.submit(std::move(result.output));
+  const auto held = context_.frontier.hold(open.lease.id, reason, result.outcome);
+  context_.pages.give_back(1);
+  lease_ended();
+  if (!held) context_.stop_with(held.error());
+}
+
+void Fetcher::hold_or_park(const OpenLease& open, PageHandler::Result result, HoldReason reason,
+                           SteadyTime ask_at) {
+  if (!context_.frontier.has_room_to_set_aside()) {
+    park(open, result.outcome.error);
+    return release(open, ask_at, std::nullopt);
+  }
+  reason.always = true;  // there is room, but others may take it meanwhile
+  context_.note_failed_fetch(open.lease.url, result.outcome.error);
+  hold(open, std::move(result), reason);
+}
+
+void Fetcher::hold_refused(const OpenLease& open, std::string_view error) {
+  const HoldReason reason = refused_address(context_.config);
+  hold_or_park(open, handler_.give_up(open, error, reason.reason), reason, open.leased_at);
+}
+
+void Fetcher::park(const OpenLease& open, std::string_view reason) {
+  const std::string& host = open.lease.host;
+  context_.note_failed_fetch(open.lease.url, std::string(reason));
+  spdlog::warn("{}: parked, its queue is kept; {}", host, reason);
+  if (const auto parked = context_.frontier.park_host(host); !parked)
+    context_.stop_with(parked.error());
+}
+
+void Fetcher::lose(const OpenLease& open, const RobotsAnswer& robots, SteadyTime asked_at) {
+  PageHandler::Result result = handler_.give_up(open, robots.reason, to_string(robots.failure));
+  result.failure = FailureReason::kNoSuchHost;
+  result.outcome.requested = false;
+  result.outcome.seed = open.lease.depth == 0;
+  result.outcome.started_after = started_after(open, asked_at);
+  handler_.plan_failed(open, result.outcome);
+  retry(open, std::move(result));
+}
+
+void Fetcher::end(const OpenLease& open, std::string_view error, std::string_view reason,
+                  std::optional<SteadyTime> asked_at) {
+  PageHandler::Result result = handler_.give_up(open, error, reason);
+  result.outcome.requested = asked_at.has_value();
+  if (asked_at) result.outcome.started_after = started_after(open, *asked_at);
+  handler_.plan_failed(open, result.outcome);
+  complete(open, std::move(result));
+}
+
+void Fetcher::skip(const OpenLease& open, const Url& url, SkipReason reason,
+                   std::string_view rule) {
+  PageHandler::Result result = handler_.give_up(open, "", "");
+  handler_.links().begin(open.lease.parent, result.output.get());
+  handler_.links().skip(url.href_without_fragment(), reason, rule);
+  result.output->listed = false;
+  result.outcome.requested = false;
+  if (result.outcome.recrawl_at) return complete(open, std::move(result));
+  hold(open, std::move(result),
+       {.reason = to_string(reason), .rules = held_by(reason, context_.config)});
+}
+
+void Fetcher::release(const OpenLease& open, SteadyTime next_start,
+                      std::optional<SteadyTime> asked_at) {
+  context_.pages.give_back(1);
+  std::optional<std::chrono::microseconds> after;
+  if (asked_at) after = started_after(open, *asked_at);
+  const auto released = context_.frontier.release(open.lease.id, next_start, after);
+  lease_ended();
+  if (!released) context_.stop_with(released.error());
+}
+
+void Fetcher::lease_ended() {
+  --open_leases_;
+  has_room_ = true;
+  context_.connections.give_back(shard_, 1);
+  context_.in_flight.fetch_sub(1);
+}
+
+}  // namespace trawl

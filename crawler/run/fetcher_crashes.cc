@@ -1,0 +1,77 @@
+// Fetcher: URLs that the crawl may crash on.
+#include <utility>
+
+#include <spdlog/spdlog.h>
+
+#include "crawler/run/fetcher.h"
+
+namespace trawl {
+
+namespace {
+
+// Nearly never: another thread leases nothing while a suspect is fetched alone.
+constexpr std::chrono::milliseconds kWaitForAnother{100};
+constexpr std::string_view kCrashed =
+    "the crawl crashed three times while this was fetched, at last while nothing else was";
+
+}  // namespace
+
+bool Fetcher::is_put_off(const OpenLease& open, std::string_view asked) {
+  switch (context_.crashes.verdict(asked, open.lease.url, context_.in_flight)) {
+    case CrashVerdict::kFetch:
+      return false;
+    case CrashVerdict::kWait:
+      release(open, std::chrono::steady_clock::now() + kWaitForAnother, std::nullopt);
+      return true;
+    case CrashVerdict::kPutOff:
+      put_off(open, asked);
+      return true;
+    case CrashVerdict::kSetAside:
+      set_aside(open, asked);
+      return true;
+  }
+  return false;
+}
+
+// It is held, so that the other URLs of its host have their turn: see CrawlImpl::fetch_suspect().
+void Fetcher::put_off(const OpenLease& open, std::string_view asked) {
+  Outcome outcome;
+  outcome.context = unlisted(open);
+  context_.crashes.put_off(open.lease.url, std::string(asked));
+  const auto held = context_.frontier.hold(
+      open.lease.id, {.reason = CrashGuard::kSuspect, .always = true}, outcome);
+  context_.pages.give_back(1);
+  lease_ended();
+  if (!held) context_.stop_with(held.error());
+}
+
+void Fetcher::set_aside(const OpenLease& open, std::string_view asked) {
+  if (asked != open.lease.url) return leave_host_alone(open, asked);
+  if (auto noted = context_.crashes.set_aside(asked); !noted) context_.stop_with(noted.error());
+  spdlog::warn("{}: set aside as failed: {}", asked, kCrashed);
+  PageHandler::Result result = handler_.give_up(open, kCrashed, CrashGuard::kCrashed);
+  result.outcome.reason = CrashGuard::kCrashed;
+  result.outcome.requested = false;
+  result.outcome.keep_failed = true;  // there are few, and each is to be asked for again
+  result.outcome.recrawl_at.reset();
+  complete(open, std::move(result));
+}
+
+// Without its robots.txt nothing may be asked of it. It keeps its queue.
+void Fetcher::leave_host_alone(const OpenLease& open, std::string_view robots_txt) {
+  if (context_.crashes.leave_alone(robots_txt))
+    spdlog::warn("{}: its host is left alone: {}", robots_txt, kCrashed);
+  // Each time: it may have been revived since.
+  if (auto parked = context_.frontier.park_host(open.lease.host); !parked)
+    context_.stop_with(parked.error());
+  release(open, open.leased_at, std::nullopt);
+}
+
+std::shared_ptr<PageOutput> Fetcher::unlisted(const OpenLease& open) {
+  auto output = std::make_shared<PageOutput>();
+  output->url = open.lease.url;
+  output->listed = false;
+  return output;
+}
+
+}  // namespace trawl

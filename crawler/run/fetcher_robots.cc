@@ -1,0 +1,141 @@
+// Fetcher: robots.txt, and the sitemaps that it names.
+#include <algorithm>
+#include <utility>
+
+#include <spdlog/spdlog.h>
+
+#include "trawl/url.h"
+#include "trawl/url_groups.h"
+
+#include "crawler/run/fetch_failure.h"
+#include "crawler/run/fetcher.h"
+#include "crawler/run/sitemap_intake.h"
+
+namespace trawl {
+
+namespace {
+
+constexpr std::uint64_t kMaxRobotsBytes = 512 * 1024;
+
+}  // namespace
+
+void Fetcher::fetch_robots(const std::string& origin, std::string ask_for, OpenLease first) {
+  const auto asked = Url::parse(ask_for);
+  const bool own = asked && asked->origin() == origin;  // and not one it was redirected to
+  const std::string host = first.lease.host;
+  if (!waiting_for_robots_.contains(origin) && is_put_off(first, ask_for)) return;
+  const std::string asked_host = asked && !own ? politeness_group(*asked) : host;
+  auto gate = gate_for(first, asked_host);
+  auto [waiting, is_first] = waiting_for_robots_.try_emplace(origin);
+  waiting->second.push_back(std::move(first));
+  if (!is_first) return;
+  HttpRequest request = asked ? request_for(*asked, asked_host) : HttpRequest{};
+  request.gate = std::move(gate);
+  request.url = std::move(ask_for);
+  request.max_body = kMaxRobotsBytes;
+  request.max_download = kMaxRobotsBytes;
+  request.truncate_body = true;
+  client_->start(
+      request, [this, origin, own, host, url = request.url,
+                in_flight = context_.crashes.begin(request.url)](const HttpResponse& response) {
+        if (response.not_before) return put_off_robots(origin, *response.not_before);
+        if (own) set_address(host, response.address);
+        count(response);
+        if (auto records = handler_.archive(url, std::chrono::system_clock::now(), response))
+          context_.output.submit_record(std::move(*records));
+        on_robots(origin, response);
+      });
+}
+
+// Whoever waited goes back to its queue: the request for robots.txt was the host's, and the next
+// one has to wait for the delay, which robots.txt itself may have set. That holds for the next of
+// several redirects, too: the first of them that is leased again asks for it.
+void Fetcher::on_robots(const std::string& origin, const HttpResponse& response) {
+  const auto waiting = waiting_for_robots_.extract(origin);
+  if (response.connection_was_stale || is_our_own_doing(response.failure)) {  // as in on_page()
+    for (const OpenLease& open : waiting.mapped())
+      release(open, response.sent, response.sent);
+    return;
+  }
+  const auto robots = robots_.store(origin, response, std::chrono::steady_clock::now());
+  if (robots.no_such_host || robots.failure == FetchError::kAddressRefused) {
+    for (const OpenLease& open : waiting.mapped()) {
+      robots.no_such_host ? lose(open, robots, response.sent) : hold_refused(open, robots.reason);
+    }
+    return;
+  }
+  if (response.status != 0) {
+    note_answer(waiting.mapped().front().lease.host,
+                robots.action == RobotsAnswer::Action::kObey && response.status < 500);
+  }
+  const OpenLease& first = waiting.mapped().front();
+  // The others have their turns meanwhile; those of this one are held when they are leased again.
+  const bool held =
+      robots.action == RobotsAnswer::Action::kFail && is_held(first.lease.host, origin, robots);
+  if (robots.action == RobotsAnswer::Action::kFail && !held) park(first, robots.reason);
+  SteadyTime next_start = response.sent;
+  if (!held && (robots.action == RobotsAnswer::Action::kWait ||
+                robots.action == RobotsAnswer::Action::kFail)) {
+    spdlog::debug("{}: {}; it is asked for again", origin, robots.reason);
+    next_start = robots.ask_at;
+  } else if (robots.action == RobotsAnswer::Action::kObey &&
+             context_.config.politeness.respect_robots) {
+    set_crawl_delay(waiting.mapped().front().lease.host);
+    if (context_.config.links.sitemaps && robots.rules != nullptr)
+      offer_sitemaps(origin, *robots.rules);
+  }
+  for (const OpenLease& open : waiting.mapped())
+    release(open, next_start, response.sent);
+}
+
+void Fetcher::put_off_robots(const std::string& origin, SteadyTime until) {
+  const auto waiting = waiting_for_robots_.extract(origin);
+  for (const OpenLease& open : waiting.mapped())
+    release(open, until, std::nullopt);
+}
+
+// They have their turn as pages do, and their host's delay holds for them. By naming one the site
+// vouches for it, on whichever host it lies (https://www.sitemaps.org/protocol.html#submit_robots);
+// a site that is not crawled vouches for nothing.
+void Fetcher::offer_sitemaps(const std::string& origin, const Robots& robots) {
+  std::vector<SitemapRequest> sitemaps = sitemaps_of(robots);
+  if (sitemaps.empty()) return;
+  const auto site = Url::parse(origin);
+  if (!site) return;
+  LinkFollower& links = handler_.links();
+  const std::string parent = origin + "/robots.txt";
+  const bool vouched = context_.rules.seed_hosts.contains(politeness_group(*site)) ||
+                       context_.rules.scope->check(*site, 0, 0).in();
+  links.begin(parent, nullptr);
+  for (SitemapRequest& sitemap : sitemaps) {
+    const bool own = politeness_group(*site) == politeness_group(sitemap.url);
+    links.add(std::move(sitemap.url), {.role = sitemap.role,
+                                       .sitemap_level = sitemap.level,
+                                       .own_site = own,
+                                       .vouched = vouched});
+  }
+  std::vector<UrlRequest> requests(links.requests().begin(), links.requests().end());
+  for (UrlRequest& request : requests)
+    request.parent = parent;
+  const auto admissions = context_.frontier.offer(requests);
+  if (!admissions) return context_.stop_with(admissions.error());
+  links.offered(*admissions);
+}
+
+// So that the first page of a host is kept apart from others at its address, too.
+void Fetcher::set_address(const std::string& host, const std::string& address) {
+  if (address.empty() || context_.config.politeness.ip_delay.count() == 0) return;
+  const auto set = context_.frontier.set_host_address(host, address);
+  if (!set) context_.stop_with(set.error());
+}
+
+void Fetcher::set_crawl_delay(const std::string& host) {
+  const auto& politeness = context_.config.politeness;
+  const auto delay =
+      std::min(robots_.crawl_delay(host, context_.robots_agent), politeness.max_crawl_delay);
+  const auto set = context_.frontier.set_host_delay(
+      host, delay > politeness.delay ? delay : std::chrono::milliseconds(0));
+  if (!set) context_.stop_with(set.error());
+}
+
+}  // namespace trawl

@@ -1,0 +1,59 @@
+#include "crawler/run/held_offers.h"
+
+#include <utility>
+
+#include "crawler/run/held_urls.h"
+
+namespace trawl {
+
+namespace {
+
+using std::chrono::steady_clock;
+
+// It takes one part in so many of the time, unless there is nothing else to do.
+constexpr int kRest = 10;
+
+}  // namespace
+
+Result<bool> HeldOffers::go_on(bool idle) {
+  if (work_.valid()) {
+    if (work_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return true;
+    if (auto done = finish(); !done) return tl::unexpected(done.error());
+  }
+  const auto now = steady_clock::now();
+  if ((!idle && now < next_) || !origins_.has_released()) return false;
+  began_ = now;
+  // Deferred where no thread can be had: then it is done by the next call.
+  work_ = std::async(std::launch::async | std::launch::deferred,
+                     [this, released = origins_.take_released()] { return offer(released); });
+  return true;
+}
+
+Result<void> HeldOffers::stop() {
+  stopping_.store(true, std::memory_order_relaxed);
+  return finish();
+}
+
+Result<void> HeldOffers::finish() {
+  if (!work_.valid()) return {};
+  auto done = work_.get();
+  const auto now = steady_clock::now();
+  next_ = now + kRest * (now - began_);
+  return done;
+}
+
+Result<void> HeldOffers::offer(const HeldOrigins::Set& released) const {
+  // What a fetcher held a moment ago is to be found.
+  if (auto flushed = frontier_.flush(); !flushed) return flushed;
+  const auto queued =
+      frontier_.retry({.state = SetAsideState::kHeld, .wanted = [&](const SetAsideUrl& held) {
+                         return !stopping_.load(std::memory_order_relaxed) &&
+                                (held.reason == kRobotsUnavailable || held.reason == kTlsRefused) &&
+                                released.contains(origin_of(held.url));
+                       }});
+  if (!queued) return tl::unexpected(queued.error());
+  if (!stopping_.load(std::memory_order_relaxed)) origins_.offered(released);
+  return {};
+}
+
+}  // namespace trawl

@@ -1,0 +1,29 @@
+#include "crawler/run/known_links.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/mix.h"
+
+namespace trawl {
+
+KnownLinks::KnownLinks(std::size_t entries)
+    : hash_(KeyedHash::random()),
+      entries_(std::max<std::size_t>(entries, 1)),
+      place_(entries_.data()) {}
+
+bool KnownLinks::knows(std::string_view href, std::uint32_t depth, std::uint32_t hops_off_scope) {
+  constexpr std::uint32_t kMost = std::numeric_limits<std::uint16_t>::max();
+  may_be_known_ = depth <= kMost && hops_off_scope <= kMost;
+  if (!may_be_known_) return false;
+  const Fingerprint url = hash_(href);
+  asked_ = {.high = url.high,
+            .low = static_cast<std::uint32_t>(url.low),
+            .depth = static_cast<std::uint16_t>(depth),
+            .hops_off_scope = static_cast<std::uint16_t>(hops_off_scope)};
+  place_ = &entries_[scale_to(url.low, entries_.size())];
+  return place_->high == asked_.high && place_->low == asked_.low &&
+         place_->depth <= asked_.depth && place_->hops_off_scope == asked_.hops_off_scope;
+}
+
+}  // namespace trawl

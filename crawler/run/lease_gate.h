@@ -1,0 +1,49 @@
+// LeaseGate: the turn of a request, which the frontier gives.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "crawler/http/start_gate.h"
+#include "crawler/run/crawl_context.h"
+
+namespace trawl {
+
+class LeaseGate final : public StartGate {
+ public:
+  // Of a request to the lease's host, or else to the host `elsewhere`, as Lease::host.
+  LeaseGate(CrawlContext& context, std::uint64_t lease, std::string elsewhere)
+      : context_(context), lease_(lease), elsewhere_(std::move(elsewhere)) {}
+
+  Answer ask(std::string_view address) override {
+    const auto turn = elsewhere_.empty() ? context_.frontier.start(lease_, address)
+                                         : context_.frontier.start_elsewhere(elsewhere_, address);
+    if (!turn) {
+      context_.stop_with(turn.error());
+      return {Answer::When::kLater, std::chrono::steady_clock::now()};
+    }
+    turn_ = *turn;
+    switch (turn->when) {
+      case StartTurn::When::kNow:
+        return {Answer::When::kNow, turn->at};
+      case StartTurn::When::kSoon:
+        return {Answer::When::kSoon, turn->at};
+      case StartTurn::When::kLater:
+        break;
+    }
+    return {Answer::When::kLater, turn->at};
+  }
+
+  void sent(std::optional<Time> when, std::string_view address) override {
+    if (const auto noted = context_.frontier.sent(turn_, when, address); !noted)
+      context_.stop_with(noted.error());
+  }
+
+ private:
+  CrawlContext& context_;
+  const std::uint64_t lease_;
+  const std::string elsewhere_;
+  StartTurn turn_;
+};
+
+}  // namespace trawl

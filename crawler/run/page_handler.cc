@@ -1,0 +1,560 @@
+#include "crawler/run/page_handler.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <spdlog/spdlog.h>
+
+#include "trawl/link_header.h"
+#include "trawl/robots_directives.h"
+#include "trawl/url_groups.h"
+
+#include "base/ascii.h"
+#include "crawler/parse/headers/media_type.h"
+#include "crawler/parse/html/meta_refresh.h"
+#include "crawler/run/fetch_failure.h"
+#include "crawler/run/sitemap_intake.h"
+#include "url/url_credentials.h"
+
+namespace trawl {
+
+namespace {
+
+bool is_2xx(int status) {
+  return status >= 200 && status < 300;
+}
+
+// The content type, by the content where the header leaves it to that.
+std::string_view content_type_of(const HttpResponse& response) {
+  const bool is_sniffed = is_unknown_media_type(response.content_type) && !response.nosniff;
+  if (is_sniffed && looks_like_html(response.body)) return "text/html";
+  return response.content_type;
+}
+
+std::string_view to_string(LinksSkipped skipped) {
+  switch (skipped) {
+    case LinksSkipped::kTooLarge:
+      return "links not read: the page is too large";
+    case LinksSkipped::kTooDeep:
+      return "links not read: the page's elements nest too deeply";
+    case LinksSkipped::kTooSlow:
+      return "links not read: parsing the page takes too long";
+    case LinksSkipped::kUnparsable:
+      return "links not read: the parser fails on the page";
+    case LinksSkipped::kNo:
+      break;
+  }
+  return "";
+}
+
+LinkOptions link_options(const CrawlContext& context) {
+  const CrawlConfig& config = context.config;
+  LinkOptions options;
+  options.kinds = config.links.kinds;
+  options.engine = config.links.engine;
+  options.agent = context.robots_agent;
+  options.max_bytes = std::max<std::size_t>(options.max_bytes, config.fetch.max_body);
+  options.texts = config.output.links;
+  options.dropped = config.output.skipped;
+  return options;
+}
+
+// Of a reference that is no http(s) URL.
+bool has_other_scheme(std::string_view reference) {
+  const auto colon = reference.find_first_of(":/?#");
+  if (colon == std::string_view::npos || colon == 0 || reference[colon] != ':') return false;
+  const std::string_view scheme = reference.substr(0, colon);
+  return !equal_in_any_case(scheme, "http") && !equal_in_any_case(scheme, "https");
+}
+
+SkipReason skip_reason_of(SitemapUrlFault fault) {
+  switch (fault) {
+    case SitemapUrlFault::kOtherScheme:
+      return SkipReason::kOtherScheme;
+    case SitemapUrlFault::kTooLong:
+      return SkipReason::kTooLong;
+    case SitemapUrlFault::kInvalidUrl:
+      break;
+  }
+  return SkipReason::kInvalidUrl;
+}
+
+bool leads_to_pages(const HeaderLink& link) {
+  return link.has_rel("canonical") || link.has_rel("next") || link.has_rel("prev") ||
+         link.has_rel("alternate") || link.has_rel("amphtml");
+}
+
+// The body as it came, which is what archives keep and digests are of.
+std::string_view payload_of(const HttpResponse& response) {
+  return response.encoded_body.empty() ? response.body : response.encoded_body;
+}
+
+WarcExchange exchange_of(std::string_view url, SystemTime date, const HttpResponse& response) {
+  WarcExchange exchange;
+  exchange.url = url;
+  exchange.ip = response.address;
+  exchange.request_head = response.request_head;
+  exchange.response_head = response.response_head;
+  exchange.payload = payload_of(response);
+  exchange.truncated = trawl::to_string(response.cut);
+  exchange.status = response.status;
+  exchange.protocol = response.protocol;
+  exchange.date = date;
+  exchange.elapsed = response.elapsed;
+  return exchange;
+}
+
+}  // namespace
+
+PageHandler::PageHandler(CrawlContext& context)
+    : context_(context),
+      extractor_(link_options(context)),
+      traps_(context.config.scope),
+      follower_(context, traps_),
+      digest_(context.config.output) {
+  if (context.config.output.warc)
+    warc_.emplace(WarcBuilderOptions{.metadata = context.config.output.warc_metadata});
+}
+
+PageHandler::Result PageHandler::handle(const OpenLease& open, const Url& url, HttpResponse newest,
+                                        bool host_doubted) {
+  Result result;
+  result.failure = failure_reason_of(newest);
+  if (result.failure && newest.retry_after.count() > 0)
+    result.retry_after = std::min<std::chrono::milliseconds>(
+        newest.retry_after, context_.config.politeness.max_retry_after);
+  result.outcome = {.requested = !failed_before_request(newest.failure) && !host_doubted,
+                    .response_time = newest.response_time,
+                    .address = newest.address};
+  Answer answer = settle(open, result, std::move(newest));
+  HttpResponse& response = answer.response;
+  result.output = std::make_shared<PageOutput>();
+  PageOutput& output = *result.output;
+  output.url = open.lease.url;
+  output.status = response.status;
+  PageRecord& record = output.page;
+  record.content_type = response.content_type;
+  record.bytes = response.body.size();
+  record.fetched_at = answer.fetched_at;
+  record.elapsed = response.elapsed;
+  record.reason = trawl::to_string(response.failure);
+  record.etag = response.etag;
+  record.last_modified = response.last_modified;
+  // What was cut off because it is not wanted is no failure.
+  const bool unwanted = response.failure == FetchError::kUnwantedType;
+  result.outcome.status = response.status;
+  if (!unwanted) result.outcome.error = response.error;
+  result.outcome.reason = trawl::to_string(response.failure);
+  follower_.begin(open.lease.url, &output);
+  if (result.failure && result.outcome.error.empty())
+    result.outcome.error = "status " + std::to_string(response.status);
+  Page page{.open = open,
+            .url = url,
+            .response = response,
+            .fetched_at = answer.fetched_at,
+            .note = UrlNote::decode(open.lease.note),
+            .output = output,
+            .outcome = result.outcome};
+  result.outcome.seed = open.lease.depth == 0 && page.note.role == UrlNote::Role::kPage;
+  result.truncated = answer.last && response.cut != BodyCut::kNone;
+  if (result.truncated) {
+    // Its digest says nothing of the page.
+    record.truncated = trawl::to_string(response.cut);
+    follow(page);
+  } else if (!result.failure && response.failure == FetchError::kNone) {
+    read(page);
+    follow(page);
+  }
+  if (answer.last && (result.truncated || response.failure == FetchError::kNone))
+    write_records(page);
+  plan_recrawl(page);
+  if (answer.last) {
+    output.charge = std::move(response.charge);
+    output.charge.shrink_to(output.memory());
+  } else if (response.cut != BodyCut::kNone) {
+    context_.cut_bodies.keep(open.lease.url, {std::move(response), answer.fetched_at});
+  }
+  result.outcome.context = result.output;
+  return result;
+}
+
+// Of an answer that is asked for again the last counts; but if that failed too, and the longest
+// body that broke off came with one before, it is that one.
+PageHandler::Answer PageHandler::settle(const OpenLease& open, const Result& result,
+                                        HttpResponse response) {
+  const bool tries_are_used_up =
+      result.outcome.requested && open.lease.attempts >= context_.config.politeness.retries;
+  Answer answer{std::move(response), open.wall_time, !result.failure || tries_are_used_up};
+  if (!answer.last || open.lease.attempts == 0) return answer;
+  auto kept = context_.cut_bodies.take(open.lease.url);
+  const FetchError failure = answer.response.failure;
+  const bool failed =
+      result.failure || (failure != FetchError::kNone && failure != FetchError::kUnwantedType &&
+                         failure != FetchError::kAddressRefused);
+  if (!kept || !failed) return answer;
+  const bool is_longer = answer.response.cut == BodyCut::kNone ||
+                         kept->response.body.size() > answer.response.body.size();
+  if (is_longer) answer = {std::move(kept->response), kept->fetched_at};
+  return answer;
+}
+
+bool PageHandler::wants_part(UrlNote::Role role, const HttpResponse& head) const {
+  if (role == UrlNote::Role::kSitemap) return true;
+  const CrawlRules& rules = context_.rules;
+  if (warc_ && (rules.stored_types.empty() || rules.stored_types.matches(head.content_type)))
+    return true;
+  if (!is_2xx(head.status)) return false;
+  if (!rules.parsed_types.empty()) return rules.parsed_types.matches(head.content_type);
+  return is_html_media_type(head.content_type) || media_type(head.content_type).empty();
+}
+
+PageHandler::Result PageHandler::give_up(const OpenLease& open, std::string_view error,
+                                         std::string_view reason) {
+  Result result;
+  result.output = std::make_shared<PageOutput>();
+  result.output->url = open.lease.url;
+  result.output->page.fetched_at = open.wall_time;
+  result.output->page.reason = reason;
+  result.outcome.error = error;
+  result.outcome.reason = reason;
+  follower_.begin(open.lease.url, result.output.get());
+  if (open.lease.recrawl) {
+    // A page that was there once is asked for again.
+    const UrlNote note = UrlNote::decode(open.lease.note);
+    const RecrawlPolicy& policy = context_.rules.recrawl;
+    const bool was_page = !note.digest.empty() || note.interval;
+    const auto interval =
+        was_page
+            ? policy.next_interval(open.lease.url, RecrawlPolicy::Change::kFailed, note.interval)
+            : policy.failed_interval();
+    if (interval) result.outcome.recrawl_at = std::chrono::system_clock::now() + *interval;
+  }
+  result.outcome.context = result.output;
+  return result;
+}
+
+// What the body is, beside those before it.
+void PageHandler::read(Page& page) {
+  const HttpResponse& response = page.response;
+  if (response.status == 304 && page.open.lease.recrawl) {  // else nobody asked for it
+    page.output.page.digest = page.note.digest;
+    page.unchanged = true;
+    context_.fetches.add_not_modified();
+    return;
+  }
+  const std::string_view payload = payload_of(response);
+  if (payload.empty()) return;
+  page.output.page.digest = digest_(payload);
+  if (!is_2xx(response.status)) return;
+  page.unchanged = page.open.lease.recrawl && page.output.page.digest == page.note.digest;
+  if (!page.unchanged)
+    page.first_copy = context_.output.find_duplicate(page.output.page.digest, page.open.lease.url);
+  // That an old page is still the same is no trap.
+  if (!page.unchanged) watch_for_traps(page);
+}
+
+void PageHandler::watch_for_traps(const Page& page) {
+  const std::uint64_t slowed = traps_.slowed();
+  const std::uint64_t parked = traps_.parked();
+  traps_.on_page(page.url, !page.first_copy);
+  const CrawlConfig::Scope& scope = context_.config.scope;
+  if (traps_.parked() > parked) {
+    spdlog::warn("{}: left alone with all URLs of its pattern: {} pages of it brought nothing new",
+                 without_credentials(page.url.href()), scope.park_pattern_after);
+  } else if (traps_.slowed() > slowed) {
+    spdlog::info("{}: URLs of its pattern wait behind others: {} pages of it brought nothing new",
+                 without_credentials(page.url.href()), scope.slow_pattern_after);
+  }
+}
+
+void PageHandler::follow(Page& page) {
+  const HttpResponse& response = page.response;
+  if (response.is_redirect()) return follow_redirect(page);
+  if (!is_2xx(response.status)) return;
+  if (page.note.role == UrlNote::Role::kSitemap) return follow_sitemap(page);
+  follow_page(page);
+}
+
+void PageHandler::follow_redirect(Page& page) {
+  const Lease& lease = page.open.lease;
+  auto target = Url::parse(page.response.location, &page.url);
+  if (!target) {
+    page.output.page.redirect = page.response.location;
+    page.outcome.error = "redirect: " + target.error().message;
+    const SkipReason reason = has_other_scheme(page.response.location) ? SkipReason::kOtherScheme
+                                                                       : SkipReason::kInvalidUrl;
+    page.output.page.reason = trawl::to_string(reason);
+    return follower_.skip(page.response.location, reason);
+  }
+  page.output.page.redirect = target->href();
+  if (lease.redirects >= context_.config.fetch.max_redirects) {
+    page.outcome.error = "redirect: more than fetch.max_redirects in a row";
+    page.output.page.reason = trawl::to_string(SkipReason::kTooManyRedirects);
+    return follower_.skip(target->href_without_fragment(), SkipReason::kTooManyRedirects);
+  }
+  // It stands for the page it leads to, and is as deep; so it is as far out of scope.
+  const std::uint32_t hops = page.note.hops_off_scope;
+  // What is told apart by its spelling alone, or by a cookie that came with the redirect, would
+  // pass for seen.
+  const bool may_differ = target->href_without_fragment() != page.url.href_without_fragment() ||
+                          context_.rules.requests.for_url(page.url).cookies;
+  const bool itself = may_differ && is_same_page(*target, page.url);
+  const bool own_site = politeness_group(*target) == lease.host;
+  follower_.add(std::move(*target), {.depth = lease.depth,
+                                     .hops_off_scope = hops > 0 ? hops - 1 : 0,
+                                     .redirects = lease.redirects + 1,
+                                     .role = page.note.role,
+                                     .sitemap_level = page.note.sitemap_level,
+                                     .own_site = own_site,
+                                     .vouched = page.note.vouched,
+                                     .again = itself});
+}
+
+void PageHandler::follow_sitemap(Page& page) {
+  const std::uint32_t depth = page.open.lease.depth;
+  const SitemapIntake intake = read_sitemap(
+      page.response.body, page.url, page.note,
+      [&](SitemapRequest&& request) {
+        const bool is_page = request.role == UrlNote::Role::kPage;
+        const bool own_site = politeness_group(request.url) == page.open.lease.host;
+        follower_.add(std::move(request.url),
+                      {.depth = depth + (is_page ? 1 : 0),
+                       .hops_off_scope = page.note.hops_off_scope,
+                       .role = request.role,
+                       .sitemap_level = request.level,
+                       .sitemap_priority = request.priority,
+                       .own_site = own_site,
+                       .vouched = !is_page && own_site && page.note.vouched});
+      },
+      [&](std::string_view text, SitemapUrlFault fault) {
+        follower_.skip(text, skip_reason_of(fault));
+      });
+  page.output.page.links = intake.requests;
+  follower_.skip_many(SkipReason::kInvalidUrl, intake.info.dropped.no_url);
+}
+
+void PageHandler::follow_page(Page& page) {
+  PageRecord& record = page.output.page;
+  const HttpResponse& response = page.response;
+  RobotsDirectives directives;
+  if (!response.x_robots_tag.empty())
+    directives = parse_x_robots_tag(response.x_robots_tag, context_.robots_agent);
+  bool parsed = is_parsed(response) && !page.unchanged;
+  if (page.first_copy && !context_.config.links.from_duplicates) parsed = false;
+  page.parsed = parsed;
+  if (parsed) {
+    extractor_.extract_into(response.body, response.content_type, page.url, found_);
+    if (found_.skipped != LinksSkipped::kNo) page.outcome.error = to_string(found_.skipped);
+    record.links = found_.links.size();
+    if (found_.canonical) record.canonical = found_.canonical->href_without_fragment();
+  }
+  const bool nofollow = directives.nofollow;  // of the links, the page's own are in Link::follow
+  if (parsed) directives |= found_.robots;
+  record.noindex = directives.noindex;
+  record.nofollow = directives.nofollow;
+  record.noarchive = directives.noarchive;
+  if (!response.link.empty()) follow_header_links(page, nofollow);
+  if (!response.refresh.empty()) follow_refresh(page, nofollow);
+  if (!parsed) return;
+  skip_dropped();
+  const bool all = stands_for_itself(page);
+  for (const Link& link : found_.links) {
+    if (all || link.url.href_without_fragment() == record.canonical)
+      follow_link(page, link, nofollow);
+  }
+}
+
+// References that are no URLs of ours.
+void PageHandler::skip_dropped() {
+  if (!context_.config.output.skipped) {
+    follower_.skip_many(SkipReason::kInvalidUrl, found_.invalid);
+    follower_.skip_many(SkipReason::kOtherScheme, found_.other_scheme);
+    return;
+  }
+  for (const DroppedLink& link : found_.dropped) {
+    follower_.skip(link.text,
+                   link.other_scheme ? SkipReason::kOtherScheme : SkipReason::kInvalidUrl);
+  }
+}
+
+void PageHandler::follow_header_links(Page& page, bool nofollow) {
+  const bool wanted = context_.config.links.kinds.has(LinkKind::kRelated);
+  std::vector<DroppedHeaderLink> dropped;
+  for (HeaderLink& link : parse_link_header(page.response.link, page.url, &dropped)) {
+    if (link.has_rel("canonical") && page.output.page.canonical.empty())
+      page.output.page.canonical = link.url.href_without_fragment();
+    if (!wanted || !leads_to_pages(link)) continue;
+    ++page.output.page.links;
+    const bool follow = !link.has_rel("nofollow");
+    Link found;
+    found.url = std::move(link.url);
+    found.kind = LinkKind::kRelated;
+    found.follow = follow;
+    found.rel = std::move(link.rel);
+    if (is_followed(page, found, nofollow)) {
+      follower_.add(std::move(found.url), {.depth = page.open.lease.depth + 1,
+                                           .hops_off_scope = page.note.hops_off_scope});
+    }
+  }
+  for (const DroppedHeaderLink& each : dropped) {
+    if (!wanted || !leads_to_pages(each.link)) continue;
+    follower_.skip(each.text,
+                   each.other_scheme ? SkipReason::kOtherScheme : SkipReason::kInvalidUrl);
+  }
+}
+
+// The header, which says the same as <meta http-equiv=refresh>.
+void PageHandler::follow_refresh(Page& page, bool nofollow) {
+  if (!context_.config.links.kinds.has(LinkKind::kRefresh)) return;
+  const auto refresh = parse_meta_refresh(page.response.refresh);
+  if (!refresh || refresh->url.empty()) return;
+  auto url = Url::parse(refresh->url, &page.url);
+  if (!url) {
+    const bool other = has_other_scheme(refresh->url);
+    return follower_.skip(refresh->url, other ? SkipReason::kOtherScheme : SkipReason::kInvalidUrl);
+  }
+  ++page.output.page.links;
+  Link found;
+  found.url = *std::move(url);
+  found.kind = LinkKind::kRefresh;
+  if (!is_followed(page, found, nofollow)) return;
+  follower_.add(std::move(found.url),
+                {.depth = page.open.lease.depth + 1, .hops_off_scope = page.note.hops_off_scope});
+}
+
+void PageHandler::follow_link(Page& page, const Link& link, bool nofollow) {
+  if (!is_followed(page, link, nofollow)) return;
+  follower_.add(link.url,
+                {.depth = page.open.lease.depth + 1, .hops_off_scope = page.note.hops_off_scope});
+}
+
+// Notes it as found, and as skipped if it is not to be followed.
+bool PageHandler::is_followed(Page& page, const Link& link, bool nofollow) {
+  const std::string_view href = link.url.href_without_fragment();
+  if (context_.config.output.links && page.output.link_lines.size() < PageOutput::kMaxLines) {
+    LinkRecord record;
+    record.to = href;
+    record.kind = to_string(link.kind);
+    record.text = link.text;
+    record.rel = link.rel;
+    page.output.add_link(page.open.lease.url, record);
+  }
+  if (!context_.config.links.respect_nofollow || (!nofollow && link.follow)) return true;
+  follower_.skip(href, SkipReason::kNofollow);
+  return false;
+}
+
+bool PageHandler::is_same_page(const Url& one, const Url& other) const {
+  const Canonicalizer& canonicalizer = context_.rules.canonicalizer;
+  return canonicalizer.key(one) == canonicalizer.key(other);
+}
+
+// With links.canonical = "key" a page that says it is another one is followed no further than to
+// that, if that one is followed at all.
+bool PageHandler::stands_for_itself(const Page& page) const {
+  const std::string& canonical = page.output.page.canonical;
+  if (context_.config.links.canonical != CanonicalLinks::kKey || canonical.empty()) return true;
+  const auto other = Url::parse(canonical);
+  return !other || is_same_page(*other, page.url) ||
+         !context_.rules.scope->check(*other, page.open.lease.depth + 1, page.note.hops_off_scope)
+              .in();
+}
+
+bool PageHandler::is_parsed(const HttpResponse& response) const {
+  if (response.body.empty()) return false;
+  const MediaTypes& types = context_.rules.parsed_types;
+  const std::string_view type = content_type_of(response);
+  return types.empty() ? is_html_media_type(type) : types.matches(type);
+}
+
+void PageHandler::write_records(Page& page) {
+  const HttpResponse& response = page.response;
+  const MediaTypes& types = context_.rules.stored_types;
+  if (!warc_ || response.response_head.empty()) return;
+  if (!page.unchanged && !types.empty() && !types.matches(content_type_of(response))) return;
+  const Lease& lease = page.open.lease;
+  std::vector<WarcOutlink> outlinks;
+  if (context_.config.output.warc_metadata && page.parsed) {
+    for (const Link& link : found_.links)
+      outlinks.push_back({.url = link.url.href_without_fragment(), .kind = to_string(link.kind)});
+  }
+  // Of a fetch without WARC files it is another one than theirs.
+  const std::string& told = page.output.page.digest;
+  const std::string digest = told.starts_with("sha1:") ? told : std::string();
+  std::optional<RevisitOf> revisit;
+  if (response.status == 304 && page.unchanged) {
+    revisit = {.url = page.note.first_url.empty() ? lease.url : page.note.first_url,
+               .date = page.note.first_date,
+               .digest = digest,
+               .server_not_modified = true};
+  } else if (page.unchanged && !page.note.first_date.empty()) {
+    revisit = {.url = page.note.first_url, .date = page.note.first_date, .digest = digest};
+  } else if (page.first_copy && !page.first_copy->date.empty()) {
+    revisit = {.url = page.first_copy->url, .date = page.first_copy->date, .digest = digest};
+  }
+  WarcExchange exchange = exchange_of(lease.url, page.fetched_at, response);
+  exchange.via = lease.parent;
+  exchange.hops = lease.depth;
+  exchange.outlinks = outlinks;
+  page.output.warc = warc_->build(exchange, digest, revisit ? &*revisit : nullptr);
+}
+
+std::optional<WarcRecords> PageHandler::archive(std::string_view url, SystemTime date,
+                                                const HttpResponse& response) {
+  if (!warc_ || response.response_head.empty() || response.failure != FetchError::kNone)
+    return std::nullopt;
+  return warc_->build(exchange_of(url, date, response));
+}
+
+// One that was a page has the interval of a page, or none.
+void PageHandler::plan_failed(const OpenLease& open, Outcome& outcome) const {
+  const UrlNote note = UrlNote::decode(open.lease.note);
+  if (outcome.recrawl_at || !note.digest.empty() || note.interval) return;
+  if (const auto interval = context_.rules.recrawl.failed_interval())
+    outcome.recrawl_at = std::chrono::system_clock::now() + *interval;
+}
+
+void PageHandler::plan_recrawl(Page& page) {
+  const RecrawlPolicy& policy = context_.rules.recrawl;
+  if (!policy.enabled()) return;
+  const Lease& lease = page.open.lease;
+  const int status = page.response.status;
+  const bool fetched = page.response.failure == FetchError::kNone &&
+                       (is_2xx(status) || (status == 304 && lease.recrawl));
+  // Of one that was a page once, its own interval goes on.
+  const bool was_page = !page.note.digest.empty() || page.note.interval;
+  if (!fetched && !was_page) {
+    if (const auto interval = policy.failed_interval()) {
+      page.outcome.recrawl_at = std::chrono::system_clock::now() + *interval;
+    }
+    return;
+  }
+  using Change = RecrawlPolicy::Change;
+  const std::string& digest = page.output.page.digest;
+  const Change change = !fetched         ? Change::kFailed
+                        : !lease.recrawl ? Change::kNew
+                                         : RecrawlPolicy::compare(status, digest, page.note.digest);
+  const auto interval = policy.next_interval(lease.url, change, page.note.interval);
+  if (!interval) return;
+  UrlNote next = page.note;
+  next.interval = interval;
+  if (fetched) {
+    if (status != 304 || !page.response.etag.empty()) next.etag = page.response.etag;
+    if (status != 304 || !page.response.last_modified.empty())
+      next.last_modified = page.response.last_modified;
+    next.digest = digest;
+    if (page.first_copy && !page.first_copy->date.empty()) {
+      next.first_url = page.first_copy->url;
+      next.first_date = page.first_copy->date;
+    } else if (!page.unchanged || (status != 304 && page.note.first_date.empty())) {
+      // Whatever record was written, it has the body.
+      next.first_url = lease.url;
+      next.first_date = page.output.warc ? page.output.warc->date : std::string();
+    }
+  }
+  page.outcome.recrawl_at = std::chrono::system_clock::now() + *interval;
+  page.outcome.note = next.encode();
+}
+
+}  // namespace trawl

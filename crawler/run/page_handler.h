@@ -1,0 +1,114 @@
+// PageHandler: what the answer to a request means: what is followed, what is written, and whether
+// the URL is fetched again.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "trawl/frontier.h"
+#include "trawl/links.h"
+#include "trawl/url.h"
+
+#include "crawler/decide/traps.h"
+#include "crawler/decide/url_note.h"
+#include "crawler/http/http_client.h"
+#include "crawler/output/page_output.h"
+#include "crawler/run/body_digest.h"
+#include "crawler/run/crawl_context.h"
+#include "crawler/run/link_follower.h"
+#include "crawler/warc/warc_record.h"
+
+namespace trawl {
+
+// A lease that is being worked on.
+struct OpenLease {
+  Lease lease;
+  SteadyTime leased_at;
+  SystemTime wall_time;
+  CrashGuard::Ticket in_flight = {};  // from the request on
+};
+
+// Used by one thread.
+class PageHandler {
+ public:
+  struct Result {
+    Outcome outcome;  // its context is the output
+    std::shared_ptr<PageOutput> output;
+    // It may be tried again. There are links only if it is not, and a part of the body came.
+    std::optional<FailureReason> failure;
+    std::optional<std::chrono::milliseconds> retry_after;
+    bool truncated = false;  // the URL ends with a part of the body
+  };
+
+  explicit PageHandler(CrawlContext& context);
+
+  // The links are those of links() until the next call.
+  // `host_doubted`: that nothing came is not the URL's fault, which keeps its tries.
+  Result handle(const OpenLease& open, const Url& url, HttpResponse response, bool host_doubted);
+  // Of a URL for which no answer came about, because of `error` or, if that is empty, `reason`.
+  Result give_up(const OpenLease& open, std::string_view error, std::string_view reason);
+  // When a URL that ends as failed is asked for again, if the outcome does not say so.
+  void plan_failed(const OpenLease& open, Outcome& outcome) const;
+  LinkFollower& links() { return follower_; }
+  // Whether a part of a body that is too large is of use: for the archive, or for its links.
+  bool wants_part(UrlNote::Role role, const HttpResponse& head) const;
+  // Of the patterns of URLs that this thread has met.
+  const TrapDetector& traps() const { return traps_; }
+
+  // A robots.txt or its like, for the archive.
+  std::optional<WarcRecords> archive(std::string_view url, SystemTime date,
+                                     const HttpResponse& response);
+
+ private:
+  struct Answer {
+    HttpResponse response;
+    SystemTime fetched_at;
+    bool last = true;  // the URL is not tried again
+  };
+  Answer settle(const OpenLease& open, const Result& result, HttpResponse response);
+
+  // What is known of the page in hand.
+  struct Page {
+    const OpenLease& open;
+    const Url& url;
+    const HttpResponse& response;
+    SystemTime fetched_at;
+    UrlNote note;  // that the lease came with
+    PageOutput& output;
+    Outcome& outcome;
+    std::optional<FirstCopy> first_copy = std::nullopt;  // another URL had this body first
+    bool unchanged = false;                              // since the fetch before
+    bool parsed = false;                                 // its links are in found_
+  };
+
+  void read(Page& page);
+  void watch_for_traps(const Page& page);
+  void follow(Page& page);
+  void follow_redirect(Page& page);
+  void follow_sitemap(Page& page);
+  void follow_page(Page& page);
+  void skip_dropped();
+  void follow_header_links(Page& page, bool nofollow);
+  void follow_refresh(Page& page, bool nofollow);
+  void follow_link(Page& page, const Link& link, bool nofollow);
+  bool is_followed(Page& page, const Link& link, bool nofollow);
+  bool is_same_page(const Url& one, const Url& other) const;
+  bool stands_for_itself(const Page& page) const;
+  bool is_parsed(const HttpResponse& response) const;
+  void write_records(Page& page);
+  void plan_recrawl(Page& page);
+
+  CrawlContext& context_;
+  LinkExtractor extractor_;
+  PageLinks found_;  // on the page in hand
+  TrapDetector traps_;
+  LinkFollower follower_;
+  std::optional<WarcBuilder> warc_;  // if the crawl writes an archive
+  BodyDigest digest_;
+};
+
+}  // namespace trawl

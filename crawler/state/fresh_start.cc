@@ -1,0 +1,235 @@
+#include "crawler/state/fresh_start.h"
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "trawl/frontier.h"
+
+#include "base/file_io.h"
+#include "crawler/config/crawl_paths.h"
+#include "crawler/crash/crash_guard.h"
+#include "crawler/decide/host_counts.h"
+#include "crawler/decide/recrawl_plan.h"
+#include "crawler/output/output.h"
+#include "crawler/state/crawl_totals.h"
+#include "crawler/state/former_run.h"
+#include "crawler/state/output_guard.h"
+#include "frontier/recovery/manifest.h"
+#include "frontier/recovery/state_directory.h"
+#include "frontier/store/database_directory.h"
+
+namespace trawl {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMaxRenamed = 1'000'000;
+
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(fs::symlink_status(path, error));
+}
+
+bool is_same(const fs::path& one, const fs::path& other) {
+  std::error_code error;
+  return fs::equivalent(one, other, error);
+}
+
+// `below` is `directory` or lies in it.
+bool contains(const fs::path& directory, const fs::path& below) {
+  std::error_code error;
+  for (fs::path level = fs::weakly_canonical(below, error); !error; level = level.parent_path()) {
+    if (is_same(level, directory)) return true;
+    if (!level.has_relative_path()) break;
+  }
+  return false;
+}
+
+bool is_mount_point(const fs::path& directory) {
+  struct stat here {
+  }, above{};
+  return ::stat(directory.c_str(), &here) == 0 && ::stat((directory / "..").c_str(), &above) == 0 &&
+         (here.st_dev != above.st_dev || here.st_ino == above.st_ino);
+}
+
+Result<void> check_writable(const fs::path& directory) {
+  if (::access(directory.c_str(), W_OK | X_OK) == 0) return {};
+  return tl::unexpected(system_error(errno, "cannot write to the directory " + directory.string()));
+}
+
+// Files of one crawl, beside those of its frontier.
+std::vector<fs::path> crawl_files(const fs::path& state) {
+  std::vector<fs::path> files = CrashGuard::paths(state);
+  files.insert(files.end(), {RecrawlPlan::marker_path(state), CrawlTotals::path(state),
+                             HostPageLimits::path(state), last_run_path(state)});
+  return files;
+}
+
+// "MANIFEST, 2 checkpoints, store, ..."
+std::string names_of(const fs::path& state) {
+  std::vector<std::string> names;
+  int checkpoints = 0;
+  std::error_code error;
+  for (fs::directory_iterator it(state, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    checkpoints += name.starts_with("filter-") && name.ends_with(".ckpt") ? 1 : 0;
+  }
+  if (is_there(Manifest::path_in(state))) names.emplace_back("MANIFEST");
+  if (checkpoints > 0)
+    names.push_back(fmt::format("{} checkpoint{}", checkpoints, checkpoints == 1 ? "" : "s"));
+  for (const char* const name : {"store", "content"}) {
+    if (is_there(state / name)) names.emplace_back(name);
+  }
+  for (const fs::path& file : crawl_files(state)) {
+    if (is_there(file)) names.push_back(file.filename().string());
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+Result<void> remove_own(const fs::path& database, std::vector<std::string>& report) {
+  const auto stays = remove_database(database);
+  if (!stays) return tl::unexpected(stays.error());
+  if (*stays)
+    report.push_back(
+        fmt::format("left {}: there are files in it that are not Trawl's", database.string()));
+  return {};
+}
+
+}  // namespace
+
+Result<FreshStart> FreshStart::prepare(const CrawlConfig& config) {
+  const auto contents = look_at_state(config);
+  if (!contents) return tl::unexpected(contents.error());
+  FreshStart start;
+  std::error_code error;
+  start.state_ = fs::absolute(config.crawl.state_dir, error).lexically_normal();
+  start.contents_ = *contents;
+  if (*contents != StateContents::kNothing) {
+    if (auto writable = check_writable(start.state_); !writable)
+      return tl::unexpected(writable.error());
+    auto lock = DirectoryLock::acquire(start.state_);
+    if (!lock) return tl::unexpected(lock.error());
+    start.lock_.emplace(std::move(*lock));
+    if (auto found = start.find_output(); !found) return tl::unexpected(found.error());
+  }
+  // What is moved away does not count, but whether the new output can be made does.
+  if (start.output_.empty() || !is_same(start.output_, output_directory(config))) {
+    if (auto unused = check_output_is_free(config); !unused) return tl::unexpected(unused.error());
+  } else if (auto probed = Output::probe(config, start.output_); !probed) {
+    return tl::unexpected(probed.error());
+  }
+  return start;
+}
+
+Result<void> FreshStart::find_output() {
+  output_ = state_ / "output";
+  if (const auto saved = saved_config_path(state_); is_saved_config(saved)) {
+    if (auto former = load_config(saved)) {
+      // What a copy of a state directory names is the original's.
+      if (!former->output.directory.empty() && !is_same(former->crawl.state_dir, state_)) {
+        output_.clear();
+        return {};
+      }
+      former->crawl.state_dir = state_;
+      output_ = output_directory(*former).lexically_normal();
+      former_ = std::move(*former);
+    }
+  }
+  if (!output_.has_filename()) output_ = output_.parent_path();
+  if (!holds_output(output_)) {
+    output_.clear();
+    return {};
+  }
+  std::error_code error;
+  whole_ = !fs::is_symlink(output_, error) && !is_mount_point(output_) &&
+           !contains(output_, state_) && !contains(output_, fs::current_path(error)) &&
+           check_writable(output_.parent_path()).has_value();
+  return check_nobody_writes(output_).and_then([&] { return check_writable(output_); });
+}
+
+Result<std::vector<std::string>> FreshStart::carry_out() {
+  std::vector<std::string> report;
+  if (contents_ == StateContents::kNothing) return report;
+  // First the output: as long as there is a crawl, --fresh finds the rest.
+  if (!output_.empty()) {
+    if (auto moved = move_output(report); !moved) return tl::unexpected(moved.error());
+  }
+  if (auto removed = delete_state(report); !removed) return tl::unexpected(removed.error());
+  return report;
+}
+
+Result<void> FreshStart::move_output(std::vector<std::string>& report) {
+  // WARC files that a crash left open; nobody would look for them under their new path.
+  for (const fs::path& path : {saved_config_path(state_), last_run_path(state_)}) {
+    if (!is_saved_config(path)) continue;
+    const auto former = load_config(path);
+    if (!former || !former->output.warc) continue;
+    if (const auto repaired = Output::repair_warc_files(*former, output_); !repaired) {
+      report.push_back(
+          fmt::format("WARC files that a crash left open stay so: {}", repaired.error().message));
+    }
+  }
+  const fs::path base = whole_ ? output_ : output_ / "output";
+  fs::path to;
+  for (int n = 1; n <= kMaxRenamed; ++n) {
+    to = fmt::format("{}.{}", base.string(), n);
+    if (!is_there(to)) break;
+  }
+  if (whole_) {
+    if (std::rename(output_.c_str(), to.c_str()) == 0) {
+      report.push_back(fmt::format("renamed {} to {}", output_.string(), to.string()));
+      return sync_directory(output_.parent_path().string());
+    }
+    if (errno != EBUSY && errno != EXDEV)
+      return tl::unexpected(system_error(errno, "cannot rename " + output_.string()));
+    whole_ = false;  // a mount after all
+    return move_output(report);
+  }
+  std::error_code error;
+  fs::create_directory(to, error);
+  std::vector<fs::path> files;
+  const std::string prefix = former_ ? former_->output.warc_prefix : std::string("trawl");
+  for (fs::directory_iterator it(output_, error), end; !error && it != end; it.increment(error)) {
+    if (is_output_name(it->path().filename().string(), prefix)) files.push_back(it->path());
+  }
+  for (const fs::path& file : files) {
+    if (!error) fs::rename(file, to / file.filename(), error);
+  }
+  if (error) {
+    return tl::unexpected(
+        system_error(error.value(), fmt::format("cannot move the output to {}", to.string())));
+  }
+  report.push_back(
+      fmt::format("moved {} files of {} to {}", files.size(), output_.string(), to.string()));
+  return sync_directory(output_.string());
+}
+
+Result<void> FreshStart::delete_state(std::vector<std::string>& report) {
+  const std::string names = names_of(state_);
+  for (const fs::path& file : crawl_files(state_)) {
+    std::error_code error;
+    fs::remove(file, error);
+    if (error) return tl::unexpected(system_error(error.value(), "cannot remove " + file.string()));
+  }
+  if (auto removed = remove_own(state_ / "content", report); !removed) return removed;
+  lock_.reset();  // Frontier::remove() takes it
+  if (auto removed = Frontier::remove(state_); !removed) return removed;
+  // Without a MANIFEST it is not looked at; with one, files of others may be left.
+  if (auto removed = remove_own(store_path(state_), report); !removed) return removed;
+  // crawl.toml stays until the new crawl replaces it: by it the rest is known as Trawl's.
+  if (!names.empty())
+    report.insert(report.begin(),
+                  fmt::format("deleted the crawl in {}: {}", state_.string(), names));
+  return {};
+}
+
+}  // namespace trawl

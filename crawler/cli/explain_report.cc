@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "crawler/cli/frontier_time.h"
+#include "base/rfc3339.h"
 #include "crawler/cli/printable_text.h"
 #include "crawler/cli/state_names.h"
 #include "crawler/config/config_values.h"
@@ -69,7 +69,7 @@ std::string text_of(const RobotsCheck& robots) {
 
 std::string text_of(const HostInfo& host) {
   std::string text = fmt::format("{}, {} queued", to_string(host.state), host.queued);
-  if (host.blocked_until) text += ", until " + format_time(*host.blocked_until);
+  if (host.blocked_until) text += ", until " + to_rfc3339(*host.blocked_until);
   if (host.failures > 0) text += fmt::format(", failed {} times in a row", host.failures);
   if (host.delay) text += ", delay " + format_duration(*host.delay);
   if (host.remaining) text += fmt::format(", {} more to be fetched", *host.remaining);
@@ -93,7 +93,7 @@ void add_state(const Explanation& it, Lines& lines) {
   }
   if (state.fetch && state.fetch->fetches > 0) {
     lines.add("fetched", fmt::format("{} times, last at {} with status {}", state.fetch->fetches,
-                                     format_time(state.fetch->ended), state.fetch->status));
+                                     to_rfc3339(state.fetch->ended), state.fetch->status));
   } else if (state.fetch) {
     lines.add("fetched", "not yet");
   }
@@ -114,13 +114,13 @@ ordered_json json_of(const StateOfUrl& state, const std::string& directory) {
     json["fetches"] = state.fetch->fetches;
     if (state.fetch->fetches > 0) {
       json["status"] = state.fetch->status;
-      json["fetched_at"] = format_time(state.fetch->ended);
+      json["fetched_at"] = to_rfc3339(state.fetch->ended);
     }
   }
   ordered_json host{{"state", to_string(state.host.state)},
                     {"queued", state.host.queued},
                     {"failures", state.host.failures}};
-  if (state.host.blocked_until) host["blocked_until"] = format_time(*state.host.blocked_until);
+  if (state.host.blocked_until) host["blocked_until"] = to_rfc3339(*state.host.blocked_until);
   if (state.host.delay) host["delay_ms"] = state.host.delay->count();
   if (state.host.remaining) host["remaining"] = *state.host.remaining;
   json["host"] = std::move(host);

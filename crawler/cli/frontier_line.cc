@@ -12,7 +12,7 @@
 #include "trawl/url.h"
 #include "trawl/url_groups.h"
 
-#include "crawler/cli/frontier_time.h"
+#include "base/rfc3339.h"
 #include "crawler/cli/state_names.h"
 #include "crawler/config/config_values.h"
 #include "crawler/config/nearest_name.h"
@@ -47,7 +47,7 @@ void append_set_aside(const DumpedUrl& url, std::string& out) {
   append_string(url.reason, out);
   if (url.state == WaitingState::kFailed)
     fmt::format_to(std::back_inserter(out), R"(,"status":{})", url.status);
-  fmt::format_to(std::back_inserter(out), R"(,"since":"{}")", format_time(*url.since));
+  fmt::format_to(std::back_inserter(out), R"(,"since":"{}")", to_rfc3339(*url.since));
 }
 
 // --- reading
@@ -120,10 +120,10 @@ class LineTokens final : public json::json_sax_t {
         state = waiting_state_named(value);
         return state.has_value() || wrong(shown(value));
       case kNotBefore:
-        line.not_before = parse_time(value);
+        line.not_before = parse_rfc3339(value);
         return line.not_before.has_value() || wrong(shown(value));
       case kSince:
-        return parse_time(value).has_value() || wrong(shown(value));
+        return parse_rfc3339(value).has_value() || wrong(shown(value));
       case kReason:
         return true;
       default:
@@ -260,7 +260,7 @@ void append_frontier_line(const DumpedUrl& url, std::string& out) {
   fmt::format_to(std::back_inserter(out), R"(,"state":"{}")", to_string(url.state));
   if (url.since) append_set_aside(url, out);
   if (url.not_before)
-    fmt::format_to(std::back_inserter(out), R"(,"not_before":"{}")", format_time(*url.not_before));
+    fmt::format_to(std::back_inserter(out), R"(,"not_before":"{}")", to_rfc3339(*url.not_before));
   if (url.recrawl) out += R"(,"recrawl":true)";
   if (!url.note.empty()) {
     out += R"(,"note":")";

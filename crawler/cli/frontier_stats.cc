@@ -9,11 +9,11 @@
 #include "trawl/sizing.h"
 
 #include "base/file_io.h"
+#include "base/rfc3339.h"
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/filter_report.h"
 #include "crawler/cli/filter_values.h"
 #include "crawler/cli/frontier_commands.h"
-#include "crawler/cli/frontier_time.h"
 #include "crawler/cli/printable_text.h"
 #include "crawler/cli/say.h"
 #include "crawler/cli/state_names.h"
@@ -31,7 +31,7 @@ ordered_json json_of(const HostInfo& host) {
                     {"queued", host.queued},
                     {"state", to_string(host.state)},
                     {"failures", host.failures}};
-  if (host.blocked_until) json["blocked_until"] = format_time(*host.blocked_until);
+  if (host.blocked_until) json["blocked_until"] = to_rfc3339(*host.blocked_until);
   if (host.delay) json["delay_ms"] = host.delay->count();
   if (host.max_leases) json["max_leases"] = *host.max_leases;
   if (host.remaining) json["remaining"] = *host.remaining;
@@ -95,7 +95,7 @@ std::string as_json(const FrontierSummary& summary, const CrawlTotals::Totals& t
 
 std::string details_of(const HostInfo& host) {
   std::string text(to_string(host.state));
-  if (host.blocked_until) text += fmt::format(", until {}", format_time(*host.blocked_until));
+  if (host.blocked_until) text += fmt::format(", until {}", to_rfc3339(*host.blocked_until));
   if (host.failures > 0) text += fmt::format(", failed {} times in a row", host.failures);
   if (host.delay) text += fmt::format(", delay {}", format_duration(*host.delay));
   if (host.max_leases) text += fmt::format(", {} requests at once", *host.max_leases);

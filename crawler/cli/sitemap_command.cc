@@ -7,12 +7,12 @@
 #include <utility>
 
 #include <CLI/CLI.hpp>
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "trawl/sitemap.h"
 
+#include "base/rfc3339.h"
 #include "crawler/cli/commands.h"
 #include "crawler/cli/document_source.h"
 #include "crawler/cli/exit_codes.h"
@@ -104,7 +104,7 @@ class SitemapPrinter {
   }
 
   static std::string date_of(const SitemapEntry& entry) {
-    return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", *entry.last_modified);
+    return to_rfc3339(SystemMicroseconds(*entry.last_modified), 0);
   }
 
   void print_line(const SitemapEntry& entry) {

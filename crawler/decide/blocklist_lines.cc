@@ -3,19 +3,19 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
-#include <utility>
 
 #include <fmt/format.h>
 
 #include "trawl/url.h"
 #include "trawl/url_groups.h"
 
+#include "base/file_lines.h"
+
 namespace trawl {
 
 namespace {
 
 constexpr std::size_t kMaxLine = std::size_t{64} << 10;
-constexpr std::size_t kBuffer = std::size_t{256} << 10;
 constexpr std::string_view kSpaces = " \t\r";
 
 std::string_view trimmed(std::string_view text) {
@@ -124,60 +124,10 @@ class BlockedLine {
   std::string text_;
 };
 
-// Hands out the lines of a file one by one.
-class FileLines {
- public:
-  explicit FileLines(const InputFile& file) : file_(file), buffer_(kBuffer, '\0') {}
-
-  // False at the end of the file.
-  Result<bool> next(std::string_view& line) {
-    for (;;) {
-      const std::string_view waiting = std::string_view(buffer_).substr(begin_, end_ - begin_);
-      const std::size_t length = waiting.find('\n');
-      const bool whole = length != std::string_view::npos;
-      if (whole || (at_end_ && (skips_ || !waiting.empty()))) {
-        line = waiting.substr(0, length);
-        begin_ += line.size() + (whole ? 1 : 0);
-        ++number_;
-        if (std::exchange(skips_, false) || line.size() > kMaxLine) return too_long();
-        return true;
-      }
-      if (at_end_) return false;
-      // The rest of a line that is too long is passed over.
-      skips_ = skips_ || waiting.size() > kMaxLine;
-      if (skips_) begin_ = end_;
-      if (auto filled = fill(); !filled) return tl::unexpected(filled.error());
-    }
-  }
-  std::uint64_t number() const { return number_; }
-
- private:
-  Result<void> fill() {
-    std::copy(buffer_.begin() + static_cast<std::ptrdiff_t>(begin_),
-              buffer_.begin() + static_cast<std::ptrdiff_t>(end_), buffer_.begin());
-    end_ -= begin_;
-    begin_ = 0;
-    const auto read = file_.read_at(buffer_.data() + end_, buffer_.size() - end_, offset_);
-    if (!read) return tl::unexpected(read.error());
-    at_end_ = *read == 0;
-    end_ += *read;
-    offset_ += *read;
-    return {};
-  }
-  tl::unexpected<Error> too_long() const {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("the line is longer than {} KiB", kMaxLine >> 10));
-  }
-
-  const InputFile& file_;
-  std::string buffer_;
-  std::size_t begin_ = 0;
-  std::size_t end_ = 0;
-  std::uint64_t offset_ = 0;
-  std::uint64_t number_ = 0;  // of the last line
-  bool at_end_ = false;
-  bool skips_ = false;  // the line that is being read is too long
-};
+Result<void> too_long() {
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("the line is longer than {} KiB", kMaxLine >> 10));
+}
 
 // What is wrong with a file, a line for each of its lines; those beyond the first few are counted.
 class WrongLines {
@@ -206,18 +156,17 @@ class WrongLines {
 Result<void> read_blocklist_lines(const InputFile& file, const Canonicalizer& canonicalizer,
                                   const std::function<void(std::string_view)>& take) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  FileLines lines(file);
+  FileLines lines(file, kMaxLine);
   BlockedLine blocked(canonicalizer, take);
   WrongLines wrong;
-  std::string_view line;
   for (;;) {
-    const auto more = lines.next(line);
-    if (!more && more.error().code != ErrorCode::kInvalidArgument)
-      return tl::unexpected(more.error());
-    if (more && !*more) return wrong.result();
+    const auto more = lines.next();
+    if (!more) return tl::unexpected(more.error());
+    if (!*more) return wrong.result();
+    std::string_view line = lines.line();
     if (lines.number() == 1 && line.starts_with(kByteOrderMark))
       line.remove_prefix(kByteOrderMark.size());
-    const auto read = more ? blocked.read(line) : tl::unexpected(more.error());
+    const auto read = lines.too_long() ? too_long() : blocked.read(line);
     if (!read) wrong.add(file.path(), lines.number(), read.error().message);
   }
 }

@@ -4,18 +4,19 @@
 #include <chrono>
 #include <cstdio>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/rfc3339.h"
 #include "crawler/crash/crash_guard.h"
 
 namespace trawl {
 
 namespace {
 
-constexpr std::size_t kChunkBytes = 256u << 10;
 constexpr std::size_t kMaxLineBytes = 1u << 20;
 constexpr std::size_t kNearUrls = 1u << 17;
 constexpr std::size_t kMaxMarkerBytes = 4096;
@@ -28,39 +29,6 @@ struct FetchedPage {
   SystemTime fetched_at;
   bool redirected = false;
 };
-
-std::optional<int> digits(std::string_view text) {
-  int value = 0;
-  for (const char c : text) {
-    if (c < '0' || c > '9') return std::nullopt;
-    value = value * 10 + (c - '0');
-  }
-  return value;
-}
-
-// "2026-11-21T20:31:09.123Z", with or without the fraction.
-std::optional<SystemTime> parse_time(std::string_view text) {
-  using namespace std::chrono;
-  constexpr std::string_view kShape = "0000-00-00T00:00:00";
-  if (text.size() <= kShape.size() || !text.ends_with('Z')) return std::nullopt;
-  for (std::size_t i = 0; i < kShape.size(); ++i) {
-    if (kShape[i] != '0' && text[i] != kShape[i]) return std::nullopt;
-  }
-  const auto part = [text](std::size_t at, std::size_t size) {
-    return digits(text.substr(at, size)).value_or(-1);
-  };
-  const year_month_day date(year(part(0, 4)), month(static_cast<unsigned>(part(5, 2))),
-                            day(static_cast<unsigned>(part(8, 2))));
-  const int hour = part(11, 2);
-  const int minute = part(14, 2);
-  const int second = part(17, 2);
-  // Clocks of nanoseconds end in 2262.
-  if (part(0, 4) < 1970 || part(0, 4) > 2200 || !date.ok() || hour < 0 || hour > 23 || minute < 0 ||
-      minute > 59 || second < 0 || second > 60) {
-    return std::nullopt;
-  }
-  return sys_days(date) + hours(hour) + minutes(minute) + seconds(second);
-}
 
 std::string text_of(const nlohmann::json& line, const char* name) {
   const auto found = line.find(name);
@@ -92,7 +60,7 @@ bool read_line(std::string_view text, std::optional<FetchedPage>& page) {
   read.planned.url = text_of(line, "url");
   const auto status = number_of(line, "status");
   const auto depth = number_of(line, "depth");
-  const auto fetched_at = parse_time(text_of(line, "fetched_at"));
+  const auto fetched_at = parse_rfc3339(text_of(line, "fetched_at"));
   if (read.planned.url.empty() || !status || !fetched_at || !depth ||
       *depth > std::numeric_limits<std::uint32_t>::max()) {
     return false;
@@ -104,7 +72,7 @@ bool read_line(std::string_view text, std::optional<FetchedPage>& page) {
   read.planned.note.etag = validator_of(line, "etag");
   read.planned.note.last_modified = validator_of(line, "last_modified");
   read.planned.note.digest = text_of(line, "digest");
-  read.fetched_at = *fetched_at;
+  read.fetched_at = std::chrono::floor<std::chrono::seconds>(*fetched_at);
   page = std::move(read);
   return true;
 }
@@ -133,17 +101,19 @@ Result<RecrawlPlan> RecrawlPlan::open(const std::filesystem::path& state_dir,
     const auto length = file->size();
     if (!length) return tl::unexpected(length.error());
     size = *length;
-    plan.pages_ = std::move(*file);
+    plan.pages_ = std::make_unique<InputFile>(std::move(*file));
   }
   // A crawl that never fetched anything again needs no file that says so.
   if (*marked || policy.enabled()) {
     if (auto begun = plan.begin(size); !begun) return tl::unexpected(begun.error());
   }
+  std::uint64_t begin = 0;
   for (const Range& range : {plan.marker_.pages, plan.marker_.redirects}) {
     if (!range.recrawling || range.next >= range.end) continue;
-    plan.read_to_ = plan.end_ == 0 ? range.next : std::min(plan.read_to_, range.next);
+    begin = plan.end_ == 0 ? range.next : std::min(begin, range.next);
     plan.end_ = std::max(plan.end_, range.end);
   }
+  if (plan.pages_) plan.lines_.emplace(*plan.pages_, kMaxLineBytes, begin, plan.end_);
   return plan;
 }
 
@@ -206,41 +176,19 @@ Result<void> RecrawlPlan::write_marker() const {
                                   redirects.end, redirects.recrawling ? 1 : 0));
 }
 
-// False at the end of what is to be planned.
-Result<bool> RecrawlPlan::read_more() {
-  buffer_.erase(0, consumed_);
-  consumed_ = 0;
-  if (buffer_.size() > kMaxLineBytes) {
-    if (!skipping_) ++damaged_lines_;
-    skipping_ = true;
-  }
-  if (skipping_) buffer_.clear();
-  const std::size_t old = buffer_.size();
-  const std::uint64_t left = end_ - std::min(end_, read_to_);
-  const std::size_t wanted = static_cast<std::size_t>(std::min<std::uint64_t>(left, kChunkBytes));
-  if (wanted == 0 || !pages_) return false;
-  buffer_.resize(old + wanted);
-  const auto got = pages_->read_at(buffer_.data() + old, wanted, read_to_);
-  buffer_.resize(old + got.value_or(0));
-  if (!got) return tl::unexpected(got.error());
-  read_to_ += *got;
-  return *got > 0;
-}
-
 Result<std::vector<PlannedRecrawl>> RecrawlPlan::next(std::size_t limit) {
   std::vector<PlannedRecrawl> planned;
   while (policy_.enabled() && planned.size() < limit) {
-    const std::size_t length = std::string_view(buffer_).substr(consumed_).find('\n');
-    if (length == std::string_view::npos) {
-      const auto more = read_more();
-      if (!more) return tl::unexpected(more.error());
-      if (!*more) break;
-      continue;
+    const auto more = lines_ ? lines_->next() : Result<bool>(false);
+    if (!more) return tl::unexpected(more.error());
+    // Of a line that is cut by the end of the file, nothing is planned.
+    all_read_ = !*more || !lines_->whole();
+    if (all_read_) break;
+    if (lines_->too_long()) {
+      ++damaged_lines_;
+    } else {
+      take_line(lines_->line(), lines_->offset(), planned);
     }
-    const std::string_view line = std::string_view(buffer_).substr(consumed_, length);
-    if (!skipping_) take_line(line, read_to_ - (buffer_.size() - consumed_), planned);
-    skipping_ = false;
-    consumed_ += length + 1;
   }
   planned_ += planned.size();
   if (!planned.empty()) {
@@ -259,7 +207,7 @@ void RecrawlPlan::take_line(std::string_view line, std::uint64_t from,
   const bool takes_redirects = marker_.redirects.has(from, to);
   if (!takes_pages && !takes_redirects) return;
   std::optional<FetchedPage> page;
-  if (line.size() > kMaxLineBytes || !read_line(line, page)) {
+  if (!read_line(line, page)) {
     ++damaged_lines_;
     return;
   }
@@ -291,10 +239,7 @@ bool RecrawlPlan::was_near(std::string_view url) {
 
 Result<void> RecrawlPlan::commit() {
   if (!policy_.enabled()) return {};
-  // Of a line that is cut by the end of the file, nothing is planned.
-  const std::uint64_t unread = buffer_.size() - consumed_;
-  const bool all_read = read_to_ >= end_ && buffer_.find('\n', consumed_) == std::string::npos;
-  const std::uint64_t done = all_read ? end_ : read_to_ - unread;
+  const std::uint64_t done = all_read_ || !lines_ ? end_ : lines_->next_offset();
   for (Range* range : {&marker_.pages, &marker_.redirects}) {
     if (range->recrawling) range->next = std::max(range->next, std::min(range->end, done));
   }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "trawl/result.h"
 
 #include "base/file_io.h"
+#include "base/file_lines.h"
 #include "crawler/decide/recrawl.h"
 #include "crawler/decide/url_note.h"
 
@@ -83,7 +85,6 @@ class RecrawlPlan {
   Result<bool> read_marker();  // false: there is none
   Result<void> write_marker() const;
   Result<void> begin(std::uint64_t size);
-  Result<bool> read_more();
   // `from`: where in pages.jsonl it begins.
   void take_line(std::string_view line, std::uint64_t from, std::vector<PlannedRecrawl>& into);
   bool was_near(std::string_view url);
@@ -92,14 +93,12 @@ class RecrawlPlan {
   std::string marker_file_;
   std::string pages_file_;
   SystemTime now_;
-  std::optional<InputFile> pages_;
+  std::unique_ptr<InputFile> pages_;  // where it is when this is moved
+  std::optional<FileLines> lines_;    // of those, what is to be planned
   Marker marker_;
-  std::uint64_t end_ = 0;      // of what is to be read
-  std::uint64_t read_to_ = 0;  // offset of the end of buffer_
-  std::string buffer_;
-  std::size_t consumed_ = 0;  // bytes of buffer_
+  std::uint64_t end_ = 0;  // of what is to be read
+  bool all_read_ = false;
   bool uncommitted_ = false;  // next() gave something since the last commit()
-  bool skipping_ = false;     // within a line that is too long to be one
   KeyedHash hash_;
   std::vector<std::uint64_t> near_;  // hashes of the URLs planned last, each at its place
   std::uint64_t planned_ = 0;

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/rfc3339.h"
 #include "base/safe_text.h"
 #include "base/utf8.h"
 
@@ -58,15 +59,6 @@ void append_number(std::string& out, Number value) {
   out.append(digits.data(), end);
 }
 
-// `value` with leading zeroes to `width` digits.
-void append_padded(std::string& out, std::uint64_t value, std::size_t width) {
-  std::array<char, 24> digits;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-  const auto length = static_cast<std::size_t>(end - digits.data());
-  if (length < width) out.append(width - length, '0');
-  out.append(digits.data(), end);
-}
-
 }  // namespace
 
 void append_json_string(std::string& out, std::string_view bytes) {
@@ -93,30 +85,6 @@ void append_json_string(std::string& out, std::string_view bytes) {
     at += character.length;
   }
   out += '"';
-}
-
-void append_timestamp(std::string& out, std::chrono::system_clock::time_point time) {
-  using namespace std::chrono;
-  // In milliseconds from here on: in nanoseconds the first day of the clock's range overflows.
-  const auto whole = floor<milliseconds>(time);
-  const auto day = floor<days>(whole);
-  const year_month_day date(day);
-  const auto ms = static_cast<std::uint64_t>((whole - day).count());
-  // The clock's range, some centuries around 1970, has no year of other than four digits.
-  append_padded(out, static_cast<std::uint64_t>(static_cast<int>(date.year())), 4);
-  out += '-';
-  append_padded(out, static_cast<unsigned>(date.month()), 2);
-  out += '-';
-  append_padded(out, static_cast<unsigned>(date.day()), 2);
-  out += 'T';
-  append_padded(out, ms / 3'600'000, 2);
-  out += ':';
-  append_padded(out, ms / 60'000 % 60, 2);
-  out += ':';
-  append_padded(out, ms / 1'000 % 60, 2);
-  out += '.';
-  append_padded(out, ms % 1'000, 3);
-  out += 'Z';
 }
 
 void JsonLine::comma() {
@@ -163,7 +131,7 @@ JsonLine& JsonLine::null(std::string_view key) {
 JsonLine& JsonLine::time(std::string_view key, std::chrono::system_clock::time_point value) {
   begin(key);
   out_ += '"';
-  append_timestamp(out_, value);
+  append_rfc3339(out_, value);
   out_ += '"';
   return *this;
 }

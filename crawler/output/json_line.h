@@ -12,9 +12,6 @@ namespace trawl {
 // not UTF-8 becomes U+FFFD, one for each maximal part of a character, as browsers do.
 void append_json_string(std::string& out, std::string_view bytes);
 
-// Appends "2023-11-14T22:13:20.042Z": RFC 3339, in UTC, with milliseconds rounded down.
-void append_timestamp(std::string& out, std::chrono::system_clock::time_point time);
-
 // One object. Keys are written as they are.
 class JsonLine {
  public:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <queue>
 #include <string_view>
 #include <utility>
@@ -10,13 +11,14 @@
 #include <unistd.h>
 
 #include "base/file_io.h"
+#include "base/file_lines.h"
 
 namespace trawl {
 
 namespace {
 
 constexpr std::size_t kWriteBuffer = 1u << 20;
-constexpr std::size_t kReadBuffer = 256u << 10;
+constexpr std::size_t kAnyLength = std::numeric_limits<std::size_t>::max();
 
 // Collects what is written to a file.
 class LineWriter {
@@ -38,53 +40,6 @@ class LineWriter {
  private:
   OutputFile file_;
   std::string buffer_;
-};
-
-// The lines of a part of a file, a buffer at a time.
-class LineReader {
- public:
-  LineReader(const InputFile& file, std::uint64_t begin, std::uint64_t end)
-      : file_(&file), next_(begin), end_(end) {}
-
-  // The next whole line, valid until the next call; false at the end.
-  Result<bool> next() {
-    buffer_start_ += std::exchange(taken_, 0);
-    for (std::size_t searched = 0;;) {
-      const std::string_view held = std::string_view(buffer_).substr(buffer_start_);
-      const std::size_t newline = held.find('\n', searched);
-      if (newline != std::string_view::npos) {
-        line_ = held.substr(0, newline);
-        taken_ = newline + 1;
-        return true;
-      }
-      searched = held.size();
-      const auto more = read();
-      if (!more) return tl::unexpected(more.error());
-      if (!*more) return false;
-    }
-  }
-  std::string_view line() const { return line_; }
-
- private:
-  Result<bool> read() {
-    buffer_.erase(0, std::exchange(buffer_start_, 0));
-    const std::size_t held = buffer_.size();
-    const auto want = static_cast<std::size_t>(std::min<std::uint64_t>(kReadBuffer, end_ - next_));
-    buffer_.resize(held + want);
-    const auto n = file_->read_at(buffer_.data() + held, want, next_);
-    if (!n) return tl::unexpected(n.error());
-    buffer_.resize(held + *n);
-    next_ += *n;
-    return *n > 0;
-  }
-
-  const InputFile* file_;
-  std::uint64_t next_;
-  std::uint64_t end_;
-  std::string buffer_;
-  std::size_t buffer_start_ = 0;
-  std::size_t taken_ = 0;  // of the line that was given out
-  std::string_view line_;
 };
 
 struct Run {
@@ -111,12 +66,12 @@ Result<std::vector<Run>> write_runs(const InputFile& from, std::size_t memory, L
   const auto size = from.size();
   if (!size) return tl::unexpected(size.error());
   std::vector<Run> runs;
-  LineReader reader(from, 0, *size);
+  FileLines reader(from, kAnyLength, 0, *size);
   std::string piece;
   for (bool more = true; more;) {
     const auto read = reader.next();
     if (!read) return tl::unexpected(read.error());
-    more = *read;
+    more = *read && reader.whole();
     if (more) piece.append(reader.line()).append("\n");
     if (piece.empty() || (more && piece.size() < memory)) continue;
     const std::uint64_t begin = out.size();
@@ -128,9 +83,9 @@ Result<std::vector<Run>> write_runs(const InputFile& from, std::size_t memory, L
 }
 
 Result<void> merge_runs(const InputFile& from, const std::vector<Run>& runs, LineWriter& out) {
-  std::vector<LineReader> readers;
+  std::vector<FileLines> readers;
   for (const Run& run : runs)
-    readers.emplace_back(from, run.begin, run.end);
+    readers.emplace_back(from, kAnyLength, run.begin, run.end);
   const auto later = [&](std::size_t a, std::size_t b) {
     return readers[a].line() > readers[b].line();
   };
@@ -138,7 +93,7 @@ Result<void> merge_runs(const InputFile& from, const std::vector<Run>& runs, Lin
   const auto advance = [&](std::size_t index) -> Result<void> {
     const auto read = readers[index].next();
     if (!read) return tl::unexpected(read.error());
-    if (*read) smallest.push(index);
+    if (*read && readers[index].whole()) smallest.push(index);
     return {};
   };
   for (std::size_t i = 0; i < readers.size(); ++i) {

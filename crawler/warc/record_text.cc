@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/rfc3339.h"
 #include "crawler/warc/warc_record.h"
 #include "url/url_credentials.h"
 
@@ -81,14 +82,7 @@ void append_record(std::string& out, std::string_view fields, std::string_view b
 }
 
 std::string warc_date(std::chrono::system_clock::time_point time) {
-  using namespace std::chrono;
-  const auto day = floor<days>(time);
-  const year_month_day date(day);
-  const hh_mm_ss clock(floor<microseconds>(time - day));
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", static_cast<int>(date.year()),
-                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                     clock.hours().count(), clock.minutes().count(), clock.seconds().count(),
-                     clock.subseconds().count());
+  return to_rfc3339(time, 6);
 }
 
 std::string cdxj_timestamp(std::string_view warc_date) {

@@ -17,7 +17,7 @@ namespace trawl {
 
 namespace {
 
-constexpr std::array<const char*, Store::kFamilies> kNames = {
+constexpr std::array<const char*, kFamilies> kNames = {
     "default", "pending", "deferred", "hosts", "admissions", "ledger", "depths", "set_aside"};
 
 // RocksDB's own log is a file like others, and where it cannot be written (a full disk, above all)
@@ -63,7 +63,7 @@ void add_bloom_filters(rocksdb::BlockBasedTableOptions& table) {
   table.partition_filters = true;
 }
 
-rocksdb::ColumnFamilyOptions family_options(Store::Family family, const StoreOptions& store,
+rocksdb::ColumnFamilyOptions family_options(StoreFamily family, const StoreOptions& store,
                                             const MemoryPlan& memory) {
   rocksdb::ColumnFamilyOptions options;
   options.compression = rocksdb::kLZ4Compression;
@@ -73,7 +73,7 @@ rocksdb::ColumnFamilyOptions family_options(Store::Family family, const StoreOpt
   options.max_write_buffer_number = 4;
   auto table = table_options(store.cache);
   switch (family) {
-    case Store::kPending:
+    case kPending:
       // Rewrites a URL less often than levels would, at the price of room on disk for a while; many
       // that ended are gone before they are rewritten at all.
       options.compaction_style = rocksdb::kCompactionStyleUniversal;
@@ -81,12 +81,12 @@ rocksdb::ColumnFamilyOptions family_options(Store::Family family, const StoreOpt
       // A batch is written in the order of its keys: each is found from where the one before lies.
       options.memtable_insert_with_hint_prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(0));
       break;
-    case Store::kDeferred:
+    case kDeferred:
       break;
-    case Store::kAdmissions:
+    case kAdmissions:
       options.compression = rocksdb::kNoCompression;  // they are random
       break;
-    case Store::kLedger:
+    case kLedger:
       options.compaction_style = rocksdb::kCompactionStyleUniversal;
       options.level0_file_num_compaction_trigger = 8;
       options.compression = rocksdb::kNoCompression;  // fingerprints are random
@@ -95,16 +95,16 @@ rocksdb::ColumnFamilyOptions family_options(Store::Family family, const StoreOpt
       // What is looked up is nearly always there.
       options.optimize_filters_for_hits = true;
       break;
-    case Store::kDepths:
+    case kDepths:
       options.merge_operator = std::make_shared<SmallestDepth>();
       add_bloom_filters(table);
       break;
-    case Store::kHosts:
-    case Store::kSetAside:
+    case kHosts:
+    case kSetAside:
       add_bloom_filters(table);
       break;
-    case Store::kMeta:
-    case Store::kFamilies:
+    case kMeta:
+    case kFamilies:
       break;
   }
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
@@ -137,7 +137,7 @@ StoreOptions StoreOptions::of(const MemoryPlan& memory) {
   // before a checkpoint.
   database.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
   for (std::size_t i = 0; i < kNames.size(); ++i) {
-    const auto family = static_cast<Store::Family>(i);
+    const auto family = static_cast<StoreFamily>(i);
     options.families.emplace_back(kNames[i], family_options(family, options, memory));
   }
   return options;

@@ -9,13 +9,13 @@
 #include <rocksdb/write_buffer_manager.h>
 
 #include "frontier/store/memory_plan.h"
-#include "frontier/store/store.h"
+#include "frontier/store/store_families.h"
 
 namespace trawl {
 
 struct StoreOptions {
   rocksdb::DBOptions database;
-  std::vector<rocksdb::ColumnFamilyDescriptor> families;  // in the order of Store::Family
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;  // in the order of StoreFamily
   std::shared_ptr<rocksdb::Cache> cache;
   std::shared_ptr<rocksdb::WriteBufferManager> write_buffers;
 

@@ -11,8 +11,8 @@
 
 #include "trawl/fingerprint.h"
 
+#include "frontier/store/counters.h"
 #include "frontier/store/queued_url.h"
-#include "frontier/store/store.h"
 
 namespace trawl {
 

@@ -34,12 +34,6 @@ std::string json_of(std::string_view bytes) {
   return out;
 }
 
-std::string timestamp_of(std::chrono::system_clock::time_point time) {
-  std::string out;
-  append_timestamp(out, time);
-  return out;
-}
-
 TEST(JsonString, EscapesWhatMustBe) {
   EXPECT_EQ(json_of(""), R"("")");
   EXPECT_EQ(json_of("plain"), R"("plain")");
@@ -126,17 +120,6 @@ TEST(JsonString, AnyBytesAreAsALibraryWritesThem) {
     ASSERT_FALSE(nlohmann::json::parse(json_of(text), nullptr, false).is_discarded())
         << ::testing::PrintToString(text);
   }
-}
-
-TEST(JsonTimestamp, IsUtcWithMillisecondsRoundedDown) {
-  EXPECT_EQ(timestamp_of(at(0)), "1970-01-01T00:00:00.000Z");
-  EXPECT_EQ(timestamp_of(at(1'700'000'000'042)), "2023-11-14T22:13:20.042Z");
-  EXPECT_EQ(timestamp_of(at(1'709'251'199'999) + std::chrono::microseconds(999)),
-            "2024-02-29T23:59:59.999Z");
-  EXPECT_EQ(timestamp_of(at(-1)), "1969-12-31T23:59:59.999Z");
-  using Clock = std::chrono::system_clock;
-  EXPECT_EQ(timestamp_of(Clock::time_point::min()), "1677-09-21T00:12:43.145Z");
-  EXPECT_EQ(timestamp_of(Clock::time_point::max()), "2262-04-11T23:47:16.854Z");
 }
 
 TEST(PageLine, HasAllKeysInTheirOrder) {

@@ -288,7 +288,7 @@ TEST_F(RecrawlPlanTest, DamagedLinesAreSkippedAndCounted) {
   append("{\"url\":\"\xff\xfe\"}\n" + std::string(3, '\0') + "\n");  // 12
   for (const std::string_view time :
        {"", "2026-01-02", "2026-13-02T03:04:05Z", "2026-02-30T03:04:05Z", "2026-01-02T24:04:05Z",
-        "9999-01-02T03:04:05Z", "-026-01-02T03:04:05Z", "2026-01-02T03:04:05+01:00"}) {  // 20
+        "9999-01-02T03:04:05Z", "-026-01-02T03:04:05Z", "2026-01-02T03:04:05"}) {  // 20
     append(fmt::format(R"({{"url":"http://a.example/t","status":200,"depth":0,"fetched_at":"{}"}})"
                        "\n",
                        time));

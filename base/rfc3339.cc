@@ -1,19 +1,16 @@
-#include "crawler/cli/frontier_time.h"
+#include "base/rfc3339.h"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 
-#include <fmt/format.h>
+#include "base/ascii.h"
 
-namespace trawl::cli {
+namespace trawl {
 
 namespace {
 
 using std::chrono::milliseconds;
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 // Takes what it is asked for off the front of a text; once something is not there it has failed.
 class Scanner {
@@ -24,7 +21,7 @@ class Scanner {
     int value = 0;
     for (std::size_t i = 0; i < digits; ++i) {
       const char digit = any();
-      failed_ = failed_ || !is_digit(digit);
+      failed_ = failed_ || !is_ascii_digit(digit);
       if (!failed_) value = value * 10 + (digit - '0');
     }
     return value;
@@ -42,7 +39,7 @@ class Scanner {
     return c;
   }
   bool next_is(char c) const { return rest_.starts_with(c); }
-  bool next_is_digit() const { return !rest_.empty() && is_digit(rest_.front()); }
+  bool next_is_digit() const { return !rest_.empty() && is_ascii_digit(rest_.front()); }
   void fail_unless(bool holds) { failed_ = failed_ || !holds; }
   bool done() const { return !failed_ && rest_.empty(); }
 
@@ -72,19 +69,42 @@ std::chrono::minutes scan_offset(Scanner& in) {
   return sign == '-' ? -offset : offset;
 }
 
-}  // namespace
-
-std::string format_time(SystemTime time) {
-  const auto day = std::chrono::floor<std::chrono::days>(time);
-  const std::chrono::year_month_day date(day);
-  const std::chrono::hh_mm_ss of_day(std::chrono::floor<milliseconds>(time - day));
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", static_cast<int>(date.year()),
-                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                     of_day.hours().count(), of_day.minutes().count(), of_day.seconds().count(),
-                     of_day.subseconds().count());
+void append_padded(std::string& out, std::uint64_t value, int digits) {
+  char text[20];
+  for (int i = digits; i-- > 0; value /= 10)
+    text[i] = static_cast<char>('0' + value % 10);
+  out.append(text, static_cast<std::size_t>(digits));
 }
 
-std::optional<SystemTime> parse_time(std::string_view text) {
+}  // namespace
+
+void append_rfc3339(std::string& out, SystemMicroseconds time, int digits) {
+  using namespace std::chrono;
+  const auto day = floor<days>(time);
+  const year_month_day date(day);
+  const auto of_day = static_cast<std::uint64_t>((time - day).count());
+  append_padded(out, static_cast<std::uint64_t>(static_cast<int>(date.year())), 4);
+  out += '-';
+  append_padded(out, static_cast<unsigned>(date.month()), 2);
+  out += '-';
+  append_padded(out, static_cast<unsigned>(date.day()), 2);
+  out += 'T';
+  append_padded(out, of_day / 3'600'000'000, 2);
+  out += ':';
+  append_padded(out, of_day / 60'000'000 % 60, 2);
+  out += ':';
+  append_padded(out, of_day / 1'000'000 % 60, 2);
+  if (digits > 0) {
+    std::uint64_t unit = 1'000'000;
+    for (int i = 0; i < digits; ++i)
+      unit /= 10;
+    out += '.';
+    append_padded(out, of_day % 1'000'000 / unit, digits);
+  }
+  out += 'Z';
+}
+
+std::optional<SystemTime> parse_rfc3339(std::string_view text) {
   Scanner in(text);
   const std::chrono::year year(in.number(4));
   in.one_of("-");
@@ -113,4 +133,4 @@ std::optional<SystemTime> parse_time(std::string_view text) {
   return SystemTime(time);
 }
 
-}  // namespace trawl::cli
+}  // namespace trawl

@@ -1,8 +1,7 @@
-#include "frontier/schedule/host_shard.h"
-
 #include <mutex>
 #include <utility>
 
+#include "frontier/schedule/host_shard.h"
 #include "frontier/schedule/shard_state.h"
 
 namespace trawl {

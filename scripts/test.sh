@@ -2,7 +2,7 @@
 # Installs what is missing, builds, runs the tests.
 #
 #   scripts/test.sh          preset release: unit, crash and e2e tests, without those labelled slow
-#   scripts/test.sh --all    also the format check, and the unit tests under sanitizers (asan, tsan)
+#   scripts/test.sh --all    also the checks of format and of rooms, and the unit tests under sanitizers
 #
 # What the tools say is in build/logs/; here it is shown when a stage fails. The URL corpora are taken
 # from $TRAWL_TEST_DATA; where it is unset the tests that need them are skipped.
@@ -64,6 +64,7 @@ scripts/deps.sh build test
 suites=(release)
 if [[ $all == yes ]]; then
   stage "format check" scripts/format.sh --check || true
+  stage "rooms check" scripts/check_rooms.py || true
   # ThreadSanitizer needs the address space as it was before kernels randomised more of it.
   no_aslr=()
   if setarch -R true 2>/dev/null; then no_aslr=(setarch -R); fi

@@ -430,7 +430,7 @@ class FilterCommand:
         # More keys than planned for, but the tags have whole bits.
         finished = self.run("build", "-o", path, "--kind", "cuckoo", "--capacity", 1000,
                             "--fpr", "1e-4", stdin=text_of(urls("in", 1010)))
-        self.expect(finished, t.EXIT_DONE, "a few more keys", "1010 keys")
+        self.expect(finished, t.EXIT_DONE, "a few more keys", "1010 lines")
         self.test.check(b"warning" not in finished.stderr, "a warning", finished.stderr)
         for kind in ("blocked", "classic", "counting"):
             path = self.build(urls("in", 40_000), "--kind", kind, "--capacity", "1K",

@@ -206,6 +206,12 @@ Result<std::size_t> InputFile::read_at(char* buffer, std::size_t size, std::uint
   return done;
 }
 
+bool InputFile::is_current() const {
+  struct stat mine, named;
+  return ::fstat(fd_.get(), &mine) == 0 && ::stat(path_.c_str(), &named) == 0 &&
+         mine.st_dev == named.st_dev && mine.st_ino == named.st_ino;
+}
+
 Result<std::uint64_t> InputFile::size() const {
   struct stat status;
   if (::fstat(fd_.get(), &status) != 0) return last_error("cannot read", path_);

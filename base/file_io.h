@@ -97,6 +97,8 @@ class InputFile {
   // Fills `buffer` with up to `size` bytes from `offset` on; fewer only at the end of the file.
   Result<std::size_t> read_at(char* buffer, std::size_t size, std::uint64_t offset) const;
   Result<std::uint64_t> size() const;
+  // Whether its path still names this file, and no other that has replaced it.
+  bool is_current() const;
   int descriptor() const noexcept { return fd_.get(); }
   const std::string& path() const noexcept { return path_; }
 

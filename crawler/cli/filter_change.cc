@@ -58,14 +58,10 @@ Result<LockedFilter> lock_filter(const std::string& path, bool quiet) {
     auto file = InputFile::open(path);
     if (!file) return tl::unexpected(file.error());
     if (const auto locked = lock(*file, quiet); !locked) return tl::unexpected(locked.error());
-    struct stat mine, named;
-    if (::fstat(file->descriptor(), &mine) != 0)
+    struct stat status;
+    if (::fstat(file->descriptor(), &status) != 0)
       return tl::unexpected<Error>(system_error(errno, "cannot read " + path));
-    if (::stat(path.c_str(), &named) != 0) {
-      return tl::unexpected<Error>(system_error(errno, "cannot read " + path));
-    }
-    if (mine.st_dev == named.st_dev && mine.st_ino == named.st_ino)
-      return LockedFilter{std::move(*file), mine};
+    if (file->is_current()) return LockedFilter{std::move(*file), status};
   }
 }
 
@@ -177,6 +173,20 @@ tl::unexpected<Error> no_erasing_from(const ExactKeys& keys, const std::string& 
                           filter, keys.path()));
 }
 
+// The keys are replaced beside the file itself; others would be left behind, and be of no filter.
+Result<void> check_keys_near(const std::string& filter, const std::string& path) {
+  std::error_code error;
+  const std::string keys = exact_keys_path(filter);
+  if (!std::filesystem::is_symlink(filter, error) || !is_exact_keys_file(keys) ||
+      std::filesystem::equivalent(keys, exact_keys_path(path), error)) {
+    return {};
+  }
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("{} is a symbolic link, and its keys lie beside the link: move {} to {}, "
+                          "where they can be changed together",
+                          filter, keys, exact_keys_path(path)));
+}
+
 Result<void> change_filter(const FilterChangeArguments& arguments) {
   if (const auto ready = check_inputs(arguments); !ready) return ready;
   // The file itself is replaced, not a symbolic link to it.
@@ -184,6 +194,7 @@ Result<void> change_filter(const FilterChangeArguments& arguments) {
   const std::string path = std::filesystem::canonical(arguments.filter, error).string();
   if (error)
     return tl::unexpected<Error>(system_error(error.value(), "cannot read " + arguments.filter));
+  if (const auto near = check_keys_near(arguments.filter, path); !near) return near;
   const auto locked = lock_filter(path, arguments.quiet);
   if (!locked) return tl::unexpected(locked.error());
   const auto kind = kind_to_change(arguments, path);
@@ -192,6 +203,10 @@ Result<void> change_filter(const FilterChangeArguments& arguments) {
   const auto old_keys = ExactKeys::beside(path);
   if (!old_keys) return tl::unexpected(old_keys.error());
   if (*old_keys && arguments.erase) return no_erasing_from(**old_keys, arguments.filter);
+  if (*old_keys) {
+    // What is merged gets a checksum of its own: damage would no longer be found.
+    if (auto intact = (*old_keys)->verify(); !intact) return intact;
+  }
   auto filter = AnyFilter::load(*kind, path);
   if (!filter) return tl::unexpected(filter.error());
   std::optional<ExactKeysBuilder> exact;

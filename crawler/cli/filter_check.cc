@@ -100,17 +100,16 @@ int check_lines(const FilterCheckArguments& arguments, const MappedFilter& filte
 int run_filter_check(const FilterCheckArguments& arguments) {
   if (const auto readable = LineReader::check_inputs(arguments.inputs); !readable)
     return trouble(readable.error());
-  const auto filter = MappedFilter::open(arguments.filter);
-  if (!filter) return trouble(filter.error());
-  const auto exact = ExactKeys::beside(arguments.filter);
-  if (!exact) return trouble(exact.error());
+  const auto opened = open_filter_and_keys(arguments.filter);
+  if (!opened) return trouble(opened.error());
+  const auto& [filter, exact] = *opened;
   if (arguments.verify) {
     const auto intact = verify_filter_file(arguments.filter).and_then([&] {
-      return *exact ? (*exact)->verify() : Result<void>{};
+      return opened->keys ? opened->keys->verify() : Result<void>{};
     });
     if (!intact) return trouble(intact.error());
   }
-  return check_lines(arguments, *filter, *exact);
+  return check_lines(arguments, filter, exact);
 }
 
 }  // namespace trawl::cli

@@ -132,9 +132,10 @@ Result<std::uint64_t> spool_within_disk(const FilterPlan& plan, const FilterSize
   const std::string folder = folder_of(plan.path);
   const std::string spool = plan.path + ".spool";
   struct stat file_disk, spool_disk;
-  const bool elsewhere = ::stat(folder.c_str(), &file_disk) == 0 &&
-                         ::stat(spool.c_str(), &spool_disk) == 0 &&
-                         file_disk.st_dev != spool_disk.st_dev;
+  // A classic filter's spool always lies beside it.
+  const bool elsewhere =
+      plan.kind != FilterKind::kClassic && ::stat(folder.c_str(), &file_disk) == 0 &&
+      ::stat(spool.c_str(), &spool_disk) == 0 && file_disk.st_dev != spool_disk.st_dev;
   // With less it is swept so often that the build would take for ever.
   const std::uint64_t least =
       std::max<std::uint64_t>(std::uint64_t{1} << 20, std::min(wanted, size.memory_bytes() / 16));

@@ -1,4 +1,5 @@
 // trawl filter merge
+#include <algorithm>
 #include <span>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "trawl/blocked_bloom_filter.h"
 #include "trawl/classic_bloom_filter.h"
 
+#include "base/file_io.h"
 #include "crawler/cli/any_filter.h"
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/filter_commands.h"
@@ -73,6 +75,8 @@ Result<std::vector<ExactKeys>> keys_of_all(const FilterMergeArguments& arguments
     auto keys = ExactKeys::beside(path);
     if (!keys) return tl::unexpected(keys.error());
     if (*keys) {
+      // What is merged gets a checksum of its own: damage would no longer be found.
+      if (const auto intact = (*keys)->verify(); !intact) return tl::unexpected(intact.error());
       all.push_back(std::move(**keys));
     } else {
       without = path;
@@ -85,16 +89,33 @@ Result<std::vector<ExactKeys>> keys_of_all(const FilterMergeArguments& arguments
   return std::vector<ExactKeys>{};
 }
 
+Result<std::vector<InputFile>> open_all(const std::vector<std::string>& paths) {
+  std::vector<InputFile> files;
+  for (const auto& path : paths) {
+    auto file = InputFile::open(path);
+    if (!file) return tl::unexpected(file.error());
+    files.push_back(std::move(*file));
+  }
+  return files;
+}
+
+// `files` were opened before the keys were.
 template <class Filter>
-Result<Merged> merge_into(const std::string& output, std::span<const std::string> paths,
+Result<Merged> merge_into(const std::string& output, std::span<const InputFile> files,
                           std::span<const ExactKeys> keys) {
-  auto sum = Filter::load(paths.front());
+  auto sum = Filter::load(files.front().path());
   if (!sum) return tl::unexpected(sum.error());
-  for (const auto& path : paths.subspan(1)) {
-    const auto other = Filter::load(path);
+  for (const InputFile& file : files.subspan(1)) {
+    const auto other = Filter::load(file.path());
     if (!other) return tl::unexpected(other.error());
     if (auto merged = sum->merge(*other); !merged)
-      return fail(merged.error().code, path + ": " + merged.error().message);
+      return fail(merged.error().code, file.path() + ": " + merged.error().message);
+  }
+  // Else the keys may lack a line that the filter has.
+  const auto changed = std::ranges::find_if_not(files, &InputFile::is_current);
+  if (changed != files.end()) {
+    return fail(ErrorCode::kInUse,
+                changed->path() + " was changed while it was merged: merge the filters again");
   }
   SpoolGuard guard;  // an interrupted merge leaves no temporary file
   guard.arm();
@@ -120,16 +141,17 @@ int run_filter_merge(const FilterMergeArguments& arguments) {
   if (!kind) return report(kind.error());
   if (const auto free = check_filter_output(arguments.output, arguments.force); !free)
     return report(free.error());
+  const auto files = open_all(arguments.filters);
+  if (!files) return report(files.error());
   const auto keys = keys_of_all(arguments);
   if (!keys) return report(keys.error());
   if (!keys->empty()) {
     if (const auto free = check_exact_output(arguments.output, arguments.force); !free)
       return report(free.error());
   }
-  const auto merged =
-      *kind == FilterKind::kBlocked
-          ? merge_into<BlockedBloomFilter>(arguments.output, arguments.filters, *keys)
-          : merge_into<ClassicBloomFilter>(arguments.output, arguments.filters, *keys);
+  const auto merged = *kind == FilterKind::kBlocked
+                          ? merge_into<BlockedBloomFilter>(arguments.output, *files, *keys)
+                          : merge_into<ClassicBloomFilter>(arguments.output, *files, *keys);
   if (!merged) return report(merged.error());
   if (keys->empty()) {
     if (const auto removed = remove_stale_keys(arguments.output, arguments.quiet); !removed)

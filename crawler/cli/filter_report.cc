@@ -28,6 +28,13 @@ Result<void> check_filter_output(const std::string& path, bool force) {
                   fmt::format("{} exists: give --force to replace it, or another --output", path));
     }
   }
+  // Nobody can make them again who does not have the lines.
+  if (const std::string keys = exact_keys_path(path); !force && is_exact_keys_file(keys)) {
+    return fail(ErrorCode::kAlreadyExists,
+                fmt::format("{} has the keys of a filter that was here: move it to where that is "
+                            "now, or give --force to delete it",
+                            keys));
+  }
   const auto parent = std::filesystem::path(path).parent_path();
   const std::string directory = parent.empty() ? "." : parent.string();
   if (::access(directory.c_str(), W_OK | X_OK) != 0) {

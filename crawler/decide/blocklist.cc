@@ -149,17 +149,16 @@ Result<Blocklist> Blocklist::open(const std::filesystem::path& path,
   const auto is_filter = is_filter_file(*file);
   if (!is_filter) return tl::unexpected(is_filter.error());
   if (*is_filter) {
-    auto filter = MappedFilter::open(path.string());
-    if (!filter) return tl::unexpected(std::move(filter.error()));
+    auto opened = open_filter_and_keys(path.string());
+    if (!opened) return tl::unexpected(std::move(opened.error()));
+    auto& [filter, exact] = *opened;
     // Bits that were lost would let pass what is to be blocked.
-    if (auto verified = filter->verify(); !verified) return tl::unexpected(verified.error());
-    auto exact = ExactKeys::beside(path.string());
-    if (!exact) return tl::unexpected(std::move(exact.error()));
-    if (*exact) {
-      if (auto verified = (*exact)->verify(); !verified) return tl::unexpected(verified.error());
+    if (auto verified = filter.verify(); !verified) return tl::unexpected(verified.error());
+    if (exact) {
+      if (auto verified = exact->verify(); !verified) return tl::unexpected(verified.error());
     }
-    const KeyedHash hash = filter->hash();
-    return Blocklist(path.string(), hash, FilterLines{std::move(*filter), std::move(*exact)});
+    const KeyedHash hash = filter.hash();
+    return Blocklist(path.string(), hash, FilterLines{std::move(filter), std::move(exact)});
   }
   const KeyedHash hash = KeyedHash::random();
   std::vector<std::uint64_t> hashes;

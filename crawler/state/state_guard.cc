@@ -40,12 +40,16 @@ bool is_lock_file(const fs::path& path) {
   return text && std::ranges::all_of(*text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// Or the directory of one, made by who was killed before anything was in it.
 bool is_database(const fs::path& directory) {
+  return is_there(directory / "CURRENT") || is_there(directory / "UNFINISHED");
+}
+
+// The directory of a database, made by who was killed before anything was in it.
+bool is_begun_database(const fs::path& directory) {
   std::error_code error;
-  return is_there(directory / "CURRENT") || is_there(directory / "UNFINISHED") ||
-         (fs::is_directory(fs::symlink_status(directory, error)) &&
-          fs::is_empty(directory, error) && !error);
+  return directory.filename() == "store" && is_lock_file(directory.parent_path() / "LOCK") &&
+         fs::is_directory(fs::symlink_status(directory, error)) && fs::is_empty(directory, error) &&
+         !error;
 }
 
 bool is_same(const fs::path& one, const fs::path& other) {
@@ -125,7 +129,7 @@ Result<std::vector<std::string>> strangers(const fs::path& directory, const Prod
   for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
     const bool passes = name == "lost+found" || (name == "LOCK" && is_lock_file(it->path())) ||
-                        products.are_all_of(it->path());
+                        is_begun_database(it->path()) || products.are_all_of(it->path());
     if (!passes) names.push_back(name);
   }
   if (!error) return names;

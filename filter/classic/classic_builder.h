@@ -26,8 +26,8 @@ inline constexpr std::uint64_t kMinClassicBuilderMemory = std::uint64_t{1} << 20
 // the making, all keys of the spool are read, and those bits are set that lie in it. All I/O is
 // sequential; a sweep reads the spool once a part.
 //
-// The spool is a file without a name, so that nothing stays of it however the process ends. One
-// thread's. After an error nothing more can be added.
+// The spool is a file without a name, which goes with the process. One thread's. After an error
+// nothing more can be added.
 class ClassicBuilder {
  public:
   struct Options {

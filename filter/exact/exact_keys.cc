@@ -57,6 +57,22 @@ Result<std::optional<ExactKeys>> ExactKeys::beside(const std::string& filter) {
   return ExactKeys(std::move(*file), std::move(*mapping), *header);
 }
 
+Result<FilterAndKeys> open_filter_and_keys(const std::string& path) {
+  constexpr int kTries = 10;
+  for (int i = 0; i < kTries; ++i) {
+    // As long as this is open, no other file is given its number.
+    const auto file = InputFile::open(path);
+    if (!file) return tl::unexpected(file.error());
+    auto filter = MappedFilter::open(path);
+    if (!filter) return tl::unexpected(std::move(filter.error()));
+    auto keys = ExactKeys::beside(path);
+    if (!file->is_current()) continue;
+    if (!keys) return tl::unexpected(std::move(keys.error()));
+    return FilterAndKeys{std::move(*filter), std::move(*keys)};
+  }
+  return fail(ErrorCode::kInUse, path + " is being replaced again and again: try again later");
+}
+
 std::span<const Fingerprint> ExactKeys::sorted() const noexcept {
   return {reinterpret_cast<const Fingerprint*>(mapping_.bytes() + kExactHeaderBytes),
           static_cast<std::size_t>(header_.keys)};

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "trawl/fingerprint.h"
+#include "trawl/mapped_filter.h"
 #include "trawl/result.h"
 
 #include "base/file_io.h"
@@ -46,5 +47,16 @@ class ExactKeys {
   FileMapping mapping_;
   ExactHeader header_;
 };
+
+// A filter, and its keys if it has some.
+struct FilterAndKeys {
+  MappedFilter filter;
+  std::optional<ExactKeys> keys;
+};
+
+// Maps both as they are at one moment: if the filter's file is replaced meanwhile, opens the new
+// one. Errors: those of MappedFilter::open() and ExactKeys::beside(); kInUse if it is replaced
+// again and again.
+Result<FilterAndKeys> open_filter_and_keys(const std::string& filter);
 
 }  // namespace trawl

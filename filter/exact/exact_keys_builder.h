@@ -16,8 +16,8 @@
 namespace trawl {
 
 // Keys are sorted in memory; when it is full they go to the disk as a sorted run, and in the end
-// all runs are merged. Runs are files without a name, so that nothing stays of them however the
-// process ends. One thread's.
+// all runs are merged. Runs are files without a name, which go with the process. One
+// thread's.
 class ExactKeysBuilder {
  public:
   struct Options {

@@ -66,6 +66,7 @@ class TemporaryFile {
   struct Created;
   // Creates `target`.tmp- and 12 random digits, which nobody else has.
   static Result<Created> create(const std::string& target);
+  const std::string& path() const noexcept { return path_; }
   // Renames it to the target and makes that durable.
   Result<void> publish();
   // Removes those of all threads, and stops whoever would create or publish one: for a process

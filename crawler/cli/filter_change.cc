@@ -22,6 +22,7 @@
 #include "crawler/cli/any_filter.h"
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/filter_commands.h"
+#include "crawler/cli/filter_pair.h"
 #include "crawler/cli/filter_report.h"
 #include "crawler/cli/line_reader.h"
 #include "crawler/cli/say.h"
@@ -124,15 +125,11 @@ Result<std::uint64_t> replace(const AnyFilter& filter, const std::string& path,
   SpoolGuard guard;
   guard.arm();
   const mode_t before = ::umask(0777 & ~(old.st_mode & S_IRWXU));
-  Result<std::uint64_t> saved;
-  // The keys are whole before the filter is replaced, and lie beside it right afterwards.
-  auto keys = exact ? exact->finish() : Result<void>{};
-  if (keys) {
-    saved = filter.save(path);
-    if (saved && exact) keys = exact->publish();
-  }
+  const auto save = [&](const std::string& to) { return filter.save(to); };
+  const auto saved =
+      exact ? exact->finish().and_then([&] { return save_with_keys(path, save, *exact); })
+            : save(path);
   ::umask(before);
-  if (!keys) return tl::unexpected(keys.error());
   if (!saved) return saved;
   if (auto owned = take_over(path, old); !owned) return tl::unexpected(owned.error());
   if (exact) {

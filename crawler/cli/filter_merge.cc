@@ -13,6 +13,7 @@
 #include "crawler/cli/any_filter.h"
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/filter_commands.h"
+#include "crawler/cli/filter_pair.h"
 #include "crawler/cli/filter_report.h"
 #include "crawler/cli/say.h"
 #include "crawler/cli/spool_guard.h"
@@ -122,15 +123,11 @@ Result<Merged> merge_into(const std::string& output, std::span<const InputFile> 
   ExactKeysBuilder exact({output, sum->hash().key()});
   for (const ExactKeys& some : keys)
     exact.add_all_of(some);
-  if (!keys.empty()) {
-    if (const auto sorted = exact.finish(); !sorted) return tl::unexpected(sorted.error());
-  }
-  const auto bytes = sum->save(output);
+  const auto save = [&](const std::string& to) { return sum->save(to); };
+  const auto bytes =
+      keys.empty() ? save(output)
+                   : exact.finish().and_then([&] { return save_with_keys(output, save, exact); });
   if (!bytes) return tl::unexpected(bytes.error());
-  if (!keys.empty()) {
-    if (const auto published = exact.publish(); !published)
-      return tl::unexpected(published.error());
-  }
   return Merged{sum->stats(), *bytes};
 }
 

@@ -57,12 +57,13 @@ Result<void> check_exact_output(const std::string& filter, bool force) {
 }
 
 Result<void> remove_stale_keys(const std::string& filter, bool quiet) {
-  const std::string path = exact_keys_path(filter);
-  if (!is_exact_keys_file(path)) return {};
-  std::error_code error;
-  std::filesystem::remove(path, error);
-  if (error) return tl::unexpected<Error>(system_error(error.value(), "cannot remove " + path));
-  if (!quiet) say(stderr, "removed {}, the keys of the filter that was replaced\n", path);
+  for (const std::string& path : {exact_keys_path(filter), coming_exact_keys_path(filter)}) {
+    if (!is_exact_keys_file(path)) continue;
+    std::error_code error;
+    std::filesystem::remove(path, error);
+    if (error) return tl::unexpected<Error>(system_error(error.value(), "cannot remove " + path));
+    if (!quiet) say(stderr, "removed {}, the keys of the filter that was replaced\n", path);
+  }
   return {};
 }
 

@@ -26,35 +26,61 @@ Result<ExactHeader> read_header(const InputFile& file) {
   return decode_exact_header({header.data(), *read}, *bytes, file.path());
 }
 
-// Beside a symbolic link, or else beside what it leads to.
-Result<InputFile> open_beside(const std::string& filter) {
-  auto file = InputFile::open(exact_keys_path(filter));
-  if (file || file.error().code != ErrorCode::kNotFound) return file;
+// Where a filter's keys may lie: beside a symbolic link, or else beside what it leads to. Behind
+// each place is the one of keys that were about to take it when their maker was killed.
+std::vector<std::string> places_of_keys(const std::string& filter) {
+  std::vector<std::string> places{exact_keys_path(filter), coming_exact_keys_path(filter)};
   std::error_code error;
   const auto target = std::filesystem::canonical(filter, error);
-  return error ? std::move(file) : InputFile::open(exact_keys_path(target.string()));
+  if (!error && std::filesystem::is_symlink(filter, error)) {
+    places.push_back(exact_keys_path(target.string()));
+    places.push_back(coming_exact_keys_path(target.string()));
+  }
+  return places;
+}
+
+bool is_coming(std::string_view place) {
+  return place.ends_with(".new");
 }
 
 }  // namespace
 
-Result<std::optional<ExactKeys>> ExactKeys::beside(const std::string& filter) {
-  auto file = open_beside(filter);
-  if (!file && file.error().code == ErrorCode::kNotFound) return std::nullopt;
+Result<ExactKeys> ExactKeys::open(const std::string& path, const std::string& filter,
+                                  const SnapshotIndex& index) {
+  auto file = InputFile::open(path);
   if (!file) return tl::unexpected(file.error());
   const auto header = read_header(*file);
   if (!header) return tl::unexpected(header.error());
-  const auto index =
-      InputFile::open(filter).and_then([](const InputFile& it) { return read_snapshot_index(it); });
-  if (!index) return tl::unexpected(index.error());
-  if (header->hash_key != index->header.hash_key || header->filter != identity_of(*index)) {
+  if (header->hash_key != index.header.hash_key || header->filter != identity_of(index)) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("{} does not have the keys of {} as it is now: build that again with "
                             "--exact, or remove {} to use it with its rate of false positives",
-                            file->path(), filter, file->path()));
+                            path, filter, path));
   }
   auto mapping = FileMapping::map(*file);
   if (!mapping) return tl::unexpected(mapping.error());
   return ExactKeys(std::move(*file), std::move(*mapping), *header);
+}
+
+Result<std::optional<ExactKeys>> ExactKeys::beside(const std::string& filter) {
+  std::optional<SnapshotIndex> index;
+  std::optional<Error> wrong;
+  for (const std::string& place : places_of_keys(filter)) {
+    std::error_code error;
+    if (!std::filesystem::exists(place, error) && !error) continue;
+    if (!index) {
+      auto read = InputFile::open(filter).and_then(
+          [](const InputFile& it) { return read_snapshot_index(it); });
+      if (!read) return tl::unexpected(read.error());
+      index = std::move(*read);
+    }
+    auto keys = open(place, filter, *index);
+    if (keys) return std::optional(std::move(*keys));
+    // What never took its place is of no filter.
+    if (!wrong && !is_coming(place)) wrong = keys.error();
+  }
+  if (wrong) return tl::unexpected(*wrong);
+  return std::nullopt;
 }
 
 Result<FilterAndKeys> open_filter_and_keys(const std::string& path) {

@@ -40,6 +40,8 @@ class ExactKeys {
   std::span<const Fingerprint> sorted() const noexcept;
 
  private:
+  static Result<ExactKeys> open(const std::string& path, const std::string& filter,
+                                const SnapshotIndex& index);
   ExactKeys(InputFile file, FileMapping mapping, const ExactHeader& header)
       : file_(std::move(file)), mapping_(std::move(mapping)), header_(header) {}
 

@@ -158,7 +158,7 @@ Result<void> ExactKeysBuilder::merge(OutputFile& out) {
 
 Result<void> ExactKeysBuilder::finish() {
   sort_buffer();
-  auto temporary = TemporaryFile::create(exact_keys_path(options_.filter));
+  auto temporary = TemporaryFile::create(coming_exact_keys_path(options_.filter));
   if (!temporary) return tl::unexpected(temporary.error());
   // The header's place; zeros are no header.
   auto written = temporary->file.write(std::string(kExactHeaderBytes, '\0')).and_then([&] {
@@ -171,8 +171,8 @@ Result<void> ExactKeysBuilder::finish() {
   return output_->file.sync();
 }
 
-Result<void> ExactKeysBuilder::publish() {
-  const auto index = InputFile::open(options_.filter).and_then([](const InputFile& it) {
+Result<void> ExactKeysBuilder::announce(const std::string& coming_filter) {
+  const auto index = InputFile::open(coming_filter).and_then([](const InputFile& it) {
     return read_snapshot_index(it);
   });
   if (!index) return tl::unexpected(index.error());
@@ -180,6 +180,10 @@ Result<void> ExactKeysBuilder::publish() {
   return output_->file.write_at(encode_exact_header(header_), 0)
       .and_then([&] { return output_->file.sync(); })
       .and_then([&] { return output_->name.publish(); });
+}
+
+Result<void> ExactKeysBuilder::take_place() {
+  return publish_file(coming_exact_keys_path(options_.filter), exact_keys_path(options_.filter));
 }
 
 }  // namespace trawl

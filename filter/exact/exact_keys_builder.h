@@ -35,8 +35,14 @@ class ExactKeysBuilder {
   // Writes the keys, sorted and each once, under a name of their own beside the file that they are
   // to become.
   Result<void> finish();
-  // Then, when the filter's file is in place: puts the keys beside it.
-  Result<void> publish();
+  // Then, so that the filter has its keys at any moment: announce() with the file that is to become
+  // the filter's, which reads its header and directory; that file takes its place; take_place().
+  Result<void> announce(const std::string& coming_filter);
+  Result<void> take_place();
+  // Both, when the filter's file is in place already.
+  Result<void> publish() {
+    return announce(options_.filter).and_then([&] { return take_place(); });
+  }
   // After finish().
   std::uint64_t keys() const noexcept { return header_.keys; }
 

@@ -25,6 +25,10 @@ std::string exact_keys_path(const std::string& filter) {
   return filter + ".keys";
 }
 
+std::string coming_exact_keys_path(const std::string& filter) {
+  return exact_keys_path(filter) + ".new";
+}
+
 bool is_exact_keys_file(const std::string& path) {
   const auto file = InputFile::open(path);
   if (!file) return false;

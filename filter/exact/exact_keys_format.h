@@ -27,6 +27,8 @@ struct ExactHeader {
 
 // The file with the keys of a filter's file.
 std::string exact_keys_path(const std::string& filter);
+// Where they lie until the filter that they belong to has taken the place of the one before.
+std::string coming_exact_keys_path(const std::string& filter);
 // Whether a file of such keys is there, be it of this version or another.
 bool is_exact_keys_file(const std::string& path);
 // What a filter's file holds, in 64 bits: its header and the checksums of its chunks.

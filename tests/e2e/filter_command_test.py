@@ -668,6 +668,33 @@ class FilterCommand:
         self.test.check(self.check(path, lines + ["new"], "--verify") == lines + ["new"],
                         "added by a link")
 
+    def exact_between(self):
+        """As a kill leaves them between the two renames of an add or a merge, and before the first."""
+        lines = urls("in", 1_000)
+        path = self.build(lines, "--capacity", "2K", "--fpr", "0.2", "--exact")
+        keys = path.with_name(path.name + ".keys")
+        coming = path.with_name(path.name + ".keys.new")
+        old = keys.read_bytes()
+        self.expect(self.run("add", path, stdin=b"new\n"), t.EXIT_DONE, "add")
+        self.test.check(not coming.exists(), "keys that took their place lie there twice")
+        keys.rename(coming)
+        for before in (old, None):
+            keys.unlink(missing_ok=True)
+            if before is not None:
+                keys.write_bytes(before)
+            known, absent = lines + ["new"], urls("out", 1_000)
+            self.test.check(self.check(path, known + absent, "--verify") == known,
+                            "between the renames: other lines than those that are in")
+        self.expect(self.run("add", path, stdin=b"newer\n"), t.EXIT_DONE, "add between the renames")
+        self.test.check(self.check(path, known + ["newer"] + absent, "--verify") ==
+                        known + ["newer"], "added between the renames")
+        # Keys that were to belong to a filter that never came.
+        coming.write_bytes(old)
+        self.test.check(self.check(path, known + absent) == known, "before the first rename")
+        self.expect(self.run("build", "-o", path, "--capacity", "2K", "--force",
+                             stdin=text_of(lines)), t.EXIT_DONE, "build over it")
+        self.test.check(not keys.exists() and not coming.exists(), "keys of no filter are left")
+
     def exact_killed(self):
         lines = self.file(urls("new", 200_000))
         path = self.build(["old"], "--capacity", "200K", "--fpr", "0.01", "--exact")

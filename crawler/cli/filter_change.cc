@@ -126,15 +126,13 @@ Result<std::uint64_t> replace(const AnyFilter& filter, const std::string& path,
   guard.arm();
   const mode_t before = ::umask(0777 & ~(old.st_mode & S_IRWXU));
   const auto save = [&](const std::string& to) { return filter.save(to); };
-  const auto saved =
-      exact ? exact->finish().and_then([&] { return save_with_keys(path, save, *exact); })
+  const auto take = [&](const std::string& file) { return take_over(file, old); };
+  auto saved =
+      exact ? exact->finish().and_then([&] { return save_with_keys(path, save, *exact, take); })
             : save(path);
   ::umask(before);
-  if (!saved) return saved;
-  if (auto owned = take_over(path, old); !owned) return tl::unexpected(owned.error());
-  if (exact) {
-    if (auto owned = take_over(exact_keys_path(path), old); !owned)
-      return tl::unexpected(owned.error());
+  if (saved && !exact) {
+    if (auto owned = take(path); !owned) return tl::unexpected(owned.error());
   }
   return saved;
 }

@@ -8,8 +8,8 @@
 
 namespace trawl::cli {
 
-// What a build may take unless it is said: three quarters of the machine's memory, or nine tenths
-// of what is free.
+// What a build may take unless it is said: three quarters of the machine's memory or nine tenths of
+// what is free, whichever is less.
 std::uint64_t default_build_memory();
 
 // Blocked and classic ones.

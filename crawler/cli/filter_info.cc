@@ -34,15 +34,14 @@ struct FilterInfo {
 Result<FilterInfo> read_info(const std::string& path) {
   const auto index = read_filter_index(path);
   if (!index) return tl::unexpected(index.error());
-  const auto filter = MappedFilter::open(path);
-  if (!filter) return tl::unexpected(filter.error());
+  auto opened = open_filter_and_keys(path);
+  if (!opened) return tl::unexpected(opened.error());
+  const MappedFilter& filter = opened->filter;
   std::error_code error;
   const auto file_bytes = std::filesystem::file_size(path, error);
   if (error) return tl::unexpected<Error>(system_error(error.value(), "cannot read " + path));
-  auto exact = ExactKeys::beside(path);
-  if (!exact) return tl::unexpected(exact.error());
-  return FilterInfo{index->header.kind,   index->version, filter->stats(),
-                    filter->hash().key(), file_bytes,     std::move(*exact)};
+  return FilterInfo{index->header.kind,  index->version, filter.stats(),
+                    filter.hash().key(), file_bytes,     std::move(opened->keys)};
 }
 
 std::string as_json(const FilterInfo& info, bool verified) {

@@ -29,7 +29,8 @@ Result<void> check_filter_output(const std::string& path, bool force) {
     }
   }
   // Nobody can make them again who does not have the lines.
-  if (const std::string keys = exact_keys_path(path); !force && is_exact_keys_file(keys)) {
+  for (const std::string& keys : {exact_keys_path(path), coming_exact_keys_path(path)}) {
+    if (force || !is_exact_keys_file(keys)) continue;
     return fail(ErrorCode::kAlreadyExists,
                 fmt::format("{} has the keys of a filter that was here: move it to where that is "
                             "now, or give --force to delete it",
@@ -45,15 +46,15 @@ Result<void> check_filter_output(const std::string& path, bool force) {
 }
 
 Result<void> check_exact_output(const std::string& filter, bool force) {
-  const std::string path = exact_keys_path(filter);
   std::error_code error;
-  if (std::filesystem::exists(path, error) && !is_exact_keys_file(path)) {
+  for (const std::string& path : {exact_keys_path(filter), coming_exact_keys_path(filter)}) {
+    if (!std::filesystem::exists(path, error) || is_exact_keys_file(path)) continue;
     return fail(ErrorCode::kAlreadyExists,
                 fmt::format("{} is needed for the filter's keys, but is another file: move it "
                             "away, or name the filter otherwise",
                             path));
   }
-  return check_filter_output(path, force);
+  return check_filter_output(exact_keys_path(filter), force);
 }
 
 Result<void> remove_stale_keys(const std::string& filter, bool quiet) {

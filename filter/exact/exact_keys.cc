@@ -27,15 +27,18 @@ Result<ExactHeader> read_header(const InputFile& file) {
 }
 
 // Where a filter's keys may lie: beside a symbolic link, or else beside what it leads to. Behind
-// each place is the one of keys that were about to take it when their maker was killed.
+// each place is that of keys that were about to take it when their maker was killed; then the place
+// again, which they may have taken meanwhile.
 std::vector<std::string> places_of_keys(const std::string& filter) {
-  std::vector<std::string> places{exact_keys_path(filter), coming_exact_keys_path(filter)};
+  std::vector<std::string> places;
+  const auto add = [&places](const std::string& of) {
+    places.insert(places.end(),
+                  {exact_keys_path(of), coming_exact_keys_path(of), exact_keys_path(of)});
+  };
+  add(filter);
   std::error_code error;
   const auto target = std::filesystem::canonical(filter, error);
-  if (!error && std::filesystem::is_symlink(filter, error)) {
-    places.push_back(exact_keys_path(target.string()));
-    places.push_back(coming_exact_keys_path(target.string()));
-  }
+  if (!error && std::filesystem::is_symlink(filter, error)) add(target.string());
   return places;
 }
 
@@ -76,8 +79,9 @@ Result<std::optional<ExactKeys>> ExactKeys::beside(const std::string& filter) {
     }
     auto keys = open(place, filter, *index);
     if (keys) return std::optional(std::move(*keys));
-    // What never took its place is of no filter.
-    if (!wrong && !is_coming(place)) wrong = keys.error();
+    // What was never to take its place, or lost it to others, is of no filter that there is.
+    const bool of_none = is_coming(place) && keys.error().code == ErrorCode::kInvalidArgument;
+    if (!wrong && !of_none && keys.error().code != ErrorCode::kNotFound) wrong = keys.error();
   }
   if (wrong) return tl::unexpected(*wrong);
   return std::nullopt;

@@ -23,7 +23,8 @@ namespace trawl {
 // not be changed in place, and an I/O error while a page is read ends the process.
 class ExactKeys {
  public:
-  // Those that belong to a filter's file; nothing if it has none. Reads the header, not the keys.
+  // Those that belong to a filter's file, be it that they were about to take their place when their
+  // maker was killed; nothing if it has none. Reads the header, not the keys.
   // Errors: kCorrupt, kUnsupportedVersion, kIo; kInvalidArgument if they are another filter's.
   static Result<std::optional<ExactKeys>> beside(const std::string& filter);
 

@@ -1,6 +1,7 @@
 #include "filter/exact/exact_keys_builder.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <queue>
 #include <string_view>
 #include <utility>
@@ -171,7 +172,23 @@ Result<void> ExactKeysBuilder::finish() {
   return output_->file.sync();
 }
 
+// The name that announce() takes may have the only keys of the filter that is there.
+Result<void> ExactKeysBuilder::clear_way() const {
+  const std::string coming = coming_exact_keys_path(options_.filter);
+  std::error_code error;
+  if (!std::filesystem::exists(coming, error)) return {};
+  if (!is_exact_keys_file(coming)) {
+    return fail(ErrorCode::kAlreadyExists,
+                coming + " is needed for the filter's keys, but is another file: move it away");
+  }
+  if (!std::filesystem::exists(options_.filter, error)) return {};
+  const auto keys = ExactKeys::beside(options_.filter);
+  if (!keys || !*keys || (*keys)->path() != coming) return {};
+  return publish_file(coming, exact_keys_path(options_.filter));
+}
+
 Result<void> ExactKeysBuilder::announce(const std::string& coming_filter) {
+  if (auto clear = clear_way(); !clear) return clear;
   const auto index = InputFile::open(coming_filter).and_then([](const InputFile& it) {
     return read_snapshot_index(it);
   });

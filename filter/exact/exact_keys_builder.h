@@ -55,6 +55,7 @@ class ExactKeysBuilder {
     TemporaryFile name;
     OutputFile file;
   };
+  Result<void> clear_way() const;
   void sort_buffer();
   Result<void> write_run();
   Result<void> merge(OutputFile& out);

@@ -688,6 +688,19 @@ class FilterCommand:
         self.expect(self.run("add", path, stdin=b"newer\n"), t.EXIT_DONE, "add between the renames")
         self.test.check(self.check(path, known + ["newer"] + absent, "--verify") ==
                         known + ["newer"], "added between the renames")
+        known += ["newer"]
+        # Others' under the name that new keys take first, and damaged ones.
+        for contents, command in ((b"my own notes", "add"), (old[:-16], "check")):
+            coming.write_bytes(contents)
+            if command == "check":
+                keys.rename(self.directory / "away")
+            finished = self.run(command, path, stdin=text_of(known))
+            self.test.check(finished.returncode in (t.EXIT_FAILURE, TROUBLE),
+                            f"{command} with such keys exits with {finished.returncode}")
+            self.expect(finished, finished.returncode, f"{command} with such keys",
+                        re.escape(str(coming)))
+            self.test.check(coming.read_bytes() == contents, f"{command} changed such keys")
+        (self.directory / "away").rename(keys)
         # Keys that were to belong to a filter that never came.
         coming.write_bytes(old)
         self.test.check(self.check(path, known + absent) == known, "before the first rename")

@@ -124,6 +124,35 @@ TEST_F(ExactKeysTest, KeepsTrueHitsAlone) {
     EXPECT_EQ(found[i], i < 1'000 && i != 7);
 }
 
+// As two commands leave it that are killed one after the other: the first when its filter was in
+// place, the second when its keys were announced.
+TEST_F(ExactKeysTest, TheFilterHasItsKeysWheneverItsMakersAreKilled) {
+  const Keys before = some_keys(1'000), now = some_keys(1'001), then = some_keys(1'002);
+  const auto has_just = [&](const Keys& keys) {
+    SCOPED_TRACE(keys.size());
+    expect_has_just(open(), keys);
+  };
+  save(before);
+  const std::string coming = directory_ / "coming";
+  for (const Keys& keys : {now, then}) {
+    const auto filter =
+        BlockedBloomFilter::create({.capacity = 100, .false_positive_rate = 0.01}).value();
+    ASSERT_TRUE(filter.save(coming));
+    ExactKeysBuilder builder({filter_, filter.hash().key()});
+    ASSERT_TRUE(builder.add(keys));
+    ASSERT_TRUE(builder.finish());
+    has_just(keys.size() == now.size() ? before : now);
+    ASSERT_TRUE(builder.announce(coming));
+    has_just(keys.size() == now.size() ? before : now);
+    std::filesystem::rename(coming, filter_);
+    has_just(keys);
+    // Its keys have not taken their place.
+    EXPECT_TRUE(std::filesystem::exists(keys_ + ".new"));
+  }
+  std::filesystem::remove(keys_);
+  has_just(then);
+}
+
 TEST_F(ExactKeysTest, OtherFilesKeysAreMergedIn) {
   const Keys all = some_keys(30'000);
   save({all.begin(), all.begin() + 20'000});

@@ -96,7 +96,7 @@ Result<void> OutputFile::read_at(std::span<char> out, std::uint64_t offset) cons
     const ssize_t n = ::pread(fd_.get(), out.data(), out.size(), static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return last_error("cannot read", path_);
-    if (n == 0) return fail(ErrorCode::kIo, path_ + " was changed since it was written");
+    if (n == 0) return error(ErrorCode::kIo, path_ + " was changed since it was written");
     out = out.subspan(static_cast<std::size_t>(n));
     offset += static_cast<std::uint64_t>(n);
   }
@@ -187,7 +187,7 @@ Result<InputFile> InputFile::open(const std::string& path) {
     return last_error("cannot read", path);
   }
   if (!S_ISREG(status.st_mode))
-    return fail(ErrorCode::kInvalidArgument, path + " is no regular file");
+    return error(ErrorCode::kInvalidArgument, path + " is no regular file");
   return InputFile(std::move(fd), path);
 }
 
@@ -227,8 +227,8 @@ Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
   auto n = file->read_at(contents.data(), contents.size(), 0);
   if (!n) return tl::unexpected(n.error());
   if (*n > max_bytes) {
-    return fail(ErrorCode::kCorrupt,
-                path + " is larger than " + std::to_string(max_bytes) + " bytes");
+    return error(ErrorCode::kCorrupt,
+                 path + " is larger than " + std::to_string(max_bytes) + " bytes");
   }
   contents.resize(*n);
   return contents;

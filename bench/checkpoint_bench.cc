@@ -129,7 +129,7 @@ double complete_once(Frontier& frontier, Pages& pages, std::vector<trawl::Lease>
     must(frontier.flush());
     leases = must(frontier.lease(100));
   }
-  if (leases.empty()) must(Result<void>(trawl::fail(trawl::ErrorCode::kNotFound, "no lease")));
+  if (leases.empty()) must(Result<void>(error(trawl::ErrorCode::kNotFound, "no lease")));
   const trawl::Lease lease = std::move(leases.back());
   leases.pop_back();
   const auto& requests = pages.next();

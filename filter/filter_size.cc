@@ -74,7 +74,7 @@ Result<Layout> layout_of(FilterKind kind, const Options& options) {
                       .target_rate = rate};
       });
   }
-  return fail(ErrorCode::kInvalidArgument, "an unknown kind of filter");
+  return error(ErrorCode::kInvalidArgument, "an unknown kind of filter");
 }
 
 bool fits(FilterKind kind, std::uint64_t keys, double rate, std::uint64_t bits) {
@@ -92,7 +92,7 @@ double round_up(double rate) {
 tl::unexpected<Error> no_room(FilterKind kind, std::uint64_t keys, std::uint64_t bits,
                               const Result<FilterSize>& least) {
   if (!least) return tl::unexpected(least.error());
-  return fail(
+  return error(
       ErrorCode::kInvalidArgument,
       fmt::format("{} bits are too few for a {} filter with a capacity of {}: it takes at least {}",
                   bits, name_of(kind), keys, least->bits));
@@ -103,15 +103,16 @@ tl::unexpected<Error> no_room(FilterKind kind, std::uint64_t keys, std::uint64_t
 Result<FilterSize> filter_size(FilterKind kind, const Options& options) {
   if (kind != FilterKind::kClassic &&
       (options.bits != 0 || options.bits_per_key != 0 || options.hashes != 0)) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("a {} filter has no options for its bits and hashes: give its rate, or "
-                            "take a classic filter",
-                            name_of(kind)));
+    return error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("a {} filter has no options for its bits and hashes: give its rate, or "
+                    "take a classic filter",
+                    name_of(kind)));
   }
   if (kind == FilterKind::kGrowing && !(options.false_positive_rate < 1)) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("a filter's false-positive rate must be above 0 and below 1, not {}",
-                            options.false_positive_rate));
+    return error(ErrorCode::kInvalidArgument,
+                 fmt::format("a filter's false-positive rate must be above 0 and below 1, not {}",
+                             options.false_positive_rate));
   }
   const auto layout = layout_of(kind, options);
   if (!layout) return tl::unexpected(layout.error());

@@ -22,11 +22,10 @@ Result<void> check_name(std::string_view host) {
     const auto url = Url::parse(fmt::format("http://{}/", host));
     if (url && politeness_group(*url) == host) return {};
   }
-  return trawl::fail(
-      ErrorCode::kInvalidArgument,
-      fmt::format("\"{}\" is not the name of a host queue: that is a host in lower "
-                  "case, and \":port\" unless it is 80 or 443, as Lease::host has it",
-                  host.substr(0, kMostQuoted)));
+  return error(ErrorCode::kInvalidArgument,
+               fmt::format("\"{}\" is not the name of a host queue: that is a host in lower "
+                           "case, and \":port\" unless it is 80 or 443, as Lease::host has it",
+                           host.substr(0, kMostQuoted)));
 }
 
 // Anything that a host of which nothing is known has not.
@@ -57,9 +56,8 @@ Result<void> FrontierImpl::change_host(std::string_view host, const RecordChange
 
 Result<void> FrontierImpl::set_host_delay(std::string_view host, std::chrono::milliseconds delay) {
   if (!is_valid_delay(delay)) {
-    return trawl::fail(
-        ErrorCode::kInvalidArgument,
-        fmt::format("a host's delay must be from 0 to a year, not {} ms", delay.count()));
+    return error(ErrorCode::kInvalidArgument,
+                 fmt::format("a host's delay must be from 0 to a year, not {} ms", delay.count()));
   }
   return change_host(host, [=](HostRecord& record) {
     record.delay = delay.count() > 0 ? std::optional(delay) : std::nullopt;
@@ -81,9 +79,9 @@ Result<void> FrontierImpl::block_host(std::string_view host, SystemTime until) {
   const std::int64_t time = clock_.from_wall(until);
   const std::int64_t now = clock_.now();
   if (time > now && time - now > kMaxDelay.count()) {
-    return trawl::fail(ErrorCode::kInvalidArgument,
-                       "a host cannot be blocked for more than a year; drop_host() or "
-                       "set_host_limit() stop it for good");
+    return error(ErrorCode::kInvalidArgument,
+                 "a host cannot be blocked for more than a year; drop_host() or "
+                 "set_host_limit() stop it for good");
   }
   return change_host(host,
                      [=](HostRecord& record) { record.blocked_until = time > now ? time : 0; });
@@ -224,8 +222,8 @@ Result<HostInfo> FrontierImpl::host(std::string_view name) const {
   auto info = info_of(id, *record);
   if (!info) return info;
   if ((!*record || (*record)->is_default()) && !has_news(*info)) {
-    return trawl::fail(ErrorCode::kNotFound,
-                       fmt::format("{} has neither URLs that wait nor settings", name));
+    return error(ErrorCode::kNotFound,
+                 fmt::format("{} has neither URLs that wait nor settings", name));
   }
   info->host = name;
   return info;

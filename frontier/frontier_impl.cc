@@ -216,7 +216,7 @@ void FrontierImpl::after_commit(OperationGroup& group, std::vector<QueuedUrl>& p
 
 Result<void> FrontierImpl::checkpoint() {
   const std::lock_guard lock(closing_);
-  if (!store_) return trawl::fail(ErrorCode::kClosed, "the frontier is closed");
+  if (!store_) return error(ErrorCode::kClosed, "the frontier is closed");
   const SnapshotPace pace{.bytes_per_second = options_.checkpoint_rate, .hurry = &hurry_};
   return checkpointer_.take(filter_, *commits_, *store_, pace);
 }

@@ -47,9 +47,9 @@ std::string_view reason_of(const Outcome& outcome) {
 }
 
 tl::unexpected<Error> undecodable() {
-  return trawl::fail(ErrorCode::kCorrupt,
-                     "the store is damaged: a queued URL does not decode; restore the state "
-                     "directory from a backup, or start over");
+  return error(ErrorCode::kCorrupt,
+               "the store is damaged: a queued URL does not decode; restore the state "
+               "directory from a backup, or start over");
 }
 
 }  // namespace
@@ -81,8 +81,8 @@ Result<std::vector<Lease>> FrontierImpl::lease(std::size_t max) {
 
 Result<std::vector<Lease>> FrontierImpl::lease(std::size_t max, std::uint32_t shard) {
   if (shard >= options_.shards) {
-    return trawl::fail(ErrorCode::kInvalidArgument,
-                       fmt::format("there is no shard {}: there are {}", shard, options_.shards));
+    return error(ErrorCode::kInvalidArgument,
+                 fmt::format("there is no shard {}: there are {}", shard, options_.shards));
   }
   const auto use = use_store();
   if (!use) return tl::unexpected(use.error());

@@ -16,7 +16,7 @@ namespace {
 static_assert(kMinFrontierMemory == MemoryPlan::kLeast);
 
 tl::unexpected<Error> invalid(std::string message) {
-  return fail(ErrorCode::kInvalidArgument, std::move(message));
+  return error(ErrorCode::kInvalidArgument, std::move(message));
 }
 
 Result<void> check_delays(const FrontierOptions& options) {

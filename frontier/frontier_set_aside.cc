@@ -55,8 +55,8 @@ void FrontierImpl::set_aside(Operation::Ended& ended, SetAsideState state,
 Result<void> FrontierImpl::hold(std::uint64_t lease_id, const HoldReason& reason,
                                 const Outcome& outcome) {
   if (reason.reason.empty()) {
-    return trawl::fail(ErrorCode::kInvalidArgument,
-                       "a URL cannot be held without a reason: name one for retry() to find it by");
+    return error(ErrorCode::kInvalidArgument,
+                 "a URL cannot be held without a reason: name one for retry() to find it by");
   }
   Outcome unasked = outcome;
   unasked.requested = false;

@@ -112,8 +112,8 @@ std::string folded(std::string_view text) {
 }
 
 tl::unexpected<Error> wrong_name(std::string_view name, std::string_view why) {
-  return fail(ErrorCode::kInvalidArgument,
-              fmt::format("\"{}\" is no name to look for: {}", name.substr(0, 80), why));
+  return error(ErrorCode::kInvalidArgument,
+               fmt::format("\"{}\" is no name to look for: {}", name.substr(0, 80), why));
 }
 
 }  // namespace

@@ -157,7 +157,7 @@ Result<Profile> Profile::from_name(std::string_view name) {
   const std::string_view whole = name;
   const std::string_view version = cut(name, ' ');
   if (version != kLossless) {
-    return fail(
+    return error(
         version.starts_with("lossless-") ? ErrorCode::kUnsupportedVersion : ErrorCode::kCorrupt,
         fmt::format("\"{}\" is no profile this version of Trawl knows; it begins with "
                     "\"{}\" where {} was expected",
@@ -171,15 +171,15 @@ Result<Profile> Profile::from_name(std::string_view name) {
       profile.hosts.push_back({percent_decode(token.substr(kHost.size())), {}});
       rules = &profile.hosts.back().rules;
     } else if (!read_rule(token, *rules)) {
-      return fail(
+      return error(
           ErrorCode::kUnsupportedVersion,
           fmt::format("the profile has \"{}\", which is no rule this version of Trawl knows",
                       token.substr(0, 80)));
     }
   }
   if (profile.name() != whole || !profile.validate()) {
-    return fail(ErrorCode::kCorrupt,
-                fmt::format("\"{}\" is no profile as Trawl writes it", whole.substr(0, 200)));
+    return error(ErrorCode::kCorrupt,
+                 fmt::format("\"{}\" is no profile as Trawl writes it", whole.substr(0, 200)));
   }
   return profile;
 }

@@ -68,7 +68,7 @@ constexpr std::array<RuleInfo, 14> kRules = {{
 }};
 
 tl::unexpected<Error> invalid(std::string message) {
-  return fail(ErrorCode::kInvalidArgument, std::move(message));
+  return error(ErrorCode::kInvalidArgument, std::move(message));
 }
 
 // What `item` says to do: '+', '-', or 0 for no sign; leaves the name.

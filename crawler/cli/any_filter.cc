@@ -53,7 +53,7 @@ Result<AnyFilter> AnyFilter::create(FilterKind kind, const ClassicBloomFilter::O
     case FilterKind::kCuckoo:
       return wrap(CuckooFilter::create(common), make);
   }
-  return fail(ErrorCode::kInvalidArgument, "an unknown kind of filter");
+  return error(ErrorCode::kInvalidArgument, "an unknown kind of filter");
 }
 
 Result<AnyFilter> AnyFilter::load(FilterKind kind, const std::string& path) {
@@ -70,7 +70,7 @@ Result<AnyFilter> AnyFilter::load(FilterKind kind, const std::string& path) {
     case FilterKind::kCuckoo:
       return wrap(CuckooFilter::load(path), make);
   }
-  return fail(ErrorCode::kInvalidArgument, "an unknown kind of filter");
+  return error(ErrorCode::kInvalidArgument, "an unknown kind of filter");
 }
 
 bool AnyFilter::can_erase(FilterKind kind) noexcept {

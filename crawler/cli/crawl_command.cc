@@ -39,17 +39,17 @@ Result<void> start_afresh(const CrawlConfig& config) {
 
 // Errors: kNotFound, with where a crawl was looked for.
 Result<void> check_holds_crawl(const std::filesystem::path& state_dir) {
-  std::error_code error;
-  const auto directory = std::filesystem::absolute(state_dir, error).lexically_normal();
+  std::error_code failure;
+  const auto directory = std::filesystem::absolute(state_dir, failure).lexically_normal();
   const auto manifest = directory / "MANIFEST";
-  if (std::filesystem::exists(manifest, error)) return {};
-  if (error) {
-    return tl::unexpected(system_error(error.value(), "cannot look for " + manifest.string()));
+  if (std::filesystem::exists(manifest, failure)) return {};
+  if (failure) {
+    return tl::unexpected(system_error(failure.value(), "cannot look for " + manifest.string()));
   }
-  const bool exists = std::filesystem::exists(directory, error);
-  return fail(ErrorCode::kNotFound,
-              fmt::format("there is no crawl in {}{}", directory.string(),
-                          exists ? ": it has no file MANIFEST" : ", which does not exist"));
+  const bool exists = std::filesystem::exists(directory, failure);
+  return error(ErrorCode::kNotFound,
+               fmt::format("there is no crawl in {}{}", directory.string(),
+                           exists ? ": it has no file MANIFEST" : ", which does not exist"));
 }
 
 // With overrides the config file may be of another state directory; they hold for their run alone.

@@ -120,8 +120,8 @@ Result<void> set_up_logging(const CrawlConfig::Log& config) {
     logger->set_level(spdlog::level::from_str(config.level));
     logger->flush_on(spdlog::level::info);
     spdlog::set_default_logger(std::move(logger));
-  } catch (const spdlog::spdlog_ex& error) {
-    return fail(ErrorCode::kIo, fmt::format("cannot open log.file: {}", error.what()));
+  } catch (const spdlog::spdlog_ex& failure) {
+    return error(ErrorCode::kIo, fmt::format("cannot open log.file: {}", failure.what()));
   }
   return {};
 }

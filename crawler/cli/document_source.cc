@@ -89,14 +89,14 @@ Result<HttpResponse> get(const Url& url, std::size_t max_bytes, const Url* from)
   while (!answer)
     (*client)->run(config.fetch.timeout);
   if (from != nullptr && answer->failure == FetchError::kAddressRefused) {
-    return fail(ErrorCode::kPermission,
-                fmt::format("{} redirects to {}, whose address is private: such a redirect is "
-                            "followed only if the URL that was given has a private address too",
-                            from->href(), url.href()));
+    return error(ErrorCode::kPermission,
+                 fmt::format("{} redirects to {}, whose address is private: such a redirect is "
+                             "followed only if the URL that was given has a private address too",
+                             from->href(), url.href()));
   }
   if (!answer->error.empty()) {
-    return fail(ErrorCode::kIo,
-                fmt::format("cannot fetch {}: {}", url.href(), printable(answer->error)));
+    return error(ErrorCode::kIo,
+                 fmt::format("cannot fetch {}: {}", url.href(), printable(answer->error)));
   }
   return *std::move(answer);
 }
@@ -120,8 +120,8 @@ Result<Document> fetch(const std::string& address, const DocumentOptions& option
     if (answer->is_redirect() && redirects < options.max_redirects) {
       auto target = Url::parse(answer->location, &*url);
       if (!target) {
-        return fail(target.error().code,
-                    fmt::format("{} redirects elsewhere: {}", url->href(), target.error().message));
+        return error(target.error().code, fmt::format("{} redirects elsewhere: {}", url->href(),
+                                                      target.error().message));
       }
       from = *std::move(url);
       url = *std::move(target);
@@ -159,8 +159,8 @@ Result<void> expect_success(const Document& document) {
   if (status == 0 || (status >= 200 && status < 300)) return {};
   const std::string_view what =
       status >= 300 && status < 400 ? ", after too many redirects or to nowhere" : "";
-  return fail(ErrorCode::kIo,
-              fmt::format("{}: the server answered HTTP {}{}", document.name, status, what));
+  return error(ErrorCode::kIo,
+               fmt::format("{}: the server answered HTTP {}{}", document.name, status, what));
 }
 
 }  // namespace trawl::cli

@@ -38,17 +38,17 @@ Result<bool> seen(const std::filesystem::path& directory, const Manifest& manife
   if (!counters) return tl::unexpected(counters.error());
   if (manifest.checkpoints.empty()) {
     if (manifest.log_start > 0)
-      return fail(ErrorCode::kCorrupt, "the crawl has no checkpoint that can be read");
+      return error(ErrorCode::kCorrupt, "the crawl has no checkpoint that can be read");
     return in_log(store, 0, fingerprint);
   }
   const CheckpointEntry& newest = manifest.checkpoints.back();
   if (newest.end > counters->admitted)
-    return fail(ErrorCode::kCorrupt, "the newest checkpoint is newer than the store");
+    return error(ErrorCode::kCorrupt, "the newest checkpoint is newer than the store");
   const auto path = Manifest::checkpoint_path(directory, newest.number);
   const auto filter = MappedFilter::open(path.string());
   if (!filter) return tl::unexpected(filter.error());
   if (filter->hash().key() != manifest.hash_key)
-    return fail(ErrorCode::kCorrupt, path.string() + " is of another crawl");
+    return error(ErrorCode::kCorrupt, path.string() + " is of another crawl");
   if (filter->contains(fingerprint)) return true;
   return in_log(store, newest.sequence, fingerprint);
 }

@@ -147,7 +147,7 @@ Result<void> plan_like(const FilterBuildArguments& arguments, FilterPlan& plan) 
   }};
   for (const auto& [option, given] : taken) {
     if (!given) continue;
-    return fail(
+    return error(
         ErrorCode::kInvalidArgument,
         fmt::format("{} does not go with --like, which takes it from {}", option, arguments.like));
   }
@@ -176,21 +176,21 @@ Result<void> plan_classic_size(const FilterBuildArguments& arguments, FilterPlan
   const bool sized = size.bits || size.bits_per_key;
   if (!sized && !size.hashes) return {};
   if (plan.kind != FilterKind::kClassic) {
-    return fail(
+    return error(
         ErrorCode::kInvalidArgument,
         fmt::format("--bits, --bits-per-key and --hashes are options of the classic filter, "
                     "and this is a {} one: add --kind classic, or give --fpr instead",
                     name_of(plan.kind)));
   }
   if (size.bits && size.bits_per_key) {
-    return fail(ErrorCode::kInvalidArgument,
-                "--bits does not go with --bits-per-key: each is the filter's size; give one");
+    return error(ErrorCode::kInvalidArgument,
+                 "--bits does not go with --bits-per-key: each is the filter's size; give one");
   }
   if (sized && arguments.capacity && arguments.rate) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("--fpr does not go with --capacity and {}, which give the rate: leave "
-                            "one of the three out",
-                            size.bits ? "--bits" : "--bits-per-key"));
+    return error(ErrorCode::kInvalidArgument,
+                 fmt::format("--fpr does not go with --capacity and {}, which give the rate: leave "
+                             "one of the three out",
+                             size.bits ? "--bits" : "--bits-per-key"));
   }
   plan.options.bits = size.bits.value_or(0);
   plan.options.bits_per_key = size.bits_per_key.value_or(0);
@@ -211,10 +211,10 @@ Result<FilterPlan> plan_of(const FilterBuildArguments& arguments) {
     if (const auto sized = plan_classic_size(arguments, plan); !sized)
       return tl::unexpected(sized.error());
     if (!arguments.capacity && !arguments.size.bits && plan.kind != FilterKind::kGrowing) {
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("--kind {} needs --capacity: the number of keys to plan for; only a "
-                              "growing filter needs none",
-                              name_of(plan.kind)));
+      return error(ErrorCode::kInvalidArgument,
+                   fmt::format("--kind {} needs --capacity: the number of keys to plan for; only a "
+                               "growing filter needs none",
+                               name_of(plan.kind)));
     }
     plan.options.false_positive_rate = arguments.rate.value_or(kDefaultRate);
     plan.options.capacity = arguments.capacity.value_or(kGrowingCapacity);
@@ -225,9 +225,9 @@ Result<FilterPlan> plan_of(const FilterBuildArguments& arguments) {
     if (arguments.hash_key) plan.options.hash = KeyedHash::from_key(*arguments.hash_key);
   }
   if (arguments.max_memory && plan.kind == FilterKind::kGrowing) {
-    return fail(ErrorCode::kInvalidArgument,
-                "--max-memory does not go with a growing filter, whose size is not known before "
-                "its keys are: give --capacity, for a blocked filter");
+    return error(ErrorCode::kInvalidArgument,
+                 "--max-memory does not go with a growing filter, whose size is not known before "
+                 "its keys are: give --capacity, for a blocked filter");
   }
   return plan;
 }
@@ -236,7 +236,7 @@ Result<void> check_not_an_input(const FilterBuildArguments& arguments) {
   for (const auto& input : arguments.inputs) {
     std::error_code ignored;
     if (std::filesystem::equivalent(input, arguments.output, ignored)) {
-      return fail(
+      return error(
           ErrorCode::kInvalidArgument,
           fmt::format("{} is the input and the output: the filter would replace its lines", input));
     }

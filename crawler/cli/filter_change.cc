@@ -78,10 +78,10 @@ Result<std::size_t> apply(const FilterChangeArguments& arguments, AnyFilter& fil
   auto added = filter.insert_batch(keys, {admitted.data(), keys.size()});
   // A full filter is not a lack of memory or disk, which have an exit code of their own.
   if (!added && added.error().code == ErrorCode::kNoSpace) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} is full with {} keys in, planned for {}; it was left as it was: "
-                            "build it again with a larger --capacity, or with another --kind",
-                            arguments.filter, filter.stats().inserted, filter.stats().capacity));
+    return error(ErrorCode::kInvalidArgument,
+                 fmt::format("{} is full with {} keys in, planned for {}; it was left as it was: "
+                             "build it again with a larger --capacity, or with another --kind",
+                             arguments.filter, filter.stats().inserted, filter.stats().capacity));
   }
   return added;
 }
@@ -142,10 +142,10 @@ Result<FilterKind> kind_to_change(const FilterChangeArguments& arguments, const 
   if (!index) return tl::unexpected(index.error());
   const FilterKind kind = index->header.kind;
   if (!arguments.erase || AnyFilter::can_erase(kind)) return kind;
-  return fail(ErrorCode::kInvalidArgument,
-              fmt::format("{} is a {} filter, from which no keys can be erased: only counting and "
-                          "cuckoo filters can do that",
-                          arguments.filter, name_of(kind)));
+  return error(ErrorCode::kInvalidArgument,
+               fmt::format("{} is a {} filter, from which no keys can be erased: only counting and "
+                           "cuckoo filters can do that",
+                           arguments.filter, name_of(kind)));
 }
 
 Result<void> check_inputs(const FilterChangeArguments& arguments) {
@@ -153,33 +153,34 @@ Result<void> check_inputs(const FilterChangeArguments& arguments) {
   for (const auto& input : arguments.inputs) {
     std::error_code ignored;
     if (std::filesystem::equivalent(input, arguments.filter, ignored)) {
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("{} is the filter and an input: its bytes are not lines", input));
+      return error(ErrorCode::kInvalidArgument,
+                   fmt::format("{} is the filter and an input: its bytes are not lines", input));
     }
   }
   return {};
 }
 
 tl::unexpected<Error> no_erasing_from(const ExactKeys& keys, const std::string& filter) {
-  return fail(ErrorCode::kInvalidArgument,
-              fmt::format("{} has its keys in {}, from which none can be taken out: build the "
-                          "filter again, or remove that file to use it with its rate of false "
-                          "positives",
-                          filter, keys.path()));
+  return error(ErrorCode::kInvalidArgument,
+               fmt::format("{} has its keys in {}, from which none can be taken out: build the "
+                           "filter again, or remove that file to use it with its rate of false "
+                           "positives",
+                           filter, keys.path()));
 }
 
 // The keys are replaced beside the file itself; others would be left behind, and be of no filter.
 Result<void> check_keys_near(const std::string& filter, const std::string& path) {
-  std::error_code error;
+  std::error_code failure;
   const std::string keys = exact_keys_path(filter);
-  if (!std::filesystem::is_symlink(filter, error) || !is_exact_keys_file(keys) ||
-      std::filesystem::equivalent(keys, exact_keys_path(path), error)) {
+  if (!std::filesystem::is_symlink(filter, failure) || !is_exact_keys_file(keys) ||
+      std::filesystem::equivalent(keys, exact_keys_path(path), failure)) {
     return {};
   }
-  return fail(ErrorCode::kInvalidArgument,
-              fmt::format("{} is a symbolic link, and its keys lie beside the link: move {} to {}, "
-                          "where they can be changed together",
-                          filter, keys, exact_keys_path(path)));
+  return error(
+      ErrorCode::kInvalidArgument,
+      fmt::format("{} is a symbolic link, and its keys lie beside the link: move {} to {}, "
+                  "where they can be changed together",
+                  filter, keys, exact_keys_path(path)));
 }
 
 Result<void> change_filter(const FilterChangeArguments& arguments) {

@@ -142,19 +142,19 @@ Result<std::uint64_t> spool_within_disk(const FilterPlan& plan, const FilterSize
   const std::uint64_t free = free_disk(folder);
   const std::uint64_t needed = size.file_bytes + (elsewhere ? 0 : least);
   if (free < needed) {
-    return fail(ErrorCode::kNoSpace,
-                fmt::format("cannot make {}: No space left for it on its disk: the filter needs "
-                            "{} of memory, which is more than --max-memory or most of the "
-                            "machine's; built by way of the disk it takes {} there, of which {} "
-                            "are for keys that wait, and {} are free",
-                            plan.path, readable_bytes(size.memory_bytes()), readable_bytes(needed),
-                            readable_bytes(needed - size.file_bytes), readable_bytes(free)));
+    return error(ErrorCode::kNoSpace,
+                 fmt::format("cannot make {}: No space left for it on its disk: the filter needs "
+                             "{} of memory, which is more than --max-memory or most of the "
+                             "machine's; built by way of the disk it takes {} there, of which {} "
+                             "are for keys that wait, and {} are free",
+                             plan.path, readable_bytes(size.memory_bytes()), readable_bytes(needed),
+                             readable_bytes(needed - size.file_bytes), readable_bytes(free)));
   }
   const std::uint64_t for_spool = elsewhere ? free_disk(spool) : free - size.file_bytes;
   if (for_spool < least) {
-    return fail(ErrorCode::kNoSpace,
-                fmt::format("cannot make {}: No space left: it takes {} at least, and {} are free",
-                            spool, readable_bytes(least), readable_bytes(for_spool)));
+    return error(ErrorCode::kNoSpace,
+                 fmt::format("cannot make {}: No space left: it takes {} at least, and {} are free",
+                             spool, readable_bytes(least), readable_bytes(for_spool)));
   }
   // A little is left for others.
   return std::clamp(for_spool - for_spool / 20, least, std::max(wanted, least));

@@ -48,16 +48,17 @@ Result<FilterKind> check_alike(const std::vector<std::string>& paths) {
     if (!index) return tl::unexpected(index.error());
     const FilterKind kind = index->header.kind;
     if (kind != FilterKind::kBlocked && kind != FilterKind::kClassic) {
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("{} holds a {} filter, which cannot be merged; blocked and classic "
-                              "ones can",
-                              path, name_of(kind)));
+      return error(ErrorCode::kInvalidArgument,
+                   fmt::format("{} holds a {} filter, which cannot be merged; blocked and classic "
+                               "ones can",
+                               path, name_of(kind)));
     }
     headers.push_back(index->header);
     if (const auto differ = differences(headers.front(), headers.back()); !differ.empty()) {
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("{} and {} cannot be merged: {}; build the one with --like the other",
-                              paths.front(), path, differ));
+      return error(
+          ErrorCode::kInvalidArgument,
+          fmt::format("{} and {} cannot be merged: {}; build the one with --like the other",
+                      paths.front(), path, differ));
     }
   }
   return headers.front().kind;
@@ -110,13 +111,13 @@ Result<Merged> merge_into(const std::string& output, std::span<const InputFile> 
     const auto other = Filter::load(file.path());
     if (!other) return tl::unexpected(other.error());
     if (auto merged = sum->merge(*other); !merged)
-      return fail(merged.error().code, file.path() + ": " + merged.error().message);
+      return error(merged.error().code, file.path() + ": " + merged.error().message);
   }
   // Else the keys may lack a line that the filter has.
   const auto changed = std::ranges::find_if_not(files, &InputFile::is_current);
   if (changed != files.end()) {
-    return fail(ErrorCode::kInUse,
-                changed->path() + " was changed while it was merged: merge the filters again");
+    return error(ErrorCode::kInUse,
+                 changed->path() + " was changed while it was merged: merge the filters again");
   }
   SpoolGuard guard;  // an interrupted merge leaves no temporary file
   guard.arm();

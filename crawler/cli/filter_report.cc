@@ -20,21 +20,21 @@ Result<void> check_filter_output(const std::string& path, bool force) {
   struct stat status;
   if (::stat(path.c_str(), &status) == 0) {
     if (!S_ISREG(status.st_mode)) {
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("cannot write {}: it is no regular file", path));
+      return error(ErrorCode::kInvalidArgument,
+                   fmt::format("cannot write {}: it is no regular file", path));
     }
     if (!force) {
-      return fail(ErrorCode::kAlreadyExists,
-                  fmt::format("{} exists: give --force to replace it, or another --output", path));
+      return error(ErrorCode::kAlreadyExists,
+                   fmt::format("{} exists: give --force to replace it, or another --output", path));
     }
   }
   // Nobody can make them again who does not have the lines.
   for (const std::string& keys : {exact_keys_path(path), coming_exact_keys_path(path)}) {
     if (force || !is_exact_keys_file(keys)) continue;
-    return fail(ErrorCode::kAlreadyExists,
-                fmt::format("{} has the keys of a filter that was here: move it to where that is "
-                            "now, or give --force to delete it",
-                            keys));
+    return error(ErrorCode::kAlreadyExists,
+                 fmt::format("{} has the keys of a filter that was here: move it to where that is "
+                             "now, or give --force to delete it",
+                             keys));
   }
   const auto parent = std::filesystem::path(path).parent_path();
   const std::string directory = parent.empty() ? "." : parent.string();
@@ -46,13 +46,13 @@ Result<void> check_filter_output(const std::string& path, bool force) {
 }
 
 Result<void> check_exact_output(const std::string& filter, bool force) {
-  std::error_code error;
+  std::error_code failure;
   for (const std::string& path : {exact_keys_path(filter), coming_exact_keys_path(filter)}) {
-    if (!std::filesystem::exists(path, error) || is_exact_keys_file(path)) continue;
-    return fail(ErrorCode::kAlreadyExists,
-                fmt::format("{} is needed for the filter's keys, but is another file: move it "
-                            "away, or name the filter otherwise",
-                            path));
+    if (!std::filesystem::exists(path, failure) || is_exact_keys_file(path)) continue;
+    return error(ErrorCode::kAlreadyExists,
+                 fmt::format("{} is needed for the filter's keys, but is another file: move it "
+                             "away, or name the filter otherwise",
+                             path));
   }
   return check_filter_output(exact_keys_path(filter), force);
 }

@@ -49,12 +49,13 @@ class MemorySink : public FilterSink {
 
  private:
   // A full filter is not a lack of memory or disk, which have an exit code of their own.
-  Result<void> full_or(const Error& error) const {
-    if (error.code != ErrorCode::kNoSpace) return tl::unexpected(error);
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("the {} filter is full with {} keys in, planned for {}; nothing was "
-                            "written: build it with a larger --capacity, or with another --kind",
-                            name_of(plan_.kind), filter_.stats().inserted, plan_.options.capacity));
+  Result<void> full_or(const Error& failure) const {
+    if (failure.code != ErrorCode::kNoSpace) return tl::unexpected(failure);
+    return error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("the {} filter is full with {} keys in, planned for {}; nothing was "
+                    "written: build it with a larger --capacity, or with another --kind",
+                    name_of(plan_.kind), filter_.stats().inserted, plan_.options.capacity));
   }
 
   AnyFilter filter_;
@@ -78,11 +79,11 @@ Result<std::unique_ptr<FilterSink>> FilterSink::create(const FilterPlan& plan) {
   if (!filter) return tl::unexpected(filter.error());
   // Memory is taken as it is touched, so that the filter may be made to learn its size.
   if (const auto bytes = filter->stats().memory_bytes; limited && bytes > plan.max_memory) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("a {} filter of this capacity and rate takes {} of memory, more than "
-                            "--max-memory allows; only --kind blocked and classic can be built by "
-                            "way of the disk",
-                            name_of(plan.kind), readable_bytes(bytes)));
+    return error(ErrorCode::kInvalidArgument,
+                 fmt::format("a {} filter of this capacity and rate takes {} of memory, more than "
+                             "--max-memory allows; only --kind blocked and classic can be built by "
+                             "way of the disk",
+                             name_of(plan.kind), readable_bytes(bytes)));
   }
   return std::make_unique<MemorySink>(std::move(*filter), plan);
 }

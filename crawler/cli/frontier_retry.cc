@@ -40,7 +40,7 @@ Result<void> check_holds_crawl(const std::filesystem::path& directory) {
   const auto contents = look_at_state(place);
   if (!contents) return tl::unexpected(contents.error());
   if (*contents == StateContents::kCrawl || holds_store(directory)) return {};
-  return fail(ErrorCode::kNotFound, directory.string() + " holds no crawl");
+  return error(ErrorCode::kNotFound, directory.string() + " holds no crawl");
 }
 
 std::string set_aside_text(const FrontierStats& stats) {

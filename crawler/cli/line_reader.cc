@@ -120,10 +120,10 @@ Result<void> LineReader::take(std::size_t length) {
   std::string_view line(buffer_.data() + begin_, length);
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (line.size() > kMaxLineBytes) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{}:{}: the line is longer than {} MiB, the longest a key may be: is "
-                            "this a file of lines?",
-                            name(), line_number_, kMaxLineBytes >> 20));
+    return error(ErrorCode::kInvalidArgument,
+                 fmt::format("{}:{}: the line is longer than {} MiB, the longest a key may be: is "
+                             "this a file of lines?",
+                             name(), line_number_, kMaxLineBytes >> 20));
   }
   if (!line.empty()) lines_.push_back(line);
   return {};

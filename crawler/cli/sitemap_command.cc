@@ -74,7 +74,7 @@ class SitemapPrinter {
     if (arguments_.json) print_json(info);
     if (written_) written_ = out_.flush();
     if (!written_) return written_;
-    if (info.kind == SitemapKind::kUnknown) return fail(ErrorCode::kInvalidArgument, why(info));
+    if (info.kind == SitemapKind::kUnknown) return error(ErrorCode::kInvalidArgument, why(info));
     for (const std::string& warning : info.warnings)
       say(stderr, "trawl: warning: {}: {}\n", document_.name, printable(warning));
     if (document_.cut && info.complete) {

@@ -66,10 +66,10 @@ Result<std::string> check_pattern(std::string_view text) {
 
 Result<std::string> check_media_type(std::string_view text) {
   if (!MediaTypes::is_pattern(text)) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("expected a content type such as \"text/html\", \"image/*\" or "
-                            "\"*/*\", without parameters; found the string {}",
-                            shown(text)));
+    return error(ErrorCode::kInvalidArgument,
+                 fmt::format("expected a content type such as \"text/html\", \"image/*\" or "
+                             "\"*/*\", without parameters; found the string {}",
+                             shown(text)));
   }
   std::string type(text);
   for (char& c : type) {

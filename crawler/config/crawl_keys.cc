@@ -39,7 +39,7 @@ ConfigKey seeds_key() {
     config.crawl.seeds.clear();
     for (const toml::node& element : *array) {
       const auto text = element.value_exact<std::string_view>();
-      const auto url = text ? Url::parse(*text) : fail(ErrorCode::kInvalidUrl, "");
+      const auto url = text ? Url::parse(*text) : error(ErrorCode::kInvalidUrl, "");
       if (url) {
         config.crawl.seeds.emplace_back(url->href());
       } else {

@@ -20,10 +20,10 @@ bool read_port(std::string_view text, std::uint16_t& port) {
 
 Result<DnsServerAddress> parse_dns_server(std::string_view text) {
   const auto wrong = [&](std::string_view why) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{}: expected the address of a name server such as 192.0.2.1, "
-                            "192.0.2.1:5353 or [2001:db8::1]:53",
-                            why));
+    return error(ErrorCode::kInvalidArgument,
+                 fmt::format("{}: expected the address of a name server such as 192.0.2.1, "
+                             "192.0.2.1:5353 or [2001:db8::1]:53",
+                             why));
   };
   DnsServerAddress server;
   std::string_view address = text;

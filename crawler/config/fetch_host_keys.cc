@@ -54,7 +54,7 @@ bool read_headers(const toml::table& table, std::vector<std::string>& headers,
   for (const toml::node& element : *array) {
     const auto text = element.value_exact<std::string_view>();
     const auto valid = text ? HostRequests::check_header(*text)
-                            : fail(ErrorCode::kInvalidArgument, "expected a string");
+                            : error(ErrorCode::kInvalidArgument, "expected a string");
     if (valid) {
       headers.emplace_back(*text);
     } else {

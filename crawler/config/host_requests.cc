@@ -46,7 +46,7 @@ constexpr std::array kProxySchemes = {"http"sv,    "https"sv,  "socks4"sv,
                                       "socks4a"sv, "socks5"sv, "socks5h"sv};
 
 tl::unexpected<Error> invalid(std::string message) {
-  return fail(ErrorCode::kInvalidArgument, std::move(message));
+  return error(ErrorCode::kInvalidArgument, std::move(message));
 }
 
 std::string lower(std::string_view text) {

@@ -72,13 +72,13 @@ ConfigKey blocklist_key() {
       TRAWL_FIELD(scope.blocklist),
       [](std::string_view text) -> Result<std::filesystem::path> {
         if (text.empty() || text.find('\0') != std::string_view::npos) {
-          return fail(ErrorCode::kInvalidArgument,
-                      fmt::format("expected a path; found {}", shown(text)));
+          return error(ErrorCode::kInvalidArgument,
+                       fmt::format("expected a path; found {}", shown(text)));
         }
         auto expanded = expand_home(text);
         if (expanded) return std::move(*expanded);
-        return fail(ErrorCode::kInvalidArgument,
-                    fmt::format("{}: {}", shown(text), expanded.error()));
+        return error(ErrorCode::kInvalidArgument,
+                     fmt::format("{}: {}", shown(text), expanded.error()));
       },
       config_key::toml_path);
 }

@@ -39,7 +39,7 @@ Result<CrashHistory> read_history(const std::filesystem::path& path) {
   }
   auto history = CrashHistory::decode(*contents);
   if (history) return history;
-  return fail(history.error().code, path.string() + ": " + history.error().message);
+  return error(history.error().code, path.string() + ": " + history.error().message);
 }
 
 // What is known of crashes is worth a warning, not an end.

@@ -104,16 +104,16 @@ std::string CrashHistory::encode() const {
 
 Result<CrashHistory> CrashHistory::decode(std::string_view bytes) {
   if (bytes.size() < kMagic.size() + 12 || !bytes.starts_with(kMagic))
-    return fail(ErrorCode::kCorrupt, "it does not begin as such a file does");
+    return error(ErrorCode::kCorrupt, "it does not begin as such a file does");
   const std::string_view body = bytes.substr(0, bytes.size() - 8);
   if (Decoder(bytes.substr(body.size())).fixed<std::uint64_t>() !=
       XXH3_64bits(body.data(), body.size())) {
-    return fail(ErrorCode::kCorrupt, "its checksum is wrong");
+    return error(ErrorCode::kCorrupt, "its checksum is wrong");
   }
   Decoder in(body.substr(kMagic.size()));
   if (const auto version = in.fixed<std::uint32_t>(); version != kVersion) {
-    return fail(ErrorCode::kUnsupportedVersion,
-                fmt::format("it has version {}; this Trawl reads version {}", version, kVersion));
+    return error(ErrorCode::kUnsupportedVersion,
+                 fmt::format("it has version {}; this Trawl reads version {}", version, kVersion));
   }
   CrashHistory history;
   history.last_run_ = in.fixed<std::uint64_t>();
@@ -121,7 +121,7 @@ Result<CrashHistory> CrashHistory::decode(std::string_view bytes) {
   history.last_ = take_urls(in);
   history.suspects_ = take_urls(in);
   history.crashed_ = take_urls(in);
-  if (!in.done()) return fail(ErrorCode::kCorrupt, "its length is wrong");
+  if (!in.done()) return error(ErrorCode::kCorrupt, "its length is wrong");
   return history;
 }
 

@@ -167,7 +167,7 @@ std::atomic<std::uint32_t>& InFlightFile::signal() noexcept {
 
 Result<std::optional<InFlightRecord>> InFlightFile::read(const std::filesystem::path& path) {
   const auto damaged = [&](std::string_view why) {
-    return fail(ErrorCode::kCorrupt, fmt::format("{} is damaged: {}", path.string(), why));
+    return error(ErrorCode::kCorrupt, fmt::format("{} is damaged: {}", path.string(), why));
   };
   const auto contents = read_file(path.string(), kMaxFile);
   if (!contents) {
@@ -185,9 +185,9 @@ Result<std::optional<InFlightRecord>> InFlightFile::read(const std::filesystem::
   if (in.fixed<std::uint64_t>() != checksum(bytes.substr(0, kCheckedHeader)))
     return damaged("the checksum of its header is wrong");
   if (version != kVersion) {
-    return fail(ErrorCode::kUnsupportedVersion,
-                fmt::format("{} has version {}; this Trawl reads version {}", path.string(),
-                            version, kVersion));
+    return error(ErrorCode::kUnsupportedVersion,
+                 fmt::format("{} has version {}; this Trawl reads version {}", path.string(),
+                             version, kVersion));
   }
   record.signal = static_cast<int>(in.fixed<std::uint32_t>());
   record.unlisted = in.fixed<std::uint32_t>();

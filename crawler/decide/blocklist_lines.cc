@@ -59,7 +59,7 @@ std::string shown(std::string_view text) {
 }
 
 tl::unexpected<Error> wrong(std::string_view word, std::string_view why) {
-  return fail(ErrorCode::kInvalidArgument, fmt::format("\"{}\" {}", shown(word), why));
+  return error(ErrorCode::kInvalidArgument, fmt::format("\"{}\" {}", shown(word), why));
 }
 
 class BlockedLine {
@@ -125,8 +125,8 @@ class BlockedLine {
 };
 
 Result<void> too_long() {
-  return fail(ErrorCode::kInvalidArgument,
-              fmt::format("the line is longer than {} KiB", kMaxLine >> 10));
+  return error(ErrorCode::kInvalidArgument,
+               fmt::format("the line is longer than {} KiB", kMaxLine >> 10));
 }
 
 // What is wrong with a file, a line for each of its lines; those beyond the first few are counted.
@@ -139,10 +139,10 @@ class WrongLines {
   Result<void> result() const {
     if (count_ == 0) return {};
     const std::uint64_t more = count_ - std::min(count_, kListed);
-    return fail(ErrorCode::kInvalidArgument,
-                more == 0 ? text_
-                          : fmt::format("{}\nand {} more line{} that {} wrong", text_, more,
-                                        more == 1 ? "" : "s", more == 1 ? "is" : "are"));
+    return error(ErrorCode::kInvalidArgument,
+                 more == 0 ? text_
+                           : fmt::format("{}\nand {} more line{} that {} wrong", text_, more,
+                                         more == 1 ? "" : "s", more == 1 ? "is" : "are"));
   }
 
  private:

@@ -95,14 +95,14 @@ std::optional<LimitFile> limit_file_of(std::string_view text) {
 }
 
 Result<std::optional<LimitFile>> read_limit_file(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) return std::optional<LimitFile>();
+  std::error_code failure;
+  if (!std::filesystem::exists(path, failure)) return std::optional<LimitFile>();
   std::ifstream stream(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(stream), {}};
   auto file = limit_file_of(text);
   if (!file || stream.bad()) {
-    return fail(ErrorCode::kCorrupt,
-                path + " is damaged: delete it, and hosts keep the limits they have");
+    return error(ErrorCode::kCorrupt,
+                 path + " is damaged: delete it, and hosts keep the limits they have");
   }
   return file;
 }

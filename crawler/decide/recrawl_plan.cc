@@ -156,10 +156,10 @@ Result<bool> RecrawlPlan::read_marker() {
   // Earlier ones do not tell of redirects: none has been planned, then.
   if ((read != 3 && read != 6) || pages.next > pages.end || pages.recrawling > 1 ||
       redirects.next > redirects.end || redirects.recrawling > 1) {
-    return fail(ErrorCode::kCorrupt,
-                marker_file_ +
-                    " is damaged: delete it, and all pages are planned to be fetched "
-                    "again");
+    return error(ErrorCode::kCorrupt,
+                 marker_file_ +
+                     " is damaged: delete it, and all pages are planned to be fetched "
+                     "again");
   }
   marker_ = {.pages = {pages.next, pages.end, pages.recrawling == 1},
              .redirects = {redirects.next, redirects.end, redirects.recrawling == 1}};

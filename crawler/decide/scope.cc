@@ -130,7 +130,7 @@ Result<void> Scope::add_rules() {
                        std::string_view key) -> Result<void> {
     auto pattern = UrlPattern::parse(text);
     if (!pattern) {
-      return fail(pattern.error().code, std::string(key) + ": " + pattern.error().message);
+      return error(pattern.error().code, std::string(key) + ": " + pattern.error().message);
     }
     patterns.push_back(std::move(*pattern));
     rules_.push_back({.include = include, .name = name.empty() ? text : name, .key = key});

@@ -23,8 +23,8 @@ Result<std::unique_ptr<ContentDecoder>> ContentDecoder::create(std::string_view 
     if (coding == nullptr) continue;
     if (decoder == nullptr) decoder.reset(new ContentDecoder(max_between));
     if (decoder->stages_.size() == kMaxCodings) {
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("the body has more than {} content codings", kMaxCodings));
+      return error(ErrorCode::kInvalidArgument,
+                   fmt::format("the body has more than {} content codings", kMaxCodings));
     }
     Stage stage{.coding = std::move(coding), .buffer = nullptr, .waiting = {}};
     if (!decoder->stages_.empty()) stage.buffer = std::make_unique<std::array<char, 16 * 1024>>();

@@ -380,8 +380,8 @@ Result<std::unique_ptr<Resolver>> Resolver::create(const ResolverOptions& option
   // Counted by c-ares, and never given back: another part of the process may use it too.
   static const int started = ares_library_init(ARES_LIB_INIT_ALL);
   if (started != ARES_SUCCESS)
-    return fail(ErrorCode::kIo, fmt::format("cannot set up the resolver of host names: {}",
-                                            ares_strerror(started)));
+    return error(ErrorCode::kIo, fmt::format("cannot set up the resolver of host names: {}",
+                                             ares_strerror(started)));
   auto resolver = std::make_unique<AresResolver>(options, std::move(watch));
   if (auto opened = resolver->open(); !opened) return tl::unexpected(opened.error());
   return resolver;

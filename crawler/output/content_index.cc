@@ -116,7 +116,7 @@ struct ContentIndex::State {
     const auto status =
         database.Get({}, database.DefaultColumnFamily(), slice(key_of(digest)), &record);
     if (status.IsNotFound()) return std::nullopt;
-    if (!status.ok()) return tl::unexpected(store->error(status, "read"));
+    if (!status.ok()) return tl::unexpected(store->store_error(status, "read"));
     auto copy = decode(view(record));
     if (!copy) return tl::unexpected(store->damaged("a record does not decode"));
     return copy;
@@ -148,7 +148,7 @@ Result<void> ContentIndex::State::recount() {
   }
   insert();
   bodies.store(count, std::memory_order_relaxed);
-  if (!it->status().ok()) return tl::unexpected(store->error(it->status(), "read"));
+  if (!it->status().ok()) return tl::unexpected(store->store_error(it->status(), "read"));
   return {};
 }
 
@@ -180,7 +180,7 @@ Result<std::optional<FirstCopy>> ContentIndex::claim(std::string_view digest,
   const Fingerprint fingerprint = state.hash(digest);
   if (auto known = state.read(fingerprint); !known || *known) return known;
   const auto put = state.batch.Put(slice(key_of(fingerprint)), slice(encode(copy)));
-  if (!put.ok()) return tl::unexpected(state.store->error(put, "write"));
+  if (!put.ok()) return tl::unexpected(state.store->store_error(put, "write"));
   {
     const std::lock_guard lock(state.mutex);
     state.claimed.emplace(fingerprint, copy);
@@ -195,7 +195,7 @@ Result<void> ContentIndex::commit() {
   if (state.failure) return tl::unexpected(*state.failure);
   if (state.batch.Count() == 0) return {};
   if (const auto status = state.store->database().Write(state.writes, &state.batch); !status.ok()) {
-    state.failure = state.store->error(status, "write");
+    state.failure = state.store->store_error(status, "write");
     return tl::unexpected(*state.failure);
   }
   state.batch.Clear();

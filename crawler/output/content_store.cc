@@ -85,7 +85,7 @@ Result<std::unique_ptr<ContentStore>> ContentStore::open(const std::filesystem::
   if (*prepared == DatabaseState::kNew) options.max_file_opening_threads = 1;
   rocksdb::DB* opened = nullptr;
   const auto status = rocksdb::DB::Open(options, store->directory_, &opened);
-  if (!status.ok()) return tl::unexpected(store->error(status, "open"));
+  if (!status.ok()) return tl::unexpected(store->store_error(status, "open"));
   store->database_.reset(opened);
   if (*prepared == DatabaseState::kNew) {
     if (auto finished = finish_database(directory); !finished)
@@ -103,12 +103,13 @@ Result<KeyedHash> ContentStore::hash() {
     record.append(random.begin(), random.end());
     status = database_->Put({}, kFormatKey, record);
   }
-  if (!status.ok()) return tl::unexpected(error(status, "open"));
+  if (!status.ok()) return tl::unexpected(store_error(status, "open"));
   if (record.empty() || record[0] != kFormat) {
-    return fail(ErrorCode::kUnsupportedVersion,
-                fmt::format("the index of bodies in {} was written by a newer Trawl: use that one, "
-                            "or start over",
-                            directory_));
+    return error(
+        ErrorCode::kUnsupportedVersion,
+        fmt::format("the index of bodies in {} was written by a newer Trawl: use that one, "
+                    "or start over",
+                    directory_));
   }
   KeyedHash::Key key;
   if (record.size() != 1 + key.size()) return tl::unexpected(damaged("its format has no key"));
@@ -126,7 +127,7 @@ std::uint64_t ContentStore::memory() const {
   return cache_->GetUsage() + write_buffers_->memory_usage();
 }
 
-Error ContentStore::error(const rocksdb::Status& status, std::string_view doing) const {
+Error ContentStore::store_error(const rocksdb::Status& status, std::string_view doing) const {
   const std::string text = status.ToString();
   if (status.IsCorruption()) return damaged(text);
   const auto as = [&](ErrorCode code, std::string_view advice) {

@@ -29,7 +29,7 @@ class ContentStore {
   std::uint64_t estimated_records() const;
   std::uint64_t memory() const;
 
-  Error error(const rocksdb::Status& status, std::string_view doing) const;
+  Error store_error(const rocksdb::Status& status, std::string_view doing) const;
   Error damaged(std::string_view what) const;
 
  private:

@@ -49,9 +49,9 @@ Result<FileDescriptor> open_locked(const std::string& path, int more) {
   if (!S_ISREG(status.st_mode)) return tl::unexpected(not_regular(path, "no regular file"));
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
   if (errno != EWOULDBLOCK) return tl::unexpected(system_error(errno, "cannot lock " + path));
-  return fail(ErrorCode::kInUse, path +
-                                     " is being written by another crawl: choose another "
-                                     "output.directory");
+  return error(ErrorCode::kInUse, path +
+                                      " is being written by another crawl: choose another "
+                                      "output.directory");
 }
 
 }  // namespace

@@ -39,9 +39,10 @@ class OutputImpl final : public Output {
   Result<void> start() {
     try {
       writer_ = std::thread([this] { write(); });
-    } catch (const std::system_error& error) {
-      return fail(ErrorCode::kNoSpace,
-                  fmt::format("cannot start the thread that writes the output: {}", error.what()));
+    } catch (const std::system_error& failure) {
+      return error(
+          ErrorCode::kNoSpace,
+          fmt::format("cannot start the thread that writes the output: {}", failure.what()));
     }
     return {};
   }

@@ -29,8 +29,8 @@ std::string quoted_part(std::string_view text) {
 }
 
 tl::unexpected<Error> bad(std::string_view text, std::string_view what) {
-  return fail(ErrorCode::kInvalidArgument,
-              fmt::format("the pattern \"{}\" {}", quoted_part(text), what));
+  return error(ErrorCode::kInvalidArgument,
+               fmt::format("the pattern \"{}\" {}", quoted_part(text), what));
 }
 
 void append_literal(std::string_view literal, std::string& out) {

@@ -77,10 +77,10 @@ struct UrlPatternSet::Compiled {
           filtered.Add(pattern.expression(), url_pattern_options(), &number) == re2::RE2::NoError;
     }
     if (!good || !all->Compile()) {
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("{} patterns are too many or too large to be compiled together: use "
-                              "fewer, or a blocklist for plain URLs and hosts",
-                              patterns.size()));
+      return error(ErrorCode::kInvalidArgument,
+                   fmt::format("{} patterns are too many or too large to be compiled together: use "
+                               "fewer, or a blocklist for plain URLs and hosts",
+                               patterns.size()));
     }
     std::vector<std::string> required;
     filtered.Compile(&required);

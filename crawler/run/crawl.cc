@@ -74,10 +74,10 @@ Result<void> check_descriptors(std::uint32_t connections) {
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &limit);
   if (limit.rlim_cur >= connections + kForTheRest) return {};
-  return fail(ErrorCode::kInvalidArgument,
-              fmt::format("fetch.connections = {} needs {} open files, but the limit is {}: lower "
-                          "it, or raise the limit with ulimit -n",
-                          connections, connections + kForTheRest, limit.rlim_cur));
+  return error(ErrorCode::kInvalidArgument,
+               fmt::format("fetch.connections = {} needs {} open files, but the limit is {}: lower "
+                           "it, or raise the limit with ulimit -n",
+                           connections, connections + kForTheRest, limit.rlim_cur));
 }
 
 // How many connections a thread keeps open for later requests: all it may have, as far as there are

@@ -24,14 +24,14 @@ constexpr std::uint32_t kMaxHosts = 200;
 constexpr int kPortAttempts = 20;
 
 std::optional<Error> invalid(const SampleSiteOptions& options) {
-  const auto error = [](std::string message) {
+  const auto refused = [](std::string message) {
     return Error{ErrorCode::kInvalidArgument, "sample site: " + std::move(message)};
   };
   if (options.pages < 1 || options.pages > kMaxPages) {
-    return error(fmt::format("{} pages asked for, expected 1 to {}", options.pages, kMaxPages));
+    return refused(fmt::format("{} pages asked for, expected 1 to {}", options.pages, kMaxPages));
   }
   if (options.hosts < 1 || options.hosts > kMaxHosts) {
-    return error(fmt::format("{} hosts asked for, expected 1 to {}", options.hosts, kMaxHosts));
+    return refused(fmt::format("{} hosts asked for, expected 1 to {}", options.hosts, kMaxHosts));
   }
   return {};
 }
@@ -156,16 +156,16 @@ class SampleSiteImpl : public SampleSite {
 }  // namespace
 
 Result<std::unique_ptr<SampleSite>> SampleSite::start(const SampleSiteOptions& options) {
-  if (auto error = invalid(options)) return tl::unexpected<Error>(std::move(*error));
+  if (auto problem = invalid(options)) return tl::unexpected<Error>(std::move(*problem));
   auto site = std::make_unique<SampleSiteImpl>(options);
   if (auto error = site->start()) return tl::unexpected<Error>(std::move(*error));
   return std::unique_ptr<SampleSite>(std::move(site));
 }
 
 Result<std::vector<std::string>> SampleSite::list(const SampleSiteOptions& options) {
-  if (auto error = invalid(options)) return tl::unexpected<Error>(std::move(*error));
+  if (auto problem = invalid(options)) return tl::unexpected<Error>(std::move(*problem));
   if (options.port == 0) {
-    return fail(ErrorCode::kInvalidArgument, "sample site: listing the URLs needs a port");
+    return error(ErrorCode::kInvalidArgument, "sample site: listing the URLs needs a port");
   }
   return SampleWeb(options).reachable_urls();
 }

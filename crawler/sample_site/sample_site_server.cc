@@ -259,16 +259,16 @@ class LoopbackServerImpl : public LoopbackServer {
 Result<std::unique_ptr<LoopbackServer>> LoopbackServer::bind(const std::string& address,
                                                              std::uint16_t port, Handler handler) {
   auto server = std::make_unique<LoopbackServerImpl>(std::move(handler));
-  const int error = server->bind(address, port);
-  if (error == 0) return std::unique_ptr<LoopbackServer>(std::move(server));
-  const std::string reason = std::generic_category().message(error);
-  if (error == EADDRINUSE) {
-    return fail(ErrorCode::kInUse,
-                fmt::format("cannot serve on {}:{}: {}; choose another port, or 0 for a free one",
-                            address, port, reason));
+  const int failure = server->bind(address, port);
+  if (failure == 0) return std::unique_ptr<LoopbackServer>(std::move(server));
+  const std::string reason = std::generic_category().message(failure);
+  if (failure == EADDRINUSE) {
+    return error(ErrorCode::kInUse,
+                 fmt::format("cannot serve on {}:{}: {}; choose another port, or 0 for a free one",
+                             address, port, reason));
   }
-  return fail(error == EACCES ? ErrorCode::kPermission : ErrorCode::kIo,
-              fmt::format("cannot serve on {}:{}: {}", address, port, reason));
+  return error(failure == EACCES ? ErrorCode::kPermission : ErrorCode::kIo,
+               fmt::format("cannot serve on {}:{}: {}", address, port, reason));
 }
 
 }  // namespace trawl

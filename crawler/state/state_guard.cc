@@ -60,10 +60,10 @@ bool is_same(const fs::path& one, const fs::path& other) {
 Result<void> refuse_links(const fs::path& directory) {
   for (const char* const name : {"LOCK", "MANIFEST", "MANIFEST.removed", "store", "content",
                                  "output", "crawl.toml", "last-run.toml"}) {
-    std::error_code error;
+    std::error_code failure;
     const fs::path path = directory / name;
-    if (!fs::is_symlink(fs::symlink_status(path, error))) continue;
-    return fail(
+    if (!fs::is_symlink(fs::symlink_status(path, failure))) continue;
+    return error(
         ErrorCode::kInvalidArgument,
         fmt::format("{} is a symbolic link, and what is in a state directory does not lead "
                     "out of it: put the file or directory itself there{}",
@@ -75,10 +75,10 @@ Result<void> refuse_links(const fs::path& directory) {
 Result<void> refuse_others_config(const fs::path& directory) {
   const fs::path saved = saved_config_path(directory);
   if (!is_there(saved) || is_saved_config(saved)) return {};
-  return fail(ErrorCode::kInvalidArgument,
-              fmt::format("{} was not written by Trawl, which keeps the crawl's config under this "
-                          "name: move it away, or choose another state directory",
-                          saved.string()));
+  return error(ErrorCode::kInvalidArgument,
+               fmt::format("{} was not written by Trawl, which keeps the crawl's config under this "
+                           "name: move it away, or choose another state directory",
+                           saved.string()));
 }
 
 Error not_ours(const fs::path& directory, std::vector<std::string> names) {

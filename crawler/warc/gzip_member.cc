@@ -70,8 +70,8 @@ Result<bool> GzipMemberReader::fill() {
 Result<std::optional<GzipMember>> GzipMemberReader::next() {
   GzipMember member{.offset = offset_};
   const auto damaged = [&](std::string_view how) {
-    return fail(ErrorCode::kCorrupt, file_.path() + ": the record at byte " +
-                                         std::to_string(offset_) + " is " + std::string(how));
+    return error(ErrorCode::kCorrupt, file_.path() + ": the record at byte " +
+                                          std::to_string(offset_) + " is " + std::string(how));
   };
   inflateReset(stream_.get());
   for (int status = Z_OK; status != Z_STREAM_END;) {

@@ -35,7 +35,7 @@ class AppendFile {
   }
   // All of `piece` or nothing.
   Result<void> append(std::string_view piece) {
-    if (torn_) return fail(ErrorCode::kClosed, path_ + " has a torn end: start the crawl again");
+    if (torn_) return error(ErrorCode::kClosed, path_ + " has a torn end: start the crawl again");
     auto written = write_all(fd_.get(), piece, path_);
     if (written) {
       size_ += piece.size();
@@ -45,7 +45,7 @@ class AppendFile {
     return written;
   }
   Result<void> sync() {
-    if (torn_) return fail(ErrorCode::kClosed, path_ + " has a torn end: start the crawl again");
+    if (torn_) return error(ErrorCode::kClosed, path_ + " has a torn end: start the crawl again");
     if (::fdatasync(fd_.get()) == 0) return {};
     // The next sync would succeed, and what this one lost stay lost.
     torn_ = true;
@@ -85,9 +85,9 @@ Result<FileDescriptor> lock(const std::filesystem::path& directory, const std::s
   if (fd.get() < 0) return tl::unexpected(system_error(errno, "cannot open " + path));
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
   if (errno != EWOULDBLOCK) return tl::unexpected(system_error(errno, "cannot lock " + path));
-  return fail(ErrorCode::kInUse, "the WARC files " + (directory / prefix).string() +
-                                     "-* are being written by another crawl: choose another "
-                                     "output.directory or output.warc_prefix");
+  return error(ErrorCode::kInUse, "the WARC files " + (directory / prefix).string() +
+                                      "-* are being written by another crawl: choose another "
+                                      "output.directory or output.warc_prefix");
 }
 
 }  // namespace
@@ -159,8 +159,8 @@ Result<void> WarcFiles::State::open_next() {
     }
     return begun;
   }
-  return fail(ErrorCode::kAlreadyExists,
-              "no name is left for a WARC file in " + directory.string());
+  return error(ErrorCode::kAlreadyExists,
+               "no name is left for a WARC file in " + directory.string());
 }
 
 Result<void> WarcFiles::State::close_current() {
@@ -206,7 +206,7 @@ Result<std::unique_ptr<WarcFiles>> WarcFiles::open(const std::filesystem::path& 
 
 Result<WarcPlace> WarcFiles::append(const WarcRecords& records) {
   State& s = *state_;
-  if (s.closed) return fail(ErrorCode::kClosed, "the WARC files are closed");
+  if (s.closed) return error(ErrorCode::kClosed, "the WARC files are closed");
   if (s.is_due()) {
     if (auto done = s.close_current(); !done) return tl::unexpected(done.error());
   }

@@ -84,10 +84,10 @@ Result<void> check_warc_prefix(std::string_view prefix) {
   if (!prefix.empty() && prefix.size() <= 100 && prefix.front() != '.' &&
       std::all_of(prefix.begin(), prefix.end(), is_name_byte))
     return {};
-  return fail(ErrorCode::kInvalidArgument,
-              fmt::format("\"{}\" cannot begin the names of WARC files: use 1 to 100 letters, "
-                          "digits, '.', '_' and '-', not a '.' first",
-                          prefix));
+  return error(ErrorCode::kInvalidArgument,
+               fmt::format("\"{}\" cannot begin the names of WARC files: use 1 to 100 letters, "
+                           "digits, '.', '_' and '-', not a '.' first",
+                           prefix));
 }
 
 bool is_warc_name(std::string_view name, std::string_view prefix) {

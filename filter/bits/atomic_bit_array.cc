@@ -43,7 +43,7 @@ AtomicBitArray& AtomicBitArray::operator=(AtomicBitArray&&) noexcept = default;
 AtomicBitArray::~AtomicBitArray() = default;
 
 Result<AtomicBitArray> AtomicBitArray::create(std::uint64_t bits) {
-  if (bits == 0) return fail(ErrorCode::kInvalidArgument, "a bit array must have at least 1 bit");
+  if (bits == 0) return error(ErrorCode::kInvalidArgument, "a bit array must have at least 1 bit");
   const std::uint64_t words = bits / kWordBits + (bits % kWordBits != 0 ? 1 : 0);
   auto array = WordArray::allocate(words, fmt::format("an array of {} bits", bits));
   if (!array) return tl::unexpected(array.error());

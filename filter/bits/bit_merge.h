@@ -21,7 +21,7 @@ namespace trawl {
 template <class State>
 Result<void> check_mergeable(const State& mine, const State& theirs) {
   const auto differ = [](std::string_view what, auto one, auto other) {
-    return fail(
+    return error(
         ErrorCode::kInvalidArgument,
         fmt::format("the filters cannot be merged: their {} differ, {} and {}", what, one, other));
   };
@@ -32,9 +32,9 @@ Result<void> check_mergeable(const State& mine, const State& theirs) {
     return differ("sizes in words", mine.words.size(), theirs.words.size());
   if (mine.hashes != theirs.hashes) return differ("bits per key", mine.hashes, theirs.hashes);
   if (!(mine.hash == theirs.hash)) {
-    return fail(ErrorCode::kInvalidArgument,
-                "the filters cannot be merged: their hash keys differ, so that one key has other "
-                "bits in each");
+    return error(ErrorCode::kInvalidArgument,
+                 "the filters cannot be merged: their hash keys differ, so that one key has other "
+                 "bits in each");
   }
   return {};
 }

@@ -22,11 +22,11 @@ std::string readable(double bytes) {
 }
 
 tl::unexpected<Error> too_large(std::uint64_t words, std::string_view what) {
-  return fail(ErrorCode::kNoSpace,
-              fmt::format("{} needs {} of memory, {} are free; a filter takes less with a "
-                          "lower capacity or a higher false-positive rate",
-                          what, readable(static_cast<double>(words) * kWordBytes),
-                          readable(static_cast<double>(free_memory()))));
+  return error(ErrorCode::kNoSpace,
+               fmt::format("{} needs {} of memory, {} are free; a filter takes less with a "
+                           "lower capacity or a higher false-positive rate",
+                           what, readable(static_cast<double>(words) * kWordBytes),
+                           readable(static_cast<double>(free_memory()))));
 }
 
 }  // namespace

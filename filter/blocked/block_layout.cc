@@ -140,11 +140,11 @@ BlockRate::Admission BlockRate::after_admitting(double keys_per_block) const {
 
 Result<BlockLayout> choose_layout(std::uint64_t capacity, double rate) {
   if (capacity == 0)
-    return fail(ErrorCode::kInvalidArgument, "a filter's capacity must be at least 1");
+    return error(ErrorCode::kInvalidArgument, "a filter's capacity must be at least 1");
   if (!(rate >= kMinRate && rate < 1)) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("a filter's false-positive rate must be from {} to below 1, not {}",
-                            kMinRate, rate));
+    return error(ErrorCode::kInvalidArgument,
+                 fmt::format("a filter's false-positive rate must be from {} to below 1, not {}",
+                             kMinRate, rate));
   }
   // For each k: the highest load that keeps the rate, which falls with the load. It rises with k up
   // to about -log2(rate), the textbook's best, and then falls.
@@ -165,9 +165,9 @@ Result<BlockLayout> choose_layout(std::uint64_t capacity, double rate) {
     ++hashes;
   const double blocks = std::ceil(static_cast<double>(capacity) / load[hashes]);
   if (!(blocks < std::ldexp(1.0, 54))) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("a filter for {} keys at {} would need {:.3g} bytes", capacity, rate,
-                            blocks * kBitsPerBlock / 8));
+    return error(ErrorCode::kInvalidArgument,
+                 fmt::format("a filter for {} keys at {} would need {:.3g} bytes", capacity, rate,
+                             blocks * kBitsPerBlock / 8));
   }
   return BlockLayout{.blocks = static_cast<std::uint64_t>(blocks),
                      .hashes = hashes,

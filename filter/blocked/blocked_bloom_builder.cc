@@ -22,11 +22,11 @@ constexpr std::uint64_t kMinSpool = std::uint64_t{1} << 20;
 Result<void> check(const BlockedBloomBuilder::Options& options) {
   std::error_code ignored;
   if (std::filesystem::is_directory(options.path, ignored)) {
-    return fail(ErrorCode::kInvalidArgument,
-                options.path + " is a folder: name the file that the filter is to go to");
+    return error(ErrorCode::kInvalidArgument,
+                 options.path + " is a folder: name the file that the filter is to go to");
   }
   if (options.max_spool_bytes < kMinSpool) {
-    return fail(
+    return error(
         ErrorCode::kInvalidArgument,
         fmt::format("a spool takes at least 1 MiB of disk, not {} bytes", options.max_spool_bytes));
   }
@@ -150,7 +150,7 @@ Result<void> BlockedBloomBuilder::State::insert_some(std::span<const Fingerprint
   try {
     return filter->add(keys);
   } catch (const std::bad_alloc&) {
-    return fail(ErrorCode::kNoSpace, "no memory is left to build " + options.path);
+    return error(ErrorCode::kNoSpace, "no memory is left to build " + options.path);
   }
 }
 

@@ -103,24 +103,24 @@ std::optional<std::uint64_t> least_mebibytes(std::uint64_t chunks) {
 
 Result<BuilderPlan> plan_build(std::uint64_t blocks, std::uint64_t max_memory_bytes) {
   if (max_memory_bytes < kMinBuilderMemory) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("building a filter takes at least 1 MiB of memory, not {} bytes",
-                            max_memory_bytes));
+    return error(ErrorCode::kInvalidArgument,
+                 fmt::format("building a filter takes at least 1 MiB of memory, not {} bytes",
+                             max_memory_bytes));
   }
   const std::uint64_t chunks = (blocks + kBlocksPerChunk - 1) / kBlocksPerChunk;
   if (const auto plan = plan_within(chunks, max_memory_bytes)) return *plan;
   const double size = static_cast<double>(blocks) * kBitsPerBlock / 8;
   const auto least = least_mebibytes(chunks);
   if (!least) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("a filter of {:.3g} bytes is too large to be built: lower its "
-                            "capacity, or allow a higher false-positive rate",
-                            size));
+    return error(ErrorCode::kInvalidArgument,
+                 fmt::format("a filter of {:.3g} bytes is too large to be built: lower its "
+                             "capacity, or allow a higher false-positive rate",
+                             size));
   }
-  return fail(ErrorCode::kInvalidArgument,
-              fmt::format("{} bytes of memory do not suffice to build a filter of {:.3g} bytes: "
-                          "it takes at least {} MiB",
-                          max_memory_bytes, size, *least));
+  return error(ErrorCode::kInvalidArgument,
+               fmt::format("{} bytes of memory do not suffice to build a filter of {:.3g} bytes: "
+                           "it takes at least {} MiB",
+                           max_memory_bytes, size, *least));
 }
 
 }  // namespace trawl

@@ -127,7 +127,7 @@ Result<WordArray> PartedFilter::work_on(std::uint64_t range, const OnPart& on_pa
     insert(*words, kRangeScale, keys);
     on_part(keys.size() * spool_.bytes_per_key());
     if (!shared_->give_up.load(std::memory_order_relaxed)) return {};
-    return fail(ErrorCode::kClosed, path_ + " was given up before it was built");
+    return error(ErrorCode::kClosed, path_ + " was given up before it was built");
   });
   if (!taken) return tl::unexpected(taken.error());
   return words;

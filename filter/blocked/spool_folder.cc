@@ -60,15 +60,15 @@ Result<FileDescriptor> lock_folder(const std::string& path) {
     FileDescriptor lock(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (lock.get() < 0) {
       if (errno == ENOTDIR) {
-        return fail(ErrorCode::kAlreadyExists,
-                    path + " is needed as the spool folder, but is a file: move it away");
+        return error(ErrorCode::kAlreadyExists,
+                     path + " is needed as the spool folder, but is a file: move it away");
       }
       return tl::unexpected(system_error(errno, "cannot open the spool folder " + path));
     }
     if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno == EWOULDBLOCK) {
-        return fail(ErrorCode::kInUse,
-                    path + " is in use: another builder is making the same file");
+        return error(ErrorCode::kInUse,
+                     path + " is in use: another builder is making the same file");
       }
       return tl::unexpected(system_error(errno, "cannot lock the spool folder " + path));
     }
@@ -208,7 +208,7 @@ Result<void> SpoolFolder::take(std::uint64_t number, std::span<char> buffer, con
     done += wanted;
   }
   if (done != all || sum != range.sum)
-    return fail(ErrorCode::kIo, file->path() + " was changed since it was written");
+    return error(ErrorCode::kIo, file->path() + " was changed since it was written");
   range.written = range.sum = 0;
   std::error_code ignored;  // its space is wanted for the filter; the rest goes at the end
   std::filesystem::remove(file->path(), ignored);

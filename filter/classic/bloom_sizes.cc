@@ -14,11 +14,12 @@ namespace {
 constexpr double kTooManyBits = 9223372036854775808.0;  // 2^63
 
 Result<void> check(std::uint64_t keys, double rate) {
-  if (keys == 0) return fail(ErrorCode::kInvalidArgument, "a filter's capacity must be at least 1");
+  if (keys == 0)
+    return error(ErrorCode::kInvalidArgument, "a filter's capacity must be at least 1");
   if (!(rate >= kMinBloomRate && rate < 1)) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("a filter's false-positive rate must be from {} to below 1, not {}",
-                            kMinBloomRate, rate));
+    return error(ErrorCode::kInvalidArgument,
+                 fmt::format("a filter's false-positive rate must be from {} to below 1, not {}",
+                             kMinBloomRate, rate));
   }
   return {};
 }
@@ -31,7 +32,7 @@ double bits_for(double keys, double rate) {
 Result<BloomSize> flat_size(std::uint64_t keys, double rate, double bits) {
   const auto n = static_cast<double>(keys);
   if (!(bits < kTooManyBits)) {
-    return fail(
+    return error(
         ErrorCode::kInvalidArgument,
         fmt::format("a filter for {} keys at {} would need {:.3g} bytes", keys, rate, bits / 8));
   }

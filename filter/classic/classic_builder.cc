@@ -58,7 +58,7 @@ Result<ClassicBuilder> ClassicBuilder::create(const Options& options) {
   const auto layout = choose_classic_layout(options.filter);
   if (!layout) return tl::unexpected(layout.error());
   if (options.max_memory_bytes < kMinClassicBuilderMemory) {
-    return fail(
+    return error(
         ErrorCode::kInvalidArgument,
         fmt::format("a classic filter takes at least 1 MiB of memory to build, not {} bytes",
                     options.max_memory_bytes));

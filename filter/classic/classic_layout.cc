@@ -20,24 +20,24 @@ constexpr double kLeastRate = 1e-300;
 
 Result<void> check(const ClassicBloomFilter::Options& options) {
   if (options.capacity == 0)
-    return fail(ErrorCode::kInvalidArgument, "a filter's capacity must be at least 1");
+    return error(ErrorCode::kInvalidArgument, "a filter's capacity must be at least 1");
   if (options.bits != 0 && options.bits_per_key != 0) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("a classic filter's size is given twice, as {} bits and as {} bits a "
-                            "key: give one of them",
-                            options.bits, options.bits_per_key));
+    return error(ErrorCode::kInvalidArgument,
+                 fmt::format("a classic filter's size is given twice, as {} bits and as {} bits a "
+                             "key: give one of them",
+                             options.bits, options.bits_per_key));
   }
   if (!(options.bits_per_key >= 0) || std::isinf(options.bits_per_key)) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("a classic filter's bits per key must be a number above 0, not {}: 10 "
-                            "give a rate of 1e-2, 20 one of 1e-4",
-                            options.bits_per_key));
+    return error(ErrorCode::kInvalidArgument,
+                 fmt::format("a classic filter's bits per key must be a number above 0, not {}: 10 "
+                             "give a rate of 1e-2, 20 one of 1e-4",
+                             options.bits_per_key));
   }
   if (options.hashes > kMaxClassicHashes) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("a classic filter has from 1 to {} hashes, not {}: the best number is "
-                            "0.69 times the bits per key",
-                            kMaxClassicHashes, options.hashes));
+    return error(ErrorCode::kInvalidArgument,
+                 fmt::format("a classic filter has from 1 to {} hashes, not {}: the best number is "
+                             "0.69 times the bits per key",
+                             kMaxClassicHashes, options.hashes));
   }
   return {};
 }
@@ -60,10 +60,10 @@ Result<ClassicLayout> choose_classic_layout(const ClassicBloomFilter::Options& o
   const auto asked = bits_asked_for(options);
   if (!asked) return tl::unexpected(asked.error());
   if (!(*asked < kTooManyBits)) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("a classic filter of {:.3g} bits would need {:.3g} bytes: lower its "
-                            "capacity or its bits per key, or allow a higher rate",
-                            *asked, *asked / 8));
+    return error(ErrorCode::kInvalidArgument,
+                 fmt::format("a classic filter of {:.3g} bits would need {:.3g} bytes: lower its "
+                             "capacity or its bits per key, or allow a higher rate",
+                             *asked, *asked / 8));
   }
   constexpr std::uint64_t kLineBits = kClassicLineWords * kClassicWordBits;
   const auto bits = static_cast<std::uint64_t>(std::max(*asked, 1.0));
@@ -81,7 +81,7 @@ Result<ClassicLayout> choose_classic_layout(const ClassicBloomFilter::Options& o
   if (!sized) return layout;
   const double rate = bloom_rate(keys, decisive, hashes);
   if (rate > kUselessRate) {
-    return fail(
+    return error(
         ErrorCode::kInvalidArgument,
         fmt::format("a classic filter of {} bits with {} hashes finds every key once {} are "
                     "in: give it more bits, fewer hashes or a lower capacity",

@@ -25,9 +25,9 @@ double CuckooLayout::losses_with(double keys) const noexcept {
 
 Result<CuckooLayout> choose_cuckoo_layout(std::uint64_t capacity, double rate) {
   if (capacity == 0)
-    return fail(ErrorCode::kInvalidArgument, "a filter's capacity must be at least 1");
+    return error(ErrorCode::kInvalidArgument, "a filter's capacity must be at least 1");
   if (!(rate > 0 && rate < 1)) {
-    return fail(
+    return error(
         ErrorCode::kInvalidArgument,
         fmt::format("a filter's false-positive rate must be above 0 and below 1, not {}", rate));
   }
@@ -36,7 +36,7 @@ Result<CuckooLayout> choose_cuckoo_layout(std::uint64_t capacity, double rate) {
   const double groups = std::ceil(slots / (kSlotsPerBucket * kBucketsPerGroup));
   CuckooLayout layout{.groups = 0, .tag_bits = kMinTagBits};
   if (!(groups * kMaxTagBits < std::ldexp(1.0, 57))) {
-    return fail(
+    return error(
         ErrorCode::kInvalidArgument,
         fmt::format("a cuckoo filter for {} keys would need {:.3g} slots", capacity, slots));
   }
@@ -45,11 +45,11 @@ Result<CuckooLayout> choose_cuckoo_layout(std::uint64_t capacity, double rate) {
     ++layout.tag_bits;
   if (layout.tag_bits > kMaxTagBits) {
     layout.tag_bits = kMaxTagBits;
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("a cuckoo filter's tags have at most {} bits, which give {} keys a "
-                            "false-positive rate of {:.3g}, not {}: allow a higher one, or take "
-                            "another kind of filter",
-                            kMaxTagBits, capacity, layout.rate_with(keys), rate));
+    return error(ErrorCode::kInvalidArgument,
+                 fmt::format("a cuckoo filter's tags have at most {} bits, which give {} keys a "
+                             "false-positive rate of {:.3g}, not {}: allow a higher one, or take "
+                             "another kind of filter",
+                             kMaxTagBits, capacity, layout.rate_with(keys), rate));
   }
   return layout;
 }

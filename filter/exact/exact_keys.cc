@@ -55,10 +55,10 @@ Result<ExactKeys> ExactKeys::open(const std::string& path, const std::string& fi
   const auto header = read_header(*file);
   if (!header) return tl::unexpected(header.error());
   if (header->hash_key != index.header.hash_key || header->filter != identity_of(index)) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} does not have the keys of {} as it is now: build that again with "
-                            "--exact, or remove {} to use it with its rate of false positives",
-                            path, filter, path));
+    return error(ErrorCode::kInvalidArgument,
+                 fmt::format("{} does not have the keys of {} as it is now: build that again with "
+                             "--exact, or remove {} to use it with its rate of false positives",
+                             path, filter, path));
   }
   auto mapping = FileMapping::map(*file);
   if (!mapping) return tl::unexpected(mapping.error());
@@ -100,7 +100,7 @@ Result<FilterAndKeys> open_filter_and_keys(const std::string& path) {
     if (!keys) return tl::unexpected(std::move(keys.error()));
     return FilterAndKeys{std::move(*filter), std::move(*keys)};
   }
-  return fail(ErrorCode::kInUse, path + " is being replaced again and again: try again later");
+  return error(ErrorCode::kInUse, path + " is being replaced again and again: try again later");
 }
 
 std::span<const Fingerprint> ExactKeys::sorted() const noexcept {

@@ -175,13 +175,13 @@ Result<void> ExactKeysBuilder::finish() {
 // The name that announce() takes may have the only keys of the filter that is there.
 Result<void> ExactKeysBuilder::clear_way() const {
   const std::string coming = coming_exact_keys_path(options_.filter);
-  std::error_code error;
-  if (!std::filesystem::exists(coming, error)) return {};
+  std::error_code failure;
+  if (!std::filesystem::exists(coming, failure)) return {};
   if (!is_exact_keys_file(coming)) {
-    return fail(ErrorCode::kAlreadyExists,
-                coming + " is needed for the filter's keys, but is another file: move it away");
+    return error(ErrorCode::kAlreadyExists,
+                 coming + " is needed for the filter's keys, but is another file: move it away");
   }
-  if (!std::filesystem::exists(options_.filter, error)) return {};
+  if (!std::filesystem::exists(options_.filter, failure)) return {};
   const auto keys = ExactKeys::beside(options_.filter);
   if (!keys || !*keys || (*keys)->path() != coming) return {};
   return publish_file(coming, exact_keys_path(options_.filter));

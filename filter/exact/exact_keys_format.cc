@@ -70,10 +70,10 @@ Result<ExactHeader> decode_exact_header(std::string_view header, std::uint64_t b
   if (in.fixed<std::uint64_t>() != checksum_of(header.substr(0, kChecksummed)))
     return damaged_snapshot(path, "the checksum of its header is wrong");
   if (version != kExactVersion) {
-    return fail(ErrorCode::kUnsupportedVersion,
-                fmt::format("{} has format version {}, and this Trawl reads {}: build the filter "
-                            "again with --exact, or use the Trawl that made it",
-                            path, version, kExactVersion));
+    return error(ErrorCode::kUnsupportedVersion,
+                 fmt::format("{} has format version {}, and this Trawl reads {}: build the filter "
+                             "again with --exact, or use the Trawl that made it",
+                             path, version, kExactVersion));
   }
   if (reserved != 0 || (bytes - kExactHeaderBytes) / kExactKeyBytes != found.keys ||
       (bytes - kExactHeaderBytes) % kExactKeyBytes != 0) {

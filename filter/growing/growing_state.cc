@@ -33,7 +33,7 @@ Result<std::unique_ptr<GrowingBloomFilter::State>> GrowingBloomFilter::State::cr
     const Options& options) {
   const double rate = options.false_positive_rate;
   if (!(rate > 0 && rate < 1)) {
-    return fail(
+    return error(
         ErrorCode::kInvalidArgument,
         fmt::format("a filter's false-positive rate must be above 0 and below 1, not {}", rate));
   }
@@ -53,22 +53,22 @@ Result<std::unique_ptr<GrowingBloomFilter::State::Layer>> GrowingBloomFilter::St
   const std::string name =
       index == 0 ? std::string("the filter") : fmt::format("layer {} of the filter", index + 1);
   if (index >= kMaxSnapshotSections || planned > kMostKeysOfALayer) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} would need room for {} keys: that is too large", name, planned));
+    return error(ErrorCode::kInvalidArgument,
+                 fmt::format("{} would need room for {} keys: that is too large", name, planned));
   }
   const double rate = rate_of_next();
   const auto layout = growing_layer_layout(planned, rate);
   if (!layout) {
-    return fail(layout.error().code,
-                fmt::format("{} would need a rate of {:.3g}, its share of {}: {}", name, rate,
-                            budget, layout.error().message));
+    return error(layout.error().code,
+                 fmt::format("{} would need a rate of {:.3g}, its share of {}: {}", name, rate,
+                             budget, layout.error().message));
   }
   const std::uint64_t words = layout->blocks * kWordsPerBlock;
   std::uint64_t bytes = words * sizeof(std::uint64_t);
   for (const auto& layer : layers)
     bytes += layer->bits->words.bytes();
   if (max_memory_bytes != 0 && bytes > max_memory_bytes) {
-    return fail(
+    return error(
         ErrorCode::kNoSpace,
         fmt::format("{}the filter would need {} bytes of memory, {} are allowed: allow "
                     "more, or a higher false-positive rate",

@@ -62,7 +62,7 @@ Result<SnapshotHeader> decode_fields(Decoder& in, const std::string& path) {
   }
   if (!possible) return damaged_snapshot(path, "its parameters are impossible");
   if (header.hash_algorithm != KeyedHash::kAlgorithm) {
-    return fail(
+    return error(
         ErrorCode::kUnsupportedVersion,
         fmt::format("{} was made with hash algorithm {}; this Trawl has algorithm {}: build "
                     "the filter again",
@@ -74,10 +74,10 @@ Result<SnapshotHeader> decode_fields(Decoder& in, const std::string& path) {
 Result<SnapshotHeader> decode_header(std::string_view bytes, std::uint32_t& version,
                                      const std::string& path) {
   if (bytes.starts_with(kFirstMagic)) {
-    return fail(ErrorCode::kUnsupportedVersion,
-                fmt::format("{} has snapshot version 1; this Trawl reads version {}: build the "
-                            "filter again, or read it with Trawl 0.1",
-                            path, kSnapshotVersion));
+    return error(ErrorCode::kUnsupportedVersion,
+                 fmt::format("{} has snapshot version 1; this Trawl reads version {}: build the "
+                             "filter again, or read it with Trawl 0.1",
+                             path, kSnapshotVersion));
   }
   if (!bytes.starts_with(kMagic.substr(0, bytes.size())) || bytes.empty())
     return damaged_snapshot(path, "it is no filter snapshot");
@@ -92,10 +92,10 @@ Result<SnapshotHeader> decode_header(std::string_view bytes, std::uint32_t& vers
   if (version < kFirstVersion)
     return damaged_snapshot(path, fmt::format("no Trawl wrote a version {} of it", version));
   if (version > kSnapshotVersion) {
-    return fail(ErrorCode::kUnsupportedVersion,
-                fmt::format("{} has snapshot version {}; this Trawl reads version {}: use a newer "
-                            "one",
-                            path, version, kSnapshotVersion));
+    return error(ErrorCode::kUnsupportedVersion,
+                 fmt::format("{} has snapshot version {}; this Trawl reads version {}: use a newer "
+                             "one",
+                             path, version, kSnapshotVersion));
   }
   return decode_fields(in, path);
 }
@@ -243,13 +243,13 @@ Result<SnapshotIndex> read_snapshot_index(const InputFile& file) {
     if (*size != kSnapshotHeaderBytes + whole + last + n * kEntryBytes + kEndBytes)
       return damaged_snapshot(file.path(), "its last chunk is cut short, or bytes follow");
   } catch (const std::bad_alloc&) {
-    return fail(ErrorCode::kNoSpace, "not enough memory for the directory of " + file.path());
+    return error(ErrorCode::kNoSpace, "not enough memory for the directory of " + file.path());
   }
   return index;
 }
 
 tl::unexpected<Error> damaged_snapshot(const std::string& path, const std::string& why) {
-  return fail(ErrorCode::kCorrupt, fmt::format("{} is damaged: {}", path, why));
+  return error(ErrorCode::kCorrupt, fmt::format("{} is damaged: {}", path, why));
 }
 
 }  // namespace trawl

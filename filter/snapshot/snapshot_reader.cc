@@ -13,9 +13,9 @@ Result<SnapshotReader> SnapshotReader::open(const std::string& path, FilterKind 
   auto index = read_snapshot_index(*file);
   if (!index) return tl::unexpected(index.error());
   if (index->header.kind != kind) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} holds a {} filter, not a {} one", path, name_of(index->header.kind),
-                            name_of(kind)));
+    return error(ErrorCode::kInvalidArgument,
+                 fmt::format("{} holds a {} filter, not a {} one", path,
+                             name_of(index->header.kind), name_of(kind)));
   }
   if (kind != FilterKind::kGrowing && index->header.sections.size() != 1)
     return damaged_snapshot(path, "its parameters are impossible");

@@ -25,7 +25,7 @@ class WritePacer {
       free_ = std::max(free_, Clock::now() - kCatchUp) + cost_of(more);
       if (free_ - Clock::now() >= kShortest) sleep_until_free();
     }
-    if (given_up()) return fail(ErrorCode::kClosed, "the snapshot was given up before its end");
+    if (given_up()) return error(ErrorCode::kClosed, "the snapshot was given up before its end");
     return {};
   }
 

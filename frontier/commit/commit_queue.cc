@@ -169,7 +169,7 @@ void CommitQueue::finish(OperationGroup& group, const Result<void>& result, bool
         continue;
       }
       operation->durable->set_value(
-          fail(ErrorCode::kClosed, "the frontier was closed before the host was dropped"));
+          error(ErrorCode::kClosed, "the frontier was closed before the host was dropped"));
     } else if (operation->durable) {
       operation->durable->set_value(result);
     }

@@ -57,9 +57,9 @@ class Dump {
     auto read = visit_waiting();
     if (read && done_) read = visit_set_aside();
     if (!read || !done_ || damaged_ == 0) return read ? done_ : read;
-    return fail(ErrorCode::kCorrupt,
-                fmt::format("the store is damaged: {} URL{} cannot be read, and {} left out",
-                            damaged_, damaged_ == 1 ? "" : "s", damaged_ == 1 ? "was" : "were"));
+    return error(ErrorCode::kCorrupt,
+                 fmt::format("the store is damaged: {} URL{} cannot be read, and {} left out",
+                             damaged_, damaged_ == 1 ? "" : "s", damaged_ == 1 ? "was" : "were"));
   }
 
  private:

@@ -48,11 +48,11 @@ Result<std::optional<Manifest>> Manifest::read(const std::filesystem::path& dire
   }
   const std::string_view bytes = *contents;
   const auto damaged = [&](std::string_view why) {
-    return fail(ErrorCode::kCorrupt,
-                fmt::format("{} is damaged ({}), and with it the key of the fingerprints by which "
-                            "URLs are known again: restore it from a backup, or dump the queue "
-                            "with `trawl frontier dump` and load it into a new one",
-                            path, why));
+    return error(ErrorCode::kCorrupt,
+                 fmt::format("{} is damaged ({}), and with it the key of the fingerprints by which "
+                             "URLs are known again: restore it from a backup, or dump the queue "
+                             "with `trawl frontier dump` and load it into a new one",
+                             path, why));
   };
   if (!bytes.starts_with(kMagic)) return damaged("it does not begin as a manifest does");
   // The checksum first: a damaged version is damage, not a version. Every version ends with one.
@@ -63,17 +63,18 @@ Result<std::optional<Manifest>> Manifest::read(const std::filesystem::path& dire
   }
   Decoder in(bytes.substr(kMagic.size()));
   if (const auto version = in.fixed<std::uint32_t>(); version != kVersion) {
-    return fail(
+    return error(
         ErrorCode::kUnsupportedVersion,
         fmt::format("{} has version {}; this Trawl reads version {}: {}", path, version, kVersion,
                     version > kVersion ? "use a newer one"
                                        : "finish this crawl with the Trawl that began it"));
   }
   if (const auto algorithm = in.fixed<std::uint32_t>(); algorithm != KeyedHash::kAlgorithm) {
-    return fail(ErrorCode::kUnsupportedVersion,
-                fmt::format("{} is of a crawl with hash algorithm {}; this Trawl has algorithm {}: "
-                            "finish this crawl with the Trawl that began it",
-                            path, algorithm, KeyedHash::kAlgorithm));
+    return error(
+        ErrorCode::kUnsupportedVersion,
+        fmt::format("{} is of a crawl with hash algorithm {}; this Trawl has algorithm {}: "
+                    "finish this crawl with the Trawl that began it",
+                    path, algorithm, KeyedHash::kAlgorithm));
   }
   Manifest manifest;
   for (auto& byte : manifest.hash_key)

@@ -33,9 +33,9 @@ Result<GrowingBloomFilter> replay(GrowingBloomFilter filter, std::uint64_t seque
   if (!read) return tl::unexpected(read.error());
   feeder.finish();
   if (gap || next != end) {
-    return fail(ErrorCode::kCorrupt,
-                fmt::format("the store is damaged: its log lacks some of the admissions {} to {}",
-                            sequence, end));
+    return error(ErrorCode::kCorrupt,
+                 fmt::format("the store is damaged: its log lacks some of the admissions {} to {}",
+                             sequence, end));
   }
   report.replayed = end - sequence;
   return filter;
@@ -50,7 +50,7 @@ Result<GrowingBloomFilter> from_ledger(const Store& store, std::uint64_t urls,
   if (!records) return tl::unexpected(records.error());
   feeder.finish();
   if (*records < urls) {
-    return fail(
+    return error(
         ErrorCode::kCorrupt,
         fmt::format("the store is damaged: its ledger has {} of {} admitted URLs", *records, urls));
   }
@@ -107,11 +107,11 @@ class Recovery {
       too_new_ |= entry.end > admitted_;
       manifest_.checkpoints.pop_back();
     }
-    return fail(ErrorCode::kNotFound, "no checkpoint serves");
+    return error(ErrorCode::kNotFound, "no checkpoint serves");
   }
 
   Result<GrowingBloomFilter> by_log() {
-    if (manifest_.log_start > 0) return fail(ErrorCode::kNotFound, "the log has no beginning");
+    if (manifest_.log_start > 0) return error(ErrorCode::kNotFound, "the log has no beginning");
     auto filter = make_filter(fresh_, admitted_).and_then([&](auto empty) {
       return replay(std::move(empty), 0, admitted_, store_, report_);
     });
@@ -119,7 +119,7 @@ class Recovery {
   }
 
   Result<GrowingBloomFilter> by_ledger() {
-    if (!manifest_.ledger) return fail(ErrorCode::kNotFound, "there is no ledger");
+    if (!manifest_.ledger) return error(ErrorCode::kNotFound, "there is no ledger");
     auto filter = from_ledger(store_, urls_, fresh_);
     return filter || !is_damage(filter.error()) ? std::move(filter) : useless(filter.error());
   }
@@ -146,7 +146,7 @@ class Recovery {
     for (const auto& problem : problems_)
       message += "\n  " + problem;
     std::ranges::move(problems_, std::back_inserter(report_.warnings));
-    return fail(ErrorCode::kCorrupt, std::move(message));
+    return error(ErrorCode::kCorrupt, std::move(message));
   }
 
   const std::filesystem::path& directory_;
@@ -215,16 +215,16 @@ Result<GrowingBloomFilter> load_checkpoint(const std::filesystem::path& path,
   // The store lost its end. What an older checkpoint and the older store say together is what was
   // true at that moment; this newer one would call URLs seen that are lost.
   if (entry.end > admitted) {
-    return fail(ErrorCode::kCorrupt,
-                fmt::format("{} knows {} admissions, but the store has {} only: its newest writes "
-                            "are damaged or missing",
-                            path.string(), entry.end, admitted));
+    return error(ErrorCode::kCorrupt,
+                 fmt::format("{} knows {} admissions, but the store has {} only: its newest writes "
+                             "are damaged or missing",
+                             path.string(), entry.end, admitted));
   }
   auto filter = GrowingBloomFilter::load(path.string(), fresh.max_memory_bytes);
   if (filter && fresh.hash && filter->hash().key() != fresh.hash->key()) {
-    return fail(ErrorCode::kCorrupt,
-                fmt::format("{} is of another crawl: its hash key is not that of the manifest",
-                            path.string()));
+    return error(ErrorCode::kCorrupt,
+                 fmt::format("{} is of another crawl: its hash key is not that of the manifest",
+                             path.string()));
   }
   return filter;
 }

@@ -92,7 +92,7 @@ class Salvager {
   void add_waiting(std::string_view record) {
     const auto decoded = decode_record(record);
     const auto url = decoded ? Url::parse(decoded->url)
-                             : fail(ErrorCode::kCorrupt, "a record that does not decode");
+                             : error(ErrorCode::kCorrupt, "a record that does not decode");
     if (!url) {
       ++damaged_;
       return;

@@ -82,7 +82,7 @@ Result<ReviveReport> Frontier::revive(const std::filesystem::path& directory,
   const auto stopped = StoppedFrontier::open(directory);
   if (!stopped) return tl::unexpected(stopped.error());
   // It names hosts by their ids; and without it the frontier cannot be opened either.
-  if (!stopped->manifest) return trawl::fail(ErrorCode::kCorrupt, stopped->warnings.front());
+  if (!stopped->manifest) return error(ErrorCode::kCorrupt, stopped->warnings.front());
   Revival revival(*stopped->store);
   if (hosts.empty()) {
     if (auto done = revival.revive_all(); !done) return tl::unexpected(done.error());

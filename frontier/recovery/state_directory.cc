@@ -51,24 +51,25 @@ Result<void> finish_removal(const std::filesystem::path& directory) {
 Result<Manifest> existing_manifest(const Manifest& manifest, const FrontierOptions& options) {
   const std::string directory = options.directory.string();
   if (options.mode == OpenMode::kCreate) {
-    return fail(ErrorCode::kAlreadyExists, directory + " holds a crawl already");
+    return error(ErrorCode::kAlreadyExists, directory + " holds a crawl already");
   }
   if (manifest.profile != options.profile.name() && !options.replace_profile) {
-    return fail(
+    return error(
         ErrorCode::kProfileMismatch,
         fmt::format("{} was made with other rules for canonical keys, so that its record of "
                     "the URLs seen does not fit these:\n{}",
                     directory, profile_changes(manifest.profile, options.profile)));
   }
   if (options.filter_mode == FilterMode::kExact && !manifest.ledger) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} was begun without a ledger, which alone could tell a \"seen\" that "
-                            "is false: go on with FilterMode::kBloom, or begin a new crawl with "
-                            "FilterMode::kExact",
-                            directory));
+    return error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{} was begun without a ledger, which alone could tell a \"seen\" that "
+                    "is false: go on with FilterMode::kBloom, or begin a new crawl with "
+                    "FilterMode::kExact",
+                    directory));
   }
   if (!holds_store(options.directory)) {
-    return fail(
+    return error(
         ErrorCode::kCorrupt,
         fmt::format(
             "{} holds a MANIFEST, but its store/ is missing, empty or unfinished: restore it "
@@ -82,7 +83,7 @@ Result<Manifest> existing_manifest(const Manifest& manifest, const FrontierOptio
 
 Result<Manifest> new_manifest(const FrontierOptions& options) {
   if (options.mode == OpenMode::kResume) {
-    return fail(
+    return error(
         ErrorCode::kNotFound,
         fmt::format("{} holds no crawl{}", options.directory.string(),
                     holds_store(options.directory) ? ": there is a store/, but no MANIFEST" : ""));
@@ -107,7 +108,7 @@ bool holds_store(const std::filesystem::path& directory) {
 Result<StateDirectory> open_state_directory(const FrontierOptions& options) {
   const std::filesystem::path& directory = options.directory;
   if (options.mode == OpenMode::kResume && !is_there(directory)) {
-    return fail(ErrorCode::kNotFound, directory.string() + " does not exist");
+    return error(ErrorCode::kNotFound, directory.string() + " does not exist");
   }
   if (auto made = make_directory(directory); !made) return tl::unexpected(made.error());
   auto lock = DirectoryLock::acquire(directory);

@@ -14,19 +14,19 @@ namespace {
 
 Result<void> check_holds_frontier(const std::filesystem::path& directory) {
   if (holds_store(directory)) return {};
-  std::error_code error;
-  const bool manifest = std::filesystem::exists(Manifest::path_in(directory), error);
-  if (error) {
+  std::error_code failure;
+  const bool manifest = std::filesystem::exists(Manifest::path_in(directory), failure);
+  if (failure) {
     return tl::unexpected(
-        system_error(error.value(), "cannot look for a crawl in " + directory.string()));
+        system_error(failure.value(), "cannot look for a crawl in " + directory.string()));
   }
   if (manifest) {
-    return fail(ErrorCode::kCorrupt,
-                fmt::format("{} holds a MANIFEST, but its store/ is missing or empty: restore it "
-                            "from a backup, or start over",
-                            directory.string()));
+    return error(ErrorCode::kCorrupt,
+                 fmt::format("{} holds a MANIFEST, but its store/ is missing or empty: restore it "
+                             "from a backup, or start over",
+                             directory.string()));
   }
-  return fail(ErrorCode::kNotFound, directory.string() + " holds no crawl");
+  return error(ErrorCode::kNotFound, directory.string() + " holds no crawl");
 }
 
 template <class Open>

@@ -86,7 +86,7 @@ void ShardState::add(const QueuedUrl& url) {
 }
 
 Result<void> ShardState::lease(std::size_t max, std::vector<NumberedLease>& out) {
-  if (store_ == nullptr) return fail(ErrorCode::kClosed, "the frontier is closed");
+  if (store_ == nullptr) return error(ErrorCode::kClosed, "the frontier is closed");
   const SteadyTime now = count_ended_leases();
   if (error_) return tl::unexpected(*error_);
   settle_leases();
@@ -215,17 +215,17 @@ void ShardState::expire_leases(SteadyTime now) {
 // kNoLease: it was given and is forgotten.
 Result<LeaseIndex> ShardState::given_lease(std::uint64_t number) const {
   if (leases_.was_given(number)) return leases_.find(number);
-  return fail(ErrorCode::kNotFound,
-              "there is no lease " + std::to_string(number) + ": it is of an earlier run, perhaps");
+  return error(ErrorCode::kNotFound, "there is no lease " + std::to_string(number) +
+                                         ": it is of an earlier run, perhaps");
 }
 
 Result<LeaseIndex> ShardState::open_lease(std::uint64_t number) const {
   const auto lease = given_lease(number);
   if (!lease) return lease;
   if (*lease == kNoLease || leases_[*lease].state != LeaseSlot::State::kOpen) {
-    return fail(ErrorCode::kNotFound, "the lease " + std::to_string(number) +
-                                          " is not open: it was completed or released before, or "
-                                          "it expired");
+    return error(ErrorCode::kNotFound, "the lease " + std::to_string(number) +
+                                           " is not open: it was completed or released before, or "
+                                           "it expired");
   }
   return *lease;
 }
@@ -313,7 +313,7 @@ Result<std::optional<std::string>> ShardState::take_late_record(LeaseIndex lease
   if (host == kNoHost || leases_.is_taken(order.sequence)) return std::nullopt;
   if (auto record = heads_.take(host, order)) return record;
   if (!hosts_[host].queue.in_rest(order)) return std::nullopt;
-  if (store_ == nullptr) return fail(ErrorCode::kClosed, "the frontier is closed");
+  if (store_ == nullptr) return error(ErrorCode::kClosed, "the frontier is closed");
   HostQueue from_there;
   from_there.set_rest_from(order);
   const auto urls = store_->read_queue(hosts_[host].id, from_there.rest_after(), 1,

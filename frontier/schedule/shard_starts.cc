@@ -110,7 +110,7 @@ Result<StartTurn> ShardState::start(std::uint64_t number, std::string_view addre
 
 Result<StartTurn> ShardState::start_elsewhere(HostId id, std::string_view name,
                                               std::string_view address) {
-  if (store_ == nullptr) return fail(ErrorCode::kClosed, "the frontier is closed");
+  if (store_ == nullptr) return error(ErrorCode::kClosed, "the frontier is closed");
   take_inbox();
   const auto host = load_host(id);
   if (!host) return tl::unexpected(host.error());

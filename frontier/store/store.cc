@@ -36,10 +36,11 @@ Result<void> checked(const rocksdb::Status& status, std::string_view doing) {
 }
 
 tl::unexpected<Error> damaged(std::string_view what) {
-  return fail(ErrorCode::kCorrupt,
-              fmt::format("the store is damaged: {}; restore the state directory from a backup, or "
-                          "start over",
-                          what));
+  return error(
+      ErrorCode::kCorrupt,
+      fmt::format("the store is damaged: {}; restore the state directory from a backup, or "
+                  "start over",
+                  what));
 }
 
 // An iterator and the bound it points to; in place, since RocksDB keeps the address.

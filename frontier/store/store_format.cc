@@ -49,20 +49,20 @@ Result<void> check_store_format(std::string_view value) {
   Decoder in(value);
   const auto format = in.fixed<std::uint32_t>();
   if (!in.done() || format == 0)
-    return fail(ErrorCode::kCorrupt,
-                "the store is damaged: its format does not decode; restore the "
-                "state directory from a backup, or start over");
+    return error(ErrorCode::kCorrupt,
+                 "the store is damaged: its format does not decode; restore the "
+                 "state directory from a backup, or start over");
   if (format < kOldestStoreFormat) {
-    return fail(ErrorCode::kUnsupportedVersion,
-                fmt::format("the store has format {}; this Trawl reads formats {} to {}: finish "
-                            "that crawl with the Trawl that began it",
-                            format, kOldestStoreFormat, kStoreFormat));
+    return error(ErrorCode::kUnsupportedVersion,
+                 fmt::format("the store has format {}; this Trawl reads formats {} to {}: finish "
+                             "that crawl with the Trawl that began it",
+                             format, kOldestStoreFormat, kStoreFormat));
   }
   if (format > kStoreFormat) {
-    return fail(ErrorCode::kUnsupportedVersion,
-                fmt::format("the store has format {}; this Trawl reads up to format {}: use a "
-                            "newer one",
-                            format, kStoreFormat));
+    return error(ErrorCode::kUnsupportedVersion,
+                 fmt::format("the store has format {}; this Trawl reads up to format {}: use a "
+                             "newer one",
+                             format, kStoreFormat));
   }
   return {};
 }

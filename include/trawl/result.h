@@ -23,6 +23,7 @@ enum class ErrorCode {
   kNoSpace,             // the disk, or the memory asked for, does not suffice
   kPermission,          // the operating system refused access
   kIo,                  // any other read or write failure
+  kUnavailable,         // what the call needs is out of reach: the same call may succeed later
   kClosed,              // the object was closed, or failed earlier and takes no more work
 };
 
@@ -34,8 +35,8 @@ struct Error {
 template <class T>
 using Result = tl::expected<T, Error>;
 
-// `return fail(ErrorCode::kNotFound, "...")` from any function that returns a Result.
-inline tl::unexpected<Error> fail(ErrorCode code, std::string message) {
+// `return error(ErrorCode::kNotFound, "...")` from any function that returns a Result.
+inline tl::unexpected<Error> error(ErrorCode code, std::string message) {
   return tl::unexpected<Error>(Error{code, std::move(message)});
 }
 

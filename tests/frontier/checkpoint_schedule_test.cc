@@ -183,7 +183,7 @@ TEST_F(CheckpointScheduleTest, AnIntervalWithoutAdmissionsNeedsNone) {
 TEST_F(CheckpointScheduleTest, OneThatFailedIsReportedAndTriedAgainAfterAnInterval) {
   int attempts = 0;
   on_take_ = [&](const std::atomic<bool>&) -> Result<void> {
-    if (++attempts < 3) return fail(ErrorCode::kNoSpace, "the disk is full");
+    if (++attempts < 3) return error(ErrorCode::kNoSpace, "the disk is full");
     return {};
   };
   make(milliseconds(1), 0, 7);
@@ -195,7 +195,7 @@ TEST_F(CheckpointScheduleTest, OneThatFailedIsReportedAndTriedAgainAfterAnInterv
 
 TEST_F(CheckpointScheduleTest, OneThatFailedIsTriedAgainAfterAsManyAdmissions) {
   on_take_ = [](const std::atomic<bool>&) -> Result<void> {
-    return fail(ErrorCode::kNoSpace, "the disk is full");
+    return error(ErrorCode::kNoSpace, "the disk is full");
   };
   make(milliseconds(0), 100);
   admit(100);
@@ -231,7 +231,7 @@ TEST_F(CheckpointScheduleTest, StoppingGivesUpTheOneUnderWay) {
   on_take_ = [&](const std::atomic<bool>& give_up) -> Result<void> {
     while (!give_up.load())
       std::this_thread::yield();
-    return fail(ErrorCode::kClosed, "given up");
+    return error(ErrorCode::kClosed, "given up");
   };
   make(milliseconds(0), 10);
   admit(10);

@@ -244,7 +244,7 @@ TEST_F(CommitQueueTest, E1_NothingIsWrittenAfterAFailedWrite) {
     if (++attempts == 1) return {};
     writing.count_down();
     behind_queued.wait();
-    return fail(ErrorCode::kNoSpace, "the disk is full");
+    return error(ErrorCode::kNoSpace, "the disk is full");
   };
   CommitQueue& queue = start();
   ASSERT_TRUE(queue.submit_and_wait([](Operation& operation) { admit(operation, "written"); }));
@@ -279,7 +279,7 @@ TEST_F(CommitQueueTest, E1_NothingIsWrittenAfterBeforeCommitFailed) {
   int announced = 0;
   CommitQueue& queue = start([&](std::span<const Completion> completions) -> Result<void> {
     announced += static_cast<int>(completions.size());
-    return fail(ErrorCode::kIo, "pages.jsonl");
+    return error(ErrorCode::kIo, "pages.jsonl");
   });
   ASSERT_TRUE(queue.submit_and_wait([](Operation& operation) { admit(operation, "url"); }))
       << "nothing to announce";

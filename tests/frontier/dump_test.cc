@@ -436,7 +436,7 @@ TEST_F(Dump, TheErrorOfAVisitEndsIt) {
   frontier = nullptr;
   int visits = 0;
   const auto done = dump_frontier(state(), {}, [&](const DumpedUrl&) -> Result<void> {
-    if (++visits == 3) return fail(ErrorCode::kNoSpace, "enough");
+    if (++visits == 3) return error(ErrorCode::kNoSpace, "enough");
     return {};
   });
   ASSERT_FALSE(done.has_value());

@@ -325,17 +325,17 @@ TEST_F(FrontierRecovery, N2_ACheckpointWithBitsOfAFailedCommitIsNotPublished) {
   std::atomic<bool> committing{false};
   frontier_options.before_commit = [&](std::span<const Completion>) -> Result<void> {
     committing.store(true);
-    std::error_code error;
+    std::error_code ignored;
     const bool copied = wait_until(
         [&] {
-          const auto size = std::filesystem::file_size(file.string() + ".tmp", error);
-          return !error && size > 0;
+          const auto size = std::filesystem::file_size(file.string() + ".tmp", ignored);
+          return !ignored && size > 0;
         },
         std::chrono::minutes(1));
     EXPECT_TRUE(copied);
     // Time for a checkpoint that does not wait for this commit to show itself.
     EXPECT_FALSE(wait_until([&] { return std::filesystem::exists(file); }, milliseconds(200)));
-    return fail(ErrorCode::kNoSpace, "pages.jsonl: no space left");
+    return error(ErrorCode::kNoSpace, "pages.jsonl: no space left");
   };
   {
     const auto frontier = open(frontier_options);

@@ -207,7 +207,7 @@ TEST_F(FrontierTest, E1_AFailedWriteStopsTheFrontierWithItsStateIntact) {
   auto frontier_options = options();
   bool full = false;
   frontier_options.before_commit = [&](std::span<const Completion>) -> Result<void> {
-    if (full) return fail(ErrorCode::kNoSpace, "pages.jsonl: no space left");
+    if (full) return error(ErrorCode::kNoSpace, "pages.jsonl: no space left");
     return {};
   };
   {

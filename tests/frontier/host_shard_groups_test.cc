@@ -160,7 +160,7 @@ TEST_F(HostShardGroups, M1_AHostOfWhichOnlyTheAddressIsKnownIsForgotten) {
   EXPECT_THAT(lease(shard), IsEmpty());
   EXPECT_EQ(shard.stats().hosts, 0u);
   EXPECT_FALSE(shard.next_due());
-  store_.on_host = [](HostId) -> Result<void> { return fail(ErrorCode::kIo, "the disk is gone"); };
+  store_.on_host = [](HostId) -> Result<void> { return error(ErrorCode::kIo, "the disk is gone"); };
   set_address(shard, "a.test", "10.1");
   std::vector<NumberedLease> leases;
   EXPECT_FALSE(shard.lease(1, leases));

@@ -244,7 +244,7 @@ TEST_F(HostShardTest, AHostWhoseLeaseIsReleasedGoesBehindTheOthers) {
 
 TEST_F(HostShardTest, AStoreThatCannotBeReadIsToldAndAClosedShardLeasesNothing) {
   HostShard shard(store_, options(milliseconds(0)));
-  store_.on_host = [](HostId) { return fail(ErrorCode::kIo, "broken"); };
+  store_.on_host = [](HostId) { return error(ErrorCode::kIo, "broken"); };
   admit(shard, 1);
   std::vector<NumberedLease> leases;
   auto result = shard.lease(1, leases);
@@ -254,7 +254,7 @@ TEST_F(HostShardTest, AStoreThatCannotBeReadIsToldAndAClosedShardLeasesNothing) 
 
   HostShard other(store_, options(milliseconds(0)));
   restore(other, 1, "b.test");
-  store_.on_read = [](std::size_t) { return fail(ErrorCode::kIo, "broken"); };
+  store_.on_read = [](std::size_t) { return error(ErrorCode::kIo, "broken"); };
   result = other.lease(1, leases);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().message, "broken");

@@ -102,13 +102,13 @@ Result<Url> EntryCollector::resolve(std::string_view text, const Url* base) {
 
 Result<Url> EntryCollector::resolve(std::string_view text, const Url* base,
                                     std::size_t max_length) {
-  if (text.size() > max_length || spent()) return fail(ErrorCode::kInvalidArgument, "too long");
+  if (text.size() > max_length || spent()) return error(ErrorCode::kInvalidArgument, "too long");
   auto url = Url::parse(text, base);
   // What is dropped takes time, if no memory: "../" of a long base is a short URL.
   const std::size_t size = url ? url->href().size() : 0;
   const std::size_t of_base = base == nullptr || has_authority(text) ? 0 : base->href().size();
   result_bytes_ += std::max(size, text.size() + of_base);
-  if (size > max_length) return fail(ErrorCode::kInvalidArgument, "too long");
+  if (size > max_length) return error(ErrorCode::kInvalidArgument, "too long");
   // The parser reserves for the text alone: what came out much longer has room to spare.
   if (size > text.size() + 64) return Url(std::as_const(*url));
   return url;
@@ -135,7 +135,7 @@ bool EntryCollector::add(RawEntry& raw, const Url* base) {
     ++info_.dropped.no_url;
     return true;
   }
-  auto url = raw.url_cut ? Result<Url>(fail(ErrorCode::kInvalidArgument, "too long"))
+  auto url = raw.url_cut ? Result<Url>(error(ErrorCode::kInvalidArgument, "too long"))
                          : resolve(text, base);
   if (!url) {
     drop(text, url.error().code);

@@ -23,14 +23,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "trawl/frontier.h"
+#include "trawl/embedded_frontier.h"
 #include "trawl/sizing.h"
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using trawl::EmbeddedFrontier;
+using trawl::EmbeddedOptions;
 using trawl::Frontier;
-using trawl::FrontierOptions;
 using trawl::Result;
 
 constexpr std::size_t kLinks = 10;
@@ -127,7 +128,7 @@ double complete_once(Frontier& frontier, Pages& pages, std::vector<trawl::Lease>
   if (leases.empty()) {
     // The committer has to keep up: what is measured is not how long one waits for it.
     must(frontier.flush());
-    leases = must(frontier.lease(100));
+    leases = must(frontier.lease({.max = 100}));
   }
   if (leases.empty()) must(Result<void>(error(trawl::ErrorCode::kNotFound, "no lease")));
   const trawl::Lease lease = std::move(leases.back());
@@ -143,13 +144,13 @@ class Bench {
   explicit Bench(Settings settings) : settings_(std::move(settings)) {}
 
   void run() {
-    must(Frontier::remove(settings_.directory));
+    must(EmbeddedFrontier::remove(settings_.directory));
     {
       options_ = options();
       open();
       offer_new(*frontier_, 0, kFilled);
       fmt::print("filter {:.2f} GiB, {} URLs in; one thread, {} links a call\n",
-                 static_cast<double>(frontier_->stats().filter.memory_bytes) / (1 << 30), kFilled,
+                 static_cast<double>(frontier_->stats()->filter.memory_bytes) / (1 << 30), kFilled,
                  kLinks);
       fmt::print("{:<10} {:<20} {:>9} {:>9} {:>9} {:>9} {:>9} {:>6}\n", "call", "checkpoints",
                  "calls", "p50 us", "p99 us", "p99.9 us", "max us", "taken");
@@ -164,35 +165,35 @@ class Bench {
     summary();
     restore();
     frontier_.reset();
-    must(Frontier::remove(settings_.directory));
+    must(EmbeddedFrontier::remove(settings_.directory));
   }
 
  private:
   static constexpr const char* kNone = "none";
 
-  FrontierOptions options() {
-    FrontierOptions options;
+  EmbeddedOptions options() {
+    EmbeddedOptions options;
     options.directory = settings_.directory;
     const auto bits = must(trawl::blocked_bloom_size(1'000'000, kRate * 0.61)).bits_per_key;
-    options.expected_urls = static_cast<std::uint64_t>(settings_.gib * 8 * (1 << 30) / bits);
-    options.false_positive_rate = kRate;
-    options.delay = std::chrono::milliseconds(0);
-    options.leases_per_host = 1000;
-    options.on_checkpoint = [this](const trawl::CheckpointEvent& event) {
+    options.seen.expected_urls = static_cast<std::uint64_t>(settings_.gib * 8 * (1 << 30) / bits);
+    options.seen.false_positive_rate = kRate;
+    options.politeness.delay = std::chrono::milliseconds(0);
+    options.politeness.leases_per_host = 1000;
+    options.checkpoints.on_taken = [this](const trawl::CheckpointEvent& event) {
       must(Result<void>(event.result));
       taken_.fetch_add(1);
       if (again_.load()) frontier_->request_checkpoint();
     };
     return options;
   }
-  void open() { frontier_ = must(Frontier::open(options_)); }
+  void open() { frontier_ = must(EmbeddedFrontier::open(options_, &opened_)); }
 
   void row(bool durable, std::string_view name, bool checkpoints, std::uint64_t rate) {
     // The rate is one of the options. What is open is dropped, not closed: that would take a
     // checkpoint.
-    if (options_.checkpoint_rate != rate) {
+    if (options_.checkpoints.max_rate != rate) {
       frontier_.reset();
-      options_.checkpoint_rate = rate;
+      options_.checkpoints.max_rate = rate;
       open();
     }
     taken_.store(0);
@@ -232,13 +233,14 @@ class Bench {
       const auto start = Clock::now();
       open();
       fmt::print("opened in {:.2f} s: {} admissions replayed, {} URLs queued\n",
-                 seconds_since(start), frontier_->opened().replayed, frontier_->stats().queued);
+                 seconds_since(start), opened_.replayed, frontier_->stats()->queued);
       frontier_.reset();
     }
   }
 
   const Settings settings_;
-  FrontierOptions options_;
+  trawl::OpenReport opened_;
+  EmbeddedOptions options_;
   std::atomic<int> taken_{0};
   std::atomic<bool> again_{false};
   std::unique_ptr<Frontier> frontier_;

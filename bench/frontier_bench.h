@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "trawl/frontier.h"
+#include "trawl/embedded_frontier.h"
 
 #include "bench/frontier_urls.h"
 #include "bench/process_usage.h"
@@ -39,12 +39,12 @@ int run_memory_process(int argc, char** argv);
 
 inline constexpr std::uint64_t kHashSeed = 7;
 
-inline FrontierOptions default_options(const Settings& settings) {
-  FrontierOptions options{.directory = settings.directory / "state"};
-  options.expected_urls = settings.urls;
-  options.delay = std::chrono::milliseconds(0);
-  options.hash = KeyedHash::from_seed(kHashSeed);
-  options.max_memory = settings.max_memory;
+inline EmbeddedOptions default_options(const Settings& settings) {
+  EmbeddedOptions options{.directory = settings.directory / "state"};
+  options.seen.expected_urls = settings.urls;
+  options.politeness.delay = std::chrono::milliseconds(0);
+  options.testing.hash = KeyedHash::from_seed(kHashSeed);
+  options.store.max_memory = settings.max_memory;
   return options;
 }
 
@@ -60,9 +60,9 @@ T value_or_exit(Result<T> result) {
 // A frontier in a directory that is empty before and gone after.
 class FreshFrontier {
  public:
-  explicit FreshFrontier(const FrontierOptions& options) : directory_(options.directory) {
+  explicit FreshFrontier(const EmbeddedOptions& options) : directory_(options.directory) {
     std::filesystem::remove_all(directory_);
-    frontier_ = value_or_exit(Frontier::open(options));
+    frontier_ = value_or_exit(EmbeddedFrontier::open(options));
   }
   ~FreshFrontier() {
     frontier_.reset();

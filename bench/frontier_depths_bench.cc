@@ -70,7 +70,7 @@ double cost_of_leases(Frontier& frontier, std::uint64_t leases_a_round) {
     std::uint64_t n = 0;
     const Usage before = Usage::now();
     while (n < leases_a_round) {
-      const auto leases = value_or_exit(frontier.lease(kLeases));
+      const auto leases = value_or_exit(frontier.lease({.max = kLeases}));
       if (leases.empty()) break;
       n += leases.size();
       for (const Lease& lease : leases)
@@ -96,10 +96,10 @@ Costs measure(const Settings& settings, std::uint32_t hosts, bool depths) {
   Costs costs;
   const std::uint64_t urls = std::min<std::uint64_t>(settings.urls, 1'000'000);
   const UrlMaker maker(hosts);
-  FrontierOptions options = default_options(settings);
-  options.expected_urls = urls;
+  EmbeddedOptions options = default_options(settings);
+  options.seen.expected_urls = urls;
   std::filesystem::remove_all(options.directory);
-  auto frontier = value_or_exit(Frontier::open(options));
+  auto frontier = value_or_exit(EmbeddedFrontier::open(options));
   const std::uint32_t less = depths ? 0 : kNone;
   offer_every(*frontier, maker, urls, 1, less);
   // One URL in a hundred is found nearer: from here on there are notes.
@@ -110,7 +110,7 @@ Costs measure(const Settings& settings, std::uint32_t hosts, bool depths) {
   value_or_exit(frontier->close());
   frontier.reset();
   const Usage start = Usage::now();
-  frontier = value_or_exit(Frontier::open(options));
+  frontier = value_or_exit(EmbeddedFrontier::open(options));
   costs.opening = (Usage::now() - start).cpu;
   wait_until_quiet();
   costs.after = cost_of_known(*frontier, maker, urls, less);

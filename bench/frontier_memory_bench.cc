@@ -44,7 +44,7 @@ class PeakMemory {
 // The peak so far less the filter's bits; beside it what the frontier itself says, and what is
 // mapped of the program and its libraries.
 void tell(const char* what, const PeakMemory& memory, Frontier& frontier, std::uint64_t limit) {
-  const FrontierStats stats = frontier.stats();
+  const FrontierStats stats = frontier.stats().value();
   const std::uint64_t filter = stats.filter.memory_bytes;
   const std::uint64_t rest = memory.peak() - std::min(memory.peak(), filter);
   row(what, "%8.1f MiB = %.2f of max_memory; filter %.0f, stats().memory %.0f, program %.0f MiB",
@@ -54,7 +54,7 @@ void tell(const char* what, const PeakMemory& memory, Frontier& frontier, std::u
 
 void complete_some(Frontier& frontier, std::uint64_t pages) {
   for (std::uint64_t done = 0; done < pages;) {
-    const auto leases = value_or_exit(frontier.lease(64));
+    const auto leases = value_or_exit(frontier.lease({.max = 64}));
     for (const Lease& lease : leases)
       value_or_exit(frontier.complete(lease.id, {.status = 200}, {}));
     done += leases.size();
@@ -62,16 +62,16 @@ void complete_some(Frontier& frontier, std::uint64_t pages) {
   value_or_exit(frontier.flush());
 }
 
-FrontierOptions memory_options(const Settings& settings) {
-  FrontierOptions options = default_options(settings);
-  options.leases_per_host = settings.hosts == 1 ? 64 : 1;
+EmbeddedOptions memory_options(const Settings& settings) {
+  EmbeddedOptions options = default_options(settings);
+  options.politeness.leases_per_host = settings.hosts == 1 ? 64 : 1;
   return options;
 }
 
 // Ends as a crash does: nothing is closed.
 [[noreturn]] void fill(const Settings& settings) {
   PeakMemory memory;
-  auto frontier = value_or_exit(Frontier::open(memory_options(settings)));
+  auto frontier = value_or_exit(EmbeddedFrontier::open(memory_options(settings)));
   offer_all(*frontier, UrlMaker(settings.hosts), {.new_urls = settings.urls, .threads = 2});
   tell("while offering", memory, *frontier, settings.max_memory);
   wait_until_quiet();
@@ -85,11 +85,12 @@ FrontierOptions memory_options(const Settings& settings) {
 void reopen(const Settings& settings) {
   PeakMemory memory;
   const Usage before = Usage::now();
-  auto frontier = value_or_exit(Frontier::open(memory_options(settings)));
+  OpenReport opened;
+  auto frontier = value_or_exit(EmbeddedFrontier::open(memory_options(settings), &opened));
   const Usage used = Usage::now() - before;
   row("reopening", "%8.2f s, CPU %.2f s; %llu queued, %llu admissions replayed  must be <= 10 s",
-      used.wall, used.cpu, static_cast<unsigned long long>(frontier->stats().queued),
-      static_cast<unsigned long long>(frontier->opened().replayed));
+      used.wall, used.cpu, static_cast<unsigned long long>(frontier->stats()->queued),
+      static_cast<unsigned long long>(opened.replayed));
   tell("after it", memory, *frontier, settings.max_memory);
   complete_some(*frontier, settings.urls / 20);
   tell("leasing and completing then", memory, *frontier, settings.max_memory);

@@ -17,11 +17,11 @@ namespace {
 // URLs cannot do without.
 class FilterAlone {
  public:
-  explicit FilterAlone(const FrontierOptions& options)
+  explicit FilterAlone(const EmbeddedOptions& options)
       : filter_(value_or_exit(
-            GrowingBloomFilter::create({.capacity = options.expected_urls,
-                                        .false_positive_rate = options.false_positive_rate,
-                                        .hash = options.hash}))) {}
+            GrowingBloomFilter::create({.capacity = options.seen.expected_urls,
+                                        .false_positive_rate = options.seen.false_positive_rate,
+                                        .hash = options.testing.hash}))) {}
 
   std::size_t offer(std::span<const UrlRequest> requests) {
     fingerprints_.clear();
@@ -101,7 +101,7 @@ void bench_offers(const Settings& settings) {
     row(("URLs/s, offers of " + std::to_string(batch)).c_str(),
         "%10.0f   CPU a URL %.0f ns (making it, %.0f ns, subtracted); admitted %llu of %llu%s",
         offers / used.wall, 1e9 * (used.cpu / offers - making), 1e9 * making,
-        static_cast<unsigned long long>(frontier->stats().admitted),
+        static_cast<unsigned long long>(frontier->stats()->admitted),
         static_cast<unsigned long long>(urls), batch == 1000 ? "  must be >= 1,500,000" : "");
   }
 }
@@ -109,7 +109,7 @@ void bench_offers(const Settings& settings) {
 void bench_duplicates(const Settings& settings) {
   heading("Known URLs: CPU of the process, against parse + key + fingerprint + filter alone");
   const UrlMaker maker(settings.hosts);
-  const FrontierOptions options = default_options(settings);
+  const EmbeddedOptions options = default_options(settings);
   FreshFrontier frontier(options);
   offer_all(*frontier, maker, {.new_urls = settings.urls, .threads = 2});
   FilterAlone alone(options);

@@ -18,7 +18,7 @@ void crawl(Frontier& frontier, const UrlMaker& maker, std::uint64_t pages, std::
   Random random(3);
   for (std::uint64_t done = 0; done < pages;) {
     const auto leases =
-        value_or_exit(frontier.lease(std::min<std::uint64_t>(kLeases, pages - done)));
+        value_or_exit(frontier.lease({.max = std::min<std::uint64_t>(kLeases, pages - done)}));
     for (const Lease& lease : leases) {
       links.clear();
       for (std::size_t i = 0; i < kLinks; ++i)
@@ -34,7 +34,7 @@ void measure(const Settings& settings, const char* what, std::size_t new_links, 
   const std::uint64_t queued = settings.urls / 10;
   const std::uint64_t pages = new_links > 1 ? queued / 4 : queued * 9 / 10;
   const UrlMaker maker(settings.hosts);
-  FrontierOptions options = default_options(settings);
+  EmbeddedOptions options = default_options(settings);
   FreshFrontier frontier(options);
   offer_all(*frontier, maker, {.new_urls = queued, .threads = 2});
   wait_until_quiet();

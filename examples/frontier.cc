@@ -2,13 +2,12 @@
 // it is killed. Run it, kill it, run it again: it goes on where it was.
 //
 //   example_frontier STATE_DIRECTORY SEED_URL...
-#include "trawl/frontier.h"
-
 #include <chrono>
 #include <cstdio>
 #include <string>
-#include <thread>
 #include <vector>
+
+#include "trawl/embedded_frontier.h"
 
 namespace {
 
@@ -27,8 +26,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: %s STATE_DIRECTORY SEED_URL...\n", argv[0]);
     return 2;
   }
-  auto opened =
-      trawl::Frontier::open({.directory = argv[1], .delay = std::chrono::milliseconds(100)});
+  auto opened = trawl::EmbeddedFrontier::open(
+      {.directory = argv[1], .politeness = {.delay = std::chrono::milliseconds(100)}});
   if (!opened) {
     std::fprintf(stderr, "%s\n", opened.error().message.c_str());
     return 1;
@@ -40,8 +39,8 @@ int main(int argc, char** argv) {
     seeds.push_back({.url = argv[i]});
   if (!frontier.offer(seeds)) return 1;
 
-  while (!frontier.finished()) {
-    const auto leases = frontier.lease(64);
+  for (;;) {
+    const auto leases = frontier.lease({.max = 64, .wait = std::chrono::seconds(1)});
     if (!leases) return 1;
     for (const trawl::Lease& lease : *leases) {
       const std::vector<std::string> links = fetch_and_find_links(lease);
@@ -50,8 +49,8 @@ int main(int argc, char** argv) {
         requests.push_back({.url = link, .depth = lease.depth + 1});
       if (!frontier.complete(lease.id, {.status = 200}, requests)) return 1;
     }
-    if (leases->empty()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    if (leases->empty() && frontier.progress()->finished) break;
   }
-  std::printf("%llu URLs done\n", static_cast<unsigned long long>(frontier.stats().completed));
+  std::printf("%llu URLs done\n", static_cast<unsigned long long>(frontier.stats()->completed));
   return frontier.close() ? 0 : 1;
 }

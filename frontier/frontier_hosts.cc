@@ -15,23 +15,31 @@ namespace trawl {
 
 namespace {
 
-// Errors: kInvalidArgument if no URL has a host queue of that name.
-Result<void> check_name(std::string_view host) {
+// Whether it is a host as the URLs of its queue have it.
+bool is_host_name(std::string_view name) {
+  const auto url = Url::parse(fmt::format("http://{}/", name));
+  return url && politeness_group(*url) == name;
+}
+
+// A host that is written otherwise than its queue is named.
+bool is_host_otherwise(std::string_view name) {
+  return Url::parse(fmt::format("http://{}/", name)).has_value() && !is_host_name(name);
+}
+
+tl::unexpected<Error> no_queue(std::string_view name) {
   constexpr std::size_t kMostQuoted = 300;
-  if (!host.empty()) {
-    const auto url = Url::parse(fmt::format("http://{}/", host));
-    if (url && politeness_group(*url) == host) return {};
-  }
-  return error(ErrorCode::kInvalidArgument,
-               fmt::format("\"{}\" is not the name of a host queue: that is a host in lower "
-                           "case, and \":port\" unless it is 80 or 443, as Lease::host has it",
-                           host.substr(0, kMostQuoted)));
+  return error(
+      ErrorCode::kInvalidArgument,
+      fmt::format("\"{}\" is not the name of a queue: that is a host in lower case, and "
+                  "\":port\" unless it is 80 or 443, as Lease::host has it, or a name that "
+                  "UrlRequest::queue gave, of at most {} bytes",
+                  name.substr(0, kMostQuoted), kMaxQueueBytes));
 }
 
 // Anything that a host of which nothing is known has not.
 bool has_news(const HostInfo& info) {
   return info.queued > 0 || info.leased > 0 || info.state != HostState::kActive ||
-         info.failures > 0 || info.delay || info.max_leases || info.remaining;
+         info.failures > 0 || info.settings.delay || info.settings.leases || info.settings.limit;
 }
 
 bool is_valid_delay(std::chrono::milliseconds delay) {
@@ -40,74 +48,94 @@ bool is_valid_delay(std::chrono::milliseconds delay) {
 
 }  // namespace
 
+// Any name may be that of a queue: what looks like a mistake has to be there.
+Result<void> FrontierImpl::check_name(std::string_view name) const {
+  if (name.empty()) return no_queue(name);
+  if (is_host_name(name)) return {};
+  if (name.size() > kMaxQueueBytes) return no_queue(name);
+  if (!is_host_otherwise(name)) return {};
+  const HostId id = identity_.host(name);
+  if (shard_of(id).info(id)) return {};
+  auto waiting = name_of(id);
+  if (!waiting) return tl::unexpected(waiting.error());
+  return *waiting ? Result<void>{} : no_queue(name);
+}
+
 Result<void> FrontierImpl::change_host(std::string_view host, const RecordChange& change) {
   const auto use = use_store();
   if (!use) return tl::unexpected(use.error());
   if (auto valid = check_name(host); !valid) return valid;
-  const HostId id = desk_.host_of_name(host);
+  const HostId id = identity_.host(host);
   const auto changed = shard_of(id).change_host(id, host, change);
   if (!changed) return tl::unexpected(changed.error());
   if (*changed == 0) return {};
   auto durable = commits_->submit_and_wait(
       [&](Operation& operation) { operation.changed_hosts.emplace_back(id, *changed); });
-  announce_work(shard_index(id));
+  wakes_.announce(shard_index(id));
   return durable;
 }
 
-Result<void> FrontierImpl::set_host_delay(std::string_view host, std::chrono::milliseconds delay) {
-  if (!is_valid_delay(delay)) {
+Result<RecordChange> FrontierImpl::record_change(const HostSettings& settings) const {
+  if (settings.delay && !is_valid_delay(*settings.delay)) {
     return error(ErrorCode::kInvalidArgument,
-                 fmt::format("a host's delay must be from 0 to a year, not {} ms", delay.count()));
+                 fmt::format("HostSettings::delay must be from 0 to a year, not {} ms",
+                             settings.delay->count()));
   }
-  return change_host(host, [=](HostRecord& record) {
-    record.delay = delay.count() > 0 ? std::optional(delay) : std::nullopt;
-  });
-}
-
-Result<void> FrontierImpl::set_host_leases(std::string_view host, std::uint32_t leases) {
-  return change_host(host, [=](HostRecord& record) {
-    record.max_leases = leases > 0 ? std::optional(leases) : std::nullopt;
-  });
-}
-
-Result<void> FrontierImpl::set_host_limit(std::string_view host,
-                                          std::optional<std::uint64_t> urls) {
-  return change_host(host, [=](HostRecord& record) { record.remaining = urls; });
-}
-
-Result<void> FrontierImpl::block_host(std::string_view host, SystemTime until) {
-  const std::int64_t time = clock_.from_wall(until);
+  const bool parks = settings.blocked_until == HostSettings::kParked;
   const std::int64_t now = clock_.now();
-  if (time > now && time - now > kMaxDelay.count()) {
-    return error(ErrorCode::kInvalidArgument,
-                 "a host cannot be blocked for more than a year; drop_host() or "
-                 "set_host_limit() stop it for good");
+  std::int64_t until = 0;
+  if (settings.blocked_until && !parks && *settings.blocked_until > options_.testing.wall_clock()) {
+    until = clock_.from_wall(*settings.blocked_until);
+    if (until - now > kMaxDelay.count()) {
+      return error(ErrorCode::kInvalidArgument,
+                   "HostSettings::blocked_until is more than a year from now; kParked, a limit of "
+                   "0 or drop_host() stop a host for good");
+    }
   }
-  return change_host(host,
-                     [=](HostRecord& record) { record.blocked_until = time > now ? time : 0; });
-}
-
-Result<void> FrontierImpl::park_host(std::string_view host) {
-  const bool revives = options_.revive_after.count() > 0;
-  const std::int64_t until = clock_.now() + options_.revive_after.count();
-  return change_host(host, [=](HostRecord& record) {
-    record.given_up = true;
-    if (revives) record.blocked_until = std::max(record.blocked_until, until);
+  const auto park_time = options_.retry.park_time;
+  return RecordChange([=](HostRecord& record) {
+    if (settings.delay) record.delay = settings.delay->count() > 0 ? settings.delay : std::nullopt;
+    if (settings.leases) record.max_leases = *settings.leases > 0 ? settings.leases : std::nullopt;
+    if (settings.limit)
+      record.remaining = *settings.limit != HostSettings::kNoLimit ? settings.limit : std::nullopt;
+    if (!settings.blocked_until) return;
+    if (parks) {
+      record.given_up = true;
+      if (park_time.count() > 0)
+        record.blocked_until = std::max(record.blocked_until, now + park_time.count());
+    } else {
+      record.blocked_until = until;
+      if (until == 0) {
+        record.failures = 0;
+        record.given_up = false;
+      }
+    }
   });
 }
 
-Result<void> FrontierImpl::revive_host(std::string_view host) {
-  return change_host(host, [](HostRecord& record) {
-    record.failures = 0;
-    record.blocked_until = 0;
-    record.given_up = false;
-  });
+Result<void> FrontierImpl::set_host(std::string_view host, const HostSettings& settings) {
+  const auto change = record_change(settings);
+  if (!change) return tl::unexpected(change.error());
+  if (settings.address) {
+    const auto use = use_store();
+    if (!use) return tl::unexpected(use.error());
+    if (auto valid = check_name(host); !valid) return valid;
+    const HostId id = identity_.host(host);
+    shard_of(id).set_address(id, *settings.address);
+    const bool others =
+        settings.delay || settings.leases || settings.limit || settings.blocked_until;
+    if (!others) return {};
+  }
+  return change_host(host, *change);
 }
 
 Result<std::uint64_t> FrontierImpl::drop_host(std::string_view host) {
-  if (auto open = commits_->check(); !open) return tl::unexpected(open.error());
-  if (auto valid = check_name(host); !valid) return tl::unexpected(valid.error());
-  const HostId id = desk_.host_of_name(host);
+  {
+    const auto use = use_store();
+    if (!use) return tl::unexpected(use.error());
+    if (auto valid = check_name(host); !valid) return tl::unexpected(valid.error());
+  }
+  const HostId id = identity_.host(host);
   HostShard& shard = shard_of(id);
   auto drop = std::make_shared<Operation::Drop>();
   drop->host = id;
@@ -118,20 +146,11 @@ Result<std::uint64_t> FrontierImpl::drop_host(std::string_view host) {
   return drop->dropped;
 }
 
-Result<void> FrontierImpl::set_host_address(std::string_view host, std::string_view address) {
-  const auto use = use_store();
-  if (!use) return tl::unexpected(use.error());
-  if (auto valid = check_name(host); !valid) return valid;
-  const HostId id = desk_.host_of_name(host);
-  shard_of(id).set_address(id, address);
-  return {};
-}
-
 Result<StartTurn> FrontierImpl::start_elsewhere(std::string_view host, std::string_view address) {
   const auto use = use_store();
   if (!use) return tl::unexpected(use.error());
   if (auto valid = check_name(host); !valid) return tl::unexpected(valid.error());
-  const HostId id = desk_.host_of_name(host);
+  const HostId id = identity_.host(host);
   return shard_of(id).start_elsewhere(id, host, address);
 }
 
@@ -145,7 +164,7 @@ Result<void> FrontierImpl::sent(const StartTurn& turn, std::optional<SteadyTime>
 Result<std::optional<std::string>> FrontierImpl::name_of(HostId host) const {
   std::optional<std::string> name;
   auto read = store_->visit_pending(host, [&](HostId, const QueueOrder&, std::string_view record) {
-    if (const auto url = decode_record(record)) name = host_of(url->url);
+    if (const auto url = decode_record(record)) name = queue_of(*url);
     return false;
   });
   if (!read) return tl::unexpected(read.error());
@@ -166,7 +185,7 @@ Result<HostInfo> FrontierImpl::info_of(HostId host, const std::optional<HostReco
   } else if (record) {
     info = host_info(*record, clock_.now());
   }
-  if (info.blocked_until) info.blocked_until = clock_.to_wall(to_milliseconds(*info.blocked_until));
+  if (auto& until = info.settings.blocked_until) until = clock_.to_wall(to_milliseconds(*until));
   info.queued = queued;
   if (info.host.empty()) {
     auto name = name_of(host);
@@ -180,7 +199,7 @@ Result<std::vector<HostInfo>> FrontierImpl::hosts(std::string_view after, std::s
   const auto use = use_store();
   if (!use) return tl::unexpected(use.error());
   const std::optional<HostId> last =
-      after.empty() ? std::nullopt : std::optional(desk_.host_of_name(after));
+      after.empty() ? std::nullopt : std::optional(identity_.host(after));
   const HostId from = last ? *last + 1 : 0;
   std::vector<HostInfo> infos;
   if (limit == 0 || (last && from == 0)) return infos;
@@ -216,7 +235,7 @@ Result<std::vector<HostInfo>> FrontierImpl::hosts(std::string_view after, std::s
 Result<HostInfo> FrontierImpl::host(std::string_view name) const {
   const auto use = use_store();
   if (!use) return tl::unexpected(use.error());
-  const HostId id = desk_.host_of_name(name);
+  const HostId id = identity_.host(name);
   const auto record = store_->host(id);
   if (!record) return tl::unexpected(record.error());
   auto info = info_of(id, *record);
@@ -233,7 +252,7 @@ Result<void> FrontierImpl::visit_queue(std::string_view host,
                                        const std::function<bool(std::string_view)>& visit) const {
   const auto use = use_store();
   if (!use) return tl::unexpected(use.error());
-  return store_->visit_pending(desk_.host_of_name(host),
+  return store_->visit_pending(identity_.host(host),
                                [&](HostId, const QueueOrder&, std::string_view value) {
                                  const auto record = decode_record(value);
                                  return !record || visit(record->url);

@@ -16,37 +16,44 @@ namespace {
 // How many URLs one operation of offer() admits: bounds how long it holds the gate.
 constexpr std::size_t kOfferBatch = 1024;
 
+EmbeddedOptions with_clock(EmbeddedOptions options) {
+  if (!options.testing.clock)
+    options.testing.clock = [] { return std::chrono::steady_clock::now(); };
+  return options;
+}
+
 }  // namespace
 
-FrontierImpl::FrontierImpl(const FrontierOptions& options, FrontierParts parts)
-    : options_(options),
-      clock_(options.clock, options.wall_clock, static_cast<std::int64_t>(parts.counters.clock)),
-      memory_(MemoryPlan::of(options.max_memory)),
+FrontierImpl::FrontierImpl(const EmbeddedOptions& options, FrontierParts parts)
+    : options_(with_clock(options)),
+      has_real_clock_(!options.testing.clock),
+      clock_(options_.testing.clock, options_.testing.wall_clock,
+             static_cast<std::int64_t>(parts.counters.clock)),
+      memory_(MemoryPlan::of(options.store.max_memory)),
       ledger_(parts.manifest.ledger),
       admitted_before_(parts.counters.admitted),
       lock_(std::move(parts.lock)),
       store_(std::move(parts.store)),
       filter_(std::move(parts.filter)),
-      report_(std::move(parts.report)),
-      checkpointer_(options.directory, parts.manifest, options.checkpoints_kept),
-      leases_(options.max_open_leases),
-      awaits_lease_(options.shards),
-      domains_(options.domain_delay),
-      addresses_(options.address_delay),
+      checkpointer_(options.directory, parts.manifest, options.checkpoints.keep),
+      leases_(options.limits.max_open_leases),
+      awaits_lease_(options.store.shards),
+      wakes_(options.store.shards),
+      domains_(options.politeness.domain_delay),
+      addresses_(options.politeness.ip_delay),
       depths_(memory_.depths),
-      desk_(filter_, *store_, depths_,
-            {.hash = KeyedHash::from_key(parts.manifest.hash_key),
-             .profile = options.profile,
-             .max_url_length = options.max_url_length,
-             .exact = options.filter_mode == FilterMode::kExact,
+      identity_(KeyedHash::from_key(parts.manifest.hash_key), options.seen.profile),
+      desk_(filter_, *store_, depths_, identity_,
+            {.limits = options.limits,
+             .exact = options.seen.mode == FilterMode::kExact,
              .sample = ledger_,
              .cache_bytes = memory_.ledger_cache,
-             .wall_clock = options.wall_clock,
+             .wall_clock = options.testing.wall_clock,
              .from_wall = [this](SystemTime time) { return clock_.from_wall(time); }}),
       writer_(*store_, parts.counters, writer_options(parts.set_aside_keys_changed)) {
-  for (std::uint32_t i = 0; i < options_.shards; ++i) {
+  for (std::uint32_t i = 0; i < options_.store.shards; ++i) {
     ShardOptions shard = shard_options(options_, i, memory_.heads);
-    if (report_.resumed) shard.restarted = shard.clock();
+    if (parts.resumed) shard.restarted = shard.clock();
     shard.wall_clock = [this] { return from_milliseconds(clock_.now()); };
     shard.leases = &leases_;
     if (domains_.enabled()) shard.domains = &domains_;
@@ -54,21 +61,23 @@ FrontierImpl::FrontierImpl(const FrontierOptions& options, FrontierParts parts)
     shards_.push_back(std::make_unique<HostShard>(*store_, std::move(shard)));
   }
   commits_.emplace(writer_, memory_.commits);
-  schedule_.emplace(
-      CheckpointPlan{.interval = options_.checkpoint_interval,
-                     .admissions = options_.checkpoint_admissions,
-                     .take =
-                         [this](const std::atomic<bool>& give_up) {
-                           const SnapshotPace pace{.bytes_per_second = options_.checkpoint_rate,
-                                                   .give_up = &give_up};
-                           return checkpointer_.take(filter_, *commits_, *store_, pace);
-                         },
-                     .covered = [this] { return checkpointer_.covered(); },
-                     .report = options_.on_checkpoint},
-      parts.counters.admitted);
+  schedule_.emplace(CheckpointPlan{.interval = options_.checkpoints.interval,
+                                   .admissions = options_.checkpoints.admissions,
+                                   .take =
+                                       [this](const std::atomic<bool>& give_up) {
+                                         const SnapshotPace pace{
+                                             .bytes_per_second = options_.checkpoints.max_rate,
+                                             .give_up = &give_up};
+                                         return checkpointer_.take(filter_, *commits_, *store_,
+                                                                   pace);
+                                       },
+                                   .covered = [this] { return checkpointer_.covered(); },
+                                   .report = options_.checkpoints.on_taken},
+                    parts.counters.admitted);
 }
 
 FrontierImpl::~FrontierImpl() {
+  wake_timer_.reset();  // first: its thread asks the rest
   schedule_->stop();
   commits_->close();  // while the rest is there, which it tells of its last commits
 }
@@ -76,14 +85,14 @@ FrontierImpl::~FrontierImpl() {
 GroupWriterOptions FrontierImpl::writer_options(bool set_aside_keys_changed) {
   GroupWriterOptions options;
   options.ledger = ledger_;
-  options.exact = options_.filter_mode == FilterMode::kExact;
-  options.max_set_aside = options_.max_set_aside;
+  options.exact = options_.seen.mode == FilterMode::kExact;
+  options.max_set_aside = options_.store.max_set_aside;
   options.set_aside_keys_changed = set_aside_keys_changed;
   options.depths = &depths_;
-  options.fingerprint_of = [this](std::string_view url) { return desk_.fingerprint_of(url); };
-  options.wall_clock = options_.wall_clock;
+  options.identity = &identity_;
+  options.wall_clock = options_.testing.wall_clock;
   options.now = [this] { return clock_.now(); };
-  options.before_commit = options_.before_commit;
+  options.before_commit = options_.testing.before_commit;
   options.record_of = [this](HostId host, std::uint64_t change) {
     return shard_of(host).record_of(host, change);
   };
@@ -127,11 +136,8 @@ Result<void> FrontierImpl::restore() {
       });
   if (!read) return read;
   if (read = writer_.read_first_deferred(); !read) return read;
-  read = read_waiting_depths(
-      *store_, writer_.counters().deepest,
-      [this](std::string_view url) { return desk_.fingerprint_of(url); }, depths_);
-  if (!read) return read;
-  return options_.revive_hosts ? revive_hosts() : Result<void>{};
+  read = read_waiting_depths(*store_, writer_.counters().deepest, identity_, depths_);
+  return read;
 }
 
 Result<std::shared_lock<std::shared_mutex>> FrontierImpl::use_store() const {
@@ -143,7 +149,7 @@ Result<std::shared_lock<std::shared_mutex>> FrontierImpl::use_store() const {
 }
 
 std::uint32_t FrontierImpl::shard_index(HostId host) const {
-  return static_cast<std::uint32_t>(scale_to(host, options_.shards));
+  return static_cast<std::uint32_t>(scale_to(host, options_.store.shards));
 }
 
 void FrontierImpl::admit(std::span<const UrlRequest> requests, PreparedUrls& prepared,
@@ -153,7 +159,8 @@ void FrontierImpl::admit(std::span<const UrlRequest> requests, PreparedUrls& pre
   if (!done) commits_->stop_with(done.error());
 }
 
-Result<std::vector<Admission>> FrontierImpl::offer(std::span<const UrlRequest> requests) {
+Result<std::vector<Admission>> FrontierImpl::offer(std::span<const UrlRequest> requests,
+                                                   OfferWait wait) {
   const auto use = use_store();
   if (!use) return tl::unexpected(use.error());
   std::vector<Admission> admissions(requests.size());
@@ -169,14 +176,15 @@ Result<std::vector<Admission>> FrontierImpl::offer(std::span<const UrlRequest> r
     auto admit_part = [&](Operation& operation) { admit(part, prepared, {}, answers, operation); };
     // Operations of one thread are committed in order: waiting for the last is enough.
     const bool last = first + part.size() == requests.size();
-    done = last ? commits_->submit_and_wait(admit_part) : submit(admit_part);
+    done = last && wait == OfferWait::kDurable ? commits_->submit_and_wait(admit_part)
+                                               : submit(admit_part);
     if (!done) return tl::unexpected(done.error());
   }
   return admissions;
 }
 
 void FrontierImpl::after_commit(OperationGroup& group, std::vector<QueuedUrl>& promoted) {
-  std::vector<bool> touched(options_.shards, false);
+  std::vector<bool> touched(options_.store.shards, false);
   const auto queue = [&](QueuedUrl url) {
     const std::uint32_t shard = shard_index(url.host);
     touched[shard] = true;
@@ -207,9 +215,9 @@ void FrontierImpl::after_commit(OperationGroup& group, std::vector<QueuedUrl>& p
   for (const auto& shard : shards_)
     leases_are_short ? shard->take_inbox() : shard->relieve_inbox();
   const bool has_leases = leases_.has_any();
-  for (std::uint32_t shard = 0; shard < options_.shards; ++shard) {
+  for (std::uint32_t shard = 0; shard < options_.store.shards; ++shard) {
     const bool told = has_leases && awaits_lease_[shard].exchange(false, std::memory_order_relaxed);
-    if (told || touched[shard]) announce_work(shard);
+    if (told || touched[shard]) wakes_.announce(shard);
   }
   schedule_->admitted(writer_.counters().admitted);
 }
@@ -217,27 +225,39 @@ void FrontierImpl::after_commit(OperationGroup& group, std::vector<QueuedUrl>& p
 Result<void> FrontierImpl::checkpoint() {
   const std::lock_guard lock(closing_);
   if (!store_) return error(ErrorCode::kClosed, "the frontier is closed");
-  const SnapshotPace pace{.bytes_per_second = options_.checkpoint_rate, .hurry = &hurry_};
+  const SnapshotPace pace{.bytes_per_second = options_.checkpoints.max_rate, .hurry = &hurry_};
   return checkpointer_.take(filter_, *commits_, *store_, pace);
 }
 
-void FrontierImpl::request_checkpoint() {
+Result<void> FrontierImpl::request_checkpoint() {
+  if (auto open = commits_->check(); !open) return open;
   schedule_->request();
+  return {};
 }
 
-bool FrontierImpl::finished() const {
-  return commits_->counters().open() == 0;
+Result<Progress> FrontierImpl::progress() const {
+  Progress progress;
+  progress.finished = commits_->counters().open() == 0;
+  progress.exhausted = is_idle([](const Counters& counters) { return counters.deferred == 0; });
+  progress.only_recrawls_wait =
+      writer_.next_deferred() > clock_.now() && is_idle([](const Counters& counters) {
+        return counters.deferred > 0 && counters.deferred == counters.recrawls_deferred;
+      });
+  return progress;
 }
 
-bool FrontierImpl::exhausted() const {
-  return is_idle([](const Counters& counters) { return counters.deferred == 0; });
-}
-
-bool FrontierImpl::only_recrawls_wait() const {
-  if (writer_.next_deferred() <= clock_.now()) return false;
-  return is_idle([](const Counters& counters) {
-    return counters.deferred > 0 && counters.deferred == counters.recrawls_deferred;
-  });
+Result<void> FrontierImpl::on_wake(std::function<void()> callback,
+                                   std::optional<std::uint32_t> shard) {
+  if (auto open = commits_->check(); !open) return open;
+  if (auto valid = check_shard(shard); !valid) return valid;
+  const std::lock_guard lock(waking_);
+  const bool needs_timer = callback && !shard;
+  wakes_.set(std::move(callback), shard);
+  if (needs_timer && !wake_timer_) {
+    wake_timer_.emplace(
+        wakes_, [this] { return due_in_all(); }, options_.testing.clock, has_real_clock_);
+  }
+  return {};
 }
 
 bool FrontierImpl::is_idle(bool (*deferred_do)(const Counters&)) const {
@@ -252,28 +272,11 @@ bool FrontierImpl::is_idle(bool (*deferred_do)(const Counters&)) const {
   return idle && commits_->commit_number() == commit;
 }
 
-FrontierStats FrontierImpl::stats() const {
+Result<FrontierStats> FrontierImpl::stats() const {
   const Counters counters = commits_->counters();
   const auto use = use_store();
   FrontierStats stats;
-  stats.admitted = counters.admitted;
-  stats.completed = counters.completed;
-  stats.failed = counters.failed;
-  stats.skipped = counters.skipped;
-  stats.succeeded = counters.succeeded;
-  stats.seeds_succeeded = counters.seeds_succeeded;
-  stats.held = counters.held;
-  stats.set_aside_failed = counters.set_aside_failed;
-  stats.requeued = counters.requeued;
-  stats.not_set_aside = counters.not_set_aside;
-  stats.seen = counters.seen;
-  stats.invalid = counters.invalid;
-  stats.dropped = counters.dropped;
-  stats.retried = counters.retried;
-  stats.recrawls = counters.recrawls;
-  stats.deferred = counters.deferred;
-  stats.recrawls_deferred = counters.recrawls_deferred;
-  stats.depth_repairs = counters.depth_repairs;
+  static_cast<FrontierCounters&>(stats) = counters;
   stats.memory = desk_.memory() + depths_.memory() + commits_->bytes() + domains_.bytes() +
                  addresses_.bytes() + (use ? store_->memory() : 0);
   for (const auto& shard : shards_) {
@@ -281,7 +284,7 @@ FrontierStats FrontierImpl::stats() const {
     stats.leased += of_shard.leased;
     stats.hosts += of_shard.hosts;
     stats.hosts_blocked += of_shard.blocked;
-    stats.hosts_given_up += of_shard.given_up;
+    stats.hosts_parked += of_shard.given_up;
     stats.expired += of_shard.expired;
     stats.late += of_shard.late;
     stats.repeated += of_shard.repeated;
@@ -292,7 +295,7 @@ FrontierStats FrontierImpl::stats() const {
   stats.queued = open - std::min(open, stats.leased);
   stats.checkpoints = checkpointer_.taken();
   const SeenChecks sampled = writer_.seen_checks();
-  const bool exact = options_.filter_mode == FilterMode::kExact;
+  const bool exact = options_.seen.mode == FilterMode::kExact;
   stats.seen_checked = exact ? desk_.checked() : sampled.checked;
   stats.seen_false = exact ? desk_.averted() : sampled.wrong;
   const auto wrong = static_cast<double>(stats.seen_false) * (exact ? 1 : kSeenSample);
@@ -320,6 +323,11 @@ Result<void> FrontierImpl::close() {
     shard->close();
   store_.reset();
   lock_.reset();
+  {
+    const std::lock_guard lock_timer(waking_);
+    wake_timer_.reset();
+  }
+  wakes_.poke();  // those that wait in lease() are told that it is closed
   return done;
 }
 

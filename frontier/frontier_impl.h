@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "trawl/embedded_options.h"
 #include "trawl/frontier.h"
 #include "trawl/growing_bloom_filter.h"
 
@@ -19,6 +20,7 @@
 #include "frontier/commit/group_writer.h"
 #include "frontier/commit/waiting_depths.h"
 #include "frontier/frontier_clock.h"
+#include "frontier/pending_ends.h"
 #include "frontier/recovery/checkpoint_schedule.h"
 #include "frontier/recovery/checkpointer.h"
 #include "frontier/recovery/directory_lock.h"
@@ -26,6 +28,7 @@
 #include "frontier/schedule/group_clocks.h"
 #include "frontier/schedule/host_shard.h"
 #include "frontier/store/store.h"
+#include "frontier/wake_calls.h"
 
 namespace trawl {
 
@@ -37,20 +40,21 @@ struct FrontierParts {
   GrowingBloomFilter filter;
   Counters counters;
   bool set_aside_keys_changed;  // GroupWriterOptions
-  OpenReport report;
+  bool resumed;                 // the directory held a frontier
 };
 
 class FrontierImpl final : public Frontier {
  public:
-  FrontierImpl(const FrontierOptions& options, FrontierParts parts);
+  FrontierImpl(const EmbeddedOptions& options, FrontierParts parts);
   ~FrontierImpl() override;
-  // Fills the shards from the store; then the frontier may be used.
+  // Fills the shards from the store; then the frontier may be used. `resumed`: it was there before.
   Result<void> restore();
+  // Hosts that were parked are leased from again; how many there were.
+  Result<std::uint64_t> revive_hosts();
 
-  Result<std::vector<Admission>> offer(std::span<const UrlRequest> requests) override;
-  Result<std::vector<Lease>> lease(std::size_t max) override;
-  Result<std::vector<Lease>> lease(std::size_t max, std::uint32_t shard) override;
-  std::optional<SteadyTime> next_due(std::uint32_t shard) const override;
+  Result<std::vector<Admission>> offer(std::span<const UrlRequest> requests,
+                                       OfferWait wait) override;
+  Result<std::vector<Lease>> lease(const LeaseRequest& request) override;
   Result<std::vector<Admission>> complete(std::uint64_t lease_id, const Outcome& outcome,
                                           std::span<const UrlRequest> links) override;
   Result<FailureVerdict> fail(std::uint64_t lease_id, FailureReason reason,
@@ -58,7 +62,7 @@ class FrontierImpl final : public Frontier {
                               const Outcome& outcome) override;
   Result<void> hold(std::uint64_t lease_id, const HoldReason& reason,
                     const Outcome& outcome) override;
-  bool has_room_to_set_aside() const override;
+  Result<bool> has_room_to_set_aside() const override;
   Result<std::vector<SetAsideUrl>> set_aside(std::string_view after,
                                              std::size_t limit) const override;
   Result<std::uint64_t> retry(const RetryWhich& which) override;
@@ -70,28 +74,24 @@ class FrontierImpl final : public Frontier {
   Result<void> sent(const StartTurn& turn, std::optional<SteadyTime> when,
                     std::string_view address) override;
 
-  Result<void> set_host_delay(std::string_view host, std::chrono::milliseconds delay) override;
-  Result<void> set_host_leases(std::string_view host, std::uint32_t leases) override;
-  Result<void> set_host_limit(std::string_view host, std::optional<std::uint64_t> urls) override;
-  Result<void> block_host(std::string_view host, SystemTime until) override;
-  Result<void> park_host(std::string_view host) override;
-  Result<void> revive_host(std::string_view host) override;
+  Result<void> set_host(std::string_view host, const HostSettings& settings) override;
   Result<std::uint64_t> drop_host(std::string_view host) override;
-  Result<void> set_host_address(std::string_view host, std::string_view address) override;
   Result<std::vector<HostInfo>> hosts(std::string_view after, std::size_t limit) const override;
   Result<HostInfo> host(std::string_view name) const override;
   Result<void> visit_queue(std::string_view host,
                            const std::function<bool(std::string_view url)>& visit) const override;
 
+  Result<UrlState> lookup(std::string_view url_or_key) override;
+  Result<Progress> progress() const override;
+  Result<FrontierStats> stats() const override;
+
   Result<void> flush() override { return commits_->flush(); }
   Result<void> checkpoint() override;
-  void request_checkpoint() override;
-  bool finished() const override;
-  bool exhausted() const override;
-  bool only_recrawls_wait() const override;
-  FrontierStats stats() const override;
-  const OpenReport& opened() const override { return report_; }
+  Result<void> request_checkpoint() override;
   Result<void> close() override;
+
+  Result<void> on_wake(std::function<void()> callback, std::optional<std::uint32_t> shard) override;
+  Result<std::optional<SteadyTime>> next_due(std::optional<std::uint32_t> shard) const override;
 
  private:
   // To be held while the store is read. Errors: that which stopped or closed the frontier.
@@ -99,9 +99,9 @@ class FrontierImpl final : public Frontier {
   std::uint32_t shard_index(HostId host) const;
   HostShard& shard_of(HostId host) const { return *shards_[shard_index(host)]; }
   HostShard& shard_of_lease(std::uint64_t lease_id) const {
-    return *shards_[lease_id % options_.shards];
+    return *shards_[lease_id % options_.store.shards];
   }
-  std::uint64_t number_of(std::uint64_t lease_id) const { return lease_id / options_.shards; }
+  std::uint64_t number_of(std::uint64_t lease_id) const { return lease_id / options_.store.shards; }
   // A URL of the shard could be leased, but no lease is left.
   bool lacks_lease(std::uint32_t shard) const;
   // When leases are free again the shard is told. Counts what has ended, so that there may be some.
@@ -112,15 +112,19 @@ class FrontierImpl final : public Frontier {
   std::optional<SteadyTime> next_expiry() const;
   // Leases may have ended in another shard whose thread has not been there since.
   void count_ended_leases() const;
-  void announce_work(std::uint32_t shard) const {
-    if (options_.on_work) options_.on_work(shard);
-  }
+  // What is due now, without waiting.
+  Result<std::vector<Lease>> lease_from_all(std::size_t max);
+  Result<std::vector<Lease>> lease_from(std::uint32_t shard, std::size_t max);
+  Result<void> check_shard(std::optional<std::uint32_t> shard) const;
+  // When something may be leased from the shard, or from any.
+  std::optional<SteadyTime> due(std::uint32_t shard) const;
+  std::optional<SteadyTime> due_in_all() const;
 
   // Submits an operation; in deterministic mode also waits for it.
   template <class Fill>
   Result<void> submit(Fill&& fill) {
-    return options_.deterministic_seed ? commits_->submit_and_wait(std::forward<Fill>(fill))
-                                       : commits_->submit(std::forward<Fill>(fill));
+    return options_.testing.deterministic_seed ? commits_->submit_and_wait(std::forward<Fill>(fill))
+                                               : commits_->submit(std::forward<Fill>(fill));
   }
   // Inside the gate. An error stops the frontier.
   void admit(std::span<const UrlRequest> requests, PreparedUrls& prepared, std::string_view parent,
@@ -144,20 +148,37 @@ class FrontierImpl final : public Frontier {
   Result<std::vector<Admission>> end_lease(std::uint64_t lease_id, const Outcome& outcome,
                                            std::span<const UrlRequest> links,
                                            const HoldReason* held);
+  // In two steps: see Outcome::end_later.
+  Result<std::optional<PendingEnd>> begin_end(std::uint64_t lease_id, const Outcome& outcome,
+                                              std::span<const UrlRequest> links,
+                                              const HoldReason* held);
+  void submit_end(PendingEnd& end, Operation& operation) const;
+  Result<void> check_note(const Outcome& outcome) const;
   Result<FailureVerdict> put_back(const HostFailure& failure, FailureVerdict verdict);
   // In frontier_set_aside.cc.
   void set_aside(Operation::Ended& ended, SetAsideState state, const HoldReason& reason) const;
   struct RetryBatch;
+  Result<std::uint64_t> retry(const RetryWhich& which, std::optional<Fingerprint> only);
+  Result<bool> find_for_retry(const RetryWhich& which, const std::optional<Fingerprint>& only,
+                              std::optional<Fingerprint>& last, RetryBatch& batch) const;
   Result<std::uint64_t> submit(RetryBatch& batch);
-  Result<void> revive_hosts();
   Result<void> change_host(std::string_view host, const RecordChange& change);
+  // Errors: kInvalidArgument.
+  Result<RecordChange> record_change(const HostSettings& settings) const;
+  // In frontier_lookup.cc.
+  Result<std::optional<UrlState>> find(Fingerprint fingerprint, std::optional<HostId> host) const;
+  Result<std::optional<UrlState>> find_waiting(Fingerprint fingerprint,
+                                               std::optional<HostId> host) const;
+  // Errors: kInvalidArgument.
+  Result<void> check_name(std::string_view name) const;
   Result<HostInfo> info_of(HostId host, const std::optional<HostRecord>& record) const;
   Result<std::optional<std::string>> name_of(HostId host) const;
   // On the commit thread: tells the shards what became durable.
   void after_commit(OperationGroup& group, std::vector<QueuedUrl>& promoted);
   GroupWriterOptions writer_options(bool set_aside_keys_changed);
 
-  const FrontierOptions options_;  // with clocks
+  const EmbeddedOptions options_;  // with clocks
+  const bool has_real_clock_;
   const FrontierClock clock_;
   const MemoryPlan memory_;
   const bool ledger_;
@@ -169,21 +190,25 @@ class FrontierImpl final : public Frontier {
   std::optional<DirectoryLock> lock_;  // this and the store: empty once closed
   std::unique_ptr<Store> store_;
   GrowingBloomFilter filter_;
-  OpenReport report_;  // restore() writes the last of it
   Checkpointer checkpointer_;
   Allowance leases_;                                     // that may be open
   mutable std::vector<std::atomic<bool>> awaits_lease_;  // by shard
+  mutable WakeCalls wakes_;
+  PendingEnds pending_ends_;
   GroupClocks domains_;
   GroupClocks addresses_;
   std::vector<std::unique_ptr<HostShard>> shards_;
   std::atomic<std::uint32_t> next_shard_{0};
   std::atomic<bool> promoting_{false};
   WaitingDepths depths_;
+  const UrlIdentity identity_;
   AdmissionDesk desk_;
   GroupWriter writer_;
   // Last, so that their threads end before what they work on.
   std::optional<CommitQueue> commits_;
   std::optional<CheckpointSchedule> schedule_;
+  std::mutex waking_;                    // guards the next
+  std::optional<WakeTimer> wake_timer_;  // made by the first on_wake() that needs it
 };
 
 }  // namespace trawl

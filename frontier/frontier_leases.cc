@@ -36,6 +36,10 @@ std::string_view to_string(FailureReason reason) {
   return "failed";
 }
 
+std::optional<std::uint64_t> change_of(const EndedLease& lease) {
+  return lease.host_changed ? std::optional(lease.host_change) : std::nullopt;
+}
+
 bool has_failed(const Outcome& outcome) {
   return !outcome.error.empty() || outcome.status >= 400;
 }
@@ -62,28 +66,57 @@ Result<void> FrontierImpl::promote_due() {
   return submit([](Operation& operation) { operation.promote = true; });
 }
 
-Result<std::vector<Lease>> FrontierImpl::lease(std::size_t max) {
+Result<std::vector<Lease>> FrontierImpl::lease(const LeaseRequest& request) {
+  if (auto valid = check_shard(request.shard); !valid) return tl::unexpected(valid.error());
+  const auto lease_now = [&] {
+    return request.shard ? lease_from(*request.shard, request.max) : lease_from_all(request.max);
+  };
+  auto leases = lease_now();
+  const auto got_some = [&] { return !leases || !leases->empty() || request.max == 0; };
+  if (request.wait.count() > 0 && !got_some()) {
+    const SteadyTime end = std::chrono::steady_clock::now() + std::min(request.wait, kMaxDelay);
+    WakeCalls::Waiter waiter(wakes_);
+    for (;;) {
+      const std::uint64_t announcements = waiter.announcements();
+      leases = lease_now();
+      if (got_some() || std::chrono::steady_clock::now() >= end) break;
+      if (const auto how_far = progress(); how_far && (how_far->finished || how_far->exhausted))
+        break;
+      const auto next = request.shard ? due(*request.shard) : due_in_all();
+      waiter.wait_until(
+          std::min(end, wait_for_due(next, options_.testing.clock(), has_real_clock_)),
+          announcements);
+    }
+  }
+  // What is due next is something else now.
+  if (leases && !leases->empty()) wakes_.poke();
+  return leases;
+}
+
+Result<void> FrontierImpl::check_shard(std::optional<std::uint32_t> shard) const {
+  if (!shard || *shard < options_.store.shards) return {};
+  return error(ErrorCode::kInvalidArgument,
+               fmt::format("there is no shard {}: there are {}", *shard, options_.store.shards));
+}
+
+Result<std::vector<Lease>> FrontierImpl::lease_from_all(std::size_t max) {
   std::vector<Lease> leases;
   if (!leases_.has_any()) count_ended_leases();
   // Each call begins behind the shard that gave something last, so that none is favoured: neither
   // by its place nor by the moments at which a domain that shards have in common may be asked.
   const std::uint32_t first = next_shard_.load(std::memory_order_relaxed);
-  for (std::uint32_t i = 0; i < options_.shards && leases.size() < max; ++i) {
-    auto more = lease(max - leases.size(), (first + i) % options_.shards);
+  for (std::uint32_t i = 0; i < options_.store.shards && leases.size() < max; ++i) {
+    auto more = lease_from((first + i) % options_.store.shards, max - leases.size());
     if (!more) return more;
     if (more->empty() && !leases_.has_any()) break;
     if (more->empty()) continue;
-    next_shard_.store((first + i + 1) % options_.shards, std::memory_order_relaxed);
+    next_shard_.store((first + i + 1) % options_.store.shards, std::memory_order_relaxed);
     std::ranges::move(*more, std::back_inserter(leases));
   }
   return leases;
 }
 
-Result<std::vector<Lease>> FrontierImpl::lease(std::size_t max, std::uint32_t shard) {
-  if (shard >= options_.shards) {
-    return error(ErrorCode::kInvalidArgument,
-                 fmt::format("there is no shard {}: there are {}", shard, options_.shards));
-  }
+Result<std::vector<Lease>> FrontierImpl::lease_from(std::uint32_t shard, std::size_t max) {
   const auto use = use_store();
   if (!use) return tl::unexpected(use.error());
   if (auto promoted = promote_due(); !promoted) return tl::unexpected(promoted.error());
@@ -109,7 +142,7 @@ Result<std::vector<Lease>> FrontierImpl::lease(std::size_t max, std::uint32_t sh
   std::vector<Lease> leases;
   leases.reserve(urls.size());
   for (NumberedLease& lease : urls) {
-    auto url = leased(lease.number * options_.shards + shard, lease.url);
+    auto url = leased(lease.number * options_.store.shards + shard, lease.url);
     if (!url) {
       commits_->stop_with(url.error());
       return tl::unexpected(url.error());
@@ -133,11 +166,11 @@ void FrontierImpl::ask_for_lease(std::uint32_t shard) const {
 }
 
 void FrontierImpl::announce_leases() {
-  for (std::uint32_t shard = 0; shard < options_.shards; ++shard) {
+  for (std::uint32_t shard = 0; shard < options_.store.shards; ++shard) {
     // Relaxed first: it is asked for at every turn.
     if (awaits_lease_[shard].load(std::memory_order_relaxed) &&
         awaits_lease_[shard].exchange(false, std::memory_order_relaxed))
-      announce_work(shard);
+      wakes_.announce(shard);
   }
 }
 
@@ -156,7 +189,7 @@ Lease FrontierImpl::to_lease(std::uint64_t id, const QueueOrder& order, UrlRecor
                              const std::optional<std::uint32_t>& noted_depth) {
   return {.id = id,
           .url = std::string(record.url),
-          .host = host_of(record.url),
+          .host = queue_of(record),
           .parent = std::move(record.parent),
           .priority = order.priority,
           .depth = std::min(record.depth, noted_depth.value_or(record.depth)),
@@ -171,7 +204,9 @@ Result<Lease> FrontierImpl::leased(std::uint64_t id, const QueuedUrl& url) const
   if (!record) return undecodable();
   if (record->depth == 0 || !depths_.has_notes())
     return to_lease(id, url.order, std::move(*record), std::nullopt);
-  const auto noted = noted_depth(desk_.fingerprint_of(record->url), record->depth);
+  const auto fingerprint = identity_.of(*record);
+  if (!fingerprint) return undecodable();
+  const auto noted = noted_depth(*fingerprint, record->depth);
   if (!noted) return tl::unexpected(noted.error());
   return to_lease(id, url.order, std::move(*record), *noted);
 }
@@ -185,10 +220,24 @@ std::optional<SteadyTime> FrontierImpl::next_expiry() const {
   return next;
 }
 
-std::optional<SteadyTime> FrontierImpl::next_due(std::uint32_t shard) const {
-  if (shard >= options_.shards) return std::nullopt;
+Result<std::optional<SteadyTime>> FrontierImpl::next_due(std::optional<std::uint32_t> shard) const {
+  if (auto open = commits_->check(); !open) return tl::unexpected(open.error());
+  if (auto valid = check_shard(shard); !valid) return tl::unexpected(valid.error());
+  return shard ? due(*shard) : due_in_all();
+}
+
+std::optional<SteadyTime> FrontierImpl::due_in_all() const {
+  std::optional<SteadyTime> first;
+  for (std::uint32_t shard = 0; shard < options_.store.shards; ++shard) {
+    const auto next = due(shard);
+    if (next) first = first ? std::min(*first, *next) : *next;
+  }
+  return first;
+}
+
+std::optional<SteadyTime> FrontierImpl::due(std::uint32_t shard) const {
   auto due = shards_[shard]->next_due();
-  if (due && *due <= options_.clock() && !leases_.has_any()) {
+  if (due && *due <= options_.testing.clock() && !leases_.has_any()) {
     const bool has_turn = shards_[shard]->has_turn();
     if (has_turn) ask_for_lease(shard);
     if (!leases_.has_any()) due = has_turn ? next_expiry() : shards_[shard]->next_due();
@@ -196,9 +245,10 @@ std::optional<SteadyTime> FrontierImpl::next_due(std::uint32_t shard) const {
   // Not so long ago that it cannot be subtracted from another time.
   if (due) due = std::max(*due, SteadyTime());
   const std::int64_t deferred = writer_.next_deferred();
-  // While those due are being queued there is nothing to wait for: on_work tells when they are.
+  // While those due are being queued there is nothing to wait for: an announcement follows when
+  // they are.
   if (deferred == GroupWriter::kNever || promoting_.load(std::memory_order_relaxed)) return due;
-  const SteadyTime now = options_.clock();
+  const SteadyTime now = options_.testing.clock();
   const std::chrono::milliseconds wait(
       std::clamp<std::int64_t>(deferred - clock_.now(), 0, kMaxDelay.count()));
   return due ? std::min(*due, now + wait) : now + wait;
@@ -215,19 +265,23 @@ Result<Operation::Ended> FrontierImpl::ended(std::uint64_t lease_id, const Queue
   ended.links = links + outcome.known_links;
   std::optional<std::uint32_t> depth;
   ended.stored_depth = record->depth;
-  if (ledger_ || record->depth > 0) {
-    ended.fingerprint = desk_.fingerprint_of(record->url);
-    const auto noted = noted_depth(*ended.fingerprint, record->depth);
+  ended.keeps_by_fingerprint = ledger_ || record->depth > 0;
+  const auto fingerprint = identity_.of(*record);
+  if (!fingerprint) return undecodable();
+  ended.fingerprint = *fingerprint;
+  if (ended.keeps_by_fingerprint) {
+    const auto noted = noted_depth(ended.fingerprint, record->depth);
     if (!noted) return tl::unexpected(noted.error());
     depth = *noted;
     ended.depth_noted = depth.has_value();
     ended.depth_lowered = depth && *depth < record->depth;
   }
   if (ledger_) {
-    const auto before = store_->ledger(*ended.fingerprint);
+    const auto before = store_->ledger(ended.fingerprint);
     if (!before) return tl::unexpected(before.error());
     ended.fetches = (*before ? (*before)->fetches : 0) + 1;
   }
+  ended.given = record->given;
   ended.lease = to_lease(lease_id, url.order, std::move(*record), depth);
   return ended;
 }
@@ -239,21 +293,21 @@ void FrontierImpl::defer(Operation::Ended& ended, Operation::Ended::Kind kind,
   ended.not_before = until;
   std::string_view note = ended.lease.note;
   if (!retry && ended.outcome.note) note = *ended.outcome.note;
-  if (note.size() > kMaxNoteBytes) note = {};
   ended.record = encode_record({.url = ended.lease.url,
                                 .parent = ended.lease.parent,
                                 .depth = ended.lease.depth,
                                 .redirects = retry ? ended.lease.redirects : 0,
                                 .attempts = retry ? ended.lease.attempts + 1 : 0,
                                 .recrawl = !retry || ended.lease.recrawl,
-                                .note = note});
+                                .note = note,
+                                .given = ended.given});
 }
 
 // One that is fetched again may have failed before.
 void FrontierImpl::forget_set_aside(const Operation::Ended& ended, Operation& operation) const {
   if (!ended.lease.recrawl) return;
   operation.restored.push_back(
-      {.fingerprint = desk_.fingerprint_of(ended.lease.url), .host = ended.host, .record = {}});
+      {.fingerprint = ended.fingerprint, .host = ended.host, .record = {}});
 }
 
 void FrontierImpl::set_failed_aside(Operation::Ended& ended) const {
@@ -271,6 +325,7 @@ Result<std::vector<Admission>> FrontierImpl::end_lease(std::uint64_t lease_id,
                                                        const Outcome& outcome,
                                                        std::span<const UrlRequest> links,
                                                        const HoldReason* held) {
+  if (auto valid = check_note(outcome); !valid) return tl::unexpected(valid.error());
   const auto use = use_store();
   if (!use) return tl::unexpected(use.error());
   std::vector<Admission> admissions(links.size());
@@ -279,44 +334,69 @@ Result<std::vector<Admission>> FrontierImpl::end_lease(std::uint64_t lease_id,
     commits_->stop_with(done.error());
     return tl::unexpected(done.error());
   }
-  auto lease = shard_of_lease(lease_id).begin_completion(number_of(lease_id), outcome);
-  if (!lease) return tl::unexpected(lease.error());
-  std::optional<Operation::Ended> end;
-  if (lease->end != LeaseEnd::kRepeated) {
-    const auto held_links =
-        std::ranges::count_if(links, [](const UrlRequest& link) { return link.hold.has_value(); });
-    auto made =
-        ended(lease_id, lease->url, outcome, links.size() - static_cast<std::size_t>(held_links));
-    if (!made) {
-      commits_->stop_with(made.error());
-      return tl::unexpected(made.error());
-    }
-    end = std::move(*made);
-    if (held != nullptr) {
-      end->kind = Operation::Ended::Kind::kHeld;
-      set_aside(*end, SetAsideState::kHeld, *held);
-    } else if (outcome.recrawl_at) {
-      defer(*end, Operation::Ended::Kind::kRecrawl, clock_.from_wall(*outcome.recrawl_at));
-    } else if (has_failed(outcome)) {
-      set_failed_aside(*end);
-    }
+  auto end = begin_end(lease_id, outcome, links, held);
+  if (!end) return tl::unexpected(end.error());
+  const std::string parent = *end ? (*end)->ended.lease.url : std::string();
+  if (*end && outcome.end_later && held == nullptr) {
+    pending_ends_.add(lease_id, *std::exchange(*end, std::nullopt));
   }
   auto submitted = submit([&](Operation& operation) {
-    admit(links, prepared, end ? end->lease.url : std::string_view(), admissions, operation);
+    admit(links, prepared, parent, admissions, operation);
     operation.seen += outcome.known_links;
-    if (!end) return;
-    if (lease->host_changed) operation.changed_hosts.emplace_back(end->host, lease->host_change);
-    if (!end->set_aside) forget_set_aside(*end, operation);
-    operation.ended = std::move(end);
+    if (*end) submit_end(**end, operation);
   });
   prepared.shrink();
   if (!submitted) return tl::unexpected(submitted.error());
   return admissions;
 }
 
+// What ending the lease changes; nothing if it had ended before.
+Result<std::optional<PendingEnd>> FrontierImpl::begin_end(std::uint64_t lease_id,
+                                                          const Outcome& outcome,
+                                                          std::span<const UrlRequest> links,
+                                                          const HoldReason* held) {
+  if (auto pending = pending_ends_.take(lease_id)) return pending;
+  const auto lease = shard_of_lease(lease_id).begin_completion(number_of(lease_id), outcome);
+  if (!lease) return tl::unexpected(lease.error());
+  if (lease->end == LeaseEnd::kRepeated) return std::nullopt;
+  const auto held_links =
+      std::ranges::count_if(links, [](const UrlRequest& link) { return link.hold.has_value(); });
+  auto end =
+      ended(lease_id, lease->url, outcome, links.size() - static_cast<std::size_t>(held_links));
+  if (!end) {
+    commits_->stop_with(end.error());
+    return tl::unexpected(end.error());
+  }
+  if (held != nullptr) {
+    end->kind = Operation::Ended::Kind::kHeld;
+    set_aside(*end, SetAsideState::kHeld, *held);
+  } else if (outcome.recrawl_at) {
+    defer(*end, Operation::Ended::Kind::kRecrawl, clock_.from_wall(*outcome.recrawl_at));
+  } else if (has_failed(outcome)) {
+    set_failed_aside(*end);
+  }
+  return PendingEnd{.ended = std::move(*end), .host_change = change_of(*lease)};
+}
+
+void FrontierImpl::submit_end(PendingEnd& end, Operation& operation) const {
+  if (end.host_change) operation.changed_hosts.emplace_back(end.ended.host, *end.host_change);
+  if (end.ended.kind != Operation::Ended::Kind::kRetry && !end.ended.set_aside)
+    forget_set_aside(end.ended, operation);
+  operation.ended = std::move(end.ended);
+}
+
+Result<void> FrontierImpl::check_note(const Outcome& outcome) const {
+  const std::size_t bytes = outcome.note ? outcome.note->size() : 0;
+  if (bytes <= options_.limits.max_note_bytes) return {};
+  return error(ErrorCode::kInvalidArgument,
+               fmt::format("Outcome::note takes {} bytes, more than limits.max_note_bytes = {}",
+                           bytes, options_.limits.max_note_bytes));
+}
+
 Result<FailureVerdict> FrontierImpl::fail(std::uint64_t lease_id, FailureReason reason,
                                           std::optional<std::chrono::milliseconds> retry_after,
                                           const Outcome& outcome) {
+  if (auto valid = check_note(outcome); !valid) return tl::unexpected(valid.error());
   const auto use = use_store();
   if (!use) return tl::unexpected(use.error());
   auto failure =
@@ -325,7 +405,7 @@ Result<FailureVerdict> FrontierImpl::fail(std::uint64_t lease_id, FailureReason 
   FailureVerdict verdict;
   if (failure->blocked_until)
     verdict.host_blocked_until = clock_.to_wall(to_milliseconds(*failure->blocked_until));
-  verdict.host_given_up = failure->given_up;
+  verdict.host_parked = failure->given_up;
   if (failure->released) return put_back(*failure, std::move(verdict));
   if (failure->lease.end == LeaseEnd::kRepeated) {
     announce_leases();
@@ -337,11 +417,11 @@ Result<FailureVerdict> FrontierImpl::fail(std::uint64_t lease_id, FailureReason 
     return tl::unexpected(end.error());
   }
   const bool passes = reason != FailureReason::kPermanent && reason != FailureReason::kNoSuchHost;
-  if (passes && end->lease.attempts < options_.retries) {
-    auto wait = options_.retry_delay;
-    for (std::uint32_t i = 0; i < end->lease.attempts && wait < options_.max_retry_delay; ++i)
+  if (passes && end->lease.attempts < options_.retry.retries) {
+    auto wait = options_.retry.retry_delay;
+    for (std::uint32_t i = 0; i < end->lease.attempts && wait < options_.retry.max_retry_delay; ++i)
       wait *= 2;
-    wait = std::min(wait, options_.max_retry_delay);
+    wait = std::min(wait, options_.retry.max_retry_delay);
     if (retry_after) wait = std::max(wait, std::min(*retry_after, kMaxDelay));
     const std::int64_t at = clock_.now() + wait.count();
     verdict.retry_at = clock_.to_wall(at);
@@ -354,19 +434,20 @@ Result<FailureVerdict> FrontierImpl::fail(std::uint64_t lease_id, FailureReason 
       set_failed_aside(*end);
     }
   }
-  auto submitted = submit([&](Operation& operation) {
-    if (failure->lease.host_changed)
-      operation.changed_hosts.emplace_back(end->host, failure->lease.host_change);
-    if (end->kind == Operation::Ended::Kind::kRecrawl) forget_set_aside(*end, operation);
-    operation.ended = std::move(*end);
-  });
+  PendingEnd pending{.ended = std::move(*end), .host_change = change_of(failure->lease)};
+  if (outcome.end_later && !verdict.retry_at) {
+    pending_ends_.add(lease_id, std::move(pending));
+    verdict.awaits_end = true;
+    return verdict;
+  }
+  auto submitted = submit([&](Operation& operation) { submit_end(pending, operation); });
   if (!submitted) return tl::unexpected(submitted.error());
   return verdict;
 }
 
 // The URL is in its queue again: what is left is to store what is known of its host.
 Result<FailureVerdict> FrontierImpl::put_back(const HostFailure& failure, FailureVerdict verdict) {
-  verdict.retry_at = verdict.host_blocked_until.value_or(options_.wall_clock());
+  verdict.retry_at = verdict.host_blocked_until.value_or(options_.testing.wall_clock());
   announce_leases();
   if (failure.lease.host_changed) {
     auto submitted = submit([&](Operation& operation) {
@@ -374,7 +455,7 @@ Result<FailureVerdict> FrontierImpl::put_back(const HostFailure& failure, Failur
     });
     if (!submitted) return tl::unexpected(submitted.error());
   }
-  announce_work(shard_index(failure.lease.url.host));
+  wakes_.announce(shard_index(failure.lease.url.host));
   return verdict;
 }
 
@@ -388,7 +469,7 @@ Result<void> FrontierImpl::release(std::uint64_t lease_id, std::optional<SteadyT
   if (auto open = commits_->check(); !open) return open;
   auto released = shard_of_lease(lease_id).release(number_of(lease_id), next_start, started_after);
   if (!released) return released;
-  announce_work(static_cast<std::uint32_t>(lease_id % options_.shards));
+  wakes_.announce(static_cast<std::uint32_t>(lease_id % options_.store.shards));
   announce_leases();
   return released;
 }

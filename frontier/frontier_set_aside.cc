@@ -1,6 +1,7 @@
 // The frontier's URLs that are set aside: held, failed, and queued again.
 #include <utility>
 
+#include "base/big_endian.h"
 #include "base/wall_time.h"
 #include "frontier/frontier_impl.h"
 #include "frontier/store/set_aside_record.h"
@@ -19,12 +20,32 @@ std::optional<Fingerprint> before(Fingerprint key) {
   return std::nullopt;
 }
 
+// SetAsideUrl::position.
+constexpr std::size_t kPositionBytes = 16;
+
+std::string position_of(Fingerprint key) {
+  std::string bytes(kPositionBytes, '\0');
+  store_big_endian(store_big_endian(bytes.data(), key.high), key.low);
+  return bytes;
+}
+
+Result<std::optional<Fingerprint>> key_at(std::string_view position) {
+  if (position.empty()) return std::nullopt;
+  if (position.size() != kPositionBytes) {
+    return error(ErrorCode::kInvalidArgument,
+                 "set_aside(): `after` must be the position of a URL that it returned, or empty");
+  }
+  return Fingerprint{.high = load_big_endian<std::uint64_t>(position),
+                     .low = load_big_endian<std::uint64_t>(position.substr(8))};
+}
+
 }  // namespace
 
 // URLs found to be queued again: at most kRetriedAtOnce.
 struct FrontierImpl::RetryBatch {
   std::vector<Operation::Restored> restored;
-  std::vector<SetAsideUrl> links;  // of these, those never admitted, which are offered
+  std::vector<SetAsideUrl> links;    // of these, those never admitted, which are offered
+  std::vector<GivenIdentity> given;  // of the links
 
   std::size_t size() const { return restored.size(); }
 };
@@ -37,19 +58,21 @@ void FrontierImpl::set_aside(Operation::Ended& ended, SetAsideState state,
                                          .depth = lease.depth,
                                          .redirects = lease.redirects,
                                          .recrawl = lease.recrawl,
-                                         .note = lease.note});
-  ended.set_aside = {.fingerprint = desk_.fingerprint_of(lease.url),
-                     .state = state,
-                     .was_queued = true,
-                     .always = reason.always,
-                     .value = encode_set_aside({.state = state,
-                                                .was_queued = true,
-                                                .reason = reason.reason,
-                                                .rules = reason.rules,
-                                                .status = ended.outcome.status,
-                                                .since = to_milliseconds(options_.wall_clock()),
-                                                .priority = lease.priority,
-                                                .url_record = url})};
+                                         .note = lease.note,
+                                         .given = ended.given});
+  ended.set_aside = {
+      .fingerprint = ended.fingerprint,
+      .state = state,
+      .was_queued = true,
+      .always = reason.always,
+      .value = encode_set_aside({.state = state,
+                                 .was_queued = true,
+                                 .reason = reason.reason,
+                                 .rules = reason.rules,
+                                 .status = ended.outcome.status,
+                                 .since = to_milliseconds(options_.testing.wall_clock()),
+                                 .priority = lease.priority,
+                                 .url_record = url})};
 }
 
 Result<void> FrontierImpl::hold(std::uint64_t lease_id, const HoldReason& reason,
@@ -64,8 +87,9 @@ Result<void> FrontierImpl::hold(std::uint64_t lease_id, const HoldReason& reason
   return ended ? Result<void>{} : tl::unexpected(ended.error());
 }
 
-bool FrontierImpl::has_room_to_set_aside() const {
-  return commits_->counters().set_aside() < options_.max_set_aside;
+Result<bool> FrontierImpl::has_room_to_set_aside() const {
+  if (auto open = commits_->check(); !open) return tl::unexpected(open.error());
+  return commits_->counters().set_aside() < options_.store.max_set_aside;
 }
 
 Result<std::vector<SetAsideUrl>> FrontierImpl::set_aside(std::string_view after,
@@ -74,11 +98,14 @@ Result<std::vector<SetAsideUrl>> FrontierImpl::set_aside(std::string_view after,
   if (!use) return tl::unexpected(use.error());
   std::vector<SetAsideUrl> urls;
   if (limit == 0) return urls;
-  const std::optional<Fingerprint> last =
-      after.empty() ? std::nullopt : std::optional(desk_.fingerprint_of(after));
-  auto read = store_->visit_set_aside(last, [&](Fingerprint, std::string_view value) {
+  const auto last = key_at(after);
+  if (!last) return tl::unexpected(last.error());
+  auto read = store_->visit_set_aside(*last, [&](Fingerprint key, std::string_view value) {
     const auto record = decode_set_aside(value);
-    if (auto url = record ? set_aside_url(*record) : std::nullopt) urls.push_back(*std::move(url));
+    if (auto url = record ? set_aside_url(*record) : std::nullopt) {
+      urls.push_back(*std::move(url));
+      urls.back().position = position_of(key);
+    }
     return urls.size() < limit;
   });
   if (!read) return tl::unexpected(read.error());
@@ -100,7 +127,7 @@ Result<std::uint64_t> FrontierImpl::submit(RetryBatch& batch) {
   }
   std::vector<Admission> answers(requests.size());
   PreparedUrls& prepared = PreparedUrls::of_this_thread();
-  if (auto done = desk_.prepare(requests, answers, prepared); !done) {
+  if (auto done = desk_.prepare(requests, answers, prepared, batch.given); !done) {
     commits_->stop_with(done.error());
     return tl::unexpected(done.error());
   }
@@ -117,38 +144,30 @@ Result<std::uint64_t> FrontierImpl::submit(RetryBatch& batch) {
   return queued;
 }
 
+// Of a single URL nothing else is read: first as a URL, then as a key.
 Result<std::uint64_t> FrontierImpl::retry(const RetryWhich& which) {
+  if (which.key.empty()) return retry(which, std::nullopt);
   std::uint64_t queued = 0;
-  // Of a single URL nothing else is read.
-  const auto only =
-      which.url.empty() ? std::nullopt : std::optional(desk_.fingerprint_of(which.url));
+  if (const auto as_url = identity_.of_href(which.key)) {
+    const auto done = retry(which, as_url);
+    if (!done) return done;
+    queued = *done;
+  }
+  std::string buffer;
+  const auto done = retry(which, identity_.of_key(which.key, buffer));
+  if (!done) return done;
+  return queued + *done;
+}
+
+Result<std::uint64_t> FrontierImpl::retry(const RetryWhich& which,
+                                          std::optional<Fingerprint> only) {
+  std::uint64_t queued = 0;
   std::optional<Fingerprint> last = only ? before(*only) : std::nullopt;
   for (bool more = true; more;) {
     RetryBatch batch;
-    {
-      const auto use = use_store();
-      if (!use) return tl::unexpected(use.error());
-      more = false;
-      auto read = store_->visit_set_aside(last, [&](Fingerprint key, std::string_view value) {
-        if (batch.size() == kRetriedAtOnce) return !(more = true);
-        last = key;
-        if (only && key != *only) return false;
-        const auto record = decode_set_aside(value);
-        auto url = record ? set_aside_url(*record) : std::nullopt;
-        if (!url || !which.matches(*url)) return true;
-        batch.restored.push_back({.fingerprint = key,
-                                  .host = desk_.host_of_name(url->host),
-                                  .priority = record->priority,
-                                  .record = std::string()});
-        if (record->was_queued) {
-          batch.restored.back().record = record->url_record;
-        } else {
-          batch.links.push_back(*std::move(url));
-        }
-        return true;
-      });
-      if (!read) return tl::unexpected(read.error());
-    }
+    const auto found = find_for_retry(which, only, last, batch);
+    if (!found) return tl::unexpected(found.error());
+    more = *found;
     if (batch.size() == 0) continue;
     const auto done = submit(batch);
     if (!done) return done;
@@ -157,21 +176,54 @@ Result<std::uint64_t> FrontierImpl::retry(const RetryWhich& which) {
   return queued;
 }
 
-Result<void> FrontierImpl::revive_hosts() {
+// Those behind `last`, which goes on to the last one that was looked at; whether there are more.
+Result<bool> FrontierImpl::find_for_retry(const RetryWhich& which,
+                                          const std::optional<Fingerprint>& only,
+                                          std::optional<Fingerprint>& last,
+                                          RetryBatch& batch) const {
+  const auto use = use_store();
+  if (!use) return tl::unexpected(use.error());
+  bool more = false;
+  auto read = store_->visit_set_aside(last, [&](Fingerprint key, std::string_view value) {
+    if (batch.size() == kRetriedAtOnce) return !(more = true);
+    last = key;
+    if (only && key != *only) return false;
+    const auto record = decode_set_aside(value);
+    auto url = record ? set_aside_url(*record) : std::nullopt;
+    if (!url || !which.matches(*url)) return true;
+    batch.restored.push_back({.fingerprint = key,
+                              .host = identity_.host(url->host),
+                              .priority = record->priority,
+                              .record = std::string()});
+    if (record->was_queued) {
+      batch.restored.back().record = record->url_record;
+    } else {
+      batch.links.push_back(*std::move(url));
+      batch.given.push_back(decode_record(record->url_record)->given);
+    }
+    return true;
+  });
+  if (!read) return tl::unexpected(read.error());
+  return more;
+}
+
+Result<std::uint64_t> FrontierImpl::revive_hosts() {
   std::vector<HostId> given_up;
   auto read = store_->visit_hosts(0, [&](HostId host, const HostRecord& record) {
     if (record.given_up) given_up.push_back(host);
     return true;
   });
-  if (!read || given_up.empty()) return read;
+  if (!read) return tl::unexpected(read.error());
+  if (given_up.empty()) return 0;
   for (const HostId host : given_up) {
     if (auto revived = shard_of(host).revive_if_given_up(host); !revived)
       return tl::unexpected(revived.error());
   }
-  report_.hosts_revived = given_up.size();
-  return commits_->submit_and_wait([&](Operation& operation) {
+  auto durable = commits_->submit_and_wait([&](Operation& operation) {
     operation.changed_hosts.assign(given_up.begin(), given_up.end());
   });
+  if (!durable) return tl::unexpected(durable.error());
+  return given_up.size();
 }
 
 }  // namespace trawl

@@ -69,10 +69,10 @@ std::string text_of(const RobotsCheck& robots) {
 
 std::string text_of(const HostInfo& host) {
   std::string text = fmt::format("{}, {} queued", to_string(host.state), host.queued);
-  if (host.blocked_until) text += ", until " + to_rfc3339(*host.blocked_until);
+  if (host.settings.blocked_until) text += ", until " + to_rfc3339(*host.settings.blocked_until);
   if (host.failures > 0) text += fmt::format(", failed {} times in a row", host.failures);
-  if (host.delay) text += ", delay " + format_duration(*host.delay);
-  if (host.remaining) text += fmt::format(", {} more to be fetched", *host.remaining);
+  if (host.settings.delay) text += ", delay " + format_duration(*host.settings.delay);
+  if (host.settings.limit) text += fmt::format(", {} more to be fetched", *host.settings.limit);
   return text;
 }
 
@@ -120,9 +120,10 @@ ordered_json json_of(const StateOfUrl& state, const std::string& directory) {
   ordered_json host{{"state", to_string(state.host.state)},
                     {"queued", state.host.queued},
                     {"failures", state.host.failures}};
-  if (state.host.blocked_until) host["blocked_until"] = to_rfc3339(*state.host.blocked_until);
-  if (state.host.delay) host["delay_ms"] = state.host.delay->count();
-  if (state.host.remaining) host["remaining"] = *state.host.remaining;
+  if (state.host.settings.blocked_until)
+    host["blocked_until"] = to_rfc3339(*state.host.settings.blocked_until);
+  if (state.host.settings.delay) host["delay_ms"] = state.host.settings.delay->count();
+  if (state.host.settings.limit) host["remaining"] = *state.host.settings.limit;
   json["host"] = std::move(host);
   return json;
 }

@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "trawl/frontier.h"
+#include "trawl/canonical_profile.h"
+#include "trawl/lease.h"
 #include "trawl/url.h"
 
 namespace trawl::cli {

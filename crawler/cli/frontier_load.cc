@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "trawl/frontier.h"
+#include "trawl/embedded_frontier.h"
 
 #include "base/file_io.h"
 #include "crawler/cli/exit_codes.h"
@@ -115,6 +115,7 @@ class Loader {
     for (std::size_t i = 0; i < admissions->size(); ++i) {
       switch ((*admissions)[i]) {
         case Admission::kNew:
+        case Admission::kForwarded:
           ++fresh_;
           break;
         case Admission::kSeen:
@@ -126,6 +127,9 @@ class Loader {
           break;
         case Admission::kTooLong:
           refuse(batch_[i].first, fmt::format("the URL is longer than {} bytes", max_url_length_));
+          break;
+        case Admission::kNoteTooLong:
+          refuse(batch_[i].first, fmt::format("its note is longer than {} bytes", kMaxNoteBytes));
           break;
       }
     }
@@ -147,14 +151,15 @@ class Loader {
   std::uint64_t passed_over_ = 0;  // held or failed ones
 };
 
-void override_settings(const FrontierLoadArguments& arguments, FrontierOptions& options) {
+void override_settings(const FrontierLoadArguments& arguments, EmbeddedOptions& options) {
   options.mode = arguments.append ? OpenMode::kResume : OpenMode::kCreate;
-  if (arguments.expected_urls) options.expected_urls = *arguments.expected_urls;
-  if (arguments.false_positive_rate) options.false_positive_rate = *arguments.false_positive_rate;
-  if (arguments.exact) options.filter_mode = FilterMode::kExact;
-  options.ledger = options.ledger || arguments.ledger;
-  options.checkpoint_interval = std::chrono::milliseconds(0);  // the one at the end will do
-  options.checkpoint_admissions = 0;
+  if (arguments.expected_urls) options.seen.expected_urls = *arguments.expected_urls;
+  if (arguments.false_positive_rate)
+    options.seen.false_positive_rate = *arguments.false_positive_rate;
+  if (arguments.exact) options.seen.mode = FilterMode::kExact;
+  options.seen.ledger = options.seen.ledger || arguments.ledger;
+  options.checkpoints.interval = std::chrono::milliseconds(0);  // the one at the end will do
+  options.checkpoints.admissions = 0;
 }
 
 int report_opening(const Error& error, const FrontierLoadArguments& arguments) {
@@ -187,13 +192,14 @@ int run_frontier_load(const FrontierLoadArguments& arguments) {
   place.crawl.state_dir = options->directory;
   if (const auto usable = look_at_state(place); !usable) return report(usable.error());
   const bool standard = arguments.input == kStandardInput;
-  const auto frontier = Frontier::open(*options);
+  OpenReport opened;
+  const auto frontier = EmbeddedFrontier::open(*options, &opened);
   if (!frontier) return report_opening(frontier.error(), arguments);
-  for (const std::string& warning : (*frontier)->opened().warnings)
+  for (const std::string& warning : opened.warnings)
     say(stderr, "trawl: warning: {}\n", warning);
 
-  Loader loader(**frontier, standard ? "standard input" : arguments.input, options->max_url_length,
-                arguments);
+  Loader loader(**frontier, standard ? "standard input" : arguments.input,
+                options->limits.max_url_length, arguments);
   const auto loaded = loader.load(standard ? STDIN_FILENO : file->get());
   const auto closed = (*frontier)->close();
   loader.report_unshown();

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "trawl/frontier.h"
+#include "trawl/embedded_frontier.h"
 
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/frontier_commands.h"
@@ -15,7 +15,7 @@ namespace trawl::cli {
 int run_frontier_repair(const std::string& state_dir) {
   const auto options = frontier_settings(state_dir);
   if (!options) return options.error();
-  const auto repaired = Frontier::repair(*options);
+  const auto repaired = EmbeddedFrontier::repair(*options);
   if (!repaired) return report(repaired.error());
   for (const std::string& note : repaired->notes)
     say("{}\n", note);

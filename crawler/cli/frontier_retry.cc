@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "trawl/frontier.h"
+#include "trawl/embedded_frontier.h"
 
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/frontier_commands.h"
@@ -72,15 +72,16 @@ int run_frontier_retry(const FrontierRetryArguments& arguments) {
   auto options = frontier_settings(arguments.state_dir);
   if (!options) return options.error();
   options->mode = OpenMode::kResume;
-  options->checkpoint_interval = std::chrono::milliseconds(0);  // the one at the end will do
-  options->checkpoint_admissions = 0;
+  options->checkpoints.interval = std::chrono::milliseconds(0);  // the one at the end will do
+  options->checkpoints.admissions = 0;
   if (auto holds = check_holds_crawl(options->directory); !holds) return report(holds.error());
-  const auto frontier = Frontier::open(*options);
+  OpenReport opened;
+  const auto frontier = EmbeddedFrontier::open(*options, &opened);
   if (!frontier) return report(frontier.error());
-  for (const std::string& warning : (*frontier)->opened().warnings)
+  for (const std::string& warning : opened.warnings)
     say(stderr, "trawl: warning: {}\n", warning);
   const auto queued = (*frontier)->retry(which_of(arguments));
-  const FrontierStats stats = (*frontier)->stats();
+  const FrontierStats stats = (*frontier)->stats().value();
   const auto closed = (*frontier)->close();
   if (!queued) return report(queued.error());
   if (!closed) return report(closed.error());

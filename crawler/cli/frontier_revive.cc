@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "trawl/frontier.h"
+#include "trawl/embedded_frontier.h"
 
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/frontier_commands.h"
@@ -37,9 +37,9 @@ void print_revived(const ReviveReport& report, const FrontierReviveArguments& ar
 }  // namespace
 
 int run_frontier_revive(const FrontierReviveArguments& arguments) {
-  const auto revived = Frontier::revive(arguments.state_dir, arguments.hosts);
+  const auto revived = EmbeddedFrontier::revive(arguments.state_dir, arguments.hosts);
   if (!revived) return report(revived.error());
-  for (const std::string& host : revived->not_given_up)
+  for (const std::string& host : revived->not_parked)
     say(stderr, "trawl: {} is not parked\n", host);
   for (const std::string& host : revived->unknown) {
     say(stderr, "trawl: {} is not a host of this crawl: no URL of it waits\n", host);

@@ -17,20 +17,21 @@ namespace {
 // What a config allows at most: what one frontier had, another takes.
 constexpr std::uint32_t kLongestUrl = 65536;
 
-FrontierOptions settings_without_config(const std::filesystem::path& directory) {
-  FrontierOptions options;
-  options.max_url_length = kLongestUrl;
-  // What is wrong with a MANIFEST is for Frontier::open() to say.
+EmbeddedOptions settings_without_config(const std::filesystem::path& directory) {
+  EmbeddedOptions options;
+  options.limits.max_url_length = kLongestUrl;
+  options.limits.max_note_bytes = kMaxNoteBytes;
+  // What is wrong with a MANIFEST is for EmbeddedFrontier::open() to say.
   const auto manifest = Manifest::read(directory);
   if (!manifest || !*manifest) return options;
   if (auto profile = Profile::from_name((*manifest)->profile))
-    options.profile = std::move(*profile);
+    options.seen.profile = std::move(*profile);
   return options;
 }
 
 }  // namespace
 
-tl::expected<FrontierOptions, int> frontier_settings(const std::string& state_dir,
+tl::expected<EmbeddedOptions, int> frontier_settings(const std::string& state_dir,
                                                      const std::string& config) {
   std::error_code error;
   const std::filesystem::path directory = std::filesystem::absolute(state_dir, error);
@@ -40,7 +41,7 @@ tl::expected<FrontierOptions, int> frontier_settings(const std::string& state_di
   }
   const std::filesystem::path file =
       config.empty() ? saved_config_path(directory) : std::filesystem::path(config);
-  FrontierOptions options;
+  EmbeddedOptions options;
   if (!config.empty() || std::filesystem::exists(file, error)) {
     const auto loaded = load_config(file);
     if (!loaded) return tl::unexpected(report_config_errors(loaded.error()));

@@ -5,14 +5,14 @@
 
 #include <tl/expected.hpp>
 
-#include "trawl/frontier.h"
+#include "trawl/embedded_options.h"
 
 namespace trawl::cli {
 
 // As the crawl's config says: `config` if it is given, else the effective one that the directory
 // holds. Without either, a frontier that is there keeps its rules for canonical keys, and a new one
 // gets the defaults. What is wrong is printed, and the exit code returned.
-tl::expected<FrontierOptions, int> frontier_settings(const std::string& state_dir,
+tl::expected<EmbeddedOptions, int> frontier_settings(const std::string& state_dir,
                                                      const std::string& config = {});
 
 }  // namespace trawl::cli

@@ -31,15 +31,16 @@ ordered_json json_of(const HostInfo& host) {
                     {"queued", host.queued},
                     {"state", to_string(host.state)},
                     {"failures", host.failures}};
-  if (host.blocked_until) json["blocked_until"] = to_rfc3339(*host.blocked_until);
-  if (host.delay) json["delay_ms"] = host.delay->count();
-  if (host.max_leases) json["max_leases"] = *host.max_leases;
-  if (host.remaining) json["remaining"] = *host.remaining;
+  if (host.settings.blocked_until) json["blocked_until"] = to_rfc3339(*host.settings.blocked_until);
+  if (host.settings.delay) json["delay_ms"] = host.settings.delay->count();
+  if (host.settings.leases) json["max_leases"] = *host.settings.leases;
+  if (host.settings.limit) json["remaining"] = *host.settings.limit;
   return json;
 }
 
-ordered_json filter_json(const std::optional<FilterStats>& filter) {
-  if (!filter) return {};
+ordered_json filter_json(const FrontierSummary& summary) {
+  if (!summary.filter_read) return {};
+  const FilterStats* const filter = &summary.stats.filter;
   const auto better = better_capacity(*filter);
   return {{"keys", filter->inserted},
           {"capacity", filter->capacity},
@@ -51,27 +52,27 @@ ordered_json filter_json(const std::optional<FilterStats>& filter) {
 
 std::string as_json(const FrontierSummary& summary, const CrawlTotals::Totals& totals) {
   ordered_json json{
-      {"admitted", summary.admitted},
-      {"completed", summary.completed},
-      {"failed", summary.failed},
-      {"skipped", summary.skipped},
-      {"succeeded", summary.succeeded},
-      {"held", summary.held},
-      {"set_aside_failed", summary.set_aside_failed},
-      {"requeued", summary.requeued},
-      {"not_set_aside", summary.not_set_aside},
-      {"dropped", summary.dropped},
-      {"queued", summary.queued},
-      {"deferred", summary.deferred},
-      {"retried", summary.retried},
-      {"recrawls", summary.recrawls},
-      {"seen", summary.seen},
-      {"invalid", summary.invalid},
-      {"depth_repairs", summary.depth_repairs},
-      {"deepest", summary.deepest},
-      {"hosts", summary.hosts},
-      {"hosts_blocked", summary.hosts_blocked},
-      {"hosts_given_up", summary.hosts_given_up},
+      {"admitted", summary.stats.admitted},
+      {"completed", summary.stats.completed},
+      {"failed", summary.stats.failed},
+      {"skipped", summary.stats.skipped},
+      {"succeeded", summary.stats.succeeded},
+      {"held", summary.stats.held},
+      {"set_aside_failed", summary.stats.set_aside_failed},
+      {"requeued", summary.stats.requeued},
+      {"not_set_aside", summary.stats.not_set_aside},
+      {"dropped", summary.stats.dropped},
+      {"queued", summary.stats.queued},
+      {"deferred", summary.stats.deferred},
+      {"retried", summary.stats.retried},
+      {"recrawls", summary.stats.recrawls},
+      {"seen", summary.stats.seen},
+      {"invalid", summary.stats.invalid},
+      {"depth_repairs", summary.stats.depth_repairs},
+      {"deepest", summary.stats.deepest},
+      {"hosts", summary.stats.hosts},
+      {"hosts_blocked", summary.stats.hosts_blocked},
+      {"hosts_given_up", summary.stats.hosts_parked},
   };
   json["longest_queues"] = ordered_json::array();
   for (const HostInfo& host : summary.longest_queues)
@@ -83,7 +84,7 @@ std::string as_json(const FrontierSummary& summary, const CrawlTotals::Totals& t
          {"admissions", checkpoint.sequence ? ordered_json(*checkpoint.sequence) : ordered_json()},
          {"bytes", checkpoint.bytes}});
   }
-  json["filter"] = filter_json(summary.filter);
+  json["filter"] = filter_json(summary);
   json["store_bytes"] = summary.store_bytes;
   json["disk_bytes"] = summary.disk_bytes;
   json["profile"] = summary.profile ? ordered_json(*summary.profile) : ordered_json();
@@ -95,19 +96,20 @@ std::string as_json(const FrontierSummary& summary, const CrawlTotals::Totals& t
 
 std::string details_of(const HostInfo& host) {
   std::string text(to_string(host.state));
-  if (host.blocked_until) text += fmt::format(", until {}", to_rfc3339(*host.blocked_until));
+  if (host.settings.blocked_until)
+    text += fmt::format(", until {}", to_rfc3339(*host.settings.blocked_until));
   if (host.failures > 0) text += fmt::format(", failed {} times in a row", host.failures);
-  if (host.delay) text += fmt::format(", delay {}", format_duration(*host.delay));
-  if (host.max_leases) text += fmt::format(", {} requests at once", *host.max_leases);
-  if (host.remaining) text += fmt::format(", {} more to be fetched", *host.remaining);
+  if (host.settings.delay) text += fmt::format(", delay {}", format_duration(*host.settings.delay));
+  if (host.settings.leases) text += fmt::format(", {} requests at once", *host.settings.leases);
+  if (host.settings.limit) text += fmt::format(", {} more to be fetched", *host.settings.limit);
   return text;
 }
 
 std::string replayed_text(const FrontierSummary& summary) {
   if (summary.checkpoints.empty() || !summary.checkpoints.back().sequence) return "";
   const std::uint64_t covered = *summary.checkpoints.back().sequence;
-  if (covered > summary.admitted) return "";
-  return fmt::format("{} URLs to be replayed", summary.admitted - covered);
+  if (covered > summary.stats.admitted) return "";
+  return fmt::format("{} URLs to be replayed", summary.stats.admitted - covered);
 }
 
 std::string as_text(const FrontierSummary& summary, const CrawlTotals::Totals& totals) {
@@ -118,36 +120,36 @@ std::string as_text(const FrontierSummary& summary, const CrawlTotals::Totals& t
   const auto count = [&line](std::string_view name, std::uint64_t n, std::string_view what = "") {
     line(name, fmt::format("{}{}{}", n, what.empty() ? "" : " ", what));
   };
-  count("admitted", summary.admitted, "URLs");
-  count("completed", summary.completed);
-  count("succeeded", summary.succeeded, "of these");
-  count("failed", summary.failed, "of these");
+  count("admitted", summary.stats.admitted, "URLs");
+  count("completed", summary.stats.completed);
+  count("succeeded", summary.stats.succeeded, "of these");
+  count("failed", summary.stats.failed, "of these");
   if (totals.truncated > 0) count("truncated", totals.truncated, "of these");
-  count("skipped", summary.skipped, "of these");
-  count("dropped", summary.dropped);
-  count("queued", summary.queued);
-  count("deferred", summary.deferred);
-  count("held", summary.held, "set aside");
-  count("failed, kept", summary.set_aside_failed, "set aside");
-  count("requeued", summary.requeued, "that were set aside");
-  if (summary.not_set_aside > 0)
-    count("not set aside", summary.not_set_aside, "for want of room, held or failed");
-  count("retried", summary.retried);
-  count("recrawls", summary.recrawls);
-  count("seen", summary.seen, "offers");
-  count("invalid", summary.invalid, "offers");
-  count("depths lowered", summary.depth_repairs);
-  count("deepest", summary.deepest);
-  line("hosts", fmt::format("{} with URLs queued, {} blocked, {} given up", summary.hosts,
-                            summary.hosts_blocked, summary.hosts_given_up));
+  count("skipped", summary.stats.skipped, "of these");
+  count("dropped", summary.stats.dropped);
+  count("queued", summary.stats.queued);
+  count("deferred", summary.stats.deferred);
+  count("held", summary.stats.held, "set aside");
+  count("failed, kept", summary.stats.set_aside_failed, "set aside");
+  count("requeued", summary.stats.requeued, "that were set aside");
+  if (summary.stats.not_set_aside > 0)
+    count("not set aside", summary.stats.not_set_aside, "for want of room, held or failed");
+  count("retried", summary.stats.retried);
+  count("recrawls", summary.stats.recrawls);
+  count("seen", summary.stats.seen, "offers");
+  count("invalid", summary.stats.invalid, "offers");
+  count("depths lowered", summary.stats.depth_repairs);
+  count("deepest", summary.stats.deepest);
+  line("hosts", fmt::format("{} with URLs queued, {} blocked, {} given up", summary.stats.hosts,
+                            summary.stats.hosts_blocked, summary.stats.hosts_parked));
   for (const auto& checkpoint : summary.checkpoints) {
     line("checkpoint",
          fmt::format("{}, {}{}", checkpoint.file, readable_bytes(checkpoint.bytes),
                      checkpoint.sequence ? fmt::format(", {} URLs", *checkpoint.sequence) : ""));
   }
   if (const auto replayed = replayed_text(summary); !replayed.empty()) line("", replayed);
-  if (summary.filter) {
-    const FilterStats& filter = *summary.filter;
+  if (summary.filter_read) {
+    const FilterStats& filter = summary.stats.filter;
     line("filter", fmt::format("{} layer{}, room for {} URLs, {}, rate of false positives {:.2g}",
                                filter.layers, filter.layers == 1 ? "" : "s", filter.capacity,
                                readable_bytes(filter.memory_bytes), filter.current_rate));

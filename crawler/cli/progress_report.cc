@@ -119,9 +119,9 @@ std::string summary(const Crawl& crawl) {
         "for seen; measured rate of false positives {:.2g}\n",
         stats.seen_checked, stats.seen_false, stats.measured_false_positive_rate);
   }
-  if (stats.hosts_given_up > 0) {
+  if (stats.hosts_parked > 0) {
     text += fmt::format("hosts parked after too many failures: {}; their URLs stay queued\n",
-                        stats.hosts_given_up);
+                        stats.hosts_parked);
   }
   text += crashed_text(crawl.crashed());
   text += fmt::format("output: {}\n", crawl.pages_path());

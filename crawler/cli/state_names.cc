@@ -8,7 +8,7 @@ std::string_view to_string(HostState state) {
       return "active";
     case HostState::kBlocked:
       return "blocked";
-    case HostState::kGivenUp:
+    case HostState::kParked:
       return "given up";
     case HostState::kAtLimit:
       return "at its limit";

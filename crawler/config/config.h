@@ -12,14 +12,13 @@
 #include <tl/expected.hpp>
 
 #include "trawl/canonical_profile.h"
-#include "trawl/frontier.h"
+#include "trawl/embedded_options.h"
 #include "trawl/links.h"
 #include "trawl/url.h"
 
 namespace trawl {
 
 enum class ScopeType { kPage, kPrefix, kHost, kDomain, kAny };
-enum class Durability { kAsync, kSync };
 enum class CrawlOrder { kBreadthFirst, kDepthFirst, kPriority };
 enum class IpVersion { kAny, kV4, kV6 };
 // What a page's <link rel=canonical> means.

@@ -3,7 +3,7 @@
 #include <limits>
 #include <vector>
 
-#include "trawl/frontier.h"
+#include "trawl/embedded_options.h"
 
 #include "crawler/config/config_key_types.h"
 #include "crawler/config/key_tables.h"

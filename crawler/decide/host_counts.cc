@@ -118,7 +118,10 @@ Limit left_of(Limit now, std::uint64_t before, std::uint64_t remaining) {
 // twice.
 Result<void> finish_change(Frontier& frontier, LimitFile& file, const std::string& path) {
   for (const LimitFile::Host& host : file.hosts) {
-    if (auto set = frontier.set_host_limit(host.name, host.remaining); !set) return set;
+    if (auto set = frontier.set_host(host.name,
+                                     {.limit = host.remaining.value_or(HostSettings::kNoLimit)});
+        !set)
+      return set;
   }
   file = {.limit = *file.to, .to = std::nullopt, .hosts = {}};
   return replace_file(path, to_text(file));
@@ -223,18 +226,21 @@ std::uint64_t HostUrlCounts::count(std::string_view host) const {
   return found == part.counts.end() ? 0 : found->second;
 }
 
-HostPageLimits::HostPageLimits(Frontier& frontier, std::optional<std::uint64_t> max_pages_per_host,
+HostPageLimits::HostPageLimits(Frontier& frontier, bool resumed,
+                               std::optional<std::uint64_t> max_pages_per_host,
                                std::shared_ptr<BodyBudget> budget)
     : frontier_(frontier),
+      resumed_(resumed),
       limit_(max_pages_per_host),
       hash_(KeyedHash::random()),
       held_(std::move(budget)) {}
 
-Result<void> HostPageLimits::begin(Frontier& frontier, const std::filesystem::path& state_dir,
+Result<void> HostPageLimits::begin(Frontier& frontier, bool resumed,
+                                   const std::filesystem::path& state_dir,
                                    std::optional<std::uint64_t> now) {
   const std::string file_path = path(state_dir).string();
   std::optional<LimitFile> file;
-  if (frontier.opened().resumed) {
+  if (resumed) {
     auto read = read_limit_file(file_path);
     if (!read) return tl::unexpected(std::move(read.error()));
     file = std::move(*read);
@@ -247,8 +253,8 @@ Result<void> HostPageLimits::begin(Frontier& frontier, const std::filesystem::pa
   if (file->limit == now) return {};
   if (file->limit) {
     auto listed = for_each_host(frontier, [&](const HostInfo& host) {
-      if (!host.remaining) return;
-      file->hosts.push_back({host.host, left_of(now, *file->limit, *host.remaining)});
+      if (!host.settings.limit) return;
+      file->hosts.push_back({host.host, left_of(now, *file->limit, *host.settings.limit)});
     });
     if (!listed) return listed;
   }
@@ -268,12 +274,12 @@ Result<void> HostPageLimits::on_lease(std::string_view host) {
   held_.take(kBytesOfAHost);
   // A crawl that was resumed may have set it before, and so may this one. The frontier counts the
   // host's queue to tell, which a new crawl need not wait for.
-  if (forgot_ || frontier_.opened().resumed) {
+  if (forgot_ || resumed_) {
     const auto info = frontier_.host(host);
     if (!info && info.error().code != ErrorCode::kNotFound) return tl::unexpected(info.error());
-    if (info && info->remaining) return {};
+    if (info && info->settings.limit) return {};
   }
-  return frontier_.set_host_limit(host, *limit_);
+  return frontier_.set_host(host, {.limit = *limit_});
 }
 
 }  // namespace trawl

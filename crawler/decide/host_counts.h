@@ -105,7 +105,7 @@ class HostUrlCounts {
   HeldMemory held_;
 };
 
-// Keeps a crawl within scope.max_pages_per_host, by Frontier::set_host_limit(): durable, so that it
+// Keeps a crawl within scope.max_pages_per_host, by HostSettings::limit: durable, so that it
 // holds over restarts. For one thread and the hosts it leases. About 40 bytes a host, up to 10 MiB
 // and held of a budget: then it asks the frontier for what it has forgotten.
 class HostPageLimits {
@@ -113,7 +113,8 @@ class HostPageLimits {
   static constexpr std::uint64_t kBytesOfAHost = 40;
   static constexpr std::size_t kMaxHosts = 1u << 18;
 
-  HostPageLimits(Frontier& frontier, std::optional<std::uint64_t> max_pages_per_host,
+  // `resumed`: hosts may have limits from an earlier run.
+  HostPageLimits(Frontier& frontier, bool resumed, std::optional<std::uint64_t> max_pages_per_host,
                  std::shared_ptr<BodyBudget> budget = nullptr);
 
   // Makes the limit `now` that of a crawl, before anything is leased from it: if it was another in
@@ -121,7 +122,8 @@ class HostPageLimits {
   // left of the new one. One read of that file if nothing changed. A host that was asked while
   // there was no limit counts from now on. What a crash leaves undone is done by the next call,
   // whatever limit that brings. Errors: kCorrupt for the file, kIo, those of the frontier.
-  static Result<void> begin(Frontier& frontier, const std::filesystem::path& state_dir,
+  static Result<void> begin(Frontier& frontier, bool resumed,
+                            const std::filesystem::path& state_dir,
                             std::optional<std::uint64_t> now);
   // The small file: to be deleted when the crawl begins anew.
   static std::filesystem::path path(const std::filesystem::path& state_dir) {
@@ -134,6 +136,7 @@ class HostPageLimits {
 
  private:
   Frontier& frontier_;
+  const bool resumed_;
   const std::optional<std::uint64_t> limit_;
   const KeyedHash hash_;
   std::unordered_set<std::uint64_t> known_;

@@ -257,7 +257,7 @@ Result<std::uint64_t> plan_failed_urls(Frontier& frontier, const RecrawlPolicy& 
     const auto urls = frontier.set_aside(after, kBatch);
     if (!urls) return tl::unexpected(urls.error());
     if (urls->empty()) return planned;
-    after = urls->back().url;
+    after = urls->back().position;
     std::vector<UrlRequest> requests;
     for (const SetAsideUrl& url : *urls) {
       if (url.state != SetAsideState::kFailed || url.reason == CrashGuard::kCrashed) continue;

@@ -21,6 +21,9 @@ void trim(std::string& bytes) {
   if (bytes.capacity() > bytes.size() + kSlack) bytes.shrink_to_fit();
 }
 
+// A group that takes longer is better written by a thread that has nothing else to do.
+constexpr std::chrono::milliseconds kSlow{5};
+
 Error closed_error() {
   return {ErrorCode::kClosed, "the crawl's output is closed"};
 }
@@ -47,13 +50,15 @@ class OutputImpl final : public Output {
     return {};
   }
 
-  void submit(std::shared_ptr<PageOutput> page) override {
+  bool keeps(const PageOutput& page) const override { return files_.keeps(page); }
+
+  void submit(std::shared_ptr<PageOutput> page, std::function<void()> written) override {
     if (page->warc) trim(page->warc->bytes);
     const std::uint64_t bytes = page->memory();
     // The body itself is gone. Where there is no room for more than it took, little more it is.
     page->charge.shrink_to(bytes);
     if (page->charge.bytes() < bytes) page->charge.grow(bytes - page->charge.bytes());
-    enqueue(PageJob{std::move(page), bytes}, bytes);
+    enqueue(PageJob{std::move(page), std::move(written), bytes}, bytes);
   }
 
   void submit_record(WarcRecords records, BodyCharge charge) override {
@@ -62,12 +67,24 @@ class OutputImpl final : public Output {
     enqueue(RecordJob{std::move(records), std::move(charge), bytes}, bytes);
   }
 
-  Result<void> commit(std::span<const Completion> completions) override {
+  void settle() override {
+    if (queue_.empty()) return;
+    if (!is_slow_.load(std::memory_order_relaxed)) {
+      const std::unique_lock lock(writing_, std::try_to_lock);
+      if (lock && !closed_) {
+        write_queued();
+        return;
+      }
+    }
+    queue_.wake();
+  }
+
+  Result<void> flush() override {
     const std::lock_guard lock(writing_);
     if (closed_) return tl::unexpected(failure().value_or(closed_error()));
-    // Here and not by the writer, which would have to be woken and waited for.
     write_queued();
-    return attempt([&] { return files_.commit(completions); });
+    if (auto error = failure()) return tl::unexpected(std::move(*error));
+    return {};
   }
 
   std::optional<FirstCopy> find_duplicate(std::string_view digest,
@@ -137,20 +154,35 @@ class OutputImpl final : public Output {
   // False if there is nothing. With `writing_` held.
   bool write_queued() {
     queue_.take(jobs_);
+    if (jobs_.empty()) return false;
+    const auto start = std::chrono::steady_clock::now();
     for (WriterJob& job : jobs_)
-      handle(job);
-    return !jobs_.empty();
+      write(job);
+    std::vector<PageOutput*> pages;
+    for (const WriterJob& job : jobs_) {
+      if (const auto* const page = std::get_if<PageJob>(&job); page != nullptr && page->page)
+        pages.push_back(page->page.get());
+    }
+    const auto finished = attempt([&] { return files_.finish(pages); });
+    is_slow_.store(std::chrono::steady_clock::now() - start > kSlow, std::memory_order_relaxed);
+    for (WriterJob& job : jobs_) {
+      auto* const page = std::get_if<PageJob>(&job);
+      if (page == nullptr || !page->page) continue;
+      page->page->charge.release();
+      if (finished) page->written();
+      *page = {};
+    }
+    return true;
   }
 
   // Frees at once what is written, not only when the rest of the jobs is done. Memory counts as
   // free before its charge is given to another.
-  void handle(WriterJob& job) {
+  void write(WriterJob& job) {
     if (auto* const page = std::get_if<PageJob>(&job)) {
       const auto written = attempt([&] { return files_.write_page(*page->page); });
       queued_bytes_.fetch_sub(page->bytes, std::memory_order_relaxed);
       if (!written) page->page->discard();
       if (!page->page->has_lines()) page->page->charge.release();
-      *page = {};
     } else {
       auto& record = std::get<RecordJob>(job);
       attempt([&] { return files_.write_records(record.records); });
@@ -173,6 +205,7 @@ class OutputImpl final : public Output {
   OutputFiles files_;
   std::vector<WriterJob> jobs_;
   bool closed_ = false;
+  std::atomic<bool> is_slow_{false};  // the last group took its time
   const std::chrono::milliseconds longest_rest_;
   WriterQueue queue_;
   std::atomic<std::uint64_t> queued_bytes_{0};

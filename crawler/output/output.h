@@ -4,14 +4,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "trawl/frontier.h"
 #include "trawl/result.h"
 
 #include "crawler/config/config.h"
@@ -20,18 +19,18 @@
 
 namespace trawl {
 
-// One queue to one writer thread, first come, first written; a commit writes what is queued itself,
-// as it waits for it anyway. Nobody who submits ever waits, and yet
-// the queue is bounded: pages come with a BodyCharge on fetch.max_memory that is given back only
-// when they are written, and whoever fetches must have such a charge first. So a slow disk slows
-// the crawl.
+// One queue, first come, first written: by the writer thread, or by whoever calls settle(), as long
+// as the disk is quick. Nobody who submits ever waits, and yet the queue is bounded: pages come
+// with a BodyCharge on fetch.max_memory that is given back only when they are written, and whoever
+// fetches must have such a charge first. So a slow disk slows the crawl.
 //
-// Of the pages of a commit() the records are written first, then what they claim in the index of
-// bodies, then the lines; with `sync` each is on the disk before the next. A crash leaves records
-// without a line, whose pages are fetched again, and never a line without its record.
+// What is queued is written as a group: of its pages the records first, then what they claim in the
+// index of bodies, then the lines; with `sync` each is on the disk before the next. Then whoever
+// submitted them is told, and ends their leases: a crash leaves records, or lines, of pages that
+// are fetched again, and never a line without its record.
 //
-// After an error nothing more is written, and all later calls return it; the files end with a whole
-// record or line, those of the failed commit are without its lines. kNoSpace: the disk is full.
+// After an error nothing more is written, nobody is told of what was not, and all later calls
+// return it; the files end with a whole record or line. kNoSpace: the disk is full.
 //
 // Thread-safe, but for close() and destruction.
 class Output {
@@ -52,14 +51,19 @@ class Output {
   // Without close(): leaves what a crash at this moment would.
   virtual ~Output() = default;
 
-  // Queues the records of a page. To be called before its lease is completed; never blocks.
-  virtual void submit(std::shared_ptr<PageOutput> page) = 0;
+  // Whether a page leaves anything. If not, there is no need to submit it.
+  virtual bool keeps(const PageOutput& page) const = 0;
+  // Queues what a page leaves, and calls `written` once it is in the files, on whichever thread
+  // wrote it: it must not call the output. Never blocks.
+  virtual void submit(std::shared_ptr<PageOutput> page, std::function<void()> written) = 0;
   // Records that belong to no page, such as those of robots.txt. With a charge if they are large.
   virtual void submit_record(WarcRecords records, BodyCharge charge = {}) = 0;
 
-  // Writes the lines of the completions whose context is a PageOutput, their records before if they
-  // were not submitted, and returns when all of it is in the files. For before_commit.
-  virtual Result<void> commit(std::span<const Completion> completions) = 0;
+  // What was submitted is to be written now: by this thread if that is likely to be quick, and no
+  // other is at it.
+  virtual void settle() = 0;
+  // Returns when all that was submitted before is written, and all who wait for it were told.
+  virtual Result<void> flush() = 0;
 
   // The URL that had this body first, unless it is `url` itself. What was submitted but not written
   // yet is not known here, but it is for the line in pages.jsonl.

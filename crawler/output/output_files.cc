@@ -56,18 +56,6 @@ WarcFilesOptions warc_options(const CrawlConfig& config) {
   return options;
 }
 
-// Whether the answer's body can be the copy of another.
-bool has_comparable_body(const PageOutput& page) {
-  return page.status >= 200 && page.status < 300 && page.page.bytes > 0 &&
-         !page.page.digest.empty() && !page.url.empty();
-}
-
-// The page of a completion; null if it has none.
-PageOutput* page_of(const Completion& completion) {
-  // It was made as what it is, not as const: see PageOutput.
-  return const_cast<PageOutput*>(static_cast<const PageOutput*>(completion.outcome.context.get()));
-}
-
 }  // namespace
 
 Result<void> OutputFiles::Lines::add(std::string_view lines) {
@@ -161,10 +149,10 @@ Result<bool> OutputFiles::probe(const CrawlConfig& config, const std::filesystem
 }
 
 Result<void> OutputFiles::look_for_copies(PageOutput& page) {
-  if (!has_comparable_body(page)) return {};
+  if (!page.has_comparable_body()) return {};
   // A revisit record holds no body, so that no other can refer to it.
   const bool archived = page.warc && page.warc->page_bytes > 0;
-  const FirstCopy copy{page.url, archived ? page.warc->date : std::string()};
+  const FirstCopy copy{page.lease.url, archived ? page.warc->date : std::string()};
   auto first = index_->claim(page.page.digest, copy);
   if (!first) return tl::unexpected(first.error());
   if (*first && (*first)->url != copy.url) page.written.duplicate_of = std::move((*first)->url);
@@ -172,14 +160,12 @@ Result<void> OutputFiles::look_for_copies(PageOutput& page) {
 }
 
 Result<void> OutputFiles::write_page(PageOutput& page) {
-  if (page.written.done) return {};
   if (auto looked = look_for_copies(page); !looked) return looked;
   if (warc_ && page.warc) {
     auto place = warc_->append(*page.warc);
     if (!place) return tl::unexpected(place.error());
     page.written.place = std::move(*place);
   }
-  page.written.done = true;
   page.warc.reset();
   return {};
 }
@@ -191,38 +177,36 @@ Result<void> OutputFiles::write_records(const WarcRecords& records) {
   return {};
 }
 
-Result<void> OutputFiles::commit(std::span<const Completion> completions) {
-  for (const Completion& completion : completions) {
-    PageOutput* const page = page_of(completion);
-    if (page == nullptr) continue;
-    if (page->url.empty()) page->url = completion.lease.url;
-    if (auto written = write_page(*page); !written) return written;
-  }
+Result<void> OutputFiles::finish(std::span<PageOutput* const> pages) {
   if (warc_) {
     if (auto flushed = warc_->flush(sync_); !flushed) return flushed;
     if (auto closed = warc_->tick(); !closed) return closed;
   }
   // A claim tells others that there is a record.
   if (auto claimed = index_->commit(); !claimed) return claimed;
-  return write_lines(completions);
+  return write_lines(pages);
 }
 
-Result<void> OutputFiles::write_lines(std::span<const Completion> completions) {
+bool OutputFiles::keeps(const PageOutput& page) const noexcept {
+  return (warc_ && page.warc) || (pages_ && page.listed) || (links_ && !page.link_lines.empty()) ||
+         (skipped_ && !page.skipped_lines.empty()) || page.has_comparable_body();
+}
+
+Result<void> OutputFiles::write_lines(std::span<PageOutput* const> pages) {
   std::array<std::uint64_t, 3> sizes{};
   const auto files = line_files();
   for (std::size_t i = 0; i < files.size(); ++i)
     sizes[i] = *files[i] ? (**files[i]).file.size() : 0;
   Result<void> written;
-  for (const Completion& completion : completions) {
-    PageOutput* const page = page_of(completion);
-    if (written && page != nullptr) written = add_lines(completion, *page);
+  for (PageOutput* const page : pages) {
+    if (written) written = add_lines(*page);
   }
   if (written) written = flush_lines();
   if (!written) take_lines_back(sizes);
   return written;
 }
 
-Result<void> OutputFiles::add_lines(const Completion& completion, PageOutput& page) {
+Result<void> OutputFiles::add_lines(PageOutput& page) {
   if (links_) {
     if (auto added = links_->add(page.link_lines); !added) return added;
   }
@@ -231,7 +215,7 @@ Result<void> OutputFiles::add_lines(const Completion& completion, PageOutput& pa
   }
   page.discard();
   if (!pages_ || !page.listed) return {};
-  append_page_line(pages_->buffer, completion, page);
+  append_page_line(pages_->buffer, page);
   return pages_->buffer.size() < kBufferSize ? Result<void>() : pages_->flush();
 }
 

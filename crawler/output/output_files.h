@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "trawl/frontier.h"
 #include "trawl/result.h"
 
 #include "crawler/config/config.h"
@@ -32,12 +31,14 @@ class OutputFiles {
   static Result<std::vector<std::string>> repair_warc_files(const CrawlConfig& config,
                                                             const std::filesystem::path& directory);
 
-  // Appends the records of a page, unless that is done, and notes in page.written what became of
-  // it.
+  // Appends the records of a page, and notes in page.written what became of it.
   Result<void> write_page(PageOutput& page);
   Result<void> write_records(const WarcRecords& records);
-  // Records, claims, lines, in this order; on an error the lines are taken back. Frees the lines.
-  Result<void> commit(std::span<const Completion> completions);
+  // Ends a group of pages whose records were written: these are flushed, then the claims are made,
+  // then the lines written; on an error the lines are taken back. Frees the lines.
+  Result<void> finish(std::span<PageOutput* const> pages);
+  // Whether a page leaves anything in these files.
+  bool keeps(const PageOutput& page) const noexcept;
   // What is to be done from time to time if nothing is written.
   Result<void> tick();
   // Closes all of them; nothing is to be written any more. After an error claims are not kept:
@@ -63,8 +64,8 @@ class OutputFiles {
   // Notes whether the body is a copy; the first of its kind becomes the one that others are copies
   // of.
   Result<void> look_for_copies(PageOutput& page);
-  Result<void> write_lines(std::span<const Completion> completions);
-  Result<void> add_lines(const Completion& completion, PageOutput& page);
+  Result<void> write_lines(std::span<PageOutput* const> pages);
+  Result<void> add_lines(PageOutput& page);
   Result<void> flush_lines();
   void take_lines_back(const std::array<std::uint64_t, 3>& sizes);
   std::array<std::optional<Lines>*, 3> line_files() { return {&links_, &skipped_, &pages_}; }

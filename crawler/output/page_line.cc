@@ -35,10 +35,10 @@ void append_robots(JsonLine& line, const PageRecord& page) {
 
 }  // namespace
 
-void append_page_line(std::string& out, const Completion& completion, const PageOutput& output) {
+void append_page_line(std::string& out, const PageOutput& output) {
   const PageRecord& page = output.page;
-  const Lease& lease = completion.lease;
-  const Outcome& outcome = completion.outcome;
+  const Lease& lease = output.lease;
+  const Outcome& outcome = output.outcome;
   JsonLine line(out);
   std::string scratch;  // of one value at a time
   line.text("url", without_credentials(lease.url, scratch))
@@ -50,7 +50,7 @@ void append_page_line(std::string& out, const Completion& completion, const Page
       .number("depth", lease.depth)
       .text_or_null("parent", without_credentials(lease.parent, scratch))
       .number("links", page.links)
-      .number("new_links", completion.new_links + page.new_links_before)
+      .number("new_links", page.new_links)
       .time("fetched_at", page.fetched_at)
       .signed_number("elapsed_ms", page.elapsed.count())
       .text_or_null("digest", page.digest)

@@ -4,14 +4,12 @@
 #include <string>
 #include <string_view>
 
-#include "trawl/frontier.h"
-
 #include "crawler/output/page_output.h"
 
 namespace trawl {
 
 // Each appends one line, with its newline.
-void append_page_line(std::string& out, const Completion& completion, const PageOutput& page);
+void append_page_line(std::string& out, const PageOutput& page);
 void append_link_line(std::string& out, std::string_view from, const LinkRecord& link);
 void append_skipped_line(std::string& out, std::string_view from, const SkippedRecord& skipped);
 

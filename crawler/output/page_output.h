@@ -1,4 +1,4 @@
-// PageOutput: all that a finished fetch leaves in the crawl's output; the `context` of an Outcome.
+// PageOutput: all that a finished fetch leaves in the crawl's output.
 #pragma once
 
 #include <chrono>
@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "trawl/lease.h"
 
 #include "crawler/http/body_budget.h"
 #include "crawler/warc/warc_files.h"
@@ -26,9 +28,9 @@ struct PageRecord {
   std::string digest;     // of the body: "sha1:..." or "xxh128:..."
   std::string reason;     // to_string(FetchError), or of a SkipReason; empty: nothing went wrong
   std::string truncated;  // to_string(BodyCut): why `bytes` are not all of the body
-  std::uint64_t new_links_before = 0;  // that were offered before the page was completed
-  std::string canonical;               // the page's canonical link
-  bool noindex = false;                // what the page or its headers ask for
+  std::uint64_t new_links = 0;  // of the links, those that the frontier admitted
+  std::string canonical;        // the page's canonical link
+  bool noindex = false;         // what the page or its headers ask for
   bool nofollow = false;
   bool noarchive = false;
   std::string etag;
@@ -50,18 +52,14 @@ struct SkippedRecord {
   std::string_view rule;    // the rule that decided; empty: null
 };
 
-// Made and filled by a fetcher thread; not to be touched by it once it was given to
-// Output::submit(), but for its destruction. As the context of an Outcome it must not be a const
-// object: the output notes there what became of it.
+// Made and filled by a fetcher thread, which gives it to Output::submit().
 struct PageOutput {
-  std::string url;  // the lease's; without it submit() takes the body for no copy of any other
+  Lease lease;      // whose URL was fetched
+  Outcome outcome;  // how that ended
   PageRecord page;
-  // False: the completion gets no line in pages.jsonl (a URL that was skipped when its turn came,
+  // False: it gets no line in pages.jsonl (a URL that was skipped when its turn came,
   // say); what else is here is written.
   bool listed = true;
-  // HTTP status, as in the Outcome. Bodies of answers other than 2xx, and empty ones, are no copies
-  // of each other; nor are those without PageRecord::digest.
-  int status = 0;
   // The page's records: a revisit if the body was known when they were made.
   std::optional<WarcRecords> warc;
   // Lines of links.jsonl and skipped.jsonl, made by the calls below; one buffer each, since pages
@@ -73,7 +71,7 @@ struct PageOutput {
   // Given back when the records are written, or the lines if there are any of links or URLs
   // skipped.
   BodyCharge charge;
-  // Kept until what is here is written and the completion is durable: see CrashGuard::begin().
+  // Kept until what is here is written and its lease has ended: see CrashGuard::begin().
   std::shared_ptr<const void> in_flight;
 
   // `from`: the page's URL. Only if the crawl writes these files (config output.links, .skipped).
@@ -82,12 +80,16 @@ struct PageOutput {
   // Bytes that it holds: what submit() sets `charge` to.
   std::uint64_t memory() const noexcept;
   bool has_lines() const noexcept { return !link_lines.empty() || !skipped_lines.empty(); }
+  // Whether its body can be the copy of another: bodies of answers other than 2xx, and empty ones,
+  // are not, nor are those without a digest.
+  bool has_comparable_body() const noexcept {
+    return outcome.status >= 200 && outcome.status < 300 && page.bytes > 0 && !page.digest.empty();
+  }
   // Frees what was to be written, and the charge.
   void discard() noexcept;
 
   // Set by whoever writes it.
   struct Written {
-    bool done = false;
     std::optional<WarcPlace> place;  // nothing: there were no records
     std::string duplicate_of;        // the URL that had the same body first; empty: none
   } written;

@@ -30,11 +30,25 @@ bool WriterQueue::wait(std::chrono::milliseconds longest) {
   return !closed_;
 }
 
+void WriterQueue::wake() {
+  {
+    const std::lock_guard lock(mutex_);
+    hurry_ = true;
+  }
+  wake_.notify_one();
+}
+
+bool WriterQueue::empty() const {
+  const std::lock_guard lock(mutex_);
+  return jobs_.empty();
+}
+
 void WriterQueue::take(std::vector<WriterJob>& jobs) {
   jobs.clear();
   const std::lock_guard lock(mutex_);
   std::swap(jobs, jobs_);
   bytes_ = 0;
+  hurry_ = false;
 }
 
 void WriterQueue::close() {

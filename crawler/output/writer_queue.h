@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <variant>
@@ -15,7 +16,8 @@ namespace trawl {
 
 struct PageJob {
   std::shared_ptr<PageOutput> page;
-  std::uint64_t bytes = 0;  // as counted when it was queued
+  std::function<void()> written;  // Output::submit()
+  std::uint64_t bytes = 0;        // as counted when it was queued
 };
 
 // Records without a page.
@@ -29,9 +31,9 @@ using WriterJob = std::variant<PageJob, RecordJob>;
 
 // First in, first out. Any thread pushes; nobody waits but who takes.
 //
-// Pages do not wake the writer until some hundred KiB have come together: a commit follows them
-// soon, and a thread that wakes for each page costs more than writing it. None waits longer than
-// kPatience.
+// Pages do not wake the writer until some hundred KiB have come together: whoever queued them
+// writes them soon, as a thread that wakes for each page costs more than writing it. None waits
+// longer than kPatience.
 class WriterQueue {
  public:
   static constexpr std::uint64_t kWakeBytes = 256u << 10;
@@ -42,18 +44,22 @@ class WriterQueue {
   // Waits until there are enough, or some that waited long enough, or for `longest` if there are
   // none. False: the queue is closed.
   bool wait(std::chrono::milliseconds longest);
+  // The writer is to take what there is, now.
+  void wake();
+  bool empty() const;
   // Replaces `jobs` by all there are.
   void take(std::vector<WriterJob>& jobs);
   void close();
 
  private:
-  bool ready() const { return closed_ || bytes_ >= kWakeBytes; }
+  bool ready() const { return closed_ || hurry_ || bytes_ >= kWakeBytes; }
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<WriterJob> jobs_;
   std::uint64_t bytes_ = 0;
   bool asleep_ = false;  // the writer, until anything comes
+  bool hurry_ = false;   // wake() was called
   bool closed_ = false;
 };
 

@@ -22,6 +22,7 @@
 #include "crawler/run/fetcher.h"
 #include "crawler/run/held_offers.h"
 #include "crawler/run/held_urls.h"
+#include "crawler/run/patient_frontier.h"
 #include "crawler/state/crawl_totals.h"
 #include "crawler/state/former_run.h"
 #include "crawler/state/output_guard.h"
@@ -105,6 +106,8 @@ class CrawlImpl final : public Crawl {
   ~CrawlImpl() override {
     abort();
     join();
+    // It ends leases of the frontier, which is gone before it otherwise.
+    output_.reset();
   }
 
   Result<void> open(OpenMode mode, bool replace_profile) {
@@ -120,13 +123,13 @@ class CrawlImpl final : public Crawl {
     output_ = std::move(*output);
     if (auto saved = save_configs(config_, saved_); !saved) return saved;
     if (auto counted = urls_of_hosts_.start(*frontier_); !counted) return counted;
-    if (auto changed = HostPageLimits::begin(*frontier_, config_.crawl.state_dir,
+    if (auto changed = HostPageLimits::begin(*frontier_, opened_.resumed, config_.crawl.state_dir,
                                              config_.scope.max_pages_per_host);
         !changed) {
       return changed;
     }
 
-    at_open_ = frontier_->stats();
+    at_open_ = stats();
     pages_.emplace(config_.scope.max_pages, at_open_.completed - at_open_.skipped);
     totals_.emplace(config_.crawl.state_dir);
     if (auto guarded = open_crash_guard(); !guarded) return guarded;
@@ -137,7 +140,7 @@ class CrawlImpl final : public Crawl {
                     [this](std::size_t thread) { wake(static_cast<std::uint32_t>(thread)); });
     context_.emplace(config_, *rules_, *frontier_, *output_, *pages_, *shares_, *limits_, *crashes_,
                      urls_of_hosts_, skipped_, fetches_, bodies_, robots_token_of(config_.crawl),
-                     trusts_less_);
+                     opened_.resumed, trusts_less_);
     held_offers_.emplace(*frontier_, context_->held_origins);
     if (auto created = create_fetchers(); !created) return created;
     if (auto planned = plan_recrawls(); !planned) return planned;
@@ -178,25 +181,27 @@ class CrawlImpl final : public Crawl {
     if (begins_more && offers_held(false)) return false;
     if (context_->in_flight.load() > 0) return false;
     if (phase == CrawlPhase::kDraining || reached_max_pages()) return true;
-    const bool only_recrawls = frontier_->only_recrawls_wait();
-    if (!frontier_->finished() && !frontier_->exhausted() && !only_recrawls) return false;
-    if (offers_held(true) || fetch_suspect()) return false;
-    return !only_recrawls || waits_for_recrawls();
+    const Progress how_far = frontier_progress();
+    if (!how_far.at_end() || offers_held(true) || fetch_suspect()) return false;
+    return !how_far.only_recrawls_wait || waits_for_recrawls();
   }
   CrawlEnd why_ended() const override {
     if (context_->failure()) return CrawlEnd::kStopped;
-    if (frontier_->finished()) return CrawlEnd::kFinished;
+    if (frontier_progress().finished) return CrawlEnd::kFinished;
     if (reached_limit() != CrawlLimit::kNone) return CrawlEnd::kLimit;
     if (context_->phase() != CrawlPhase::kRunning) return CrawlEnd::kStopped;
     return waits_for_recrawls() ? CrawlEnd::kRecrawlsWait : CrawlEnd::kExhausted;
   }
 
   void drain() override { advance_to(CrawlPhase::kDraining); }
-  void abort() override { advance_to(CrawlPhase::kAborting); }
+  void abort() override {
+    gives_up_.store(true, std::memory_order_relaxed);
+    advance_to(CrawlPhase::kAborting);
+  }
 
   void request_checkpoint() override {
     checkpoint_asked_for_.store(true, std::memory_order_relaxed);
-    frontier_->request_checkpoint();
+    if (auto asked = frontier_->request_checkpoint(); !asked) context_->stop_with(asked.error());
   }
 
   Result<void> close() override {
@@ -204,6 +209,8 @@ class CrawlImpl final : public Crawl {
     join();
     warn_of_full_set_aside();
     if (auto offered = held_offers_->stop(); !offered) context_->stop_with(offered.error());
+    // What is written ends the leases of its pages.
+    if (auto written = output_->flush(); !written) context_->stop_with(written.error());
     auto closed = frontier_->close();
     if (auto saved = totals_->write(totals_now()); closed && !saved) closed = saved;
     // Nothing is completed any more.
@@ -215,7 +222,7 @@ class CrawlImpl final : public Crawl {
 
   CrawlProgress progress() const override {
     CrawlProgress progress;
-    progress.frontier = frontier_->stats();
+    progress.frontier = stats();
     const std::uint64_t done = progress.frontier.completed - progress.frontier.skipped;
     const std::uint64_t done_now = done - (at_open_.completed - at_open_.skipped);
     // Which are counted a moment before they are completed.
@@ -229,9 +236,9 @@ class CrawlImpl final : public Crawl {
   }
   const SkipCounts& skipped() const override { return skipped_; }
   const FetchCounts& fetches() const override { return fetches_; }
-  const OpenReport& opened() const override { return frontier_->opened(); }
+  const OpenReport& opened() const override { return opened_; }
   bool waits_for_recrawls() const {
-    return !config_.recrawl.wait && frontier_->only_recrawls_wait();
+    return !config_.recrawl.wait && frontier_progress().only_recrawls_wait;
   }
   bool reached_max_pages() const { return pages_->used_up(); }
   CrawlLimit reached_limit() const override {
@@ -239,14 +246,14 @@ class CrawlImpl final : public Crawl {
     return limits_->reached(std::chrono::steady_clock::now());
   }
   std::optional<std::string> incomplete() const override {
-    const FrontierStats stats = frontier_->stats();
+    const FrontierStats stats = this->stats();
     const std::string example = context_->failed_fetch();
     const std::string first =
         example.empty() ? "" : fmt::format("; the first failure: {}", example);
     if (stats.succeeded == 0) return "nothing came back with a status of 2xx" + first;
     if (has_parked_queue(stats)) {
-      return fmt::format("{} host{} parked with URLs queued, {} in all{}", stats.hosts_given_up,
-                         stats.hosts_given_up == 1 ? " is" : "s are", stats.queued, first);
+      return fmt::format("{} host{} parked with URLs queued, {} in all{}", stats.hosts_parked,
+                         stats.hosts_parked == 1 ? " is" : "s are", stats.queued, first);
     }
     if (const auto held = incomplete_origins()) return held;
     if (stats.seeds_succeeded == 0 && !seeds_.empty())
@@ -254,7 +261,7 @@ class CrawlImpl final : public Crawl {
     return std::nullopt;
   }
   bool has_parked_hosts() const override {
-    return has_parked_queue(frontier_->stats()) || context_->held_origins.count() > 0;
+    return has_parked_queue(stats()) || context_->held_origins.count() > 0;
   }
   const FailedSeeds& failed_seeds() const override { return context_->failed_seeds; }
   const std::string& pages_path() const override { return output_->pages_path(); }
@@ -262,8 +269,18 @@ class CrawlImpl final : public Crawl {
   const std::vector<std::string>& repairs() const override { return output_->repairs(); }
 
  private:
+  FrontierStats stats() const {
+    auto stats = frontier_->stats();
+    return stats ? *std::move(stats) : FrontierStats{};
+  }
+  // What cannot be told is not the end.
+  Progress frontier_progress() const {
+    const auto progress = frontier_->progress();
+    return progress ? *progress : Progress{};
+  }
+
   static bool has_parked_queue(const FrontierStats& stats) {
-    return stats.hosts_given_up > 0 && stats.queued > 0;
+    return stats.hosts_parked > 0 && stats.queued > 0;
   }
 
   std::optional<std::string> incomplete_origins() const {
@@ -296,15 +313,20 @@ class CrawlImpl final : public Crawl {
     auto options = frontier_options_of(config_);
     if (!options) return tl::unexpected(options.error());
     options->mode = mode;
-    options->shards = threads_wanted_;
-    options->replace_profile = replace_profile;
+    options->store.shards = threads_wanted_;
+    options->seen.replace_profile = replace_profile;
     options->revive_hosts = true;  // each run gives them another chance
-    options->before_commit = [this](auto completions) { return output_->commit(completions); };
-    options->on_work = [this](std::uint32_t shard) { wake(shard); };
-    options->on_checkpoint = [this](const CheckpointEvent& event) { on_checkpoint(event); };
-    auto frontier = Frontier::open(*options);
+    options->checkpoints.on_taken = [this](const CheckpointEvent& event) { on_checkpoint(event); };
+    auto frontier = EmbeddedFrontier::open(*options, &opened_);
     if (!frontier) return tl::unexpected(frontier.error());
-    frontier_ = std::move(*frontier);
+    frontier_ = std::make_unique<PatientFrontier>(std::move(*frontier), [this] {
+      return gives_up_.load(std::memory_order_relaxed) ||
+             (context_ && context_->phase() == CrawlPhase::kAborting);
+    });
+    for (std::uint32_t shard = 0; shard < threads_wanted_; ++shard) {
+      auto wakes = frontier_->on_wake([this, shard] { wake(shard); }, shard);
+      if (!wakes) return wakes;
+    }
     return {};
   }
 
@@ -316,7 +338,7 @@ class CrawlImpl final : public Crawl {
     crashes_ = std::move(*crashes);
     for (const std::string& warning : crashes_->warnings())
       spdlog::warn("{}", warning);
-    if (frontier_->stats().held == 0) return {};
+    if (stats().held == 0) return {};
     // Those that a former run put off: whether they still are suspects is seen when it is their
     // turn.
     const auto queued = frontier_->retry(
@@ -344,7 +366,7 @@ class CrawlImpl final : public Crawl {
       spdlog::info("{}: fetched alone: it was in flight at two crashes", next.leased.front());
     for (const std::string& url : next.leased) {
       const auto queued = frontier_->retry(
-          {.state = SetAsideState::kHeld, .url = url, .reason = std::string(CrashGuard::kSuspect)});
+          {.state = SetAsideState::kHeld, .key = url, .reason = std::string(CrashGuard::kSuspect)});
       if (queued) continue;
       context_->stop_with(queued.error());
       return false;
@@ -418,8 +440,8 @@ class CrawlImpl final : public Crawl {
 
   // What rules of an earlier run passed over, and those of this one do not.
   Result<void> offer_held() {
-    if (!frontier_->opened().resumed) return {};
-    const FrontierStats stats = frontier_->stats();
+    if (!opened_.resumed) return {};
+    const FrontierStats stats = this->stats();
     if (stats.not_set_aside > 0) {
       spdlog::warn(
           "{} times a URL that failed, or that a rule passed over, was not kept, as there were "
@@ -481,7 +503,8 @@ class CrawlImpl final : public Crawl {
     if (event.result) {
       if (running) save_totals();
       spdlog::log(asked_for ? spdlog::level::info : spdlog::level::debug,
-                  "checkpoint published in {:.3f} s", event.took.count());
+                  "checkpoint published in {:.3f} s",
+                  std::chrono::duration<double>(event.took).count());
     } else if (running) {
       context_->stop_with(event.result.error());
     } else {
@@ -495,7 +518,7 @@ class CrawlImpl final : public Crawl {
 
   // When there is no more room for URLs set aside; once.
   void warn_of_full_set_aside() {
-    if (set_aside_full_ || frontier_->stats().not_set_aside == at_open_.not_set_aside) return;
+    if (set_aside_full_ || stats().not_set_aside == at_open_.not_set_aside) return;
     set_aside_full_ = true;
     spdlog::warn(
         "frontier.max_set_aside = {} is reached: further URLs that fail or that rules pass over "
@@ -531,7 +554,9 @@ class CrawlImpl final : public Crawl {
   CrawlTotals::Totals before_;  // of the runs before
   std::optional<CrawlLimits> limits_;
   std::unique_ptr<CrashGuard> crashes_;
-  std::unique_ptr<Output> output_;  // the frontier's commits write to it
+  std::unique_ptr<Output> output_;
+  OpenReport opened_;
+  std::atomic<bool> gives_up_{false};
   FrontierStats at_open_;
   std::chrono::steady_clock::time_point started_{};
 
@@ -570,42 +595,41 @@ Result<void> check_crawl(const CrawlConfig& config) {
   return client ? Result<void>{} : tl::unexpected(client.error());
 }
 
-Result<FrontierOptions> frontier_options_of(const CrawlConfig& config) {
+Result<EmbeddedOptions> frontier_options_of(const CrawlConfig& config) {
   auto profile = Profile::from_text(config.url.text, config.url.hosts);
   if (!profile) return tl::unexpected(profile.error());
-  FrontierOptions options;
+  EmbeddedOptions options;
   options.directory = config.crawl.state_dir;
-  options.expected_urls = config.filter.expected_urls;
-  options.false_positive_rate = config.filter.false_positive_rate;
-  options.max_filter_memory = config.filter.max_memory.value_or(0);
-  options.filter_mode = config.filter.mode;
-  options.ledger = config.frontier.ledger;
-  options.max_memory = config.frontier.max_memory;
-  options.durability = config.frontier.durability == Durability::kSync ? FrontierDurability::kSync
-                                                                       : FrontierDurability::kAsync;
-  options.delay = config.politeness.delay;
-  options.domain_delay = config.politeness.domain_delay;
-  options.address_delay = config.politeness.ip_delay;
-  options.adaptive_delay = config.politeness.adaptive_delay;
-  options.max_adaptive_delay = config.politeness.max_adaptive_delay;
-  options.leases_per_host = config.politeness.per_host_connections;
-  options.retries = config.politeness.retries;
-  options.retry_delay = config.politeness.retry_delay;
-  options.host_backoff = config.politeness.host_backoff;
-  options.max_host_backoff = config.politeness.max_host_backoff;
-  options.host_failures = config.politeness.host_failures;
-  options.revive_after = config.politeness.park_time;
-  options.max_set_aside = config.frontier.max_set_aside;
-  options.lease_timeout = std::chrono::milliseconds(0);  // a fetcher ends every lease
+  options.seen.expected_urls = config.filter.expected_urls;
+  options.seen.false_positive_rate = config.filter.false_positive_rate;
+  options.seen.max_memory = config.filter.max_memory.value_or(0);
+  options.seen.mode = config.filter.mode;
+  options.seen.ledger = config.frontier.ledger;
+  options.store.max_memory = config.frontier.max_memory;
+  options.store.durability = config.frontier.durability;
+  options.politeness.delay = config.politeness.delay;
+  options.politeness.domain_delay = config.politeness.domain_delay;
+  options.politeness.ip_delay = config.politeness.ip_delay;
+  options.politeness.adaptive_delay = config.politeness.adaptive_delay;
+  options.politeness.max_adaptive_delay = config.politeness.max_adaptive_delay;
+  options.politeness.leases_per_host = config.politeness.per_host_connections;
+  options.retry.retries = config.politeness.retries;
+  options.retry.retry_delay = config.politeness.retry_delay;
+  options.retry.host_backoff = config.politeness.host_backoff;
+  options.retry.max_host_backoff = config.politeness.max_host_backoff;
+  options.retry.host_failures = config.politeness.host_failures;
+  options.retry.park_time = config.politeness.park_time;
+  options.store.max_set_aside = config.frontier.max_set_aside;
+  options.limits.lease_timeout = kLeaseTimeout;
   // With many a few more, as a lease stays open until its completion is durable, for which its
   // connection need not wait.
-  options.max_open_leases = config.fetch.connections + config.fetch.connections / 16;
-  options.max_url_length = config.scope.max_url_length;
-  options.checkpoints_kept = config.checkpoint.keep;
-  options.checkpoint_interval = config.checkpoint.interval;
-  options.checkpoint_admissions = config.checkpoint.admissions;
-  options.checkpoint_rate = config.checkpoint.max_rate;
-  options.profile = std::move(*profile);
+  options.limits.max_open_leases = config.fetch.connections + config.fetch.connections / 16;
+  options.limits.max_url_length = config.scope.max_url_length;
+  options.checkpoints.keep = config.checkpoint.keep;
+  options.checkpoints.interval = config.checkpoint.interval;
+  options.checkpoints.admissions = config.checkpoint.admissions;
+  options.checkpoints.max_rate = config.checkpoint.max_rate;
+  options.seen.profile = std::move(*profile);
   return options;
 }
 

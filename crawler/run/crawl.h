@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "trawl/frontier.h"
+#include "trawl/embedded_frontier.h"
 #include "trawl/result.h"
 
 #include "crawler/config/config.h"
@@ -42,8 +42,8 @@ enum class CrawlEnd : std::uint8_t {
 class Crawl {
  public:
   // Opens the state directory and offers the seeds; fetches nothing yet. Errors: those of
-  // Frontier::open, and those of the output's files.
-  // `replace_profile`: see FrontierOptions. `saved` is what is kept for later runs, if not
+  // EmbeddedFrontier::open, and those of the output's files.
+  // `replace_profile`: see EmbeddedOptions. `saved` is what is kept for later runs, if not
   // `config`.
   static Result<std::unique_ptr<Crawl>> open(const CrawlConfig& config, OpenMode mode,
                                              bool replace_profile = false,
@@ -93,6 +93,6 @@ Result<void> check_crawl(const CrawlConfig& config);
 
 // What a config says of the frontier; without the callbacks. Errors: kInvalidArgument for rules for
 // canonical keys that cannot be.
-Result<FrontierOptions> frontier_options_of(const CrawlConfig& config);
+Result<EmbeddedOptions> frontier_options_of(const CrawlConfig& config);
 
 }  // namespace trawl

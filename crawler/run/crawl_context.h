@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -33,6 +34,9 @@
 #include "url/url_credentials.h"
 
 namespace trawl {
+
+// A lease that a fetcher does not renew for so long has lost it.
+inline constexpr std::chrono::milliseconds kLeaseTimeout = std::chrono::minutes(10);
 
 // In the order a crawl goes through them; never back.
 enum class CrawlPhase {
@@ -71,6 +75,7 @@ struct CrawlContext {
   FetchCounts& fetches;
   std::shared_ptr<BodyBudget> bodies;
   const std::string robots_agent;  // the product token by which robots.txt knows us
+  const bool resumed;              // a run before began this crawl
   const bool trusts_less;          // than the run before: SettledConfig::trusts_less
   FailedSeeds failed_seeds = {};
   CutBodies cut_bodies{config.fetch.max_memory / 4};

@@ -45,6 +45,10 @@ std::string referer_of(const std::string& parent, const Url& url) {
                                         : std::string(from->origin()) + "/";
 }
 
+std::uint64_t count_new(const std::vector<Admission>& admissions) {
+  return static_cast<std::uint64_t>(std::ranges::count(admissions, Admission::kNew));
+}
+
 HoldReason refused_address(const CrawlConfig& config) {
   return {.reason = to_string(FetchError::kAddressRefused), .rules = held_by_address(config)};
 }
@@ -67,7 +71,8 @@ Fetcher::Fetcher(CrawlContext& context, std::uint32_t shard, std::unique_ptr<Htt
                .backoff = context.config.politeness.robots_backoff,
                .longest_retry_after = context.config.politeness.max_retry_after,
                .longest_age = context.config.politeness.robots_max_age}),
-      page_limits_(context.frontier, context.config.scope.max_pages_per_host, context.bodies) {}
+      page_limits_(context.frontier, context.resumed, context.config.scope.max_pages_per_host,
+                   context.bodies) {}
 
 void Fetcher::run() {
   for (;;) {
@@ -83,6 +88,9 @@ void Fetcher::run() {
       context_.cut_bodies.clear();  // nothing is tried again
     }
     client_->run(idle_time());
+    context_.output.settle();
+    if (auto failure = context_.output.failure()) context_.stop_with(*std::move(failure));
+    renew_leases();
   }
 }
 
@@ -90,22 +98,36 @@ void Fetcher::take_leases() {
   has_room_ = true;
   if (is_crowded()) return context_.cut_bodies.clear();  // others need the memory
   if (context_.crashes.is_alone()) return;
-  const std::size_t room = context_.connections.take(shard_, open_leases_);
+  const std::size_t room = context_.connections.take(shard_, leases_.size());
   const std::uint64_t wanted = context_.pages.take(room);
   // Before the frontier looks at its clock: what is counted from here is not too short.
   const SteadyTime asked_at = std::chrono::steady_clock::now();
-  auto leases = wanted > 0 ? context_.frontier.lease(wanted, shard_) : std::vector<Lease>();
+  auto leases =
+      wanted > 0 ? context_.frontier.lease({.max = wanted, .shard = shard_}) : std::vector<Lease>();
   const std::size_t given = leases ? leases->size() : 0;
   context_.pages.give_back(wanted - given);
   has_room_ = given < room;
   if (has_room_) context_.connections.give_back_unused(shard_, room - given);
   if (!leases) return context_.stop_with(leases.error());
   for (Lease& lease : *leases) {
-    ++open_leases_;
+    leases_.insert(lease.id);
     context_.in_flight.fetch_add(1);
     begin({.lease = std::move(lease),
            .leased_at = asked_at,
            .wall_time = std::chrono::system_clock::now()});
+  }
+}
+
+// So that a frontier that is shared may take it that who does not renew them is dead.
+void Fetcher::renew_leases() {
+  const SteadyTime now = std::chrono::steady_clock::now();
+  if (now < renewed_ + kLeaseTimeout / 4) return;
+  renewed_ = now;
+  for (const std::uint64_t lease : leases_) {
+    const auto renewed = context_.frontier.renew(lease);
+    // One that expired while the process was stopped counts all the same when it is completed.
+    if (!renewed && renewed.error().code != ErrorCode::kNotFound)
+      return context_.stop_with(renewed.error());
   }
 }
 
@@ -130,9 +152,9 @@ std::chrono::milliseconds Fetcher::idle_time() const {
   if (context_.phase() != CrawlPhase::kRunning || !has_room_) return longest;
   if (is_crowded() || context_.crashes.is_alone()) return std::min(kCrowdedWait, longest);
   const auto due = context_.frontier.next_due(shard_);
-  if (!due || context_.pages.all_taken()) return longest;
+  if (!due || !*due || context_.pages.all_taken()) return longest;
   const auto wait =
-      std::chrono::ceil<std::chrono::milliseconds>(*due - std::chrono::steady_clock::now());
+      std::chrono::ceil<std::chrono::milliseconds>(**due - std::chrono::steady_clock::now());
   return std::clamp(wait, std::chrono::milliseconds(0), longest);
 }
 
@@ -271,15 +293,16 @@ void Fetcher::count(const HttpResponse& response) {
 
 void Fetcher::retry(const OpenLease& open, PageHandler::Result result) {
   spdlog::debug("{}: {}", without_credentials(open.lease.url), scrubbed(result.outcome.error));
-  if (result.truncated && !offer_links(open, *result.output)) return lease_ended();
+  if (result.truncated && !offer_links(open, *result.output)) return lease_ended(open);
   result.outcome.known_links = result.truncated ? handler_.links().known() : 0;
+  result.outcome.end_later = context_.output.keeps(*result.output);
   const auto verdict =
       context_.frontier.fail(open.lease.id, *result.failure, result.retry_after, result.outcome);
   if (!verdict) {
-    lease_ended();
+    lease_ended(open);
     return context_.stop_with(verdict.error());
   }
-  if (verdict->host_given_up) {
+  if (verdict->host_parked) {
     spdlog::warn("{}: parked, its queue is kept; the last failure: {}", open.lease.host,
                  result.outcome.error);
   }
@@ -291,7 +314,8 @@ void Fetcher::retry(const OpenLease& open, PageHandler::Result result) {
     result.outcome.requested ? context_.pages.finish_one() : context_.pages.give_back(1);
     if (result.truncated) context_.fetches.add_truncated();
   }
-  lease_ended();
+  if (verdict->awaits_end) submit(open, std::move(result));
+  lease_ended(open);
 }
 
 // They are durable no later than its end, which comes behind them.
@@ -300,14 +324,13 @@ bool Fetcher::offer_links(const OpenLease& open, PageOutput& output) {
   std::vector<UrlRequest> requests(links.requests().begin(), links.requests().end());
   for (UrlRequest& request : requests)
     request.parent = open.lease.url;
-  const auto admissions = context_.frontier.offer(requests);
+  const auto admissions = context_.frontier.offer(requests, OfferWait::kAnswer);
   if (!admissions) {
     context_.stop_with(admissions.error());
     return false;
   }
   links.offered(*admissions);
-  output.page.new_links_before =
-      static_cast<std::uint64_t>(std::ranges::count(*admissions, Admission::kNew));
+  output.page.new_links = count_new(*admissions);
   return true;
 }
 
@@ -323,7 +346,9 @@ void Fetcher::note_failure(const OpenLease& open, const Outcome& outcome) {
 void Fetcher::note_answer(const std::string& host, bool good) {
   if (silent_.empty() || silent_.erase(host) == 0 || !good) return;
   // What it failed before counts no more.
-  if (const auto revived = context_.frontier.revive_host(host); !revived)
+  if (const auto revived =
+          context_.frontier.set_host(host, {.blocked_until = HostSettings::kNotBlocked});
+      !revived)
     context_.stop_with(revived.error());
 }
 
@@ -350,7 +375,6 @@ bool Fetcher::doubts_host(const OpenLease& open, std::optional<FailureReason> fa
 void Fetcher::complete(const OpenLease& open, PageHandler::Result result) {
   LinkFollower& links = handler_.links();
   result.outcome.known_links = links.known();
-  result.output->in_flight = open.in_flight;
   const Outcome& outcome = result.outcome;
   if (!outcome.error.empty()) {
     spdlog::debug("{}: {}", without_credentials(open.lease.url), scrubbed(outcome.error));
@@ -359,9 +383,9 @@ void Fetcher::complete(const OpenLease& open, PageHandler::Result result) {
   }
   note_failure(open, outcome);
   if (result.truncated) context_.fetches.add_truncated();
-  // What is large is written, and counted until then, while the frontier takes in the rest.
-  if (result.output->warc || result.output->has_lines())
-    context_.output.submit(std::move(result.output));
+  // First the links, then what it leaves, then its end.
+  const bool has_output = context_.output.keeps(*result.output);
+  result.outcome.end_later = has_output;
   const auto admissions = context_.frontier.complete(open.lease.id, outcome, links.requests());
   if (admissions) links.offered(*admissions);
   if (outcome.requested) {
@@ -369,21 +393,50 @@ void Fetcher::complete(const OpenLease& open, PageHandler::Result result) {
   } else {
     context_.pages.give_back(1);
   }
-  lease_ended();
+  if (admissions && has_output) {
+    result.output->page.new_links = count_new(*admissions);
+    submit(open, std::move(result));
+  }
+  lease_ended(open);
   if (!admissions) context_.stop_with(admissions.error());
 }
 
+// The lease ends when what it leaves is written.
+void Fetcher::submit(const OpenLease& open, PageHandler::Result result) {
+  PageOutput& page = *result.output;
+  page.lease = open.lease;
+  page.outcome = std::move(result.outcome);
+  page.in_flight = open.in_flight;
+  context_.output.submit(std::move(result.output), [&context = context_, id = open.lease.id] {
+    if (const auto ended = context.frontier.complete(id, {}); !ended)
+      context.stop_with(ended.error());
+  });
+}
+
 void Fetcher::hold(const OpenLease& open, PageHandler::Result result, const HoldReason& reason) {
-  if (result.output->has_lines()) context_.output.submit(std::move(result.output));
-  const auto held = context_.frontier.hold(open.lease.id, reason, result.outcome);
+  const auto hold = [&context = context_, id = open.lease.id, outcome = result.outcome,
+                     word = std::string(reason.reason), rules = reason.rules,
+                     always = reason.always] {
+    const auto held =
+        context.frontier.hold(id, {.reason = word, .rules = rules, .always = always}, outcome);
+    if (!held) context.stop_with(held.error());
+  };
+  if (context_.output.keeps(*result.output)) {
+    result.output->lease = open.lease;
+    result.output->outcome = result.outcome;
+    context_.output.submit(std::move(result.output), hold);
+  } else {
+    hold();
+  }
   context_.pages.give_back(1);
-  lease_ended();
-  if (!held) context_.stop_with(held.error());
+  lease_ended(open);
 }
 
 void Fetcher::hold_or_park(const OpenLease& open, PageHandler::Result result, HoldReason reason,
                            SteadyTime ask_at) {
-  if (!context_.frontier.has_room_to_set_aside()) {
+  const auto has_room = context_.frontier.has_room_to_set_aside();
+  if (!has_room) context_.stop_with(has_room.error());
+  if (!has_room || !*has_room) {
     park(open, result.outcome.error);
     return release(open, ask_at, std::nullopt);
   }
@@ -401,7 +454,9 @@ void Fetcher::park(const OpenLease& open, std::string_view reason) {
   const std::string& host = open.lease.host;
   context_.note_failed_fetch(open.lease.url, std::string(reason));
   spdlog::warn("{}: parked, its queue is kept; {}", host, reason);
-  if (const auto parked = context_.frontier.park_host(host); !parked)
+  if (const auto parked =
+          context_.frontier.set_host(host, {.blocked_until = HostSettings::kParked});
+      !parked)
     context_.stop_with(parked.error());
 }
 
@@ -442,12 +497,12 @@ void Fetcher::release(const OpenLease& open, SteadyTime next_start,
   std::optional<std::chrono::microseconds> after;
   if (asked_at) after = started_after(open, *asked_at);
   const auto released = context_.frontier.release(open.lease.id, next_start, after);
-  lease_ended();
+  lease_ended(open);
   if (!released) context_.stop_with(released.error());
 }
 
-void Fetcher::lease_ended() {
-  --open_leases_;
+void Fetcher::lease_ended(const OpenLease& open) {
+  leases_.erase(open.lease.id);
   has_room_ = true;
   context_.connections.give_back(shard_, 1);
   context_.in_flight.fetch_sub(1);

@@ -91,7 +91,6 @@ class Fetcher {
   void put_off(const OpenLease& open, std::string_view asked);
   void set_aside(const OpenLease& open, std::string_view asked);
   void leave_host_alone(const OpenLease& open, std::string_view robots_txt);
-  static std::shared_ptr<PageOutput> unlisted(const OpenLease& open);
 
   // How a lease ends.
   void complete(const OpenLease& open, PageHandler::Result result);
@@ -116,7 +115,10 @@ class Fetcher {
   // The host is left alone until `next_start`, and for its delay from `asked_at`, when it was asked
   // for something else; nothing: it was not.
   void release(const OpenLease& open, SteadyTime next_start, std::optional<SteadyTime> asked_at);
-  void lease_ended();
+  void lease_ended(const OpenLease& open);
+  // What a page leaves goes to the output; then its lease ends.
+  void submit(const OpenLease& open, PageHandler::Result result);
+  void renew_leases();
 
   // For the summary, if it failed.
   void note_failure(const OpenLease& open, const Outcome& outcome);
@@ -138,7 +140,8 @@ class Fetcher {
   std::unordered_set<std::string> doubted_;
   // Requests in a row to a host without an answer; only of hosts where the last had none.
   std::unordered_map<std::string, std::uint32_t> silent_;
-  std::size_t open_leases_ = 0;
+  std::unordered_set<std::uint64_t> leases_;  // whose requests have not ended
+  SteadyTime renewed_ = std::chrono::steady_clock::now();
   bool has_room_ = true;  // for another lease, when it last asked for some
 };
 

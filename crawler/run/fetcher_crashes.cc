@@ -35,13 +35,11 @@ bool Fetcher::is_put_off(const OpenLease& open, std::string_view asked) {
 
 // It is held, so that the other URLs of its host have their turn: see CrawlImpl::fetch_suspect().
 void Fetcher::put_off(const OpenLease& open, std::string_view asked) {
-  Outcome outcome;
-  outcome.context = unlisted(open);
   context_.crashes.put_off(open.lease.url, std::string(asked));
-  const auto held = context_.frontier.hold(
-      open.lease.id, {.reason = CrashGuard::kSuspect, .always = true}, outcome);
+  const auto held =
+      context_.frontier.hold(open.lease.id, {.reason = CrashGuard::kSuspect, .always = true});
   context_.pages.give_back(1);
-  lease_ended();
+  lease_ended(open);
   if (!held) context_.stop_with(held.error());
 }
 
@@ -62,16 +60,11 @@ void Fetcher::leave_host_alone(const OpenLease& open, std::string_view robots_tx
   if (context_.crashes.leave_alone(robots_txt))
     spdlog::warn("{}: its host is left alone: {}", robots_txt, kCrashed);
   // Each time: it may have been revived since.
-  if (auto parked = context_.frontier.park_host(open.lease.host); !parked)
+  if (auto parked =
+          context_.frontier.set_host(open.lease.host, {.blocked_until = HostSettings::kParked});
+      !parked)
     context_.stop_with(parked.error());
   release(open, open.leased_at, std::nullopt);
-}
-
-std::shared_ptr<PageOutput> Fetcher::unlisted(const OpenLease& open) {
-  auto output = std::make_shared<PageOutput>();
-  output->url = open.lease.url;
-  output->listed = false;
-  return output;
 }
 
 }  // namespace trawl

@@ -125,7 +125,7 @@ void Fetcher::offer_sitemaps(const std::string& origin, const Robots& robots) {
 // So that the first page of a host is kept apart from others at its address, too.
 void Fetcher::set_address(const std::string& host, const std::string& address) {
   if (address.empty() || context_.config.politeness.ip_delay.count() == 0) return;
-  const auto set = context_.frontier.set_host_address(host, address);
+  const auto set = context_.frontier.set_host(host, {.address = std::string(address)});
   if (!set) context_.stop_with(set.error());
 }
 
@@ -133,8 +133,8 @@ void Fetcher::set_crawl_delay(const std::string& host) {
   const auto& politeness = context_.config.politeness;
   const auto delay =
       std::min(robots_.crawl_delay(host, context_.robots_agent), politeness.max_crawl_delay);
-  const auto set = context_.frontier.set_host_delay(
-      host, delay > politeness.delay ? delay : std::chrono::milliseconds(0));
+  const auto set = context_.frontier.set_host(
+      host, {.delay = delay > politeness.delay ? delay : std::chrono::milliseconds(0)});
   if (!set) context_.stop_with(set.error());
 }
 

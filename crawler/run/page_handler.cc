@@ -131,8 +131,6 @@ PageHandler::Result PageHandler::handle(const OpenLease& open, const Url& url, H
   HttpResponse& response = answer.response;
   result.output = std::make_shared<PageOutput>();
   PageOutput& output = *result.output;
-  output.url = open.lease.url;
-  output.status = response.status;
   PageRecord& record = output.page;
   record.content_type = response.content_type;
   record.bytes = response.body.size();
@@ -175,7 +173,6 @@ PageHandler::Result PageHandler::handle(const OpenLease& open, const Url& url, H
   } else if (response.cut != BodyCut::kNone) {
     context_.cut_bodies.keep(open.lease.url, {std::move(response), answer.fetched_at});
   }
-  result.outcome.context = result.output;
   return result;
 }
 
@@ -213,7 +210,6 @@ PageHandler::Result PageHandler::give_up(const OpenLease& open, std::string_view
                                          std::string_view reason) {
   Result result;
   result.output = std::make_shared<PageOutput>();
-  result.output->url = open.lease.url;
   result.output->page.fetched_at = open.wall_time;
   result.output->page.reason = reason;
   result.outcome.error = error;
@@ -230,7 +226,6 @@ PageHandler::Result PageHandler::give_up(const OpenLease& open, std::string_view
             : policy.failed_interval();
     if (interval) result.outcome.recrawl_at = std::chrono::system_clock::now() + *interval;
   }
-  result.outcome.context = result.output;
   return result;
 }
 

@@ -36,8 +36,8 @@ struct OpenLease {
 class PageHandler {
  public:
   struct Result {
-    Outcome outcome;  // its context is the output
-    std::shared_ptr<PageOutput> output;
+    Outcome outcome;
+    std::shared_ptr<PageOutput> output;  // without lease and outcome
     // It may be tried again. There are links only if it is not, and a part of the body came.
     std::optional<FailureReason> failure;
     std::optional<std::chrono::milliseconds> retry_after;

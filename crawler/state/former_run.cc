@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "trawl/frontier.h"
+#include "trawl/embedded_options.h"
 
 #include "base/file_io.h"
 #include "crawler/config/crawl_paths.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "trawl/frontier.h"
+#include "trawl/embedded_options.h"
 #include "trawl/result.h"
 
 #include "crawler/config/config.h"

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "trawl/frontier.h"
+#include "trawl/embedded_frontier.h"
 
 #include "base/file_io.h"
 #include "crawler/config/crawl_paths.h"
@@ -221,8 +221,8 @@ Result<void> FreshStart::delete_state(std::vector<std::string>& report) {
     if (error) return tl::unexpected(system_error(error.value(), "cannot remove " + file.string()));
   }
   if (auto removed = remove_own(state_ / "content", report); !removed) return removed;
-  lock_.reset();  // Frontier::remove() takes it
-  if (auto removed = Frontier::remove(state_); !removed) return removed;
+  lock_.reset();  // EmbeddedFrontier::remove() takes it
+  if (auto removed = EmbeddedFrontier::remove(state_); !removed) return removed;
   // Without a MANIFEST it is not looked at; with one, files of others may be left.
   if (auto removed = remove_own(store_path(state_), report); !removed) return removed;
   // crawl.toml stays until the new crawl replaces it: by it the rest is known as Trawl's.

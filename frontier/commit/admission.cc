@@ -5,6 +5,7 @@
 
 #include "trawl/url_groups.h"
 
+#include "base/ascii.h"
 #include "base/mix.h"
 #include "base/wall_time.h"
 #include "frontier/store/set_aside_record.h"
@@ -15,9 +16,13 @@ namespace {
 
 constexpr std::size_t kUrlsKept = 4096;
 
-// As far as it is kept.
-std::string_view note_of(const UrlRequest& request) {
-  return request.note.size() <= kMaxNoteBytes ? request.note : std::string_view();
+// The host of a URL of any scheme, as it is written but for its case; empty: it has none.
+std::string host_of_any(std::string_view url) {
+  const std::size_t scheme = url.find("://");
+  if (scheme == 0 || scheme == std::string_view::npos) return {};
+  std::string host = host_of(url);
+  std::ranges::transform(host, host.begin(), ascii_lower);
+  return host;
 }
 
 bool is_sampled(Fingerprint key) {
@@ -36,41 +41,73 @@ void PreparedUrls::shrink() {
 }
 
 AdmissionDesk::AdmissionDesk(GrowingBloomFilter& filter, const Store& store, WaitingDepths& depths,
-                             AdmissionOptions options)
+                             const UrlIdentity& identity, AdmissionOptions options)
     : filter_(filter),
       store_(store),
       options_(std::move(options)),
-      canonicalizer_(options_.profile),
+      identity_(identity),
       depths_(depths),
       cache_(options_.exact ? options_.cache_bytes : 0) {}
 
-Fingerprint AdmissionDesk::fingerprint_of(std::string_view href) const {
-  const auto url = Url::parse(href);
-  std::string key;
-  return url ? options_.hash(canonicalizer_.key_view(*url, key)) : Fingerprint{};
+std::optional<Fingerprint> AdmissionDesk::identify(const UrlRequest& request, Url& url,
+                                                   GivenIdentity& given,
+                                                   std::string& buffer) const {
+  if (request.url.empty() || request.queue.size() > kMaxQueueBytes) return std::nullopt;
+  const bool parses = Url::parse_into(request.url, nullptr, url).has_value();
+  if (request.key.empty() && !parses) return std::nullopt;
+  given.named = !request.queue.empty();
+  std::string queue(request.queue);
+  if (queue.empty()) queue = parses ? politeness_group(url) : host_of_any(request.url);
+  if (queue.empty()) return std::nullopt;
+  const std::string_view stored = request.key.empty() ? url.href_without_fragment() : request.url;
+  if (queue != host_of(stored)) {
+    given.queue = std::move(queue);
+  } else {
+    given.named = false;  // the queue of its host
+  }
+  if (request.key.empty()) return identity_.of_url(url, buffer);
+  given.fingerprint = identity_.of_key(request.key, buffer);
+  return given.fingerprint;
 }
 
 Result<void> AdmissionDesk::prepare(std::span<const UrlRequest> requests,
-                                    std::span<Admission> answers, PreparedUrls& prepared) {
+                                    std::span<Admission> answers, PreparedUrls& prepared,
+                                    std::span<const GivenIdentity> stored_with) {
   if (prepared.urls_.size() < requests.size()) prepared.urls_.resize(requests.size());
   prepared.n_ = 0;
   prepared.fingerprints_.clear();
   prepared.request_.clear();
   prepared.held_.clear();
+  prepared.given_.clear();
   for (std::size_t i = 0; i < requests.size(); ++i) {
+    const UrlRequest& request = requests[i];
     Url& url = prepared.urls_[prepared.n_];
-    if (!Url::parse_into(requests[i].url, nullptr, url)) {
+    GivenIdentity given = stored_with.empty() ? GivenIdentity{} : stored_with[i];
+    const bool has_given =
+        !request.key.empty() || !request.queue.empty() || given != GivenIdentity{};
+    std::optional<Fingerprint> fingerprint = given.fingerprint;
+    if (fingerprint) {
+      // As it was found.
+    } else if (!request.key.empty() || !request.queue.empty()) {
+      fingerprint = identify(request, url, given, prepared.key_);
+    } else if (Url::parse_into(request.url, nullptr, url)) {
+      fingerprint = identity_.of_url(url, prepared.key_);
+    }
+    const std::string_view stored = given.fingerprint ? request.url : url.href_without_fragment();
+    if (!fingerprint) {
       answers[i] = Admission::kInvalid;
-    } else if (url.href_without_fragment().size() > options_.max_url_length) {
+    } else if (stored.size() > options_.limits.max_url_length) {
       answers[i] = Admission::kTooLong;
-    } else if (requests[i].hold) {
+    } else if (request.note.size() > options_.limits.max_note_bytes) {
+      answers[i] = Admission::kNoteTooLong;
+    } else if (request.hold) {
       answers[i] = Admission::kHeld;
-      prepared.held_.push_back({i, options_.hash(canonicalizer_.key_view(url, prepared.key_)),
-                                std::string(url.href_without_fragment())});
+      prepared.held_.push_back({i, *fingerprint, std::string(stored), std::move(given)});
     } else {
       answers[i] = Admission::kSeen;
-      prepared.fingerprints_.push_back(options_.hash(canonicalizer_.key_view(url, prepared.key_)));
+      prepared.fingerprints_.push_back(*fingerprint);
       prepared.request_.push_back(i);
+      if (has_given) prepared.given_.emplace_back(prepared.n_, std::move(given));
       ++prepared.n_;
     }
   }
@@ -163,9 +200,12 @@ Result<void> AdmissionDesk::admit(std::span<const UrlRequest> requests, Prepared
     if (depth > 0 || depths_.any_deeper(depth)) depths_.prefetch(prepared.fingerprints_[i]);
   }
   filter_.insert_batch(prepared.fingerprints_, is_new);
+  auto given = prepared.given_.begin();
   for (std::size_t i = 0; i < n; ++i) {
     const Fingerprint key = prepared.fingerprints_[i];
     const std::size_t request = prepared.request_[i];
+    while (given != prepared.given_.end() && given->first < i)
+      ++given;
     if (options_.exact) {
       bool fresh = false;
       if (!prepared.known_[i]) {
@@ -177,7 +217,10 @@ Result<void> AdmissionDesk::admit(std::span<const UrlRequest> requests, Prepared
     }
     if (is_new[i] || requests[request].again) {
       answers[request] = Admission::kNew;
-      add_winner(requests[request], !is_new[i], prepared.urls_[i], key, parent, operation);
+      GivenIdentity own;
+      if (given != prepared.given_.end() && given->first == i) own = std::move(given->second);
+      add_winner(requests[request], !is_new[i], prepared.urls_[i], std::move(own), key, parent,
+                 operation);
     } else {
       ++operation.seen;
       if (options_.sample && is_sampled(key)) operation.seen_to_check.push_back(key);
@@ -224,34 +267,41 @@ void AdmissionDesk::note_depths(std::span<const UrlRequest> requests, PreparedUr
 }
 
 void AdmissionDesk::add_winner(const UrlRequest& request, bool recrawl, const Url& url,
-                               Fingerprint fingerprint, std::string_view parent,
-                               Operation& operation) {
+                               GivenIdentity given, Fingerprint fingerprint,
+                               std::string_view parent, Operation& operation) {
+  const HostId host =
+      given.queue.empty() && !given.fingerprint
+          ? identity_.host(politeness_group(url))
+          : identity_.host(given.queue.empty() ? host_of(request.url) : given.queue);
   operation.add({.fingerprint = fingerprint,
-                 .host = host_id(options_.hash, politeness_group(url)),
+                 .host = host,
                  .priority = request.priority,
                  .depth = request.depth,
                  .not_before = request.not_before ? options_.from_wall(*request.not_before) : 0,
-                 .record = encode_record({.url = url.href_without_fragment(),
-                                          .parent = std::string(parent_of(request, parent)),
-                                          .depth = request.depth,
-                                          .redirects = request.redirects,
-                                          .recrawl = recrawl,
-                                          .note = note_of(request)})});
+                 .record = encode_record(
+                     {.url = given.fingerprint ? request.url : url.href_without_fragment(),
+                      .parent = std::string(parent_of(request, parent)),
+                      .depth = request.depth,
+                      .redirects = request.redirects,
+                      .recrawl = recrawl,
+                      .note = request.note,
+                      .given = std::move(given)})});
 }
 
 std::string_view AdmissionDesk::parent_of(const UrlRequest& request,
                                           std::string_view parent) const {
   if (!request.parent.empty()) parent = request.parent;
-  return parent.size() > options_.max_url_length ? std::string_view() : parent;
+  return parent.size() > options_.limits.max_url_length ? std::string_view() : parent;
 }
 
 void AdmissionDesk::hold(const UrlRequest& request, const PreparedUrls::Held& link,
                          std::string_view parent, Operation& operation) const {
-  const std::string url = encode_record({.url = link.href,
+  const std::string url = encode_record({.url = link.url,
                                          .parent = std::string(parent_of(request, parent)),
                                          .depth = request.depth,
                                          .redirects = request.redirects,
-                                         .note = note_of(request)});
+                                         .note = request.note,
+                                         .given = link.given});
   operation.hold({.fingerprint = link.fingerprint,
                   .state = SetAsideState::kHeld,
                   .was_queued = false,

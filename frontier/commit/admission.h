@@ -11,7 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include "trawl/canonicalizer.h"
 #include "trawl/growing_bloom_filter.h"
 #include "trawl/lease.h"
 #include "trawl/url.h"
@@ -21,13 +20,12 @@
 #include "frontier/commit/operation.h"
 #include "frontier/commit/waiting_depths.h"
 #include "frontier/store/store.h"
+#include "frontier/store/url_identity.h"
 
 namespace trawl {
 
 struct AdmissionOptions {
-  KeyedHash hash;
-  Profile profile;
-  std::uint32_t max_url_length = 2083;
+  LimitOptions limits = {};
   bool exact = false;   // a "seen" of the filter is checked against the ledger
   bool sample = false;  // some of them are noted for a check after the commit
   std::uint64_t cache_bytes = 0;
@@ -48,7 +46,7 @@ class PreparedUrls {
 
  private:
   friend class AdmissionDesk;
-  std::vector<Url> urls_;  // the first n_ are in use
+  std::vector<Url> urls_;  // the first n_ are in use; of those with a key nothing
   std::size_t n_ = 0;
   std::vector<Fingerprint> fingerprints_;
   std::vector<std::size_t> request_;  // whose URL it is
@@ -56,8 +54,11 @@ class PreparedUrls {
   struct Held {
     std::size_t request;
     Fingerprint fingerprint;
-    std::string href;  // without its fragment
+    std::string url;  // as it is stored
+    GivenIdentity given;
   };
+  // Of those of the first n_ that have any: sorted by their places.
+  std::vector<std::pair<std::size_t, GivenIdentity>> given_;
   std::vector<Held> held_;    // links that are set aside instead
   std::vector<char> marked_;  // of admit(): a mark was there (WaitingDepths)
   std::string key_;
@@ -70,12 +71,13 @@ class PreparedUrls {
 class AdmissionDesk {
  public:
   AdmissionDesk(GrowingBloomFilter& filter, const Store& store, WaitingDepths& depths,
-                AdmissionOptions options);
+                const UrlIdentity& identity, AdmissionOptions options);
 
   // Parses and hashes; answers the requests that need no filter. In exact mode also looks into the
   // ledger, outside of the gate. Errors: those of the store.
+  // `given`: of URLs that were stored, what their requests had; none, or one for each.
   Result<void> prepare(std::span<const UrlRequest> requests, std::span<Admission> answers,
-                       PreparedUrls& prepared);
+                       PreparedUrls& prepared, std::span<const GivenIdentity> given = {});
   // Inside the gate: inserts into the filter, answers, and adds the winners to the operation.
   // Errors: those of the store, in exact mode; what was answered then must not be relied on.
   Result<void> admit(std::span<const UrlRequest> requests, PreparedUrls& prepared,
@@ -83,9 +85,6 @@ class AdmissionDesk {
   // The operation is durable, and nobody may have relied on its claims before.
   void committed(const Operation& operation);
 
-  // What a stored URL is known by.
-  Fingerprint fingerprint_of(std::string_view href) const;
-  HostId host_of_name(std::string_view name) const { return host_id(options_.hash, name); }
   // "Seen" answers of the filter that the ledger was asked about in exact mode, and those of them
   // that were false.
   std::uint64_t checked() const noexcept { return checked_.load(std::memory_order_relaxed); }
@@ -100,8 +99,11 @@ class AdmissionDesk {
   Result<bool> is_known(Fingerprint key) const;
   Result<bool> is_new_exactly(Fingerprint key, bool told_new);
   // `recrawl`: it was admitted before.
-  void add_winner(const UrlRequest& request, bool recrawl, const Url& url, Fingerprint fingerprint,
-                  std::string_view parent, Operation& operation);
+  void add_winner(const UrlRequest& request, bool recrawl, const Url& url, GivenIdentity given,
+                  Fingerprint fingerprint, std::string_view parent, Operation& operation);
+  // Parses and hashes one with a key or a queue of its own; nothing if it is invalid.
+  std::optional<Fingerprint> identify(const UrlRequest& request, Url& url, GivenIdentity& given,
+                                      std::string& buffer) const;
   void hold(const UrlRequest& request, const PreparedUrls::Held& link, std::string_view parent,
             Operation& operation) const;
   // Where a URL was found, as far as that is kept.
@@ -114,7 +116,7 @@ class AdmissionDesk {
   GrowingBloomFilter& filter_;
   const Store& store_;
   const AdmissionOptions options_;
-  const Canonicalizer canonicalizer_;
+  const UrlIdentity& identity_;
   WaitingDepths& depths_;
   ExactClaims claims_;
   LedgerCache cache_;

@@ -85,7 +85,9 @@ Result<void> GroupWriter::write(OperationGroup& group) {
   if (!fingerprints_.empty()) batch_.log_admissions(first_admission, fingerprints_);
   add_changed_hosts(group, batch_);
 
-  if (auto announced = announce(group); !announced) return announced;
+  if (options_.before_commit) {
+    if (auto allowed = options_.before_commit(); !allowed) return allowed;
+  }
   const bool wanted = std::ranges::any_of(
       group, [](const auto& operation) { return operation->flush || operation->stop; });
   if (batch_.size() == 0 && !wanted && totals.differ_by_offers_alone(before)) {
@@ -104,20 +106,6 @@ Result<void> GroupWriter::write(OperationGroup& group) {
     if (auto dropped = drop_some(*operation->drop); !dropped) return dropped;
   }
   return {};
-}
-
-Result<void> GroupWriter::announce(const OperationGroup& group) const {
-  if (!options_.before_commit) return {};
-  std::vector<Completion> completions;
-  for (const auto& operation : group) {
-    if (!operation->ended || operation->ended->kind == Operation::Ended::Kind::kRetry) continue;
-    const Operation::Ended& ended = *operation->ended;
-    completions.push_back({.lease = ended.lease,
-                           .outcome = ended.outcome,
-                           .links = ended.links,
-                           .new_links = operation->admitted.size()});
-  }
-  return completions.empty() ? Result<void>{} : options_.before_commit(completions);
 }
 
 Result<void> GroupWriter::add_admitted(Operation& operation, Counters& totals,
@@ -196,17 +184,17 @@ Result<void> GroupWriter::add_ended(Operation::Ended& ended, Counters& totals,
     defer(ended.not_before, totals.sequence++, ended.host, ended.order.priority, ended.record,
           totals, batch);
   }
-  if (!ended.fingerprint) return {};
+  if (!ended.keeps_by_fingerprint) return {};
   totals.depth_repairs += ended.depth_lowered ? 1 : 0;
   const auto aside =
-      ended.set_aside ? set_aside_now_.find(*ended.fingerprint) : set_aside_now_.end();
+      ended.set_aside ? set_aside_now_.find(ended.fingerprint) : set_aside_now_.end();
   const bool waits = ended.kind == Kind::kRetry || ended.kind == Kind::kRecrawl ||
                      (aside != set_aside_now_.end() && aside->second);
   end_depth(ended, waits, batch);
   if (options_.ledger && ended.outcome.requested) {
-    batch.set_ledger(*ended.fingerprint, {.fetches = ended.fetches,
-                                          .status = ended.outcome.status,
-                                          .fetched = to_milliseconds(options_.wall_clock())});
+    batch.set_ledger(ended.fingerprint, {.fetches = ended.fetches,
+                                         .status = ended.outcome.status,
+                                         .fetched = to_milliseconds(options_.wall_clock())});
   }
   return {};
 }
@@ -228,7 +216,7 @@ void GroupWriter::lower_depths(const Operation& operation, Counters& totals, Sto
 
 // `waits`: the URL still does, with the depth it was leased with.
 void GroupWriter::end_depth(const Operation::Ended& ended, bool waits, Store::Batch& batch) {
-  const Fingerprint key = *ended.fingerprint;
+  const Fingerprint key = ended.fingerprint;
   const std::uint32_t depth = ended.lease.depth;
   bool noted = ended.depth_noted;
   if (options_.depths != nullptr) {
@@ -246,8 +234,9 @@ void GroupWriter::end_depth(const Operation::Ended& ended, bool waits, Store::Ba
 void GroupWriter::drop_depth(std::string_view record, Store::Batch& batch) {
   if (options_.depths == nullptr || depth_of_record(record) == 0) return;
   const auto url = decode_record(record);
-  if (!url) return;
-  const Fingerprint key = options_.fingerprint_of(url->url);
+  const auto fingerprint = url ? options_.identity->of(*url) : std::nullopt;
+  if (!fingerprint) return;
+  const Fingerprint key = *fingerprint;
   if (options_.depths->may_be_noted(key, url->depth)) batch.forget_depth(key);
   options_.depths->remove(key, url->depth);
 }

@@ -18,6 +18,7 @@
 #include "frontier/commit/operation.h"
 #include "frontier/commit/waiting_depths.h"
 #include "frontier/store/store.h"
+#include "frontier/store/url_identity.h"
 
 namespace trawl {
 
@@ -28,10 +29,10 @@ struct GroupWriterOptions {
   bool set_aside_keys_changed = false;  // fit_set_aside_keys()
   // Of stored URLs, to know their depths by; without, all notes of depths are kept.
   WaitingDepths* depths = nullptr;
-  std::function<Fingerprint(std::string_view url)> fingerprint_of;
+  const UrlIdentity* identity = nullptr;
   std::function<SystemTime()> wall_clock;
-  std::function<std::int64_t()> now;  // FrontierClock
-  std::function<Result<void>(std::span<const Completion>)> before_commit;
+  std::function<std::int64_t()> now;            // FrontierClock
+  std::function<Result<void>()> before_commit;  // TestingOptions
   // What is to be stored of a host once this change of it is, too (Operation::ChangedHost);
   // absent: what is.
   std::function<std::optional<HostRecord>(HostId, std::uint64_t change)> record_of;
@@ -74,7 +75,6 @@ class GroupWriter {
   }
 
  private:
-  Result<void> announce(const OperationGroup& group) const;
   Result<void> add_admitted(Operation& operation, Counters& totals, Store::Batch& batch);
   void note_new_ones(const OperationGroup& group);
   Result<bool> was_admitted(Fingerprint fingerprint);

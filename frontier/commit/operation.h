@@ -50,17 +50,18 @@ struct Operation {
     HostId host = 0;
     QueueOrder order;
     Lease lease;
+    GivenIdentity given;  // of the lease's URL
+    Fingerprint fingerprint;
     Outcome outcome;
     std::size_t links = 0;
     std::int64_t not_before = 0;        // of a recrawl or retry; wall clock, in ms
     std::string record;                 // the same
     std::optional<SetAside> set_aside;  // of one that is held, or failed
-    // If something is kept of the URL by its fingerprint.
-    std::optional<Fingerprint> fingerprint;
-    std::uint32_t fetches = 0;       // that ended, this one included
-    std::uint32_t stored_depth = 0;  // that the URL was queued with
-    bool depth_noted = false;        // the store has a note of a smaller depth
-    bool depth_lowered = false;      // with which the URL was leased
+    bool keeps_by_fingerprint = false;  // something else is kept of the URL by it
+    std::uint32_t fetches = 0;          // that ended, this one included
+    std::uint32_t stored_depth = 0;     // that the URL was queued with
+    bool depth_noted = false;           // the store has a note of a smaller depth
+    bool depth_lowered = false;         // with which the URL was leased
   };
   // A host's queue being deleted, a part with each commit.
   struct Drop {

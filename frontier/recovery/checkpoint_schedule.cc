@@ -85,7 +85,8 @@ void CheckpointSchedule::take_one() {
   const bool given_up = !result && result.error().code == ErrorCode::kClosed &&
                         stopping_.load(std::memory_order_relaxed);
   if (given_up || !plan_.report) return;
-  plan_.report({.result = std::move(result), .took = Clock::now() - start});
+  plan_.report({.result = std::move(result),
+                .took = std::chrono::ceil<std::chrono::milliseconds>(Clock::now() - start)});
 }
 
 void CheckpointSchedule::set_limit() {

@@ -12,7 +12,7 @@
 #include <optional>
 #include <thread>
 
-#include "trawl/frontier.h"
+#include "trawl/embedded_options.h"
 
 namespace trawl {
 

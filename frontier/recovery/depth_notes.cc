@@ -10,17 +10,15 @@ namespace trawl {
 namespace {
 
 // Those that do not decode are reported when they are leased.
-void add(std::string_view record,
-         const std::function<Fingerprint(std::string_view)>& fingerprint_of,
-         WaitingDepths& depths) {
+void add(std::string_view record, const UrlIdentity& identity, WaitingDepths& depths) {
   if (depth_of_record(record) == 0) return;
-  if (const auto url = decode_record(record)) depths.add(fingerprint_of(url->url), url->depth);
+  const auto url = decode_record(record);
+  const auto fingerprint = url ? identity.of(*url) : std::nullopt;
+  if (fingerprint) depths.add(*fingerprint, url->depth);
 }
 
 // URLs set aside are few, and by their fingerprints; deferred ones and queues may be any number.
-Result<void> read_waiting(const Store& store,
-                          const std::function<Fingerprint(std::string_view)>& fingerprint_of,
-                          WaitingDepths& depths) {
+Result<void> read_waiting(const Store& store, const UrlIdentity& identity, WaitingDepths& depths) {
   auto read = store.visit_set_aside(std::nullopt, [&](Fingerprint key, std::string_view value) {
     const auto record = decode_set_aside(value);
     if (record && record->was_queued) depths.add(key, depth_of_record(record->url_record));
@@ -28,23 +26,22 @@ Result<void> read_waiting(const Store& store,
   });
   if (!read || depths.is_full()) return read;
   read = store.visit_deferred([&](const DeferredUrl& url) {
-    add(url.record, fingerprint_of, depths);
+    add(url.record, identity, depths);
     return !depths.is_full();
   });
   if (!read || depths.is_full()) return read;
   return store.visit_pending(std::nullopt, [&](HostId, const QueueOrder&, std::string_view record) {
-    add(record, fingerprint_of, depths);
+    add(record, identity, depths);
     return !depths.is_full();
   });
 }
 
 }  // namespace
 
-Result<void> read_waiting_depths(Store& store, std::uint64_t deepest,
-                                 const std::function<Fingerprint(std::string_view)>& fingerprint_of,
+Result<void> read_waiting_depths(Store& store, std::uint64_t deepest, const UrlIdentity& identity,
                                  WaitingDepths& depths) {
   if (deepest == 0) return {};
-  if (auto read = read_waiting(store, fingerprint_of, depths); !read) return read;
+  if (auto read = read_waiting(store, identity, depths); !read) return read;
   if (depths.is_full()) {
     depths.assume_others(static_cast<std::uint32_t>(
         std::min<std::uint64_t>(deepest, std::numeric_limits<std::uint32_t>::max())));

@@ -4,14 +4,13 @@
 
 #include <fmt/format.h>
 
-#include "trawl/canonicalizer.h"
 #include "trawl/frontier_dump.h"
-#include "trawl/url.h"
 
 #include "base/wall_time.h"
 #include "frontier/recovery/stopped_frontier.h"
 #include "frontier/store/queued_url.h"
 #include "frontier/store/set_aside_record.h"
+#include "frontier/store/url_identity.h"
 
 namespace trawl {
 
@@ -21,24 +20,20 @@ namespace {
 class SmallestDepths {
  public:
   SmallestDepths(const Store& store, const Manifest& manifest, Profile profile)
-      : store_(store),
-        hash_(KeyedHash::from_key(manifest.hash_key)),
-        canonicalizer_(std::move(profile)) {}
+      : store_(store), identity_(KeyedHash::from_key(manifest.hash_key), std::move(profile)) {}
 
-  Result<std::uint32_t> of(std::string_view href, std::uint32_t admitted) {
+  Result<std::uint32_t> of(const UrlRecord& url) const {
     // No depth is smaller than 0.
-    if (admitted == 0 || !Url::parse_into(href, nullptr, url_)) return admitted;
-    const auto depth = store_.depth(hash_(canonicalizer_.key_view(url_, key_)));
+    const auto fingerprint = url.depth > 0 ? identity_.of(url) : std::nullopt;
+    if (!fingerprint) return url.depth;
+    const auto depth = store_.depth(*fingerprint);
     if (!depth) return tl::unexpected(depth.error());
-    return std::min(admitted, depth->value_or(admitted));
+    return std::min(url.depth, depth->value_or(url.depth));
   }
 
  private:
   const Store& store_;
-  const KeyedHash hash_;
-  const Canonicalizer canonicalizer_;
-  Url url_;
-  std::string key_;
+  const UrlIdentity identity_;
 };
 
 class Dump {
@@ -103,7 +98,7 @@ class Dump {
       ++damaged_;
       return true;
     }
-    const std::string name = host_of(decoded->url);
+    const std::string name = queue_of(*decoded);
     // Without the key of their ids hosts are told by their names alone.
     if (!options_.host.empty() && name != options_.host) return true;
     url.url = decoded->url;
@@ -115,7 +110,7 @@ class Dump {
     url.recrawl = decoded->recrawl;
     url.note = decoded->note;
     if (depths_) {
-      const auto depth = depths_->of(decoded->url, decoded->depth);
+      const auto depth = depths_->of(*decoded);
       if (!depth) {
         done_ = tl::unexpected(depth.error());
         return false;

@@ -167,12 +167,12 @@ std::uint64_t half_of_the_memory() {
 
 }  // namespace
 
-GrowingBloomFilter::Options filter_options(const FrontierOptions& options, const KeyedHash& hash) {
-  return {.capacity = options.expected_urls,
-          .false_positive_rate = options.false_positive_rate,
+GrowingBloomFilter::Options filter_options(const EmbeddedOptions& options, const KeyedHash& hash) {
+  return {.capacity = options.seen.expected_urls,
+          .false_positive_rate = options.seen.false_positive_rate,
           .hash = hash,
           .max_memory_bytes =
-              options.max_filter_memory != 0 ? options.max_filter_memory : half_of_the_memory()};
+              options.seen.max_memory != 0 ? options.seen.max_memory : half_of_the_memory()};
 }
 
 std::uint64_t FilterFeeder::finish() {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "trawl/frontier.h"
+#include "trawl/embedded_options.h"
 #include "trawl/growing_bloom_filter.h"
 
 #include "frontier/recovery/manifest.h"
@@ -14,7 +14,7 @@
 namespace trawl {
 
 // What the options ask of a frontier's filter, with this hash.
-GrowingBloomFilter::Options filter_options(const FrontierOptions& options, const KeyedHash& hash);
+GrowingBloomFilter::Options filter_options(const EmbeddedOptions& options, const KeyedHash& hash);
 
 // Returns a filter that knows every durable admission, says in `report` how, and takes checkpoints
 // that are of no use out of the manifest. What it goes by, the first that serves: the checkpoints,

@@ -6,12 +6,11 @@
 
 #include <fmt/format.h>
 
-#include "trawl/url.h"
-
 #include "frontier/recovery/checkpointer.h"
 #include "frontier/recovery/recovery.h"
 #include "frontier/recovery/state_directory.h"
 #include "frontier/store/set_aside_record.h"
+#include "frontier/store/url_identity.h"
 
 namespace trawl {
 
@@ -23,13 +22,9 @@ std::string unreadable(std::string_view what, const Error& error) {
 
 class Salvager {
  public:
-  Salvager(const Store& store, const Canonicalizer& canonicalizer, GrowingBloomFilter& filter,
+  Salvager(const Store& store, const UrlIdentity& identity, GrowingBloomFilter& filter,
            Salvage& salvage)
-      : store_(store),
-        canonicalizer_(canonicalizer),
-        filter_(filter),
-        feeder_(filter),
-        salvage_(salvage) {}
+      : store_(store), identity_(identity), filter_(filter), feeder_(filter), salvage_(salvage) {}
 
   // Returns whether the ledger has all that were admitted.
   bool use_ledger(std::uint64_t urls) {
@@ -91,22 +86,20 @@ class Salvager {
 
   void add_waiting(std::string_view record) {
     const auto decoded = decode_record(record);
-    const auto url = decoded ? Url::parse(decoded->url)
-                             : error(ErrorCode::kCorrupt, "a record that does not decode");
-    if (!url) {
+    const auto fingerprint = decoded ? identity_.of(*decoded) : std::nullopt;
+    if (!fingerprint) {
       ++damaged_;
       return;
     }
     ++waiting_;
-    feeder_.add(filter_.hash()(canonicalizer_.key_view(*url, key_)));
+    feeder_.add(*fingerprint);
   }
 
   const Store& store_;
-  const Canonicalizer& canonicalizer_;
+  const UrlIdentity& identity_;
   GrowingBloomFilter& filter_;
   FilterFeeder feeder_;
   Salvage& salvage_;
-  std::string key_;
   std::uint64_t waiting_ = 0;
   std::uint64_t damaged_ = 0;
 };
@@ -129,14 +122,15 @@ std::optional<GrowingBloomFilter> newest_checkpoint(const std::filesystem::path&
   return std::nullopt;
 }
 
-Result<std::unique_ptr<Store>> open_store(const FrontierOptions& options) {
-  return Store::open(store_path(options.directory),
-                     {.sync = options.durability == FrontierDurability::kSync,
-                      .memory = MemoryPlan::of(std::max(options.max_memory, kMinFrontierMemory))});
+Result<std::unique_ptr<Store>> open_store(const EmbeddedOptions& options) {
+  return Store::open(
+      store_path(options.directory),
+      {.sync = options.store.durability == Durability::kSync,
+       .memory = MemoryPlan::of(std::max(options.store.max_memory, kMinFrontierMemory))});
 }
 
 // Why there is no crawl where one was looked for: a store with URLs is one whose manifest is lost.
-Error explain_no_crawl(const FrontierOptions& options, Error error) {
+Error explain_no_crawl(const EmbeddedOptions& options, Error error) {
   if (error.code != ErrorCode::kNotFound || !holds_store(options.directory)) return error;
   const auto lock = DirectoryLock::acquire(options.directory);
   if (!lock) return lock.error();
@@ -161,7 +155,7 @@ Result<void> publish_salvaged(const std::filesystem::path& directory, const Mani
       .and_then([&] { return next.publish(directory); });
 }
 
-Result<RepairReport> repair_crawl(const FrontierOptions& options, const Manifest& manifest,
+Result<RepairReport> repair_crawl(const EmbeddedOptions& options, const Manifest& manifest,
                                   Store& store) {
   const auto counters = store.counters();
   if (!counters) return tl::unexpected(counters.error());
@@ -177,8 +171,8 @@ Result<RepairReport> repair_crawl(const FrontierOptions& options, const Manifest
     if (whole.error().code != ErrorCode::kCorrupt) return tl::unexpected(whole.error());
   }
   Salvage salvage{.notes = std::move(found.warnings)};
-  auto filter = salvage_filter(options.directory, manifest, store, Canonicalizer(options.profile),
-                               fresh, *counters, salvage);
+  auto filter = salvage_filter(options.directory, manifest, store, options.seen.profile, fresh,
+                               *counters, salvage);
   if (!filter) return tl::unexpected(filter.error());
   auto published = publish_salvaged(options.directory, manifest, store, *filter, salvage, admitted);
   if (!published) return tl::unexpected(published.error());
@@ -199,7 +193,7 @@ Result<RepairReport> repair_crawl(const FrontierOptions& options, const Manifest
 
 Result<GrowingBloomFilter> salvage_filter(const std::filesystem::path& directory,
                                           const Manifest& manifest, const Store& store,
-                                          const Canonicalizer& canonicalizer,
+                                          const Profile& profile,
                                           const GrowingBloomFilter::Options& fresh,
                                           const Counters& counters, Salvage& salvage) {
   auto filter = newest_checkpoint(directory, manifest, counters.admitted, fresh, salvage);
@@ -208,7 +202,8 @@ Result<GrowingBloomFilter> salvage_filter(const std::filesystem::path& directory
     if (!made) return made;
     filter = std::move(*made);
   }
-  Salvager salvager(store, canonicalizer, *filter, salvage);
+  const UrlIdentity identity(KeyedHash::from_key(manifest.hash_key), profile);
+  Salvager salvager(store, identity, *filter, salvage);
   const bool all = manifest.ledger && salvager.use_ledger(counters.urls());
   salvager.use_log(counters.admitted);
   salvager.use_waiting();
@@ -216,8 +211,8 @@ Result<GrowingBloomFilter> salvage_filter(const std::filesystem::path& directory
   return std::move(*filter);
 }
 
-Result<RepairReport> repair_frontier(const FrontierOptions& given) {
-  FrontierOptions options = given;
+Result<RepairReport> repair_frontier(const EmbeddedOptions& given) {
+  EmbeddedOptions options = given;
   options.mode = OpenMode::kResume;
   const auto state = open_state_directory(options);
   if (!state) return tl::unexpected(explain_no_crawl(options, state.error()));

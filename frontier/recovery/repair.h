@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "trawl/canonicalizer.h"
-#include "trawl/frontier.h"
+#include "trawl/canonical_profile.h"
+#include "trawl/embedded_options.h"
 #include "trawl/growing_bloom_filter.h"
 
 #include "frontier/recovery/manifest.h"
@@ -16,7 +16,7 @@
 namespace trawl {
 
 // Frontier::repair. The options are checked, their directory absolute; their mode does not matter.
-Result<RepairReport> repair_frontier(const FrontierOptions& options);
+Result<RepairReport> repair_frontier(const EmbeddedOptions& options);
 
 // What a filter can still be made of, and what it was made of.
 struct Salvage {
@@ -31,7 +31,7 @@ struct Salvage {
 // noted and passed over. Errors: kNoSpace if there is no memory for the filter.
 Result<GrowingBloomFilter> salvage_filter(const std::filesystem::path& directory,
                                           const Manifest& manifest, const Store& store,
-                                          const Canonicalizer& canonicalizer,
+                                          const Profile& profile,
                                           const GrowingBloomFilter::Options& fresh,
                                           const Counters& counters, Salvage& salvage);
 

@@ -1,8 +1,7 @@
-// Frontier::revive: hosts that were given up, in a directory that nobody has open.
+#include "frontier/recovery/revive.h"
+
 #include <set>
 #include <utility>
-
-#include "trawl/frontier.h"
 
 #include "frontier/recovery/stopped_frontier.h"
 #include "frontier/store/queued_url.h"
@@ -37,7 +36,7 @@ class Revival {
       known = known || next == host;
       return false;
     });
-    (known ? report_.not_given_up : report_.unknown).push_back(name);
+    (known ? report_.not_parked : report_.unknown).push_back(name);
     return read;
   }
 
@@ -77,8 +76,8 @@ class Revival {
 
 }  // namespace
 
-Result<ReviveReport> Frontier::revive(const std::filesystem::path& directory,
-                                      std::span<const std::string> hosts) {
+Result<ReviveReport> revive_hosts_in(const std::filesystem::path& directory,
+                                     std::span<const std::string> hosts) {
   const auto stopped = StoppedFrontier::open(directory);
   if (!stopped) return tl::unexpected(stopped.error());
   // It names hosts by their ids; and without it the frontier cannot be opened either.

@@ -9,9 +9,8 @@
 #include <string>
 #include <utility>
 
-#include "trawl/url.h"
-
 #include "frontier/store/set_aside_record.h"
+#include "frontier/store/url_identity.h"
 
 namespace trawl {
 
@@ -23,7 +22,7 @@ constexpr std::size_t kChangesAtOnce = 1000;
 class SetAsideMover {
  public:
   SetAsideMover(Store& store, const Profile& profile, const KeyedHash& hash, Counters& counters)
-      : store_(store), canonicalizer_(profile), hash_(hash), counters_(counters) {}
+      : store_(store), identity_(hash, profile), counters_(counters) {}
 
   Result<void> run() {
     Result<void> moved;
@@ -44,9 +43,7 @@ class SetAsideMover {
   Fingerprint key_of(std::string_view value, Fingerprint now) {
     const auto record = decode_set_aside(value);
     const auto queued = record ? decode_record(record->url_record) : std::nullopt;
-    if (!queued) return now;
-    const auto url = Url::parse(queued->url);
-    return url ? hash_(canonicalizer_.key_view(*url, text_)) : now;
+    return queued ? identity_.of(*queued).value_or(now) : now;
   }
 
   Result<Value> find(Fingerprint key) const {
@@ -102,11 +99,9 @@ class SetAsideMover {
   }
 
   Store& store_;
-  const Canonicalizer canonicalizer_;
-  const KeyedHash hash_;
+  const UrlIdentity identity_;
   Counters& counters_;
   std::map<Fingerprint, Value> changed_;  // not yet written; absent: removed
-  std::string text_;
 };
 
 constexpr std::string_view kChanged = "changed ";

@@ -48,19 +48,19 @@ Result<void> finish_removal(const std::filesystem::path& directory) {
   return sync_directory(directory.string());
 }
 
-Result<Manifest> existing_manifest(const Manifest& manifest, const FrontierOptions& options) {
+Result<Manifest> existing_manifest(const Manifest& manifest, const EmbeddedOptions& options) {
   const std::string directory = options.directory.string();
   if (options.mode == OpenMode::kCreate) {
     return error(ErrorCode::kAlreadyExists, directory + " holds a crawl already");
   }
-  if (manifest.profile != options.profile.name() && !options.replace_profile) {
+  if (manifest.profile != options.seen.profile.name() && !options.seen.replace_profile) {
     return error(
         ErrorCode::kProfileMismatch,
         fmt::format("{} was made with other rules for canonical keys, so that its record of "
                     "the URLs seen does not fit these:\n{}",
-                    directory, profile_changes(manifest.profile, options.profile)));
+                    directory, profile_changes(manifest.profile, options.seen.profile)));
   }
-  if (options.filter_mode == FilterMode::kExact && !manifest.ledger) {
+  if (options.seen.mode == FilterMode::kExact && !manifest.ledger) {
     return error(
         ErrorCode::kInvalidArgument,
         fmt::format("{} was begun without a ledger, which alone could tell a \"seen\" that "
@@ -77,11 +77,11 @@ Result<Manifest> existing_manifest(const Manifest& manifest, const FrontierOptio
             directory));
   }
   Manifest current = manifest;
-  current.profile = options.profile.name();
+  current.profile = options.seen.profile.name();
   return current;
 }
 
-Result<Manifest> new_manifest(const FrontierOptions& options) {
+Result<Manifest> new_manifest(const EmbeddedOptions& options) {
   if (options.mode == OpenMode::kResume) {
     return error(
         ErrorCode::kNotFound,
@@ -89,9 +89,9 @@ Result<Manifest> new_manifest(const FrontierOptions& options) {
                     holds_store(options.directory) ? ": there is a store/, but no MANIFEST" : ""));
   }
   Manifest manifest;
-  manifest.hash_key = (options.hash ? *options.hash : KeyedHash::random()).key();
-  manifest.ledger = options.ledger || options.filter_mode == FilterMode::kExact;
-  manifest.profile = options.profile.name();
+  manifest.hash_key = (options.testing.hash ? *options.testing.hash : KeyedHash::random()).key();
+  manifest.ledger = options.seen.ledger || options.seen.mode == FilterMode::kExact;
+  manifest.profile = options.seen.profile.name();
   return manifest;
 }
 
@@ -105,7 +105,7 @@ bool holds_store(const std::filesystem::path& directory) {
   return holds_database(store_path(directory));
 }
 
-Result<StateDirectory> open_state_directory(const FrontierOptions& options) {
+Result<StateDirectory> open_state_directory(const EmbeddedOptions& options) {
   const std::filesystem::path& directory = options.directory;
   if (options.mode == OpenMode::kResume && !is_there(directory)) {
     return error(ErrorCode::kNotFound, directory.string() + " does not exist");

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "trawl/frontier.h"
+#include "trawl/embedded_options.h"
 #include "trawl/result.h"
 
 #include "frontier/recovery/directory_lock.h"
@@ -20,7 +20,7 @@ struct StateDirectory {
 };
 
 // Creates the directory if the mode allows it, locks it, and reads its manifest.
-Result<StateDirectory> open_state_directory(const FrontierOptions& options);
+Result<StateDirectory> open_state_directory(const EmbeddedOptions& options);
 
 // The last step of creating a crawl: from here on the directory holds one.
 Result<void> publish_new_crawl(const Manifest& manifest, std::uint64_t admitted,

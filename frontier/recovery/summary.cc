@@ -37,7 +37,7 @@ class LongestQueues {
     ++current_.urls;
     // The first intact record names the host.
     if (!current_.name.empty()) return;
-    if (const auto url = decode_record(record)) current_.name = host_of(url->url);
+    if (const auto url = decode_record(record)) current_.name = queue_of(*url);
   }
 
   std::uint64_t hosts() const { return hosts_; }
@@ -82,38 +82,17 @@ class LongestQueues {
   std::priority_queue<Queue, std::vector<Queue>, std::greater<>> longest_;
 };
 
-void set_counters(const Counters& counters, FrontierSummary& summary) {
-  summary.admitted = counters.admitted;
-  summary.completed = counters.completed;
-  summary.failed = counters.failed;
-  summary.skipped = counters.skipped;
-  summary.succeeded = counters.succeeded;
-  summary.held = counters.held;
-  summary.set_aside_failed = counters.set_aside_failed;
-  summary.requeued = counters.requeued;
-  summary.not_set_aside = counters.not_set_aside;
-  summary.seen = counters.seen;
-  summary.invalid = counters.invalid;
-  summary.dropped = counters.dropped;
-  summary.retried = counters.retried;
-  summary.recrawls = counters.recrawls;
-  summary.deferred = counters.deferred;
-  summary.queued = counters.open() - std::min(counters.open(), counters.deferred);
-  summary.depth_repairs = counters.depth_repairs;
-  summary.deepest = counters.deepest;
-}
-
 Result<void> add_hosts(const Store& store, std::size_t longest_queues, FrontierSummary& summary) {
   const std::int64_t now = to_milliseconds(std::chrono::system_clock::now());
   auto read = store.visit_hosts(0, [&](HostId, const HostRecord& host) {
-    summary.hosts_given_up += host.given_up ? 1 : 0;
-    summary.hosts_blocked += host.blocked_until > now ? 1 : 0;
+    summary.stats.hosts_parked += host.given_up ? 1 : 0;
+    summary.stats.hosts_blocked += host.blocked_until > now ? 1 : 0;
     return true;
   });
   if (!read) return read;
   if (longest_queues == 0)
     return store.visit_queued_hosts(0, [&](HostId) {
-      ++summary.hosts;
+      ++summary.stats.hosts;
       return true;
     });
   LongestQueues queues(longest_queues);
@@ -123,7 +102,7 @@ Result<void> add_hosts(const Store& store, std::size_t longest_queues, FrontierS
                                return true;
                              });
   if (!read) return read;
-  summary.hosts = queues.hosts();
+  summary.stats.hosts = queues.hosts();
   auto longest = queues.finish(store, now);
   if (!longest) return tl::unexpected(longest.error());
   summary.longest_queues = std::move(*longest);
@@ -155,11 +134,11 @@ void add_checkpoints(const std::filesystem::path& directory, const Manifest& man
     summary.checkpoints.push_back({name, entry.sequence, file_bytes(path)});
     if (summary.checkpoints.back().bytes == 0)
       summary.warnings.push_back(fmt::format("the checkpoint {} is missing or empty", name));
-    if (entry.end > summary.admitted) {
+    if (entry.end > summary.stats.admitted) {
       summary.warnings.push_back(
           fmt::format("the checkpoint {} is of {} admissions, and the store, which lost its newest "
                       "writes, of {}: it is passed over",
-                      name, entry.end, summary.admitted));
+                      name, entry.end, summary.stats.admitted));
     }
   }
 }
@@ -169,7 +148,8 @@ void add_filter(const std::filesystem::path& directory, FrontierSummary& summary
   for (auto it = summary.checkpoints.rbegin(); it != summary.checkpoints.rend(); ++it) {
     const auto filter = MappedFilter::open((directory / it->file).string());
     if (!filter) continue;
-    summary.filter = filter->stats();
+    summary.stats.filter = filter->stats();
+    summary.filter_read = true;
     return;
   }
 }
@@ -204,7 +184,8 @@ Result<FrontierSummary> summarize_frontier(const std::filesystem::path& director
   summary.warnings = std::move(stopped->warnings);
   const auto counters = stopped->store->counters();
   if (!counters) return tl::unexpected(counters.error());
-  set_counters(*counters, summary);
+  static_cast<FrontierCounters&>(summary.stats) = *counters;
+  summary.stats.queued = counters->open() - std::min(counters->open(), counters->deferred);
   if (auto read = add_hosts(*stopped->store, longest_queues, summary); !read)
     return tl::unexpected(read.error());
   if (stopped->manifest) {

@@ -25,7 +25,7 @@ GroupLines::Index GroupLines::other_group(Index line) const {
 
 // A start then would hold up the line that the group is reserved for.
 bool GroupLines::is_reserved(const Group& group, SteadyTime when) const {
-  const auto delay = group.by_domain ? domain_delay_ : address_delay_;
+  const auto delay = group.by_domain ? domain_delay_ : ip_delay_;
   return group.reserved_by != kNone && when < group.until && when + delay > group.until;
 }
 

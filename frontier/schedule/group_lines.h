@@ -31,12 +31,9 @@ namespace trawl {
 // up by nothing but the delays, and each will be that one.
 class GroupLines {
  public:
-  GroupLines(std::chrono::milliseconds domain_delay, std::chrono::milliseconds address_delay,
+  GroupLines(std::chrono::milliseconds domain_delay, std::chrono::milliseconds ip_delay,
              HostTable& hosts)
-      : domain_delay_(domain_delay),
-        address_delay_(address_delay),
-        hosts_(hosts),
-        turns_(Moved{&groups_}) {}
+      : domain_delay_(domain_delay), ip_delay_(ip_delay), hosts_(hosts), turns_(Moved{&groups_}) {}
 
   // When the next group may be asked, as far as is known; SteadyTime::max(): none waits.
   SteadyTime next_turn() const noexcept {
@@ -123,7 +120,7 @@ class GroupLines {
   void remove_if_unused(Index group);
 
   const std::chrono::milliseconds domain_delay_;
-  const std::chrono::milliseconds address_delay_;
+  const std::chrono::milliseconds ip_delay_;
   HostTable& hosts_;
   Slab<Wait> waits_;
   Slab<Line> lines_;

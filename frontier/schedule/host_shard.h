@@ -22,18 +22,9 @@
 namespace trawl {
 
 struct ShardOptions {
-  // Of FrontierOptions, under their names there.
-  std::chrono::milliseconds delay{1000};
-  double adaptive_delay = 0;
-  std::chrono::milliseconds max_adaptive_delay{60'000};
-  std::uint32_t leases_per_host = 1;
-  std::chrono::milliseconds host_backoff{1'000};
-  std::chrono::milliseconds max_host_backoff{600'000};
-  std::uint32_t host_failures = 20;
-  std::chrono::milliseconds revive_after{0};
-  std::chrono::milliseconds no_such_host_wait{3'000};
-  std::uint32_t retries = 2;
-  std::chrono::milliseconds lease_timeout{3'600'000};
+  PolitenessOptions politeness = {};
+  RetryOptions retry = {};
+  std::chrono::milliseconds lease_timeout{3'600'000};  // as LimitOptions has it
 
   std::size_t max_expired = 1'000'000;       // leases that expired are known, or 1,024
   std::uint64_t max_head_bytes = 64u << 20;  // URLs of queues kept in memory
@@ -175,6 +166,8 @@ class HostShard {
   // has; what was committed before has been pushed before. Pairs of calls may overlap.
   void begin_drop(HostId host);
   bool is_leased(std::uint64_t sequence) const;
+  // Whether a lease of this URL is open, or its end is not yet durable.
+  bool has_lease(std::uint64_t sequence) const;
   void end_drop(HostId host);
 
   // Revives a host if it was given up; true if it was.

@@ -52,6 +52,8 @@ struct Host {
   bool revived = false;         // when its time came, which is not stored yet
   bool counted_leasable = false;
   bool counted_given_up = false;
+  bool groups_known = false;  // of its URLs, which domain it belongs to, or that it is apart
+  bool apart = false;         // UrlRequest::queue: it belongs to no domain and no address
 
   const HostRecord* record() const noexcept { return extra ? &extra->record : nullptr; }
   bool given_up() const noexcept { return extra && extra->record.given_up; }

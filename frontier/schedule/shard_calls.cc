@@ -141,6 +141,10 @@ std::size_t HostShard::leased() const {
   return state_->locked([](ShardState& shard) { return shard.leased(); });
 }
 
+bool HostShard::has_lease(std::uint64_t sequence) const {
+  return state_->locked([&](ShardState& shard) { return shard.has_lease(sequence); });
+}
+
 bool HostShard::is_leased(std::uint64_t sequence) const {
   return state_->locked([&](ShardState& shard) { return shard.is_leased(sequence); });
 }

@@ -216,33 +216,31 @@ HostGroups ShardState::groups_of(HostIndex i) const {
   return i < groups_.size() ? groups_[i] : HostGroups{};
 }
 
-bool ShardState::knows_groups(HostIndex i) const {
-  return options_.domains == nullptr || groups_[i].domain != 0;
-}
-
 // Its URLs tell a host's name, which is needed but once. With a record that cannot be read it is a
 // domain of its own.
-void ShardState::learn_domain(HostIndex i) {
-  if (knows_groups(i)) return;
-  const Host& host = hosts_[i];
-  std::string name;
-  if (host.extra) {
-    name = host.extra->record.name;
-  } else if (const auto record = decode_record(host.queue.front_record())) {
-    name = host_of(record->url);
+void ShardState::learn_groups(HostIndex i) {
+  Host& host = hosts_[i];
+  if (host.groups_known) return;
+  host.groups_known = true;
+  std::optional<UrlRecord> record;
+  if (!host.queue.head_empty()) record = decode_record(host.queue.front_record());
+  if (record && record->given.named) {
+    host.apart = true;
+    groups_[i] = {};
+    return;
   }
-  learn_domain(i, name);
+  learn_domain(i, host.extra ? host.extra->record.name : record ? queue_of(*record) : "");
 }
 
 void ShardState::learn_domain(HostIndex i, std::string_view name) {
-  if (knows_groups(i)) return;
+  if (options_.domains == nullptr || hosts_[i].apart || groups_[i].domain != 0) return;
   groups_[i].domain = name.empty() ? std::max<GroupId>(hosts_[i].id, 1)
                                    : options_.domains->id(registrable_domain(without_port(name)));
 }
 
 // Requests that are being made already stay noted for where they go.
 void ShardState::learn_address_only(HostIndex i, std::string_view text) {
-  if (options_.addresses == nullptr || text.empty()) return;
+  if (options_.addresses == nullptr || text.empty() || hosts_[i].apart) return;
   const GroupId address = options_.addresses->id(text);
   if (groups_[i].address == address) return;
   if (hosts_[i].place == Host::Place::kLine) unschedule(i);
@@ -252,7 +250,7 @@ void ShardState::learn_address_only(HostIndex i, std::string_view text) {
 
 // The requests that are being made now go there too, perhaps. Of very many the last ones do.
 void ShardState::learn_address(HostIndex i, GroupId address) {
-  if (groups_[i].address == address) return;
+  if (groups_[i].address == address || hosts_[i].apart) return;
   if (hosts_[i].place == Host::Place::kLine) unschedule(i);
   groups_[i].address = address;
   if (address != 0) {
@@ -324,7 +322,7 @@ std::optional<HostInfo> ShardState::info(HostId id) const {
     info = host_info(*record, wall_now());
   } else if (const auto url = host.queue.head_empty() ? std::nullopt
                                                       : decode_record(host.queue.front_record())) {
-    info.host = host_of(url->url);
+    info.host = queue_of(*url);
   }
   info.leased = host.leased;
   return info;

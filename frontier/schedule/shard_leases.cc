@@ -56,7 +56,7 @@ ShardState::ShardState(const Store& store, ShardOptions options)
       lines_(options_.domains != nullptr ? options_.domains->delay() : milliseconds(0),
              options_.addresses != nullptr ? options_.addresses->delay() : milliseconds(0), hosts_),
       heads_(options_.max_head_bytes, hosts_),
-      backoff_(options_.host_backoff, options_.max_host_backoff, options_.seed) {
+      backoff_(options_.retry.host_backoff, options_.retry.max_host_backoff, options_.seed) {
   for (GroupClocks* const clocks : {options_.domains, options_.addresses}) {
     if (clocks != nullptr && options_.restarted) clocks->restarted(*options_.restarted);
   }
@@ -361,7 +361,7 @@ bool ShardState::ends_url(HostIndex i, FailureReason reason, const Outcome& outc
   const Host& host = hosts_[i];
   // One that is not given up for its failures has to answer first: see is_too_silent().
   if (reason != FailureReason::kNoSuchHost)
-    return outcome.requested || (options_.host_failures == 0 && !host.answered);
+    return outcome.requested || (options_.retry.host_failures == 0 && !host.answered);
   const bool waits = host.extra && host.extra->unblocked > options_.clock();
   return host.nameless && !waits && !host.answered;
 }
@@ -473,7 +473,7 @@ void ShardState::count_failure(HostIndex host, FailureReason reason,
   if (!backs_off && !retry_after && !hosts_[host].extra) return;
   const auto url = decode_record(url_record);
   const bool url_ends =
-      reason == FailureReason::kPermanent || (url && url->attempts >= options_.retries);
+      reason == FailureReason::kPermanent || (url && url->attempts >= options_.retry.retries);
   const SteadyTime now = options_.clock();
   const HostExtra* const extra = hosts_[host].extra.get();
   const bool waits = extra && extra->unblocked > now;
@@ -489,15 +489,15 @@ void ShardState::count_failure(HostIndex host, FailureReason reason,
   milliseconds wait(0);
   if (counts) {
     const std::uint32_t failures = one_more(answered ? 0 : before.failures);
-    wait = no_such_host ? options_.no_such_host_wait : backoff_.wait_after(failures);
-    const bool too_often = options_.host_failures > 0
-                               ? failures >= options_.host_failures
+    wait = no_such_host ? options_.retry.no_such_host_wait : backoff_.wait_after(failures);
+    const bool too_often = options_.retry.host_failures > 0
+                               ? failures >= options_.retry.host_failures
                                : hosts_[host].answered && is_too_silent(silent_since, now);
     failure.given_up = !before.given_up && too_often;
   } else if (backs_off) {
     failure.given_up = !before.given_up && hosts_[host].answered && !waits;
   }
-  if (failure.given_up) wait = std::max(wait, options_.revive_after);
+  if (failure.given_up) wait = std::max(wait, options_.retry.park_time);
   if (retry_after) wait = std::max(wait, std::min(*retry_after, kMaxDelay));
   const std::int64_t until = wait.count() > 0 ? wall_now() + wait.count() : 0;
   if (until > 0) failure.blocked_until = from_milliseconds(std::max(before.blocked_until, until));
@@ -509,7 +509,7 @@ void ShardState::count_failure(HostIndex host, FailureReason reason,
     record.given_up |= given_up;
     if (until > 0) record.blocked_until = std::max(record.blocked_until, until);
   };
-  failure.lease.host_change = change_record(host, url ? host_of(url->url) : std::string(), change);
+  failure.lease.host_change = change_record(host, url ? queue_of(*url) : std::string(), change);
   failure.lease.host_changed |= failure.lease.host_change != 0;
   if (hosts_[host].extra) hosts_[host].extra->silent_since = silent_since;
 }
@@ -518,7 +518,7 @@ void ShardState::count_failure(HostIndex host, FailureReason reason,
 // what ends that.
 bool ShardState::is_too_silent(std::optional<SteadyTime> since, SteadyTime now) const {
   const milliseconds wait =
-      options_.host_backoff.count() > 0 ? options_.max_host_backoff : milliseconds(0);
+      options_.retry.host_backoff.count() > 0 ? options_.retry.max_host_backoff : milliseconds(0);
   return since && now - *since >= std::max<milliseconds>(kSilentWaits * wait, kShortestSilence);
 }
 

@@ -13,12 +13,13 @@ using std::chrono::milliseconds;
 }  // namespace
 
 milliseconds ShardState::delay_of(const Host& host) const {
-  milliseconds delay = options_.delay;
+  milliseconds delay = options_.politeness.delay;
   if (host.extra && host.extra->record.delay)
     delay = std::max(delay, std::min(*host.extra->record.delay, kMaxDelay));
-  if (options_.adaptive_delay > 0 && host.response_time >= 0) {
-    const double wanted = options_.adaptive_delay * static_cast<double>(host.response_time);
-    const double most = static_cast<double>(options_.max_adaptive_delay.count());
+  if (options_.politeness.adaptive_delay > 0 && host.response_time >= 0) {
+    const double wanted =
+        options_.politeness.adaptive_delay * static_cast<double>(host.response_time);
+    const double most = static_cast<double>(options_.politeness.max_adaptive_delay.count());
     delay = std::max(delay, milliseconds(static_cast<std::int64_t>(std::min(wanted, most))));
   }
   return delay;
@@ -46,13 +47,13 @@ SteadyTime ShardState::idle_until(HostIndex i) const {
 bool ShardState::may_lease(const Host& host) const {
   if (host.drops > 0 || host.given_up()) return false;
   const HostRecord* record = host.record();
-  if (record == nullptr) return host.leased < options_.leases_per_host;
+  if (record == nullptr) return host.leased < options_.politeness.leases_per_host;
   if (record->remaining && host.leased >= *record->remaining) return false;
-  return host.leased < record->max_leases.value_or(options_.leases_per_host);
+  return host.leased < record->max_leases.value_or(options_.politeness.leases_per_host);
 }
 
 bool ShardState::awaits_revival(const Host& host) const {
-  return options_.revive_after.count() > 0 && host.drops == 0 && host.given_up() &&
+  return options_.retry.park_time.count() > 0 && host.drops == 0 && host.given_up() &&
          !host.at_limit();
 }
 
@@ -126,7 +127,7 @@ Result<bool> ShardState::take_turn(HostIndex i, bool in_line, SteadyTime now) {
     return false;
   }
   const bool in_groups = !groups_.empty();
-  if (in_groups && !in_line && knows_groups(i) && joins_line(i, now)) return false;
+  if (in_groups && !in_line && host.groups_known && joins_line(i, now)) return false;
   const auto filled = fill_head(i);
   if (!filled) return filled;
   if (!*filled) {
@@ -148,7 +149,7 @@ bool ShardState::joins_line(HostIndex i, SteadyTime now) {
 }
 
 bool ShardState::take_groups_turn(HostIndex i, bool in_line, SteadyTime now) {
-  learn_domain(i);
+  learn_groups(i);
   if (!in_line && joins_line(i, now)) return false;
   const HostGroups groups = groups_[i];
   std::optional<GroupClocks::Refusal> refusal;

@@ -182,13 +182,13 @@ void ShardState::sent(const StartTurn& turn, std::optional<SteadyTime> when,
   const auto unsent = unsent_.find(turn.host);
   if (unsent != unsent_.end() && unsent->second.begun == turn.at) unsent_.erase(unsent);
   if (options_.domains != nullptr) options_.domains->sent(turn.domain, turn.at, when);
-  if (options_.addresses != nullptr) {
+  const HostIndex i = hosts_.find(turn.host);
+  if (options_.addresses != nullptr && (i == kNoHost || !hosts_[i].apart)) {
     const GroupId where = address.empty() ? turn.address : options_.addresses->id(address);
     const bool elsewhere = where != turn.address;
     options_.addresses->sent(turn.address, turn.at, elsewhere ? std::nullopt : when);
     if (elsewhere && when) options_.addresses->note_start(where, *when);
   }
-  const HostIndex i = hosts_.find(turn.host);
   if (!when || i == kNoHost) return;
   hosts_[i].surely_started = std::max(hosts_[i].surely_started, *when);
   reschedule(i);

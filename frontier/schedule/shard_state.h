@@ -70,6 +70,7 @@ class ShardState {
   // Gives back what was taken for leases that ended.
   void settle_leases();
   bool is_leased(std::uint64_t sequence);
+  bool has_lease(std::uint64_t sequence) const { return leases_.is_taken(sequence); }
   void end_drop(HostId host);
   std::optional<HostInfo> info(HostId host) const;
   bool exhausted() const { return leasable_ == 0; }
@@ -119,12 +120,11 @@ class ShardState {
   void update_block(HostIndex host);
   std::uint64_t revive(HostIndex host);
   std::int64_t wall_now() const;
-  void learn_domain(HostIndex host);
+  void learn_groups(HostIndex host);
   void learn_domain(HostIndex host, std::string_view name);
   void learn_address_only(HostIndex host, std::string_view address);
   void learn_address(HostIndex host, GroupId address);
   HostGroups groups_of(HostIndex host) const;
-  bool knows_groups(HostIndex host) const;
 
   // shard_schedule.cc: when hosts may be asked, and their heads.
   std::chrono::milliseconds delay_of(const Host& host) const;

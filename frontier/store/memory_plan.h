@@ -1,4 +1,4 @@
-// MemoryPlan: how FrontierOptions::max_memory is shared out.
+// MemoryPlan: how StorageOptions::max_memory is shared out.
 #pragma once
 
 #include <cstdint>

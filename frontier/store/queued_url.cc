@@ -19,6 +19,12 @@ constexpr std::uint64_t kAttempts = 4;
 constexpr std::uint64_t kParent = 8;
 constexpr std::uint64_t kNote = 16;
 constexpr unsigned kDepthShift = 5;
+// Above the depth.
+constexpr std::uint64_t kKey = std::uint64_t{1} << 40;
+constexpr std::uint64_t kQueue = std::uint64_t{1} << 41;
+constexpr std::uint64_t kNamed = std::uint64_t{1} << 42;
+constexpr std::uint64_t kParts =
+    kKey | kQueue | kNamed | ((std::uint64_t{1} << (kDepthShift + 32)) - 1);
 
 // Maps priorities to numbers that sort the other way round.
 std::uint32_t priority_rank(std::int32_t priority) {
@@ -63,14 +69,20 @@ std::optional<std::pair<HostId, QueueOrder>> decode_pending_key(std::string_view
 std::string encode_record(const UrlRecord& url) {
   const auto& parent = url.parent;
   std::string record;
-  record.reserve(url.url.size() + parent.size() + url.note.size() + 16);
+  record.reserve(url.url.size() + parent.size() + url.note.size() + url.given.queue.size() + 32);
   put_varint(record, std::uint64_t{url.depth} << kDepthShift | (url.recrawl ? kRecrawl : 0) |
                          (url.redirects != 0 ? kRedirects : 0) |
                          (url.attempts != 0 ? kAttempts : 0) | (parent.empty() ? 0 : kParent) |
-                         (url.note.empty() ? 0 : kNote));
+                         (url.note.empty() ? 0 : kNote) | (url.given.fingerprint ? kKey : 0) |
+                         (url.given.queue.empty() ? 0 : kQueue) | (url.given.named ? kNamed : 0));
   if (url.redirects != 0) put_varint(record, url.redirects);
   if (url.attempts != 0) put_varint(record, url.attempts);
   if (!url.note.empty()) put_string(record, url.note);
+  if (url.given.fingerprint) {
+    put_fixed(record, url.given.fingerprint->high);
+    put_fixed(record, url.given.fingerprint->low);
+  }
+  if (!url.given.queue.empty()) put_string(record, url.given.queue);
   put_string(record, url.url);
   if (!parent.empty()) {
     const auto shared = std::ranges::mismatch(url.url, parent).in2 - parent.begin();
@@ -84,12 +96,18 @@ std::optional<UrlRecord> decode_record(std::string_view record) {
   Decoder in(record);
   UrlRecord url;
   const std::uint64_t head = in.varint();
-  if (head >> kDepthShift > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
+  if ((head & ~kParts) != 0) return std::nullopt;
   url.depth = static_cast<std::uint32_t>(head >> kDepthShift);
   url.recrawl = (head & kRecrawl) != 0;
   if ((head & kRedirects) != 0 && !take_count(in, url.redirects)) return std::nullopt;
   if ((head & kAttempts) != 0 && !take_count(in, url.attempts)) return std::nullopt;
   if ((head & kNote) != 0) url.note = in.string();
+  if ((head & kKey) != 0) {
+    const auto high = in.fixed<std::uint64_t>();
+    url.given.fingerprint = Fingerprint{.high = high, .low = in.fixed<std::uint64_t>()};
+  }
+  if ((head & kQueue) != 0) url.given.queue = in.string();
+  url.given.named = (head & kNamed) != 0;
   url.url = in.string();
   if ((head & kParent) == 0) return in.done() ? std::optional(std::move(url)) : std::nullopt;
   const std::uint64_t shared = in.varint();
@@ -107,6 +125,10 @@ bool is_recrawl_record(std::string_view record) {
   Decoder in(record);
   const std::uint64_t head = in.varint();
   return in.ok() && (head & kRecrawl) != 0 && (head & kAttempts) == 0;
+}
+
+std::string queue_of(const UrlRecord& url) {
+  return url.given.queue.empty() ? host_of(url.url) : url.given.queue;
 }
 
 std::string host_of(std::string_view href) {

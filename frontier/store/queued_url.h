@@ -36,16 +36,28 @@ struct QueueOrder {
   }
 };
 
+// What a caller gave a URL in place of what follows from it.
+struct GivenIdentity {
+  std::optional<Fingerprint> fingerprint = std::nullopt;  // of UrlRequest::key
+  std::string queue = {};  // the name of its queue, where the URL does not tell it; empty: it does
+  bool named = false;      // the queue is UrlRequest::queue
+
+  friend bool operator==(const GivenIdentity&, const GivenIdentity&) = default;
+};
+
 // What is known of a URL that waits. The views are of the caller's, or of the record decoded.
 struct UrlRecord {
-  std::string_view url;     // Url::href_without_fragment()
+  std::string_view url;     // Url::href_without_fragment(); with a key as it was given
   std::string parent = {};  // a string: records hold only what it does not share with the URL
   std::uint32_t depth = 0;
   std::uint32_t redirects = 0;
   std::uint32_t attempts = 0;
   bool recrawl = false;
   std::string_view note = {};
+  GivenIdentity given = {};
 };
+// The name of its host queue, or of the other one that it is in.
+std::string queue_of(const UrlRecord& url);
 std::string encode_record(const UrlRecord& url);
 // Nothing if the bytes are no such record. `record` must outlive the answer.
 std::optional<UrlRecord> decode_record(std::string_view record);

@@ -15,7 +15,6 @@ constexpr std::uint64_t kAll = 3;
 
 bool RetryWhich::matches(const SetAsideUrl& candidate) const {
   if (state && candidate.state != *state) return false;
-  if (!url.empty() && candidate.url != url) return false;
   if (!host.empty() && candidate.host != host) return false;
   if (!reason.empty() && candidate.reason != reason) return false;
   if ((first_status != 0 || last_status != 0) &&
@@ -61,7 +60,7 @@ std::optional<SetAsideUrl> set_aside_url(const SetAsideRecord& record) {
   if (!url) return std::nullopt;
   return SetAsideUrl{.state = record.state,
                      .url = std::string(url->url),
-                     .host = host_of(url->url),
+                     .host = queue_of(*url),
                      .reason = std::string(record.reason),
                      .rules = record.rules,
                      .status = record.status,

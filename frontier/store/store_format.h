@@ -13,7 +13,7 @@
 
 namespace trawl {
 
-inline constexpr std::uint32_t kStoreFormat = 4;
+inline constexpr std::uint32_t kStoreFormat = 5;
 // The oldest that is opened; it then becomes the current one.
 inline constexpr std::uint32_t kOldestStoreFormat = 3;
 

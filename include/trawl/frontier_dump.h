@@ -17,29 +17,11 @@
 namespace trawl {
 
 struct FrontierSummary {
-  // As in FrontierStats.
-  std::uint64_t admitted = 0;
-  std::uint64_t completed = 0;
-  std::uint64_t failed = 0;
-  std::uint64_t skipped = 0;
-  std::uint64_t succeeded = 0;
-  std::uint64_t held = 0;
-  std::uint64_t set_aside_failed = 0;
-  std::uint64_t requeued = 0;
-  std::uint64_t not_set_aside = 0;
-  std::uint64_t seen = 0;
-  std::uint64_t invalid = 0;
-  std::uint64_t dropped = 0;
-  std::uint64_t retried = 0;
-  std::uint64_t recrawls = 0;
-  std::uint64_t deferred = 0;
-  std::uint64_t queued = 0;  // those leased when it was last open included
-  std::uint64_t depth_repairs = 0;
-  std::uint64_t deepest = 0;  // the greatest depth ever admitted
-
-  std::uint64_t hosts = 0;          // with URLs in their queues
-  std::uint64_t hosts_blocked = 0;  // now; whether anything waits for them or not, as the next
-  std::uint64_t hosts_given_up = 0;
+  // What the store and the newest checkpoint tell, the rest 0: `queued` has those leased when it
+  // was last open; `hosts` are those with URLs in their queues; hosts_blocked (now) and
+  // hosts_parked count whether anything waits for them or not.
+  FrontierStats stats;
+  bool filter_read = false;  // stats.filter is of the newest checkpoint that can be opened
   std::vector<HostInfo> longest_queues;  // as many as were asked for, longest first
 
   struct Checkpoint {
@@ -48,7 +30,6 @@ struct FrontierSummary {
     std::uint64_t bytes = 0;                // 0: the file is missing
   };
   std::vector<Checkpoint> checkpoints;  // oldest first; whether they are intact is not looked at
-  std::optional<FilterStats> filter;    // of the newest checkpoint that can be opened
   std::uint64_t store_bytes = 0;
   std::uint64_t disk_bytes = 0;  // all of the frontier's files, the store's included
 

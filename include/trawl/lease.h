@@ -11,29 +11,27 @@
 #include <string_view>
 
 #include "trawl/clocks.h"
+#include "trawl/frontier_options.h"
 #include "trawl/set_aside.h"
 
 namespace trawl {
 
-// Longer delays than a year are refused.
-inline constexpr std::chrono::milliseconds kMaxDelay = std::chrono::hours(365 * 24);
-
-// Notes of more bytes are left out.
-inline constexpr std::size_t kMaxNoteBytes = 4096;
+// A queue's name is not longer.
+inline constexpr std::size_t kMaxQueueBytes = 255;
 
 // A URL offered to the frontier. The views need to live only as long as the call.
 struct UrlRequest {
-  std::string_view url;         // absolute, http or https; a fragment is dropped
+  std::string_view url;         // absolute, http or https; a fragment is dropped; but see `key`
   std::int32_t priority = 0;    // higher ones of a host are leased first
   std::uint32_t depth = 0;      // links followed from a seed; stored, not interpreted
   std::uint32_t redirects = 0;  // redirects in a row that led here; stored, not interpreted
   // Where it was found; for complete() the lease's URL if empty. One longer than
-  // FrontierOptions::max_url_length is dropped.
+  // LimitOptions::max_url_length is dropped.
   std::string_view parent = {};
   // The URL waits until then before it is queued; nothing: it is queued at once.
   std::optional<SystemTime> not_before = std::nullopt;
-  // Anything of the caller's, at most kMaxNoteBytes: kept with the URL while it waits, and given
-  // back with its lease.
+  // Anything of the caller's, at most LimitOptions::max_note_bytes: kept with the URL while it
+  // waits, and given back with its lease.
   std::string_view note = {};
   // Queued even if it was admitted before, then as a recrawl; told new. For URLs that are done: one
   // that still waits is then leased twice.
@@ -41,25 +39,58 @@ struct UrlRequest {
   // Not admitted but set aside, unless it was admitted before: kept, once, for retry() to offer it
   // then. For links that a rule of the caller's passes over, and that another run may want.
   std::optional<HoldReason> hold = std::nullopt;
+  // Bytes that decide whether it was seen, in place of the URL: for requests of one URL that are
+  // not the same, as they differ in method or body, say. The URL is then kept as it is given, of
+  // any scheme, and only has to have a host, or a queue. Empty: the canonical URL decides. The same
+  // key must always come with the same queue.
+  std::string_view key = {};
+  // A queue of this name, at most kMaxQueueBytes, in place of that of its host: with the delay,
+  // leases and limits of a host, but not those of a domain or an address. Empty: its host's. A
+  // queue that has the name of a host is that host's.
+  std::string_view queue = {};
 };
 
 // What became of a UrlRequest.
 enum class Admission : std::uint8_t {
-  kNew,      // admitted: queued, and durable when offer() returns
-  kSeen,     // was admitted before (or, with the false-positive rate, wrongly taken for seen)
-  kInvalid,  // not an absolute http(s) URL
-  kTooLong,  // longer than FrontierOptions::max_url_length
-  kHeld,     // set aside: see UrlRequest::hold
+  kNew,          // admitted: queued
+  kSeen,         // was admitted before (or, with the false-positive rate, wrongly taken for seen)
+  kInvalid,      // not an absolute http(s) URL; with a key, without host and queue; or its queue's
+                 // name is too long
+  kTooLong,      // longer than LimitOptions::max_url_length
+  kHeld,         // set aside: see UrlRequest::hold
+  kNoteTooLong,  // refused, since its note is longer than LimitOptions::max_note_bytes
+  // Taken, and as safe as if it were queued; whether it is new is decided elsewhere. A frontier
+  // that is shared by many answers so for hosts that are another's.
+  kForwarded,
+};
+
+// When offer() returns.
+enum class OfferWait : std::uint8_t {
+  kDurable,  // when what it answered is durable
+  // When it knows the answers: they are durable before any later complete(), fail(), hold() or
+  // flush() is, whichever thread calls it.
+  kAnswer,
+};
+
+// What lease() is asked for.
+struct LeaseRequest {
+  std::size_t max = 1;
+  // So long it waits for the first one, if none is due. By the real clock.
+  std::chrono::milliseconds wait{0};
+  // Of this shard alone; nothing: of all. For threads that do not want to wait for each other: see
+  // StorageOptions::shards.
+  std::optional<std::uint32_t> shard = std::nullopt;
 };
 
 // A URL handed out for fetching. Stays open, and its URL durable, until complete(), fail() or
 // release(), or until it expires.
 struct Lease {
   // Never given twice, nor by a later run as long as the system's clock was not set back in
-  // between; with FrontierOptions::deterministic_seed each run counts from 1.
+  // between; with TestingOptions::deterministic_seed each run counts from 1.
   std::uint64_t id = 0;
   std::string url;
-  std::string host;  // its host queue: host name, then ":port" if it is not the default
+  // Its queue: UrlRequest::queue, or else the host's name, then ":port" if it is not the default.
+  std::string host;
   std::string parent;
   std::int32_t priority = 0;
   std::uint32_t depth = 0;  // the smallest it was offered with since it was queued
@@ -98,33 +129,28 @@ struct Outcome {
   // skipped, and the host need not wait for it. Of fail() another: see there.
   bool requested = true;
   bool seed = false;  // counts in FrontierStats::seeds_succeeded if it succeeds
-  // If the URL ends as failed it is kept even where FrontierOptions::max_set_aside is reached.
+  // If the URL ends as failed it is kept even where StorageOptions::max_set_aside is reached.
   bool keep_failed = false;
   // How long after lease() the request really started; the delays of the host, its domain and its
   // address count from there: see Frontier::lease().
   std::chrono::microseconds started_after{0};
-  // From the request to the response: what FrontierOptions::adaptive_delay is a multiple of.
+  // From the request to the response: what PolitenessOptions::adaptive_delay is a multiple of.
   std::optional<std::chrono::milliseconds> response_time = std::nullopt;
-  // The IP address the request went to, as text: see set_host_address(). Empty: not known.
+  // The IP address the request went to, as text: see HostSettings::address. Empty: not known.
   std::string address = {};
   // The URL waits until then and is leased again. Nothing: it is done.
   std::optional<SystemTime> recrawl_at = std::nullopt;
-  // With recrawl_at: the note that the URL is leased with then (kMaxNoteBytes). Nothing: the one it
-  // has.
+  // With recrawl_at: the note that the URL is leased with then, at most
+  // LimitOptions::max_note_bytes. Nothing: the one it has.
   std::optional<std::string> note = std::nullopt;
+  // The request has ended, and its host may be asked again, but the lease stays open until
+  // complete() is called for it once more, of which only the links count: for a caller that has to
+  // write what it got, so that this is durable no later than the end. With fail(): if the URL is
+  // not tried again; FailureVerdict::awaits_end says so. hold() does not know it.
+  bool end_later = false;
   // Links that the caller left out since it offered them before, with complete() or offer(), at no
   // greater depth: they count as seen, whatever the answer was.
   std::uint64_t known_links = 0;
-  // Anything of the caller's: handed to before_commit untouched.
-  std::shared_ptr<const void> context = nullptr;
-};
-
-// A completion about to become durable.
-struct Completion {
-  const Lease& lease;
-  const Outcome& outcome;
-  std::size_t links;      // offered with it, Outcome::known_links included
-  std::size_t new_links;  // of these, admitted
 };
 
 // Why a fetch failed, as far as it matters for what comes next: after which of them the URL is
@@ -149,27 +175,90 @@ struct FailureVerdict {
   std::optional<SystemTime> retry_at;
   // Until when its host is left alone, if this failure makes it so.
   std::optional<SystemTime> host_blocked_until;
-  bool host_given_up = false;  // by this failure: see FrontierOptions::host_failures
+  bool awaits_end = false;   // the URL was given up, and the lease is open: see Outcome::end_later
+  bool host_parked = false;  // by this failure: see RetryOptions::host_failures
+};
+
+// What may be set of a host, or of another queue. A member that is not set stays as it is; all are
+// durable, `address` excepted.
+struct HostSettings {
+  static constexpr SystemTime kNotBlocked = SystemTime::min();
+  static constexpr SystemTime kParked = SystemTime::max();
+  static constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
+
+  // Between the starts of its requests (its robots.txt may ask for one): the longer of this and
+  // PolitenessOptions::delay holds. From 0 to kMaxDelay; 0: as others.
+  std::optional<std::chrono::milliseconds> delay = std::nullopt;
+  // Leases open at the same time, in place of PolitenessOptions::leases_per_host; 0: as others.
+  std::optional<std::uint32_t> leases = std::nullopt;
+  // So many more of its URLs are completed at most, and the rest of its queue is kept. Counts
+  // completed URLs, failed ones too, for which a request was made; no more leases are open than are
+  // left. kNoLimit lifts it.
+  std::optional<std::uint64_t> limit = std::nullopt;
+  // The IP address that its requests go to, as text; empty: not known. Kept while its queue is in
+  // memory, and replaced by each Outcome::address. A host that was not asked yet counts to no
+  // address unless it is set here, or by start().
+  std::optional<std::string> address = std::nullopt;
+  // No request before this time, at most a year from now. kNotBlocked, as any time that has passed,
+  // lifts the block, forgets the host's failures, and revives it if it was parked. kParked parks
+  // it, as too many failures do: until it is revived, or for RetryOptions::park_time.
+  std::optional<SystemTime> blocked_until = std::nullopt;
 };
 
 // Of one host's queue.
 enum class HostState : std::uint8_t {
   kActive,
-  kBlocked,  // until HostInfo::blocked_until
-  kGivenUp,  // failed too often in a row; its queue is kept: see Frontier::revive_host()
-  kAtLimit,  // all URLs that set_host_limit() allows were completed; before, kActive
+  kBlocked,  // until HostSettings::blocked_until
+  kParked,   // it failed too often in a row, or was parked; its queue is kept
+  kAtLimit,  // all URLs that HostSettings::limit allows were completed; before, kActive
 };
 
 struct HostInfo {
   std::string host;  // as Lease::host
   HostState state = HostState::kActive;
-  std::uint64_t queued = 0;  // URLs that wait, leased ones included, those deferred not
+  std::uint64_t queued = 0;  // URLs that wait, leased ones included, deferred ones not
   std::uint32_t leased = 0;
   std::uint32_t failures = 0;  // in a row
-  std::optional<SystemTime> blocked_until = std::nullopt;
-  std::optional<std::chrono::milliseconds> delay = std::nullopt;  // set_host_delay()
-  std::optional<std::uint32_t> max_leases = std::nullopt;         // set_host_leases()
-  std::optional<std::uint64_t> remaining = std::nullopt;          // set_host_limit()
+  // What was set, and of `limit` what is left. `blocked_until` is there while the host is blocked,
+  // by a call or by its failures; `address` is not told.
+  HostSettings settings = {};
+};
+
+// How far a frontier is.
+struct Progress {
+  // Every admitted URL is completed or dropped, durably, and none waits for a recrawl.
+  bool finished = false;
+  // Nothing more will be leased unless something is offered or changed: none is leased or deferred,
+  // and those queued, if any, are of hosts that are parked or at their limit.
+  bool exhausted = false;
+  // As exhausted, except that recrawls wait for their time, and none is due yet.
+  bool only_recrawls_wait = false;
+
+  // Nothing to lease now or before long: finished, exhausted, or a recrawl at best.
+  bool at_end() const noexcept { return finished || exhausted || only_recrawls_wait; }
+};
+
+// What a frontier knows of a URL.
+struct UrlState {
+  enum class Kind : std::uint8_t {
+    kUnknown,   // it was never admitted
+    kWaiting,   // in its queue
+    kDeferred,  // waits until `at`, for a retry or a recrawl, or since it was offered so
+    kLeased,
+    kHeld,    // set aside at `at`, for `reason`
+    kFailed,  // the same; `status` if there was an answer
+    // It is done. With a ledger `status` and `at` are of its last fetch; without one this is not
+    // known apart from kSeen.
+    kDone,
+    // It was admitted before (or is taken for seen wrongly, with the filter's rate), and neither
+    // waits nor is set aside.
+    kSeen,
+  };
+  Kind kind = Kind::kUnknown;
+  std::string host = {};  // as Lease::host; empty where it is not known
+  std::string reason = {};
+  int status = 0;
+  std::optional<SystemTime> at = std::nullopt;
 };
 
 }  // namespace trawl

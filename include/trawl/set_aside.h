@@ -1,13 +1,14 @@
 // URLs set aside: they wait in no queue, but a later run may want them.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "trawl/clocks.h"
 
 namespace trawl {
 
@@ -25,7 +26,7 @@ struct HoldReason {
   // Stands for the rules that held it, so that a later run can see whether its own are others.
   // Stored, not interpreted.
   std::uint64_t rules = 0;
-  // Kept even where FrontierOptions::max_set_aside is reached: for URLs of which there are few.
+  // Kept even where StorageOptions::max_set_aside is reached: for URLs of which there are few.
   bool always = false;
 };
 
@@ -38,7 +39,7 @@ struct SetAsideUrl {
   std::uint64_t rules = 0;  // of a held one: HoldReason::rules
   int status = 0;           // of a failed one: Outcome::status
   // When it was set aside, by the wall clock.
-  std::chrono::system_clock::time_point since{};
+  SystemTime since{};
   // False for a link that was held before it was admitted.
   bool was_queued = true;
   // As UrlRequest has them.
@@ -47,13 +48,14 @@ struct SetAsideUrl {
   std::uint32_t redirects = 0;
   std::string parent;
   std::string note;
+  std::string position = {};  // for the next call of Frontier::set_aside(): bytes of no meaning
 };
 
 // Which of the URLs set aside Frontier::retry() queues again: those that agree with every member
 // that is set.
 struct RetryWhich {
   std::optional<SetAsideState> state = std::nullopt;
-  std::string url{};     // Url::href() without its fragment
+  std::string key{};     // a URL, or the bytes of a UrlRequest::key; empty: any
   std::string host{};    // as Lease::host
   std::string reason{};  // exactly
   // HTTP status codes, both included; 0 to 0: any, and none. (404, 404) or (500, 599), say.

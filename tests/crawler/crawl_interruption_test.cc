@@ -112,12 +112,12 @@ TEST(Crawl, EndsWhenAllThatIsLeftIsOfHostsThatAreAskedNoMore) {
   {
     const auto options = frontier_options_of(config);
     ASSERT_TRUE(options.has_value());
-    const auto frontier = Frontier::open(*options);
+    const auto frontier = EmbeddedFrontier::open(*options);
     ASSERT_TRUE(frontier.has_value()) << frontier.error().message;
     const auto hosts = (*frontier)->hosts("", 10).value();
     ASSERT_EQ(hosts.size(), 1u);
     host = hosts[0].host;
-    ASSERT_TRUE((*frontier)->set_host_limit(host, 2).has_value());
+    ASSERT_TRUE((*frontier)->set_host(host, {.limit = 2}).has_value());
     ASSERT_TRUE((*frontier)->close().has_value());
   }
   config.scope.max_pages.reset();

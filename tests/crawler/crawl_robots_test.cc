@@ -244,7 +244,7 @@ TEST(Crawl, N1_AnOriginWithoutRobotsTxtDoesNotParkTheOthersOfItsHost) {
       EXPECT_TRUE(crawl->has_parked_hosts());
       if (mode == OpenMode::kResume) continue;  // nothing else of the host waits then
       EXPECT_EQ(stats.queued, 0u);
-      EXPECT_EQ(stats.hosts_given_up, 0u);
+      EXPECT_EQ(stats.hosts_parked, 0u);
       EXPECT_THAT(*crawl->incomplete(),
                   HasSubstr("the URLs of " + with_tls(site.url("")) + " are held"));
     }
@@ -294,7 +294,7 @@ TEST(Crawl, N1_AnOriginThatCannotBeHeldParksItsHostWhenThereIsNoRoom) {
   EXPECT_EQ(stats.not_set_aside, 0u);
   EXPECT_EQ(stats.queued + pages_of(config).size(), 3u);
   EXPECT_GE(stats.queued, 2u);
-  EXPECT_EQ(stats.hosts_given_up, 1u);
+  EXPECT_EQ(stats.hosts_parked, 1u);
   EXPECT_TRUE(crawl->incomplete());
 }
 
@@ -312,7 +312,7 @@ TEST(Crawl, AHostWithTwoOriginsWithoutRobotsTxtIsParkedWithBoth) {
     const FrontierStats stats = crawl->progress().frontier;
     EXPECT_EQ(stats.held + stats.queued, 3u);
     EXPECT_GE(stats.queued, 1u);
-    EXPECT_EQ(stats.hosts_given_up, 1u);
+    EXPECT_EQ(stats.hosts_parked, 1u);
     EXPECT_TRUE(crawl->incomplete());
   }
 }

@@ -12,6 +12,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "trawl/embedded_frontier.h"
+
 #include "tests/support/temporary_directory.h"
 
 namespace trawl::cli {
@@ -21,17 +23,17 @@ using Found = StateOfUrl::Found;
 
 class ExplainState : public testing::Test {
  protected:
-  FrontierOptions options() const {
-    FrontierOptions options;
+  EmbeddedOptions options() const {
+    EmbeddedOptions options;
     options.directory = directory();
-    options.expected_urls = 1000;
-    options.false_positive_rate = 1e-9;
-    options.delay = std::chrono::milliseconds(0);
-    options.leases_per_host = 10;
+    options.seen.expected_urls = 1000;
+    options.seen.false_positive_rate = 1e-9;
+    options.politeness.delay = std::chrono::milliseconds(0);
+    options.politeness.leases_per_host = 10;
     return options;
   }
-  static std::unique_ptr<Frontier> open(const FrontierOptions& options) {
-    auto frontier = Frontier::open(options);
+  static std::unique_ptr<Frontier> open(const EmbeddedOptions& options) {
+    auto frontier = EmbeddedFrontier::open(options);
     if (!frontier) throw std::runtime_error(frontier.error().message);
     return std::move(*frontier);
   }
@@ -78,8 +80,9 @@ TEST_F(ExplainState, KnowsWhatACheckpointHasAndWhatTheLogHas) {
     EXPECT_EQ(look_up("http://h.test/after").seen, true);
     EXPECT_EQ(look_up("http://h.test/never").seen, false);
   }
-  const auto frontier = open(options());
-  EXPECT_EQ(frontier->opened().replayed, 1u);
+  OpenReport report;
+  ASSERT_TRUE(EmbeddedFrontier::open(options(), &report).has_value());
+  EXPECT_EQ(report.replayed, 1u);
 }
 
 TEST_F(ExplainState, KnowsTheLogOfACrawlWithoutACheckpoint) {
@@ -92,18 +95,16 @@ TEST_F(ExplainState, TellsHowAHostStands) {
   {
     const auto frontier = open(options());
     offer(*frontier, "http://h.test:8080/x");
-    ASSERT_TRUE(frontier->set_host_limit("h.test:8080", 7).has_value());
-    ASSERT_TRUE(
-        frontier
-            ->block_host("h.test:8080", std::chrono::system_clock::now() + std::chrono::hours(5))
-            .has_value());
+    ASSERT_TRUE(frontier->set_host("h.test:8080", {.limit = 7}).has_value());
+    const auto until = std::chrono::system_clock::now() + std::chrono::hours(5);
+    ASSERT_TRUE(frontier->set_host("h.test:8080", {.blocked_until = until}).has_value());
     ASSERT_TRUE(frontier->close().has_value());
   }
   const HostInfo host = look_up("https://h.test:8080/other").host;
   EXPECT_EQ(host.host, "h.test:8080");
   EXPECT_EQ(host.state, HostState::kBlocked);
   EXPECT_EQ(host.queued, 1u);
-  EXPECT_EQ(host.remaining, 7u);
+  EXPECT_EQ(host.settings.limit, 7u);
   const HostInfo unknown = look_up("http://h.test/").host;
   EXPECT_EQ(unknown.host, "h.test");
   EXPECT_EQ(unknown.state, HostState::kActive);
@@ -111,12 +112,12 @@ TEST_F(ExplainState, TellsHowAHostStands) {
 }
 
 TEST_F(ExplainState, TellsTheLastFetchIfThereIsALedger) {
-  FrontierOptions with_ledger = options();
-  with_ledger.ledger = true;
+  EmbeddedOptions with_ledger = options();
+  with_ledger.seen.ledger = true;
   {
     const auto frontier = open(with_ledger);
     offer(*frontier, "http://h.test/a");
-    const auto leases = frontier->lease(1).value();
+    const auto leases = frontier->lease({.max = 1}).value();
     ASSERT_EQ(leases.size(), 1u);
     ASSERT_TRUE(frontier->complete(leases[0].id, {.status = 404}, {}).has_value());
     offer(*frontier, "http://h.test/b");
@@ -133,8 +134,8 @@ TEST_F(ExplainState, TellsTheLastFetchIfThereIsALedger) {
 }
 
 TEST_F(ExplainState, GoesByTheRulesTheCrawlWasBegunWith) {
-  FrontierOptions sorted = options();
-  sorted.profile.rules.sort_query = true;
+  EmbeddedOptions sorted = options();
+  sorted.seen.profile.rules.sort_query = true;
   {
     const auto frontier = open(sorted);
     offer(*frontier, "http://h.test/?b&a");
@@ -144,7 +145,7 @@ TEST_F(ExplainState, GoesByTheRulesTheCrawlWasBegunWith) {
   EXPECT_TRUE(state.other_rules);
   EXPECT_EQ(state.key, "http://h.test/?a&b");
   EXPECT_EQ(state.seen, true);
-  EXPECT_FALSE(look_up("http://h.test/?b&a", sorted.profile).other_rules);
+  EXPECT_FALSE(look_up("http://h.test/?b&a", sorted.seen.profile).other_rules);
 }
 
 TEST_F(ExplainState, SaysWhyItDoesNotKnow) {

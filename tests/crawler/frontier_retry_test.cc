@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "trawl/frontier.h"
+#include "trawl/embedded_frontier.h"
 #include "trawl/frontier_dump.h"
 
 #include "crawler/cli/exit_codes.h"
@@ -31,7 +31,7 @@ class FrontierRetry : public testing::Test {
                                            {.url = "http://b.example/page"}};
     EXPECT_TRUE(frontier->offer(requests));
     const UrlRequest link{.url = "http://c.example/link", .hold = HoldReason{.reason = "too deep"}};
-    const auto leases = frontier->lease(100).value();
+    const auto leases = frontier->lease({.max = 100}).value();
     EXPECT_EQ(leases.size(), 4u);
     for (const Lease& lease : leases) {
       if (lease.url.ends_with("404")) {
@@ -48,10 +48,10 @@ class FrontierRetry : public testing::Test {
   }
 
   std::unique_ptr<Frontier> open() const {
-    return Frontier::open({.directory = directory(),
-                           .expected_urls = 1000,
-                           .delay = std::chrono::milliseconds(0),
-                           .leases_per_host = 10})
+    return EmbeddedFrontier::open(
+               {.directory = directory(),
+                .politeness = {.delay = std::chrono::milliseconds(0), .leases_per_host = 10},
+                .seen = {.expected_urls = 1000}})
         .value();
   }
   std::filesystem::path directory() const { return directory_.path() / "state"; }
@@ -110,7 +110,7 @@ TEST_F(FrontierRetry, ChoosesByReasonHostAndStatus) {
 
 TEST_F(FrontierRetry, WhatIsQueuedIsLeased) {
   retry({.state = std::nullopt});
-  EXPECT_EQ(open()->lease(100)->size(), 4u);
+  EXPECT_EQ(open()->lease({.max = 100})->size(), 4u);
 }
 
 }  // namespace

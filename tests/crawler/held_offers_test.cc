@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "trawl/embedded_frontier.h"
+
 #include "crawler/run/held_urls.h"
 #include "tests/support/temporary_directory.h"
 
@@ -53,19 +55,19 @@ TEST(HeldUrls, HaveOriginsWithoutCredentials) {
 class HeldOffersTest : public testing::Test {
  protected:
   static std::unique_ptr<Frontier> open(const test::TemporaryDirectory& directory) {
-    FrontierOptions options;
+    EmbeddedOptions options;
     options.directory = directory.path() / "state";
-    options.expected_urls = 10'000;
-    options.delay = std::chrono::milliseconds(0);
-    options.shards = 1;
-    return std::move(Frontier::open(options).value());
+    options.seen.expected_urls = 10'000;
+    options.politeness.delay = std::chrono::milliseconds(0);
+    options.store.shards = 1;
+    return std::move(EmbeddedFrontier::open(options).value());
   }
   void hold(const std::string& url, std::string_view reason) {
     const UrlRequest request{.url = url};
     ASSERT_TRUE(frontier_->offer({&request, 1}));
     std::vector<Lease> leases;
     while (leases.empty())
-      leases = frontier_->lease(1).value();
+      leases = frontier_->lease({.max = 1}).value();
     ASSERT_TRUE(frontier_->hold(leases[0].id, {.reason = reason}));
     ASSERT_TRUE(frontier_->flush());
   }
@@ -91,14 +93,14 @@ TEST_F(HeldOffersTest, QueueTheUrlsOfAllOriginsReleasedAtOnceAndNoOthers) {
     hold("https://" + host + ":8443/4", kRobotsUnavailable);
   }
   go_on(true);
-  EXPECT_EQ(frontier_->stats().requeued, 0u);
+  EXPECT_EQ(frontier_->stats()->requeued, 0u);
   for (int i = 0; i < 8; ++i)
     origins_.release(fmt::format("https://h{}.test", i));
   EXPECT_TRUE(offers_.go_on(false).value());
   EXPECT_FALSE(origins_.has_released()) << "all are taken";
   go_on(false);
-  EXPECT_EQ(frontier_->stats().requeued, 16u);
-  EXPECT_EQ(frontier_->stats().held, 24u);
+  EXPECT_EQ(frontier_->stats()->requeued, 16u);
+  EXPECT_EQ(frontier_->stats()->held, 24u);
   EXPECT_EQ(origins_.count(), 2u);
 }
 
@@ -113,9 +115,9 @@ TEST_F(HeldOffersTest, TakeASmallPartOfTheTimeUnlessThereIsNothingElseToDo) {
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   origins_.release("https://b.test");
   EXPECT_FALSE(offers_.go_on(false).value());
-  EXPECT_EQ(frontier_->stats().requeued, 1u);
+  EXPECT_EQ(frontier_->stats()->requeued, 1u);
   go_on(true);
-  EXPECT_EQ(frontier_->stats().requeued, 2u);
+  EXPECT_EQ(frontier_->stats()->requeued, 2u);
 }
 
 TEST_F(HeldOffersTest, LeaveTheRestHeldWhenStopped) {
@@ -124,7 +126,7 @@ TEST_F(HeldOffersTest, LeaveTheRestHeldWhenStopped) {
   hold("https://a.test/1", kRobotsUnavailable);
   origins_.release("https://a.test");
   go_on(true);
-  EXPECT_EQ(frontier_->stats().held, 1u);
+  EXPECT_EQ(frontier_->stats()->held, 1u);
   EXPECT_EQ(origins_.count(), 1u) << "its URLs are held";
 }
 

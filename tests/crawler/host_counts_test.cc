@@ -20,6 +20,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "trawl/embedded_frontier.h"
+
 #include "tests/support/temporary_directory.h"
 
 namespace trawl {
@@ -187,12 +189,12 @@ TEST(RecentHashes, KnowsTheLastOnesMet) {
 class HostLimitsInFrontier : public testing::Test {
  protected:
   std::unique_ptr<Frontier> open() {
-    FrontierOptions options;
+    EmbeddedOptions options;
     options.directory = directory_.path() / "state";
-    options.expected_urls = 1000;
-    options.delay = std::chrono::milliseconds(0);
-    options.leases_per_host = 100;
-    return std::move(*Frontier::open(options));
+    options.seen.expected_urls = 1000;
+    options.politeness.delay = std::chrono::milliseconds(0);
+    options.politeness.leases_per_host = 100;
+    return EmbeddedFrontier::open(options, &opened_).value();
   }
   static void offer(Frontier& frontier, const std::string& host, int count) {
     std::vector<std::string> texts;
@@ -207,7 +209,7 @@ class HostLimitsInFrontier : public testing::Test {
   static int crawl(Frontier& frontier, HostPageLimits& limits, std::size_t at_once) {
     int pages = 0;
     for (;;) {
-      const auto leases = frontier.lease(at_once).value();
+      const auto leases = frontier.lease({.max = at_once}).value();
       if (leases.empty()) return pages;
       for (const Lease& lease : leases) {
         EXPECT_TRUE(limits.on_lease(lease.host).has_value());
@@ -219,6 +221,7 @@ class HostLimitsInFrontier : public testing::Test {
   }
 
   test::TemporaryDirectory directory_;
+  OpenReport opened_;
 };
 
 TEST_F(HostLimitsInFrontier, UrlCountsBeginWithThoseThatWait) {
@@ -245,7 +248,7 @@ TEST_F(HostLimitsInFrontier, TheirMemoryCountsInTheBudget) {
     EXPECT_TRUE(take(counts, "c.test", 2));
     EXPECT_EQ(budget->held(), RecentHashes::kBytes + 3 * HostUrlCounts::kBytesOfAHost);
   }
-  HostPageLimits limits(*frontier, 5, budget);
+  HostPageLimits limits(*frontier, opened_.resumed, 5, budget);
   EXPECT_EQ(budget->held(), 0u);
   EXPECT_EQ(crawl(*frontier, limits, 1), 4);
   EXPECT_EQ(budget->held(), 2 * HostPageLimits::kBytesOfAHost);
@@ -257,17 +260,17 @@ TEST_F(HostLimitsInFrontier, SoManyPagesOfEachHostAreFetched) {
   const auto frontier = open();
   offer(*frontier, "a.test", 20);
   offer(*frontier, "b.test", 3);
-  HostPageLimits limits(*frontier, 5);
+  HostPageLimits limits(*frontier, opened_.resumed, 5);
   EXPECT_EQ(crawl(*frontier, limits, 1), 8);
-  EXPECT_TRUE(frontier->exhausted());
+  EXPECT_TRUE(frontier->progress()->exhausted);
 }
 
 TEST_F(HostLimitsInFrontier, TheLimitHoldsOverARestart) {
   {
     const auto frontier = open();
     offer(*frontier, "a.test", 20);
-    HostPageLimits limits(*frontier, 5);
-    const auto leases = frontier->lease(2).value();
+    HostPageLimits limits(*frontier, opened_.resumed, 5);
+    const auto leases = frontier->lease({.max = 2}).value();
     for (const Lease& lease : leases) {
       ASSERT_TRUE(limits.on_lease(lease.host).has_value());
       ASSERT_TRUE(frontier->complete(lease.id, {.status = 200}, {}).has_value());
@@ -276,7 +279,7 @@ TEST_F(HostLimitsInFrontier, TheLimitHoldsOverARestart) {
     ASSERT_TRUE(frontier->close().has_value());
   }
   const auto frontier = open();
-  HostPageLimits limits(*frontier, 5);
+  HostPageLimits limits(*frontier, opened_.resumed, 5);
   EXPECT_EQ(crawl(*frontier, limits, 1), 3);
 }
 
@@ -286,9 +289,9 @@ class ChangedPageLimits : public HostLimitsInFrontier {
   int run(std::optional<std::uint64_t> limit) {
     const auto frontier = open();
     offer(*frontier, "a.test", 20);
-    const auto begun = HostPageLimits::begin(*frontier, directory(), limit);
+    const auto begun = HostPageLimits::begin(*frontier, opened_.resumed, directory(), limit);
     EXPECT_TRUE(begun.has_value()) << begun.error().message;
-    HostPageLimits limits(*frontier, limit);
+    HostPageLimits limits(*frontier, opened_.resumed, limit);
     const int pages = crawl(*frontier, limits, 1);
     EXPECT_TRUE(frontier->close().has_value());
     return pages;
@@ -321,8 +324,9 @@ TEST_F(ChangedPageLimits, OneThatComesLaterCountsFromThen) {
   {
     const auto frontier = open();
     offer(*frontier, "a.test", 20);
-    ASSERT_TRUE(HostPageLimits::begin(*frontier, directory(), std::nullopt).has_value());
-    const auto leases = frontier->lease(4).value();
+    ASSERT_TRUE(
+        HostPageLimits::begin(*frontier, opened_.resumed, directory(), std::nullopt).has_value());
+    const auto leases = frontier->lease({.max = 4}).value();
     ASSERT_EQ(leases.size(), 4u);
     for (const Lease& lease : leases)
       ASSERT_TRUE(frontier->complete(lease.id, {.status = 200}, {}).has_value());
@@ -347,7 +351,7 @@ TEST_F(ChangedPageLimits, ADamagedFileIsRefused) {
                            "limit 5\nto 7\n2 a.test\n", "limit 5\nto 7\n2\nend\n",
                            "limit 5\nto\nend\n", "limit -1\n", "limit 5\nto 7\nend\nmore\n"}) {
     write(text);
-    const auto begun = HostPageLimits::begin(*frontier, directory(), 7);
+    const auto begun = HostPageLimits::begin(*frontier, opened_.resumed, directory(), 7);
     ASSERT_FALSE(begun.has_value()) << text;
     EXPECT_EQ(begun.error().code, ErrorCode::kCorrupt) << text;
   }
@@ -363,7 +367,7 @@ TEST_F(ChangedPageLimits, AFileOfAnotherCrawlCountsForNothing) {
 TEST_F(HostLimitsInFrontier, WithoutALimitAllAreFetched) {
   const auto frontier = open();
   offer(*frontier, "a.test", 20);
-  HostPageLimits limits(*frontier, std::nullopt);
+  HostPageLimits limits(*frontier, opened_.resumed, std::nullopt);
   EXPECT_EQ(crawl(*frontier, limits, 7), 20);
 }
 

@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 
 std::string line_of(const Fetched& page) {
   std::string line;
-  append_page_line(line, page.completion(), *page.output);
+  append_page_line(line, *page.output);
   return line;
 }
 

@@ -25,7 +25,6 @@
 namespace trawl {
 namespace {
 
-using test::completions_of;
 using test::exchange_of;
 using test::Fetched;
 using test::fetched_body;
@@ -33,6 +32,7 @@ using test::FileFaults;
 using test::FoundRecord;
 using test::OutputPlace;
 using test::TemporaryDirectory;
+using test::write;
 
 // A crawl of numbered pages that stops at the first error and goes on with what was not committed.
 class NumberedCrawl {
@@ -50,12 +50,9 @@ class NumberedCrawl {
     for (int i = 0; i < pages_; ++i) {
       if (!committed_.contains(i)) group.push_back(page(i));
       if (group.empty() || (group.size() < kGroup && i + 1 < pages_)) continue;
-      for (const Fetched& one : group)
-        (*output)->submit(one.output);
-      const auto completions = completions_of(group);
-      if (auto done = (*output)->commit(completions); !done) {
+      if (auto done = write(**output, group); !done) {
         // Nothing is taken any more, for the same reason.
-        EXPECT_EQ((*output)->commit(completions).error().message, done.error().message);
+        EXPECT_EQ((*output)->flush().error().message, done.error().message);
         EXPECT_EQ((*output)->failure().value().message, done.error().message);
         EXPECT_EQ((*output)->close().error().message, done.error().message);
         EXPECT_EQ((*output)->queued_bytes(), 0u);

@@ -47,15 +47,11 @@ inline std::chrono::system_clock::time_point at(std::int64_t milliseconds) {
   return std::chrono::system_clock::time_point(std::chrono::milliseconds(milliseconds));
 }
 
-// A lease, its outcome and its page, which a Completion only refers to.
+// A page, and what it is made of. Copies are of the same page.
 struct Fetched {
-  Lease lease;
-  Outcome outcome;
   std::shared_ptr<PageOutput> output = std::make_shared<PageOutput>();
-  std::size_t links = 0;
-  std::size_t new_links = 0;
-
-  Completion completion() const { return {lease, outcome, links, new_links}; }
+  Lease& lease = output->lease;
+  Outcome& outcome = output->outcome;
 };
 
 // Finished, with all that is always there; nothing for WARC files.
@@ -65,17 +61,13 @@ inline Fetched fetched(const std::string& url) {
   made.lease.parent = "http://site.example/";
   made.lease.depth = 3;
   made.outcome.status = 200;
-  made.outcome.context = made.output;
-  made.output->url = url;
-  made.output->status = 200;
   PageRecord& page = made.output->page;
   page.content_type = "text/html; charset=utf-8";
   page.bytes = 1234;
   page.links = 17;
+  page.new_links = 5;
   page.fetched_at = at(1'700'000'000'042);  // 2023-11-14T22:13:20.042Z
   page.elapsed = std::chrono::milliseconds(56);
-  made.links = 12;
-  made.new_links = 5;
   return made;
 }
 
@@ -101,11 +93,19 @@ inline Fetched fetched_body(WarcBuilder& builder, const std::string& url, std::s
   return made;
 }
 
-inline std::vector<Completion> completions_of(const std::vector<Fetched>& pages) {
-  std::vector<Completion> completions;
-  for (const Fetched& page : pages)
-    completions.push_back(page.completion());
-  return completions;
+// Returns when all of them are in the files, and were told so in their order.
+inline Result<void> write(Output& output, const std::vector<Fetched>& pages) {
+  std::vector<std::string> written;
+  std::vector<std::string> expected;
+  for (const Fetched& page : pages) {
+    expected.push_back(page.lease.url);
+    output.submit(page.output, [&written, url = page.lease.url] { written.push_back(url); });
+  }
+  auto flushed = output.flush();
+  if (flushed) {
+    EXPECT_EQ(written, expected);
+  }
+  return flushed;
 }
 
 // The inflated gzip members from `offset` on, up to `length` bytes of the file.

@@ -19,7 +19,6 @@
 namespace trawl {
 namespace {
 
-using test::completions_of;
 using test::exchange_of;
 using test::Fetched;
 using test::fetched;
@@ -27,18 +26,9 @@ using test::fetched_body;
 using test::FoundRecord;
 using test::OutputPlace;
 using test::TemporaryDirectory;
+using test::write;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-Result<void> commit(Output& output, const std::vector<Fetched>& pages) {
-  const auto completions = completions_of(pages);
-  return output.commit(completions);
-}
-
-Result<void> submit_and_commit(Output& output, const Fetched& page) {
-  output.submit(page.output);
-  return commit(output, {page});
-}
 
 std::string url_of(const std::string& name) {
   return "http://site.example/" + name;
@@ -57,7 +47,7 @@ TEST(Output, CommitReturnsWhenRecordsAndLinesAreInTheFiles) {
       Fetched page = fetched_body(builder, url, "the body of " + url);
       page.output->add_link(url, {.to = url, .kind = "navigation", .text = "x", .rel = ""});
       page.output->add_skipped(url, {.url = url, .reason = "excluded", .rule = "no"});
-      ASSERT_TRUE(submit_and_commit(*output, page));
+      ASSERT_TRUE(write(*output, {page}));
       const auto lines = place.pages();
       ASSERT_EQ(lines.size(), before + i + 1);
       EXPECT_EQ(lines.back()["url"], url);
@@ -83,9 +73,8 @@ TEST(Output, ManyPagesInOneCommit) {
     for (int k = 0; k < 20; ++k)
       pages.back().output->add_link(
           url, {.to = url_of(std::string(200, 'x')), .kind = "form", .text = "", .rel = ""});
-    output->submit(pages.back().output);
   }
-  ASSERT_TRUE(commit(*output, pages));
+  ASSERT_TRUE(write(*output, pages));
   const auto lines = place.pages();
   ASSERT_EQ(lines.size(), 500u);
   for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -112,9 +101,8 @@ TEST(Output, APageWithVeryManyLinks) {
       pages.back().output->add_link(
           pages.back().lease.url,
           {.to = url_of(std::to_string(k)), .kind = "form", .text = "", .rel = ""});
-    output->submit(pages.back().output);
   }
-  ASSERT_TRUE(commit(*output, pages));
+  ASSERT_TRUE(write(*output, pages));
   const auto links = test::read_lines(place.files() / "links.jsonl");
   ASSERT_EQ(links.size(), 30'002u);
   EXPECT_EQ(links.front()["from"], url_of("0"));
@@ -122,34 +110,47 @@ TEST(Output, APageWithVeryManyLinks) {
   EXPECT_EQ(links.back()["from"], url_of("2"));
 }
 
-TEST(Output, CommitWritesWhatWasNotSubmitted) {
-  const TemporaryDirectory directory;
-  const OutputPlace place(directory.path());
-  WarcBuilder builder;
-  const auto output = place.open();
-  const Fetched page = fetched_body(builder, url_of("a"), "body");
-  ASSERT_TRUE(commit(*output, {page}));
-  ASSERT_EQ(place.pages().size(), 1u);
-  EXPECT_EQ(test::record_at(place.files(), place.pages()[0]["warc"]).url, url_of("a"));
-  ASSERT_TRUE(output->close());
-  EXPECT_EQ(test::count_records(place.files())[(FoundRecord{"response", url_of("a")})], 1);
-}
-
-TEST(Output, CompletionsWithoutAPageGiveNoLine) {
+TEST(Output, APageThatIsNotListedGivesNoLine) {
   const TemporaryDirectory directory;
   const OutputPlace place(directory.path());
   const auto output = place.open();
-  Fetched without = fetched(url_of("without"));
-  without.outcome.context = nullptr;
   Fetched unlisted = fetched(url_of("unlisted"));
   unlisted.output->listed = false;
   unlisted.output->add_skipped("", {.url = url_of("unlisted"), .reason = "robots", .rule = ""});
+  EXPECT_TRUE(output->keeps(*unlisted.output));
   const Fetched with = fetched(url_of("with"));
-  ASSERT_TRUE(commit(*output, {without, unlisted, with, without}));
-  ASSERT_TRUE(commit(*output, {}));
+  ASSERT_TRUE(write(*output, {unlisted, with}));
+  ASSERT_TRUE(write(*output, {}));
   ASSERT_EQ(place.pages().size(), 1u);
   EXPECT_EQ(place.pages()[0]["url"], url_of("with"));
   EXPECT_EQ(test::read_lines(place.files() / "skipped.jsonl").size(), 1u);
+}
+
+TEST(Output, SettlingWritesWhatWasSubmitted) {
+  const TemporaryDirectory directory;
+  const OutputPlace place(directory.path());
+  const auto output = place.open();
+  output->settle();
+  int written = 0;
+  output->submit(fetched(url_of("a")).output, [&] { ++written; });
+  output->settle();
+  ASSERT_TRUE(output->flush());
+  EXPECT_EQ(written, 1);
+  EXPECT_EQ(place.pages().size(), 1u);
+}
+
+TEST(Output, WhatLeavesNothingNeedNotBeSubmitted) {
+  const TemporaryDirectory directory;
+  OutputPlace place(directory.path());
+  place.config.output.pages = false;
+  place.config.output.links = false;
+  const auto output = place.open();
+  Fetched page = fetched(url_of("a"));
+  EXPECT_FALSE(output->keeps(*page.output)) << "without a digest";
+  page.output->add_link(url_of("a"), {.to = url_of("b"), .kind = "form", .text = "", .rel = ""});
+  EXPECT_FALSE(output->keeps(*page.output));
+  page.output->page.digest = "sha1:x";
+  EXPECT_TRUE(output->keeps(*page.output)) << "others may be copies of it";
 }
 
 TEST(Output, OnlyTheFilesThatAreWanted) {
@@ -163,7 +164,7 @@ TEST(Output, OnlyTheFilesThatAreWanted) {
   const auto output = place.open();
   Fetched page = fetched_body(builder, url_of("a"), "body");
   page.output->add_link(url_of("a"), {.to = url_of("b"), .kind = "form", .text = "", .rel = ""});
-  ASSERT_TRUE(submit_and_commit(*output, page));
+  ASSERT_TRUE(write(*output, {page}));
   output->submit_record(builder.build(exchange_of(url_of("robots.txt"), "x")));
   ASSERT_TRUE(output->close());
   EXPECT_TRUE(std::filesystem::is_empty(place.files()));
@@ -175,7 +176,7 @@ TEST(Output, RecordsWithoutAPageAreKeptInOrder) {
   WarcBuilder builder;
   const auto output = place.open();
   output->submit_record(builder.build(exchange_of(url_of("robots.txt"), "User-agent: *\n")));
-  ASSERT_TRUE(submit_and_commit(*output, fetched_body(builder, url_of("a"), "body")));
+  ASSERT_TRUE(write(*output, {fetched_body(builder, url_of("a"), "body")}));
   EXPECT_EQ(test::count_records(place.files())[(FoundRecord{"response", url_of("robots.txt")})], 1);
   output->submit_record(builder.build(exchange_of(url_of("late"), "late")));
   ASSERT_TRUE(output->close());
@@ -194,7 +195,7 @@ TEST(Output, TheFirstOfEqualBodiesIsTheOneThatOthersAreCopiesOf) {
   const std::string digest = first.output->page.digest;
   const std::string date = first.output->warc->date;
   EXPECT_FALSE(output->find_duplicate(digest, url_of("second")));
-  ASSERT_TRUE(submit_and_commit(*output, first));
+  ASSERT_TRUE(write(*output, {first}));
 
   const auto found = output->find_duplicate(digest, url_of("second"));
   ASSERT_TRUE(found);
@@ -205,9 +206,9 @@ TEST(Output, TheFirstOfEqualBodiesIsTheOneThatOthersAreCopiesOf) {
   Fetched second = fetched_body(builder, url_of("second"), "the same body");
   const RevisitOf of{found->url, found->date, digest, false};
   second.output->warc = builder.build(exchange_of(url_of("second"), "the same body"), digest, &of);
-  ASSERT_TRUE(submit_and_commit(*output, second));
-  ASSERT_TRUE(submit_and_commit(*output, fetched_body(builder, url_of("third"), "the same body")));
-  ASSERT_TRUE(submit_and_commit(*output, fetched_body(builder, url_of("other"), "another body")));
+  ASSERT_TRUE(write(*output, {second}));
+  ASSERT_TRUE(write(*output, {fetched_body(builder, url_of("third"), "the same body")}));
+  ASSERT_TRUE(write(*output, {fetched_body(builder, url_of("other"), "another body")}));
   ASSERT_TRUE(output->close());
 
   const auto lines = place.pages();
@@ -236,12 +237,12 @@ TEST(Output, WhatIsNoCopy) {
     const std::string name = std::to_string(i);
     pages.push_back(fetched_body(builder, url_of("empty" + name), ""));
     pages.push_back(fetched_body(builder, url_of("404-" + name), "not found"));
-    pages.back().output->status = 404;
+    pages.back().outcome.status = 404;
     pages.push_back(fetched_body(builder, url_of("no-digest" + name), "body"));
     pages.back().output->page.digest.clear();
     // A 304: its revisit record alone.
     pages.push_back(fetched(url_of("304-" + name)));
-    pages.back().output->status = 304;
+    pages.back().outcome.status = 304;
     pages.back().output->page.bytes = 0;
     const RevisitOf of{url_of("304-" + name), "", "", true};
     pages.back().output->warc = builder.build(exchange_of(url_of("304-" + name), ""), {}, &of);
@@ -249,9 +250,7 @@ TEST(Output, WhatIsNoCopy) {
   // The same URL again, as after a crash or when it is crawled again.
   for (int i = 0; i < 3; ++i)
     pages.push_back(fetched_body(builder, url_of("again"), "its own body"));
-  for (const Fetched& page : pages)
-    output->submit(page.output);
-  ASSERT_TRUE(commit(*output, pages));
+  ASSERT_TRUE(write(*output, pages));
   const auto lines = place.pages();
   ASSERT_EQ(lines.size(), pages.size());
   for (const auto& line : lines) {
@@ -285,7 +284,7 @@ TEST(Output, ProbeTellsWhetherThereIsOutputOfACrawl) {
   const OutputPlace place(directory.path());
   EXPECT_FALSE(Output::probe(place.config, place.files()).value());
   EXPECT_FALSE(std::filesystem::exists(place.files())) << "a probe makes nothing";
-  ASSERT_TRUE(commit(*place.open(), {fetched(url_of("a"))}));
+  ASSERT_TRUE(write(*place.open(), {fetched(url_of("a"))}));
   EXPECT_TRUE(Output::probe(place.config, place.files()).value());
   std::ofstream(directory / "file") << "x";
   const auto under_a_file = Output::probe(place.config, directory.path() / "file" / "output");
@@ -297,8 +296,7 @@ TEST(Output, TellsWhatACrashLeft) {
   const TemporaryDirectory directory;
   const OutputPlace place(directory.path());
   WarcBuilder builder;
-  ASSERT_TRUE(
-      submit_and_commit(*place.open(), fetched_body(builder, url_of("a"), "body")));  // no close()
+  ASSERT_TRUE(write(*place.open(), {fetched_body(builder, url_of("a"), "body")}));  // no close()
   std::ofstream(place.files() / "pages.jsonl", std::ios::app) << R"({"url":"http://ha)";
   const auto output = place.open();
   EXPECT_THAT(output->repairs(),
@@ -313,9 +311,9 @@ TEST(Output, AfterCloseThereIsNothing) {
   const OutputPlace place(directory.path());
   const auto output = place.open();
   ASSERT_TRUE(output->close());
-  output->submit(fetched(url_of("a")).output);
+  output->submit(fetched(url_of("a")).output, [] { ADD_FAILURE(); });
   EXPECT_EQ(output->queued_bytes(), 0u);
-  EXPECT_EQ(commit(*output, {fetched(url_of("a"))}).error().code, ErrorCode::kClosed);
+  EXPECT_EQ(write(*output, {fetched(url_of("a"))}).error().code, ErrorCode::kClosed);
   EXPECT_EQ(output->close().error().code, ErrorCode::kClosed);
   EXPECT_TRUE(place.pages().empty());
 }
@@ -327,11 +325,12 @@ TEST(Output, MayBeGivenUpWithAFullQueue) {
   {
     const auto output = place.open();
     for (int i = 0; i < 1000; ++i)
-      output->submit(fetched_body(builder, url_of(std::to_string(i)), "body").output);
+      output->submit(fetched_body(builder, url_of(std::to_string(i)), "body").output, [] {});
   }
-  // What was written is whole, and none of it counts.
+  // What was written is whole.
   const auto output = place.open();
-  EXPECT_TRUE(place.pages().empty());
+  for (const auto& line : place.pages())
+    EXPECT_EQ(test::record_at(place.files(), line["warc"]).url, line["url"]);
   for (const auto& [record, count] : test::count_records(place.files()))
     EXPECT_LE(count, 1) << record.type << " " << record.url;
 }

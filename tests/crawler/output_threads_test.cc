@@ -1,4 +1,4 @@
-// The output with several threads that submit, as fetchers do, and one that commits, as the
+// The output with several threads that submit, as fetchers do, and that write, as the
 // frontier does.
 #include <algorithm>
 #include <atomic>
@@ -25,61 +25,12 @@
 namespace trawl {
 namespace {
 
-using test::completions_of;
 using test::exchange_of;
 using test::Fetched;
 using test::fetched_body;
 using test::FoundRecord;
 using test::OutputPlace;
 using test::TemporaryDirectory;
-
-// Commits what threads have completed, whatever has come together, until it is closed.
-class Committer {
- public:
-  explicit Committer(Output& output) : output_(output), thread_([this] { run(); }) {}
-  ~Committer() { finish(); }
-
-  void complete(Fetched page) {
-    {
-      const std::lock_guard lock(mutex_);
-      completed_.push_back(std::move(page));
-    }
-    wake_.notify_one();
-  }
-  // Commits the rest. Returns the first error.
-  Result<void> finish() {
-    {
-      const std::lock_guard lock(mutex_);
-      finished_ = true;
-    }
-    wake_.notify_one();
-    if (thread_.joinable()) thread_.join();
-    return result_;
-  }
-
- private:
-  void run() {
-    for (;;) {
-      std::vector<Fetched> group;
-      {
-        std::unique_lock lock(mutex_);
-        wake_.wait(lock, [&] { return finished_ || !completed_.empty(); });
-        std::swap(group, completed_);
-      }
-      if (group.empty()) return;
-      const auto completions = completions_of(group);
-      if (auto committed = output_.commit(completions); !committed && result_) result_ = committed;
-    }
-  }
-
-  Output& output_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::vector<Fetched> completed_;
-  bool finished_ = false;
-  Result<void> result_;
-  std::thread thread_;
-};
 
 TEST(OutputThreads, OfNEqualBodiesOneIsTheFirst) {
   constexpr int kThreads = 3;
@@ -90,7 +41,7 @@ TEST(OutputThreads, OfNEqualBodiesOneIsTheFirst) {
   const TemporaryDirectory directory;
   const OutputPlace place(directory.path());
   const auto output = place.open();
-  Committer committer(*output);
+  std::atomic<int> written = 0;
   std::vector<std::thread> fetchers;
   for (int thread = 0; thread < kThreads; ++thread) {
     fetchers.emplace_back([&, thread] {
@@ -105,16 +56,17 @@ TEST(OutputThreads, OfNEqualBodiesOneIsTheFirst) {
           const RevisitOf of{first->url, first->date, page.output->page.digest, false};
           page.output->warc = builder.build(exchange_of(url, body), {}, &of);
         }
-        output->submit(page.output);
+        output->submit(page.output, [&] { ++written; });
         if (i % 100 == 0) output->submit_record(builder.build(exchange_of(url + "/robots", "")));
-        committer.complete(std::move(page));
+        if (random() % 4 == 0) output->settle();
       }
     });
   }
   for (std::thread& fetcher : fetchers)
     fetcher.join();
-  const auto committed = committer.finish();
-  ASSERT_TRUE(committed) << committed.error().message;
+  const auto flushed = output->flush();
+  ASSERT_TRUE(flushed) << flushed.error().message;
+  EXPECT_EQ(written.load(), kThreads * kPagesEach);
   EXPECT_EQ(output->queued_bytes(), 0u);
   ASSERT_TRUE(output->close());
 
@@ -178,7 +130,7 @@ struct BudgetCase {
   std::uint64_t limit;
   std::size_t body;
   int pages;
-  bool commits;  // without: pages that failed and are tried again
+  bool settles;  // without: the writer thread alone writes
 };
 
 class OutputBudget : public ::testing::TestWithParam<BudgetCase> {};
@@ -189,7 +141,6 @@ TEST_P(OutputBudget, BoundsWhatWaitsToBeWritten) {
   const OutputPlace place(directory.path());
   const auto output = place.open(true);
   const auto budget = std::make_shared<BodyBudget>(given.limit);
-  Committer committer(*output);
   std::atomic<std::uint64_t> most{0};
   std::vector<std::thread> fetchers;
   std::atomic<int> evicted{0};
@@ -211,21 +162,20 @@ TEST_P(OutputBudget, BoundsWhatWaitsToBeWritten) {
             "http://" + std::to_string(thread) + ".example/" + std::to_string(i);
         Fetched page = fetched_body(builder, url, body);
         page.output->charge = std::move(charge);
-        output->submit(page.output);
+        output->submit(page.output, [] {});
         most.store(std::max(most.load(), output->queued_bytes()));
-        if (given.commits) committer.complete(std::move(page));
+        if (given.settles) output->settle();
       }
     });
   }
   for (std::thread& fetcher : fetchers)
     fetcher.join();
-  ASSERT_TRUE(committer.finish());
   ASSERT_TRUE(output->close());
   EXPECT_EQ(evicted.load(), 0);
   EXPECT_GT(most.load(), 0u);
   EXPECT_LE(most.load(), given.limit);
   EXPECT_EQ(budget->used(), 0u);
-  EXPECT_EQ(place.pages().size(), static_cast<std::size_t>(given.commits ? 2 * given.pages : 0));
+  EXPECT_EQ(place.pages().size(), static_cast<std::size_t>(2 * given.pages));
   int responses = 0;
   for (const auto& [record, count] : test::count_records(place.files()))
     responses += record.type == "response" ? count : 0;
@@ -235,10 +185,10 @@ TEST_P(OutputBudget, BoundsWhatWaitsToBeWritten) {
 INSTANTIATE_TEST_SUITE_P(
     All, OutputBudget,
     ::testing::Values(BudgetCase{"Large", 2u << 20, 100'000, 150, true},
-                      BudgetCase{"LargeNoCommits", 2u << 20, 100'000, 150, false},
+                      BudgetCase{"LargeNoSettling", 2u << 20, 100'000, 150, false},
                       // Less than what wakes the writer.
                       BudgetCase{"Small", 100'000, 10'000, 20, true},
-                      BudgetCase{"SmallNoCommits", 100'000, 10'000, 20, false}),
+                      BudgetCase{"SmallNoSettling", 100'000, 10'000, 20, false}),
     [](const auto& info) { return std::string(info.param.name); });
 
 // Links are held, and charged, until their lines are written.
@@ -254,11 +204,11 @@ TEST(OutputThreads, AChargeIsGivenBackWithTheLastOfWhatItWasFor) {
                           {.to = "http://b.example/", .kind = "form", .text = "", .rel = ""});
   page.output->charge = BodyCharge(budget);
   ASSERT_TRUE(page.output->charge.grow(5u << 20));
-  output->submit(page.output);
+  const std::size_t lines = page.output->link_lines.size();
+  output->submit(page.output, [] {});
   EXPECT_LT(budget->used(), 1u << 20) << "the body is gone";
-  EXPECT_GE(budget->used(), page.output->link_lines.size());
-  const std::vector<Completion> completions{page.completion()};
-  ASSERT_TRUE(output->commit(completions));
+  EXPECT_GE(budget->used(), lines);
+  ASSERT_TRUE(output->flush());
   EXPECT_EQ(budget->used(), 0u);
 }
 

@@ -15,6 +15,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "trawl/embedded_frontier.h"
+
 #include "tests/support/temporary_directory.h"
 
 namespace trawl::test {
@@ -153,10 +155,10 @@ TEST_F(RecrawlPlanTest, AMarkerOfAnEarlierBuildHasNoRedirectPlanned) {
 
 TEST_F(RecrawlPlanTest, UrlsThatFailedBeforeArePlannedOnce) {
   SystemTime now = std::chrono::system_clock::now() - 3h;
-  FrontierOptions options{.directory = directory_.path() / "frontier"};
-  options.delay = 0ms;
-  options.wall_clock = [&now] { return now; };
-  auto frontier = Frontier::open(options).value();
+  EmbeddedOptions options{.directory = directory_.path() / "frontier"};
+  options.politeness.delay = 0ms;
+  options.testing.wall_clock = [&now] { return now; };
+  auto frontier = EmbeddedFrontier::open(options).value();
   constexpr int kUrls = 2500;  // more than are read at once
   std::vector<std::string> urls;
   for (int i = 0; i < kUrls; ++i)
@@ -165,7 +167,7 @@ TEST_F(RecrawlPlanTest, UrlsThatFailedBeforeArePlannedOnce) {
   for (const std::string& url : urls)
     requests.push_back({.url = url, .priority = 7, .depth = 3});
   ASSERT_TRUE(frontier->offer(requests));
-  const auto leased = frontier->lease(kUrls).value();
+  const auto leased = frontier->lease({.max = kUrls}).value();
   for (const Lease& lease : leased) {
     if (lease.url == urls[0]) {
       ASSERT_TRUE(frontier->complete(lease.id, {.error = "e", .reason = "crashed"}, {}));
@@ -183,34 +185,34 @@ TEST_F(RecrawlPlanTest, UrlsThatFailedBeforeArePlannedOnce) {
   const RecrawlPolicy policy(config);
   EXPECT_EQ(plan_failed_urls(*frontier, policy).value(), std::uint64_t{kUrls} - 2);
   EXPECT_EQ(plan_failed_urls(*frontier, policy).value(), 0u);
-  FrontierStats stats = frontier->stats();
+  FrontierStats stats = frontier->stats().value();
   EXPECT_EQ(stats.deferred, std::uint64_t{kUrls} - 2);
   EXPECT_EQ(stats.set_aside_failed, 1u);
   EXPECT_EQ(stats.held, 1u);
   now += 4h - 1min;
-  EXPECT_TRUE(frontier->lease(1).value().empty()) << "not before its time";
+  EXPECT_TRUE(frontier->lease({.max = 1}).value().empty()) << "not before its time";
   now += 2min;
-  auto leases = frontier->lease(1).value();
+  auto leases = frontier->lease({.max = 1}).value();
   while (leases.empty())
-    leases = frontier->lease(1).value();  // those due are being queued
+    leases = frontier->lease({.max = 1}).value();  // those due are being queued
   EXPECT_TRUE(leases[0].recrawl);
   EXPECT_EQ(leases[0].priority, 7);
   EXPECT_EQ(leases[0].depth, 3u);
 }
 
 TEST_F(RecrawlPlanTest, UrlsThatFailedUnderOtherRulesForKeysArePlannedOnce) {
-  FrontierOptions options{.directory = directory_.path() / "frontier"};
-  options.delay = 0ms;
-  options.leases_per_host = 100;
+  EmbeddedOptions options{.directory = directory_.path() / "frontier"};
+  options.politeness.delay = 0ms;
+  options.politeness.leases_per_host = 100;
   constexpr std::uint64_t kUrls = 12;
   {
-    auto frontier = Frontier::open(options).value();
+    auto frontier = EmbeddedFrontier::open(options).value();
     for (std::uint64_t i = 0; i < kUrls; ++i) {
       const std::string url = fmt::format("http://a.example/{}?b=1&a=2", i);
       const UrlRequest request{.url = url};
       ASSERT_TRUE(frontier->offer({&request, 1}));
     }
-    const auto leased = frontier->lease(kUrls).value();
+    const auto leased = frontier->lease({.max = kUrls}).value();
     for (const Lease& lease : leased)
       ASSERT_TRUE(frontier->complete(lease.id, {.status = 404}, {}));
     ASSERT_TRUE(frontier->close());
@@ -218,13 +220,13 @@ TEST_F(RecrawlPlanTest, UrlsThatFailedUnderOtherRulesForKeysArePlannedOnce) {
   CrawlConfig::Recrawl config;
   config.failed = 24h;
   const RecrawlPolicy policy(config);
-  options.profile.rules.sort_query = true;
-  options.replace_profile = true;
+  options.seen.profile.rules.sort_query = true;
+  options.seen.replace_profile = true;
   for (const std::uint64_t planned : {kUrls, std::uint64_t{0}}) {
-    auto frontier = Frontier::open(options).value();
+    auto frontier = EmbeddedFrontier::open(options).value();
     EXPECT_EQ(plan_failed_urls(*frontier, policy).value(), planned);
-    EXPECT_EQ(frontier->stats().deferred, kUrls);
-    EXPECT_EQ(frontier->stats().set_aside_failed, 0u);
+    EXPECT_EQ(frontier->stats()->deferred, kUrls);
+    EXPECT_EQ(frontier->stats()->set_aside_failed, 0u);
     ASSERT_TRUE(frontier->close());
   }
 }

@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "trawl/frontier.h"
+#include "trawl/embedded_frontier.h"
 
 #include "base/file_io.h"
 #include "frontier/recovery/recovery.h"
@@ -54,9 +54,9 @@ class CheckpointDamage : public test::FrontierFixture {
   static constexpr std::size_t kFlips = 1'000;
 
   // A filter of two chunks.
-  FrontierOptions options() const {
+  EmbeddedOptions options() const {
     auto options = FrontierFixture::options();
-    options.expected_urls = 10'000;
+    options.seen.expected_urls = 10'000;
     return options;
   }
   std::unique_ptr<Frontier> open() const { return FrontierFixture::open(options()); }
@@ -92,16 +92,16 @@ class CheckpointDamage : public test::FrontierFixture {
     EXPECT_EQ(queued.size(), kUrls);
   }
   void expect_served_by(int older, int damaged) const {
-    const auto frontier = Frontier::open(options());
+    const auto frontier = EmbeddedFrontier::open(options(), &opened_);
     ASSERT_TRUE(frontier) << frontier.error().message;
-    const OpenReport& report = (*frontier)->opened();
+    const OpenReport& report = opened_;
     EXPECT_EQ(report.checkpoint, checkpoint_file(older).string());
     ASSERT_EQ(report.warnings.size(), 1u);
     EXPECT_THAT(report.warnings[0], HasSubstr(checkpoint_file(damaged).string()));
     expect_nothing_lost(**frontier);
   }
   void expect_refused() const {
-    const auto frontier = Frontier::open(options());
+    const auto frontier = EmbeddedFrontier::open(options(), &opened_);
     ASSERT_FALSE(frontier);
     EXPECT_EQ(frontier.error().code, ErrorCode::kCorrupt);
     EXPECT_THAT(
@@ -141,8 +141,8 @@ TEST_F(CheckpointDamage, TheOlderOneDamagedDoesNotMatterWhileTheNewestIsWhole) {
   const FileAtRisk older(checkpoint_file(2));
   older.cut(older.size() / 2);
   const auto frontier = open();
-  EXPECT_EQ(frontier->opened().checkpoint, checkpoint_file(3).string());
-  EXPECT_THAT(frontier->opened().warnings, IsEmpty());
+  EXPECT_EQ(opened_.checkpoint, checkpoint_file(3).string());
+  EXPECT_THAT(opened_.warnings, IsEmpty());
   expect_nothing_lost(*frontier);
 }
 
@@ -180,8 +180,8 @@ class CheckpointFlips : public CheckpointDamage {
   Result<GrowingBloomFilter> recover(OpenReport& report) {
     Manifest manifest = manifest_;
     return recover_filter(options().directory, manifest, *store_,
-                          {.capacity = options().expected_urls,
-                           .false_positive_rate = options().false_positive_rate,
+                          {.capacity = options().seen.expected_urls,
+                           .false_positive_rate = options().seen.false_positive_rate,
                            .hash = KeyedHash::from_key(manifest.hash_key)},
                           report);
   }

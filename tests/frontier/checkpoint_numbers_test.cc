@@ -14,9 +14,9 @@ namespace fs = std::filesystem;
 
 class CheckpointNumbers : public test::FrontierFixture {
  protected:
-  FrontierOptions options() const {
+  EmbeddedOptions options() const {
     auto options = FrontierFixture::options();
-    options.expected_urls = 100;
+    options.seen.expected_urls = 100;
     return options;
   }
   std::unique_ptr<Frontier> open() const { return FrontierFixture::open(options()); }
@@ -125,7 +125,7 @@ TEST_F(CheckpointNumbers, AfterARepairThatCrashed) {
       if (entry.path().extension() == ".ckpt") fs::resize_file(entry.path(), 100);
     }
     faults.crash_at(n, n);
-    static_cast<void>(Frontier::repair(options()));
+    static_cast<void>(EmbeddedFrontier::repair(options()));
     struck = faults.heal();
     std::map<std::string, std::string> left;
     std::swap(left, bits_);

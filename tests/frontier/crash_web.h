@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "trawl/frontier.h"
+#include "trawl/embedded_frontier.h"
 
 #include "base/mix.h"
 
@@ -45,19 +45,19 @@ inline std::uint32_t crash_failures_of(std::uint64_t page) {
   return mix64(page + 1) % 4 == 0 ? 1 + mix64(page + 2) % 2 : 0;
 }
 
-inline FrontierOptions crash_options(const std::filesystem::path& directory, std::uint64_t pages) {
-  FrontierOptions options;
+inline EmbeddedOptions crash_options(const std::filesystem::path& directory, std::uint64_t pages) {
+  EmbeddedOptions options;
   options.directory = directory;
-  options.expected_urls = pages / 8;  // it grows
-  options.false_positive_rate = 1e-9;
-  options.delay = std::chrono::milliseconds(0);
-  options.leases_per_host = 1'000'000;
-  options.max_open_leases = kCrashOpenLeases;
-  options.shards = 2;
-  options.retries = 100;
-  options.retry_delay = std::chrono::milliseconds(0);
-  options.host_backoff = std::chrono::milliseconds(0);
-  options.host_failures = 0;
+  options.seen.expected_urls = pages / 8;  // it grows
+  options.seen.false_positive_rate = 1e-9;
+  options.politeness.delay = std::chrono::milliseconds(0);
+  options.politeness.leases_per_host = 1'000'000;
+  options.limits.max_open_leases = kCrashOpenLeases;
+  options.store.shards = 2;
+  options.retry.retries = 100;
+  options.retry.retry_delay = std::chrono::milliseconds(0);
+  options.retry.host_backoff = std::chrono::milliseconds(0);
+  options.retry.host_failures = 0;
   return options;
 }
 

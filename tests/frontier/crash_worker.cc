@@ -55,19 +55,19 @@ void work_on(Frontier& frontier, const Lease& lease, int log, std::uint64_t page
 
 void crawl(Frontier& frontier, int log, std::uint64_t pages, std::atomic<bool>& done) {
   while (!done.load()) {
-    const auto leases = frontier.lease(kLeasesAtOnce);
+    const auto leases = frontier.lease({.max = kLeasesAtOnce});
     if (!leases) give_up("lease", leases.error());
     for (const Lease& lease : *leases)
       work_on(frontier, lease, log, pages);
     if (leases->empty()) {
       if (const auto flushed = frontier.flush(); !flushed) give_up("flush", flushed.error());
-      if (frontier.finished()) done.store(true);
+      if (frontier.progress()->finished) done.store(true);
     }
   }
 }
 
 void run(const char* directory, const char* log_path, std::uint64_t pages) {
-  auto opened = Frontier::open(crash_options(directory, pages));
+  auto opened = EmbeddedFrontier::open(crash_options(directory, pages));
   if (!opened) give_up("open", opened.error());
   Frontier& frontier = **opened;
   const int log = ::open(log_path, O_WRONLY | O_APPEND | O_CREAT, 0644);

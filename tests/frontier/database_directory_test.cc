@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "trawl/frontier.h"
+#include "trawl/embedded_frontier.h"
 
 #include "frontier/store/store.h"
 #include "tests/support/file_faults.h"
@@ -105,11 +105,11 @@ TEST_F(DatabaseDirectoryTest, ErrorsSayWhatToDo) {
 
 // As after a wrong restore of a backup.
 TEST_F(DatabaseDirectoryTest, NothingIsDeletedWhereThereIsACrawl) {
-  FrontierOptions options;
+  EmbeddedOptions options;
   options.directory = path_.parent_path();
-  options.expected_urls = 1'000;
+  options.seen.expected_urls = 1'000;
   {
-    auto frontier = Frontier::open(options);
+    auto frontier = EmbeddedFrontier::open(options);
     ASSERT_TRUE(frontier) << frontier.error().message;
     const UrlRequest url{.url = "http://a.test/"};
     ASSERT_TRUE((*frontier)->offer({&url, 1}));
@@ -118,16 +118,16 @@ TEST_F(DatabaseDirectoryTest, NothingIsDeletedWhereThereIsACrawl) {
   put("UNFINISHED", "");
   for (const auto mode : {OpenMode::kCreateOrResume, OpenMode::kResume}) {
     options.mode = mode;
-    const auto refused = Frontier::open(options);
+    const auto refused = EmbeddedFrontier::open(options);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::kCorrupt);
     EXPECT_NE(refused.error().message.find("unfinished"), std::string::npos)
         << refused.error().message;
   }
   std::filesystem::remove(path_ / "UNFINISHED");
-  const auto frontier = Frontier::open(options);
+  const auto frontier = EmbeddedFrontier::open(options);
   ASSERT_TRUE(frontier) << frontier.error().message;
-  EXPECT_EQ((*frontier)->stats().admitted, 1u);
+  EXPECT_EQ((*frontier)->stats()->admitted, 1u);
 }
 
 TEST_F(DatabaseDirectoryTest, AStoreThatIsMarkedIsMadeAnew) {

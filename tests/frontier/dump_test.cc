@@ -59,8 +59,8 @@ std::vector<std::string> numbered_urls(std::uint64_t count) {
 
 class Dump : public FrontierFixture {
  protected:
-  FrontierOptions virtual_options() const {
-    FrontierOptions with_clocks = options();
+  EmbeddedOptions virtual_options() const {
+    EmbeddedOptions with_clocks = options();
     clocks_.use_in(with_clocks);
     return with_clocks;
   }
@@ -184,8 +184,8 @@ TEST_F(Dump, FiltersByStateAndHostWithAndWithoutTheManifest) {
 }
 
 TEST_F(Dump, UrlsThatAreSetAsideFollowThoseThatWait) {
-  FrontierOptions options = virtual_options();
-  options.retries = 0;
+  EmbeddedOptions options = virtual_options();
+  options.retry.retries = 0;
   const auto frontier = open(options);
   admit(*frontier, {{.url = "http://a.example/held",
                      .priority = 4,
@@ -261,16 +261,16 @@ TEST_F(Dump, UrlsThatAreSetAsideFollowThoseThatWait) {
   EXPECT_THAT(dumped_urls({.state = WaitingState::kDeferred}),
               ElementsAre("http://b.example/later"));
   const FrontierSummary summary = summarize();
-  EXPECT_EQ(summary.held, 2u);
-  EXPECT_EQ(summary.set_aside_failed, 2u);
-  EXPECT_EQ(summary.succeeded, 1u);
-  EXPECT_EQ(summary.requeued, 0u);
-  EXPECT_EQ(summary.not_set_aside, 0u);
+  EXPECT_EQ(summary.stats.held, 2u);
+  EXPECT_EQ(summary.stats.set_aside_failed, 2u);
+  EXPECT_EQ(summary.stats.succeeded, 1u);
+  EXPECT_EQ(summary.stats.requeued, 0u);
+  EXPECT_EQ(summary.stats.not_set_aside, 0u);
 }
 
 TEST_F(Dump, TheSummaryCountsUrlsQueuedAgainAndThoseWithoutRoom) {
-  FrontierOptions options = virtual_options();
-  options.max_set_aside = 2;
+  EmbeddedOptions options = virtual_options();
+  options.store.max_set_aside = 2;
   const auto frontier = open(options);
   offer(*frontier, {"http://a.example/1", "http://a.example/2", "http://a.example/3"});
   for (const Lease& lease : lease_all(*frontier))
@@ -280,10 +280,10 @@ TEST_F(Dump, TheSummaryCountsUrlsQueuedAgainAndThoseWithoutRoom) {
   close(*frontier);
   EXPECT_THAT(dump(), AllOf(SizeIs(2), Each(testing::Field(&Line::state, WaitingState::kQueued))));
   const FrontierSummary summary = summarize();
-  EXPECT_EQ(summary.queued, 2u);
-  EXPECT_EQ(summary.requeued, 2u);
-  EXPECT_EQ(summary.set_aside_failed, 0u);
-  EXPECT_EQ(summary.not_set_aside, 1u);
+  EXPECT_EQ(summary.stats.queued, 2u);
+  EXPECT_EQ(summary.stats.requeued, 2u);
+  EXPECT_EQ(summary.stats.set_aside_failed, 0u);
+  EXPECT_EQ(summary.stats.not_set_aside, 1u);
 }
 
 TEST_F(Dump, TellsTheSmallestDepthThatWasOffered) {
@@ -331,7 +331,7 @@ TEST_F(Dump, IsWhatWaitsAfterRandomOperations) {
       if (random() % 20 == 0) frontier = nullptr, frontier = open(virtual_options());
     }
     ASSERT_TRUE(frontier->flush().has_value());
-    const FrontierStats stats = frontier->stats();
+    const FrontierStats stats = frontier->stats().value();
     close(*frontier);
     std::map<std::string, std::int32_t> dumped;
     std::map<std::string, std::pair<std::int32_t, std::uint64_t>> last;  // of each host
@@ -352,10 +352,10 @@ TEST_F(Dump, IsWhatWaitsAfterRandomOperations) {
     EXPECT_EQ(dumped, waiting);
     EXPECT_EQ(deferred, stats.deferred);
     const FrontierSummary summary = summarize(100);
-    EXPECT_EQ(summary.queued + summary.deferred, waiting.size());
-    EXPECT_EQ(summary.hosts, last.size());
-    EXPECT_EQ(summary.completed, stats.completed);
-    EXPECT_EQ(summary.retried, stats.retried);
+    EXPECT_EQ(summary.stats.queued + summary.stats.deferred, waiting.size());
+    EXPECT_EQ(summary.stats.hosts, last.size());
+    EXPECT_EQ(summary.stats.completed, stats.completed);
+    EXPECT_EQ(summary.stats.retried, stats.retried);
   }
 }
 
@@ -366,7 +366,7 @@ TEST_F(Dump, ChangesNothing) {
   close(*frontier);
   frontier = nullptr;
   EXPECT_THAT(dump(), SizeIs(300));
-  EXPECT_EQ(summarize(5).queued, 300u);
+  EXPECT_EQ(summarize(5).stats.queued, 300u);
   frontier = open();
   EXPECT_THAT(offer_all(*frontier, requests), Each(Admission::kSeen));
   EXPECT_THAT(lease_all(*frontier), SizeIs(300));
@@ -391,7 +391,7 @@ TEST_F(Dump, TheDirectoryIsLocked) {
   offer_one(*frontier, "http://a.example/");
   frontier = nullptr;
   const auto nested = dump_frontier(state(), {}, [&](const DumpedUrl&) -> Result<void> {
-    const auto second = Frontier::open(options());
+    const auto second = EmbeddedFrontier::open(options());
     EXPECT_FALSE(second.has_value());
     return second ? Result<void>() : tl::unexpected(second.error());
   });
@@ -407,7 +407,7 @@ TEST_F(Dump, ReadersShareTheDirectoryAndLeaveItAsItIs) {
     before[entry.path()] = entry.last_write_time();
   const auto nested = dump_frontier(state(), {}, [&](const DumpedUrl&) -> Result<void> {
     EXPECT_THAT(dump(), SizeIs(1));
-    EXPECT_EQ(summarize(5).queued, 1u);
+    EXPECT_EQ(summarize(5).stats.queued, 1u);
     return {};
   });
   EXPECT_TRUE(nested.has_value());
@@ -426,7 +426,7 @@ TEST_F(Dump, WhatHoldsNoFrontierIsRefusedAndLeftAsItIs) {
   open();
   std::filesystem::remove_all(store_path(state()));
   EXPECT_EQ(dump_error(), ErrorCode::kCorrupt);
-  ASSERT_TRUE(Frontier::remove(state()).has_value());
+  ASSERT_TRUE(EmbeddedFrontier::remove(state()).has_value());
   EXPECT_EQ(dump_error(), ErrorCode::kNotFound);
 }
 
@@ -465,7 +465,7 @@ TEST_F(Dump, DamagedRecordsAreLeftOutAndTold) {
   ASSERT_FALSE(done.has_value());
   EXPECT_EQ(done.error().code, ErrorCode::kCorrupt);
   EXPECT_THAT(done.error().message, HasSubstr("3 URLs"));
-  EXPECT_EQ(summarize(5).hosts, 3u);
+  EXPECT_EQ(summarize(5).stats.hosts, 3u);
 }
 
 TEST_F(Dump, TimesBeyondTheClockAreTheLastItHas) {
@@ -500,14 +500,14 @@ TEST_F(Dump, TheSummaryCounts) {
   }
   close(*frontier);
   const FrontierSummary summary = summarize();
-  EXPECT_EQ(summary.admitted, 4u);
-  EXPECT_EQ(summary.completed, 1u);
-  EXPECT_EQ(summary.queued, 2u);
-  EXPECT_EQ(summary.deferred, 1u);
-  EXPECT_EQ(summary.seen, 1u);
-  EXPECT_EQ(summary.invalid, 1u);
-  EXPECT_EQ(summary.deepest, 3u);
-  EXPECT_EQ(summary.hosts, 2u);
+  EXPECT_EQ(summary.stats.admitted, 4u);
+  EXPECT_EQ(summary.stats.completed, 1u);
+  EXPECT_EQ(summary.stats.queued, 2u);
+  EXPECT_EQ(summary.stats.deferred, 1u);
+  EXPECT_EQ(summary.stats.seen, 1u);
+  EXPECT_EQ(summary.stats.invalid, 1u);
+  EXPECT_EQ(summary.stats.deepest, 3u);
+  EXPECT_EQ(summary.stats.hosts, 2u);
   EXPECT_EQ(summary.profile, Profile{}.name());
   EXPECT_EQ(summary.ledger, false);
   EXPECT_THAT(summary.longest_queues, IsEmpty());
@@ -529,49 +529,49 @@ TEST_F(Dump, TheSummaryHasTheLongestQueuesWithTheirHosts) {
   }
   const SystemTime until =
       std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now() + 1h);
-  ASSERT_TRUE(frontier->set_host_delay("h19.example", 7s).has_value());
-  ASSERT_TRUE(frontier->set_host_leases("h19.example", 3).has_value());
-  ASSERT_TRUE(frontier->block_host("h18.example", until).has_value());
-  ASSERT_TRUE(frontier->set_host_limit("h17.example", 0).has_value());
-  ASSERT_TRUE(frontier->set_host_limit("h16.example", 5).has_value());
+  ASSERT_TRUE(frontier->set_host("h19.example", {.delay = 7s}).has_value());
+  ASSERT_TRUE(frontier->set_host("h19.example", {.leases = 3}).has_value());
+  ASSERT_TRUE(frontier->set_host("h18.example", {.blocked_until = until}).has_value());
+  ASSERT_TRUE(frontier->set_host("h17.example", {.limit = 0}).has_value());
+  ASSERT_TRUE(frontier->set_host("h16.example", {.limit = 5}).has_value());
   close(*frontier);
   const FrontierSummary summary = summarize(4);
-  EXPECT_EQ(summary.hosts, 20u);
-  EXPECT_EQ(summary.hosts_blocked, 1u);
-  EXPECT_EQ(summary.hosts_given_up, 0u);
+  EXPECT_EQ(summary.stats.hosts, 20u);
+  EXPECT_EQ(summary.stats.hosts_blocked, 1u);
+  EXPECT_EQ(summary.stats.hosts_parked, 0u);
   const auto& hosts = summary.longest_queues;
   ASSERT_THAT(hosts, SizeIs(4));
   EXPECT_EQ(hosts[0].host, "h19.example");
   EXPECT_EQ(hosts[0].queued, 20u);
   EXPECT_EQ(hosts[0].state, HostState::kActive);
-  EXPECT_EQ(hosts[0].delay, 7s);
-  EXPECT_EQ(hosts[0].max_leases, 3u);
+  EXPECT_EQ(hosts[0].settings.delay, 7s);
+  EXPECT_EQ(hosts[0].settings.leases, 3u);
   EXPECT_EQ(hosts[1].host, "h18.example");
   EXPECT_EQ(hosts[1].queued, 19u);
   EXPECT_EQ(hosts[1].state, HostState::kBlocked);
-  EXPECT_EQ(hosts[1].blocked_until, until);
+  EXPECT_EQ(hosts[1].settings.blocked_until, until);
   EXPECT_EQ(hosts[2].state, HostState::kAtLimit);
-  EXPECT_EQ(hosts[2].remaining, 0u);
+  EXPECT_EQ(hosts[2].settings.limit, 0u);
   EXPECT_EQ(hosts[3].state, HostState::kActive);
-  EXPECT_EQ(hosts[3].remaining, 5u);
+  EXPECT_EQ(hosts[3].settings.limit, 5u);
   EXPECT_THAT(summarize(1000).longest_queues, SizeIs(20));
 }
 
 TEST_F(Dump, AHostThatWasGivenUpIsCounted) {
-  FrontierOptions options = virtual_options();
-  options.host_failures = 1;
+  EmbeddedOptions options = virtual_options();
+  options.retry.host_failures = 1;
   const auto frontier = open(options);
   offer(*frontier, {"http://a.example/1", "http://a.example/2"});
   const auto leases = lease(*frontier, 1);
   ASSERT_THAT(leases, SizeIs(1));
   const auto verdict = frontier->fail(leases[0].id, FailureReason::kTimeout);
   ASSERT_TRUE(verdict.has_value());
-  EXPECT_TRUE(verdict->host_given_up);
+  EXPECT_TRUE(verdict->host_parked);
   close(*frontier);
   const FrontierSummary summary = summarize(1);
-  EXPECT_EQ(summary.hosts_given_up, 1u);
+  EXPECT_EQ(summary.stats.hosts_parked, 1u);
   ASSERT_THAT(summary.longest_queues, SizeIs(1));
-  EXPECT_EQ(summary.longest_queues[0].state, HostState::kGivenUp);
+  EXPECT_EQ(summary.longest_queues[0].state, HostState::kParked);
   EXPECT_EQ(summary.longest_queues[0].failures, 1u);
 }
 
@@ -587,7 +587,7 @@ TEST_F(Dump, ADamagedManifestIsAWarning) {
   EXPECT_THAT(summary.warnings, ElementsAre(HasSubstr("MANIFEST is damaged")));
   EXPECT_EQ(summary.profile, std::nullopt);
   EXPECT_EQ(summary.ledger, std::nullopt);
-  EXPECT_EQ(summary.queued, 10u);
+  EXPECT_EQ(summary.stats.queued, 10u);
   ASSERT_THAT(summary.checkpoints, SizeIs(1));
   EXPECT_EQ(summary.checkpoints[0].sequence, std::nullopt);
   EXPECT_GT(summary.checkpoints[0].bytes, 0u);

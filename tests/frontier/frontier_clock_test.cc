@@ -12,12 +12,12 @@ class FrontierClocks : public test::FrontierFixture {
   FrontierClocks() {
     options_ = options();
     clocks_.use_in(options_);
-    options_.deterministic_seed = 5;
-    options_.max_memory = kMinFrontierMemory;
-    options_.retries = 3;
-    options_.retry_delay = 10s;
-    options_.host_backoff = 8s;
-    options_.max_host_backoff = 8s;
+    options_.testing.deterministic_seed = 5;
+    options_.store.max_memory = kMinFrontierMemory;
+    options_.retry.retries = 3;
+    options_.retry.retry_delay = 10s;
+    options_.retry.host_backoff = 8s;
+    options_.retry.max_host_backoff = 8s;
     frontier_ = open(options_);
   }
   void open_anew(std::chrono::milliseconds after) {
@@ -34,7 +34,7 @@ class FrontierClocks : public test::FrontierFixture {
   bool is_due() { return !lease_all(*frontier_).empty(); }
 
   test::VirtualClocks clocks_;
-  FrontierOptions options_;
+  EmbeddedOptions options_;
   std::unique_ptr<Frontier> frontier_;
 };
 
@@ -93,8 +93,8 @@ TEST_F(FrontierClocks, TimesOfTheCallerAreTakenAsTheyAreFromNow) {
   clocks_.set_wall_by(-24h);
   const UrlRequest later{.url = "http://a.test/", .not_before = clocks_.wall() + 1h};
   ASSERT_TRUE(frontier_->offer({&later, 1}));
-  ASSERT_TRUE(frontier_->block_host("b.test", clocks_.wall() + 2h));
-  EXPECT_EQ(frontier_->host("b.test")->blocked_until, clocks_.wall() + 2h);
+  ASSERT_TRUE(frontier_->set_host("b.test", {.blocked_until = clocks_.wall() + 2h}));
+  EXPECT_EQ(frontier_->host("b.test")->settings.blocked_until, clocks_.wall() + 2h);
   clocks_.advance(1h - 1ms);
   EXPECT_FALSE(is_due());
   clocks_.advance(1ms);

@@ -95,15 +95,15 @@ class FrontierCrash : public test::FrontierFixture {
     std::filesystem::remove_all(copy);
     std::filesystem::copy(state(), copy, std::filesystem::copy_options::recursive);
     auto options = test::crash_options(copy, pages);
-    options.max_open_leases = static_cast<std::uint32_t>(2 * pages);
+    options.limits.max_open_leases = static_cast<std::uint32_t>(2 * pages);
     return open(options);
   }
 
   // Everything that waits, retries included, which are queued while others are leased.
   static std::set<std::uint64_t> lease_all_pages(Frontier& frontier) {
     std::set<std::uint64_t> pages;
-    for (FrontierStats stats = frontier.stats(); stats.queued + stats.deferred > 0;
-         stats = frontier.stats()) {
+    for (FrontierStats stats = frontier.stats().value(); stats.queued + stats.deferred > 0;
+         stats = frontier.stats().value()) {
       for (const Lease& lease : lease_all(frontier))
         EXPECT_TRUE(pages.insert(test::NumberedUrls::number(lease.url)).second) << lease.url;
       EXPECT_TRUE(frontier.flush());
@@ -131,9 +131,9 @@ class FrontierCrash : public test::FrontierFixture {
         EXPECT_TRUE(times.contains({page, attempt})) << page << " was lost";
     }
     const auto frontier = open_copy(plan.pages());
-    EXPECT_TRUE(frontier->finished());
-    EXPECT_EQ(frontier->stats().admitted, plan.pages());
-    EXPECT_EQ(frontier->stats().completed, plan.pages());
+    EXPECT_TRUE(frontier->progress()->finished);
+    EXPECT_EQ(frontier->stats()->admitted, plan.pages());
+    EXPECT_EQ(frontier->stats()->completed, plan.pages());
   }
 
   test::NumberedUrls web_{test::kCrashHosts};
@@ -158,7 +158,7 @@ TEST_F(FrontierCrash, N2_N3_N4_WhatIsDurableIsConsistent) {
     SCOPED_TRACE(round);
     ASSERT_FALSE(run_and_kill(1 + random() % (kRoundsPlan.most_pages_of_a_run - 1), pages));
     const auto frontier = open_copy(pages);
-    const FrontierStats before = frontier->stats();
+    const FrontierStats before = frontier->stats().value();
     const std::set<std::uint64_t> pending = lease_all_pages(*frontier);
     std::uint64_t admitted = 0;
     std::set<std::uint64_t> completed;

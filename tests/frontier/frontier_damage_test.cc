@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "trawl/frontier.h"
+#include "trawl/embedded_frontier.h"
 
 #include "tests/frontier/frontier_fixture.h"
 
@@ -96,14 +96,14 @@ class FrontierDamage : public test::FrontierFixture {
       fs::copy(state(), copy.directory, fs::copy_options::recursive);
       const auto log = write_ahead_log(copy.directory);
       damage(log, fs::file_size(log) * place / kPlaces);
-      const auto frontier = Frontier::open(copy);
+      const auto frontier = EmbeddedFrontier::open(copy, &opened_);
       if (!frontier) {
         EXPECT_EQ(frontier.error().code, ErrorCode::kCorrupt) << frontier.error().message;
         ++warned;
         continue;
       }
-      const bool lost = (*frontier)->stats().admitted < kUrls * 2 / 3;
-      EXPECT_EQ(!(*frontier)->opened().warnings.empty(), lost);
+      const bool lost = (*frontier)->stats()->admitted < kUrls * 2 / 3;
+      EXPECT_EQ(!opened_.warnings.empty(), lost);
       warned += lost ? 1 : 0;
       expect_nothing_lost(**frontier);
     }
@@ -135,9 +135,9 @@ TEST_F(FrontierDamage, N1_AStoreThatLostWhatCameAfterTheCheckpointFitsIt) {
   const auto log = write_ahead_log(state());
   fs::resize_file(log, fs::file_size(log) - 1000);  // within the writes of the last part
   const auto frontier = open();
-  EXPECT_EQ(frontier->stats().admitted, 200u);
-  EXPECT_THAT(frontier->opened().checkpoint, HasSubstr("filter-000002.ckpt"));
-  EXPECT_THAT(frontier->opened().warnings, IsEmpty()) << "so a crash may leave it";
+  EXPECT_EQ(frontier->stats()->admitted, 200u);
+  EXPECT_THAT(opened_.checkpoint, HasSubstr("filter-000002.ckpt"));
+  EXPECT_THAT(opened_.warnings, IsEmpty()) << "so a crash may leave it";
   expect_nothing_lost(*frontier);
 }
 
@@ -155,10 +155,10 @@ TEST_F(FrontierDamage, N1_AStoreThatLostMoreFallsBackToTheOlderCheckpoint) {
   }
   fs::resize_file(write_ahead_log(state()), size);
   const auto frontier = open();
-  EXPECT_EQ(frontier->stats().admitted, 100u);
-  EXPECT_THAT(frontier->opened().checkpoint, HasSubstr("filter-000001.ckpt"));
-  ASSERT_EQ(frontier->opened().warnings.size(), 1u);
-  EXPECT_THAT(frontier->opened().warnings[0], HasSubstr("filter-000002.ckpt"));
+  EXPECT_EQ(frontier->stats()->admitted, 100u);
+  EXPECT_THAT(opened_.checkpoint, HasSubstr("filter-000001.ckpt"));
+  ASSERT_EQ(opened_.warnings.size(), 1u);
+  EXPECT_THAT(opened_.warnings[0], HasSubstr("filter-000002.ckpt"));
   expect_nothing_lost(*frontier);
 }
 
@@ -177,14 +177,14 @@ TEST_F(FrontierDamage, N1_ACheckpointOfLostWritesDoesNotFitLater) {
   fs::resize_file(write_ahead_log(state()), size);
   {
     const auto frontier = open();
-    EXPECT_EQ(frontier->stats().admitted, 100u);
-    EXPECT_THAT(frontier->opened().warnings, ElementsAre(HasSubstr("filter-000002.ckpt")));
+    EXPECT_EQ(frontier->stats()->admitted, 100u);
+    EXPECT_THAT(opened_.warnings, ElementsAre(HasSubstr("filter-000002.ckpt")));
     offer_all(*frontier, requests(200, kUrls));
-    EXPECT_EQ(frontier->stats().admitted, 200u);
+    EXPECT_EQ(frontier->stats()->admitted, 200u);
   }
   const auto frontier = open();
-  EXPECT_THAT(frontier->opened().checkpoint, HasSubstr("filter-000001.ckpt"));
-  EXPECT_THAT(frontier->opened().warnings, IsEmpty());
+  EXPECT_THAT(opened_.checkpoint, HasSubstr("filter-000001.ckpt"));
+  EXPECT_THAT(opened_.warnings, IsEmpty());
   expect_nothing_lost(*frontier);
 }
 
@@ -196,7 +196,7 @@ TEST_F(FrontierDamage, AStoreOlderThanEveryCheckpointIsRefused) {
   make_state({0, 1});
   fs::remove_all(state() / "store");
   fs::copy(old_store, state() / "store", fs::copy_options::recursive);
-  const auto frontier = Frontier::open(options());
+  const auto frontier = EmbeddedFrontier::open(options(), &opened_);
   ASSERT_FALSE(frontier);
   EXPECT_EQ(frontier.error().code, ErrorCode::kCorrupt);
   EXPECT_THAT(frontier.error().message,
@@ -212,7 +212,7 @@ TEST_F(FrontierDamage, AMissingStoreIsRefused) {
     for (const OpenMode mode : {OpenMode::kResume, OpenMode::kCreateOrResume}) {
       auto frontier_options = options();
       frontier_options.mode = mode;
-      const auto frontier = Frontier::open(frontier_options);
+      const auto frontier = EmbeddedFrontier::open(frontier_options, &opened_);
       ASSERT_FALSE(frontier);
       EXPECT_EQ(frontier.error().code, ErrorCode::kCorrupt);
       EXPECT_THAT(frontier.error().message, HasSubstr("store"));
@@ -228,14 +228,14 @@ TEST_F(FrontierDamage, ADamagedVersionIsDamageNotAVersion) {
     SCOPED_TRACE(byte);
     flip_byte(checkpoint_file(2), byte);
     const auto frontier = open();
-    EXPECT_THAT(frontier->opened().checkpoint, HasSubstr("filter-000001.ckpt"));
-    ASSERT_EQ(frontier->opened().warnings.size(), 1u);
-    EXPECT_THAT(frontier->opened().warnings[0], HasSubstr("filter-000002.ckpt is damaged"));
+    EXPECT_THAT(opened_.checkpoint, HasSubstr("filter-000001.ckpt"));
+    ASSERT_EQ(opened_.warnings.size(), 1u);
+    EXPECT_THAT(opened_.warnings[0], HasSubstr("filter-000002.ckpt is damaged"));
     expect_nothing_lost(*frontier);
     flip_byte(checkpoint_file(2), byte);
   }
   flip_byte(state() / "MANIFEST", 8);
-  EXPECT_EQ(Frontier::open(options()).error().code, ErrorCode::kCorrupt);
+  EXPECT_EQ(EmbeddedFrontier::open(options(), &opened_).error().code, ErrorCode::kCorrupt);
 }
 
 TEST_F(FrontierDamage, AfterAFallbackTheIntactCheckpointIsKept) {
@@ -243,14 +243,14 @@ TEST_F(FrontierDamage, AfterAFallbackTheIntactCheckpointIsKept) {
   truncate(checkpoint_file(2));
   {
     const auto frontier = open();
-    EXPECT_EQ(frontier->opened().warnings.size(), 1u);
+    EXPECT_EQ(opened_.warnings.size(), 1u);
     ASSERT_TRUE(frontier->checkpoint());
   }
   truncate(checkpoint_file(3));
   const auto frontier = open();
-  EXPECT_THAT(frontier->opened().checkpoint, HasSubstr("filter-000001.ckpt"));
-  EXPECT_EQ(frontier->stats().admitted, kUrls);
-  EXPECT_EQ(frontier->opened().replayed, kUrls * 2 / 3);
+  EXPECT_THAT(opened_.checkpoint, HasSubstr("filter-000001.ckpt"));
+  EXPECT_EQ(frontier->stats()->admitted, kUrls);
+  EXPECT_EQ(opened_.replayed, kUrls * 2 / 3);
   expect_nothing_lost(*frontier);
 }
 
@@ -261,7 +261,7 @@ TEST_F(FrontierDamage, RemovingADirectoryWithoutACrawlTouchesNothing) {
                                         state() / "filter-000001.ckpt", state() / "LOCK"};
   for (const auto& file : theirs)
     write(file);
-  EXPECT_TRUE(Frontier::remove(state()));
+  EXPECT_TRUE(EmbeddedFrontier::remove(state()));
   for (const auto& file : theirs)
     EXPECT_TRUE(fs::exists(file)) << file;
 }
@@ -283,7 +283,7 @@ TEST_F(FrontierDamage, OtherFilesInTheDirectoryAreLeftAlone) {
   expect_there("checkpoints");
   { expect_nothing_lost(*open()); }
   expect_there("resuming");
-  ASSERT_TRUE(Frontier::remove(state()));
+  ASSERT_TRUE(EmbeddedFrontier::remove(state()));
   expect_there("removing");
   std::set<fs::path> left;
   for (const auto& entry : fs::directory_iterator(state()))
@@ -305,15 +305,16 @@ TEST_F(FrontierDamage, AnInterruptedRemovalIsFinished) {
       if (next == kCreate) {
         frontier_options.mode = OpenMode::kCreate;
         const auto frontier = open(frontier_options);
-        EXPECT_FALSE(frontier->opened().resumed);
-        EXPECT_EQ(frontier->stats().admitted, 0u);
+        EXPECT_FALSE(opened_.resumed);
+        EXPECT_EQ(frontier->stats()->admitted, 0u);
         EXPECT_EQ(offer_one(*frontier, web_.url(0)), Admission::kNew);
         EXPECT_EQ(lease_all(*frontier).size(), 1u);
       } else if (next == kResume) {
         frontier_options.mode = OpenMode::kResume;
-        EXPECT_EQ(Frontier::open(frontier_options).error().code, ErrorCode::kNotFound);
+        EXPECT_EQ(EmbeddedFrontier::open(frontier_options, &opened_).error().code,
+                  ErrorCode::kNotFound);
       } else {
-        EXPECT_TRUE(Frontier::remove(state()));
+        EXPECT_TRUE(EmbeddedFrontier::remove(state()));
         EXPECT_TRUE(fs::is_empty(state()));
       }
       EXPECT_FALSE(fs::exists(state() / "MANIFEST.removed"));
@@ -327,7 +328,7 @@ TEST_F(FrontierDamage, PathsThatCannotBeAreErrors) {
     auto frontier_options = options();
     frontier_options.directory = directory;
     frontier_options.mode = mode;
-    const auto frontier = Frontier::open(frontier_options);
+    const auto frontier = EmbeddedFrontier::open(frontier_options, &opened_);
     return !frontier && !frontier.error().message.empty();
   };
   const auto file = directory_.path() / "file";
@@ -340,7 +341,7 @@ TEST_F(FrontierDamage, PathsThatCannotBeAreErrors) {
     SCOPED_TRACE(path.string().substr(0, 100));
     EXPECT_TRUE(refused(path, OpenMode::kCreate));
     EXPECT_TRUE(refused(path, OpenMode::kResume));
-    EXPECT_NO_THROW((void)Frontier::remove(path));
+    EXPECT_NO_THROW((void)EmbeddedFrontier::remove(path));
   }
   EXPECT_TRUE(fs::exists(file));
   EXPECT_TRUE(fs::is_symlink(loop));
@@ -352,7 +353,7 @@ TEST_F(FrontierDamage, FilesThatCannotBeReadAreErrors) {
     SCOPED_TRACE(path);
     fs::rename(path, directory_.path() / "aside");
     directory ? void(fs::create_directory(path)) : write(path);
-    const auto frontier = Frontier::open(options());
+    const auto frontier = EmbeddedFrontier::open(options(), &opened_);
     fs::remove_all(path);
     fs::rename(directory_.path() / "aside", path);
     return !frontier && !frontier.error().message.empty();
@@ -368,7 +369,7 @@ TEST_F(FrontierDamage, ADirectoryThatMayNotBeReadIsAnError) {
   if (::geteuid() == 0) GTEST_SKIP() << "the superuser may read everything";
   make_state({1});
   fs::permissions(state(), fs::perms::none);
-  const auto frontier = Frontier::open(options());
+  const auto frontier = EmbeddedFrontier::open(options(), &opened_);
   fs::permissions(state(), fs::perms::owner_all);
   ASSERT_FALSE(frontier);
   EXPECT_EQ(frontier.error().code, ErrorCode::kPermission);

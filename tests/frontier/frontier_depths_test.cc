@@ -147,7 +147,7 @@ TEST_F(FrontierDepths, NotesGoWithTheirUrls) {
     }
   }
   ASSERT_TRUE(frontier->flush());
-  EXPECT_GT(frontier->stats().depth_repairs, kUrls / 2);
+  EXPECT_GT(frontier->stats()->depth_repairs, kUrls / 2);
   EXPECT_GT(frontier->retry({}).value(), 0u);
   for (const Lease& lease : lease_all(*frontier)) {
     const auto i =
@@ -156,7 +156,7 @@ TEST_F(FrontierDepths, NotesGoWithTheirUrls) {
     complete(*frontier, lease);
   }
   offer_urls(*frontier, 4);
-  EXPECT_TRUE(frontier->finished());
+  EXPECT_TRUE(frontier->progress()->finished);
   ASSERT_TRUE(frontier->close());
   EXPECT_EQ(notes(), 0u);
 }
@@ -174,7 +174,7 @@ TEST_F(FrontierDepths, NotesOfUrlsThatDoNotWaitAreForgottenAtTheNextStart) {
     ASSERT_TRUE(store);
     Store::Batch batch;
     for (std::uint64_t i = 0; i < 25'000; ++i)
-      batch.lower_depth(options().hash->operator()(std::to_string(i)), 1);
+      batch.lower_depth(options().testing.hash->operator()(std::to_string(i)), 1);
     ASSERT_TRUE((*store)->write(batch));
   }
   EXPECT_EQ(notes(), waiting + 25'000);
@@ -184,11 +184,11 @@ TEST_F(FrontierDepths, NotesOfUrlsThatDoNotWaitAreForgottenAtTheNextStart) {
 }
 
 TEST_F(FrontierDepths, OneHeldOrToBeRetriedCanStillBeFoundNearer) {
-  FrontierOptions with_retries = options();
-  with_retries.retries = 3;
-  with_retries.retry_delay = std::chrono::milliseconds(0);
-  with_retries.host_failures = 0;
-  with_retries.host_backoff = std::chrono::milliseconds(0);
+  EmbeddedOptions with_retries = options();
+  with_retries.retry.retries = 3;
+  with_retries.retry.retry_delay = std::chrono::milliseconds(0);
+  with_retries.retry.host_failures = 0;
+  with_retries.retry.host_backoff = std::chrono::milliseconds(0);
   auto frontier = open(with_retries);
   offer_at(*frontier, "http://a.test/held", 8);
   ASSERT_TRUE(frontier->hold(lease_all(*frontier).at(0).id, {.reason = "scope"}, {}));
@@ -242,17 +242,16 @@ TEST_F(FrontierDepths, OfferedAtTheSameMomentTheSmallerOneCounts) {
 
 TEST_F(FrontierDepths, WhatTakesMoreRoomThanThereIsIsNotMissed) {
   FakeStore store;
-  const auto hash = KeyedHash::from_seed(1);
-  const auto fingerprint_of = [&](std::string_view url) { return hash(url); };
+  const UrlIdentity identity(KeyedHash::from_seed(1), Profile{});
   for (std::uint32_t i = 0; i < 500; ++i)
     store.put({.host = i,
                .order = {.sequence = i},
                .record = encode_record({.url = url_of(i), .depth = 5})});
   WaitingDepths depths(1 << 20);
-  ASSERT_TRUE(read_waiting_depths(store, 5, fingerprint_of, depths));
+  ASSERT_TRUE(read_waiting_depths(store, 5, identity, depths));
   EXPECT_TRUE(depths.is_full());
   for (std::uint32_t i = 0; i < 500; ++i)
-    EXPECT_TRUE(depths.is_deeper(hash(url_of(i)), 4));
+    EXPECT_TRUE(depths.is_deeper(identity.of_href(url_of(i)).value(), 4));
 }
 
 }  // namespace

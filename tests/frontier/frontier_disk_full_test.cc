@@ -28,20 +28,20 @@ class FrontierDiskFull : public test::FrontierFixture {
       EXPECT_NE(answer.error().message.find("store"), std::string::npos) << answer.error().message;
     };
     check(frontier.offer(urls(0, 1).get()));
-    check(frontier.lease(1));
+    check(frontier.lease({.max = 1}));
     check(frontier.complete(lease, {.status = 200}, {}));
     check(frontier.fail(lease, FailureReason::kTimeout));
     check(frontier.release(lease));
     check(frontier.renew(lease));
-    check(frontier.set_host_delay("host1.test", std::chrono::milliseconds(5)));
-    check(frontier.block_host("host1.test", std::chrono::system_clock::now()));
+    check(frontier.set_host("host1.test", {.delay = std::chrono::milliseconds(5)}));
+    check(frontier.set_host("host1.test", {.blocked_until = std::chrono::system_clock::now()}));
     check(frontier.drop_host("host1.test"));
     check(frontier.flush());
     EXPECT_FALSE(frontier.checkpoint());
     static_cast<void>(frontier.stats());
   }
   // Everything that was told new is leased, and nothing that was not.
-  void expect_all_there(const FrontierOptions& options, std::uint64_t admitted,
+  void expect_all_there(const EmbeddedOptions& options, std::uint64_t admitted,
                         std::uint64_t offered) const {
     const auto frontier = open(options);
     std::set<std::uint64_t> waiting;
@@ -54,7 +54,7 @@ class FrontierDiskFull : public test::FrontierFixture {
     // The group that could not be written is there as a whole or not at all.
     EXPECT_TRUE(waiting.size() == admitted || waiting.size() == offered) << waiting.size();
     ASSERT_TRUE(frontier->flush());
-    EXPECT_TRUE(frontier->finished());
+    EXPECT_TRUE(frontier->progress()->finished);
     const auto answers = offer_all(*frontier, urls(0, offered));
     EXPECT_EQ(static_cast<std::uint64_t>(std::ranges::count(answers, Admission::kSeen)),
               waiting.size());
@@ -66,9 +66,9 @@ class FrontierDiskFull : public test::FrontierFixture {
 TEST_F(FrontierDiskFull, E1_N1_AFullDiskStopsTheFrontierAndLosesNothing) {
   const test::SmallDisk disk(12u << 20);
   if (!disk.mounted()) GTEST_SKIP() << "no right to mount a small disk";
-  FrontierOptions options = FrontierFixture::options();
+  EmbeddedOptions options = FrontierFixture::options();
   options.directory = disk / "state";
-  options.max_memory = kMinFrontierMemory;
+  options.store.max_memory = kMinFrontierMemory;
   std::uint64_t admitted = 0;
   constexpr std::uint64_t kAtOnce = 1'000;
   {
@@ -96,7 +96,7 @@ TEST_F(FrontierDiskFull, E1_AWriteThatFailsOnceStopsItToo) {
     SCOPED_TRACE(error);
     const test::TemporaryDirectory directory;
     test::FileFaults faults(directory.path());
-    FrontierOptions options = FrontierFixture::options();
+    EmbeddedOptions options = FrontierFixture::options();
     options.directory = directory.path() / "state";
     const ErrorCode code = error == ENOSPC ? ErrorCode::kNoSpace : ErrorCode::kIo;
     {
@@ -116,7 +116,7 @@ TEST_F(FrontierDiskFull, E1_AWriteThatFailsOnceStopsItToo) {
 
 TEST_F(FrontierDiskFull, ACheckpointThatFailsIsAnErrorOfThatCallAlone) {
   test::FileFaults faults(directory_.path());
-  const FrontierOptions options = FrontierFixture::options();
+  const EmbeddedOptions options = FrontierFixture::options();
   std::uint64_t offered = 0;
   {
     const auto frontier = open(options);
@@ -153,7 +153,7 @@ TEST_F(FrontierDiskFull, ACheckpointThatFailsIsAnErrorOfThatCallAlone) {
 // Opening on a disk that is full fails with the reason, and leaves what is there as it is.
 TEST_F(FrontierDiskFull, OpeningFailsAndSucceedsLater) {
   test::FileFaults faults(directory_.path());
-  const FrontierOptions options = FrontierFixture::options();
+  const EmbeddedOptions options = FrontierFixture::options();
   {
     const auto frontier = open(options);
     static_cast<void>(offer_all(*frontier, urls(0, 500)));
@@ -162,7 +162,7 @@ TEST_F(FrontierDiskFull, OpeningFailsAndSucceedsLater) {
   for (std::uint64_t n = 1;; n += n < 20 ? 1 : 5) {
     SCOPED_TRACE(n);
     faults.fail_from(n, ENOSPC);
-    const auto frontier = Frontier::open(options);
+    const auto frontier = EmbeddedFrontier::open(options);
     if (!faults.heal()) break;
     if (frontier) continue;
     ++refused;

@@ -12,13 +12,13 @@ constexpr std::uint64_t kUrls = 20'000;
 class FrontierExact : public test::FrontierFixture {
  protected:
   // A filter that is wrong about nearly every URL once it is full, and may not grow.
-  FrontierOptions bad_filter() const {
-    FrontierOptions options = FrontierFixture::options();
-    options.filter_mode = FilterMode::kExact;
-    options.expected_urls = 100;
-    options.false_positive_rate = 0.3;
-    options.max_filter_memory = 4096;
-    options.max_memory = kMinFrontierMemory;
+  EmbeddedOptions bad_filter() const {
+    EmbeddedOptions options = FrontierFixture::options();
+    options.seen.mode = FilterMode::kExact;
+    options.seen.expected_urls = 100;
+    options.seen.false_positive_rate = 0.3;
+    options.seen.max_memory = 4096;
+    options.store.max_memory = kMinFrontierMemory;
     return options;
   }
   test::Requests urls(std::uint64_t first, std::uint64_t last) const {
@@ -38,7 +38,7 @@ TEST_F(FrontierExact, A2_AdmitsEachUrlOnceHoweverBadTheFilterIs) {
   auto frontier = open(bad_filter());
   EXPECT_EQ(new_ones(offer_all(*frontier, urls(0, kUrls))), kUrls);
   EXPECT_EQ(new_ones(offer_all(*frontier, urls(0, kUrls))), 0u);
-  const FrontierStats stats = frontier->stats();
+  const FrontierStats stats = frontier->stats().value();
   EXPECT_EQ(stats.admitted, kUrls);
   EXPECT_GT(stats.filter.current_rate, 0.9) << "or the test shows nothing";
   EXPECT_GT(stats.seen_false, kUrls / 2);
@@ -54,7 +54,7 @@ TEST_F(FrontierExact, A2_AdmitsEachUrlOnceHoweverBadTheFilterIs) {
   EXPECT_EQ(leased.size(), kUrls);
   ASSERT_TRUE(frontier->close());
   frontier = open(bad_filter());
-  EXPECT_TRUE(frontier->finished());
+  EXPECT_TRUE(frontier->progress()->finished);
   EXPECT_EQ(new_ones(offer_all(*frontier, urls(0, kUrls + 1))), 1u);
 }
 
@@ -82,12 +82,12 @@ TEST_F(FrontierExact, N1_NothingIsLostOrAdmittedTwiceWithoutACheckpoint) {
 // Without exact mode the filter decides, and the ledger tells how often it was wrong: of the URLs
 // that it lost a known share was looked at.
 TEST_F(FrontierExact, A3_TheMeasuredRateIsNearTheRealOne) {
-  FrontierOptions options = FrontierFixture::options();
-  options.ledger = true;
-  options.expected_urls = 1'000;
-  options.false_positive_rate = 0.3;
-  options.max_filter_memory = 64u << 10;
-  options.max_memory = kMinFrontierMemory;
+  EmbeddedOptions options = FrontierFixture::options();
+  options.seen.ledger = true;
+  options.seen.expected_urls = 1'000;
+  options.seen.false_positive_rate = 0.3;
+  options.seen.max_memory = 64u << 10;
+  options.store.max_memory = kMinFrontierMemory;
   constexpr std::uint64_t kOffered = 400'000;
   const auto frontier = open(options);
   std::uint64_t lost = 0;
@@ -95,7 +95,7 @@ TEST_F(FrontierExact, A3_TheMeasuredRateIsNearTheRealOne) {
     const auto answers = offer_all(*frontier, urls(first, first + 20'000));
     lost += 20'000 - new_ones(answers);
   }
-  const FrontierStats stats = frontier->stats();
+  const FrontierStats stats = frontier->stats().value();
   const double real = static_cast<double>(lost) / kOffered;
   ASSERT_GT(real, 0.01);
   // Each lost URL is among those checked with a chance of 1 in 128: their number has the standard
@@ -108,7 +108,7 @@ TEST_F(FrontierExact, A3_TheMeasuredRateIsNearTheRealOne) {
   // "Seen" answers that are right do not count.
   const auto before = stats.seen_false;
   static_cast<void>(offer_all(*frontier, urls(0, 20'000)));
-  const FrontierStats after = frontier->stats();
+  const FrontierStats after = frontier->stats().value();
   EXPECT_GT(after.seen_checked, stats.seen_checked);
   EXPECT_EQ(after.seen_false, before) << "a URL that was lost counts once";
 }
@@ -119,9 +119,9 @@ TEST_F(FrontierExact, TheModeIsFixedWithTheDirectory) {
     static_cast<void>(offer_all(*frontier, urls(0, 10)));
     ASSERT_TRUE(frontier->close());
   }
-  FrontierOptions options = FrontierFixture::options();
-  options.filter_mode = FilterMode::kExact;
-  const auto refused = Frontier::open(options);
+  EmbeddedOptions options = FrontierFixture::options();
+  options.seen.mode = FilterMode::kExact;
+  const auto refused = EmbeddedFrontier::open(options);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument) << refused.error().message;
 }

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "trawl/frontier.h"
+#include "trawl/embedded_frontier.h"
 
 #include "tests/frontier/numbered_urls.h"
 #include "tests/support/temporary_directory.h"
@@ -19,20 +19,20 @@ namespace trawl::test {
 class FrontierFixture : public ::testing::Test {
  protected:
   // No delay, so that everything queued is due.
-  FrontierOptions options() const {
-    FrontierOptions options;
+  EmbeddedOptions options() const {
+    EmbeddedOptions options;
     options.directory = directory_.path() / "state";
-    options.expected_urls = 20'000;
-    options.false_positive_rate = 1e-9;
-    options.delay = std::chrono::milliseconds(0);
-    options.leases_per_host = 1'000'000;
-    options.lease_timeout = std::chrono::milliseconds(0);
-    options.hash = KeyedHash::from_seed(1);
+    options.seen.expected_urls = 20'000;
+    options.seen.false_positive_rate = 1e-9;
+    options.politeness.delay = std::chrono::milliseconds(0);
+    options.politeness.leases_per_host = 1'000'000;
+    options.limits.lease_timeout = std::chrono::milliseconds(0);
+    options.testing.hash = KeyedHash::from_seed(1);
     return options;
   }
   std::unique_ptr<Frontier> open() const { return open(options()); }
-  static std::unique_ptr<Frontier> open(const FrontierOptions& options) {
-    auto frontier = Frontier::open(options);
+  static std::unique_ptr<Frontier> open(const EmbeddedOptions& options) {
+    auto frontier = EmbeddedFrontier::open(options, &opened_);
     if (!frontier) throw std::runtime_error(frontier.error().message);
     return std::move(*frontier);
   }
@@ -57,11 +57,15 @@ class FrontierFixture : public ::testing::Test {
     return urls;
   }
   static std::vector<Lease> lease(Frontier& frontier, std::size_t max) {
-    return frontier.lease(max).value();
+    return frontier.lease({.max = max}).value();
   }
   static std::vector<Lease> lease_all(Frontier& frontier) { return lease(frontier, 1'000'000); }
 
+  static FrontierStats stats(const Frontier& frontier) { return frontier.stats().value(); }
+  static Progress progress(const Frontier& frontier) { return frontier.progress().value(); }
+
   TemporaryDirectory directory_;
+  inline static OpenReport opened_;  // by the last open()
 };
 
 }  // namespace trawl::test

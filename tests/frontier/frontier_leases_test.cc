@@ -26,19 +26,20 @@ class FrontierLeasesTest : public test::FrontierFixture {
  protected:
   void begin(std::chrono::milliseconds lease_timeout = std::chrono::milliseconds(0)) {
     auto frontier_options = options();
-    frontier_options.shards = 2;
-    frontier_options.max_open_leases = 2;
-    frontier_options.leases_per_host = 10;
-    frontier_options.lease_timeout = lease_timeout;
-    frontier_options.clock = [this] { return SteadyTime(now_.load()); };
-    frontier_options.on_work = [this](std::uint32_t shard) { ++told_.at(shard); };
+    frontier_options.store.shards = 2;
+    frontier_options.limits.max_open_leases = 2;
+    frontier_options.politeness.leases_per_host = 10;
+    frontier_options.limits.lease_timeout = lease_timeout;
+    frontier_options.testing.clock = [this] { return SteadyTime(now_.load()); };
     frontier_ = open(frontier_options);
+    for (const std::uint32_t shard : {0u, 1u})
+      ASSERT_TRUE(frontier_->on_wake([this, shard] { ++told_.at(shard); }, shard));
     // Two hosts, one in each shard.
     for (int i = 0; hosts_[0].empty() || hosts_[1].empty(); ++i) {
       const std::string host = "http://host" + std::to_string(i) + ".test/";
       offer_one(*frontier_, host);
-      const auto first = frontier_->lease(1, 0).value();
-      const auto leases = first.empty() ? frontier_->lease(1, 1).value() : first;
+      const auto first = frontier_->lease({.max = 1, .shard = 0}).value();
+      const auto leases = first.empty() ? frontier_->lease({.max = 1, .shard = 1}).value() : first;
       ASSERT_EQ(leases.size(), 1u);
       hosts_.at(first.empty() ? 1 : 0) = host;
       complete(*frontier_, leases[0]);
@@ -73,12 +74,12 @@ TEST_F(FrontierLeasesTest, AShardWithNothingToLeaseIsNotToldOfLeases) {
     queue(busy, 20);
     told_[idle] = told_[busy] = 0;
     for (int i = 0; i < 10; ++i) {
-      EXPECT_TRUE(frontier_->lease(10, idle).value().empty());
-      const auto leases = frontier_->lease(10, busy).value();
+      EXPECT_TRUE(frontier_->lease({.max = 10, .shard = idle}).value().empty());
+      const auto leases = frontier_->lease({.max = 10, .shard = busy}).value();
       ASSERT_EQ(leases.size(), 2u);
-      EXPECT_TRUE(frontier_->lease(10, idle).value().empty());
-      EXPECT_FALSE(frontier_->next_due(idle));
-      EXPECT_TRUE(frontier_->lease(10, busy).value().empty());
+      EXPECT_TRUE(frontier_->lease({.max = 10, .shard = idle}).value().empty());
+      EXPECT_FALSE(frontier_->next_due(idle).value());
+      EXPECT_TRUE(frontier_->lease({.max = 10, .shard = busy}).value().empty());
       end_all(leases);
     }
     EXPECT_EQ(told_.at(idle), 0);
@@ -89,15 +90,15 @@ TEST_F(FrontierLeasesTest, AShardWithNothingToLeaseIsNotToldOfLeases) {
 TEST_F(FrontierLeasesTest, AShardIsToldThatOnlyAskedWhenItIsDue) {
   begin();
   queue(0, 2);
-  const auto leases = frontier_->lease(10, 0).value();
+  const auto leases = frontier_->lease({.max = 10, .shard = 0}).value();
   ASSERT_EQ(leases.size(), 2u);
   queue(1, 1);
   told_[1] = 0;
-  EXPECT_FALSE(frontier_->next_due(1)) << "there is no lease for it";
+  EXPECT_FALSE(frontier_->next_due(1).value()) << "there is no lease for it";
   end_all(leases);
   EXPECT_GE(told_[1], 1);
-  EXPECT_TRUE(frontier_->next_due(1));
-  EXPECT_EQ(frontier_->lease(10, 1).value().size(), 1u);
+  EXPECT_TRUE(frontier_->next_due(1).value());
+  EXPECT_EQ(frontier_->lease({.max = 10, .shard = 1}).value().size(), 1u);
 }
 
 TEST_F(FrontierLeasesTest, LeasesThatEndedInOneShardAreThereForAnyCall) {
@@ -105,12 +106,12 @@ TEST_F(FrontierLeasesTest, LeasesThatEndedInOneShardAreThereForAnyCall) {
   for (const std::uint32_t busy : {0u, 1u, 0u, 1u}) {
     queue(busy, 6);
     for (int i = 0; i < 3; ++i) {
-      const auto leases = frontier_->lease(2).value();
+      const auto leases = frontier_->lease({.max = 2}).value();
       ASSERT_EQ(leases.size(), 2u) << "shard " << busy << ", time " << i;
-      EXPECT_TRUE(frontier_->lease(2).value().empty());
+      EXPECT_TRUE(frontier_->lease({.max = 2}).value().empty());
       end_all(leases);
     }
-    EXPECT_TRUE(frontier_->lease(2).value().empty());
+    EXPECT_TRUE(frontier_->lease({.max = 2}).value().empty());
   }
 }
 
@@ -118,26 +119,26 @@ TEST_F(FrontierLeasesTest, LeasesThatEndedInOneShardAreThereForAnyCall) {
 TEST_F(FrontierLeasesTest, ShardsMayBeAskedForTheirTurnAfterTheEnd) {
   begin();
   offer(*frontier_, {hosts_[0] + "a", hosts_[0] + "b", hosts_[1] + "c"});
-  const auto leases = frontier_->lease(2, 0).value();
+  const auto leases = frontier_->lease({.max = 2, .shard = 0}).value();
   ASSERT_EQ(leases.size(), 2u);
-  ASSERT_TRUE(frontier_->set_host_delay(leases[0].host, std::chrono::seconds(1)));
+  ASSERT_TRUE(frontier_->set_host(leases[0].host, {.delay = std::chrono::seconds(1)}));
   ASSERT_TRUE(frontier_->close());
   for (const std::uint32_t shard : {0u, 1u}) {
-    static_cast<void>(frontier_->next_due(shard));
-    EXPECT_FALSE(frontier_->lease(1, shard));
+    EXPECT_EQ(frontier_->next_due(shard).error().code, ErrorCode::kClosed);
+    EXPECT_FALSE(frontier_->lease({.max = 1, .shard = shard}));
   }
 }
 
 TEST_F(FrontierLeasesTest, LeasesThatExpireInOneShardMakeRoomInTheOther) {
   begin(std::chrono::seconds(5));
   queue(0, 2);
-  ASSERT_EQ(frontier_->lease(10, 0).value().size(), 2u);
+  ASSERT_EQ(frontier_->lease({.max = 10, .shard = 0}).value().size(), 2u);
   queue(1, 1);
-  EXPECT_TRUE(frontier_->lease(10, 1).value().empty());
-  const auto due = frontier_->next_due(1);
+  EXPECT_TRUE(frontier_->lease({.max = 10, .shard = 1}).value().empty());
+  const auto due = frontier_->next_due(1).value();
   ASSERT_TRUE(due) << "when the other shard's leases expire";
   now_ = now_.load() + std::chrono::seconds(6);
-  EXPECT_EQ(frontier_->lease(10, 1).value().size(), 1u);
+  EXPECT_EQ(frontier_->lease({.max = 10, .shard = 1}).value().size(), 1u);
 }
 
 // Threads that share fewer leases than they could use, and sleep until they are told of work or of
@@ -150,15 +151,18 @@ TEST_F(FrontierLeasesTest, NoThreadSleepsWhileItCouldLease) {
   std::condition_variable told;
   std::array<bool, kThreads> has_work{};
   auto frontier_options = options();
-  frontier_options.shards = kThreads;
-  frontier_options.max_open_leases = kThreads;
-  frontier_options.leases_per_host = 3;
-  frontier_options.on_work = [&](std::uint32_t shard) {
-    const std::lock_guard lock(mutex);
-    has_work.at(shard) = true;
-    told.notify_all();
-  };
+  frontier_options.store.shards = kThreads;
+  frontier_options.limits.max_open_leases = kThreads;
+  frontier_options.politeness.leases_per_host = 3;
   const auto frontier = open(frontier_options);
+  for (std::uint32_t shard = 0; shard < kThreads; ++shard) {
+    const auto wake = [&, shard] {
+      const std::lock_guard lock(mutex);
+      has_work.at(shard) = true;
+      told.notify_all();
+    };
+    ASSERT_TRUE(frontier->on_wake(wake, shard));
+  }
   std::vector<std::string> urls;
   for (int i = 0; i < kHosts * kUrlsEach; ++i)
     urls.push_back(fmt::format("http://host{}.test/{}", i % kHosts, i / kHosts));
@@ -171,7 +175,7 @@ TEST_F(FrontierLeasesTest, NoThreadSleepsWhileItCouldLease) {
       std::vector<Lease> open_leases;
       int turn = 0;
       while (left > 0) {
-        auto more = frontier->lease(2, shard).value();
+        auto more = frontier->lease({.max = 2, .shard = shard}).value();
         std::ranges::move(more, std::back_inserter(open_leases));
         if (!open_leases.empty()) {
           const Lease lease = open_leases.back();
@@ -184,7 +188,7 @@ TEST_F(FrontierLeasesTest, NoThreadSleepsWhileItCouldLease) {
           }
           continue;
         }
-        const auto due = frontier->next_due(shard);
+        const auto due = frontier->next_due(shard).value();
         if (due && *due <= std::chrono::steady_clock::now()) continue;
         std::unique_lock lock(mutex);
         const auto ready = [&] { return has_work.at(shard) || left == 0; };
@@ -203,7 +207,7 @@ TEST_F(FrontierLeasesTest, NoThreadSleepsWhileItCouldLease) {
     thread.join();
   EXPECT_EQ(forgotten, 0);
   ASSERT_TRUE(frontier->flush());
-  EXPECT_TRUE(frontier->finished());
+  EXPECT_TRUE(frontier->progress()->finished);
 }
 
 // One shard may use all of them; the other is told when some are free again.
@@ -211,10 +215,10 @@ TEST_F(FrontierLeasesTest, N1_ShardsShareTheLeasesThatMayBeOpen) {
   begin();
   queue(0, 20);
   queue(1, 20);
-  auto leases = frontier_->lease(10, 0).value();
+  auto leases = frontier_->lease({.max = 10, .shard = 0}).value();
   ASSERT_EQ(leases.size(), 2u);
-  EXPECT_TRUE(frontier_->lease(10, 1).value().empty());
-  EXPECT_FALSE(frontier_->next_due(1));
+  EXPECT_TRUE(frontier_->lease({.max = 10, .shard = 1}).value().empty());
+  EXPECT_FALSE(frontier_->next_due(1).value());
   for (const bool release : {false, true}) {
     told_[1] = 0;
     if (release) {
@@ -223,9 +227,10 @@ TEST_F(FrontierLeasesTest, N1_ShardsShareTheLeasesThatMayBeOpen) {
       end_all({leases[0]});
     }
     EXPECT_GE(told_[1], 1) << "released: " << release;
-    EXPECT_TRUE(frontier_->next_due(1));
-    EXPECT_EQ(frontier_->lease(10, 1).value().size(), 1u) << "released: " << release;
-    EXPECT_TRUE(frontier_->lease(10, 1).value().empty());
+    EXPECT_TRUE(frontier_->next_due(1).value());
+    EXPECT_EQ(frontier_->lease({.max = 10, .shard = 1}).value().size(), 1u)
+        << "released: " << release;
+    EXPECT_TRUE(frontier_->lease({.max = 10, .shard = 1}).value().empty());
   }
 }
 

@@ -16,14 +16,14 @@ class FrontierLostHost : public test::FrontierFixture {
   FrontierLostHost() {
     options_ = options();
     clocks_.use_in(options_);
-    options_.deterministic_seed = 5;
-    options_.max_memory = kMinFrontierMemory;
-    options_.retries = 1;
-    options_.retry_delay = 1s;
-    options_.host_backoff = 1s;
-    options_.max_host_backoff = 4s;
-    options_.host_failures = 6;
-    options_.no_such_host_wait = 5s;
+    options_.testing.deterministic_seed = 5;
+    options_.store.max_memory = kMinFrontierMemory;
+    options_.retry.retries = 1;
+    options_.retry.retry_delay = 1s;
+    options_.retry.host_backoff = 1s;
+    options_.retry.max_host_backoff = 4s;
+    options_.retry.host_failures = 6;
+    options_.retry.no_such_host_wait = 5s;
   }
   void open_anew() {
     frontier_.reset();
@@ -42,7 +42,7 @@ class FrontierLostHost : public test::FrontierFixture {
   HostState state() { return frontier_->host("a.test")->state; }
 
   test::VirtualClocks clocks_;
-  FrontierOptions options_;
+  EmbeddedOptions options_;
   std::unique_ptr<Frontier> frontier_;
 };
 
@@ -52,26 +52,26 @@ TEST_F(FrontierLostHost, ItsUrlsKeepTheirTriesUntilItIsGivenUp) {
   for (int failures = 1; failures <= 6; ++failures) {
     const FailureVerdict verdict = lose_one(FailureReason::kConnection);
     EXPECT_TRUE(verdict.retry_at);
-    EXPECT_EQ(verdict.host_given_up, failures == 6);
+    EXPECT_EQ(verdict.host_parked, failures == 6);
     EXPECT_TRUE(lease_all(*frontier_).empty()) << "it is left alone for a while";
     clocks_.advance(4s);
   }
-  EXPECT_EQ(state(), HostState::kGivenUp);
-  EXPECT_TRUE(frontier_->exhausted());
-  EXPECT_FALSE(frontier_->finished());
-  const FrontierStats stats = frontier_->stats();
+  EXPECT_EQ(state(), HostState::kParked);
+  EXPECT_TRUE(frontier_->progress()->exhausted);
+  EXPECT_FALSE(frontier_->progress()->finished);
+  const FrontierStats stats = frontier_->stats().value();
   EXPECT_EQ(stats.queued, 2u);
   EXPECT_EQ(stats.completed + stats.retried + stats.set_aside_failed, 0u);
-  ASSERT_TRUE(frontier_->revive_host("a.test"));
+  ASSERT_TRUE(frontier_->set_host("a.test", {.blocked_until = HostSettings::kNotBlocked}));
   const auto leases = lease_all(*frontier_);
   ASSERT_EQ(leases.size(), 2u);
   EXPECT_EQ(leases[0].attempts, 0u);
 }
 
 TEST_F(FrontierLostHost, WithoutALimitOneThatAnsweredIsGivenUpAfterALongSilence) {
-  options_.host_failures = 0;
-  options_.max_host_backoff = 300ms;
-  options_.host_backoff = 50ms;
+  options_.retry.host_failures = 0;
+  options_.retry.max_host_backoff = 300ms;
+  options_.retry.host_backoff = 50ms;
   for (const bool answers_between : {false, true}) {
     SCOPED_TRACE(answers_between);
     options_.directory = options().directory.parent_path() / (answers_between ? "b" : "a");
@@ -80,24 +80,24 @@ TEST_F(FrontierLostHost, WithoutALimitOneThatAnsweredIsGivenUpAfterALongSilence)
     complete(*frontier_, lease_one());
     const auto lose_for = [&](std::chrono::seconds outage) {
       const auto until = clocks_.now() + outage;
-      while (clocks_.now() < until && state() != HostState::kGivenUp) {
+      while (clocks_.now() < until && state() != HostState::kParked) {
         EXPECT_TRUE(lose_one(FailureReason::kConnection).retry_at);
         clocks_.advance(300ms);
       }
     };
     lose_for(50s);
-    EXPECT_NE(state(), HostState::kGivenUp) << "it may come back";
+    EXPECT_NE(state(), HostState::kParked) << "it may come back";
     if (answers_between) {
       complete(*frontier_, lease_one());
       lose_for(50s);
-      EXPECT_NE(state(), HostState::kGivenUp) << "the row began anew";
+      EXPECT_NE(state(), HostState::kParked) << "the row began anew";
     }
     lose_for(15s);
-    EXPECT_EQ(state(), HostState::kGivenUp);
-    EXPECT_TRUE(frontier_->exhausted());
-    EXPECT_EQ(frontier_->stats().queued, answers_between ? 1u : 2u);
-    EXPECT_EQ(frontier_->stats().set_aside_failed, 0u);
-    ASSERT_TRUE(frontier_->revive_host("a.test"));
+    EXPECT_EQ(state(), HostState::kParked);
+    EXPECT_TRUE(frontier_->progress()->exhausted);
+    EXPECT_EQ(frontier_->stats()->queued, answers_between ? 1u : 2u);
+    EXPECT_EQ(frontier_->stats()->set_aside_failed, 0u);
+    ASSERT_TRUE(frontier_->set_host("a.test", {.blocked_until = HostSettings::kNotBlocked}));
     EXPECT_EQ(lease_one().attempts, 0u);
     frontier_.reset();
   }
@@ -108,32 +108,32 @@ TEST_F(FrontierLostHost, AHostWithALongNameIsOneAsAnyOther) {
   open_anew();
   const std::string name = std::string(1000, 'a') + ".test";
   ASSERT_EQ(offer(*frontier_, {"http://" + name + "/1"}).front(), Admission::kNew);
-  EXPECT_TRUE(frontier_->set_host_delay(name, 0s));
-  EXPECT_TRUE(frontier_->set_host_limit(name, 5));
+  EXPECT_TRUE(frontier_->set_host(name, {.delay = 0s}));
+  EXPECT_TRUE(frontier_->set_host(name, {.limit = 5}));
   EXPECT_TRUE(frontier_->start_elsewhere(name, ""));
-  EXPECT_TRUE(frontier_->park_host(name));
-  EXPECT_EQ(frontier_->host(name)->state, HostState::kGivenUp);
-  EXPECT_TRUE(frontier_->revive_host(name));
+  EXPECT_TRUE(frontier_->set_host(name, {.blocked_until = HostSettings::kParked}));
+  EXPECT_EQ(frontier_->host(name)->state, HostState::kParked);
+  EXPECT_TRUE(frontier_->set_host(name, {.blocked_until = HostSettings::kNotBlocked}));
   EXPECT_EQ(lease_one().host, name);
 }
 
 TEST_F(FrontierLostHost, OpenRevivesThoseGivenUpIfAsked) {
   open_anew();
   static_cast<void>(offer_one(*frontier_, "http://a.test/1"));
-  ASSERT_TRUE(frontier_->park_host("a.test"));
-  ASSERT_TRUE(frontier_->park_host("empty.test"));
+  ASSERT_TRUE(frontier_->set_host("a.test", {.blocked_until = HostSettings::kParked}));
+  ASSERT_TRUE(frontier_->set_host("empty.test", {.blocked_until = HostSettings::kParked}));
   open_anew();
-  EXPECT_EQ(state(), HostState::kGivenUp);
-  EXPECT_TRUE(frontier_->exhausted());
-  EXPECT_EQ(frontier_->opened().hosts_revived, 0u);
+  EXPECT_EQ(state(), HostState::kParked);
+  EXPECT_TRUE(frontier_->progress()->exhausted);
+  EXPECT_EQ(opened_.hosts_revived, 0u);
   options_.revive_hosts = true;
   open_anew();
-  EXPECT_EQ(frontier_->opened().hosts_revived, 2u);
+  EXPECT_EQ(opened_.hosts_revived, 2u);
   EXPECT_EQ(state(), HostState::kActive);
   EXPECT_FALSE(frontier_->host("empty.test"));
-  EXPECT_EQ(frontier_->stats().hosts_given_up, 0u);
+  EXPECT_EQ(frontier_->stats()->hosts_parked, 0u);
   open_anew();
-  EXPECT_EQ(frontier_->opened().hosts_revived, 0u) << "none is left";
+  EXPECT_EQ(opened_.hosts_revived, 0u) << "none is left";
   options_.revive_hosts = false;
   open_anew();
   EXPECT_EQ(state(), HostState::kActive) << "that is durable";
@@ -141,49 +141,50 @@ TEST_F(FrontierLostHost, OpenRevivesThoseGivenUpIfAsked) {
 }
 
 TEST_F(FrontierLostHost, AStoppedFrontierRevivesThoseThatAreNamed) {
-  options_.revive_after = 24h;
+  options_.retry.park_time = 24h;
   open_anew();
   static_cast<void>(offer(*frontier_, {"http://a.test/1", "http://b.test/1", "http://c.test/1"}));
-  ASSERT_TRUE(frontier_->park_host("a.test"));
-  ASSERT_TRUE(frontier_->park_host("b.test"));
-  ASSERT_TRUE(frontier_->set_host_delay("b.test", 5s));
+  ASSERT_TRUE(frontier_->set_host("a.test", {.blocked_until = HostSettings::kParked}));
+  ASSERT_TRUE(frontier_->set_host("b.test", {.blocked_until = HostSettings::kParked}));
+  ASSERT_TRUE(frontier_->set_host("b.test", {.delay = 5s}));
   const std::vector<std::string> names{"b.test", "c.test", "d.test", "b.test"};
-  const auto busy = Frontier::revive(options_.directory, names);
+  const auto busy = EmbeddedFrontier::revive(options_.directory, names);
   ASSERT_FALSE(busy);
   EXPECT_EQ(busy.error().code, ErrorCode::kInUse);
   frontier_.reset();
 
-  const auto report = Frontier::revive(options_.directory, names);
+  const auto report = EmbeddedFrontier::revive(options_.directory, names);
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_EQ(report->revived, 1u);
   EXPECT_EQ(report->hosts, std::vector<std::string>{"b.test"});
-  EXPECT_EQ(report->not_given_up, std::vector<std::string>{"c.test"});
+  EXPECT_EQ(report->not_parked, std::vector<std::string>{"c.test"});
   EXPECT_EQ(report->unknown, std::vector<std::string>{"d.test"});
   open_anew();
-  EXPECT_EQ(state(), HostState::kGivenUp);
+  EXPECT_EQ(state(), HostState::kParked);
   const HostInfo revived = frontier_->host("b.test").value();
   EXPECT_EQ(revived.state, HostState::kActive);
   EXPECT_EQ(revived.failures, 0u);
-  EXPECT_EQ(revived.blocked_until, std::nullopt);
-  EXPECT_EQ(revived.delay, 5s) << "what else is set for it stays";
-  EXPECT_EQ(frontier_->stats().queued, 3u);
+  EXPECT_EQ(revived.settings.blocked_until, std::nullopt);
+  EXPECT_EQ(revived.settings.delay, 5s) << "what else is set for it stays";
+  EXPECT_EQ(frontier_->stats()->queued, 3u);
 }
 
 TEST_F(FrontierLostHost, AStoppedFrontierRevivesAll) {
   constexpr std::size_t kHosts = 2500;  // more than are written at once
-  options_.deterministic_seed.reset();
+  options_.testing.deterministic_seed.reset();
   open_anew();
   for (std::size_t i = 0; i < kHosts; ++i)
-    ASSERT_TRUE(frontier_->park_host(fmt::format("h{}.test", i)));
+    ASSERT_TRUE(
+        frontier_->set_host(fmt::format("h{}.test", i), {.blocked_until = HostSettings::kParked}));
   static_cast<void>(offer(*frontier_, {"http://h7.test/1", "http://other.test/1"}));
   frontier_.reset();
-  auto report = Frontier::revive(options_.directory);
+  auto report = EmbeddedFrontier::revive(options_.directory);
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_EQ(report->revived, kHosts);
   EXPECT_EQ(report->hosts.size(), 1000u);
-  EXPECT_TRUE(report->not_given_up.empty());
+  EXPECT_TRUE(report->not_parked.empty());
   EXPECT_TRUE(report->unknown.empty());
-  report = Frontier::revive(options_.directory);
+  report = EmbeddedFrontier::revive(options_.directory);
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_EQ(report->revived, 0u);
   open_anew();
@@ -192,29 +193,29 @@ TEST_F(FrontierLostHost, AStoppedFrontierRevivesAll) {
 }
 
 TEST_F(FrontierLostHost, WhatHoldsNoFrontierIsNotRevived) {
-  const auto missing = Frontier::revive(options_.directory);
+  const auto missing = EmbeddedFrontier::revive(options_.directory);
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);
   EXPECT_FALSE(std::filesystem::exists(options_.directory));
   open_anew();
   frontier_.reset();
   std::filesystem::remove(options_.directory / "MANIFEST");
-  const auto lost = Frontier::revive(options_.directory);
+  const auto lost = EmbeddedFrontier::revive(options_.directory);
   ASSERT_FALSE(lost);
   EXPECT_EQ(lost.error().code, ErrorCode::kCorrupt);
 }
 
 TEST_F(FrontierLostHost, OneGivenUpComesBackAfterAWhile) {
-  options_.revive_after = 24h;
+  options_.retry.park_time = 24h;
   open_anew();
   static_cast<void>(offer_one(*frontier_, "http://a.test/1"));
-  ASSERT_TRUE(frontier_->park_host("a.test"));
+  ASSERT_TRUE(frontier_->set_host("a.test", {.blocked_until = HostSettings::kParked}));
   EXPECT_TRUE(lease_all(*frontier_).empty());
-  EXPECT_TRUE(frontier_->exhausted()) << "nobody has to wait for it";
+  EXPECT_TRUE(frontier_->progress()->exhausted) << "nobody has to wait for it";
   clocks_.advance(24h - 1ms);
   EXPECT_TRUE(lease_all(*frontier_).empty());
-  EXPECT_EQ(state(), HostState::kGivenUp);
-  EXPECT_LE(frontier_->next_due(0), clocks_.now() + 1ms);
+  EXPECT_EQ(state(), HostState::kParked);
+  EXPECT_LE(frontier_->next_due(0).value(), clocks_.now() + 1ms);
   clocks_.advance(1ms);
   EXPECT_EQ(lease_all(*frontier_).size(), 1u);
   EXPECT_EQ(state(), HostState::kActive);
@@ -229,7 +230,7 @@ TEST_F(FrontierLostHost, ANameThatDoesNotExistIsAskedForAgainAndThenItsUrlsFail)
     const auto verdict =
         frontier_->fail(lease.id, FailureReason::kNoSuchHost, std::nullopt, {.requested = false});
     EXPECT_TRUE(verdict->retry_at);
-    EXPECT_FALSE(verdict->host_given_up);
+    EXPECT_FALSE(verdict->host_parked);
   }
   EXPECT_EQ(frontier_->host("a.test")->failures, 1u);
   clocks_.advance(5s - 1ms);
@@ -237,8 +238,8 @@ TEST_F(FrontierLostHost, ANameThatDoesNotExistIsAskedForAgainAndThenItsUrlsFail)
   clocks_.advance(1ms);
   for (int i = 0; i < 3; ++i)
     EXPECT_FALSE(lose_one(FailureReason::kNoSuchHost).retry_at);
-  EXPECT_TRUE(frontier_->finished());
-  EXPECT_EQ(frontier_->stats().set_aside_failed, 3u);
+  EXPECT_TRUE(frontier_->progress()->finished);
+  EXPECT_EQ(frontier_->stats()->set_aside_failed, 3u);
 }
 
 TEST_F(FrontierLostHost, WhateverAUrlFailsByItWaitsForItsRecrawl) {
@@ -262,7 +263,7 @@ TEST_F(FrontierLostHost, WhateverAUrlFailsByItWaitsForItsRecrawl) {
       clocks_.advance(5s);
     }
     EXPECT_FALSE(end(reason).retry_at);
-    FrontierStats stats = frontier_->stats();
+    FrontierStats stats = frontier_->stats().value();
     EXPECT_EQ(stats.set_aside_failed, 0u);
     EXPECT_EQ(stats.recrawls_deferred, 1u);
     EXPECT_EQ(stats.deferred, 1u);
@@ -275,7 +276,7 @@ TEST_F(FrontierLostHost, WhateverAUrlFailsByItWaitsForItsRecrawl) {
     EXPECT_EQ(again.attempts, 0u);
     EXPECT_EQ(again.note, "next");
     complete(*frontier_, again);
-    EXPECT_TRUE(frontier_->finished());
+    EXPECT_TRUE(frontier_->progress()->finished);
   }
 }
 
@@ -289,9 +290,9 @@ TEST_F(FrontierLostHost, OneThatHasAnsweredIsGivenUpWithItsQueueInstead) {
   clocks_.advance(5s);
   const FailureVerdict verdict = lose_one(FailureReason::kNoSuchHost);
   EXPECT_TRUE(verdict.retry_at);
-  EXPECT_TRUE(verdict.host_given_up);
-  EXPECT_EQ(state(), HostState::kGivenUp);
-  EXPECT_EQ(frontier_->stats().queued, 1u);
+  EXPECT_TRUE(verdict.host_parked);
+  EXPECT_EQ(state(), HostState::kParked);
+  EXPECT_EQ(frontier_->stats()->queued, 1u);
 }
 
 TEST_F(FrontierLostHost, AnAnswerInBetweenBeginsAnew) {

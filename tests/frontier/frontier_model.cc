@@ -24,11 +24,12 @@ bool backs_off(FailureReason reason) {
 }  // namespace
 
 std::int64_t FrontierModel::wall() const {
-  return to_milliseconds(options_->wall_clock());
+  return to_milliseconds(options_->testing.wall_clock());
 }
 
 std::uint32_t FrontierModel::shard_of(const std::string& host) const {
-  return static_cast<std::uint32_t>(scale_to(host_id(*options_->hash, host), options_->shards));
+  return static_cast<std::uint32_t>(
+      scale_to(host_id(*options_->testing.hash, host), options_->store.shards));
 }
 
 void FrontierModel::restart(bool resumed) {
@@ -73,7 +74,7 @@ std::vector<Admission> FrontierModel::offer(std::span<const UrlRequest> requests
   std::vector<Url> urls;
   for (const UrlRequest& request : requests) {
     auto url = Url::parse(request.url);
-    if (!url || url->href_without_fragment().size() > options_->max_url_length) {
+    if (!url || url->href_without_fragment().size() > options_->limits.max_url_length) {
       answers.push_back(url ? Admission::kTooLong : Admission::kInvalid);
       ++totals_.invalid;
       urls.emplace_back();
@@ -156,7 +157,7 @@ void FrontierModel::begin_lease() {
 }
 
 Milliseconds FrontierModel::delay_of(const ModelHost& host) const {
-  return std::max(options_->delay, host.delay.value_or(Milliseconds(0)));
+  return std::max(options_->politeness.delay, host.delay.value_or(Milliseconds(0)));
 }
 
 SteadyTime FrontierModel::next_start(const ModelHost& host) const {
@@ -190,11 +191,12 @@ std::optional<std::string> FrontierModel::why_not(const std::string& name, bool 
   if (host.given_up) return "it is given up";
   if (host.blocked_until > wall()) return fmt::format("it is blocked until {}", host.blocked_until);
   const std::uint32_t open = open_leases(name);
-  if (open >= host.max_leases.value_or(options_->leases_per_host)) return "it has enough leases";
+  if (open >= host.max_leases.value_or(options_->politeness.leases_per_host))
+    return "it has enough leases";
   if (host.remaining && open >= *host.remaining) return "it is at its limit";
   const bool uncertain = host.uncertain_until > now();
   if (uncertain ? surely : next_start(host) > now()) return "its delay has not passed";
-  if (options_->domain_delay.count() > 0) {
+  if (options_->politeness.domain_delay.count() > 0) {
     std::optional<SteadyTime> last = restarted_;
     const auto starts = domain_starts_.find(domain_of(name));
     if (surely && starts != domain_starts_.end())
@@ -205,7 +207,8 @@ std::optional<std::string> FrontierModel::why_not(const std::string& name, bool 
       if (!state.open_starts.empty())
         last = std::max(last, std::optional(*state.open_starts.rbegin()));
     }
-    if (last && *last + options_->domain_delay > now()) return "its domain's delay has not passed";
+    if (last && *last + options_->politeness.domain_delay > now())
+      return "its domain's delay has not passed";
   }
   return std::nullopt;
 }
@@ -243,14 +246,14 @@ Mismatches FrontierModel::lease(std::size_t max, const std::vector<Lease>& lease
     hosts_[url.host].open_starts.insert(now());
     SteadyTime& domain = domain_starts_[domain_of(url.host)];
     domain = std::max(domain, now());
-    const auto timeout = options_->lease_timeout;
+    const auto timeout = options_->limits.lease_timeout;
     leases_[lease.id] = {.url = lease.url,
                          .place = url.place,
                          .since = now(),
                          .expires = timeout.count() > 0 ? now() + timeout : SteadyTime::max()};
   }
   if (leases.size() > max) wrong.push_back("more was leased than asked for");
-  if (open_leases() > options_->max_open_leases)
+  if (open_leases() > options_->limits.max_open_leases)
     wrong.push_back("more leases are open than may be");
   if (leases.size() < max && has_work(shard)) {
     for (const auto& [host, queue] : queues_) {
@@ -262,7 +265,7 @@ Mismatches FrontierModel::lease(std::size_t max, const std::vector<Lease>& lease
 }
 
 bool FrontierModel::has_work(std::uint32_t shard) const {
-  if (open_leases() >= options_->max_open_leases) return false;
+  if (open_leases() >= options_->limits.max_open_leases) return false;
   return std::ranges::any_of(queues_, [&](const auto& queue) {
     return shard_of(queue.first) == shard && !why_not(queue.first, true);
   });
@@ -340,10 +343,10 @@ std::vector<Admission> FrontierModel::complete(std::uint64_t id, const Outcome& 
 }
 
 Milliseconds FrontierModel::least_backoff(const ModelHost& host) const {
-  auto wait = options_->host_backoff;
-  for (std::uint32_t i = 1; i < host.failures && wait < options_->max_host_backoff; ++i)
+  auto wait = options_->retry.host_backoff;
+  for (std::uint32_t i = 1; i < host.failures && wait < options_->retry.max_host_backoff; ++i)
     wait *= 2;
-  return std::min(wait, options_->max_host_backoff) / 2;
+  return std::min(wait, options_->retry.max_host_backoff) / 2;
 }
 
 void FrontierModel::fail_unheard(std::uint64_t id, FailureReason reason,
@@ -358,23 +361,23 @@ void FrontierModel::fail_unheard(std::uint64_t id, FailureReason reason,
   ModelHost& host = hosts_[url.host];
   if (backs_off(reason)) {
     ++host.failures;
-    if (options_->host_failures > 0 && host.failures >= options_->host_failures)
+    if (options_->retry.host_failures > 0 && host.failures >= options_->retry.host_failures)
       host.given_up = true;
   } else if (reason == FailureReason::kServerError || outcome.status != 0) {
     host.failures = 0;
   }
   if (blocked_until > 0) host.blocked_until = std::max(host.blocked_until, blocked_until);
-  if (reason == FailureReason::kPermanent || url.attempts >= options_->retries) {
+  if (reason == FailureReason::kPermanent || url.attempts >= options_->retry.retries) {
     Outcome failed = outcome;
     failed.error = "failed";
     if (outcome.requested && host.remaining && *host.remaining > 0) --*host.remaining;
     complete_url(*name, failed);
     return;
   }
-  auto wait = options_->retry_delay;
-  for (std::uint32_t i = 0; i < url.attempts && wait < options_->max_retry_delay; ++i)
+  auto wait = options_->retry.retry_delay;
+  for (std::uint32_t i = 0; i < url.attempts && wait < options_->retry.max_retry_delay; ++i)
     wait *= 2;
-  wait = std::min(wait, options_->max_retry_delay);
+  wait = std::min(wait, options_->retry.max_retry_delay);
   wait = std::max(wait, retry_after.value_or(Milliseconds(0)));
   ++url.attempts;
   ++totals_.retried;
@@ -400,15 +403,16 @@ Mismatches FrontierModel::fail(std::uint64_t id, FailureReason reason,
   const ModelHost& host = hosts_[url.host];
   if (lease.state != ModelLease::kOpen || before.place != lease.place ||
       before.state != ModelUrl::kQueued) {
-    if (verdict.retry_at || verdict.host_blocked_until || verdict.host_given_up)
+    if (verdict.retry_at || verdict.host_blocked_until || verdict.host_parked)
       wrong.push_back("a verdict on a lease that had ended");
     return wrong;
   }
-  const bool ended = reason == FailureReason::kPermanent || before.attempts >= options_->retries;
+  const bool ended =
+      reason == FailureReason::kPermanent || before.attempts >= options_->retry.retries;
   expect_equal(wrong, "retry_at",
                verdict.retry_at ? to_milliseconds(*verdict.retry_at) : std::int64_t{-1},
                url.state == ModelUrl::kDeferred && !ended ? url.not_before : std::int64_t{-1});
-  expect_equal(wrong, "host_given_up", verdict.host_given_up, host.given_up && !was_given_up);
+  expect_equal(wrong, "host_parked", verdict.host_parked, host.given_up && !was_given_up);
   if (backs_off(reason)) {
     const auto least = std::max(least_backoff(host), retry_after.value_or(Milliseconds(0)));
     const auto most = std::max(2 * least_backoff(host) + Milliseconds(1), least);
@@ -449,8 +453,20 @@ bool FrontierModel::release(std::uint64_t id, std::optional<SteadyTime> next_sta
 bool FrontierModel::renew(std::uint64_t id) {
   const auto found = leases_.find(id);
   if (found == leases_.end() || found->second.state != ModelLease::kOpen) return false;
-  if (options_->lease_timeout.count() > 0) found->second.expires = now() + options_->lease_timeout;
+  if (options_->limits.lease_timeout.count() > 0)
+    found->second.expires = now() + options_->limits.lease_timeout;
   return true;
+}
+
+void FrontierModel::set_host(const std::string& name, const HostSettings& settings) {
+  if (settings.delay) set_host_delay(name, *settings.delay);
+  if (settings.leases) set_host_leases(name, *settings.leases);
+  if (settings.limit) {
+    set_host_limit(name, *settings.limit == HostSettings::kNoLimit ? std::nullopt : settings.limit);
+  }
+  if (!settings.blocked_until) return;
+  if (*settings.blocked_until <= options_->testing.wall_clock()) return revive_host(name);
+  block_host(name, to_milliseconds(*settings.blocked_until));
 }
 
 void FrontierModel::set_host_delay(const std::string& name, Milliseconds delay) {

@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include "trawl/frontier.h"
+#include "trawl/embedded_frontier.h"
 #include "trawl/url_groups.h"
 
 namespace trawl::test {
@@ -96,9 +96,9 @@ struct ModelLease {
 // as it likes, and no false positives. Says nothing of the order among hosts.
 class FrontierModel {
  public:
-  explicit FrontierModel(const FrontierOptions& options) : options_(&options) {}
+  explicit FrontierModel(const EmbeddedOptions& options) : options_(&options) {}
   // The options and clocks of the frontier are the model's too.
-  void use(const FrontierOptions& options) { options_ = &options; }
+  void use(const EmbeddedOptions& options) { options_ = &options; }
 
   // The process ended, and another opened the directory, and found a crawl there or not.
   void restart(bool resumed);
@@ -132,6 +132,7 @@ class FrontierModel {
                Milliseconds started_after);
   bool renew(std::uint64_t lease);
 
+  void set_host(const std::string& host, const HostSettings& settings);
   void set_host_delay(const std::string& host, Milliseconds delay);
   void set_host_leases(const std::string& host, std::uint32_t leases);
   void set_host_limit(const std::string& host, std::optional<std::uint64_t> urls);
@@ -167,7 +168,7 @@ class FrontierModel {
   };
   using Queue = std::map<Order, std::string>;
 
-  SteadyTime now() const { return options_->clock(); }
+  SteadyTime now() const { return options_->testing.clock(); }
   std::int64_t wall() const;
   std::uint32_t shard_of(const std::string& host) const;
   Milliseconds delay_of(const ModelHost& host) const;
@@ -193,7 +194,7 @@ class FrontierModel {
   void count_set_aside(SetAsideState state, int by);
   Milliseconds least_backoff(const ModelHost& host) const;
 
-  const FrontierOptions* options_;
+  const EmbeddedOptions* options_;
   std::map<std::string, ModelUrl> urls_;
   std::map<Fingerprint, ModelAside> aside_;
   std::map<std::uint64_t, Fingerprint> held_lately_;  // as GroupWriter remembers them

@@ -159,16 +159,17 @@ void FrontierModelRun::offer() {
 }
 
 void FrontierModelRun::lease() {
-  for (std::uint32_t shard = 0; shard < options_.shards; ++shard) {
+  for (std::uint32_t shard = 0; shard < options_.store.shards; ++shard) {
     FrontierModel next = model_;
     next.begin_lease();
-    const auto due = frontier_->next_due(shard);
-    if (!broken_ && next.has_work(shard) && !(due && *due <= clocks_.now())) {
+    const auto answer = frontier_->next_due(shard);
+    const SteadyTime due = answer ? answer->value_or(SteadyTime::max()) : SteadyTime::max();
+    if (!broken_ && next.has_work(shard) && due > clocks_.now()) {
       ADD_FAILURE() << "shard " << shard << " has work that next_due() does not know of\n"
                     << log_text();
     }
     const std::size_t max = once_in(3) ? 1'000 : below(5);
-    const auto leases = frontier_->lease(max, shard);
+    const auto leases = frontier_->lease({.max = max, .shard = shard});
     std::string told;
     if (leases) {
       for (const auto& lease : *leases)
@@ -261,10 +262,10 @@ void FrontierModelRun::retry() {
       break;
     default:
       if (aside.empty()) break;
-      which.url = std::next(aside.begin(), static_cast<long>(below(aside.size())))->second.url;
+      which.key = std::next(aside.begin(), static_cast<long>(below(aside.size())))->second.url;
   }
   note(fmt::format("retry state {} url '{}' host '{}' reason '{}'",
-                   which.state ? static_cast<int>(*which.state) : -1, which.url, which.host,
+                   which.state ? static_cast<int>(*which.state) : -1, which.key, which.host,
                    which.reason));
   const auto queued = frontier_->retry(which);
   FrontierModel next = model_;
@@ -280,7 +281,7 @@ std::optional<std::vector<SetAsideUrl>> FrontierModelRun::listed() {
     if (!some) return std::nullopt;
     if (some->empty()) return urls;
     urls.insert(urls.end(), some->begin(), some->end());
-    after = urls.back().url;
+    after = urls.back().position;
   }
 }
 
@@ -315,36 +316,36 @@ void FrontierModelRun::change_host() {
     case 0: {
       const Milliseconds delay(std::array{0, 50, 2'000}[below(3)]);
       note(fmt::format("set_host_delay {} {}", host, delay.count()));
-      done = frontier_->set_host_delay(host, delay);
-      next.set_host_delay(host, delay);
+      done = frontier_->set_host(host, {.delay = delay});
+      next.set_host(host, {.delay = delay});
       break;
     }
     case 1: {
       const auto leases = static_cast<std::uint32_t>(below(4));
       note(fmt::format("set_host_leases {} {}", host, leases));
-      done = frontier_->set_host_leases(host, leases);
-      next.set_host_leases(host, leases);
+      done = frontier_->set_host(host, {.leases = leases});
+      next.set_host(host, {.leases = leases});
       break;
     }
     case 2: {
       std::optional<std::uint64_t> limit;
       if (!once_in(2)) limit = below(6);
       note(fmt::format("set_host_limit {} {}", host, limit.value_or(99)));
-      done = frontier_->set_host_limit(host, limit);
-      next.set_host_limit(host, limit);
+      done = frontier_->set_host(host, {.limit = limit.value_or(HostSettings::kNoLimit)});
+      next.set_host(host, {.limit = limit.value_or(HostSettings::kNoLimit)});
       break;
     }
     case 3: {
       const auto until = clocks_.wall() + Milliseconds(static_cast<int>(below(8'000)) - 1'000);
       note(fmt::format("block_host {}", host));
-      done = frontier_->block_host(host, until);
-      next.block_host(host, to_milliseconds(until));
+      done = frontier_->set_host(host, {.blocked_until = until});
+      next.set_host(host, {.blocked_until = until});
       break;
     }
     default:
       note(fmt::format("revive_host {}", host));
-      done = frontier_->revive_host(host);
-      next.revive_host(host);
+      done = frontier_->set_host(host, {.blocked_until = HostSettings::kNotBlocked});
+      next.set_host(host, {.blocked_until = HostSettings::kNotBlocked});
   }
   settle(done, {next});
 }
@@ -386,8 +387,9 @@ void FrontierModelRun::move_clocks() {
   clocks_.advance(by);
   note(fmt::format("move clocks by {} ms", by.count()));
   if (broken_) return;
-  expect_none(model_.check_stats(frontier_->stats()), "stats");
-  if (frontier_->finished() != model_.finished() || frontier_->exhausted() != model_.exhausted())
+  expect_none(model_.check_stats(frontier_->stats().value()), "stats");
+  if (frontier_->progress()->finished != model_.finished() ||
+      frontier_->progress()->exhausted != model_.exhausted())
     ADD_FAILURE() << "finished() or exhausted() is wrong\n" << log_text();
   if (const auto urls = listed()) expect_none(model_.check_set_aside(*urls), "set aside");
   if (!once_in(3)) return;

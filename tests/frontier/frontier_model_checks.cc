@@ -101,13 +101,13 @@ Mismatches FrontierModel::check_hosts(const std::vector<HostInfo>& infos) const 
     expect_equal(wrong, "queued", told_of.queued, queued);
     expect_equal(wrong, "leased", told_of.leased, open_leases(name));
     expect_equal(wrong, "failures", told_of.failures, host.failures);
-    expect_equal(wrong, "delay", milliseconds(told_of.delay), milliseconds(host.delay));
-    expect_equal(wrong, "max_leases", value_or_none(told_of.max_leases),
+    expect_equal(wrong, "delay", milliseconds(told_of.settings.delay), milliseconds(host.delay));
+    expect_equal(wrong, "max_leases", value_or_none(told_of.settings.leases),
                  value_or_none(host.max_leases));
-    expect_equal(wrong, "remaining", value_or_none(told_of.remaining),
+    expect_equal(wrong, "remaining", value_or_none(told_of.settings.limit),
                  value_or_none(host.remaining));
     const std::int64_t blocked =
-        told_of.blocked_until ? to_milliseconds(*told_of.blocked_until) : 0;
+        told_of.settings.blocked_until ? to_milliseconds(*told_of.settings.blocked_until) : 0;
     if (blocked > wall() || host.blocked_until > wall())
       expect_equal(wrong, "blocked_until", blocked, host.blocked_until);
     const bool is_blocked = host.blocked_until > wall();
@@ -120,7 +120,7 @@ Mismatches FrontierModel::check_hosts(const std::vector<HostInfo>& infos) const 
       case HostState::kBlocked:
         fits = is_blocked;
         break;
-      case HostState::kGivenUp:
+      case HostState::kParked:
         fits = host.given_up;
         break;
       case HostState::kAtLimit:
@@ -153,9 +153,9 @@ std::optional<Milliseconds> FrontierModel::next_event() const {
     consider(host.blocked_until - wall());
     consider_steady(next_start(host));
     consider_steady(host.uncertain_until);
-    if (restarted_) consider_steady(*restarted_ + options_->domain_delay);
+    if (restarted_) consider_steady(*restarted_ + options_->politeness.domain_delay);
     if (const auto domain = domain_starts_.find(domain_of(name)); domain != domain_starts_.end())
-      consider_steady(domain->second + options_->domain_delay);
+      consider_steady(domain->second + options_->politeness.domain_delay);
   }
   for (const auto& [id, lease] : leases_) {
     if (lease.state == ModelLease::kOpen && lease.expires != SteadyTime::max())

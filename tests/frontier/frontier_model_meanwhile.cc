@@ -58,8 +58,10 @@ std::unique_ptr<FrontierModelRun::Meanwhile> FrontierModelRun::some_call_meanwhi
       std::optional<std::uint64_t> limit;
       if (!once_in(3)) limit = below(4);
       note(fmt::format("  meanwhile set_host_limit {} {}", host, limit.value_or(99)));
-      next.set_host_limit(host, limit);
-      call->make = [this, host, limit] { return frontier_->set_host_limit(host, limit); };
+      next.set_host(host, {.limit = limit.value_or(HostSettings::kNoLimit)});
+      call->make = [this, host, limit] {
+        return frontier_->set_host(host, {.limit = limit.value_or(HostSettings::kNoLimit)});
+      };
       break;
     }
     case 1: {
@@ -145,10 +147,10 @@ void FrontierModelRun::complete_meanwhile() {
       crash_armed_ = true;
     }
     if (call->make) {
-      const std::uint64_t memory = frontier_->stats().memory;
+      const std::uint64_t memory = frontier_->stats()->memory;
       made = std::async(std::launch::async, call->make);
       // Until its operation waits behind the other; one that changes nothing has none.
-      for (int i = 0; i < 1000 && frontier_->stats().memory == memory; ++i)
+      for (int i = 0; i < 1000 && frontier_->stats()->memory == memory; ++i)
         std::this_thread::yield();
     }
     hold_.release();

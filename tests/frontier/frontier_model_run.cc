@@ -27,38 +27,38 @@ void FrontierModelRun::choose_options() {
   host_count_ = 1 + below(kHosts.size());
   pages_ = 5 + below(60);
   options_.directory = directory_.path() / "state";
-  options_.hash = KeyedHash::from_seed(seed_);
-  options_.deterministic_seed = seed_;
-  options_.before_commit = [this](std::span<const Completion>) { return hold_.before_commit(); };
-  options_.max_memory = kMinFrontierMemory;
+  options_.testing.hash = KeyedHash::from_seed(seed_);
+  options_.testing.deterministic_seed = seed_;
+  options_.testing.before_commit = [this] { return hold_.before_commit(); };
+  options_.store.max_memory = kMinFrontierMemory;
   clocks_.use_in(options_);
-  options_.expected_urls = 1'000;
-  options_.false_positive_rate = 1e-12;
+  options_.seen.expected_urls = 1'000;
+  options_.seen.false_positive_rate = 1e-12;
   if (once_in(3)) {
     // As bad as a filter can be: most of what it says is wrong, and the ledger must set it right.
-    options_.filter_mode = FilterMode::kExact;
-    options_.expected_urls = 16;
-    options_.false_positive_rate = 0.3;
-    options_.max_filter_memory = 4096;
+    options_.seen.mode = FilterMode::kExact;
+    options_.seen.expected_urls = 16;
+    options_.seen.false_positive_rate = 0.3;
+    options_.seen.max_memory = 4096;
   }
-  options_.ledger = once_in(3);
-  options_.delay = Milliseconds(std::array{0, 100, 1'000}[below(3)]);
-  options_.domain_delay = Milliseconds(once_in(3) ? 300 : 0);
-  options_.leases_per_host = static_cast<std::uint32_t>(1 + below(3));
-  options_.retries = static_cast<std::uint32_t>(below(4));
-  options_.retry_delay = Milliseconds(2'000);
-  options_.max_retry_delay = Milliseconds(10'000);
-  options_.host_backoff = Milliseconds(500);
-  options_.max_host_backoff = Milliseconds(6'000);
-  options_.host_failures = static_cast<std::uint32_t>(below(5));
-  options_.lease_timeout = Milliseconds(once_in(3) ? 0 : 30'000);
-  options_.shards = static_cast<std::uint32_t>(1 + below(3));
-  options_.max_open_leases = once_in(4) ? 4 : 1'000;
-  options_.checkpoints_kept = static_cast<std::uint32_t>(1 + below(2));
-  options_.max_url_length = 200;
-  options_.max_set_aside = once_in(4) ? below(12) : 1'000;
+  options_.seen.ledger = once_in(3);
+  options_.politeness.delay = Milliseconds(std::array{0, 100, 1'000}[below(3)]);
+  options_.politeness.domain_delay = Milliseconds(once_in(3) ? 300 : 0);
+  options_.politeness.leases_per_host = static_cast<std::uint32_t>(1 + below(3));
+  options_.retry.retries = static_cast<std::uint32_t>(below(4));
+  options_.retry.retry_delay = Milliseconds(2'000);
+  options_.retry.max_retry_delay = Milliseconds(10'000);
+  options_.retry.host_backoff = Milliseconds(500);
+  options_.retry.max_host_backoff = Milliseconds(6'000);
+  options_.retry.host_failures = static_cast<std::uint32_t>(below(5));
+  options_.limits.lease_timeout = Milliseconds(once_in(3) ? 0 : 30'000);
+  options_.store.shards = static_cast<std::uint32_t>(1 + below(3));
+  options_.limits.max_open_leases = once_in(4) ? 4 : 1'000;
+  options_.checkpoints.keep = static_cast<std::uint32_t>(1 + below(2));
+  options_.limits.max_url_length = 200;
+  options_.store.max_set_aside = once_in(4) ? below(12) : 1'000;
   power_loss_ = once_in(3);
-  options_.durability = power_loss_ ? FrontierDurability::kSync : FrontierDurability::kAsync;
+  options_.store.durability = power_loss_ ? Durability::kSync : Durability::kAsync;
   faults_ = std::make_unique<FileFaults>(
       directory_.path(), power_loss_ ? FileFaults::Track::kPowerLoss : FileFaults::Track::kCrashes);
 }
@@ -155,9 +155,9 @@ bool FrontierModelRun::dead() const {
 }
 
 bool FrontierModelRun::open() {
-  note(fmt::format("open with {} shards", options_.shards));
+  note(fmt::format("open with {} shards", options_.store.shards));
   was_struck_ = dead();
-  auto opened = Frontier::open(options_);
+  auto opened = EmbeddedFrontier::open(options_, &opened_);
   if (opened) {
     frontier_ = std::move(*opened);
     return true;
@@ -181,7 +181,7 @@ void FrontierModelRun::reopen(bool may_crash) {
     }
     once_in(2) ? clocks_.restart(Milliseconds(below(5'000)))
                : clocks_.advance(Milliseconds(below(5'000)));
-    options_.shards = static_cast<std::uint32_t>(1 + below(3));
+    options_.store.shards = static_cast<std::uint32_t>(1 + below(3));
     if (may_crash && attempt < 3 && once_in(4)) {
       faults_->crash_at(1 + below(60), random_());
       crash_armed_ = true;
@@ -200,15 +200,15 @@ void FrontierModelRun::find_state() {
   if (!infos) return void(ADD_FAILURE() << infos.error().message << "\n" << log_text());
   const auto aside = listed();
   if (!aside) return void(ADD_FAILURE() << "set_aside() fails\n" << log_text());
-  const FrontierStats stats = frontier_->stats();
+  const FrontierStats stats = frontier_->stats().value();
   for (FrontierModel& candidate : candidates_) {
     candidate.use(options_);
-    candidate.restart(frontier_->opened().resumed);
+    candidate.restart(opened_.resumed);
   }
   if (candidates_.size() > 1 && unheard_host_) {
     for (const auto& info : *infos) {
-      if (info.blocked_until && info.host == *unheard_host_)
-        candidates_.back().adopt_block(info.host, to_milliseconds(*info.blocked_until));
+      if (info.settings.blocked_until && info.host == *unheard_host_)
+        candidates_.back().adopt_block(info.host, to_milliseconds(*info.settings.blocked_until));
     }
   }
   std::string all_wrong;
@@ -241,10 +241,11 @@ void FrontierModelRun::find_state() {
 void FrontierModelRun::drain() {
   note("drain");
   for (const std::string& host : model_.host_names()) {
-    for (const auto& done : {frontier_->revive_host(host), frontier_->set_host_limit(host, {})})
+    const HostSettings free = {.limit = HostSettings::kNoLimit,
+                               .blocked_until = HostSettings::kNotBlocked};
+    for (const auto& done : {frontier_->set_host(host, free)})
       if (!done) ADD_FAILURE() << done.error().message;
-    model_.revive_host(host);
-    model_.set_host_limit(host, {});
+    model_.set_host(host, free);
   }
   for (int round = 0; round < 20'000 && !model_.finished(); ++round) {
     lease();
@@ -262,8 +263,8 @@ void FrontierModelRun::drain() {
     if (open.empty()) clocks_.advance(next.value_or(Milliseconds(1)));
   }
   EXPECT_TRUE(model_.finished()) << log_text();
-  EXPECT_TRUE(frontier_->finished()) << log_text();
-  expect_none(model_.check_stats(frontier_->stats()), "stats at the end");
+  EXPECT_TRUE(frontier_->progress()->finished) << log_text();
+  expect_none(model_.check_stats(frontier_->stats().value()), "stats at the end");
 }
 
 // What was admitted is seen; what was not is new.

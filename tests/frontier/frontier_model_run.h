@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "trawl/frontier.h"
+#include "trawl/embedded_frontier.h"
 
 #include "tests/frontier/frontier_model.h"
 #include "tests/frontier/virtual_clocks.h"
@@ -30,7 +30,7 @@ inline constexpr std::array kHosts = {"a.test",          "b.test:8080", "www.one
 // Holds up the commit of a completion.
 class CommitHold {
  public:
-  // FrontierOptions::before_commit: the next commit waits for release() once arm() was called.
+  // EmbeddedOptions::before_commit: the next commit waits for release() once arm() was called.
   Result<void> before_commit();
   void arm();
   void release();
@@ -115,9 +115,10 @@ class FrontierModelRun {
   TemporaryDirectory directory_;
   VirtualClocks clocks_;
   CommitHold hold_;
-  FrontierOptions options_;
+  EmbeddedOptions options_;
   bool power_loss_ = false;
   std::unique_ptr<FileFaults> faults_;
+  OpenReport opened_;  // by the last open()
   std::unique_ptr<Frontier> frontier_;
   FrontierModel model_;
   std::uint64_t host_count_ = 1;

@@ -20,7 +20,7 @@ constexpr std::uint64_t kHeldLately = 1u << 14;
 }  // namespace
 
 Fingerprint FrontierModel::fingerprint(const std::string& url) const {
-  return (*options_->hash)(Canonicalizer{options_->profile}.key(*Url::parse(url)));
+  return (*options_->testing.hash)(Canonicalizer{options_->seen.profile}.key(*Url::parse(url)));
 }
 
 void FrontierModel::count_set_aside(SetAsideState state, int by) {
@@ -43,7 +43,7 @@ void FrontierModel::set_aside(ModelAside aside, bool always) {
     if (!aside.was_queued) return;
     count_set_aside(found->second.state, -1);
   } else if (!always) {
-    const std::uint64_t most = options_->max_set_aside / (aside.was_queued ? 1 : 2);
+    const std::uint64_t most = options_->store.max_set_aside / (aside.was_queued ? 1 : 2);
     if (aside_.size() >= most) {
       ++totals_.not_set_aside;
       return;
@@ -110,7 +110,8 @@ std::uint64_t FrontierModel::retry(const RetryWhich& which) {
     url.host = politeness_group(*Url::parse(aside.url));
     url.reason = aside.reason;
     url.status = aside.status;
-    if (which.matches(url)) chosen.push_back(aside);
+    const bool named = which.key.empty() || which.key == url.url;
+    if (named && which.matches(url)) chosen.push_back(aside);
   }
   // Links are offered first.
   for (const ModelAside& link : chosen) {

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "trawl/frontier.h"
+#include "trawl/embedded_frontier.h"
 
 #include "tests/frontier/frontier_fixture.h"
 
@@ -66,17 +66,17 @@ class FrontierRecovery : public test::FrontierFixture {
 TEST_F(FrontierRecovery, WithoutACheckpointTheLogAloneRestores) {
   make_state(0);
   const auto frontier = open();
-  EXPECT_TRUE(frontier->opened().resumed);
-  EXPECT_THAT(frontier->opened().checkpoint, IsEmpty());
-  EXPECT_EQ(frontier->opened().replayed, kUrls);
+  EXPECT_TRUE(opened_.resumed);
+  EXPECT_THAT(opened_.checkpoint, IsEmpty());
+  EXPECT_EQ(opened_.replayed, kUrls);
   expect_all_there(*frontier);
 }
 
 TEST_F(FrontierRecovery, ACheckpointIsRestoredAndOnlyWhatCameLaterReplayed) {
   make_state(2);
   const auto frontier = open();
-  EXPECT_THAT(frontier->opened().checkpoint, HasSubstr("filter-000002.ckpt"));
-  EXPECT_EQ(frontier->opened().replayed, kUrls / 3);
+  EXPECT_THAT(opened_.checkpoint, HasSubstr("filter-000002.ckpt"));
+  EXPECT_EQ(opened_.replayed, kUrls / 3);
   expect_all_there(*frontier);
 }
 
@@ -92,9 +92,9 @@ TEST_F(FrontierRecovery, ADamagedCheckpointFallsBackToTheOlderOne) {
   make_state(3);
   truncate(checkpoint_files().back());
   const auto frontier = open();
-  EXPECT_THAT(frontier->opened().checkpoint, HasSubstr("filter-000002.ckpt"));
-  ASSERT_EQ(frontier->opened().warnings.size(), 1u);
-  EXPECT_THAT(frontier->opened().warnings[0], HasSubstr("filter-000003.ckpt is damaged"));
+  EXPECT_THAT(opened_.checkpoint, HasSubstr("filter-000002.ckpt"));
+  ASSERT_EQ(opened_.warnings.size(), 1u);
+  EXPECT_THAT(opened_.warnings[0], HasSubstr("filter-000003.ckpt is damaged"));
   expect_all_there(*frontier);
 }
 
@@ -108,7 +108,7 @@ TEST_F(FrontierRecovery, TheOnlyCheckpointDamagedFallsBackToTheWholeLog) {
   make_state(1);
   truncate(checkpoint_files().back());
   const auto frontier = open();
-  EXPECT_EQ(frontier->opened().replayed, kUrls);
+  EXPECT_EQ(opened_.replayed, kUrls);
   expect_all_there(*frontier);
 }
 
@@ -116,7 +116,7 @@ TEST_F(FrontierRecovery, WithEveryCheckpointDamagedItSaysSoAndTouchesNothing) {
   make_state(3);
   for (const auto& file : checkpoint_files())
     truncate(file);
-  const auto frontier = Frontier::open(options());
+  const auto frontier = EmbeddedFrontier::open(options(), &opened_);
   ASSERT_FALSE(frontier);
   EXPECT_EQ(frontier.error().code, ErrorCode::kCorrupt);
   EXPECT_THAT(frontier.error().message, HasSubstr("filter-000002.ckpt is damaged"));
@@ -129,7 +129,7 @@ TEST_F(FrontierRecovery, WithEveryCheckpointDamagedItSaysSoAndTouchesNothing) {
 TEST_F(FrontierRecovery, AMissingManifestIsNotTakenForAnEmptyCrawl) {
   make_state(1);
   std::filesystem::remove(options().directory / "MANIFEST");
-  const auto frontier = Frontier::open(options());
+  const auto frontier = EmbeddedFrontier::open(options(), &opened_);
   ASSERT_FALSE(frontier);
   EXPECT_EQ(frontier.error().code, ErrorCode::kCorrupt);
   EXPECT_THAT(frontier.error().message, HasSubstr("MANIFEST"));
@@ -140,7 +140,7 @@ TEST_F(FrontierRecovery, AStoreWithoutAManifestCannotBeResumed) {
   std::filesystem::remove(options().directory / "MANIFEST");
   auto resume = options();
   resume.mode = OpenMode::kResume;
-  const auto frontier = Frontier::open(resume);
+  const auto frontier = EmbeddedFrontier::open(resume, &opened_);
   ASSERT_FALSE(frontier);
   EXPECT_EQ(frontier.error().code, ErrorCode::kNotFound);
   EXPECT_THAT(frontier.error().message, HasSubstr("no MANIFEST"));
@@ -150,8 +150,8 @@ TEST_F(FrontierRecovery, AStoreWithoutAManifestCannotBeResumed) {
 TEST_F(FrontierRecovery, ExactModeNeedsTheLedgerOfACrawlThatBeganWithOne) {
   make_state(1);
   auto exact = options();
-  exact.filter_mode = FilterMode::kExact;
-  const auto frontier = Frontier::open(exact);
+  exact.seen.mode = FilterMode::kExact;
+  const auto frontier = EmbeddedFrontier::open(exact, &opened_);
   ASSERT_FALSE(frontier);
   EXPECT_EQ(frontier.error().code, ErrorCode::kInvalidArgument);
   EXPECT_THAT(frontier.error().message, HasSubstr("was begun without a ledger"));
@@ -160,11 +160,11 @@ TEST_F(FrontierRecovery, ExactModeNeedsTheLedgerOfACrawlThatBeganWithOne) {
 
 TEST_F(FrontierRecovery, ACrawlKeepsItsLedgerWhateverTheOptionsSay) {
   auto with_ledger = options();
-  with_ledger.ledger = true;
+  with_ledger.seen.ledger = true;
   { offer_one(*open(with_ledger), "http://a.test/1"); }
   { offer_one(*open(), "http://a.test/2"); }
   auto exact = options();
-  exact.filter_mode = FilterMode::kExact;
+  exact.seen.mode = FilterMode::kExact;
   const auto frontier = open(exact);
   for (const char* url : {"http://a.test/1", "http://a.test/2"})
     EXPECT_EQ(offer_one(*frontier, url), Admission::kSeen);
@@ -186,7 +186,7 @@ TEST_F(FrontierRecovery, CountersGoOnWhereTheyWere) {
     complete(*frontier, lease_all(*frontier).at(0));
     ASSERT_TRUE(frontier->close());
   }
-  const FrontierStats stats = open()->stats();
+  const FrontierStats stats = open()->stats().value();
   EXPECT_EQ(stats.admitted, 2u);
   EXPECT_EQ(stats.completed, 1u);
   EXPECT_EQ(stats.seen, 1u);
@@ -202,8 +202,8 @@ TEST_F(FrontierRecovery, ACrashTakesNothingOfAHostsLimitAndCountsNoFailure) {
   std::atomic<bool> stands{false};
   std::atomic<bool> go_on{false};
   auto with_hook = options();
-  with_hook.retries = 0;
-  with_hook.wall_clock = [&] {
+  with_hook.retry.retries = 0;
+  with_hook.testing.wall_clock = [&] {
     if (++calls == stop_at) {
       stands.store(true);
       stands.notify_all();
@@ -216,7 +216,7 @@ TEST_F(FrontierRecovery, ACrashTakesNothingOfAHostsLimitAndCountsNoFailure) {
   for (int n = 0; n < 10; ++n)
     urls.push_back(fmt::format("http://a.test/{}", n));
   static_cast<void>(offer(*frontier, urls));
-  ASSERT_TRUE(frontier->set_host_limit("a.test", 8));
+  ASSERT_TRUE(frontier->set_host("a.test", {.limit = 8}));
   const auto leases = lease_all(*frontier);
   ASSERT_EQ(leases.size(), 8u);
   std::uint64_t copies = 0;
@@ -226,7 +226,7 @@ TEST_F(FrontierRecovery, ACrashTakesNothingOfAHostsLimitAndCountsNoFailure) {
     auto of_copy = options();
     of_copy.directory = copy;
     const auto info = open(of_copy)->host("a.test").value();
-    EXPECT_EQ(info.remaining, remaining);
+    EXPECT_EQ(info.settings.limit, remaining);
     EXPECT_EQ(info.failures, failures);
     EXPECT_EQ(info.queued, 10 - (8 - remaining));
   };
@@ -322,8 +322,10 @@ bool wait_until(const std::function<bool()>& condition, milliseconds patience) {
 TEST_F(FrontierRecovery, N2_ACheckpointWithBitsOfAFailedCommitIsNotPublished) {
   auto frontier_options = options();
   const auto file = options().directory / "filter-000001.ckpt";
+  std::atomic<bool> armed{false};
   std::atomic<bool> committing{false};
-  frontier_options.before_commit = [&](std::span<const Completion>) -> Result<void> {
+  frontier_options.testing.before_commit = [&]() -> Result<void> {
+    if (!armed.load()) return {};
     committing.store(true);
     std::error_code ignored;
     const bool copied = wait_until(
@@ -340,6 +342,7 @@ TEST_F(FrontierRecovery, N2_ACheckpointWithBitsOfAFailedCommitIsNotPublished) {
   {
     const auto frontier = open(frontier_options);
     offer_one(*frontier, "http://a.test/");
+    armed.store(true);
     complete(*frontier, lease_all(*frontier).at(0), {"http://a.test/link"});
     while (!committing.load())
       std::this_thread::yield();
@@ -361,7 +364,7 @@ TEST_F(FrontierRecovery, ClosingDuringCheckpointsAndCompletionsLosesNothingThatW
     auto frontier_options = options();
     frontier_options.directory = directory_.path() / std::to_string(round);
     // A slow committer: much is under way when the frontier is closed.
-    frontier_options.before_commit = [](std::span<const Completion>) -> Result<void> {
+    frontier_options.testing.before_commit = []() -> Result<void> {
       for (int i = 0; i < 20; ++i)
         std::this_thread::yield();
       return {};
@@ -375,7 +378,7 @@ TEST_F(FrontierRecovery, ClosingDuringCheckpointsAndCompletionsLosesNothingThatW
     std::atomic<int> checkpoints{0};
     const auto complete_some = [&](std::uint64_t first) {
       for (std::uint64_t n = first;; n += 2) {
-        const auto leases = frontier->lease(1);
+        const auto leases = frontier->lease({.max = 1});
         if (!leases) return leases.error().code;
         if (leases->empty()) {  // the links are not durable yet
           std::this_thread::yield();
@@ -402,12 +405,12 @@ TEST_F(FrontierRecovery, ClosingDuringCheckpointsAndCompletionsLosesNothingThatW
     EXPECT_TRUE(frontier->close());
     for (auto& thread : threads)
       thread.join();
-    EXPECT_EQ(frontier->stats().checkpoints, static_cast<std::uint64_t>(checkpoints.load()) + 1);
-    frontier_options.before_commit = {};
+    EXPECT_EQ(frontier->stats()->checkpoints, static_cast<std::uint64_t>(checkpoints.load()) + 1);
+    frontier_options.testing.before_commit = {};
     const auto reopened = open(frontier_options);
-    EXPECT_EQ(reopened->opened().warnings.size(), 0u);
-    EXPECT_EQ(reopened->stats().completed, completed.load());
-    EXPECT_EQ(reopened->stats().admitted, kUrls + completed.load());
+    EXPECT_EQ(opened_.warnings.size(), 0u);
+    EXPECT_EQ(reopened->stats()->completed, completed.load());
+    EXPECT_EQ(reopened->stats()->admitted, kUrls + completed.load());
     EXPECT_EQ(lease_all(*reopened).size(), kUrls);
   }
 }

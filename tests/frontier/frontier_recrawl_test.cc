@@ -19,12 +19,12 @@ class FrontierRecrawl : public test::FrontierFixture {
  protected:
   void open_anew(bool exact = false) {
     frontier_.reset();
-    FrontierOptions wanted = options();
+    EmbeddedOptions wanted = options();
     clocks_.use_in(wanted);
-    wanted.deterministic_seed = 5;
-    wanted.retry_delay = 1s;
-    wanted.host_backoff = 0ms;
-    if (exact) wanted.filter_mode = FilterMode::kExact;
+    wanted.testing.deterministic_seed = 5;
+    wanted.retry.retry_delay = 1s;
+    wanted.retry.host_backoff = 0ms;
+    if (exact) wanted.seen.mode = FilterMode::kExact;
     frontier_ = open(wanted);
   }
   Admission offer_noted(const std::string& url, std::string_view note, bool again = false) {
@@ -69,74 +69,76 @@ TEST_F(FrontierRecrawl, ANoteStaysWithItsUrl) {
   EXPECT_EQ(lease_one().note, "another");
 }
 
-TEST_F(FrontierRecrawl, ANoteThatIsTooLongIsLeftOut) {
+TEST_F(FrontierRecrawl, ANoteThatIsTooLongIsRefused) {
   open_anew();
-  offer_noted("http://a.test/1", std::string(kMaxNoteBytes, 'n'));
-  offer_noted("http://a.test/2", std::string(kMaxNoteBytes + 1, 'n'));
+  const std::size_t most = LimitOptions{}.max_note_bytes;
+  offer_noted("http://a.test/1", std::string(most, 'n'));
+  const std::string too_long(most + 1, 'n');
+  const UrlRequest request{.url = "http://a.test/2", .note = too_long};
+  EXPECT_EQ(frontier_->offer({&request, 1}).value().at(0), Admission::kNoteTooLong);
   const auto leases = lease_all(*frontier_);
-  ASSERT_EQ(leases.size(), 2u);
-  EXPECT_EQ(leases[0].note.size(), kMaxNoteBytes);
-  EXPECT_EQ(leases[1].note, "");
-  complete_until(leases[1], 5s, std::string(kMaxNoteBytes + 1, 'n'));
+  ASSERT_EQ(leases.size(), 1u);
+  EXPECT_EQ(leases[0].note.size(), most);
+  const Outcome outcome{.status = 200, .recrawl_at = clocks_.wall() + 5s, .note = too_long};
+  EXPECT_EQ(frontier_->complete(leases[0].id, outcome).error().code, ErrorCode::kInvalidArgument);
   complete_until(leases[0], 5s, "");
   clocks_.advance(10s);
-  for (const Lease& lease : lease_all(*frontier_))
-    EXPECT_EQ(lease.note, "");
+  EXPECT_EQ(lease_one().note, "");
 }
 
 TEST_F(FrontierRecrawl, TellsWhenOnlyRecrawlsWait) {
   open_anew();
-  EXPECT_FALSE(frontier_->only_recrawls_wait()) << "nothing waits at all";
+  EXPECT_FALSE(frontier_->progress()->only_recrawls_wait) << "nothing waits at all";
   static_cast<void>(offer(*frontier_, {kPage, "http://a.test/2"}));
-  EXPECT_FALSE(frontier_->only_recrawls_wait()) << "two are queued";
+  EXPECT_FALSE(frontier_->progress()->only_recrawls_wait) << "two are queued";
   const auto leases = lease_all(*frontier_);
   ASSERT_EQ(leases.size(), 2u);
   complete_until(leases[0], 60s);
-  EXPECT_FALSE(frontier_->only_recrawls_wait()) << "one is leased";
+  EXPECT_FALSE(frontier_->progress()->only_recrawls_wait) << "one is leased";
   ASSERT_TRUE(frontier_->fail(leases[1].id, FailureReason::kServerError));
   ASSERT_TRUE(frontier_->flush());
-  EXPECT_FALSE(frontier_->only_recrawls_wait()) << "one is tried again";
-  EXPECT_EQ(frontier_->stats().recrawls_deferred, 1u);
+  EXPECT_FALSE(frontier_->progress()->only_recrawls_wait) << "one is tried again";
+  EXPECT_EQ(frontier_->stats()->recrawls_deferred, 1u);
   clocks_.advance(5s);
   const Lease retry = lease_one();
   complete_until(retry, 30s);
   open_anew();
-  EXPECT_TRUE(frontier_->only_recrawls_wait());
-  EXPECT_FALSE(frontier_->exhausted());
-  EXPECT_FALSE(frontier_->finished());
-  EXPECT_EQ(frontier_->stats().recrawls_deferred, 2u);
+  EXPECT_TRUE(frontier_->progress()->only_recrawls_wait);
+  EXPECT_FALSE(frontier_->progress()->exhausted);
+  EXPECT_FALSE(frontier_->progress()->finished);
+  EXPECT_EQ(frontier_->stats()->recrawls_deferred, 2u);
   clocks_.advance(31s);
-  EXPECT_FALSE(frontier_->only_recrawls_wait()) << "one is due";
+  EXPECT_FALSE(frontier_->progress()->only_recrawls_wait) << "one is due";
   const Lease lease = lease_one();
-  EXPECT_EQ(frontier_->stats().recrawls_deferred, 1u);
+  EXPECT_EQ(frontier_->stats()->recrawls_deferred, 1u);
   ASSERT_TRUE(frontier_->fail(lease.id, FailureReason::kServerError));
   ASSERT_TRUE(frontier_->flush());
-  EXPECT_EQ(frontier_->stats().recrawls_deferred, 1u) << "a recrawl that failed is a retry";
-  EXPECT_FALSE(frontier_->only_recrawls_wait());
+  EXPECT_EQ(frontier_->stats()->recrawls_deferred, 1u) << "a recrawl that failed is a retry";
+  EXPECT_FALSE(frontier_->progress()->only_recrawls_wait);
   EXPECT_EQ(frontier_->drop_host("a.test").value(), 2u);
-  EXPECT_EQ(frontier_->stats().recrawls_deferred, 0u);
-  EXPECT_TRUE(frontier_->finished());
+  EXPECT_EQ(frontier_->stats()->recrawls_deferred, 0u);
+  EXPECT_TRUE(frontier_->progress()->finished);
 }
 
 TEST_F(FrontierRecrawl, WhatIsDoneCanBeQueuedAgain) {
   for (const bool exact : {false, true}) {
     SCOPED_TRACE(exact);
     frontier_.reset();
-    ASSERT_TRUE(Frontier::remove(directory_.path() / "state"));
+    ASSERT_TRUE(EmbeddedFrontier::remove(directory_.path() / "state"));
     open_anew(exact);
     static_cast<void>(offer_one(*frontier_, kPage));
     complete(*frontier_, lease_one());
     ASSERT_TRUE(frontier_->flush());
     EXPECT_EQ(offer_noted(kPage, "x"), Admission::kSeen);
     EXPECT_EQ(offer_noted(kPage, "validators", true), Admission::kNew);
-    EXPECT_FALSE(frontier_->finished());
+    EXPECT_FALSE(frontier_->progress()->finished);
     open_anew(exact);
     Lease lease = lease_one();
     EXPECT_TRUE(lease.recrawl);
     EXPECT_EQ(lease.note, "validators");
     complete(*frontier_, lease);
     ASSERT_TRUE(frontier_->flush());
-    EXPECT_TRUE(frontier_->finished());
+    EXPECT_TRUE(frontier_->progress()->finished);
     EXPECT_EQ(offer_one(*frontier_, kPage), Admission::kSeen);
     // One that was never admitted is an ordinary admission.
     EXPECT_EQ(offer_noted("http://a.test/new", "", true), Admission::kNew);
@@ -146,7 +148,7 @@ TEST_F(FrontierRecrawl, WhatIsDoneCanBeQueuedAgain) {
     complete(*frontier_, lease);
     ASSERT_TRUE(frontier_->flush());
     EXPECT_EQ(offer_one(*frontier_, "http://a.test/new"), Admission::kSeen);
-    EXPECT_TRUE(frontier_->finished());
+    EXPECT_TRUE(frontier_->progress()->finished);
   }
 }
 

@@ -16,20 +16,20 @@ class Recorder {
  public:
   Recorder(std::uint64_t seed, const std::filesystem::path& directory) : random_(seed) {
     options_.directory = directory;
-    options_.expected_urls = 500;
-    options_.hash = KeyedHash::from_seed(7);
-    options_.deterministic_seed = 42;
+    options_.seen.expected_urls = 500;
+    options_.testing.hash = KeyedHash::from_seed(7);
+    options_.testing.deterministic_seed = 42;
     clocks_.use_in(options_);
-    options_.delay = std::chrono::milliseconds(50);
-    options_.domain_delay = std::chrono::milliseconds(20);
-    options_.adaptive_delay = 1.5;
-    options_.leases_per_host = 2;
-    options_.shards = 3;
-    options_.retry_delay = std::chrono::milliseconds(300);
-    options_.host_backoff = std::chrono::milliseconds(200);
-    options_.host_failures = 6;
-    options_.lease_timeout = std::chrono::milliseconds(5'000);
-    options_.max_memory = kMinFrontierMemory;
+    options_.politeness.delay = std::chrono::milliseconds(50);
+    options_.politeness.domain_delay = std::chrono::milliseconds(20);
+    options_.politeness.adaptive_delay = 1.5;
+    options_.politeness.leases_per_host = 2;
+    options_.store.shards = 3;
+    options_.retry.retry_delay = std::chrono::milliseconds(300);
+    options_.retry.host_backoff = std::chrono::milliseconds(200);
+    options_.retry.host_failures = 6;
+    options_.limits.lease_timeout = std::chrono::milliseconds(5'000);
+    options_.store.max_memory = kMinFrontierMemory;
   }
 
   std::string record() {
@@ -44,11 +44,12 @@ class Recorder {
 
   void open() {
     frontier_.reset();
-    auto opened = Frontier::open(options_);
+    OpenReport report;
+    auto opened = EmbeddedFrontier::open(options_, &report);
     if (!opened) throw std::runtime_error(opened.error().message);
     frontier_ = std::move(*opened);
     open_.clear();
-    log_ << "open " << frontier_->opened().replayed << "\n";
+    log_ << "open " << report.replayed << "\n";
   }
 
   void offer() {
@@ -69,15 +70,16 @@ class Recorder {
   }
 
   void lease() {
-    const auto leases = below(2) == 0 ? frontier_->lease(below(20)).value()
-                                      : frontier_->lease(below(20), below(3)).value();
+    const auto leases = below(2) == 0
+                            ? frontier_->lease({.max = below(20)}).value()
+                            : frontier_->lease({.max = below(20), .shard = below(3)}).value();
     for (const Lease& lease : leases) {
       open_.push_back(lease.id);
       log_ << "lease " << lease.id << ' ' << lease.url << ' ' << lease.host << ' ' << lease.priority
            << ' ' << lease.depth << ' ' << lease.attempts << "\n";
     }
     for (std::uint32_t shard = 0; shard < 3; ++shard) {
-      const auto due = frontier_->next_due(shard);
+      const auto due = frontier_->next_due(shard).value();
       log_ << "due " << (due ? due->time_since_epoch().count() : -1) << "\n";
     }
   }
@@ -95,7 +97,7 @@ class Recorder {
           return time ? time->time_since_epoch().count() : -1;
         };
         log_ << "fail " << told(verdict.retry_at) << ' ' << told(verdict.host_blocked_until) << ' '
-             << verdict.host_given_up << "\n";
+             << verdict.host_parked << "\n";
         break;
       }
       case 1:
@@ -135,13 +137,14 @@ class Recorder {
         if (below(4) == 0)
           log_ << "drop " << frontier_->drop_host(host).value() << "\n";
         else
-          static_cast<void>(frontier_->set_host_delay(host, std::chrono::milliseconds(below(90))));
+          static_cast<void>(
+              frontier_->set_host(host, {.delay = std::chrono::milliseconds(below(90))}));
         return;
       }
       default:
         if (below(4) == 0) log_ << "checkpoint " << frontier_->checkpoint().has_value() << "\n";
         if (below(60) == 0) open();
-        const FrontierStats stats = frontier_->stats();
+        const FrontierStats stats = frontier_->stats().value();
         log_ << "stats " << stats.admitted << ' ' << stats.completed << ' ' << stats.queued << ' '
              << stats.leased << ' ' << stats.deferred << ' ' << stats.expired << ' ' << stats.late
              << ' ' << stats.hosts << ' ' << stats.hosts_blocked << "\n";
@@ -150,7 +153,7 @@ class Recorder {
 
   std::mt19937_64 random_;
   test::VirtualClocks clocks_;
-  FrontierOptions options_;
+  EmbeddedOptions options_;
   std::unique_ptr<Frontier> frontier_;
   std::vector<std::uint64_t> open_;
   std::ostringstream log_;
@@ -184,14 +187,14 @@ TEST(FrontierReplay, AnotherSeedOfTheFrontierGivesOtherWaits) {
   const auto block_of = [](std::uint64_t seed) {
     const test::TemporaryDirectory directory;
     test::VirtualClocks clocks;
-    FrontierOptions options;
+    EmbeddedOptions options;
     options.directory = directory.path();
-    options.deterministic_seed = seed;
+    options.testing.deterministic_seed = seed;
     clocks.use_in(options);
-    const auto frontier = Frontier::open(options).value();
+    const auto frontier = EmbeddedFrontier::open(options).value();
     const std::vector<UrlRequest> requests{{.url = "http://a.test/"}};
     static_cast<void>(frontier->offer(requests).value());
-    const auto lease = frontier->lease(1).value().front();
+    const auto lease = frontier->lease({.max = 1}).value().front();
     EXPECT_EQ(lease.id, 1u) << "numbers count from 1";
     const auto verdict = frontier->fail(lease.id, FailureReason::kTimeout).value();
     return verdict.host_blocked_until->time_since_epoch().count();

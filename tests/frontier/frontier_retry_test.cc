@@ -14,13 +14,13 @@ class FrontierRetry : public test::FrontierFixture {
   FrontierRetry() {
     options_ = options();
     clocks_.use_in(options_);
-    options_.deterministic_seed = 5;
-    options_.max_memory = kMinFrontierMemory;
-    options_.retries = 3;
-    options_.retry_delay = 10s;
-    options_.max_retry_delay = 30s;
-    options_.host_backoff = 0ms;
-    options_.host_failures = 0;
+    options_.testing.deterministic_seed = 5;
+    options_.store.max_memory = kMinFrontierMemory;
+    options_.retry.retries = 3;
+    options_.retry.retry_delay = 10s;
+    options_.retry.max_retry_delay = 30s;
+    options_.retry.host_backoff = 0ms;
+    options_.retry.host_failures = 0;
   }
   void open_anew() {
     frontier_.reset();
@@ -40,7 +40,7 @@ class FrontierRetry : public test::FrontierFixture {
   HostInfo host(const std::string& name = "a.test") { return frontier_->host(name).value(); }
 
   test::VirtualClocks clocks_;
-  FrontierOptions options_;
+  EmbeddedOptions options_;
   std::unique_ptr<Frontier> frontier_;
 };
 
@@ -55,21 +55,21 @@ TEST_F(FrontierRetry, ARetryWaitsTwiceAsLongEachTimeAndEndsAsFailed) {
     ASSERT_TRUE(verdict.retry_at);
     EXPECT_EQ(*verdict.retry_at - clocks_.wall(), waits[attempt]);
     EXPECT_FALSE(verdict.host_blocked_until);
-    EXPECT_EQ(frontier_->stats().deferred, 1u);
-    EXPECT_EQ(frontier_->stats().queued, 0u);
+    EXPECT_EQ(frontier_->stats()->deferred, 1u);
+    EXPECT_EQ(frontier_->stats()->queued, 0u);
     EXPECT_TRUE(due().empty());
-    EXPECT_LE(frontier_->next_due(0), clocks_.now() + waits[attempt]);
+    EXPECT_LE(frontier_->next_due(0).value(), clocks_.now() + waits[attempt]);
     clocks_.advance(waits[attempt] - 1ms);
     EXPECT_TRUE(due().empty());
     clocks_.advance(1ms);
   }
   const auto verdict = fail_one(FailureReason::kServerError);
   EXPECT_FALSE(verdict.retry_at);
-  const FrontierStats stats = frontier_->stats();
+  const FrontierStats stats = frontier_->stats().value();
   EXPECT_EQ(stats.retried, 3u);
   EXPECT_EQ(stats.failed, 1u);
   EXPECT_EQ(stats.completed, 1u);
-  EXPECT_TRUE(frontier_->finished());
+  EXPECT_TRUE(frontier_->progress()->finished);
   EXPECT_EQ(offer_one(*frontier_, kUrl), Admission::kSeen);
 }
 
@@ -77,8 +77,8 @@ TEST_F(FrontierRetry, APermanentFailureEndsTheUrlAtOnce) {
   open_anew();
   static_cast<void>(offer_one(*frontier_, kUrl));
   const auto verdict = fail_one(FailureReason::kPermanent);
-  EXPECT_FALSE(verdict.retry_at || verdict.host_blocked_until || verdict.host_given_up);
-  EXPECT_TRUE(frontier_->finished());
+  EXPECT_FALSE(verdict.retry_at || verdict.host_blocked_until || verdict.host_parked);
+  EXPECT_TRUE(frontier_->progress()->finished);
 }
 
 TEST_F(FrontierRetry, RetryAfterIsTheLeastTimeForUrlAndHost) {
@@ -90,7 +90,7 @@ TEST_F(FrontierRetry, RetryAfterIsTheLeastTimeForUrlAndHost) {
   EXPECT_EQ(verdict->retry_at, clocks_.wall() + 90s);
   EXPECT_EQ(verdict->host_blocked_until, clocks_.wall() + 90s);
   EXPECT_EQ(host().state, HostState::kBlocked);
-  EXPECT_EQ(frontier_->stats().hosts_blocked, 1u);
+  EXPECT_EQ(frontier_->stats()->hosts_blocked, 1u);
   clocks_.advance(90s - 1ms);
   EXPECT_TRUE(due().empty());
   clocks_.advance(1ms);
@@ -99,7 +99,7 @@ TEST_F(FrontierRetry, RetryAfterIsTheLeastTimeForUrlAndHost) {
 }
 
 TEST_F(FrontierRetry, N1_WhatWaitsAndTheHostsTroublesSurviveReopening) {
-  options_.host_backoff = 4s;
+  options_.retry.host_backoff = 4s;
   open_anew();
   static_cast<void>(offer(*frontier_, {kUrl, "http://b.test/1"}));
   const auto leases = lease_all(*frontier_);
@@ -110,10 +110,10 @@ TEST_F(FrontierRetry, N1_WhatWaitsAndTheHostsTroublesSurviveReopening) {
   ASSERT_TRUE(
       frontier_->complete(leases[1].id, {.status = 200, .recrawl_at = clocks_.wall() + 15s}, {}));
   open_anew();
-  EXPECT_EQ(frontier_->stats().deferred, 2u);
-  EXPECT_FALSE(frontier_->finished());
+  EXPECT_EQ(frontier_->stats()->deferred, 2u);
+  EXPECT_FALSE(frontier_->progress()->finished);
   EXPECT_EQ(host(leases[0].host).failures, 1u);
-  EXPECT_EQ(host(leases[0].host).blocked_until, verdict.host_blocked_until);
+  EXPECT_EQ(host(leases[0].host).settings.blocked_until, verdict.host_blocked_until);
   EXPECT_TRUE(due().empty());
   clocks_.advance(10s);
   const Lease retry = lease_one();
@@ -145,7 +145,7 @@ TEST_F(FrontierRetry, WhatIsOfferedForLaterComesInTheOrderOfItsTimeAndPriority) 
   EXPECT_EQ(answers, std::vector(4, Admission::kNew));
   EXPECT_EQ(offer_one(*frontier_, "http://a.test/late"), Admission::kSeen);
   EXPECT_EQ(due(), std::vector<std::string>{"http://a.test/now"});
-  EXPECT_EQ(frontier_->stats().deferred, 3u);
+  EXPECT_EQ(frontier_->stats()->deferred, 3u);
   open_anew();
   clocks_.advance(30s);
   EXPECT_EQ(due(), (std::vector<std::string>{"http://a.test/high", "http://a.test/now",
@@ -161,8 +161,8 @@ TEST_F(FrontierRetry, ARecrawlComesAgainAndAgain) {
     const auto links =
         frontier_->complete(lease.id, {.status = 200, .recrawl_at = clocks_.wall() + 60s}, {});
     ASSERT_TRUE(links);
-    EXPECT_FALSE(frontier_->finished());
-    EXPECT_FALSE(frontier_->exhausted());
+    EXPECT_FALSE(frontier_->progress()->finished);
+    EXPECT_FALSE(frontier_->progress()->exhausted);
     EXPECT_EQ(offer_one(*frontier_, kUrl), Admission::kSeen);
     clocks_.advance(59s);
     EXPECT_TRUE(due().empty());
@@ -170,15 +170,15 @@ TEST_F(FrontierRetry, ARecrawlComesAgainAndAgain) {
     if (round == 2) open_anew();
   }
   complete(*frontier_, lease_one());
-  EXPECT_TRUE(frontier_->finished());
-  const FrontierStats stats = frontier_->stats();
+  EXPECT_TRUE(frontier_->progress()->finished);
+  const FrontierStats stats = frontier_->stats().value();
   EXPECT_EQ(stats.recrawls, 5u);
   EXPECT_EQ(stats.admitted, 1u);
   EXPECT_EQ(stats.completed, 6u);
 }
 
 TEST_F(FrontierRetry, AnExpiredLeaseReturnsAndItsCompletionCountsOnce) {
-  options_.lease_timeout = 60s;
+  options_.limits.lease_timeout = 60s;
   open_anew();
   static_cast<void>(offer_one(*frontier_, kUrl));
   const Lease first = lease_one();
@@ -186,7 +186,7 @@ TEST_F(FrontierRetry, AnExpiredLeaseReturnsAndItsCompletionCountsOnce) {
   ASSERT_TRUE(frontier_->renew(first.id));
   clocks_.advance(59s);
   EXPECT_TRUE(due().empty());
-  EXPECT_EQ(frontier_->next_due(0), clocks_.now() + 1s);
+  EXPECT_EQ(frontier_->next_due(0).value(), clocks_.now() + 1s);
   clocks_.advance(1s);
   const Lease second = lease_one();
   EXPECT_NE(second.id, first.id);
@@ -195,11 +195,11 @@ TEST_F(FrontierRetry, AnExpiredLeaseReturnsAndItsCompletionCountsOnce) {
   EXPECT_FALSE(late.retry_at || late.host_blocked_until) << "an expired lease cannot fail";
   const auto links = complete(*frontier_, first, {"http://b.test/new"});
   EXPECT_EQ(links, std::vector{Admission::kNew});
-  EXPECT_EQ(frontier_->stats().completed, 1u);
+  EXPECT_EQ(frontier_->stats()->completed, 1u);
   // The other's end is one too many, but its links count.
   EXPECT_EQ(complete(*frontier_, second, {"http://b.test/newer"}), std::vector{Admission::kNew});
   EXPECT_EQ(complete(*frontier_, first), std::vector<Admission>{});
-  const FrontierStats stats = frontier_->stats();
+  const FrontierStats stats = frontier_->stats().value();
   EXPECT_EQ(stats.completed, 1u);
   EXPECT_EQ(stats.expired, 1u);
   EXPECT_EQ(stats.late, 1u);
@@ -208,29 +208,29 @@ TEST_F(FrontierRetry, AnExpiredLeaseReturnsAndItsCompletionCountsOnce) {
 }
 
 TEST_F(FrontierRetry, ALateCompletionOfAUrlThatWasDroppedChangesNothing) {
-  options_.lease_timeout = 60s;
+  options_.limits.lease_timeout = 60s;
   open_anew();
   static_cast<void>(offer(*frontier_, {kUrl, "http://a.test/2"}));
   const auto leases = lease(*frontier_, 1);
   clocks_.advance(60s);
-  static_cast<void>(frontier_->lease(0, 0).value());  // it expires
+  static_cast<void>(frontier_->lease({.max = 0, .shard = 0}).value());  // it expires
   EXPECT_EQ(frontier_->drop_host("a.test").value(), 2u);
-  EXPECT_TRUE(frontier_->finished());
+  EXPECT_TRUE(frontier_->progress()->finished);
   static_cast<void>(complete(*frontier_, leases.front()));
-  const FrontierStats stats = frontier_->stats();
+  const FrontierStats stats = frontier_->stats().value();
   EXPECT_EQ(stats.completed, 0u);
   EXPECT_EQ(stats.dropped, 2u);
-  EXPECT_TRUE(frontier_->finished());
+  EXPECT_TRUE(frontier_->progress()->finished);
   open_anew();
-  EXPECT_TRUE(frontier_->finished());
+  EXPECT_TRUE(frontier_->progress()->finished);
 }
 
 TEST_F(FrontierRetry, AHostThatFailsTooOftenIsGivenUpKeptAndRevived) {
-  options_.host_backoff = 1s;
-  options_.max_host_backoff = 8s;
-  options_.host_failures = 4;
-  options_.retry_delay = 0ms;
-  options_.retries = 100;
+  options_.retry.host_backoff = 1s;
+  options_.retry.max_host_backoff = 8s;
+  options_.retry.host_failures = 4;
+  options_.retry.retry_delay = 0ms;
+  options_.retry.retries = 100;
   open_anew();
   static_cast<void>(offer(*frontier_, {kUrl, "http://a.test/2"}));
   for (int failures = 1; failures <= 4; ++failures) {
@@ -238,7 +238,7 @@ TEST_F(FrontierRetry, AHostThatFailsTooOftenIsGivenUpKeptAndRevived) {
     const auto leases = lease(*frontier_, 1);
     ASSERT_EQ(leases.size(), 1u);
     const auto verdict = frontier_->fail(leases[0].id, FailureReason::kConnection).value();
-    EXPECT_EQ(verdict.host_given_up, failures == 4);
+    EXPECT_EQ(verdict.host_parked, failures == 4);
     const auto wait = *verdict.host_blocked_until - clocks_.wall();
     EXPECT_GE(wait, 500ms * (1 << (failures - 1)));
     EXPECT_LE(wait, 1s * (1 << (failures - 1)));
@@ -246,16 +246,16 @@ TEST_F(FrontierRetry, AHostThatFailsTooOftenIsGivenUpKeptAndRevived) {
   for (int round = 0; round < 2; ++round) {
     clocks_.advance(std::chrono::hours(24));
     EXPECT_TRUE(due().empty());
-    EXPECT_EQ(host().state, HostState::kGivenUp);
+    EXPECT_EQ(host().state, HostState::kParked);
     EXPECT_EQ(host().queued, 2u);
     EXPECT_EQ(host().failures, 4u);
-    EXPECT_FALSE(frontier_->finished());
-    EXPECT_TRUE(frontier_->exhausted());
-    EXPECT_EQ(frontier_->stats().hosts_given_up, 1u);
+    EXPECT_FALSE(frontier_->progress()->finished);
+    EXPECT_TRUE(frontier_->progress()->exhausted);
+    EXPECT_EQ(frontier_->stats()->hosts_parked, 1u);
     open_anew();
   }
-  ASSERT_TRUE(frontier_->revive_host("a.test"));
-  EXPECT_FALSE(frontier_->exhausted());
+  ASSERT_TRUE(frontier_->set_host("a.test", {.blocked_until = HostSettings::kNotBlocked}));
+  EXPECT_FALSE(frontier_->progress()->exhausted);
   EXPECT_EQ(due().size(), 2u);
   EXPECT_EQ(host().failures, 0u);
 }
@@ -276,8 +276,8 @@ TEST_F(FrontierRetry, DroppingAHostDeletesWhatWaitsAndKeepsWhatIsLeased) {
   }
   ASSERT_FALSE(leases.empty());
   EXPECT_EQ(frontier_->drop_host("a.test").value(), 10'001 - leases.size());
-  EXPECT_EQ(frontier_->stats().dropped, 10'001 - leases.size());
-  EXPECT_EQ(frontier_->stats().deferred, 0u);
+  EXPECT_EQ(frontier_->stats()->dropped, 10'001 - leases.size());
+  EXPECT_EQ(frontier_->stats()->deferred, 0u);
   ASSERT_TRUE(frontier_->release(leases.front().id));
   for (std::size_t i = 1; i < leases.size(); ++i)
     complete(*frontier_, leases[i]);
@@ -289,7 +289,7 @@ TEST_F(FrontierRetry, DroppingAHostDeletesWhatWaitsAndKeepsWhatIsLeased) {
     EXPECT_TRUE(lease.url == leases.front().url || lease.host == "b.test") << lease.url;
     complete(*frontier_, lease);
   }
-  EXPECT_TRUE(frontier_->finished());
+  EXPECT_TRUE(frontier_->progress()->finished);
 }
 
 TEST_F(FrontierRetry, ASmallerDepthFoundLaterIsKept) {
@@ -316,7 +316,7 @@ TEST_F(FrontierRetry, ASmallerDepthFoundLaterIsKept) {
   ASSERT_TRUE(frontier_->fail(leases[1].id, FailureReason::kServerError));
   for (const std::size_t i : {0, 2})
     complete(*frontier_, leases[i]);
-  EXPECT_EQ(frontier_->stats().depth_repairs, 2u);
+  EXPECT_EQ(frontier_->stats()->depth_repairs, 2u);
   open_anew();
   clocks_.advance(10s);
   EXPECT_EQ(lease_one().depth, 1u);
@@ -325,7 +325,7 @@ TEST_F(FrontierRetry, ASmallerDepthFoundLaterIsKept) {
 TEST_F(FrontierRetry, AHostsLimitKeepsTheRestOfItsQueue) {
   open_anew();
   static_cast<void>(offer(*frontier_, {kUrl, "http://a.test/2", "http://a.test/3"}));
-  ASSERT_TRUE(frontier_->set_host_limit("a.test", 2));
+  ASSERT_TRUE(frontier_->set_host("a.test", {.limit = 2}));
   const auto leases = lease_all(*frontier_);
   ASSERT_EQ(leases.size(), 2u) << "open leases count";
   ASSERT_TRUE(frontier_->release(leases[1].id));
@@ -334,10 +334,10 @@ TEST_F(FrontierRetry, AHostsLimitKeepsTheRestOfItsQueue) {
   open_anew();
   EXPECT_TRUE(due().empty());
   EXPECT_EQ(host().state, HostState::kAtLimit);
-  EXPECT_EQ(host().remaining, 0u);
+  EXPECT_EQ(host().settings.limit, 0u);
   EXPECT_EQ(host().queued, 1u);
-  EXPECT_TRUE(frontier_->exhausted());
-  ASSERT_TRUE(frontier_->set_host_limit("a.test", std::nullopt));
+  EXPECT_TRUE(frontier_->progress()->exhausted);
+  ASSERT_TRUE(frontier_->set_host("a.test", {.limit = HostSettings::kNoLimit}));
   EXPECT_EQ(due().size(), 1u);
 }
 

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "trawl/frontier.h"
+#include "trawl/embedded_frontier.h"
 
 #include "tests/frontier/frontier_fixture.h"
 
@@ -18,11 +18,11 @@ using ::testing::UnorderedElementsAre;
 
 class FrontierSchedule : public test::FrontierFixture {
  protected:
-  FrontierOptions polite(milliseconds delay = milliseconds(1000)) {
+  EmbeddedOptions polite(milliseconds delay = milliseconds(1000)) {
     auto polite = options();
-    polite.delay = delay;
-    polite.leases_per_host = 1;
-    polite.clock = [this] { return now_; };
+    polite.politeness.delay = delay;
+    polite.politeness.leases_per_host = 1;
+    polite.testing.clock = [this] { return now_; };
     return polite;
   }
   SteadyTime now_ = SteadyTime{} + std::chrono::hours(1);
@@ -41,7 +41,7 @@ TEST_F(FrontierSchedule, P1_RequestsToAHostStartTheDelayApart) {
   std::map<std::string, SteadyTime> last_start;
   std::vector<Lease> open_leases;
   std::size_t leased = 0;
-  while (!frontier->finished()) {
+  while (!frontier->progress()->finished) {
     for (const Lease& lease : lease(*frontier, random() % 4)) {
       if (last_start.contains(lease.host)) {
         EXPECT_GE(now_ - last_start[lease.host], milliseconds(1000)) << lease.url;
@@ -67,7 +67,7 @@ TEST_F(FrontierSchedule, P1_AHostIsAskedOneAtATimeHoweverLongARequestTakes) {
   ASSERT_EQ(first.size(), 1u);
   now_ += std::chrono::minutes(1);
   EXPECT_TRUE(lease_all(*frontier).empty());
-  EXPECT_FALSE(frontier->next_due(0));
+  EXPECT_FALSE(frontier->next_due(0).value());
   complete(*frontier, first[0]);
   EXPECT_EQ(lease_all(*frontier).size(), 1u);
 }
@@ -83,7 +83,7 @@ TEST_F(FrontierSchedule, P1_TheDelayCountsFromWhenTheRequestReallyStarted) {
   ASSERT_TRUE(frontier->flush());
   now_ = leased_at + milliseconds(1299);
   EXPECT_TRUE(lease_all(*frontier).empty());
-  EXPECT_EQ(frontier->next_due(0), leased_at + milliseconds(1300));
+  EXPECT_EQ(frontier->next_due(0).value(), leased_at + milliseconds(1300));
   now_ = leased_at + milliseconds(1300);
   EXPECT_EQ(lease_all(*frontier).size(), 1u);
 }
@@ -92,7 +92,7 @@ TEST_F(FrontierSchedule, P1_AfterARestartEveryHostWaitsItsDelayFirst) {
   {
     const auto frontier = open(polite());
     offer(*frontier, {"http://a.test/1", "http://a.test/2", "http://slow.test/"});
-    ASSERT_TRUE(frontier->set_host_delay("slow.test", milliseconds(5000)));
+    ASSERT_TRUE(frontier->set_host("slow.test", {.delay = milliseconds(5000)}));
     ASSERT_TRUE(frontier->flush());
   }
   const auto frontier = open(polite());
@@ -123,7 +123,7 @@ TEST_F(FrontierSchedule, P1_ALongerDelayHoldsFromTheRequestBefore) {
   const auto frontier = open(polite());
   offer(*frontier, {"http://a.test/1", "http://a.test/2"});
   const Lease first = lease_all(*frontier).at(0);
-  ASSERT_TRUE(frontier->set_host_delay("a.test", milliseconds(3000)));
+  ASSERT_TRUE(frontier->set_host("a.test", {.delay = milliseconds(3000)}));
   ASSERT_TRUE(frontier->release(first.id, now_ + milliseconds(3000)));
   now_ += milliseconds(2999);
   EXPECT_TRUE(lease_all(*frontier).empty());
@@ -136,7 +136,7 @@ TEST_F(FrontierSchedule, P1_AReleaseCountsTheHostsDelayFromTheRequestMadeInstead
   {
     const auto frontier = open(polite());
     offer_one(*frontier, "http://a.test/");
-    ASSERT_TRUE(frontier->set_host_delay("a.test", milliseconds(3000)));
+    ASSERT_TRUE(frontier->set_host("a.test", {.delay = milliseconds(3000)}));
     ASSERT_TRUE(frontier->close());
   }
   const auto frontier = open(polite());
@@ -163,7 +163,7 @@ TEST_F(FrontierSchedule, ALeaseWithoutARequestCostsTheHostNoDelay) {
   complete(*frontier, fetched);
   EXPECT_TRUE(lease_all(*frontier).empty());
   ASSERT_TRUE(frontier->flush());
-  EXPECT_EQ(frontier->stats().skipped, 1u);
+  EXPECT_EQ(frontier->stats()->skipped, 1u);
 }
 
 TEST_F(FrontierSchedule, EmptyHostsAreForgottenOnceTheirDelayHasPassed) {
@@ -173,10 +173,10 @@ TEST_F(FrontierSchedule, EmptyHostsAreForgottenOnceTheirDelayHasPassed) {
   for (const Lease& lease : lease_all(*frontier))
     complete(*frontier, lease);
   ASSERT_TRUE(frontier->flush());
-  EXPECT_EQ(frontier->stats().hosts, 100u);
+  EXPECT_EQ(frontier->stats()->hosts, 100u);
   now_ += milliseconds(1000);
   EXPECT_TRUE(lease_all(*frontier).empty());
-  EXPECT_EQ(frontier->stats().hosts, 0u);
+  EXPECT_EQ(frontier->stats()->hosts, 0u);
 }
 
 TEST_F(FrontierSchedule, UrlsComeByPriorityThenInOrderThoughMostWaitInTheStore) {
@@ -200,12 +200,12 @@ TEST_F(FrontierSchedule, UrlsComeByPriorityThenInOrderThoughMostWaitInTheStore) 
     complete(*frontier, leases[0]);
   }
   ASSERT_TRUE(frontier->flush());
-  EXPECT_TRUE(frontier->finished());
+  EXPECT_TRUE(frontier->progress()->finished);
 }
 
 TEST_F(FrontierSchedule, UrlsOfManyLeasesAtOnceAreNeverLeasedTwice) {
   auto wide = polite(milliseconds(0));
-  wide.leases_per_host = 300;
+  wide.politeness.leases_per_host = 300;
   const auto frontier = open(wide);
   constexpr std::uint64_t kSeed = 12;
   SCOPED_TRACE(kSeed);
@@ -213,7 +213,7 @@ TEST_F(FrontierSchedule, UrlsOfManyLeasesAtOnceAreNeverLeasedTwice) {
   std::map<std::string, int> times;
   std::vector<Lease> open_leases;
   std::uint64_t offered = 0;
-  while (offered < 3000 || !frontier->finished()) {
+  while (offered < 3000 || !frontier->progress()->finished) {
     if (offered < 3000) {
       const std::string url = fmt::format("http://a.test/{}", offered++);
       const auto priority = static_cast<std::int32_t>(random() % 3);
@@ -256,7 +256,7 @@ TEST_F(FrontierSchedule, HostsWithManyUrlsDoNotKeepOthersWaiting) {
 
 TEST_F(FrontierSchedule, ShardsShareTheHostsAndEachHostIsInOne) {
   auto sharded = polite();
-  sharded.shards = 4;
+  sharded.store.shards = 4;
   const auto frontier = open(sharded);
   test::Requests requests;
   for (int host = 0; host < 200; ++host)
@@ -264,7 +264,7 @@ TEST_F(FrontierSchedule, ShardsShareTheHostsAndEachHostIsInOne) {
   ASSERT_TRUE(frontier->offer(requests.get()));
   std::size_t total = 0;
   for (std::uint32_t shard = 0; shard < 4; ++shard) {
-    const auto leases = frontier->lease(1000, shard).value();
+    const auto leases = frontier->lease({.max = 1000, .shard = shard}).value();
     EXPECT_GT(leases.size(), 20u);
     total += leases.size();
     for (const Lease& lease : leases)
@@ -272,17 +272,18 @@ TEST_F(FrontierSchedule, ShardsShareTheHostsAndEachHostIsInOne) {
   }
   EXPECT_EQ(total, 200u);
   ASSERT_TRUE(frontier->flush());
-  EXPECT_TRUE(frontier->finished());
-  EXPECT_EQ(frontier->lease(1, 4).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_TRUE(frontier->progress()->finished);
+  EXPECT_EQ(frontier->lease({.max = 1, .shard = 4}).error().code, ErrorCode::kInvalidArgument);
 }
 
 TEST_F(FrontierSchedule, WhenAHostIsDueCanBeSubtractedFromNow) {
   const auto frontier = open(polite());
-  EXPECT_FALSE(frontier->next_due(0));
-  EXPECT_FALSE(frontier->next_due(1)) << "there is no such shard";
+  EXPECT_FALSE(frontier->next_due(0).value());
+  EXPECT_EQ(frontier->next_due(1).error().code, ErrorCode::kInvalidArgument)
+      << "there is no such shard";
   offer(*frontier, {"http://a.test/1", "http://b.test/"});
   for (int round = 0; round < 2; ++round) {
-    const auto due = frontier->next_due(0);
+    const auto due = frontier->next_due(0).value();
     ASSERT_TRUE(due);
     EXPECT_LE(*due - now_, milliseconds(0));
     EXPECT_LE(now_ - *due, std::chrono::hours(24));
@@ -293,11 +294,8 @@ TEST_F(FrontierSchedule, WhenAHostIsDueCanBeSubtractedFromNow) {
 TEST_F(FrontierSchedule, WorkIsAnnounced) {
   auto announced = polite();
   std::atomic<int> calls{0};
-  announced.on_work = [&](std::uint32_t shard) {
-    EXPECT_EQ(shard, 0u);
-    calls.fetch_add(1);
-  };
   const auto frontier = open(announced);
+  ASSERT_TRUE(frontier->on_wake([&] { calls.fetch_add(1); }, 0));
   offer_one(*frontier, "http://a.test/");
   ASSERT_TRUE(frontier->flush());  // the announcement comes before the next group
   EXPECT_EQ(calls.load(), 1);

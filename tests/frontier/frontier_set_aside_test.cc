@@ -15,10 +15,10 @@ class FrontierSetAside : public test::FrontierFixture {
   FrontierSetAside() {
     options_ = options();
     clocks_.use_in(options_);
-    options_.deterministic_seed = 5;
-    options_.max_memory = kMinFrontierMemory;
-    options_.retries = 0;
-    options_.host_backoff = 0ms;
+    options_.testing.deterministic_seed = 5;
+    options_.store.max_memory = kMinFrontierMemory;
+    options_.retry.retries = 0;
+    options_.retry.host_backoff = 0ms;
   }
   void open_anew() {
     frontier_.reset();
@@ -50,7 +50,7 @@ class FrontierSetAside : public test::FrontierFixture {
   }
 
   test::VirtualClocks clocks_;
-  FrontierOptions options_;
+  EmbeddedOptions options_;
   std::unique_ptr<Frontier> frontier_;
 };
 
@@ -62,8 +62,8 @@ TEST_F(FrontierSetAside, AHeldUrlIsLeasedNoMoreAndDoesNotKeepACrawlFromEnding) {
   ASSERT_TRUE(frontier_->hold(lease_one().id, {.reason = "out of scope", .rules = 77}));
   for (int run = 0; run < 2; ++run) {
     EXPECT_TRUE(lease_all(*frontier_).empty());
-    EXPECT_TRUE(frontier_->finished());
-    const FrontierStats stats = frontier_->stats();
+    EXPECT_TRUE(frontier_->progress()->finished);
+    const FrontierStats stats = frontier_->stats().value();
     EXPECT_EQ(stats.held, 1u);
     EXPECT_EQ(stats.set_aside_failed, 0u);
     EXPECT_EQ(stats.skipped, 1u);
@@ -85,7 +85,7 @@ TEST_F(FrontierSetAside, AHeldUrlIsLeasedNoMoreAndDoesNotKeepACrawlFromEnding) {
   }
   EXPECT_EQ(retry({.state = SetAsideState::kFailed}), 0u);
   EXPECT_EQ(retry({.state = SetAsideState::kHeld}), 1u);
-  EXPECT_FALSE(frontier_->finished());
+  EXPECT_FALSE(frontier_->progress()->finished);
   EXPECT_TRUE(listed().empty());
   const Lease again = lease_one();
   EXPECT_EQ(again.url, "http://a.test/1");
@@ -95,27 +95,27 @@ TEST_F(FrontierSetAside, AHeldUrlIsLeasedNoMoreAndDoesNotKeepACrawlFromEnding) {
   EXPECT_EQ(again.note, "n");
   complete(*frontier_, again);
   ASSERT_TRUE(frontier_->flush());
-  EXPECT_TRUE(frontier_->finished());
-  EXPECT_EQ(frontier_->stats().held, 0u);
+  EXPECT_TRUE(frontier_->progress()->finished);
+  EXPECT_EQ(frontier_->stats()->held, 0u);
 }
 
 TEST_F(FrontierSetAside, SaysWhetherThereIsRoomForAnother) {
-  options_.max_set_aside = 2;
+  options_.store.max_set_aside = 2;
   open_anew();
   ASSERT_TRUE(frontier_->hold(lease_of("http://a.test/1").id, {.reason = "rule"}));
   ASSERT_TRUE(frontier_->flush());
-  EXPECT_TRUE(frontier_->has_room_to_set_aside());
+  EXPECT_TRUE(frontier_->has_room_to_set_aside().value());
   Outcome failed;
   failed.status = 404;
   ASSERT_TRUE(frontier_->complete(lease_of("http://b.test/1").id, failed, {}));
   ASSERT_TRUE(frontier_->flush());
-  EXPECT_FALSE(frontier_->has_room_to_set_aside());
+  EXPECT_FALSE(frontier_->has_room_to_set_aside().value());
   ASSERT_EQ(retry({.state = SetAsideState::kFailed}), 1u);
-  EXPECT_TRUE(frontier_->has_room_to_set_aside());
+  EXPECT_TRUE(frontier_->has_room_to_set_aside().value());
   frontier_.reset();
-  options_.max_set_aside = 0;
+  options_.store.max_set_aside = 0;
   open_anew();
-  EXPECT_FALSE(frontier_->has_room_to_set_aside());
+  EXPECT_FALSE(frontier_->has_room_to_set_aside().value());
 }
 
 TEST_F(FrontierSetAside, AReasonIsNeeded) {
@@ -135,9 +135,9 @@ TEST_F(FrontierSetAside, FailedUrlsAreKeptWithStatusAndReasonAndAskedForAgain) {
   ASSERT_TRUE(frontier_->fail(lease_of("http://b.test/2").id, FailureReason::kTimeout));
   complete(*frontier_, lease_of("http://c.test/"));
   ASSERT_TRUE(frontier_->flush());
-  EXPECT_TRUE(frontier_->finished());
-  EXPECT_EQ(frontier_->stats().set_aside_failed, 4u);
-  EXPECT_EQ(frontier_->stats().succeeded, 1u);
+  EXPECT_TRUE(frontier_->progress()->finished);
+  EXPECT_EQ(frontier_->stats()->set_aside_failed, 4u);
+  EXPECT_EQ(frontier_->stats()->succeeded, 1u);
   std::set<std::tuple<std::string, int, std::string>> found;
   for (const SetAsideUrl& url : listed())
     found.emplace(url.url, url.status, url.reason);
@@ -154,16 +154,16 @@ TEST_F(FrontierSetAside, FailedUrlsAreKeptWithStatusAndReasonAndAskedForAgain) {
   EXPECT_EQ(retry({.host = "b.test"}), 1u);
   EXPECT_EQ(lease_one().url, "http://b.test/2");
   EXPECT_EQ(retry({.wanted = [](const SetAsideUrl&) { return false; }}), 0u);
-  EXPECT_EQ(retry({.url = "http://a.test/none"}), 0u);
-  EXPECT_EQ(retry({.url = "http://a.test/404", .reason = "other"}), 0u);
-  EXPECT_EQ(retry({.url = "http://a.test/404"}), 1u);
+  EXPECT_EQ(retry({.key = "http://a.test/none"}), 0u);
+  EXPECT_EQ(retry({.key = "http://a.test/404", .reason = "other"}), 0u);
+  EXPECT_EQ(retry({.key = "http://a.test/404"}), 1u);
   const Lease last = lease_one();
   EXPECT_EQ(last.attempts, 0u);
   ASSERT_TRUE(frontier_->complete(last.id, {.status = 404}, {}));
   ASSERT_TRUE(frontier_->flush());
-  EXPECT_EQ(frontier_->stats().set_aside_failed, 1u) << "it failed again";
-  EXPECT_EQ(frontier_->stats().requeued, 4u);
-  EXPECT_FALSE(frontier_->finished()) << "the other three are leased";
+  EXPECT_EQ(frontier_->stats()->set_aside_failed, 1u) << "it failed again";
+  EXPECT_EQ(frontier_->stats()->requeued, 4u);
+  EXPECT_FALSE(frontier_->progress()->finished) << "the other three are leased";
 }
 
 TEST_F(FrontierSetAside, AFailedPageThatComesBackByItselfIsNotSetAside) {
@@ -192,9 +192,9 @@ TEST_F(FrontierSetAside, LinksAreHeldOnceAndOfferedWhenTheyAreWanted) {
   close_and_open();
   complete_holding(lease_of("http://a.test/3"), link, "too_deep");
   ASSERT_TRUE(frontier_->flush());
-  EXPECT_EQ(frontier_->stats().held, 1u);
-  EXPECT_EQ(frontier_->stats().admitted, 3u);
-  EXPECT_TRUE(frontier_->finished());
+  EXPECT_EQ(frontier_->stats()->held, 1u);
+  EXPECT_EQ(frontier_->stats()->admitted, 3u);
+  EXPECT_TRUE(frontier_->progress()->finished);
   const auto urls = listed();
   ASSERT_EQ(urls.size(), 1u);
   EXPECT_FALSE(urls[0].was_queued);
@@ -207,22 +207,22 @@ TEST_F(FrontierSetAside, LinksAreHeldOnceAndOfferedWhenTheyAreWanted) {
   EXPECT_EQ(lease.priority, 3);
   EXPECT_EQ(lease.note, "noted");
   EXPECT_FALSE(lease.recrawl);
-  EXPECT_EQ(frontier_->stats().held, 0u);
+  EXPECT_EQ(frontier_->stats()->held, 0u);
   EXPECT_EQ(offer_one(*frontier_, link), Admission::kSeen);
 }
 
 TEST_F(FrontierSetAside, AHeldLinkThatWasAdmittedSinceIsNotQueuedTwice) {
   open_anew();
   complete_holding(lease_of("http://a.test/1"), "http://b.test/", "too_deep");
-  EXPECT_EQ(frontier_->stats().held, 1u);
+  EXPECT_EQ(frontier_->stats()->held, 1u);
   EXPECT_EQ(offer_one(*frontier_, "http://b.test/"), Admission::kNew) << "found nearer";
   EXPECT_TRUE(listed().empty()) << "it is queued";
-  EXPECT_EQ(frontier_->stats().held, 0u);
+  EXPECT_EQ(frontier_->stats()->held, 0u);
   complete(*frontier_, lease_one());
   EXPECT_EQ(retry({}), 0u);
   EXPECT_TRUE(lease_all(*frontier_).empty());
   EXPECT_TRUE(listed().empty());
-  EXPECT_TRUE(frontier_->finished());
+  EXPECT_TRUE(frontier_->progress()->finished);
 }
 
 TEST_F(FrontierSetAside, AFailedUrlThatIsOfferedAgainIsQueuedAlone) {
@@ -231,10 +231,10 @@ TEST_F(FrontierSetAside, AFailedUrlThatIsOfferedAgainIsQueuedAlone) {
   ASSERT_TRUE(frontier_->complete(lease_of("http://a.test/2").id, {.status = 404}, {}));
   const UrlRequest again{.url = "http://a.test/1", .again = true};
   ASSERT_TRUE(frontier_->offer({&again, 1}));
-  EXPECT_EQ(frontier_->stats().set_aside_failed, 1u);
+  EXPECT_EQ(frontier_->stats()->set_aside_failed, 1u);
   ASSERT_EQ(listed().size(), 1u);
   EXPECT_EQ(listed()[0].url, "http://a.test/2");
-  EXPECT_EQ(retry({.url = "http://a.test/1"}), 0u);
+  EXPECT_EQ(retry({.key = "http://a.test/1"}), 0u);
   EXPECT_TRUE(lease_one().recrawl);
   EXPECT_TRUE(lease_all(*frontier_).empty());
 }
@@ -242,7 +242,7 @@ TEST_F(FrontierSetAside, AFailedUrlThatIsOfferedAgainIsQueuedAlone) {
 // Whichever comes first, a link that is admitted is not held.
 TEST_F(FrontierSetAside, A1_LinksHeldAndAdmittedAtTheSameTimeAreQueuedAlone) {
   constexpr int kLinks = 3000;
-  options_.deterministic_seed.reset();
+  options_.testing.deterministic_seed.reset();
   open_anew();
   const auto link = [](int i) { return fmt::format("http://b.test/{}", i); };
   std::vector<std::thread> threads;
@@ -259,8 +259,8 @@ TEST_F(FrontierSetAside, A1_LinksHeldAndAdmittedAtTheSameTimeAreQueuedAlone) {
   });
   for (std::thread& thread : threads)
     thread.join();
-  EXPECT_EQ(frontier_->stats().admitted, std::uint64_t{kLinks});
-  EXPECT_EQ(frontier_->stats().held, 0u);
+  EXPECT_EQ(frontier_->stats()->admitted, std::uint64_t{kLinks});
+  EXPECT_EQ(frontier_->stats()->held, 0u);
   EXPECT_TRUE(listed().empty());
 }
 
@@ -270,30 +270,30 @@ TEST_F(FrontierSetAside, ALinkThatWasAdmittedBeforeIsNotHeld) {
   EXPECT_EQ(complete_holding(lease_of("http://a.test/1"), "http://b.test/", "too_deep").front(),
             Admission::kSeen);
   EXPECT_TRUE(listed().empty());
-  EXPECT_EQ(frontier_->stats().held, 0u);
+  EXPECT_EQ(frontier_->stats()->held, 0u);
 }
 
 TEST_F(FrontierSetAside, ThereIsABoundAndWhatFindsNoRoomIsCounted) {
-  options_.max_set_aside = 4;
+  options_.store.max_set_aside = 4;
   open_anew();
   for (int i = 0; i < 4; ++i)
     complete_holding(lease_of(fmt::format("http://a.test/{}", i)),
                      fmt::format("http://b.test/{}", i), "too_deep");
   ASSERT_TRUE(frontier_->flush());
-  EXPECT_EQ(frontier_->stats().held, 2u) << "half of it is for links";
-  EXPECT_EQ(frontier_->stats().not_set_aside, 2u);
+  EXPECT_EQ(frontier_->stats()->held, 2u) << "half of it is for links";
+  EXPECT_EQ(frontier_->stats()->not_set_aside, 2u);
   for (int i = 0; i < 3; ++i)
     ASSERT_TRUE(frontier_->hold(lease_of(fmt::format("http://c.test/{}", i)).id, {.reason = "r"}));
   ASSERT_TRUE(frontier_->flush());
-  EXPECT_EQ(frontier_->stats().held, 4u);
-  EXPECT_EQ(frontier_->stats().not_set_aside, 3u);
-  EXPECT_TRUE(frontier_->finished());
+  EXPECT_EQ(frontier_->stats()->held, 4u);
+  EXPECT_EQ(frontier_->stats()->not_set_aside, 3u);
+  EXPECT_TRUE(frontier_->progress()->finished);
 }
 
 TEST_F(FrontierSetAside, N1_SomeAreKeptBeyondTheBound) {
   for (const std::uint64_t most : {0u, 1u}) {
     SCOPED_TRACE(most);
-    options_.max_set_aside = most;
+    options_.store.max_set_aside = most;
     options_.directory = this->options().directory.parent_path() / fmt::format("bound-{}", most);
     open_anew();
     ASSERT_TRUE(frontier_->complete(lease_of("http://a.test/0").id, {.status = 404}, {}));
@@ -303,13 +303,13 @@ TEST_F(FrontierSetAside, N1_SomeAreKeptBeyondTheBound) {
         frontier_->hold(lease_of("http://a.test/2").id, {.reason = "suspect", .always = true}));
     ASSERT_TRUE(frontier_->hold(lease_of("http://a.test/3").id, {.reason = "rule"}));
     ASSERT_TRUE(frontier_->flush());
-    EXPECT_EQ(frontier_->stats().held, 1u);
-    EXPECT_EQ(frontier_->stats().set_aside_failed, 1u + most);
-    EXPECT_EQ(frontier_->stats().not_set_aside, 2u - most);
+    EXPECT_EQ(frontier_->stats()->held, 1u);
+    EXPECT_EQ(frontier_->stats()->set_aside_failed, 1u + most);
+    EXPECT_EQ(frontier_->stats()->not_set_aside, 2u - most);
     close_and_open();
     EXPECT_EQ(retry({.reason = "suspect"}), 1u);
     EXPECT_EQ(lease_one().url, "http://a.test/2");
-    EXPECT_EQ(retry({.url = "http://a.test/1"}), 1u);
+    EXPECT_EQ(retry({.key = "http://a.test/1"}), 1u);
     EXPECT_EQ(lease_one().url, "http://a.test/1");
     frontier_.reset();
   }
@@ -330,12 +330,12 @@ TEST_F(FrontierSetAside, ListsPageByPageAndRetriesVeryMany) {
     if (page.empty()) break;
     for (const SetAsideUrl& url : page)
       EXPECT_TRUE(found.insert(url.url).second);
-    after = page.back().url;
+    after = page.back().position;
   }
   EXPECT_EQ(found.size(), kUrls);
   EXPECT_EQ(retry({}), kUrls);
   EXPECT_EQ(lease_all(*frontier_).size(), kUrls);
-  EXPECT_EQ(frontier_->stats().held, 0u);
+  EXPECT_EQ(frontier_->stats()->held, 0u);
 }
 
 // Each call of set_aside() and retry() finds a URL by the key that the rules give it.
@@ -352,16 +352,16 @@ TEST_F(FrontierSetAside, N1_OtherRulesForKeysLoseNoneAndRepeatNone) {
   complete_holding(lease_of("http://b.test/2"), "http://far.test/?z=1&y=2", "too_deep");
   ASSERT_TRUE(frontier_->hold(lease_of("http://far.test/?y=2&z=1").id, {.reason = "r"}));
   ASSERT_TRUE(frontier_->flush());
-  ASSERT_EQ(frontier_->stats().held, 3u);
+  ASSERT_EQ(frontier_->stats()->held, 3u);
 
   // There and back, and to other rules without a look.
   for (const bool sorted : {true, false, true}) {
     SCOPED_TRACE(sorted);
-    options_.profile.rules.sort_query = sorted;
-    options_.replace_profile = true;
+    options_.seen.profile.rules.sort_query = sorted;
+    options_.seen.replace_profile = true;
     open_anew();  // without close()
-    EXPECT_EQ(frontier_->stats().set_aside_failed, kUrls);
-    EXPECT_EQ(frontier_->stats().held, 2u) << "two of them are the same now";
+    EXPECT_EQ(frontier_->stats()->set_aside_failed, kUrls);
+    EXPECT_EQ(frontier_->stats()->held, 2u) << "two of them are the same now";
     std::set<std::string> found;
     std::string after;
     for (std::size_t pages = 0; pages < 10; ++pages) {
@@ -369,17 +369,17 @@ TEST_F(FrontierSetAside, N1_OtherRulesForKeysLoseNoneAndRepeatNone) {
       if (page.empty()) break;
       for (const SetAsideUrl& url : page)
         EXPECT_TRUE(found.insert(url.url).second) << url.url;
-      after = page.back().url;
+      after = page.back().position;
     }
     EXPECT_EQ(found.size(), kUrls + 2);
     EXPECT_TRUE(found.contains("http://far.test/?y=2&z=1")) << "the one that was queued stays";
   }
-  EXPECT_EQ(retry({.url = url_of(7)}), 1u);
+  EXPECT_EQ(retry({.key = url_of(7)}), 1u);
   EXPECT_EQ(lease_one().url, url_of(7));
   const std::string again = url_of(8);
   const UrlRequest request{.url = again, .again = true};
   ASSERT_TRUE(frontier_->offer({&request, 1}));
-  EXPECT_EQ(frontier_->stats().set_aside_failed, kUrls - 2) << "it is queued";
+  EXPECT_EQ(frontier_->stats()->set_aside_failed, kUrls - 2) << "it is queued";
   EXPECT_EQ(retry({.reason = "too_deep"}), 1u);
   EXPECT_EQ(retry({}), kUrls - 2 + 1);
   EXPECT_EQ(retry({}), 0u);
@@ -389,7 +389,7 @@ TEST_F(FrontierSetAside, N1_OtherRulesForKeysLoseNoneAndRepeatNone) {
 
 // N1: what was set aside is there after a crash, queued or set aside but never both.
 TEST_F(FrontierSetAside, N1_ACrashLosesNoneOfThem) {
-  options_.deterministic_seed.reset();
+  options_.testing.deterministic_seed.reset();
   open_anew();
   for (int i = 0; i < 100; ++i)
     static_cast<void>(offer_one(*frontier_, fmt::format("http://a.test/{}", i)));

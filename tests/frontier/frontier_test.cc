@@ -1,11 +1,11 @@
-#include "trawl/frontier.h"
-
 #include <atomic>
 #include <fstream>
 #include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "trawl/embedded_frontier.h"
 
 #include "tests/frontier/frontier_fixture.h"
 
@@ -25,7 +25,7 @@ TEST_F(FrontierTest, OffersLeasesAndCompletesEachUrlOnce) {
   const auto leases = lease_all(*frontier);
   EXPECT_THAT(urls_of(leases), UnorderedElementsAre("http://a.test/", "http://b.test/"));
   EXPECT_TRUE(lease_all(*frontier).empty());
-  EXPECT_FALSE(frontier->finished());
+  EXPECT_FALSE(frontier->progress()->finished);
   EXPECT_THAT(complete(*frontier, leases[0], {"http://b.test/", "http://c.test/"}),
               ElementsAre(Admission::kSeen, Admission::kNew));
   complete(*frontier, leases[1]);
@@ -35,9 +35,9 @@ TEST_F(FrontierTest, OffersLeasesAndCompletesEachUrlOnce) {
   EXPECT_EQ(last[0].parent, leases[0].url);
   complete(*frontier, last[0]);
   ASSERT_TRUE(frontier->flush());
-  EXPECT_TRUE(frontier->finished());
+  EXPECT_TRUE(frontier->progress()->finished);
 
-  const FrontierStats stats = frontier->stats();
+  const FrontierStats stats = frontier->stats().value();
   EXPECT_EQ(stats.admitted, 3u);
   EXPECT_EQ(stats.completed, 3u);
   EXPECT_EQ(stats.seen, 2u);
@@ -75,9 +75,9 @@ TEST_F(FrontierTest, ALeaseEndsOnce) {
   EXPECT_EQ(frontier->complete(lease.id + 1000, {.status = 200}, {}).error().code,
             ErrorCode::kNotFound);
   ASSERT_TRUE(frontier->flush());
-  EXPECT_EQ(frontier->stats().completed, 1u);
-  EXPECT_EQ(frontier->stats().failed, 0u);
-  EXPECT_EQ(frontier->stats().repeated, 1u);
+  EXPECT_EQ(frontier->stats()->completed, 1u);
+  EXPECT_EQ(frontier->stats()->failed, 0u);
+  EXPECT_EQ(frontier->stats()->repeated, 1u);
 }
 
 TEST_F(FrontierTest, AReleasedLeaseComesBack) {
@@ -89,7 +89,7 @@ TEST_F(FrontierTest, AReleasedLeaseComesBack) {
   EXPECT_EQ(second.url, first.url);
   complete(*frontier, second);
   ASSERT_TRUE(frontier->flush());
-  EXPECT_TRUE(frontier->finished());
+  EXPECT_TRUE(frontier->progress()->finished);
 }
 
 TEST_F(FrontierTest, UrlsOverTheLengthLimitAreRefusedAndCounted) {
@@ -98,7 +98,7 @@ TEST_F(FrontierTest, UrlsOverTheLengthLimitAreRefusedAndCounted) {
   EXPECT_EQ(offer_one(*frontier, start + std::string(2083 - start.size(), 'x')), Admission::kNew);
   EXPECT_EQ(offer_one(*frontier, start + std::string(2084 - start.size(), 'x')),
             Admission::kTooLong);
-  EXPECT_EQ(frontier->stats().invalid, 1u);
+  EXPECT_EQ(frontier->stats()->invalid, 1u);
 }
 
 TEST_F(FrontierTest, SeenIsDecidedByTheCanonicalKeyAndTheUrlIsFetchedAsOffered) {
@@ -110,33 +110,25 @@ TEST_F(FrontierTest, SeenIsDecidedByTheCanonicalKeyAndTheUrlIsFetchedAsOffered) 
 
 TEST_F(FrontierTest, N1_NoMoreLeasesAreOpenThanAllowedUntilCompletionsAreDurable) {
   auto frontier_options = options();
-  frontier_options.max_open_leases = 3;
+  frontier_options.limits.max_open_leases = 3;
   const auto frontier = open(frontier_options);
   offer(*frontier, {"http://a.test/1", "http://a.test/2", "http://a.test/3", "http://a.test/4"});
   const auto leases = lease_all(*frontier);
   ASSERT_EQ(leases.size(), 3u);
-  EXPECT_FALSE(frontier->next_due(0));
+  EXPECT_FALSE(frontier->next_due(0).value());
   complete(*frontier, leases[0]);
   ASSERT_TRUE(frontier->flush());
   EXPECT_EQ(lease_all(*frontier).size(), 1u);
 }
 
 TEST_F(FrontierTest, LinksThatTheCallerKnewCountAsSeen) {
-  std::size_t links = 0;
-  auto frontier_options = options();
-  frontier_options.before_commit = [&](std::span<const Completion> completions) -> Result<void> {
-    for (const Completion& completion : completions)
-      links += completion.links;
-    return {};
-  };
-  const auto frontier = open(frontier_options);
+  const auto frontier = open();
   offer_one(*frontier, "http://a.test/");
   const Lease lease = lease_all(*frontier).at(0);
   test::Requests found({"http://a.test/", "http://a.test/new"});
   ASSERT_TRUE(frontier->complete(lease.id, {.status = 200, .known_links = 3}, found.get()));
   ASSERT_TRUE(frontier->flush());
-  EXPECT_EQ(frontier->stats().seen, 4u);
-  EXPECT_EQ(links, 5u);
+  EXPECT_EQ(frontier->stats()->seen, 4u);
 }
 
 TEST_F(FrontierTest, FailedFetchesAreCompletedAndCounted) {
@@ -144,13 +136,13 @@ TEST_F(FrontierTest, FailedFetchesAreCompletedAndCounted) {
   offer_one(*frontier, "http://a.test/");
   ASSERT_TRUE(frontier->complete(lease_all(*frontier).at(0).id, {.error = "timed out"}, {}));
   ASSERT_TRUE(frontier->flush());
-  EXPECT_EQ(frontier->stats().failed, 1u);
-  EXPECT_TRUE(frontier->finished());
+  EXPECT_EQ(frontier->stats()->failed, 1u);
+  EXPECT_TRUE(frontier->progress()->finished);
 }
 
 TEST_F(FrontierTest, A1_OfThreadsOfferingTheSameUrlsOneIsToldNew) {
   auto frontier_options = options();
-  frontier_options.shards = 4;
+  frontier_options.store.shards = 4;
   const auto frontier = open(frontier_options);
   constexpr std::uint64_t kUrls = 3'000;
   constexpr int kThreads = 4;
@@ -177,36 +169,69 @@ TEST_F(FrontierTest, A1_OfThreadsOfferingTheSameUrlsOneIsToldNew) {
     thread.join();
   for (std::uint64_t n = 0; n < kUrls; ++n)
     ASSERT_EQ(told_new[n].load(), 1) << n;
-  EXPECT_EQ(frontier->stats().admitted, kUrls);
+  EXPECT_EQ(frontier->stats()->admitted, kUrls);
   EXPECT_EQ(lease_all(*frontier).size(), kUrls);
 }
 
-TEST_F(FrontierTest, BeforeCommitSeesEachCompletionBeforeItIsDurable) {
+// What a caller writes of a page comes between the end of its request and its own.
+TEST_F(FrontierTest, N3_AnEndThatComesLaterLeavesTheLeaseOpenAndTheHostFree) {
   auto frontier_options = options();
-  std::vector<std::string> written;
-  frontier_options.before_commit = [&](std::span<const Completion> completions) -> Result<void> {
-    for (const Completion& completion : completions) {
-      written.push_back(fmt::format("{} {} {} of {} {}", completion.lease.url,
-                                    completion.outcome.status, completion.new_links,
-                                    completion.links,
-                                    *static_cast<const int*>(completion.outcome.context.get())));
+  frontier_options.politeness.leases_per_host = 1;
+  {
+    const auto frontier = open(frontier_options);
+    offer(*frontier, {"http://a.test/1", "http://a.test/2", "http://b.test/fails"});
+    const auto leases = lease_all(*frontier);
+    ASSERT_EQ(leases.size(), 2u);
+    for (const Lease& lease : leases) {
+      const auto links = test::Requests({"http://c.test/link"});
+      if (lease.host == "a.test") {
+        EXPECT_THAT(
+            frontier->complete(lease.id, {.status = 200, .end_later = true}, links.get()).value(),
+            ElementsAre(Admission::kNew));
+      } else {
+        EXPECT_TRUE(frontier->fail(lease.id, FailureReason::kPermanent, {}, {.end_later = true})
+                        ->awaits_end);
+      }
     }
-    return {};
-  };
-  const auto frontier = open(frontier_options);
-  offer_one(*frontier, "http://a.test/");
-  const auto links = test::Requests({"http://a.test/", "http://b.test/"});
-  ASSERT_TRUE(frontier->complete(lease_all(*frontier).at(0).id,
-                                 {.status = 200, .context = std::make_shared<int>(7)},
-                                 links.get()));
-  ASSERT_TRUE(frontier->flush());
-  EXPECT_THAT(written, ElementsAre("http://a.test/ 200 1 of 2 7"));
+    ASSERT_TRUE(frontier->flush());
+    EXPECT_EQ(frontier->stats()->completed, 0u);
+    EXPECT_THAT(urls_of(lease_all(*frontier)),
+                UnorderedElementsAre("http://a.test/2", "http://c.test/link"));
+  }
+  {
+    // Nothing had ended.
+    const auto frontier = open(frontier_options);
+    std::vector<Lease> leases = lease_all(*frontier);
+    EXPECT_THAT(urls_of(leases), UnorderedElementsAre("http://a.test/1", "http://b.test/fails",
+                                                      "http://c.test/link"));
+    for (const Lease& lease : leases) {
+      if (lease.host == "b.test") {
+        EXPECT_TRUE(frontier->fail(lease.id, FailureReason::kPermanent, {}, {.end_later = true})
+                        ->awaits_end);
+      } else {
+        ASSERT_TRUE(frontier->complete(lease.id, {.status = 200, .end_later = true}));
+      }
+    }
+    for (const Lease& lease : leases)
+      ASSERT_TRUE(frontier->complete(lease.id, {}));
+    ASSERT_TRUE(frontier->flush());
+    EXPECT_EQ(frontier->stats()->completed, 3u);
+    EXPECT_EQ(frontier->stats()->succeeded, 2u);
+    EXPECT_EQ(frontier->stats()->failed, 1u);
+    EXPECT_EQ(frontier->lookup("http://b.test/fails")->kind, UrlState::Kind::kFailed);
+    // Once more changes nothing.
+    ASSERT_TRUE(frontier->complete(leases[0].id, {.status = 200}));
+    ASSERT_TRUE(frontier->flush());
+    EXPECT_EQ(frontier->stats()->completed, 3u);
+    EXPECT_EQ(frontier->stats()->repeated, 1u);
+  }
+  EXPECT_THAT(urls_of(lease_all(*open(frontier_options))), ElementsAre("http://a.test/2"));
 }
 
 TEST_F(FrontierTest, E1_AFailedWriteStopsTheFrontierWithItsStateIntact) {
   auto frontier_options = options();
   bool full = false;
-  frontier_options.before_commit = [&](std::span<const Completion>) -> Result<void> {
+  frontier_options.testing.before_commit = [&]() -> Result<void> {
     if (full) return error(ErrorCode::kNoSpace, "pages.jsonl: no space left");
     return {};
   };
@@ -224,7 +249,7 @@ TEST_F(FrontierTest, E1_AFailedWriteStopsTheFrontierWithItsStateIntact) {
     EXPECT_THAT(flushed.error().message, HasSubstr("no space left"));
     EXPECT_EQ(frontier->offer(test::Requests({"http://e.test/"}).get()).error().code,
               ErrorCode::kNoSpace);
-    EXPECT_EQ(frontier->lease(1).error().code, ErrorCode::kNoSpace);
+    EXPECT_EQ(frontier->lease({.max = 1}).error().code, ErrorCode::kNoSpace);
     EXPECT_EQ(frontier->checkpoint().error().code, ErrorCode::kNoSpace);
   }
   full = false;
@@ -242,81 +267,85 @@ TEST_F(FrontierTest, ModesDirectoriesAndLocksAreChecked) {
   create.mode = OpenMode::kCreate;
   auto resume = options();
   resume.mode = OpenMode::kResume;
-  EXPECT_EQ(Frontier::open(resume).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(EmbeddedFrontier::open(resume, &opened_).error().code, ErrorCode::kNotFound);
   {
     const auto frontier = open(create);
-    const auto second = Frontier::open(options());
+    const auto second = EmbeddedFrontier::open(options(), &opened_);
     ASSERT_FALSE(second);
     EXPECT_EQ(second.error().code, ErrorCode::kInUse);
     EXPECT_THAT(second.error().message, HasSubstr(std::to_string(::getpid())));
   }
-  EXPECT_EQ(Frontier::open(create).error().code, ErrorCode::kAlreadyExists);
-  EXPECT_TRUE(open(resume)->opened().resumed);
+  EXPECT_EQ(EmbeddedFrontier::open(create, &opened_).error().code, ErrorCode::kAlreadyExists);
+  open(resume);
+  EXPECT_TRUE(opened_.resumed);
 
   auto below_a_file = options();
   below_a_file.directory = options().directory / "MANIFEST" / "state";
-  EXPECT_FALSE(Frontier::open(below_a_file));
+  EXPECT_FALSE(EmbeddedFrontier::open(below_a_file, &opened_));
 }
 
 TEST_F(FrontierTest, ImpossibleOptionsAreRefusedBeforeAnythingIsMade) {
   const auto refused = [&](auto change) {
     auto wrong = options();
     change(wrong);
-    const auto frontier = Frontier::open(wrong);
+    const auto frontier = EmbeddedFrontier::open(wrong, &opened_);
     return !frontier && frontier.error().code == ErrorCode::kInvalidArgument &&
            !std::filesystem::exists(options().directory);
   };
-  EXPECT_TRUE(refused([](FrontierOptions& o) { o.directory.clear(); }));
-  EXPECT_TRUE(refused([](FrontierOptions& o) { o.delay = std::chrono::milliseconds(-1); }));
-  EXPECT_TRUE(refused([](FrontierOptions& o) { o.leases_per_host = 0; }));
-  EXPECT_TRUE(refused([](FrontierOptions& o) { o.max_open_leases = 0; }));
-  EXPECT_TRUE(refused([](FrontierOptions& o) { o.shards = 0; }));
-  EXPECT_TRUE(refused([](FrontierOptions& o) { o.shards = 1025; }));
-  EXPECT_TRUE(refused([](FrontierOptions& o) { o.shards = 2, o.max_open_leases = 1; }));
-  EXPECT_TRUE(refused([](FrontierOptions& o) { o.delay = kMaxDelay + std::chrono::seconds(1); }));
-  EXPECT_TRUE(refused([](FrontierOptions& o) { o.checkpoints_kept = 0; }));
-  EXPECT_TRUE(refused([](FrontierOptions& o) { o.expected_urls = 0; }));
-  EXPECT_TRUE(refused([](FrontierOptions& o) { o.false_positive_rate = 1; }));
+  EXPECT_TRUE(refused([](EmbeddedOptions& o) { o.directory.clear(); }));
+  EXPECT_TRUE(
+      refused([](EmbeddedOptions& o) { o.politeness.delay = std::chrono::milliseconds(-1); }));
+  EXPECT_TRUE(refused([](EmbeddedOptions& o) { o.politeness.leases_per_host = 0; }));
+  EXPECT_TRUE(refused([](EmbeddedOptions& o) { o.limits.max_open_leases = 0; }));
+  EXPECT_TRUE(refused([](EmbeddedOptions& o) { o.store.shards = 0; }));
+  EXPECT_TRUE(refused([](EmbeddedOptions& o) { o.store.shards = 1025; }));
+  EXPECT_TRUE(
+      refused([](EmbeddedOptions& o) { o.store.shards = 2, o.limits.max_open_leases = 1; }));
+  EXPECT_TRUE(refused(
+      [](EmbeddedOptions& o) { o.politeness.delay = kMaxDelay + std::chrono::seconds(1); }));
+  EXPECT_TRUE(refused([](EmbeddedOptions& o) { o.checkpoints.keep = 0; }));
+  EXPECT_TRUE(refused([](EmbeddedOptions& o) { o.seen.expected_urls = 0; }));
+  EXPECT_TRUE(refused([](EmbeddedOptions& o) { o.seen.false_positive_rate = 1; }));
 }
 
 TEST_F(FrontierTest, ItsProfileDecidesWhatIsTheSameAndIsKept) {
   auto with_rules = options();
-  with_rules.profile.rules.sort_query = true;
+  with_rules.seen.profile.rules.sort_query = true;
   {
     const auto frontier = open(with_rules);
     EXPECT_EQ(offer(*frontier, {"http://a.test/?b=1&a=2", "http://a.test/?a=2&b=1"}),
               (std::vector{Admission::kNew, Admission::kSeen}));
     ASSERT_TRUE(frontier->close());
   }
-  const auto refused = Frontier::open(options());
+  const auto refused = EmbeddedFrontier::open(options(), &opened_);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kProfileMismatch);
   EXPECT_NE(refused.error().message.find("sort_query is off now"), std::string::npos)
       << refused.error().message;
 
   auto replacing = options();
-  replacing.replace_profile = true;
+  replacing.seen.replace_profile = true;
   {
     const auto frontier = open(replacing);
-    ASSERT_EQ(frontier->opened().warnings.size(), 1u);
+    ASSERT_EQ(opened_.warnings.size(), 1u);
     EXPECT_EQ(offer_one(*frontier, "http://a.test/?b=1&a=2"), Admission::kNew)
         << "its key was another";
   }
   // It was replaced for good, though that frontier was not closed.
   EXPECT_EQ(offer_one(*open(), "http://a.test/?b=1&a=2"), Admission::kSeen);
-  EXPECT_EQ(Frontier::open(with_rules).error().code, ErrorCode::kProfileMismatch);
+  EXPECT_EQ(EmbeddedFrontier::open(with_rules, &opened_).error().code, ErrorCode::kProfileMismatch);
 }
 
 TEST_F(FrontierTest, AProfileThatCannotBeIsRefused) {
   auto wrong = options();
-  wrong.profile.hosts.push_back({.host = "Not a host"});
-  EXPECT_EQ(Frontier::open(wrong).error().code, ErrorCode::kInvalidArgument);
+  wrong.seen.profile.hosts.push_back({.host = "Not a host"});
+  EXPECT_EQ(EmbeddedFrontier::open(wrong, &opened_).error().code, ErrorCode::kInvalidArgument);
   EXPECT_FALSE(std::filesystem::exists(wrong.directory));
 }
 
 TEST_F(FrontierTest, TheFilterGrowsBeyondTheExpectedNumberAndNothingIsAdmittedTwice) {
   auto small = options();
-  small.expected_urls = 500;
+  small.seen.expected_urls = 500;
   std::vector<std::string> urls;
   for (int i = 0; i < 20'000; ++i)
     urls.push_back("http://a.test/" + std::to_string(i));
@@ -324,31 +353,31 @@ TEST_F(FrontierTest, TheFilterGrowsBeyondTheExpectedNumberAndNothingIsAdmittedTw
   {
     const auto frontier = open(small);
     EXPECT_EQ(std::ranges::count(offer(*frontier, first), Admission::kNew), 10'000);
-    EXPECT_GT(frontier->stats().filter.layers, 3u);
-    EXPECT_LE(frontier->stats().false_positive_rate, small.false_positive_rate);
+    EXPECT_GT(frontier->stats()->filter.layers, 3u);
+    EXPECT_LE(frontier->stats()->false_positive_rate, small.seen.false_positive_rate);
     ASSERT_TRUE(frontier->checkpoint());
     // After the checkpoint, so that replaying the log makes the filter grow too.
     offer(*frontier, urls);
   }
   const auto frontier = open(small);
-  EXPECT_GT(frontier->opened().replayed, 0u);
+  EXPECT_GT(opened_.replayed, 0u);
   EXPECT_EQ(std::ranges::count(offer(*frontier, urls), Admission::kSeen), 20'000);
-  EXPECT_GT(frontier->stats().filter.capacity, 20'000u);
-  EXPECT_TRUE(frontier->stats().filter_warning.empty());
+  EXPECT_GT(frontier->stats()->filter.capacity, 20'000u);
+  EXPECT_TRUE(frontier->stats()->filter_warning.empty());
 }
 
 TEST_F(FrontierTest, AFilterThatMayNotGrowSaysSo) {
   auto small = options();
-  small.expected_urls = 1'000;
-  small.max_filter_memory = 20'000;
+  small.seen.expected_urls = 1'000;
+  small.seen.max_memory = 20'000;
   const auto frontier = open(small);
   std::vector<std::string> urls;
   for (int i = 0; i < 5'000; ++i)
     urls.push_back("http://a.test/" + std::to_string(i));
   offer(*frontier, urls);
-  EXPECT_NE(frontier->stats().filter_warning.find("allow more"), std::string::npos)
-      << frontier->stats().filter_warning;
-  EXPECT_GT(frontier->stats().false_positive_rate, small.false_positive_rate);
+  EXPECT_NE(frontier->stats()->filter_warning.find("allow more"), std::string::npos)
+      << frontier->stats()->filter_warning;
+  EXPECT_GT(frontier->stats()->false_positive_rate, small.seen.false_positive_rate);
 }
 
 TEST_F(FrontierTest, AClosedFrontierRefusesWorkAndFreesItsDirectory) {
@@ -359,11 +388,11 @@ TEST_F(FrontierTest, AClosedFrontierRefusesWorkAndFreesItsDirectory) {
   EXPECT_TRUE(frontier->close()) << "closing twice is no error";
   EXPECT_EQ(frontier->offer(test::Requests({"http://b.test/"}).get()).error().code,
             ErrorCode::kClosed);
-  EXPECT_EQ(frontier->lease(1).error().code, ErrorCode::kClosed);
+  EXPECT_EQ(frontier->lease({.max = 1}).error().code, ErrorCode::kClosed);
   EXPECT_EQ(frontier->complete(lease.id, {}, {}).error().code, ErrorCode::kClosed);
   EXPECT_EQ(frontier->checkpoint().error().code, ErrorCode::kClosed);
   EXPECT_EQ(frontier->flush().error().code, ErrorCode::kClosed);
-  EXPECT_EQ(frontier->stats().admitted, 1u);
+  EXPECT_EQ(frontier->stats()->admitted, 1u);
   EXPECT_EQ(urls_of(lease_all(*open())), urls_of({lease}));
 }
 
@@ -373,15 +402,15 @@ TEST_F(FrontierTest, ARemovedFrontierLeavesNothingOfItsOwnAndNothingElseIsTouche
   {
     const auto frontier = open();
     ASSERT_TRUE(frontier->checkpoint());
-    EXPECT_EQ(Frontier::remove(options().directory).error().code, ErrorCode::kInUse);
+    EXPECT_EQ(EmbeddedFrontier::remove(options().directory).error().code, ErrorCode::kInUse);
   }
-  ASSERT_TRUE(Frontier::remove(options().directory));
+  ASSERT_TRUE(EmbeddedFrontier::remove(options().directory));
   std::vector<std::string> left;
   for (const auto& entry : std::filesystem::directory_iterator(options().directory)) {
     left.push_back(entry.path().filename());
   }
   EXPECT_THAT(left, ElementsAre("mine.txt"));
-  EXPECT_TRUE(Frontier::remove(directory_.path() / "none"));
+  EXPECT_TRUE(EmbeddedFrontier::remove(directory_.path() / "none"));
   EXPECT_EQ(offer_one(*open(), "http://a.test/"), Admission::kNew);
 }
 
@@ -403,7 +432,7 @@ TEST_F(FrontierTest, ClosingWhileOthersOfferLosesNothingThatWasAnswered) {
   ASSERT_TRUE(frontier->close());
   for (auto& thread : threads)
     thread.join();
-  EXPECT_EQ(frontier->stats().admitted, answered.load());
+  EXPECT_EQ(frontier->stats()->admitted, answered.load());
   EXPECT_EQ(lease_all(*open()).size(), answered.load());
 }
 

@@ -33,23 +33,23 @@ struct Tally {
 
 class FrontierThreads : public test::FrontierFixture {
  protected:
-  FrontierOptions options(FilterMode mode) const {
-    FrontierOptions options = FrontierFixture::options();
-    options.filter_mode = mode;
-    options.expected_urls = 200;  // the filter grows again and again
+  EmbeddedOptions options(FilterMode mode) const {
+    EmbeddedOptions options = FrontierFixture::options();
+    options.seen.mode = mode;
+    options.seen.expected_urls = 200;  // the filter grows again and again
     if (mode == FilterMode::kExact) {
       // It may not grow either, and is soon wrong about nearly every URL.
-      options.false_positive_rate = 0.3;
-      options.max_filter_memory = 4096;
+      options.seen.false_positive_rate = 0.3;
+      options.seen.max_memory = 4096;
     }
-    options.shards = 4;
-    options.retries = 1'000'000;
-    options.retry_delay = std::chrono::milliseconds(1);
-    options.max_retry_delay = std::chrono::milliseconds(1);
-    options.host_backoff = std::chrono::milliseconds(1);
-    options.max_host_backoff = std::chrono::milliseconds(1);
-    options.host_failures = 0;
-    options.checkpoint_admissions = kUrls / 10;
+    options.store.shards = 4;
+    options.retry.retries = 1'000'000;
+    options.retry.retry_delay = std::chrono::milliseconds(1);
+    options.retry.max_retry_delay = std::chrono::milliseconds(1);
+    options.retry.host_backoff = std::chrono::milliseconds(1);
+    options.retry.max_host_backoff = std::chrono::milliseconds(1);
+    options.retry.host_failures = 0;
+    options.checkpoints.admissions = kUrls / 10;
     return options;
   }
 
@@ -60,9 +60,9 @@ class FrontierThreads : public test::FrontierFixture {
     for (std::uint64_t i = 0; i < kUrls; ++i)
       left[i] = i;
     std::shuffle(left.begin(), left.end(), random);
-    while (!left.empty() || !frontier.finished()) {
+    while (!left.empty() || !frontier.progress()->finished) {
       offer_some(frontier, left, 1 + random() % 200, tally);
-      const auto leases = frontier.lease(1 + random() % 20, thread % 4);
+      const auto leases = frontier.lease({.max = 1 + random() % 20, .shard = thread % 4});
       ASSERT_TRUE(leases) << leases.error().message;
       for (const Lease& lease : *leases)
         end(frontier, lease, random, tally);
@@ -71,7 +71,7 @@ class FrontierThreads : public test::FrontierFixture {
         ++tally.checkpoints;
       }
       if (random() % 50 == 0) {
-        const auto stats = frontier.stats();
+        const auto stats = frontier.stats().value();
         EXPECT_LE(stats.completed, stats.admitted);
       }
       if (leases->empty()) std::this_thread::yield();
@@ -148,7 +148,7 @@ class FrontierThreads : public test::FrontierFixture {
       // A failure comes back as a retry: leased for the first time it was once.
       EXPECT_EQ(tally.first_leases[i], 1u) << i;
     }
-    const FrontierStats stats = frontier->stats();
+    const FrontierStats stats = frontier->stats().value();
     EXPECT_EQ(stats.admitted, kUrls);
     EXPECT_EQ(stats.completed, kUrls);
     EXPECT_EQ(stats.seen, tally.offered - kUrls);
@@ -166,7 +166,7 @@ class FrontierThreads : public test::FrontierFixture {
       all.add(web_.url(i));
     for (const Admission answer : offer_all(*again, all))
       EXPECT_EQ(answer, Admission::kSeen);
-    EXPECT_TRUE(again->finished());
+    EXPECT_TRUE(again->progress()->finished);
   }
 
   test::NumberedUrls web_{kHosts};
@@ -189,10 +189,10 @@ TEST_F(FrontierThreads, A3_OfUrlsOfferedOnceNoMoreAreLostThanStatisticsSay) {
   constexpr std::uint64_t kEach = 2 * kUrls;
   for (const double rate : {1e-6, 1e-2}) {
     SCOPED_TRACE(rate);
-    FrontierOptions small = FrontierFixture::options();
+    EmbeddedOptions small = FrontierFixture::options();
     small.directory = directory_.path() / std::to_string(rate);
-    small.expected_urls = 100;
-    small.false_positive_rate = rate;
+    small.seen.expected_urls = 100;
+    small.seen.false_positive_rate = rate;
     const auto frontier = open(small);
     std::vector<std::thread> threads;
     for (std::size_t t = 0; t < kOffering; ++t) {
@@ -207,7 +207,7 @@ TEST_F(FrontierThreads, A3_OfUrlsOfferedOnceNoMoreAreLostThanStatisticsSay) {
     }
     for (auto& thread : threads)
       thread.join();
-    const FrontierStats stats = frontier->stats();
+    const FrontierStats stats = frontier->stats().value();
     EXPECT_EQ(stats.admitted + stats.seen, kOffering * kEach);
     const double expected = stats.expected_lost;
     EXPECT_LE(expected, 1.05 * rate * static_cast<double>(kOffering * kEach));
@@ -222,12 +222,12 @@ class FrontierHostThreads : public FrontierThreads {
  protected:
   static constexpr std::uint64_t kPages = kUrls / 4;
 
-  FrontierOptions options() const {
-    FrontierOptions options = FrontierThreads::options(FilterMode::kBloom);
-    options.lease_timeout = std::chrono::milliseconds(20);
-    options.host_failures = 3;
-    options.domain_delay = std::chrono::milliseconds(1);
-    options.checkpoint_admissions = kPages / 10;
+  EmbeddedOptions options() const {
+    EmbeddedOptions options = FrontierThreads::options(FilterMode::kBloom);
+    options.limits.lease_timeout = std::chrono::milliseconds(20);
+    options.retry.host_failures = 3;
+    options.politeness.domain_delay = std::chrono::milliseconds(1);
+    options.checkpoints.admissions = kPages / 10;
     return options;
   }
 
@@ -236,7 +236,7 @@ class FrontierHostThreads : public FrontierThreads {
     std::mt19937_64 random(seed + thread);
     std::vector<Lease> kept;
     while (!done_.load()) {
-      const auto leases = frontier.lease(1 + random() % 20, thread % 4);
+      const auto leases = frontier.lease({.max = 1 + random() % 20, .shard = thread % 4});
       ASSERT_TRUE(leases) << leases.error().message;
       kept.insert(kept.end(), leases->begin(), leases->end());
       while (!kept.empty() && (kept.size() > 40 || random() % 3 != 0)) {
@@ -275,24 +275,25 @@ class FrontierHostThreads : public FrontierThreads {
           ASSERT_TRUE(frontier.drop_host(host));
           break;
         case 1:
-          ASSERT_TRUE(frontier.block_host(
-              host, std::chrono::system_clock::now() + std::chrono::milliseconds(random() % 5)));
+          ASSERT_TRUE(
+              frontier.set_host(host, {.blocked_until = std::chrono::system_clock::now() +
+                                                        std::chrono::milliseconds(random() % 5)}));
           break;
         case 2:
-          ASSERT_TRUE(frontier.set_host_limit(host, random() % 3));
+          ASSERT_TRUE(frontier.set_host(host, {.limit = random() % 3}));
           break;
         case 3:
-          ASSERT_TRUE(frontier.set_host_leases(host, random() % 3));
+          ASSERT_TRUE(frontier.set_host(host, {.leases = random() % 3}));
           break;
         case 4:
-          ASSERT_TRUE(frontier.set_host_delay(host, std::chrono::milliseconds(random() % 2)));
+          ASSERT_TRUE(frontier.set_host(host, {.delay = std::chrono::milliseconds(random() % 2)}));
           break;
         case 5:
           ASSERT_TRUE(frontier.hosts(host, 10));
           break;
         default:
-          ASSERT_TRUE(frontier.revive_host(host));
-          ASSERT_TRUE(frontier.set_host_limit(host, std::nullopt));
+          ASSERT_TRUE(frontier.set_host(host, {.blocked_until = HostSettings::kNotBlocked}));
+          ASSERT_TRUE(frontier.set_host(host, {.limit = HostSettings::kNoLimit}));
       }
     }
   }
@@ -318,20 +319,20 @@ TEST_F(FrontierHostThreads, A2_EachUrlEndsOnceWhateverBecomesOfLeasesAndHosts) {
     }
   }
   EXPECT_GT(admitted, 0u);
-  while (!frontier->finished() && !HasFailure())
+  while (!frontier->progress()->finished && !HasFailure())
     std::this_thread::yield();
   done_.store(true);
   for (auto& thread : threads)
     thread.join();
   ASSERT_TRUE(frontier->flush());
-  const FrontierStats stats = frontier->stats();
+  const FrontierStats stats = frontier->stats().value();
   EXPECT_EQ(stats.admitted, kPages);
   EXPECT_EQ(stats.completed + stats.dropped, kPages);
   EXPECT_GT(stats.dropped, 0u);
   EXPECT_EQ(stats.deferred + stats.queued, 0u);
   ASSERT_TRUE(frontier->close());
   const auto again = open(options());
-  EXPECT_TRUE(again->finished());
+  EXPECT_TRUE(again->progress()->finished);
   EXPECT_TRUE(lease_all(*again).empty());
 }
 
@@ -340,11 +341,11 @@ TEST_F(FrontierHostThreads, NothingOfAHostIsLeasedOnceItWasDropped) {
   constexpr std::uint64_t kRounds = 150;
   constexpr std::uint64_t kQueued = 3'000;
   auto options = FrontierThreads::options(FilterMode::kBloom);
-  options.expected_urls = kRounds * kQueued;
+  options.seen.expected_urls = kRounds * kQueued;
   const auto frontier = open(options);
   std::thread others([&] {
     while (!done_.load())
-      ASSERT_TRUE(frontier->lease(0, 0));
+      ASSERT_TRUE(frontier->lease({.max = 0, .shard = 0}));
   });
   std::mt19937_64 random(1);
   for (std::uint64_t round = 0; round < kRounds && !HasFailure(); ++round) {
@@ -360,7 +361,7 @@ TEST_F(FrontierHostThreads, NothingOfAHostIsLeasedOnceItWasDropped) {
     ASSERT_TRUE(frontier->offer(due));
     EXPECT_EQ(frontier->drop_host(host).value(), kQueued + 1);
     EXPECT_TRUE(lease_all(*frontier).empty());
-    EXPECT_TRUE(frontier->finished());
+    EXPECT_TRUE(frontier->progress()->finished);
   }
   done_.store(true);
   others.join();

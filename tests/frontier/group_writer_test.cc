@@ -192,6 +192,7 @@ TEST_F(GroupWriterTest, TheLedgerHasWhatWasAdmittedAndHowItEnded) {
   ended.host = 1;
   ended.outcome.status = 404;
   ended.fingerprint = kKey;
+  ended.keeps_by_fingerprint = true;
   ended.fetches = 3;
   write();
   EXPECT_EQ(store_->ledger(kKey).value(),
@@ -244,6 +245,7 @@ TEST_F(GroupWriterTest, DepthsAreLoweredAndForgotten) {
   EXPECT_EQ(writer_->counters().lowered, 3u);
   auto& ended = next().ended.emplace();
   ended.fingerprint = kKey;
+  ended.keeps_by_fingerprint = true;
   ended.depth_noted = true;
   ended.depth_lowered = true;
   write();

@@ -35,11 +35,11 @@ class HostShardFixture : public ::testing::Test {
 
   ShardOptions options(milliseconds delay, std::uint32_t leases_per_host = 1) {
     ShardOptions options;
-    options.delay = delay;
-    options.leases_per_host = leases_per_host;
+    options.politeness.delay = delay;
+    options.politeness.leases_per_host = leases_per_host;
     options.lease_timeout = milliseconds(0);
-    options.host_backoff = milliseconds(1000);
-    options.max_host_backoff = milliseconds(60'000);
+    options.retry.host_backoff = milliseconds(1000);
+    options.retry.max_host_backoff = milliseconds(60'000);
     options.clock = [this] { return now_; };
     options.wall_clock = [this] { return wall_now(); };
     return options;

@@ -385,7 +385,7 @@ TEST_F(HostShardGroups, P1_NoGroupIsAskedTooSoonAndNoneIsForgotten) {
     auto both = grouped(milliseconds(random() % 2 * 300));
     if (!domains_->enabled()) both.domains = nullptr;
     if (!addresses_->enabled()) both.addresses = nullptr;
-    both.leases_per_host = 1 + random() % 2;
+    both.politeness.leases_per_host = 1 + random() % 2;
     both.lease_timeout = seconds(20);
     std::vector<std::unique_ptr<HostShard>> shards;
     for (int shard = 0; shard < 2; ++shard)

@@ -44,7 +44,7 @@ TEST_F(HostShardHosts, AHostThatFailsIsLeftAloneLongerEachTime) {
     EXPECT_TRUE(failure.lease.host_changed);
     EXPECT_EQ(info(shard).failures, n);
     EXPECT_EQ(info(shard).state, HostState::kBlocked);
-    EXPECT_EQ(info(shard).blocked_until, failure.blocked_until);
+    EXPECT_EQ(info(shard).settings.blocked_until, failure.blocked_until);
     EXPECT_EQ(shard.stats().blocked, 1u);
     EXPECT_EQ(shard.next_due(), now_ + wait);
     now_ += wait - milliseconds(1);
@@ -78,7 +78,7 @@ TEST_F(HostShardHosts, WhatIsStoredOfAHostIsWhatIsCommitted) {
   const auto complete_one = [&](std::size_t i) { return begin(shard, leases[i]).host_change; };
   const std::uint64_t one = complete_one(0);
   const std::uint64_t two = complete_one(1);
-  EXPECT_EQ(info(shard).remaining, 6u);
+  EXPECT_EQ(info(shard).settings.limit, 6u);
   EXPECT_EQ(stored(two), std::nullopt) << "there is no limit yet";
   EXPECT_EQ(stored(first), 7u);
   EXPECT_EQ(stored(one), 6u);
@@ -88,7 +88,7 @@ TEST_F(HostShardHosts, WhatIsStoredOfAHostIsWhatIsCommitted) {
   EXPECT_EQ(stored(four), 5u);
   EXPECT_EQ(stored(three), 4u);
   EXPECT_EQ(stored(second), 19u);
-  EXPECT_EQ(info(shard).remaining, 19u);
+  EXPECT_EQ(info(shard).settings.limit, 19u);
   EXPECT_EQ(limit_to(19), 0u);
 }
 
@@ -154,7 +154,7 @@ TEST_F(HostShardHosts, RetryAfterIsTheLeastTime) {
 
 TEST_F(HostShardHosts, AHostThatFailsTooOftenIsGivenUpUntilItIsRevived) {
   auto impatient = options(milliseconds(0));
-  impatient.host_failures = 3;
+  impatient.retry.host_failures = 3;
   HostShard shard(store_, impatient);
   admit(shard, 5);
   for (int n = 1; n <= 3; ++n) {
@@ -162,7 +162,7 @@ TEST_F(HostShardHosts, AHostThatFailsTooOftenIsGivenUpUntilItIsRevived) {
     EXPECT_EQ(fail_one(shard, FailureReason::kTimeout).given_up, n == 3);
     now_ += seconds(60);
   }
-  EXPECT_EQ(info(shard).state, HostState::kGivenUp);
+  EXPECT_EQ(info(shard).state, HostState::kParked);
   EXPECT_EQ(info(shard).host, "a.test");
   EXPECT_EQ(shard.stats().given_up, 1u);
   EXPECT_TRUE(shard.exhausted());
@@ -276,7 +276,7 @@ TEST_F(HostShardHosts, ALimitCountsOpenLeasesAndRequestsThatEnded) {
   EXPECT_EQ(again.url.order, leases[2].url.order);
   begin(shard, again);
   EXPECT_FALSE(shard.exhausted()) << "one more may be completed";
-  EXPECT_EQ(info(shard).remaining, 1u);
+  EXPECT_EQ(info(shard).settings.limit, 1u);
   EXPECT_TRUE(shard.begin_completion(4, {.status = 404, .error = "not found"})->host_changed);
   EXPECT_EQ(info(shard).state, HostState::kAtLimit);
   EXPECT_TRUE(shard.exhausted());
@@ -293,9 +293,9 @@ TEST_F(HostShardHosts, AFailureCountsAgainstALimitIfItEndsItsUrl) {
   const auto leases = lease(shard);
   ASSERT_EQ(leases.size(), 2u);
   EXPECT_TRUE(shard.begin_failure(leases[0].number, FailureReason::kServerError, {}, {}));
-  EXPECT_EQ(info(shard).remaining, 10u) << "it is tried again";
+  EXPECT_EQ(info(shard).settings.limit, 10u) << "it is tried again";
   EXPECT_TRUE(shard.begin_failure(leases[1].number, FailureReason::kServerError, {}, {}));
-  EXPECT_EQ(info(shard).remaining, 9u);
+  EXPECT_EQ(info(shard).settings.limit, 9u);
 }
 
 TEST_F(HostShardHosts, LeasesPerHostMayBeSetForOneHost) {
@@ -347,7 +347,7 @@ TEST_F(HostShardHosts, DamagedTimesAreTakenForTheNearestThatMakeSense) {
   admit(shard, 2, "b.test");
   EXPECT_THAT(sequences(lease(shard)), ElementsAre(2u));
   EXPECT_EQ(info(shard).state, HostState::kBlocked);
-  EXPECT_GT(info(shard).blocked_until, wall_now() + hours(24 * 365 * 100));
+  EXPECT_GT(info(shard).settings.blocked_until, wall_now() + hours(24 * 365 * 100));
   EXPECT_EQ(shard.next_due(), now_ + kMaxDelay);
 }
 

@@ -63,7 +63,7 @@ TEST_F(HostShardLeases, ARenewedOneExpiresLater) {
 // A request of a lease that expired may have been made, and counts against the delay.
 TEST_F(HostShardLeases, P1_AnExpiredOneCountsAsARequest) {
   auto slow = expiring(seconds(1), 1);
-  slow.delay = seconds(10);
+  slow.politeness.delay = seconds(10);
   HostShard shard(store_, slow);
   admit(shard, 1);
   ASSERT_EQ(lease(shard).size(), 1u);
@@ -184,7 +184,7 @@ TEST_F(HostShardLeases, M1_ExpiredOnesAreForgottenTheOldestFirst) {
   auto few = expiring();
   constexpr std::size_t kMany = 1'100;  // more than are kept in any case
   few.max_expired = kMany;
-  few.leases_per_host = kMany;
+  few.politeness.leases_per_host = kMany;
   HostShard shard(store_, few);
   admit(shard, kMany);
   const auto first = lease(shard);

@@ -96,11 +96,11 @@ class RandomRun {
 
   ShardOptions options(std::uint64_t seed) {
     ShardOptions options;
-    options.delay = milliseconds(0);
-    options.leases_per_host = leases_per_host_;
-    options.host_backoff = kBackoff;
-    options.max_host_backoff = kMaxBackoff;
-    options.host_failures = kHostFailures;
+    options.politeness.delay = milliseconds(0);
+    options.politeness.leases_per_host = leases_per_host_;
+    options.retry.host_backoff = kBackoff;
+    options.retry.max_host_backoff = kMaxBackoff;
+    options.retry.host_failures = kHostFailures;
     options.lease_timeout = timeout_;
     // Some runs have room for few URLs in memory, or for none.
     options.max_head_bytes = below(3) == 0 ? 1u << 20 : below(2000);
@@ -483,7 +483,7 @@ class RandomRun {
   }
 
   HostState state_of(const ModelHost& host) const {
-    if (host.record.given_up) return HostState::kGivenUp;
+    if (host.record.given_up) return HostState::kParked;
     if (host.record.remaining == 0) return HostState::kAtLimit;
     return host.record.blocked_until > wall_now() ? HostState::kBlocked : HostState::kActive;
   }

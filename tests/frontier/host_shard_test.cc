@@ -199,8 +199,8 @@ TEST_F(HostShardTest, M1_AnIdleHostIsForgottenThoughItWasScheduledForLater) {
 
 TEST_F(HostShardTest, TheDelayOfAHostFollowsItsResponseTime) {
   auto adaptive = options(milliseconds(100));
-  adaptive.adaptive_delay = 5;
-  adaptive.max_adaptive_delay = seconds(3);
+  adaptive.politeness.adaptive_delay = 5;
+  adaptive.politeness.max_adaptive_delay = seconds(3);
   HostShard shard(store_, adaptive);
   restore(shard, 10);
   complete(shard, lease_one(shard), {.response_time = milliseconds(400)});

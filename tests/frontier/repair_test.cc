@@ -1,4 +1,4 @@
-// Frontier::repair: what it says is true, and what it made opens.
+// EmbeddedFrontier::repair: what it says is true, and what it made opens.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "trawl/frontier.h"
+#include "trawl/embedded_frontier.h"
 
 #include "frontier/recovery/manifest.h"
 #include "frontier/store/store.h"
@@ -32,7 +32,7 @@ class FrontierRepair : public test::FrontierFixture {
 
   // Three parts with a checkpoint behind each, so that the log begins behind the first part; of
   // which kCompleted URLs are completed, and told nowhere but in the checkpoints.
-  void make_state(const FrontierOptions& options) const {
+  void make_state(const EmbeddedOptions& options) const {
     const auto frontier = open(options);
     for (std::uint64_t part = 0; part < 3; ++part) {
       offer_all(*frontier, requests(part * 100, part * 100 + 100));
@@ -63,8 +63,8 @@ class FrontierRepair : public test::FrontierFixture {
       fs::resize_file(file, fs::file_size(file) / 2);
   }
   RepairReport repair() const { return repair(options()); }
-  static RepairReport repair(const FrontierOptions& options) {
-    auto report = Frontier::repair(options);
+  static RepairReport repair(const EmbeddedOptions& options) {
+    auto report = EmbeddedFrontier::repair(options);
     if (!report) throw std::runtime_error(report.error().message);
     return *report;
   }
@@ -103,7 +103,7 @@ TEST_F(FrontierRepair, WhatTheLogAndTheQueuesTellIsKnownAndTheRestIsCounted) {
     ASSERT_TRUE(frontier->flush());
   }
   damage_every_checkpoint();
-  EXPECT_EQ(Frontier::open(options()).error().code, ErrorCode::kCorrupt);
+  EXPECT_EQ(EmbeddedFrontier::open(options(), &opened_).error().code, ErrorCode::kCorrupt);
   const RepairReport report = repair();
   EXPECT_TRUE(report.repaired);
   EXPECT_EQ(report.known, kUrls - kCompleted);
@@ -116,8 +116,8 @@ TEST_F(FrontierRepair, WhatTheLogAndTheQueuesTellIsKnownAndTheRestIsCounted) {
               Contains(HasSubstr("60 of the 300 URLs admitted are not known any more")));
 
   const auto frontier = open();
-  EXPECT_THAT(frontier->opened().warnings, IsEmpty());
-  EXPECT_EQ(frontier->opened().replayed, 0u);
+  EXPECT_THAT(opened_.warnings, IsEmpty());
+  EXPECT_EQ(opened_.replayed, 0u);
   const auto queued = numbers_of(lease_all(*frontier));
   EXPECT_EQ(queued.size(), kUrls - kCompleted - kLogged);
   const auto fresh = new_ones(*frontier);
@@ -149,7 +149,7 @@ TEST_F(FrontierRepair, WhatWasRepairedIsACrawlLikeAnyOther) {
   fs::resize_file(files[1], 100);
   {
     const auto frontier = open();
-    EXPECT_EQ(frontier->opened().checkpoint, files[0].string());
+    EXPECT_EQ(opened_.checkpoint, files[0].string());
     EXPECT_THAT(new_ones(*frontier), IsEmpty());
   }
 }
@@ -159,7 +159,7 @@ TEST_F(FrontierRepair, ItCanBeRepairedAgain) {
   damage_every_checkpoint();
   const RepairReport first = repair();
   damage_every_checkpoint();
-  EXPECT_EQ(Frontier::open(options()).error().code, ErrorCode::kCorrupt);
+  EXPECT_EQ(EmbeddedFrontier::open(options(), &opened_).error().code, ErrorCode::kCorrupt);
   const RepairReport second = repair();
   EXPECT_TRUE(second.repaired);
   EXPECT_EQ(second.known, first.known) << "the first repair kept what it was made of";
@@ -185,9 +185,9 @@ TEST_F(FrontierRepair, WithALedgerNothingIsForgottenAndNoRepairNeeded) {
   auto with_ledger = options();
   for (const FilterMode mode : {FilterMode::kBloom, FilterMode::kExact}) {
     SCOPED_TRACE(static_cast<int>(mode));
-    ASSERT_TRUE(Frontier::remove(state()));
-    with_ledger.ledger = mode == FilterMode::kBloom;
-    with_ledger.filter_mode = mode;
+    ASSERT_TRUE(EmbeddedFrontier::remove(state()));
+    with_ledger.seen.ledger = mode == FilterMode::kBloom;
+    with_ledger.seen.mode = mode;
     make_state(with_ledger);
     damage_every_checkpoint();
     const RepairReport report = repair(with_ledger);
@@ -195,15 +195,16 @@ TEST_F(FrontierRepair, WithALedgerNothingIsForgottenAndNoRepairNeeded) {
     EXPECT_EQ(report.known, kUrls);
     EXPECT_THAT(report.notes, Contains(HasSubstr("ledger")));
     auto without = options();  // the crawl keeps its ledger all the same
-    without.filter_mode = mode;
+    without.seen.mode = mode;
     const auto frontier = open(without);
-    EXPECT_THAT(frontier->opened().warnings, Contains(HasSubstr("ledger")));
-    EXPECT_THAT(frontier->opened().checkpoint, IsEmpty());
+    EXPECT_THAT(opened_.warnings, Contains(HasSubstr("ledger")));
+    EXPECT_THAT(opened_.checkpoint, IsEmpty());
     EXPECT_THAT(new_ones(*frontier), IsEmpty());
     EXPECT_EQ(lease_all(*frontier).size(), kUrls - kCompleted);
     // And the next checkpoint makes it whole.
     ASSERT_TRUE(frontier->close());
-    EXPECT_THAT(open(without)->opened().warnings, IsEmpty());
+    open(without);
+    EXPECT_THAT(opened_.warnings, IsEmpty());
   }
 }
 
@@ -230,12 +231,12 @@ TEST_F(FrontierRepair, UrlsOfferedAgainAreCountedOnce) {
         Case{FilterMode::kBloom, true, 0.2}, Case{FilterMode::kExact, true, 0.2},
         Case{FilterMode::kBloom, false, 1e-9}}) {
     SCOPED_TRACE(testing::Message() << static_cast<int>(mode) << " " << ledger << " " << rate);
-    ASSERT_TRUE(Frontier::remove(state()));
+    ASSERT_TRUE(EmbeddedFrontier::remove(state()));
     auto options = this->options();
-    options.filter_mode = mode;
-    options.ledger = ledger;
-    options.false_positive_rate = rate;
-    options.expected_urls = 200;
+    options.seen.mode = mode;
+    options.seen.ledger = ledger;
+    options.seen.false_positive_rate = rate;
+    options.seen.expected_urls = 200;
     {
       const auto frontier = open(options);
       offer_again(*frontier, 0, 100);
@@ -264,7 +265,7 @@ TEST_F(FrontierRepair, UrlsOfferedAgainAreCountedOnce) {
     const auto frontier = open(options);
     EXPECT_THAT(new_ones(*frontier), IsEmpty());
     if (ledger) {
-      EXPECT_THAT(frontier->opened().warnings, Contains(HasSubstr("all 300 URLs")));
+      EXPECT_THAT(opened_.warnings, Contains(HasSubstr("all 300 URLs")));
     }
   }
 }
@@ -289,7 +290,7 @@ TEST_F(FrontierRepair, AnIntactCheckpointIsUsedThoughTheLogHasAGap) {
     ASSERT_TRUE(store);
     ASSERT_TRUE((*store)->trim_admissions(200));
   }
-  const auto refused = Frontier::open(options());
+  const auto refused = EmbeddedFrontier::open(options(), &opened_);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kCorrupt);
   EXPECT_THAT(refused.error().message,
@@ -323,13 +324,13 @@ TEST_F(FrontierRepair, DeferredUrlsAreKnown) {
   EXPECT_EQ(report.forgotten, 99u);
   const auto frontier = open();
   EXPECT_EQ(offer_one(*frontier, deferred), Admission::kSeen);
-  EXPECT_EQ(frontier->stats().deferred, 1u);
+  EXPECT_EQ(frontier->stats()->deferred, 1u);
 }
 
 // The keys of waiting URLs are made as offers make them.
 TEST_F(FrontierRepair, WaitingUrlsAreKnownByTheirCanonicalKeys) {
   auto sorted = options();
-  sorted.profile.rules.sort_query = true;
+  sorted.seen.profile.rules.sort_query = true;
   {
     const auto frontier = open(sorted);
     offer_one(*frontier, "http://a.test/?b=1&a=2");
@@ -337,7 +338,7 @@ TEST_F(FrontierRepair, WaitingUrlsAreKnownByTheirCanonicalKeys) {
     ASSERT_TRUE(frontier->checkpoint());
   }
   damage_every_checkpoint();
-  EXPECT_EQ(Frontier::repair(options()).error().code, ErrorCode::kProfileMismatch);
+  EXPECT_EQ(EmbeddedFrontier::repair(options()).error().code, ErrorCode::kProfileMismatch);
   EXPECT_EQ(repair(sorted).known, 1u);
   const auto frontier = open(sorted);
   EXPECT_EQ(offer_one(*frontier, "http://a.test/?a=2&b=1"), Admission::kSeen);
@@ -347,7 +348,7 @@ TEST_F(FrontierRepair, WaitingUrlsAreKnownByTheirCanonicalKeys) {
 TEST_F(FrontierRepair, WithoutTheManifestItSaysWhatIsLeftToDo) {
   make_state();
   const auto expect_lost = [&] {
-    const auto report = Frontier::repair(options());
+    const auto report = EmbeddedFrontier::repair(options());
     ASSERT_FALSE(report);
     EXPECT_EQ(report.error().code, ErrorCode::kCorrupt);
     EXPECT_THAT(report.error().message,
@@ -361,21 +362,21 @@ TEST_F(FrontierRepair, WithoutTheManifestItSaysWhatIsLeftToDo) {
 }
 
 TEST_F(FrontierRepair, WhereThereIsNoCrawlThereIsNothingToRepair) {
-  EXPECT_EQ(Frontier::repair(options()).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(EmbeddedFrontier::repair(options()).error().code, ErrorCode::kNotFound);
   EXPECT_FALSE(fs::exists(state()));
   auto relative = options();
   relative.directory = "";
-  EXPECT_EQ(Frontier::repair(relative).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(EmbeddedFrontier::repair(relative).error().code, ErrorCode::kInvalidArgument);
   // A crawl that was being created: a store, but no URL and no manifest yet.
   { const auto frontier = open(); }
   fs::remove(state() / "MANIFEST");
-  EXPECT_EQ(Frontier::repair(options()).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(EmbeddedFrontier::repair(options()).error().code, ErrorCode::kNotFound);
 }
 
 TEST_F(FrontierRepair, ACrawlThatIsOpenIsNotRepaired) {
   make_state();
   const auto frontier = open();
-  EXPECT_EQ(Frontier::repair(options()).error().code, ErrorCode::kInUse);
+  EXPECT_EQ(EmbeddedFrontier::repair(options()).error().code, ErrorCode::kInUse);
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ TEST_F(StoreFormatTest, OlderFormatsAreRefusedAndLeftAsTheyAre) {
     EXPECT_EQ(error.code, ErrorCode::kUnsupportedVersion);
     EXPECT_NE(error.message.find("format " + std::to_string(format)), std::string::npos)
         << error.message;
-    EXPECT_NE(error.message.find("formats 3 to 4"), std::string::npos) << error.message;
+    EXPECT_NE(error.message.find("formats 3 to 5"), std::string::npos) << error.message;
     EXPECT_NE(error.message.find("the Trawl that began it"), std::string::npos) << error.message;
     EXPECT_EQ(families(), before);
     EXPECT_EQ(refused().code, ErrorCode::kUnsupportedVersion) << "a second time too";
@@ -79,11 +79,11 @@ TEST_F(StoreFormatTest, ANewerFormatIsRefusedWhateverFamiliesItHas) {
     std::filesystem::remove_all(path_);
     auto names = kFamilies;
     if (more) names.push_back("of later times");
-    make(names, 5);
+    make(names, 6);
     const Error error = refused();
     EXPECT_EQ(error.code, ErrorCode::kUnsupportedVersion);
-    EXPECT_NE(error.message.find("format 5"), std::string::npos) << error.message;
-    EXPECT_NE(error.message.find("format 4"), std::string::npos) << error.message;
+    EXPECT_NE(error.message.find("format 6"), std::string::npos) << error.message;
+    EXPECT_NE(error.message.find("up to format 5"), std::string::npos) << error.message;
   }
 }
 
@@ -122,7 +122,7 @@ TEST_F(StoreFormatTest, N1_HostsOfFormat3CountAsHavingAnswered) {
     {
       const auto store = open().value();
       Store::Batch batch;
-      batch.set_counters({.completed = 9, .skipped = skipped});
+      batch.set_counters({{.completed = 9, .skipped = skipped}});
       batch.add_pending(1, {.priority = 0, .sequence = 0}, "u");
       batch.add_pending(1, {.priority = 0, .sequence = 1}, "u");
       batch.add_pending(2, {.priority = 0, .sequence = 2}, "u");

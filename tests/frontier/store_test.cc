@@ -398,7 +398,7 @@ TEST_F(StoreTest, OfDepthsTheSmallestIsKept) {
 
 TEST_F(StoreTest, CountersAreKept) {
   EXPECT_EQ(store_->counters().value(), Counters{});
-  const Counters counters = {.admitted = 5, .completed = 4, .seen = 2, .sequence = 1u << 31};
+  const Counters counters = {{.admitted = 5, .completed = 4, .seen = 2}, 1u << 31};
   Store::Batch batch;
   batch.set_counters(counters);
   write(batch);
@@ -438,7 +438,7 @@ TEST_F(StoreTest, N1_WhatWasWrittenIsThereWithoutClosing) {
   for (std::uint64_t n = 0; n < 100; ++n) {
     Store::Batch batch;
     batch.add_pending(1, at(n), fmt::format("{}", n));
-    batch.set_counters({.admitted = n + 1});
+    batch.set_counters({{.admitted = n + 1}});
     write(batch);
     if (n == 50) {
       ASSERT_TRUE(store_->sync());

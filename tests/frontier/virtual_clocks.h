@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "trawl/frontier.h"
+#include "trawl/embedded_frontier.h"
 
 namespace trawl::test {
 
@@ -27,9 +27,9 @@ class VirtualClocks {
     steady_ = kFirst;
     wall_ += after.count();
   }
-  void use_in(FrontierOptions& options) const {
-    options.clock = [this] { return now(); };
-    options.wall_clock = [this] { return wall(); };
+  void use_in(EmbeddedOptions& options) const {
+    options.testing.clock = [this] { return now(); };
+    options.testing.wall_clock = [this] { return wall(); };
   }
 
  private:

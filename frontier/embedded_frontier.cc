@@ -1,4 +1,4 @@
-#include "trawl/frontier.h"
+#include "trawl/embedded_frontier.h"
 
 #include <utility>
 
@@ -6,6 +6,7 @@
 #include "frontier/frontier_options.h"
 #include "frontier/recovery/recovery.h"
 #include "frontier/recovery/repair.h"
+#include "frontier/recovery/revive.h"
 #include "frontier/recovery/set_aside_keys.h"
 #include "frontier/recovery/state_directory.h"
 
@@ -13,32 +14,38 @@ namespace trawl {
 
 namespace {
 
-Result<FrontierOptions> checked(const FrontierOptions& given) {
+Result<EmbeddedOptions> checked(const EmbeddedOptions& given) {
   if (auto valid = check_options(given); !valid) return tl::unexpected(valid.error());
-  FrontierOptions options = given;
+  EmbeddedOptions options = given;
   std::error_code error;
   options.directory = std::filesystem::absolute(given.directory, error).lexically_normal();
   if (error) {
     return tl::unexpected(system_error(error.value(), "cannot find " + given.directory.string()));
   }
-  if (!options.clock) options.clock = [] { return std::chrono::steady_clock::now(); };
-  if (!options.wall_clock) options.wall_clock = [] { return std::chrono::system_clock::now(); };
+  if (!options.testing.wall_clock)
+    options.testing.wall_clock = [] { return std::chrono::system_clock::now(); };
   return options;
 }
 
 }  // namespace
 
-Result<void> Frontier::remove(const std::filesystem::path& directory) {
+Result<void> EmbeddedFrontier::remove(const std::filesystem::path& directory) {
   return remove_state_directory(directory);
 }
 
-Result<RepairReport> Frontier::repair(const FrontierOptions& given) {
+Result<ReviveReport> EmbeddedFrontier::revive(const std::filesystem::path& directory,
+                                              std::span<const std::string> hosts) {
+  return revive_hosts_in(directory, hosts);
+}
+
+Result<RepairReport> EmbeddedFrontier::repair(const EmbeddedOptions& given) {
   auto options = checked(given);
   if (!options) return tl::unexpected(options.error());
   return repair_frontier(*options);
 }
 
-Result<std::unique_ptr<Frontier>> Frontier::open(const FrontierOptions& given) {
+Result<std::unique_ptr<Frontier>> EmbeddedFrontier::open(const EmbeddedOptions& given,
+                                                         OpenReport* report_out) {
   auto options = checked(given);
   if (!options) return tl::unexpected(options.error());
   auto state = open_state_directory(*options);
@@ -53,8 +60,8 @@ Result<std::unique_ptr<Frontier>> Frontier::open(const FrontierOptions& given) {
   // Without a manifest nothing is known to be of no use: one that was lost may be put back.
   if (state->resumed) Checkpointer::remove_strays(options->directory, state->manifest);
   auto store = Store::open(store_path(options->directory),
-                           {.sync = options->durability == FrontierDurability::kSync,
-                            .memory = MemoryPlan::of(options->max_memory)});
+                           {.sync = options->store.durability == Durability::kSync,
+                            .memory = MemoryPlan::of(options->store.max_memory)});
   if (!store) return tl::unexpected(store.error());
   auto counters = (*store)->counters();
   if (!counters) return tl::unexpected(counters.error());
@@ -69,7 +76,7 @@ Result<std::unique_ptr<Frontier>> Frontier::open(const FrontierOptions& given) {
     if (!published) return tl::unexpected(published.error());
     Checkpointer::remove_strays(options->directory, state->manifest);
   }
-  const auto keys_changed = fit_set_aside_keys(**store, options->profile, hash, *counters);
+  const auto keys_changed = fit_set_aside_keys(**store, options->seen.profile, hash, *counters);
   if (!keys_changed) return tl::unexpected(keys_changed.error());
   auto frontier = std::make_unique<FrontierImpl>(
       *options, FrontierParts{.lock = std::move(state->lock),
@@ -78,8 +85,14 @@ Result<std::unique_ptr<Frontier>> Frontier::open(const FrontierOptions& given) {
                               .filter = std::move(*filter),
                               .counters = *counters,
                               .set_aside_keys_changed = *keys_changed,
-                              .report = std::move(report)});
+                              .resumed = report.resumed});
   if (auto restored = frontier->restore(); !restored) return tl::unexpected(restored.error());
+  if (options->revive_hosts) {
+    const auto revived = frontier->revive_hosts();
+    if (!revived) return tl::unexpected(revived.error());
+    report.hosts_revived = *revived;
+  }
+  if (report_out != nullptr) *report_out = std::move(report);
   return frontier;
 }
 

@@ -1,0 +1,38 @@
+// PendingEnds: leases whose requests have ended, and that wait for their callers to end them.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "frontier/commit/operation.h"
+
+namespace trawl {
+
+// What ending a lease changes: see Outcome::end_later.
+struct PendingEnd {
+  Operation::Ended ended;
+  std::optional<std::uint64_t> host_change;  // Operation::ChangedHost
+};
+
+// Thread-safe.
+class PendingEnds {
+ public:
+  void add(std::uint64_t lease_id, PendingEnd end) {
+    const std::lock_guard lock(mutex_);
+    ends_.insert_or_assign(lease_id, std::move(end));
+  }
+  std::optional<PendingEnd> take(std::uint64_t lease_id) {
+    const std::lock_guard lock(mutex_);
+    const auto found = ends_.extract(lease_id);
+    return found ? std::optional(std::move(found.mapped())) : std::nullopt;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<std::uint64_t, PendingEnd> ends_;
+};
+
+}  // namespace trawl

@@ -1,0 +1,117 @@
+#include "frontier/wake_calls.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace trawl {
+
+namespace {
+
+// A thread looks again after so long at the latest: the frontier may have been stopped.
+constexpr std::chrono::seconds kLongestWait{1};
+// What is due already may need a moment, while it is being queued.
+constexpr std::chrono::milliseconds kShortestWait{1};
+
+}  // namespace
+
+SteadyTime wait_for_due(std::optional<SteadyTime> due, SteadyTime now, bool real_clock) {
+  const SteadyTime real = std::chrono::steady_clock::now();
+  if (!real_clock) return real + kShortestWait;
+  if (!due) return real + kLongestWait;
+  return std::clamp(*due, std::max(now, real) + kShortestWait,
+                    std::max(now, real) + SteadyTime::duration(kLongestWait));
+}
+
+void WakeCalls::set(Callback callback, std::optional<std::uint32_t> shard) {
+  const std::unique_lock lock(callbacks_);
+  (shard ? of_shards_[*shard] : of_all_) = std::move(callback);
+  const bool any = of_all_ || std::ranges::any_of(of_shards_, [](const Callback& one) {
+                     return static_cast<bool>(one);
+                   });
+  // Relaxed: whoever sees it late made its announcement before this call returned.
+  has_callbacks_.store(any, std::memory_order_relaxed);
+}
+
+void WakeCalls::announce(std::uint32_t shard) {
+  if (has_callbacks_.load(std::memory_order_relaxed)) {
+    const std::shared_lock lock(callbacks_);
+    if (of_shards_[shard]) of_shards_[shard]();
+    if (of_all_) of_all_();
+  }
+  poke();
+}
+
+void WakeCalls::announce_due() {
+  const std::shared_lock lock(callbacks_);
+  if (of_all_) of_all_();
+}
+
+void WakeCalls::poke() {
+  // The fence, with that in Waiter(): either the waiter is seen here, or what was done before this
+  // call is seen by it.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (waiting_.load(std::memory_order_relaxed) == 0) return;
+  {
+    const std::lock_guard lock(mutex_);
+    ++announcements_;
+  }
+  announced_.notify_all();
+}
+
+WakeCalls::Waiter::Waiter(WakeCalls& calls) : calls_(calls) {
+  calls_.waiting_.fetch_add(1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // see poke()
+}
+
+WakeCalls::Waiter::~Waiter() {
+  calls_.waiting_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+std::uint64_t WakeCalls::Waiter::announcements() const {
+  const std::lock_guard lock(calls_.mutex_);
+  return calls_.announcements_;
+}
+
+void WakeCalls::Waiter::wait_until(SteadyTime time, std::uint64_t announcements) {
+  std::unique_lock lock(calls_.mutex_);
+  calls_.announced_.wait_until(lock, time, [&] { return calls_.announcements_ != announcements; });
+}
+
+WakeTimer::WakeTimer(WakeCalls& calls, std::function<std::optional<SteadyTime>()> next_due,
+                     std::function<SteadyTime()> now, bool real_clock)
+    : calls_(calls),
+      next_due_(std::move(next_due)),
+      now_(std::move(now)),
+      real_clock_(real_clock),
+      thread_([this] { run(); }) {}
+
+WakeTimer::~WakeTimer() {
+  // Relaxed: poke() orders it for the waiting thread.
+  stopping_.store(true, std::memory_order_relaxed);
+  calls_.poke();
+  thread_.join();
+}
+
+// Of something that is due, and that nobody leases, it is told again and again, but ever more
+// seldom: who came a moment too early is to come again.
+void WakeTimer::run() {
+  WakeCalls::Waiter waiter(calls_);
+  std::optional<std::uint64_t> told;
+  std::chrono::milliseconds pause = kShortestWait;
+  while (!stopping_.load(std::memory_order_relaxed)) {
+    const std::uint64_t announcements = waiter.announcements();
+    const std::optional<SteadyTime> due = next_due_();
+    const SteadyTime now = now_();
+    if (due && *due <= now) {
+      pause = told == announcements ? std::min<std::chrono::milliseconds>(2 * pause, kLongestWait)
+                                    : kShortestWait;
+      told = announcements;
+      calls_.announce_due();
+      waiter.wait_until(std::chrono::steady_clock::now() + pause, announcements);
+    } else {
+      waiter.wait_until(wait_for_due(due, now, real_clock_), announcements);
+    }
+  }
+}
+
+}  // namespace trawl

@@ -338,7 +338,10 @@ Result<std::vector<Admission>> FrontierImpl::end_lease(std::uint64_t lease_id,
   if (!end) return tl::unexpected(end.error());
   const std::string parent = *end ? (*end)->ended.lease.url : std::string();
   if (*end && outcome.end_later && held == nullptr) {
+    // Without links there is nothing to commit yet.
+    if (links.empty()) (*end)->known_links = outcome.known_links;
     pending_ends_.add(lease_id, *std::exchange(*end, std::nullopt));
+    if (links.empty()) return admissions;
   }
   auto submitted = submit([&](Operation& operation) {
     admit(links, prepared, parent, admissions, operation);
@@ -379,6 +382,7 @@ Result<std::optional<PendingEnd>> FrontierImpl::begin_end(std::uint64_t lease_id
 }
 
 void FrontierImpl::submit_end(PendingEnd& end, Operation& operation) const {
+  operation.seen += end.known_links;
   if (end.host_change) operation.changed_hosts.emplace_back(end.ended.host, *end.host_change);
   if (end.ended.kind != Operation::Ended::Kind::kRetry && !end.ended.set_aside)
     forget_set_aside(end.ended, operation);

@@ -15,6 +15,7 @@ namespace trawl {
 struct PendingEnd {
   Operation::Ended ended;
   std::optional<std::uint64_t> host_change;  // Operation::ChangedHost
+  std::uint64_t known_links = 0;             // Outcome::known_links, not counted yet
 };
 
 // Thread-safe.

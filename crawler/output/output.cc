@@ -67,8 +67,9 @@ class OutputImpl final : public Output {
     enqueue(RecordJob{std::move(records), std::move(charge), bytes}, bytes);
   }
 
-  void settle() override {
-    if (queue_.empty()) return;
+  void settle(bool now) override {
+    const auto since = queue_.waits_since();
+    if (!since || (!now && std::chrono::steady_clock::now() < *since + kPatience)) return;
     if (!is_slow_.load(std::memory_order_relaxed)) {
       const std::unique_lock lock(writing_, std::try_to_lock);
       if (lock && !closed_) {

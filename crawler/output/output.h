@@ -2,6 +2,7 @@
 // links.jsonl, skipped.jsonl.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -59,9 +60,10 @@ class Output {
   // Records that belong to no page, such as those of robots.txt. With a charge if they are large.
   virtual void submit_record(WarcRecords records, BodyCharge charge = {}) = 0;
 
-  // What was submitted is to be written now: by this thread if that is likely to be quick, and no
-  // other is at it.
-  virtual void settle() = 0;
+  // What was submitted kPatience ago is to be written, by this thread if that is likely to be
+  // quick, and no other is at it. Whoever submits calls this from time to time. `now`: all of it.
+  static constexpr std::chrono::milliseconds kPatience{1};
+  virtual void settle(bool now) = 0;
   // Returns when all that was submitted before is written, and all who wait for it were told.
   virtual Result<void> flush() = 0;
 

@@ -12,6 +12,7 @@ bool WriterQueue::push(WriterJob&& job, std::uint64_t bytes) {
     if (closed_) return false;
     const bool was_ready = ready();
     bytes_ += bytes;
+    if (jobs_.empty()) since_ = std::chrono::steady_clock::now();
     jobs_.push_back(std::move(job));
     wake = asleep_ || (ready() && !was_ready);
   }
@@ -38,9 +39,9 @@ void WriterQueue::wake() {
   wake_.notify_one();
 }
 
-bool WriterQueue::empty() const {
+std::optional<std::chrono::steady_clock::time_point> WriterQueue::waits_since() const {
   const std::lock_guard lock(mutex_);
-  return jobs_.empty();
+  return jobs_.empty() ? std::nullopt : std::optional(since_);
 }
 
 void WriterQueue::take(std::vector<WriterJob>& jobs) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -46,7 +47,8 @@ class WriterQueue {
   bool wait(std::chrono::milliseconds longest);
   // The writer is to take what there is, now.
   void wake();
-  bool empty() const;
+  // When the oldest of what waits was pushed; nothing: nothing waits.
+  std::optional<std::chrono::steady_clock::time_point> waits_since() const;
   // Replaces `jobs` by all there are.
   void take(std::vector<WriterJob>& jobs);
   void close();
@@ -57,6 +59,7 @@ class WriterQueue {
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<WriterJob> jobs_;
+  std::chrono::steady_clock::time_point since_;  // of the first of these
   std::uint64_t bytes_ = 0;
   bool asleep_ = false;  // the writer, until anything comes
   bool hurry_ = false;   // wake() was called

@@ -88,7 +88,7 @@ void Fetcher::run() {
       context_.cut_bodies.clear();  // nothing is tried again
     }
     client_->run(idle_time());
-    context_.output.settle();
+    context_.output.settle(!has_room_ || leases_.empty());
     if (auto failure = context_.output.failure()) context_.stop_with(*std::move(failure));
     renew_leases();
   }
@@ -143,7 +143,8 @@ std::chrono::microseconds Fetcher::started_after(const OpenLease& open, SteadyTi
 }
 
 std::chrono::milliseconds Fetcher::idle_time() const {
-  auto longest = kLongestWait;
+  // What was submitted is to be settled soon.
+  auto longest = context_.output.queued_bytes() > 0 ? Output::kPatience : kLongestWait;
   if (const auto end = context_.limits.end()) {
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(*end - std::chrono::steady_clock::now());

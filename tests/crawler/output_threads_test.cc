@@ -58,7 +58,7 @@ TEST(OutputThreads, OfNEqualBodiesOneIsTheFirst) {
         }
         output->submit(page.output, [&] { ++written; });
         if (i % 100 == 0) output->submit_record(builder.build(exchange_of(url + "/robots", "")));
-        if (random() % 4 == 0) output->settle();
+        if (random() % 4 == 0) output->settle(true);
       }
     });
   }
@@ -164,7 +164,7 @@ TEST_P(OutputBudget, BoundsWhatWaitsToBeWritten) {
         page.output->charge = std::move(charge);
         output->submit(page.output, [] {});
         most.store(std::max(most.load(), output->queued_bytes()));
-        if (given.settles) output->settle();
+        if (given.settles) output->settle(true);
       }
     });
   }

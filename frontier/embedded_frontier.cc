@@ -22,6 +22,8 @@ Result<EmbeddedOptions> checked(const EmbeddedOptions& given) {
   if (error) {
     return tl::unexpected(system_error(error.value(), "cannot find " + given.directory.string()));
   }
+  if (!options.testing.clock)
+    options.testing.clock = [] { return std::chrono::steady_clock::now(); };
   if (!options.testing.wall_clock)
     options.testing.wall_clock = [] { return std::chrono::system_clock::now(); };
   return options;
@@ -29,8 +31,19 @@ Result<EmbeddedOptions> checked(const EmbeddedOptions& given) {
 
 }  // namespace
 
-Result<void> EmbeddedFrontier::remove(const std::filesystem::path& directory) {
-  return remove_state_directory(directory);
+Result<FrontierDirectory> EmbeddedFrontier::look_at(const std::filesystem::path& directory) {
+  return look_at_state_directory(directory);
+}
+
+Result<std::shared_ptr<const void>> EmbeddedFrontier::lock(const std::filesystem::path& directory) {
+  auto lock = DirectoryLock::acquire(directory);
+  if (!lock) return tl::unexpected(lock.error());
+  return std::make_shared<const DirectoryLock>(*std::move(lock));
+}
+
+Result<std::vector<std::filesystem::path>> EmbeddedFrontier::remove(
+    const std::filesystem::path& directory, bool remains) {
+  return remove_state_directory(directory, remains);
 }
 
 Result<ReviveReport> EmbeddedFrontier::revive(const std::filesystem::path& directory,
@@ -85,7 +98,8 @@ Result<std::unique_ptr<Frontier>> EmbeddedFrontier::open(const EmbeddedOptions& 
                               .filter = std::move(*filter),
                               .counters = *counters,
                               .set_aside_keys_changed = *keys_changed,
-                              .resumed = report.resumed});
+                              .resumed = report.resumed,
+                              .real_clock = !given.testing.clock});
   if (auto restored = frontier->restore(); !restored) return tl::unexpected(restored.error());
   if (options->revive_hosts) {
     const auto revived = frontier->revive_hosts();

@@ -8,45 +8,12 @@
 #include "trawl/url_groups.h"
 
 #include "base/wall_time.h"
+#include "frontier/common/host_settings.h"
+#include "frontier/common/queue_names.h"
 #include "frontier/frontier_impl.h"
 #include "frontier/schedule/host_info.h"
 
 namespace trawl {
-
-namespace {
-
-// Whether it is a host as the URLs of its queue have it.
-bool is_host_name(std::string_view name) {
-  const auto url = Url::parse(fmt::format("http://{}/", name));
-  return url && politeness_group(*url) == name;
-}
-
-// A host that is written otherwise than its queue is named.
-bool is_host_otherwise(std::string_view name) {
-  return Url::parse(fmt::format("http://{}/", name)).has_value() && !is_host_name(name);
-}
-
-tl::unexpected<Error> no_queue(std::string_view name) {
-  constexpr std::size_t kMostQuoted = 300;
-  return error(
-      ErrorCode::kInvalidArgument,
-      fmt::format("\"{}\" is not the name of a queue: that is a host in lower case, and "
-                  "\":port\" unless it is 80 or 443, as Lease::host has it, or a name that "
-                  "UrlRequest::queue gave, of at most {} bytes",
-                  name.substr(0, kMostQuoted), kMaxQueueBytes));
-}
-
-// Anything that a host of which nothing is known has not.
-bool has_news(const HostInfo& info) {
-  return info.queued > 0 || info.leased > 0 || info.state != HostState::kActive ||
-         info.failures > 0 || info.settings.delay || info.settings.leases || info.settings.limit;
-}
-
-bool is_valid_delay(std::chrono::milliseconds delay) {
-  return delay.count() >= 0 && delay <= kMaxDelay;
-}
-
-}  // namespace
 
 // Any name may be that of a queue: what looks like a mistake has to be there.
 Result<void> FrontierImpl::check_name(std::string_view name) const {
@@ -76,24 +43,12 @@ Result<void> FrontierImpl::change_host(std::string_view host, const RecordChange
 }
 
 Result<RecordChange> FrontierImpl::record_change(const HostSettings& settings) const {
-  if (settings.delay && !is_valid_delay(*settings.delay)) {
-    return error(ErrorCode::kInvalidArgument,
-                 fmt::format("HostSettings::delay must be from 0 to a year, not {} ms",
-                             settings.delay->count()));
-  }
+  const auto until = checked_block(settings, clock_, options_.testing.wall_clock());
+  if (!until) return tl::unexpected(until.error());
   const bool parks = settings.blocked_until == HostSettings::kParked;
   const std::int64_t now = clock_.now();
-  std::int64_t until = 0;
-  if (settings.blocked_until && !parks && *settings.blocked_until > options_.testing.wall_clock()) {
-    until = clock_.from_wall(*settings.blocked_until);
-    if (until - now > kMaxDelay.count()) {
-      return error(ErrorCode::kInvalidArgument,
-                   "HostSettings::blocked_until is more than a year from now; kParked, a limit of "
-                   "0 or drop_host() stop a host for good");
-    }
-  }
   const auto park_time = options_.retry.park_time;
-  return RecordChange([=](HostRecord& record) {
+  return RecordChange([=, until = *until](HostRecord& record) {
     if (settings.delay) record.delay = settings.delay->count() > 0 ? settings.delay : std::nullopt;
     if (settings.leases) record.max_leases = *settings.leases > 0 ? settings.leases : std::nullopt;
     if (settings.limit)

@@ -16,17 +16,11 @@ namespace {
 // How many URLs one operation of offer() admits: bounds how long it holds the gate.
 constexpr std::size_t kOfferBatch = 1024;
 
-EmbeddedOptions with_clock(EmbeddedOptions options) {
-  if (!options.testing.clock)
-    options.testing.clock = [] { return std::chrono::steady_clock::now(); };
-  return options;
-}
-
 }  // namespace
 
 FrontierImpl::FrontierImpl(const EmbeddedOptions& options, FrontierParts parts)
-    : options_(with_clock(options)),
-      has_real_clock_(!options.testing.clock),
+    : options_(options),
+      has_real_clock_(parts.real_clock),
       clock_(options_.testing.clock, options_.testing.wall_clock,
              static_cast<std::int64_t>(parts.counters.clock)),
       memory_(MemoryPlan::of(options.store.max_memory)),

@@ -19,7 +19,8 @@
 #include "frontier/commit/commit_queue.h"
 #include "frontier/commit/group_writer.h"
 #include "frontier/commit/waiting_depths.h"
-#include "frontier/frontier_clock.h"
+#include "frontier/common/frontier_clock.h"
+#include "frontier/common/wake_calls.h"
 #include "frontier/pending_ends.h"
 #include "frontier/recovery/checkpoint_schedule.h"
 #include "frontier/recovery/checkpointer.h"
@@ -28,7 +29,6 @@
 #include "frontier/schedule/group_clocks.h"
 #include "frontier/schedule/host_shard.h"
 #include "frontier/store/store.h"
-#include "frontier/wake_calls.h"
 
 namespace trawl {
 
@@ -41,6 +41,7 @@ struct FrontierParts {
   Counters counters;
   bool set_aside_keys_changed;  // GroupWriterOptions
   bool resumed;                 // the directory held a frontier
+  bool real_clock;              // TestingOptions::clock was not given
 };
 
 class FrontierImpl final : public Frontier {
@@ -140,7 +141,7 @@ class FrontierImpl final : public Frontier {
   Result<Lease> leased(std::uint64_t id, const QueuedUrl& url) const;
   // What ending a lease changes, without what is special to a retry or recrawl.
   Result<Operation::Ended> ended(std::uint64_t lease_id, const QueuedUrl& url,
-                                 const Outcome& outcome, std::size_t links) const;
+                                 const Outcome& outcome) const;
   void defer(Operation::Ended& ended, Operation::Ended::Kind kind, std::int64_t until) const;
   void set_failed_aside(Operation::Ended& ended) const;
   void forget_set_aside(const Operation::Ended& ended, Operation& operation) const;
@@ -150,7 +151,6 @@ class FrontierImpl final : public Frontier {
                                            const HoldReason* held);
   // In two steps: see Outcome::end_later.
   Result<std::optional<PendingEnd>> begin_end(std::uint64_t lease_id, const Outcome& outcome,
-                                              std::span<const UrlRequest> links,
                                               const HoldReason* held);
   void submit_end(PendingEnd& end, Operation& operation) const;
   Result<void> check_note(const Outcome& outcome) const;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/wall_time.h"
+#include "frontier/common/outcome_rules.h"
 #include "frontier/frontier_impl.h"
 #include "frontier/frontier_options.h"
 
@@ -16,38 +17,8 @@ namespace {
 // One in so many leases may wait to be committed before that is hurried for more.
 constexpr std::uint64_t kShort = 4;
 
-std::string_view to_string(FailureReason reason) {
-  switch (reason) {
-    case FailureReason::kTimeout:
-      return "no answer in time";
-    case FailureReason::kConnection:
-      return "no connection";
-    case FailureReason::kTooManyRequests:
-      return "too many requests";
-    case FailureReason::kUnavailable:
-      return "service unavailable";
-    case FailureReason::kServerError:
-      return "the server failed";
-    case FailureReason::kNoSuchHost:
-      return "the host does not exist";
-    case FailureReason::kPermanent:
-      break;
-  }
-  return "failed";
-}
-
 std::optional<std::uint64_t> change_of(const EndedLease& lease) {
   return lease.host_changed ? std::optional(lease.host_change) : std::nullopt;
-}
-
-bool has_failed(const Outcome& outcome) {
-  return !outcome.error.empty() || outcome.status >= 400;
-}
-
-// Of one that failed.
-std::string_view reason_of(const Outcome& outcome) {
-  if (!outcome.reason.empty()) return outcome.reason;
-  return outcome.status >= 400 ? "status" : "failed";
 }
 
 tl::unexpected<Error> undecodable() {
@@ -71,23 +42,13 @@ Result<std::vector<Lease>> FrontierImpl::lease(const LeaseRequest& request) {
   const auto lease_now = [&] {
     return request.shard ? lease_from(*request.shard, request.max) : lease_from_all(request.max);
   };
-  auto leases = lease_now();
-  const auto got_some = [&] { return !leases || !leases->empty() || request.max == 0; };
-  if (request.wait.count() > 0 && !got_some()) {
-    const SteadyTime end = std::chrono::steady_clock::now() + std::min(request.wait, kMaxDelay);
-    WakeCalls::Waiter waiter(wakes_);
-    for (;;) {
-      const std::uint64_t announcements = waiter.announcements();
-      leases = lease_now();
-      if (got_some() || std::chrono::steady_clock::now() >= end) break;
-      if (const auto how_far = progress(); how_far && (how_far->finished || how_far->exhausted))
-        break;
-      const auto next = request.shard ? due(*request.shard) : due_in_all();
-      waiter.wait_until(
-          std::min(end, wait_for_due(next, options_.testing.clock(), has_real_clock_)),
-          announcements);
-    }
-  }
+  auto leases = lease_and_wait(
+      wakes_, request,
+      {.lease_now = lease_now,
+       .progress = [this] { return progress(); },
+       .next_due = [&] { return request.shard ? due(*request.shard) : due_in_all(); },
+       .now = options_.testing.clock,
+       .real_clock = has_real_clock_});
   // What is due next is something else now.
   if (leases && !leases->empty()) wakes_.poke();
   return leases;
@@ -255,14 +216,13 @@ std::optional<SteadyTime> FrontierImpl::due(std::uint32_t shard) const {
 }
 
 Result<Operation::Ended> FrontierImpl::ended(std::uint64_t lease_id, const QueuedUrl& url,
-                                             const Outcome& outcome, std::size_t links) const {
+                                             const Outcome& outcome) const {
   auto record = decode_record(url.record);
   if (!record) return undecodable();
   Operation::Ended ended;
   ended.host = url.host;
   ended.order = url.order;
   ended.outcome = outcome;
-  ended.links = links + outcome.known_links;
   std::optional<std::uint32_t> depth;
   ended.stored_depth = record->depth;
   ended.keeps_by_fingerprint = ledger_ || record->depth > 0;
@@ -334,38 +294,36 @@ Result<std::vector<Admission>> FrontierImpl::end_lease(std::uint64_t lease_id,
     commits_->stop_with(done.error());
     return tl::unexpected(done.error());
   }
-  auto end = begin_end(lease_id, outcome, links, held);
+  auto end = begin_end(lease_id, outcome, held);
   if (!end) return tl::unexpected(end.error());
-  const std::string parent = *end ? (*end)->ended.lease.url : std::string();
-  if (*end && outcome.end_later && held == nullptr) {
-    // Without links there is nothing to commit yet.
-    if (links.empty()) (*end)->known_links = outcome.known_links;
-    pending_ends_.add(lease_id, *std::exchange(*end, std::nullopt));
-    if (links.empty()) return admissions;
+  const bool ends_later = *end && outcome.end_later && held == nullptr;
+  if (ends_later && links.empty()) {
+    // There is nothing to commit yet.
+    (*end)->known_links = outcome.known_links;
+    pending_ends_.add(lease_id, **std::move(end));
+    return admissions;
   }
   auto submitted = submit([&](Operation& operation) {
-    admit(links, prepared, parent, admissions, operation);
+    admit(links, prepared, *end ? (*end)->ended.lease.url : std::string_view(), admissions,
+          operation);
     operation.seen += outcome.known_links;
-    if (*end) submit_end(**end, operation);
+    if (*end && !ends_later) submit_end(**end, operation);
   });
   prepared.shrink();
   if (!submitted) return tl::unexpected(submitted.error());
+  if (ends_later) pending_ends_.add(lease_id, **std::move(end));
   return admissions;
 }
 
 // What ending the lease changes; nothing if it had ended before.
 Result<std::optional<PendingEnd>> FrontierImpl::begin_end(std::uint64_t lease_id,
                                                           const Outcome& outcome,
-                                                          std::span<const UrlRequest> links,
                                                           const HoldReason* held) {
   if (auto pending = pending_ends_.take(lease_id)) return pending;
   const auto lease = shard_of_lease(lease_id).begin_completion(number_of(lease_id), outcome);
   if (!lease) return tl::unexpected(lease.error());
   if (lease->end == LeaseEnd::kRepeated) return std::nullopt;
-  const auto held_links =
-      std::ranges::count_if(links, [](const UrlRequest& link) { return link.hold.has_value(); });
-  auto end =
-      ended(lease_id, lease->url, outcome, links.size() - static_cast<std::size_t>(held_links));
+  auto end = ended(lease_id, lease->url, outcome);
   if (!end) {
     commits_->stop_with(end.error());
     return tl::unexpected(end.error());
@@ -415,18 +373,13 @@ Result<FailureVerdict> FrontierImpl::fail(std::uint64_t lease_id, FailureReason 
     announce_leases();
     return verdict;
   }
-  auto end = ended(lease_id, failure->lease.url, outcome, 0);
+  auto end = ended(lease_id, failure->lease.url, outcome);
   if (!end) {
     commits_->stop_with(end.error());
     return tl::unexpected(end.error());
   }
-  const bool passes = reason != FailureReason::kPermanent && reason != FailureReason::kNoSuchHost;
-  if (passes && end->lease.attempts < options_.retry.retries) {
-    auto wait = options_.retry.retry_delay;
-    for (std::uint32_t i = 0; i < end->lease.attempts && wait < options_.retry.max_retry_delay; ++i)
-      wait *= 2;
-    wait = std::min(wait, options_.retry.max_retry_delay);
-    if (retry_after) wait = std::max(wait, std::min(*retry_after, kMaxDelay));
+  if (is_passing(reason) && end->lease.attempts < options_.retry.retries) {
+    const auto wait = retry_wait(options_.retry, end->lease.attempts, retry_after);
     const std::int64_t at = clock_.now() + wait.count();
     verdict.retry_at = clock_.to_wall(at);
     defer(*end, Operation::Ended::Kind::kRetry, at);
@@ -438,7 +391,9 @@ Result<FailureVerdict> FrontierImpl::fail(std::uint64_t lease_id, FailureReason 
       set_failed_aside(*end);
     }
   }
-  PendingEnd pending{.ended = std::move(*end), .host_change = change_of(failure->lease)};
+  PendingEnd pending{.ended = std::move(*end),
+                     .host_change = change_of(failure->lease),
+                     .known_links = outcome.known_links};
   if (outcome.end_later && !verdict.retry_at) {
     pending_ends_.add(lease_id, std::move(pending));
     verdict.awaits_end = true;

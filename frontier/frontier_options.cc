@@ -1,12 +1,12 @@
 #include "frontier/frontier_options.h"
 
-#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "trawl/sizing.h"
 
+#include "frontier/common/option_checks.h"
 #include "frontier/store/memory_plan.h"
 
 namespace trawl {
@@ -17,43 +17,6 @@ static_assert(kMinFrontierMemory == MemoryPlan::kLeast);
 
 tl::unexpected<Error> invalid(std::string message) {
   return error(ErrorCode::kInvalidArgument, std::move(message));
-}
-
-Result<void> check_delays(const EmbeddedOptions& options) {
-  const std::pair<const char*, std::chrono::milliseconds> delays[] = {
-      {"politeness.delay", options.politeness.delay},
-      {"politeness.domain_delay", options.politeness.domain_delay},
-      {"politeness.ip_delay", options.politeness.ip_delay},
-      {"politeness.max_adaptive_delay", options.politeness.max_adaptive_delay},
-      {"retry.retry_delay", options.retry.retry_delay},
-      {"retry.max_retry_delay", options.retry.max_retry_delay},
-      {"retry.host_backoff", options.retry.host_backoff},
-      {"retry.max_host_backoff", options.retry.max_host_backoff},
-      {"retry.park_time", options.retry.park_time},
-      {"retry.no_such_host_wait", options.retry.no_such_host_wait},
-      {"limits.lease_timeout", options.limits.lease_timeout},
-      {"checkpoints.interval", options.checkpoints.interval}};
-  for (const auto& [name, delay] : delays) {
-    if (delay.count() < 0 || delay > kMaxDelay) {
-      return invalid(fmt::format("{} must be from 0 to a year, not {} ms", name, delay.count()));
-    }
-  }
-  if (!(options.politeness.adaptive_delay >= 0) ||
-      !std::isfinite(options.politeness.adaptive_delay)) {
-    return invalid(fmt::format("politeness.adaptive_delay must be a number of at least 0, not {}",
-                               options.politeness.adaptive_delay));
-  }
-  return {};
-}
-
-Result<void> check_profile(const Profile& profile) {
-  if (auto valid = profile.validate(); !valid) return valid;
-  constexpr std::size_t kMaxProfileBytes = 512u << 10;  // a manifest must hold it
-  if (const auto size = profile.name().size(); size > kMaxProfileBytes) {
-    return invalid(fmt::format("seen.profile takes {} bytes to write down, more than {}", size,
-                               kMaxProfileBytes));
-  }
-  return {};
 }
 
 // Leases are numbered from the time on, in microseconds: no run before gave so high a number.
@@ -67,14 +30,12 @@ std::uint64_t first_lease_number() {
 
 Result<void> check_options(const EmbeddedOptions& options) {
   if (options.directory.empty()) return invalid("EmbeddedOptions::directory is empty");
-  if (auto delays = check_delays(options); !delays) return delays;
-  if (auto profile = check_profile(options.seen.profile); !profile) return profile;
-  if (options.politeness.leases_per_host == 0) return invalid("politeness.leases_per_host is 0");
+  auto valid =
+      check_options(options.politeness, options.retry, options.limits, options.seen.profile);
+  if (!valid) return valid;
+  if (valid = check_wait("checkpoints.interval", options.checkpoints.interval); !valid)
+    return valid;
   if (options.checkpoints.keep == 0) return invalid("checkpoints.keep is 0");
-  if (options.limits.max_note_bytes > kMaxNoteBytes) {
-    return invalid(fmt::format("limits.max_note_bytes must be at most {}, not {}", kMaxNoteBytes,
-                               options.limits.max_note_bytes));
-  }
   if (options.store.shards == 0 || options.store.shards > 1024) {
     return invalid(
         fmt::format("store.shards must be from 1 to 1024, not {}", options.store.shards));

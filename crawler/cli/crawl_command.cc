@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include "trawl/embedded_frontier.h"
+
 #include "crawler/cli/commands.h"
 #include "crawler/cli/config_errors.h"
 #include "crawler/cli/crawl_session.h"
@@ -41,15 +43,13 @@ Result<void> start_afresh(const CrawlConfig& config) {
 Result<void> check_holds_crawl(const std::filesystem::path& state_dir) {
   std::error_code failure;
   const auto directory = std::filesystem::absolute(state_dir, failure).lexically_normal();
-  const auto manifest = directory / "MANIFEST";
-  if (std::filesystem::exists(manifest, failure)) return {};
-  if (failure) {
-    return tl::unexpected(system_error(failure.value(), "cannot look for " + manifest.string()));
-  }
+  const auto found = EmbeddedFrontier::look_at(directory);
+  if (!found) return tl::unexpected(found.error());
+  if (found->resumable) return {};
   const bool exists = std::filesystem::exists(directory, failure);
   return error(ErrorCode::kNotFound,
                fmt::format("there is no crawl in {}{}", directory.string(),
-                           exists ? ": it has no file MANIFEST" : ", which does not exist"));
+                           exists ? ": it holds no frontier" : ", which does not exist"));
 }
 
 // With overrides the config file may be of another state directory; they hold for their run alone.
@@ -78,7 +78,8 @@ int run(const CrawlConfig& config, const CrawlConfig& saved, OpenMode mode,
   if (auto logging = set_up_logging(config.log); !logging) return report(logging.error());
   for (const std::string& warning : config_warnings(config))
     spdlog::warn("{}", warning);
-  auto crawl = Crawl::open(config, mode, change_url_rules, &saved);
+  auto crawl =
+      Crawl::open(config, {.mode = mode, .replace_profile = change_url_rules, .saved = &saved});
   if (!crawl) {
     const int code = report(crawl.error());
     if (crawl.error().code == ErrorCode::kAlreadyExists) {

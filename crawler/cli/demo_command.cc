@@ -73,7 +73,7 @@ int run_demo(const DemoArguments& arguments) {
   for (const auto& seed : config.crawl.seeds)
     say("  {}\n", seed);
   std::fflush(stdout);
-  auto crawl = Crawl::open(config, OpenMode::kCreate);
+  auto crawl = Crawl::open(config, {.mode = OpenMode::kCreate});
   if (!crawl) {
     const int failed = report(crawl.error());
     say(stderr, "trawl: demo wants a --directory that holds no crawl\n");

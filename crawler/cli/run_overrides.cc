@@ -6,6 +6,8 @@
 #include <system_error>
 #include <utility>
 
+#include "trawl/embedded_frontier.h"
+
 #include "crawler/config/config_keys.h"
 #include "crawler/config/crawl_paths.h"
 
@@ -41,8 +43,8 @@ CrawlConfig config_to_keep(const std::filesystem::path& file,
                            const CrawlConfig& effective) {
   if (overrides.empty()) return effective;
   const std::filesystem::path& state_dir = effective.crawl.state_dir;
-  std::error_code error;
-  const bool begins = !std::filesystem::exists(state_dir / "MANIFEST", error);
+  const auto found = EmbeddedFrontier::look_at(state_dir);
+  const bool begins = found && !found->resumable;
   std::vector<std::string> kept;
   for (const std::string& assignment : overrides) {
     if (is_of_the_crawl(assignment, begins)) kept.push_back(assignment);

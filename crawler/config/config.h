@@ -13,6 +13,7 @@
 
 #include "trawl/canonical_profile.h"
 #include "trawl/embedded_options.h"
+#include "trawl/frontier_options.h"
 #include "trawl/links.h"
 #include "trawl/url.h"
 
@@ -80,7 +81,7 @@ struct CrawlConfig {
     std::vector<std::string> exclude;                   // patterns, tried before `include`
     std::vector<std::string> include;
     std::vector<std::filesystem::path> blocklist;  // filters of `trawl filter build`, or text files
-    std::uint32_t max_url_length = 2083;           // bytes
+    std::uint32_t max_url_length = LimitOptions{}.max_url_length;  // bytes
     std::uint32_t max_path_segments = 50;
     std::uint32_t max_repeated_segments =
         4;  // times a segment, or a run of them, may come in a row
@@ -93,24 +94,25 @@ struct CrawlConfig {
     friend bool operator==(const Scope&, const Scope&) = default;
   } scope;
   struct Politeness {
-    std::chrono::milliseconds delay{1000};
-    std::chrono::milliseconds domain_delay{0};
-    std::chrono::milliseconds ip_delay{0};
-    double adaptive_delay = 0;  // times a host's response time; 0: none
-    std::chrono::milliseconds max_adaptive_delay{60'000};
-    std::uint32_t per_host_connections = 1;
+    std::chrono::milliseconds delay = PolitenessOptions{}.delay;
+    std::chrono::milliseconds domain_delay = PolitenessOptions{}.domain_delay;
+    std::chrono::milliseconds ip_delay = PolitenessOptions{}.ip_delay;
+    double adaptive_delay =
+        PolitenessOptions{}.adaptive_delay;  // times a host's response time; 0: none
+    std::chrono::milliseconds max_adaptive_delay = PolitenessOptions{}.max_adaptive_delay;
+    std::uint32_t per_host_connections = PolitenessOptions{}.leases_per_host;
     bool respect_robots = true;
     std::chrono::milliseconds max_crawl_delay{30'000};
     std::uint32_t robots_retries = 7;
     std::chrono::milliseconds robots_backoff{1000};
     std::chrono::milliseconds robots_max_age = std::chrono::hours(24);
-    std::uint32_t retries = 2;
-    std::chrono::milliseconds retry_delay{10'000};
-    std::chrono::milliseconds host_backoff{1'000};
-    std::chrono::milliseconds max_host_backoff{600'000};
+    std::uint32_t retries = RetryOptions{}.retries;
+    std::chrono::milliseconds retry_delay = RetryOptions{}.retry_delay;
+    std::chrono::milliseconds host_backoff = RetryOptions{}.host_backoff;
+    std::chrono::milliseconds max_host_backoff = RetryOptions{}.max_host_backoff;
     std::chrono::milliseconds max_retry_after = std::chrono::hours(1);
     // In a row, then the host is parked; 0: only after a long silence, if it answered before.
-    std::uint32_t host_failures = 20;
+    std::uint32_t host_failures = RetryOptions{}.host_failures;
     std::chrono::milliseconds park_time = std::chrono::hours(24);  // 0: until the next run
     friend bool operator==(const Politeness&, const Politeness&) = default;
   } politeness;

@@ -8,8 +8,8 @@
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/table.h>
 
+#include "base/database_directory.h"
 #include "crawler/output/durable_directory.h"
-#include "frontier/store/database_directory.h"
 
 namespace trawl {
 

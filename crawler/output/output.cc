@@ -157,18 +157,18 @@ class OutputImpl final : public Output {
     queue_.take(jobs_);
     if (jobs_.empty()) return false;
     const auto start = std::chrono::steady_clock::now();
-    for (WriterJob& job : jobs_)
-      write(job);
     std::vector<PageOutput*> pages;
-    for (const WriterJob& job : jobs_) {
-      if (const auto* const page = std::get_if<PageJob>(&job); page != nullptr && page->page)
-        pages.push_back(page->page.get());
+    for (WriterJob& job : jobs_) {
+      write(job);
+      if (const auto* const page = std::get_if<PageJob>(&job)) pages.push_back(page->page.get());
     }
-    const auto finished = attempt([&] { return files_.finish(pages); });
+    // What belongs to no page is flushed with the next one.
+    const auto finished =
+        pages.empty() ? Result<void>{} : attempt([&] { return files_.finish(pages); });
     is_slow_.store(std::chrono::steady_clock::now() - start > kSlow, std::memory_order_relaxed);
     for (WriterJob& job : jobs_) {
       auto* const page = std::get_if<PageJob>(&job);
-      if (page == nullptr || !page->page) continue;
+      if (page == nullptr) continue;
       page->page->charge.release();
       if (finished) page->written();
       *page = {};

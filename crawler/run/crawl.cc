@@ -110,11 +110,11 @@ class CrawlImpl final : public Crawl {
     output_.reset();
   }
 
-  Result<void> open(OpenMode mode, bool replace_profile) {
+  Result<void> open(const CrawlOpening& opening) {
     if (auto fits = check_descriptors(config_.fetch.connections); !fits) return fits;
     if (auto made = make_rules(); !made) return made;
-    if (auto usable = check_places(mode); !usable) return usable;
-    if (auto opened = open_frontier(mode, replace_profile); !opened) return opened;
+    if (auto usable = check_places(opening.mode); !usable) return usable;
+    if (auto opened = open_frontier(opening); !opened) return opened;
     // Only now that the directory is locked, and before anything can be completed.
     if (auto closed = close_former_files(); !closed) return closed;
     const bool sync = config_.frontier.durability == Durability::kSync;
@@ -194,10 +194,7 @@ class CrawlImpl final : public Crawl {
   }
 
   void drain() override { advance_to(CrawlPhase::kDraining); }
-  void abort() override {
-    gives_up_.store(true, std::memory_order_relaxed);
-    advance_to(CrawlPhase::kAborting);
-  }
+  void abort() override { advance_to(CrawlPhase::kAborting); }
 
   void request_checkpoint() override {
     checkpoint_asked_for_.store(true, std::memory_order_relaxed);
@@ -309,19 +306,18 @@ class CrawlImpl final : public Crawl {
     return {};
   }
 
-  Result<void> open_frontier(OpenMode mode, bool replace_profile) {
+  Result<void> open_frontier(const CrawlOpening& opening) {
     auto options = frontier_options_of(config_);
     if (!options) return tl::unexpected(options.error());
-    options->mode = mode;
+    options->mode = opening.mode;
     options->store.shards = threads_wanted_;
-    options->seen.replace_profile = replace_profile;
+    options->seen.replace_profile = opening.replace_profile;
     options->revive_hosts = true;  // each run gives them another chance
     options->checkpoints.on_taken = [this](const CheckpointEvent& event) { on_checkpoint(event); };
-    auto frontier = EmbeddedFrontier::open(*options, &opened_);
+    auto frontier = opening.frontier(*options, &opened_);
     if (!frontier) return tl::unexpected(frontier.error());
     frontier_ = std::make_unique<PatientFrontier>(std::move(*frontier), [this] {
-      return gives_up_.load(std::memory_order_relaxed) ||
-             (context_ && context_->phase() == CrawlPhase::kAborting);
+      return context_ && context_->phase() == CrawlPhase::kAborting;
     });
     for (std::uint32_t shard = 0; shard < threads_wanted_; ++shard) {
       auto wakes = frontier_->on_wake([this, shard] { wake(shard); }, shard);
@@ -556,7 +552,6 @@ class CrawlImpl final : public Crawl {
   std::unique_ptr<CrashGuard> crashes_;
   std::unique_ptr<Output> output_;
   OpenReport opened_;
-  std::atomic<bool> gives_up_{false};
   FrontierStats at_open_;
   std::chrono::steady_clock::time_point started_{};
 
@@ -574,15 +569,13 @@ class CrawlImpl final : public Crawl {
 
 }  // namespace
 
-Result<std::unique_ptr<Crawl>> Crawl::open(const CrawlConfig& config, OpenMode mode,
-                                           bool replace_profile, const CrawlConfig* saved) {
-  const SettledConfig settled =
-      settle_with_former_run(config, saved == nullptr ? config : *saved, mode);
+Result<std::unique_ptr<Crawl>> Crawl::open(const CrawlConfig& config, const CrawlOpening& opening) {
+  const SettledConfig settled = settle_with_former_run(
+      config, opening.saved == nullptr ? config : *opening.saved, opening.mode);
   for (const std::string& warning : settled.warnings)
     spdlog::warn("{}", warning);
   auto crawl = std::make_unique<CrawlImpl>(settled);
-  if (auto opened = crawl->open(mode, replace_profile); !opened)
-    return tl::unexpected(opened.error());
+  if (auto opened = crawl->open(opening); !opened) return tl::unexpected(opened.error());
   return crawl;
 }
 

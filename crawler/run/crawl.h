@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,15 +40,22 @@ enum class CrawlEnd : std::uint8_t {
   kExhausted,     // what is not done is of hosts that are parked, or at their limit
 };
 
+// What begins a crawl, beside its config.
+struct CrawlOpening {
+  OpenMode mode = OpenMode::kCreateOrResume;
+  bool replace_profile = false;        // SeenOptions::replace_profile
+  const CrawlConfig* saved = nullptr;  // what is kept for later runs; null: the config itself
+  // The frontier that the crawl is to have: one with StorageOptions::shards.
+  std::function<Result<std::unique_ptr<Frontier>>(const EmbeddedOptions&, OpenReport*)> frontier =
+      EmbeddedFrontier::open;
+};
+
 class Crawl {
  public:
   // Opens the state directory and offers the seeds; fetches nothing yet. Errors: those of
-  // EmbeddedFrontier::open, and those of the output's files.
-  // `replace_profile`: see EmbeddedOptions. `saved` is what is kept for later runs, if not
-  // `config`.
-  static Result<std::unique_ptr<Crawl>> open(const CrawlConfig& config, OpenMode mode,
-                                             bool replace_profile = false,
-                                             const CrawlConfig* saved = nullptr);
+  // CrawlOpening::frontier, and those of the output's files.
+  static Result<std::unique_ptr<Crawl>> open(const CrawlConfig& config,
+                                             const CrawlOpening& opening);
   virtual ~Crawl() = default;
 
   // Before start(): queues all URLs again that ended as failed, durably. Returns how many.

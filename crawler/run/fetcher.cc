@@ -404,14 +404,19 @@ void Fetcher::complete(const OpenLease& open, PageHandler::Result result) {
 
 // The lease ends when what it leaves is written.
 void Fetcher::submit(const OpenLease& open, PageHandler::Result result) {
+  submit(open, std::move(result), [&context = context_, id = open.lease.id] {
+    if (const auto ended = context.frontier.complete(id, {}); !ended)
+      context.stop_with(ended.error());
+  });
+}
+
+void Fetcher::submit(const OpenLease& open, PageHandler::Result result,
+                     std::function<void()> written) {
   PageOutput& page = *result.output;
   page.lease = open.lease;
   page.outcome = std::move(result.outcome);
   page.in_flight = open.in_flight;
-  context_.output.submit(std::move(result.output), [&context = context_, id = open.lease.id] {
-    if (const auto ended = context.frontier.complete(id, {}); !ended)
-      context.stop_with(ended.error());
-  });
+  context_.output.submit(std::move(result.output), std::move(written));
 }
 
 void Fetcher::hold(const OpenLease& open, PageHandler::Result result, const HoldReason& reason) {
@@ -423,9 +428,7 @@ void Fetcher::hold(const OpenLease& open, PageHandler::Result result, const Hold
     if (!held) context.stop_with(held.error());
   };
   if (context_.output.keeps(*result.output)) {
-    result.output->lease = open.lease;
-    result.output->outcome = result.outcome;
-    context_.output.submit(std::move(result.output), hold);
+    submit(open, std::move(result), hold);
   } else {
     hold();
   }

@@ -6,13 +6,12 @@
 
 #include <fmt/format.h>
 
-#include "trawl/embedded_options.h"
+#include "trawl/embedded_frontier.h"
 
 #include "base/file_io.h"
 #include "crawler/config/crawl_paths.h"
 #include "crawler/state/output_guard.h"
 #include "crawler/state/state_guard.h"
-#include "frontier/recovery/manifest.h"
 
 namespace trawl {
 
@@ -95,9 +94,9 @@ SettledConfig settle_with_former_run(const CrawlConfig& config, const CrawlConfi
   SettledConfig settled{.config = config, .saved = saved, .warnings = {}};
   settled.saved.crawl.state_dir = config.crawl.state_dir;
   const fs::path& state_dir = config.crawl.state_dir;
-  const auto manifest = Manifest::read(state_dir);
-  if (mode == OpenMode::kCreate || !manifest || !*manifest) return settled;
-  settle_ledger((*manifest)->ledger, settled);
+  const auto frontier = EmbeddedFrontier::look_at(state_dir);
+  if (mode == OpenMode::kCreate || !frontier || !frontier->ledger) return settled;
+  settle_ledger(*frontier->ledger, settled);
   auto former = config_in(saved_config_path(state_dir));
   std::error_code error;
   const bool had_own = fs::exists(last_run_path(state_dir), error);

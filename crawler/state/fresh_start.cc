@@ -13,6 +13,8 @@
 
 #include "trawl/embedded_frontier.h"
 
+#include "base/database_directory.h"
+#include "base/directory_entries.h"
 #include "base/file_io.h"
 #include "crawler/config/crawl_paths.h"
 #include "crawler/crash/crash_guard.h"
@@ -22,9 +24,6 @@
 #include "crawler/state/crawl_totals.h"
 #include "crawler/state/former_run.h"
 #include "crawler/state/output_guard.h"
-#include "frontier/recovery/manifest.h"
-#include "frontier/recovery/state_directory.h"
-#include "frontier/store/database_directory.h"
 
 namespace trawl {
 
@@ -33,11 +32,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kMaxRenamed = 1'000'000;
-
-bool is_there(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(fs::symlink_status(path, error));
-}
 
 bool is_same(const fs::path& one, const fs::path& other) {
   std::error_code error;
@@ -74,34 +68,21 @@ std::vector<fs::path> crawl_files(const fs::path& state) {
   return files;
 }
 
-// "MANIFEST, 2 checkpoints, store, ..."
-std::string names_of(const fs::path& state) {
+// What is there, for people.
+Result<std::string> names_of(const fs::path& state) {
+  const auto frontier = EmbeddedFrontier::look_at(state);
+  if (!frontier) return tl::unexpected(frontier.error());
   std::vector<std::string> names;
-  int checkpoints = 0;
-  std::error_code error;
-  for (fs::directory_iterator it(state, error), end; !error && it != end; it.increment(error)) {
-    const std::string name = it->path().filename().string();
-    checkpoints += name.starts_with("filter-") && name.ends_with(".ckpt") ? 1 : 0;
-  }
-  if (is_there(Manifest::path_in(state))) names.emplace_back("MANIFEST");
-  if (checkpoints > 0)
-    names.push_back(fmt::format("{} checkpoint{}", checkpoints, checkpoints == 1 ? "" : "s"));
-  for (const char* const name : {"store", "content"}) {
-    if (is_there(state / name)) names.emplace_back(name);
-  }
+  if (!frontier->description.empty()) names.push_back(frontier->description);
+  if (is_entry(state / "content")) names.emplace_back("content");
   for (const fs::path& file : crawl_files(state)) {
-    if (is_there(file)) names.push_back(file.filename().string());
+    if (is_entry(file)) names.push_back(file.filename().string());
   }
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-Result<void> remove_own(const fs::path& database, std::vector<std::string>& report) {
-  const auto stays = remove_database(database);
-  if (!stays) return tl::unexpected(stays.error());
-  if (*stays)
-    report.push_back(
-        fmt::format("left {}: there are files in it that are not Trawl's", database.string()));
-  return {};
+std::string left(const fs::path& directory) {
+  return fmt::format("left {}: there are files in it that are not Trawl's", directory.string());
 }
 
 }  // namespace
@@ -116,9 +97,9 @@ Result<FreshStart> FreshStart::prepare(const CrawlConfig& config) {
   if (*contents != StateContents::kNothing) {
     if (auto writable = check_writable(start.state_); !writable)
       return tl::unexpected(writable.error());
-    auto lock = DirectoryLock::acquire(start.state_);
+    auto lock = EmbeddedFrontier::lock(start.state_);
     if (!lock) return tl::unexpected(lock.error());
-    start.lock_.emplace(std::move(*lock));
+    start.lock_ = *std::move(lock);
     if (auto found = start.find_output(); !found) return tl::unexpected(found.error());
   }
   // What is moved away does not count, but whether the new output can be made does.
@@ -182,7 +163,7 @@ Result<void> FreshStart::move_output(std::vector<std::string>& report) {
   fs::path to;
   for (int n = 1; n <= kMaxRenamed; ++n) {
     to = fmt::format("{}.{}", base.string(), n);
-    if (!is_there(to)) break;
+    if (!is_entry(to)) break;
   }
   if (whole_) {
     if (std::rename(output_.c_str(), to.c_str()) == 0) {
@@ -214,21 +195,26 @@ Result<void> FreshStart::move_output(std::vector<std::string>& report) {
 }
 
 Result<void> FreshStart::delete_state(std::vector<std::string>& report) {
-  const std::string names = names_of(state_);
+  const auto names = names_of(state_);
+  if (!names) return tl::unexpected(names.error());
   for (const fs::path& file : crawl_files(state_)) {
     std::error_code error;
     fs::remove(file, error);
     if (error) return tl::unexpected(system_error(error.value(), "cannot remove " + file.string()));
   }
-  if (auto removed = remove_own(state_ / "content", report); !removed) return removed;
+  const fs::path content = state_ / "content";
+  const auto content_stays = remove_database(content);
+  if (!content_stays) return tl::unexpected(content_stays.error());
+  if (*content_stays) report.push_back(left(content));
   lock_.reset();  // EmbeddedFrontier::remove() takes it
-  if (auto removed = EmbeddedFrontier::remove(state_); !removed) return removed;
-  // Without a MANIFEST it is not looked at; with one, files of others may be left.
-  if (auto removed = remove_own(store_path(state_), report); !removed) return removed;
+  const auto stay = EmbeddedFrontier::remove(state_, true);
+  if (!stay) return tl::unexpected(stay.error());
+  for (const fs::path& directory : *stay)
+    report.push_back(left(directory));
   // crawl.toml stays until the new crawl replaces it: by it the rest is known as Trawl's.
-  if (!names.empty())
+  if (!names->empty())
     report.insert(report.begin(),
-                  fmt::format("deleted the crawl in {}: {}", state_.string(), names));
+                  fmt::format("deleted the crawl in {}: {}", state_.string(), *names));
   return {};
 }
 

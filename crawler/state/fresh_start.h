@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,7 +11,6 @@
 
 #include "crawler/config/config.h"
 #include "crawler/state/state_guard.h"
-#include "frontier/recovery/directory_lock.h"
 
 namespace trawl {
 
@@ -35,7 +35,7 @@ class FreshStart {
 
   std::filesystem::path state_;
   StateContents contents_ = StateContents::kNothing;
-  std::optional<DirectoryLock> lock_;
+  std::shared_ptr<const void> lock_;  // EmbeddedFrontier::lock()
   // The output of the crawl that is there, if it is known to be its own, and not empty.
   std::optional<CrawlConfig> former_;
   std::filesystem::path output_;

@@ -5,9 +5,9 @@
 
 #include "trawl/url_groups.h"
 
-#include "base/ascii.h"
 #include "base/mix.h"
 #include "base/wall_time.h"
+#include "frontier/common/queue_names.h"
 #include "frontier/store/set_aside_record.h"
 
 namespace trawl {
@@ -16,13 +16,14 @@ namespace {
 
 constexpr std::size_t kUrlsKept = 4096;
 
-// The host of a URL of any scheme, as it is written but for its case; empty: it has none.
-std::string host_of_any(std::string_view url) {
-  const std::size_t scheme = url.find("://");
-  if (scheme == 0 || scheme == std::string_view::npos) return {};
-  std::string host = host_of(url);
-  std::ranges::transform(host, host.begin(), ascii_lower);
-  return host;
+bool has_any(const GivenIdentity& given) {
+  return given.fingerprint || !given.queue.empty();
+}
+
+// With a key it is kept as it was given; `url` is what it parses as.
+std::string_view url_to_store(const UrlRequest& request, const Url& url,
+                              const GivenIdentity& given) {
+  return given.fingerprint ? request.url : url.href_without_fragment();
 }
 
 bool is_sampled(Fingerprint key) {
@@ -55,15 +56,13 @@ std::optional<Fingerprint> AdmissionDesk::identify(const UrlRequest& request, Ur
   if (request.url.empty() || request.queue.size() > kMaxQueueBytes) return std::nullopt;
   const bool parses = Url::parse_into(request.url, nullptr, url).has_value();
   if (request.key.empty() && !parses) return std::nullopt;
-  given.named = !request.queue.empty();
   std::string queue(request.queue);
   if (queue.empty()) queue = parses ? politeness_group(url) : host_of_any(request.url);
   if (queue.empty()) return std::nullopt;
   const std::string_view stored = request.key.empty() ? url.href_without_fragment() : request.url;
   if (queue != host_of(stored)) {
     given.queue = std::move(queue);
-  } else {
-    given.named = false;  // the queue of its host
+    given.named = !request.queue.empty();
   }
   if (request.key.empty()) return identity_.of_url(url, buffer);
   given.fingerprint = identity_.of_key(request.key, buffer);
@@ -82,9 +81,8 @@ Result<void> AdmissionDesk::prepare(std::span<const UrlRequest> requests,
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const UrlRequest& request = requests[i];
     Url& url = prepared.urls_[prepared.n_];
-    GivenIdentity given = stored_with.empty() ? GivenIdentity{} : stored_with[i];
-    const bool has_given =
-        !request.key.empty() || !request.queue.empty() || given != GivenIdentity{};
+    GivenIdentity given;
+    if (!stored_with.empty()) given = stored_with[i];
     std::optional<Fingerprint> fingerprint = given.fingerprint;
     if (fingerprint) {
       // As it was found.
@@ -93,7 +91,7 @@ Result<void> AdmissionDesk::prepare(std::span<const UrlRequest> requests,
     } else if (Url::parse_into(request.url, nullptr, url)) {
       fingerprint = identity_.of_url(url, prepared.key_);
     }
-    const std::string_view stored = given.fingerprint ? request.url : url.href_without_fragment();
+    const std::string_view stored = url_to_store(request, url, given);
     if (!fingerprint) {
       answers[i] = Admission::kInvalid;
     } else if (stored.size() > options_.limits.max_url_length) {
@@ -107,7 +105,7 @@ Result<void> AdmissionDesk::prepare(std::span<const UrlRequest> requests,
       answers[i] = Admission::kSeen;
       prepared.fingerprints_.push_back(*fingerprint);
       prepared.request_.push_back(i);
-      if (has_given) prepared.given_.emplace_back(prepared.n_, std::move(given));
+      if (has_any(given)) prepared.given_.emplace_back(prepared.n_, std::move(given));
       ++prepared.n_;
     }
   }
@@ -269,23 +267,20 @@ void AdmissionDesk::note_depths(std::span<const UrlRequest> requests, PreparedUr
 void AdmissionDesk::add_winner(const UrlRequest& request, bool recrawl, const Url& url,
                                GivenIdentity given, Fingerprint fingerprint,
                                std::string_view parent, Operation& operation) {
-  const HostId host =
-      given.queue.empty() && !given.fingerprint
-          ? identity_.host(politeness_group(url))
-          : identity_.host(given.queue.empty() ? host_of(request.url) : given.queue);
+  const bool in_own_queue = has_any(given);
+  const UrlRecord record{.url = url_to_store(request, url, given),
+                         .parent = std::string(parent_of(request, parent)),
+                         .depth = request.depth,
+                         .redirects = request.redirects,
+                         .recrawl = recrawl,
+                         .note = request.note,
+                         .given = std::move(given)};
   operation.add({.fingerprint = fingerprint,
-                 .host = host,
+                 .host = identity_.host(in_own_queue ? queue_of(record) : politeness_group(url)),
                  .priority = request.priority,
                  .depth = request.depth,
                  .not_before = request.not_before ? options_.from_wall(*request.not_before) : 0,
-                 .record = encode_record(
-                     {.url = given.fingerprint ? request.url : url.href_without_fragment(),
-                      .parent = std::string(parent_of(request, parent)),
-                      .depth = request.depth,
-                      .redirects = request.redirects,
-                      .recrawl = recrawl,
-                      .note = request.note,
-                      .given = std::move(given)})});
+                 .record = encode_record(record)});
 }
 
 std::string_view AdmissionDesk::parent_of(const UrlRequest& request,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/wall_time.h"
+#include "frontier/common/outcome_rules.h"
 #include "frontier/store/set_aside_record.h"
 
 namespace trawl {
@@ -19,11 +20,6 @@ constexpr std::size_t kDroppedAtOnce = 4096;
 constexpr std::size_t kWrongOnesKept = 100'000;
 // Links held lately that are known without asking the store; a power of 2.
 constexpr std::size_t kHeldLately = 1u << 14;
-
-// As FrontierStats::succeeded counts: a 304 stands for the page that was fetched before.
-bool counts_as_succeeded(int status) {
-  return (status >= 200 && status < 300) || status == 304;
-}
 
 }  // namespace
 
@@ -172,7 +168,7 @@ Result<void> GroupWriter::add_ended(Operation::Ended& ended, Counters& totals,
     totals.failed += ended.outcome.error.empty() || ended.kind == Kind::kHeld ? 0 : 1;
     totals.skipped += ended.outcome.requested ? 0 : 1;
     totals.recrawls += ended.kind == Kind::kRecrawl ? 1 : 0;
-    if (ended.outcome.requested && counts_as_succeeded(ended.outcome.status)) {
+    if (has_succeeded(ended.outcome)) {
       ++totals.succeeded;
       totals.seeds_succeeded += ended.outcome.seed ? 1 : 0;
     }

@@ -53,7 +53,6 @@ struct Operation {
     GivenIdentity given;  // of the lease's URL
     Fingerprint fingerprint;
     Outcome outcome;
-    std::size_t links = 0;
     std::int64_t not_before = 0;        // of a recrawl or retry; wall clock, in ms
     std::string record;                 // the same
     std::optional<SetAside> set_aside;  // of one that is held, or failed

@@ -1,22 +1,65 @@
 #include "frontier/recovery/state_directory.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "base/database_directory.h"
+#include "base/directory_entries.h"
 #include "base/file_io.h"
+#include "base/text_file.h"
 #include "frontier/recovery/checkpointer.h"
-#include "frontier/store/database_directory.h"
 
 namespace trawl {
 
 namespace {
 
+constexpr const char* kLock = "LOCK";
+constexpr const char* kManifest = "MANIFEST";
 // What the manifest is called while the crawl is being removed. A crash in between leaves this,
 // and whoever opens or removes the directory next finishes the removal.
+constexpr const char* kRemovedManifest = "MANIFEST.removed";
+constexpr const char* kStore = "store";
+
 std::filesystem::path removed_manifest(const std::filesystem::path& directory) {
-  return directory / "MANIFEST.removed";
+  return directory / kRemovedManifest;
+}
+
+// The process that locked the directory last, in digits, or nothing.
+bool is_lock_file(const std::filesystem::path& path) {
+  std::error_code error;
+  if (std::filesystem::symlink_status(path, error).type() != std::filesystem::file_type::regular)
+    return false;
+  const auto text = read_text_file(path, 64);
+  return text && std::ranges::all_of(*text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// A store beside a lock file: of a frontier that was killed before it had begun, or has lost its
+// manifest.
+bool has_remains(const std::filesystem::path& directory) {
+  return is_lock_file(directory / kLock) && holds_any_database(store_path(directory));
+}
+
+// "MANIFEST, 2 checkpoints, store"
+std::string description_of(const std::filesystem::path& directory, bool has_manifest) {
+  std::vector<std::string> names;
+  if (has_manifest) names.emplace_back(kManifest);
+  int checkpoints = 0;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(directory, error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    checkpoints += name.starts_with("filter-") && name.ends_with(".ckpt") ? 1 : 0;
+  }
+  if (checkpoints > 0)
+    names.push_back(fmt::format("{} checkpoint{}", checkpoints, checkpoints == 1 ? "" : "s"));
+  if (is_entry(directory / kStore)) names.emplace_back(kStore);
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 bool is_there(const std::filesystem::path& path) {
@@ -36,16 +79,26 @@ Result<void> make_directory(const std::filesystem::path& directory) {
   return {};
 }
 
+// What others put beside the database's files stays, and is told.
+Result<std::vector<std::filesystem::path>> remove_store(const std::filesystem::path& directory) {
+  const auto stays = remove_database(store_path(directory));
+  if (!stays) return tl::unexpected(stays.error());
+  std::vector<std::filesystem::path> left;
+  if (*stays) left.push_back(store_path(directory));
+  return left;
+}
+
 // With the directory locked.
-Result<void> finish_removal(const std::filesystem::path& directory) {
+Result<std::vector<std::filesystem::path>> finish_removal(const std::filesystem::path& directory) {
   Checkpointer::remove_strays(directory, Manifest{});
-  // What others put beside the database's files stays.
-  if (auto removed = remove_database(store_path(directory)); !removed)
-    return tl::unexpected(removed.error());
+  auto left = remove_store(directory);
+  if (!left) return left;
   std::error_code error;
   std::filesystem::remove(removed_manifest(directory), error);
   if (error) return os_error(error, "cannot remove", removed_manifest(directory));
-  return sync_directory(directory.string());
+  if (auto synced = sync_directory(directory.string()); !synced)
+    return tl::unexpected(synced.error());
+  return left;
 }
 
 Result<Manifest> existing_manifest(const Manifest& manifest, const EmbeddedOptions& options) {
@@ -98,11 +151,33 @@ Result<Manifest> new_manifest(const EmbeddedOptions& options) {
 }  // namespace
 
 std::filesystem::path store_path(const std::filesystem::path& directory) {
-  return directory / "store";
+  return directory / kStore;
 }
 
 bool holds_store(const std::filesystem::path& directory) {
   return holds_database(store_path(directory));
+}
+
+Result<FrontierDirectory> look_at_state_directory(const std::filesystem::path& directory) {
+  if (auto own = refuse_links(directory, {kLock, kManifest, kRemovedManifest, kStore}); !own)
+    return tl::unexpected(own.error());
+  FrontierDirectory found;
+  std::error_code error;
+  const auto manifest_file = std::filesystem::symlink_status(Manifest::path_in(directory), error);
+  found.resumable = std::filesystem::exists(manifest_file);
+  if (error && manifest_file.type() != std::filesystem::file_type::not_found)
+    return os_error(error, "cannot look for", Manifest::path_in(directory));
+  found.holds_one =
+      Manifest::is_at(Manifest::path_in(directory)) || Manifest::is_at(removed_manifest(directory));
+  found.has_remains = has_remains(directory);
+  if (const auto manifest = Manifest::read(directory); manifest && *manifest)
+    found.ledger = (*manifest)->ledger;
+  const bool locked = is_lock_file(directory / kLock);
+  if (locked) found.names.emplace_back(kLock);
+  if (found.holds_one || found.has_remains || (locked && is_empty_directory(store_path(directory))))
+    found.names.emplace_back(kStore);
+  found.description = description_of(directory, found.resumable);
+  return found;
 }
 
 Result<StateDirectory> open_state_directory(const EmbeddedOptions& options) {
@@ -114,7 +189,7 @@ Result<StateDirectory> open_state_directory(const EmbeddedOptions& options) {
   auto lock = DirectoryLock::acquire(directory);
   if (!lock) return tl::unexpected(lock.error());
   if (is_there(removed_manifest(directory))) {
-    if (auto removed = finish_removal(directory); !removed) return tl::unexpected(removed.error());
+    if (auto left = finish_removal(directory); !left) return tl::unexpected(left.error());
   }
   const auto found = Manifest::read(directory);
   if (!found) return tl::unexpected(found.error());
@@ -156,7 +231,8 @@ Result<void> publish_new_crawl(const Manifest& manifest, std::uint64_t admitted,
       [&] { return sync_directory(directory.parent_path().string()); });
 }
 
-Result<void> remove_state_directory(const std::filesystem::path& directory) {
+Result<std::vector<std::filesystem::path>> remove_state_directory(
+    const std::filesystem::path& directory, bool remains) {
   const auto manifest = Manifest::path_in(directory);
   const auto removed = removed_manifest(directory);
   // Without a manifest there is no crawl of ours, whatever else is there.
@@ -166,17 +242,21 @@ Result<void> remove_state_directory(const std::filesystem::path& directory) {
     holds_crawl |= std::filesystem::exists(path, error);
     if (error) return os_error(error, "cannot look for", path);
   }
-  if (!holds_crawl) return {};
+  const bool holds_remains = remains && has_remains(directory);
+  if (!holds_crawl && !holds_remains) return std::vector<std::filesystem::path>();
   auto lock = DirectoryLock::acquire(directory);
   if (!lock) return tl::unexpected(lock.error());
+  if (!holds_crawl) return remove_store(directory);
   if (is_there(manifest)) {
-    if (auto renamed = publish_file(manifest.string(), removed.string()); !renamed) return renamed;
+    if (auto renamed = publish_file(manifest.string(), removed.string()); !renamed)
+      return tl::unexpected(renamed.error());
   }
-  if (auto finished = finish_removal(directory); !finished) return finished;
+  auto left = finish_removal(directory);
+  if (!left) return left;
   std::error_code error;
-  std::filesystem::remove(directory / "LOCK", error);
-  if (error) return os_error(error, "cannot remove", directory / "LOCK");
-  return {};
+  std::filesystem::remove(directory / kLock, error);
+  if (error) return os_error(error, "cannot remove", directory / kLock);
+  return left;
 }
 
 }  // namespace trawl

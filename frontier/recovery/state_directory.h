@@ -26,8 +26,10 @@ Result<StateDirectory> open_state_directory(const EmbeddedOptions& options);
 Result<void> publish_new_crawl(const Manifest& manifest, std::uint64_t admitted,
                                const std::filesystem::path& directory);
 
-// Frontier::remove.
-Result<void> remove_state_directory(const std::filesystem::path& directory);
+// EmbeddedFrontier::look_at() and remove().
+Result<FrontierDirectory> look_at_state_directory(const std::filesystem::path& directory);
+Result<std::vector<std::filesystem::path>> remove_state_directory(
+    const std::filesystem::path& directory, bool remains);
 
 std::filesystem::path store_path(const std::filesystem::path& directory);
 // The error for a store with URLs but without a manifest.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/wall_time.h"
+#include "frontier/common/outcome_rules.h"
 #include "frontier/schedule/shard_state.h"
 
 namespace trawl {
@@ -14,10 +15,6 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// A host that is not given up for its failures is for its silence: so many times the longest wait
-// after one, and so long at least.
-constexpr int kSilentWaits = 6;
-constexpr std::chrono::minutes kShortestSilence(1);
 // How much the last request counts in the smoothed response time.
 constexpr float kNewestResponse = 0.25f;
 // Leases that expired are known for late completions: as many as may be open, and these at least.
@@ -29,21 +26,6 @@ SteadyTime start_of(SteadyTime since, microseconds started_after) {
 
 std::uint32_t one_more(std::uint32_t failures) {
   return failures + (failures < std::numeric_limits<std::uint32_t>::max() ? 1 : 0);
-}
-
-bool makes_host_back_off(FailureReason reason) {
-  switch (reason) {
-    case FailureReason::kTimeout:
-    case FailureReason::kConnection:
-    case FailureReason::kTooManyRequests:
-    case FailureReason::kUnavailable:
-    case FailureReason::kNoSuchHost:
-      return true;
-    case FailureReason::kServerError:
-    case FailureReason::kPermanent:
-      break;
-  }
-  return false;
 }
 
 }  // namespace
@@ -478,9 +460,9 @@ void ShardState::count_failure(HostIndex host, FailureReason reason,
   const HostExtra* const extra = hosts_[host].extra.get();
   const bool waits = extra && extra->unblocked > now;
   auto silent_since = extra ? extra->silent_since : std::nullopt;
-  if (outcome.status != 0) {
+  if (outcome.status != 0 || answered) {
     silent_since.reset();
-  } else if (!silent_since) {
+  } else if (backs_off && !silent_since) {
     silent_since = now;
   }
   const HostRecord before = extra ? extra->record : HostRecord{};
@@ -490,9 +472,10 @@ void ShardState::count_failure(HostIndex host, FailureReason reason,
   if (counts) {
     const std::uint32_t failures = one_more(answered ? 0 : before.failures);
     wait = no_such_host ? options_.retry.no_such_host_wait : backoff_.wait_after(failures);
-    const bool too_often = options_.retry.host_failures > 0
-                               ? failures >= options_.retry.host_failures
-                               : hosts_[host].answered && is_too_silent(silent_since, now);
+    const bool too_often =
+        options_.retry.host_failures > 0
+            ? failures >= options_.retry.host_failures
+            : hosts_[host].answered && is_too_silent(options_.retry, silent_since, now);
     failure.given_up = !before.given_up && too_often;
   } else if (backs_off) {
     failure.given_up = !before.given_up && hosts_[host].answered && !waits;
@@ -512,14 +495,6 @@ void ShardState::count_failure(HostIndex host, FailureReason reason,
   failure.lease.host_change = change_record(host, url ? queue_of(*url) : std::string(), change);
   failure.lease.host_changed |= failure.lease.host_change != 0;
   if (hosts_[host].extra) hosts_[host].extra->silent_since = silent_since;
-}
-
-// Its URLs are put back without an end where they are not to blame: without host_failures this is
-// what ends that.
-bool ShardState::is_too_silent(std::optional<SteadyTime> since, SteadyTime now) const {
-  const milliseconds wait =
-      options_.retry.host_backoff.count() > 0 ? options_.retry.max_host_backoff : milliseconds(0);
-  return since && now - *since >= std::max<milliseconds>(kSilentWaits * wait, kShortestSilence);
 }
 
 }  // namespace trawl

@@ -18,10 +18,10 @@
 
 #include "trawl/lease.h"
 
+#include "frontier/common/host_backoff.h"
 #include "frontier/schedule/group_clocks.h"
 #include "frontier/schedule/group_lines.h"
 #include "frontier/schedule/head_budget.h"
-#include "frontier/schedule/host_backoff.h"
 #include "frontier/schedule/host_shard.h"
 #include "frontier/schedule/host_table.h"
 #include "frontier/schedule/lease_table.h"
@@ -171,7 +171,6 @@ class ShardState {
                      std::optional<std::chrono::milliseconds> retry_after, const Outcome& outcome,
                      std::string_view record, HostFailure& failure);
   bool ends_url(HostIndex host, FailureReason reason, const Outcome& outcome) const;
-  bool is_too_silent(std::optional<SteadyTime> since, SteadyTime now) const;
   void put_back(LeaseIndex lease);
 
   const Store* store_;  // null once closed

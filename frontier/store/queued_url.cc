@@ -6,7 +6,7 @@
 
 #include "base/big_endian.h"
 #include "base/coding.h"
-#include "url/registrable_domain.h"
+#include "frontier/common/queue_names.h"
 
 namespace trawl {
 
@@ -129,22 +129,6 @@ bool is_recrawl_record(std::string_view record) {
 
 std::string queue_of(const UrlRecord& url) {
   return url.given.queue.empty() ? host_of(url.url) : url.given.queue;
-}
-
-std::string host_of(std::string_view href) {
-  const std::size_t scheme = href.find("://");
-  if (scheme == std::string_view::npos) return {};
-  // Userinfo, if any, holds none of these but percent-encoded.
-  std::string_view host = href.substr(scheme + 3);
-  host = host.substr(0, host.find_first_of("/?#"));
-  host = host.substr(host.rfind('@') + 1);
-  // The colons of an IPv6 address are in brackets.
-  const std::size_t colon = host.find(':', host.starts_with('[') ? host.find(']') : 0);
-  const std::string_view port =
-      colon == std::string_view::npos ? std::string_view() : host.substr(colon + 1);
-  std::string group(without_trailing_dot(host.substr(0, colon)));
-  if (!port.empty() && port != "80" && port != "443") group.append(":").append(port);
-  return group;
 }
 
 }  // namespace trawl

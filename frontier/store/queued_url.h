@@ -88,9 +88,6 @@ struct DeferredUrl {
   std::string record;
 };
 
-// The name of the host queue of a URL, politeness_group(), from its href().
-std::string host_of(std::string_view href);
-
 // Keys of the column family `pending` sort as the queues do: host, order; all big-endian.
 inline constexpr std::size_t kPendingKeyBytes = 8 + 4 + 8;
 std::array<char, kPendingKeyBytes> pending_key_bytes(HostId host, const QueueOrder& order);

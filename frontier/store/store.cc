@@ -12,7 +12,7 @@
 #include <rocksdb/write_batch.h>
 
 #include "base/coding.h"
-#include "frontier/store/database_directory.h"
+#include "base/database_directory.h"
 #include "frontier/store/distinct_hosts.h"
 #include "frontier/store/store_floor.h"
 #include "frontier/store/store_format.h"

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "trawl/embedded_options.h"
 #include "trawl/frontier.h"
@@ -23,9 +24,18 @@ class EmbeddedFrontier {
   [[nodiscard]] static Result<std::unique_ptr<Frontier>> open(const EmbeddedOptions& options,
                                                               OpenReport* report = nullptr);
 
-  // Deletes the frontier in `directory`, its own files only; none there is no error. Errors:
-  // kInUse, kPermission, kIo.
-  [[nodiscard]] static Result<void> remove(const std::filesystem::path& directory);
+  // Looks into a directory, and changes nothing. Errors: kPermission, kIo; kInvalidArgument if
+  // one of a frontier's files there is a symbolic link.
+  [[nodiscard]] static Result<FrontierDirectory> look_at(const std::filesystem::path& directory);
+  // Keeps other processes out of a directory, as an open frontier does, as long as the answer
+  // lives. Errors: kInUse, kPermission, kNoSpace, kIo.
+  [[nodiscard]] static Result<std::shared_ptr<const void>> lock(
+      const std::filesystem::path& directory);
+  // Deletes the frontier in `directory`, its own files only; none there is no error. With `remains`
+  // also FrontierDirectory::has_remains. Returns those of its directories that stay, since there
+  // are files of others in them. Errors: kInUse, kPermission, kIo.
+  [[nodiscard]] static Result<std::vector<std::filesystem::path>> remove(
+      const std::filesystem::path& directory, bool remains = false);
   // For a directory that open() refuses since no checkpoint in it is intact: makes a filter anew
   // from what the store still knows, and publishes it. `options` as for open(). Does nothing to a
   // directory that opens as it is. Errors: as open().

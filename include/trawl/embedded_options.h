@@ -142,6 +142,21 @@ struct OpenReport {
   std::vector<std::string> warnings;  // e.g. a damaged checkpoint that an older one replaced
 };
 
+// What a directory holds of a frontier.
+struct FrontierDirectory {
+  // It has a MANIFEST, whatever may be wrong with it: open() resumes it, or says why not.
+  bool resumable = false;
+  // That file, or what remove() makes of it before anything else is removed, is a frontier's.
+  bool holds_one = false;
+  // One was begun, or has lost its MANIFEST: there is a store that is a frontier's.
+  bool has_remains = false;
+  // Of a frontier whose MANIFEST can be read: SeenOptions::ledger.
+  std::optional<bool> ledger;
+  // The names of what is surely a frontier's in it, and the same as a phrase for people.
+  std::vector<std::string> names;
+  std::string description;
+};
+
 // What revive() did.
 struct ReviveReport {
   std::uint64_t revived = 0;

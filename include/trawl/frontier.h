@@ -138,8 +138,8 @@ class Frontier {
   // there is no room.
   [[nodiscard]] virtual Result<bool> has_room_to_set_aside() const = 0;
 
-  // What is known of a URL, or of the bytes of a UrlRequest::key. May read the whole queue of its
-  // host, and with a key all that waits: for people, not for every page.
+  // What is known of a URL, or of the bytes of a UrlRequest::key. May read all that waits: for
+  // people, not for every page.
   [[nodiscard]] virtual Result<UrlState> lookup(std::string_view url_or_key) = 0;
   [[nodiscard]] virtual Result<Progress> progress() const = 0;
   [[nodiscard]] virtual Result<FrontierStats> stats() const = 0;

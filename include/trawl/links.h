@@ -114,8 +114,9 @@ struct LinkOptions {
   std::string agent = "trawl";
   // Pages over this many bytes are not parsed: PageLinks::skipped says so. Bytes; at most 1 GiB.
   std::size_t max_bytes = 16u << 20;
-  // What follows limits Gumbo. Where it goes over a limit the links are the scanner's, as near as
-  // it comes without a tree; under LinkEngine::kGumbo there are none, and `skipped` says why.
+  // What one page may take. Of a page whose tree would take more, the links are those that are
+  // found without it, as near as that comes; where the tree alone was asked for (LinkEngine), there
+  // are none, and `skipped` says why.
   //
   // Elements open at once: tree construction takes quadratic time in the depth. Up to this depth
   // pages are never refused for it, beyond twice of it always. With the default `max_time` the

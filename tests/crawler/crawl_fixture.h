@@ -50,7 +50,7 @@ inline CrawlConfig fast_config(const TemporaryDirectory& directory,
 }
 
 inline std::unique_ptr<Crawl> opened(const CrawlConfig& config, OpenMode mode) {
-  auto crawl = Crawl::open(config, mode);
+  auto crawl = Crawl::open(config, {.mode = mode});
   if (!crawl) {
     ADD_FAILURE() << crawl.error().message;
     std::abort();

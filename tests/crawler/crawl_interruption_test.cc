@@ -89,7 +89,7 @@ TEST(Crawl, RefusesWhatItCannotOpen) {
   const LoggedSite site(directory, 5, 1);
   const CrawlConfig config = fast_config(directory, site->seeds());
   const auto code = [&](OpenMode mode) {
-    const auto crawl = Crawl::open(config, mode);
+    const auto crawl = Crawl::open(config, {.mode = mode});
     return crawl ? std::optional<ErrorCode>() : crawl.error().code;
   };
   EXPECT_EQ(code(OpenMode::kResume), ErrorCode::kNotFound);

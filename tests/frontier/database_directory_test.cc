@@ -1,5 +1,5 @@
 // A store whose making is cut short, at each of its steps, is made anew.
-#include "frontier/store/database_directory.h"
+#include "base/database_directory.h"
 
 #include <fstream>
 #include <memory>

@@ -43,6 +43,7 @@ void FrontierModel::restart(bool resumed) {
   for (auto& [name, host] : hosts_) {
     host.open_starts.clear();
     host.started.reset();
+    host.silent_since.reset();
     host.not_before = {};
     host.uncertain_until = {};
   }
@@ -336,6 +337,10 @@ std::vector<Admission> FrontierModel::complete(std::uint64_t id, const Outcome& 
   ModelHost& host = hosts_[urls_.at(*url).host];
   if (outcome.requested && outcome.error.empty()) host.failures = 0;
   if (outcome.requested && host.remaining && *host.remaining > 0) --*host.remaining;
+  if (outcome.requested && outcome.status != 0) {
+    host.answered = true;
+    host.silent_since.reset();
+  }
   // Links of the page are admitted before it ends: to itself, for one.
   auto answers = offer(links, *url);
   complete_url(*url, outcome);
@@ -349,6 +354,16 @@ Milliseconds FrontierModel::least_backoff(const ModelHost& host) const {
   return std::min(wait, options_->retry.max_host_backoff) / 2;
 }
 
+// As RetryOptions::host_failures has it for 0.
+bool FrontierModel::may_be_too_silent(const ModelHost& host, FailureReason reason,
+                                      const Outcome& outcome) const {
+  const RetryOptions& retry = options_->retry;
+  if (retry.host_failures > 0 || !backs_off(reason) || outcome.status != 0) return false;
+  const Milliseconds longest =
+      std::max<Milliseconds>(6 * retry.max_host_backoff, Milliseconds(60'000));
+  return host.answered && host.silent_since && now() - *host.silent_since >= longest;
+}
+
 void FrontierModel::fail_unheard(std::uint64_t id, FailureReason reason,
                                  std::optional<Milliseconds> retry_after, const Outcome& outcome,
                                  std::int64_t blocked_until) {
@@ -359,6 +374,12 @@ void FrontierModel::fail_unheard(std::uint64_t id, FailureReason reason,
   }
   ModelUrl& url = urls_.at(*name);
   ModelHost& host = hosts_[url.host];
+  if (outcome.status != 0 || reason == FailureReason::kServerError) {
+    host.silent_since.reset();
+  } else if (backs_off(reason) && !host.silent_since) {
+    host.silent_since = now();
+  }
+  if (outcome.requested && outcome.status != 0) host.answered = true;
   if (backs_off(reason)) {
     ++host.failures;
     if (options_->retry.host_failures > 0 && host.failures >= options_->retry.host_failures)
@@ -397,8 +418,11 @@ Mismatches FrontierModel::fail(std::uint64_t id, FailureReason reason,
       verdict.host_blocked_until ? to_milliseconds(*verdict.host_blocked_until) : 0;
   const ModelUrl before = urls_.at(lease.url);
   const bool was_given_up = hosts_[before.host].given_up;
+  const bool may_park = may_be_too_silent(hosts_[before.host], reason, outcome);
   const std::int64_t was_blocked = hosts_[before.host].blocked_until;
   fail_unheard(id, reason, retry_after, outcome, blocked_until);
+  // One that was out of memory for a while is not known to have been silent before.
+  if (may_park && verdict.host_parked) hosts_[before.host].given_up = true;
   const ModelUrl& url = urls_.at(lease.url);
   const ModelHost& host = hosts_[url.host];
   if (lease.state != ModelLease::kOpen || before.place != lease.place ||

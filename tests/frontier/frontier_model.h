@@ -72,6 +72,8 @@ struct ModelHost {
   std::uint32_t failures = 0;
   std::int64_t blocked_until = 0;
   bool given_up = false;
+  bool answered = false;
+  std::optional<SteadyTime> silent_since;
   // The times that its delay counts from.
   std::multiset<SteadyTime> open_starts;
   std::optional<SteadyTime> started;
@@ -126,8 +128,8 @@ class FrontierModel {
                     std::int64_t blocked_until);
   void adopt_block(const std::string& host, std::int64_t blocked_until);
   void hold(std::uint64_t lease, const HoldReason& reason);
-  // Returns how many were queued.
-  std::uint64_t retry(const RetryWhich& which);
+  // Returns how many were queued. `order`: what set_aside() told before, in which they are queued.
+  std::uint64_t retry(const RetryWhich& which, const std::vector<SetAsideUrl>& order);
   bool release(std::uint64_t lease, std::optional<SteadyTime> next_start,
                Milliseconds started_after);
   bool renew(std::uint64_t lease);
@@ -193,6 +195,7 @@ class FrontierModel {
   void forget_set_aside(Fingerprint key);
   void count_set_aside(SetAsideState state, int by);
   Milliseconds least_backoff(const ModelHost& host) const;
+  bool may_be_too_silent(const ModelHost& host, FailureReason reason, const Outcome& outcome) const;
 
   const EmbeddedOptions* options_;
   std::map<std::string, ModelUrl> urls_;

@@ -72,7 +72,7 @@ void FrontierModelRun::step() {
     case 20:
     case 21:
     case 22:
-      return complete_meanwhile();
+      return implementation_.is_durable ? complete_meanwhile() : complete();
     default:
       return move_clocks();
   }
@@ -267,9 +267,10 @@ void FrontierModelRun::retry() {
   note(fmt::format("retry state {} url '{}' host '{}' reason '{}'",
                    which.state ? static_cast<int>(*which.state) : -1, which.key, which.host,
                    which.reason));
+  const auto order = listed().value_or(std::vector<SetAsideUrl>());
   const auto queued = frontier_->retry(which);
   FrontierModel next = model_;
-  const std::uint64_t expected = next.retry(which);
+  const std::uint64_t expected = next.retry(which, order);
   if (settle(queued, {next}) && *queued != expected)
     ADD_FAILURE() << "queued " << *queued << " URLs, not " << expected << "\n" << log_text();
 }

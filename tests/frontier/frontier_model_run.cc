@@ -18,8 +18,8 @@ constexpr std::size_t kLogged = 2000;
 
 }  // namespace
 
-FrontierModelRun::FrontierModelRun(std::uint64_t seed)
-    : seed_(seed), random_(seed), model_(options_) {
+FrontierModelRun::FrontierModelRun(std::uint64_t seed, const Implementation& implementation)
+    : seed_(seed), implementation_(implementation), random_(seed), model_(options_) {
   choose_options();
 }
 
@@ -57,6 +57,10 @@ void FrontierModelRun::choose_options() {
   options_.checkpoints.keep = static_cast<std::uint32_t>(1 + below(2));
   options_.limits.max_url_length = 200;
   options_.store.max_set_aside = once_in(4) ? below(12) : 1'000;
+  if (!implementation_.is_durable) {
+    options_.store.shards = 1;
+    options_.store.max_set_aside = ~std::uint64_t{0};
+  }
   power_loss_ = once_in(3);
   options_.store.durability = power_loss_ ? Durability::kSync : Durability::kAsync;
   faults_ = std::make_unique<FileFaults>(
@@ -81,6 +85,30 @@ void FrontierModelRun::expect_none(const Mismatches& wrong, const std::string& w
 }
 
 void FrontierModelRun::run() {
+  if (implementation_.is_durable) {
+    run_lives();
+  } else if (open()) {
+    const std::uint64_t calls = 10 + below(200);
+    for (std::uint64_t i = 0; i < calls && !::testing::Test::HasFailure(); ++i)
+      step();
+  }
+  if (::testing::Test::HasFailure()) return;
+  drain();
+  if (!::testing::Test::HasFailure()) {
+    if (const auto urls = listed()) expect_none(model_.check_set_aside(*urls), "set aside");
+    note("retry all");
+    const auto order = listed().value_or(std::vector<SetAsideUrl>());
+    const auto queued = frontier_->retry({});
+    EXPECT_EQ(queued.value_or(0), model_.retry({}, order)) << log_text();
+    EXPECT_TRUE(model_.set_aside().empty());
+    drain();
+  }
+  if (!::testing::Test::HasFailure()) check_everything();
+  frontier_.reset();
+}
+
+// One process after the other, most of which die.
+void FrontierModelRun::run_lives() {
   const std::uint64_t lives = 1 + below(3);
   for (std::uint64_t life = 0; life < lives && !::testing::Test::HasFailure(); ++life) {
     start_life();
@@ -102,18 +130,6 @@ void FrontierModelRun::run() {
     frontier_.reset();
     reopen(false);
   }
-  if (::testing::Test::HasFailure()) return;
-  drain();
-  if (!::testing::Test::HasFailure()) {
-    if (const auto urls = listed()) expect_none(model_.check_set_aside(*urls), "set aside");
-    note("retry all");
-    const auto queued = frontier_->retry({});
-    EXPECT_EQ(queued.value_or(0), model_.retry({})) << log_text();
-    EXPECT_TRUE(model_.set_aside().empty());
-    drain();
-  }
-  if (!::testing::Test::HasFailure()) check_everything();
-  frontier_.reset();
 }
 
 // Opens the directory anew, as often as it takes.
@@ -157,7 +173,7 @@ bool FrontierModelRun::dead() const {
 bool FrontierModelRun::open() {
   note(fmt::format("open with {} shards", options_.store.shards));
   was_struck_ = dead();
-  auto opened = EmbeddedFrontier::open(options_, &opened_);
+  auto opened = implementation_.open(options_, &opened_);
   if (opened) {
     frontier_ = std::move(*opened);
     return true;

@@ -15,6 +15,7 @@
 
 #include "trawl/embedded_frontier.h"
 
+#include "tests/frontier/conformance/implementations.h"
 #include "tests/frontier/frontier_model.h"
 #include "tests/frontier/virtual_clocks.h"
 #include "tests/support/file_faults.h"
@@ -46,7 +47,8 @@ class CommitHold {
 
 class FrontierModelRun {
  public:
-  explicit FrontierModelRun(std::uint64_t seed);
+  // With crashes if it is durable.
+  FrontierModelRun(std::uint64_t seed, const Implementation& implementation);
   // Reports what is wrong as failures of the running test, and stops at the first.
   void run();
 
@@ -72,6 +74,7 @@ class FrontierModelRun {
   bool dead() const;
 
   bool open();
+  void run_lives();
   void reopen(bool may_crash);
   void find_state();
   void start_life();
@@ -111,6 +114,7 @@ class FrontierModelRun {
   std::string log_text() const;
 
   const std::uint64_t seed_;
+  const Implementation implementation_;
   std::mt19937_64 random_;
   TemporaryDirectory directory_;
   VirtualClocks clocks_;

@@ -101,17 +101,12 @@ void FrontierModel::hold(std::uint64_t id, const HoldReason& reason) {
   set_url_aside(*url, SetAsideState::kHeld, reason, 0);
 }
 
-std::uint64_t FrontierModel::retry(const RetryWhich& which) {
+std::uint64_t FrontierModel::retry(const RetryWhich& which, const std::vector<SetAsideUrl>& order) {
   std::vector<ModelAside> chosen;
-  for (const auto& [key, aside] : aside_) {
-    SetAsideUrl url;
-    url.state = aside.state;
-    url.url = aside.url;
-    url.host = politeness_group(*Url::parse(aside.url));
-    url.reason = aside.reason;
-    url.status = aside.status;
+  for (const SetAsideUrl& url : order) {
+    const auto found = aside_.find(fingerprint(url.url));
     const bool named = which.key.empty() || which.key == url.url;
-    if (named && which.matches(url)) chosen.push_back(aside);
+    if (found != aside_.end() && named && which.matches(url)) chosen.push_back(found->second);
   }
   // Links are offered first.
   for (const ModelAside& link : chosen) {

@@ -18,214 +18,23 @@ using ::testing::UnorderedElementsAre;
 
 class FrontierTest : public test::FrontierFixture {};
 
-TEST_F(FrontierTest, OffersLeasesAndCompletesEachUrlOnce) {
-  const auto frontier = open();
-  EXPECT_THAT(offer(*frontier, {"http://a.test/", "http://b.test/", "http://a.test/#top", "http:"}),
-              ElementsAre(Admission::kNew, Admission::kNew, Admission::kSeen, Admission::kInvalid));
-  const auto leases = lease_all(*frontier);
-  EXPECT_THAT(urls_of(leases), UnorderedElementsAre("http://a.test/", "http://b.test/"));
-  EXPECT_TRUE(lease_all(*frontier).empty());
-  EXPECT_FALSE(frontier->progress()->finished);
-  EXPECT_THAT(complete(*frontier, leases[0], {"http://b.test/", "http://c.test/"}),
-              ElementsAre(Admission::kSeen, Admission::kNew));
-  complete(*frontier, leases[1]);
-  ASSERT_TRUE(frontier->flush());
-  const auto last = lease_all(*frontier);
-  ASSERT_THAT(urls_of(last), ElementsAre("http://c.test/"));
-  EXPECT_EQ(last[0].parent, leases[0].url);
-  complete(*frontier, last[0]);
-  ASSERT_TRUE(frontier->flush());
-  EXPECT_TRUE(frontier->progress()->finished);
-
-  const FrontierStats stats = frontier->stats().value();
-  EXPECT_EQ(stats.admitted, 3u);
-  EXPECT_EQ(stats.completed, 3u);
-  EXPECT_EQ(stats.seen, 2u);
-  EXPECT_EQ(stats.invalid, 1u);
-  EXPECT_EQ(stats.queued, 0u);
-}
-
-TEST_F(FrontierTest, ALeaseCarriesWhatWasOffered) {
-  const auto frontier = open();
-  const std::vector<UrlRequest> requests = {{.url = "http://a.test:8080/x?y#z",
-                                             .priority = -3,
-                                             .depth = 4,
-                                             .redirects = 2,
-                                             .parent = "http://p.test/"}};
-  ASSERT_TRUE(frontier->offer(requests));
-  const Lease lease = lease_all(*frontier).at(0);
-  EXPECT_EQ(lease.url, "http://a.test:8080/x?y");
-  EXPECT_EQ(lease.host, "a.test:8080");
-  EXPECT_EQ(lease.parent, "http://p.test/");
-  EXPECT_EQ(lease.priority, -3);
-  EXPECT_EQ(lease.depth, 4u);
-  EXPECT_EQ(lease.redirects, 2u);
-}
-
-TEST_F(FrontierTest, ALeaseEndsOnce) {
-  const auto frontier = open();
-  offer_one(*frontier, "http://a.test/");
-  const Lease lease = lease_all(*frontier).at(0);
-  complete(*frontier, lease);
-  // Once more changes nothing, but for a link that is new.
-  test::Requests links({"http://a.test/", "http://a.test/new"});
-  EXPECT_EQ(frontier->complete(lease.id, {.status = 404, .error = "again"}, links.get()).value(),
-            (std::vector{Admission::kSeen, Admission::kNew}));
-  EXPECT_EQ(frontier->release(lease.id).error().code, ErrorCode::kNotFound);
-  EXPECT_EQ(frontier->complete(lease.id + 1000, {.status = 200}, {}).error().code,
-            ErrorCode::kNotFound);
-  ASSERT_TRUE(frontier->flush());
-  EXPECT_EQ(frontier->stats()->completed, 1u);
-  EXPECT_EQ(frontier->stats()->failed, 0u);
-  EXPECT_EQ(frontier->stats()->repeated, 1u);
-}
-
-TEST_F(FrontierTest, AReleasedLeaseComesBack) {
-  const auto frontier = open();
-  offer_one(*frontier, "http://a.test/");
-  const Lease first = lease_all(*frontier).at(0);
-  ASSERT_TRUE(frontier->release(first.id));
-  const Lease second = lease_all(*frontier).at(0);
-  EXPECT_EQ(second.url, first.url);
-  complete(*frontier, second);
-  ASSERT_TRUE(frontier->flush());
-  EXPECT_TRUE(frontier->progress()->finished);
-}
-
-TEST_F(FrontierTest, UrlsOverTheLengthLimitAreRefusedAndCounted) {
-  const auto frontier = open();
-  const std::string start = "http://a.test/";
-  EXPECT_EQ(offer_one(*frontier, start + std::string(2083 - start.size(), 'x')), Admission::kNew);
-  EXPECT_EQ(offer_one(*frontier, start + std::string(2084 - start.size(), 'x')),
-            Admission::kTooLong);
-  EXPECT_EQ(frontier->stats()->invalid, 1u);
-}
-
-TEST_F(FrontierTest, SeenIsDecidedByTheCanonicalKeyAndTheUrlIsFetchedAsOffered) {
-  const auto frontier = open();
-  EXPECT_THAT(offer(*frontier, {"http://a.test/%7euser", "http://A.test:80/~user"}),
-              ElementsAre(Admission::kNew, Admission::kSeen));
-  EXPECT_EQ(lease_all(*frontier).at(0).url, "http://a.test/%7euser");
-}
-
-TEST_F(FrontierTest, N1_NoMoreLeasesAreOpenThanAllowedUntilCompletionsAreDurable) {
-  auto frontier_options = options();
-  frontier_options.limits.max_open_leases = 3;
-  const auto frontier = open(frontier_options);
-  offer(*frontier, {"http://a.test/1", "http://a.test/2", "http://a.test/3", "http://a.test/4"});
-  const auto leases = lease_all(*frontier);
-  ASSERT_EQ(leases.size(), 3u);
-  EXPECT_FALSE(frontier->next_due(0).value());
-  complete(*frontier, leases[0]);
-  ASSERT_TRUE(frontier->flush());
-  EXPECT_EQ(lease_all(*frontier).size(), 1u);
-}
-
-TEST_F(FrontierTest, LinksThatTheCallerKnewCountAsSeen) {
-  const auto frontier = open();
-  offer_one(*frontier, "http://a.test/");
-  const Lease lease = lease_all(*frontier).at(0);
-  test::Requests found({"http://a.test/", "http://a.test/new"});
-  ASSERT_TRUE(frontier->complete(lease.id, {.status = 200, .known_links = 3}, found.get()));
-  ASSERT_TRUE(frontier->flush());
-  EXPECT_EQ(frontier->stats()->seen, 4u);
-}
-
-TEST_F(FrontierTest, FailedFetchesAreCompletedAndCounted) {
-  const auto frontier = open();
-  offer_one(*frontier, "http://a.test/");
-  ASSERT_TRUE(frontier->complete(lease_all(*frontier).at(0).id, {.error = "timed out"}, {}));
-  ASSERT_TRUE(frontier->flush());
-  EXPECT_EQ(frontier->stats()->failed, 1u);
-  EXPECT_TRUE(frontier->progress()->finished);
-}
-
-TEST_F(FrontierTest, A1_OfThreadsOfferingTheSameUrlsOneIsToldNew) {
-  auto frontier_options = options();
-  frontier_options.store.shards = 4;
-  const auto frontier = open(frontier_options);
-  constexpr std::uint64_t kUrls = 3'000;
-  constexpr int kThreads = 4;
-  const test::NumberedUrls web(50);
-  std::vector<std::atomic<int>> told_new(kUrls);
-  std::vector<std::thread> threads;
-  for (int t = 0; t < kThreads; ++t) {
-    threads.emplace_back([&, t] {
-      constexpr std::uint64_t kBatch = 100;
-      for (std::uint64_t i = 0; i < kUrls; i += kBatch) {
-        // Each thread begins elsewhere, and all meet.
-        const std::uint64_t first = (i + static_cast<std::uint64_t>(t) * kBatch) % kUrls;
-        test::Requests requests;
-        for (std::uint64_t n = first; n < first + kBatch; ++n)
-          requests.add(web.url(n));
-        const auto admissions = frontier->offer(requests.get()).value();
-        for (std::uint64_t n = 0; n < kBatch; ++n) {
-          if (admissions[n] == Admission::kNew) told_new[first + n].fetch_add(1);
-        }
-      }
-    });
-  }
-  for (auto& thread : threads)
-    thread.join();
-  for (std::uint64_t n = 0; n < kUrls; ++n)
-    ASSERT_EQ(told_new[n].load(), 1) << n;
-  EXPECT_EQ(frontier->stats()->admitted, kUrls);
-  EXPECT_EQ(lease_all(*frontier).size(), kUrls);
-}
-
-// What a caller writes of a page comes between the end of its request and its own.
-TEST_F(FrontierTest, N3_AnEndThatComesLaterLeavesTheLeaseOpenAndTheHostFree) {
-  auto frontier_options = options();
-  frontier_options.politeness.leases_per_host = 1;
+TEST_F(FrontierTest, AnswersAreDurableBeforeWhatIsFlushedLater) {
   {
-    const auto frontier = open(frontier_options);
-    offer(*frontier, {"http://a.test/1", "http://a.test/2", "http://b.test/fails"});
-    const auto leases = lease_all(*frontier);
-    ASSERT_EQ(leases.size(), 2u);
-    for (const Lease& lease : leases) {
-      const auto links = test::Requests({"http://c.test/link"});
-      if (lease.host == "a.test") {
-        EXPECT_THAT(
-            frontier->complete(lease.id, {.status = 200, .end_later = true}, links.get()).value(),
-            ElementsAre(Admission::kNew));
-      } else {
-        EXPECT_TRUE(frontier->fail(lease.id, FailureReason::kPermanent, {}, {.end_later = true})
-                        ->awaits_end);
-      }
-    }
+    const auto frontier = open();
+    const auto requests = test::Requests({"http://a.test/1", "http://a.test/2"});
+    EXPECT_THAT(frontier->offer(requests.get(), OfferWait::kAnswer).value(),
+                ElementsAre(Admission::kNew, Admission::kNew));
     ASSERT_TRUE(frontier->flush());
-    EXPECT_EQ(frontier->stats()->completed, 0u);
-    EXPECT_THAT(urls_of(lease_all(*frontier)),
-                UnorderedElementsAre("http://a.test/2", "http://c.test/link"));
+    EXPECT_EQ(frontier->stats()->admitted, 2u);
   }
-  {
-    // Nothing had ended.
-    const auto frontier = open(frontier_options);
-    std::vector<Lease> leases = lease_all(*frontier);
-    EXPECT_THAT(urls_of(leases), UnorderedElementsAre("http://a.test/1", "http://b.test/fails",
-                                                      "http://c.test/link"));
-    for (const Lease& lease : leases) {
-      if (lease.host == "b.test") {
-        EXPECT_TRUE(frontier->fail(lease.id, FailureReason::kPermanent, {}, {.end_later = true})
-                        ->awaits_end);
-      } else {
-        ASSERT_TRUE(frontier->complete(lease.id, {.status = 200, .end_later = true}));
-      }
-    }
-    for (const Lease& lease : leases)
-      ASSERT_TRUE(frontier->complete(lease.id, {}));
-    ASSERT_TRUE(frontier->flush());
-    EXPECT_EQ(frontier->stats()->completed, 3u);
-    EXPECT_EQ(frontier->stats()->succeeded, 2u);
-    EXPECT_EQ(frontier->stats()->failed, 1u);
-    EXPECT_EQ(frontier->lookup("http://b.test/fails")->kind, UrlState::Kind::kFailed);
-    // Once more changes nothing.
-    ASSERT_TRUE(frontier->complete(leases[0].id, {.status = 200}));
-    ASSERT_TRUE(frontier->flush());
-    EXPECT_EQ(frontier->stats()->completed, 3u);
-    EXPECT_EQ(frontier->stats()->repeated, 1u);
-  }
-  EXPECT_THAT(urls_of(lease_all(*open(frontier_options))), ElementsAre("http://a.test/2"));
+  EXPECT_EQ(lease_all(*open()).size(), 2u);
+}
+
+TEST_F(FrontierTest, WithoutALedgerWhatIsDoneIsOnlySeen) {
+  const auto frontier = open();
+  offer(*frontier, {"http://a.test/"});
+  complete(*frontier, lease_all(*frontier).at(0));
+  EXPECT_EQ(frontier->lookup("http://a.test/")->kind, UrlState::Kind::kSeen);
 }
 
 TEST_F(FrontierTest, E1_AFailedWriteStopsTheFrontierWithItsStateIntact) {
@@ -380,19 +189,11 @@ TEST_F(FrontierTest, AFilterThatMayNotGrowSaysSo) {
   EXPECT_GT(frontier->stats()->false_positive_rate, small.seen.false_positive_rate);
 }
 
-TEST_F(FrontierTest, AClosedFrontierRefusesWorkAndFreesItsDirectory) {
+TEST_F(FrontierTest, AClosedFrontierFreesItsDirectory) {
   const auto frontier = open();
   offer_one(*frontier, "http://a.test/");
   const Lease lease = lease_all(*frontier).at(0);
   ASSERT_TRUE(frontier->close());
-  EXPECT_TRUE(frontier->close()) << "closing twice is no error";
-  EXPECT_EQ(frontier->offer(test::Requests({"http://b.test/"}).get()).error().code,
-            ErrorCode::kClosed);
-  EXPECT_EQ(frontier->lease({.max = 1}).error().code, ErrorCode::kClosed);
-  EXPECT_EQ(frontier->complete(lease.id, {}, {}).error().code, ErrorCode::kClosed);
-  EXPECT_EQ(frontier->checkpoint().error().code, ErrorCode::kClosed);
-  EXPECT_EQ(frontier->flush().error().code, ErrorCode::kClosed);
-  EXPECT_EQ(frontier->stats()->admitted, 1u);
   EXPECT_EQ(urls_of(lease_all(*open())), urls_of({lease}));
 }
 
@@ -412,6 +213,46 @@ TEST_F(FrontierTest, ARemovedFrontierLeavesNothingOfItsOwnAndNothingElseIsTouche
   EXPECT_THAT(left, ElementsAre("mine.txt"));
   EXPECT_TRUE(EmbeddedFrontier::remove(directory_.path() / "none"));
   EXPECT_EQ(offer_one(*open(), "http://a.test/"), Admission::kNew);
+}
+
+TEST_F(FrontierTest, LooksAtWhatADirectoryHoldsAndChangesNothing) {
+  const auto directory = options().directory;
+  const auto look = [&] { return EmbeddedFrontier::look_at(directory).value(); };
+  EXPECT_FALSE(look().resumable || look().holds_one || look().has_remains || look().ledger);
+  EXPECT_TRUE(look().names.empty());
+  auto with_ledger = options();
+  with_ledger.seen.ledger = true;
+  {
+    const auto frontier = open(with_ledger);
+    offer_one(*frontier, "http://a.test/");
+    ASSERT_TRUE(frontier->checkpoint());
+    EXPECT_EQ(EmbeddedFrontier::lock(directory).error().code, ErrorCode::kInUse);
+    EXPECT_TRUE(look().resumable) << "while it is open";
+  }
+  FrontierDirectory found = look();
+  EXPECT_TRUE(found.resumable && found.holds_one);
+  EXPECT_EQ(found.ledger, true);
+  EXPECT_THAT(found.names, UnorderedElementsAre("LOCK", "store"));
+  EXPECT_THAT(found.description, HasSubstr("MANIFEST, 1 checkpoint, store"));
+  {
+    const auto held = EmbeddedFrontier::lock(directory);
+    ASSERT_TRUE(held);
+    EXPECT_EQ(EmbeddedFrontier::open(options(), &opened_).error().code, ErrorCode::kInUse);
+  }
+  // Cut short in the making, or its MANIFEST is lost.
+  std::filesystem::remove(directory / "MANIFEST");
+  found = look();
+  EXPECT_FALSE(found.resumable || found.holds_one || found.ledger);
+  EXPECT_TRUE(found.has_remains);
+  std::ofstream(directory / "store" / "notes.txt") << "mine";
+  EXPECT_TRUE(EmbeddedFrontier::remove(directory)->empty()) << "nothing without being told";
+  EXPECT_TRUE(look().has_remains);
+  const auto left = EmbeddedFrontier::remove(directory, true).value();
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_TRUE(std::filesystem::exists(left[0] / "notes.txt")) << "not its own";
+  EXPECT_FALSE(look().has_remains);
+  std::filesystem::create_symlink("elsewhere", directory / "MANIFEST");
+  EXPECT_EQ(EmbeddedFrontier::look_at(directory).error().code, ErrorCode::kInvalidArgument);
 }
 
 TEST_F(FrontierTest, ClosingWhileOthersOfferLosesNothingThatWasAnswered) {

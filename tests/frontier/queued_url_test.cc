@@ -12,6 +12,8 @@
 #include "trawl/url.h"
 #include "trawl/url_groups.h"
 
+#include "frontier/common/queue_names.h"
+
 namespace trawl {
 namespace {
 

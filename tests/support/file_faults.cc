@@ -155,6 +155,7 @@ FileFaults::FileFaults(const std::filesystem::path& directory, Track track) {
 
 FileFaults::~FileFaults() {
   heal();
+  slow_down(std::chrono::milliseconds(0));
   const std::lock_guard lock(disk().mutex);
   disk().watching.store(false, std::memory_order_release);  // pairs with the acquire in Watched
   disk().files.clear();
@@ -197,6 +198,11 @@ void FileFaults::fail_once(std::uint64_t n, int error, const std::string& part) 
 
 void FileFaults::fail_from(std::uint64_t n, int error, const std::string& part) {
   arm(Fault::kFrom, n, error, part);
+}
+
+void FileFaults::slow_down(std::chrono::milliseconds by) {
+  const std::lock_guard lock(disk().mutex);
+  disk().slow = by;
 }
 
 bool FileFaults::struck() const {

@@ -1,6 +1,7 @@
 // FileFaults: a disk that dies, fills up or loses its power under the program.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -32,6 +33,8 @@ class FileFaults {
   // follow. Counts those on files alone whose path contains `part`.
   void fail_once(std::uint64_t n, int error, const std::string& part = {});
   void fail_from(std::uint64_t n, int error, const std::string& part = {});
+  // From now on each write and each sync takes so much longer.
+  void slow_down(std::chrono::milliseconds by);
   // True if an operation failed; which, in words.
   bool struck() const;
   std::string struck_at() const;

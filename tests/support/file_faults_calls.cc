@@ -5,6 +5,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <fcntl.h>
@@ -60,9 +61,20 @@ mode_t mode_of(int flags, va_list arguments) {
   return (flags & (O_CREAT | O_TMPFILE)) != 0 ? static_cast<mode_t>(va_arg(arguments, int)) : 0;
 }
 
+// A slow disk. Other files are not held up meanwhile.
+void dawdle(int fd) {
+  std::chrono::milliseconds time(0);
+  {
+    const Watched disk;
+    if (disk && disk->slow.count() > 0 && file_of(*disk, fd)) time = disk->slow;
+  }
+  if (time.count() > 0) std::this_thread::sleep_for(time);
+}
+
 // A write of `size` bytes: `write_it` writes the first so many of them.
 template <class Write>
 ssize_t watched_write(int fd, std::size_t size, const Write& write_it) {
+  dawdle(fd);
   const Watched disk;
   const FilePointer file = disk ? file_of(*disk, fd) : nullptr;
   if (!file) return write_it(size);
@@ -79,6 +91,7 @@ ssize_t watched_write(int fd, std::size_t size, const Write& write_it) {
 }
 
 int watched_sync(int fd, const char* what) {
+  dawdle(fd);
   const Watched disk;
   const FilePointer file = disk ? file_of(*disk, fd) : nullptr;
   if (!file) {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -60,7 +61,8 @@ struct Disk {
   std::uint64_t countdown = 0;
   int error = 0;
   std::string part;
-  bool dead = false;  // the fault has struck, and all fails
+  std::chrono::milliseconds slow{0};  // so long a write takes
+  bool dead = false;                  // the fault has struck, and all fails
   std::string struck_at;
   std::mt19937_64 random;
   std::uint64_t graves = 0;

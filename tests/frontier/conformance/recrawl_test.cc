@@ -5,8 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/frontier/frontier_fixture.h"
-#include "tests/frontier/virtual_clocks.h"
+#include "tests/frontier/conformance/conformance.h"
 
 namespace trawl {
 namespace {
@@ -15,27 +14,22 @@ using namespace std::chrono_literals;
 
 constexpr const char* kPage = "http://a.test/";
 
-class FrontierRecrawl : public test::FrontierFixture {
+class ConformanceRecrawl : public test::Conformance {
  protected:
   void open_anew(bool exact = false) {
-    frontier_.reset();
-    EmbeddedOptions wanted = options();
-    clocks_.use_in(wanted);
-    wanted.testing.deterministic_seed = 5;
+    EmbeddedOptions wanted = timed_options();
+    if (exact) wanted.directory += "-exact";
     wanted.retry.retry_delay = 1s;
     wanted.retry.host_backoff = 0ms;
     if (exact) wanted.seen.mode = FilterMode::kExact;
+    if (frontier_) return restart(frontier_, wanted);
     frontier_ = open(wanted);
   }
   Admission offer_noted(const std::string& url, std::string_view note, bool again = false) {
     const std::vector<UrlRequest> requests{{.url = url, .note = note, .again = again}};
     return frontier_->offer(requests).value().front();
   }
-  Lease lease_one() {
-    auto leases = lease_all(*frontier_);
-    EXPECT_EQ(leases.size(), 1u);
-    return leases.empty() ? Lease{} : leases.front();
-  }
+  Lease lease_one() { return Conformance::lease_one(*frontier_); }
   void complete_until(const Lease& lease, std::chrono::seconds wait,
                       std::optional<std::string> note = std::nullopt) {
     ASSERT_TRUE(frontier_->complete(
@@ -43,11 +37,10 @@ class FrontierRecrawl : public test::FrontierFixture {
     ASSERT_TRUE(frontier_->flush());
   }
 
-  test::VirtualClocks clocks_;
   std::unique_ptr<Frontier> frontier_;
 };
 
-TEST_F(FrontierRecrawl, ANoteStaysWithItsUrl) {
+TEST_P(ConformanceRecrawl, ANoteStaysWithItsUrl) {
   open_anew();
   const std::string note("any\0bytes\xff", 10);
   EXPECT_EQ(offer_noted(kPage, note), Admission::kNew);
@@ -69,7 +62,7 @@ TEST_F(FrontierRecrawl, ANoteStaysWithItsUrl) {
   EXPECT_EQ(lease_one().note, "another");
 }
 
-TEST_F(FrontierRecrawl, ANoteThatIsTooLongIsRefused) {
+TEST_P(ConformanceRecrawl, ANoteThatIsTooLongIsRefused) {
   open_anew();
   const std::size_t most = LimitOptions{}.max_note_bytes;
   offer_noted("http://a.test/1", std::string(most, 'n'));
@@ -86,7 +79,7 @@ TEST_F(FrontierRecrawl, ANoteThatIsTooLongIsRefused) {
   EXPECT_EQ(lease_one().note, "");
 }
 
-TEST_F(FrontierRecrawl, TellsWhenOnlyRecrawlsWait) {
+TEST_P(ConformanceRecrawl, TellsWhenOnlyRecrawlsWait) {
   open_anew();
   EXPECT_FALSE(frontier_->progress()->only_recrawls_wait) << "nothing waits at all";
   static_cast<void>(offer(*frontier_, {kPage, "http://a.test/2"}));
@@ -120,11 +113,10 @@ TEST_F(FrontierRecrawl, TellsWhenOnlyRecrawlsWait) {
   EXPECT_TRUE(frontier_->progress()->finished);
 }
 
-TEST_F(FrontierRecrawl, WhatIsDoneCanBeQueuedAgain) {
+TEST_P(ConformanceRecrawl, WhatIsDoneCanBeQueuedAgain) {
   for (const bool exact : {false, true}) {
     SCOPED_TRACE(exact);
     frontier_.reset();
-    ASSERT_TRUE(EmbeddedFrontier::remove(directory_.path() / "state"));
     open_anew(exact);
     static_cast<void>(offer_one(*frontier_, kPage));
     complete(*frontier_, lease_one());
@@ -151,6 +143,8 @@ TEST_F(FrontierRecrawl, WhatIsDoneCanBeQueuedAgain) {
     EXPECT_TRUE(frontier_->progress()->finished);
   }
 }
+
+TRAWL_CONFORMS(ConformanceRecrawl);
 
 }  // namespace
 }  // namespace trawl

@@ -1,4 +1,4 @@
-#include "frontier/wake_calls.h"
+#include "frontier/common/wake_calls.h"
 
 #include <algorithm>
 #include <utility>
@@ -111,6 +111,24 @@ void WakeTimer::run() {
     } else {
       waiter.wait_until(wait_for_due(due, now, real_clock_), announcements);
     }
+  }
+}
+
+Result<std::vector<Lease>> lease_and_wait(WakeCalls& calls, const LeaseRequest& request,
+                                          const LeaseCalls& frontier) {
+  auto leases = frontier.lease_now();
+  const auto got_some = [&] { return !leases || !leases->empty() || request.max == 0; };
+  if (request.wait.count() <= 0 || got_some()) return leases;
+  const SteadyTime end = std::chrono::steady_clock::now() + std::min(request.wait, kMaxDelay);
+  WakeCalls::Waiter waiter(calls);
+  for (;;) {
+    const std::uint64_t announcements = waiter.announcements();
+    leases = frontier.lease_now();
+    if (got_some() || std::chrono::steady_clock::now() >= end) return leases;
+    const auto how_far = frontier.progress();
+    if (how_far && (how_far->finished || how_far->exhausted)) return leases;
+    const SteadyTime due = wait_for_due(frontier.next_due(), frontier.now(), frontier.real_clock);
+    waiter.wait_until(std::min(end, due), announcements);
   }
 }
 

@@ -1,4 +1,4 @@
-#include "frontier/store/database_directory.h"
+#include "base/database_directory.h"
 
 #include <algorithm>
 #include <string>
@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/directory_entries.h"
 #include "base/file_io.h"
 
 namespace trawl {
@@ -136,6 +137,10 @@ std::string_view database_advice(ErrorCode code) {
     default:
       return "look at the disk and the system's log, then open it again";
   }
+}
+
+bool holds_any_database(const fs::path& directory) {
+  return is_entry(directory / kHead) || is_entry(directory / kMark);
 }
 
 bool holds_database(const fs::path& directory) {

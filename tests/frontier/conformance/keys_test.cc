@@ -1,134 +1,23 @@
-// What embedders need: waiting, wakes, lookups, keys and queues of their own.
-#include <atomic>
+// What is known of a URL, keys and queues of the caller's, and what is set of hosts.
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
-#include <thread>
+#include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/frontier/frontier_fixture.h"
+#include "tests/frontier/conformance/conformance.h"
 
 namespace trawl {
 namespace {
 
 using namespace std::chrono_literals;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 using Kind = UrlState::Kind;
 
-class FrontierEmbedding : public test::FrontierFixture {
- protected:
-  static Admission offer_request(Frontier& frontier, const UrlRequest& request) {
-    return frontier.offer({&request, 1}).value().at(0);
-  }
-};
+using ConformanceKeys = test::Conformance;
 
-TEST_F(FrontierEmbedding, LeaseWaitsForADelayForAnOfferAndForACompletion) {
-  auto polite = options();
-  polite.politeness.delay = 200ms;
-  polite.politeness.leases_per_host = 1;
-  const auto frontier = open(polite);
-  offer(*frontier, {"http://a.test/1", "http://a.test/2"});
-  const auto start = std::chrono::steady_clock::now();
-  const auto first = frontier->lease({.max = 8, .wait = 60s}).value();
-  ASSERT_EQ(first.size(), 1u);
-  // Another thread completes it, and so ends what keeps the host.
-  std::thread other([&] { complete(*frontier, first[0]); });
-  const auto second = frontier->lease({.max = 8, .wait = 60s}).value();
-  other.join();
-  ASSERT_EQ(second.size(), 1u);
-  EXPECT_GE(std::chrono::steady_clock::now() - start, 200ms);
-  std::thread offers([&] {
-    std::this_thread::sleep_for(20ms);
-    offer(*frontier, {"http://b.test/"});
-  });
-  EXPECT_THAT(urls_of(frontier->lease({.max = 8, .wait = 60s}).value()),
-              ElementsAre("http://b.test/"));
-  offers.join();
-}
-
-TEST_F(FrontierEmbedding, LeaseWaitsNoLongerThanThereIsSomethingToWaitFor) {
-  const auto frontier = open();
-  offer(*frontier, {"http://a.test/"});
-  const auto leases = lease_all(*frontier);
-  EXPECT_THAT(frontier->lease({.max = 8, .wait = 30ms}).value(), IsEmpty()) << "in time";
-  EXPECT_FALSE(frontier->progress()->at_end());
-  std::thread other([&] { complete(*frontier, leases.at(0)); });
-  EXPECT_THAT(frontier->lease({.max = 8, .wait = std::chrono::hours(1)}).value(), IsEmpty());
-  other.join();
-  EXPECT_TRUE(frontier->progress()->finished);
-}
-
-TEST_F(FrontierEmbedding, CloseEndsAWait) {
-  const auto frontier = open();
-  offer(*frontier, {"http://a.test/"});
-  ASSERT_EQ(lease_all(*frontier).size(), 1u);
-  std::thread other([&] {
-    std::this_thread::sleep_for(20ms);
-    EXPECT_TRUE(frontier->close());
-  });
-  const auto leases = frontier->lease({.max = 8, .wait = std::chrono::hours(1)});
-  other.join();
-  ASSERT_FALSE(leases);
-  EXPECT_EQ(leases.error().code, ErrorCode::kClosed);
-}
-
-// A loop that does nothing but wait for the callback comes to the end.
-TEST_F(FrontierEmbedding, WakesAreEnoughToCrawlBy) {
-  auto polite = options();
-  polite.politeness.delay = 20ms;
-  polite.politeness.leases_per_host = 1;
-  polite.retry = {.retries = 1, .retry_delay = 30ms, .host_backoff = 0ms};
-  const auto frontier = open(polite);
-  std::mutex mutex;
-  std::condition_variable told;
-  bool woken = true;
-  ASSERT_TRUE(frontier->on_wake([&] {
-    const std::lock_guard lock(mutex);
-    woken = true;
-    told.notify_all();
-  }));
-  offer(*frontier, {"http://a.test/1", "http://a.test/2", "http://a.test/3", "http://b.test/1"});
-  int failures = 0;
-  for (;;) {
-    {
-      std::unique_lock lock(mutex);
-      ASSERT_TRUE(told.wait_for(lock, 20s, [&] { return woken; })) << "never woken";
-      woken = false;
-    }
-    const auto leases = frontier->lease({.max = 8}).value();
-    for (const Lease& lease : leases) {
-      if (lease.attempts == 0 && lease.host == "b.test") {
-        ++failures;
-        ASSERT_TRUE(frontier->fail(lease.id, FailureReason::kServerError));
-      } else {
-        complete(*frontier, lease);
-      }
-    }
-    if (frontier->progress()->finished) break;
-  }
-  EXPECT_EQ(failures, 1);
-  EXPECT_EQ(frontier->stats()->succeeded, 4u);
-  ASSERT_TRUE(frontier->on_wake({}));
-}
-
-TEST_F(FrontierEmbedding, AnswersAreDurableBeforeWhatIsFlushedLater) {
-  {
-    const auto frontier = open();
-    const auto requests = test::Requests({"http://a.test/1", "http://a.test/2"});
-    EXPECT_THAT(frontier->offer(requests.get(), OfferWait::kAnswer).value(),
-                ElementsAre(Admission::kNew, Admission::kNew));
-    ASSERT_TRUE(frontier->flush());
-    EXPECT_EQ(frontier->stats()->admitted, 2u);
-  }
-  EXPECT_EQ(lease_all(*open()).size(), 2u);
-}
-
-TEST_F(FrontierEmbedding, LookupSaysWhatIsKnown) {
+TEST_P(ConformanceKeys, LookupSaysWhatIsKnown) {
   auto with_ledger = options();
   with_ledger.seen.ledger = true;
   with_ledger.politeness.leases_per_host = 1;
@@ -166,19 +55,12 @@ TEST_F(FrontierEmbedding, LookupSaysWhatIsKnown) {
   EXPECT_EQ(held.reason, "rule");
 }
 
-TEST_F(FrontierEmbedding, WithoutALedgerWhatIsDoneIsOnlySeen) {
-  const auto frontier = open();
-  offer(*frontier, {"http://a.test/"});
-  complete(*frontier, lease_all(*frontier).at(0));
-  EXPECT_EQ(frontier->lookup("http://a.test/")->kind, Kind::kSeen);
-}
-
-TEST_F(FrontierEmbedding, KeysDecideInPlaceOfUrls) {
+TEST_P(ConformanceKeys, KeysDecideInPlaceOfUrls) {
   const std::string url = "http://A.test:80/form#part";
   const std::string binary("\x00\xff key", 6);
   const auto request = [&](std::string_view key) { return UrlRequest{.url = url, .key = key}; };
+  auto frontier = open();
   {
-    const auto frontier = open();
     EXPECT_EQ(offer_request(*frontier, {.url = url}), Admission::kNew);
     EXPECT_EQ(offer_request(*frontier, request("POST 1")), Admission::kNew);
     EXPECT_EQ(offer_request(*frontier, request(binary)), Admission::kNew);
@@ -194,7 +76,7 @@ TEST_F(FrontierEmbedding, KeysDecideInPlaceOfUrls) {
     EXPECT_EQ(offer_request(*frontier, {.url = "", .key = "none", .queue = "q"}),
               Admission::kInvalid);
   }
-  const auto frontier = open();
+  restart(frontier, options());
   EXPECT_EQ(offer_request(*frontier, request(binary)), Admission::kSeen) << "over a restart";
   EXPECT_EQ(frontier->lookup("POST 1")->kind, Kind::kWaiting);
   std::vector<std::string> hosts;
@@ -222,15 +104,15 @@ TEST_F(FrontierEmbedding, KeysDecideInPlaceOfUrls) {
 }
 
 // They are read back from the store with their keys, also by exact answers and for depths.
-TEST_F(FrontierEmbedding, KeysAreKeptOverRetriesRecrawlsAndHolding) {
+TEST_P(ConformanceKeys, KeysAreKeptOverRetriesRecrawlsAndHolding) {
   for (const FilterMode mode : {FilterMode::kBloom, FilterMode::kExact}) {
     auto kept = options();
     kept.directory = directory_.path() / (mode == FilterMode::kExact ? "exact" : "bloom");
     kept.seen.mode = mode;
     kept.retry = {.retries = 5, .retry_delay = 0ms, .host_backoff = 0ms};
     const UrlRequest request{.url = "http://a.test/", .depth = 3, .key = "k", .queue = "mine"};
+    auto frontier = open(kept);
     {
-      const auto frontier = open(kept);
       EXPECT_EQ(offer_request(*frontier, request), Admission::kNew);
       UrlRequest nearer = request;
       nearer.depth = 1;
@@ -238,7 +120,7 @@ TEST_F(FrontierEmbedding, KeysAreKeptOverRetriesRecrawlsAndHolding) {
       ASSERT_TRUE(frontier->fail(lease_all(*frontier).at(0).id, FailureReason::kServerError));
       ASSERT_TRUE(frontier->flush());
     }
-    const auto frontier = open(kept);
+    restart(frontier, kept);
     auto lease = frontier->lease({.wait = 20s}).value().at(0);
     EXPECT_EQ(lease.host, "mine");
     EXPECT_EQ(lease.depth, 1u);
@@ -270,7 +152,7 @@ TEST_F(FrontierEmbedding, KeysAreKeptOverRetriesRecrawlsAndHolding) {
   }
 }
 
-TEST_F(FrontierEmbedding, QueuesHaveDelaysOfTheirOwnAndNoneOfDomainsAndAddresses) {
+TEST_P(ConformanceKeys, QueuesHaveDelaysOfTheirOwnAndNoneOfDomainsAndAddresses) {
   auto polite = options();
   polite.testing.clock = [] { return SteadyTime(std::chrono::hours(1)); };
   polite.politeness.domain_delay = 10s;
@@ -302,7 +184,7 @@ TEST_F(FrontierEmbedding, QueuesHaveDelaysOfTheirOwnAndNoneOfDomainsAndAddresses
             Admission::kInvalid);
 }
 
-TEST_F(FrontierEmbedding, SettingsThatAreNotGivenStay) {
+TEST_P(ConformanceKeys, SettingsThatAreNotGivenStay) {
   const auto frontier = open();
   offer(*frontier, {"http://a.test/"});
   ASSERT_TRUE(frontier->set_host("a.test", {.delay = 5s, .limit = 7}));
@@ -321,6 +203,8 @@ TEST_F(FrontierEmbedding, SettingsThatAreNotGivenStay) {
   EXPECT_FALSE(info.settings.limit);
   EXPECT_EQ(lease_all(*frontier).size(), 1u);
 }
+
+TRAWL_CONFORMS(ConformanceKeys);
 
 }  // namespace
 }  // namespace trawl

@@ -25,6 +25,9 @@ std::string_view database_advice(ErrorCode code);
 // True if a database may be there: it has its file CURRENT and no mark.
 bool holds_database(const std::filesystem::path& directory);
 
+// True if anything of one is there: whole, or not finished.
+bool holds_any_database(const std::filesystem::path& directory);
+
 // Makes the directory if need be, removes the files that are left of a making that was cut short,
 // and marks one that is new, durably. A mark beside tables is wrong, since no making writes any: it
 // is taken away. Errors: those of the file system, with what to do.

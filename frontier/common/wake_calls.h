@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "trawl/clocks.h"
+#include "trawl/lease.h"
+#include "trawl/result.h"
 
 namespace trawl {
 
@@ -80,6 +82,18 @@ class WakeTimer {
   std::atomic<bool> stopping_{false};
   std::thread thread_;
 };
+
+// What lease() is made of.
+struct LeaseCalls {
+  std::function<Result<std::vector<Lease>>()> lease_now;
+  std::function<Result<Progress>()> progress;
+  std::function<std::optional<SteadyTime>()> next_due;
+  std::function<SteadyTime()> now;
+  bool real_clock = true;
+};
+// Leases as soon as there are some: see LeaseRequest::wait.
+Result<std::vector<Lease>> lease_and_wait(WakeCalls& calls, const LeaseRequest& request,
+                                          const LeaseCalls& frontier);
 
 // How long a thread may wait for `due`, which is by the clock that shows `now`; that of others than
 // the real clock nobody knows.

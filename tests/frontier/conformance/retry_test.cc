@@ -1,6 +1,7 @@
 // URLs that wait for a time of their own: retries, recrawls, and those offered for later.
-#include "tests/frontier/frontier_fixture.h"
-#include "tests/frontier/virtual_clocks.h"
+#include <fmt/format.h>
+
+#include "tests/frontier/conformance/conformance.h"
 
 namespace trawl {
 namespace {
@@ -9,13 +10,10 @@ using namespace std::chrono_literals;
 
 constexpr auto kUrl = "http://a.test/1";
 
-class FrontierRetry : public test::FrontierFixture {
+class ConformanceRetry : public test::Conformance {
  protected:
-  FrontierRetry() {
-    options_ = options();
-    clocks_.use_in(options_);
-    options_.testing.deterministic_seed = 5;
-    options_.store.max_memory = kMinFrontierMemory;
+  ConformanceRetry() {
+    options_ = timed_options();
     options_.retry.retries = 3;
     options_.retry.retry_delay = 10s;
     options_.retry.max_retry_delay = 30s;
@@ -23,15 +21,10 @@ class FrontierRetry : public test::FrontierFixture {
     options_.retry.host_failures = 0;
   }
   void open_anew() {
-    frontier_.reset();
+    if (frontier_) return restart(frontier_, options_);
     frontier_ = open(options_);
   }
-  // The only lease there is now.
-  Lease lease_one() {
-    auto leases = lease_all(*frontier_);
-    EXPECT_EQ(leases.size(), 1u);
-    return leases.empty() ? Lease{} : leases.front();
-  }
+  Lease lease_one() { return Conformance::lease_one(*frontier_); }
   std::vector<std::string> due() { return urls_of(lease_all(*frontier_)); }
   FailureVerdict fail_one(FailureReason reason,
                           std::optional<std::chrono::milliseconds> retry_after = std::nullopt) {
@@ -39,12 +32,11 @@ class FrontierRetry : public test::FrontierFixture {
   }
   HostInfo host(const std::string& name = "a.test") { return frontier_->host(name).value(); }
 
-  test::VirtualClocks clocks_;
   EmbeddedOptions options_;
   std::unique_ptr<Frontier> frontier_;
 };
 
-TEST_F(FrontierRetry, ARetryWaitsTwiceAsLongEachTimeAndEndsAsFailed) {
+TEST_P(ConformanceRetry, ARetryWaitsTwiceAsLongEachTimeAndEndsAsFailed) {
   open_anew();
   static_cast<void>(offer_one(*frontier_, kUrl));
   const std::vector<std::chrono::milliseconds> waits = {10s, 20s, 30s};
@@ -73,7 +65,7 @@ TEST_F(FrontierRetry, ARetryWaitsTwiceAsLongEachTimeAndEndsAsFailed) {
   EXPECT_EQ(offer_one(*frontier_, kUrl), Admission::kSeen);
 }
 
-TEST_F(FrontierRetry, APermanentFailureEndsTheUrlAtOnce) {
+TEST_P(ConformanceRetry, APermanentFailureEndsTheUrlAtOnce) {
   open_anew();
   static_cast<void>(offer_one(*frontier_, kUrl));
   const auto verdict = fail_one(FailureReason::kPermanent);
@@ -81,7 +73,7 @@ TEST_F(FrontierRetry, APermanentFailureEndsTheUrlAtOnce) {
   EXPECT_TRUE(frontier_->progress()->finished);
 }
 
-TEST_F(FrontierRetry, RetryAfterIsTheLeastTimeForUrlAndHost) {
+TEST_P(ConformanceRetry, RetryAfterIsTheLeastTimeForUrlAndHost) {
   open_anew();
   static_cast<void>(offer(*frontier_, {kUrl, "http://a.test/2"}));
   auto leases = lease(*frontier_, 1);
@@ -98,7 +90,7 @@ TEST_F(FrontierRetry, RetryAfterIsTheLeastTimeForUrlAndHost) {
   EXPECT_EQ(host().state, HostState::kActive);
 }
 
-TEST_F(FrontierRetry, N1_WhatWaitsAndTheHostsTroublesSurviveReopening) {
+TEST_P(ConformanceRetry, N1_WhatWaitsAndTheHostsTroublesSurviveReopening) {
   options_.retry.host_backoff = 4s;
   open_anew();
   static_cast<void>(offer(*frontier_, {kUrl, "http://b.test/1"}));
@@ -132,7 +124,7 @@ TEST_F(FrontierRetry, N1_WhatWaitsAndTheHostsTroublesSurviveReopening) {
   EXPECT_EQ(forgotten.error().code, ErrorCode::kNotFound);
 }
 
-TEST_F(FrontierRetry, WhatIsOfferedForLaterComesInTheOrderOfItsTimeAndPriority) {
+TEST_P(ConformanceRetry, WhatIsOfferedForLaterComesInTheOrderOfItsTimeAndPriority) {
   open_anew();
   const SystemTime now = clocks_.wall();
   const std::vector<UrlRequest> requests = {
@@ -152,7 +144,7 @@ TEST_F(FrontierRetry, WhatIsOfferedForLaterComesInTheOrderOfItsTimeAndPriority) 
                                              "http://a.test/early", "http://a.test/late"}));
 }
 
-TEST_F(FrontierRetry, ARecrawlComesAgainAndAgain) {
+TEST_P(ConformanceRetry, ARecrawlComesAgainAndAgain) {
   open_anew();
   static_cast<void>(offer_one(*frontier_, kUrl));
   for (int round = 0; round < 5; ++round) {
@@ -177,7 +169,7 @@ TEST_F(FrontierRetry, ARecrawlComesAgainAndAgain) {
   EXPECT_EQ(stats.completed, 6u);
 }
 
-TEST_F(FrontierRetry, AnExpiredLeaseReturnsAndItsCompletionCountsOnce) {
+TEST_P(ConformanceRetry, AnExpiredLeaseReturnsAndItsCompletionCountsOnce) {
   options_.limits.lease_timeout = 60s;
   open_anew();
   static_cast<void>(offer_one(*frontier_, kUrl));
@@ -207,7 +199,7 @@ TEST_F(FrontierRetry, AnExpiredLeaseReturnsAndItsCompletionCountsOnce) {
   EXPECT_FALSE(frontier_->complete(first.id + 1'000'000, {.status = 200}, {}));
 }
 
-TEST_F(FrontierRetry, ALateCompletionOfAUrlThatWasDroppedChangesNothing) {
+TEST_P(ConformanceRetry, ALateCompletionOfAUrlThatWasDroppedChangesNothing) {
   options_.limits.lease_timeout = 60s;
   open_anew();
   static_cast<void>(offer(*frontier_, {kUrl, "http://a.test/2"}));
@@ -225,7 +217,7 @@ TEST_F(FrontierRetry, ALateCompletionOfAUrlThatWasDroppedChangesNothing) {
   EXPECT_TRUE(frontier_->progress()->finished);
 }
 
-TEST_F(FrontierRetry, AHostThatFailsTooOftenIsGivenUpKeptAndRevived) {
+TEST_P(ConformanceRetry, AHostThatFailsTooOftenIsGivenUpKeptAndRevived) {
   options_.retry.host_backoff = 1s;
   options_.retry.max_host_backoff = 8s;
   options_.retry.host_failures = 4;
@@ -260,7 +252,7 @@ TEST_F(FrontierRetry, AHostThatFailsTooOftenIsGivenUpKeptAndRevived) {
   EXPECT_EQ(host().failures, 0u);
 }
 
-TEST_F(FrontierRetry, DroppingAHostDeletesWhatWaitsAndKeepsWhatIsLeased) {
+TEST_P(ConformanceRetry, DroppingAHostDeletesWhatWaitsAndKeepsWhatIsLeased) {
   open_anew();
   std::vector<std::string> urls;
   for (int i = 0; i < 10'000; ++i)
@@ -292,7 +284,7 @@ TEST_F(FrontierRetry, DroppingAHostDeletesWhatWaitsAndKeepsWhatIsLeased) {
   EXPECT_TRUE(frontier_->progress()->finished);
 }
 
-TEST_F(FrontierRetry, ASmallerDepthFoundLaterIsKept) {
+TEST_P(ConformanceRetry, ASmallerDepthFoundLaterIsKept) {
   open_anew();
   const auto offer_at = [&](const char* url, std::uint32_t depth) {
     const std::vector<UrlRequest> requests{{.url = url, .depth = depth}};
@@ -322,7 +314,7 @@ TEST_F(FrontierRetry, ASmallerDepthFoundLaterIsKept) {
   EXPECT_EQ(lease_one().depth, 1u);
 }
 
-TEST_F(FrontierRetry, AHostsLimitKeepsTheRestOfItsQueue) {
+TEST_P(ConformanceRetry, AHostsLimitKeepsTheRestOfItsQueue) {
   open_anew();
   static_cast<void>(offer(*frontier_, {kUrl, "http://a.test/2", "http://a.test/3"}));
   ASSERT_TRUE(frontier_->set_host("a.test", {.limit = 2}));
@@ -340,6 +332,8 @@ TEST_F(FrontierRetry, AHostsLimitKeepsTheRestOfItsQueue) {
   ASSERT_TRUE(frontier_->set_host("a.test", {.limit = HostSettings::kNoLimit}));
   EXPECT_EQ(due().size(), 1u);
 }
+
+TRAWL_CONFORMS(ConformanceRetry);
 
 }  // namespace
 }  // namespace trawl

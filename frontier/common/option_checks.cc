@@ -1,0 +1,64 @@
+#include "frontier/common/option_checks.h"
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace trawl {
+
+namespace {
+
+tl::unexpected<Error> invalid(std::string message) {
+  return error(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+Result<void> check_profile(const Profile& profile) {
+  if (auto valid = profile.validate(); !valid) return valid;
+  constexpr std::size_t kMaxProfileBytes = 512u << 10;  // a manifest must hold it
+  if (const auto size = profile.name().size(); size > kMaxProfileBytes) {
+    return invalid(fmt::format("seen.profile takes {} bytes to write down, more than {}", size,
+                               kMaxProfileBytes));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_wait(const char* option, std::chrono::milliseconds wait) {
+  if (wait.count() >= 0 && wait <= kMaxDelay) return {};
+  return invalid(fmt::format("{} must be from 0 to a year, not {} ms", option, wait.count()));
+}
+
+Result<void> check_options(const PolitenessOptions& politeness, const RetryOptions& retry,
+                           const LimitOptions& limits, const Profile& profile) {
+  const std::pair<const char*, std::chrono::milliseconds> waits[] = {
+      {"politeness.delay", politeness.delay},
+      {"politeness.domain_delay", politeness.domain_delay},
+      {"politeness.ip_delay", politeness.ip_delay},
+      {"politeness.max_adaptive_delay", politeness.max_adaptive_delay},
+      {"retry.retry_delay", retry.retry_delay},
+      {"retry.max_retry_delay", retry.max_retry_delay},
+      {"retry.host_backoff", retry.host_backoff},
+      {"retry.max_host_backoff", retry.max_host_backoff},
+      {"retry.park_time", retry.park_time},
+      {"retry.no_such_host_wait", retry.no_such_host_wait},
+      {"limits.lease_timeout", limits.lease_timeout}};
+  for (const auto& [name, wait] : waits) {
+    if (auto valid = check_wait(name, wait); !valid) return valid;
+  }
+  if (!(politeness.adaptive_delay >= 0) || !std::isfinite(politeness.adaptive_delay)) {
+    return invalid(fmt::format("politeness.adaptive_delay must be a number of at least 0, not {}",
+                               politeness.adaptive_delay));
+  }
+  if (politeness.leases_per_host == 0) return invalid("politeness.leases_per_host is 0");
+  if (limits.max_open_leases == 0) return invalid("limits.max_open_leases is 0");
+  if (limits.max_note_bytes > kMaxNoteBytes) {
+    return invalid(fmt::format("limits.max_note_bytes must be at most {}, not {}", kMaxNoteBytes,
+                               limits.max_note_bytes));
+  }
+  return check_profile(profile);
+}
+
+}  // namespace trawl

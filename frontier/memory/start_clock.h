@@ -1,0 +1,64 @@
+// StartClock: when requests to a host, a domain or an address began, and when the next one may.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <set>
+
+#include "trawl/clocks.h"
+
+namespace trawl {
+
+class StartClock {
+ public:
+  using milliseconds = std::chrono::milliseconds;
+
+  // A request was handed out, and begins then, as far as is known.
+  void hand_out(SteadyTime when) { handed_out_.insert(when); }
+  // Of one that was handed out then it is known now: it began, or will not (nothing).
+  void settle(SteadyTime handed_out, std::optional<SteadyTime> began) {
+    if (const auto found = handed_out_.find(handed_out); found != handed_out_.end())
+      handed_out_.erase(found);
+    if (began) note(*began);
+  }
+  void note(SteadyTime began) { began_ = std::max(began_, began); }
+
+  // The next one may begin: after those handed out, or only after those that really began.
+  SteadyTime next(milliseconds delay) const {
+    return std::max(began_, handed_out_.empty() ? SteadyTime::min() : *handed_out_.rbegin()) +
+           delay;
+  }
+  SteadyTime next_by_starts(milliseconds delay) const { return began_ + delay; }
+
+  // One begins now, and until it was sent (sent()) no other does, for a while longer than the
+  // delay.
+  void begin(SteadyTime now, milliseconds delay) {
+    note(now);
+    if (delay.count() == 0) return;
+    unsent_ = now;
+    unsent_until_ = now + delay + patience(delay);
+  }
+  void sent(SteadyTime begun, std::optional<SteadyTime> when) {
+    if (unsent_ == begun) unsent_until_ = SteadyTime::min();
+    if (when) note(*when);
+  }
+  // When to ask again if one that began was not sent yet.
+  std::optional<SteadyTime> ask_again(SteadyTime now, milliseconds delay) const {
+    if (unsent_until_ <= now) return std::nullopt;
+    return std::min(unsent_until_, now + patience(delay) / 8);
+  }
+
+ private:
+  // As Frontier::start() has it.
+  static milliseconds patience(milliseconds delay) {
+    return std::clamp<milliseconds>(delay, milliseconds(100), milliseconds(1000));
+  }
+
+  std::multiset<SteadyTime> handed_out_;
+  SteadyTime began_ = SteadyTime::min();
+  SteadyTime unsent_ = SteadyTime::min();
+  SteadyTime unsent_until_ = SteadyTime::min();
+};
+
+}  // namespace trawl

@@ -1,0 +1,224 @@
+// P1: requests to a host, a domain and an address are their delay apart.
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/frontier/conformance/conformance.h"
+
+namespace trawl {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+using When = StartTurn::When;
+
+class ConformancePace : public test::Conformance {
+ protected:
+  ConformancePace() {
+    options_ = timed_options();
+    options_.politeness.delay = 1s;
+  }
+  void open_anew() {
+    frontier_ = open(options_);
+    clocks_.advance(1min);
+  }
+  std::vector<std::string> due() { return urls_of(lease_all(*frontier_)); }
+  void end(const Lease& lease, const Outcome& outcome) {
+    ASSERT_TRUE(frontier_->complete(lease.id, outcome));
+    ASSERT_TRUE(frontier_->flush());
+  }
+
+  EmbeddedOptions options_;
+  std::unique_ptr<Frontier> frontier_;
+};
+
+TEST_P(ConformancePace, P1_HandOutsOfAHostAreItsDelayApart) {
+  open_anew();
+  offer(*frontier_, {"http://a.test/1", "http://a.test/2", "http://a.test/3", "http://b.test/1"});
+  EXPECT_THAT(due(), UnorderedElementsAre("http://a.test/1", "http://b.test/1"));
+  clocks_.advance(999ms);
+  EXPECT_THAT(due(), IsEmpty());
+  EXPECT_EQ(frontier_->next_due()->value(), clocks_.now() + 1ms);
+  clocks_.advance(1ms);
+  EXPECT_THAT(due(), ElementsAre("http://a.test/2"));
+  ASSERT_TRUE(frontier_->set_host("a.test", {.delay = 5s}));
+  clocks_.advance(1s);
+  EXPECT_THAT(due(), IsEmpty()) << "the longer one holds";
+  clocks_.advance(4s);
+  EXPECT_THAT(due(), ElementsAre("http://a.test/3"));
+}
+
+TEST_P(ConformancePace, P1_TheDelayCountsFromTheRealStart) {
+  open_anew();
+  offer(*frontier_, {"http://a.test/1", "http://a.test/2", "http://a.test/3"});
+  Lease lease = lease_one(*frontier_);
+  clocks_.advance(2s);
+  // It is the next one's hand-out that moves.
+  end(lease, {.status = 200, .started_after = 1500ms});
+  EXPECT_THAT(due(), IsEmpty());
+  clocks_.advance(500ms);
+  lease = lease_one(*frontier_);
+  // No request after all: the host need not wait for it.
+  end(lease, {.requested = false});
+  clocks_.advance(1ms);
+  EXPECT_THAT(due(), ElementsAre("http://a.test/3"));
+}
+
+TEST_P(ConformancePace, HigherPrioritiesOfAHostComeFirst) {
+  options_.politeness.delay = 0ms;
+  open_anew();
+  const std::vector<UrlRequest> requests = {{.url = "http://a.test/low", .priority = -1},
+                                            {.url = "http://a.test/first"},
+                                            {.url = "http://a.test/high", .priority = 7},
+                                            {.url = "http://a.test/second"}};
+  ASSERT_TRUE(frontier_->offer(requests));
+  EXPECT_THAT(due(), ElementsAre("http://a.test/high", "http://a.test/first",
+                                 "http://a.test/second", "http://a.test/low"));
+}
+
+TEST_P(ConformancePace, AHostHasSoManyLeasesAndNoMore) {
+  options_.politeness.delay = 0ms;
+  options_.politeness.leases_per_host = 2;
+  open_anew();
+  offer(*frontier_, {"http://a.test/1", "http://a.test/2", "http://a.test/3", "http://a.test/4",
+                     "http://b.test/1"});
+  const auto leases = lease_all(*frontier_);
+  EXPECT_THAT(urls_of(leases),
+              UnorderedElementsAre("http://a.test/1", "http://a.test/2", "http://b.test/1"));
+  EXPECT_THAT(due(), IsEmpty());
+  ASSERT_TRUE(frontier_->set_host("a.test", {.leases = 3}));
+  EXPECT_THAT(due(), ElementsAre("http://a.test/3"));
+  complete(*frontier_, leases[0]);
+  complete(*frontier_, leases[1]);
+  complete(*frontier_, leases[2]);
+  ASSERT_TRUE(frontier_->flush());
+  ASSERT_TRUE(frontier_->set_host("a.test", {.leases = 1}));
+  EXPECT_THAT(due(), IsEmpty()) << "one is open";
+  EXPECT_EQ(frontier_->host("a.test")->leased, 1u);
+}
+
+TEST_P(ConformancePace, P1_HostsOfADomainShareItsDelay) {
+  options_.politeness.delay = 0ms;
+  options_.politeness.domain_delay = 1s;
+  open_anew();
+  offer(*frontier_, {"http://a.one.example/", "http://b.one.example/", "http://c.two.example/"});
+  const auto first = due();
+  EXPECT_EQ(first.size(), 2u);
+  EXPECT_THAT(first, ::testing::Contains("http://c.two.example/"));
+  clocks_.advance(999ms);
+  EXPECT_THAT(due(), IsEmpty());
+  clocks_.advance(1ms);
+  EXPECT_EQ(due().size(), 1u);
+}
+
+TEST_P(ConformancePace, P1_HostsAtAnAddressShareItsDelay) {
+  options_.politeness.delay = 0ms;
+  options_.politeness.ip_delay = 1s;
+  open_anew();
+  offer(*frontier_, {"http://a.test/", "http://b.test/", "http://c.test/"});
+  for (const char* const host : {"a.test", "b.test"})
+    ASSERT_TRUE(frontier_->set_host(host, {.address = "192.0.2.1"}));
+  const auto first = due();
+  EXPECT_EQ(first.size(), 2u) << "of c.test no address is known";
+  clocks_.advance(999ms);
+  EXPECT_THAT(due(), IsEmpty());
+  clocks_.advance(1ms);
+  EXPECT_EQ(due().size(), 1u);
+}
+
+TEST_P(ConformancePace, P1_AHostsDelayGrowsWithItsResponseTime) {
+  options_.politeness.delay = 100ms;
+  options_.politeness.adaptive_delay = 10;
+  options_.politeness.max_adaptive_delay = 4s;
+  open_anew();
+  offer(*frontier_, {"http://a.test/1", "http://a.test/2", "http://a.test/3"});
+  end(lease_one(*frontier_), {.status = 200, .response_time = 200ms});
+  clocks_.advance(1999ms);
+  EXPECT_THAT(due(), IsEmpty());
+  clocks_.advance(1ms);
+  end(lease_one(*frontier_), {.status = 200, .response_time = 60s});
+  clocks_.advance(3999ms);
+  EXPECT_THAT(due(), IsEmpty()) << "as long as max_adaptive_delay";
+  clocks_.advance(1ms);
+  EXPECT_EQ(due().size(), 1u);
+}
+
+TEST_P(ConformancePace, P1_StartHoldsBackWhoComesTooSoonAndSentSaysWhenItWas) {
+  options_.politeness.delay = 0ms;
+  options_.politeness.ip_delay = 1s;
+  open_anew();
+  offer(*frontier_, {"http://a.test/", "http://b.test/", "http://c.test/"});
+  const auto leases = lease_all(*frontier_);
+  ASSERT_EQ(leases.size(), 3u);
+  EXPECT_TRUE(leases[0].paced);
+  const StartTurn first = frontier_->start(leases[0].id, "192.0.2.1").value();
+  EXPECT_EQ(first.when, When::kNow);
+  EXPECT_EQ(frontier_->start(leases[1].id, "192.0.2.2")->when, When::kNow) << "another address";
+  const StartTurn second = frontier_->start(leases[2].id, "192.0.2.1").value();
+  EXPECT_EQ(second.when, When::kLater);
+  EXPECT_GE(second.at, clocks_.now() + 1s);
+  // It is sent somewhat later than it was told.
+  clocks_.advance(400ms);
+  ASSERT_TRUE(frontier_->sent(first, clocks_.now()));
+  ASSERT_TRUE(frontier_->release(leases[2].id, clocks_.now() + 600ms, std::nullopt));
+  clocks_.advance(600ms);
+  for (const Lease& lease : lease_all(*frontier_)) {
+    const StartTurn again = frontier_->start(lease.id, "192.0.2.1").value();
+    EXPECT_NE(again.when, When::kNow) << "600 ms after the first";
+    ASSERT_TRUE(frontier_->release(lease.id, clocks_.now() + 400ms, std::nullopt));
+  }
+  clocks_.advance(400ms);
+  const Lease last = lease_one(*frontier_);
+  EXPECT_EQ(last.url, leases[2].url);
+  EXPECT_EQ(frontier_->start(last.id, "192.0.2.1")->when, When::kNow);
+  EXPECT_EQ(frontier_->start(last.id + 1'000'000, {}).error().code, ErrorCode::kNotFound);
+}
+
+// Until the request before was sent, or the time for that has passed.
+TEST_P(ConformancePace, P1_StartWaitsForTheRequestBeforeToBeSent) {
+  options_.politeness.leases_per_host = 2;
+  open_anew();
+  offer(*frontier_, {"http://a.test/1", "http://a.test/2"});
+  const Lease first = lease_one(*frontier_);
+  const StartTurn turn = frontier_->start(first.id, {}).value();
+  ASSERT_EQ(turn.when, When::kNow);
+  clocks_.advance(1s);
+  const Lease second = lease_one(*frontier_);
+  const StartTurn held = frontier_->start(second.id, {}).value();
+  EXPECT_EQ(held.when, When::kSoon) << "the first is about to be sent";
+  EXPECT_GT(held.at, clocks_.now());
+  ASSERT_TRUE(frontier_->sent(turn, std::nullopt));
+  EXPECT_EQ(frontier_->start(second.id, {})->when, When::kNow) << "it counts as begun";
+}
+
+TEST_P(ConformancePace, P1_RequestsOnBehalfOfOthersHaveTurnsOfTheirOwn) {
+  options_.politeness.leases_per_host = 2;
+  open_anew();
+  offer(*frontier_, {"http://a.test/1", "http://a.test/2"});
+  const Lease lease = lease_one(*frontier_);
+  const StartTurn own = frontier_->start(lease.id, {}).value();
+  ASSERT_EQ(own.when, When::kNow);
+  ASSERT_TRUE(frontier_->sent(own, clocks_.now()));
+  const StartTurn one = frontier_->start_elsewhere("a.test", {}).value();
+  const StartTurn other = frontier_->start_elsewhere("a.test", {}).value();
+  EXPECT_EQ(one.when, When::kLater);
+  EXPECT_EQ(one.at, clocks_.now() + 1s);
+  EXPECT_GE(other.at, one.at + 2s) << "the host's own URLs have a turn in between";
+  clocks_.advance(1s);
+  EXPECT_THAT(due(), IsEmpty()) << "it is the other's turn";
+  const StartTurn now = frontier_->start_elsewhere("a.test", {}).value();
+  EXPECT_EQ(now.when, When::kNow);
+  ASSERT_TRUE(frontier_->sent(now, clocks_.now()));
+  clocks_.advance(1s);
+  EXPECT_EQ(due().size(), 1u);
+  EXPECT_EQ(frontier_->start_elsewhere("NOT.A.HOST", {}).error().code, ErrorCode::kInvalidArgument);
+}
+
+TRAWL_CONFORMS(ConformancePace);
+
+}  // namespace
+}  // namespace trawl

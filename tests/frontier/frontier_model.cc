@@ -446,7 +446,8 @@ Mismatches FrontierModel::fail(std::uint64_t id, FailureReason reason,
       wrong.push_back(fmt::format("the host is left alone for {} ms, not for {} to {}",
                                   wait.count(), least.count(), most.count()));
     }
-  } else if (retry_after && reason == FailureReason::kServerError) {
+  } else if (reason == FailureReason::kServerError &&
+             retry_after.value_or(Milliseconds(0)).count() > 0) {
     if (blocked_until < wall() + retry_after->count())
       wrong.push_back("the host is asked before it said");
   } else if (verdict.host_blocked_until) {

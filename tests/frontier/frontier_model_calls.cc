@@ -205,7 +205,8 @@ void FrontierModelRun::fail() {
   const std::uint64_t id = some_lease();
   const auto reason = static_cast<FailureReason>(below(6));
   std::optional<Milliseconds> retry_after;
-  if (once_in(4) && reason != FailureReason::kPermanent) retry_after = Milliseconds(below(15'000));
+  if (once_in(4) && reason != FailureReason::kPermanent)
+    retry_after = Milliseconds(once_in(8) ? 0 : below(15'000));
   Outcome outcome{.status = once_in(2) ? 404 : 0};
   if (once_in(3)) outcome.error = "it failed";
   if (once_in(6)) outcome.recrawl_at = clocks_.wall() + Milliseconds(below(20'000));

@@ -13,7 +13,7 @@ bool is_entry(const std::filesystem::path& path);
 // Whether it is a directory, and empty.
 bool is_empty_directory(const std::filesystem::path& path);
 
-// Errors: kInvalidArgument if one of the files of a state directory is a symbolic link.
+// Errors: kInvalidArgument if one of the names in `directory` is a symbolic link.
 Result<void> refuse_links(const std::filesystem::path& directory,
                           std::initializer_list<const char*> names);
 

@@ -139,9 +139,10 @@ class FrontierImpl final : public Frontier {
   // No host has anything to lease, nothing is leased, and those deferred are as asked.
   bool is_idle(bool (*deferred_do)(const Counters&)) const;
   Result<Lease> leased(std::uint64_t id, const QueuedUrl& url) const;
-  // What ending a lease changes, without what is special to a retry or recrawl.
+  // What ending a lease changes, without what is special to a retry or recrawl. `sets_aside`: the
+  // URL may be.
   Result<Operation::Ended> ended(std::uint64_t lease_id, const QueuedUrl& url,
-                                 const Outcome& outcome) const;
+                                 const Outcome& outcome, bool sets_aside) const;
   void defer(Operation::Ended& ended, Operation::Ended::Kind kind, std::int64_t until) const;
   void set_failed_aside(Operation::Ended& ended) const;
   void forget_set_aside(const Operation::Ended& ended, Operation& operation) const;
@@ -149,7 +150,7 @@ class FrontierImpl final : public Frontier {
   Result<std::vector<Admission>> end_lease(std::uint64_t lease_id, const Outcome& outcome,
                                            std::span<const UrlRequest> links,
                                            const HoldReason* held);
-  // In two steps: see Outcome::end_later.
+  // In two steps: see Outcome::end_later. The first: nothing if the lease had ended before.
   Result<std::optional<PendingEnd>> begin_end(std::uint64_t lease_id, const Outcome& outcome,
                                               const HoldReason* held);
   void submit_end(PendingEnd& end, Operation& operation) const;

@@ -216,7 +216,7 @@ std::optional<SteadyTime> FrontierImpl::due(std::uint32_t shard) const {
 }
 
 Result<Operation::Ended> FrontierImpl::ended(std::uint64_t lease_id, const QueuedUrl& url,
-                                             const Outcome& outcome) const {
+                                             const Outcome& outcome, bool sets_aside) const {
   auto record = decode_record(url.record);
   if (!record) return undecodable();
   Operation::Ended ended;
@@ -226,9 +226,12 @@ Result<Operation::Ended> FrontierImpl::ended(std::uint64_t lease_id, const Queue
   std::optional<std::uint32_t> depth;
   ended.stored_depth = record->depth;
   ended.keeps_by_fingerprint = ledger_ || record->depth > 0;
-  const auto fingerprint = identity_.of(*record);
-  if (!fingerprint) return undecodable();
-  ended.fingerprint = *fingerprint;
+  // Hashing the URL is a good part of its end.
+  if (ended.keeps_by_fingerprint || sets_aside || record->recrawl) {
+    const auto fingerprint = identity_.of(*record);
+    if (!fingerprint) return undecodable();
+    ended.fingerprint = *fingerprint;
+  }
   if (ended.keeps_by_fingerprint) {
     const auto noted = noted_depth(ended.fingerprint, record->depth);
     if (!noted) return tl::unexpected(noted.error());
@@ -294,9 +297,11 @@ Result<std::vector<Admission>> FrontierImpl::end_lease(std::uint64_t lease_id,
     commits_->stop_with(done.error());
     return tl::unexpected(done.error());
   }
-  auto end = begin_end(lease_id, outcome, held);
+  auto end = Result<std::optional<PendingEnd>>(pending_ends_.take(lease_id));
+  const bool ends_now = end->has_value() || !outcome.end_later;
+  if (!*end) end = begin_end(lease_id, outcome, held);
   if (!end) return tl::unexpected(end.error());
-  const bool ends_later = *end && outcome.end_later && held == nullptr;
+  const bool ends_later = *end && !ends_now;
   if (ends_later && links.empty()) {
     // There is nothing to commit yet.
     (*end)->known_links = outcome.known_links;
@@ -319,11 +324,11 @@ Result<std::vector<Admission>> FrontierImpl::end_lease(std::uint64_t lease_id,
 Result<std::optional<PendingEnd>> FrontierImpl::begin_end(std::uint64_t lease_id,
                                                           const Outcome& outcome,
                                                           const HoldReason* held) {
-  if (auto pending = pending_ends_.take(lease_id)) return pending;
   const auto lease = shard_of_lease(lease_id).begin_completion(number_of(lease_id), outcome);
   if (!lease) return tl::unexpected(lease.error());
   if (lease->end == LeaseEnd::kRepeated) return std::nullopt;
-  auto end = ended(lease_id, lease->url, outcome);
+  const bool sets_aside = held != nullptr || has_failed(outcome);
+  auto end = ended(lease_id, lease->url, outcome, sets_aside);
   if (!end) {
     commits_->stop_with(end.error());
     return tl::unexpected(end.error());
@@ -373,7 +378,7 @@ Result<FailureVerdict> FrontierImpl::fail(std::uint64_t lease_id, FailureReason 
     announce_leases();
     return verdict;
   }
-  auto end = ended(lease_id, failure->lease.url, outcome);
+  auto end = ended(lease_id, failure->lease.url, outcome, true);
   if (!end) {
     commits_->stop_with(end.error());
     return tl::unexpected(end.error());

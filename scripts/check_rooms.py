@@ -122,7 +122,7 @@ def wrong_includes(files):
         if here == there:
             continue
         if top == "crawler" and there.split("/")[0] == "frontier" and not ADMIN.match(name):
-            yield f"{name}: includes {included}; the crawler speaks to trawl/frontier.h alone"
+            yield f"{name}: includes {included}; the crawler speaks to the headers of include/trawl alone"
         if here not in FLOOR_OF or there not in FLOOR_OF:
             yield f"{name}: {here if here not in FLOOR_OF else there} is on no floor of {__file__}"
         elif FLOOR_OF[here] <= FLOOR_OF[there]:

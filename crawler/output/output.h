@@ -1,4 +1,4 @@
-// Output: everything a crawl writes for its user, on one thread: WARC files, pages.jsonl,
+// Output: everything a crawl writes for its user, one thread at a time: WARC files, pages.jsonl,
 // links.jsonl, skipped.jsonl.
 #pragma once
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -81,6 +82,9 @@ Result<void> check_descriptors(std::uint32_t connections) {
                            connections, connections + kForTheRest, limit.rlim_cur));
 }
 
+// A crawl that begins waits no longer for a frontier that is out of reach.
+constexpr std::chrono::seconds kOpeningPatience(10);
+
 // How many connections a thread keeps open for later requests: all it may have, as far as there are
 // open files for that.
 std::size_t connections_kept(std::size_t connections, std::size_t threads) {
@@ -129,7 +133,9 @@ class CrawlImpl final : public Crawl {
       return changed;
     }
 
-    at_open_ = stats();
+    const auto stats = frontier_->stats();
+    if (!stats) return tl::unexpected(stats.error());
+    at_open_ = last_stats_ = *stats;
     pages_.emplace(config_.scope.max_pages, at_open_.completed - at_open_.skipped);
     totals_.emplace(config_.crawl.state_dir);
     if (auto guarded = open_crash_guard(); !guarded) return guarded;
@@ -198,7 +204,12 @@ class CrawlImpl final : public Crawl {
 
   void request_checkpoint() override {
     checkpoint_asked_for_.store(true, std::memory_order_relaxed);
-    if (auto asked = frontier_->request_checkpoint(); !asked) context_->stop_with(asked.error());
+    const auto asked = at_once_->request_checkpoint();
+    if (PatientFrontier::is_out_of_reach(asked)) {
+      spdlog::warn("no checkpoint: {}", asked.error().message);
+    } else if (!asked) {
+      context_->stop_with(asked.error());
+    }
   }
 
   Result<void> close() override {
@@ -266,9 +277,12 @@ class CrawlImpl final : public Crawl {
   const std::vector<std::string>& repairs() const override { return output_->repairs(); }
 
  private:
+  // As it was last, if the frontier is out of reach: who asks, asks for people, and may not wait.
   FrontierStats stats() const {
-    auto stats = frontier_->stats();
-    return stats ? *std::move(stats) : FrontierStats{};
+    auto stats = at_once_->stats();
+    const std::lock_guard lock(last_stats_mutex_);
+    if (stats) last_stats_ = *std::move(stats);
+    return last_stats_;
   }
   // What cannot be told is not the end.
   Progress frontier_progress() const {
@@ -316,9 +330,16 @@ class CrawlImpl final : public Crawl {
     options->checkpoints.on_taken = [this](const CheckpointEvent& event) { on_checkpoint(event); };
     auto frontier = opening.frontier(*options, &opened_);
     if (!frontier) return tl::unexpected(frontier.error());
-    frontier_ = std::make_unique<PatientFrontier>(std::move(*frontier), [this] {
-      return context_ && context_->phase() == CrawlPhase::kAborting;
+    const auto opened_at = std::chrono::steady_clock::now();
+    auto patient = std::make_unique<PatientFrontier>(std::move(*frontier), [this, opened_at] {
+      // acquire: pairs with the store in start().
+      if (running_.load(std::memory_order_acquire))
+        return context_->phase() == CrawlPhase::kAborting;
+      // Nobody could interrupt it yet.
+      return std::chrono::steady_clock::now() > opened_at + kOpeningPatience;
     });
+    at_once_ = &patient->at_once();
+    frontier_ = std::move(patient);
     for (std::uint32_t shard = 0; shard < threads_wanted_; ++shard) {
       auto wakes = frontier_->on_wake([this, shard] { wake(shard); }, shard);
       if (!wakes) return wakes;
@@ -334,7 +355,7 @@ class CrawlImpl final : public Crawl {
     crashes_ = std::move(*crashes);
     for (const std::string& warning : crashes_->warnings())
       spdlog::warn("{}", warning);
-    if (stats().held == 0) return {};
+    if (at_open_.held == 0) return {};
     // Those that a former run put off: whether they still are suspects is seen when it is their
     // turn.
     const auto queued = frontier_->retry(
@@ -356,6 +377,8 @@ class CrawlImpl final : public Crawl {
     if (!crashes_->has_put_off()) return false;
     // A completion may be durable a moment before its output is gone.
     if (crashes_->in_flight() > 0) return true;
+    // Not now: the calls below would be waited for, and nobody could interrupt that.
+    if (PatientFrontier::is_out_of_reach(at_once_->progress())) return true;
     const CrashGuard::Next next = crashes_->next_put_off();
     if (next.leased.empty()) return false;
     if (next.alone)
@@ -437,7 +460,7 @@ class CrawlImpl final : public Crawl {
   // What rules of an earlier run passed over, and those of this one do not.
   Result<void> offer_held() {
     if (!opened_.resumed) return {};
-    const FrontierStats stats = this->stats();
+    const FrontierStats& stats = at_open_;
     if (stats.not_set_aside > 0) {
       spdlog::warn(
           "{} times a URL that failed, or that a rule passed over, was not kept, as there were "
@@ -553,6 +576,8 @@ class CrawlImpl final : public Crawl {
   std::unique_ptr<Output> output_;
   OpenReport opened_;
   FrontierStats at_open_;
+  mutable std::mutex last_stats_mutex_;
+  mutable FrontierStats last_stats_;
   std::chrono::steady_clock::time_point started_{};
 
   std::atomic<bool> running_{false};
@@ -563,6 +588,7 @@ class CrawlImpl final : public Crawl {
   std::optional<CrawlContext> context_;
   std::vector<std::unique_ptr<Fetcher>> fetchers_;
   std::unique_ptr<Frontier> frontier_;
+  Frontier* at_once_ = nullptr;  // the same, without the patience
   std::vector<std::thread> threads_;
   std::optional<HeldOffers> held_offers_;  // its thread uses what is above
 };

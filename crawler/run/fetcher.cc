@@ -404,36 +404,24 @@ void Fetcher::complete(const OpenLease& open, PageHandler::Result result) {
 
 // The lease ends when what it leaves is written.
 void Fetcher::submit(const OpenLease& open, PageHandler::Result result) {
-  submit(open, std::move(result), [&context = context_, id = open.lease.id] {
+  PageOutput& page = *result.output;
+  page.lease = open.lease;
+  page.outcome = std::move(result.outcome);
+  page.in_flight = open.in_flight;
+  context_.output.submit(std::move(result.output), [&context = context_, id = open.lease.id] {
     if (const auto ended = context.frontier.complete(id, {}); !ended)
       context.stop_with(ended.error());
   });
 }
 
-void Fetcher::submit(const OpenLease& open, PageHandler::Result result,
-                     std::function<void()> written) {
-  PageOutput& page = *result.output;
-  page.lease = open.lease;
-  page.outcome = std::move(result.outcome);
-  page.in_flight = open.in_flight;
-  context_.output.submit(std::move(result.output), std::move(written));
-}
-
 void Fetcher::hold(const OpenLease& open, PageHandler::Result result, const HoldReason& reason) {
-  const auto hold = [&context = context_, id = open.lease.id, outcome = result.outcome,
-                     word = std::string(reason.reason), rules = reason.rules,
-                     always = reason.always] {
-    const auto held =
-        context.frontier.hold(id, {.reason = word, .rules = rules, .always = always}, outcome);
-    if (!held) context.stop_with(held.error());
-  };
-  if (context_.output.keeps(*result.output)) {
-    submit(open, std::move(result), hold);
-  } else {
-    hold();
-  }
+  const bool has_output = context_.output.keeps(*result.output);
+  result.outcome.end_later = has_output;
+  const auto held = context_.frontier.hold(open.lease.id, reason, result.outcome);
+  if (held && has_output) submit(open, std::move(result));
   context_.pages.give_back(1);
   lease_ended(open);
+  if (!held) context_.stop_with(held.error());
 }
 
 void Fetcher::hold_or_park(const OpenLease& open, PageHandler::Result result, HoldReason reason,
@@ -502,7 +490,9 @@ void Fetcher::release(const OpenLease& open, SteadyTime next_start,
   if (asked_at) after = started_after(open, *asked_at);
   const auto released = context_.frontier.release(open.lease.id, next_start, after);
   lease_ended(open);
-  if (!released) context_.stop_with(released.error());
+  // One that expired is in its queue already, or leased to another.
+  if (!released && released.error().code != ErrorCode::kNotFound)
+    context_.stop_with(released.error());
 }
 
 void Fetcher::lease_ended(const OpenLease& open) {

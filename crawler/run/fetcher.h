@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -118,7 +117,6 @@ class Fetcher {
   void release(const OpenLease& open, SteadyTime next_start, std::optional<SteadyTime> asked_at);
   void lease_ended(const OpenLease& open);
   // What a page leaves goes to the output; then its lease ends.
-  void submit(const OpenLease& open, PageHandler::Result result, std::function<void()> written);
   void submit(const OpenLease& open, PageHandler::Result result);
   void renew_leases();
 

@@ -19,7 +19,8 @@ class LeaseGate final : public StartGate {
     const auto turn = elsewhere_.empty() ? context_.frontier.start(lease_, address)
                                          : context_.frontier.start_elsewhere(elsewhere_, address);
     if (!turn) {
-      context_.stop_with(turn.error());
+      // A lease that expired is given up without a request: its URL is another's now.
+      if (turn.error().code != ErrorCode::kNotFound) context_.stop_with(turn.error());
       return {Answer::When::kLater, std::chrono::steady_clock::now()};
     }
     turn_ = *turn;

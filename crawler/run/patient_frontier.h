@@ -17,27 +17,31 @@ namespace trawl {
 
 // What is out of reach for now (kUnavailable) is tried again, with growing waits, until it is there
 // or the caller gives up: the calling thread waits meanwhile, as there is nothing else it could do.
-// Only lease() says at once that there is nothing, and progress() that it is not over.
+// Only lease() says at once that there is nothing, and progress() that it is not over. A thread
+// that may not wait calls at_once().
 class PatientFrontier final : public FrontierAround<PatientFrontier> {
  public:
   // `gives_up`: a call that waits is to return the error.
   PatientFrontier(std::unique_ptr<Frontier> frontier, std::function<bool()> gives_up)
       : FrontierAround(std::move(frontier)), gives_up_(std::move(gives_up)) {}
 
+  // The same frontier, without the patience.
+  Frontier& at_once() const { return within(); }
+
   Result<std::vector<Lease>> lease(const LeaseRequest& request) override;
   Result<Progress> progress() const override;
   Result<std::optional<SteadyTime>> next_due(std::optional<std::uint32_t> shard) const override;
+
+  template <class T>
+  static bool is_out_of_reach(const Result<T>& result) {
+    return !result && result.error().code == ErrorCode::kUnavailable;
+  }
 
  private:
   friend FrontierAround;
 
   static constexpr std::chrono::milliseconds kFirstWait{10};
   static constexpr std::chrono::milliseconds kLongestWait{500};
-
-  template <class T>
-  static bool is_out_of_reach(const Result<T>& result) {
-    return !result && result.error().code == ErrorCode::kUnavailable;
-  }
 
   template <class Call>
   auto through(Call&& call) const {

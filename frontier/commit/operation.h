@@ -50,8 +50,8 @@ struct Operation {
     HostId host = 0;
     QueueOrder order;
     Lease lease;
-    GivenIdentity given;  // of the lease's URL
-    Fingerprint fingerprint;
+    GivenIdentity given;      // of the lease's URL
+    Fingerprint fingerprint;  // of one of which something is kept by it, or is to be forgotten
     Outcome outcome;
     std::int64_t not_before = 0;        // of a recrawl or retry; wall clock, in ms
     std::string record;                 // the same

@@ -203,7 +203,8 @@ Result<std::vector<Admission>> MemoryState::complete(std::uint64_t id, const Out
     --open_leases_;
     auto answers = offer(links, ending.url->url);
     end_url(ending.url);
-    finish(ending.url, ending.outcome, nullptr);
+    const HoldReason reason{.reason = ending.held, .rules = ending.held_rules};
+    finish(ending.url, ending.outcome, ending.held.empty() ? nullptr : &reason);
     return answers;
   }
   const MemoryUrlPointer url = end(id, outcome);
@@ -223,8 +224,8 @@ Result<std::vector<Admission>> MemoryState::complete(std::uint64_t id, const Out
   }
   // Links of the page are admitted before it ends: to itself, for one.
   auto answers = offer(links, url->url);
-  if (outcome.end_later && held == nullptr) {
-    end_later(id, url, outcome);
+  if (outcome.end_later) {
+    end_later(id, url, outcome, held);
   } else {
     finish(url, outcome, held);
   }
@@ -232,14 +233,17 @@ Result<std::vector<Admission>> MemoryState::complete(std::uint64_t id, const Out
 }
 
 // The URL is leased until complete() is called once more.
-void MemoryState::end_later(std::uint64_t id, const MemoryUrlPointer& url, const Outcome& outcome) {
+void MemoryState::end_later(std::uint64_t id, const MemoryUrlPointer& url, const Outcome& outcome,
+                            const HoldReason* held) {
   url->state = MemoryUrl::State::kEnding;
   known_[url->key].waiting.push_back(url);
   leases_[id] = {.state = MemoryLease::State::kEndsLater,
                  .url = url,
                  .number = url->place.number,
                  .host = &add_host(url->queue),
-                 .outcome = outcome};
+                 .outcome = outcome,
+                 .held = std::string(held != nullptr ? held->reason : std::string_view()),
+                 .held_rules = held != nullptr ? held->rules : 0};
   ++open_leases_;
 }
 
@@ -326,7 +330,7 @@ Result<FailureVerdict> MemoryState::fail(std::uint64_t id, FailureReason reason,
   if (failed.error.empty()) failed.error = to_string(reason);
   if (outcome.end_later) {
     verdict.awaits_end = true;
-    end_later(id, url, failed);
+    end_later(id, url, failed, nullptr);
   } else {
     finish(url, failed, nullptr);
   }

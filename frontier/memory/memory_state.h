@@ -96,7 +96,10 @@ struct MemoryLease {
   std::vector<StartClock*> clocks = {};  // which it was handed out by, until its request begins
   SteadyTime since = {};
   SteadyTime expires = {};
-  Outcome outcome = {};  // of one that ends later
+  // Of one that ends later: how, and HoldReason if it is to be held.
+  Outcome outcome = {};
+  std::string held = {};
+  std::uint64_t held_rules = 0;
 };
 
 struct MemoryHost {
@@ -186,7 +189,8 @@ class MemoryState {
   MemoryUrlPointer end(std::uint64_t id, const Outcome& outcome);
   void note_outcome(MemoryLease& lease, const Outcome& outcome);
   void settle(MemoryLease& lease, std::optional<SteadyTime> began);
-  void end_later(std::uint64_t id, const MemoryUrlPointer& url, const Outcome& outcome);
+  void end_later(std::uint64_t id, const MemoryUrlPointer& url, const Outcome& outcome,
+                 const HoldReason* held);
   void finish(const MemoryUrlPointer& url, const Outcome& outcome, const HoldReason* held);
   bool ends_url(const MemoryHost& host, FailureReason reason, const Outcome& outcome) const;
   void count_failure(MemoryHost& host, FailureReason reason,

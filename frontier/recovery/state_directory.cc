@@ -242,7 +242,9 @@ Result<std::vector<std::filesystem::path>> remove_state_directory(
     holds_crawl |= std::filesystem::exists(path, error);
     if (error) return os_error(error, "cannot look for", path);
   }
-  const bool holds_remains = remains && has_remains(directory);
+  // By the lock file, which stays to the end, they are found even without the store's own head.
+  const bool holds_remains =
+      remains && is_lock_file(directory / kLock) && is_entry(store_path(directory));
   if (!holds_crawl && !holds_remains) return std::vector<std::filesystem::path>();
   auto lock = DirectoryLock::acquire(directory);
   if (!lock) return tl::unexpected(lock.error());

@@ -32,8 +32,9 @@ class EmbeddedFrontier {
   [[nodiscard]] static Result<std::shared_ptr<const void>> lock(
       const std::filesystem::path& directory);
   // Deletes the frontier in `directory`, its own files only; none there is no error. With `remains`
-  // also FrontierDirectory::has_remains. Returns those of its directories that stay, since there
-  // are files of others in them. Errors: kInUse, kPermission, kIo.
+  // also what is left of one without a MANIFEST: the database's files in `store`, if there is a
+  // lock file beside it. Returns those of its directories that stay, since there are files of
+  // others in them. Errors: kInUse, kPermission, kIo.
   [[nodiscard]] static Result<std::vector<std::filesystem::path>> remove(
       const std::filesystem::path& directory, bool remains = false);
   // For a directory that open() refuses since no checkpoint in it is intact: makes a filter anew

@@ -148,12 +148,14 @@ struct FrontierDirectory {
   bool resumable = false;
   // That file, or what remove() makes of it before anything else is removed, is a frontier's.
   bool holds_one = false;
-  // One was begun, or has lost its MANIFEST: there is a store that is a frontier's.
+  // There is a store that is a frontier's, whether or not a MANIFEST is with it: without, one was
+  // begun and not finished, or has lost it.
   bool has_remains = false;
   // Of a frontier whose MANIFEST can be read: SeenOptions::ledger.
   std::optional<bool> ledger;
-  // The names of what is surely a frontier's in it, and the same as a phrase for people.
+  // Its entries that are a frontier's beyond doubt even without a MANIFEST.
   std::vector<std::string> names;
+  // What of a frontier is in it, for people: "MANIFEST, 2 checkpoints, store".
   std::string description;
 };
 

@@ -145,8 +145,9 @@ struct Outcome {
   std::optional<std::string> note = std::nullopt;
   // The request has ended, and its host may be asked again, but the lease stays open until
   // complete() is called for it once more, of which only the links count: for a caller that has to
-  // write what it got, so that this is durable no later than the end. With fail(): if the URL is
-  // not tried again; FailureVerdict::awaits_end says so. hold() does not know it.
+  // write what it got, so that this is durable no later than the end. Until then the lease neither
+  // expires nor can be given back. With hold() too; with fail() if the URL is not tried again, as
+  // FailureVerdict::awaits_end says.
   bool end_later = false;
   // Links that the caller left out since it offered them before, with complete() or offer(), at no
   // greater depth: they count as seen, whatever the answer was.

@@ -1,6 +1,11 @@
 // Whole crawls with other frontiers than the embedded one.
+#include <atomic>
+#include <chrono>
 #include <memory>
+#include <set>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -43,6 +48,57 @@ TEST(CrawlFrontiers, N1_AFrontierThatIsOutOfReachAtEveryThirdCallIsCrawledToTheE
                         if (!frontier) return frontier;
                         return std::make_unique<test::UnreliableFrontier>(*std::move(frontier));
                       }});
+}
+
+// As of a worker that was stopped for too long: another takes every fifth lease from it.
+class ForgetfulFrontier final : public FrontierAround<ForgetfulFrontier> {
+ public:
+  explicit ForgetfulFrontier(std::unique_ptr<Frontier> frontier)
+      : FrontierAround(std::move(frontier)) {}
+
+  Result<std::vector<Lease>> lease(const LeaseRequest& request) override {
+    auto leases = within().lease(request);
+    for (std::size_t i = 0; leases && i < leases->size(); ++i) {
+      if (given_.fetch_add(1) % 5 == 4 && within().release((*leases)[i].id)) ++forgotten;
+    }
+    return leases;
+  }
+  mutable std::atomic<int> forgotten = 0;
+
+ private:
+  friend FrontierAround;
+  template <class Call>
+  auto through(Call&& call) const {
+    return call();
+  }
+  std::atomic<int> given_ = 0;
+};
+
+TEST(CrawlFrontiers, N1_LeasesThatExpireEndNoCrawl) {
+  const TemporaryDirectory directory;
+  LoggedSite site(directory, 150, 3);
+  const CrawlConfig config = fast_config(directory, site->seeds());
+  const ForgetfulFrontier* forgetful = nullptr;
+  auto crawl = Crawl::open(
+      config, {.mode = OpenMode::kCreate,
+               .frontier = [&](const EmbeddedOptions& options,
+                               OpenReport* report) -> Result<std::unique_ptr<Frontier>> {
+                 auto frontier = EmbeddedFrontier::open(options, report);
+                 if (!frontier) return frontier;
+                 auto around = std::make_unique<ForgetfulFrontier>(*std::move(frontier));
+                 forgetful = around.get();
+                 return around;
+               }});
+  ASSERT_TRUE(crawl) << crawl.error().message;
+  (*crawl)->start();
+  while (!(*crawl)->ended())
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ((*crawl)->why_ended(), CrawlEnd::kFinished);
+  EXPECT_GT(forgetful->forgotten.load(), 20);
+  EXPECT_TRUE((*crawl)->close());
+  const auto urls = keys_of(pages_of(config));
+  const auto reachable = site->reachable_urls();
+  EXPECT_EQ(std::set(urls.begin(), urls.end()), std::set(reachable.begin(), reachable.end()));
 }
 
 TEST(CrawlFrontiers, TheCrawlerAsksForNothingThatOnlyTheEmbeddedFrontierHas) {

@@ -1,5 +1,5 @@
-// The output with several threads that submit, as fetchers do, and that write, as the
-// frontier does.
+// The output with several threads that submit, as fetchers do, and that write, whoever
+// comes first.
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>

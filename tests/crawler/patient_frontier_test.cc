@@ -61,6 +61,8 @@ TEST_F(PatientFrontierTest, WhatGoesAwayIsWaitedForUntilTheCrawlGivesUp) {
   EXPECT_TRUE(frontier_->lease({.max = 4})->empty()) << "said at once";
   EXPECT_FALSE(frontier_->progress()->at_end());
   EXPECT_TRUE(frontier_->next_due().value()) << "asked again before long";
+  const auto& patient = static_cast<const PatientFrontier&>(*frontier_);
+  EXPECT_EQ(patient.at_once().stats().error().code, ErrorCode::kUnavailable);
   over_ = true;
   EXPECT_EQ(frontier_->flush().error().code, ErrorCode::kUnavailable);
 }

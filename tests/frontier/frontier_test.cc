@@ -251,6 +251,12 @@ TEST_F(FrontierTest, LooksAtWhatADirectoryHoldsAndChangesNothing) {
   ASSERT_EQ(left.size(), 1u);
   EXPECT_TRUE(std::filesystem::exists(left[0] / "notes.txt")) << "not its own";
   EXPECT_FALSE(look().has_remains);
+  // A removal that was killed after the store's own head.
+  std::ofstream(directory / "store" / "000004.log") << "rest";
+  EXPECT_FALSE(look().has_remains);
+  ASSERT_TRUE(EmbeddedFrontier::remove(directory, true));
+  EXPECT_FALSE(std::filesystem::exists(directory / "store" / "000004.log"));
+  EXPECT_TRUE(std::filesystem::exists(directory / "store" / "notes.txt"));
   std::filesystem::create_symlink("elsewhere", directory / "MANIFEST");
   EXPECT_EQ(EmbeddedFrontier::look_at(directory).error().code, ErrorCode::kInvalidArgument);
 }

@@ -29,11 +29,13 @@ TEST_P(ConformancePageEnd, N3_ALinkIsKnownNoLaterThanItsPageIsDone) {
     offer_one(*frontier, page(i));
   std::atomic<bool> over{false};
   std::atomic<int> next{0};
+  int seen_done = 0;
   std::thread watcher([&] {
-    while (!over) {
+    while (!over || seen_done == 0) {
       const int i = std::min(next.load(), kPages - 1);
       const Kind kind = frontier->lookup(page(i)).value().kind;
       if (kind == Kind::kDone || kind == Kind::kSeen) {
+        ++seen_done;
         EXPECT_NE(frontier->lookup(link(i)).value().kind, Kind::kUnknown) << i;
       }
     }
@@ -92,6 +94,32 @@ TEST_P(ConformancePageEnd, N3_APageThatEndsLaterIsLeasedUntilThen) {
   ASSERT_TRUE(frontier->flush());
   EXPECT_EQ(stats(*frontier).completed, 4u);
   EXPECT_EQ(stats(*frontier).repeated, 1u);
+}
+
+// One that is passed over may leave something to be written, too.
+TEST_P(ConformancePageEnd, N3_AHeldPageThatEndsLaterIsLeasedUntilThen) {
+  auto one_each = options();
+  one_each.politeness.leases_per_host = 1;
+  const auto frontier = open(one_each);
+  offer(*frontier, {"http://a.test/1", "http://a.test/2"});
+  const Lease first = lease_one(*frontier);
+  ASSERT_TRUE(frontier->hold(first.id, {.reason = "robots", .rules = 7}, {.end_later = true}));
+  EXPECT_EQ(frontier->lookup(first.url)->kind, Kind::kLeased);
+  EXPECT_THAT(frontier->set_aside({}, 10).value(), ::testing::IsEmpty());
+  EXPECT_FALSE(frontier->release(first.id));
+  EXPECT_FALSE(frontier->renew(first.id));
+  complete(*frontier, lease_one(*frontier));  // of the same host
+  EXPECT_FALSE(progress(*frontier).at_end());
+  // It ends now, and as it was said before, whatever is said of it here.
+  ASSERT_TRUE(frontier->complete(first.id, {.status = 200, .end_later = true}));
+  ASSERT_TRUE(frontier->flush());
+  EXPECT_TRUE(progress(*frontier).finished);
+  const auto aside = frontier->set_aside({}, 10).value();
+  ASSERT_EQ(aside.size(), 1u);
+  EXPECT_EQ(aside[0].url, first.url);
+  EXPECT_EQ(aside[0].reason, "robots");
+  EXPECT_EQ(aside[0].rules, 7u);
+  EXPECT_EQ(stats(*frontier).succeeded, 1u);
 }
 
 // What was not ended is leased again, and its links are seen then.

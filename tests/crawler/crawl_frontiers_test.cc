@@ -77,7 +77,8 @@ class ForgetfulFrontier final : public FrontierAround<ForgetfulFrontier> {
 TEST(CrawlFrontiers, N1_LeasesThatExpireEndNoCrawl) {
   const TemporaryDirectory directory;
   LoggedSite site(directory, 150, 3);
-  const CrawlConfig config = fast_config(directory, site->seeds());
+  CrawlConfig config = fast_config(directory, site->seeds());
+  config.politeness.delay = std::chrono::milliseconds(1);  // each request asks for its turn
   const ForgetfulFrontier* forgetful = nullptr;
   auto crawl = Crawl::open(
       config, {.mode = OpenMode::kCreate,

@@ -37,6 +37,8 @@ inline Utf8Sequence utf8_sequence_at(std::string_view text) noexcept {
 }
 
 inline constexpr char32_t kReplacementCharacter = 0xFFFD;
+inline constexpr std::string_view kReplacementInUtf8 = "\xEF\xBF\xBD";
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // of UTF-8
 
 // Decodes the code point at `position` of `text` and moves `position` behind it. What is not UTF-8
 // gives U+FFFD for each maximal part of a sequence, as the WHATWG Encoding Standard decodes.

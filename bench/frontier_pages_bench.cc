@@ -8,7 +8,7 @@ namespace trawl::bench {
 namespace {
 
 constexpr std::size_t kLinks = 10;
-constexpr std::size_t kLeases = 64;
+constexpr std::size_t kLeasesAtOnce = 64;
 
 // Completes `pages` pages, each with so many links to new pages, the others to known ones, with
 // URLs from number `next` on being new.
@@ -17,8 +17,8 @@ void crawl(Frontier& frontier, const UrlMaker& maker, std::uint64_t pages, std::
   UrlBatch links(maker, kLinks);
   Random random(3);
   for (std::uint64_t done = 0; done < pages;) {
-    const auto leases =
-        value_or_exit(frontier.lease({.max = std::min<std::uint64_t>(kLeases, pages - done)}));
+    const auto leases = value_or_exit(
+        frontier.lease({.max = std::min<std::uint64_t>(kLeasesAtOnce, pages - done)}));
     for (const Lease& lease : leases) {
       links.clear();
       for (std::size_t i = 0; i < kLinks; ++i)

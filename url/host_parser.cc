@@ -49,14 +49,14 @@ std::optional<std::uint64_t> parse_ipv4_number(std::string_view text) {
   return value;
 }
 
-std::string_view without_trailing_dot(std::string_view domain) {
+std::string_view without_last_dot(std::string_view domain) {
   if (!domain.empty() && domain.back() == '.') domain.remove_suffix(1);
   return domain;
 }
 
 // https://url.spec.whatwg.org/#ends-in-a-number-checker
 bool ends_in_a_number(std::string_view domain) {
-  domain = without_trailing_dot(domain);
+  domain = without_last_dot(domain);
   const std::string_view last = domain.substr(domain.rfind('.') + 1);  // npos + 1 is 0
   if (last.empty() || !is_ascii_digit(last[0])) return false;
   return std::all_of(last.begin(), last.end(), is_ascii_digit) || parse_ipv4_number(last);
@@ -65,7 +65,7 @@ bool ends_in_a_number(std::string_view domain) {
 const char* parse_ipv4(std::string_view text, std::string& out) {
   constexpr const char* kNotAnAddress =
       "the host ends in a number but is no IPv4 address (four numbers up to 255)";
-  text = without_trailing_dot(text);
+  text = without_last_dot(text);
   std::uint64_t address = 0;
   for (unsigned part = 0; part < 4; ++part) {
     const std::size_t dot = text.find('.');

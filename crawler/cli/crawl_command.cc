@@ -53,7 +53,7 @@ Result<void> check_holds_crawl(const std::filesystem::path& state_dir) {
 }
 
 // With overrides the config file may be of another state directory; they hold for their run alone.
-std::string resume_command(const CrawlArguments& arguments, const CrawlConfig& config) {
+std::string command_to_resume(const CrawlArguments& arguments, const CrawlConfig& config) {
   const std::string target = arguments.overrides.empty()
                                  ? arguments.target
                                  : std::filesystem::absolute(config.crawl.state_dir).string();
@@ -111,7 +111,7 @@ int run_crawl(const CrawlArguments& arguments) {
   const OpenMode mode = arguments.or_resume || config->recrawl.enabled() ? OpenMode::kCreateOrResume
                                                                          : OpenMode::kCreate;
   return run(*config, config_to_keep(arguments.target, arguments.overrides, *config), mode,
-             resume_command(arguments, *config));
+             command_to_resume(arguments, *config));
 }
 
 int run_resume(const CrawlArguments& arguments) {
@@ -144,7 +144,7 @@ int run_resume(const CrawlArguments& arguments) {
     return code;
   }
   return run(*config, config_to_keep(file, arguments.overrides, *config), OpenMode::kResume,
-             resume_command(arguments, *config), arguments.change_url_rules,
+             command_to_resume(arguments, *config), arguments.change_url_rules,
              arguments.retry_failed);
 }
 

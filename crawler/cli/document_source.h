@@ -16,6 +16,10 @@ struct DocumentOptions {
   std::uint32_t max_redirects = 10;  // in a row
 };
 
+// Of a robots.txt as in a crawl: more is read than counts, so that the parser sees where the last
+// line that counts is cut. Redirects: RFC 9309, section 2.3.1.2.
+inline constexpr DocumentOptions kRobotsTxtOptions{.max_bytes = 512 << 10, .max_redirects = 5};
+
 struct Document {
   std::string name = {};  // for messages: "page.html", "standard input", "https://example.com/"
   std::string bytes = {};

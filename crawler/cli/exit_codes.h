@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdio>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -32,6 +33,19 @@ inline ExitCode exit_code_of(const Error& error) {
 inline int report(const Error& error) {
   say(stderr, "trawl: {}\n", error.message);
   return exit_code_of(error);
+}
+
+// The same for commands whose exit codes are those of grep: 0 and 1 are answers, 2 is trouble.
+inline constexpr int kTrouble = 2;
+inline int report_trouble(const Error& error) {
+  report(error);
+  return kTrouble;
+}
+
+// Prints what is wrong with the arguments; returns what to exit with.
+inline int usage_error(std::string_view message) {
+  say(stderr, "trawl: {}\n", message);
+  return kUsage;
 }
 
 }  // namespace trawl::cli

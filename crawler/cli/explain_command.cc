@@ -26,7 +26,7 @@ namespace trawl::cli {
 
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kExplainFooter = R"(
 Tells what a crawl with this config would do with a URL, and why: its canonical key and host queue,
 each limit, the blocklists, the rule that decides, its priority. If the state directory holds a
 crawl that nobody has open, also whether the crawl has seen the URL and how its host stands.
@@ -44,10 +44,6 @@ Examples:
 
 Exit status: 0 it would be fetched, 1 it is out of scope or, where that was asked, disallowed by
 robots.txt, 2 wrong usage, 4 errors in the config.)";
-
-// What is read of a robots.txt, as in a crawl.
-constexpr std::size_t kMaxRobotsBytes = 512 << 10;
-constexpr std::uint32_t kMaxRobotsRedirects = 5;
 
 struct ExplainArguments {
   std::string config;
@@ -69,8 +65,7 @@ Robots robots_of(const Document& document) {
 
 Result<RobotsCheck> check_robots(const std::string& source, const std::string& agent,
                                  const Url& url) {
-  const auto document =
-      read_document(source, {.max_bytes = kMaxRobotsBytes, .max_redirects = kMaxRobotsRedirects});
+  const auto document = read_document(source, kRobotsTxtOptions);
   if (!document) return tl::unexpected(document.error());
   return RobotsCheck{.source = document->name, .decision = robots_of(*document).decide(agent, url)};
 }
@@ -211,7 +206,7 @@ void add_explain_command(CLI::App& app, int& exit_code) {
   command->add_flag("--fetch-robots", arguments->fetch_robots, "Fetch the site's robots.txt")
       ->excludes(robots);
   command->add_flag("--json", arguments->json, "One JSON object");
-  command->footer(kFooter);
+  command->footer(kExplainFooter);
   command->callback([arguments, &exit_code] { exit_code = run_explain(*arguments); });
 }
 

@@ -31,7 +31,6 @@ namespace trawl::cli {
 
 namespace {
 
-constexpr double kDefaultRate = 1e-6;  // a crawl's
 constexpr std::uint64_t kGrowingCapacity = 1'000'000;
 
 // "45 s", "12 min", "3.5 h"
@@ -124,11 +123,6 @@ class BuildProgress {
   bool line_open_ = false;
 };
 
-int usage_error(const std::string& message) {
-  say(stderr, "trawl: {}\n", message);
-  return kUsage;
-}
-
 // Values of options that do not go together, or that no filter can have, are wrong usage; the rest
 // is failure.
 int report_plan(const Error& error) {
@@ -216,7 +210,7 @@ Result<FilterPlan> plan_of(const FilterBuildArguments& arguments) {
                                "growing filter needs none",
                                name_of(plan.kind)));
     }
-    plan.options.false_positive_rate = arguments.rate.value_or(kDefaultRate);
+    plan.options.false_positive_rate = arguments.rate.value_or(kDefaultFilterRate);
     plan.options.capacity = arguments.capacity.value_or(kGrowingCapacity);
     if (!arguments.capacity && plan.options.bits != 0) {
       plan.options.capacity = classic_bloom_capacity(plan.options.bits, plan.options.hashes,

@@ -13,6 +13,7 @@
 #include "trawl/mapped_filter.h"
 
 #include "crawler/cli/any_filter.h"
+#include "crawler/cli/exit_codes.h"
 #include "crawler/cli/filter_commands.h"
 #include "crawler/cli/line_reader.h"
 #include "crawler/cli/say.h"
@@ -25,12 +26,6 @@ namespace {
 // grep's, and not those of the other commands.
 constexpr int kSelected = 0;
 constexpr int kNoneSelected = 1;
-constexpr int kTrouble = 2;
-
-int trouble(const Error& error) {
-  say(stderr, "trawl: {}\n", error.message);
-  return kTrouble;
-}
 
 // Standard output, written when it is told to: whoever reads the other end of a pipe gets its lines
 // as soon as those of one read are done.
@@ -60,7 +55,8 @@ class LineOutput {
 
 // Whoever closes the pipe has what he wanted.
 int output_trouble(int error) {
-  return error == EPIPE ? kTrouble : trouble(system_error(error, "cannot write standard output"));
+  return error == EPIPE ? kTrouble
+                        : report_trouble(system_error(error, "cannot write standard output"));
 }
 
 int check_lines(const FilterCheckArguments& arguments, const MappedFilter& filter,
@@ -73,7 +69,7 @@ int check_lines(const FilterCheckArguments& arguments, const MappedFilter& filte
   std::uint64_t selected = 0;
   while (true) {
     const auto lines = reader.next();
-    if (!lines) return trouble(lines.error());
+    if (!lines) return report_trouble(lines.error());
     const std::size_t n = lines->size();
     if (n == 0) break;
     for (std::size_t i = 0; i < n; ++i)
@@ -99,15 +95,15 @@ int check_lines(const FilterCheckArguments& arguments, const MappedFilter& filte
 
 int run_filter_check(const FilterCheckArguments& arguments) {
   if (const auto readable = LineReader::check_inputs(arguments.inputs); !readable)
-    return trouble(readable.error());
+    return report_trouble(readable.error());
   const auto opened = open_filter_and_keys(arguments.filter);
-  if (!opened) return trouble(opened.error());
+  if (!opened) return report_trouble(opened.error());
   const auto& [filter, exact] = *opened;
   if (arguments.verify) {
     const auto intact = verify_filter_file(arguments.filter).and_then([&] {
       return opened->keys ? opened->keys->verify() : Result<void>{};
     });
-    if (!intact) return trouble(intact.error());
+    if (!intact) return report_trouble(intact.error());
   }
   return check_lines(arguments, filter, exact);
 }

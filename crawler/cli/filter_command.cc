@@ -7,13 +7,14 @@
 #include "crawler/cli/commands.h"
 #include "crawler/cli/filter_commands.h"
 #include "crawler/cli/filter_values.h"
+#include "crawler/cli/parsed_option.h"
 #include "crawler/config/config_values.h"
 
 namespace trawl::cli {
 
 namespace {
 
-constexpr const char* kKinds = R"(Kinds of filters:
+constexpr const char* kKindsText = R"(Kinds of filters:
   blocked   a Bloom filter in cache lines: the fastest, 10 bits a key at a rate of 1e-2, 22 at 1e-4,
             39 at 1e-6. For a number of keys known beforehand; the only one larger than memory
   growing   blocked filters of doubling size: keeps its rate however many keys come, for 1.1 to 3
@@ -92,20 +93,6 @@ constexpr const char* kMergeFooter =
 build them with --like, or with one --key. The result has the bits of one filter of all their lines.
 
 Exit status: 0 merged, 1 failed, 2 wrong usage, 3 out of disk or memory.)";
-
-// An option whose text `parse` makes a value of; what it finds wrong is an error of usage.
-template <class Value, class Parse>
-CLI::Option* add_parsed(CLI::App* command, const std::string& name, std::optional<Value>& value,
-                        Parse parse, const std::string& help) {
-  return command->add_option_function<std::string>(
-      name,
-      [name, &value, parse](const std::string& text) {
-        const auto parsed = parse(text);
-        if (!parsed) throw CLI::ValidationError(name, parsed.error());
-        value = *parsed;
-      },
-      help);
-}
 
 tl::expected<std::uint64_t, std::string> parse_max_memory(const std::string& text) {
   constexpr std::uint64_t kLeast = 1 << 20;
@@ -194,7 +181,7 @@ void add_build(CLI::App* filter, int& exit_code) {
   build->add_flag("--progress", arguments->progress,
                   "Tell how it goes, even where standard error is no terminal");
   build->add_flag("-q,--quiet", arguments->quiet, "Print warnings and errors only");
-  build->footer(std::string(kKinds) + "\n\n" + kLines + "\n" + kBuildFooter);
+  build->footer(std::string(kKindsText) + "\n\n" + kLines + "\n" + kBuildFooter);
   build->callback([arguments, &exit_code] { exit_code = run_filter_build(*arguments); });
 }
 
@@ -256,7 +243,7 @@ void add_filter_commands(CLI::App& app, int& exit_code) {
   auto* filter =
       app.add_subcommand("filter", "Size, make, change, ask, inspect and merge filters of lines");
   filter->require_subcommand(1);
-  filter->footer(std::string(kKinds) + "\n" + kExamples);
+  filter->footer(std::string(kKindsText) + "\n" + kExamples);
   add_size(filter, exit_code);
   add_build(filter, exit_code);
   add_change(filter, exit_code, false);

@@ -10,6 +10,8 @@
 
 namespace trawl::cli {
 
+inline constexpr double kDefaultFilterRate = 1e-6;  // a crawl's
+
 // The size of a classic filter, instead of its rate.
 struct FilterSizeOptions {
   std::optional<std::uint64_t> bits;

@@ -25,7 +25,6 @@ namespace trawl::cli {
 
 namespace {
 
-constexpr double kDefaultRate = 1e-6;  // that of build
 constexpr FilterKind kKinds[] = {FilterKind::kBlocked, FilterKind::kGrowing, FilterKind::kClassic,
                                  FilterKind::kCounting, FilterKind::kCuckoo};
 
@@ -140,7 +139,7 @@ void add_what_fits(std::vector<Table>& tables, const FilterSizeArguments& argume
 std::vector<Table> tables_of(const FilterSizeArguments& arguments) {
   std::vector<Table> tables;
   const FilterSizeOptions& size = arguments.size;
-  const double rate = arguments.rate.value_or(kDefaultRate);
+  const double rate = arguments.rate.value_or(kDefaultFilterRate);
   if (arguments.capacity) add_sizes(tables, arguments, rate);
   if (size.bits)
     tables.push_back(keys_that_fit(*size.bits, rate, size, fmt::format("{} bits", *size.bits)));
@@ -203,11 +202,6 @@ std::string as_json(std::span<const Table> tables) {
     list.push_back({{"title", table.title}, {"filters", std::move(filters)}});
   }
   return nlohmann::ordered_json{{"tables", std::move(list)}}.dump(2) + "\n";
-}
-
-int usage_error(const std::string& message) {
-  say(stderr, "trawl: {}\n", message);
-  return kUsage;
 }
 
 }  // namespace

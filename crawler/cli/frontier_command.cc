@@ -15,6 +15,7 @@
 #include "crawler/cli/commands.h"
 #include "crawler/cli/filter_values.h"
 #include "crawler/cli/frontier_commands.h"
+#include "crawler/cli/parsed_option.h"
 #include "crawler/cli/state_names.h"
 #include "crawler/config/config_values.h"
 
@@ -22,7 +23,7 @@ namespace trawl::cli {
 
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kFrontierFooter = R"(
 STATE_DIR is the state directory of a crawl that does not run, or of a program that embeds the
 frontier. Only load, retry and repair read the filter: the others need little memory, and work on a
 state whose checkpoints are lost; stats and dump also without the MANIFEST.
@@ -189,20 +190,6 @@ void add_dump(CLI::App* frontier, int& exit_code) {
   dump->callback([arguments, &exit_code] { exit_code = run_frontier_dump(*arguments); });
 }
 
-// An option whose text `parse` makes a value of; what it finds wrong is an error of usage.
-template <class Value, class Parse>
-CLI::Option* add_parsed(CLI::App* command, const std::string& name, std::optional<Value>& value,
-                        Parse parse, const std::string& help) {
-  return command->add_option_function<std::string>(
-      name,
-      [name, &value, parse](const std::string& text) {
-        const auto parsed = parse(text);
-        if (!parsed) throw CLI::ValidationError(name, parsed.error());
-        value = *parsed;
-      },
-      help);
-}
-
 void add_load(CLI::App* frontier, int& exit_code) {
   const auto arguments = std::make_shared<FrontierLoadArguments>();
   auto* load = frontier->add_subcommand("load", "Queue URLs, one JSON object a line");
@@ -290,7 +277,7 @@ void add_frontier_commands(CLI::App& app, const std::string& program, int& exit_
   auto* frontier = app.add_subcommand(
       "frontier", "Inspect, dump, load and repair a stopped crawl's queues; retry what failed");
   frontier->require_subcommand(1);
-  frontier->footer(kFooter);
+  frontier->footer(kFrontierFooter);
   add_stats(frontier, exit_code);
   add_dump(frontier, exit_code);
   add_load(frontier, exit_code);

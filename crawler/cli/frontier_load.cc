@@ -12,6 +12,7 @@
 #include "trawl/embedded_frontier.h"
 
 #include "base/file_io.h"
+#include "base/utf8.h"
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/frontier_commands.h"
 #include "crawler/cli/frontier_line.h"
@@ -25,8 +26,6 @@ namespace trawl::cli {
 
 namespace {
 
-constexpr std::string_view kStandardInput = "-";
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 // Of a URL and the one it was found on, no more than a few KiB each.
 constexpr std::size_t kMaxLineBytes = 1 << 20;
 // What is offered at once.

@@ -34,7 +34,7 @@ RetryWhich which_of(const FrontierRetryArguments& arguments) {
 }
 
 // Before a lock is left in a directory of others.
-Result<void> check_holds_crawl(const std::filesystem::path& directory) {
+Result<void> check_is_of_a_crawl(const std::filesystem::path& directory) {
   CrawlConfig place;
   place.crawl.state_dir = directory;
   const auto contents = look_at_state(place);
@@ -74,7 +74,7 @@ int run_frontier_retry(const FrontierRetryArguments& arguments) {
   options->mode = OpenMode::kResume;
   options->checkpoints.interval = std::chrono::milliseconds(0);  // the one at the end will do
   options->checkpoints.admissions = 0;
-  if (auto holds = check_holds_crawl(options->directory); !holds) return report(holds.error());
+  if (auto holds = check_is_of_a_crawl(options->directory); !holds) return report(holds.error());
   OpenReport opened;
   const auto frontier = EmbeddedFrontier::open(*options, &opened);
   if (!frontier) return report(frontier.error());

@@ -17,7 +17,6 @@ namespace {
 constexpr std::size_t kFirstBufferBytes = 256 << 10;
 constexpr int kPipeBytes = 1 << 20;
 constexpr std::size_t kLongestLineEnd = 2;
-constexpr std::string_view kStandardInput = "-";
 
 tl::unexpected<Error> cannot_read(int errno_value, const std::string& name) {
   return tl::unexpected<Error>(system_error(errno_value, "cannot read " + name));

@@ -14,6 +14,8 @@
 
 namespace trawl::cli {
 
+inline constexpr std::string_view kStandardInput = "-";  // as the name of a file
+
 // Reads file after file; "-" is standard input, and so is no file at all. A line ends with LF, CR
 // LF or the end of its file, which are not part of it; it may hold any other byte. Empty lines are
 // left out. Memory is 256 KiB, or what the longest line needs.

@@ -27,7 +27,7 @@ namespace trawl::cli {
 
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kLinksFooter = R"(
 Prints a line for each link, in the order of the page: its kind, the element and attribute it came
 from, "follow" or "nofollow", and its URL, with tabs between them. What the page says of itself goes
 to standard error: its title, its directives for robots, its encoding and so on.
@@ -58,7 +58,7 @@ Examples:
 
 Exit status: 0 the page was read, 1 it could not be, 2 wrong usage, 3 out of space.)";
 
-constexpr std::size_t kMaxBytes = 64u << 20;
+constexpr std::size_t kMaxPageBytes = 64u << 20;
 
 struct LinksArguments {
   std::string source;
@@ -245,13 +245,13 @@ Result<void> print(const LinksArguments& arguments, const Url& url, const Docume
 
 int run_links(const LinksArguments& arguments) {
   std::optional<Url> url = base_of(arguments);
-  auto document = read_document(arguments.source, {.max_bytes = kMaxBytes});
+  auto document = read_document(arguments.source, {.max_bytes = kMaxPageBytes});
   if (!document) return report(document.error());
   if (const auto answered = expect_success(*document); !answered) return report(answered.error());
   if (document->cut) {
     return report({ErrorCode::kInvalidArgument,
                    fmt::format("{} has more than {} MiB; no page is read that is larger",
-                               document->name, kMaxBytes >> 20)});
+                               document->name, kMaxPageBytes >> 20)});
   }
   if (!arguments.content_type.empty()) document->content_type = arguments.content_type;
   warn_unless_html(*document, document->content_type);
@@ -259,7 +259,7 @@ int run_links(const LinksArguments& arguments) {
   const LinkOptions options{.kinds = arguments.kinds,
                             .engine = arguments.engine,
                             .texts = arguments.text,
-                            .max_bytes = kMaxBytes};
+                            .max_bytes = kMaxPageBytes};
   PageLinks page = LinkExtractor(options).extract(document->bytes, document->content_type, *url);
   if (page.skipped != LinksSkipped::kNo) {
     return report({ErrorCode::kInvalidArgument,
@@ -298,7 +298,7 @@ void add_links_command(CLI::App& app, int& exit_code) {
   command->add_flag("--text", arguments->text, "Print the texts of links, too");
   command->add_flag("--json", arguments->json, "One JSON object a line");
   command->add_flag("-q,--quiet", arguments->quiet, "Print links, warnings and errors only");
-  command->footer(kFooter);
+  command->footer(kLinksFooter);
   command->callback([arguments, &exit_code] { exit_code = run_links(*arguments); });
 }
 

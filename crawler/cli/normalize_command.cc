@@ -17,6 +17,7 @@
 #include "trawl/url.h"
 #include "trawl/url_groups.h"
 
+#include "base/utf8.h"
 #include "crawler/cli/commands.h"
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/normalize_lines.h"
@@ -29,7 +30,7 @@ namespace trawl::cli {
 
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kNormalizeFooter = R"(
 Prints a line for each URL: its href (what is fetched), its canonical key (what is deduplicated)
 and the rules that made the one into the other, "-" for none, with tabs between them. Without URLs,
 or for the URL -, they come from standard input, one a line; empty lines and a byte order mark are
@@ -57,8 +58,6 @@ Examples:
 
 Exit status: 0 all were URLs, 1 some were not, or reading or writing failed, 2 wrong usage, 3 out of
 space.)";
-
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 struct NormalizeArguments {
   std::vector<std::string> urls;
@@ -315,7 +314,7 @@ void add_normalize_command(CLI::App& app, int& exit_code) {
   command->add_flag("--json", arguments->json, "One JSON object a line");
   command->add_flag("--merge", arguments->merge, "Show which lines are taken as one");
   command->add_flag("--list-rules", arguments->list_rules, "Explain each rule");
-  command->footer(kFooter);
+  command->footer(kNormalizeFooter);
   command->callback([arguments, &exit_code] { exit_code = run_normalize(*arguments); });
 }
 

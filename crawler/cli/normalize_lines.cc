@@ -11,14 +11,14 @@ namespace trawl::cli {
 
 namespace {
 
-constexpr std::size_t kFirstBufferBytes = 256 << 10;
+constexpr std::size_t kSmallestBufferBytes = 256 << 10;
 // What fills the buffer without an end is too long, whether a CR is its last byte or not.
 constexpr std::size_t kMaxBufferBytes = NumberedLines::kMaxLineBytes + 2;
 
 }  // namespace
 
 NumberedLines::NumberedLines(int fd, std::string name)
-    : fd_(fd), name_(std::move(name)), buffer_(kFirstBufferBytes) {}
+    : fd_(fd), name_(std::move(name)), buffer_(kSmallestBufferBytes) {}
 
 // Moves `scanned_` to the next line end, or to the end of what was read.
 bool NumberedLines::find_end() {

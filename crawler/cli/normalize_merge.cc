@@ -26,7 +26,8 @@ Result<void> print_lines(BufferedOutput& out, const MergedUrls::Url& url) {
   return {};
 }
 
-Result<void> print_text(BufferedOutput& out, std::string_view key, const MergedUrls::Url* url) {
+Result<void> print_merged_text(BufferedOutput& out, std::string_view key,
+                               const MergedUrls::Url* url) {
   out << key << '\n';
   for (; url != nullptr; url = url->next) {
     out << '\t';
@@ -36,7 +37,8 @@ Result<void> print_text(BufferedOutput& out, std::string_view key, const MergedU
   return {};
 }
 
-Result<void> print_json(BufferedOutput& out, std::string_view key, const MergedUrls::Url* url) {
+Result<void> print_merged_json(BufferedOutput& out, std::string_view key,
+                               const MergedUrls::Url* url) {
   out << "{\"key\":";
   out.json_string(key) << ",\"urls\":[";
   for (std::string_view before; url != nullptr; url = url->next, before = ",") {
@@ -86,7 +88,7 @@ MergedUrls::Url* MergedUrls::new_url(std::uint64_t line, std::string_view href,
 Result<void> MergedUrls::print(BufferedOutput& out, bool json) const {
   for (const Group& group : groups_) {
     if (group.lines < 2) continue;
-    const auto print_group = json ? print_json : print_text;
+    const auto print_group = json ? print_merged_json : print_merged_text;
     if (auto printed = print_group(out, group.key, group.first); !printed) return printed;
     if (auto written = out.flush_if_full(); !written) return written;
   }

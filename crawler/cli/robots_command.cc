@@ -27,7 +27,7 @@ namespace trawl::cli {
 
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kRobotsFooter = R"(
 Prints a line for each URL: "allowed" or "disallowed", the number and the text of the line of the
 robots.txt that decides, or "-" and the reason if none does, and the URL, with tabs between them.
 
@@ -49,16 +49,11 @@ Examples:
 Exit status, as that of grep and unlike the other commands': 0 if all URLs are allowed, 1 if some
 are disallowed, 2 on errors and wrong usage.)";
 
-// What is read of a robots.txt, here as in a crawl: more than counts, so that the parser sees where
-// the last line that counts is cut.
-constexpr std::size_t kMaxBytes = 512 << 10;
 constexpr std::size_t kMaxCounted = 500 << 10;
-constexpr std::uint32_t kMaxRedirects = 5;  // RFC 9309, section 2.3.1.2
 
 // Exit codes; see the footer.
 constexpr int kAllowed = 0;
 constexpr int kDisallowed = 1;
-constexpr int kTrouble = 2;
 
 struct RobotsArguments {
   std::string source;
@@ -68,17 +63,12 @@ struct RobotsArguments {
   bool quiet = false;
 };
 
-int trouble(const Error& error) {
-  report(error);
-  return kTrouble;
-}
-
 void warn(const Document& document, std::string_view what) {
   say(stderr, "trawl: warning: {} {}\n", document.name, what);
 }
 
 // RFC 9309, section 2.3.1: what a server's answer means.
-Robots robots_of(const Document& document) {
+Robots rules_of(const Document& document) {
   const int status = document.status;
   if (status == 429 || status >= 500) {
     warn(document, fmt::format("was answered with HTTP {}: nothing is allowed", status));
@@ -99,7 +89,7 @@ class Judge {
   Judge(const RobotsArguments& arguments, const Document& document)
       : arguments_(arguments),
         document_(document),
-        robots_(robots_of(document)),
+        robots_(rules_of(document)),
         // As asked for: where it redirects to, its rules are still those of this site. Rules are
         // about paths and queries: for a file any host does.
         site_(*Url::parse(document.url ? arguments.source : "http://localhost/")) {}
@@ -193,11 +183,10 @@ class Judge {
 
 int run_robots(const RobotsArguments& arguments) {
   if (arguments.agent.empty()) throw CLI::ValidationError("AGENT", "names no crawler");
-  const auto document =
-      read_document(arguments.source, {.max_bytes = kMaxBytes, .max_redirects = kMaxRedirects});
-  if (!document) return trouble(document.error());
+  const auto document = read_document(arguments.source, kRobotsTxtOptions);
+  if (!document) return report_trouble(document.error());
   const auto exit_code = Judge(arguments, *document).run();
-  return exit_code ? *exit_code : trouble(exit_code.error());
+  return exit_code ? *exit_code : report_trouble(exit_code.error());
 }
 
 }  // namespace
@@ -211,7 +200,7 @@ void add_robots_command(CLI::App& app, int& exit_code) {
   command->add_option("URL", arguments->urls, "The URLs to decide on")->required();
   command->add_flag("--json", arguments->json, "One JSON object a line");
   command->add_flag("-q,--quiet", arguments->quiet, "Print verdicts, warnings and errors only");
-  command->footer(kFooter);
+  command->footer(kRobotsFooter);
   command->callback([arguments, &exit_code] { exit_code = run_robots(*arguments); });
 }
 

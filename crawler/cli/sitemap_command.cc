@@ -24,7 +24,7 @@ namespace trawl::cli {
 
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kSitemapFooter = R"(
 Prints a line for each entry of a sitemap (XML or text), a sitemap index or a feed (RSS, Atom):
 "page", or "sitemap" for an entry of an index; when it was modified, in UTC; how often it changes;
 its priority; its URL. There are tabs between them, and "-" stands for what is not said. What the
@@ -48,7 +48,7 @@ out of space.)";
 
 constexpr SitemapOptions kOptions;
 // Compressed it is not larger than read.
-constexpr std::size_t kMaxBytes = kOptions.max_bytes + 1;
+constexpr std::size_t kMaxSitemapBytes = kOptions.max_bytes + 1;
 constexpr std::size_t kPieceBytes = 64 << 10;
 
 struct SitemapArguments {
@@ -79,7 +79,7 @@ class SitemapPrinter {
       say(stderr, "trawl: warning: {}: {}\n", document_.name, printable(warning));
     if (document_.cut && info.complete) {
       say(stderr, "trawl: warning: {}: only the first {} MiB are read\n", document_.name,
-          kMaxBytes >> 20);
+          kMaxSitemapBytes >> 20);
     }
     if (!arguments_.json && !arguments_.quiet) print_facts(info);
     return {};
@@ -179,7 +179,7 @@ int run_sitemap(const SitemapArguments& arguments) {
     if (!given) throw CLI::ValidationError("--base", given.error().message);
     base = *std::move(given);
   }
-  const auto document = read_document(arguments.source, {.max_bytes = kMaxBytes});
+  const auto document = read_document(arguments.source, {.max_bytes = kMaxSitemapBytes});
   if (!document) return report(document.error());
   if (const auto answered = expect_success(*document); !answered) return report(answered.error());
   if (!base) base = document->url;
@@ -199,7 +199,7 @@ void add_sitemap_command(CLI::App& app, int& exit_code) {
       ->type_name("URL");
   command->add_flag("--json", arguments->json, "One JSON object a line");
   command->add_flag("-q,--quiet", arguments->quiet, "Print entries, warnings and errors only");
-  command->footer(kFooter);
+  command->footer(kSitemapFooter);
   command->callback([arguments, &exit_code] { exit_code = run_sitemap(*arguments); });
 }
 

@@ -21,7 +21,7 @@ using config_key::integer;
 using config_key::size;
 using config_key::Word;
 
-constexpr auto kDay = 24h;
+constexpr auto kLongestWait = 24h;
 constexpr std::array kIpVersions = {Word<IpVersion>{"any", IpVersion::kAny},
                                     Word<IpVersion>{"ipv4", IpVersion::kV4},
                                     Word<IpVersion>{"ipv6", IpVersion::kV6}};
@@ -38,21 +38,24 @@ void add_requests(std::vector<ConfigKey>& keys) {
                          "how often a URL is tried again after a failure that may pass: no "
                          "answer, a lost connection, name servers that fail, 408, 425, 429, 502 to "
                          "504, 520 and above"));
-  keys.push_back(duration("fetch.retry_delay", 0ms, kDay, TRAWL_FIELD(politeness.retry_delay),
+  keys.push_back(duration("fetch.retry_delay", 0ms, kLongestWait,
+                          TRAWL_FIELD(politeness.retry_delay),
                           "the wait before it is tried again; twice as long each time"));
 }
 
-void add_limits(std::vector<ConfigKey>& keys) {
-  keys.push_back(duration("fetch.connect_timeout", 1ms, kDay, TRAWL_FIELD(fetch.connect_timeout),
+void add_fetch_limits(std::vector<ConfigKey>& keys) {
+  keys.push_back(duration("fetch.connect_timeout", 1ms, kLongestWait,
+                          TRAWL_FIELD(fetch.connect_timeout),
                           "the longest that connecting may take, TLS included"));
-  keys.push_back(duration("fetch.first_byte_timeout", 1ms, kDay,
+  keys.push_back(duration("fetch.first_byte_timeout", 1ms, kLongestWait,
                           TRAWL_FIELD(fetch.first_byte_timeout),
                           "the longest a server may take to begin its answer"));
-  keys.push_back(duration("fetch.timeout", 1ms, kDay, TRAWL_FIELD(fetch.timeout),
+  keys.push_back(duration("fetch.timeout", 1ms, kLongestWait, TRAWL_FIELD(fetch.timeout),
                           "the longest a request may take, from connecting to the last byte"));
   keys.push_back(size("fetch.min_speed", 0, 1ull << 40, TRAWL_FIELD(fetch.min_speed),
                       "an answer that comes with fewer bytes a second is cut off; 0: never"));
-  keys.push_back(duration("fetch.min_speed_time", 1ms, kDay, TRAWL_FIELD(fetch.min_speed_time),
+  keys.push_back(duration("fetch.min_speed_time", 1ms, kLongestWait,
+                          TRAWL_FIELD(fetch.min_speed_time),
                           "the time over which that is measured"));
   keys.push_back(size("fetch.max_body", 1, 4ull << 30, TRAWL_FIELD(fetch.max_body),
                       "a page with more bytes, after decompression, is truncated"));
@@ -89,7 +92,8 @@ void add_network(std::vector<ConfigKey>& keys) {
       toml_string));
   keys.push_back(duration("fetch.dns_timeout", 1ms, 1h, TRAWL_FIELD(fetch.dns_timeout),
                           "the longest that finding a host's address may take"));
-  keys.push_back(duration("fetch.dns_negative_age", 0ms, kDay, TRAWL_FIELD(fetch.dns_negative_age),
+  keys.push_back(duration("fetch.dns_negative_age", 0ms, kLongestWait,
+                          TRAWL_FIELD(fetch.dns_negative_age),
                           "how long a host that the name servers keep calling unknown is not "
                           "asked for again; at first that is a second"));
   keys.push_back(
@@ -127,7 +131,7 @@ ConfigKey proxy_key() {
 
 void add_fetch_keys(std::vector<ConfigKey>& keys) {
   add_requests(keys);
-  add_limits(keys);
+  add_fetch_limits(keys);
   add_network(keys);
   keys.push_back(proxy_key());
   keys.push_back(config_key::list(

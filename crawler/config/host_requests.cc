@@ -64,8 +64,7 @@ std::string header_name(std::string_view header) {
 // RFC 9110, 5.6.2.
 bool is_token(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char byte) {
-    return is_ascii_alpha(byte) || is_ascii_digit(byte) ||
-           "!#$%&'*+-.^_`|~"sv.find(byte) != std::string_view::npos;
+    return is_ascii_alphanumeric(byte) || "!#$%&'*+-.^_`|~"sv.find(byte) != std::string_view::npos;
   });
 }
 

@@ -2,28 +2,18 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace trawl {
 
 namespace {
 
-constexpr std::string_view kTokenMarks = "!#$%&'+-.^_`|~";  // of RFC 9110, but for *
+constexpr std::string_view kTypeMarks = "!#$%&'+-.^_`|~";  // of RFC 9110, but for *
 
-char to_lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-bool is_token(std::string_view text) {
+bool is_type_token(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) {
-    const char low = to_lower(c);
-    return (low >= 'a' && low <= 'z') || (c >= '0' && c <= '9') ||
-           kTokenMarks.find(c) != std::string_view::npos;
+    return is_ascii_alphanumeric(c) || kTypeMarks.find(c) != std::string_view::npos;
   });
-}
-
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), to_lower);
-  return out;
 }
 
 // The type and subtype of a header's value.
@@ -45,14 +35,14 @@ std::string_view stem(std::string_view pattern) {
 bool MediaTypes::is_pattern(std::string_view text) {
   if (text == "*/*") return true;
   const std::size_t slash = text.find('/');
-  if (slash == std::string_view::npos || !is_token(text.substr(0, slash))) return false;
+  if (slash == std::string_view::npos || !is_type_token(text.substr(0, slash))) return false;
   const std::string_view subtype = text.substr(slash + 1);
-  return subtype == "*" || is_token(subtype);
+  return subtype == "*" || is_type_token(subtype);
 }
 
 MediaTypes::MediaTypes(std::span<const std::string> patterns) {
   for (const std::string& pattern : patterns) {
-    if (is_pattern(pattern)) patterns_.push_back(lower_case(stem(pattern)));
+    if (is_pattern(pattern)) patterns_.push_back(to_lower(stem(pattern)));
   }
 }
 
@@ -61,7 +51,7 @@ bool MediaTypes::matches(std::string_view content_type) const {
   return std::ranges::any_of(patterns_, [type](std::string_view pattern) {
     const bool any_subtype = pattern.empty() || pattern.ends_with('/');
     if (any_subtype ? type.size() < pattern.size() : type.size() != pattern.size()) return false;
-    return std::ranges::equal(type.substr(0, pattern.size()), pattern, {}, to_lower);
+    return std::ranges::equal(type.substr(0, pattern.size()), pattern, {}, ascii_lower);
   });
 }
 

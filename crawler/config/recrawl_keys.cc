@@ -64,8 +64,8 @@ ConfigKey interval_key(std::string_view name, Interval CrawlConfig::Recrawl::*fi
   return key;
 }
 
-std::optional<RecrawlRuleText> read_rule(const toml::table& table,
-                                         const ConfigComplaint& complain) {
+std::optional<RecrawlRuleText> read_recrawl_rule(const toml::table& table,
+                                                 const ConfigComplaint& complain) {
   if (!config_key::only_names(table, {"match", "interval"}, complain)) return std::nullopt;
   auto pattern = config_key::pattern_at(table, "match", complain);
   const toml::node* node = table.get("interval");
@@ -92,7 +92,7 @@ void add_recrawl_keys(std::vector<ConfigKey>& keys) {
   keys.push_back(config_key::tables(
       "recrawl.rules", "an array of { match = URL pattern, interval = \"1d\" or \"never\" }",
       "the first pattern that matches gives a page's interval, in place of `interval`",
-      TRAWL_FIELD(recrawl.rules), read_rule, [](const RecrawlRuleText& rule) {
+      TRAWL_FIELD(recrawl.rules), read_recrawl_rule, [](const RecrawlRuleText& rule) {
         return fmt::format("{{ match = {}, interval = {} }}", toml_string(rule.pattern),
                            write_interval(rule.interval));
       }));

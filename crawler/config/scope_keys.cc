@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 using config_key::integer;
 using config_key::Word;
 
-constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kNoScopeLimit = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kAnyU32 = std::numeric_limits<std::uint32_t>::max();
 constexpr std::size_t kMaxNameBytes = 200;
 
@@ -32,7 +32,8 @@ constexpr std::array kScopeTypes = {
     Word<ScopeType>{"host", ScopeType::kHost}, Word<ScopeType>{"domain", ScopeType::kDomain},
     Word<ScopeType>{"any", ScopeType::kAny}};
 
-std::optional<ScopeRuleText> read_rule(const toml::table& table, const ConfigComplaint& complain) {
+std::optional<ScopeRuleText> read_scope_rule(const toml::table& table,
+                                             const ConfigComplaint& complain) {
   if (!config_key::only_names(table, {"include", "exclude", "name"}, complain)) return std::nullopt;
   const bool include = table.contains("include");
   if (include == table.contains("exclude")) {
@@ -51,7 +52,7 @@ std::optional<ScopeRuleText> read_rule(const toml::table& table, const ConfigCom
   return ScopeRuleText{include, std::move(*pattern), std::move(name).value_or("")};
 }
 
-std::string write_rule(const ScopeRuleText& rule) {
+std::string write_scope_rule(const ScopeRuleText& rule) {
   std::string out =
       fmt::format("{{ {} = {}", rule.include ? "include" : "exclude", toml_string(rule.pattern));
   if (!rule.name.empty()) out += ", name = " + toml_string(rule.name);
@@ -83,14 +84,14 @@ ConfigKey blocklist_key() {
       config_key::toml_path);
 }
 
-void add_limits(std::vector<ConfigKey>& keys) {
+void add_scope_limits(std::vector<ConfigKey>& keys) {
   keys.push_back(integer("scope.max_depth", "links", 0, kAnyU32, TRAWL_FIELD(scope.max_depth),
                          "how many links away from a seed a page may be; unset: no limit"));
   keys.push_back(
-      integer("scope.max_pages", "fetches", 1, kUnlimited, TRAWL_FIELD(scope.max_pages),
+      integer("scope.max_pages", "fetches", 1, kNoScopeLimit, TRAWL_FIELD(scope.max_pages),
               "the crawl ends after so many finished fetches, those of pages fetched again "
               "included; unset: no limit"));
-  keys.push_back(integer("scope.max_pages_per_host", "fetches", 1, kUnlimited,
+  keys.push_back(integer("scope.max_pages_per_host", "fetches", 1, kNoScopeLimit,
                          TRAWL_FIELD(scope.max_pages_per_host),
                          "a host is left alone after so many finished fetches; unset: no limit"));
   keys.push_back(config_key::size(
@@ -114,7 +115,7 @@ void add_traps(std::vector<ConfigKey>& keys) {
                          TRAWL_FIELD(scope.max_query_parameters),
                          "URLs with more query parameters are dropped"));
   keys.push_back(integer(
-      "scope.max_urls_per_host", "URLs", 1, kUnlimited, TRAWL_FIELD(scope.max_urls_per_host),
+      "scope.max_urls_per_host", "URLs", 1, kNoScopeLimit, TRAWL_FIELD(scope.max_urls_per_host),
       "so many URLs of a host are queued at most in a run, those that wait when "
       "it begins included; further ones are held for a later run; unset: no limit"));
   keys.push_back(integer("scope.slow_pattern_after", "pages", 0, kAnyU32,
@@ -138,7 +139,7 @@ void add_scope_keys(std::vector<ConfigKey>& keys) {
       "scope.rules", "an array of { include or exclude = URL pattern, name = \"...\" }",
       "the first rule that matches decides whether a link is followed, whatever the type says; "
       "its name is for `trawl explain` and skipped.jsonl",
-      TRAWL_FIELD(scope.rules), read_rule, write_rule));
+      TRAWL_FIELD(scope.rules), read_scope_rule, write_scope_rule));
   keys.push_back(patterns("scope.exclude", TRAWL_FIELD(scope.exclude),
                           "URLs that are not followed, if no rule says so or otherwise"));
   keys.push_back(patterns("scope.include", TRAWL_FIELD(scope.include),
@@ -147,7 +148,7 @@ void add_scope_keys(std::vector<ConfigKey>& keys) {
   keys.push_back(blocklist_key());
   keys.push_back(integer("scope.extra_hops", "links", 0, 100, TRAWL_FIELD(scope.extra_hops),
                          "how many links in a row may lead out of scope"));
-  add_limits(keys);
+  add_scope_limits(keys);
   add_traps(keys);
 }
 

@@ -11,13 +11,14 @@
 #include "trawl/url.h"
 
 #include "base/text_file.h"
+#include "base/utf8.h"
 #include "crawler/config/config_values.h"
 
 namespace trawl {
 namespace {
 
 constexpr std::size_t kMaxBytes = 256u << 20;
-constexpr std::size_t kMaxErrors = 1000;
+constexpr std::size_t kMaxBadSeeds = 1000;
 
 // Where the next blank begins, and how many bytes it has; a URL parser would drop most of these, or
 // take them for a part of the URL, so that two words become one URL.
@@ -89,12 +90,12 @@ tl::expected<std::vector<std::string>, SeedFileErrors> read_seed_file(
   std::vector<std::string> seeds;
   SeedFileErrors errors;
   std::string_view rest = *text;
-  if (rest.starts_with("\xEF\xBB\xBF")) rest.remove_prefix(3);
+  if (rest.starts_with(kByteOrderMark)) rest.remove_prefix(kByteOrderMark.size());
   for (std::uint32_t line_number = 1; !rest.empty(); ++line_number) {
     const std::size_t length = rest.find('\n');
     auto seed = read_line(rest.substr(0, length), max_url_length);
     rest.remove_prefix(length == std::string_view::npos ? rest.size() : length + 1);
-    if (!seed && errors.listed.size() < kMaxErrors) {
+    if (!seed && errors.listed.size() < kMaxBadSeeds) {
       errors.listed.push_back(
           {name, line_number, seed.error().column, std::move(seed.error().message)});
     } else if (!seed) {

@@ -27,10 +27,6 @@ std::vector<std::string> texts_of(const std::vector<InFlightUrl>& urls) {
   return texts;
 }
 
-bool has(const std::vector<InFlightUrl>& urls, const InFlightUrl& url) {
-  return std::find(urls.begin(), urls.end(), url) != urls.end();
-}
-
 Result<CrashHistory> read_history(const std::filesystem::path& path) {
   const auto contents = read_file(path.string(), kMaxHistory);
   if (!contents) {

@@ -16,14 +16,10 @@ namespace trawl {
 
 namespace {
 
-constexpr std::string_view kMagic = "TRAWLCRS";
-constexpr std::uint32_t kVersion = 1;
+constexpr std::string_view kHistoryMagic = "TRAWLCRS";
+constexpr std::uint32_t kHistoryVersion = 1;
 
 using Urls = std::vector<InFlightUrl>;
-
-bool has(const Urls& urls, const InFlightUrl& url) {
-  return std::find(urls.begin(), urls.end(), url) != urls.end();
-}
 
 void put_urls(std::string& out, const Urls& urls) {
   put_varint(out, urls.size());
@@ -91,8 +87,8 @@ bool CrashHistory::is_cause(const InFlightUrl& url) const {
 }
 
 std::string CrashHistory::encode() const {
-  std::string out(kMagic);
-  put_fixed(out, kVersion);
+  std::string out(kHistoryMagic);
+  put_fixed(out, kHistoryVersion);
   put_fixed(out, last_run_);
   put_fixed(out, in_a_row_);
   put_urls(out, last_);
@@ -103,17 +99,18 @@ std::string CrashHistory::encode() const {
 }
 
 Result<CrashHistory> CrashHistory::decode(std::string_view bytes) {
-  if (bytes.size() < kMagic.size() + 12 || !bytes.starts_with(kMagic))
+  if (bytes.size() < kHistoryMagic.size() + 12 || !bytes.starts_with(kHistoryMagic))
     return error(ErrorCode::kCorrupt, "it does not begin as such a file does");
   const std::string_view body = bytes.substr(0, bytes.size() - 8);
   if (Decoder(bytes.substr(body.size())).fixed<std::uint64_t>() !=
       XXH3_64bits(body.data(), body.size())) {
     return error(ErrorCode::kCorrupt, "its checksum is wrong");
   }
-  Decoder in(body.substr(kMagic.size()));
-  if (const auto version = in.fixed<std::uint32_t>(); version != kVersion) {
-    return error(ErrorCode::kUnsupportedVersion,
-                 fmt::format("it has version {}; this Trawl reads version {}", version, kVersion));
+  Decoder in(body.substr(kHistoryMagic.size()));
+  if (const auto version = in.fixed<std::uint32_t>(); version != kHistoryVersion) {
+    return error(
+        ErrorCode::kUnsupportedVersion,
+        fmt::format("it has version {}; this Trawl reads version {}", version, kHistoryVersion));
   }
   CrashHistory history;
   history.last_run_ = in.fixed<std::uint64_t>();

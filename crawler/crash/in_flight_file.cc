@@ -20,8 +20,8 @@ namespace trawl {
 
 namespace {
 
-constexpr std::string_view kMagic = "TRAWLINF";
-constexpr std::uint32_t kVersion = 1;
+constexpr std::string_view kInFlightMagic = "TRAWLINF";
+constexpr std::uint32_t kInFlightVersion = 1;
 constexpr std::size_t kBlock = 512;  // the size of the header, and of each slot
 constexpr std::size_t kCheckedHeader = 24;
 constexpr std::size_t kSlotHead = 32;
@@ -104,8 +104,8 @@ Result<std::unique_ptr<InFlightFile>> InFlightFile::create(const std::filesystem
 
 InFlightFile::InFlightFile(void* memory, std::uint32_t slots) : memory_(memory), slots_(slots) {
   auto* const header = new (memory_) Header{};
-  std::memcpy(header->magic, kMagic.data(), kMagic.size());
-  header->version = kVersion;
+  std::memcpy(header->magic, kInFlightMagic.data(), kInFlightMagic.size());
+  header->version = kInFlightVersion;
   header->slots = slots;
   header->run = random_number();
   header->checksum = checksum({static_cast<const char*>(memory_), kCheckedHeader});
@@ -175,19 +175,19 @@ Result<std::optional<InFlightRecord>> InFlightFile::read(const std::filesystem::
     return tl::unexpected(contents.error());
   }
   const std::string_view bytes = *contents;
-  if (bytes.size() < kBlock || !bytes.starts_with(kMagic))
+  if (bytes.size() < kBlock || !bytes.starts_with(kInFlightMagic))
     return damaged("it does not begin as such a file does");
-  Decoder in(bytes.substr(kMagic.size()));
+  Decoder in(bytes.substr(kInFlightMagic.size()));
   const auto version = in.fixed<std::uint32_t>();
   const auto slots = in.fixed<std::uint32_t>();
   InFlightRecord record;
   record.run = in.fixed<std::uint64_t>();
   if (in.fixed<std::uint64_t>() != checksum(bytes.substr(0, kCheckedHeader)))
     return damaged("the checksum of its header is wrong");
-  if (version != kVersion) {
+  if (version != kInFlightVersion) {
     return error(ErrorCode::kUnsupportedVersion,
                  fmt::format("{} has version {}; this Trawl reads version {}", path.string(),
-                             version, kVersion));
+                             version, kInFlightVersion));
   }
   record.signal = static_cast<int>(in.fixed<std::uint32_t>());
   record.unlisted = in.fixed<std::uint32_t>();

@@ -1,6 +1,7 @@
 // InFlightFile: which URLs are being fetched, in a mapped file that survives the process.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -26,6 +27,10 @@ struct InFlightUrl {
   static InFlightUrl of(std::string_view url);
   friend bool operator==(const InFlightUrl&, const InFlightUrl&) = default;
 };
+
+inline bool has(const std::vector<InFlightUrl>& urls, const InFlightUrl& url) {
+  return std::find(urls.begin(), urls.end(), url) != urls.end();
+}
 
 // How a run ended, as its file has it.
 struct InFlightRecord {

@@ -10,6 +10,7 @@
 #include "trawl/url_groups.h"
 
 #include "base/file_lines.h"
+#include "base/utf8.h"
 
 namespace trawl {
 
@@ -155,7 +156,6 @@ class WrongLines {
 
 Result<void> read_blocklist_lines(const InputFile& file, const Canonicalizer& canonicalizer,
                                   const std::function<void(std::string_view)>& take) {
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   FileLines lines(file, kMaxLine);
   BlockedLine blocked(canonicalizer, take);
   WrongLines wrong;

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_same(const fs::path& one, const fs::path& other) {
+bool is_same_place(const fs::path& one, const fs::path& other) {
   std::error_code error;
   if (fs::equivalent(one, other, error)) return true;
   return fs::absolute(one, error).lexically_normal() ==
@@ -60,7 +60,7 @@ void settle_filter(const CrawlConfig& former, SettledConfig& settled) {
 void settle_output(const CrawlConfig& former, SettledConfig& settled) {
   const fs::path before = output_directory(former);
   const fs::path now = output_directory(settled.config);
-  if (is_same(before, now)) {
+  if (is_same_place(before, now)) {
     settled.saved.output.directory = settled.config.output.directory;
     return;
   }
@@ -105,7 +105,7 @@ SettledConfig settle_with_former_run(const CrawlConfig& config, const CrawlConfi
   if (!former) return settled;
   settle_filter(*former, settled);
   // An output directory of its own that a copy of the state names is the original's.
-  const bool is_copy = !is_same(former->crawl.state_dir, state_dir);
+  const bool is_copy = !is_same_place(former->crawl.state_dir, state_dir);
   if (is_copy && !former->output.directory.empty()) {
     settled.saved.output.directory = config.output.directory;
     return settled;

@@ -33,7 +33,7 @@ namespace fs = std::filesystem;
 
 constexpr int kMaxRenamed = 1'000'000;
 
-bool is_same(const fs::path& one, const fs::path& other) {
+bool is_same_directory(const fs::path& one, const fs::path& other) {
   std::error_code error;
   return fs::equivalent(one, other, error);
 }
@@ -42,7 +42,7 @@ bool is_same(const fs::path& one, const fs::path& other) {
 bool contains(const fs::path& directory, const fs::path& below) {
   std::error_code error;
   for (fs::path level = fs::weakly_canonical(below, error); !error; level = level.parent_path()) {
-    if (is_same(level, directory)) return true;
+    if (is_same_directory(level, directory)) return true;
     if (!level.has_relative_path()) break;
   }
   return false;
@@ -103,7 +103,7 @@ Result<FreshStart> FreshStart::prepare(const CrawlConfig& config) {
     if (auto found = start.find_output(); !found) return tl::unexpected(found.error());
   }
   // What is moved away does not count, but whether the new output can be made does.
-  if (start.output_.empty() || !is_same(start.output_, output_directory(config))) {
+  if (start.output_.empty() || !is_same_directory(start.output_, output_directory(config))) {
     if (auto unused = check_output_is_free(config); !unused) return tl::unexpected(unused.error());
   } else if (auto probed = Output::probe(config, start.output_); !probed) {
     return tl::unexpected(probed.error());
@@ -116,7 +116,8 @@ Result<void> FreshStart::find_output() {
   if (const auto saved = saved_config_path(state_); is_saved_config(saved)) {
     if (auto former = load_config(saved)) {
       // What a copy of a state directory names is the original's.
-      if (!former->output.directory.empty() && !is_same(former->crawl.state_dir, state_)) {
+      if (!former->output.directory.empty() &&
+          !is_same_directory(former->crawl.state_dir, state_)) {
         output_.clear();
         return {};
       }

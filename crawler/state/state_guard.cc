@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 // Of a file of names only the first are listed.
 constexpr std::size_t kNamesShown = 3;
 
-bool is_same(const fs::path& one, const fs::path& other) {
+bool is_same_file(const fs::path& one, const fs::path& other) {
   std::error_code error;
   return fs::equivalent(one, other, error);
 }
@@ -63,7 +63,7 @@ struct Products {
   // Whether there is nothing else at `path`, or below it.
   bool are_all_of(const fs::path& path) const {
     std::error_code error;
-    if (is_same(path, log)) return true;
+    if (is_same_file(path, log)) return true;
     if (!fs::is_directory(fs::symlink_status(path, error))) return false;
     if (path.filename() != "output" && !leads_to(path, output) && !leads_to(path, log))
       return false;

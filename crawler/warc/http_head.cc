@@ -6,18 +6,14 @@
 
 #include <fmt/format.h>
 
+#include "base/ascii.h"
+
 namespace trawl {
 
 namespace {
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
-}
 bool is_blank(char c) {
   return static_cast<unsigned char>(c) <= ' ';
-}
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -38,14 +34,14 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
-// `lowered` is in lower case.
+// `lowered` is in ascii_lower case.
 bool is_field(std::string_view line, std::string_view lowered) {
   if (line.empty() || is_blank(line.front())) return false;  // the end of a folded line
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos) return false;
   const std::string_view name = trimmed(line.substr(0, colon));
   return std::equal(name.begin(), name.end(), lowered.begin(), lowered.end(),
-                    [](char a, char b) { return lower(a) == b; });
+                    [](char a, char b) { return ascii_lower(a) == b; });
 }
 
 std::string_view value_of(std::string_view line) {
@@ -128,7 +124,7 @@ HttpFacts http_facts(std::string_view message) {
   const std::size_t space = first.find(' ');
   if (first.starts_with("HTTP/") && space != first.npos) {
     const std::string_view status = first.substr(space + 1, 3);
-    if (status.size() == 3 && std::all_of(status.begin(), status.end(), is_digit))
+    if (status.size() == 3 && std::all_of(status.begin(), status.end(), is_ascii_digit))
       facts.status = status;
   }
   while (!rest.empty()) {

@@ -4,27 +4,19 @@
 #include <cstddef>
 #include <string_view>
 
+#include "base/ascii.h"
+
 namespace trawl {
 
 namespace {
 
 using Test = bool (*)(char);
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
-}
-bool is_letter(char c) {
-  return lower(c) >= 'a' && lower(c) <= 'z';
-}
-bool is_word(char c) {
-  return is_letter(c) || (c >= '0' && c <= '9');
-}
-
 // Each takes what it is named after off the front of `text`, or nothing and returns false.
 bool take_name(std::string_view& text, std::string_view lowered) {
-  const bool same =
-      text.size() >= lowered.size() && std::equal(lowered.begin(), lowered.end(), text.begin(),
-                                                  [](char a, char b) { return a == lower(b); });
+  const bool same = text.size() >= lowered.size() &&
+                    std::equal(lowered.begin(), lowered.end(), text.begin(),
+                               [](char a, char b) { return a == ascii_lower(b); });
   if (same) text.remove_prefix(lowered.size());
   return same;
 }
@@ -55,18 +47,19 @@ void strip_last(std::string& query, Matcher match) {
 template <char... kName>
 bool match_id(std::string_view& text) {
   static constexpr char kText[] = {kName..., '='};
-  return take_name(text, std::string_view(kText, sizeof kText)) && take(text, is_word, 32);
+  return take_name(text, std::string_view(kText, sizeof kText)) &&
+         take(text, is_ascii_alphanumeric, 32);
 }
 
 // "(x(24)y(24)...)/" or "(24)/" before a name with ".aspx" that no '?' comes before.
 bool match_path_id(std::string_view& text) {
   if (!text.starts_with('(')) return false;
   std::string_view rest = text.substr(1);
-  if (!take(rest, is_word, 24)) {
+  if (!take(rest, is_ascii_alphanumeric, 24)) {
     std::size_t groups = 0;
-    while (rest.size() > 2 && is_letter(rest[0]) && rest[1] == '(') {
+    while (rest.size() > 2 && is_ascii_alpha(rest[0]) && rest[1] == '(') {
       rest.remove_prefix(2);
-      if (!take(rest, is_word, 24) || !rest.starts_with(')')) return false;
+      if (!take(rest, is_ascii_alphanumeric, 24) || !rest.starts_with(')')) return false;
       rest.remove_prefix(1);
       ++groups;
     }
@@ -97,8 +90,8 @@ void strip_query_session_ids(std::string& query) {
   strip_last(query, match_id<'p', 'h', 'p', 's', 'e', 's', 's', 'i', 'd'>);
   strip_last(query, match_id<'s', 'i', 'd'>);
   strip_last(query, [](std::string_view& text) {
-    return take_name(text, "aspsessionid") && take(text, is_letter, 8) && take_name(text, "=") &&
-           take(text, is_letter, 24);
+    return take_name(text, "aspsessionid") && take(text, is_ascii_alpha, 8) &&
+           take_name(text, "=") && take(text, is_ascii_alpha, 24);
   });
   strip_last(query, [](std::string_view& text) {
     return take_name(text, "cfid=") && take_value(text) && take_name(text, "&cftoken=") &&

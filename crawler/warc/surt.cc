@@ -8,19 +8,16 @@
 #include <tuple>
 #include <vector>
 
+#include "base/ascii.h"
 #include "crawler/warc/session_ids.h"
 
 namespace trawl {
 
 namespace {
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
-}
-
 int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  const char l = lower(c);
+  if (is_ascii_digit(c)) return c - '0';
+  const char l = ascii_lower(c);
   return l >= 'a' && l <= 'f' ? l - 'a' + 10 : -1;
 }
 
@@ -42,7 +39,7 @@ std::string unescaped(std::string_view text) {
   return out;
 }
 
-// Escapes once; in lower case, as all of a key is in the end.
+// Escapes once; in ascii_lower case, as all of a key is in the end.
 std::string escaped(std::string_view text) {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string out;
@@ -61,7 +58,7 @@ std::string escaped(std::string_view text) {
 }
 
 void make_lower(std::string& text) {
-  std::transform(text.begin(), text.end(), text.begin(), lower);
+  std::transform(text.begin(), text.end(), text.begin(), ascii_lower);
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {

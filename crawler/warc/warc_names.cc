@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/ascii.h"
 #include "base/file_io.h"
 #include "crawler/warc/cdxj_sort.h"
 
@@ -22,12 +23,8 @@ constexpr std::string_view kCdxj = ".cdxj";
 constexpr std::string_view kSorting = ".cdxj.tmp";
 constexpr std::string_view kRuns = ".cdxj.tmp.runs";
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 bool is_name_byte(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '_' ||
-         c == '-';
+  return is_ascii_alphanumeric(c) || c == '.' || c == '_' || c == '-';
 }
 
 // The stem of a file of the prefix that ends with `ending`; empty if the name is not one of ours.
@@ -42,8 +39,8 @@ std::string stem_of(const std::string& name, std::string_view prefix, std::strin
   if (rest.size() < kTimeEnd + 2 || rest[0] != '-' || rest[kTimeEnd] != '-') return {};
   const std::string_view time = rest.substr(1, kTimeEnd - 1);
   const std::string_view serial = rest.substr(kTimeEnd + 1);
-  const bool ours = std::all_of(time.begin(), time.end(), is_digit) &&
-                    std::all_of(serial.begin(), serial.end(), is_digit);
+  const bool ours = std::all_of(time.begin(), time.end(), is_ascii_digit) &&
+                    std::all_of(serial.begin(), serial.end(), is_ascii_digit);
   return ours ? std::string(stem) : std::string();
 }
 

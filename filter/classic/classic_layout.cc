@@ -13,7 +13,7 @@ namespace trawl {
 
 namespace {
 
-constexpr double kTooManyBits = 9223372036854775808.0;  // 2^63
+constexpr double kNoFilterHasBits = 9223372036854775808.0;  // 2^63
 // Above this rate the filter would find every key; below, its file could not say the rate.
 constexpr double kUselessRate = 1 - 1e-6;
 constexpr double kLeastRate = 1e-300;
@@ -59,7 +59,7 @@ Result<ClassicLayout> choose_classic_layout(const ClassicBloomFilter::Options& o
   if (const auto checked = check(options); !checked) return tl::unexpected(checked.error());
   const auto asked = bits_asked_for(options);
   if (!asked) return tl::unexpected(asked.error());
-  if (!(*asked < kTooManyBits)) {
+  if (!(*asked < kNoFilterHasBits)) {
     return error(ErrorCode::kInvalidArgument,
                  fmt::format("a classic filter of {:.3g} bits would need {:.3g} bytes: lower its "
                              "capacity or its bits per key, or allow a higher rate",

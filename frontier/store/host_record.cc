@@ -16,7 +16,7 @@ constexpr std::uint64_t kFailures = 8;
 constexpr std::uint64_t kBlocked = 16;
 constexpr std::uint64_t kGivenUp = 32;
 constexpr std::uint64_t kAnswered = 64;
-constexpr std::uint64_t kAll = 127;
+constexpr std::uint64_t kAllHostParts = 127;
 
 std::optional<std::uint32_t> narrow(std::uint64_t value) {
   if (value > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
@@ -44,7 +44,7 @@ std::optional<HostRecord> decode_host(std::string_view value) {
   Decoder in(value);
   HostRecord host;
   const std::uint64_t parts = in.varint();
-  if (parts > kAll) return std::nullopt;
+  if (parts > kAllHostParts) return std::nullopt;
   host.name = in.string();
   if ((parts & kDelay) != 0) host.delay = std::chrono::milliseconds(in.fixed<std::int64_t>());
   if ((parts & kMaxLeases) != 0) {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t kFailed = 1;
 constexpr std::uint64_t kWasQueued = 2;
-constexpr std::uint64_t kAll = 3;
+constexpr std::uint64_t kAllSetAsideParts = 3;
 
 }  // namespace
 
@@ -42,7 +42,7 @@ std::optional<SetAsideRecord> decode_set_aside(std::string_view value) {
   Decoder in(value);
   SetAsideRecord record;
   const std::uint64_t parts = in.varint();
-  if (parts > kAll) return std::nullopt;
+  if (parts > kAllSetAsideParts) return std::nullopt;
   record.state = (parts & kFailed) != 0 ? SetAsideState::kFailed : SetAsideState::kHeld;
   record.was_queued = (parts & kWasQueued) != 0;
   record.reason = in.string();

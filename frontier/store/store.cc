@@ -26,7 +26,7 @@ namespace {
 rocksdb::Slice slice(std::string_view bytes) {
   return {bytes.data(), bytes.size()};
 }
-std::string_view view(const rocksdb::Slice& bytes) {
+std::string_view bytes_of(const rocksdb::Slice& bytes) {
   return {bytes.data(), bytes.size()};
 }
 
@@ -56,8 +56,8 @@ class BoundedIterator {
   BoundedIterator& operator=(const BoundedIterator&) = delete;
   rocksdb::Iterator* operator->() const { return iterator_.get(); }
 
-  std::string_view key() const { return view(iterator_->key()); }
-  std::string_view value() const { return view(iterator_->value()); }
+  std::string_view key() const { return bytes_of(iterator_->key()); }
+  std::string_view value() const { return bytes_of(iterator_->value()); }
 
  private:
   std::string end_;
@@ -157,7 +157,7 @@ class RocksStore final : public Store {
       if (const auto status = append(writes, change); !status.ok())
         return checked(status, "write to");
       if (change.family == kDeferred && change.kind == Batch::Kind::kPut &&
-          (!first_deferred || change.key < trawl::view(*first_deferred))) {
+          (!first_deferred || change.key < view(*first_deferred))) {
         first_deferred.emplace();
         std::ranges::copy(change.key, first_deferred->begin());
       }
@@ -177,8 +177,8 @@ class RocksStore final : public Store {
   Result<void> trim_admissions(std::uint64_t sequence) override {
     const auto first = number_key(0);
     const auto end = number_key(sequence);
-    const auto begin_slice = slice(trawl::view(first));
-    const auto end_slice = slice(trawl::view(end));
+    const auto begin_slice = slice(view(first));
+    const auto end_slice = slice(view(end));
     constexpr std::string_view kDoing = "trim the admission log of";
     // Whole files go at once; what is left of the range is one file at most.
     if (const auto status = rocksdb::DeleteFilesInRange(db_.get(), families_[kAdmissions],
@@ -204,7 +204,7 @@ class RocksStore final : public Store {
       const override {
     const auto it = scan(kAdmissions);
     // The batch that `sequence` falls into may begin before it.
-    it->SeekForPrev(slice(trawl::view(number_key(sequence))));
+    it->SeekForPrev(slice(view(number_key(sequence))));
     if (!it->Valid() && it->status().ok()) it->SeekToFirst();
     std::vector<Fingerprint> fingerprints;
     for (; it->Valid(); it->Next()) {
@@ -221,7 +221,7 @@ class RocksStore final : public Store {
       const std::function<bool(const QueueOrder&)>& wanted) const override {
     const BoundedIterator it(*db_, families_[kPending], end_of(host), {});
     // A 0 byte behind the key makes the least key after it.
-    it->Seek(after ? pending_key(host, *after) + '\0' : std::string(trawl::view(number_key(host))));
+    it->Seek(after ? pending_key(host, *after) + '\0' : std::string(view(number_key(host))));
     std::vector<QueuedUrl> urls;
     for (; it->Valid() && urls.size() < limit; it->Next()) {
       const auto key = decode_pending_key(it.key());
@@ -242,7 +242,7 @@ class RocksStore final : public Store {
     std::optional<HostId> host;  // the one whose queue is being read
     QueueBeginning queue;
     std::size_t steps = 0;
-    it->Seek(slice(trawl::view(number_key(from))));
+    it->Seek(slice(view(number_key(from))));
     for (;;) {
       const auto key = it->Valid() ? decode_pending_key(it.key()) : std::nullopt;
       if (it->Valid() && !key) return damaged("the key of a queued URL does not decode");
@@ -273,7 +273,7 @@ class RocksStore final : public Store {
                              const std::function<bool(HostId, const QueueOrder&, std::string_view)>&
                                  visit) const override {
     const auto it = scan(kPending, host ? end_of(*host) : std::string());
-    it->Seek(slice(trawl::view(number_key(host.value_or(0)))));
+    it->Seek(slice(view(number_key(host.value_or(0)))));
     for (; it->Valid(); it->Next()) {
       const auto key = decode_pending_key(it.key());
       if (!key) return damaged("the key of a queued URL does not decode");
@@ -286,7 +286,7 @@ class RocksStore final : public Store {
     const auto changes = deferred_floor_.changes();
     const auto it = scan(kDeferred);
     const DeferredKey floor = deferred_floor_.floor();
-    it->Seek(slice(trawl::view(floor)));
+    it->Seek(slice(view(floor)));
     bool first = true;
     for (; it->Valid(); it->Next(), first = false) {
       const auto url = decode_deferred(it.key(), it.value());
@@ -299,14 +299,13 @@ class RocksStore final : public Store {
   }
 
   Result<std::optional<HostRecord>> host(HostId host) const override {
-    return get<HostRecord>(kHosts, trawl::view(number_key(host)), decode_host,
-                           "the record of a host");
+    return get<HostRecord>(kHosts, view(number_key(host)), decode_host, "the record of a host");
   }
 
   Result<void> visit_hosts(HostId from,
                            const std::function<bool(HostId, HostRecord)>& visit) const override {
     const auto it = scan(kHosts);
-    for (it->Seek(slice(trawl::view(number_key(from)))); it->Valid(); it->Next()) {
+    for (it->Seek(slice(view(number_key(from)))); it->Valid(); it->Next()) {
       const auto host = decode_number_key(it.key());
       auto record = decode_host(it.value());
       if (!host || !record) return damaged("the record of a host does not decode");
@@ -316,7 +315,7 @@ class RocksStore final : public Store {
   }
 
   Result<std::optional<LedgerRecord>> ledger(Fingerprint fingerprint) const override {
-    return get<LedgerRecord>(kLedger, trawl::view(fingerprint_key(fingerprint)), decode_ledger,
+    return get<LedgerRecord>(kLedger, view(fingerprint_key(fingerprint)), decode_ledger,
                              "a record of the ledger");
   }
 
@@ -331,7 +330,7 @@ class RocksStore final : public Store {
       const std::size_t n = std::min(kAtOnce, fingerprints.size() - done);
       for (std::size_t i = 0; i < n; ++i) {
         keys[i] = fingerprint_key(fingerprints[done + i]);
-        slices[i] = slice(trawl::view(keys[i]));
+        slices[i] = slice(view(keys[i]));
       }
       db_->MultiGet({}, families_[kLedger], n, slices.data(), values.data(), statuses.data());
       for (std::size_t i = 0; i < n; ++i) {
@@ -356,7 +355,7 @@ class RocksStore final : public Store {
   }
 
   Result<std::optional<std::uint32_t>> depth(Fingerprint fingerprint) const override {
-    return get<std::uint32_t>(kDepths, trawl::view(fingerprint_key(fingerprint)), decode_depth,
+    return get<std::uint32_t>(kDepths, view(fingerprint_key(fingerprint)), decode_depth,
                               "the depth of a URL");
   }
 
@@ -374,7 +373,7 @@ class RocksStore final : public Store {
 
   Result<std::optional<std::string>> set_aside(Fingerprint fingerprint) const override {
     return get<std::string>(
-        kSetAside, trawl::view(fingerprint_key(fingerprint)),
+        kSetAside, view(fingerprint_key(fingerprint)),
         [](std::string_view value) { return std::optional(decode_bytes(value)); },
         "a URL that was set aside");
   }
@@ -385,7 +384,7 @@ class RocksStore final : public Store {
     const auto it = scan(kSetAside);
     std::string first;
     // A 0 byte behind the key makes the least key after it.
-    if (after) first = std::string(trawl::view(fingerprint_key(*after))) + '\0';
+    if (after) first = std::string(view(fingerprint_key(*after))) + '\0';
     for (it->Seek(first); it->Valid(); it->Next()) {
       const auto fingerprint = decode_fingerprint_key(it.key());
       if (!fingerprint) return damaged("the key of a URL that was set aside does not decode");
@@ -426,7 +425,7 @@ class RocksStore final : public Store {
 
   // The first key behind the queue of a host; empty if there is none.
   static std::string end_of(HostId host) {
-    return host == ~HostId{0} ? std::string() : std::string(trawl::view(number_key(host + 1)));
+    return host == ~HostId{0} ? std::string() : std::string(view(number_key(host + 1)));
   }
 
   // An iterator that leaves the cache to those who read a part of the store again and again.
@@ -444,7 +443,7 @@ class RocksStore final : public Store {
     const auto status = db_->Get({}, families_[family], slice(key), &value);
     if (status.IsNotFound()) return std::nullopt;
     if (!status.ok()) return tl::unexpected(store_error(status, "read"));
-    auto decoded = decode(view(value));
+    auto decoded = decode(bytes_of(value));
     if (!decoded) return damaged(fmt::format("{} does not decode", what));
     return decoded;
   }

@@ -9,12 +9,12 @@
 namespace trawl {
 namespace {
 
-using Time = std::chrono::system_clock::time_point;
+using FetchTime = std::chrono::system_clock::time_point;
 
 CutBodies::Kept cut(std::size_t size, int minute = 0) {
   HttpResponse response;
   response.body.assign(size, 'x');
-  return {std::move(response), Time(std::chrono::minutes(minute))};
+  return {std::move(response), FetchTime(std::chrono::minutes(minute))};
 }
 
 TEST(CutBodies, TheLongestOfAUrlIsKeptAndOfEquallyLongOnesTheLast) {
@@ -27,9 +27,9 @@ TEST(CutBodies, TheLongestOfAUrlIsKeptAndOfEquallyLongOnesTheLast) {
   auto a = bodies.take("a");
   ASSERT_TRUE(a);
   EXPECT_EQ(a->response.body.size(), 1000u);
-  EXPECT_EQ(a->fetched_at, Time(std::chrono::minutes(1)));
+  EXPECT_EQ(a->fetched_at, FetchTime(std::chrono::minutes(1)));
   EXPECT_FALSE(bodies.take("a"));
-  EXPECT_EQ(bodies.take("b")->fetched_at, Time(std::chrono::minutes(4)));
+  EXPECT_EQ(bodies.take("b")->fetched_at, FetchTime(std::chrono::minutes(4)));
   EXPECT_EQ(bodies.memory(), 0u);
 }
 

@@ -32,7 +32,8 @@ using test::RawServer;
 using test::run_until_idle;
 
 constexpr std::size_t kAtOnce = 48;
-constexpr std::uint64_t kOfOneServer = 500;  // which keeps a thread for each connection it had
+constexpr std::uint64_t kResponsesOfOneServer =
+    500;  // which keeps a thread for each connection it had
 
 bool answer_mutated(Connection& client, std::uint64_t seed) {
   const MutatedResponse response = mutated_response(seed);
@@ -128,8 +129,8 @@ void fetch_mutations(std::uint64_t usual) {
   const std::uint64_t count = mutations(usual);
   const auto client = client_of(mutation_options());
   MutationRun run(mutation_seed(), *client);
-  for (std::uint64_t first = 0; first < count; first += kOfOneServer) {
-    if (!run.fetch(first, std::min(kOfOneServer, count - first))) return;
+  for (std::uint64_t first = 0; first < count; first += kResponsesOfOneServer) {
+    if (!run.fetch(first, std::min(kResponsesOfOneServer, count - first))) return;
     if (::testing::Test::HasFailure()) return;
   }
   for (const auto& [failure, times] : run.outcomes())

@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
-namespace trawl::test {
+namespace trawl {
 namespace {
 
 using testing::ElementsAre;
@@ -163,4 +163,4 @@ TEST(SitemapsOfRobots, AreBounded) {
 }
 
 }  // namespace
-}  // namespace trawl::test
+}  // namespace trawl

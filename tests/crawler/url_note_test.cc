@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-namespace trawl::test {
+namespace trawl {
 namespace {
 
 using namespace std::chrono_literals;
@@ -126,4 +126,4 @@ TEST(UrlNote, OfAnyBytesIsOneThatCouldHaveBeenWritten) {
 }
 
 }  // namespace
-}  // namespace trawl::test
+}  // namespace trawl

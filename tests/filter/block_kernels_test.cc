@@ -12,7 +12,7 @@
 namespace trawl {
 namespace {
 
-Fingerprint nth_key(std::uint64_t n) {
+Fingerprint key_of_number(std::uint64_t n) {
   return {.high = mix64(2 * n), .low = mix64(2 * n + 1)};
 }
 
@@ -42,7 +42,7 @@ TEST(BlockMasks, BitsAreSpreadEvenly) {
   const MaskShape shape(12);
   std::vector<unsigned> counts(kBitsPerBlock);
   for (std::uint64_t n = 0; n < kKeys; ++n) {
-    const BlockMasks masks = block_masks(nth_key(n).low, shape);
+    const BlockMasks masks = block_masks(key_of_number(n).low, shape);
     for (unsigned bit = 0; bit < kBitsPerBlock; ++bit)
       counts[bit] += masks[bit / kBitsPerWord] >> (bit % kBitsPerWord) & 1;
   }
@@ -58,7 +58,7 @@ struct Filled {
   std::vector<bool> found;
 };
 
-Filled fill(const BlockKernels& kernels, unsigned hashes, bool in_batches) {
+Filled fill_blocks(const BlockKernels& kernels, unsigned hashes, bool in_batches) {
   constexpr std::uint64_t kBlocks = 100;
   constexpr std::size_t kKeys = 3'000;
   Filled filled{.words = WordArray::allocate(kBlocks * kWordsPerBlock, "the test").value(),
@@ -68,7 +68,7 @@ Filled fill(const BlockKernels& kernels, unsigned hashes, bool in_batches) {
   const BlockSpan span{filled.words.data(), kBlocks, MaskShape(hashes), locks.view()};
   std::vector<Fingerprint> keys(kKeys);
   for (std::size_t i = 0; i < kKeys; ++i)
-    keys[i] = nth_key(i % 2'500);  // some twice
+    keys[i] = key_of_number(i % 2'500);  // some twice
   const auto answers = std::make_unique<bool[]>(kKeys);
   if (in_batches) {
     kernels.insert_batch(span, keys, answers.get());
@@ -78,7 +78,7 @@ Filled fill(const BlockKernels& kernels, unsigned hashes, bool in_batches) {
   }
   filled.admitted.assign(answers.get(), answers.get() + kKeys);
   for (std::size_t i = 0; i < kKeys; ++i)
-    keys[i] = nth_key(i * 7);
+    keys[i] = key_of_number(i * 7);
   if (in_batches) {
     kernels.contains_batch(span, keys, answers.get());
   } else {
@@ -99,12 +99,12 @@ void expect_same(const Filled& a, const Filled& b) {
 TEST(BlockKernels, AllSetTheSameBitsAndGiveTheSameAnswers) {
   for (unsigned hashes = 1; hashes <= kMaxHashes; ++hashes) {
     SCOPED_TRACE(hashes);
-    const Filled portable = fill(portable_block_kernels(), hashes, false);
+    const Filled portable = fill_blocks(portable_block_kernels(), hashes, false);
     EXPECT_GT(std::ranges::count(portable.admitted, true), 100);
-    expect_same(portable, fill(portable_block_kernels(), hashes, true));
+    expect_same(portable, fill_blocks(portable_block_kernels(), hashes, true));
     if (const BlockKernels* avx2 = avx2_block_kernels(MaskShape(hashes))) {
-      expect_same(portable, fill(*avx2, hashes, false));
-      expect_same(portable, fill(*avx2, hashes, true));
+      expect_same(portable, fill_blocks(*avx2, hashes, false));
+      expect_same(portable, fill_blocks(*avx2, hashes, true));
     }
   }
 }

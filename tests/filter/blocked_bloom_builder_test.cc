@@ -16,6 +16,7 @@
 
 #include "filter/blocked/builder_plan.h"
 #include "tests/support/filter_keys.h"
+#include "tests/support/sizes.h"
 #include "tests/support/small_disk.h"
 #include "tests/support/snapshot_file.h"
 #include "tests/support/temporary_directory.h"
@@ -29,8 +30,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-
+using test::kMiB;
 using test::nth_key;
 using test::some_keys;
 

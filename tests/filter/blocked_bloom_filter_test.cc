@@ -18,14 +18,14 @@ namespace {
 using test::nth_key;
 using test::some_keys;
 
-BlockedBloomFilter make_filter(std::uint64_t capacity, double rate) {
+BlockedBloomFilter make_blocked(std::uint64_t capacity, double rate) {
   auto filter = BlockedBloomFilter::create({.capacity = capacity, .false_positive_rate = rate});
   if (!filter) throw std::runtime_error(filter.error().message);
   return std::move(*filter);
 }
 
 TEST(BlockedBloomFilter, InsertTellsNewOnceAndContainsFindsIt) {
-  auto filter = make_filter(1000, 1e-6);
+  auto filter = make_blocked(1000, 1e-6);
   const Fingerprint key = nth_key(0);
   EXPECT_FALSE(filter.contains(key));
   EXPECT_TRUE(filter.insert(key));
@@ -35,7 +35,7 @@ TEST(BlockedBloomFilter, InsertTellsNewOnceAndContainsFindsIt) {
 }
 
 TEST(BlockedBloomFilter, A2_NoInsertedKeyIsEverMissedEvenFarBeyondCapacity) {
-  auto filter = make_filter(10'000, 1e-3);
+  auto filter = make_blocked(10'000, 1e-3);
   const auto keys = some_keys(100'000);
   for (const auto key : keys)
     filter.insert(key);
@@ -44,8 +44,8 @@ TEST(BlockedBloomFilter, A2_NoInsertedKeyIsEverMissedEvenFarBeyondCapacity) {
 }
 
 TEST(BlockedBloomFilter, BatchesAnswerAsSingleCallsDo) {
-  auto single = make_filter(5'000, 1e-2);
-  auto batched = make_filter(5'000, 1e-2);
+  auto single = make_blocked(5'000, 1e-2);
+  auto batched = make_blocked(5'000, 1e-2);
   auto keys = some_keys(5'000);
   keys.insert(keys.end(), keys.begin(), keys.begin() + 100);  // duplicates within one batch
   for (const std::size_t size : {0u, 1u, 15u, 16u, 17u, 333u, 4718u}) {
@@ -69,17 +69,17 @@ TEST(BlockedBloomFilter, BatchesAnswerAsSingleCallsDo) {
 
 // ThreadSanitizer takes its time, and the test starts no thread.
 #ifdef __SANITIZE_THREAD__
-const std::vector<double> kRates = {1e-2};
+const std::vector<double> kRatesOfBlocked = {1e-2};
 #else
-const std::vector<double> kRates = {1e-2, 1e-3, 1e-4, 1e-6};
+const std::vector<double> kRatesOfBlocked = {1e-2, 1e-3, 1e-4, 1e-6};
 #endif
 
 TEST(BlockedBloomFilter, MeasuredRateIsTheComputedOne) {
-  for (const double rate : kRates) {
+  for (const double rate : kRatesOfBlocked) {
     SCOPED_TRACE(rate);
     constexpr std::uint64_t kKeys = 400'000;
     const std::uint64_t kProbes = rate < 1e-5 ? 30'000'000 : 4'000'000;
-    auto filter = make_filter(kKeys, rate);
+    auto filter = make_blocked(kKeys, rate);
     std::uint64_t called_new = 0;
     for (std::uint64_t i = 0; i < kKeys; ++i)
       called_new += filter.insert(nth_key(i)) ? 1 : 0;
@@ -112,7 +112,7 @@ TEST(BlockedBloomFilter, FarBeyondItsCapacityItsRateIsThatOfItsBits) {
   for (const std::uint64_t capacity : {21u, 1000u, 20'000u}) {
     for (const std::size_t times : {20u, 40u, 1000u}) {
       SCOPED_TRACE(testing::Message() << capacity << " keys, " << times << " times");
-      auto filter = make_filter(capacity, 1e-3);
+      auto filter = make_blocked(capacity, 1e-3);
       for (const auto key : some_keys(capacity * std::min<std::size_t>(times, 200)))
         filter.insert(key);
       const auto stats = filter.stats();
@@ -130,7 +130,7 @@ TEST(BlockedBloomFilter, OverfillingWorksAndItsStatsSaySo) {
   for (const std::size_t times : {2u, 4u, 8u}) {
     SCOPED_TRACE(times);
     const std::size_t keys = times * 50'000;
-    auto filter = make_filter(50'000, 1e-3);
+    auto filter = make_blocked(50'000, 1e-3);
     std::uint64_t lost = 0;
     for (const auto key : some_keys(keys))
       lost += filter.insert(key) ? 0 : 1;
@@ -188,7 +188,7 @@ TEST(BlockedBloomFilter, WhatCannotBeMergedIsRefusedByWhatDiffers) {
 TEST(BlockedBloomFilter, A1_ConcurrentInsertsOfOneKeyAdmitAtMostOne) {
   constexpr std::size_t kThreads = 4;
   constexpr std::size_t kKeys = 20'000;
-  auto filter = make_filter(kKeys, 1e-9);
+  auto filter = make_blocked(kKeys, 1e-9);
   const auto keys = some_keys(kKeys);
   std::vector<std::atomic<int>> winners(kKeys);
   std::barrier start(kThreads);
@@ -213,7 +213,7 @@ TEST(BlockedBloomFilter, A1_ConcurrentBatchesInACrowdedFilterAdmitAtMostOne) {
   constexpr std::size_t kThreads = 4;
   constexpr std::size_t kKeys = 40'000;
   // Few blocks, so that the threads meet in the same words and other keys' bits interfere.
-  auto filter = make_filter(2'000, 1e-2);
+  auto filter = make_blocked(2'000, 1e-2);
   const auto keys = some_keys(kKeys);
   std::vector<std::atomic<int>> winners(kKeys);
   std::barrier start(kThreads);

@@ -30,7 +30,7 @@ static_assert(MembershipFilter<ClassicBloomFilter>);
 using test::nth_key;
 using test::some_keys;
 
-ClassicBloomFilter make_filter(std::uint64_t capacity, double rate) {
+ClassicBloomFilter make_classic(std::uint64_t capacity, double rate) {
   auto filter = ClassicBloomFilter::create(
       {.capacity = capacity, .false_positive_rate = rate, .hash = KeyedHash::from_seed(1)});
   if (!filter) throw std::runtime_error(filter.error().message);
@@ -60,7 +60,7 @@ std::uint64_t count_found(const ClassicBloomFilter& filter, std::uint64_t probes
 }
 
 TEST(ClassicBloomFilter, InsertTellsNewOnceAndContainsFindsIt) {
-  auto filter = make_filter(1000, 1e-6);
+  auto filter = make_classic(1000, 1e-6);
   const Fingerprint key = nth_key(0);
   EXPECT_FALSE(filter.contains(key));
   EXPECT_TRUE(filter.insert(key));
@@ -71,7 +71,7 @@ TEST(ClassicBloomFilter, InsertTellsNewOnceAndContainsFindsIt) {
 }
 
 TEST(ClassicBloomFilter, HasTheSizesOfTheLiterature) {
-  const auto stats = make_filter(1'000'000, 0.01).stats();
+  const auto stats = make_classic(1'000'000, 0.01).stats();
   EXPECT_EQ(stats.hashes, 7u);
   EXPECT_NEAR(static_cast<double>(stats.memory_bytes) * 8, 9.585e6, 1000);
   EXPECT_EQ(stats.capacity, 1'000'000u);
@@ -85,7 +85,7 @@ TEST(ClassicBloomFilter, HasTheSizesOfTheLiterature) {
 TEST(ClassicBloomFilter, A2_NoInsertedKeyIsEverMissedEvenFarBeyondCapacity) {
   for (const double rate : {0.5, 1e-3, 1e-15}) {
     SCOPED_TRACE(rate);
-    auto filter = make_filter(5'000, rate);
+    auto filter = make_classic(5'000, rate);
     const auto keys = some_keys(50'000);
     for (const auto key : keys)
       filter.insert(key);
@@ -97,8 +97,8 @@ TEST(ClassicBloomFilter, A2_NoInsertedKeyIsEverMissedEvenFarBeyondCapacity) {
 TEST(ClassicBloomFilter, BatchesAnswerAsSingleCallsDo) {
   for (const double rate : {0.7, 1e-2, 1e-15}) {  // k = 1, 7 and 50
     SCOPED_TRACE(rate);
-    auto single = make_filter(5'000, rate);
-    auto batched = make_filter(5'000, rate);
+    auto single = make_classic(5'000, rate);
+    auto batched = make_classic(5'000, rate);
     auto keys = some_keys(5'000);
     keys.insert(keys.begin() + 50, keys.begin(), keys.begin() + 48);  // repeated in one batch
     const auto absent = some_keys(5'000, 2);
@@ -138,7 +138,7 @@ TEST(ClassicBloomFilter, MeasuredRateIsTheComputedOne) {
     SCOPED_TRACE(rate);
     constexpr std::uint64_t kKeys = 200'000;
     const std::uint64_t probes = rate < 1e-5 ? 8'000'000 : 1'500'000;
-    auto filter = make_filter(kKeys, rate);
+    auto filter = make_classic(kKeys, rate);
     const std::uint64_t called_new = fill(filter, kKeys);
     const auto found = static_cast<double>(count_found(filter, probes));
     const auto stats = filter.stats();
@@ -173,7 +173,7 @@ TEST(ClassicBloomFilter, MeasuredRateIsTheComputedOneInSmallFilters) {
     double found = 0;
     double expected = 0;
     for (int i = 0; i < row.filters; ++i) {
-      auto filter = make_filter(row.keys, row.rate);
+      auto filter = make_classic(row.keys, row.rate);
       const auto seed = static_cast<std::uint64_t>(2 * i);
       fill(filter, row.keys, seed);
       found += static_cast<double>(
@@ -237,7 +237,7 @@ TEST(ClassicBloomFilter, PlacesAreEvenlySpreadAndIndependentInLargeFilters) {
 TEST(ClassicBloomFilter, OverfillingWorksAndItsStatsSaySo) {
   for (const std::uint64_t keys : {2'500u, 4'000u, 10'000u}) {
     SCOPED_TRACE(keys);
-    auto filter = make_filter(1'000, 1e-3);
+    auto filter = make_classic(1'000, 1e-3);
     fill(filter, keys);
     const auto stats = filter.stats();
     EXPECT_TRUE(stats.overfull());
@@ -278,7 +278,7 @@ std::vector<int> insert_concurrently(ClassicBloomFilter& filter,
 TEST(ClassicBloomFilter, A1_ConcurrentInsertsOfOneKeyAdmitAtMostOne) {
   for (const std::size_t batch : {1u, 50u}) {
     SCOPED_TRACE(batch);
-    auto filter = make_filter(20'000, 1e-9);
+    auto filter = make_classic(20'000, 1e-9);
     const auto keys = some_keys(20'000);
     // At 1e-9 none of so few keys is a false positive, so that "at most" is "exactly".
     for (const int winners : insert_concurrently(filter, keys, batch))
@@ -289,7 +289,7 @@ TEST(ClassicBloomFilter, A1_ConcurrentInsertsOfOneKeyAdmitAtMostOne) {
 
 TEST(ClassicBloomFilter, A1_ConcurrentBatchesInACrowdedFilterAdmitAtMostOne) {
   // Few bits, so that the threads meet in the same words and other keys' bits interfere.
-  auto filter = make_filter(2'000, 1e-2);
+  auto filter = make_classic(2'000, 1e-2);
   const auto keys = some_keys(20'000);
   const auto winners = insert_concurrently(filter, keys, 50);
   std::uint64_t admitted = 0;
@@ -304,7 +304,7 @@ TEST(ClassicBloomFilter, A1_ConcurrentBatchesInACrowdedFilterAdmitAtMostOne) {
 TEST(ClassicBloomFilter, AKeyWhosePlacesCoincideIsNewOnce) {
   // 50 places among 512 bits: nearly every key has some that coincide.
   for (std::uint64_t n = 0; n < 1000; ++n) {
-    auto filter = make_filter(1, 1e-15);
+    auto filter = make_classic(1, 1e-15);
     ASSERT_EQ(filter.stats().memory_bytes, 64u);
     ASSERT_TRUE(filter.insert(nth_key(n)));
     ASSERT_FALSE(filter.insert(nth_key(n)));
@@ -323,7 +323,7 @@ class ClassicBloomFilterFile : public ::testing::Test {
 };
 
 TEST_F(ClassicBloomFilterFile, LoadedFilterEqualsTheSavedOneAndIsSavedInTheSameBytes) {
-  auto filter = make_filter(100'000, 1e-3);
+  auto filter = make_classic(100'000, 1e-3);
   fill(filter, 50'000);
   const auto written = filter.save(path_);
   ASSERT_TRUE(written) << written.error().message;
@@ -349,7 +349,7 @@ TEST_F(ClassicBloomFilterFile, LoadedFilterEqualsTheSavedOneAndIsSavedInTheSameB
 }
 
 TEST_F(ClassicBloomFilterFile, DamageIsRefused) {
-  auto filter = make_filter(100'000, 1e-3);
+  auto filter = make_classic(100'000, 1e-3);
   fill(filter, 50'000);
   ASSERT_TRUE(filter.save(path_));
   const std::string whole = contents_of(path_);
@@ -411,8 +411,8 @@ TEST_F(ClassicBloomFilterFile, ImpossibleParametersAreRefusedAndAbsurdOnesAreHar
 }
 
 TEST(ClassicBloomFilter, MergedFilterHasTheKeysOfBoth) {
-  auto one = make_filter(40'000, 1e-3);
-  auto other = make_filter(40'000, 1e-3);
+  auto one = make_classic(40'000, 1e-3);
+  auto other = make_classic(40'000, 1e-3);
   fill(one, 15'000, 1);
   fill(other, 15'000, 2);
   const auto merged = one.merge(other);
@@ -424,7 +424,7 @@ TEST(ClassicBloomFilter, MergedFilterHasTheKeysOfBoth) {
   EXPECT_NEAR(static_cast<double>(one.stats().inserted), 30'000, 300);
   EXPECT_FALSE(one.insert(nth_key(0, 2)));
   // As if all had been inserted into one.
-  auto all = make_filter(40'000, 1e-3);
+  auto all = make_classic(40'000, 1e-3);
   fill(all, 15'000, 1);
   fill(all, 15'000, 2);
   EXPECT_EQ(one.stats().fill, all.stats().fill);
@@ -432,15 +432,15 @@ TEST(ClassicBloomFilter, MergedFilterHasTheKeysOfBoth) {
 }
 
 TEST(ClassicBloomFilter, FiltersThatDifferCannotBeMerged) {
-  auto filter = make_filter(1000, 1e-3);
+  auto filter = make_classic(1000, 1e-3);
   const auto expect_refused = [&](const ClassicBloomFilter& other, const char* reason) {
     const auto merged = filter.merge(other);
     ASSERT_FALSE(merged);
     EXPECT_EQ(merged.error().code, ErrorCode::kInvalidArgument);
     EXPECT_NE(merged.error().message.find(reason), std::string::npos) << merged.error().message;
   };
-  expect_refused(make_filter(1001, 1e-3), "capacities differ, 1000 and 1001");
-  expect_refused(make_filter(1000, 1e-2), "false-positive rates differ, 0.001 and 0.01");
+  expect_refused(make_classic(1001, 1e-3), "capacities differ, 1000 and 1001");
+  expect_refused(make_classic(1000, 1e-2), "false-positive rates differ, 0.001 and 0.01");
   expect_refused(
       ClassicBloomFilter::create(
           {.capacity = 1000, .false_positive_rate = 1e-3, .hash = KeyedHash::from_seed(2)})

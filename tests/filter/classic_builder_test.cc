@@ -10,6 +10,7 @@
 
 #include "filter/snapshot/snapshot_format.h"
 #include "tests/support/filter_keys.h"
+#include "tests/support/sizes.h"
 #include "tests/support/small_disk.h"
 #include "tests/support/snapshot_file.h"
 #include "tests/support/temporary_directory.h"
@@ -17,8 +18,7 @@
 namespace trawl {
 namespace {
 
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-
+using test::kMiB;
 using test::some_keys;
 
 // All but the header, which counts the keys.

@@ -20,6 +20,7 @@
 #include "filter/snapshot/snapshot_reader.h"
 #include "filter/snapshot/snapshot_writer.h"
 #include "tests/support/filter_keys.h"
+#include "tests/support/run_together.h"
 #include "tests/support/temporary_directory.h"
 
 namespace trawl {
@@ -27,36 +28,16 @@ namespace {
 
 static_assert(MembershipFilter<CountingBloomFilter>);
 
-// ThreadSanitizer takes its time.
-#ifdef __SANITIZE_THREAD__
-constexpr int kSlowdown = 10;
-#else
-constexpr int kSlowdown = 1;
-#endif
-
+using test::kSlowdown;
 using test::nth_key;
+using test::run_together;
 using test::some_keys;
 
-CountingBloomFilter make_filter(std::uint64_t capacity, double rate) {
+CountingBloomFilter make_counting(std::uint64_t capacity, double rate) {
   auto filter = CountingBloomFilter::create(
       {.capacity = capacity, .false_positive_rate = rate, .hash = KeyedHash::from_seed(1)});
   if (!filter) throw std::runtime_error(filter.error().message);
   return std::move(*filter);
-}
-
-// Runs task(t) for t = 0 .. threads - 1 at the same time.
-template <class Task>
-void run_together(std::size_t threads, Task&& task) {
-  std::barrier start(static_cast<std::ptrdiff_t>(threads));
-  std::vector<std::thread> running;
-  for (std::size_t t = 0; t < threads; ++t) {
-    running.emplace_back([&, t] {
-      start.arrive_and_wait();
-      task(t);
-    });
-  }
-  for (auto& thread : running)
-    thread.join();
 }
 
 // The words of the counters, as the filter saves them.
@@ -79,7 +60,7 @@ bool all_zero(const std::vector<std::uint64_t>& words) {
 }
 
 TEST(CountingBloomFilter, InsertTellsNewOnceAndEraseTakesItBack) {
-  auto filter = make_filter(1000, 1e-6);
+  auto filter = make_counting(1000, 1e-6);
   const Fingerprint key = nth_key(0);
   EXPECT_FALSE(filter.contains(key));
   EXPECT_FALSE(filter.erase(key));
@@ -102,7 +83,7 @@ TEST(CountingBloomFilter, MeasuredRateIsTheComputedOne) {
     if (kSlowdown > 1 && rate < 1e-3) continue;  // too few probes would find one
     constexpr std::uint64_t kKeys = 200'000;
     const std::uint64_t probes = (rate < 1e-5 ? 20'000'000 : 3'000'000) / kSlowdown;
-    auto filter = make_filter(kKeys, rate);
+    auto filter = make_counting(kKeys, rate);
     std::uint64_t called_new = 0;
     for (std::uint64_t i = 0; i < kKeys; ++i)
       called_new += filter.insert(nth_key(i)) ? 1 : 0;
@@ -130,7 +111,7 @@ TEST(CountingBloomFilter, HighRatesAndOverfullFiltersAreComputedForTheKeysOffere
       SCOPED_TRACE(times);
       constexpr std::uint64_t kCapacity = 400'000 / kSlowdown;
       constexpr std::uint64_t kProbes = 1'000'000 / kSlowdown;
-      auto filter = make_filter(kCapacity, rate);
+      auto filter = make_counting(kCapacity, rate);
       const std::uint64_t offered = times * kCapacity;
       std::uint64_t called_new = 0;
       for (std::uint64_t i = 0; i < offered; ++i)
@@ -159,7 +140,7 @@ TEST(CountingBloomFilter, MeasuredRateOfManySmallFiltersIsTheComputedOne) {
   double expected = 0;
   std::uint64_t found = 0;
   for (std::uint64_t seed = 0; seed < kFilters; ++seed) {
-    auto filter = make_filter(500, 1e-4);
+    auto filter = make_counting(500, 1e-4);
     for (std::uint64_t i = 0; i < 500; ++i)
       filter.insert(nth_key(i, 100 + seed));
     for (std::uint64_t i = 0; i < kProbes; ++i)
@@ -173,7 +154,7 @@ TEST(CountingBloomFilter, MeasuredRateOfManySmallFiltersIsTheComputedOne) {
 TEST(CountingBloomFilter, ErasingAllThatWasInsertedLeavesNothing) {
   for (const std::uint64_t capacity : {1u, 2u, 10u, 300u, 20'000u}) {
     SCOPED_TRACE(capacity);
-    auto filter = make_filter(capacity, 1e-3);
+    auto filter = make_counting(capacity, 1e-3);
     const auto keys = some_keys(capacity);
     for (const auto key : keys)
       filter.insert(key);
@@ -191,7 +172,7 @@ TEST(CountingBloomFilter, PlacesThatCoincideInOneKeyCountOnce) {
   // above 1, or fifteen inserts could saturate what holds fewer keys.
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     SCOPED_TRACE(seed);
-    auto filter = make_filter(1, 1e-6);
+    auto filter = make_counting(1, 1e-6);
     ASSERT_TRUE(filter.insert(nth_key(0, seed)));
     for (const std::uint64_t word : words_of(filter))
       ASSERT_EQ(word & ~std::uint64_t{0x1111111111111111}, 0u);
@@ -199,7 +180,7 @@ TEST(CountingBloomFilter, PlacesThatCoincideInOneKeyCountOnce) {
 }
 
 TEST(CountingBloomFilter, ASaturatedCounterNeverGoesDown) {
-  auto filter = make_filter(1'000, 1e-4);
+  auto filter = make_counting(1'000, 1e-4);
   const auto others = some_keys(900, 2);
   for (const auto key : others)
     filter.insert(key);
@@ -220,7 +201,7 @@ TEST(CountingBloomFilter, ASaturatedCounterNeverGoesDown) {
 }
 
 TEST(CountingBloomFilter, ARefusedEraseChangesNothing) {
-  auto filter = make_filter(2'000, 1e-2);
+  auto filter = make_counting(2'000, 1e-2);
   for (const auto key : some_keys(2'000))
     filter.insert(key);
   const auto before = words_of(filter);
@@ -238,7 +219,7 @@ TEST(CountingBloomFilter, ARefusedEraseChangesNothing) {
 
 TEST(CountingBloomFilter, A2_ErasingSomeKeysLosesNoOther) {
   // Four times the capacity: counters are shared by many keys.
-  auto filter = make_filter(5'000, 1e-2);
+  auto filter = make_counting(5'000, 1e-2);
   const auto keys = some_keys(20'000);
   for (const auto key : keys)
     filter.insert(key);
@@ -249,8 +230,8 @@ TEST(CountingBloomFilter, A2_ErasingSomeKeysLosesNoOther) {
 }
 
 TEST(CountingBloomFilter, BatchesAnswerAsSingleCallsDo) {
-  auto single = make_filter(5'000, 1e-2);
-  auto batched = make_filter(5'000, 1e-2);
+  auto single = make_counting(5'000, 1e-2);
+  auto batched = make_counting(5'000, 1e-2);
   auto keys = some_keys(5'000);
   keys.insert(keys.end(), keys.begin(), keys.begin() + 100);
   keys.insert(keys.end(), 5, keys.front());  // next to each other
@@ -287,7 +268,7 @@ TEST(CountingBloomFilter, A1_ConcurrentInsertsOfOneKeyAdmitAtMostOne) {
   for (const double rate : {1e-9, 1e-1}) {  // with no interference, and with much
     SCOPED_TRACE(rate);
     constexpr std::size_t kKeys = 20'000;
-    auto filter = make_filter(kKeys / (rate > 1e-2 ? 10 : 1), rate);
+    auto filter = make_counting(kKeys / (rate > 1e-2 ? 10 : 1), rate);
     const auto keys = some_keys(kKeys);
     std::vector<std::atomic<int>> winners(kKeys);
     run_together(4, [&](std::size_t t) {
@@ -318,7 +299,7 @@ TEST(CountingBloomFilter, A1_ConcurrentInsertsOfOneKeyAdmitAtMostOne) {
 
 TEST(CountingBloomFilter, A1_OfTwoThreadsErasingAKeyThatIsInOnceExactlyOneSucceeds) {
   constexpr std::size_t kKeys = 20'000;
-  auto filter = make_filter(kKeys, 1e-9);
+  auto filter = make_counting(kKeys, 1e-9);
   const auto keys = some_keys(kKeys);
   for (const auto key : keys)
     filter.insert(key);
@@ -338,8 +319,8 @@ TEST(CountingBloomFilter, ConcurrentInsertsAndErasesEndAsOneAfterTheOtherDo) {
   constexpr std::uint64_t kSeed = 20240711;
   SCOPED_TRACE(kSeed);
   constexpr std::size_t kThreads = 4;
-  auto filter = make_filter(6'000, 1e-3);
-  auto model = make_filter(6'000, 1e-3);
+  auto filter = make_counting(6'000, 1e-3);
+  auto model = make_counting(6'000, 1e-3);
   std::vector<std::unordered_map<std::uint64_t, int>> left(kThreads);
   run_together(kThreads, [&](std::size_t t) {
     std::mt19937_64 random(kSeed + t);
@@ -378,7 +359,7 @@ TEST(CountingBloomFilter, ConcurrentInsertsAndErasesEndAsOneAfterTheOtherDo) {
 
 TEST(CountingBloomFilter, A2_LookupsNeverMissAKeyWhileOthersComeAndGo) {
   constexpr std::size_t kStaying = 2'000;
-  auto filter = make_filter(kStaying, 1e-1);  // every counter is shared with keys that go
+  auto filter = make_counting(kStaying, 1e-1);  // every counter is shared with keys that go
   const auto staying = some_keys(kStaying);
   for (const auto key : staying)
     filter.insert(key);
@@ -405,7 +386,7 @@ TEST(CountingBloomFilter, A2_LookupsNeverMissAKeyWhileOthersComeAndGo) {
 
 TEST(CountingBloomFilter, LoadedFilterEqualsTheSavedOne) {
   const test::TemporaryDirectory directory;
-  auto filter = make_filter(50'000, 1e-4);
+  auto filter = make_counting(50'000, 1e-4);
   const auto keys = some_keys(50'000);
   for (const auto key : keys)
     filter.insert(key);
@@ -431,8 +412,8 @@ TEST(CountingBloomFilter, AFileSavedWhileOthersInsertAndEraseHoldsNoHalfKey) {
   constexpr std::size_t kWriters = 2;
   // At 1e-9 no key is taken for one that is in; half the counters are above 0 all the same, so that
   // many a key of which some counts are missing would be found.
-  auto filter = make_filter(kStaying + kWriters * kWindow, 1e-9);
-  auto model = make_filter(kStaying + kWriters * kWindow, 1e-9);
+  auto filter = make_counting(kStaying + kWriters * kWindow, 1e-9);
+  auto model = make_counting(kStaying + kWriters * kWindow, 1e-9);
   const auto staying = some_keys(kStaying);
   for (const auto key : staying) {
     ASSERT_TRUE(filter.insert(key));

@@ -17,6 +17,7 @@
 #include "filter/snapshot/snapshot_reader.h"
 #include "filter/snapshot/snapshot_writer.h"
 #include "tests/support/filter_keys.h"
+#include "tests/support/run_together.h"
 #include "tests/support/temporary_directory.h"
 
 namespace trawl {
@@ -24,40 +25,20 @@ namespace {
 
 static_assert(MembershipFilter<CuckooFilter>);
 
-// ThreadSanitizer takes its time.
-#ifdef __SANITIZE_THREAD__
-constexpr int kSlowdown = 10;
-#else
-constexpr int kSlowdown = 1;
-#endif
-
+using test::kSlowdown;
 using test::nth_key;
+using test::run_together;
 using test::some_keys;
 
-CuckooFilter make_filter(std::uint64_t capacity, double rate) {
+CuckooFilter make_cuckoo(std::uint64_t capacity, double rate) {
   auto filter = CuckooFilter::create(
       {.capacity = capacity, .false_positive_rate = rate, .hash = KeyedHash::from_seed(1)});
   if (!filter) throw std::runtime_error(filter.error().message);
   return std::move(*filter);
 }
 
-// Runs task(t) for t = 0 .. threads - 1 at the same time.
-template <class Task>
-void run_together(std::size_t threads, Task&& task) {
-  std::barrier start(static_cast<std::ptrdiff_t>(threads));
-  std::vector<std::thread> running;
-  for (std::size_t t = 0; t < threads; ++t) {
-    running.emplace_back([&, t] {
-      start.arrive_and_wait();
-      task(t);
-    });
-  }
-  for (auto& thread : running)
-    thread.join();
-}
-
 TEST(CuckooFilter, InsertTellsNewOnceAndEraseTakesItOut) {
-  auto filter = make_filter(1000, 1e-8);
+  auto filter = make_cuckoo(1000, 1e-8);
   const Fingerprint key = nth_key(0);
   EXPECT_FALSE(filter.contains(key));
   EXPECT_FALSE(filter.erase(key));
@@ -78,7 +59,7 @@ TEST(CuckooFilter, MeasuredRateIsTheComputedOne) {
     if (kSlowdown > 1 && rate < 1e-3) continue;  // too few probes would find one
     constexpr std::uint64_t kKeys = 300'000;
     const std::uint64_t probes = (rate < 1e-5 ? 20'000'000 : 4'000'000) / kSlowdown;
-    auto filter = make_filter(kKeys, rate);
+    auto filter = make_cuckoo(kKeys, rate);
     std::uint64_t called_new = 0;
     for (std::uint64_t i = 0; i < kKeys; ++i)
       called_new += filter.insert(nth_key(i)).value() ? 1 : 0;
@@ -103,7 +84,7 @@ TEST(CuckooFilter, CapacityFitsAndTheTableFillsTo95PercentBeforeAnInsertFails) {
     for (std::uint64_t seed = 1; seed <= (capacity < 100'000 ? 5u : 1u); ++seed) {
       SCOPED_TRACE(capacity);
       SCOPED_TRACE(seed);
-      auto filter = make_filter(capacity, 1e-4);
+      auto filter = make_cuckoo(capacity, 1e-4);
       std::uint64_t in = 0;
       for (std::uint64_t i = 0;; ++i) {
         const auto inserted = filter.insert(nth_key(i, seed));
@@ -128,7 +109,7 @@ TEST(CuckooFilter, CapacityFitsAndTheTableFillsTo95PercentBeforeAnInsertFails) {
 TEST(CuckooFilter, CapacityFitsInSmallTablesWhateverTheKeys) {
   for (const std::uint64_t capacity : {1u, 5u, 29u, 64u, 90u, 200u, 400u}) {
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
-      auto filter = make_filter(capacity, 1e-3);
+      auto filter = make_cuckoo(capacity, 1e-3);
       for (std::uint64_t i = 0; i < capacity; ++i)
         ASSERT_TRUE(filter.insert(nth_key(i, seed))) << capacity << " keys of seed " << seed;
     }
@@ -138,7 +119,7 @@ TEST(CuckooFilter, CapacityFitsInSmallTablesWhateverTheKeys) {
 TEST(CuckooFilter, A2_AFullTableLosesNoKeyAndTakesOneAgainAfterAnErase) {
   for (const std::uint64_t capacity : {50u, 3'000u}) {
     SCOPED_TRACE(capacity);
-    auto filter = make_filter(capacity, 1e-8);
+    auto filter = make_cuckoo(capacity, 1e-8);
     std::vector<Fingerprint> in;
     int failures = 0;
     for (std::uint64_t i = 0; failures < 200; ++i) {
@@ -159,7 +140,7 @@ TEST(CuckooFilter, A2_AFullTableLosesNoKeyAndTakesOneAgainAfterAnErase) {
 }
 
 TEST(CuckooFilter, ErasingHalfLeavesTheOtherHalf) {
-  auto filter = make_filter(20'000, 1e-8);
+  auto filter = make_cuckoo(20'000, 1e-8);
   const auto keys = some_keys(20'000);
   for (const auto key : keys)
     ASSERT_TRUE(filter.insert(key).value());
@@ -176,8 +157,8 @@ TEST(CuckooFilter, ErasingHalfLeavesTheOtherHalf) {
 }
 
 TEST(CuckooFilter, BatchesAnswerAsSingleCallsDo) {
-  auto single = make_filter(6'000, 1e-2);
-  auto batched = make_filter(6'000, 1e-2);
+  auto single = make_cuckoo(6'000, 1e-2);
+  auto batched = make_cuckoo(6'000, 1e-2);
   auto keys = some_keys(5'000);
   keys.insert(keys.end(), keys.begin(), keys.begin() + 100);
   for (const std::size_t size : {0u, 1u, 15u, 16u, 17u, 333u, 5'100u}) {
@@ -213,7 +194,7 @@ TEST(CuckooFilter, A2_AdmittedKeysAreErasedInAnyOrderWithoutLosingAnother) {
   constexpr std::uint64_t kSeed = 20240711;
   SCOPED_TRACE(kSeed);
   constexpr std::size_t kParts = 20;
-  auto filter = make_filter(100'000 / kSlowdown, 1e-2);
+  auto filter = make_cuckoo(100'000 / kSlowdown, 1e-2);
   std::vector<Fingerprint> admitted;
   std::vector<Fingerprint> taken_for_one;
   for (const auto key : some_keys(100'000 / kSlowdown))
@@ -234,7 +215,7 @@ TEST(CuckooFilter, A2_AdmittedKeysAreErasedInAnyOrderWithoutLosingAnother) {
 }
 
 TEST(CuckooFilter, ABatchThatDoesNotFitTellsHowFarItGot) {
-  auto filter = make_filter(1'000, 1e-8);
+  auto filter = make_cuckoo(1'000, 1e-8);
   const auto keys = some_keys(3'000);
   auto answers = std::make_unique<bool[]>(keys.size());
   std::fill_n(answers.get(), keys.size(), true);
@@ -256,7 +237,7 @@ TEST(CuckooFilter, A1_ConcurrentInsertsOfOneKeyAdmitAtMostOne) {
   for (const double rate : {1e-8, 3e-2}) {
     SCOPED_TRACE(rate);
     constexpr std::size_t kKeys = 30'000;
-    auto filter = make_filter(kKeys, rate);
+    auto filter = make_cuckoo(kKeys, rate);
     const auto keys = some_keys(kKeys);
     std::vector<std::atomic<int>> winners(kKeys);
     run_together(4, [&](std::size_t t) {
@@ -288,7 +269,7 @@ TEST(CuckooFilter, A1_ConcurrentInsertsOfOneKeyAdmitAtMostOne) {
 
 TEST(CuckooFilter, A1_ConcurrentErasesOfOneKeySucceedOnce) {
   constexpr std::size_t kKeys = 20'000;
-  auto filter = make_filter(kKeys, 1e-8);
+  auto filter = make_cuckoo(kKeys, 1e-8);
   const auto keys = some_keys(kKeys);
   for (const auto key : keys)
     ASSERT_TRUE(filter.insert(key).value());
@@ -305,7 +286,7 @@ TEST(CuckooFilter, A1_ConcurrentErasesOfOneKeySucceedOnce) {
 TEST(CuckooFilter, A2_LookupsNeverMissAKeyWhileTagsAreMoved) {
   // 92 % of the slots are taken for good; two threads push keys in and out of what is left, which
   // moves the others about all the time. A small table, so that each is moved often.
-  auto filter = make_filter(200, 1e-8);
+  auto filter = make_cuckoo(200, 1e-8);
   std::vector<Fingerprint> staying;
   while (filter.stats().fill < 0.92) {
     staying.push_back(nth_key(staying.size()));
@@ -348,7 +329,7 @@ TEST(CuckooFilter, A2_LookupsNeverMissAKeyWhileTagsAreMoved) {
 TEST(CuckooFilter, ConcurrentInsertsAndErasesOfDisjointKeysEndInTheRightSet) {
   constexpr std::size_t kThreads = 4;
   constexpr std::uint64_t kOfThread = 4'000;
-  auto filter = make_filter(kThreads * kOfThread, 1e-8);
+  auto filter = make_cuckoo(kThreads * kOfThread, 1e-8);
   std::atomic<int> wrong{0};
   run_together(kThreads, [&](std::size_t t) {
     const auto keys = some_keys(kOfThread, 10 + t);
@@ -372,7 +353,7 @@ TEST(CuckooFilter, LoadedFilterEqualsTheSavedOne) {
   const test::TemporaryDirectory directory;
   for (const double rate : {1e-1, 1e-3, 1e-6}) {
     SCOPED_TRACE(rate);
-    auto filter = make_filter(50'000, rate);
+    auto filter = make_cuckoo(50'000, rate);
     const auto keys = some_keys(50'000);
     for (const auto key : keys)
       ASSERT_TRUE(filter.insert(key));
@@ -396,7 +377,7 @@ TEST(CuckooFilter, WhatIsInBeforeASaveIsInTheFileWhateverMovesMeanwhile) {
   const std::string path = directory / "filter";
   // Several chunks, 93 % full.
   constexpr std::uint64_t kCapacity = 60'000;
-  auto filter = make_filter(kCapacity, 1e-6);
+  auto filter = make_cuckoo(kCapacity, 1e-6);
   const auto staying = some_keys(kCapacity * 98 / 100);
   for (const auto key : staying)
     ASSERT_TRUE(filter.insert(key));
@@ -434,7 +415,7 @@ TEST(CuckooFilter, TheCountInAFileIsOfTheKeysInItAndBatchesAreCountedAsTheyGo) {
   const std::string path = directory / "filter";
   constexpr std::uint64_t kKeys = 200'000 / kSlowdown;
   constexpr std::uint64_t kMaxRounds = 200;
-  auto filter = make_filter(kKeys, 1e-8);
+  auto filter = make_cuckoo(kKeys, 1e-8);
   const auto keys = some_keys(kKeys);
   std::atomic<std::uint64_t> round{0};  // odd while a batch is being inserted
   std::atomic<bool> stop{false};

@@ -6,12 +6,13 @@
 #include <gtest/gtest.h>
 
 #include "filter/bits/word_array.h"
+#include "tests/support/sizes.h"
 #include "tests/support/temporary_directory.h"
 
 namespace trawl {
 namespace {
 
-constexpr std::uint64_t kMiB = 1 << 20;
+using test::kMiB;
 
 class FreeMemory : public testing::Test {
  protected:

@@ -28,7 +28,7 @@ namespace {
 using test::nth_key;
 using test::some_keys;
 
-GrowingBloomFilter make_filter(const GrowingBloomFilter::Options& options) {
+GrowingBloomFilter make_growing(const GrowingBloomFilter::Options& options) {
   auto filter = GrowingBloomFilter::create(options);
   if (!filter) throw std::runtime_error(filter.error().message);
   return std::move(*filter);
@@ -85,7 +85,7 @@ class GrowingBloomFilterFile : public testing::Test {
 };
 
 TEST(GrowingBloomFilter, InsertTellsNewOnceAndContainsFindsIt) {
-  auto filter = make_filter({.capacity = 1000});
+  auto filter = make_growing({.capacity = 1000});
   const Fingerprint key = nth_key(0);
   EXPECT_FALSE(filter.contains(key));
   EXPECT_TRUE(filter.insert(key));
@@ -97,7 +97,7 @@ TEST(GrowingBloomFilter, InsertTellsNewOnceAndContainsFindsIt) {
 
 TEST(GrowingBloomFilter, A2_NoInsertedKeyIsEverMissedHoweverFarItGrows) {
   const auto keys = some_keys(20'000);
-  auto filter = make_filter({.capacity = 1, .false_positive_rate = 1e-3});
+  auto filter = make_growing({.capacity = 1, .false_positive_rate = 1e-3});
   for (const auto key : keys) {
     filter.insert(key);
     ASSERT_TRUE(filter.contains(key));
@@ -110,8 +110,8 @@ TEST(GrowingBloomFilter, A2_NoInsertedKeyIsEverMissedHoweverFarItGrows) {
 
 TEST(GrowingBloomFilter, BatchesAnswerAsSingleCallsDo) {
   // The same keys in the same order, so that both make the same errors, at every moment.
-  auto single = make_filter({.capacity = 500, .false_positive_rate = 1e-2});
-  auto batched = make_filter({.capacity = 500, .false_positive_rate = 1e-2});
+  auto single = make_growing({.capacity = 500, .false_positive_rate = 1e-2});
+  auto batched = make_growing({.capacity = 500, .false_positive_rate = 1e-2});
   const auto keys = some_keys(40'000);
   Answers answers(10'000);
   std::size_t first = 0;
@@ -142,7 +142,7 @@ TEST(GrowingBloomFilter, BatchesAnswerAsSingleCallsDo) {
 
 TEST(GrowingBloomFilter, OfDuplicatesInOneBatchTheFirstIsNew) {
   for (const std::size_t before : {0u, 3000u}) {
-    auto filter = make_filter({.capacity = 100, .false_positive_rate = 1e-9});
+    auto filter = make_growing({.capacity = 100, .false_positive_rate = 1e-9});
     Answers answers(8000);
     filter.insert_batch(some_keys(before, 7), answers.all().first(before));
     std::vector<Fingerprint> keys;
@@ -174,9 +174,9 @@ struct Measured {
 
 // ThreadSanitizer takes its time, and the test starts no thread.
 #ifdef __SANITIZE_THREAD__
-const std::vector<double> kRates = {1e-2};
+const std::vector<double> kBudgets = {1e-2};
 #else
-const std::vector<double> kRates = {1e-2, 1e-3, 1e-4};
+const std::vector<double> kBudgets = {1e-2, 1e-3, 1e-4};
 #endif
 
 TEST(GrowingBloomFilter, TheBudgetHoldsHoweverFarItGrows) {
@@ -188,11 +188,11 @@ TEST(GrowingBloomFilter, TheBudgetHoldsHoweverFarItGrows) {
   constexpr std::size_t kBatch = 1 << 14;
   Answers answers(kBatch);
   std::vector<Fingerprint> keys(kBatch);
-  for (const double budget : kRates) {
+  for (const double budget : kBudgets) {
     SCOPED_TRACE(budget);
     std::vector<Measured> measured(sizes.size());
     for (std::uint64_t seed = 1; seed <= filters_of[0]; ++seed) {
-      auto filter = make_filter({.capacity = kCapacity, .false_positive_rate = budget});
+      auto filter = make_growing({.capacity = kCapacity, .false_positive_rate = budget});
       std::uint64_t offered = 0;
       for (std::size_t s = 0; s < sizes.size() && seed <= filters_of[s]; ++s) {
         while (filter.stats().inserted < sizes[s]) {
@@ -232,7 +232,7 @@ TEST(GrowingBloomFilter, TheBudgetHoldsHoweverFarItGrows) {
 }
 
 TEST(GrowingBloomFilter, AFilterThatIsFullDoesNotGrowForKeysThatItHas) {
-  auto filter = make_filter({.capacity = 3000, .false_positive_rate = 1e-9});
+  auto filter = make_growing({.capacity = 3000, .false_positive_rate = 1e-9});
   const auto keys = some_keys(3001);
   Answers answers(3000);
   const auto full = std::span(keys).first(3000);
@@ -284,7 +284,7 @@ TEST_F(GrowingBloomFilterFile, A1_OfConcurrentInsertsAcrossManySwitchesExactlyOn
   for (const std::uint64_t capacity : {64u, 640u}) {
     SCOPED_TRACE(capacity);
     // At 1e-9 none of so few keys is a false positive, so that "at most" is "exactly".
-    auto filter = make_filter({.capacity = capacity, .false_positive_rate = 1e-9});
+    auto filter = make_growing({.capacity = capacity, .false_positive_rate = 1e-9});
     constexpr std::size_t kKeys = 100'000;
     Contest contest(kKeys);
     contest.run(filter);
@@ -307,7 +307,7 @@ TEST_F(GrowingBloomFilterFile, A1_OfConcurrentInsertsAcrossManySwitchesExactlyOn
 }
 
 TEST(GrowingBloomFilter, A1_InACrowdedFilterAtMostOneIsFirst) {
-  auto filter = make_filter({.capacity = 50, .false_positive_rate = 0.1});
+  auto filter = make_growing({.capacity = 50, .false_positive_rate = 0.1});
   Contest contest(30'000);
   contest.run(filter);
   std::uint64_t admitted = 0;
@@ -320,7 +320,7 @@ TEST(GrowingBloomFilter, A1_InACrowdedFilterAtMostOneIsFirst) {
 }
 
 TEST(GrowingBloomFilter, A2_LookupsDuringGrowthNeverMiss) {
-  auto filter = make_filter({.capacity = 16, .false_positive_rate = 1e-6});
+  auto filter = make_growing({.capacity = 16, .false_positive_rate = 1e-6});
   const auto keys = some_keys(20'000);
   std::atomic<std::size_t> inserted{0};
   std::atomic<std::uint64_t> missed{0};
@@ -352,9 +352,9 @@ TEST(GrowingBloomFilter, A2_LookupsDuringGrowthNeverMiss) {
 }
 
 TEST(GrowingBloomFilter, WhereItMustNotGrowItGoesOnAndSaysSo) {
-  auto unbounded = make_filter({.capacity = 1000, .false_positive_rate = 1e-4});
+  auto unbounded = make_growing({.capacity = 1000, .false_positive_rate = 1e-4});
   const std::uint64_t first_layer = unbounded.stats().memory_bytes;
-  auto filter = make_filter(
+  auto filter = make_growing(
       {.capacity = 1000, .false_positive_rate = 1e-4, .max_memory_bytes = first_layer * 7 / 2});
   EXPECT_EQ(filter.growth_error(), "");
   const auto keys = some_keys(20'000);
@@ -378,7 +378,7 @@ TEST(GrowingBloomFilter, WhereItMustNotGrowItGoesOnAndSaysSo) {
 
 TEST(GrowingBloomFilter, WhereItMustNotGrowManyThreadsGoOn) {
   auto filter =
-      make_filter({.capacity = 100, .false_positive_rate = 1e-9, .max_memory_bytes = 4096});
+      make_growing({.capacity = 100, .false_positive_rate = 1e-9, .max_memory_bytes = 4096});
   Contest contest(3000);
   contest.run(filter);
   for (const auto& winners : contest.winners)
@@ -404,7 +404,7 @@ TEST(GrowingBloomFilter, ImpossibleOptionsAreErrorsThatSayWhy) {
 TEST_F(GrowingBloomFilterFile, WhatWasSavedIsLoadedToTheByte) {
   for (const std::size_t n : {0u, 700u, 1000u, 1001u, 50'000u}) {
     SCOPED_TRACE(n);
-    auto filter = make_filter(
+    auto filter = make_growing(
         {.capacity = 1000, .false_positive_rate = 1e-3, .hash = KeyedHash::from_seed(5)});
     const auto keys = some_keys(n);
     Answers answers(n);
@@ -435,7 +435,7 @@ TEST_F(GrowingBloomFilterFile, WhatWasSavedIsLoadedToTheByte) {
 }
 
 TEST_F(GrowingBloomFilterFile, AFullFilterThatIsLoadedGrowsAtTheNextNewKey) {
-  auto filter = make_filter({.capacity = 500, .false_positive_rate = 1e-9});
+  auto filter = make_growing({.capacity = 500, .false_positive_rate = 1e-9});
   for (const auto key : some_keys(500))
     filter.insert(key);
   ASSERT_TRUE(filter.save(path()));
@@ -455,7 +455,7 @@ TEST_F(GrowingBloomFilterFile, AFullFilterThatIsLoadedGrowsAtTheNextNewKey) {
 }
 
 TEST_F(GrowingBloomFilterFile, WhatWasInsertedBeforeASaveIsInItThoughTheFilterGrows) {
-  auto filter = make_filter({.capacity = 32, .false_positive_rate = 1e-6});
+  auto filter = make_growing({.capacity = 32, .false_positive_rate = 1e-6});
   const auto keys = some_keys(200'000);
   std::atomic<std::size_t> inserted{0};
   std::vector<std::thread> writers;
@@ -488,7 +488,7 @@ TEST_F(GrowingBloomFilterFile, WhatWasInsertedBeforeASaveIsInItThoughTheFilterGr
 }
 
 TEST_F(GrowingBloomFilterFile, DamageIsFoundAndSaidWhere) {
-  auto filter = make_filter({.capacity = 20'000, .false_positive_rate = 1e-4});
+  auto filter = make_growing({.capacity = 20'000, .false_positive_rate = 1e-4});
   Answers answers(100'000);
   filter.insert_batch(some_keys(100'000), answers.all());
   ASSERT_TRUE(filter.save(path()));
@@ -515,7 +515,7 @@ TEST_F(GrowingBloomFilterFile, DamageIsFoundAndSaidWhere) {
 }
 
 TEST_F(GrowingBloomFilterFile, LayersThatNoGrowingFilterHasAreRefused) {
-  auto filter = make_filter({.capacity = 100, .false_positive_rate = 1e-4});
+  auto filter = make_growing({.capacity = 100, .false_positive_rate = 1e-4});
   for (const auto key : some_keys(500))
     filter.insert(key);
   ASSERT_TRUE(filter.save(path()));
@@ -632,7 +632,7 @@ TEST(GrowingBloomFilter, AThousandTimesItsKeysTakeSixLayersAndHalfAsMuchMemoryMo
     }
   }
   // The plan is what a filter does.
-  auto filter = make_filter({.capacity = 1000});
+  auto filter = make_growing({.capacity = 1000});
   Answers answers(1'000'000);
   filter.insert_batch(some_keys(answers.size), answers.all());
   const Plan plan = plan_for(answers.size, 1000, 1e-6);
@@ -652,9 +652,9 @@ TEST(GrowingBloomFilter, NoNumberOfLayersTakesMoreThanTheBudget) {
 
 TEST(GrowingBloomFilter, WhereMemoryIsShortItsLayersAreSmaller) {
   constexpr std::uint64_t kCapacity = 10'000;
-  auto roomy = make_filter({.capacity = kCapacity});
+  auto roomy = make_growing({.capacity = kCapacity});
   const std::uint64_t first_layer = roomy.stats().memory_bytes;
-  auto filter = make_filter({.capacity = kCapacity, .max_memory_bytes = 4 * first_layer});
+  auto filter = make_growing({.capacity = kCapacity, .max_memory_bytes = 4 * first_layer});
   Answers answers(kCapacity * 5 / 2);
   filter.insert_batch(some_keys(answers.size), answers.all());
   EXPECT_EQ(filter.growth_error(), "");

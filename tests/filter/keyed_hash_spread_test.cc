@@ -17,7 +17,7 @@
 namespace trawl {
 namespace {
 
-std::string word_bytes(const std::vector<std::uint64_t>& words) {
+std::string bytes_of_words(const std::vector<std::uint64_t>& words) {
   std::string bytes;
   for (const std::uint64_t word : words)
     for (unsigned i = 0; i < 8; ++i)
@@ -90,9 +90,9 @@ std::vector<Family> words_families() {
     for (std::uint64_t n = 0; n < 20'000; ++n) {
       std::vector<std::uint64_t> words(8, 0x2f2f2f2f2f2f2f2f);
       words[word] = n;
-      counter.members.push_back(word_bytes(words));
+      counter.members.push_back(bytes_of_words(words));
       words[word] = n << 49;
-      top.members.push_back(word_bytes(words));
+      top.members.push_back(bytes_of_words(words));
     }
     families.push_back(std::move(counter));
     families.push_back(std::move(top));
@@ -102,7 +102,7 @@ std::vector<Family> words_families() {
   std::vector<std::uint64_t> order(8);
   std::iota(order.begin(), order.end(), std::uint64_t{1});
   do
-    swapped.members.push_back(word_bytes(order));
+    swapped.members.push_back(bytes_of_words(order));
   while (std::next_permutation(order.begin(), order.end()));
   families.push_back(std::move(swapped));
 
@@ -112,9 +112,9 @@ std::vector<Family> words_families() {
     std::vector<std::uint64_t> words(14, 0);
     for (std::size_t i = 0; i < words.size(); ++i)
       words[i] = (n >> i & 1) << 63;
-    signs.members.push_back(word_bytes(words));
-    scaled.members.push_back(word_bytes({n, ~n, 5, 7}));
-    scaled.members.push_back(word_bytes({n, n + 1, 5, 7}));
+    signs.members.push_back(bytes_of_words(words));
+    scaled.members.push_back(bytes_of_words({n, ~n, 5, 7}));
+    scaled.members.push_back(bytes_of_words({n, n + 1, 5, 7}));
   }
   families.push_back(std::move(signs));
   families.push_back(std::move(scaled));

@@ -18,8 +18,8 @@
 #include "trawl/mapped_filter.h"
 
 #include "base/file_io.h"
-#include "base/mix.h"
 #include "filter/snapshot/snapshot_format.h"
+#include "tests/support/filter_keys.h"
 #include "tests/support/small_disk.h"
 #include "tests/support/snapshot_file.h"
 #include "tests/support/temporary_directory.h"
@@ -31,14 +31,11 @@
 namespace trawl {
 namespace {
 
+using test::nth_key;
 using test::SnapshotFile;
 using test::write_contents;
 
-Fingerprint nth_key(std::uint64_t n) {
-  return {.high = mix64(2 * n), .low = mix64(2 * n + 1)};
-}
-
-std::string contents_of(const std::string& path) {
+std::string bytes_of_file(const std::string& path) {
   return *read_file(path, 64u << 20);
 }
 
@@ -87,7 +84,7 @@ TEST_F(Snapshot, LoadedFilterEqualsTheSavedOne) {
   // Saving what was loaded gives the same bytes: nothing was lost or added.
   const std::string again = directory_ / "again.ckpt";
   ASSERT_TRUE(loaded->save(again));
-  EXPECT_EQ(contents_of(path_), contents_of(again));
+  EXPECT_EQ(bytes_of_file(path_), bytes_of_file(again));
 }
 
 TEST_F(Snapshot, AFilterOfAFewKeysTakesAFewKibibytes) {
@@ -178,7 +175,7 @@ TEST_F(Snapshot, SavesToOnePathDoNotDisturbEachOther) {
     filter.insert(nth_key(i));
   write_contents(path_ + ".tmp", "mine");
   ASSERT_TRUE(filter.save(path_));
-  const std::string expected = contents_of(path_);
+  const std::string expected = bytes_of_file(path_);
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&] {
@@ -192,8 +189,8 @@ TEST_F(Snapshot, SavesToOnePathDoNotDisturbEachOther) {
   }
   for (auto& thread : threads)
     thread.join();
-  EXPECT_TRUE(contents_of(path_) == expected);
-  EXPECT_EQ(contents_of(path_ + ".tmp"), "mine");
+  EXPECT_TRUE(bytes_of_file(path_) == expected);
+  EXPECT_EQ(bytes_of_file(path_ + ".tmp"), "mine");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory_.path()), {}), 2);
 }
 
@@ -208,7 +205,7 @@ TEST_F(Snapshot, TheFileIsMadeWithTheUsersMask) {
 
 TEST_F(Snapshot, EveryTruncationIsDetected) {
   save_filter(50'000);
-  const std::string whole = contents_of(path_);
+  const std::string whole = bytes_of_file(path_);
   for (std::size_t size = 0; size < whole.size(); size += 4096) {
     write_contents(path_, whole.substr(0, size));
     const auto loaded = BlockedBloomFilter::load(path_);
@@ -243,7 +240,7 @@ TEST_F(Snapshot, EveryFlippedByteIsDetected) {
 
 TEST_F(Snapshot, ADamagedChunkIsNamed) {
   save_filter(50'000);
-  std::string damaged = contents_of(path_);
+  std::string damaged = bytes_of_file(path_);
   damaged[damaged.size() / 2] ^= 1;
   write_contents(path_, damaged);
   const auto loaded = BlockedBloomFilter::load(path_);
@@ -253,7 +250,7 @@ TEST_F(Snapshot, ADamagedChunkIsNamed) {
 
 TEST_F(Snapshot, ANewerVersionIsRefusedByNumber) {
   save_filter(10);
-  std::string newer = contents_of(path_);
+  std::string newer = bytes_of_file(path_);
   newer[8] = 9;
   const std::uint64_t sum = XXH3_64bits(newer.data(), 4088);
   std::memcpy(newer.data() + 4088, &sum, sizeof sum);
@@ -266,7 +263,7 @@ TEST_F(Snapshot, ANewerVersionIsRefusedByNumber) {
 
 TEST_F(Snapshot, AVersionThatNeverWasIsDamage) {
   save_small_filter();
-  const std::string good = contents_of(path_);
+  const std::string good = bytes_of_file(path_);
   for (const char version : {0, 1}) {
     std::string old = good;
     old[8] = version;
@@ -289,7 +286,7 @@ TEST_F(Snapshot, VersionOneIsRefusedByNumber) {
 
 TEST_F(Snapshot, WhatIsNoSnapshotIsCalledSo) {
   save_small_filter();
-  std::string other = contents_of(path_);
+  std::string other = bytes_of_file(path_);
   other.replace(0, 8,
                 "\x7f"
                 "ELF\2\1\1\0");
@@ -511,14 +508,14 @@ TEST_F(Snapshot, AFailedSaveLeavesTheOldFileAndNothingElse) {
   if (!disk.mounted()) GTEST_SKIP() << "needs the right to mount a file system";
   path_ = disk / "filter.ckpt";
   save_small_filter();
-  const std::string old = contents_of(path_);
+  const std::string old = bytes_of_file(path_);
   auto large = BlockedBloomFilter::create({.capacity = 200'000}).value();
   for (std::uint64_t i = 0; i < 50'000; ++i)
     large.insert(nth_key(i));
   const auto saved = large.save(path_);
   ASSERT_FALSE(saved);
   EXPECT_EQ(saved.error().code, ErrorCode::kNoSpace) << saved.error().message;
-  EXPECT_EQ(contents_of(path_), old);
+  EXPECT_EQ(bytes_of_file(path_), old);
   EXPECT_EQ(disk.files(), 1u);
 }
 

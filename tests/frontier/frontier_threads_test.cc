@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::size_t kThreads = 8;
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr std::uint64_t kUrls = 4'000;
+constexpr std::uint64_t kUrlsOfAll = 4'000;
 #else
-constexpr std::uint64_t kUrls = 20'000;
+constexpr std::uint64_t kUrlsOfAll = 20'000;
 #endif
 constexpr std::uint64_t kHosts = 50;
 constexpr std::size_t kMostLinks = 12;
@@ -49,15 +49,15 @@ class FrontierThreads : public test::FrontierFixture {
     options.retry.host_backoff = std::chrono::milliseconds(1);
     options.retry.max_host_backoff = std::chrono::milliseconds(1);
     options.retry.host_failures = 0;
-    options.checkpoints.admissions = kUrls / 10;
+    options.checkpoints.admissions = kUrlsOfAll / 10;
     return options;
   }
 
   // All threads offer all URLs, each in its own order, among what else it does.
   void work(Frontier& frontier, std::size_t thread, std::uint64_t seed, Tally& tally) const {
     std::mt19937_64 random(seed + thread);
-    std::vector<std::uint64_t> left(kUrls);
-    for (std::uint64_t i = 0; i < kUrls; ++i)
+    std::vector<std::uint64_t> left(kUrlsOfAll);
+    for (std::uint64_t i = 0; i < kUrlsOfAll; ++i)
       left[i] = i;
     std::shuffle(left.begin(), left.end(), random);
     while (!left.empty() || !frontier.progress()->finished) {
@@ -114,7 +114,7 @@ class FrontierThreads : public test::FrontierFixture {
     std::vector<std::uint64_t> numbers;
     test::Requests links;
     for (std::size_t i = random() % kMostLinks; i > 0; --i) {
-      numbers.push_back(random() % kUrls);
+      numbers.push_back(random() % kUrlsOfAll);
       links.add(web_.url(numbers.back()));
     }
     const auto answers = frontier.complete(lease.id, {.status = 200}, links.get());
@@ -135,23 +135,23 @@ class FrontierThreads : public test::FrontierFixture {
   void run(FilterMode mode) {
     const std::uint64_t seed = std::random_device{}();
     SCOPED_TRACE(seed);
-    Tally tally(kUrls);
+    Tally tally(kUrlsOfAll);
     const auto frontier = open(options(mode));
     std::vector<std::thread> threads;
     for (std::size_t t = 0; t < kThreads; ++t)
       threads.emplace_back([&, t] { work(*frontier, t, seed, tally); });
     for (auto& thread : threads)
       thread.join();
-    for (std::uint64_t i = 0; i < kUrls; ++i) {
+    for (std::uint64_t i = 0; i < kUrlsOfAll; ++i) {
       EXPECT_EQ(tally.admitted[i], 1u) << i;
       EXPECT_EQ(tally.completed[i], 1u) << i;
       // A failure comes back as a retry: leased for the first time it was once.
       EXPECT_EQ(tally.first_leases[i], 1u) << i;
     }
     const FrontierStats stats = frontier->stats().value();
-    EXPECT_EQ(stats.admitted, kUrls);
-    EXPECT_EQ(stats.completed, kUrls);
-    EXPECT_EQ(stats.seen, tally.offered - kUrls);
+    EXPECT_EQ(stats.admitted, kUrlsOfAll);
+    EXPECT_EQ(stats.completed, kUrlsOfAll);
+    EXPECT_EQ(stats.seen, tally.offered - kUrlsOfAll);
     EXPECT_EQ(stats.retried, tally.retried);
     EXPECT_EQ(stats.failed, tally.failed);
     EXPECT_EQ(stats.queued + stats.leased + stats.deferred, 0u);
@@ -162,7 +162,7 @@ class FrontierThreads : public test::FrontierFixture {
     // What the checkpoints and the log hold is the same.
     const auto again = open(options(mode));
     test::Requests all;
-    for (std::uint64_t i = 0; i < kUrls; ++i)
+    for (std::uint64_t i = 0; i < kUrlsOfAll; ++i)
       all.add(web_.url(i));
     for (const Admission answer : offer_all(*again, all))
       EXPECT_EQ(answer, Admission::kSeen);
@@ -186,7 +186,7 @@ TEST_F(FrontierThreads, A1_A2_ExactModeLosesNoneToABadFilter) {
 // rate makes it, and statistics say how many that is.
 TEST_F(FrontierThreads, A3_OfUrlsOfferedOnceNoMoreAreLostThanStatisticsSay) {
   constexpr std::size_t kOffering = 4;
-  constexpr std::uint64_t kEach = 2 * kUrls;
+  constexpr std::uint64_t kEach = 2 * kUrlsOfAll;
   for (const double rate : {1e-6, 1e-2}) {
     SCOPED_TRACE(rate);
     EmbeddedOptions small = FrontierFixture::options();
@@ -220,7 +220,7 @@ TEST_F(FrontierThreads, A3_OfUrlsOfferedOnceNoMoreAreLostThanStatisticsSay) {
 // listed meanwhile: each URL still ends exactly once.
 class FrontierHostThreads : public FrontierThreads {
  protected:
-  static constexpr std::uint64_t kPages = kUrls / 4;
+  static constexpr std::uint64_t kPages = kUrlsOfAll / 4;
 
   EmbeddedOptions options() const {
     EmbeddedOptions options = FrontierThreads::options(FilterMode::kBloom);

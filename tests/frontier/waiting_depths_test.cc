@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kMuch = 3u << 20;
 constexpr std::uint64_t kLittle = 1u << 20;  // that marks take; one bucket is left
 
-Fingerprint key_of(std::uint64_t i) {
+Fingerprint key_of_url(std::uint64_t i) {
   static const KeyedHash hash = KeyedHash::from_seed(1);
   return hash(std::to_string(i));
 }
@@ -22,111 +22,111 @@ Fingerprint key_of(std::uint64_t i) {
 TEST(WaitingDepths, OnlyWhatWaitsDeeperIsDeeper) {
   WaitingDepths depths(kMuch);
   EXPECT_FALSE(depths.any_deeper(0));
-  depths.add(key_of(1), 5);
-  depths.add(key_of(2), 9);
-  depths.add(key_of(3), 0);
+  depths.add(key_of_url(1), 5);
+  depths.add(key_of_url(2), 9);
+  depths.add(key_of_url(3), 0);
   EXPECT_TRUE(depths.any_deeper(8));
   EXPECT_FALSE(depths.any_deeper(9));
-  EXPECT_TRUE(depths.is_deeper(key_of(1), 4));
-  EXPECT_FALSE(depths.is_deeper(key_of(1), 5)) << "its own";
-  EXPECT_FALSE(depths.is_deeper(key_of(3), 0));
-  EXPECT_FALSE(depths.is_deeper(key_of(4), 0)) << "it does not wait";
-  depths.lower(key_of(1), 3);
-  EXPECT_FALSE(depths.is_deeper(key_of(1), 3)) << "noted";
-  EXPECT_TRUE(depths.is_deeper(key_of(1), 2));
-  EXPECT_TRUE(depths.is_deeper(key_of(2), 3)) << "another URL";
-  depths.remove(key_of(1), 5);
-  EXPECT_FALSE(depths.is_deeper(key_of(1), 0)) << "it is done";
-  EXPECT_FALSE(depths.may_wait(key_of(1)));
-  EXPECT_TRUE(depths.may_wait(key_of(2)));
+  EXPECT_TRUE(depths.is_deeper(key_of_url(1), 4));
+  EXPECT_FALSE(depths.is_deeper(key_of_url(1), 5)) << "its own";
+  EXPECT_FALSE(depths.is_deeper(key_of_url(3), 0));
+  EXPECT_FALSE(depths.is_deeper(key_of_url(4), 0)) << "it does not wait";
+  depths.lower(key_of_url(1), 3);
+  EXPECT_FALSE(depths.is_deeper(key_of_url(1), 3)) << "noted";
+  EXPECT_TRUE(depths.is_deeper(key_of_url(1), 2));
+  EXPECT_TRUE(depths.is_deeper(key_of_url(2), 3)) << "another URL";
+  depths.remove(key_of_url(1), 5);
+  EXPECT_FALSE(depths.is_deeper(key_of_url(1), 0)) << "it is done";
+  EXPECT_FALSE(depths.may_wait(key_of_url(1)));
+  EXPECT_TRUE(depths.may_wait(key_of_url(2)));
 }
 
 TEST(WaitingDepths, OneThatWaitsTwiceIsAsDeepAsTheDeeper) {
   WaitingDepths depths(kMuch);
-  depths.add(key_of(1), 5);
-  depths.remove_double(key_of(1));
-  EXPECT_TRUE(depths.may_wait(key_of(1))) << "it was there once";
-  depths.add(key_of(1), 7);
-  EXPECT_TRUE(depths.is_deeper(key_of(1), 6));
-  depths.remove(key_of(1), 7);
-  EXPECT_FALSE(depths.is_deeper(key_of(1), 6));
-  EXPECT_TRUE(depths.is_deeper(key_of(1), 4));
-  depths.add(key_of(1), 8);
-  depths.remove_double(key_of(1));
-  depths.remove(key_of(1), 5);
-  EXPECT_FALSE(depths.may_wait(key_of(1)));
+  depths.add(key_of_url(1), 5);
+  depths.remove_double(key_of_url(1));
+  EXPECT_TRUE(depths.may_wait(key_of_url(1))) << "it was there once";
+  depths.add(key_of_url(1), 7);
+  EXPECT_TRUE(depths.is_deeper(key_of_url(1), 6));
+  depths.remove(key_of_url(1), 7);
+  EXPECT_FALSE(depths.is_deeper(key_of_url(1), 6));
+  EXPECT_TRUE(depths.is_deeper(key_of_url(1), 4));
+  depths.add(key_of_url(1), 8);
+  depths.remove_double(key_of_url(1));
+  depths.remove(key_of_url(1), 5);
+  EXPECT_FALSE(depths.may_wait(key_of_url(1)));
 }
 
 TEST(WaitingDepths, NotesAreLookedUpWhereThereMayBeAny) {
   WaitingDepths depths(kMuch);
-  depths.add(key_of(1), 5);
-  depths.add(key_of(2), 5);
-  depths.lower(key_of(1), 2);
-  EXPECT_FALSE(depths.may_be_noted(key_of(1), 5)) << "there are none at all";
+  depths.add(key_of_url(1), 5);
+  depths.add(key_of_url(2), 5);
+  depths.lower(key_of_url(1), 2);
+  EXPECT_FALSE(depths.may_be_noted(key_of_url(1), 5)) << "there are none at all";
   depths.expect_notes();
-  EXPECT_TRUE(depths.may_be_noted(key_of(1), 5));
-  EXPECT_FALSE(depths.may_be_noted(key_of(1), 2)) << "no smaller one";
-  EXPECT_FALSE(depths.may_be_noted(key_of(2), 5));
-  EXPECT_TRUE(depths.may_be_noted(key_of(3), 5)) << "nothing is known of it";
+  EXPECT_TRUE(depths.may_be_noted(key_of_url(1), 5));
+  EXPECT_FALSE(depths.may_be_noted(key_of_url(1), 2)) << "no smaller one";
+  EXPECT_FALSE(depths.may_be_noted(key_of_url(2), 5));
+  EXPECT_TRUE(depths.may_be_noted(key_of_url(3), 5)) << "nothing is known of it";
 }
 
 TEST(WaitingDepths, GreatDepthsAreNotedAgainRatherThanMissed) {
   WaitingDepths depths(kMuch);
-  depths.add(key_of(1), 100'000);
-  EXPECT_TRUE(depths.is_deeper(key_of(1), 900));
-  depths.lower(key_of(1), 900);
-  EXPECT_TRUE(depths.is_deeper(key_of(1), 800));
+  depths.add(key_of_url(1), 100'000);
+  EXPECT_TRUE(depths.is_deeper(key_of_url(1), 900));
+  depths.lower(key_of_url(1), 900);
+  EXPECT_TRUE(depths.is_deeper(key_of_url(1), 800));
   EXPECT_FALSE(depths.any_deeper(100'000));
   depths.expect_notes();
-  EXPECT_TRUE(depths.may_be_noted(key_of(1), 800));
-  depths.lower(key_of(1), 254);
-  EXPECT_FALSE(depths.is_deeper(key_of(1), 254));
-  EXPECT_TRUE(depths.is_deeper(key_of(1), 253));
+  EXPECT_TRUE(depths.may_be_noted(key_of_url(1), 800));
+  depths.lower(key_of_url(1), 254);
+  EXPECT_FALSE(depths.is_deeper(key_of_url(1), 254));
+  EXPECT_TRUE(depths.is_deeper(key_of_url(1), 253));
 }
 
 TEST(WaitingDepths, AsManyFitAsTheMemoryIsFor) {
   WaitingDepths depths(kMuch);
   const std::uint64_t n = (kMuch - kLittle) / 4 * 3 / 4;
   for (std::uint64_t i = 0; i < n; ++i)
-    depths.add(key_of(i), 1 + i % 7);
+    depths.add(key_of_url(i), 1 + i % 7);
   EXPECT_FALSE(depths.is_full());
   EXPECT_LE(depths.memory(), kMuch);
   EXPECT_GE(depths.memory(), kMuch * 9 / 10);
   std::uint64_t wrong = 0, waiting = 0;
   for (std::uint64_t i = 0; i < n; ++i) {
-    ASSERT_TRUE(depths.is_deeper(key_of(i), i % 7)) << i;
-    wrong += depths.is_deeper(key_of(i), 1 + i % 7) ? 1 : 0;
-    waiting += depths.may_wait(key_of(n + i)) ? 1 : 0;
+    ASSERT_TRUE(depths.is_deeper(key_of_url(i), i % 7)) << i;
+    wrong += depths.is_deeper(key_of_url(i), 1 + i % 7) ? 1 : 0;
+    waiting += depths.may_wait(key_of_url(n + i)) ? 1 : 0;
   }
   // 24 bits in 32 places: two in a million.
   EXPECT_LE(wrong, 10u);
   EXPECT_LE(waiting, 10u);
   for (std::uint64_t i = 0; i < n; ++i)
-    depths.remove(key_of(i), 1 + i % 7);
+    depths.remove(key_of_url(i), 1 + i % 7);
   for (std::uint64_t i = 0; i < n; ++i)
-    ASSERT_FALSE(depths.may_wait(key_of(i))) << i;
+    ASSERT_FALSE(depths.may_wait(key_of_url(i))) << i;
 }
 
 TEST(WaitingDepths, M1_WithoutRoomMoreIsDeeperNotLess) {
   WaitingDepths depths(kLittle);
   for (std::uint64_t i = 0; i < 100; ++i)
-    depths.add(key_of(i), 1 + i % 7);
+    depths.add(key_of_url(i), 1 + i % 7);
   EXPECT_TRUE(depths.is_full());
   EXPECT_LE(depths.memory(), kLittle + 4096);
   for (std::uint64_t i = 0; i < 100; ++i)
-    EXPECT_TRUE(depths.is_deeper(key_of(i), i % 7)) << i;
-  EXPECT_FALSE(depths.is_deeper(key_of(1000), 7)) << "nothing is";
-  EXPECT_TRUE(depths.is_deeper(key_of(1000), 3)) << "it may wait";
-  EXPECT_FALSE(depths.is_deeper(key_of(1000), 3, true)) << "noted lately";
+    EXPECT_TRUE(depths.is_deeper(key_of_url(i), i % 7)) << i;
+  EXPECT_FALSE(depths.is_deeper(key_of_url(1000), 7)) << "nothing is";
+  EXPECT_TRUE(depths.is_deeper(key_of_url(1000), 3)) << "it may wait";
+  EXPECT_FALSE(depths.is_deeper(key_of_url(1000), 3, true)) << "noted lately";
 }
 
 TEST(WaitingDepths, OthersMayBeAnywhere) {
   WaitingDepths depths(kMuch);
-  depths.add(key_of(1), 2);
+  depths.add(key_of_url(1), 2);
   depths.assume_others(6);
-  EXPECT_TRUE(depths.is_deeper(key_of(2), 5));
-  EXPECT_FALSE(depths.is_deeper(key_of(2), 6));
-  EXPECT_FALSE(depths.is_deeper(key_of(1), 2)) << "of this one the depth is known";
+  EXPECT_TRUE(depths.is_deeper(key_of_url(2), 5));
+  EXPECT_FALSE(depths.is_deeper(key_of_url(2), 6));
+  EXPECT_FALSE(depths.is_deeper(key_of_url(1), 2)) << "of this one the depth is known";
 }
 
 // One of two threads sees what the other did.
@@ -140,9 +140,9 @@ TEST(WaitingDepths, AMarkOrTheUrlIsSeen) {
     for (std::uint64_t i = 1; i <= kRounds; ++i) {
       while (round.load() < i)
         std::this_thread::yield();
-      static_cast<void>(depths.mark(key_of(i), 3));
+      static_cast<void>(depths.mark(key_of_url(i), 3));
       WaitingDepths::settle();
-      const bool saw_url = depths.is_deeper(key_of(i), 3);
+      const bool saw_url = depths.is_deeper(key_of_url(i), 3);
       while (done.load() < i)
         std::this_thread::yield();
       if (!saw_url && !saw_mark.load()) ++missed;
@@ -150,7 +150,7 @@ TEST(WaitingDepths, AMarkOrTheUrlIsSeen) {
     }
   });
   for (std::uint64_t i = 1; i <= kRounds; ++i) {
-    const Fingerprint key = key_of(i);
+    const Fingerprint key = key_of_url(i);
     round.store(i);
     depths.add(key, 9);
     WaitingDepths::settle();
@@ -165,15 +165,15 @@ TEST(WaitingDepths, AMarkOrTheUrlIsSeen) {
 
 TEST(WaitingDepths, MarksAreOfTheSmallestDepthOfOneUrl) {
   WaitingDepths depths(kMuch);
-  EXPECT_EQ(depths.marked(key_of(1)), std::nullopt);
-  EXPECT_FALSE(depths.mark(key_of(1), 4));
-  EXPECT_TRUE(depths.mark(key_of(1), 5));
-  EXPECT_FALSE(depths.mark(key_of(1), 3));
-  EXPECT_EQ(depths.marked(key_of(1)), 3u);
-  depths.unmark(key_of(2));
-  EXPECT_EQ(depths.marked(key_of(1)), 3u);
-  depths.unmark(key_of(1));
-  EXPECT_EQ(depths.marked(key_of(1)), std::nullopt);
+  EXPECT_EQ(depths.marked(key_of_url(1)), std::nullopt);
+  EXPECT_FALSE(depths.mark(key_of_url(1), 4));
+  EXPECT_TRUE(depths.mark(key_of_url(1), 5));
+  EXPECT_FALSE(depths.mark(key_of_url(1), 3));
+  EXPECT_EQ(depths.marked(key_of_url(1)), 3u);
+  depths.unmark(key_of_url(2));
+  EXPECT_EQ(depths.marked(key_of_url(1)), 3u);
+  depths.unmark(key_of_url(1));
+  EXPECT_EQ(depths.marked(key_of_url(1)), std::nullopt);
 }
 
 }  // namespace

@@ -13,21 +13,16 @@
 
 #include "trawl/url.h"
 
+#include "tests/support/repeated.h"
+
 namespace trawl {
 namespace {
 
 using namespace std::string_literals;
+using test::repeated;
 using testing::HasSubstr;
 
-std::string repeated(std::string_view piece, std::size_t times) {
-  std::string out;
-  out.reserve(piece.size() * times);
-  for (std::size_t i = 0; i < times; ++i)
-    out.append(piece);
-  return out;
-}
-
-std::string href(std::string_view input, const Url* base = nullptr) {
+std::string href_or_error(std::string_view input, const Url* base = nullptr) {
   const auto url = Url::parse(input, base);
   return url ? std::string(url->href()) : url.error().message;
 }
@@ -100,30 +95,32 @@ TEST(UrlBadInput, OtherSchemesAreAnErrorOfTheirOwn) {
 }
 
 TEST(UrlBadInput, ControlBytesAreEscapedBehindTheHost) {
-  EXPECT_EQ(href("http://u\0@h/a\0b?\0#\0c"s), "http://u%00@h/a%00b?%00#%00c");
-  EXPECT_EQ(href("http://h/\x01\x1F\x7F"), "http://h/%01%1F%7F");
-  EXPECT_EQ(href("\0\x1F http://h/\x1F\0 "s), "http://h/") << "at the ends they are dropped";
+  EXPECT_EQ(href_or_error("http://u\0@h/a\0b?\0#\0c"s), "http://u%00@h/a%00b?%00#%00c");
+  EXPECT_EQ(href_or_error("http://h/\x01\x1F\x7F"), "http://h/%01%1F%7F");
+  EXPECT_EQ(href_or_error("\0\x1F http://h/\x1F\0 "s), "http://h/")
+      << "at the ends they are dropped";
   const Url base = *Url::parse("http://h/a");
-  EXPECT_EQ(href("x\0y"s, &base), "http://h/x%00y");
+  EXPECT_EQ(href_or_error("x\0y"s, &base), "http://h/x%00y");
 }
 
 TEST(UrlBadInput, InvalidUtf8BecomesReplacementCharacters) {
-  EXPECT_EQ(href("http://h/\xFF\xC3?\xED\xA0\x80#\xF0\x9F"),
+  EXPECT_EQ(href_or_error("http://h/\xFF\xC3?\xED\xA0\x80#\xF0\x9F"),
             "http://h/%EF%BF%BD%EF%BF%BD?%EF%BF%BD%EF%BF%BD%EF%BF%BD#%EF%BF%BD");
-  EXPECT_EQ(href("http://h/\xC0\xAF..\xC0\xAF"), "http://h/%EF%BF%BD%EF%BF%BD..%EF%BF%BD%EF%BF%BD")
+  EXPECT_EQ(href_or_error("http://h/\xC0\xAF..\xC0\xAF"),
+            "http://h/%EF%BF%BD%EF%BF%BD..%EF%BF%BD%EF%BF%BD")
       << "an overlong slash is no slash";
 }
 
 TEST(UrlBadInput, InvisibleCharactersVanishFromHostsOrAreRefused) {
   for (const auto* invisible : {"\u200B", "\u00AD", "\u2060", "\uFEFF"})
-    EXPECT_EQ(href("http://a"s + invisible + "b.com/"), "http://ab.com/");
+    EXPECT_EQ(href_or_error("http://a"s + invisible + "b.com/"), "http://ab.com/");
   // A joiner without a reason, and marks that would show the name in another order.
   for (const auto* refused : {"\u200D", "\u200E", "\u202E", "\u2066", "\u3164"}) {
     const auto url = Url::parse("http://a"s + refused + "b.com/");
     EXPECT_FALSE(url) << url->href();
   }
-  EXPECT_THAT(href("http://\u200B/"), HasSubstr("the host name is empty"));
-  EXPECT_EQ(href("http://h/a\u202Eb\u200B?\u2066#\u200F"),
+  EXPECT_THAT(href_or_error("http://\u200B/"), HasSubstr("the host name is empty"));
+  EXPECT_EQ(href_or_error("http://h/a\u202Eb\u200B?\u2066#\u200F"),
             "http://h/a%E2%80%AEb%E2%80%8B?%E2%81%A6#%E2%80%8F");
 }
 
@@ -148,7 +145,7 @@ TEST(UrlBadInput, HostsThatBrowsersTakeAreTaken) {
       {"\u00E9-", "xn----9fa"},
   };
   for (const auto& [host, expected] : hosts)
-    EXPECT_EQ(href("http://" + host + "/"), "http://" + expected + "/");
+    EXPECT_EQ(href_or_error("http://" + host + "/"), "http://" + expected + "/");
 }
 
 TEST(UrlBadInput, HostsThatBrowsersRefuseAreRefused) {
@@ -169,7 +166,7 @@ TEST(UrlBadInput, HostsThatBrowsersRefuseAreRefused) {
 }
 
 TEST(UrlBadInput, LabelsOfBothDirectionsAreRefused) {
-  EXPECT_EQ(href("http://\u05D0\u05D1.com/"), "http://xn--4dbc.com/");
+  EXPECT_EQ(href_or_error("http://\u05D0\u05D1.com/"), "http://xn--4dbc.com/");
   EXPECT_FALSE(Url::parse("http://\u05D0a.com/"));
   EXPECT_FALSE(Url::parse("http://a\u05D0.com/"));
 }
@@ -200,12 +197,12 @@ TEST(UrlBadInput, HundredThousandDotSegmentsLeadToTheRoot) {
   const std::string many = repeated("../", 100'000);
   const auto deep = Url::parse("http://h/" + repeated("d/", 100'000) + "page");
   ASSERT_TRUE(deep);
-  EXPECT_EQ(href(many, &*deep), "http://h/");
-  EXPECT_EQ(href(many + "x?y#z", &*deep), "http://h/x?y#z");
-  EXPECT_EQ(href(repeated("../", 99'999) + "x", &*deep), "http://h/d/x");
-  EXPECT_EQ(href(repeated("./", 100'000) + "x", &*deep).size(), deep->href().size() - 3);
-  EXPECT_EQ(href("x" + repeated("/%2e%2E", 100'001), &*deep), "http://h/");
-  EXPECT_EQ(href("/" + many + "a/..", &*deep), "http://h/");
+  EXPECT_EQ(href_or_error(many, &*deep), "http://h/");
+  EXPECT_EQ(href_or_error(many + "x?y#z", &*deep), "http://h/x?y#z");
+  EXPECT_EQ(href_or_error(repeated("../", 99'999) + "x", &*deep), "http://h/d/x");
+  EXPECT_EQ(href_or_error(repeated("./", 100'000) + "x", &*deep).size(), deep->href().size() - 3);
+  EXPECT_EQ(href_or_error("x" + repeated("/%2e%2E", 100'001), &*deep), "http://h/");
+  EXPECT_EQ(href_or_error("/" + many + "a/..", &*deep), "http://h/");
 }
 
 double cpu_seconds(const std::function<void()>& work) {

@@ -9,9 +9,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/repeated.h"
+
 namespace trawl {
 namespace {
 
+using test::repeated;
 using testing::HasSubstr;
 
 Url parsed(std::string_view input, const Url* base = nullptr) {
@@ -33,14 +36,6 @@ std::string href(std::string_view input, const Url* base = nullptr) {
 std::string hostname(std::string_view host) {
   const auto url = Url::parse("http://" + std::string(host) + "/");
   return url ? std::string(url->hostname()) : "invalid";
-}
-
-std::string repeated(std::string_view piece, std::size_t times) {
-  std::string out;
-  out.reserve(piece.size() * times);
-  for (std::size_t i = 0; i < times; ++i)
-    out.append(piece);
-  return out;
 }
 
 TEST(Url, AccessorsGiveEachComponent) {

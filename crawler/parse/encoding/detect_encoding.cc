@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "base/ascii_prefix.h"
+#include "base/utf8.h"
 #include "base/utf8_validation.h"
 #include "crawler/parse/encoding/byte_order_mark.h"
 #include "crawler/parse/encoding/charset_parameter.h"
@@ -28,7 +29,7 @@ bool is_utf8_page(std::string_view bytes) {
 }  // namespace
 
 std::optional<PageEncoding> byte_order_mark(std::string_view bytes) noexcept {
-  if (bytes.starts_with("\xEF\xBB\xBF")) return PageEncoding::utf8();
+  if (bytes.starts_with(kByteOrderMark)) return PageEncoding::utf8();
   if (bytes.starts_with("\xFE\xFF")) return PageEncoding::find("utf-16be");
   if (bytes.starts_with("\xFF\xFE")) return PageEncoding::find("utf-16le");
   return std::nullopt;

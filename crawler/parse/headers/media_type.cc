@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 
+#include "base/utf8.h"
 #include "crawler/parse/encoding/charset_parameter.h"
 
 namespace trawl {
@@ -104,7 +105,7 @@ bool is_unknown_media_type(std::string_view content_type) noexcept {
 }
 
 bool looks_like_html(std::string_view body) noexcept {
-  if (body.starts_with("\xEF\xBB\xBF")) body.remove_prefix(3);
+  if (body.starts_with(kByteOrderMark)) body.remove_prefix(3);
   skip_white_space(body);
   if (starts_with_in_any_case(body, "<?xml")) {
     const std::size_t end = body.find("?>");

@@ -2,6 +2,7 @@
 
 #include "base/ascii.h"
 #include "base/ascii_prefix.h"
+#include "base/utf8.h"
 #include "base/utf8_validation.h"
 #include "crawler/parse/encoding/valid_utf8.h"
 #include "crawler/parse/html/content_model.h"
@@ -12,8 +13,6 @@ namespace {
 
 // Of what is longer than this and has neither white space nor references no more is needed.
 constexpr std::size_t kLongestPiece = 4096;
-
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
 // Elements that stand on lines of their own, and <br>.
 bool breaks_line(Element element) noexcept {
@@ -240,7 +239,7 @@ void AnchorTextReader::add_piece(std::string_view raw, Context context, Collapse
   // NULs are left in CDATA sections only.
   for (std::size_t nul = raw.find('\0'); nul != std::string_view::npos; nul = raw.find('\0')) {
     text.add(raw.substr(0, nul));
-    text.add(kReplacement);
+    text.add(kReplacementInUtf8);
     raw.remove_prefix(nul + 1);
   }
   text.add(raw);

@@ -20,8 +20,6 @@ namespace trawl {
 
 namespace {
 
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
-
 struct NamedReference {
   std::string_view name;
   char32_t first;
@@ -209,7 +207,7 @@ void decode_text(std::string_view raw, ReferenceContext context, std::string& ou
     const char byte = raw[plain];
     raw.remove_prefix(plain + 1);
     if (byte == '\0') {
-      out.append(kReplacement);
+      out.append(kReplacementInUtf8);
     } else if (byte == '\r') {
       if (!raw.starts_with('\n')) out.push_back('\n');
     } else {

@@ -6,6 +6,7 @@
 #include "trawl/sitemap.h"
 
 #include "base/ascii.h"
+#include "base/utf8.h"
 #include "crawler/parse/sitemap/entry_collector.h"
 #include "crawler/parse/sitemap/gzip_stream.h"
 #include "crawler/parse/sitemap/markup_mender.h"
@@ -142,7 +143,7 @@ bool SitemapReader::State::choose_format() {
   std::size_t start = 0;
   while (start < text.size()) {
     const std::string_view rest = std::string_view(text).substr(start);
-    if (rest.starts_with("\xEF\xBB\xBF")) {
+    if (rest.starts_with(kByteOrderMark)) {
       text.replace(start, 3, "");
     } else if (rest.front() == ' ' || (rest.front() >= '\t' && rest.front() <= '\r')) {
       ++start;

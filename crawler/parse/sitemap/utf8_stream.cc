@@ -104,7 +104,7 @@ void Utf8Stream::decode(std::string_view bytes, bool last, std::string& out) {
 // Returns the length of the byte order mark.
 std::size_t Utf8Stream::detect(std::string_view bytes) {
   using namespace std::string_view_literals;
-  if (bytes.starts_with("\xEF\xBB\xBF")) return 3;
+  if (bytes.starts_with(kByteOrderMark)) return 3;
   if (bytes.starts_with("\xFF\xFE") || bytes.starts_with("<\0"sv)) {
     encoding_ = Encoding::kUtf16Little;
     return bytes.starts_with("<") ? 0 : 2;

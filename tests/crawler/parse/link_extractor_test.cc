@@ -24,7 +24,7 @@ using test::repeated;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-const Url kPage = *Url::parse("http://site.example/dir/page.html?q");
+const Url kPageUrl = *Url::parse("http://site.example/dir/page.html?q");
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
@@ -54,7 +54,7 @@ class BothEngines : public testing::TestWithParam<LinkEngine> {
  protected:
   PageLinks links_of(std::string_view html, LinkOptions options = {}) const {
     options.engine = GetParam();
-    return extract_links(html, kPage, options);
+    return extract_links(html, kPageUrl, options);
   }
   std::vector<std::string> hrefs_of(std::string_view html) const { return hrefs(links_of(html)); }
   // Of links of all kinds, spaces between them.
@@ -372,9 +372,9 @@ TEST_P(BothEngines, AnExtractorKeepsNothingOfThePageBefore) {
       "<title>t</title><base href=/b/><link rel=canonical href=c><meta name=robots content=none>"
       "<meta http-equiv=refresh content=1><a href=1 rel=nofollow><a href=2><a href='x:'><a "
       "href=http://>",
-      "", kPage, page);
+      "", kPageUrl, page);
   ASSERT_EQ(page.links.size(), 3u);
-  extractor.extract_into("<a href=3>", "", kPage, page);
+  extractor.extract_into("<a href=3>", "", kPageUrl, page);
   EXPECT_THAT(hrefs(page), ElementsAre("http://site.example/dir/3"));
   EXPECT_TRUE(page.links[0].follow);
   EXPECT_EQ(page.links[0].rel, "");
@@ -387,7 +387,7 @@ TEST_P(BothEngines, AnExtractorKeepsNothingOfThePageBefore) {
 TEST_P(BothEngines, Encodings) {
   LinkExtractor extractor({.engine = GetParam()});
   const auto of = [&](std::string_view bytes, std::string_view type) {
-    return hrefs(extractor.extract(bytes, type, kPage));
+    return hrefs(extractor.extract(bytes, type, kPageUrl));
   };
   // U+65E5 in a path and in a query: paths are UTF-8, queries are in the page's encoding.
   EXPECT_THAT(of("<a href='\x93\xFA?\x93\xFA'>", "text/html; charset=Shift_JIS"),
@@ -430,7 +430,7 @@ TEST_P(BothEngines, RandomTagSoupGivesOnlyUrls) {
 // Where Gumbo would give up, the scanner's links count.
 TEST(LinkExtractor, DeepPagesKeepTheirLinks) {
   for (const std::string_view tag : {"<div>", "<table><tr><td>", "<b>", "<svg>", "<svg><desc>"}) {
-    const PageLinks page = extract_links(repeated(tag, 150'000) + "<a href=/x>", kPage);
+    const PageLinks page = extract_links(repeated(tag, 150'000) + "<a href=/x>", kPageUrl);
     EXPECT_EQ(page.skipped, LinksSkipped::kNo) << tag;
     EXPECT_EQ(page.engine, LinkEngine::kScanner) << tag;
     EXPECT_THAT(hrefs(page), ElementsAre("http://site.example/x")) << tag;
@@ -441,12 +441,12 @@ TEST(LinkExtractor, GumboIsAskedWhereTheTreeDecides) {
   for (const std::string_view html :
        {"<frameset><frame src=x>", "<select><a href=x></select>", "<svg><foreignObject><a href=x>",
         "<div><svg></div><a href=x>"}) {
-    EXPECT_EQ(extract_links(html, kPage).engine, LinkEngine::kGumbo) << html;
+    EXPECT_EQ(extract_links(html, kPageUrl).engine, LinkEngine::kGumbo) << html;
   }
   for (const std::string_view html :
        {"<table><a href=x></table>", "<svg><path/></svg><a href=x>", "<b><p></b><a href=x>",
         "<template><a href=x></template>", "<select><option>x</select>"}) {
-    EXPECT_EQ(extract_links(html, kPage).engine, LinkEngine::kScanner) << html;
+    EXPECT_EQ(extract_links(html, kPageUrl).engine, LinkEngine::kScanner) << html;
   }
 }
 
@@ -487,8 +487,8 @@ TEST(LinkExtractor, APageGumboFailsOnIsSkipped) {
   const std::string page = "<table><svg><select><title><select></table><a href=x>";
   LinkExtractor extractor({.engine = LinkEngine::kGumbo});
   for (int round = 0; round < 3; ++round) {
-    EXPECT_EQ(extractor.extract(page, "", kPage).skipped, LinksSkipped::kUnparsable);
-    EXPECT_EQ(extractor.extract("<a href=x>", "", kPage).links.size(), 1u);
+    EXPECT_EQ(extractor.extract(page, "", kPageUrl).skipped, LinksSkipped::kUnparsable);
+    EXPECT_EQ(extractor.extract("<a href=x>", "", kPageUrl).links.size(), 1u);
   }
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 using Urls = std::vector<std::string>;
 
-Urls urls(std::string_view value) {
+Urls candidates(std::string_view value) {
   Urls result;
   Srcset candidates(value);
   while (const auto url = candidates.next())
@@ -24,22 +24,23 @@ Urls urls(std::string_view value) {
 }
 
 TEST(Srcset, Candidates) {
-  EXPECT_EQ(urls(""), Urls{});
-  EXPECT_EQ(urls(" ,\n, ,\t"), Urls{});
-  EXPECT_EQ(urls("a.png"), Urls{"a.png"});
-  EXPECT_EQ(urls("a.png 1x, b.png 2x"), (Urls{"a.png", "b.png"}));
-  EXPECT_EQ(urls("\f a.png  1x\n,\r b.png\t2x ,"), (Urls{"a.png", "b.png"}));
-  EXPECT_EQ(urls("a.png 100w, b.png 200w 50h,c.png 2h 3w"), (Urls{"a.png", "b.png", "c.png"}));
+  EXPECT_EQ(candidates(""), Urls{});
+  EXPECT_EQ(candidates(" ,\n, ,\t"), Urls{});
+  EXPECT_EQ(candidates("a.png"), Urls{"a.png"});
+  EXPECT_EQ(candidates("a.png 1x, b.png 2x"), (Urls{"a.png", "b.png"}));
+  EXPECT_EQ(candidates("\f a.png  1x\n,\r b.png\t2x ,"), (Urls{"a.png", "b.png"}));
+  EXPECT_EQ(candidates("a.png 100w, b.png 200w 50h,c.png 2h 3w"),
+            (Urls{"a.png", "b.png", "c.png"}));
 }
 
 TEST(Srcset, CommasBelongToUrlsButAtTheEnd) {
-  EXPECT_EQ(urls("a,b.png"), Urls{"a,b.png"});
-  EXPECT_EQ(urls("a,b"), Urls{"a,b"});
-  EXPECT_EQ(urls("a,, b"), (Urls{"a", "b"}));
-  EXPECT_EQ(urls("a, b, c"), (Urls{"a", "b", "c"}));
-  EXPECT_EQ(urls(",,,a,,,,"), Urls{"a"});
-  EXPECT_EQ(urls("data:,a ( , data:,b 1x, ), data:,c"), Urls{"data:,c"});
-  EXPECT_EQ(urls("/w_1,h_2/x.png 1x,/w_3,h_4/y.png 2x"),
+  EXPECT_EQ(candidates("a,b.png"), Urls{"a,b.png"});
+  EXPECT_EQ(candidates("a,b"), Urls{"a,b"});
+  EXPECT_EQ(candidates("a,, b"), (Urls{"a", "b"}));
+  EXPECT_EQ(candidates("a, b, c"), (Urls{"a", "b", "c"}));
+  EXPECT_EQ(candidates(",,,a,,,,"), Urls{"a"});
+  EXPECT_EQ(candidates("data:,a ( , data:,b 1x, ), data:,c"), Urls{"data:,c"});
+  EXPECT_EQ(candidates("/w_1,h_2/x.png 1x,/w_3,h_4/y.png 2x"),
             (Urls{"/w_1,h_2/x.png", "/w_3,h_4/y.png"}));
 }
 
@@ -48,8 +49,8 @@ TEST(Srcset, CandidatesWithSenselessDescriptorsAreLeftOut) {
   for (const std::string_view good :
        {"1x", "0x", "-0x", ".5x", "1.5x", "1e2x", "1E-3x", "1e+0x", "-0.0e9x", "1w", "00001w",
         "1w 1h", "1h 1w", "99999999999999999999w"}) {
-    EXPECT_EQ(urls(fmt::format("a {}", good)), Urls{"a"}) << good;
-    EXPECT_EQ(urls(fmt::format("a {} , b", good)), (Urls{"a", "b"})) << good;
+    EXPECT_EQ(candidates(fmt::format("a {}", good)), Urls{"a"}) << good;
+    EXPECT_EQ(candidates(fmt::format("a {} , b", good)), (Urls{"a", "b"})) << good;
   }
   for (const std::string_view bad :
        {"1",     "x",        "w",     "h",         "+1x",   "1.x",    "-1x",
@@ -57,29 +58,29 @@ TEST(Srcset, CandidatesWithSenselessDescriptorsAreLeftOut) {
         "1.5w",  "1h",       "0h",    "1w 0h",     "1w 1w", "1x 1x",  "1w 1x",
         "1x 1w", "1w 1x 1h", "1x 1h", "1w 1h 1h",  "1X",    "1W",     "1x(",
         "(1x)",  "1q",       "NaNx",  "Infinityx", "0x10x", "1w foo", "1w ( , ) 2x"}) {
-    EXPECT_EQ(urls(fmt::format("a {}", bad)), Urls{}) << bad;
+    EXPECT_EQ(candidates(fmt::format("a {}", bad)), Urls{}) << bad;
   }
-  EXPECT_EQ(urls("a 1q, b 2x"), Urls{"b"});
+  EXPECT_EQ(candidates("a 1q, b 2x"), Urls{"b"});
 }
 
 TEST(Srcset, ParenthesesHideCommas) {
-  EXPECT_EQ(urls("a (1x, b), c"), Urls{"c"});
-  EXPECT_EQ(urls("a (, b"), Urls{});
-  EXPECT_EQ(urls("a ((), b"), Urls{"b"}) << "parentheses do not nest";
-  EXPECT_EQ(urls("a ), b"), Urls{"b"});
+  EXPECT_EQ(candidates("a (1x, b), c"), Urls{"c"});
+  EXPECT_EQ(candidates("a (, b"), Urls{});
+  EXPECT_EQ(candidates("a ((), b"), Urls{"b"}) << "parentheses do not nest";
+  EXPECT_EQ(candidates("a ), b"), Urls{"b"});
 }
 
 TEST(Srcset, ManyCandidates) {
   std::string value;
   for (int i = 0; i < 1'000'000; ++i)
     value += "a 1x,";
-  EXPECT_EQ(urls(value).size(), 1'000'000u);
-  EXPECT_EQ(urls(std::string(5'000'000, ',')), Urls{});
-  EXPECT_EQ(urls("a " + std::string(5'000'000, '(')), Urls{});
+  EXPECT_EQ(candidates(value).size(), 1'000'000u);
+  EXPECT_EQ(candidates(std::string(5'000'000, ',')), Urls{});
+  EXPECT_EQ(candidates("a " + std::string(5'000'000, '(')), Urls{});
   std::string endings;
   for (int i = 0; i < 1000; ++i)
     endings += "b" + std::string(1000, ',') + " ";
-  EXPECT_EQ(urls(endings).size(), 1000u);
+  EXPECT_EQ(candidates(endings).size(), 1000u);
 }
 
 // What comes out stands in the value, in this order, and is no white space.

@@ -29,7 +29,7 @@ WarcFilesOptions small_files() {
   return options;
 }
 
-Page numbered(int i) {
+Page crash_page(int i) {
   return Page("http://h" + std::to_string(i * 7 % 10) + "/" + std::to_string(i),
               std::string(500, 'x') + std::to_string(i * 7919));
 }
@@ -45,7 +45,7 @@ struct Crawl {
     auto files = WarcFiles::open(directory, small_files());
     if (failed = !files; failed) return;
     for (int i = first; i < first + kPages; ++i) {
-      const auto page = append_page(**files, builder, numbered(i));
+      const auto page = append_page(**files, builder, crash_page(i));
       if (failed = !page; failed) return;
       appended.push_back(*page);
       if (i % 3 != 1) continue;

@@ -1,0 +1,147 @@
+#include "crawler/cli/command_line.h"
+
+#include <cstdio>
+#include <exception>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <spdlog/spdlog.h>
+
+#include "crawler/cli/commands.h"
+#include "crawler/cli/exit_codes.h"
+#include "crawler/cli/safe_log.h"
+#include "crawler/cli/say.h"
+
+namespace trawl::cli {
+
+namespace {
+
+constexpr const char* kTrawlFooter = R"(Examples:
+  trawl demo                               crawl a built-in sample site
+  trawl crawl config/quickstart.toml       start a crawl
+  trawl resume config/quickstart.toml      go on after ^C, a crash or kill -9
+  trawl crawl my.toml --or-resume          the one or the other: for services and cron
+  trawl links https://example.com/         what a page links to; see also robots and sitemap
+
+Exit status: 0 done, 1 failed, 2 wrong usage, 3 out of space, 4 errors in the config, 5 incomplete,
+11 interrupted and resumable, 13 ended at once by a third interrupt, 14 scope.max_bytes reached,
+15 scope.max_time reached.
+Signals: SIGINT and SIGTERM finish what is in flight, checkpoint and print the resume command; a
+second one drops what is in flight; a third ends at once. SIGUSR1 asks for a checkpoint.)";
+
+void add_overrides(CLI::App* command, std::vector<std::string>& overrides) {
+  command->add_option("--set", overrides, "Override a config key, e.g. politeness.delay=2s")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+}
+
+struct Arguments {
+  CrawlArguments crawl;
+  SampleSiteArguments sample_site;
+  DemoArguments demo;
+};
+
+void add_crawl_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
+  CrawlArguments& crawl = arguments.crawl;
+  auto* start = app.add_subcommand("crawl", "Start a crawl from a config file");
+  start->add_option("CONFIG", crawl.target, "The config file (TOML)")->required();
+  add_overrides(start, crawl.overrides);
+  auto* fresh =
+      start->add_flag("--fresh", crawl.fresh,
+                      "Start over: delete the state of an earlier crawl, and rename its output");
+  start
+      ->add_flag("--or-resume", crawl.or_resume,
+                 "Go on with the crawl that the state directory holds, if there is one")
+      ->excludes(fresh);
+  start->callback([&] { exit_code = run_crawl(crawl); });
+
+  auto* resume = app.add_subcommand("resume", "Go on with a crawl from its last checkpoint");
+  resume->add_option("CONFIG|STATE_DIR", crawl.target, "The config file, or the state directory")
+      ->required();
+  add_overrides(resume, crawl.overrides);
+  resume->add_flag(
+      "--change-url-rules", crawl.change_url_rules,
+      "Go on although the rules in [url] are others than the crawl was begun with; URLs "
+      "seen before may be fetched once more");
+  resume->add_flag("--retry-failed", crawl.retry_failed,
+                   "First queue all URLs again that failed; see also trawl frontier retry");
+  resume->callback([&] { exit_code = run_resume(crawl); });
+
+  auto* check = app.add_subcommand("check-config", "Check a config file; print every error");
+  check->add_option("CONFIG", crawl.target, "The config file (TOML)")->required();
+  add_overrides(check, crawl.overrides);
+  check->callback([&] { exit_code = run_check_config(crawl.target, crawl.overrides); });
+}
+
+void add_sample_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
+  DemoArguments& demo = arguments.demo;
+  auto* demo_command = app.add_subcommand("demo", "Crawl the built-in sample site");
+  demo_command->add_option("--pages", demo.pages, "HTML pages of the site")
+      ->check(CLI::Range(1, 10'000'000))
+      ->capture_default_str();
+  demo_command->add_option(
+      "--directory", demo.directory,
+      "Where to keep state and output (default: a temporary directory, which is removed)");
+  demo_command->callback([&] { exit_code = run_demo(demo); });
+
+  SampleSiteArguments& sample = arguments.sample_site;
+  auto* site = app.add_subcommand("sample-site", "Serve a deterministic web on loopback");
+  site->add_option("--port", sample.site.port, "The port of all its hosts; 0 takes a free one")
+      ->capture_default_str();
+  site->add_option("--pages", sample.site.pages, "HTML pages over all hosts")
+      ->check(CLI::Range(1, 10'000'000))
+      ->capture_default_str();
+  site->add_option("--seed", sample.site.seed, "Another seed makes another web")
+      ->capture_default_str();
+  site->add_option("--hosts", sample.site.hosts, "Hosts: 127.0.0.1, 127.0.0.2, ...")
+      ->check(CLI::Range(1, 200))
+      ->capture_default_str();
+  site->add_option("--slow-ms", sample.site.slow_ms, "What a slow page waits, in milliseconds")
+      ->check(CLI::Range(0, 60'000))
+      ->capture_default_str();
+  site->add_option("--access-log", sample.site.access_log, "Append a line for each request");
+  site->add_flag("--list", sample.list,
+                 "Print the URLs a crawl reaches (their canonical keys), and exit");
+  site->callback([&] { exit_code = run_sample_site(sample); });
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  CLI::App app("Trawl, a web crawler that fetches each URL once and survives kill -9", "trawl");
+  app.set_version_flag("--version", "trawl " TRAWL_VERSION);
+  app.require_subcommand(1);
+  app.footer(kTrawlFooter);
+  Arguments arguments;
+  arguments.crawl.program = argv[0];
+  int exit_code = kDone;
+  add_crawl_commands(app, arguments, exit_code);
+  add_sample_commands(app, arguments, exit_code);
+  add_filter_commands(app, exit_code);
+  add_frontier_commands(app, arguments.crawl.program, exit_code);
+  add_normalize_command(app, exit_code);
+  add_explain_command(app, exit_code);
+  add_links_command(app, exit_code);
+  add_robots_command(app, exit_code);
+  add_sitemap_command(app, exit_code);
+  spdlog::set_formatter(safe_log_formatter());
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    std::ostringstream out;
+    std::ostringstream complaint;
+    const int code = app.exit(error, out, complaint);
+    say_lines(stdout, out.str());
+    say_lines(stderr, complaint.str());
+    return code == 0 ? kDone : kUsage;
+  } catch (const std::exception& error) {
+    // An output that cannot be written to, say: what is on disk stays whole.
+    std::fputs(("trawl: " + escape_unsafe(error.what()) + "\n").c_str(), stderr);
+    return kFailed;
+  }
+  return exit_code;
+}
+
+}  // namespace trawl::cli

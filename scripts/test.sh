@@ -2,7 +2,8 @@
 # Installs what is missing, builds, runs the tests.
 #
 #   scripts/test.sh          preset release: unit, crash and e2e tests, without those labelled slow
-#   scripts/test.sh --all    also the checks of format and of rooms, and the unit tests under sanitizers
+#   scripts/test.sh --all    what must pass on every change: the checks of format and of rooms, the
+#                            unit tests under sanitizers, and the crash and e2e tests
 #
 # What the tools say is in build/logs/; here it is shown when a stage fails. The URL corpora are taken
 # from $TRAWL_TEST_DATA; where it is unset the tests that need them are skipped.
@@ -45,12 +46,12 @@ stage() {
 # ctest's own closing lines.
 closing_lines() { sed -n '/% tests passed/,$p' "$logs/$1-test.log"; }
 
-# suite PRESET [WRAPPER...]: configures, builds and tests a preset.
+# suite PRESET CONFIGURE_PRESET [WRAPPER...]: configures, builds and tests a preset.
 suite() {
-  local preset=$1
-  shift
+  local preset=$1 configure_preset=$2
+  shift 2
   rm -f "$logs/$preset-test.log"
-  stage "$preset configure" "$@" cmake --preset "$preset" || return 0
+  stage "$preset configure" "$@" cmake --preset "$configure_preset" || return 0
   stage "$preset build" "$@" cmake --build --preset "$preset" -j "$jobs" || return 0
   # Libraries that are not built with ThreadSanitizer make it report, rarely, races that are none; a
   # race of ours comes again. (`ctest --preset tsan` alone does not repeat.)
@@ -61,18 +62,20 @@ suite() {
 }
 
 scripts/deps.sh build test
-suites=(release)
 if [[ $all == yes ]]; then
   stage "format check" scripts/format.sh --check || true
   stage "rooms check" scripts/check_rooms.py || true
   # ThreadSanitizer needs the address space as it was before kernels randomised more of it.
   no_aslr=()
   if setarch -R true 2>/dev/null; then no_aslr=(setarch -R); fi
-  suite asan
-  suite tsan "${no_aslr[@]}"
-  suites=(asan tsan release)
+  suites=(asan tsan e2e)
+  suite asan asan
+  suite tsan tsan "${no_aslr[@]}"
+  suite e2e release
+else
+  suites=(release)
+  suite release release
 fi
-suite release
 
 echo
 for preset in "${suites[@]}"; do

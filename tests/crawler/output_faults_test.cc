@@ -50,7 +50,11 @@ class NumberedCrawl {
     for (int i = 0; i < pages_; ++i) {
       if (!committed_.contains(i)) group.push_back(page(i));
       if (group.empty() || (group.size() < kGroup && i + 1 < pages_)) continue;
-      if (auto done = write(**output, group); !done) {
+      std::vector<std::string> written;
+      const auto done = write(**output, group, written);
+      for (const std::string& url : written)
+        committed_.insert(number(url));
+      if (!done) {
         // Nothing is taken any more, for the same reason.
         EXPECT_EQ((*output)->flush().error().message, done.error().message);
         EXPECT_EQ((*output)->failure().value().message, done.error().message);
@@ -58,8 +62,6 @@ class NumberedCrawl {
         EXPECT_EQ((*output)->queued_bytes(), 0u);
         return done;
       }
-      for (const Fetched& one : group)
-        committed_.insert(number(one.lease.url));
       group.clear();
     }
     return (*output)->close();

@@ -93,9 +93,10 @@ inline Fetched fetched_body(WarcBuilder& builder, const std::string& url, std::s
   return made;
 }
 
-// Returns when all of them are in the files, and were told so in their order.
-inline Result<void> write(Output& output, const std::vector<Fetched>& pages) {
-  std::vector<std::string> written;
+// Returns when all of them are in the files, and were told so in their order; after an error,
+// `written` has those that were: they may have been written as more than one group.
+inline Result<void> write(Output& output, const std::vector<Fetched>& pages,
+                          std::vector<std::string>& written) {
   std::vector<std::string> expected;
   for (const Fetched& page : pages) {
     expected.push_back(page.lease.url);
@@ -106,6 +107,11 @@ inline Result<void> write(Output& output, const std::vector<Fetched>& pages) {
     EXPECT_EQ(written, expected);
   }
   return flushed;
+}
+
+inline Result<void> write(Output& output, const std::vector<Fetched>& pages) {
+  std::vector<std::string> written;
+  return write(output, pages, written);
 }
 
 // The inflated gzip members from `offset` on, up to `length` bytes of the file.

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
-#include <mutex>
 #include <random>
 #include <set>
 #include <utility>
@@ -13,6 +13,8 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/mutex.h"
 
 namespace trawl {
 
@@ -24,8 +26,8 @@ tl::unexpected<Error> last_error(std::string_view doing, const std::string& path
 
 // Those there are, for a process that must end before they are published.
 struct TemporaryFiles {
-  std::mutex lock;
-  std::set<std::string> paths;
+  Mutex lock;
+  std::set<std::string> paths TRAWL_GUARDED_BY(lock);
 };
 
 TemporaryFiles& temporary_files() {
@@ -141,7 +143,7 @@ Result<TemporaryFile::Created> TemporaryFile::create(const std::string& target) 
   const std::string path =
       fmt::format("{}.tmp-{:04x}{:08x}", target, random() & 0xffff, random() & 0xffffffff);
   auto& all = temporary_files();
-  const std::lock_guard guard(all.lock);
+  const MutexLock guard(all.lock);
   auto file = OutputFile::create_new(path);
   if (!file) return tl::unexpected(file.error());
   TemporaryFile name(path, target);
@@ -152,7 +154,7 @@ Result<TemporaryFile::Created> TemporaryFile::create(const std::string& target) 
 Result<void> TemporaryFile::publish() {
   auto& all = temporary_files();
   {
-    const std::lock_guard guard(all.lock);
+    const MutexLock guard(all.lock);
     if (std::rename(path_.c_str(), target_.c_str()) != 0)
       return last_error("cannot rename " + path_ + " to", target_);
     all.paths.erase(path_);
@@ -161,19 +163,20 @@ Result<void> TemporaryFile::publish() {
   return sync_parent(target_);
 }
 
-TemporaryFile::~TemporaryFile() {
-  if (path_.empty()) return;
+void TemporaryFile::remove() {
   auto& all = temporary_files();
-  const std::lock_guard guard(all.lock);
+  const MutexLock guard(all.lock);
   ::unlink(path_.c_str());
   all.paths.erase(path_);
 }
 
-void TemporaryFile::remove_all_for_exit() noexcept {
+void TemporaryFile::remove_all_and_end(const std::function<void()>& end) {
   auto& all = temporary_files();
-  all.lock.lock();  // for ever: whoever waits for it ends with the process
+  const MutexLock guard(all.lock);
   for (const auto& path : all.paths)
     ::unlink(path.c_str());
+  end();
+  std::abort();
 }
 
 Result<InputFile> InputFile::open(const std::string& path) {

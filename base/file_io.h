@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -59,8 +60,8 @@ class OutputFile {
   std::uint64_t write_back_begun_ = 0;  // below it the disk has been told to write
 };
 
-// The name of a file in the making, beside the one it is to become. Thread-safe as a class: each
-// object is one thread's.
+// The name of a file in the making, beside the one it is to become. Threads may make such files at
+// the same time; an object is not thread-safe.
 class TemporaryFile {
  public:
   struct Created;
@@ -69,18 +70,21 @@ class TemporaryFile {
   const std::string& path() const noexcept { return path_; }
   // Renames it to the target and makes that durable.
   Result<void> publish();
-  // Removes those of all threads, and stops whoever would create or publish one: for a process
-  // that is about to end.
-  static void remove_all_for_exit() noexcept;
+  // Removes those of all threads, then calls `end`, which must end the process. No thread can
+  // create or publish one meanwhile.
+  [[noreturn]] static void remove_all_and_end(const std::function<void()>& end);
 
   TemporaryFile(TemporaryFile&& other) noexcept
       : path_(std::exchange(other.path_, {})), target_(std::move(other.target_)) {}
   TemporaryFile& operator=(TemporaryFile&&) = delete;
-  ~TemporaryFile();  // removes it unless it was published
+  ~TemporaryFile() {  // removes it unless it was published
+    if (!path_.empty()) remove();
+  }
 
  private:
   TemporaryFile(std::string path, std::string target)
       : path_(std::move(path)), target_(std::move(target)) {}
+  void remove();
   std::string path_;  // empty: there is none, or no more
   std::string target_;
 };

@@ -24,6 +24,12 @@ void OperationGate::leave(std::size_t stripe) noexcept {
   stripes_[stripe].inside.fetch_sub(1, std::memory_order_release);
 }
 
+void OperationGate::at_quiescence(const std::function<void()>& function) {
+  const MutexLock lock(closing_);
+  const Closed closed(*this);
+  function();
+}
+
 void OperationGate::close_and_wait() noexcept {
   closed_.store(true, std::memory_order_seq_cst);
   for (const Stripe& stripe : stripes_) {

@@ -5,8 +5,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
+#include <functional>
 
+#include "base/mutex.h"
 #include "base/striped_counter.h"
 
 namespace trawl {
@@ -34,17 +35,14 @@ class OperationGate {
     std::size_t stripe_;
   };
 
-  template <class Function>
-  void at_quiescence(Function&& function) {
-    const std::lock_guard lock(closing_);
-    const Closed closed(*this);
-    function();
-  }
+  void at_quiescence(const std::function<void()>& function);
 
  private:
   class Closed {
    public:
-    explicit Closed(OperationGate& gate) noexcept : gate_(gate) { gate_.close_and_wait(); }
+    explicit Closed(OperationGate& gate) noexcept TRAWL_REQUIRES(gate.closing_) : gate_(gate) {
+      gate_.close_and_wait();
+    }
     ~Closed() { gate_.open(); }
     Closed(const Closed&) = delete;
     Closed& operator=(const Closed&) = delete;
@@ -65,7 +63,7 @@ class OperationGate {
 
   std::array<Stripe, kStripes> stripes_;
   alignas(kCacheLine) std::atomic<bool> closed_{false};
-  std::mutex closing_;
+  Mutex closing_;
 };
 
 }  // namespace trawl

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include <tl/expected.hpp>
+#include "trawl/result.h"
 
 namespace trawl {
 

@@ -182,7 +182,7 @@ class Bench {
     options.checkpoints.on_taken = [this](const trawl::CheckpointEvent& event) {
       must(Result<void>(event.result));
       taken_.fetch_add(1);
-      if (again_.load()) frontier_->request_checkpoint();
+      if (again_.load()) must(frontier_->request_checkpoint());
     };
     return options;
   }
@@ -198,7 +198,7 @@ class Bench {
     }
     taken_.store(0);
     again_.store(checkpoints);
-    if (checkpoints) frontier_->request_checkpoint();
+    if (checkpoints) must(frontier_->request_checkpoint());
     std::vector<trawl::Lease> leases;
     const Times times = measure(settings_.seconds, [&] {
       return durable ? offer_once(*frontier_, pages_) : complete_once(*frontier_, pages_, leases);

@@ -10,6 +10,9 @@ if(TRAWL_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # mistake.
   target_compile_options(trawl_compile INTERFACE -Wno-subobject-linkage)
 endif()
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  target_compile_options(trawl_compile INTERFACE -Wthread-safety)
+endif()
 # Sources that are compiled as one come into a program as one: it keeps what it uses.
 target_compile_options(trawl_compile INTERFACE -ffunction-sections -fdata-sections)
 target_link_options(trawl_compile INTERFACE LINKER:--gc-sections)

@@ -29,7 +29,7 @@ Result<void> FrontierImpl::check_name(std::string_view name) const {
 }
 
 Result<void> FrontierImpl::change_host(std::string_view host, const RecordChange& change) {
-  const auto use = use_store();
+  const StoreUse use(*this);
   if (!use) return tl::unexpected(use.error());
   if (auto valid = check_name(host); !valid) return valid;
   const HostId id = identity_.host(host);
@@ -72,7 +72,7 @@ Result<void> FrontierImpl::set_host(std::string_view host, const HostSettings& s
   const auto change = record_change(settings);
   if (!change) return tl::unexpected(change.error());
   if (settings.address) {
-    const auto use = use_store();
+    const StoreUse use(*this);
     if (!use) return tl::unexpected(use.error());
     if (auto valid = check_name(host); !valid) return valid;
     const HostId id = identity_.host(host);
@@ -86,7 +86,7 @@ Result<void> FrontierImpl::set_host(std::string_view host, const HostSettings& s
 
 Result<std::uint64_t> FrontierImpl::drop_host(std::string_view host) {
   {
-    const auto use = use_store();
+    const StoreUse use(*this);
     if (!use) return tl::unexpected(use.error());
     if (auto valid = check_name(host); !valid) return tl::unexpected(valid.error());
   }
@@ -102,7 +102,7 @@ Result<std::uint64_t> FrontierImpl::drop_host(std::string_view host) {
 }
 
 Result<StartTurn> FrontierImpl::start_elsewhere(std::string_view host, std::string_view address) {
-  const auto use = use_store();
+  const StoreUse use(*this);
   if (!use) return tl::unexpected(use.error());
   if (auto valid = check_name(host); !valid) return tl::unexpected(valid.error());
   const HostId id = identity_.host(host);
@@ -151,7 +151,7 @@ Result<HostInfo> FrontierImpl::info_of(HostId host, const std::optional<HostReco
 }
 
 Result<std::vector<HostInfo>> FrontierImpl::hosts(std::string_view after, std::size_t limit) const {
-  const auto use = use_store();
+  const StoreUse use(*this);
   if (!use) return tl::unexpected(use.error());
   const std::optional<HostId> last =
       after.empty() ? std::nullopt : std::optional(identity_.host(after));
@@ -176,8 +176,8 @@ Result<std::vector<HostInfo>> FrontierImpl::hosts(std::string_view after, std::s
   std::ranges::stable_sort(found, [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first < b.first : a.second.has_value() > b.second.has_value();
   });
-  const auto twice = std::ranges::unique(found, {}, [](const auto& one) { return one.first; });
-  found.erase(twice.begin(), twice.end());
+  const auto same_host = [](const auto& a, const auto& b) { return a.first == b.first; };
+  found.erase(std::unique(found.begin(), found.end(), same_host), found.end());
   found.resize(std::min(found.size(), limit));
   for (const auto& [host, record] : found) {
     auto info = info_of(host, record);
@@ -188,7 +188,7 @@ Result<std::vector<HostInfo>> FrontierImpl::hosts(std::string_view after, std::s
 }
 
 Result<HostInfo> FrontierImpl::host(std::string_view name) const {
-  const auto use = use_store();
+  const StoreUse use(*this);
   if (!use) return tl::unexpected(use.error());
   const HostId id = identity_.host(name);
   const auto record = store_->host(id);
@@ -205,7 +205,7 @@ Result<HostInfo> FrontierImpl::host(std::string_view name) const {
 
 Result<void> FrontierImpl::visit_queue(std::string_view host,
                                        const std::function<bool(std::string_view)>& visit) const {
-  const auto use = use_store();
+  const StoreUse use(*this);
   if (!use) return tl::unexpected(use.error());
   return store_->visit_pending(identity_.host(host),
                                [&](HostId, const QueueOrder&, std::string_view value) {

@@ -62,6 +62,7 @@ FrontierImpl::FrontierImpl(const EmbeddedOptions& options, FrontierParts parts)
                                          const SnapshotPace pace{
                                              .bytes_per_second = options_.checkpoints.max_rate,
                                              .give_up = &give_up};
+                                         const ReaderLock use(using_store_);
                                          return checkpointer_.take(filter_, *commits_, *store_,
                                                                    pace);
                                        },
@@ -73,7 +74,9 @@ FrontierImpl::FrontierImpl(const EmbeddedOptions& options, FrontierParts parts)
 FrontierImpl::~FrontierImpl() {
   wake_timer_.reset();  // first: its thread asks the rest
   schedule_->stop();
-  commits_->close();  // while the rest is there, which it tells of its last commits
+  // While the rest is there, which it tells of its last commits. Without a close() before, nobody
+  // learns of an error.
+  static_cast<void>(commits_->close());
 }
 
 GroupWriterOptions FrontierImpl::writer_options(bool set_aside_keys_changed) {
@@ -98,6 +101,7 @@ GroupWriterOptions FrontierImpl::writer_options(bool set_aside_keys_changed) {
 }
 
 Result<void> FrontierImpl::restore() {
+  const ReaderLock use(using_store_);
   // Of very many hosts no more is known than that they answered: those take 8 bytes here.
   std::vector<std::pair<HostId, HostRecord>> records;
   std::vector<HostId> answered;
@@ -134,12 +138,19 @@ Result<void> FrontierImpl::restore() {
   return read;
 }
 
-Result<std::shared_lock<std::shared_mutex>> FrontierImpl::use_store() const {
-  // Before it takes the lock too: who closes must not wait for who comes later.
-  if (auto open = commits_->check(); !open) return tl::unexpected(open.error());
-  std::shared_lock use(using_store_);
-  if (auto open = commits_->check(); !open) return tl::unexpected(open.error());
-  return use;
+// Not analysed: of a frontier that is closed already it takes no lock, so that close() need not
+// wait for calls that come later.
+FrontierImpl::StoreUse::StoreUse(const FrontierImpl& frontier) TRAWL_NO_THREAD_SAFETY_ANALYSIS
+    : mutex_(frontier.using_store_),
+      open_(frontier.commits_->check()) {
+  if (!open_) return;
+  mutex_.lock_shared();
+  locked_ = true;
+  open_ = frontier.commits_->check();
+}
+
+FrontierImpl::StoreUse::~StoreUse() TRAWL_NO_THREAD_SAFETY_ANALYSIS {
+  if (locked_) mutex_.unlock_shared();
 }
 
 std::uint32_t FrontierImpl::shard_index(HostId host) const {
@@ -155,7 +166,7 @@ void FrontierImpl::admit(std::span<const UrlRequest> requests, PreparedUrls& pre
 
 Result<std::vector<Admission>> FrontierImpl::offer(std::span<const UrlRequest> requests,
                                                    OfferWait wait) {
-  const auto use = use_store();
+  const StoreUse use(*this);
   if (!use) return tl::unexpected(use.error());
   std::vector<Admission> admissions(requests.size());
   PreparedUrls& prepared = PreparedUrls::of_this_thread();
@@ -167,7 +178,10 @@ Result<std::vector<Admission>> FrontierImpl::offer(std::span<const UrlRequest> r
       commits_->stop_with(done.error());
       return tl::unexpected(done.error());
     }
-    auto admit_part = [&](Operation& operation) { admit(part, prepared, {}, answers, operation); };
+    auto admit_part = [&](Operation& operation) {
+      using_store_.assert_shared();
+      admit(part, prepared, {}, answers, operation);
+    };
     // Operations of one thread are committed in order: waiting for the last is enough.
     const bool last = first + part.size() == requests.size();
     done = last && wait == OfferWait::kDurable ? commits_->submit_and_wait(admit_part)
@@ -178,6 +192,7 @@ Result<std::vector<Admission>> FrontierImpl::offer(std::span<const UrlRequest> r
 }
 
 void FrontierImpl::after_commit(OperationGroup& group, std::vector<QueuedUrl>& promoted) {
+  using_store_.assert_shared();  // close() ends this thread before it takes the store away
   std::vector<bool> touched(options_.store.shards, false);
   const auto queue = [&](QueuedUrl url) {
     const std::uint32_t shard = shard_index(url.host);
@@ -217,7 +232,7 @@ void FrontierImpl::after_commit(OperationGroup& group, std::vector<QueuedUrl>& p
 }
 
 Result<void> FrontierImpl::checkpoint() {
-  const std::lock_guard lock(closing_);
+  const ReaderLock use(using_store_);
   if (!store_) return error(ErrorCode::kClosed, "the frontier is closed");
   const SnapshotPace pace{.bytes_per_second = options_.checkpoints.max_rate, .hurry = &hurry_};
   return checkpointer_.take(filter_, *commits_, *store_, pace);
@@ -244,7 +259,7 @@ Result<void> FrontierImpl::on_wake(std::function<void()> callback,
                                    std::optional<std::uint32_t> shard) {
   if (auto open = commits_->check(); !open) return open;
   if (auto valid = check_shard(shard); !valid) return valid;
-  const std::lock_guard lock(waking_);
+  const MutexLock lock(waking_);
   const bool needs_timer = callback && !shard;
   wakes_.set(std::move(callback), shard);
   if (needs_timer && !wake_timer_) {
@@ -268,7 +283,7 @@ bool FrontierImpl::is_idle(bool (*deferred_do)(const Counters&)) const {
 
 Result<FrontierStats> FrontierImpl::stats() const {
   const Counters counters = commits_->counters();
-  const auto use = use_store();
+  const StoreUse use(*this);
   FrontierStats stats;
   static_cast<FrontierCounters&>(stats) = counters;
   stats.memory = desk_.memory() + depths_.memory() + commits_->bytes() + domains_.bytes() +
@@ -298,6 +313,7 @@ Result<FrontierStats> FrontierImpl::stats() const {
   stats.measured_false_positive_rate = fresh > 0 ? wrong / fresh : 0;
   stats.filter = filter_.stats();
   stats.false_positive_rate = stats.filter.current_rate;
+  // A3: known at any time.
   stats.expected_lost = exact ? 0 : stats.filter.expected_false_positives;
   stats.filter_warning = filter_.growth_error();
   return stats;
@@ -307,18 +323,22 @@ Result<void> FrontierImpl::close() {
   // Relaxed: nothing goes with it. First: the schedule's checkpoint may wait for a slow one.
   hurry_.store(true, std::memory_order_relaxed);
   schedule_->stop();
-  const std::lock_guard lock(closing_);
-  if (!store_) return {};
-  auto done = checkpointer_.take(filter_, *commits_, *store_);
+  const MutexLock lock(closing_);
+  if (std::exchange(closed_, true)) return {};
+  Result<void> done;
+  {
+    const ReaderLock use(using_store_);
+    done = checkpointer_.take(filter_, *commits_, *store_);
+  }
   // In this order: the committer and the shards are the ones that use the store.
   if (auto ended = commits_->close(); done && !ended) done = ended;
-  const std::unique_lock unused(using_store_);
+  const WriterLock unused(using_store_);
   for (auto& shard : shards_)
     shard->close();
   store_.reset();
   lock_.reset();
   {
-    const std::lock_guard lock_timer(waking_);
+    const MutexLock lock_timer(waking_);
     wake_timer_.reset();
   }
   wakes_.poke();  // those that wait in lease() are told that it is closed

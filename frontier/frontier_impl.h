@@ -3,9 +3,7 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <shared_mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +13,7 @@
 #include "trawl/frontier.h"
 #include "trawl/growing_bloom_filter.h"
 
+#include "base/mutex.h"
 #include "frontier/commit/admission.h"
 #include "frontier/commit/commit_queue.h"
 #include "frontier/commit/group_writer.h"
@@ -95,8 +94,23 @@ class FrontierImpl final : public Frontier {
   Result<std::optional<SteadyTime>> next_due(std::optional<std::uint32_t> shard) const override;
 
  private:
-  // To be held while the store is read. Errors: that which stopped or closed the frontier.
-  Result<std::shared_lock<std::shared_mutex>> use_store() const;
+  // Keeps close() from taking the store away, as long as it lives: if it is true. Otherwise the
+  // frontier is closed or was stopped, for the reason that error() gives.
+  class TRAWL_SCOPED_CAPABILITY StoreUse {
+   public:
+    explicit StoreUse(const FrontierImpl& frontier) TRAWL_ACQUIRE_SHARED(frontier.using_store_);
+    ~StoreUse() TRAWL_RELEASE_GENERIC();
+    StoreUse(const StoreUse&) = delete;
+    StoreUse& operator=(const StoreUse&) = delete;
+
+    explicit operator bool() const { return open_.has_value(); }
+    const Error& error() const { return open_.error(); }
+
+   private:
+    SharedMutex& mutex_;
+    bool locked_ = false;
+    Result<void> open_;
+  };
   std::uint32_t shard_index(HostId host) const;
   HostShard& shard_of(HostId host) const { return *shards_[shard_index(host)]; }
   HostShard& shard_of_lease(std::uint64_t lease_id) const {
@@ -129,20 +143,24 @@ class FrontierImpl final : public Frontier {
   }
   // Inside the gate. An error stops the frontier.
   void admit(std::span<const UrlRequest> requests, PreparedUrls& prepared, std::string_view parent,
-             std::span<Admission> answers, Operation& operation);
+             std::span<Admission> answers, Operation& operation)
+      TRAWL_REQUIRES_SHARED(using_store_);
   Result<void> promote_due();
   // The smallest depth that was noted for a URL queued with `stored_depth`; nothing: none was.
   Result<std::optional<std::uint32_t>> noted_depth(Fingerprint fingerprint,
-                                                   std::uint32_t stored_depth) const;
+                                                   std::uint32_t stored_depth) const
+      TRAWL_REQUIRES_SHARED(using_store_);
   static Lease to_lease(std::uint64_t id, const QueueOrder& order, UrlRecord record,
                         const std::optional<std::uint32_t>& noted_depth);
   // No host has anything to lease, nothing is leased, and those deferred are as asked.
   bool is_idle(bool (*deferred_do)(const Counters&)) const;
-  Result<Lease> leased(std::uint64_t id, const QueuedUrl& url) const;
+  Result<Lease> leased(std::uint64_t id, const QueuedUrl& url) const
+      TRAWL_REQUIRES_SHARED(using_store_);
   // What ending a lease changes, without what is special to a retry or recrawl. `sets_aside`: the
   // URL may be.
   Result<Operation::Ended> ended(std::uint64_t lease_id, const QueuedUrl& url,
-                                 const Outcome& outcome, bool sets_aside) const;
+                                 const Outcome& outcome, bool sets_aside) const
+      TRAWL_REQUIRES_SHARED(using_store_);
   void defer(Operation::Ended& ended, Operation::Ended::Kind kind, std::int64_t until) const;
   void set_failed_aside(Operation::Ended& ended) const;
   void forget_set_aside(const Operation::Ended& ended, Operation& operation) const;
@@ -152,7 +170,8 @@ class FrontierImpl final : public Frontier {
                                            const HoldReason* held);
   // In two steps: see Outcome::end_later. The first: nothing if the lease had ended before.
   Result<std::optional<PendingEnd>> begin_end(std::uint64_t lease_id, const Outcome& outcome,
-                                              const HoldReason* held);
+                                              const HoldReason* held)
+      TRAWL_REQUIRES_SHARED(using_store_);
   void submit_end(PendingEnd& end, Operation& operation) const;
   Result<void> check_note(const Outcome& outcome) const;
   Result<FailureVerdict> put_back(const HostFailure& failure, FailureVerdict verdict);
@@ -167,13 +186,16 @@ class FrontierImpl final : public Frontier {
   // Errors: kInvalidArgument.
   Result<RecordChange> record_change(const HostSettings& settings) const;
   // In frontier_lookup.cc.
-  Result<std::optional<UrlState>> find(Fingerprint fingerprint, std::optional<HostId> host) const;
+  Result<std::optional<UrlState>> find(Fingerprint fingerprint, std::optional<HostId> host) const
+      TRAWL_REQUIRES_SHARED(using_store_);
   Result<std::optional<UrlState>> find_waiting(Fingerprint fingerprint,
-                                               std::optional<HostId> host) const;
+                                               std::optional<HostId> host) const
+      TRAWL_REQUIRES_SHARED(using_store_);
   // Errors: kInvalidArgument.
-  Result<void> check_name(std::string_view name) const;
-  Result<HostInfo> info_of(HostId host, const std::optional<HostRecord>& record) const;
-  Result<std::optional<std::string>> name_of(HostId host) const;
+  Result<void> check_name(std::string_view name) const TRAWL_REQUIRES_SHARED(using_store_);
+  Result<HostInfo> info_of(HostId host, const std::optional<HostRecord>& record) const
+      TRAWL_REQUIRES_SHARED(using_store_);
+  Result<std::optional<std::string>> name_of(HostId host) const TRAWL_REQUIRES_SHARED(using_store_);
   // On the commit thread: tells the shards what became durable.
   void after_commit(OperationGroup& group, std::vector<QueuedUrl>& promoted);
   GroupWriterOptions writer_options(bool set_aside_keys_changed);
@@ -185,11 +207,13 @@ class FrontierImpl final : public Frontier {
   const bool ledger_;
   const std::uint64_t admitted_before_;  // by processes before
   std::atomic<bool> hurry_{false};       // close() waits for a checkpoint
-  std::mutex closing_;                   // held by checkpoint() and close()
-  // See use_store(); close() takes it alone.
-  mutable std::shared_mutex using_store_;
-  std::optional<DirectoryLock> lock_;  // this and the store: empty once closed
-  std::unique_ptr<Store> store_;
+  Mutex closing_;
+  bool closed_ TRAWL_GUARDED_BY(closing_) = false;
+  // See StoreUse; close() takes it alone.
+  mutable SharedMutex using_store_ TRAWL_ACQUIRED_AFTER(closing_);
+  // This and the store: empty once closed.
+  std::optional<DirectoryLock> lock_ TRAWL_GUARDED_BY(using_store_);
+  std::unique_ptr<Store> store_ TRAWL_GUARDED_BY(using_store_);
   GrowingBloomFilter filter_;
   Checkpointer checkpointer_;
   Allowance leases_;                                     // that may be open
@@ -203,13 +227,14 @@ class FrontierImpl final : public Frontier {
   std::atomic<bool> promoting_{false};
   WaitingDepths depths_;
   const UrlIdentity identity_;
-  AdmissionDesk desk_;
+  AdmissionDesk desk_ TRAWL_GUARDED_BY(using_store_);
   GroupWriter writer_;
   // Last, so that their threads end before what they work on.
   std::optional<CommitQueue> commits_;
   std::optional<CheckpointSchedule> schedule_;
-  std::mutex waking_;                    // guards the next
-  std::optional<WakeTimer> wake_timer_;  // made by the first on_wake() that needs it
+  Mutex waking_;
+  // Made by the first on_wake() that needs it.
+  std::optional<WakeTimer> wake_timer_ TRAWL_GUARDED_BY(waking_);
 };
 
 }  // namespace trawl

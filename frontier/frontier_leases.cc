@@ -78,7 +78,7 @@ Result<std::vector<Lease>> FrontierImpl::lease_from_all(std::size_t max) {
 }
 
 Result<std::vector<Lease>> FrontierImpl::lease_from(std::uint32_t shard, std::size_t max) {
-  const auto use = use_store();
+  const StoreUse use(*this);
   if (!use) return tl::unexpected(use.error());
   if (auto promoted = promote_due(); !promoted) return tl::unexpected(promoted.error());
   std::vector<NumberedLease> urls;
@@ -289,7 +289,7 @@ Result<std::vector<Admission>> FrontierImpl::end_lease(std::uint64_t lease_id,
                                                        std::span<const UrlRequest> links,
                                                        const HoldReason* held) {
   if (auto valid = check_note(outcome); !valid) return tl::unexpected(valid.error());
-  const auto use = use_store();
+  const StoreUse use(*this);
   if (!use) return tl::unexpected(use.error());
   std::vector<Admission> admissions(links.size());
   PreparedUrls& prepared = PreparedUrls::of_this_thread();
@@ -309,6 +309,7 @@ Result<std::vector<Admission>> FrontierImpl::end_lease(std::uint64_t lease_id,
     return admissions;
   }
   auto submitted = submit([&](Operation& operation) {
+    using_store_.assert_shared();
     admit(links, prepared, *end ? (*end)->ended.lease.url : std::string_view(), admissions,
           operation);
     operation.seen += outcome.known_links;
@@ -364,7 +365,7 @@ Result<FailureVerdict> FrontierImpl::fail(std::uint64_t lease_id, FailureReason 
                                           std::optional<std::chrono::milliseconds> retry_after,
                                           const Outcome& outcome) {
   if (auto valid = check_note(outcome); !valid) return tl::unexpected(valid.error());
-  const auto use = use_store();
+  const StoreUse use(*this);
   if (!use) return tl::unexpected(use.error());
   auto failure =
       shard_of_lease(lease_id).begin_failure(number_of(lease_id), reason, retry_after, outcome);

@@ -12,7 +12,7 @@ namespace trawl {
 Result<UrlState> FrontierImpl::lookup(std::string_view url_or_key) {
   // What was answered but a moment ago is to be found, too.
   if (auto flushed = commits_->flush(); !flushed) return tl::unexpected(flushed.error());
-  const auto use = use_store();
+  const StoreUse use(*this);
   if (!use) return tl::unexpected(use.error());
   std::string buffer;
   if (const auto url = Url::parse(url_or_key)) {

@@ -94,7 +94,7 @@ Result<bool> FrontierImpl::has_room_to_set_aside() const {
 
 Result<std::vector<SetAsideUrl>> FrontierImpl::set_aside(std::string_view after,
                                                          std::size_t limit) const {
-  const auto use = use_store();
+  const StoreUse use(*this);
   if (!use) return tl::unexpected(use.error());
   std::vector<SetAsideUrl> urls;
   if (limit == 0) return urls;
@@ -113,7 +113,7 @@ Result<std::vector<SetAsideUrl>> FrontierImpl::set_aside(std::string_view after,
 }
 
 Result<std::uint64_t> FrontierImpl::submit(RetryBatch& batch) {
-  const auto use = use_store();
+  const StoreUse use(*this);
   if (!use) return tl::unexpected(use.error());
   std::vector<UrlRequest> requests;
   requests.reserve(batch.links.size());
@@ -133,6 +133,7 @@ Result<std::uint64_t> FrontierImpl::submit(RetryBatch& batch) {
   }
   const std::uint64_t requeued = commits_->counters().requeued;
   auto durable = commits_->submit_and_wait([&](Operation& operation) {
+    using_store_.assert_shared();
     admit(requests, prepared, {}, answers, operation);
     operation.restored = std::move(batch.restored);
   });
@@ -181,7 +182,7 @@ Result<bool> FrontierImpl::find_for_retry(const RetryWhich& which,
                                           const std::optional<Fingerprint>& only,
                                           std::optional<Fingerprint>& last,
                                           RetryBatch& batch) const {
-  const auto use = use_store();
+  const StoreUse use(*this);
   if (!use) return tl::unexpected(use.error());
   bool more = false;
   auto read = store_->visit_set_aside(last, [&](Fingerprint key, std::string_view value) {
@@ -208,6 +209,7 @@ Result<bool> FrontierImpl::find_for_retry(const RetryWhich& which,
 }
 
 Result<std::uint64_t> FrontierImpl::revive_hosts() {
+  const ReaderLock use(using_store_);
   std::vector<HostId> given_up;
   auto read = store_->visit_hosts(0, [&](HostId host, const HostRecord& record) {
     if (record.given_up) given_up.push_back(host);

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 
+#include "base/mutex.h"
 #include "frontier/commit/operation.h"
 
 namespace trawl {
@@ -22,18 +22,18 @@ struct PendingEnd {
 class PendingEnds {
  public:
   void add(std::uint64_t lease_id, PendingEnd end) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ends_.insert_or_assign(lease_id, std::move(end));
   }
   std::optional<PendingEnd> take(std::uint64_t lease_id) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = ends_.extract(lease_id);
     return found ? std::optional(std::move(found.mapped())) : std::nullopt;
   }
 
  private:
-  std::mutex mutex_;
-  std::unordered_map<std::uint64_t, PendingEnd> ends_;
+  Mutex mutex_;
+  std::unordered_map<std::uint64_t, PendingEnd> ends_ TRAWL_GUARDED_BY(mutex_);
 };
 
 }  // namespace trawl

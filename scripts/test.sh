@@ -2,8 +2,8 @@
 # Installs what is missing, builds, runs the tests.
 #
 #   scripts/test.sh          preset release: unit, crash and e2e tests, without those labelled slow
-#   scripts/test.sh --all    what must pass on every change: the checks of format and of rooms, the
-#                            unit tests under sanitizers, and the crash and e2e tests
+#   scripts/test.sh --all    what must pass on every change: the checks of format, rooms and locks,
+#                            the unit tests under sanitizers, and the crash and e2e tests
 #
 # What the tools say is in build/logs/; here it is shown when a stage fails. The URL corpora are taken
 # from $TRAWL_TEST_DATA; where it is unset the tests that need them are skipped.
@@ -46,12 +46,12 @@ stage() {
 # ctest's own closing lines.
 closing_lines() { sed -n '/% tests passed/,$p' "$logs/$1-test.log"; }
 
-# suite PRESET CONFIGURE_PRESET [WRAPPER...]: configures, builds and tests a preset.
+# suite PRESET [WRAPPER...]: configures, builds and tests a preset.
 suite() {
-  local preset=$1 configure_preset=$2
-  shift 2
+  local preset=$1
+  shift
   rm -f "$logs/$preset-test.log"
-  stage "$preset configure" "$@" cmake --preset "$configure_preset" || return 0
+  stage "$preset configure" "$@" cmake --preset "$preset" || return 0
   stage "$preset build" "$@" cmake --build --preset "$preset" -j "$jobs" || return 0
   # Libraries that are not built with ThreadSanitizer make it report, rarely, races that are none; a
   # race of ours comes again. (`ctest --preset tsan` alone does not repeat.)
@@ -65,16 +65,17 @@ scripts/deps.sh build test
 if [[ $all == yes ]]; then
   stage "format check" scripts/format.sh --check || true
   stage "rooms check" scripts/check_rooms.py || true
+  stage "locks check" scripts/check_locks.py || true
   # ThreadSanitizer needs the address space as it was before kernels randomised more of it.
   no_aslr=()
   if setarch -R true 2>/dev/null; then no_aslr=(setarch -R); fi
   suites=(asan tsan e2e)
-  suite asan asan
-  suite tsan tsan "${no_aslr[@]}"
-  suite e2e release
+  suite asan
+  suite tsan "${no_aslr[@]}"
+  suite e2e
 else
   suites=(release)
-  suite release release
+  suite release
 fi
 
 echo

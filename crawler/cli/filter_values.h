@@ -5,9 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include <tl/expected.hpp>
-
 #include "trawl/filter.h"
+#include "trawl/result.h"
 
 namespace trawl::cli {
 

@@ -6,9 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include <tl/expected.hpp>
-
 #include "trawl/frontier_dump.h"
+#include "trawl/result.h"
 
 namespace trawl::cli {
 

@@ -3,9 +3,8 @@
 
 #include <string>
 
-#include <tl/expected.hpp>
-
 #include "trawl/embedded_options.h"
+#include "trawl/result.h"
 
 namespace trawl::cli {
 

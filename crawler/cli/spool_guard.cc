@@ -59,16 +59,17 @@ void SpoolGuard::watch() const {
   if ((sources[0].revents & POLLIN) == 0) return;
   signalfd_siginfo taken;
   if (::read(taken_.get(), &taken, sizeof taken) != static_cast<ssize_t>(sizeof taken)) return;
-  TemporaryFile::remove_all_for_exit();
-  // Once more, for a file that the builder began in the meantime; not if the folder is gone, since
-  // one of that name would be another builder's.
-  if (!spool_.empty() && !remove_spool(spool_)) remove_spool(spool_);
-  const int number = static_cast<int>(taken.ssi_signo);
-  sigset_t one;
-  sigemptyset(&one);
-  sigaddset(&one, number);
-  ::raise(number);  // pending until it is let through: the process ends by it
-  pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+  TemporaryFile::remove_all_and_end([&] {
+    // Once more, for a file that the builder began in the meantime; not if the folder is gone,
+    // since one of that name would be another builder's.
+    if (!spool_.empty() && !remove_spool(spool_)) remove_spool(spool_);
+    const int number = static_cast<int>(taken.ssi_signo);
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, number);
+    ::raise(number);  // pending until it is let through: the process ends by it
+    pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+  });
 }
 
 }  // namespace trawl::cli

@@ -9,12 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include <tl/expected.hpp>
-
 #include "trawl/canonical_profile.h"
 #include "trawl/embedded_options.h"
 #include "trawl/frontier_options.h"
 #include "trawl/links.h"
+#include "trawl/result.h"
 #include "trawl/url.h"
 
 namespace trawl {

@@ -8,8 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include <tl/expected.hpp>
 #include <toml++/toml.h>
+
+#include "trawl/result.h"
 
 namespace trawl {
 

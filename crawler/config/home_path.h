@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include <tl/expected.hpp>
+#include "trawl/result.h"
 
 namespace trawl {
 

@@ -4,8 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include <tl/expected.hpp>
 #include <toml++/toml.h>
+
+#include "trawl/result.h"
 
 #include "crawler/config/config.h"
 

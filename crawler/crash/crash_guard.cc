@@ -104,6 +104,12 @@ std::vector<std::string> CrashGuard::warnings_of(const InFlightRecord& run,
   return warnings;
 }
 
+void CrashGuard::Flight::end_alone(InFlightUrl suspect) {
+  const MutexLock lock(mutex);
+  alone.store(false, std::memory_order_relaxed);
+  if (!has(survived, suspect)) survived.push_back(std::move(suspect));
+}
+
 struct CrashGuard::Begun {
   Begun(std::shared_ptr<Flight> in, InFlightFile::Slot at) : flight(std::move(in)), slot(at) {
     flight->tickets.fetch_add(1, std::memory_order_relaxed);
@@ -113,10 +119,7 @@ struct CrashGuard::Begun {
   ~Begun() {
     flight->file->end(slot);
     flight->tickets.fetch_sub(1, std::memory_order_relaxed);
-    if (!suspect) return;
-    const std::lock_guard lock(flight->mutex);
-    flight->alone.store(false, std::memory_order_relaxed);
-    if (!has(flight->survived, *suspect)) flight->survived.push_back(std::move(*suspect));
+    if (suspect) flight->end_alone(std::move(*suspect));
   }
 
   const std::shared_ptr<Flight> flight;
@@ -128,7 +131,7 @@ CrashGuard::Ticket CrashGuard::begin(std::string_view url) {
   auto begun = std::make_shared<Begun>(flight_, flight_->file->begin(url));
   if (!flight_->any) return begun;
   InFlightUrl suspect = InFlightUrl::of(url);
-  const std::lock_guard lock(flight_->mutex);
+  const MutexLock lock(flight_->mutex);
   if (history_.suspects(suspect)) begun->suspect = std::move(suspect);
   return begun;
 }
@@ -141,7 +144,7 @@ bool CrashGuard::is_suspect(std::string_view asked) const {
 CrashVerdict CrashGuard::verdict(std::string_view asked, std::string_view leased,
                                  const std::atomic<std::uint64_t>& leases) {
   if (!flight_->any) return CrashVerdict::kFetch;
-  const std::lock_guard lock(flight_->mutex);
+  const MutexLock lock(flight_->mutex);
   if (history_.is_cause(InFlightUrl::of(asked))) return CrashVerdict::kSetAside;
   if (flight_->alone.load(std::memory_order_relaxed))
     return leased == alone_ ? CrashVerdict::kFetch : CrashVerdict::kWait;
@@ -153,14 +156,14 @@ CrashVerdict CrashGuard::verdict(std::string_view asked, std::string_view leased
 }
 
 Result<void> CrashGuard::set_aside(std::string_view asked) {
-  const std::lock_guard lock(flight_->mutex);
+  const MutexLock lock(flight_->mutex);
   set_aside_.emplace_back(asked);
   history_.forget(InFlightUrl::of(asked));
   return save();
 }
 
 bool CrashGuard::leave_alone(std::string_view asked) {
-  const std::lock_guard lock(flight_->mutex);
+  const MutexLock lock(flight_->mutex);
   if (std::find(set_aside_.begin(), set_aside_.end(), asked) != set_aside_.end()) return false;
   set_aside_.emplace_back(asked);
   left_alone_.push_back(InFlightUrl::of(asked));
@@ -168,23 +171,24 @@ bool CrashGuard::leave_alone(std::string_view asked) {
 }
 
 void CrashGuard::put_off(std::string leased, std::string asked) {
-  const std::lock_guard lock(flight_->mutex);
+  const MutexLock lock(flight_->mutex);
   put_off_.push_back({.leased = std::move(leased), .asked = std::move(asked)});
 }
 
 bool CrashGuard::has_put_off() const {
   if (!flight_->any) return false;
-  const std::lock_guard lock(flight_->mutex);
+  const MutexLock lock(flight_->mutex);
   return !put_off_.empty();
 }
 
 CrashGuard::Next CrashGuard::next_put_off() {
   Next next;
   if (!flight_->any) return next;
-  const std::lock_guard lock(flight_->mutex);
+  const MutexLock lock(flight_->mutex);
   alone_.clear();
   // Those that waited for a robots.txt which proved harmless need not be alone.
   std::erase_if(put_off_, [&](PutOff& waiting) {
+    flight_->mutex.assert_held();
     if (is_suspect(waiting.asked)) return false;
     next.leased.push_back(std::move(waiting.leased));
     return true;
@@ -202,23 +206,23 @@ Result<void> CrashGuard::save() const {
 }
 
 std::vector<std::string> CrashGuard::suspects() const {
-  const std::lock_guard lock(flight_->mutex);
+  const MutexLock lock(flight_->mutex);
   return texts_of(history_.suspects());
 }
 
 std::vector<std::string> CrashGuard::crashed() const {
-  const std::lock_guard lock(flight_->mutex);
+  const MutexLock lock(flight_->mutex);
   return texts_of(history_.crashed());
 }
 
 std::vector<std::string> CrashGuard::were_set_aside() const {
-  const std::lock_guard lock(flight_->mutex);
+  const MutexLock lock(flight_->mutex);
   return set_aside_;
 }
 
 Result<void> CrashGuard::close() {
   flight_->file->clear();
-  const std::lock_guard lock(flight_->mutex);
+  const MutexLock lock(flight_->mutex);
   for (const InFlightUrl& url : left_alone_)
     history_.forget(url);
   const bool changed = history_.end_in_order(flight_->survived);

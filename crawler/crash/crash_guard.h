@@ -7,7 +7,6 @@
 #include <deque>
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +14,7 @@
 
 #include "trawl/result.h"
 
+#include "base/mutex.h"
 #include "crawler/crash/crash_history.h"
 #include "crawler/crash/crash_signals.h"
 #include "crawler/crash/in_flight_file.h"
@@ -98,9 +98,12 @@ class CrashGuard {
     std::atomic<std::uint64_t> tickets{0};
     // Whether any URL is suspected or to be set aside: mostly none is, and nothing is looked up.
     bool any = false;
-    std::mutex mutex;  // of all that changes, in the guard too
-    std::vector<InFlightUrl> survived;
+    Mutex mutex;  // guards what changes in the CrashGuard, too
+    std::vector<InFlightUrl> survived TRAWL_GUARDED_BY(mutex);
     std::atomic<bool> alone{false};  // a suspect is in flight alone; changes under the lock
+
+    // It was in flight alone, and nothing crashed.
+    void end_alone(InFlightUrl suspect);
   };
   struct Begun;
 
@@ -108,19 +111,20 @@ class CrashGuard {
              std::vector<std::string> warnings, std::shared_ptr<Flight> flight);
   static std::vector<std::string> warnings_of(const InFlightRecord& run,
                                               const CrashHistory& history);
-  Result<void> save() const;
-  bool is_suspect(std::string_view asked) const;
+  Result<void> save() const TRAWL_REQUIRES(flight_->mutex);
+  bool is_suspect(std::string_view asked) const TRAWL_REQUIRES(flight_->mutex);
 
   const std::filesystem::path history_path_;
   const std::vector<std::string> warnings_;
   const std::shared_ptr<Flight> flight_;
   const CrashMark mark_;
 
-  CrashHistory history_;
-  std::vector<std::string> set_aside_;
-  std::vector<InFlightUrl> left_alone_;
-  std::deque<PutOff> put_off_;
-  std::string alone_;  // the lease that may be fetched alone
+  CrashHistory history_ TRAWL_GUARDED_BY(flight_->mutex);
+  std::vector<std::string> set_aside_ TRAWL_GUARDED_BY(flight_->mutex);
+  std::vector<InFlightUrl> left_alone_ TRAWL_GUARDED_BY(flight_->mutex);
+  std::deque<PutOff> put_off_ TRAWL_GUARDED_BY(flight_->mutex);
+  // The lease that may be fetched alone.
+  std::string alone_ TRAWL_GUARDED_BY(flight_->mutex);
 };
 
 }  // namespace trawl

@@ -9,11 +9,12 @@
 #include <array>
 #include <csignal>
 #include <cstring>
-#include <mutex>
 
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "base/mutex.h"
 
 namespace trawl {
 
@@ -23,8 +24,8 @@ constexpr std::array kSignals = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE};
 
 std::array<std::atomic<std::atomic<std::uint32_t>*>, 64> marks{};
 std::array<struct sigaction, kSignals.size()> former{};
-std::mutex installing;
-std::size_t users = 0;  // how many of these want the handlers: under the lock
+Mutex installing;
+std::size_t users TRAWL_GUARDED_BY(installing) = 0;  // how many want the handlers
 
 void send_again(int signal, siginfo_t* info) {
   // A system call of its own, as the C library has none that keeps the siginfo_t. The signal is
@@ -50,7 +51,7 @@ void on_crash(int signal, siginfo_t* info, void*) {
   if (info->si_code <= 0) send_again(signal, info);
 }
 
-void install() {
+void install() TRAWL_REQUIRES(installing) {
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     // Before ours may run.
     if (::sigaction(kSignals[i], nullptr, &former[i]) != 0) continue;
@@ -65,13 +66,23 @@ void install() {
 }
 
 // Unless others were installed over ours.
-void remove() {
+void remove() TRAWL_REQUIRES(installing) {
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     struct sigaction now {};
     if (::sigaction(kSignals[i], nullptr, &now) != 0) continue;
     if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == &on_crash)
       ::sigaction(kSignals[i], &former[i], nullptr);
   }
+}
+
+void begin_use() {
+  const MutexLock lock(installing);
+  if (users++ == 0) install();
+}
+
+void end_use() {
+  const MutexLock lock(installing);
+  if (--users == 0) remove();
 }
 
 }  // namespace
@@ -86,15 +97,11 @@ CrashMark::CrashMark(std::atomic<std::uint32_t>& mark) noexcept : mark_(&mark) {
       break;
     }
   }
-  const std::lock_guard lock(installing);
-  if (users++ == 0) install();
+  begin_use();
 }
 
 CrashMark::~CrashMark() {
-  {
-    const std::lock_guard lock(installing);
-    if (--users == 0) remove();
-  }
+  end_use();
   for (auto& place : marks) {
     std::atomic<std::uint32_t>* mine = mark_;
     if (place.compare_exchange_strong(mine, nullptr, std::memory_order_relaxed)) return;

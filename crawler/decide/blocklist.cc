@@ -116,8 +116,7 @@ bool BlockCandidates::may_block(std::size_t i) const {
 
 HashedLines::HashedLines(std::vector<std::uint64_t> hashes) : hashes_(std::move(hashes)) {
   std::ranges::sort(hashes_);
-  const auto repeated = std::ranges::unique(hashes_);
-  hashes_.erase(repeated.begin(), repeated.end());
+  hashes_.erase(std::unique(hashes_.begin(), hashes_.end()), hashes_.end());
   hashes_.shrink_to_fit();
   // About four hashes for each value of the first bits: half a cache line to look through.
   const int bits = std::clamp(static_cast<int>(std::bit_width(hashes_.size())) - 2, 1, 31);

@@ -129,24 +129,25 @@ Result<void> finish_change(Frontier& frontier, LimitFile& file, const std::strin
 
 }  // namespace
 
-bool RecentHashes::contains(std::uint64_t hash) {
-  const std::size_t bucket = hash % kBuckets;
-  const std::lock_guard lock(locks_[bucket % kLocks]);
-  const auto begin = slots_.begin() + static_cast<std::ptrdiff_t>(bucket * kWays);
-  const auto end = begin + kWays;
-  const auto found = std::find(begin, end, hash);
-  if (found == end || hash == 0) return false;
-  std::rotate(begin, found, found + 1);
+bool RecentHashes::find(std::uint64_t hash) {
+  const auto bucket = bucket_of(hash);
+  const auto found = std::ranges::find(bucket, hash);
+  if (found == bucket.end() || hash == 0) return false;
+  std::rotate(bucket.begin(), found, found + 1);
   return true;
 }
 
+bool RecentHashes::contains(std::uint64_t hash) {
+  const MutexLock lock(lock_of(hash));
+  return find(hash);
+}
+
 void RecentHashes::insert(std::uint64_t hash) {
-  if (contains(hash)) return;
-  const std::size_t bucket = hash % kBuckets;
-  const std::lock_guard lock(locks_[bucket % kLocks]);
-  const auto begin = slots_.begin() + static_cast<std::ptrdiff_t>(bucket * kWays);
-  std::copy_backward(begin, begin + kWays - 1, begin + kWays);
-  *begin = hash;
+  const MutexLock lock(lock_of(hash));
+  if (find(hash)) return;
+  const auto bucket = bucket_of(hash);
+  std::copy_backward(bucket.begin(), bucket.end() - 1, bucket.end());
+  bucket.front() = hash;
 }
 
 HostUrlCounts::HostUrlCounts(std::optional<std::uint64_t> max_urls_per_host,
@@ -157,7 +158,6 @@ HostUrlCounts::HostUrlCounts(std::optional<std::uint64_t> max_urls_per_host,
   held_.take(RecentHashes::kBytes);
 }
 
-// With the part's lock held.
 std::uint64_t& HostUrlCounts::count_of(Part& part, std::uint64_t hash) {
   const auto [found, is_new] = part.counts.try_emplace(hash, 0);
   if (is_new) held_.take(kBytesOfAHost);
@@ -169,7 +169,7 @@ Result<void> HostUrlCounts::start(const Frontier& frontier) {
   return for_each_host(frontier, [this](const HostInfo& host) {
     const std::uint64_t hash = hash_of(host.host);
     Part& part = part_of(hash);
-    const std::lock_guard lock(part.mutex);
+    const MutexLock lock(part.mutex);
     count_of(part, hash) = host.queued;
   });
 }
@@ -181,7 +181,7 @@ std::optional<HostUrlCounts::Place> HostUrlCounts::take(std::string_view host,
   place.host = hash_of(host);
   place.url = hash_of(url);
   Part& part = part_of(place.host);
-  const std::lock_guard lock(part.mutex);
+  const MutexLock lock(part.mutex);
   if (known_->contains(place.url)) return place;
   place.taken = true;
   if (const auto pending = part.pending.find(place.url); pending != part.pending.end()) {
@@ -198,7 +198,7 @@ std::optional<HostUrlCounts::Place> HostUrlCounts::take(std::string_view host,
 void HostUrlCounts::settle(const Place& place, std::optional<Admission> admission) {
   if (!place.taken) return;
   Part& part = part_of(place.host);
-  const std::lock_guard lock(part.mutex);
+  const MutexLock lock(part.mutex);
   const auto found = part.pending.find(place.url);
   Pending& pending = found->second;
   pending.admitted = pending.admitted || admission == Admission::kNew;
@@ -213,7 +213,7 @@ void HostUrlCounts::note(std::string_view host, std::string_view url, Admission 
   if (!limit_) return;
   const std::uint64_t hash = hash_of(host);
   Part& part = part_of(hash);
-  const std::lock_guard lock(part.mutex);
+  const MutexLock lock(part.mutex);
   if (admission == Admission::kNew) ++count_of(part, hash);
   if (admission == Admission::kNew || admission == Admission::kSeen) known_->insert(hash_of(url));
 }
@@ -221,7 +221,7 @@ void HostUrlCounts::note(std::string_view host, std::string_view url, Admission 
 std::uint64_t HostUrlCounts::count(std::string_view host) const {
   const std::uint64_t hash = hash_of(host);
   const Part& part = part_of(hash);
-  const std::lock_guard lock(part.mutex);
+  const MutexLock lock(part.mutex);
   const auto found = part.counts.find(hash);
   return found == part.counts.end() ? 0 : found->second;
 }
@@ -264,6 +264,7 @@ Result<void> HostPageLimits::begin(Frontier& frontier, bool resumed,
 }
 
 Result<void> HostPageLimits::on_lease(std::string_view host) {
+  thread_.check();
   if (!limit_) return {};
   if (known_.size() >= kMaxHosts) {
     held_.give_back(known_.size() * kBytesOfAHost);

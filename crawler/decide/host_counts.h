@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -17,6 +17,8 @@
 #include "trawl/frontier.h"
 #include "trawl/result.h"
 
+#include "base/mutex.h"
+#include "base/one_thread.h"
 #include "crawler/http/body_budget.h"
 
 namespace trawl {
@@ -37,8 +39,16 @@ class RecentHashes {
   static constexpr std::size_t kWays = 8;  // a bucket is a cache line: the last one met is first
   static constexpr std::size_t kLocks = 64;
 
-  std::array<std::mutex, kLocks> locks_;
-  std::vector<std::uint64_t> slots_;  // 0: empty
+  Mutex& lock_of(std::uint64_t hash) { return locks_[hash % kBuckets % kLocks]; }
+  // The hashes of its bucket; 0: none.
+  std::span<std::uint64_t, kWays> bucket_of(std::uint64_t hash) TRAWL_REQUIRES(lock_of(hash)) {
+    return std::span<std::uint64_t, kWays>(slots_.data() + hash % kBuckets * kWays, kWays);
+  }
+  // One that is there is then the first of its bucket.
+  bool find(std::uint64_t hash) TRAWL_REQUIRES(lock_of(hash));
+
+  std::array<Mutex, kLocks> locks_;
+  std::vector<std::uint64_t> slots_;
 };
 
 // Keeps a crawl within scope.max_urls_per_host: as many URLs of a host at most are offered to the
@@ -88,15 +98,16 @@ class HostUrlCounts {
     bool known = false;
   };
   struct alignas(64) Part {
-    mutable std::mutex mutex;
-    std::unordered_map<std::uint64_t, std::uint64_t> counts;  // by the host's hash
-    std::unordered_map<std::uint64_t, Pending> pending;       // by the URL's
+    mutable Mutex mutex;
+    // By the host's hash, and by the URL's.
+    std::unordered_map<std::uint64_t, std::uint64_t> counts TRAWL_GUARDED_BY(mutex);
+    std::unordered_map<std::uint64_t, Pending> pending TRAWL_GUARDED_BY(mutex);
   };
 
   std::uint64_t hash_of(std::string_view text) const { return hash_(text).low; }
   Part& part_of(std::uint64_t hash) { return parts_[hash % kParts]; }
   const Part& part_of(std::uint64_t hash) const { return parts_[hash % kParts]; }
-  std::uint64_t& count_of(Part& part, std::uint64_t hash);
+  std::uint64_t& count_of(Part& part, std::uint64_t hash) TRAWL_REQUIRES(part.mutex);
 
   const std::optional<std::uint64_t> limit_;
   const KeyedHash hash_;
@@ -106,7 +117,7 @@ class HostUrlCounts {
 };
 
 // Keeps a crawl within scope.max_pages_per_host, by HostSettings::limit: durable, so that it
-// holds over restarts. For one thread and the hosts it leases. About 40 bytes a host, up to 10 MiB
+// holds over restarts. Of one thread, for the hosts it leases. About 40 bytes a host, up to 10 MiB
 // and held of a budget: then it asks the frontier for what it has forgotten.
 class HostPageLimits {
  public:
@@ -141,6 +152,7 @@ class HostPageLimits {
   const KeyedHash hash_;
   std::unordered_set<std::uint64_t> known_;
   bool forgot_ = false;  // some of them
+  OneThread thread_;
   HeldMemory held_;
 };
 

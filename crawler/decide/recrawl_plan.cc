@@ -177,6 +177,7 @@ Result<void> RecrawlPlan::write_marker() const {
 }
 
 Result<std::vector<PlannedRecrawl>> RecrawlPlan::next(std::size_t limit) {
+  const OneAtATime::Use use(using_);
   std::vector<PlannedRecrawl> planned;
   while (policy_.enabled() && planned.size() < limit) {
     const auto more = lines_ ? lines_->next() : Result<bool>(false);
@@ -238,6 +239,7 @@ bool RecrawlPlan::was_near(std::string_view url) {
 }
 
 Result<void> RecrawlPlan::commit() {
+  const OneAtATime::Use use(using_);
   if (!policy_.enabled()) return {};
   const std::uint64_t done = all_read_ || !lines_ ? end_ : lines_->next_offset();
   for (Range* range : {&marker_.pages, &marker_.redirects}) {

@@ -17,6 +17,7 @@
 
 #include "base/file_io.h"
 #include "base/file_lines.h"
+#include "base/one_thread.h"
 #include "crawler/decide/recrawl.h"
 #include "crawler/decide/url_note.h"
 
@@ -37,7 +38,7 @@ struct PlannedRecrawl {
 //
 // For each run of a crawl, when its output is open and before anything is fetched: open(); then
 // next(), offer what it gave, commit(), until next() gives nothing. What a crash leaves uncommitted
-// is planned again. Used by one thread at a time.
+// is planned again. Not thread-safe.
 class RecrawlPlan {
  public:
   // `pages` is the crawl's pages.jsonl, which need not exist. If the policy fetches nothing again,
@@ -92,6 +93,7 @@ class RecrawlPlan {
   RecrawlPolicy policy_;
   std::string marker_file_;
   std::string pages_file_;
+  OneAtATime using_;
   SystemTime now_;
   std::unique_ptr<InputFile> pages_;  // where it is when this is moved
   std::optional<FileLines> lines_;    // of those, what is to be planned

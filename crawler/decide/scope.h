@@ -43,7 +43,7 @@ enum class SkipReason : std::uint8_t {
 // As in the summary and in skipped.jsonl.
 std::string_view to_string(SkipReason reason);
 
-// How many links were skipped, by reason. Thread-safe.
+// How many links were skipped, by reason (E1). Thread-safe.
 class SkipCounts {
  public:
   void add(SkipReason reason, std::uint64_t n = 1) {

@@ -20,6 +20,7 @@ std::uint64_t TrapDetector::key_of(const Url& url) const {
 }
 
 PatternState TrapDetector::state(const Url& url) const {
+  thread_.check();
   if (slow_now_ == 0 && parked_patterns_.empty()) return PatternState::kOk;
   const std::uint64_t pattern = key_of(url);
   if (parked_patterns_.contains(pattern)) return PatternState::kParked;
@@ -29,6 +30,7 @@ PatternState TrapDetector::state(const Url& url) const {
 }
 
 PatternState TrapDetector::on_page(const Url& url, bool new_content) {
+  thread_.check();
   if (slow_after_ == 0 && park_after_ == 0) return PatternState::kOk;
   const std::uint64_t pattern = key_of(url);
   if (parked_patterns_.contains(pattern)) return PatternState::kParked;

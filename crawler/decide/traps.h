@@ -11,6 +11,7 @@
 #include "trawl/fingerprint.h"
 #include "trawl/url.h"
 
+#include "base/one_thread.h"
 #include "crawler/config/config.h"
 
 namespace trawl {
@@ -26,7 +27,7 @@ enum class PatternState : std::uint8_t {
 // page in a thousand is new is found all the same. At scope.slow_pattern_after the pattern is slow
 // until the count is below it again; at scope.park_pattern_after it is parked for good.
 //
-// For one thread, which knows the patterns of the hosts it fetches and, for a limit on memory, the
+// Of one thread, which knows the patterns of the hosts it fetches and, for a limit on memory, the
 // 100,000 last met of them; a parked one is forgotten after a million others.
 class TrapDetector {
  public:
@@ -72,6 +73,7 @@ class TrapDetector {
   std::unordered_set<std::uint64_t> parked_patterns_;
   std::uint64_t slowed_ = 0;
   std::uint64_t parked_ = 0;
+  OneThread thread_;
 };
 
 }  // namespace trawl

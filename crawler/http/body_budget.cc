@@ -39,7 +39,7 @@ void BodyBudget::let_go(std::uint64_t bytes) noexcept {
   // seq_cst, both: as in give_back().
   held_.fetch_sub(bytes, std::memory_order_seq_cst);
   if (waiting_.load(std::memory_order_seq_cst) == 0) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   settle();
 }
 
@@ -59,13 +59,13 @@ void BodyBudget::give_back(std::uint64_t bytes) noexcept {
   // the waiter, or the waiter sees the room.
   used_.fetch_sub(bytes, std::memory_order_seq_cst);
   if (waiting_.load(std::memory_order_seq_cst) == 0) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   settle();
 }
 
 void BodyBudget::wait(BodyWaiter& waiter) {
-  const std::lock_guard lock(mutex_);
-  waiter.state = BodyWaiter::State::kWaiting;
+  const MutexLock lock(mutex_);
+  state_of(waiter) = BodyWaiter::State::kWaiting;
   const auto place = std::upper_bound(
       waiters_.begin(), waiters_.end(), &waiter,
       [](const BodyWaiter* one, const BodyWaiter* other) { return one->since < other->since; });
@@ -77,19 +77,19 @@ void BodyBudget::wait(BodyWaiter& waiter) {
 }
 
 BodyWaiter::State BodyBudget::state(const BodyWaiter& waiter) const {
-  const std::lock_guard lock(mutex_);
-  return waiter.state;
+  const MutexLock lock(mutex_);
+  return state_of(waiter);
 }
 
 void BodyBudget::cancel(BodyWaiter& waiter) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto place = std::find(waiters_.begin(), waiters_.end(), &waiter);
   if (place != waiters_.end()) {
     waiters_.erase(place);
     held_by_waiters_ -= waiter.charge->bytes();
     waiting_.store(waiters_.size(), std::memory_order_seq_cst);
   }
-  waiter.state = BodyWaiter::State::kIdle;
+  state_of(waiter) = BodyWaiter::State::kIdle;
 }
 
 void HeldMemory::take(std::uint64_t bytes) noexcept {
@@ -102,7 +102,7 @@ void HeldMemory::give_back(std::uint64_t bytes) noexcept {
   if (budget_ != nullptr && bytes > 0) budget_->let_go(bytes);
 }
 
-// With the lock held. A small wish of a younger one is granted before a large one of an older: who
+// A small wish of a younger one is granted before a large one of an older: who
 // gets what it wants ends soonest and gives back all that it has.
 void BodyBudget::settle() {
   for (std::size_t i = 0; i < waiters_.size();) {
@@ -129,7 +129,7 @@ void BodyBudget::conclude(std::size_t index, BodyWaiter::State state) {
   held_by_waiters_ -= waiter.charge->bytes();
   waiters_.erase(waiters_.begin() + static_cast<std::ptrdiff_t>(index));
   waiting_.store(waiters_.size(), std::memory_order_seq_cst);
-  waiter.state = state;
+  state_of(waiter) = state;
   if (state == BodyWaiter::State::kGranted) waiter.charge->bytes_ += waiter.wanted;
   waiter.wake(waiter.context);
 }

@@ -9,15 +9,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace trawl {
 
 class BodyBudget;
 
-// Given back when destroyed. Of one thread at a time.
+// Given back when destroyed. Not thread-safe; the budget is.
 class BodyCharge {
  public:
   BodyCharge() = default;
@@ -58,10 +59,10 @@ struct BodyWaiter {
 
  private:
   friend class BodyBudget;
-  State state = State::kIdle;  // guarded by the budget's mutex
+  State state = State::kIdle;  // see BodyBudget::state_of()
 };
 
-// Thread-safe.
+// M1: what is received waits for room instead of taking more. Thread-safe.
 class BodyBudget {
  public:
   // Tables leave `for_bodies` of `limit` to bodies, whatever they take.
@@ -96,18 +97,25 @@ class BodyBudget {
   void let_go(std::uint64_t bytes) noexcept;
   bool take(std::uint64_t bytes) noexcept;
   void give_back(std::uint64_t bytes) noexcept;
-  void settle();
-  std::size_t youngest_that_frees() const;
-  void conclude(std::size_t index, BodyWaiter::State state);
+  BodyWaiter::State& state_of(BodyWaiter& waiter) const TRAWL_REQUIRES(mutex_) {
+    return waiter.state;
+  }
+  BodyWaiter::State state_of(const BodyWaiter& waiter) const TRAWL_REQUIRES(mutex_) {
+    return waiter.state;
+  }
+  void settle() TRAWL_REQUIRES(mutex_);
+  std::size_t youngest_that_frees() const TRAWL_REQUIRES(mutex_);
+  void conclude(std::size_t index, BodyWaiter::State state) TRAWL_REQUIRES(mutex_);
 
   const std::uint64_t limit_;
   const std::uint64_t for_bodies_;
   std::atomic<std::uint64_t> used_{0};
   std::atomic<std::uint64_t> held_{0};
   std::atomic<std::size_t> waiting_{0};  // waiters_.size()
-  mutable std::mutex mutex_;
-  std::vector<BodyWaiter*> waiters_;  // those that wait, the oldest first
-  std::uint64_t held_by_waiters_ = 0;
+  mutable Mutex mutex_;
+  // Those that wait, the oldest first.
+  std::vector<BodyWaiter*> waiters_ TRAWL_GUARDED_BY(mutex_);
+  std::uint64_t held_by_waiters_ TRAWL_GUARDED_BY(mutex_) = 0;
 };
 
 // What a table takes of a budget: never refused, as it is bounded elsewhere, but not there for

@@ -46,6 +46,7 @@ void CookieJar::keep_small(CURL* easy) {
 }
 
 std::shared_ptr<CookieJar> CookieJars::find(const std::string& name) {
+  thread_.check();
   if (const auto known = jars_.find(name); known != jars_.end()) {
     by_use_.splice(by_use_.begin(), by_use_, known->second);
     return by_use_.front().jar;

@@ -10,6 +10,7 @@
 
 #include <curl/curl.h>
 
+#include "base/one_thread.h"
 #include "crawler/http/body_budget.h"
 #include "crawler/http/tls_sessions.h"
 
@@ -80,6 +81,7 @@ class CookieJars {
   const std::shared_ptr<HeldMemory> total_;
   std::list<Named> by_use_;  // the last used first
   std::unordered_map<std::string, std::list<Named>::iterator> jars_;
+  OneThread thread_;
 };
 
 }  // namespace trawl

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/file_io.h"
+#include "base/one_thread.h"
 #include "crawler/http/cookie_jars.h"
 #include "crawler/http/socket_watch.h"
 #include "crawler/http/stale_urls.h"
@@ -89,6 +90,7 @@ class EpollHttpClient final : public HttpClient {
   }
 
   void start(const HttpRequest& request, Done done) override {
+    thread_.check();
     Transfer& transfer = idle_transfer(request.proxy);
     transfer.place = active_.size();
     transfer.url_hash = std::hash<std::string>{}(request.url);
@@ -101,6 +103,7 @@ class EpollHttpClient final : public HttpClient {
   }
 
   void run(milliseconds max_wait) override {
+    thread_.check();
     const bool busy = unfinished_ || !failed_.empty();
     for (const SocketWatch::Event& event : wait(busy ? milliseconds(0) : wait_time(max_wait))) {
       // An earlier one of this batch may have ended the interest in it.
@@ -384,6 +387,7 @@ class EpollHttpClient final : public HttpClient {
 
   TransferContext context_;
   const milliseconds tick_;
+  OneThread thread_;
   FileDescriptor wakeup_;
   std::atomic<bool> asleep_{false};  // waiting, or about to
   std::atomic<bool> woken_{false};   // by wake(), since the last wait

@@ -126,7 +126,7 @@ struct HttpResponse {
   }
 };
 
-// Used by one thread, except wake().
+// Of one thread, except wake().
 class HttpClient {
  public:
   using Done = std::function<void(HttpResponse)>;

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <sys/time.h>
 
+#include "base/one_thread.h"
 #include "crawler/http/address_list.h"
 #include "crawler/http/dns_cache.h"
 #include "crawler/http/dns_channel.h"
@@ -108,6 +109,7 @@ class AresResolver final : public Resolver {
   }
 
   void resolve(const std::string& host, Done done) override {
+    thread_.check();
     const std::string name = plain_name(host);
     const auto now = Clock::now();
     if (const auto known = known_without_asking(name, now)) return done(*known);
@@ -126,10 +128,14 @@ class AresResolver final : public Resolver {
   }
 
   void on_socket(int fd, bool readable, bool writable) override {
+    thread_.check();
     process(readable ? fd : ARES_SOCKET_BAD, writable ? fd : ARES_SOCKET_BAD);
   }
 
-  void on_time() override { process(ARES_SOCKET_BAD, ARES_SOCKET_BAD); }
+  void on_time() override {
+    thread_.check();
+    process(ARES_SOCKET_BAD, ARES_SOCKET_BAD);
+  }
 
   std::optional<Clock::time_point> next_time() const override {
     if (!finished_.empty()) return Clock::time_point::min();
@@ -370,6 +376,7 @@ class AresResolver final : public Resolver {
   Clock::time_point next_route_look_{};
   mutable bool timer_is_stale_ = false;
   mutable std::optional<Clock::time_point> timer_;  // c-ares'
+  OneThread thread_;
   bool closing_ = false;
   DnsChannel channel_;
 };

@@ -58,7 +58,7 @@ struct Resolution {
 // A changed hosts file, and a changed resolv.conf unless the servers are given, is noticed within a
 // second or so of the next lookup: lookups under way then begin anew with the servers it names.
 //
-// Used by one thread, which watches the descriptors it is told to. Callbacks may call resolve(),
+// Of one thread, which watches the descriptors it is told to. Callbacks may call resolve(),
 // but not destroy the Resolver. Once it is destroyed, neither Watch nor any Done is called.
 class Resolver {
  public:

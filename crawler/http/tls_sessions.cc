@@ -9,6 +9,7 @@ void keep_tls_sessions(CURLSH* share) {
 }
 
 CURLSH* TlsSessions::share_for(std::string_view host) {
+  thread_.check();
   CurlShare& share = shares_[std::hash<std::string_view>{}(host) % kShares];
   if (share == nullptr) {
     share.reset(curl_share_init());

@@ -9,6 +9,8 @@
 
 #include <curl/curl.h>
 
+#include "base/one_thread.h"
+
 namespace trawl {
 
 struct CurlShareDelete {
@@ -31,6 +33,7 @@ class TlsSessions {
 
  private:
   std::array<CurlShare, kShares> shares_;
+  OneThread thread_;
 };
 
 }  // namespace trawl

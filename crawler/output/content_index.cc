@@ -4,7 +4,6 @@
 #include <array>
 #include <atomic>
 #include <cstring>
-#include <mutex>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -15,6 +14,8 @@
 #include "trawl/growing_bloom_filter.h"
 
 #include "base/coding.h"
+#include "base/mutex.h"
+#include "base/one_thread.h"
 #include "crawler/output/content_store.h"
 
 namespace trawl {
@@ -98,15 +99,17 @@ struct ContentIndex::State {
   std::atomic<std::uint64_t> bodies{0};
   std::optional<Error> failure;  // of a commit
 
+  OneAtATime claiming;
   rocksdb::WriteBatch batch;  // the claims since the last commit
-  mutable std::mutex mutex;
-  std::unordered_map<Fingerprint, FirstCopy, HashOfFingerprint> claimed;  // the same; under `mutex`
+  mutable Mutex mutex;
+  std::unordered_map<Fingerprint, FirstCopy, HashOfFingerprint> claimed  // the same
+      TRAWL_GUARDED_BY(mutex);
 
   Result<std::optional<FirstCopy>> read(Fingerprint digest) const {
     if (!filter.contains(digest)) return std::nullopt;
     {
       // Before the store: a commit takes them out of here only when they are there.
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       if (const auto found = claimed.find(digest); found != claimed.end()) {
         return found->second;
       }
@@ -175,6 +178,7 @@ Result<std::optional<FirstCopy>> ContentIndex::find(std::string_view digest) con
 
 Result<std::optional<FirstCopy>> ContentIndex::claim(std::string_view digest,
                                                      const FirstCopy& copy) {
+  const OneAtATime::Use use(state_->claiming);
   State& state = *state_;
   if (state.failure) return tl::unexpected(*state.failure);
   const Fingerprint fingerprint = state.hash(digest);
@@ -182,7 +186,7 @@ Result<std::optional<FirstCopy>> ContentIndex::claim(std::string_view digest,
   const auto put = state.batch.Put(slice(key_of(fingerprint)), slice(encode(copy)));
   if (!put.ok()) return tl::unexpected(state.store->store_error(put, "write"));
   {
-    const std::lock_guard lock(state.mutex);
+    const MutexLock lock(state.mutex);
     state.claimed.emplace(fingerprint, copy);
   }
   state.filter.insert(fingerprint);
@@ -191,6 +195,7 @@ Result<std::optional<FirstCopy>> ContentIndex::claim(std::string_view digest,
 }
 
 Result<void> ContentIndex::commit() {
+  const OneAtATime::Use use(state_->claiming);
   State& state = *state_;
   if (state.failure) return tl::unexpected(*state.failure);
   if (state.batch.Count() == 0) return {};
@@ -199,7 +204,7 @@ Result<void> ContentIndex::commit() {
     return tl::unexpected(*state.failure);
   }
   state.batch.Clear();
-  const std::lock_guard lock(state.mutex);
+  const MutexLock lock(state.mutex);
   state.claimed.clear();
   return {};
 }

@@ -20,8 +20,9 @@ struct FirstCopy {
 };
 
 // Digest to first copy, exact: a small database of its own, and in front of it a filter that
-// answers for bodies not seen before, so that these cost no read. One thread at a time claims and
-// commits; any may find meanwhile. Memory: 16 MiB and about two bytes a body, bounded.
+// answers for bodies not seen before, so that these cost no read. Only
+// find() is thread-safe, beside claim() and commit() too. Memory: 16 MiB and about two bytes a
+// body, bounded.
 class ContentIndex {
  public:
   struct Options {

@@ -87,6 +87,7 @@ Result<std::uint64_t> LineFile::probe(const std::filesystem::path& file) {
 }
 
 Result<void> LineFile::append(std::string_view lines) {
+  const OneAtATime::Use use(using_);
   if (lines.empty()) return {};
   if (torn_) {
     if (auto cut = cut_back(size_); !cut) return cut;
@@ -104,6 +105,7 @@ Result<void> LineFile::append(std::string_view lines) {
 }
 
 Result<void> LineFile::cut_back(std::uint64_t size) {
+  const OneAtATime::Use use(using_);
   if (!torn_ && size == size_) return {};
   torn_ = true;
   synced_ = false;
@@ -116,6 +118,7 @@ Result<void> LineFile::cut_back(std::uint64_t size) {
 }
 
 Result<void> LineFile::sync() {
+  const OneAtATime::Use use(using_);
   if (synced_) return {};
   if (::fdatasync(fd_.get()) != 0) {
     return tl::unexpected(system_error(errno, "cannot sync " + path_));

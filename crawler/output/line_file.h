@@ -9,10 +9,11 @@
 #include "trawl/result.h"
 
 #include "base/file_io.h"
+#include "base/one_thread.h"
 
 namespace trawl {
 
-// Used by one thread at a time.
+// Not thread-safe.
 class LineFile {
  public:
   // Opens `path` for appending, creates it if missing, and cuts a half line that a crash left at
@@ -44,6 +45,7 @@ class LineFile {
   std::uint64_t cut_at_open_;
   bool torn_ = false;    // there may be more in the file than size_ tells
   bool synced_ = false;  // since the last change
+  OneAtATime using_;
 };
 
 }  // namespace trawl

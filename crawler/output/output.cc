@@ -1,13 +1,13 @@
 #include "crawler/output/output.h"
 
 #include <atomic>
-#include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/mutex.h"
 #include "crawler/output/output_files.h"
 #include "crawler/output/writer_queue.h"
 
@@ -71,17 +71,18 @@ class OutputImpl final : public Output {
     const auto since = queue_.waits_since();
     if (!since || (!now && std::chrono::steady_clock::now() < *since + kPatience)) return;
     if (!is_slow_.load(std::memory_order_relaxed)) {
-      const std::unique_lock lock(writing_, std::try_to_lock);
-      if (lock && !closed_) {
-        write_queued();
-        return;
+      if (writing_.try_lock()) {
+        const bool open = !closed_;
+        if (open) write_queued();
+        writing_.unlock();
+        if (open) return;
       }
     }
     queue_.wake();
   }
 
   Result<void> flush() override {
-    const std::lock_guard lock(writing_);
+    const MutexLock lock(writing_);
     if (closed_) return tl::unexpected(failure().value_or(closed_error()));
     write_queued();
     if (auto error = failure()) return tl::unexpected(std::move(*error));
@@ -106,7 +107,7 @@ class OutputImpl final : public Output {
   std::optional<Error> failure() const override {
     // acquire: the error itself; pairs with the release in keep().
     if (!failed_.load(std::memory_order_acquire)) return std::nullopt;
-    const std::lock_guard lock(failure_mutex_);
+    const MutexLock lock(failure_mutex_);
     return failure_;
   }
   const std::vector<std::string>& repairs() const override { return files_.repairs(); }
@@ -115,9 +116,9 @@ class OutputImpl final : public Output {
   Result<void> close() override {
     if (!writer_.joinable()) return tl::unexpected(closed_error());
     stop_writer();
-    const std::lock_guard lock(writing_);
+    const MutexLock lock(writing_);
     closed_ = true;
-    auto closed = files_.close(!failure());
+    auto closed = files().close(!failure());
     if (const auto error = failure()) return tl::unexpected(*error);
     return closed;
   }
@@ -136,7 +137,7 @@ class OutputImpl final : public Output {
   }
 
   void keep(const Error& error) const {
-    const std::lock_guard lock(failure_mutex_);
+    const MutexLock lock(failure_mutex_);
     if (!failure_) failure_ = error;
     // release: pairs with the acquire in failure().
     failed_.store(true, std::memory_order_release);
@@ -145,15 +146,18 @@ class OutputImpl final : public Output {
   // The writer thread.
   void write() {
     while (queue_.wait(longest_rest_)) {
-      const std::lock_guard lock(writing_);
-      if (!write_queued()) attempt([&] { return files_.tick(); });
+      const MutexLock lock(writing_);
+      if (!write_queued()) static_cast<void>(attempt([&files = files()] { return files.tick(); }));
     }
-    const std::lock_guard lock(writing_);
+    const MutexLock lock(writing_);
     write_queued();
   }
 
-  // False if there is nothing. With `writing_` held.
-  bool write_queued() {
+  // To be written.
+  OutputFiles& files() TRAWL_REQUIRES(writing_) { return files_; }
+
+  // False if there is nothing.
+  bool write_queued() TRAWL_REQUIRES(writing_) {
     queue_.take(jobs_);
     if (jobs_.empty()) return false;
     const auto start = std::chrono::steady_clock::now();
@@ -163,8 +167,9 @@ class OutputImpl final : public Output {
       if (const auto* const page = std::get_if<PageJob>(&job)) pages.push_back(page->page.get());
     }
     // What belongs to no page is flushed with the next one.
-    const auto finished =
-        pages.empty() ? Result<void>{} : attempt([&] { return files_.finish(pages); });
+    const auto finished = pages.empty()
+                              ? Result<void>{}
+                              : attempt([&, &files = files()] { return files.finish(pages); });
     is_slow_.store(std::chrono::steady_clock::now() - start > kSlow, std::memory_order_relaxed);
     for (WriterJob& job : jobs_) {
       auto* const page = std::get_if<PageJob>(&job);
@@ -178,21 +183,22 @@ class OutputImpl final : public Output {
 
   // Frees at once what is written, not only when the rest of the jobs is done. Memory counts as
   // free before its charge is given to another.
-  void write(WriterJob& job) {
+  void write(WriterJob& job) TRAWL_REQUIRES(writing_) {
     if (auto* const page = std::get_if<PageJob>(&job)) {
-      const auto written = attempt([&] { return files_.write_page(*page->page); });
+      const auto written = attempt([&, &files = files()] { return files.write_page(*page->page); });
       queued_bytes_.fetch_sub(page->bytes, std::memory_order_relaxed);
       if (!written) page->page->discard();
       if (!page->page->has_lines()) page->page->charge.release();
     } else {
       auto& record = std::get<RecordJob>(job);
-      attempt([&] { return files_.write_records(record.records); });
+      static_cast<void>(
+          attempt([&, &files = files()] { return files.write_records(record.records); }));
       queued_bytes_.fetch_sub(record.bytes, std::memory_order_relaxed);
       record = {};
     }
   }
 
-  // Nothing is written any more after an error.
+  // E1: nothing is written any more after an error, which failure() keeps and the crawl ends with.
   template <class Action>
   Result<void> attempt(Action&& action) {
     if (auto error = failure()) return tl::unexpected(std::move(*error));
@@ -202,18 +208,18 @@ class OutputImpl final : public Output {
     return done;
   }
 
-  std::mutex writing_;  // of the files, and of what is taken from the queue
-  OutputFiles files_;
-  std::vector<WriterJob> jobs_;
-  bool closed_ = false;
+  Mutex writing_;
+  OutputFiles files_;  // see files(); what is const of it needs no lock
+  std::vector<WriterJob> jobs_ TRAWL_GUARDED_BY(writing_);
+  bool closed_ TRAWL_GUARDED_BY(writing_) = false;
   std::atomic<bool> is_slow_{false};  // the last group took its time
   const std::chrono::milliseconds longest_rest_;
   WriterQueue queue_;
   std::atomic<std::uint64_t> queued_bytes_{0};
   std::atomic<bool> abandoned_{false};
 
-  mutable std::mutex failure_mutex_;
-  mutable std::optional<Error> failure_;
+  mutable Mutex failure_mutex_;
+  mutable std::optional<Error> failure_ TRAWL_GUARDED_BY(failure_mutex_);
   mutable std::atomic<bool> failed_{false};
 
   std::thread writer_;

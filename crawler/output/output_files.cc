@@ -160,6 +160,7 @@ Result<void> OutputFiles::look_for_copies(PageOutput& page) {
 }
 
 Result<void> OutputFiles::write_page(PageOutput& page) {
+  const OneAtATime::Use use(using_);
   if (auto looked = look_for_copies(page); !looked) return looked;
   if (warc_ && page.warc) {
     auto place = warc_->append(*page.warc);
@@ -171,6 +172,7 @@ Result<void> OutputFiles::write_page(PageOutput& page) {
 }
 
 Result<void> OutputFiles::write_records(const WarcRecords& records) {
+  const OneAtATime::Use use(using_);
   if (!warc_) return {};
   auto place = warc_->append(records);
   if (!place) return tl::unexpected(place.error());
@@ -178,6 +180,7 @@ Result<void> OutputFiles::write_records(const WarcRecords& records) {
 }
 
 Result<void> OutputFiles::finish(std::span<PageOutput* const> pages) {
+  const OneAtATime::Use use(using_);
   if (warc_) {
     if (auto flushed = warc_->flush(sync_); !flushed) return flushed;
     if (auto closed = warc_->tick(); !closed) return closed;
@@ -241,10 +244,12 @@ void OutputFiles::take_lines_back(const std::array<std::uint64_t, 3>& sizes) {
 }
 
 Result<void> OutputFiles::tick() {
+  const OneAtATime::Use use(using_);
   return warc_ ? warc_->tick() : Result<void>();
 }
 
 Result<void> OutputFiles::close(bool keep_claims) {
+  const OneAtATime::Use use(using_);
   Result<void> result;
   if (warc_) result = warc_->close();
   // Of pages that were fetched but are to be tried again.

@@ -12,6 +12,7 @@
 
 #include "trawl/result.h"
 
+#include "base/one_thread.h"
 #include "crawler/config/config.h"
 #include "crawler/output/content_index.h"
 #include "crawler/output/line_file.h"
@@ -20,7 +21,7 @@
 
 namespace trawl {
 
-// Used by one thread at a time, but for index(). After an error nothing more is to be written.
+// Not thread-safe, except for const functions. After an error nothing more is to be written.
 class OutputFiles {
  public:
   // See Output::open().
@@ -76,6 +77,7 @@ class OutputFiles {
   std::unique_ptr<WarcFiles> warc_;
   std::optional<Lines> links_, skipped_, pages_;  // those that are wanted
   std::vector<std::string> repairs_;
+  OneAtATime using_;
 };
 
 }  // namespace trawl

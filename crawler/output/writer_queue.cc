@@ -8,7 +8,7 @@ namespace trawl {
 bool WriterQueue::push(WriterJob&& job, std::uint64_t bytes) {
   bool wake = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (closed_) return false;
     const bool was_ready = ready();
     bytes_ += bytes;
@@ -21,11 +21,15 @@ bool WriterQueue::push(WriterJob&& job, std::uint64_t bytes) {
 }
 
 bool WriterQueue::wait(std::chrono::milliseconds longest) {
-  std::unique_lock lock(mutex_);
-  const bool enough = wake_.wait_for(lock, std::min(kPatience, longest), [&] { return ready(); });
-  if (!enough && jobs_.empty()) {
+  const MutexLock lock(mutex_);
+  const auto patience = std::chrono::steady_clock::now() + std::min(kPatience, longest);
+  while (!ready() && wake_.wait_until(mutex_, patience)) {
+  }
+  if (!ready() && jobs_.empty()) {
     asleep_ = true;
-    wake_.wait_for(lock, longest, [&] { return ready() || !jobs_.empty(); });
+    const auto end = std::chrono::steady_clock::now() + longest;
+    while (!ready() && jobs_.empty() && wake_.wait_until(mutex_, end)) {
+    }
     asleep_ = false;
   }
   return !closed_;
@@ -33,20 +37,20 @@ bool WriterQueue::wait(std::chrono::milliseconds longest) {
 
 void WriterQueue::wake() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     hurry_ = true;
   }
   wake_.notify_one();
 }
 
 std::optional<std::chrono::steady_clock::time_point> WriterQueue::waits_since() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return jobs_.empty() ? std::nullopt : std::optional(since_);
 }
 
 void WriterQueue::take(std::vector<WriterJob>& jobs) {
   jobs.clear();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::swap(jobs, jobs_);
   bytes_ = 0;
   hurry_ = false;
@@ -54,7 +58,7 @@ void WriterQueue::take(std::vector<WriterJob>& jobs) {
 
 void WriterQueue::close() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     closed_ = true;
   }
   wake_.notify_all();

@@ -2,15 +2,14 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <variant>
 #include <vector>
 
+#include "base/mutex.h"
 #include "crawler/output/page_output.h"
 
 namespace trawl {
@@ -54,16 +53,17 @@ class WriterQueue {
   void close();
 
  private:
-  bool ready() const { return closed_ || hurry_ || bytes_ >= kWakeBytes; }
+  bool ready() const TRAWL_REQUIRES(mutex_) { return closed_ || hurry_ || bytes_ >= kWakeBytes; }
 
-  mutable std::mutex mutex_;
-  std::condition_variable wake_;
-  std::vector<WriterJob> jobs_;
-  std::chrono::steady_clock::time_point since_;  // of the first of these
-  std::uint64_t bytes_ = 0;
-  bool asleep_ = false;  // the writer, until anything comes
-  bool hurry_ = false;   // wake() was called
-  bool closed_ = false;
+  mutable Mutex mutex_;
+  Condition wake_;
+  std::vector<WriterJob> jobs_ TRAWL_GUARDED_BY(mutex_);
+  // When the first of these was pushed.
+  std::chrono::steady_clock::time_point since_ TRAWL_GUARDED_BY(mutex_);
+  std::uint64_t bytes_ TRAWL_GUARDED_BY(mutex_) = 0;
+  bool asleep_ TRAWL_GUARDED_BY(mutex_) = false;  // the writer, until anything comes
+  bool hurry_ TRAWL_GUARDED_BY(mutex_) = false;   // wake() was called
+  bool closed_ TRAWL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace trawl

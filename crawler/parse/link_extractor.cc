@@ -6,6 +6,7 @@
 #include "trawl/links.h"
 
 #include "base/ascii.h"
+#include "base/one_thread.h"
 #include "base/thread_time.h"
 #include "crawler/parse/encoding/page_encoding.h"
 #include "crawler/parse/headers/link_types.h"
@@ -78,6 +79,8 @@ void forget_contents(PageLinks& page) {
 
 struct LinkExtractor::State {
   explicit State(LinkOptions given) : options(validated(std::move(given))) {}
+
+  OneAtATime extracting;
 
   void extract(std::string_view html, PageEncoding encoding, const Url& url, PageLinks& page);
   LinksSkipped read(std::string_view html, PageLinks& page);
@@ -287,6 +290,7 @@ PageLinks LinkExtractor::extract(std::string_view bytes, std::string_view conten
 
 void LinkExtractor::extract_into(std::string_view bytes, std::string_view content_type,
                                  const Url& base, PageLinks& page) {
+  const OneAtATime::Use use(state_->extracting);
   if (bytes.size() > state_->options.max_bytes) {
     forget_contents(page);
     page.encoding = PageEncoding::utf8().name();

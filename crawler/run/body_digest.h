@@ -9,7 +9,7 @@
 
 namespace trawl {
 
-// Used by one thread at a time.
+// Not thread-safe: see Sha1.
 class BodyDigest {
  public:
   // kAuto: SHA-1 if the crawl writes WARC files, whose digests are that, or else XXH128.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -14,6 +13,8 @@
 
 #include "trawl/url_groups.h"
 
+#include "base/mutex.h"
+#include "base/one_thread.h"
 #include "crawler/config/crawl_paths.h"
 #include "crawler/config/user_agent.h"
 #include "crawler/decide/page_budget.h"
@@ -135,7 +136,11 @@ class CrawlImpl final : public Crawl {
 
     const auto stats = frontier_->stats();
     if (!stats) return tl::unexpected(stats.error());
-    at_open_ = last_stats_ = *stats;
+    at_open_ = *stats;
+    {
+      const MutexLock lock(last_stats_mutex_);
+      last_stats_ = *stats;
+    }
     pages_.emplace(config_.scope.max_pages, at_open_.completed - at_open_.skipped);
     totals_.emplace(config_.crawl.state_dir);
     if (auto guarded = open_crash_guard(); !guarded) return guarded;
@@ -144,9 +149,10 @@ class CrawlImpl final : public Crawl {
                     std::chrono::steady_clock::now(), before_.bytes);
     shares_.emplace(config_.fetch.connections, threads_wanted_,
                     [this](std::size_t thread) { wake(static_cast<std::uint32_t>(thread)); });
-    context_.emplace(config_, *rules_, *frontier_, *output_, *pages_, *shares_, *limits_, *crashes_,
-                     urls_of_hosts_, skipped_, fetches_, bodies_, robots_token_of(config_.crawl),
-                     opened_.resumed, trusts_less_);
+    context_.reset(new CrawlContext{config_, *rules_, *frontier_, *output_, *pages_, *shares_,
+                                    *limits_, *crashes_, urls_of_hosts_, skipped_, fetches_,
+                                    bodies_, robots_token_of(config_.crawl), opened_.resumed,
+                                    trusts_less_});
     held_offers_.emplace(*frontier_, context_->held_origins);
     if (auto created = create_fetchers(); !created) return created;
     if (auto planned = plan_recrawls(); !planned) return planned;
@@ -181,6 +187,7 @@ class CrawlImpl final : public Crawl {
   }
 
   bool ended() override {
+    thread_.check();
     const CrawlPhase phase = context_->phase();
     if (phase == CrawlPhase::kAborting) return true;
     const bool begins_more = phase == CrawlPhase::kRunning && !reached_max_pages();
@@ -280,7 +287,7 @@ class CrawlImpl final : public Crawl {
   // As it was last, if the frontier is out of reach: who asks, asks for people, and may not wait.
   FrontierStats stats() const {
     auto stats = at_once_->stats();
-    const std::lock_guard lock(last_stats_mutex_);
+    const MutexLock lock(last_stats_mutex_);
     if (stats) last_stats_ = *std::move(stats);
     return last_stats_;
   }
@@ -563,6 +570,7 @@ class CrawlImpl final : public Crawl {
   const std::vector<Url> seeds_;
   std::unique_ptr<CrawlRules> rules_;
   const std::uint32_t threads_wanted_;
+  OneThread thread_;  // that asks ended()
   SkipCounts skipped_;
   FetchCounts fetches_;
   const std::shared_ptr<BodyBudget> bodies_;
@@ -576,8 +584,8 @@ class CrawlImpl final : public Crawl {
   std::unique_ptr<Output> output_;
   OpenReport opened_;
   FrontierStats at_open_;
-  mutable std::mutex last_stats_mutex_;
-  mutable FrontierStats last_stats_;
+  mutable Mutex last_stats_mutex_;
+  mutable FrontierStats last_stats_ TRAWL_GUARDED_BY(last_stats_mutex_);
   std::chrono::steady_clock::time_point started_{};
 
   std::atomic<bool> running_{false};
@@ -585,7 +593,7 @@ class CrawlImpl final : public Crawl {
   std::atomic<bool> checkpoint_asked_for_{false};  // since the last one was told of
 
   // Destroyed in the reverse order: the frontier calls into the fetchers until it is gone.
-  std::optional<CrawlContext> context_;
+  std::unique_ptr<CrawlContext> context_;
   std::vector<std::unique_ptr<Fetcher>> fetchers_;
   std::unique_ptr<Frontier> frontier_;
   Frontier* at_once_ = nullptr;  // the same, without the patience

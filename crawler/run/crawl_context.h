@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,6 +13,7 @@
 #include "trawl/canonicalizer.h"
 #include "trawl/frontier.h"
 
+#include "base/mutex.h"
 #include "crawler/config/config.h"
 #include "crawler/config/host_requests.h"
 #include "crawler/config/media_types.h"
@@ -95,30 +95,30 @@ struct CrawlContext {
   // Keeps the first error, and aborts the crawl.
   void stop_with(Error error) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (!failure_) failure_ = std::move(error);
     }
     advance_to(CrawlPhase::kAborting);
   }
   std::optional<Error> failure() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return failure_;
   }
 
   // Keeps the first fetch that failed, as an example of why.
   void note_failed_fetch(const std::string& url, const std::string& error) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (failed_fetch_.empty()) failed_fetch_ = scrubbed(url + ": " + error);
   }
   std::string failed_fetch() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return failed_fetch_;
   }
 
   std::atomic<CrawlPhase> phase_{CrawlPhase::kRunning};
-  mutable std::mutex mutex_;
-  std::optional<Error> failure_;
-  std::string failed_fetch_;
+  mutable Mutex mutex_ = {};
+  std::optional<Error> failure_ TRAWL_GUARDED_BY(mutex_) = {};
+  std::string failed_fetch_ TRAWL_GUARDED_BY(mutex_) = {};
 };
 
 }  // namespace trawl

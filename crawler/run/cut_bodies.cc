@@ -16,7 +16,7 @@ std::uint64_t memory_of(const std::string& url, const HttpResponse& response) {
 
 void CutBodies::keep(const std::string& url, Kept kept) {
   const std::uint64_t memory = memory_of(url, kept.response);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto found = by_url_.find(url); found != by_url_.end()) {
     if (found->second->kept.response.body.size() > kept.response.body.size()) return;
     remove(found->second);
@@ -31,7 +31,7 @@ void CutBodies::keep(const std::string& url, Kept kept) {
 
 std::optional<CutBodies::Kept> CutBodies::take(const std::string& url) {
   if (memory() == 0) return std::nullopt;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = by_url_.find(url);
   if (found == by_url_.end()) return std::nullopt;
   return remove(found->second);
@@ -39,7 +39,7 @@ std::optional<CutBodies::Kept> CutBodies::take(const std::string& url) {
 
 void CutBodies::clear() {
   if (memory() == 0) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   by_url_.clear();
   entries_.clear();
   memory_.store(0, std::memory_order_relaxed);

@@ -7,12 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
+#include "base/mutex.h"
 #include "crawler/http/http_client.h"
 
 namespace trawl {
@@ -43,13 +43,14 @@ class CutBodies {
   };
   using Entries = std::list<Entry>;
 
-  Kept remove(Entries::iterator entry);
+  Kept remove(Entries::iterator entry) TRAWL_REQUIRES(mutex_);
 
   const std::uint64_t max_memory_;
   std::atomic<std::uint64_t> memory_{0};  // written under the mutex
-  std::mutex mutex_;
-  Entries entries_;                                                 // the oldest first
-  std::unordered_map<std::string_view, Entries::iterator> by_url_;  // views of entries_
+  Mutex mutex_;
+  Entries entries_ TRAWL_GUARDED_BY(mutex_);                       // the oldest first
+  std::unordered_map<std::string_view, Entries::iterator> by_url_  // views of entries_
+      TRAWL_GUARDED_BY(mutex_);
 };
 
 }  // namespace trawl

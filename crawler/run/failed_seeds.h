@@ -3,10 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace trawl {
 
@@ -21,23 +22,23 @@ class FailedSeeds {
   };
 
   void add(const std::string& url, const std::string& why) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (++count_ <= kNamed) named_.push_back({url, why});
   }
   std::uint64_t count() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return count_;
   }
   // The first of them.
   std::vector<Seed> named() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return named_;
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::uint64_t count_ = 0;  // guarded by mutex_, as the next
-  std::vector<Seed> named_;
+  mutable Mutex mutex_;
+  std::uint64_t count_ TRAWL_GUARDED_BY(mutex_) = 0;
+  std::vector<Seed> named_ TRAWL_GUARDED_BY(mutex_);
 };
 
 }  // namespace trawl

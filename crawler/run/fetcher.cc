@@ -384,7 +384,7 @@ void Fetcher::complete(const OpenLease& open, PageHandler::Result result) {
   }
   note_failure(open, outcome);
   if (result.truncated) context_.fetches.add_truncated();
-  // First the links, then what it leaves, then its end.
+  // N3: first the links, then what it leaves, then its end.
   const bool has_output = context_.output.keeps(*result.output);
   result.outcome.end_later = has_output;
   const auto admissions = context_.frontier.complete(open.lease.id, outcome, links.requests());

@@ -16,6 +16,7 @@ constexpr int kRest = 10;
 }  // namespace
 
 Result<bool> HeldOffers::go_on(bool idle) {
+  const OneAtATime::Use use(using_);
   if (work_.valid()) {
     if (work_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return true;
     if (auto done = finish(); !done) return tl::unexpected(done.error());
@@ -30,6 +31,7 @@ Result<bool> HeldOffers::go_on(bool idle) {
 }
 
 Result<void> HeldOffers::stop() {
+  const OneAtATime::Use use(using_);
   stopping_.store(true, std::memory_order_relaxed);
   return finish();
 }

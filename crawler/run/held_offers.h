@@ -9,11 +9,12 @@
 
 #include "trawl/frontier.h"
 
+#include "base/one_thread.h"
 #include "crawler/run/held_origins.h"
 
 namespace trawl {
 
-// Used by one thread.
+// Not thread-safe.
 class HeldOffers {
  public:
   // Both outlive it.
@@ -32,6 +33,7 @@ class HeldOffers {
 
   Frontier& frontier_;
   HeldOrigins& origins_;
+  OneAtATime using_;
   std::chrono::steady_clock::time_point began_{};
   std::chrono::steady_clock::time_point next_{};  // not before
   std::atomic<bool> stopping_{false};

@@ -4,10 +4,11 @@
 
 #include <cstddef>
 #include <map>
-#include <mutex>
 #include <set>
 #include <string>
 #include <utility>
+
+#include "base/mutex.h"
 
 namespace trawl {
 
@@ -20,7 +21,7 @@ class HeldOrigins {
 
   // Whether it is held now: false if there are too many.
   bool add(const std::string& origin, const std::string& why) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto known = origins_.find(origin);
     if (known == origins_.end() && origins_.size() >= kMost) return false;
     origins_.insert_or_assign(origin, Held{.why = why});
@@ -28,13 +29,13 @@ class HeldOrigins {
   }
   // No more of its URLs are held: those that are wait to be offered again.
   void release(const std::string& origin) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (const auto held = origins_.find(origin); held != origins_.end())
       held->second.state = State::kReleased;
   }
   // Those released since the last call, for offered().
   Set take_released() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Set released;
     for (auto& [origin, held] : origins_) {
       if (held.state != State::kReleased) continue;
@@ -45,7 +46,7 @@ class HeldOrigins {
   }
   // URLs of these were offered: they are forgotten, except those that are held again.
   void offered(const Set& origins) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const std::string& origin : origins) {
       const auto held = origins_.find(origin);
       if (held != origins_.end() && held->second.state == State::kTaken) origins_.erase(held);
@@ -54,7 +55,7 @@ class HeldOrigins {
 
   // Of which there are URLs to be offered before the crawl is done.
   bool has_released() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const auto& [origin, held] : origins_) {
       if (held.state == State::kReleased) return true;
     }
@@ -62,12 +63,12 @@ class HeldOrigins {
   }
   // Of which URLs may be held.
   std::size_t count() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return origins_.size();
   }
   // One of them, and why; both empty if there is none.
   std::pair<std::string, std::string> example() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (origins_.empty()) return {};
     return {origins_.begin()->first, origins_.begin()->second.why};
   }
@@ -79,8 +80,8 @@ class HeldOrigins {
     State state = State::kHeld;
   };
 
-  mutable std::mutex mutex_;
-  std::map<std::string, Held> origins_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::map<std::string, Held> origins_ TRAWL_GUARDED_BY(mutex_);
 };
 
 }  // namespace trawl

@@ -13,6 +13,7 @@ KnownLinks::KnownLinks(std::size_t entries)
       place_(entries_.data()) {}
 
 bool KnownLinks::knows(std::string_view href, std::uint32_t depth, std::uint32_t hops_off_scope) {
+  thread_.check();
   constexpr std::uint32_t kMost = std::numeric_limits<std::uint16_t>::max();
   may_be_known_ = depth <= kMost && hops_off_scope <= kMost;
   if (!may_be_known_) return false;

@@ -9,9 +9,11 @@
 
 #include "trawl/fingerprint.h"
 
+#include "base/one_thread.h"
+
 namespace trawl {
 
-// A table of fixed size in which the newest take the places of older ones. Used by one thread.
+// A table of fixed size in which the newest take the places of older ones. Of one thread.
 class KnownLinks {
  public:
   // 512 KiB.
@@ -41,6 +43,7 @@ class KnownLinks {
   Entry asked_;  // by the last knows(), and where it belongs
   Entry* place_;
   bool may_be_known_ = false;
+  OneThread thread_;
 };
 
 }  // namespace trawl

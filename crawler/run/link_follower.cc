@@ -10,6 +10,7 @@
 namespace trawl {
 
 void LinkFollower::begin(std::string_view from, PageOutput* output) {
+  thread_.check();
   from_ = from;
   output_ = context_.config.output.skipped ? output : nullptr;
   left_out_ = 0;
@@ -27,6 +28,7 @@ bool LinkFollower::is_ordinary(const FoundAs& found) const {
 }
 
 void LinkFollower::add(const Url& url, const FoundAs& found) {
+  thread_.check();
   const bool ordinary = is_ordinary(found);
   if (ordinary && known_.knows(url.href_without_fragment(), found.depth, found.hops_off_scope)) {
     ++left_out_;

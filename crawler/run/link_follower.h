@@ -12,6 +12,7 @@
 #include "trawl/frontier.h"
 #include "trawl/url.h"
 
+#include "base/one_thread.h"
 #include "crawler/decide/traps.h"
 #include "crawler/decide/url_note.h"
 #include "crawler/output/page_output.h"
@@ -36,7 +37,7 @@ struct FoundAs {
   bool again = false;
 };
 
-// Used by one thread, for one page after another.
+// Of one thread, for one page after another.
 class LinkFollower {
  public:
   // `traps` is that of the thread.
@@ -79,6 +80,7 @@ class LinkFollower {
 
   CrawlContext& context_;
   const TrapDetector& traps_;
+  OneThread thread_;
   std::string_view from_;
   PageOutput* output_ = nullptr;
   KnownLinks known_;

@@ -119,6 +119,7 @@ PageHandler::PageHandler(CrawlContext& context)
 
 PageHandler::Result PageHandler::handle(const OpenLease& open, const Url& url, HttpResponse newest,
                                         bool host_doubted) {
+  thread_.check();
   Result result;
   result.failure = failure_reason_of(newest);
   if (result.failure && newest.retry_after.count() > 0)
@@ -208,6 +209,7 @@ bool PageHandler::wants_part(UrlNote::Role role, const HttpResponse& head) const
 
 PageHandler::Result PageHandler::give_up(const OpenLease& open, std::string_view error,
                                          std::string_view reason) {
+  thread_.check();
   Result result;
   result.output = std::make_shared<PageOutput>();
   result.output->page.fetched_at = open.wall_time;

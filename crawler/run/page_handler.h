@@ -13,6 +13,7 @@
 #include "trawl/links.h"
 #include "trawl/url.h"
 
+#include "base/one_thread.h"
 #include "crawler/decide/traps.h"
 #include "crawler/decide/url_note.h"
 #include "crawler/http/http_client.h"
@@ -32,7 +33,7 @@ struct OpenLease {
   CrashGuard::Ticket in_flight = {};  // from the request on
 };
 
-// Used by one thread.
+// Of one thread.
 class PageHandler {
  public:
   struct Result {
@@ -109,6 +110,7 @@ class PageHandler {
   LinkFollower follower_;
   std::optional<WarcBuilder> warc_;  // if the crawl writes an archive
   BodyDigest digest_;
+  OneThread thread_;
 };
 
 }  // namespace trawl

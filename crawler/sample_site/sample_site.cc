@@ -2,9 +2,7 @@
 
 #include <cerrno>
 #include <chrono>
-#include <condition_variable>
 #include <cstring>
-#include <mutex>
 #include <system_error>
 #include <utility>
 
@@ -12,6 +10,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/mutex.h"
 #include "crawler/sample_site/sample_site_server.h"
 #include "crawler/sample_site/sample_site_web.h"
 
@@ -95,7 +94,7 @@ class SampleSiteImpl : public SampleSite {
 
   void stop() override {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       stopping_ = true;
     }
     stopped_.notify_all();
@@ -139,17 +138,18 @@ class SampleSiteImpl : public SampleSite {
   }
 
   void wait() {
-    std::unique_lock lock(mutex_);
-    stopped_.wait_for(lock, std::chrono::milliseconds(options_.slow_ms),
-                      [this] { return stopping_; });
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.slow_ms);
+    const MutexLock lock(mutex_);
+    while (!stopping_ && stopped_.wait_until(mutex_, end)) {
+    }
   }
 
   SampleSiteOptions options_;
   AccessLog log_;
   std::optional<SampleWeb> web_;
-  std::mutex mutex_;
-  std::condition_variable stopped_;
-  bool stopping_ = false;
+  Mutex mutex_;
+  Condition stopped_;
+  bool stopping_ TRAWL_GUARDED_BY(mutex_) = false;
   std::vector<std::unique_ptr<LoopbackServer>> servers_;
 };
 

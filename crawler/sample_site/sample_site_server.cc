@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <condition_variable>
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <system_error>
 #include <thread>
@@ -17,6 +15,8 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "base/mutex.h"
 
 namespace trawl {
 
@@ -31,12 +31,12 @@ class ConnectionThreads : public httplib::TaskQueue {
  public:
   void enqueue(std::function<void()> connection) override {
     {
-      const std::lock_guard lock(running_->mutex);
+      const MutexLock lock(running_->mutex);
       ++running_->count;
     }
     auto run = [running = running_, connection = std::move(connection)] {
       connection();
-      const std::lock_guard lock(running->mutex);
+      const MutexLock lock(running->mutex);
       --running->count;
       running->ended.notify_all();
     };
@@ -48,16 +48,18 @@ class ConnectionThreads : public httplib::TaskQueue {
   }
 
   void shutdown() override {
-    std::unique_lock lock(running_->mutex);
-    running_->ended.wait(lock, [this] { return running_->count == 0; });
+    Running& running = *running_;
+    const MutexLock lock(running.mutex);
+    while (running.count > 0)
+      running.ended.wait(running.mutex);
   }
 
  private:
   // Shared, as a thread may still be leaving it when the last count is seen.
   struct Running {
-    std::mutex mutex;
-    std::condition_variable ended;
-    std::size_t count = 0;
+    Mutex mutex;
+    Condition ended;
+    std::size_t count TRAWL_GUARDED_BY(mutex) = 0;
   };
   std::shared_ptr<Running> running_ = std::make_shared<Running>();
 };
@@ -130,7 +132,7 @@ class HttpServer : public httplib::Server {
   void raise_backlog() { ::listen(svr_sock_, kBacklog); }
 
   void cut_connections() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
     for (const socket_t socket : open_)
       ::shutdown(socket, SHUT_RDWR);
@@ -146,7 +148,7 @@ class HttpServer : public httplib::Server {
         if (!process_request(stream, false, closed, nullptr) || !stream.flush()) break;
       }
     }
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     open_.erase(socket);
     ::shutdown(socket, SHUT_RDWR);
     ::close(socket);
@@ -154,14 +156,14 @@ class HttpServer : public httplib::Server {
   }
 
   bool enter(socket_t socket) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!stopping_) open_.insert(socket);
     return !stopping_;
   }
 
-  std::mutex mutex_;
-  std::set<socket_t> open_;
-  bool stopping_ = false;
+  Mutex mutex_;
+  std::set<socket_t> open_ TRAWL_GUARDED_BY(mutex_);
+  bool stopping_ TRAWL_GUARDED_BY(mutex_) = false;
 };
 
 std::string gzipped(const std::string& bytes) {

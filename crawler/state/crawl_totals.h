@@ -9,8 +9,7 @@
 
 namespace trawl {
 
-// Written with each checkpoint and at the end: a crash forgets what came since. Used by one thread
-// at a time.
+// Written with each checkpoint and at the end: a crash forgets what came since.
 class CrawlTotals {
  public:
   struct Totals {

@@ -40,6 +40,7 @@ Sha1::Sha1() : context_(EVP_MD_CTX_new()) {
 }
 
 std::string Sha1::digest(std::string_view first, std::string_view second) {
+  const OneAtATime::Use use(using_);
   std::array<unsigned char, EVP_MAX_MD_SIZE> bytes;
   EVP_DigestInit_ex(context_.get(), nullptr, nullptr);
   EVP_DigestUpdate(context_.get(), first.data(), first.size());

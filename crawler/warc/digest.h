@@ -5,11 +5,13 @@
 #include <string>
 #include <string_view>
 
+#include "base/one_thread.h"
+
 struct evp_md_ctx_st;
 
 namespace trawl {
 
-// One SHA-1 after another with one context. Used by one thread at a time.
+// One SHA-1 after another with one context. Not thread-safe.
 class Sha1 {
  public:
   Sha1();
@@ -21,6 +23,7 @@ class Sha1 {
     void operator()(evp_md_ctx_st* context) const noexcept;
   };
   std::unique_ptr<evp_md_ctx_st, Free> context_;
+  OneAtATime using_;
 };
 
 // The digest of `bytes`. Thread-safe; each thread keeps its context.

@@ -27,6 +27,7 @@ GzipCompressor::GzipCompressor(int level)
 }
 
 std::uint64_t GzipCompressor::append_member(std::string_view text, std::string& out) {
+  const OneAtATime::Use use(using_);
   const std::size_t bound = libdeflate_gzip_compress_bound(compressor_.get(), text.size());
   if (bound > scratch_size_) {
     scratch_ = std::make_unique_for_overwrite<char[]>(bound);

@@ -11,13 +11,14 @@
 #include "trawl/result.h"
 
 #include "base/file_io.h"
+#include "base/one_thread.h"
 
 struct libdeflate_compressor;
 struct z_stream_s;
 
 namespace trawl {
 
-// Used by one thread at a time; keeps its tables.
+// Keeps its tables. Not thread-safe.
 class GzipCompressor {
  public:
   explicit GzipCompressor(int level);
@@ -31,6 +32,7 @@ class GzipCompressor {
   std::unique_ptr<libdeflate_compressor, Free> compressor_;
   std::unique_ptr<char[]> scratch_;
   std::size_t scratch_size_ = 0;
+  OneAtATime using_;
 };
 
 struct GzipMember {

@@ -65,6 +65,7 @@ RecordIds::RecordIds() {
 }
 
 std::string RecordIds::next() {
+  const OneAtATime::Use use(using_);
   // RFC 4122, version 4: all bits random but six.
   const std::uint64_t high = (random_() & ~0xf000ull) | 0x4000;
   const std::uint64_t low = (random_() & ~(3ull << 62)) | 2ull << 62;

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/one_thread.h"
+
 namespace trawl {
 
 // Appends "Name: value\r\n". Control characters become spaces: no value can begin another field.
@@ -18,7 +20,7 @@ void append_ascii_field(std::string& out, std::string_view name, std::string_vie
 // A URL as it is written into records: without its fragment, and escaped where it is no clean URL.
 std::string record_url(std::string_view url);
 
-// "<urn:uuid:...>", random ones. Used by one thread at a time.
+// "<urn:uuid:...>", random ones. Not thread-safe.
 class RecordIds {
  public:
   RecordIds();
@@ -26,6 +28,7 @@ class RecordIds {
 
  private:
   std::mt19937_64 random_;
+  OneAtATime using_;
 };
 
 // Appends a whole record: "WARC/1.1", `fields`, the length of the block, the block.

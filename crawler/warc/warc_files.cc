@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/file_io.h"
+#include "base/one_thread.h"
 #include "crawler/warc/cdxj_line.h"
 #include "crawler/warc/warc_names.h"
 #include "crawler/warc/warc_repair.h"
@@ -102,6 +103,7 @@ struct WarcFiles::State {
   std::uint64_t files_closed = 0;
   std::uint64_t bytes_written = 0;
   bool closed = false;
+  OneAtATime using_now = {};
 
   Result<void> repair_all() {
     const auto stems = open_warc_stems(directory, options.prefix);
@@ -205,6 +207,7 @@ Result<std::unique_ptr<WarcFiles>> WarcFiles::open(const std::filesystem::path& 
 }
 
 Result<WarcPlace> WarcFiles::append(const WarcRecords& records) {
+  const OneAtATime::Use use(state_->using_now);
   State& s = *state_;
   if (s.closed) return error(ErrorCode::kClosed, "the WARC files are closed");
   if (s.is_due()) {
@@ -231,10 +234,12 @@ Result<WarcPlace> WarcFiles::append(const WarcRecords& records) {
 }
 
 Result<void> WarcFiles::tick() {
+  const OneAtATime::Use use(state_->using_now);
   return state_->is_due() ? state_->close_current() : Result<void>();
 }
 
 Result<void> WarcFiles::flush(bool sync) {
+  const OneAtATime::Use use(state_->using_now);
   if (!state_->current || !sync) return {};
   OpenWarc& file = *state_->current;
   if (auto synced = file.warc.sync(); !synced || file.name_synced) return synced;
@@ -244,6 +249,7 @@ Result<void> WarcFiles::flush(bool sync) {
 }
 
 Result<void> WarcFiles::close() {
+  const OneAtATime::Use use(state_->using_now);
   state_->closed = true;
   return state_->close_current();
 }

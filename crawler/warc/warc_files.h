@@ -46,7 +46,7 @@ struct WarcRepair {
   std::string message = {};      // for people
 };
 
-// Used by one thread at a time. After an error the files hold whole records only, and what was
+// Not thread-safe. After an error the files hold whole records only, and what was
 // appended before.
 class WarcFiles {
  public:

@@ -28,7 +28,8 @@ namespace trawl {
 //    with b. For it either found b set, and then b is set still; or it held the lock of b from
 //    before it took effect until it had set b. It had it first, so that this call, which has had
 //    the lock since, would have found b set.
-// So a key is never called seen because of bits of its own, or of calls that come after it, as it
+// So at most one call is told that a key is new (A1), and none once it is in (A2): bits stay.
+// A key is never called seen because of bits of its own, or of calls that come after it, as it
 // would be if callers set bits first and asked then who was first. Two calls with one key are no
 // special case: the second finds the bits of the first.
 //

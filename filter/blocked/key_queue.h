@@ -3,15 +3,16 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <utility>
 
 #include "trawl/fingerprint.h"
+
+#include "base/mutex.h"
+#include "base/one_thread.h"
 
 namespace trawl {
 
@@ -26,9 +27,10 @@ class KeyQueue {
   // Copies the keys in; waits while all buffers are taken, and calls `while_waiting` several times
   // a second meanwhile. False if the other side has stopped.
   bool put(std::span<const Fingerprint> keys, const std::function<void()>& while_waiting) {
+    giver_.check();
     while (!keys.empty()) {
       const std::size_t n = std::min(keys.size(), keys_per_buffer_ - filled_);
-      std::copy_n(keys.data(), n, buffer(given_) + filled_);
+      std::copy_n(keys.data(), n, buffer(filling_) + filled_);
       keys = keys.subspan(n);
       filled_ += n;
       if (filled_ == keys_per_buffer_ && !give(while_waiting)) return false;
@@ -38,22 +40,26 @@ class KeyQueue {
 
   // No more keys come: gives the rest, and waits until it is taken and done with.
   void end(const std::function<void()>& while_waiting) {
-    std::unique_lock lock(mutex_);
+    giver_.check();
+    const MutexLock lock(mutex_);
     last_ = filled_;
     ended_ = true;
     changed_.notify_all();
-    wait(lock, while_waiting, [&] { return stopped_; });
+    while (!stopped_)
+      wait(while_waiting);
   }
 
   // The other side: the keys of the next buffer, valid until the next call; none at the end.
   std::span<const Fingerprint> take() {
-    std::unique_lock lock(mutex_);
+    taker_.check();
+    const MutexLock lock(mutex_);
     if (taking_) {
       ++done_;
       taking_ = false;
       changed_.notify_all();
     }
-    changed_.wait(lock, [&] { return done_ < given_ || ended_; });
+    while (done_ == given_ && !ended_)
+      changed_.wait(mutex_);
     std::size_t n = keys_per_buffer_;
     if (done_ == given_) n = std::exchange(last_, 0);
     taking_ = done_ < given_;
@@ -61,7 +67,7 @@ class KeyQueue {
   }
   // The other side takes no more.
   void stop() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopped_ = true;
     changed_.notify_all();
   }
@@ -72,38 +78,42 @@ class KeyQueue {
   Fingerprint* buffer(std::size_t number) {
     return keys_.get() + number % buffers_ * keys_per_buffer_;
   }
-  template <class Condition>
-  void wait(std::unique_lock<std::mutex>& lock, const std::function<void()>& while_waiting,
-            const Condition& condition) {
-    while (!changed_.wait_for(lock, kLook, condition)) {
-      if (!while_waiting) continue;
-      lock.unlock();
-      while_waiting();
-      lock.lock();
-    }
+  // For a change; calls `while_waiting`, without the mutex, if none comes for some time.
+  void wait(const std::function<void()>& while_waiting) TRAWL_REQUIRES(mutex_) {
+    const auto look = std::chrono::steady_clock::now() + kLook;
+    if (changed_.wait_until(mutex_, look) || !while_waiting) return;
+    mutex_.unlock();
+    while_waiting();
+    mutex_.lock();
   }
   bool give(const std::function<void()>& while_waiting) {
-    std::unique_lock lock(mutex_);
-    ++given_;
+    const MutexLock lock(mutex_);
+    given_ = ++filling_;
     filled_ = 0;
     changed_.notify_all();
-    wait(lock, while_waiting, [&] { return given_ - done_ < buffers_ || stopped_; });
+    while (given_ - done_ == buffers_ && !stopped_)
+      wait(while_waiting);
     return !stopped_;
   }
 
   const std::size_t buffers_;
   const std::size_t keys_per_buffer_;
   const std::unique_ptr<Fingerprint[]> keys_;
-  std::size_t filled_ = 0;  // of buffer given_, which is put()'s own
 
-  std::mutex mutex_;  // of what follows
-  std::condition_variable changed_;
-  std::size_t given_ = 0;  // buffers
-  std::size_t done_ = 0;
-  std::size_t last_ = 0;  // keys in the buffer after those given, when ended_
-  bool taking_ = false;
-  bool ended_ = false;
-  bool stopped_ = false;
+  // Of put()'s thread: the buffer that it fills, and how far.
+  std::size_t filling_ = 0;
+  std::size_t filled_ = 0;
+  OneThread giver_, taker_;
+
+  Mutex mutex_;
+  Condition changed_;
+  std::size_t given_ TRAWL_GUARDED_BY(mutex_) = 0;  // buffers
+  std::size_t done_ TRAWL_GUARDED_BY(mutex_) = 0;
+  // Keys in the buffer after those given, when ended_.
+  std::size_t last_ TRAWL_GUARDED_BY(mutex_) = 0;
+  bool taking_ TRAWL_GUARDED_BY(mutex_) = false;
+  bool ended_ TRAWL_GUARDED_BY(mutex_) = false;
+  bool stopped_ TRAWL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace trawl

@@ -42,7 +42,7 @@ void insert_into_part(const WordArray& part, std::uint64_t first_word, const Cla
       }
     }
     for (const std::uint64_t place : std::span(places).first(n)) {
-      // relaxed: one thread's.
+      // relaxed: no other thread has it.
       auto& word = part[place / kClassicWordBits];
       word.store(word.load(std::memory_order_relaxed) | ClassicBits::mask_of(place),
                  std::memory_order_relaxed);
@@ -85,6 +85,7 @@ ClassicBuilder::ClassicBuilder(const Options& options, const ClassicLayout& layo
 }
 
 Result<void> ClassicBuilder::add(std::span<const Fingerprint> keys) {
+  const OneAtATime::Use use(using_);
   while (!keys.empty()) {
     const auto some = keys.first(std::min(keys.size(), kBufferKeys - buffer_.size()));
     buffer_.insert(buffer_.end(), some.begin(), some.end());
@@ -177,6 +178,7 @@ Result<void> ClassicBuilder::append(std::uint64_t first_chunk, const WordArray& 
 }
 
 Result<FilterStats> ClassicBuilder::finish() {
+  const OneAtATime::Use use(using_);
   auto written =
       go_through(options_.on_writing, [&](std::uint64_t first_chunk, const WordArray& words) {
         return append(first_chunk, words);

@@ -12,6 +12,7 @@
 #include "trawl/filter.h"
 
 #include "base/file_io.h"
+#include "base/one_thread.h"
 #include "filter/bits/word_array.h"
 #include "filter/classic/classic_layout.h"
 #include "filter/snapshot/snapshot_writer.h"
@@ -26,8 +27,8 @@ inline constexpr std::uint64_t kMinClassicBuilderMemory = std::uint64_t{1} << 20
 // the making, all keys of the spool are read, and those bits are set that lie in it. All I/O is
 // sequential; a sweep reads the spool once a part.
 //
-// The spool is a file without a name, which goes with the process. One thread's. After an error
-// nothing more can be added.
+// The spool is a file without a name, which goes with the process. Not thread-safe. After
+// an error nothing more can be added.
 class ClassicBuilder {
  public:
   struct Options {
@@ -78,6 +79,7 @@ class ClassicBuilder {
   std::uint64_t spooled_ = 0;        // bytes of it
   Output output_;
   bool in_file_ = false;  // the bits of earlier sweeps
+  OneAtATime using_;
   std::uint64_t bits_set_ = 0;
 };
 

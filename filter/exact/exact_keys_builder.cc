@@ -114,8 +114,7 @@ Result<void> ExactKeysBuilder::add(std::span<const Fingerprint> keys) {
 
 void ExactKeysBuilder::sort_buffer() {
   std::ranges::sort(buffer_);
-  const auto repeated = std::ranges::unique(buffer_);
-  buffer_.erase(repeated.begin(), repeated.end());
+  buffer_.erase(std::unique(buffer_.begin(), buffer_.end()), buffer_.end());
 }
 
 Result<void> ExactKeysBuilder::write_run() {

@@ -27,10 +27,9 @@ Result<GrowingBloomFilter> GrowingBloomFilter::load(const std::string& path,
   if (!state) return tl::unexpected(state.error());
   auto read = reader->read_words(
       [&](std::size_t section, std::uint64_t first, std::span<const std::uint64_t> words) {
-        (*state)->layers[section]->bits->words.store(first, words);
+        (*state)->current().layers[section]->bits->words.store(first, words);
       });
   if (!read) return tl::unexpected(read.error());
-  (*state)->open();
   return GrowingBloomFilter(std::move(*state));
 }
 
@@ -101,7 +100,7 @@ const KeyedHash& GrowingBloomFilter::hash() const noexcept {
 }
 
 std::string GrowingBloomFilter::growth_error() const {
-  const std::lock_guard lock(state_->error_lock);
+  const MutexLock lock(state_->error_lock);
   return state_->growth_error;
 }
 

@@ -56,8 +56,10 @@ Result<std::unique_ptr<GrowingBloomFilter::State>> GrowingBloomFilter::State::of
     if (!bits) return tl::unexpected(bits.error());
     auto layer = std::make_unique<Layer>(std::move(*bits));
     layer->also_in_previous = header.sections[i].detail;
+    const MutexLock lock(state->growing);
     state->layers.push_back(std::move(layer));
   }
+  state->open();
   return state;
 }
 

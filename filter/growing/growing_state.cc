@@ -40,9 +40,12 @@ Result<std::unique_ptr<GrowingBloomFilter::State>> GrowingBloomFilter::State::cr
   auto state = std::make_unique<State>(options.capacity, rate,
                                        options.hash ? *options.hash : KeyedHash::random(),
                                        options.max_memory_bytes);
-  auto layer = state->make_layer(state->capacity);
-  if (!layer) return tl::unexpected(layer.error());
-  state->layers.push_back(std::move(*layer));
+  {
+    const MutexLock lock(state->growing);
+    auto layer = state->make_layer(state->capacity);
+    if (!layer) return tl::unexpected(layer.error());
+    state->layers.push_back(std::move(*layer));
+  }
   state->open();
   return state;
 }
@@ -124,17 +127,24 @@ Result<void> GrowingBloomFilter::State::begin_layer() {
   tables.reserve(tables.size() + 1);
   auto next = table_of_layers(layer->get());
   layers.push_back(std::move(*layer));
-  begin_newest_layer(inserting, [&] { publish(std::move(next)); });
+  begin_newest_layer(inserting, [&] {
+    growing.assert_held();
+    publish(std::move(next));
+  });
   return {};
 }
 
 void GrowingBloomFilter::State::make_room(Layer& full) noexcept {
-  std::unique_lock lock(growing, std::try_to_lock);
-  if (!lock) {
+  if (!growing.try_lock()) {
     // Another thread is at it.
     if (full.open_spare_room()) return;
-    lock.lock();
+    growing.lock();
   }
+  begin_layer_if_full(full);
+  growing.unlock();
+}
+
+void GrowingBloomFilter::State::begin_layer_if_full(Layer& full) noexcept {
   if (&current().newest() != &full || !full.room.used_up()) return;
   std::string error = "no memory";  // short: kept without taking any
   try {
@@ -144,7 +154,7 @@ void GrowingBloomFilter::State::make_room(Layer& full) noexcept {
   } catch (const std::bad_alloc&) {
   }
   full.room.put(std::max<std::uint64_t>(1, full.bits->inserted.sum() / kRetryShare));
-  const std::lock_guard error_guard(error_lock);
+  const MutexLock error_guard(error_lock);
   growth_error = std::move(error);
 }
 

@@ -4,13 +4,13 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "trawl/growing_bloom_filter.h"
 
+#include "base/mutex.h"
 #include "base/operation_gate.h"
 #include "filter/blocked/blocked_state.h"
 #include "filter/growing/key_room.h"
@@ -91,8 +91,11 @@ struct GrowingBloomFilter::State {
   static Result<std::unique_ptr<State>> of_header(const SnapshotHeader& header,
                                                   const std::string& path,
                                                   std::uint64_t max_memory_bytes);
-  // The layers have their keys: operations may begin.
-  void open() { publish(table_of_layers()); }
+  // All layers that it begins with are there.
+  void open() {
+    const MutexLock lock(growing);
+    publish(table_of_layers());
+  }
 
   // acquire: pairs with the release in publish().
   const Table& current() const noexcept { return *table.load(std::memory_order_acquire); }
@@ -116,12 +119,15 @@ struct GrowingBloomFilter::State {
   SnapshotHeader header_of(const Table& saved) const;
   static SnapshotSection section_of(const Layer& layer);
 
-  double rate_of_next() const;
-  Result<std::unique_ptr<Layer>> make_layer(std::uint64_t planned) const;
-  Result<std::unique_ptr<Layer>> make_next_layer() const;
-  std::unique_ptr<const Table> table_of_layers(Layer* added = nullptr) const;
-  void publish(std::unique_ptr<const Table> next);
-  Result<void> begin_layer();
+  double rate_of_next() const TRAWL_REQUIRES(growing);
+  Result<std::unique_ptr<Layer>> make_layer(std::uint64_t planned) const TRAWL_REQUIRES(growing);
+  Result<std::unique_ptr<Layer>> make_next_layer() const TRAWL_REQUIRES(growing);
+  std::unique_ptr<const Table> table_of_layers(Layer* added = nullptr) const
+      TRAWL_REQUIRES(growing);
+  void publish(std::unique_ptr<const Table> next) TRAWL_REQUIRES(growing);
+  Result<void> begin_layer() TRAWL_REQUIRES(growing);
+  // If it fails, growth_error says why, and `full` takes some more keys.
+  void begin_layer_if_full(Layer& full) noexcept TRAWL_REQUIRES(growing);
 
   std::uint64_t capacity;  // of the first layer
   double budget;
@@ -131,13 +137,13 @@ struct GrowingBloomFilter::State {
   std::atomic<const Table*> table{nullptr};
   OperationGate inserting;  // inserts that may write are inside
 
-  std::mutex growing;  // held while a layer is begun; guards the two below
-  std::vector<std::unique_ptr<Layer>> layers;
+  mutable Mutex growing;  // held while a layer is begun
+  std::vector<std::unique_ptr<Layer>> layers TRAWL_GUARDED_BY(growing);
   // All that there were, one a layer, so that lookups need no guard.
-  std::vector<std::unique_ptr<const Table>> tables;
+  std::vector<std::unique_ptr<const Table>> tables TRAWL_GUARDED_BY(growing);
 
-  mutable std::mutex error_lock;
-  std::string growth_error;
+  mutable Mutex error_lock;
+  std::string growth_error TRAWL_GUARDED_BY(error_lock);
 };
 
 }  // namespace trawl

@@ -20,7 +20,7 @@ inline void add_layer(FilterStats& sum, const FilterStats& layer, std::uint64_t 
   // To admit a key at a rate g of all layers together takes 1 / (1 - g) new keys, g / (1 - g) of
   // them in vain. With the older layers' rate r, which is constant, and the newest one's f,
   // 1 - g = (1 - r)(1 - f), so that g / (1 - g) = (f / (1 - f) + r) / (1 - r); the sum of
-  // f / (1 - f) over the keys is what the layer would lose alone.
+  // f / (1 - f) over the keys is what the layer would lose alone (A3).
   const double older = sum.current_rate;
   sum.expected_false_positives +=
       (layer.expected_false_positives + older * static_cast<double>(admitted)) /

@@ -1,5 +1,5 @@
 // How a key passes through the layers of a growing filter, and how a new layer is begun, such that
-// the answers of all inserts are those of the same inserts one after the other.
+// the answers of all inserts are those of the same inserts one after the other (A1, A2).
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 #include "frontier/commit/commit_queue.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstdlib>
 
 namespace trawl {
@@ -69,8 +70,12 @@ void CommitQueue::hurry() noexcept {
 }
 
 void CommitQueue::wake() noexcept {
-  // The committer, once it holds this and says that it rests, waits when it is free again.
-  { const std::lock_guard lock(resting_); }
+  {
+    // The committer, once it has said that it rests, waits when this is free, or does not wait and
+    // looks once more before it does.
+    const MutexLock lock(resting_);
+    if (!may_wait_) return;
+  }
   woken_.notify_one();
 }
 
@@ -78,12 +83,13 @@ Result<void> CommitQueue::check() const {
   // acquire: pairs with the release in stop_with(). Who passes the gate after the committer set it
   // sees it at the latest then.
   if (!stopped_.load(std::memory_order_acquire)) return {};
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return tl::unexpected(*failure_);
 }
 
+// E1: after a write that failed nothing is taken any more.
 void CommitQueue::stop_with(Error error) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!failure_) failure_ = std::move(error);
   stopped_.store(true, std::memory_order_release);
 }
@@ -116,7 +122,8 @@ void CommitQueue::wait_for_operations() {
 }
 
 void CommitQueue::rest(Rest how) {
-  std::unique_lock lock(resting_);
+  const MutexLock lock(resting_);
+  may_wait_ = true;
   rest_.store(how, std::memory_order_seq_cst);
   // seq_cst: see add_to_queue().
   const auto enough = [&] {
@@ -124,11 +131,15 @@ void CommitQueue::rest(Rest how) {
            (how == Rest::kAsleep && queued_.load(std::memory_order_seq_cst) > 0);
   };
   if (how == Rest::kAsleep) {
-    woken_.wait(lock, enough);
+    while (!enough())
+      woken_.wait(resting_);
   } else {
-    woken_.wait_for(lock, kPatience, enough);
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (!enough() && woken_.wait_until(resting_, end)) {
+    }
   }
   rest_.store(Rest::kNone, std::memory_order_relaxed);
+  may_wait_ = false;
 }
 
 Result<void> CommitQueue::commit_unless_stopped(OperationGroup& group) {
@@ -177,6 +188,7 @@ void CommitQueue::finish(OperationGroup& group, const Result<void>& result, bool
     ++ended;
   }
   end(ended);
+  assert(bytes_.load(std::memory_order_relaxed) >= bytes);
   // release: pairs with the load in wait_for_room().
   bytes_.fetch_sub(bytes, std::memory_order_release);
   bytes_.notify_all();

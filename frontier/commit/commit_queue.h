@@ -3,11 +3,9 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <future>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -16,6 +14,7 @@
 
 #include "trawl/result.h"
 
+#include "base/mutex.h"
 #include "base/operation_gate.h"
 #include "frontier/commit/group_writer.h"
 #include "frontier/commit/operation.h"
@@ -38,7 +37,8 @@ class CommitQueue {
 
   // `max_bytes`: of the operations that may wait before new ones have to.
   CommitQueue(GroupWriter& writer, std::uint64_t max_bytes);
-  ~CommitQueue() { close(); }
+  // Without a close() before it, nobody learns of an error.
+  ~CommitQueue() { static_cast<void>(close()); }
 
   // Commits what was submitted, then refuses further operations with kClosed and ends the thread.
   // The error that stopped it before, if one did.
@@ -149,13 +149,14 @@ class CommitQueue {
   std::atomic<std::uint64_t> queued_{0};  // operations in it, or about to be taken out
   std::atomic<bool> hurry_{false};
   std::atomic<Rest> rest_{Rest::kNone};  // changed under resting_
-  std::mutex resting_;
-  std::condition_variable woken_;
+  Mutex resting_;
+  Condition woken_;
+  bool may_wait_ TRAWL_GUARDED_BY(resting_) = false;  // for woken_
   std::atomic<std::uint64_t> bytes_{0};
   std::atomic<std::uint64_t> commit_number_{0};
   std::atomic<std::uint32_t> unsettled_{0};  // operations that began and have not ended
-  mutable std::mutex mutex_;                 // guards failure_
-  std::optional<Error> failure_;
+  mutable Mutex mutex_;
+  std::optional<Error> failure_ TRAWL_GUARDED_BY(mutex_);
   std::atomic<bool> stopped_{false};  // failure_ is set; spares the mutex until then
   Result<void> end_;                  // how it went until the thread ended
   std::thread committer_;

@@ -3,12 +3,12 @@
 
 #include <array>
 #include <cstddef>
-#include <mutex>
 #include <span>
 #include <unordered_set>
 
 #include "trawl/fingerprint.h"
 
+#include "base/mutex.h"
 #include "base/striped_counter.h"
 
 namespace trawl {
@@ -34,12 +34,12 @@ class ExactClaims {
   // False if somebody has claimed it.
   bool claim(Fingerprint key) {
     Stripe& stripe = stripe_of(key);
-    const std::lock_guard lock(stripe.mutex);
+    const MutexLock lock(stripe.mutex);
     return stripe.keys.insert(key).second;
   }
   void release(Fingerprint key) {
     Stripe& stripe = stripe_of(key);
-    const std::lock_guard lock(stripe.mutex);
+    const MutexLock lock(stripe.mutex);
     stripe.keys.erase(key);
   }
 
@@ -48,8 +48,8 @@ class ExactClaims {
     std::size_t operator()(Fingerprint key) const noexcept { return key.low; }
   };
   struct alignas(kCacheLine) Stripe {
-    std::mutex mutex;
-    std::unordered_set<Fingerprint, Hash> keys;
+    Mutex mutex;
+    std::unordered_set<Fingerprint, Hash> keys TRAWL_GUARDED_BY(mutex);
   };
   static constexpr std::size_t kStripes = 64;
   Stripe& stripe_of(Fingerprint key) { return stripes_[key.high % kStripes]; }

@@ -1,6 +1,7 @@
 #include "frontier/commit/group_writer.h"
 
 #include <algorithm>
+#include <cassert>
 #include <memory>
 #include <utility>
 
@@ -27,12 +28,12 @@ GroupWriter::GroupWriter(Store& store, const Counters& counters, GroupWriterOpti
     : store_(store), options_(std::move(options)), held_lately_(kHeldLately), counters_(counters) {}
 
 Counters GroupWriter::counters() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return counters_;
 }
 
 void GroupWriter::count_offers(std::uint64_t seen, std::uint64_t invalid) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   counters_.seen += seen;
   counters_.invalid += invalid;
 }
@@ -48,6 +49,7 @@ Result<void> GroupWriter::read_first_deferred() {
 }
 
 Result<void> GroupWriter::write(OperationGroup& group) {
+  const OneAtATime::Use use(writing_);
   if (group.empty()) return {};
   const Counters before = counters();
   Counters totals = before;
@@ -115,6 +117,7 @@ Result<void> GroupWriter::add_admitted(Operation& operation, Counters& totals,
       if (!was_there) return tl::unexpected(was_there.error());
       if (*was_there && options_.depths != nullptr) options_.depths->remove_double(url.fingerprint);
     }
+    // N1: with the record of its admission it waits in the store until its lease ends.
     url.sequence = totals.sequence++;
     ++totals.admitted;
     totals.deepest = std::max<std::uint64_t>(totals.deepest, url.depth);
@@ -160,6 +163,7 @@ Result<bool> GroupWriter::was_admitted(Fingerprint fingerprint) {
 Result<void> GroupWriter::add_ended(Operation::Ended& ended, Counters& totals,
                                     Store::Batch& batch) {
   using Kind = Operation::Ended::Kind;
+  // N1: in the batch that says what became of it.
   batch.remove_pending(ended.host, ended.order);
   if (ended.kind == Kind::kRetry) {
     ++totals.retried;
@@ -361,6 +365,7 @@ void GroupWriter::add_changed_hosts(const OperationGroup& group, Store::Batch& b
 
 Result<void> GroupWriter::commit(const Store::Batch& batch, const Counters& before,
                                  const Counters& changed) {
+  assert(changed.admitted >= before.admitted && changed.sequence >= before.sequence);
   Counters totals = changed;
   totals.clock = static_cast<std::uint64_t>(std::max<std::int64_t>(options_.now(), 0));
   batch_.set_counters(totals);
@@ -370,7 +375,7 @@ Result<void> GroupWriter::commit(const Store::Batch& batch, const Counters& befo
 }
 
 void GroupWriter::take_totals(const Counters& before, const Counters& totals) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // What was counted meanwhile is for the next one.
   const std::uint64_t seen = counters_.seen - before.seen;
   const std::uint64_t invalid = counters_.invalid - before.invalid;

@@ -6,7 +6,6 @@
 #include <functional>
 #include <limits>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
@@ -15,6 +14,8 @@
 
 #include "trawl/lease.h"
 
+#include "base/mutex.h"
+#include "base/one_thread.h"
 #include "frontier/commit/operation.h"
 #include "frontier/commit/waiting_depths.h"
 #include "frontier/store/store.h"
@@ -109,7 +110,8 @@ class GroupWriter {
 
   Store& store_;
   const GroupWriterOptions options_;
-  Store::Batch batch_;                     // kept for its memory
+  OneAtATime writing_;  // the committer: what is not atomic and has no mutex is its own
+  Store::Batch batch_;  // kept for its memory
   std::vector<Fingerprint> fingerprints_;  // the same
   // Of a group with offers of `again`, and with a ledger: what else the group admits.
   std::set<Fingerprint> new_ones_;
@@ -121,8 +123,8 @@ class GroupWriter {
   std::atomic<std::uint64_t> checked_{0};
   std::atomic<std::uint64_t> wrong_{0};
   std::set<Fingerprint> wrong_ones_;  // the first of them, so that none counts twice
-  mutable std::mutex mutex_;          // guards counters_
-  Counters counters_;
+  mutable Mutex mutex_;
+  Counters counters_ TRAWL_GUARDED_BY(mutex_);
 };
 
 }  // namespace trawl

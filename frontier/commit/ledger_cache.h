@@ -6,12 +6,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <vector>
 
 #include "trawl/fingerprint.h"
 
 #include "base/mix.h"
+#include "base/mutex.h"
 
 namespace trawl {
 
@@ -24,8 +24,8 @@ class LedgerCache {
 
   bool contains(Fingerprint key) {
     if (sets_.empty()) return false;
+    const MutexLock lock(mutex_of(key));
     Set& set = set_of(key);
-    const std::lock_guard lock(mutex_of(key));
     const auto found = std::ranges::find(set, key);
     if (found == set.end()) return false;
     std::rotate(set.begin(), found, found + 1);
@@ -33,8 +33,8 @@ class LedgerCache {
   }
   void add(Fingerprint key) {
     if (sets_.empty()) return;
+    const MutexLock lock(mutex_of(key));
     Set& set = set_of(key);
-    const std::lock_guard lock(mutex_of(key));
     std::rotate(set.begin(), set.end() - 1, set.end());
     set.front() = key;
   }
@@ -46,14 +46,16 @@ class LedgerCache {
   // Places that are free hold the fingerprint 0, 0, which no URL has but with a chance of 2^-128.
   using Set = std::array<Fingerprint, kWays>;
 
-  Set& set_of(Fingerprint key) { return sets_[scale_to(key.low, sets_.size())]; }
-  std::mutex& mutex_of(Fingerprint key) {
+  Set& set_of(Fingerprint key) TRAWL_REQUIRES(mutex_of(key)) {
+    return sets_[scale_to(key.low, sets_.size())];
+  }
+  Mutex& mutex_of(Fingerprint key) {
     // By the set: two keys of one set share the mutex.
     return mutexes_[scale_to(key.low, sets_.size()) % kMutexes];
   }
 
   std::vector<Set> sets_;
-  std::array<std::mutex, kMutexes> mutexes_;
+  std::array<Mutex, kMutexes> mutexes_;
 };
 
 }  // namespace trawl

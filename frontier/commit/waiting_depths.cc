@@ -43,8 +43,8 @@ WaitingDepths::Pages<T>::Pages(std::size_t n) : size_(n) {
 }
 
 template <class T>
-WaitingDepths::Pages<T>::~Pages() {
-  ::munmap(data_, bytes());
+void WaitingDepths::Pages<T>::unmap(void* data, std::size_t bytes) noexcept {
+  ::munmap(data, bytes);
 }
 
 WaitingDepths::WaitingDepths(std::uint64_t max_bytes)

@@ -86,7 +86,7 @@ class WaitingDepths {
   class Pages {
    public:
     explicit Pages(std::size_t n);
-    ~Pages();
+    ~Pages() { unmap(data_, bytes()); }
     Pages(const Pages&) = delete;
     Pages& operator=(const Pages&) = delete;
     T& operator[](std::size_t i) const noexcept { return data_[i]; }
@@ -94,6 +94,8 @@ class WaitingDepths {
     std::size_t bytes() const noexcept { return size_ * sizeof(T); }
 
    private:
+    static void unmap(void* data, std::size_t bytes) noexcept;
+
     T* data_;
     std::size_t size_;
   };

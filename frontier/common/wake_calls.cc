@@ -23,7 +23,7 @@ SteadyTime wait_for_due(std::optional<SteadyTime> due, SteadyTime now, bool real
 }
 
 void WakeCalls::set(Callback callback, std::optional<std::uint32_t> shard) {
-  const std::unique_lock lock(callbacks_);
+  const WriterLock lock(callbacks_);
   (shard ? of_shards_[*shard] : of_all_) = std::move(callback);
   const bool any = of_all_ || std::ranges::any_of(of_shards_, [](const Callback& one) {
                      return static_cast<bool>(one);
@@ -34,7 +34,7 @@ void WakeCalls::set(Callback callback, std::optional<std::uint32_t> shard) {
 
 void WakeCalls::announce(std::uint32_t shard) {
   if (has_callbacks_.load(std::memory_order_relaxed)) {
-    const std::shared_lock lock(callbacks_);
+    const ReaderLock lock(callbacks_);
     if (of_shards_[shard]) of_shards_[shard]();
     if (of_all_) of_all_();
   }
@@ -42,7 +42,7 @@ void WakeCalls::announce(std::uint32_t shard) {
 }
 
 void WakeCalls::announce_due() {
-  const std::shared_lock lock(callbacks_);
+  const ReaderLock lock(callbacks_);
   if (of_all_) of_all_();
 }
 
@@ -52,7 +52,7 @@ void WakeCalls::poke() {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (waiting_.load(std::memory_order_relaxed) == 0) return;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++announcements_;
   }
   announced_.notify_all();
@@ -68,13 +68,15 @@ WakeCalls::Waiter::~Waiter() {
 }
 
 std::uint64_t WakeCalls::Waiter::announcements() const {
-  const std::lock_guard lock(calls_.mutex_);
+  const MutexLock lock(calls_.mutex_);
   return calls_.announcements_;
 }
 
 void WakeCalls::Waiter::wait_until(SteadyTime time, std::uint64_t announcements) {
-  std::unique_lock lock(calls_.mutex_);
-  calls_.announced_.wait_until(lock, time, [&] { return calls_.announcements_ != announcements; });
+  const MutexLock lock(calls_.mutex_);
+  while (calls_.announcements_ == announcements &&
+         calls_.announced_.wait_until(calls_.mutex_, time)) {
+  }
 }
 
 WakeTimer::WakeTimer(WakeCalls& calls, std::function<std::optional<SteadyTime>()> next_due,

@@ -3,18 +3,17 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
-#include <shared_mutex>
 #include <thread>
 #include <vector>
 
 #include "trawl/clocks.h"
 #include "trawl/lease.h"
 #include "trawl/result.h"
+
+#include "base/mutex.h"
 
 namespace trawl {
 
@@ -53,14 +52,14 @@ class WakeCalls {
   };
 
  private:
-  std::shared_mutex callbacks_;  // guards the next two; shared while one is called
-  Callback of_all_;
-  std::vector<Callback> of_shards_;
+  SharedMutex callbacks_;  // shared while one is called
+  Callback of_all_ TRAWL_GUARDED_BY(callbacks_);
+  std::vector<Callback> of_shards_ TRAWL_GUARDED_BY(callbacks_);
   std::atomic<bool> has_callbacks_{false};
   std::atomic<std::uint32_t> waiting_{0};
-  std::mutex mutex_;  // guards announcements_
-  std::condition_variable announced_;
-  std::uint64_t announcements_ = 0;
+  Mutex mutex_;
+  Condition announced_;
+  std::uint64_t announcements_ TRAWL_GUARDED_BY(mutex_) = 0;
 };
 
 // Announces when delays have passed, on a thread of its own.

@@ -1,9 +1,9 @@
 #include "trawl/memory_frontier.h"
 
-#include <mutex>
 #include <type_traits>
 #include <utility>
 
+#include "base/mutex.h"
 #include "frontier/common/option_checks.h"
 #include "frontier/common/wake_calls.h"
 #include "frontier/memory/memory_state.h"
@@ -21,7 +21,9 @@ class MemoryFrontierImpl final : public Frontier {
   ~MemoryFrontierImpl() override { wake_timer_.reset(); }
 
   Result<std::vector<Admission>> offer(std::span<const UrlRequest> requests, OfferWait) override {
-    return changing([&]() -> Result<std::vector<Admission>> { return state_.offer(requests); });
+    return changing([&](MemoryState& state) -> Result<std::vector<Admission>> {
+      return state.offer(requests);
+    });
   }
   Result<std::vector<Lease>> lease(const LeaseRequest& request) override {
     if (auto valid = check_shard(request.shard); !valid) return tl::unexpected(valid.error());
@@ -30,7 +32,7 @@ class MemoryFrontierImpl final : public Frontier {
                            .progress = [this] { return progress(); },
                            .next_due =
                                [this] {
-                                 const std::lock_guard lock(mutex_);
+                                 const MutexLock lock(mutex_);
                                  return state_.next_due();
                                },
                            .now = now_,
@@ -38,102 +40,108 @@ class MemoryFrontierImpl final : public Frontier {
   }
   Result<std::vector<Admission>> complete(std::uint64_t lease_id, const Outcome& outcome,
                                           std::span<const UrlRequest> links) override {
-    return changing([&] { return state_.complete(lease_id, outcome, links); });
+    return changing([&](MemoryState& state) { return state.complete(lease_id, outcome, links); });
   }
   Result<FailureVerdict> fail(std::uint64_t lease_id, FailureReason reason,
                               std::optional<std::chrono::milliseconds> retry_after,
                               const Outcome& outcome) override {
-    return changing([&] { return state_.fail(lease_id, reason, retry_after, outcome); });
+    return changing(
+        [&](MemoryState& state) { return state.fail(lease_id, reason, retry_after, outcome); });
   }
   Result<void> hold(std::uint64_t lease_id, const HoldReason& reason,
                     const Outcome& outcome) override {
     if (auto valid = check_reason(reason); !valid) return valid;
     Outcome unasked = outcome;
     unasked.requested = false;
-    return changing([&]() -> Result<void> {
-      const auto held = state_.complete(lease_id, unasked, {}, &reason);
+    return changing([&](MemoryState& state) -> Result<void> {
+      const auto held = state.complete(lease_id, unasked, {}, &reason);
       return held ? Result<void>{} : tl::unexpected(held.error());
     });
   }
   Result<void> release(std::uint64_t lease_id, std::optional<SteadyTime> next_start,
                        std::optional<std::chrono::microseconds> started_after) override {
-    return changing([&] { return state_.release(lease_id, next_start, started_after); });
+    return changing(
+        [&](MemoryState& state) { return state.release(lease_id, next_start, started_after); });
   }
   Result<void> renew(std::uint64_t lease_id) override {
-    return locked([&] { return state_.renew(lease_id); });
+    return locked([&](MemoryState& state) { return state.renew(lease_id); });
   }
 
   Result<StartTurn> start(std::uint64_t lease_id, std::string_view address) override {
-    return locked([&] { return state_.start(lease_id, address); });
+    return locked([&](MemoryState& state) { return state.start(lease_id, address); });
   }
   Result<StartTurn> start_elsewhere(std::string_view host, std::string_view address) override {
-    return locked([&] { return state_.start_elsewhere(host, address); });
+    return locked([&](MemoryState& state) { return state.start_elsewhere(host, address); });
   }
   Result<void> sent(const StartTurn& turn, std::optional<SteadyTime> when,
                     std::string_view address) override {
-    return locked([&] {
-      state_.sent(turn, when, address);
+    return locked([&](MemoryState& state) {
+      state.sent(turn, when, address);
       return Result<void>();
     });
   }
 
   Result<void> set_host(std::string_view host, const HostSettings& settings) override {
-    return changing([&] { return state_.set_host(host, settings); });
+    return changing([&](MemoryState& state) { return state.set_host(host, settings); });
   }
   Result<HostInfo> host(std::string_view name) const override {
-    return locked([&] { return state_.host(name); });
+    return locked([&](MemoryState& state) { return state.host(name); });
   }
   Result<std::vector<HostInfo>> hosts(std::string_view after, std::size_t limit) const override {
-    return locked([&]() -> Result<std::vector<HostInfo>> { return state_.hosts(after, limit); });
+    return locked([&](MemoryState& state) -> Result<std::vector<HostInfo>> {
+      return state.hosts(after, limit);
+    });
   }
   Result<std::uint64_t> drop_host(std::string_view host) override {
-    return changing([&] { return state_.drop_host(host); });
+    return changing([&](MemoryState& state) { return state.drop_host(host); });
   }
   Result<void> visit_queue(std::string_view host,
                            const std::function<bool(std::string_view url)>& visit) const override {
-    return locked([&] {
-      state_.visit_queue(host, visit);
+    return locked([&](MemoryState& state) {
+      state.visit_queue(host, visit);
       return Result<void>();
     });
   }
 
   Result<std::vector<SetAsideUrl>> set_aside(std::string_view after,
                                              std::size_t limit) const override {
-    return locked(
-        [&]() -> Result<std::vector<SetAsideUrl>> { return state_.set_aside(after, limit); });
+    return locked([&](MemoryState& state) -> Result<std::vector<SetAsideUrl>> {
+      return state.set_aside(after, limit);
+    });
   }
   Result<std::uint64_t> retry(const RetryWhich& which) override {
-    return changing([&]() -> Result<std::uint64_t> { return state_.retry(which); });
+    return changing(
+        [&](MemoryState& state) -> Result<std::uint64_t> { return state.retry(which); });
   }
   Result<bool> has_room_to_set_aside() const override {
-    return locked([]() -> Result<bool> { return true; });
+    return locked([](MemoryState&) -> Result<bool> { return true; });
   }
 
   Result<UrlState> lookup(std::string_view url_or_key) override {
-    return locked([&]() -> Result<UrlState> { return state_.lookup(url_or_key); });
+    return locked([&](MemoryState& state) -> Result<UrlState> { return state.lookup(url_or_key); });
   }
   // These two are told even when it is closed.
   Result<Progress> progress() const override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return state_.progress();
   }
   Result<FrontierStats> stats() const override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return state_.stats();
   }
 
   Result<void> flush() override {
-    return locked([] { return Result<void>(); });
+    return locked([](MemoryState&) { return Result<void>(); });
   }
   Result<void> checkpoint() override { return flush(); }
   Result<void> request_checkpoint() override { return flush(); }
   Result<void> close() override {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       is_closed_ = true;
     }
     {
-      const std::lock_guard lock(waking_);
+      const MutexLock lock(waking_);
       wake_timer_.reset();
     }
     wakes_.poke();
@@ -144,12 +152,12 @@ class MemoryFrontierImpl final : public Frontier {
                        std::optional<std::uint32_t> shard) override {
     if (auto valid = check_shard(shard); !valid) return valid;
     if (auto open = flush(); !open) return open;
-    const std::lock_guard lock(waking_);
+    const MutexLock lock(waking_);
     const bool needs_timer = callback && !shard;
     wakes_.set(std::move(callback), shard);
     if (needs_timer && !wake_timer_) {
       const auto next_due = [this] {
-        const std::lock_guard state_lock(mutex_);
+        const MutexLock state_lock(mutex_);
         return state_.next_due();
       };
       wake_timer_.emplace(wakes_, next_due, now_, real_clock_);
@@ -158,26 +166,28 @@ class MemoryFrontierImpl final : public Frontier {
   }
   Result<std::optional<SteadyTime>> next_due(std::optional<std::uint32_t> shard) const override {
     if (auto valid = check_shard(shard); !valid) return tl::unexpected(valid.error());
-    return locked([&]() -> Result<std::optional<SteadyTime>> { return state_.next_due(); });
+    return locked(
+        [&](MemoryState& state) -> Result<std::optional<SteadyTime>> { return state.next_due(); });
   }
 
  private:
   template <class Call>
-  std::invoke_result_t<Call> locked(Call&& call) const {
-    const std::lock_guard lock(mutex_);
+  std::invoke_result_t<Call, MemoryState&> locked(Call&& call) const {
+    const MutexLock lock(mutex_);
     if (is_closed_) return error(ErrorCode::kClosed, "the frontier is closed");
-    return call();
+    return call(state_);
   }
   // Something may be leased then that could not be before.
   template <class Call>
-  std::invoke_result_t<Call> changing(Call&& call) {
+  std::invoke_result_t<Call, MemoryState&> changing(Call&& call) {
     auto result = locked(std::forward<Call>(call));
     wakes_.announce(0);
     return result;
   }
 
   Result<std::vector<Lease>> lease_now(std::size_t max) {
-    auto leases = locked([&]() -> Result<std::vector<Lease>> { return state_.lease(max); });
+    auto leases =
+        locked([&](MemoryState& state) -> Result<std::vector<Lease>> { return state.lease(max); });
     // What is due next is something else now.
     if (leases && !leases->empty()) wakes_.poke();
     return leases;
@@ -195,12 +205,12 @@ class MemoryFrontierImpl final : public Frontier {
 
   const std::function<SteadyTime()> now_;
   const bool real_clock_;
-  mutable std::mutex mutex_;  // guards the next two
-  mutable MemoryState state_;
-  bool is_closed_ = false;
+  mutable Mutex mutex_;
+  mutable MemoryState state_ TRAWL_GUARDED_BY(mutex_);
+  bool is_closed_ TRAWL_GUARDED_BY(mutex_) = false;
   WakeCalls wakes_{1};
-  std::mutex waking_;  // guards wake_timer_
-  std::optional<WakeTimer> wake_timer_;
+  Mutex waking_;
+  std::optional<WakeTimer> wake_timer_ TRAWL_GUARDED_BY(waking_);
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// MemoryState: what MemoryFrontier knows, with maps and sets, for one thread at a time.
+// MemoryState: what MemoryFrontier knows, with maps and sets. Not thread-safe:
+// MemoryFrontier guards it by a mutex.
 #pragma once
 
 #include <compare>

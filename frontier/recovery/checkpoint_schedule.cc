@@ -7,25 +7,29 @@ namespace trawl {
 
 CheckpointSchedule::CheckpointSchedule(CheckpointPlan plan, std::uint64_t admitted)
     : plan_(std::move(plan)), admitted_(admitted) {
-  const std::lock_guard lock(mutex_);
+  begin();
+}
+
+void CheckpointSchedule::begin() {
+  const MutexLock lock(mutex_);
   set_limit();
   schedule_next(Clock::now());
   if (plan_.interval.count() > 0 || plan_.admissions > 0) start_thread();
 }
 
 void CheckpointSchedule::request() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   requested_ = true;
   start_thread();
-  changed_.notify_one();
+  notify();
 }
 
 void CheckpointSchedule::stop() {
   std::thread thread;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_.store(true, std::memory_order_relaxed);
-    changed_.notify_one();
+    notify();
     thread = std::move(thread_);
   }
   if (thread.joinable()) thread.join();
@@ -37,11 +41,10 @@ void CheckpointSchedule::schedule_next(Clock::time_point now) {
 }
 
 void CheckpointSchedule::wake() noexcept {
-  // Without the mutex the thread might have looked, and not wait yet: it would miss this.
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // One call is enough; the thread sets it anew.
   limit_.store(kNever, std::memory_order_relaxed);
-  changed_.notify_one();
+  notify();
 }
 
 void CheckpointSchedule::start_thread() {
@@ -50,7 +53,7 @@ void CheckpointSchedule::start_thread() {
 }
 
 void CheckpointSchedule::run() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!stopping_.load(std::memory_order_relaxed)) {
     if (due(Clock::now())) {
       requested_ = false;
@@ -60,9 +63,9 @@ void CheckpointSchedule::run() {
       lock.lock();
       schedule_next(Clock::now());
     } else if (next_) {
-      changed_.wait_until(lock, *next_);
+      changed_.wait_until(mutex_, *next_);
     } else {
-      changed_.wait(lock);
+      changed_.wait(mutex_);
     }
   }
 }

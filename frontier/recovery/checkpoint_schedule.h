@@ -3,16 +3,18 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <mutex>
 #include <optional>
 #include <thread>
 
 #include "trawl/embedded_options.h"
+
+#include "base/mutex.h"
+#include "base/one_thread.h"
 
 namespace trawl {
 
@@ -38,8 +40,11 @@ class CheckpointSchedule {
   CheckpointSchedule(CheckpointPlan plan, std::uint64_t admitted);
   ~CheckpointSchedule() { stop(); }
 
-  // There are `total` admissions now, all durable. Cheap; called by one thread at a time.
+  // There are `total` admissions now, all durable. Cheap. Of the committer, whose totals
+  // only grow.
   void admitted(std::uint64_t total) noexcept {
+    const OneAtATime::Use use(admitting_);
+    assert(total >= admitted_.load(std::memory_order_relaxed));
     // seq_cst, here and where due() sets the limit and reads the total: either this call sees the
     // new limit, or that one the new total.
     admitted_.store(total, std::memory_order_seq_cst);
@@ -56,24 +61,28 @@ class CheckpointSchedule {
   using Clock = std::chrono::steady_clock;
   static constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
-  void schedule_next(Clock::time_point now);
+  void begin();
+  void schedule_next(Clock::time_point now) TRAWL_REQUIRES(mutex_);
   void wake() noexcept;
-  void start_thread();  // with mutex_ held
+  // With the mutex, as the thread might have looked, and not wait yet: it would miss this.
+  void notify() TRAWL_REQUIRES(mutex_) { changed_.notify_one(); }
+  void start_thread() TRAWL_REQUIRES(mutex_);
   void run();
-  bool due(Clock::time_point now);
+  bool due(Clock::time_point now) TRAWL_REQUIRES(mutex_);
   void take_one();
-  void set_limit();
+  void set_limit() TRAWL_REQUIRES(mutex_);
 
   const CheckpointPlan plan_;
+  OneAtATime admitting_;
   std::atomic<std::uint64_t> admitted_;
   std::atomic<std::uint64_t> limit_{kNever};  // of admissions, from which one is due
   std::atomic<bool> stopping_{false};
-  std::mutex mutex_;  // guards all below
-  std::condition_variable changed_;
-  bool requested_ = false;
-  std::optional<Clock::time_point> next_;  // by time
-  std::uint64_t tried_ = 0;                // admissions at the last attempt
-  std::thread thread_;
+  Mutex mutex_;
+  Condition changed_;
+  bool requested_ TRAWL_GUARDED_BY(mutex_) = false;
+  std::optional<Clock::time_point> next_ TRAWL_GUARDED_BY(mutex_);  // by time
+  std::uint64_t tried_ TRAWL_GUARDED_BY(mutex_) = 0;  // admissions at the last attempt
+  std::thread thread_ TRAWL_GUARDED_BY(mutex_);
 };
 
 }  // namespace trawl

@@ -1,6 +1,7 @@
 #include "frontier/recovery/checkpointer.h"
 
 #include <algorithm>
+#include <cassert>
 #include <charconv>
 #include <limits>
 #include <string>
@@ -48,7 +49,7 @@ Result<void> write_checkpoint(const GrowingBloomFilter& filter, const std::files
 
 Result<void> Checkpointer::take(const GrowingBloomFilter& filter, CommitQueue& commits,
                                 Store& store, const SnapshotPace& pace) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (auto open = commits.check(); !open) return open;
   const std::uint64_t sequence = commits.counters().admitted;
 
@@ -64,6 +65,9 @@ Result<void> Checkpointer::take(const GrowingBloomFilter& filter, CommitQueue& c
   });
   if (!written) return written;
 
+  // N2: what the file may have beyond the sequence is durable, and in the log.
+  assert(end >= sequence);
+  assert(manifest_.checkpoints.empty() || manifest_.checkpoints.back().sequence <= sequence);
   Manifest next = manifest_;
   next.checkpoints.push_back({.number = *number, .sequence = sequence, .end = end});
   if (next.checkpoints.size() > kept_) {

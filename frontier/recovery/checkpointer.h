@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <mutex>
 #include <utility>
 
 #include "trawl/growing_bloom_filter.h"
 
+#include "base/mutex.h"
 #include "frontier/commit/commit_queue.h"
 #include "frontier/recovery/manifest.h"
 #include "frontier/store/store.h"
@@ -59,9 +59,9 @@ class Checkpointer {
   static std::uint64_t first_unused_number(const std::filesystem::path& directory);
 
  private:
-  std::mutex mutex_;  // one checkpoint at a time; guards manifest_
+  Mutex mutex_;  // one checkpoint at a time
   const std::filesystem::path directory_;
-  Manifest manifest_;
+  Manifest manifest_ TRAWL_GUARDED_BY(mutex_);
   const std::uint32_t kept_;
   std::atomic<std::uint64_t> taken_{0};
   std::atomic<std::uint64_t> covered_;

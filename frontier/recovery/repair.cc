@@ -24,7 +24,7 @@ class Salvager {
  public:
   Salvager(const Store& store, const UrlIdentity& identity, GrowingBloomFilter& filter,
            Salvage& salvage)
-      : store_(store), identity_(identity), filter_(filter), feeder_(filter), salvage_(salvage) {}
+      : store_(store), identity_(identity), feeder_(filter), salvage_(salvage) {}
 
   // Returns whether the ledger has all that were admitted.
   bool use_ledger(std::uint64_t urls) {
@@ -97,7 +97,6 @@ class Salvager {
 
   const Store& store_;
   const UrlIdentity& identity_;
-  GrowingBloomFilter& filter_;
   FilterFeeder feeder_;
   Salvage& salvage_;
   std::uint64_t waiting_ = 0;

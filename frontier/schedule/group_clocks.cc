@@ -8,12 +8,12 @@ namespace trawl {
 using std::chrono::milliseconds;
 
 void GroupClocks::restarted(SteadyTime when) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   first_start_ = std::max(first_start_, when + delay_);
 }
 
 SteadyTime GroupClocks::next_start(GroupId group) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return next_of(group);
 }
 
@@ -57,15 +57,33 @@ void GroupClocks::forget_passed(SteadyTime now) {
   }
 }
 
+// Holds the mutex of clocks that count for a request, as long as it lives. Not analysed: of clocks
+// that do not count it holds none, and nothing of them is used.
+class TRAWL_SCOPED_CAPABILITY GroupClocks::LockIfUsed {
+ public:
+  LockIfUsed(GroupClocks* clocks, GroupId group)
+      TRAWL_ACQUIRE(clocks->mutex_) TRAWL_NO_THREAD_SAFETY_ANALYSIS
+      : mutex_(clocks != nullptr && group != 0 ? &clocks->mutex_ : nullptr) {
+    if (mutex_ != nullptr) mutex_->lock();
+  }
+  ~LockIfUsed() TRAWL_RELEASE() TRAWL_NO_THREAD_SAFETY_ANALYSIS {
+    if (mutex_ != nullptr) mutex_->unlock();
+  }
+  LockIfUsed(const LockIfUsed&) = delete;
+  LockIfUsed& operator=(const LockIfUsed&) = delete;
+
+  explicit operator bool() const { return mutex_ != nullptr; }
+
+ private:
+  Mutex* const mutex_;
+};
+
 std::optional<GroupClocks::Refusal> GroupClocks::start(GroupClocks* domains, GroupId domain,
                                                        GroupClocks* addresses, GroupId address,
                                                        SteadyTime now) {
-  // Both are locked, domains always first, so that a request is noted for both or for none.
-  std::unique_lock<std::mutex> domains_lock, addresses_lock;
-  const bool by_domain = domains != nullptr && domain != 0;
-  const bool by_address = addresses != nullptr && address != 0;
-  if (by_domain) domains_lock = std::unique_lock(domains->mutex_);
-  if (by_address) addresses_lock = std::unique_lock(addresses->mutex_);
+  // Both are locked, domains always first, so that a request is noted for both or for none (P1).
+  const LockIfUsed by_domain(domains, domain);
+  const LockIfUsed by_address(addresses, address);
   if (by_domain) {
     domains->forget_passed(now);
     if (const SteadyTime next = domains->next_of(domain); next > now) return Refusal{true, next};
@@ -84,7 +102,6 @@ milliseconds GroupClocks::patience(milliseconds delay) {
   return std::clamp<milliseconds>(delay, milliseconds(100), milliseconds(1000));
 }
 
-// Nothing: a request may begin.
 std::optional<SteadyTime> GroupClocks::asked_again(GroupId group, SteadyTime now,
                                                    bool& busy) const {
   if (const SteadyTime next = next_of(group); next > now) return next;
@@ -94,9 +111,22 @@ std::optional<SteadyTime> GroupClocks::asked_again(GroupId group, SteadyTime now
               : std::nullopt;
 }
 
-void GroupClocks::begin(GroupId group, SteadyTime now) {
-  note(group, now);
-  Clock& clock = clocks_.at(group);
+void GroupClocks::look(const Noted& noted, bool is_domain, SteadyTime now,
+                       std::optional<Refusal>& refusal) {
+  if (noted.at) undo(noted.group, *noted.at);
+  forget_passed(now);
+  bool busy = false;
+  const auto again = asked_again(noted.group, now, busy);
+  if (again && (!refusal || *again > refusal->again)) refusal = {is_domain, *again, busy};
+}
+
+void GroupClocks::settle(const Noted& noted, SteadyTime now, bool refused) {
+  if (refused) {
+    if (noted.at) note(noted.group, *noted.at);
+    return;
+  }
+  note(noted.group, now);
+  Clock& clock = clocks_.at(noted.group);
   clock.begun = now;
   clock.busy_until = now + delay_ + patience(delay_);
 }
@@ -104,33 +134,19 @@ void GroupClocks::begin(GroupId group, SteadyTime now) {
 std::optional<GroupClocks::Refusal> GroupClocks::begin(GroupClocks* domains, const Noted& domain,
                                                        GroupClocks* addresses, const Noted& address,
                                                        SteadyTime now) {
-  std::unique_lock<std::mutex> domains_lock, addresses_lock;  // in this order: see start()
-  const bool by_domain = domains != nullptr && domain.group != 0;
-  const bool by_address = addresses != nullptr && address.group != 0;
-  if (by_domain) domains_lock = std::unique_lock(domains->mutex_);
-  if (by_address) addresses_lock = std::unique_lock(addresses->mutex_);
+  const LockIfUsed by_domain(domains, domain.group);  // in this order: see start()
+  const LockIfUsed by_address(addresses, address.group);
   std::optional<Refusal> refusal;
-  const auto look = [&](GroupClocks& clocks, const Noted& noted, bool is_domain) {
-    if (noted.at) clocks.undo(noted.group, *noted.at);
-    clocks.forget_passed(now);
-    bool busy = false;
-    const auto again = clocks.asked_again(noted.group, now, busy);
-    if (again && (!refusal || *again > refusal->again)) refusal = {is_domain, *again, busy};
-  };
-  if (by_domain) look(*domains, domain, true);
-  if (by_address) look(*addresses, address, false);
-  const auto settle = [&](GroupClocks& clocks, const Noted& noted) {
-    if (!refusal) return clocks.begin(noted.group, now);
-    if (noted.at) clocks.note(noted.group, *noted.at);
-  };
-  if (by_domain) settle(*domains, domain);
-  if (by_address) settle(*addresses, address);
+  if (by_domain) domains->look(domain, true, now, refusal);
+  if (by_address) addresses->look(address, false, now, refusal);
+  if (by_domain) domains->settle(domain, now, refusal.has_value());
+  if (by_address) addresses->settle(address, now, refusal.has_value());
   return refusal;
 }
 
 void GroupClocks::sent(GroupId group, SteadyTime begun, std::optional<SteadyTime> when) {
   if (group == 0) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto clock = clocks_.find(group);
   if (clock != clocks_.end() && clock->second.begun == begun)
     clock->second.begun = clock->second.busy_until = SteadyTime::min();
@@ -141,7 +157,7 @@ void GroupClocks::sent(GroupId group, SteadyTime begun, std::optional<SteadyTime
 
 void GroupClocks::note_start(GroupId group, SteadyTime when, std::optional<SteadyTime> instead_of) {
   if (group == 0) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (instead_of) undo(group, *instead_of);
   note(group, when);
 }
@@ -158,17 +174,17 @@ void GroupClocks::undo(GroupId group, SteadyTime when) {
 
 void GroupClocks::undo_start(GroupId group, SteadyTime when) {
   if (group == 0) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   undo(group, when);
 }
 
 std::size_t GroupClocks::groups() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return clocks_.size();
 }
 
 std::size_t GroupClocks::bytes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   constexpr std::size_t kNodeBytes = sizeof(GroupId) + sizeof(Clock) + 32;
   return clocks_.size() * kNodeBytes + clocks_.bucket_count() * sizeof(void*) +
          expiries_.size() * sizeof(Expiry);

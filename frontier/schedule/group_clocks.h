@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <queue>
 #include <string_view>
@@ -15,6 +14,8 @@
 
 #include "trawl/fingerprint.h"
 #include "trawl/lease.h"
+
+#include "base/mutex.h"
 
 namespace trawl {
 
@@ -39,7 +40,7 @@ class GroupClocks {
     return id == 0 && !name.empty() ? 1 : id;
   }
 
-  // After a restart: no request to any group before its delay from then on.
+  // After a restart: no request to any group before its delay from then on (P1).
   void restarted(SteadyTime when);
 
   // Says no to a request: a group, and when to ask again.
@@ -95,22 +96,30 @@ class GroupClocks {
   };
   using Expiry = std::pair<SteadyTime, GroupId>;
 
-  // With mutex_ held.
-  SteadyTime next_of(GroupId group) const;
-  std::optional<SteadyTime> asked_again(GroupId group, SteadyTime now, bool& busy) const;
-  void begin(GroupId group, SteadyTime now);
-  void note(GroupId group, SteadyTime when);
-  void undo(GroupId group, SteadyTime when);
-  void forget_passed(SteadyTime now);
+  class LockIfUsed;
+
+  SteadyTime next_of(GroupId group) const TRAWL_REQUIRES(mutex_);
+  // When to ask again; nothing: a request may begin now.
+  std::optional<SteadyTime> asked_again(GroupId group, SteadyTime now, bool& busy) const
+      TRAWL_REQUIRES(mutex_);
+  // The two halves of begin(): takes what was noted back and asks whether a request may begin; then
+  // lets it begin, or notes again what was noted.
+  void look(const Noted& noted, bool is_domain, SteadyTime now, std::optional<Refusal>& refusal)
+      TRAWL_REQUIRES(mutex_);
+  void settle(const Noted& noted, SteadyTime now, bool refused) TRAWL_REQUIRES(mutex_);
+  void note(GroupId group, SteadyTime when) TRAWL_REQUIRES(mutex_);
+  void undo(GroupId group, SteadyTime when) TRAWL_REQUIRES(mutex_);
+  void forget_passed(SteadyTime now) TRAWL_REQUIRES(mutex_);
 
   const std::chrono::milliseconds delay_;
   // Nobody can choose names that share a clock, and it decides no order.
   const KeyedHash hash_ = KeyedHash::random();
 
-  mutable std::mutex mutex_;
-  SteadyTime first_start_ = SteadyTime::min();
-  std::unordered_map<GroupId, Clock> clocks_;
-  std::priority_queue<Expiry, std::vector<Expiry>, std::greater<>> expiries_;
+  mutable Mutex mutex_;
+  SteadyTime first_start_ TRAWL_GUARDED_BY(mutex_) = SteadyTime::min();
+  std::unordered_map<GroupId, Clock> clocks_ TRAWL_GUARDED_BY(mutex_);
+  std::priority_queue<Expiry, std::vector<Expiry>, std::greater<>> expiries_
+      TRAWL_GUARDED_BY(mutex_);
 };
 
 }  // namespace trawl

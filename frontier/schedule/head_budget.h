@@ -12,7 +12,7 @@
 
 namespace trawl {
 
-// Each host may keep an equal share of the bytes, and 64 URLs at most. A share shrinks as hosts
+// M1: each host may keep an equal share of the bytes, and 64 URLs at most. A share shrinks as hosts
 // come; a head that was filled before is cut when the bytes run out. With so many hosts that a
 // share has no room for a URL, heads hold just what a read brought, and that only while others
 // leave room.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -67,6 +68,7 @@ class HostTable {
   }
   // A host that is not there yet.
   HostIndex add(HostId id) {
+    assert(find(id) == kNoHost);
     const HostIndex i = hosts_.add();
     hosts_[i].id = id;
     index_.insert(id, i);

@@ -1,5 +1,6 @@
 #include "frontier/schedule/lease_table.h"
 
+#include <cassert>
 #include <utility>
 
 namespace trawl {
@@ -19,6 +20,7 @@ void LeaseTable::unlink(List& list, LeaseIndex i) {
 
 LeaseIndex LeaseTable::open(HostIndex host_index, const QueueOrder& order, std::string record,
                             SteadyTime now) {
+  assert(!is_taken(order.sequence));  // N1: one lease a URL
   const LeaseIndex i = slots_.add();
   LeaseSlot& slot = slots_[i];
   Host& host = hosts_[host_index];
@@ -62,7 +64,9 @@ bool LeaseTable::is_taken(std::uint64_t sequence) const {
 
 void LeaseTable::leave_host(LeaseIndex i) {
   const LeaseSlot& slot = slots_[i];
+  assert(slot.state == LeaseSlot::State::kOpen);
   Host& host = hosts_[slot.host];
+  assert(host.leased > 0);
   if (slot.before != kNoLease) slots_[slot.before].after = slot.after;
   (slot.after == kNoLease ? host.newest_lease : slots_[slot.after].before) = slot.before;
   --host.leased;
@@ -86,9 +90,10 @@ void LeaseTable::leave_url(LeaseIndex i) {
   slots_[later].earlier = earlier;
 }
 
-// Of one that has left its URL and is not open.
+// Of one that has left its URL.
 void LeaseTable::free(LeaseIndex i) {
   LeaseSlot& slot = slots_[i];
+  assert(slot.state != LeaseSlot::State::kOpen);
   if (slot.state == LeaseSlot::State::kExpired) {
     unlink(expired_, i);
     --expired_count_;
@@ -121,12 +126,14 @@ std::string LeaseTable::remove(LeaseIndex i) {
 }
 
 void LeaseTable::renew(LeaseIndex i, SteadyTime expires) {
+  assert(slots_[i].state == LeaseSlot::State::kOpen);
   slots_[i].expires = expires;
   unlink(open_, i);
   append(open_, i);
 }
 
 void LeaseTable::end_late(LeaseIndex i) {
+  assert(slots_[i].state == LeaseSlot::State::kExpired && expired_count_ > 0);
   unlink(expired_, i);
   --expired_count_;
   slots_[i].state = LeaseSlot::State::kEnded;

@@ -1,6 +1,6 @@
-#include <mutex>
 #include <utility>
 
+#include "base/mutex.h"
 #include "frontier/schedule/host_shard.h"
 #include "frontier/schedule/shard_state.h"
 
@@ -14,12 +14,12 @@ constexpr std::size_t kLongInbox = 4096;
 }  // namespace
 
 struct HostShard::State {
-  State(const Store& store, ShardOptions options) : shard(store, std::move(options)) {}
+  State(const Store& store, ShardOptions options) : shard(store, std::move(options), inbox) {}
 
-  // Passes what is asked on, with the mutex held.
+  // Passes what is asked on.
   template <class Call>
   auto locked(Call call) {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     const Settling settling{shard};
     return call(shard);
   }
@@ -28,8 +28,9 @@ struct HostShard::State {
     ~Settling() { shard.settle_leases(); }
   };
 
-  std::mutex mutex;
-  ShardState shard;
+  ShardInbox inbox;  // thread-safe by itself
+  Mutex mutex;
+  ShardState shard TRAWL_GUARDED_BY(mutex);
 };
 
 HostShard::HostShard(const Store& store, ShardOptions options)
@@ -37,17 +38,17 @@ HostShard::HostShard(const Store& store, ShardOptions options)
 HostShard::~HostShard() = default;
 
 void HostShard::push_admitted(QueuedUrl url) {
-  state_->shard.inbox.enqueue(std::move(url));
+  state_->inbox.enqueue(std::move(url));
 }
 void HostShard::push_ended(std::uint64_t sequence) {
-  state_->shard.inbox.enqueue(sequence);
+  state_->inbox.enqueue(sequence);
 }
 void HostShard::take_inbox() {
   state_->locked([](ShardState& shard) { shard.take_inbox(); });
 }
 
 void HostShard::relieve_inbox() {
-  if (state_->shard.inbox.size_approx() >= kLongInbox) take_inbox();
+  if (state_->inbox.size_approx() >= kLongInbox) take_inbox();
 }
 
 void HostShard::count_ended_leases() {

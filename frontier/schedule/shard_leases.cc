@@ -1,5 +1,6 @@
 // ShardState: leases, from beginning to end.
 #include <algorithm>
+#include <cassert>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -30,8 +31,9 @@ std::uint32_t one_more(std::uint32_t failures) {
 
 }  // namespace
 
-ShardState::ShardState(const Store& store, ShardOptions options)
-    : store_(&store),
+ShardState::ShardState(const Store& store, ShardOptions options, ShardInbox& inbox)
+    : inbox_(inbox),
+      store_(&store),
       options_(std::move(options)),
       leases_(options_.first_lease, hosts_),
       schedule_(HostMoved{&hosts_}),
@@ -46,7 +48,7 @@ ShardState::ShardState(const Store& store, ShardOptions options)
 
 void ShardState::take_inbox() {
   InboxItem items[64];
-  while (const std::size_t n = inbox.try_dequeue_bulk(items, std::size(items))) {
+  while (const std::size_t n = inbox_.try_dequeue_bulk(items, std::size(items))) {
     for (std::size_t i = 0; i < n; ++i) {
       if (auto* url = std::get_if<QueuedUrl>(&items[i])) {
         add(*url);
@@ -110,6 +112,9 @@ void ShardState::settle_leases() {
 }
 
 void ShardState::lease_from(HostIndex i, SteadyTime now, std::vector<NumberedLease>& out) {
+  // P1: a host is asked when its turn has come, which its last request sets.
+  assert(may_lease(hosts_[i]) && next_start(hosts_[i]) <= now);
+  assert(hosts_[i].queue.has_urls());
   const QueueOrder order = hosts_[i].queue.front();
   std::string record = heads_.pop_front(i);
   LeasedUrl url{{.host = hosts_[i].id, .order = order, .record = record},
@@ -158,11 +163,11 @@ bool ShardState::has_turn() {
       return true;
     }
   }
-  return inbox.size_approx() > 0 || lines_.next_turn() <= now;
+  return inbox_.size_approx() > 0 || lines_.next_turn() <= now;
 }
 
 std::optional<SteadyTime> ShardState::next_due() const {
-  if (inbox.size_approx() > 0) return options_.clock();
+  if (inbox_.size_approx() > 0) return options_.clock();
   SteadyTime due = next_turn();
   if (const auto expiry = next_expiry()) due = std::min(due, *expiry);
   return due == SteadyTime::max() ? std::nullopt : std::optional(due);

@@ -25,7 +25,7 @@ milliseconds ShardState::delay_of(const Host& host) const {
   return delay;
 }
 
-// When the next request may start as far as the requests before it go.
+// When the next request may start as far as the requests before it go (P1).
 SteadyTime ShardState::own_start(const Host& host) const {
   const SteadyTime last = std::max(host.surely_started, leases_.newest_start(host));
   return std::max(host.not_before, last + delay_of(host));

@@ -1,4 +1,4 @@
-// What a HostShard is made of. All of it is used with the shard's mutex held.
+// What a HostShard is made of.
 #pragma once
 
 #include <chrono>
@@ -31,13 +31,15 @@
 
 namespace trawl {
 
+// What became durable, in commit order: the sequence of a URL whose lease has ended, or a URL that
+// waits to be leased.
+using InboxItem = std::variant<std::uint64_t, QueuedUrl>;
+using ShardInbox = moodycamel::ConcurrentQueue<InboxItem>;
+
+// Its HostShard guards it by a mutex.
 class ShardState {
  public:
-  ShardState(const Store& store, ShardOptions options);
-
-  // The one member that is used without the mutex.
-  using InboxItem = std::variant<std::uint64_t, QueuedUrl>;
-  moodycamel::ConcurrentQueue<InboxItem> inbox;
+  ShardState(const Store& store, ShardOptions options, ShardInbox& inbox);
 
   // As the members of HostShard of the same names.
   void take_inbox();
@@ -173,6 +175,7 @@ class ShardState {
   bool ends_url(HostIndex host, FailureReason reason, const Outcome& outcome) const;
   void put_back(LeaseIndex lease);
 
+  ShardInbox& inbox_;
   const Store* store_;  // null once closed
   const ShardOptions options_;
   std::optional<Error> error_;  // of the store, where it could not be told at once

@@ -1,6 +1,7 @@
 // TimeHeap: numbers by time, the earliest first, ties in the order in which they came.
 #pragma once
 
+#include <cassert>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -25,8 +26,14 @@ class TimeHeap {
   explicit TimeHeap(Moved moved) : moved_(std::move(moved)) {}
 
   bool empty() const noexcept { return entries_.empty(); }
-  const Entry& top() const noexcept { return entries_.front(); }
-  SteadyTime time_at(std::uint32_t position) const noexcept { return entries_[position].time; }
+  const Entry& top() const noexcept {
+    assert(!empty());
+    return entries_.front();
+  }
+  SteadyTime time_at(std::uint32_t position) const noexcept {
+    assert(position < entries_.size());
+    return entries_[position].time;
+  }
   std::size_t bytes() const noexcept { return entries_.capacity() * sizeof(Entry); }
 
   void push(SteadyTime time, std::uint32_t number) {
@@ -34,12 +41,14 @@ class TimeHeap {
     rise(entries_.size() - 1, {time, next_ticket_++, number});
   }
   void remove(std::uint32_t position) {
+    assert(position < entries_.size());
     const Entry last = entries_.back();
     entries_.pop_back();
     if (position < entries_.size()) settle(position, last);
   }
   // As if it had come anew.
   void move(std::uint32_t position, SteadyTime time) {
+    assert(position < entries_.size());
     settle(position, {time, next_ticket_++, entries_[position].number});
   }
 

@@ -16,7 +16,8 @@ struct MemoryPlan {
   std::uint64_t ledger_cache;   // fingerprints known to be in the ledger
   std::uint64_t depths;         // those of URLs that wait
 
-  // What is left is for the hosts themselves, leases, compactions, and what allocators waste.
+  // M1: what the queues take is set by the plan, not by their length. What is left is for the hosts
+  // themselves, leases, compactions, and what allocators waste.
   static MemoryPlan of(std::uint64_t max_memory);
 };
 

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "frontier/store/store_records.h"
 
 namespace trawl {
@@ -19,34 +20,25 @@ namespace trawl {
 class DeferredFloor {
  public:
   std::uint64_t changes() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return changes_;
   }
   // Nothing is below.
   DeferredKey floor() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return floor_;
   }
   // `first` was the first there is, in a view as old as the count of changes.
   void raise(std::uint64_t changes, const DeferredKey& first) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (changes == changes_ && writing_ == 0) floor_ = first;
   }
 
   // Something at `key` is being written, as long as this lives.
   class Writing {
    public:
-    Writing(DeferredFloor& floor, const DeferredKey& key) : floor_(floor) {
-      const std::lock_guard lock(floor_.mutex_);
-      ++floor_.writing_;
-      ++floor_.changes_;
-      if (view(key) < view(floor_.floor_)) floor_.floor_ = key;
-    }
-    ~Writing() {
-      const std::lock_guard lock(floor_.mutex_);
-      --floor_.writing_;
-      ++floor_.changes_;
-    }
+    Writing(DeferredFloor& floor, const DeferredKey& key) : floor_(floor) { floor_.begin(key); }
+    ~Writing() { floor_.end(); }
     Writing(const Writing&) = delete;
     Writing& operator=(const Writing&) = delete;
 
@@ -55,10 +47,23 @@ class DeferredFloor {
   };
 
  private:
-  mutable std::mutex mutex_;
-  DeferredKey floor_{};
-  std::uint64_t changes_ = 0;
-  std::uint32_t writing_ = 0;
+  void begin(const DeferredKey& key) {
+    const MutexLock lock(mutex_);
+    ++writing_;
+    ++changes_;
+    if (view(key) < view(floor_)) floor_ = key;
+  }
+  void end() {
+    const MutexLock lock(mutex_);
+    assert(writing_ > 0);
+    --writing_;
+    ++changes_;
+  }
+
+  mutable Mutex mutex_;
+  DeferredKey floor_ TRAWL_GUARDED_BY(mutex_){};
+  std::uint64_t changes_ TRAWL_GUARDED_BY(mutex_) = 0;
+  std::uint32_t writing_ TRAWL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace trawl

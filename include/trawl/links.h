@@ -168,8 +168,8 @@ struct PageLinks {
 };
 
 // Finds the links of HTML pages. Any bytes are accepted: a browser would show something for them,
-// and so does this. Never fails; takes bounded time and memory (see LinkOptions). One extractor is
-// used by one thread at a time and keeps its buffers from page to page.
+// and so does this. Never fails; takes bounded time and memory (see LinkOptions). An
+// extractor keeps its buffers from page to page. Not thread-safe.
 class LinkExtractor {
  public:
   explicit LinkExtractor(LinkOptions options = {});

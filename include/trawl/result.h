@@ -5,6 +5,14 @@
 #include <string_view>
 #include <utility>
 
+// Declared before it is defined, as an attribute of a class must be: the compiler warns where a
+// Result is dropped. Not if the program included the header earlier.
+#ifndef TL_EXPECTED_HPP
+namespace tl {
+template <class T, class E>
+class [[nodiscard]] expected;
+}
+#endif
 #include <tl/expected.hpp>
 
 namespace trawl {
@@ -27,7 +35,7 @@ enum class ErrorCode {
   kClosed,              // the object was closed, or failed earlier and takes no more work
 };
 
-struct Error {
+struct [[nodiscard]] Error {
   ErrorCode code;
   std::string message;
 };

@@ -112,7 +112,7 @@ struct Sitemap : SitemapInfo {
 
 // Reads a sitemap or feed in pieces, with bounded memory (some megabytes) however large it is: it
 // keeps no entry beyond a call. The pieces may be cut anywhere: the entries are those of
-// Sitemap::parse(). For one thread at a time.
+// Sitemap::parse(). Not thread-safe.
 class SitemapReader {
  public:
   // Called by feed() and finish() with each entry, in order. info().kind is known by then. It must

@@ -140,7 +140,7 @@ std::pair<Fingerprint, Fingerprint> keys_taken_for_each_other() {
     const Fingerprint one = test::nth_key(n, 4);
     if (before.contains(one)) continue;
     auto after = crowded_filter<Filter>();
-    after.insert(one);
+    EXPECT_EQ(count(after.insert(one)), 1u);
     for (const Fingerprint other : test::some_keys(3'000, n + 5)) {
       if (!before.contains(other) && after.contains(other) && is_seen_after(other, one))
         return {one, other};

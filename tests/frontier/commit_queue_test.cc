@@ -267,7 +267,7 @@ TEST_F(CommitQueueTest, E1_NothingIsWrittenAfterAFailedWrite) {
   expect_failure(queue.submit_and_wait([](Operation& operation) { admit(operation, "later"); }));
   expect_failure(queue.flush());
   expect_failure(queue.check());
-  queue.close();
+  expect_failure(queue.close());
   expect_failure(queue.check());
   EXPECT_EQ(attempts.load(), 2);
   EXPECT_EQ(durable(), (std::multiset<std::string>{"written"}));
@@ -291,7 +291,7 @@ TEST_F(CommitQueueTest, E1_NothingIsWrittenAfterBeforeCommitFailed) {
     EXPECT_EQ(done.error().message, "pages.jsonl");
   }
   EXPECT_EQ(queue.submit([](Operation&) {}).error().code, ErrorCode::kIo);
-  queue.close();
+  EXPECT_EQ(queue.close().error().code, ErrorCode::kIo);
   EXPECT_EQ(asked, 2);
   EXPECT_EQ(durable(), (std::multiset<std::string>{"url"}));
   EXPECT_EQ(committed_, 1u);
@@ -317,7 +317,7 @@ TEST_F(CommitQueueTest, CloseCommitsAllThatWasAnsweredWithSuccess) {
     }
     while (answered.load() < 100)
       std::this_thread::yield();
-    queue.close();
+    EXPECT_TRUE(queue.close());
     const std::uint64_t at_close = queue.counters().admitted;
     for (auto& thread : threads)
       thread.join();
@@ -339,15 +339,15 @@ TEST_F(CommitQueueTest, AnOperationAcceptedDuringTheLastWriteIsCommittedToo) {
     }
     return {};
   };
-  queue.close();
+  EXPECT_TRUE(queue.close());
   EXPECT_EQ(durable(), (std::multiset<std::string>{"late"}));
   EXPECT_EQ(committed_, 1u);
 }
 
 TEST_F(CommitQueueTest, AClosedQueueRefuses) {
   CommitQueue& queue = start();
-  queue.close();
-  queue.close();
+  EXPECT_TRUE(queue.close());
+  EXPECT_TRUE(queue.close());
   bool filled = false;
   const auto fill = [&](Operation&) { filled = true; };
   EXPECT_EQ(queue.submit(fill).error().code, ErrorCode::kClosed);

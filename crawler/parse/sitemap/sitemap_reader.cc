@@ -6,6 +6,7 @@
 #include "trawl/sitemap.h"
 
 #include "base/ascii.h"
+#include "base/one_thread.h"
 #include "base/utf8.h"
 #include "crawler/parse/sitemap/entry_collector.h"
 #include "crawler/parse/sitemap/gzip_stream.h"
@@ -48,6 +49,8 @@ struct SitemapReader::State {
         lines(collector),
         elements(collector),
         parser(elements) {}
+
+  OneAtATime reading;
 
   void feed(std::string_view bytes);
   void finish();
@@ -244,11 +247,13 @@ SitemapReader& SitemapReader::operator=(SitemapReader&&) noexcept = default;
 SitemapReader::~SitemapReader() = default;
 
 bool SitemapReader::feed(std::string_view bytes) {
+  const OneAtATime::Use use(state_->reading);
   state_->feed(bytes);
   return !state_->done;
 }
 
 const SitemapInfo& SitemapReader::finish() {
+  const OneAtATime::Use use(state_->reading);
   state_->finish();
   return state_->collector.info();
 }

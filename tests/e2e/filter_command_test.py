@@ -671,11 +671,13 @@ class FilterCommand:
     def exact_between(self):
         """As a kill leaves them between the two renames of an add or a merge, and before the first."""
         lines = urls("in", 1_000)
-        path = self.build(lines, "--capacity", "2K", "--fpr", "0.2", "--exact")
+        # With another hash key the filter might hold "new" by chance, and fit the old keys as well.
+        path = self.build(lines, "--capacity", "2K", "--fpr", "0.2", "--key", KEY, "--exact")
         keys = path.with_name(path.name + ".keys")
         coming = path.with_name(path.name + ".keys.new")
-        old = keys.read_bytes()
+        old, old_filter = keys.read_bytes(), path.read_bytes()
         self.expect(self.run("add", path, stdin=b"new\n"), t.EXIT_DONE, "add")
+        self.test.check(path.read_bytes() != old_filter, "a line that the filter held by chance")
         self.test.check(not coming.exists(), "keys that took their place lie there twice")
         keys.rename(coming)
         for before in (old, None):

@@ -1,6 +1,8 @@
 // trawl explain
+#include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,7 +21,9 @@
 #include "crawler/cli/normalize_output.h"
 #include "crawler/config/config.h"
 #include "crawler/config/user_agent.h"
+#include "crawler/decide/parked_patterns.h"
 #include "crawler/decide/priorities.h"
+#include "crawler/decide/url_decider.h"
 #include "crawler/decide/url_shape.h"
 
 namespace trawl::cli {
@@ -27,30 +31,32 @@ namespace trawl::cli {
 namespace {
 
 constexpr const char* kExplainFooter = R"(
-Tells what a crawl with this config would do with a URL, and why: its canonical key and host queue,
+Prints what a crawl with this config would do with a URL, and why: its canonical key and host queue,
 each limit, the blocklists, the rule that decides, its priority. If the state directory holds a
-crawl that nobody has open, also whether the crawl has seen the URL and how its host stands.
+stopped crawl, also what the crawl knows: whether it has seen the URL, why it holds it (robots.txt,
+a limit of the host, a parked pattern), how its last fetch ended (with frontier.ledger = true), and
+the state of its host.
 
-A URL that is a seed is taken to have depth 0, any other to be linked from a seed. --depth tells
-another depth, --hops how many pages in a row, up to the one with the link, were out of scope.
+A seed has depth 0, a URL that the crawl holds the depth at which it was found, any other URL depth
+1. --depth sets another depth, --hops how many pages in a row, up to the one with the link, were out
+of scope. A link in skipped.jsonl has the depth of its page plus one.
 
-  --robots FILE   what this robots.txt says of it: a file, - for standard input, or a URL
-  --fetch-robots  the same of the site's own, which is fetched
+  --robots FILE   also check it against this robots.txt: a file, - for standard input, or a URL
+  --fetch-robots  also check it against the robots.txt of its site, which is fetched
   --json          one JSON object
 
 Examples:
   trawl explain config.toml https://example.com/calendar/2031/07
   trawl explain config.toml --json --depth 5 https://example.com/a | jq .reason
 
-Exit status: 0 it would be fetched, 1 it is out of scope or, where that was asked, disallowed by
-robots.txt, 2 wrong usage, 4 errors in the config.)";
+Exit status: 0 it would be fetched, 1 a rule, a limit or robots.txt forbids it, 2 wrong usage, 4 errors in the config.)";
 
 struct ExplainArguments {
   std::string config;
   std::vector<std::string> overrides;
   std::string url;
   std::optional<std::uint32_t> depth;
-  std::uint32_t hops = 0;
+  std::optional<std::uint32_t> hops;
   std::string robots;
   bool fetch_robots = false;
   bool json = false;
@@ -70,15 +76,15 @@ Result<RobotsCheck> check_robots(const std::string& source, const std::string& a
   return RobotsCheck{.source = document->name, .decision = robots_of(*document).decide(agent, url)};
 }
 
-// All that a crawl decides by.
-struct Decider {
+// What a crawl with this config decides by.
+struct Rules {
   Profile profile;
   Canonicalizer canonicalizer;
   std::vector<Url> seeds;
-  std::unique_ptr<Scope> scope;
+  UrlDecider decider;
   Priorities priorities;
 
-  static Result<Decider> create(const CrawlConfig& config) {
+  static Result<Rules> create(const CrawlConfig& config) {
     auto profile = Profile::from_text(config.url.text, config.url.hosts);
     if (!profile) return tl::unexpected(std::move(profile.error()));
     const Canonicalizer canonicalizer(*profile);
@@ -88,12 +94,12 @@ struct Decider {
       if (!url) return tl::unexpected(std::move(url.error()));
       seeds.push_back(std::move(*url));
     }
-    auto scope = Scope::create(config.scope, seeds, canonicalizer);
-    if (!scope) return tl::unexpected(std::move(scope.error()));
+    auto decider = UrlDecider::create(config, seeds, canonicalizer);
+    if (!decider) return tl::unexpected(std::move(decider.error()));
     auto priorities = Priorities::create(config.crawl);
     if (!priorities) return tl::unexpected(std::move(priorities.error()));
-    return Decider{std::move(*profile), canonicalizer, std::move(seeds), std::move(*scope),
-                   std::move(*priorities)};
+    return Rules{std::move(*profile), canonicalizer, std::move(seeds), std::move(*decider),
+                 std::move(*priorities)};
   }
 
   bool is_seed(std::string_view key) const {
@@ -102,6 +108,49 @@ struct Decider {
     return false;
   }
 };
+
+// What a stopped crawl has learned of a URL: from its files, as far as the config is still the one
+// it was learned by.
+class StoppedFacts final : public CrawlFacts {
+ public:
+  StoppedFacts(const CrawlConfig& config, const UrlDecider& decider, const StateOfUrl& state)
+      : config_(config), decider_(decider), state_(state) {}
+
+  bool is_held_for(SkipReason reason) const {
+    const auto& it = state_.set_aside;
+    return it && it->reason == to_string(reason) && it->rules == decider_.held_by(reason);
+  }
+  PatternState pattern(const Url& url) override {
+    if (is_held_for(SkipReason::kPatternParked)) return PatternState::kParked;
+    const auto parked =
+        ParkedPatterns::read(config_.crawl.state_dir, config_.scope.park_pattern_after);
+    return parked && std::ranges::count(*parked, url_pattern_of(url)) > 0 ? PatternState::kParked
+                                                                          : PatternState::kOk;
+  }
+  bool host_has_room(const Url&) override { return !is_held_for(SkipReason::kTooManyUrlsOfHost); }
+  bool robots_allow(const Url&) override {
+    return !config_.politeness.respect_robots || !is_held_for(SkipReason::kRobots);
+  }
+
+ private:
+  const CrawlConfig& config_;
+  const UrlDecider& decider_;
+  const StateOfUrl& state_;
+};
+
+// How the crawl found the URL, as far as it is known; the arguments come first.
+UrlOrigin origin_of(const ExplainArguments& arguments, bool seed, const StoppedFacts& facts,
+                    const StateOfUrl& state) {
+  UrlOrigin origin{.depth = seed ? 0u : 1u};
+  if (state.set_aside) {
+    const SetAsideUrl& held = *state.set_aside;
+    origin = UrlOrigin::of(held.depth, held.redirects, UrlNote::decode(held.note));
+    origin.nofollow = facts.is_held_for(SkipReason::kNofollow);
+  }
+  if (arguments.depth) origin.depth = *arguments.depth;
+  if (arguments.hops) origin.hops_off_scope = *arguments.hops;
+  return origin;
+}
 
 void check_limits(const CrawlConfig::Scope& limits, Explanation& it) {
   const Url& url = *it.url;
@@ -126,37 +175,38 @@ void check_limits(const CrawlConfig::Scope& limits, Explanation& it) {
     it.repeated = has_repeated_segments(url.path(), segments, it.max_repeated);
 }
 
-Explanation explain(const CrawlConfig& config, const Decider& decider,
+Explanation explain(const CrawlConfig& config, const Rules& rules,
                     const ExplainArguments& arguments) {
   Explanation it{.text = arguments.url, .url = {}, .error = {}, .verdict = {}};
   auto url = Url::parse(arguments.url);
   if (!url) {
     it.error = std::move(url.error().message);
-    it.verdict.reason = url.error().code == ErrorCode::kUnsupportedScheme ? SkipReason::kOtherScheme
-                                                                          : SkipReason::kInvalidUrl;
+    it.verdict = UrlDecider::decide(url.error());
     return it;
   }
   it.url = std::move(*url);
-  it.key = decider.canonicalizer.key(*it.url);
+  it.key = rules.canonicalizer.key(*it.url);
   it.group = politeness_group(*it.url);
   it.domain = registrable_domain(it.url->hostname());
   it.pattern = url_pattern_of(*it.url);
-  it.seed = decider.is_seed(it.key);
-  it.depth = arguments.depth.value_or(it.seed ? 0 : 1);
-  it.hops = arguments.hops;
-  it.verdict = decider.scope->check(*it.url, it.depth, it.hops);
-  it.priority = decider.priorities.of(*it.url, it.depth);
+  it.seed = rules.is_seed(it.key);
+  if (!config.crawl.state_dir.empty()) {
+    it.directory = config.crawl.state_dir.string();
+    it.state = look_up_state(config.crawl.state_dir, *it.url, rules.profile);
+  }
+  StoppedFacts facts(config, rules.decider, it.state);
+  const UrlOrigin origin = origin_of(arguments, it.seed, facts, it.state);
+  it.depth = origin.depth;
+  it.hops = origin.hops_off_scope;
+  it.verdict = rules.decider.decide(*it.url, origin, facts);
+  it.priority = rules.priorities.of(*it.url, it.depth);
   check_limits(config.scope, it);
   BlockCandidates candidates;
-  candidates.set(*it.url, decider.canonicalizer);
-  for (const Blocklist& list : decider.scope->blocklists()) {
+  candidates.set(*it.url, rules.canonicalizer);
+  for (const Blocklist& list : rules.decider.scope().blocklists()) {
     BlocklistCheck check{.file = list.name(), .blocked_by = {}};
     if (const auto found = list.find(candidates)) check.blocked_by = std::string(*found);
     it.blocklists.push_back(std::move(check));
-  }
-  if (!config.crawl.state_dir.empty()) {
-    it.directory = config.crawl.state_dir.string();
-    it.state = look_up_state(config.crawl.state_dir, *it.url, decider.profile);
   }
   return it;
 }
@@ -164,12 +214,12 @@ Explanation explain(const CrawlConfig& config, const Decider& decider,
 int run_explain(const ExplainArguments& arguments) {
   const auto config = load_config(arguments.config, arguments.overrides);
   if (!config) return report_config_errors(config.error());
-  const auto decider = Decider::create(*config);
-  if (!decider) {
-    report(decider.error());
+  const auto rules = Rules::create(*config);
+  if (!rules) {
+    report(rules.error());
     return kBadConfig;
   }
-  Explanation it = explain(*config, *decider, arguments);
+  Explanation it = explain(*config, *rules, arguments);
   if (it.url && (arguments.fetch_robots || !arguments.robots.empty())) {
     const std::string source =
         arguments.fetch_robots ? it.url->origin() + "/robots.txt" : arguments.robots;
@@ -199,7 +249,8 @@ void add_explain_command(CLI::App& app, int& exit_code) {
   command->add_option("--set", arguments->overrides, "Override a config key")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  command->add_option("--depth", arguments->depth, "Links from a seed (default: 0 or 1)");
+  command->add_option("--depth", arguments->depth,
+                      "Links from a seed (default: as the crawl found it, else 0 or 1)");
   command->add_option("--hops", arguments->hops, "Pages out of scope before it, in a row");
   auto* robots =
       command->add_option("--robots", arguments->robots, "A robots.txt to ask")->type_name("FILE");

@@ -48,12 +48,17 @@ class Lines {
   std::string text_;
 };
 
+std::string_view name_of(SetAsideState state) {
+  return state == SetAsideState::kHeld ? "held" : "failed";
+}
+
 // "in, scope.include: other.test/*"
-std::string text_of(const ScopeVerdict& verdict) {
-  std::string text(verdict.in() ? "in" : to_string(verdict.reason));
+std::string text_of(const UrlVerdict& verdict) {
+  std::string text(verdict.reason ? to_string(*verdict.reason) : "in");
   if (verdict.off_scope) text += " although out of scope";
   if (!verdict.key.empty()) text += fmt::format(", {}", verdict.key);
-  if (verdict.rule != verdict.key) text += fmt::format(": {}", verdict.rule);
+  if (!verdict.rule.empty() && verdict.rule != verdict.key)
+    text += fmt::format(": {}", verdict.rule);
   return text;
 }
 
@@ -97,6 +102,10 @@ void add_state(const Explanation& it, Lines& lines) {
   } else if (state.fetch) {
     lines.add("fetched", "not yet");
   }
+  if (state.set_aside) {
+    lines.add(name_of(state.set_aside->state), fmt::format("{}, since {}", state.set_aside->reason,
+                                                           to_rfc3339(state.set_aside->since)));
+  }
   lines.add("host", text_of(state.host));
 }
 
@@ -116,6 +125,11 @@ ordered_json json_of(const StateOfUrl& state, const std::string& directory) {
       json["status"] = state.fetch->status;
       json["fetched_at"] = to_rfc3339(state.fetch->ended);
     }
+  }
+  if (state.set_aside) {
+    json["set_aside"] = {{"state", name_of(state.set_aside->state)},
+                         {"reason", state.set_aside->reason},
+                         {"since", to_rfc3339(state.set_aside->since)}};
   }
   ordered_json host{{"state", to_string(state.host.state)},
                     {"queued", state.host.queued},
@@ -155,7 +169,7 @@ std::string as_text(const Explanation& it) {
   Lines lines;
   lines.add("URL", it.url ? it.url->href() : it.text);
   if (!it.url) {
-    lines.add("verdict", fmt::format("{}: {}", to_string(it.verdict.reason), it.error));
+    lines.add("verdict", fmt::format("{}: {}", to_string(*it.verdict.reason), it.error));
     return lines.take();
   }
   lines.add("key", it.key);
@@ -183,8 +197,8 @@ std::string as_json(const Explanation& it) {
   ordered_json json{
       {"url", it.url ? it.url->href() : std::string_view(it.text)},
       {"followed", it.followed()},
-      {"in_scope", it.verdict.in()},
-      {"reason", it.verdict.in() ? ordered_json() : ordered_json(to_string(it.verdict.reason))},
+      {"in_scope", it.verdict.is_fetched()},
+      {"reason", it.verdict.reason ? ordered_json(to_string(*it.verdict.reason)) : ordered_json()},
       {"config_key", it.verdict.key},
       {"rule", it.verdict.rule},
       {"off_scope", it.verdict.off_scope}};

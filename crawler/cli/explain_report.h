@@ -12,7 +12,7 @@
 
 #include "crawler/cli/explain_state.h"
 #include "crawler/config/config.h"
-#include "crawler/decide/scope.h"
+#include "crawler/decide/url_verdict.h"
 
 namespace trawl::cli {
 
@@ -38,7 +38,7 @@ struct Explanation {
   std::string text;        // as it was given
   std::optional<Url> url;  // nothing: it is none, and `error` says why
   std::string error;
-  ScopeVerdict verdict;  // views of the Scope's
+  UrlVerdict verdict;  // views of the Scope's
 
   // The rest is of a URL that is one.
   std::string key = {};
@@ -58,7 +58,7 @@ struct Explanation {
   StateOfUrl state = {};
 
   // It would be fetched, as far as was asked.
-  bool followed() const { return verdict.in() && (!robots || robots->decision.allowed); }
+  bool followed() const { return verdict.is_fetched() && (!robots || robots->decision.allowed); }
 };
 
 std::string as_text(const Explanation& explanation);

@@ -15,6 +15,7 @@
 #include "frontier/recovery/stopped_frontier.h"
 #include "frontier/schedule/host_info.h"
 #include "frontier/store/queued_url.h"
+#include "frontier/store/set_aside_record.h"
 
 namespace trawl::cli {
 
@@ -97,6 +98,10 @@ StateOfUrl look_up(const std::filesystem::path& directory, const StoppedFrontier
                               .ended = from_milliseconds((*record)->fetched)};
     }
   }
+  const auto aside = stopped.store->set_aside(fingerprint);
+  if (!aside) return unreadable(aside.error().message);
+  if (const auto record = *aside ? decode_set_aside(**aside) : std::nullopt)
+    state.set_aside = set_aside_url(*record);
   auto host = look_up_host(*stopped.store, hash, politeness_group(url));
   if (!host) return unreadable(std::move(host.error().message));
   state.host = std::move(*host);

@@ -9,6 +9,7 @@
 
 #include "trawl/canonical_profile.h"
 #include "trawl/lease.h"
+#include "trawl/set_aside.h"
 #include "trawl/url.h"
 
 namespace trawl::cli {
@@ -35,6 +36,8 @@ struct StateOfUrl {
   std::optional<bool> seen = {};  // by the filter; nothing: not known, `seen_note` says why
   std::string seen_note = {};
   std::optional<LastFetch> fetch = {};
+  // Set aside by the crawl: why, and how it was found.
+  std::optional<SetAsideUrl> set_aside = {};
   HostInfo host = {};  // of a host that the crawl does not know: with nothing but its name
 };
 

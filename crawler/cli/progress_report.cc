@@ -76,7 +76,7 @@ std::string summary(const Crawl& crawl) {
   if (const std::uint64_t more = crawl.failed_seeds().count(); more > FailedSeeds::kNamed)
     text += fmt::format("seeds failed besides: {}\n", more - FailedSeeds::kNamed);
   std::string skipped;
-  for (int i = 0; i < static_cast<int>(SkipReason::kReasons); ++i) {
+  for (std::size_t i = 0; i < kSkipReasons; ++i) {
     const auto reason = static_cast<SkipReason>(i);
     if (const auto n = crawl.skipped()[reason]; n > 0) {
       skipped += fmt::format("{}{} {}", skipped.empty() ? "" : ", ", to_string(reason), n);

@@ -46,66 +46,16 @@ void remove_covered(std::vector<std::string>& prefixes) {
   prefixes = std::move(kept);
 }
 
-std::string_view key_of(SkipReason reason) {
-  switch (reason) {
-    case SkipReason::kTooDeep:
-      return "scope.max_depth";
-    case SkipReason::kTooLong:
-      return "scope.max_url_length";
-    case SkipReason::kTooManySegments:
-      return "scope.max_path_segments";
-    case SkipReason::kRepeatedSegments:
-      return "scope.max_repeated_segments";
-    case SkipReason::kTooManyParameters:
-      return "scope.max_query_parameters";
-    default:
-      return "scope.type";
-  }
+UrlVerdict passes_by(std::string_view key) {
+  return {.reason = std::nullopt, .rule = key, .key = key};
 }
 
-ScopeVerdict by_key(SkipReason reason, std::string_view key) {
+UrlVerdict fails_by(SkipReason reason) {
+  const std::string_view key = config_key_of(reason);
   return {.reason = reason, .rule = key, .key = key};
 }
 
 }  // namespace
-
-std::string_view to_string(SkipReason reason) {
-  switch (reason) {
-    case SkipReason::kInvalidUrl:
-      return "invalid URL";
-    case SkipReason::kOtherScheme:
-      return "other scheme";
-    case SkipReason::kOutOfScope:
-      return "out of scope";
-    case SkipReason::kExcluded:
-      return "excluded by rule";
-    case SkipReason::kTooDeep:
-      return "too deep";
-    case SkipReason::kTooLong:
-      return "URL too long";
-    case SkipReason::kTooManySegments:
-      return "too many path segments";
-    case SkipReason::kRepeatedSegments:
-      return "repeated path segments";
-    case SkipReason::kTooManyParameters:
-      return "too many query parameters";
-    case SkipReason::kBlocked:
-      return "blocked";
-    case SkipReason::kTooManyUrlsOfHost:
-      return "too many URLs of the host";
-    case SkipReason::kPatternParked:
-      return "pattern parked";
-    case SkipReason::kNofollow:
-      return "nofollow";
-    case SkipReason::kTooManyRedirects:
-      return "too many redirects";
-    case SkipReason::kRobots:
-      return "robots.txt";
-    case SkipReason::kReasons:
-      break;
-  }
-  return "none";
-}
 
 Result<std::unique_ptr<Scope>> Scope::create(const CrawlConfig::Scope& config,
                                              const std::vector<Url>& seeds,
@@ -177,9 +127,8 @@ void Scope::add_seeds(const std::vector<Url>& seeds) {
   remove_covered(prefixes_);
 }
 
-ScopeVerdict Scope::check(const Url& url, std::uint32_t depth, std::uint32_t hops_off_scope) const {
-  if (const SkipReason reason = check_shape(url, depth); reason != SkipReason::kReasons)
-    return by_key(reason, key_of(reason));
+UrlVerdict Scope::check(const Url& url, std::uint32_t depth, std::uint32_t hops_off_scope) const {
+  if (const auto reason = check_shape(url)) return fails_by(*reason);
   if (!blocklists_.empty()) {
     thread_local BlockCandidates candidates;
     candidates.set(url, canonicalizer_);
@@ -189,11 +138,10 @@ ScopeVerdict Scope::check(const Url& url, std::uint32_t depth, std::uint32_t hop
       }
     }
   }
-  return check_rules(url, hops_off_scope);
+  return check_rules(url, depth, hops_off_scope);
 }
 
-SkipReason Scope::check_shape(const Url& url, std::uint32_t depth) const {
-  if (config_.max_depth && depth > *config_.max_depth) return SkipReason::kTooDeep;
+std::optional<SkipReason> Scope::check_shape(const Url& url) const {
   if (url.href_without_fragment().size() > config_.max_url_length) return SkipReason::kTooLong;
   const std::uint32_t segments = count_path_segments(url.path());
   if (segments > config_.max_path_segments) return SkipReason::kTooManySegments;
@@ -201,26 +149,32 @@ SkipReason Scope::check_shape(const Url& url, std::uint32_t depth) const {
     return SkipReason::kRepeatedSegments;
   if (url.has_query() && count_query_parameters(url.query()) > config_.max_query_parameters)
     return SkipReason::kTooManyParameters;
-  return SkipReason::kReasons;
+  return std::nullopt;
 }
 
-ScopeVerdict Scope::check_rules(const Url& url, std::uint32_t hops_off_scope) const {
+// What depends on the URL alone comes first: a URL that a rule excludes is excluded from wherever
+// it is linked, and not held as too deep.
+UrlVerdict Scope::check_rules(const Url& url, std::uint32_t depth,
+                              std::uint32_t hops_off_scope) const {
+  const bool too_deep = config_.max_depth && depth > *config_.max_depth;
   if (!patterns_.empty()) {
     thread_local std::string scratch;
     if (const auto match = patterns_.first_match(spelling_.key_view(url, scratch))) {
       const Rule& rule = rules_[*match];
-      return {.reason = rule.include ? SkipReason::kReasons : SkipReason::kExcluded,
-              .rule = rule.name,
-              .key = rule.key};
+      if (!rule.include)
+        return {.reason = SkipReason::kExcluded, .rule = rule.name, .key = rule.key};
+      if (too_deep) return fails_by(SkipReason::kTooDeep);
+      return {.reason = std::nullopt, .rule = rule.name, .key = rule.key};
     }
   }
-  if (covers(url)) return by_key(SkipReason::kReasons, "scope.type");
+  if (too_deep) return fails_by(SkipReason::kTooDeep);
+  if (covers(url)) return passes_by("scope.type");
   if (hops_off_scope < config_.extra_hops) {
-    ScopeVerdict verdict = by_key(SkipReason::kReasons, "scope.extra_hops");
+    UrlVerdict verdict = passes_by("scope.extra_hops");
     verdict.off_scope = true;
     return verdict;
   }
-  return by_key(SkipReason::kOutOfScope, "scope.type");
+  return fails_by(SkipReason::kOutOfScope);
 }
 
 bool Scope::covers(const Url& url) const {

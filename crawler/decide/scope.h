@@ -1,11 +1,10 @@
 // Scope: which links a crawl follows.
 #pragma once
 
-#include <array>
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -17,56 +16,10 @@
 
 #include "crawler/config/config.h"
 #include "crawler/decide/blocklist.h"
+#include "crawler/decide/url_verdict.h"
 #include "crawler/patterns/url_pattern_set.h"
 
 namespace trawl {
-
-// Why a link was not offered to the frontier, or what was offered not fetched.
-enum class SkipReason : std::uint8_t {
-  kInvalidUrl,   // the reference is no URL
-  kOtherScheme,  // mailto:, javascript:, ...
-  kOutOfScope,
-  kExcluded,           // by a rule of the scope
-  kTooDeep,            // beyond scope.max_depth
-  kTooLong,            // beyond scope.max_url_length
-  kTooManySegments,    // beyond scope.max_path_segments
-  kRepeatedSegments,   // beyond scope.max_repeated_segments
-  kTooManyParameters,  // beyond scope.max_query_parameters
-  kBlocked,            // by scope.blocklist
-  kTooManyUrlsOfHost,  // beyond scope.max_urls_per_host
-  kPatternParked,      // see TrapDetector
-  kNofollow,           // the page, its headers or the link ask for it
-  kTooManyRedirects,
-  kRobots,  // robots.txt forbids it; found when its turn came
-  kReasons,
-};
-// As in the summary and in skipped.jsonl.
-std::string_view to_string(SkipReason reason);
-
-// How many links were skipped, by reason (E1). Thread-safe.
-class SkipCounts {
- public:
-  void add(SkipReason reason, std::uint64_t n = 1) {
-    counts_[static_cast<std::size_t>(reason)].fetch_add(n, std::memory_order_relaxed);
-  }
-  std::uint64_t operator[](SkipReason reason) const {
-    return counts_[static_cast<std::size_t>(reason)].load(std::memory_order_relaxed);
-  }
-
- private:
-  std::array<std::atomic<std::uint64_t>, static_cast<std::size_t>(SkipReason::kReasons)> counts_{};
-};
-
-struct ScopeVerdict {
-  SkipReason reason = SkipReason::kReasons;  // kReasons: it is in scope
-  bool off_scope = false;                    // in scope by scope.extra_hops alone
-  // What decided, for people: the rule's name, its pattern if it has none, the blocklist's file;
-  // elsewhere as `key`. Lives as long as the Scope.
-  std::string_view rule = {};
-  std::string_view key = {};  // of the config: "scope.exclude", "scope.max_depth"
-
-  bool in() const { return reason == SkipReason::kReasons; }
-};
 
 // Immutable, thread-safe.
 class Scope {
@@ -80,7 +33,7 @@ class Scope {
   // `depth` is the link's own; `hops_off_scope` of the page it is on: 0 if that is in scope, else
   // how many pages in a row, itself included, are out of it. A link that is in with `off_scope` is
   // one hop further than its page, any other that is in has 0.
-  ScopeVerdict check(const Url& url, std::uint32_t depth, std::uint32_t hops_off_scope = 0) const;
+  UrlVerdict check(const Url& url, std::uint32_t depth, std::uint32_t hops_off_scope = 0) const;
 
   const std::vector<Blocklist>& blocklists() const { return blocklists_; }
 
@@ -103,10 +56,10 @@ class Scope {
 
   Result<void> add_rules();
   void add_seeds(const std::vector<Url>& seeds);
-  // The limits on a URL by itself; kReasons if it keeps to them.
-  SkipReason check_shape(const Url& url, std::uint32_t depth) const;
+  // The limit on single URLs that it exceeds, if any.
+  std::optional<SkipReason> check_shape(const Url& url) const;
   bool covers(const Url& url) const;
-  ScopeVerdict check_rules(const Url& url, std::uint32_t hops_off_scope) const;
+  UrlVerdict check_rules(const Url& url, std::uint32_t depth, std::uint32_t hops_off_scope) const;
 
   const CrawlConfig::Scope config_;
   const Canonicalizer canonicalizer_;

@@ -74,9 +74,17 @@ void TrapDetector::park(std::uint64_t pattern) {
   const auto entry = entries_.find(pattern);
   order_.erase(entry->second);
   entries_.erase(entry);
-  parked_order_.push_front(pattern);
-  parked_patterns_.insert(pattern);
   ++parked_;
+  keep_parked(pattern);
+}
+
+void TrapDetector::park_again(std::string_view pattern) {
+  keep_parked(hash_(pattern).low);
+}
+
+void TrapDetector::keep_parked(std::uint64_t pattern) {
+  if (!parked_patterns_.insert(pattern).second) return;
+  parked_order_.push_front(pattern);
   if (parked_order_.size() > max_parked_) {
     parked_patterns_.erase(parked_order_.back());
     parked_order_.pop_back();

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <list>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -28,7 +29,8 @@ enum class PatternState : std::uint8_t {
 // until the count is below it again; at scope.park_pattern_after it is parked for good.
 //
 // Of one thread, which knows the patterns of the hosts it fetches and, for a limit on memory, the
-// 100,000 last met of them; a parked one is forgotten after a million others.
+// 100,000 last met of them; a parked one is forgotten after a million others. ParkedPatterns keeps
+// those that are parked for the next run.
 class TrapDetector {
  public:
   static constexpr std::size_t kMaxPatterns = 100'000;
@@ -42,6 +44,9 @@ class TrapDetector {
   // A page was fetched; `new_content`: its body is none of those seen before. Returns the state
   // that its pattern has then.
   PatternState on_page(const Url& url, bool new_content);
+
+  // Parks a pattern that an earlier run did: url_pattern_of(). Before its thread begins.
+  void park_again(std::string_view pattern);
 
   // How often a pattern became slow, and how many were parked.
   std::uint64_t slowed() const { return slowed_; }
@@ -59,6 +64,7 @@ class TrapDetector {
   bool is_slow(const Entry& entry) const { return slow_after_ != 0 && entry.stale >= slow_after_; }
   Entry& met(std::uint64_t pattern);
   void park(std::uint64_t pattern);
+  void keep_parked(std::uint64_t pattern);
 
   const std::uint32_t slow_after_;  // 0: never
   const std::uint32_t park_after_;  // 0: never

@@ -128,6 +128,10 @@ class CrawlImpl final : public Crawl {
     output_ = std::move(*output);
     if (auto saved = save_configs(config_, saved_); !saved) return saved;
     if (auto counted = urls_of_hosts_.start(*frontier_); !counted) return counted;
+    auto patterns = ParkedPatterns::open(config_.crawl.state_dir, opened_.resumed,
+                                         config_.scope.park_pattern_after);
+    if (!patterns) return tl::unexpected(patterns.error());
+    parked_patterns_ = std::move(*patterns);
     if (auto changed = HostPageLimits::begin(*frontier_, opened_.resumed, config_.crawl.state_dir,
                                              config_.scope.max_pages_per_host);
         !changed) {
@@ -150,9 +154,9 @@ class CrawlImpl final : public Crawl {
     shares_.emplace(config_.fetch.connections, threads_wanted_,
                     [this](std::size_t thread) { wake(static_cast<std::uint32_t>(thread)); });
     context_.reset(new CrawlContext{config_, *rules_, *frontier_, *output_, *pages_, *shares_,
-                                    *limits_, *crashes_, urls_of_hosts_, skipped_, fetches_,
-                                    bodies_, robots_token_of(config_.crawl), opened_.resumed,
-                                    trusts_less_});
+                                    *limits_, *crashes_, urls_of_hosts_, *parked_patterns_,
+                                    skipped_, fetches_, bodies_, robots_token_of(config_.crawl),
+                                    opened_.resumed, trusts_less_});
     held_offers_.emplace(*frontier_, context_->held_origins);
     if (auto created = create_fetchers(); !created) return created;
     if (auto planned = plan_recrawls(); !planned) return planned;
@@ -321,7 +325,7 @@ class CrawlImpl final : public Crawl {
     auto rules = CrawlRules::create(config_, seeds_);
     if (!rules) return tl::unexpected(rules.error());
     rules_ = std::move(*rules);
-    for (const Blocklist& blocklist : rules_->scope->blocklists()) {
+    for (const Blocklist& blocklist : rules_->decider.scope().blocklists()) {
       if (!blocklist.warning().empty()) spdlog::warn("{}", blocklist.warning());
     }
     return {};
@@ -575,6 +579,7 @@ class CrawlImpl final : public Crawl {
   FetchCounts fetches_;
   const std::shared_ptr<BodyBudget> bodies_;
   HostUrlCounts urls_of_hosts_;
+  std::unique_ptr<ParkedPatterns> parked_patterns_;
   std::optional<PageBudget> pages_;
   std::optional<ConnectionShares> shares_;
   std::optional<CrawlTotals> totals_;

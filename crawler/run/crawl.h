@@ -14,7 +14,7 @@
 
 #include "crawler/config/config.h"
 #include "crawler/decide/crawl_limits.h"
-#include "crawler/decide/scope.h"
+#include "crawler/decide/url_verdict.h"
 #include "crawler/run/failed_seeds.h"
 #include "crawler/run/fetch_counts.h"
 

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -21,9 +20,10 @@
 #include "crawler/decide/crawl_limits.h"
 #include "crawler/decide/host_counts.h"
 #include "crawler/decide/page_budget.h"
+#include "crawler/decide/parked_patterns.h"
 #include "crawler/decide/priorities.h"
 #include "crawler/decide/recrawl.h"
-#include "crawler/decide/scope.h"
+#include "crawler/decide/url_decider.h"
 #include "crawler/http/body_budget.h"
 #include "crawler/output/output.h"
 #include "crawler/run/connection_shares.h"
@@ -51,14 +51,13 @@ struct CrawlRules {
                                                     const std::vector<Url>& seeds);
 
   Canonicalizer canonicalizer;
-  std::unique_ptr<Scope> scope;
+  UrlDecider decider;
   Priorities priorities;
   RecrawlPolicy recrawl;
   HostRequests requests;
-  std::set<std::string, std::less<>> seed_hosts;  // as Lease::host
-  MediaTypes fetched_types;                       // empty: all
-  MediaTypes parsed_types;                        // empty: HTML
-  MediaTypes stored_types;                        // empty: all
+  MediaTypes fetched_types;  // empty: all
+  MediaTypes parsed_types;   // empty: HTML
+  MediaTypes stored_types;   // empty: all
 };
 
 struct CrawlContext {
@@ -71,6 +70,7 @@ struct CrawlContext {
   CrawlLimits& limits;
   CrashGuard& crashes;
   HostUrlCounts& urls_of_hosts;
+  ParkedPatterns& parked_patterns;
   SkipCounts& skipped;
   FetchCounts& fetches;
   std::shared_ptr<BodyBudget> bodies;

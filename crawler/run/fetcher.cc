@@ -53,6 +53,16 @@ HoldReason refused_address(const CrawlConfig& config) {
   return {.reason = to_string(FetchError::kAddressRefused), .rules = held_by_address(config)};
 }
 
+// What a thread knows of a URL that it leased: its host had room for it.
+class LeaseFacts final : public CrawlFacts {
+ public:
+  explicit LeaseFacts(const TrapDetector& traps) : traps_(traps) {}
+  PatternState pattern(const Url& url) override { return traps_.state(url); }
+
+ private:
+  const TrapDetector& traps_;
+};
+
 }  // namespace
 
 Result<std::unique_ptr<Fetcher>> Fetcher::create(CrawlContext& context, std::uint32_t shard,
@@ -164,19 +174,15 @@ void Fetcher::begin(OpenLease open) {
   if (!url) return end(open, url.error().message, {}, open.leased_at);
   // A crawl may be resumed with a narrower scope than the one its URLs were admitted by.
   UrlNote note = UrlNote::decode(open.lease.note);
-  const ScopeVerdict verdict = context_.rules.scope->check(
-      *url, open.lease.depth, note.hops_off_scope > 0 ? note.hops_off_scope - 1 : 0);
-  const bool own_sitemap = note.role == UrlNote::Role::kSitemap &&
-                           verdict.reason == SkipReason::kOutOfScope &&
-                           (note.vouched || context_.rules.seed_hosts.contains(open.lease.host));
-  if (!verdict.in() && !own_sitemap) return skip(open, *url, verdict.reason, verdict.rule);
+  LeaseFacts facts(handler_.traps());
+  const UrlVerdict verdict = context_.rules.decider.decide(
+      *url, UrlOrigin::of(open.lease.depth, open.lease.redirects, note), facts);
+  if (!verdict.is_fetched()) return skip(open, *url, verdict);
   // The scope may be wider than when it was found.
-  if (note.hops_off_scope > 0 && verdict.in() && !verdict.off_scope) {
+  if (note.hops_off_scope > 0 && !verdict.off_scope) {
     note.hops_off_scope = 0;
     open.lease.note = note.encode();
   }
-  if (handler_.traps().state(*url) == PatternState::kParked)
-    return skip(open, *url, SkipReason::kPatternParked);
   if (auto limited = page_limits_.on_lease(open.lease.host); !limited)
     context_.stop_with(limited.error());
   if (hold_untrusted(open, *url)) return;
@@ -198,8 +204,8 @@ void Fetcher::begin(OpenLease open) {
   }
   release_origin(origin);
   doubted_.erase(open.lease.host);
-  if (obeys && !robots.rules->allowed(context_.robots_agent, *url))
-    return skip(open, *url, SkipReason::kRobots);
+  const UrlVerdict allowed = context_.rules.decider.decide(*url, *robots.rules);
+  if (!allowed.is_fetched()) return skip(open, *url, allowed);
   fetch(std::move(open), *url);
 }
 
@@ -471,16 +477,16 @@ void Fetcher::end(const OpenLease& open, std::string_view error, std::string_vie
   complete(open, std::move(result));
 }
 
-void Fetcher::skip(const OpenLease& open, const Url& url, SkipReason reason,
-                   std::string_view rule) {
+void Fetcher::skip(const OpenLease& open, const Url& url, const UrlVerdict& verdict) {
   PageHandler::Result result = handler_.give_up(open, "", "");
   handler_.links().begin(open.lease.parent, result.output.get());
-  handler_.links().skip(url.href_without_fragment(), reason, rule);
+  handler_.links().skip(url.href_without_fragment(), *verdict.reason, verdict.rule);
   result.output->listed = false;
   result.outcome.requested = false;
   if (result.outcome.recrawl_at) return complete(open, std::move(result));
   hold(open, std::move(result),
-       {.reason = to_string(reason), .rules = held_by(reason, context_.config)});
+       {.reason = to_string(*verdict.reason),
+        .rules = context_.rules.decider.held_by(*verdict.reason)});
 }
 
 void Fetcher::release(const OpenLease& open, SteadyTime next_start,

@@ -111,7 +111,7 @@ class Fetcher {
   void park(const OpenLease& open, std::string_view reason);
   // The name of its host does not exist; the frontier decides what that means.
   void lose(const OpenLease& open, const RobotsAnswer& robots, SteadyTime asked_at);
-  void skip(const OpenLease& open, const Url& url, SkipReason reason, std::string_view rule = {});
+  void skip(const OpenLease& open, const Url& url, const UrlVerdict& verdict);
   // The host is left alone until `next_start`, and for its delay from `asked_at`, when it was asked
   // for something else; nothing: it was not.
   void release(const OpenLease& open, SteadyTime next_start, std::optional<SteadyTime> asked_at);

@@ -104,15 +104,16 @@ void Fetcher::offer_sitemaps(const std::string& origin, const Robots& robots) {
   if (!site) return;
   LinkFollower& links = handler_.links();
   const std::string parent = origin + "/robots.txt";
-  const bool vouched = context_.rules.seed_hosts.contains(politeness_group(*site)) ||
-                       context_.rules.scope->check(*site, 0, 0).in();
+  const bool vouched = context_.rules.decider.is_seed_host(politeness_group(*site)) ||
+                       context_.rules.decider.decide(*site, {}).is_fetched();
   links.begin(parent, nullptr);
   for (SitemapRequest& sitemap : sitemaps) {
     const bool own = politeness_group(*site) == politeness_group(sitemap.url);
-    links.add(std::move(sitemap.url), {.role = sitemap.role,
-                                       .sitemap_level = sitemap.level,
-                                       .own_site = own,
-                                       .vouched = vouched});
+    links.add(std::move(sitemap.url),
+              {.origin = {.sitemap = sitemap.role == UrlNote::Role::kSitemap,
+                          .own_site = own,
+                          .vouched = vouched},
+               .sitemap_level = sitemap.level});
   }
   std::vector<UrlRequest> requests(links.requests().begin(), links.requests().end());
   for (UrlRequest& request : requests)

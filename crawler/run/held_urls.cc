@@ -14,18 +14,6 @@ namespace trawl {
 
 namespace {
 
-// Never 0: that is what reasons without settings have.
-std::uint64_t digest(std::uint64_t value) {
-  return mix64(value + 1) | 1;
-}
-
-std::optional<SkipReason> skip_reason_of(std::string_view word) {
-  for (int i = 0; i < static_cast<int>(SkipReason::kReasons); ++i) {
-    if (to_string(static_cast<SkipReason>(i)) == word) return static_cast<SkipReason>(i);
-  }
-  return std::nullopt;
-}
-
 class Wanted {
  public:
   Wanted(const CrawlConfig& config, const CrawlRules& rules, HostUrlCounts& urls_of_hosts)
@@ -35,11 +23,13 @@ class Wanted {
     const auto reason = skip_reason_of(held.reason);
     if (held.reason != kRobotsUnavailable && held.reason != kTlsRefused) {
       if (!reason && held.reason != to_string(FetchError::kAddressRefused)) return false;
-      const std::uint64_t now = reason ? held_by(*reason, config_) : held_by_address(config_);
+      const std::uint64_t now = reason ? rules_.decider.held_by(*reason) : held_by_address(config_);
       if (held.rules != 0 && held.rules == now) return false;
     }
     const auto url = Url::parse(held.url);
-    if (!url || !is_in_scope(*url, held)) return false;
+    if (!url) return false;
+    const auto origin = UrlOrigin::of(held.depth, held.redirects, UrlNote::decode(held.note));
+    if (!rules_.decider.decide(*url, origin).is_fetched()) return false;
     if (held.was_queued || !urls_of_hosts_.limited()) return true;
     const std::string host = politeness_group(*url);
     if (urls_of_hosts_.count(host) >= *config_.scope.max_urls_per_host) return false;
@@ -48,17 +38,6 @@ class Wanted {
   }
 
  private:
-  // As Fetcher::begin() asks when its turn comes.
-  bool is_in_scope(const Url& url, const SetAsideUrl& held) const {
-    const UrlNote note = UrlNote::decode(held.note);
-    const std::uint32_t hops = note.hops_off_scope > 0 ? note.hops_off_scope - 1 : 0;
-    const ScopeVerdict verdict = rules_.scope->check(url, held.depth, hops);
-    const bool own_sitemap = note.role == UrlNote::Role::kSitemap &&
-                             verdict.reason == SkipReason::kOutOfScope &&
-                             (note.vouched || rules_.seed_hosts.contains(politeness_group(url)));
-    return verdict.in() || own_sitemap;
-  }
-
   const CrawlConfig& config_;
   const CrawlRules& rules_;
   HostUrlCounts& urls_of_hosts_;
@@ -75,20 +54,10 @@ std::string origin_of(std::string_view url) {
   return parsed ? std::string(parsed->origin()) : std::string();
 }
 
-std::uint64_t held_by(SkipReason reason, const CrawlConfig& config) {
-  switch (reason) {
-    case SkipReason::kPatternParked:
-      return digest(config.scope.park_pattern_after);
-    case SkipReason::kTooManyUrlsOfHost:
-      return digest(config.scope.max_urls_per_host.value_or(0));
-    default:
-      return 0;
-  }
-}
-
 std::uint64_t held_by_address(const CrawlConfig& config) {
-  return digest((config.fetch.allow_private_addresses ? 1u : 0u) +
-                2 * static_cast<std::uint64_t>(config.fetch.ip_version));
+  const std::uint64_t settings = (config.fetch.allow_private_addresses ? 1u : 0u) +
+                                 2 * static_cast<std::uint64_t>(config.fetch.ip_version);
+  return mix64(settings + 1) | 1;  // as UrlDecider::held_by()'s, never 0
 }
 
 Result<std::uint64_t> retry_held_urls(Frontier& frontier, const CrawlConfig& config,

@@ -11,7 +11,6 @@
 
 #include "crawler/config/config.h"
 #include "crawler/decide/host_counts.h"
-#include "crawler/decide/scope.h"
 #include "crawler/run/crawl_context.h"
 
 namespace trawl {
@@ -25,10 +24,7 @@ inline constexpr std::string_view kTlsRefused = "TLS refused";
 // The origin of a URL as the frontier has it, credentials left out; empty if it is none.
 std::string origin_of(std::string_view url);
 
-// HoldReason::rules: stands for the settings that decide, for reasons where a URL alone does not
-// tell whether the rules are others now; 0 for the rest.
-std::uint64_t held_by(SkipReason reason, const CrawlConfig& config);
-// The same for addresses that may not be connected to.
+// HoldReason::rules, as UrlDecider::held_by(), for addresses that must not be connected to.
 std::uint64_t held_by_address(const CrawlConfig& config);
 
 // Queues those again that the rules of this run let pass, as far as can be told before they are

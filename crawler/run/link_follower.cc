@@ -4,10 +4,20 @@
 
 #include "trawl/url_groups.h"
 
-#include "crawler/run/held_urls.h"
 #include "url/url_credentials.h"
 
 namespace trawl {
+
+// What a thread knows of a link. Whether its host has room is asked by taking a place there.
+class LinkFollower::Facts final : public CrawlFacts {
+ public:
+  explicit Facts(LinkFollower& follower) : follower_(follower) {}
+  PatternState pattern(const Url& url) override { return follower_.traps_.state(url); }
+  bool host_has_room(const Url& url) override { return follower_.has_room_for(url); }
+
+ private:
+  LinkFollower& follower_;
+};
 
 void LinkFollower::begin(std::string_view from, PageOutput* output) {
   thread_.check();
@@ -23,76 +33,65 @@ void LinkFollower::begin(std::string_view from, PageOutput* output) {
 
 bool LinkFollower::is_ordinary(const FoundAs& found) const {
   const auto& max_depth = context_.config.scope.max_depth;
-  return found.role == UrlNote::Role::kPage && !found.again && found.redirects == 0 &&
-         !found.sitemap_priority && !(max_depth && found.depth > *max_depth);
+  const UrlOrigin& origin = found.origin;
+  return !origin.sitemap && !origin.nofollow && !found.again && origin.redirects == 0 &&
+         !found.sitemap_priority && !(max_depth && origin.depth > *max_depth);
 }
 
 void LinkFollower::add(const Url& url, const FoundAs& found) {
   thread_.check();
+  const UrlOrigin& origin = found.origin;
   const bool ordinary = is_ordinary(found);
-  if (ordinary && known_.knows(url.href_without_fragment(), found.depth, found.hops_off_scope)) {
+  if (ordinary && known_.knows(url.href_without_fragment(), origin.depth, origin.hops_off_scope)) {
     ++left_out_;
     return;
   }
-  const ScopeVerdict verdict = context_.rules.scope->check(url, found.depth, found.hops_off_scope);
-  const bool allowed =
-      verdict.in() || (verdict.reason == SkipReason::kOutOfScope && is_own_sitemap(url, found));
-  if (!allowed) {
-    if (verdict.reason == SkipReason::kTooDeep || verdict.reason == SkipReason::kOutOfScope)
-      hold(url, found, verdict.reason);
-    return skip(url.href_without_fragment(), verdict.reason, verdict.rule);
-  }
-  const PatternState pattern = traps_.state(url);
-  if (pattern == PatternState::kParked) {
-    return skip(url.href_without_fragment(), SkipReason::kPatternParked);
-  }
-  if (!has_room_for(url)) {
-    hold(url, found, SkipReason::kTooManyUrlsOfHost);
-    return skip(url.href_without_fragment(), SkipReason::kTooManyUrlsOfHost);
+  Facts facts(*this);
+  const UrlVerdict verdict = context_.rules.decider.decide(url, origin, facts);
+  if (verdict.reason) {
+    hold(url, found, *verdict.reason);
+    return skip(url.href_without_fragment(), *verdict.reason, verdict.rule);
   }
   UrlRequest request{
       .url = url.href_without_fragment(),
-      .priority = context_.rules.priorities.of(url, found.depth, found.sitemap_priority),
-      .depth = found.depth,
-      .redirects = found.redirects};
-  if (pattern == PatternState::kSlow) request.priority += Priorities::kSlow;
-  const std::uint32_t hops = verdict.off_scope ? found.hops_off_scope + 1 : 0;
-  if (hops > 0 || found.role != UrlNote::Role::kPage || found.sitemap_priority) {
-    UrlNote note;
-    note.role = found.role;
-    note.sitemap_level = found.sitemap_level;
-    note.vouched = found.vouched;
-    note.hops_off_scope = hops;
-    note.sitemap_priority = found.sitemap_priority;
-    request.note = notes_.emplace_back(note.encode());
-  }
+      .priority = context_.rules.priorities.of(url, origin.depth, found.sitemap_priority),
+      .depth = origin.depth,
+      .redirects = origin.redirects};
+  if (verdict.slow) request.priority += Priorities::kSlow;
+  request.note = note_of(found, verdict.off_scope ? origin.hops_off_scope + 1 : 0);
   request.again = found.again;
   if (ordinary) known_.note_offered();
   requests_.push_back(request);
 }
 
-bool LinkFollower::is_own_sitemap(const Url& url, const FoundAs& found) const {
-  if (found.role != UrlNote::Role::kSitemap) return false;
-  return found.vouched ||
-         (found.own_site && context_.rules.seed_hosts.contains(politeness_group(url)));
+// Empty for a page like most.
+std::string_view LinkFollower::note_of(const FoundAs& found, std::uint32_t hops_off_scope) {
+  const UrlOrigin& origin = found.origin;
+  if (hops_off_scope == 0 && !origin.sitemap && !found.sitemap_priority) return {};
+  UrlNote note;
+  note.role = origin.sitemap ? UrlNote::Role::kSitemap : UrlNote::Role::kPage;
+  note.sitemap_level = found.sitemap_level;
+  note.vouched = origin.vouched;
+  note.hops_off_scope = hops_off_scope;
+  note.sitemap_priority = found.sitemap_priority;
+  return notes_.emplace_back(note.encode());
 }
 
 void LinkFollower::hold(const Url& url, const FoundAs& found, SkipReason reason) {
-  if (found.role != UrlNote::Role::kPage || context_.config.frontier.max_set_aside == 0) return;
+  const UrlOrigin& origin = found.origin;
+  if (!UrlDecider::is_held(reason) || origin.sitemap || context_.config.frontier.max_set_aside == 0)
+    return;
   const std::string_view href = url.href_without_fragment();
-  if (known_held_.knows(href, found.depth, found.hops_off_scope)) return;
+  if (known_held_.knows(href, origin.depth, origin.hops_off_scope)) return;
   known_held_.note_offered();
   UrlRequest request{
       .url = href,
-      .priority = context_.rules.priorities.of(url, found.depth, found.sitemap_priority),
-      .depth = found.depth,
-      .redirects = found.redirects};
-  request.hold = {.reason = to_string(reason), .rules = held_by(reason, context_.config)};
+      .priority = context_.rules.priorities.of(url, origin.depth, found.sitemap_priority),
+      .depth = origin.depth,
+      .redirects = origin.redirects};
+  request.hold = {.reason = to_string(reason), .rules = context_.rules.decider.held_by(reason)};
   // Where it is out of the scope that then is, it is one hop further than its page.
-  UrlNote note;
-  note.hops_off_scope = found.hops_off_scope + 1;
-  note.sitemap_priority = found.sitemap_priority;
-  request.note = notes_.emplace_back(note.encode());
+  request.note = note_of(found, origin.hops_off_scope + 1);
   held_.push_back(request);
 }
 

@@ -1,4 +1,5 @@
-// LinkFollower: decides which of the URLs that were found are offered to the frontier, and how.
+// LinkFollower: makes requests to the frontier of the URLs that were found and are to be fetched,
+// and lines of skipped.jsonl of the others.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +15,18 @@
 
 #include "base/one_thread.h"
 #include "crawler/decide/traps.h"
-#include "crawler/decide/url_note.h"
+#include "crawler/decide/url_decider.h"
 #include "crawler/output/page_output.h"
 #include "crawler/run/crawl_context.h"
 #include "crawler/run/known_links.h"
 
 namespace trawl {
 
-// How a URL was found.
+// How a URL was found, and what its place in the queue follows from.
 struct FoundAs {
-  std::uint32_t depth = 0;           // its own
-  std::uint32_t hops_off_scope = 0;  // of the page it was found on
-  std::uint32_t redirects = 0;       // in a row that led to it
-  UrlNote::Role role = UrlNote::Role::kPage;
+  UrlOrigin origin;
   std::uint32_t sitemap_level = 0;
   std::optional<double> sitemap_priority = std::nullopt;
-  // Of the site whose pages are crawled, of its own accord: then a sitemap need not be in scope.
-  bool own_site = false;
-  // Of a sitemap: UrlNote::vouched.
-  bool vouched = false;
   // To be queued although it was seen: a redirect to another spelling of the page itself.
   bool again = false;
 };
@@ -65,16 +59,16 @@ class LinkFollower {
   void offered(std::span<const Admission> admissions);
 
  private:
+  class Facts;
+
   static constexpr std::size_t kHeldKnown = std::size_t{1} << 13;
 
   // True for a link like most: another of its kind changes nothing if it was offered before.
   bool is_ordinary(const FoundAs& found) const;
-  // A site's own sitemap may lie where its pages that are wanted do not; one that its robots.txt
-  // names, anywhere.
-  bool is_own_sitemap(const Url& url, const FoundAs& found) const;
   bool has_room_for(const Url& url);
-  // It is offered to be set aside, as another run may want it.
+  // Offers it to be set aside for a later run, if such URLs are held.
   void hold(const Url& url, const FoundAs& found, SkipReason reason);
+  std::string_view note_of(const FoundAs& found, std::uint32_t hops_off_scope);
   // Gives back the places of what was not offered.
   void leave_places();
 

@@ -11,6 +11,7 @@
 #include "trawl/url_groups.h"
 
 #include "base/ascii.h"
+#include "crawler/decide/url_shape.h"
 #include "crawler/parse/headers/media_type.h"
 #include "crawler/parse/html/meta_refresh.h"
 #include "crawler/run/fetch_failure.h"
@@ -113,6 +114,8 @@ PageHandler::PageHandler(CrawlContext& context)
       traps_(context.config.scope),
       follower_(context, traps_),
       digest_(context.config.output) {
+  for (const std::string& pattern : context.parked_patterns.before())
+    traps_.park_again(pattern);
   if (context.config.output.warc)
     warc_.emplace(WarcBuilderOptions{.metadata = context.config.output.warc_metadata});
 }
@@ -257,6 +260,8 @@ void PageHandler::watch_for_traps(const Page& page) {
   traps_.on_page(page.url, !page.first_copy);
   const CrawlConfig::Scope& scope = context_.config.scope;
   if (traps_.parked() > parked) {
+    if (auto kept = context_.parked_patterns.add(url_pattern_of(page.url)); !kept)
+      context_.stop_with(std::move(kept.error()));
     spdlog::warn("{}: left alone with all URLs of its pattern: {} pages of it brought nothing new",
                  without_credentials(page.url.href()), scope.park_pattern_after);
   } else if (traps_.slowed() > slowed) {
@@ -288,7 +293,6 @@ void PageHandler::follow_redirect(Page& page) {
   if (lease.redirects >= context_.config.fetch.max_redirects) {
     page.outcome.error = "redirect: more than fetch.max_redirects in a row";
     page.output.page.reason = trawl::to_string(SkipReason::kTooManyRedirects);
-    return follower_.skip(target->href_without_fragment(), SkipReason::kTooManyRedirects);
   }
   // It stands for the page it leads to, and is as deep; so it is as far out of scope.
   const std::uint32_t hops = page.note.hops_off_scope;
@@ -298,14 +302,15 @@ void PageHandler::follow_redirect(Page& page) {
                           context_.rules.requests.for_url(page.url).cookies;
   const bool itself = may_differ && is_same_page(*target, page.url);
   const bool own_site = politeness_group(*target) == lease.host;
-  follower_.add(std::move(*target), {.depth = lease.depth,
-                                     .hops_off_scope = hops > 0 ? hops - 1 : 0,
-                                     .redirects = lease.redirects + 1,
-                                     .role = page.note.role,
-                                     .sitemap_level = page.note.sitemap_level,
-                                     .own_site = own_site,
-                                     .vouched = page.note.vouched,
-                                     .again = itself});
+  follower_.add(std::move(*target),
+                {.origin = {.depth = lease.depth,
+                            .hops_off_scope = hops > 0 ? hops - 1 : 0,
+                            .redirects = lease.redirects + 1,
+                            .sitemap = page.note.role == UrlNote::Role::kSitemap,
+                            .own_site = own_site,
+                            .vouched = page.note.vouched},
+                 .sitemap_level = page.note.sitemap_level,
+                 .again = itself});
 }
 
 void PageHandler::follow_sitemap(Page& page) {
@@ -316,13 +321,13 @@ void PageHandler::follow_sitemap(Page& page) {
         const bool is_page = request.role == UrlNote::Role::kPage;
         const bool own_site = politeness_group(request.url) == page.open.lease.host;
         follower_.add(std::move(request.url),
-                      {.depth = depth + (is_page ? 1 : 0),
-                       .hops_off_scope = page.note.hops_off_scope,
-                       .role = request.role,
+                      {.origin = {.depth = depth + (is_page ? 1 : 0),
+                                  .hops_off_scope = page.note.hops_off_scope,
+                                  .sitemap = !is_page,
+                                  .own_site = own_site,
+                                  .vouched = !is_page && own_site && page.note.vouched},
                        .sitemap_level = request.level,
-                       .sitemap_priority = request.priority,
-                       .own_site = own_site,
-                       .vouched = !is_page && own_site && page.note.vouched});
+                       .sitemap_priority = request.priority});
       },
       [&](std::string_view text, SitemapUrlFault fault) {
         follower_.skip(text, skip_reason_of(fault));
@@ -389,10 +394,8 @@ void PageHandler::follow_header_links(Page& page, bool nofollow) {
     found.kind = LinkKind::kRelated;
     found.follow = follow;
     found.rel = std::move(link.rel);
-    if (is_followed(page, found, nofollow)) {
-      follower_.add(std::move(found.url), {.depth = page.open.lease.depth + 1,
-                                           .hops_off_scope = page.note.hops_off_scope});
-    }
+    note_link(page, found);
+    follower_.add(std::move(found.url), found_on(page, nofollow || !follow));
   }
   for (const DroppedHeaderLink& each : dropped) {
     if (!wanted || !leads_to_pages(each.link)) continue;
@@ -415,31 +418,31 @@ void PageHandler::follow_refresh(Page& page, bool nofollow) {
   Link found;
   found.url = *std::move(url);
   found.kind = LinkKind::kRefresh;
-  if (!is_followed(page, found, nofollow)) return;
-  follower_.add(std::move(found.url),
-                {.depth = page.open.lease.depth + 1, .hops_off_scope = page.note.hops_off_scope});
+  note_link(page, found);
+  follower_.add(std::move(found.url), found_on(page, nofollow));
 }
 
 void PageHandler::follow_link(Page& page, const Link& link, bool nofollow) {
-  if (!is_followed(page, link, nofollow)) return;
-  follower_.add(link.url,
-                {.depth = page.open.lease.depth + 1, .hops_off_scope = page.note.hops_off_scope});
+  note_link(page, link);
+  follower_.add(link.url, found_on(page, nofollow || !link.follow));
 }
 
-// Notes it as found, and as skipped if it is not to be followed.
-bool PageHandler::is_followed(Page& page, const Link& link, bool nofollow) {
-  const std::string_view href = link.url.href_without_fragment();
-  if (context_.config.output.links && page.output.link_lines.size() < PageOutput::kMaxLines) {
-    LinkRecord record;
-    record.to = href;
-    record.kind = to_string(link.kind);
-    record.text = link.text;
-    record.rel = link.rel;
-    page.output.add_link(page.open.lease.url, record);
-  }
-  if (!context_.config.links.respect_nofollow || (!nofollow && link.follow)) return true;
-  follower_.skip(href, SkipReason::kNofollow);
-  return false;
+FoundAs PageHandler::found_on(const Page& page, bool nofollow) {
+  return {.origin = {.depth = page.open.lease.depth + 1,
+                     .hops_off_scope = page.note.hops_off_scope,
+                     .nofollow = nofollow}};
+}
+
+// A line of links.jsonl, if they are written.
+void PageHandler::note_link(Page& page, const Link& link) {
+  if (!context_.config.output.links || page.output.link_lines.size() >= PageOutput::kMaxLines)
+    return;
+  LinkRecord record;
+  record.to = link.url.href_without_fragment();
+  record.kind = to_string(link.kind);
+  record.text = link.text;
+  record.rel = link.rel;
+  page.output.add_link(page.open.lease.url, record);
 }
 
 bool PageHandler::is_same_page(const Url& one, const Url& other) const {
@@ -454,8 +457,7 @@ bool PageHandler::stands_for_itself(const Page& page) const {
   if (context_.config.links.canonical != CanonicalLinks::kKey || canonical.empty()) return true;
   const auto other = Url::parse(canonical);
   return !other || is_same_page(*other, page.url) ||
-         !context_.rules.scope->check(*other, page.open.lease.depth + 1, page.note.hops_off_scope)
-              .in();
+         !context_.rules.decider.decide(*other, found_on(page, false).origin).is_fetched();
 }
 
 bool PageHandler::is_parsed(const HttpResponse& response) const {

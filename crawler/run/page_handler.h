@@ -96,7 +96,8 @@ class PageHandler {
   void follow_header_links(Page& page, bool nofollow);
   void follow_refresh(Page& page, bool nofollow);
   void follow_link(Page& page, const Link& link, bool nofollow);
-  bool is_followed(Page& page, const Link& link, bool nofollow);
+  static FoundAs found_on(const Page& page, bool nofollow);
+  void note_link(Page& page, const Link& link);
   bool is_same_page(const Url& one, const Url& other) const;
   bool stands_for_itself(const Page& page) const;
   bool is_parsed(const HttpResponse& response) const;

@@ -19,6 +19,7 @@
 #include "crawler/config/crawl_paths.h"
 #include "crawler/crash/crash_guard.h"
 #include "crawler/decide/host_counts.h"
+#include "crawler/decide/parked_patterns.h"
 #include "crawler/decide/recrawl_plan.h"
 #include "crawler/output/output.h"
 #include "crawler/state/crawl_totals.h"
@@ -63,8 +64,9 @@ Result<void> check_writable(const fs::path& directory) {
 // Files of one crawl, beside those of its frontier.
 std::vector<fs::path> crawl_files(const fs::path& state) {
   std::vector<fs::path> files = CrashGuard::paths(state);
-  files.insert(files.end(), {RecrawlPlan::marker_path(state), CrawlTotals::path(state),
-                             HostPageLimits::path(state), last_run_path(state)});
+  files.insert(files.end(),
+               {RecrawlPlan::marker_path(state), CrawlTotals::path(state),
+                HostPageLimits::path(state), ParkedPatterns::path(state), last_run_path(state)});
   return files;
 }
 

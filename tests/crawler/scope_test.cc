@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -28,7 +29,7 @@ Url url(std::string_view text) {
 class TestScope {
  public:
   explicit TestScope(std::unique_ptr<Scope> scope) : scope_(std::move(scope)) {}
-  ScopeVerdict check(const Url& url, std::uint32_t depth, std::uint32_t hops = 0) const {
+  UrlVerdict check(const Url& url, std::uint32_t depth, std::uint32_t hops = 0) const {
     return scope_->check(url, depth, hops);
   }
 
@@ -55,16 +56,17 @@ CrawlConfig::Scope with_max_depth(std::uint32_t depth) {
   return config;
 }
 
-SkipReason reason(const TestScope& scope, std::string_view link, std::uint32_t depth = 1) {
+std::optional<SkipReason> reason(const TestScope& scope, std::string_view link,
+                                 std::uint32_t depth = 1) {
   return scope.check(url(link), depth).reason;
 }
 
 bool covers(const TestScope& scope, std::string_view link) {
-  const ScopeVerdict verdict = scope.check(url(link), 1);
-  EXPECT_TRUE(verdict.in() || verdict.reason == SkipReason::kOutOfScope) << link;
+  const UrlVerdict verdict = scope.check(url(link), 1);
+  EXPECT_TRUE(verdict.is_fetched() || verdict.reason == SkipReason::kOutOfScope) << link;
   EXPECT_FALSE(verdict.off_scope) << link;
   EXPECT_EQ(verdict.key, "scope.type") << link;
-  return verdict.in();
+  return verdict.is_fetched();
 }
 
 TEST(Scope, AnyCoversEveryHost) {
@@ -177,14 +179,14 @@ TEST(Scope, PrefixOfARootIsTheHost) {
 
 TEST(Scope, DepthIsTheLinksOwnAndTheLimitIncluded) {
   const TestScope scope = scope_of(ScopeType::kAny, {"http://h.test/"}, with_max_depth(2));
-  EXPECT_EQ(reason(scope, "http://h.test/", 0), SkipReason::kReasons);
-  EXPECT_EQ(reason(scope, "http://h.test/", 2), SkipReason::kReasons);
+  EXPECT_EQ(reason(scope, "http://h.test/", 0), std::nullopt);
+  EXPECT_EQ(reason(scope, "http://h.test/", 2), std::nullopt);
   EXPECT_EQ(reason(scope, "http://h.test/", 3), SkipReason::kTooDeep);
   const TestScope seeds_only = scope_of(ScopeType::kAny, {"http://h.test/"}, with_max_depth(0));
-  EXPECT_EQ(reason(seeds_only, "http://h.test/", 0), SkipReason::kReasons);
+  EXPECT_EQ(reason(seeds_only, "http://h.test/", 0), std::nullopt);
   EXPECT_EQ(reason(seeds_only, "http://h.test/", 1), SkipReason::kTooDeep);
   const TestScope unlimited = scope_of(ScopeType::kAny, {"http://h.test/"});
-  EXPECT_EQ(reason(unlimited, "http://h.test/", UINT32_MAX), SkipReason::kReasons);
+  EXPECT_EQ(reason(unlimited, "http://h.test/", UINT32_MAX), std::nullopt);
 }
 
 TEST(Scope, LengthIsThatOfTheUrlWithoutItsFragment) {
@@ -193,8 +195,8 @@ TEST(Scope, LengthIsThatOfTheUrlWithoutItsFragment) {
   CrawlConfig::Scope config;
   config.max_url_length = 40;
   const TestScope scope = scope_of(ScopeType::kAny, {"http://h.test/"}, config);
-  EXPECT_EQ(reason(scope, at_limit, 1), SkipReason::kReasons);
-  EXPECT_EQ(reason(scope, at_limit + "#" + std::string(500, 'f')), SkipReason::kReasons);
+  EXPECT_EQ(reason(scope, at_limit, 1), std::nullopt);
+  EXPECT_EQ(reason(scope, at_limit + "#" + std::string(500, 'f')), std::nullopt);
   EXPECT_EQ(reason(scope, at_limit + "a", 1), SkipReason::kTooLong);
   EXPECT_EQ(reason(scope, at_limit + "?", 1), SkipReason::kTooLong);
 }
@@ -244,8 +246,8 @@ TEST(Scope, TheFirstRuleThatMatchesDecides) {
   config.include = {"other.test/*", "*/never.pdf"};
   const TestScope scope = scope_of(ScopeType::kHost, {"http://example.com/"}, config);
   const auto decided = [&scope](std::string_view link) {
-    const ScopeVerdict verdict = scope.check(url(link), 1);
-    return std::string(verdict.in() ? "in" : to_string(verdict.reason)) + ", " +
+    const UrlVerdict verdict = scope.check(url(link), 1);
+    return std::string(verdict.reason ? to_string(*verdict.reason) : "in") + ", " +
            std::string(verdict.key) + ", " + std::string(verdict.rule);
   };
   EXPECT_EQ(decided("http://example.com/keep/a.pdf"), "in, scope.rules, kept");
@@ -266,7 +268,7 @@ TEST(Scope, RulesSeeEscapesDecodedAndNoUserInfo) {
        {"http://example.com/private/x", "http://example.com/%70rivate/x#f",
         "https://u:p@example.com/private/", "http://EXAMPLE.com:80/a/../private/y"})
     EXPECT_EQ(reason(scope, link), SkipReason::kExcluded) << link;
-  EXPECT_EQ(reason(scope, "http://example.com/?u=example.com/private/"), SkipReason::kReasons);
+  EXPECT_EQ(reason(scope, "http://example.com/?u=example.com/private/"), std::nullopt);
 }
 
 TEST(Scope, ExtraHopsLeadOutOfScopeAndExcludesHoldThere) {
@@ -276,16 +278,16 @@ TEST(Scope, ExtraHopsLeadOutOfScopeAndExcludesHoldThere) {
   const TestScope scope = scope_of(ScopeType::kHost, {"http://example.com/"}, config);
   const Url off = url("http://elsewhere.test/");
   for (std::uint32_t hops : {0u, 1u}) {
-    const ScopeVerdict verdict = scope.check(off, 1, hops);
-    EXPECT_TRUE(verdict.in() && verdict.off_scope) << hops;
+    const UrlVerdict verdict = scope.check(off, 1, hops);
+    EXPECT_TRUE(verdict.is_fetched() && verdict.off_scope) << hops;
     EXPECT_EQ(verdict.key, "scope.extra_hops");
   }
   EXPECT_EQ(scope.check(off, 1, 2).reason, SkipReason::kOutOfScope);
   EXPECT_EQ(scope.check(off, 1, UINT32_MAX).reason, SkipReason::kOutOfScope);
   EXPECT_EQ(scope.check(off, 6, 0).reason, SkipReason::kTooDeep);
   EXPECT_EQ(scope.check(url("http://elsewhere.test/a.pdf"), 1, 0).reason, SkipReason::kExcluded);
-  const ScopeVerdict back = scope.check(url("http://example.com/back"), 1, 2);
-  EXPECT_TRUE(back.in() && !back.off_scope) << "back in scope, from however far";
+  const UrlVerdict back = scope.check(url("http://example.com/back"), 1, 2);
+  EXPECT_TRUE(back.is_fetched() && !back.off_scope) << "back in scope, from however far";
 }
 
 TEST(Scope, LimitsOnPathAndQuery) {
@@ -294,12 +296,12 @@ TEST(Scope, LimitsOnPathAndQuery) {
   config.max_repeated_segments = 2;
   config.max_query_parameters = 3;
   const TestScope scope = scope_of(ScopeType::kAny, {"http://h.test/"}, config);
-  EXPECT_EQ(reason(scope, "http://h.test/1/2/3/4/5/6/"), SkipReason::kReasons);
+  EXPECT_EQ(reason(scope, "http://h.test/1/2/3/4/5/6/"), std::nullopt);
   EXPECT_EQ(reason(scope, "http://h.test/1/2/3/4/5/6/7"), SkipReason::kTooManySegments);
-  EXPECT_EQ(reason(scope, "http://h.test/a/a/b"), SkipReason::kReasons);
+  EXPECT_EQ(reason(scope, "http://h.test/a/a/b"), std::nullopt);
   EXPECT_EQ(reason(scope, "http://h.test/a/a/a"), SkipReason::kRepeatedSegments);
   EXPECT_EQ(reason(scope, "http://h.test/a/b/a/b/a/b"), SkipReason::kRepeatedSegments);
-  EXPECT_EQ(reason(scope, "http://h.test/?a&b&c"), SkipReason::kReasons);
+  EXPECT_EQ(reason(scope, "http://h.test/?a&b&c"), std::nullopt);
   EXPECT_EQ(reason(scope, "http://h.test/?a&b&c&d"), SkipReason::kTooManyParameters);
   EXPECT_EQ(reason(scope, "http://h.test/?&&&"), SkipReason::kTooManyParameters);
 }
@@ -322,12 +324,12 @@ TEST(Scope, ABlocklistComesBeforeTheRules) {
   config.include = {"*evil*"};
   config.extra_hops = 3;
   const TestScope scope = scope_of(ScopeType::kHost, {"http://example.com/"}, config);
-  const ScopeVerdict verdict = scope.check(url("http://www.evil.test/x"), 1);
+  const UrlVerdict verdict = scope.check(url("http://www.evil.test/x"), 1);
   EXPECT_EQ(verdict.reason, SkipReason::kBlocked);
   EXPECT_EQ(verdict.key, "scope.blocklist");
   EXPECT_EQ(verdict.rule, file.string());
   EXPECT_EQ(reason(scope, "http://example.com/ads"), SkipReason::kBlocked);
-  EXPECT_EQ(reason(scope, "http://example.com/ads/x"), SkipReason::kReasons);
+  EXPECT_EQ(reason(scope, "http://example.com/ads/x"), std::nullopt);
 }
 
 TEST(Scope, ErrorsNameTheKeyAndThePatternOrFile) {
@@ -367,7 +369,7 @@ TEST(SkipCounts, CountsByReasonFromManyThreads) {
 
 TEST(SkipCounts, EveryReasonHasAnOwnName) {
   std::vector<std::string_view> names;
-  for (auto i = 0; i <= static_cast<int>(SkipReason::kReasons); ++i)
+  for (std::size_t i = 0; i < kSkipReasons; ++i)
     names.push_back(to_string(static_cast<SkipReason>(i)));
   for (const std::string_view name : names) {
     EXPECT_FALSE(name.empty());

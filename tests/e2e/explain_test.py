@@ -142,8 +142,85 @@ def in_use(test, directory, options):
         crawl.kill()
 
 
+def skipped_lines(state):
+    return [json.loads(line) for line in (state / "output/skipped.jsonl").read_text().splitlines()]
+
+
+def what_explains(options, config, line, depths, fetched):
+    """What explain says of the URL of a line of skipped.jsonl: reason and rule."""
+    arguments = []
+    # A URL that was fetched all the same was skipped as a link of another depth.
+    if line["url"] in fetched:
+        arguments = ["--depth", depths[line["from"]] + 1]
+    _, it, _ = explain(options, config, line["url"], *arguments)
+    return it.get("reason"), it.get("rule") or None
+
+
+def every_line(test, directory, options):
+    """Each line that a crawl wrote is what explain says of its URL when the crawl has stopped."""
+    limits = {"type": "any", "exclude": ["*/dir/7/*"], "max_depth": 3, "max_url_length": 120,
+              "slow_pattern_after": 2, "park_pattern_after": 4}
+    with t.SampleSite(options, directory, 100) as site:
+        for name, more in (("traps", {}), ("crowded", {"max_urls_per_host": 40})):
+            where = directory / f"every-line-{name}"
+            config = t.write_config(directory / f"every-line-{name}.toml", t.fast_crawl(
+                site.seeds[:1], where, scope=limits | more, frontier={"ledger": True},
+                output={"skipped": True}))
+            crawled = t.run(options, directory, "crawl", config)
+            t.expect_exit(test, crawled, t.EXIT_DONE, "the crawl")
+            pages, lines = t.read_pages(test, where), skipped_lines(where)
+            depths = {page["url"]: page["depth"] for page in pages}
+            for page in pages:
+                _, it, problem = explain(options, config, page["url"])
+                test.check(it.get("state", {}).get("status") == page["status"],
+                           f"{page['url']}: not the status {page['status']}", f"{it} {problem}")
+            fetched = {url for url in {line["url"] for line in lines}
+                       if explain(options, config, url)[1].get("state", {}).get("fetches", 0) > 0}
+            answers = {}
+            for line in lines:
+                # A place of the host became free for it later.
+                if line["url"] in fetched and line["reason"] == "too many URLs of the host":
+                    continue
+                asked = (line["url"], depths.get(line["from"]) if line["url"] in fetched else 0)
+                if asked not in answers:
+                    answers[asked] = what_explains(options, config, line, depths, fetched)
+                others = {(other["reason"], other["rule"]) for other in lines
+                          if other["url"] == line["url"]}
+                test.check(answers[asked] == (line["reason"], line["rule"]) or
+                           line["url"] not in fetched and answers[asked] in others,
+                           f"{line} is explained as {answers[asked]}")
+            reasons = {line["reason"] for line in lines}
+            wanted = {"traps": "pattern parked", "crowded": "too many URLs of the host"}[name]
+            test.check(reasons >= {"invalid URL", "other scheme", "excluded by rule", "too deep",
+                                   "robots.txt", wanted}, f"{name}: reasons that are missing", reasons)
+
+
+def nofollow_and_redirects(test, directory, options):
+    """Links that are skipped for how they were found are explained, and followed by a run that may."""
+    def respond(request):
+        if request.path == "/":
+            return answer('<a rel="nofollow" href="/n">n</a> <a href="/r">r</a>')
+        if request.path == "/r":
+            return answer("", "302 Found", "Location: /target")
+        return answer(request.path)
+
+    with ScriptedServer(respond) as server:
+        where = directory / "as-found"
+        config = t.write_config(directory / "as-found.toml", t.fast_crawl(
+            [server.url()], where, fetch={"max_redirects": 0}, output={"skipped": True}))
+        t.expect_exit(test, t.run(options, directory, "crawl", config), t.EXIT_DONE, "the crawl")
+        for path, reason in (("/n", "nofollow"), ("/target", "too many redirects")):
+            code, it, problem = explain(options, config, server.url(path))
+            test.check((code, it.get("reason")) == (1, reason), path, f"{it} {problem}")
+        resumed = t.run(options, directory, "resume", config, "--set", "fetch.max_redirects=3",
+                        "--set", "links.respect_nofollow=false")
+        t.expect_exit(test, resumed, t.EXIT_DONE, "resumed")
+        test.check(sorted(server.paths()) == ["/", "/n", "/r", "/target"], "pages", server.paths())
+
+
 def script(test, directory, options):
-    for part in (verdicts, text, wrong_usage, robots, state, in_use):
+    for part in (verdicts, text, wrong_usage, robots, state, in_use, nofollow_and_redirects,
+                 every_line):
         part(test, directory, options)
 
 

@@ -1,0 +1,62 @@
+#include "crawler/decide/parked_patterns.h"
+
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace trawl {
+
+namespace {
+
+std::string first_line(std::uint32_t park_pattern_after) {
+  return fmt::format("park_pattern_after {}\n", park_pattern_after);
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> ParkedPatterns::read(const std::filesystem::path& state_dir,
+                                                      std::uint32_t park_pattern_after) {
+  const std::string file = path(state_dir).string();
+  std::vector<std::string> patterns;
+  std::error_code failure;
+  if (!std::filesystem::exists(file, failure)) return patterns;
+  const auto text = read_file(file, kMaxBytes + 4096);
+  if (!text) return tl::unexpected(text.error());
+  if (!text->starts_with("park_pattern_after ")) {
+    return error(ErrorCode::kCorrupt,
+                 file + " is not a list of parked patterns: delete it, and they are found again");
+  }
+  const std::string first = first_line(park_pattern_after);
+  if (!text->starts_with(first)) return patterns;
+  std::size_t begin = first.size();
+  for (std::size_t end; (end = text->find('\n', begin)) != std::string::npos; begin = end + 1)
+    patterns.push_back(text->substr(begin, end - begin));
+  return patterns;
+}
+
+Result<std::unique_ptr<ParkedPatterns>> ParkedPatterns::open(const std::filesystem::path& state_dir,
+                                                             bool resumed,
+                                                             std::uint32_t park_pattern_after) {
+  std::vector<std::string> before;
+  if (resumed) {
+    auto known = read(state_dir, park_pattern_after);
+    if (!known) return tl::unexpected(std::move(known.error()));
+    before = std::move(*known);
+  }
+  std::string text = first_line(park_pattern_after);
+  for (const std::string& pattern : before)
+    text += pattern + '\n';
+  auto file = OutputFile::create(path(state_dir).string());
+  if (!file) return tl::unexpected(std::move(file.error()));
+  if (auto written = file->write(text); !written) return tl::unexpected(std::move(written.error()));
+  return std::unique_ptr<ParkedPatterns>(new ParkedPatterns(std::move(*file), std::move(before)));
+}
+
+Result<void> ParkedPatterns::add(std::string_view pattern) {
+  const MutexLock lock(mutex_);
+  if (file_.size() + pattern.size() + 1 > kMaxBytes) return {};
+  return file_.write(std::string(pattern) + '\n');
+}
+
+}  // namespace trawl

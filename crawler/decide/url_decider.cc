@@ -1,0 +1,119 @@
+#include "crawler/decide/url_decider.h"
+
+#include <utility>
+
+#include "trawl/url_groups.h"
+
+#include "base/mix.h"
+#include "crawler/config/user_agent.h"
+
+namespace trawl {
+
+namespace {
+
+UrlVerdict skipped_for(SkipReason reason) {
+  return {.reason = reason, .key = config_key_of(reason)};
+}
+
+UrlVerdict fetched_by(std::string_view key) {
+  return {.reason = std::nullopt, .key = key};
+}
+
+}  // namespace
+
+// The page a URL was found on is one hop less out of scope than the URL.
+UrlOrigin UrlOrigin::of(std::uint32_t depth, std::uint32_t redirects, const UrlNote& note) {
+  return {.depth = depth,
+          .hops_off_scope = note.hops_off_scope > 0 ? note.hops_off_scope - 1 : 0,
+          .redirects = redirects,
+          .sitemap = note.role == UrlNote::Role::kSitemap,
+          .own_site = true,
+          .vouched = note.vouched};
+}
+
+Result<UrlDecider> UrlDecider::create(const CrawlConfig& config, const std::vector<Url>& seeds,
+                                      const Canonicalizer& canonicalizer) {
+  auto scope = Scope::create(config.scope, seeds, canonicalizer);
+  if (!scope) return tl::unexpected(std::move(scope.error()));
+  return UrlDecider(config, std::move(*scope), seeds);
+}
+
+UrlDecider::UrlDecider(const CrawlConfig& config, std::unique_ptr<Scope> scope,
+                       const std::vector<Url>& seeds)
+    : respect_nofollow_(config.links.respect_nofollow),
+      respect_robots_(config.politeness.respect_robots),
+      max_redirects_(config.fetch.max_redirects),
+      park_pattern_after_(config.scope.park_pattern_after),
+      max_urls_per_host_(config.scope.max_urls_per_host.value_or(0)),
+      robots_agent_(robots_token_of(config.crawl)),
+      scope_(std::move(scope)) {
+  for (const Url& seed : seeds)
+    seed_hosts_.insert(politeness_group(seed));
+}
+
+UrlVerdict UrlDecider::decide(const Url& url, const UrlOrigin& origin) const {
+  if (origin.nofollow && respect_nofollow_) return skipped_for(SkipReason::kNofollow);
+  if (origin.redirects > max_redirects_) return skipped_for(SkipReason::kTooManyRedirects);
+  UrlVerdict verdict = scope_->check(url, origin.depth, origin.hops_off_scope);
+  if (verdict.reason == SkipReason::kOutOfScope && is_wanted_sitemap(url, origin))
+    return fetched_by("links.sitemaps");
+  return verdict;
+}
+
+UrlVerdict UrlDecider::decide(const Url& url, const UrlOrigin& origin, CrawlFacts& facts) const {
+  UrlVerdict verdict = decide(url, origin);
+  if (!verdict.is_fetched()) return verdict;
+  const PatternState pattern = facts.pattern(url);
+  if (pattern == PatternState::kParked) return skipped_for(SkipReason::kPatternParked);
+  if (!facts.host_has_room(url)) return skipped_for(SkipReason::kTooManyUrlsOfHost);
+  if (!facts.robots_allow(url)) return skipped_for(SkipReason::kRobots);
+  verdict.slow = pattern == PatternState::kSlow;
+  return verdict;
+}
+
+UrlVerdict UrlDecider::decide(const Url& url, const Robots& robots) const {
+  if (respect_robots_ && !robots.allowed(robots_agent_, url))
+    return skipped_for(SkipReason::kRobots);
+  return fetched_by("");
+}
+
+UrlVerdict UrlDecider::decide(const Error& parse_error) {
+  return skipped_for(parse_error.code == ErrorCode::kUnsupportedScheme ? SkipReason::kOtherScheme
+                                                                       : SkipReason::kInvalidUrl);
+}
+
+bool UrlDecider::is_wanted_sitemap(const Url& url, const UrlOrigin& origin) const {
+  if (!origin.sitemap) return false;
+  return origin.vouched || (origin.own_site && is_seed_host(politeness_group(url)));
+}
+
+bool UrlDecider::is_held(SkipReason reason) {
+  switch (reason) {
+    case SkipReason::kOutOfScope:
+    case SkipReason::kTooDeep:
+    case SkipReason::kTooManyUrlsOfHost:
+    case SkipReason::kNofollow:
+    case SkipReason::kTooManyRedirects:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::uint64_t UrlDecider::held_by(SkipReason reason) const {
+  const auto digest = [](std::uint64_t setting) { return mix64(setting + 1) | 1; };  // never 0
+  switch (reason) {
+    case SkipReason::kPatternParked:
+      return digest(park_pattern_after_);
+    case SkipReason::kTooManyUrlsOfHost:
+      return digest(max_urls_per_host_);
+    case SkipReason::kNofollow:
+      return digest(respect_nofollow_ ? 1 : 0);
+    case SkipReason::kTooManyRedirects:
+      return digest(max_redirects_);
+    default:
+      return 0;
+  }
+}
+
+}  // namespace trawl

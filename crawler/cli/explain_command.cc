@@ -39,7 +39,8 @@ the state of its host.
 
 A seed has depth 0, a URL that the crawl holds the depth at which it was found, any other URL depth
 1. --depth sets another depth, --hops how many pages in a row, up to the one with the link, were out
-of scope. A link in skipped.jsonl has the depth of its page plus one.
+of scope. A link in skipped.jsonl has the depth of its page plus one, the target of a redirect the
+depth of the redirect.
 
   --robots FILE   also check it against this robots.txt: a file, - for standard input, or a URL
   --fetch-robots  also check it against the robots.txt of its site, which is fetched

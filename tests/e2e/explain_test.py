@@ -151,7 +151,7 @@ def what_explains(options, config, line, depths, fetched):
     arguments = []
     # A URL that was fetched all the same was skipped as a link of another depth.
     if line["url"] in fetched:
-        arguments = ["--depth", depths[line["from"]] + 1]
+        arguments = ["--depth", depths[line["from"]]]
     _, it, _ = explain(options, config, line["url"], *arguments)
     return it.get("reason"), it.get("rule") or None
 
@@ -169,7 +169,9 @@ def every_line(test, directory, options):
             crawled = t.run(options, directory, "crawl", config)
             t.expect_exit(test, crawled, t.EXIT_DONE, "the crawl")
             pages, lines = t.read_pages(test, where), skipped_lines(where)
-            depths = {page["url"]: page["depth"] for page in pages}
+            # Of the links of a page; the target of a redirect is as deep as the redirect.
+            depths = {page["url"]: page["depth"] + (0 if page["redirect"] else 1)
+                      for page in pages}
             for page in pages:
                 _, it, problem = explain(options, config, page["url"])
                 test.check(it.get("state", {}).get("status") == page["status"],

@@ -159,8 +159,8 @@ def what_explains(options, config, line, depths, fetched):
 def every_line(test, directory, options):
     """Each line that a crawl wrote is what explain says of its URL when the crawl has stopped."""
     limits = {"type": "any", "exclude": ["*/dir/7/*"], "max_depth": 3, "max_url_length": 120,
-              "slow_pattern_after": 2, "park_pattern_after": 4}
-    with t.SampleSite(options, directory, 100) as site:
+              "slow_pattern_after": 1, "park_pattern_after": 2}
+    with t.SampleSite(options, directory, 80) as site:
         for name, more in (("traps", {}), ("crowded", {"max_urls_per_host": 40})):
             where = directory / f"every-line-{name}"
             config = t.write_config(directory / f"every-line-{name}.toml", t.fast_crawl(

@@ -1,3 +1,7 @@
+// Most rules have no '*', or only one at their end: they are prefixes. Sorted, one binary search
+// finds the longest that a path begins with. Each rule knows the best of its own prefixes, since a
+// shorter prefix may have more octets in the file ("/a***"). Rules with a '$' and no '*' are found
+// the same way.
 #include "crawler/parse/robots/literal_rules.h"
 
 #include <algorithm>

@@ -1,3 +1,11 @@
+// A file may name hundreds of agents, of which a crawler is one. So reading a file only notes where
+// its lines are, and the rules of an agent are compiled at its first verdict. Agents that the same
+// groups name share the compiled rules. The agent of the first verdict is remembered as it was
+// written, since most files are used for one agent only.
+//
+// Compiled rules of all agents together take at most 8 MiB, more than those of any one agent. A
+// file can name thousands of agents that share one large group and have a small group each; rules
+// that no longer fit are compiled for each verdict.
 #include "crawler/parse/robots/robots_rule_set.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// The suffixes of the text are sorted by prefix doubling. The places of a piece are a run of
+// suffixes, found by binary search. The first place at or after a position is found among the few
+// places of the run (up to one in 64 of the text's bytes), or in a bitmap of them that is made once
+// per run. So 500 KiB of rules with any content cost some milliseconds for a URL of 2 KB, and time
+// grows at most in proportion to longer URLs.
 #include "crawler/parse/robots/text_index.h"
 
 #include <algorithm>

@@ -1,3 +1,11 @@
+// Rules are sorted by rank, so that the first match decides and a literal match ends the search
+// early. Three words tell apart nearly all rules that do not match: the set of bytes that a rule
+// needs, the eight bytes it begins with, the eight it ends with. For the others each piece between
+// two stars is searched at its first place after the piece before. This is never tried again: a
+// later place leaves less of the URL to the pieces that follow.
+//
+// Searching a URL of 2 KB for each of 25,000 rules takes 200 steps per byte of the file. A search
+// that takes more steps than ordinary files need goes on with an index of the URL (TextIndex).
 #include "crawler/parse/robots/wildcard_rules.h"
 
 #include <algorithm>

@@ -1,3 +1,19 @@
+// A document passes through these stages, none of which holds the whole of it:
+//  1. GzipStream unpacks gzip, known by its first two bytes; several members are one stream.
+//  2. Blocks of 16 KiB are formed, so that the result does not depend on how the bytes arrive.
+//  3. Utf8Stream decodes: by a byte order mark, the pattern of UTF-16, or the XML declaration, else
+//     as UTF-8. ISO-8859-1 means windows-1252, as in browsers. A declaration of UTF-16 that can be
+//     read as ASCII is wrong and does not count.
+//  4. MarkupMender rewrites what a parser would refuse: '&' without a reference, names of HTML 4
+//     entities, CDATA, comments, DOCTYPE, control characters, end tags that do not fit.
+//  5. XmlPushParser is libxml2's push parser: no tree, no network, no files, no DTD.
+//  6. SitemapElements finds entries and fields, in any case and namespace. A field ends with the
+//     next tag, an entry with the next entry.
+// Declarations never reach the parser, and references to entities of the document's own stay text.
+// So neither nested entities nor one that is referenced often takes more than the document's
+// length. Tags are cut at 64 KiB, 64 attributes and names of 256 bytes; elements more than 100,000
+// deep, 256 KiB of different names, or 100,000 XML errors end the reading. So time is linear in the
+// document's length and in max_result_bytes.
 #include <algorithm>
 #include <cstddef>
 #include <string>

@@ -14,7 +14,7 @@ namespace trawl {
 struct ExpandedKey;
 
 // 128 bits of a keyed hash, so many that a fingerprint may stand for its key: the chance that two
-// given keys share one is below 2^-125 (docs/keyed-hash.md).
+// given keys share one is below 2^-125 (filter/hash/keyed_hash.cc).
 struct Fingerprint {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
@@ -25,8 +25,8 @@ struct Fingerprint {
 // The keyed hash behind fingerprints: who does not know the key cannot choose inputs that collide
 // or that fill chosen bits of a filter. The universal hash NH (Black, Halevi, Krawczyk, Krovetz,
 // Rogaway: "UMAC", 1999) twice over, finished by a keyed pseudo-random function made of SipHash's
-// rounds; docs/keyed-hash.md has the construction, its bound and its sources. The same on every
-// machine. Any length of input, in linear time.
+// rounds; filter/hash/keyed_hash.cc has the construction, its bound and its sources. The same on
+// every machine. Any length of input, in linear time.
 //
 // A copy costs a reference count: copies share one expanded key. Immutable; thread-safe.
 class KeyedHash {

@@ -87,7 +87,7 @@ TEST(SipHash128, EveryLengthAgreesWithReadingByteByByte) {
   }
 }
 
-// docs/keyed-hash.md in the plainest arithmetic there is.
+// filter/hash/keyed_hash.cc in the plainest arithmetic there is.
 class SlowHash {
  public:
   explicit SlowHash(const KeyedHash::Key& key) {

@@ -123,6 +123,7 @@ class StoppedFacts final : public CrawlFacts {
   }
   PatternState pattern(const Url& url) override {
     if (is_held_for(SkipReason::kPatternParked)) return PatternState::kParked;
+    if (config_.crawl.state_dir.empty()) return PatternState::kOk;
     const auto parked =
         ParkedPatterns::read(config_.crawl.state_dir, config_.scope.park_pattern_after);
     return parked && std::ranges::count(*parked, url_pattern_of(url)) > 0 ? PatternState::kParked

@@ -18,7 +18,7 @@ build_packages=(
 test_packages=(
   libgtest-dev libgmock-dev libbenchmark-dev clang-format
   clang          # checks that locks are held where they must be
-  python3 curl openssl
+  python3 curl openssl jq
   nginx-light    # serves the real site of tests/e2e
   wget2          # bench/peers measures against it
   cmake-doc      # the HTML pages that tests/e2e crawls; with those below it also holds the link

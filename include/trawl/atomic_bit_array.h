@@ -1,4 +1,4 @@
-// AtomicBitArray: a large array of bits for any number of threads.
+// AtomicBitArray: a large array of bits that any number of threads may read and change.
 #pragma once
 
 #include <cstdint>
@@ -8,28 +8,28 @@
 
 namespace trawl {
 
-// Bits are numbered from 0, in 64 bits; all are 0 at first. Memory is taken from the system as it
-// is touched: size() / 8 bytes in the end. All operations but create, moves and the destructor may
-// run at the same time. An index at or beyond size() is a broken precondition.
+// Bits are numbered from 0 with 64-bit indices and start as 0. The system provides memory as bits
+// are touched, size() / 8 bytes at most. All operations except create, moves and the destructor may
+// run concurrently. An index must be below size().
 class AtomicBitArray {
  public:
-  // Errors: kInvalidArgument for 0 bits; kNoSpace, with the size needed, if the machine's memory
-  // does not suffice.
+  // Errors: kInvalidArgument for 0 bits; kNoSpace, with the size needed, if the machine has too
+  // little memory.
   static Result<AtomicBitArray> create(std::uint64_t bits);
 
   std::uint64_t size() const noexcept;
   bool test(std::uint64_t index) const noexcept;
   void set(std::uint64_t index) noexcept;
   void clear(std::uint64_t index) noexcept;
-  // Sets the bit and returns whether it was set before: of all threads that call it for one bit,
-  // exactly one is told false (until the bit is cleared).
+  // Sets the bit and returns its previous value: of all threads that call it for one bit, exactly
+  // one gets false (until the bit is cleared).
   bool test_and_set(std::uint64_t index) noexcept;
-  // How many bits are set. While other threads write, a number that is right for each bit at some
-  // moment of the call.
+  // The number of bits set. While other threads write, each bit is counted with the value it had at
+  // some moment of the call.
   std::uint64_t count() const noexcept;
-  // The first bit from `from` on that is set, or size() if there is none.
+  // The index of the first set bit at or after `from`, or size() if there is none.
   std::uint64_t find_next(std::uint64_t from) const noexcept;
-  // Clears all bits; not at once.
+  // Clears all bits, one word after the other: not atomic as a whole.
   void clear_all() noexcept;
 
   AtomicBitArray(AtomicBitArray&&) noexcept;

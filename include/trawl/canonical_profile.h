@@ -1,4 +1,4 @@
-// Profile: which rules canonical keys are made by, for all hosts and for single ones.
+// Profile: the rules that make canonical keys, for all hosts and for single ones.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace trawl {
 
-// What can happen to a URL on its way to its key. The first four are lossless and always on; the
-// others are guesses about how sites are made, each off until a Profile switches it on.
+// The steps that turn a URL into its key. The first four are lossless and always on. The others are
+// heuristics about how sites are built; each is off unless a Profile enables it.
 enum class Rule : std::uint8_t {
   kDropFragment,
   kUppercaseEscapes,
@@ -31,7 +31,7 @@ enum class Rule : std::uint8_t {
   kLowercasePath,
 };
 
-// A set of rules, such as those that changed a URL. A value of 32 bits.
+// A set of rules, for example those that changed a URL. Takes 32 bits.
 class RuleSet {
  public:
   constexpr void insert(Rule rule) noexcept { bits_ |= bit(rule); }
@@ -50,11 +50,11 @@ class RuleSet {
   std::uint32_t bits_ = 0;
 };
 
-// The opt-in rules and the names they look for. All off: the lossless rules alone.
+// The opt-in rules and the names they match. With all of them off only the lossless rules apply.
 //
-// Each list of names, if absent, is the default one (see default_names()). Names are compared
-// percent-decoded and ignoring ASCII case. A '*' at the end stands for any ending; any other '*' in
-// a name is written "%2A", a '+' or '-' it begins with "%2B" or "%2D".
+// An absent list of names means the default list (see default_names()). Names are compared after
+// percent-decoding and ignoring ASCII case. A '*' at the end matches any ending. A literal '*' is
+// written "%2A"; a leading literal '+' or '-' is written "%2B" or "%2D".
 struct CanonicalRules {
   bool sort_query = false;
   bool drop_parameters = false;
@@ -71,12 +71,12 @@ struct CanonicalRules {
   std::optional<std::vector<std::string>> session_id_names = std::nullopt;  // for drop_session_ids
   std::optional<std::vector<std::string>> index_names = std::nullopt;       // for drop_index
 
-  // Equal rules make equal keys: the names of a rule that is off do not count, nor does the order
-  // or the spelling of names.
+  // Equal if both make the same keys: ignores the names of disabled rules and the order and
+  // spelling of names.
   friend bool operator==(const CanonicalRules& a, const CanonicalRules& b);
 };
 
-// What one rule is, in words; `before` becomes `after` by this rule alone.
+// A rule's description for people. The rule alone turns the example `before` into `after`.
 struct RuleInfo {
   Rule rule;
   std::string_view name;          // "sort_query", the same in configs and on command lines
@@ -85,28 +85,28 @@ struct RuleInfo {
   std::string_view before;
   std::string_view after;
 };
-// One for each rule, in the order of the enumeration.
+// One entry for each rule, in the order of the enumeration.
 std::span<const RuleInfo> rule_infos();
 inline const RuleInfo& rule_info(Rule rule) {
   return rule_infos()[static_cast<std::size_t>(rule)];
 }
 
-// The names a rule looks for unless told otherwise; empty for rules that look for none.
+// The default names that a rule matches; empty for rules that match no names.
 std::span<const std::string_view> default_names(Rule rule);
 
 // Rules for some hosts instead of those for all.
 struct HostRules {
-  // A host name, or ".example.com" for example.com and all its subdomains. Of several that match a
-  // host the exact one counts, else the longest.
+  // A host name, or ".example.com" for example.com and all its subdomains. If several entries match
+  // a host, the exact one applies, otherwise the longest.
   std::string host;
   CanonicalRules rules = {};
 };
 
-// Rules as people write them. Absent is not the same as empty.
+// Rules as configs and command lines state them. An absent list differs from an empty one.
 struct RulesText {
-  // Names of rules, "all" or "none". A name with '+' or '-' before it is added or taken away. If
-  // the first has such a sign the list changes what was there before (nothing, or for a host the
-  // rules for all hosts), else it starts from nothing.
+  // Names of rules, "all" or "none". A leading '+' or '-' adds or removes a rule. If the first item
+  // has such a sign, the list modifies the inherited rules (none, or for a host the rules for all
+  // hosts); otherwise it replaces them.
   std::optional<std::vector<std::string>> rules = std::nullopt;
   // Names to look for instead of those before (the default ones, or for a host those for all
   // hosts); added to or taken away from those if the first has a '+' or '-' before it.
@@ -121,41 +121,43 @@ struct HostRulesText {
   friend bool operator==(const HostRulesText&, const HostRulesText&) = default;
 };
 
-// The rules canonical keys are made by. Two crawls can share their "seen" only if their profiles
-// are equal.
+// The rules that make canonical keys. Two crawls can share a seen-filter only if their profiles are
+// equal.
 struct Profile {
   CanonicalRules rules = {};
   std::vector<HostRules> hosts = {};
 
-  // Makes a profile of what a config or a command line says. Errors: kInvalidArgument for a rule,
-  // a name or a host that cannot be, or a host named twice; the message quotes it.
+  // Makes a profile from the text of a config or command line. Errors: kInvalidArgument for an
+  // invalid rule, name or host, or a host given twice; the message quotes it.
   static Result<Profile> from_text(const RulesText& text,
                                    std::span<const HostRulesText> hosts = {});
 
-  // The profile of a name(). Errors: kUnsupportedVersion if it has rules this version of Trawl does
-  // not know, kCorrupt if it is no profile's name.
+  // Parses the result of name(). Errors: kUnsupportedVersion if it has rules that this version of
+  // Trawl does not know, kCorrupt if it is not a profile's name.
   static Result<Profile> from_name(std::string_view name);
 
-  // Checks a profile made by hand; the two above make no other. Errors: kInvalidArgument for a name
-  // that cannot be, a host that is not written as Url::hostname() writes it (without trailing dot),
-  // or one named twice. A Canonicalizer passes over such names and hosts.
+  // Checks a profile whose fields were set directly; from_text() and from_name() return only valid
+  // ones. Errors: kInvalidArgument for an invalid name, a host that is not in the form of
+  // Url::hostname() (without trailing dot), or a host given twice. A Canonicalizer ignores such
+  // names and hosts.
   Result<void> validate() const;
 
-  // All of the profile in one line of ASCII, "lossless-2" if it has no rules:
+  // The whole profile as one line of ASCII, "lossless-2" if no opt-in rule is on:
   //   lossless-2 sort_query drop_index=default.*,index.* host=.example.com merge_slashes
-  // Equal names mean equal keys, now and in later versions. What is stored with a crawl's state.
+  // Equal names mean equal keys, now and in later versions. A crawl stores this name with its
+  // state.
   std::string name() const;
 
   friend bool operator==(const Profile& a, const Profile& b) { return a.name() == b.name(); }
 };
 
-// What changes from one profile to another, a line for each change:
+// The differences between two profiles, one line each:
 //   sort_query is off now
 //   drop_parameters no longer drops: gclid
 //   for .example.com: merge_slashes is on now
-// Empty if they are equal.
+// Empty if the profiles are equal.
 std::string profile_changes(const Profile& before, const Profile& after);
-// The same for a stored name(), whatever it is.
+// The same for a stored name(), which may be any text.
 std::string profile_changes(std::string_view before_name, const Profile& after);
 
 }  // namespace trawl

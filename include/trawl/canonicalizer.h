@@ -1,4 +1,4 @@
-// Canonicalizer: which URLs a crawl takes to be the same.
+// Canonicalizer: decides which URLs a crawl treats as the same.
 #pragma once
 
 #include <memory>
@@ -12,22 +12,22 @@ namespace trawl {
 
 class CompiledProfile;
 
-// Turns a Url into its canonical key, the string that decides identity. What is fetched is the
-// URL; what is deduplicated is the key. Immutable, thread-safe, cheap to copy.
+// Turns a Url into its canonical key, the string that decides identity. What is fetched is the URL;
+// what is deduplicated is the key. Immutable, thread-safe, cheap to copy.
 //
-// The lossless rules, which change no server's answer (RFC 3986 section 6.2.2), are always on: the
-// fragment is dropped; so is the dot at the end of a host name; percent-escapes are written in
-// upper-case hex; escapes of unreserved characters (ALPHA DIGIT - . _ ~) in path and query are
-// decoded. docs/canonical-keys.md tells what the others do.
+// The lossless rules, which change no server's answer (RFC 3986 section 6.2.2), are always on. They
+// drop the fragment and the dot at the end of a host name, write percent-escapes in upper-case hex,
+// and decode escapes of unreserved characters (ALPHA DIGIT - . _ ~) in path and query.
+// docs/canonical-keys.md describes the other rules.
 //
-// A key is a URL, written as Url::href() writes it, and its own key. Takes time linear in the URL,
-// and that of a sort for its query parameters under sort_query.
+// A key is a URL in the form of Url::href(), and is its own key. Takes time linear in the URL's
+// length, plus that of sorting its query parameters under sort_query.
 class Canonicalizer {
  public:
   explicit Canonicalizer(Profile profile = {});
 
   std::string key(const Url& url) const;
-  // The same into a buffer the caller reuses; replaces its contents.
+  // The same into a buffer that the caller reuses; replaces its contents.
   void key_into(const Url& url, std::string& out) const {
     if (is_own_key(url)) {
       out.assign(url.href_without_fragment());
@@ -35,14 +35,14 @@ class Canonicalizer {
       rewrite(url, out, nullptr);
     }
   }
-  // The same without a copy where the key is the URL itself: a view of `url`, or of `scratch`,
-  // which holds the key otherwise. Valid until either changes.
+  // The same, without a copy if the key is the URL itself: a view of `url`, or else of `scratch`,
+  // which then holds the key. Valid until either changes.
   std::string_view key_view(const Url& url, std::string& scratch) const {
     if (is_own_key(url)) return url.href_without_fragment();
     rewrite(url, scratch, nullptr);
     return scratch;
   }
-  // As key_into(); sets `fired` to the rules that changed something.
+  // The same; also sets `fired` to the rules that changed something.
   void key_into(const Url& url, std::string& out, RuleSet& fired) const;
 
   const Profile& profile() const noexcept { return profile_; }

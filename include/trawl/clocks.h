@@ -1,4 +1,4 @@
-// The two clocks that the frontier's times are of.
+// The two clocks of the frontier's times.
 #pragma once
 
 #include <chrono>
@@ -6,6 +6,6 @@
 namespace trawl {
 
 using SteadyTime = std::chrono::steady_clock::time_point;  // delays within a process
-using SystemTime = std::chrono::system_clock::time_point;  // times that outlive it
+using SystemTime = std::chrono::system_clock::time_point;  // times that outlive the process
 
 }  // namespace trawl

@@ -11,16 +11,16 @@
 
 namespace trawl {
 
-// A Bloom filter with a counter of 4 bits instead of each bit (Fan, Cao, Almeida, Broder: "Summary
-// cache", 2000): four times the memory of ClassicBloomFilter, at the same rate. Every insert
-// counts, that of a key already there too: a key inserted twice is gone after it was erased twice.
-// A counter that has reached 15 stays there, so that no erase can ever lose another key; keys
-// inserted 15 times or more can therefore not be erased.
+// A Bloom filter with a 4-bit counter in place of each bit (Fan, Cao, Almeida, Broder: "Summary
+// cache", 2000). It takes four times the memory of ClassicBloomFilter at the same rate. Every
+// insert counts, including that of a key already present: a key inserted twice must be erased
+// twice. A counter that has reached 15 stays there, so that no erase can remove another key;
+// therefore a key inserted 15 times or more cannot be erased.
 //
-// All operations but create, load, moves and the destructor may run at the same time. insert() and
-// erase() are linearizable: the answers of all calls, with the same keys or different ones, are
-// those of the same calls one after the other. Both hold the locks of the key's counters for some
-// 10 instructions a counter; lookups take none.
+// All operations except create, load, moves and the destructor may run concurrently. insert() and
+// erase() are linearizable: the answers of all calls, for the same or for different keys, are those
+// of some sequential order of the calls. Both hold the locks of the key's counters for some 10
+// instructions a counter; lookups take none.
 class CountingBloomFilter {
  public:
   using Options = FilterOptions;
@@ -30,26 +30,26 @@ class CountingBloomFilter {
   // Errors, here and below: as in BlockedBloomFilter.
   static Result<CountingBloomFilter> create(const Options& options);
   static Result<CountingBloomFilter> load(const std::string& path);
-  // The file holds the filter as it was at one moment: an insert or erase that runs meanwhile is in
-  // it whole or not at all. For this the counters are copied first, while inserts and erases wait
-  // (lookups do not), and the copy is written: until the file is complete the filter takes twice
-  // its memory. Errors: also kNoSpace, if there is not so much.
+  // The file holds the filter as it was at one moment: a concurrent insert or erase is in it
+  // completely or not at all. save() copies the counters while inserts and erases wait (lookups do
+  // not), then writes the copy; until the file is complete the filter takes twice its memory.
+  // Errors: also kNoSpace if that memory is not available.
   Result<std::uint64_t> save(const std::string& path) const;
 
-  // Counts `key`. Returns true iff it was not in before: of all threads inserting a key one is told
-  // true (until it is erased).
+  // Counts `key`. Returns true iff it was not present before: of all threads inserting one key, one
+  // gets true (until the key is erased).
   bool insert(Fingerprint key) noexcept;
-  // Takes back one insert of `key`. Refused, returning false, if the key is not there. Erase only
-  // what was inserted: a key that is merely taken for one (a false positive) would take other
-  // keys' counts with it, which no counting filter can tell.
+  // Undoes one insert of `key`. Returns false, and changes nothing, if the key is not present.
+  // Erase only keys that were inserted: erasing a false positive decrements the counters of other
+  // keys, and no counting filter can detect that.
   bool erase(Fingerprint key) noexcept;
   bool contains(Fingerprint key) const noexcept;
-  // The same for each key in order, with the cache misses overlapped.
+  // The same for each key in order, with overlapping cache misses.
   std::size_t insert_batch(std::span<const Fingerprint> keys, std::span<bool> admitted) noexcept;
   std::size_t contains_batch(std::span<const Fingerprint> keys,
                              std::span<bool> found) const noexcept;
 
-  // `inserted` counts keys, however often each was inserted.
+  // `inserted` is the number of distinct keys present.
   Stats stats() const;
   const KeyedHash& hash() const noexcept;
 

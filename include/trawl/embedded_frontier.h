@@ -1,4 +1,4 @@
-// EmbeddedFrontier: the durable frontier, in a directory of its own, used by one process.
+// EmbeddedFrontier: the durable frontier, in a directory that one process uses at a time.
 #pragma once
 
 #include <filesystem>
@@ -13,36 +13,37 @@
 
 namespace trawl {
 
-// A Frontier in a directory. It survives kill -9 at any instant: at most the URLs whose leases were
-// open are leased twice. A page's links and its end are durable together. The calls of this class
-// are for a directory that no process has open.
+// A Frontier in a directory. It survives kill -9 at any instant: at most the URLs with open leases
+// are leased twice. A page's links are durable no later than its completion. The calls of this
+// class are for a directory that no process has open.
 class EmbeddedFrontier {
  public:
-  // Opens or creates a frontier; `report`, if given, says how it was found. Errors:
+  // Opens or creates a frontier; `report`, if given, receives what was found. Errors:
   // kInvalidArgument, kInUse (another process has it open), kAlreadyExists, kNotFound, kCorrupt,
   // kProfileMismatch, kUnsupportedVersion, kNoSpace, kPermission, kIo.
   [[nodiscard]] static Result<std::unique_ptr<Frontier>> open(const EmbeddedOptions& options,
                                                               OpenReport* report = nullptr);
 
-  // Looks into a directory, and changes nothing. Errors: kPermission, kIo; kInvalidArgument if
-  // one of a frontier's files there is a symbolic link.
+  // Inspects a directory without changing it. Errors: kPermission, kIo; kInvalidArgument if one of
+  // the frontier's files is a symbolic link.
   [[nodiscard]] static Result<FrontierDirectory> look_at(const std::filesystem::path& directory);
-  // Keeps other processes out of a directory, as an open frontier does, as long as the answer
-  // lives. Errors: kInUse, kPermission, kNoSpace, kIo.
+  // Locks a directory against other processes, as an open frontier does, until the returned pointer
+  // is destroyed. Errors: kInUse, kPermission, kNoSpace, kIo.
   [[nodiscard]] static Result<std::shared_ptr<const void>> lock(
       const std::filesystem::path& directory);
-  // Deletes the frontier in `directory`, its own files only; none there is no error. With `remains`
-  // also what is left of one without a MANIFEST: the database's files in `store`, if there is a
-  // lock file beside it. Returns those of its directories that stay, since there are files of
-  // others in them. Errors: kInUse, kPermission, kIo.
+  // Deletes the files of the frontier in `directory` and nothing else; succeeds if there is no
+  // frontier. With `remains` it also deletes the remains of a frontier that has lost its MANIFEST:
+  // the database's files in `store`, if the lock file is there too. Returns the frontier's
+  // directories that it could not remove because they hold other files. Errors: kInUse,
+  // kPermission, kIo.
   [[nodiscard]] static Result<std::vector<std::filesystem::path>> remove(
       const std::filesystem::path& directory, bool remains = false);
-  // For a directory that open() refuses since no checkpoint in it is intact: makes a filter anew
-  // from what the store still knows, and publishes it. `options` as for open(). Does nothing to a
-  // directory that opens as it is. Errors: as open().
+  // For a directory that open() refuses because no checkpoint in it is intact: builds a new filter
+  // from the store's records and publishes it. `options` as for open(). Does nothing to a directory
+  // that open() accepts. Errors: as open().
   [[nodiscard]] static Result<RepairReport> repair(const EmbeddedOptions& options);
-  // Revives parked hosts: those named as in Lease::host, or all. Reads the store alone, no
-  // checkpoint. Errors: kInUse, kNotFound, kCorrupt, kUnsupportedVersion, kNoSpace, kPermission,
+  // Revives parked hosts: those named (as in Lease::host), or all if none is. Reads only the store,
+  // no checkpoint. Errors: kInUse, kNotFound, kCorrupt, kUnsupportedVersion, kNoSpace, kPermission,
   // kIo.
   [[nodiscard]] static Result<ReviveReport> revive(const std::filesystem::path& directory,
                                                    std::span<const std::string> hosts = {});

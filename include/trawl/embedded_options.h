@@ -1,4 +1,4 @@
-// What an EmbeddedFrontier is opened with, and what its calls report.
+// The options of an EmbeddedFrontier, and the reports of its calls.
 #pragma once
 
 #include <chrono>
@@ -23,105 +23,106 @@ enum class OpenMode : std::uint8_t {
   kResume,  // kNotFound if it holds none
 };
 
-// How sure a "seen" is.
+// How reliable a "seen" answer is.
 enum class FilterMode : std::uint8_t {
-  kBloom,  // the filter decides: a share of new URLs (false_positive_rate) is taken for seen
-  kExact,  // a "seen" of the filter is checked against the ledger: no URL is lost
+  kBloom,  // the filter decides: a share of new URLs (false_positive_rate) is wrongly called seen
+  kExact,  // the ledger confirms each "seen" of the filter: no URL is lost
 };
 
 enum class Durability : std::uint8_t {
-  kAsync,  // survives the death of the process at any instant
+  kAsync,  // survives a crash of the process at any instant
   kSync,   // survives power loss too: each commit is synced to the disk
 };
 
 // The seen-filter. Most users set `expected_urls` alone.
 struct SeenOptions {
-  // How many URLs the filter's first layer is sized for (GrowingBloomFilter), and the rate of new
-  // URLs wrongly taken for seen that it keeps however many come. Fixed when the directory is
-  // created; resuming keeps what was chosen then. About 40 bits a URL for 1e-6.
+  // The number of URLs that the filter's first layer is sized for (GrowingBloomFilter), and the
+  // rate of new URLs wrongly called seen, which holds for any number of URLs. About 40 bits a URL
+  // for 1e-6. Both are fixed when the directory is created; a resumed frontier keeps them.
   std::uint64_t expected_urls = 1'000'000;
   double false_positive_rate = 1e-6;
-  // Bytes that the filter may grow to; 0: half of the machine's memory. Where it may not grow, the
-  // rate rises, and stats() says so.
+  // Bytes that the filter may grow to; 0: half of the machine's memory. At the limit the filter
+  // stops growing, its rate rises, and stats() reports it.
   std::uint64_t max_memory = 0;
   FilterMode mode = FilterMode::kBloom;
-  // Keeps a record of each URL admitted: status and time of its last fetch. Always on with
-  // FilterMode::kExact. Without that, some of the "seen" answers are checked against it, and
-  // stats() tells the rate of false ones that was measured. Fixed when the directory is created.
+  // Keeps a record of each admitted URL: status and time of its last fetch. Always on with
+  // FilterMode::kExact. Otherwise some of the "seen" answers are checked against it, and stats()
+  // reports the measured rate of false ones. Fixed when the directory is created.
   bool ledger = false;
-  // The canonicalisation that decides which URLs are the same. Stored; resuming with another is
-  // refused, with what differs, unless it may replace the stored one: URLs whose key changes are
-  // then not known to have been seen, and may be admitted once more; those set aside get new keys.
+  // The canonicalisation that decides which URLs are the same. Stored with the frontier. open()
+  // refuses a different profile with kProfileMismatch, and the message says what differs, unless
+  // `replace_profile` is set. Then URLs whose key changes may be admitted once more; URLs set aside
+  // get new keys.
   Profile profile = {};
   bool replace_profile = false;
 };
 
 // The store, a RocksDB database. Most users leave these alone.
 struct StorageOptions {
-  // Bytes for queues, caches and buffers of the store; at least kMinFrontierMemory. Not bounded by
-  // it, and to be added to know what a process takes: the filter; the program's code (some 14 MiB);
-  // hosts with URLs that wait, which are all kept, at about 200 bytes each, and 300 more with
-  // domain_delay or ip_delay; open leases, at about 230 bytes each and the URL's record
-  // (max_open_leases); and what the C library's malloc keeps of freed memory. glibc's keeps a lot
-  // unless told not to: see docs/frontier.md. stats() tells what is in use.
+  // Bytes for queues, caches and buffers of the store; at least kMinFrontierMemory. Not included:
+  // the filter; the program's code (some 14 MiB); hosts with waiting URLs, which all stay in
+  // memory, at about 200 bytes each and 300 more with domain_delay or ip_delay; open leases
+  // (max_open_leases), at about 230 bytes each plus the URL's record; and freed memory that the C
+  // library's malloc keeps, which with glibc is a lot by default: see docs/frontier.md. stats()
+  // reports the memory in use.
   std::uint64_t max_memory = 256u << 20;
   Durability durability = Durability::kAsync;
-  // URLs set aside that are kept, some 150 bytes each; links (UrlRequest::hold) take half of that
-  // at most. What finds no room is counted in FrontierCounters::not_set_aside: it ends without a
-  // trace. 0: none are kept except those that HoldReason::always and Outcome::keep_failed name,
-  // which are kept beyond it.
+  // The number of URLs set aside that are kept, some 150 bytes each; held links (UrlRequest::hold)
+  // take at most half of it. URLs beyond it are not kept, only counted in
+  // FrontierCounters::not_set_aside. URLs with HoldReason::always or Outcome::keep_failed are kept
+  // in any case; with 0 only these are.
   std::uint64_t max_set_aside = 10'000'000;
-  // Hosts are spread over this many shards (1 to 1024, and not more than max_open_leases). Threads
-  // that lease from a shard of their own do not wait for each other, except when max_open_leases is
-  // used up; one shard may use all of it.
+  // Hosts are distributed over this many shards (1 to 1024, at most max_open_leases). Threads that
+  // each lease from their own shard do not wait for each other, except when max_open_leases is
+  // reached; one shard may use all of it.
   std::uint32_t shards = 1;
 };
 
 inline constexpr std::uint64_t kMinFrontierMemory = 64u << 20;
 
-// A checkpoint that the frontier took automatically, or could not.
+// The result of a checkpoint that the frontier took automatically.
 struct CheckpointEvent {
   Result<void> result;
   std::chrono::milliseconds took;
 };
 
-// Snapshots of the filter: how long a restart takes.
+// Snapshots of the filter. They decide how long a restart takes.
 struct CheckpointOptions {
   std::uint32_t keep = 2;  // at least 1
-  // They are taken automatically after so long, and after so many admissions; 0 disables either. A
-  // time in which nothing was admitted needs none.
+  // A checkpoint is taken automatically after this time and after this many admissions; 0 disables
+  // either. None is taken if nothing was admitted since the last one.
   std::chrono::milliseconds interval{0};
   std::uint64_t admissions = 0;
-  // Bytes a second that one writes at most; 0: as fast as the disk takes them. The one that close()
-  // takes is not held up by it.
+  // The most bytes a second that a checkpoint writes; 0: no limit. Does not apply to the checkpoint
+  // of close().
   std::uint64_t max_rate = 0;
-  // Called on a thread of the frontier's after each checkpoint that it took automatically or on
-  // request_checkpoint(). Must neither call close() nor throw.
+  // Called on one of the frontier's threads after each checkpoint that was automatic or requested
+  // by request_checkpoint(). Must neither call close() nor throw.
   std::function<void(const CheckpointEvent&)> on_taken = {};
 };
 
-// For tests. All others leave these alone.
+// For tests only.
 struct TestingOptions {
-  // The clock that delays are measured by; std::chrono::steady_clock if empty. Must not go back.
+  // The clock for delays; std::chrono::steady_clock if empty. Must not go back.
   std::function<SteadyTime()> clock = {};
-  // The clock of times that outlive the process (retries, recrawls, blocked hosts);
+  // The clock for times that outlive the process (retries, recrawls, blocked hosts);
   // std::chrono::system_clock if empty.
   std::function<SystemTime()> wall_clock = {};
-  // The key of the fingerprints; random if absent. Used when the directory is created.
+  // The keyed hash for fingerprints; a random one if absent. Used when the directory is created.
   std::optional<KeyedHash> hash = std::nullopt;
-  // Makes the frontier a function of its calls: every call returns when what it changed is durable,
-  // lease numbers count from 1, and what is random is drawn from this seed. With clocks and a hash
-  // of the caller's, the same calls then give the same leases in the same order.
+  // Makes the frontier deterministic: every call returns when its changes are durable, lease
+  // numbers count from 1, and random choices are drawn from this seed. With the same clocks and
+  // hash the same calls then return the same leases in the same order.
   std::optional<std::uint64_t> deterministic_seed = std::nullopt;
   // Called on the commit thread before each group of changes is written. An error stops the
-  // frontier, as if the write had failed.
+  // frontier like a failed write.
   std::function<Result<void>()> before_commit = {};
 };
 
 struct EmbeddedOptions {
   std::filesystem::path directory;  // created if missing, its parents too
   OpenMode mode = OpenMode::kCreateOrResume;
-  // Hosts that were parked before are revived.
+  // Revives the hosts that are parked.
   bool revive_hosts = false;
 
   PolitenessOptions politeness = {};
@@ -133,46 +134,46 @@ struct EmbeddedOptions {
   TestingOptions testing = {};
 };
 
-// How open() found the directory.
+// What open() found in the directory.
 struct OpenReport {
   bool resumed = false;
-  std::string checkpoint;             // the file restored from; empty: none
+  std::string checkpoint;             // the file that the filter was restored from; empty: none
   std::uint64_t replayed = 0;         // fingerprints replayed from the admission log
   std::uint64_t hosts_revived = 0;    // EmbeddedOptions::revive_hosts
   std::vector<std::string> warnings;  // e.g. a damaged checkpoint that an older one replaced
 };
 
-// What a directory holds of a frontier.
+// What EmbeddedFrontier::look_at() found in a directory.
 struct FrontierDirectory {
-  // It has a MANIFEST, whatever may be wrong with it: open() resumes it, or says why not.
+  // There is a MANIFEST, intact or not: open() resumes the frontier or returns the reason why not.
   bool resumable = false;
-  // That file, or what remove() makes of it before anything else is removed, is a frontier's.
+  // The directory holds a frontier's MANIFEST, or one that remove() has renamed as its first step.
   bool holds_one = false;
-  // There is a store that is a frontier's, whether or not a MANIFEST is with it: without, one was
-  // begun and not finished, or has lost it.
+  // The directory holds a frontier's store. Without a MANIFEST, creation of the frontier was
+  // interrupted or the MANIFEST was lost.
   bool has_remains = false;
-  // Of a frontier whose MANIFEST can be read: SeenOptions::ledger.
+  // SeenOptions::ledger, if the MANIFEST can be read.
   std::optional<bool> ledger;
-  // Its entries that are a frontier's beyond doubt even without a MANIFEST.
+  // The directory's entries that certainly belong to a frontier, even without a MANIFEST.
   std::vector<std::string> names;
-  // What of a frontier is in it, for people: "MANIFEST, 2 checkpoints, store".
+  // The frontier's files, for people: "MANIFEST, 2 checkpoints, store".
   std::string description;
 };
 
-// What revive() did.
+// The result of EmbeddedFrontier::revive().
 struct ReviveReport {
   std::uint64_t revived = 0;
-  std::vector<std::string> hosts;       // those revived, the first 1,000 of them
-  std::vector<std::string> not_parked;  // of those named; known, but there was nothing to do
-  std::vector<std::string> unknown;     // of those named: no URL waits, and nothing is kept
+  std::vector<std::string> hosts;       // the first 1,000 revived
+  std::vector<std::string> not_parked;  // named hosts that are known, but were not parked
+  std::vector<std::string> unknown;     // named hosts without waiting URLs or settings
 };
 
-// What repair() did.
+// The result of EmbeddedFrontier::repair().
 struct RepairReport {
-  bool repaired = false;           // false: it opens as it is
+  bool repaired = false;           // false: no repair was needed
   std::uint64_t known = 0;         // URLs in the new filter
-  std::uint64_t forgotten = 0;     // URLs admitted before that it lacks; they may be fetched again
-  std::vector<std::string> notes;  // what was damaged, what was used, what can no longer be known
+  std::uint64_t forgotten = 0;     // admitted URLs that it lacks; they may be fetched again
+  std::vector<std::string> notes;  // what was damaged, which sources were used, what is lost
 };
 
 }  // namespace trawl

@@ -1,4 +1,4 @@
-// What all membership filters share: their options, their statistics, and the calls they have.
+// What all membership filters share: options, statistics and the set of calls.
 #pragma once
 
 #include <concepts>
@@ -14,7 +14,7 @@
 
 namespace trawl {
 
-// The numbers are those of the file format.
+// The values are part of the file format.
 enum class FilterKind : std::uint32_t {
   kBlocked = 1,   // BlockedBloomFilter
   kGrowing = 2,   // GrowingBloomFilter
@@ -25,40 +25,40 @@ enum class FilterKind : std::uint32_t {
 
 // "blocked", "growing", "classic", "counting", "cuckoo".
 std::string_view name_of(FilterKind kind) noexcept;
-// The kind of that name, or nothing.
+// The kind with that name, or std::nullopt.
 std::optional<FilterKind> filter_kind_named(std::string_view name) noexcept;
 
 struct FilterOptions {
-  // Keys the filter is sized for, at least 1. What happens beyond is each filter's own.
+  // Keys the filter is sized for, at least 1. Each filter's comment says what happens beyond that.
   std::uint64_t capacity = 1'000'000;
-  // The rate of false positives when `capacity` keys are in; above 0 and below 1.
+  // The false-positive rate with `capacity` keys inserted; above 0 and below 1.
   double false_positive_rate = 1e-6;
-  // The hash that makes fingerprints for this filter; kept in its files. Unless given, one with a
-  // key from the operating system. The filters never call it: it is here so that whoever has the
-  // filter can make the fingerprints that belong to it.
+  // The hash that makes fingerprints for this filter, stored in its files. If absent, one with a
+  // random key from the operating system. Filters never call it: it is stored so that the filter's
+  // user can make matching fingerprints.
   std::optional<KeyedHash> hash = {};
 };
 
 struct FilterStats {
   std::uint64_t capacity = 0;
   double target_rate = 0;          // the rate asked for at `capacity` keys
-  std::uint64_t inserted = 0;      // keys that insert called new, less those erased
+  std::uint64_t inserted = 0;      // keys for which insert returned true, less those erased
   std::uint64_t memory_bytes = 0;  // of the bits, counters or slots
-  unsigned hashes = 0;             // bits or counters a key has (k); of the newest layer
-  unsigned layers = 1;             // more than one only in a filter that grows
+  unsigned hashes = 0;             // bits or counters per key (k); of the newest layer
+  unsigned layers = 1;             // more than 1 only in a growing filter
   // The share of the bits set, counters above 0, or slots taken; of the newest layer.
   double fill = 0;
-  // The rate of false positives that a query would see now: with `inserted` keys in, and of a
-  // filter beyond its capacity from its bits.
+  // The false-positive rate of a query now: computed from `inserted`, and beyond the capacity from
+  // the bits set.
   double current_rate = 0;
-  double expected_false_positives = 0;  // expected number of new keys that were called seen
-  // Whether the rate is worse than the one asked for, by more than an estimate may be off. (More
-  // keys than it is sized for need not mean that: sizes are rounded up.)
+  double expected_false_positives = 0;  // expected number of new keys wrongly called seen
+  // True if the rate is above the target by more than the error of the estimate. More keys than the
+  // capacity do not always make it so, since sizes are rounded up.
   bool overfull() const noexcept { return current_rate > 1.05 * target_rate; }
 };
 
-// The calls that every filter has. insert() returns a bool: true iff this call added the key; or,
-// where a filter can be full, a Result of it.
+// The calls of every filter. insert() returns true iff this call added the key; a filter that can
+// be full returns a Result<bool>.
 template <class F>
 concept MembershipFilter = requires(F filter, const F constant, Fingerprint key,
                                     std::span<const Fingerprint> keys, std::span<bool> answers,

@@ -19,154 +19,158 @@
 namespace trawl {
 
 // A queue of URLs that admits each URL once, keeps a delay between requests to a host, and leases
-// every admitted URL, again and again after crashes, until it is completed. EmbeddedFrontier is the
+// every admitted URL until it is completed, again after crashes too. EmbeddedFrontier is the
 // durable one; MemoryFrontier is for tests and demos.
 //
-// All calls are thread-safe. Any may fail with kUnavailable, where what is behind the frontier is
-// out of reach for now: it changed nothing, and may be tried again. Any other error of what is
-// behind it (disk full, I/O error) stops the frontier: that call and all later ones return it;
-// nothing that was durable is lost.
+// All calls are thread-safe. Any call may fail with kUnavailable if the storage is temporarily out
+// of reach: it then changed nothing and can be retried. Any other storage error (disk full, I/O
+// error) stops the frontier: that call and all later ones return the error. Durable data is never
+// lost.
 class Frontier {
  public:
-  // Ends what close() did not end. Everything durable stays so.
+  // Releases everything that close() did not release. Durable data stays.
   virtual ~Frontier() = default;
 
-  // Admits the URLs that are new; an answer for each.
+  // Admits the URLs that are new. Returns an answer for each, in order.
   [[nodiscard]] virtual Result<std::vector<Admission>> offer(
       std::span<const UrlRequest> requests, OfferWait wait = OfferWait::kDurable) = 0;
 
-  // Up to `max` URLs whose hosts may be asked now, at most leases_per_host a host. The caller
-  // starts each request at once. None: nothing came within `wait`, or nothing will, as progress()
-  // then says.
+  // Leases up to `max` URLs whose hosts may be requested now, at most leases_per_host a host. The
+  // caller starts each request immediately. Returns none if nothing became due within `wait`, or if
+  // nothing will; progress() says which.
   //
-  // The delays of hosts, domains and addresses lie between hand-outs as long as leases are open,
-  // and count from the real start of a request as soon as that is reported: by
-  // Outcome::started_after, by release(), or by start(), before its lease ends. A report only ever
-  // moves the next hand-out back. So real starts are the delay apart if each is the same time after
-  // its hand-out, or if start() is asked before each request.
+  // The delays of hosts, domains and addresses count from the time of the lease until the real
+  // start of the request is reported by Outcome::started_after, release() or start(), and from that
+  // start afterwards. A report can only make the next lease later. So real starts are the delay
+  // apart if each request starts equally long after its lease, or if the caller asks start() before
+  // each request.
   [[nodiscard]] virtual Result<std::vector<Lease>> lease(const LeaseRequest& request) = 0;
 
-  // Ends a lease and admits the links found: these become durable no later than the end, which does
-  // shortly after the return (flush() waits for it). Returns what became of each link. If the lease
-  // expired, and its URL has neither been completed nor failed since, this counts all the same; if
-  // it ended before, the links are admitted and nothing else happens. All links are one operation,
-  // which others wait for: of a page with very many, more than 100,000 are better offered apart.
-  // Errors: kNotFound if no such lease was given; kInvalidArgument if Outcome::note is too long.
+  // Ends a lease and admits the links found. The completion becomes durable shortly after the
+  // return (flush() waits for it), and the links no later than the completion. Returns an answer
+  // for each link. If the lease has expired and its URL was neither completed nor failed since, the
+  // completion still counts; if the lease ended before, only the links are admitted. All links are
+  // one operation, which other calls wait for: offer() links beyond the first 100,000 of a page
+  // separately. Errors: kNotFound if there never was such a lease; kInvalidArgument if
+  // Outcome::note is too long.
   [[nodiscard]] virtual Result<std::vector<Admission>> complete(
       std::uint64_t lease_id, const Outcome& outcome, std::span<const UrlRequest> links = {}) = 0;
-  // Ends a lease whose fetch failed: its URL is tried again later, or ends as failed, and its host
-  // may be left alone for a while (FailureReason, RetryOptions). With Outcome::requested false what
-  // failed was the host, before it was asked for this URL (its name, the connection, its
-  // robots.txt): the URL goes back to its place and keeps its tries, unless the reason is
-  // kPermanent, or host_failures is 0 and the host has not answered yet. `retry_after`, as the
-  // header Retry-After has it, is the least time for both. Outcome::recrawl_at is for when the URL
-  // is given up. A lease that ended before, or expired: nothing happens, and the verdict is empty.
-  // Errors: as complete().
+  // Ends a lease whose fetch failed: the URL is retried later or ends as failed, and its host may
+  // be blocked for a while (FailureReason, RetryOptions). With Outcome::requested false the host
+  // failed before this URL was requested (its name, the connection, its robots.txt): the URL
+  // returns to its place in the queue and keeps its retries, unless the reason is kPermanent, or
+  // host_failures is 0 and the host has never answered. `retry_after`, as in the header
+  // Retry-After, is the minimum wait of URL and host. Outcome::recrawl_at applies if the URL is not
+  // retried. If the lease has ended or expired, nothing happens and the verdict is empty. Errors:
+  // as complete().
   [[nodiscard]] virtual Result<FailureVerdict> fail(
       std::uint64_t lease_id, FailureReason reason,
       std::optional<std::chrono::milliseconds> retry_after = std::nullopt,
       const Outcome& outcome = {}) = 0;
-  // Ends a lease without a request, since a rule of the caller's passes its URL over: it is set
-  // aside as held, and leased again only if retry() says so. Errors: as complete();
-  // kInvalidArgument if the reason is empty.
+  // Ends a lease without a request because one of the caller's rules excludes its URL. The URL is
+  // set aside as held; only retry() queues it again. Errors: as complete(); kInvalidArgument if the
+  // reason is empty.
   [[nodiscard]] virtual Result<void> hold(std::uint64_t lease_id, const HoldReason& reason,
                                           const Outcome& outcome = {}) = 0;
-  // Gives a lease back unfetched: its URL is leased again later. With `next_start` the host waits
-  // until then, and with `started_after` also its delay, as its domain and address do, from so long
-  // after the lease, which is when it was asked for something else instead (robots.txt, say).
-  // Without either, as if the lease had not been given; start() counts all the same. Errors:
-  // kNotFound if the lease is not open.
+  // Returns a lease unfetched: its URL is leased again later. With `next_start` the host waits
+  // until then. `started_after` is when, after the lease, the host was asked for something else
+  // instead (for example robots.txt): host, domain and address wait their delay from then on.
+  // Without either, it is as if the lease had not been given, except that a start() still counts.
+  // Errors: kNotFound if the lease is not open.
   [[nodiscard]] virtual Result<void> release(
       std::uint64_t lease_id, std::optional<SteadyTime> next_start = std::nullopt,
       std::optional<std::chrono::microseconds> started_after = std::chrono::microseconds(0)) = 0;
-  // The lease expires LimitOptions::lease_timeout from now. Errors: kNotFound if it is not open.
+  // Makes the lease expire LimitOptions::lease_timeout from now. Errors: kNotFound if it is not
+  // open.
   [[nodiscard]] virtual Result<void> renew(std::uint64_t lease_id) = 0;
 
-  // For callers that look names up, wait for connections, or ask hosts on behalf of others: asked
-  // before the request of a lease is made, with the address that it goes to as text (empty: not
-  // known), it says when the delays of the host, the domain and that address let it begin, counted
-  // from the real starts of the requests before. With kNow it counts as begun, and until sent()
-  // says so, no other one to its host, domain or address is let begin, for a second longer than the
-  // delay at most, or for a tenth of one if the delay is shorter than that. A lease with kLater is
-  // best given back by release(lease_id, turn.at, std::nullopt): its host stands in line for the
-  // address from then on, and is leased when its turn has come. Not needed where Lease::paced is
-  // false. Errors: kNotFound if the lease is not open.
+  // Asks whether the request of a lease may start now. For callers with a variable time between
+  // lease and request: name lookups, waits for connections, requests to other hosts. `address` is
+  // the IP address that the request goes to, as text (empty: unknown). The answer follows from the
+  // delays of host, domain and address, counted from the real starts of earlier requests. With kNow
+  // the request counts as started, and until sent() reports its real start no other request to its
+  // host, domain or address may start; this block ends a second after the delay (a tenth of a
+  // second, for delays shorter than that). After kLater call release(lease_id, turn.at,
+  // std::nullopt): the host then waits in line for the address and is leased again when its turn
+  // comes. Not needed if Lease::paced is false. Errors: kNotFound if the lease is not open.
   [[nodiscard]] virtual Result<StartTurn> start(std::uint64_t lease_id,
                                                 std::string_view address) = 0;
-  // The same for a request to `host` (as Lease::host) that is not of a lease of it, because another
-  // host's robots.txt redirects to it, say. Of several that are told to come again each has a time
-  // of its own, and the host's own URLs have turns in between. Blocks do not count, nor that it is
-  // parked.
+  // The same for a request to `host` (as in Lease::host) without a lease of that host, for example
+  // because another host's robots.txt redirects to it. If several such requests have to wait, each
+  // gets a time of its own, with turns of the host's own URLs in between. Ignores whether the host
+  // is blocked or parked.
   [[nodiscard]] virtual Result<StartTurn> start_elsewhere(std::string_view host,
                                                           std::string_view address) = 0;
-  // The request that was told kNow was sent `when`, to that address if it is another after all
-  // (empty: it is not); the delays count from then. Nothing: it will not be sent; it counts as
-  // begun.
+  // Reports that the request of a `turn` with kNow was sent at `when`; the delays count from then.
+  // A non-empty `address` replaces the one given to start(). Without `when` the request was not
+  // sent; it counts as started at the time of the turn.
   [[nodiscard]] virtual Result<void> sent(const StartTurn& turn, std::optional<SteadyTime> when,
                                           std::string_view address = {}) = 0;
 
-  // Hosts are named as in Lease::host; other queues as in UrlRequest::queue. Errors of all:
-  // kInvalidArgument for what is no such name, or a setting out of its range.
+  // Hosts are named as in Lease::host, other queues as in UrlRequest::queue. Errors of all these
+  // calls: kInvalidArgument for an invalid name or a setting out of its range.
   [[nodiscard]] virtual Result<void> set_host(std::string_view host,
                                               const HostSettings& settings) = 0;
-  // Counts its URLs, which takes a while for a long queue. kNotFound if nothing is known of it.
+  // Counts the host's URLs, which takes a while for a long queue. Errors: kNotFound if the frontier
+  // has no record of the host.
   [[nodiscard]] virtual Result<HostInfo> host(std::string_view name) const = 0;
-  // Hosts with URLs that wait or with settings of their own, at most `limit`, in an order of no
-  // meaning: those behind `after`, the name of the last one of the call before; empty: from the
-  // first on.
+  // Pages through the hosts that have waiting URLs or settings of their own, in unspecified order:
+  // returns at most `limit` hosts that follow `after`, the name of the last host of the previous
+  // call; empty: from the first.
   [[nodiscard]] virtual Result<std::vector<HostInfo>> hosts(std::string_view after,
                                                             std::size_t limit) const = 0;
-  // Deletes the URLs that wait in its queue or are deferred, except those leased now; they stay
-  // "seen". Returns how many there were. Durable.
+  // Deletes the host's queued and deferred URLs, except those leased now; they stay seen. Returns
+  // the number deleted, when the deletion is durable.
   [[nodiscard]] virtual Result<std::uint64_t> drop_host(std::string_view host) = 0;
-  // Calls `visit` with the URLs that wait in a host's queue, leased ones included, those deferred
-  // not, in the order of the queue, until it answers false. It must not call the frontier.
+  // Calls `visit` with the URLs of a host's queue, in its order, including leased and excluding
+  // deferred ones, until it returns false. `visit` must not call the frontier.
   [[nodiscard]] virtual Result<void> visit_queue(
       std::string_view host, const std::function<bool(std::string_view url)>& visit) const = 0;
 
-  // URLs that are held, and those that ended as failed: with an error, or a status of 400 or above.
-  // At most `limit`, in an order of no meaning: those behind `after`, SetAsideUrl::position of the
-  // last one of the call before; empty: from the first on.
+  // Pages through the URLs set aside: those held, and those that ended as failed (with an error, or
+  // a status of 400 or above), in unspecified order. Returns at most `limit` URLs that follow
+  // `after`, the SetAsideUrl::position of the last URL of the previous call; empty: from the first.
   [[nodiscard]] virtual Result<std::vector<SetAsideUrl>> set_aside(std::string_view after,
                                                                    std::size_t limit) const = 0;
-  // Queues those again that `which` names, durably, with all their tries; links that were held
-  // before they were admitted are offered. Reads all that are set aside, unless RetryWhich::key
-  // names one. Returns how many it queued: those offered count if they were new.
+  // Queues the URLs set aside that match `which` again, durably, with all their retries; links that
+  // were held before they were admitted are offered. Reads all URLs set aside unless
+  // RetryWhich::key is set. Returns the number queued; offered links count if they were new.
   [[nodiscard]] virtual Result<std::uint64_t> retry(const RetryWhich& which) = 0;
-  // Whether another URL may be set aside, as of what is durable. Cheap, unlike stats(): for a
-  // caller that holds with HoldReason::always what must not be lost, and does something else where
-  // there is no room.
+  // Whether there is room to set another URL aside, according to the durable counts. Cheap, unlike
+  // stats(). For callers that hold with HoldReason::always only while there is room.
   [[nodiscard]] virtual Result<bool> has_room_to_set_aside() const = 0;
 
-  // What is known of a URL, or of the bytes of a UrlRequest::key. May read all that waits: for
-  // people, not for every page.
+  // The state of a URL, or of the bytes of a UrlRequest::key. May read all waiting URLs: meant for
+  // people's questions, not for every page.
   [[nodiscard]] virtual Result<UrlState> lookup(std::string_view url_or_key) = 0;
   [[nodiscard]] virtual Result<Progress> progress() const = 0;
   [[nodiscard]] virtual Result<FrontierStats> stats() const = 0;
 
   // Returns when everything completed or offered before is durable.
   [[nodiscard]] virtual Result<void> flush() = 0;
-  // Makes the next open() quick, while other threads go on; as flush() where there is nothing to
-  // take. One at a time; a second call waits for the first. An error is of this call alone.
+  // Writes a snapshot of the filter so that the next open() is quick; other threads go on
+  // meanwhile. Implementations without snapshots only flush(). A concurrent second call waits for
+  // the first. An error affects only this call.
   [[nodiscard]] virtual Result<void> checkpoint() = 0;
-  // The same soon, without waiting for it.
+  // The same, soon and in the background.
   [[nodiscard]] virtual Result<void> request_checkpoint() = 0;
-  // Flushes, takes a checkpoint and lets go of what is behind the frontier. What other threads are
-  // told at the same time holds; later calls return kClosed, except progress() and stats(), which
-  // tell how it stood.
+  // Flushes, takes a checkpoint and releases the storage. Answers given to other threads meanwhile
+  // remain valid. Later calls return kClosed, except progress() and stats(), which return the last
+  // state.
   [[nodiscard]] virtual Result<void> close() = 0;
 
-  // For loops that cannot block in lease(): `callback` is called when something may be leased that
-  // could not be before, or the end was reached: a hint to call lease(), or progress(). On a thread
-  // of the frontier's, or in calls of others; it must not block, call the frontier, or throw. An
-  // empty one ends that; when this returns, the callback before is not called any more.
+  // For event loops that cannot block in lease(): `callback` is called when a URL may have become
+  // due or the end was reached, as a hint to call lease() or progress(). It runs on one of the
+  // frontier's threads or inside other threads' calls, and must not block, call the frontier, or
+  // throw. An empty callback removes it; after this call returns, the previous callback is never
+  // called again.
   //
-  // With a shard it is called for that one alone, and not for delays that pass: for a thread with a
-  // timer of its own, and next_due().
+  // With a shard the callback is for that shard only, and is not called when a delay ends: for a
+  // thread that sets its own timer from next_due().
   [[nodiscard]] virtual Result<void> on_wake(std::function<void()> callback,
                                              std::optional<std::uint32_t> shard = std::nullopt) = 0;
-  // When lease() may next have something, as far as is known, perhaps a time that has passed;
-  // nothing while all is waiting for completions or offers.
+  // The time from which lease() may return something, as far as is known; it may be in the past.
+  // Empty while everything waits for completions or offers.
   [[nodiscard]] virtual Result<std::optional<SteadyTime>> next_due(
       std::optional<std::uint32_t> shard = std::nullopt) const = 0;
 };

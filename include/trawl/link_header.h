@@ -21,17 +21,17 @@ struct HeaderLink {
   bool has_rel(std::string_view relation) const noexcept;
 };
 
-// A link-value whose reference is no http(s) URL.
+// A link-value whose reference is not an http(s) URL.
 struct DroppedHeaderLink {
   HeaderLink link;            // without a URL
-  std::string text;           // what is written in its place, 2,048 bytes of it at most
-  bool other_scheme = false;  // than http and https
+  std::string text;           // the reference as written, cut to 2,048 bytes
+  bool other_scheme = false;  // its scheme is neither http nor https
 };
 
-// The links of one Link header, its references resolved against `base`, the URL of the response.
-// Lenient as browsers are: what is no link-value is skipped up to the next comma; links with an
-// "anchor" of another resource are left out, and so are those that are no http(s) URLs, which go to
-// `dropped` if it is given. At most 1,000 links of each. Thread-safe.
+// The links of one Link header, with references resolved against `base`, the URL of the response.
+// As lenient as browsers: skips invalid link-values up to the next comma. Leaves out links with an
+// "anchor" of another resource, and links that are not http(s) URLs; the latter go to `dropped`, if
+// given. At most 1,000 links of each. Thread-safe.
 std::vector<HeaderLink> parse_link_header(std::string_view value, const Url& base,
                                           std::vector<DroppedHeaderLink>* dropped = nullptr);
 

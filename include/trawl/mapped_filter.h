@@ -1,4 +1,4 @@
-// MappedFilter: asks a saved filter without loading it.
+// MappedFilter: looks keys up in a saved filter without loading it.
 #pragma once
 
 #include <cstddef>
@@ -11,21 +11,21 @@
 
 namespace trawl {
 
-// A file that a filter of any kind saved, mapped into memory read-only: opening reads its header
-// and directory only, and the system reads and drops pages as they are asked for, so that the file
-// may be larger than the memory.
+// A file saved by a filter of any kind, mapped into memory read-only. Opening reads only its header
+// and directory. The system loads and evicts pages on demand, so the file may be larger than
+// memory.
 //
-// The file must not be changed or cut while it is mapped; replacing it by another (save() does) is
-// fine. An I/O error while a page is read ends the process with SIGBUS: that is how mapped files
-// fail. Thread-safe.
+// The file must not be modified or truncated while it is mapped; replacing it, as save() does, is
+// safe. An I/O error while a page is read ends the process with SIGBUS, as with any mapped file.
+// Thread-safe.
 class MappedFilter {
  public:
   // Errors: kNotFound, kPermission, kCorrupt, kUnsupportedVersion, kIo; kNoSpace if there is no
-  // memory for the table of its chunks; kInvalidArgument for what is no regular file.
+  // memory for the table of its chunks; kInvalidArgument if the path is not a regular file.
   static Result<MappedFilter> open(const std::string& path);
 
   bool contains(Fingerprint key) const noexcept;
-  // contains() for each key, with the misses overlapped. Returns how many were found.
+  // Calls contains() for each key, with overlapping cache misses. Returns the number of keys found.
   std::size_t contains_batch(std::span<const Fingerprint> keys,
                              std::span<bool> found) const noexcept;
   // Reads the whole file and verifies each chunk's checksum. Errors: kCorrupt with the chunk's
@@ -33,9 +33,9 @@ class MappedFilter {
   Result<void> verify() const;
 
   FilterKind kind() const noexcept;
-  // `memory_bytes` is what the filter would take if it were loaded, `fill` is from a sample. The
-  // keys of a cuckoo filter are those that its header counts, where load() counts its tags; its
-  // rate follows from them.
+  // `memory_bytes` is the memory the filter takes when loaded; `fill` comes from a sample. For a
+  // cuckoo filter `inserted`, and the rate that follows from it, come from the header, whereas
+  // load() counts the tags.
   FilterStats stats() const;
   const KeyedHash& hash() const noexcept;
 

@@ -19,22 +19,22 @@ struct MemoryOptions {
   RetryOptions retry = {};
   LimitOptions limits = {};
   Profile profile = {};  // decides which URLs are the same
-  // The clocks of delays, and of retries, recrawls and blocked hosts: as in TestingOptions. The
-  // real ones if empty.
+  // The clock for delays, and the clock for retries, recrawls and blocked hosts: as in
+  // TestingOptions. The system's clocks if empty.
   std::function<SteadyTime()> clock = {};
   std::function<SystemTime()> wall_clock = {};
-  // What is random is drawn from it: the same calls, with clocks of the caller's, then give the
-  // same leases in the same order.
+  // The seed of random choices. With the same clocks and seed the same calls return the same leases
+  // in the same order.
   std::uint64_t seed = 1;
 };
 
-// A Frontier that keeps all it was told, about 500 bytes and more a URL, and is gone with its
-// process: "durable" is what it knows. It is exact (no URL is wrongly taken for seen), remembers
-// the last fetch of each URL for lookup(), and sets any number of URLs aside. It has one shard, and
-// each lease() looks at every host: for thousands of hosts, not for millions.
+// A Frontier that keeps everything in memory, 500 bytes or more a URL, and ends with its process:
+// "durable" means in memory. It is exact (no URL is wrongly called seen), remembers the last fetch
+// of each URL for lookup(), and sets any number of URLs aside. It has one shard, and each lease()
+// examines every host: for thousands of hosts, not for millions.
 class MemoryFrontier {
  public:
-  // Errors: kInvalidArgument, naming the option.
+  // Errors: kInvalidArgument; the message names the option.
   [[nodiscard]] static Result<std::unique_ptr<Frontier>> create(const MemoryOptions& options = {});
 };
 

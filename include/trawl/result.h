@@ -5,8 +5,9 @@
 #include <string_view>
 #include <utility>
 
-// Declared before it is defined, as an attribute of a class must be: the compiler warns where a
-// Result is dropped. Not if the program included the header earlier.
+// Declares tl::expected before its definition, as an attribute of a class must be, so that the
+// compiler warns when a Result is dropped. Has no effect if the program included that header
+// earlier.
 #ifndef TL_EXPECTED_HPP
 namespace tl {
 template <class T, class E>
@@ -17,7 +18,7 @@ class [[nodiscard]] expected;
 
 namespace trawl {
 
-// What kind of failure it was; the message says what was wrong, where, and what to do.
+// The kind of failure. The message says what was wrong, where, and what to do.
 enum class ErrorCode {
   kInvalidArgument,     // a value outside what the call or the key allows
   kInvalidUrl,          // not a URL by the WHATWG URL Standard
@@ -28,11 +29,11 @@ enum class ErrorCode {
   kInUse,               // another process has the directory open
   kCorrupt,             // a file is damaged, truncated or not ours
   kUnsupportedVersion,  // a file was written by a newer Trawl
-  kNoSpace,             // the disk, or the memory asked for, does not suffice
+  kNoSpace,             // too little disk space or memory
   kPermission,          // the operating system refused access
   kIo,                  // any other read or write failure
-  kUnavailable,         // what the call needs is out of reach: the same call may succeed later
-  kClosed,              // the object was closed, or failed earlier and takes no more work
+  kUnavailable,         // a needed service is out of reach: the same call may succeed later
+  kClosed,              // the object was closed, or stopped after an earlier failure
 };
 
 struct [[nodiscard]] Error {
@@ -48,8 +49,8 @@ inline tl::unexpected<Error> error(ErrorCode code, std::string message) {
   return tl::unexpected<Error>(Error{code, std::move(message)});
 }
 
-// The errors of the operating system: maps errno values (ENOSPC, EACCES, ...) to a code and
-// appends the system's own words: "cannot write state/MANIFEST: No space left on device".
+// An error of the operating system: maps the errno value (ENOSPC, EACCES, ...) to a code and
+// appends the system's message to `what`: "cannot write state/MANIFEST: No space left on device".
 Error system_error(int errno_value, std::string_view what);
 
 }  // namespace trawl

@@ -1,4 +1,4 @@
-// SnapshotPace: how fast the file of a filter is written.
+// SnapshotPace: limits how fast the file of a filter is written.
 #pragma once
 
 #include <atomic>
@@ -6,10 +6,9 @@
 
 namespace trawl {
 
-// How fast a snapshot is written. The flags, if given, are looked at while it is written, many
-// times a second; they must outlive the call.
+// The writer checks the flags, if given, many times a second; they must outlive the call.
 struct SnapshotPace {
-  std::uint64_t bytes_per_second = 0;          // at most; 0: as fast as the disk takes them
+  std::uint64_t bytes_per_second = 0;          // at most; 0: no limit
   const std::atomic<bool>* hurry = nullptr;    // true: no limit from now on
   const std::atomic<bool>* give_up = nullptr;  // true: the write ends with kClosed
 };

@@ -1,4 +1,4 @@
-// Url: an http or https URL, parsed and serialised as the WHATWG URL Standard says.
+// Url: an http or https URL, parsed and serialised according to the WHATWG URL Standard.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,8 @@
 
 namespace trawl {
 
-// What a Url knows of its href(), to be copied and reset as one. Only Url has a use for it.
+// The component offsets of a Url, in a struct so that they can be copied and reset together. For
+// Url only.
 struct UrlOffsets {
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
@@ -30,11 +31,11 @@ struct UrlOffsets {
 // string and stay valid as long as the Url does. Safe to read from many threads.
 class Url : private UrlOffsets {
  public:
-  // No URL yet: every component is empty, and as a base it counts as none. For parse_into().
+  // Not a URL yet: every component is empty, and as a base it means no base. For parse_into().
   Url() = default;
   Url(const Url&) = default;
   Url& operator=(const Url&) = default;
-  // What has been moved from is no URL, as by Url().
+  // A moved-from Url equals Url().
   Url(Url&& other) noexcept : UrlOffsets(other), href_(std::move(other.href_)) { other.clear(); }
   Url& operator=(Url&& other) noexcept {
     if (this == &other) return *this;
@@ -46,22 +47,22 @@ class Url : private UrlOffsets {
   ~Url() = default;
 
   // Parses `input`, relative to `base` if one is given, with the algorithm browsers use
-  // (https://url.spec.whatwg.org/#concept-basic-url-parser). `input` is UTF-8; bytes that are
-  // not are replaced by U+FFFD as the standard's decoder does. Takes linear time in the input.
-  // Errors: kInvalidUrl for what the standard rejects, kUnsupportedScheme for a well-formed URL
-  // that is neither http nor https (mailto:, javascript:, data:, ftp:, ...).
+  // (https://url.spec.whatwg.org/#concept-basic-url-parser). `input` is UTF-8; invalid bytes are
+  // replaced by U+FFFD as the standard's decoder does. Takes time linear in the input. Errors:
+  // kInvalidUrl for input that the standard rejects, kUnsupportedScheme for a well-formed URL that
+  // is neither http nor https (mailto:, javascript:, data:, ftp:, ...).
   static Result<Url> parse(std::string_view input, const Url* base = nullptr);
 
-  // The same into `out`, which keeps its old value on an error. Reuses the buffer of `out`: once
-  // that is large enough, links that need no rewriting (nearly all) cost no allocation. `out` may
-  // be `*base`, and `input` a view into it; then it allocates.
+  // The same into `out`, which keeps its value on an error. Reuses the buffer of `out`: once that
+  // is large enough, links that need no rewriting (nearly all) cost no allocation. `out` may be
+  // `*base`, and `input` a view into `out`; then the call allocates.
   static Result<void> parse_into(std::string_view input, const Url* base, Url& out);
 
   // The serialised URL, e.g. "https://user:pw@example.com:8080/a/b?q=1#top".
   std::string_view href() const noexcept { return href_; }
   // href() without the fragment and its '#'.
   std::string_view href_without_fragment() const noexcept { return part(0, query_end()); }
-  // True if href_without_fragment() has a '%'. Known since parsing: looks at no byte.
+  // True if href_without_fragment() has a '%'. Constant time: the parser stores it.
   bool has_percent() const noexcept { return has_percent_; }
 
   std::string_view scheme() const noexcept;    // "http" or "https"
@@ -70,7 +71,8 @@ class Url : private UrlOffsets {
   std::string_view hostname() const noexcept;  // lower case, IDNA A-labels; IPv6 keeps its brackets
   std::string_view host() const noexcept;      // hostname, then ":port" if it is not the default
   std::string_view port() const noexcept;      // decimal digits; empty when it is the default
-  std::uint16_t effective_port() const noexcept;  // the port to connect to, default included
+  std::uint16_t effective_port() const noexcept;  // the port to connect to, also if it is the
+                                                  // default
   std::string origin() const;                     // scheme "://" host, without the userinfo
   std::string_view path() const noexcept;         // starts with '/'
   std::string_view query() const noexcept;        // without '?'; empty if absent or empty
@@ -94,7 +96,7 @@ class Url : private UrlOffsets {
   std::string_view part(std::size_t start, std::size_t end) const noexcept {
     return std::string_view(href_).substr(start, end - start);
   }
-  // Behind "://", where the userinfo or the host starts.
+  // After "://", where the userinfo or the host starts.
   std::size_t authority_start() const noexcept {
     return href_.empty() ? 0 : scheme_end_ + std::size_t{3};
   }

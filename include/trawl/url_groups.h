@@ -1,4 +1,4 @@
-// Which hosts belong together: by registration, and for politeness.
+// Groups of hosts: registrable domains and politeness groups.
 #pragma once
 
 #include <string>
@@ -8,16 +8,15 @@
 
 namespace trawl {
 
-// The URL's host name as hosts are compared: in lower case and IDNA's A-labels, as Url::hostname()
-// has it, without a trailing dot. IPv6 keeps its brackets. Empty for a default Url alone.
+// The URL's host name in the form for comparisons: Url::hostname() (lower case, IDNA A-labels, IPv6
+// in brackets) without a trailing dot. Empty only for a default Url.
 std::string_view group_host(const Url& url) noexcept;
 
-// The registrable domain of a host name as Url::hostname() gives it: the public suffix
-// (https://publicsuffix.org) and one label more, "example.co.uk" for "www.example.co.uk". Suffixes
-// from the list's private part count, as they do for what browsers call a site: alice.github.io and
-// bob.github.io are two domains. A view into `hostname`, without its trailing dot. An IP address, a
-// host that is itself a public suffix, and one of a single label stand for themselves.
-// Thread-safe.
+// The registrable domain of a host name in the form of Url::hostname(): the public suffix
+// (https://publicsuffix.org) and one more label, "example.co.uk" for "www.example.co.uk". Includes
+// the list's private suffixes, as browsers do for sites: alice.github.io and bob.github.io are two
+// domains. Returns a view into `hostname`, without a trailing dot. For an IP address, a public
+// suffix and a single label it returns the name itself. Thread-safe.
 std::string_view registrable_domain(std::string_view hostname);
 
 // True if `hostname` is a registrable domain or a subdomain of one: not an IP address, not a public
@@ -25,13 +24,13 @@ std::string_view registrable_domain(std::string_view hostname);
 bool has_registrable_domain(std::string_view hostname);
 
 enum class PolitenessGroup {
-  kHost,    // each host and port of its own, but for 80 and 443
-  kDomain,  // all hosts and ports of a registrable domain together; IP addresses one by one
+  kHost,    // each host and port apart; ports 80 and 443 together
+  kDomain,  // all hosts and ports of a registrable domain together; each IP address apart
 };
 
-// The name of the URL's politeness group. By host: group_host(), then ":port" unless that is 80 or
-// 443, whichever the scheme: http and https share a group, and one port is never in two. Equal for
-// equal groups, for hosts and domains alike. Empty for a default Url alone.
+// The name of the URL's politeness group. By host: group_host(), followed by ":port" unless the
+// port is 80 or 443. So http and https share a group, and no port is in two groups. Two URLs have
+// the same name iff they are in the same group. Empty only for a default Url.
 std::string politeness_group(const Url& url, PolitenessGroup by = PolitenessGroup::kHost);
 
 }  // namespace trawl

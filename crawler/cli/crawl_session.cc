@@ -84,7 +84,7 @@ int conclude(const Crawl& crawl, CrawlEnd end, bool interrupted,
     return kInterrupted;
   }
   if (end == CrawlEnd::kLimit) {
-    const CrawlLimit limit = crawl.reached_limit();
+    const CrawlLimit limit = *crawl.reached_limit();
     say("stopped at {}; with a higher one it can go on\n", key_of(limit));
     print_resume(resume_command);
     return limit == CrawlLimit::kBytes  ? kSizeLimit

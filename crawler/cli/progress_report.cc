@@ -83,7 +83,7 @@ std::string summary(const Crawl& crawl) {
     }
   }
   std::string failures;
-  for (int i = 1; i < static_cast<int>(FetchError::kCount); ++i) {
+  for (std::size_t i = 0; i < kFetchErrors; ++i) {
     const auto error = static_cast<FetchError>(i);
     if (const auto n = crawl.fetches()[error]; n > 0)
       failures += fmt::format("{}{} {}", failures.empty() ? "" : ", ", to_string(error), n);

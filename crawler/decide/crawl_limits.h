@@ -11,7 +11,7 @@
 namespace trawl {
 
 // Which limit of the config ended a crawl.
-enum class CrawlLimit : std::uint8_t { kNone, kPages, kBytes, kTime };
+enum class CrawlLimit : std::uint8_t { kPages, kBytes, kTime };
 constexpr std::string_view key_of(CrawlLimit limit) {
   switch (limit) {
     case CrawlLimit::kPages:
@@ -20,8 +20,6 @@ constexpr std::string_view key_of(CrawlLimit limit) {
       return "scope.max_bytes";
     case CrawlLimit::kTime:
       return "scope.max_time";
-    case CrawlLimit::kNone:
-      break;
   }
   return "";
 }
@@ -45,10 +43,10 @@ class CrawlLimits {
     return before < max_bytes_ && n >= max_bytes_ - before;
   }
   std::uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
-  // kNone as long as the crawl may go on.
-  CrawlLimit reached(Clock::time_point now) const {
+  // Nothing as long as the crawl may go on.
+  std::optional<CrawlLimit> reached(Clock::time_point now) const {
     if (bytes() >= max_bytes_) return CrawlLimit::kBytes;
-    return now >= end_ ? CrawlLimit::kTime : CrawlLimit::kNone;
+    return now >= end_ ? std::optional(CrawlLimit::kTime) : std::nullopt;
   }
   // When the time is up; nothing: never.
   std::optional<Clock::time_point> end() const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "crawler/http/fetch_error.h"
@@ -9,13 +10,12 @@
 namespace trawl {
 
 enum class BodyCut : std::uint8_t {
-  kNone,        // it is whole, or there is none
   kLength,      // larger than a limit
   kTime,        // not there in time
   kDisconnect,  // the connection broke off, or ended before the body did
 };
 
-// As WARC-Truncated and pages.jsonl have it; empty for kNone.
+// As WARC-Truncated and pages.jsonl have it.
 constexpr std::string_view to_string(BodyCut cut) noexcept {
   switch (cut) {
     case BodyCut::kLength:
@@ -24,15 +24,17 @@ constexpr std::string_view to_string(BodyCut cut) noexcept {
       return "time";
     case BodyCut::kDisconnect:
       return "disconnect";
-    case BodyCut::kNone:
-      break;
   }
   return "";
 }
+// Empty of a whole body.
+constexpr std::string_view to_string(std::optional<BodyCut> cut) noexcept {
+  return cut ? to_string(*cut) : std::string_view();
+}
 
 // What a failure that came after the headers did to the body; `ended_early`: of kBadEncoding, that
-// the body ended in the middle of its coding.
-constexpr BodyCut cut_by(FetchError failure, bool ended_early) noexcept {
+// the body ended in the middle of its coding. Nothing: the body is whole, or there is none.
+constexpr std::optional<BodyCut> cut_by(FetchError failure, bool ended_early) noexcept {
   switch (failure) {
     case FetchError::kBodyTooLarge:
     case FetchError::kDownloadTooLarge:
@@ -43,9 +45,9 @@ constexpr BodyCut cut_by(FetchError failure, bool ended_early) noexcept {
     case FetchError::kConnectionLost:
       return BodyCut::kDisconnect;
     case FetchError::kBadEncoding:
-      return ended_early ? BodyCut::kDisconnect : BodyCut::kNone;
+      return ended_early ? std::optional(BodyCut::kDisconnect) : std::nullopt;
     default:
-      return BodyCut::kNone;
+      return std::nullopt;
   }
 }
 

@@ -58,9 +58,9 @@ void BodyReader::begin(const HttpRequest& request, const HttpOptions& options,
   decoder_charged_ = 0;
   wanted_ = 0;
   granted_ = 0;
-  failure_ = FetchError::kNone;
+  failure_.reset();
   reason_.clear();
-  announced_ = FetchError::kNone;
+  announced_.reset();
   ended_early_ = false;
   never_fits_ = false;
 }
@@ -82,8 +82,8 @@ bool BodyReader::on_head(std::optional<std::uint64_t> content_length) {
   } else if (!decoded && *content_length > max_body_) {
     announced_ = FetchError::kBodyTooLarge;
   }
-  if (announced_ != FetchError::kNone && !truncate_ && !(wants_part_ && wants_part_(*response_))) {
-    too_large(announced_);
+  if (announced_ && !truncate_ && !(wants_part_ && wants_part_(*response_))) {
+    too_large(*announced_);
     return false;
   }
   const auto length =
@@ -96,7 +96,7 @@ bool BodyReader::on_head(std::optional<std::uint64_t> content_length) {
 }
 
 BodyReader::Step BodyReader::take(std::string_view bytes) {
-  if (failure_ != FetchError::kNone || stopped_) return Step::kStop;
+  if (failure_ || stopped_) return Step::kStop;
   std::string_view rest = bytes.substr(std::min(taken_, bytes.size()));
   const std::uint64_t allowed = max_download_ - std::min(max_download_, response_->encoded_bytes);
   const bool too_many = rest.size() > allowed;
@@ -110,7 +110,7 @@ BodyReader::Step BodyReader::take(std::string_view bytes) {
     const std::uint64_t room = max_body_ - response_->body.size();
     const std::string_view part = rest.substr(0, bounded_size(room));
     if (!make_room(body_, response_->body.size() + part.size())) {
-      step = failure_ == FetchError::kNone ? Step::kPause : Step::kStop;
+      step = failure_ ? Step::kStop : Step::kPause;
     } else {
       response_->body.append(part);
       response_->encoded_bytes += part.size();
@@ -133,15 +133,15 @@ BodyReader::Step BodyReader::decode(std::string_view& input) {
   std::array<char, kPiece> piece;
   std::string& body = response_->body;
   if (keep_encoded_ && !make_room(encoded_, encoded_.text->size() + input.size())) {
-    return failure_ == FetchError::kNone ? Step::kPause : Step::kStop;
+    return failure_ ? Step::kStop : Step::kPause;
   }
   for (;;) {
-    if (!charge_decoder()) return failure_ == FetchError::kNone ? Step::kPause : Step::kStop;
+    if (!charge_decoder()) return failure_ ? Step::kStop : Step::kPause;
     // One byte more than is allowed tells that there is too much.
     const std::size_t left = bounded_size(max_body_ - body.size());
     if (body_.room < body.size() + std::min(left, kPiece / 8) &&
         !make_room(body_, body.size() + std::min(left, kPiece / 8))) {
-      return failure_ == FetchError::kNone ? Step::kPause : Step::kStop;
+      return failure_ ? Step::kStop : Step::kPause;
     }
     const std::size_t room = std::min(kPiece, body_.room - body.size());
     const std::size_t size = room < left ? room : std::min(kPiece, left + 1);
@@ -163,10 +163,10 @@ BodyReader::Step BodyReader::decode(std::string_view& input) {
 }
 
 bool BodyReader::finish() {
-  if (failure_ != FetchError::kNone) {
+  if (failure_) {
     // Too many codings of nothing at all.
     if (response_->encoded_bytes > 0 || failure_ != FetchError::kBadEncoding) return false;
-    failure_ = FetchError::kNone;
+    failure_.reset();
     reason_.clear();
     return true;
   }

@@ -36,10 +36,10 @@ class BodyReader {
   // Ends it with `failure`.
   void fail(FetchError failure, std::string reason);
 
-  FetchError failure() const noexcept { return failure_; }
+  std::optional<FetchError> failure() const noexcept { return failure_; }
   const std::string& reason() const noexcept { return reason_; }
-  // Why the whole of a body cannot be had of which only a part is read; kNone: it may be whole.
-  FetchError announced() const noexcept { return announced_; }
+  // Why the whole of a body cannot be had of which only a part is read; nothing: it may be whole.
+  std::optional<FetchError> announced() const noexcept { return announced_; }
   std::string reason_of(FetchError too_large) const;
   // The failure is that the body ended in the middle of its coding.
   bool ended_early() const noexcept { return ended_early_; }
@@ -78,9 +78,9 @@ class BodyReader {
   std::size_t decoder_charged_ = 0;
   std::uint64_t wanted_ = 0;
   std::uint64_t granted_ = 0;  // charged, but not used yet
-  FetchError failure_ = FetchError::kNone;
+  std::optional<FetchError> failure_;
   std::string reason_;
-  FetchError announced_ = FetchError::kNone;
+  std::optional<FetchError> announced_;
   bool ended_early_ = false;
   bool never_fits_ = false;  // not even if no other body had any memory
 };

@@ -40,8 +40,6 @@ bool handshake_was_cut_off(const CurlFailure& failure) {
 FetchError kind_of(const CurlFailure& failure) {
   const bool reaching_proxy = failure.proxied && !failure.sent;
   switch (failure.code) {
-    case CURLE_OK:
-      return FetchError::kNone;
     case CURLE_COULDNT_RESOLVE_HOST:
       return FetchError::kResolve;
     case CURLE_COULDNT_RESOLVE_PROXY:

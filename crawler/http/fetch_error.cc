@@ -1,34 +1,17 @@
 #include "crawler/http/fetch_error.h"
 
 #include <array>
-#include <cstddef>
 
 namespace trawl {
 
 namespace {
 
-constexpr std::array<std::string_view, static_cast<std::size_t>(FetchError::kCount)> kNames = {
-    "",
-    "name not resolved",
-    "connection refused",
-    "connect timeout",
-    "TLS failure",
-    "proxy failure",
-    "first byte timeout",
-    "timeout",
-    "too slow",
-    "body too large",
-    "download too large",
-    "headers too large",
-    "bad response",
-    "bad header",
-    "bad encoding",
-    "connection lost",
-    "address refused",
-    "unwanted type",
-    "no memory",
-    "aborted",
-    "other failure",
+constexpr std::array<std::string_view, kFetchErrors> kNames = {
+    "name not resolved", "connection refused", "connect timeout",   "TLS failure",
+    "proxy failure",     "first byte timeout", "timeout",           "too slow",
+    "body too large",    "download too large", "headers too large", "bad response",
+    "bad header",        "bad encoding",       "connection lost",   "address refused",
+    "unwanted type",     "no memory",          "aborted",           "other failure",
 };
 
 }  // namespace

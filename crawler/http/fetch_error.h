@@ -1,13 +1,14 @@
 // FetchError: the kinds of failed fetches, each counted on its own.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace trawl {
 
 enum class FetchError : std::uint8_t {
-  kNone,
   kResolve,           // the host's name has no address
   kConnect,           // nobody answers there
   kConnectTimeout,    // no connection in time, the TLS handshake included
@@ -28,10 +29,15 @@ enum class FetchError : std::uint8_t {
   kMemory,            // no room for the body now: worth another try later
   kAborted,           // by the one who started it
   kOther,
-  kCount,
 };
 
-// As in "connect timeout": what is counted and written to pages.jsonl. Empty for kNone.
+inline constexpr std::size_t kFetchErrors = static_cast<std::size_t>(FetchError::kOther) + 1;
+
+// As in "connect timeout": what is counted and written to pages.jsonl.
 std::string_view to_string(FetchError error) noexcept;
+// Empty without an error.
+inline std::string_view to_string(std::optional<FetchError> error) noexcept {
+  return error ? to_string(*error) : std::string_view();
+}
 
 }  // namespace trawl

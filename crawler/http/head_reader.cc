@@ -135,7 +135,7 @@ void HeadReader::begin(const HttpOptions& options, HttpResponse& response) {
   lines_ = 0;
   content_length_.reset();
   field_.clear();
-  failure_ = FetchError::kNone;
+  failure_.reset();
   reason_.clear();
 }
 

@@ -24,7 +24,7 @@ class HeadReader {
   int status() const noexcept { return status_; }
   std::uint64_t bytes() const noexcept { return bytes_; }
   std::optional<std::uint64_t> content_length() const noexcept { return content_length_; }
-  FetchError failure() const noexcept { return failure_; }
+  std::optional<FetchError> failure() const noexcept { return failure_; }
   const std::string& reason() const noexcept { return reason_; }
 
  private:
@@ -45,7 +45,7 @@ class HeadReader {
   std::size_t lines_ = 0;
   std::string field_;  // the last header of the response that has begun; more of it may come
   std::optional<std::uint64_t> content_length_;
-  FetchError failure_ = FetchError::kNone;
+  std::optional<FetchError> failure_;
   std::string reason_;
 };
 

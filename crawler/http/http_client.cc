@@ -153,7 +153,7 @@ class EpollHttpClient final : public HttpClient {
   // Looks up what has to be, then gives the transfer to libcurl; or notes that it has failed, to be
   // ended later, since this may be called from start().
   void go_on(Transfer& transfer, Transfer::Verdict verdict) {
-    if (verdict.failure != FetchError::kNone) return give_up(transfer, std::move(verdict));
+    if (verdict.failure) return give_up(transfer, std::move(verdict));
     const std::string* const name = transfer.next_name();
     if (name == nullptr) return take_turn(transfer);
     resolver_->resolve(*name, Lookup{.transfer = &transfer, .use = transfer.uses});
@@ -244,8 +244,6 @@ class EpollHttpClient final : public HttpClient {
         [[maybe_unused]] const ssize_t read = ::read(event.fd, &count, sizeof count);
         return;
       }
-      case SocketWatch::Owner::kNone:
-        return;
     }
   }
 
@@ -274,7 +272,7 @@ class EpollHttpClient final : public HttpClient {
     for (Transfer* transfer : active_) {
       if (transfer->ended) continue;
       Transfer::Verdict verdict = transfer->check(now);
-      if (verdict.failure != FetchError::kNone) {
+      if (verdict.failure) {
         give_up(*transfer, std::move(verdict));
       } else if (transfer->in_multi && transfer->wants_other_address(now)) {
         relaunch(*transfer);

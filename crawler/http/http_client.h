@@ -67,9 +67,9 @@ struct HttpRequest {
 
 // Redirects are not followed: each request to a host has to wait for its turn.
 struct HttpResponse {
-  int status = 0;                          // 0: no response
-  FetchError failure = FetchError::kNone;  // the body may have been received in part
-  std::string error;                       // `failure` in words; empty if there is none
+  int status = 0;                     // 0: no response
+  std::optional<FetchError> failure;  // the body may have been received in part
+  std::string error;                  // `failure` in words; empty if there is none
   // Headers of the last response: those of a 1xx before it do not count.
   std::string content_type;      // of several values the one that counts
   bool nosniff = false;          // X-Content-Type-Options: the content does not tell its type
@@ -87,7 +87,7 @@ struct HttpResponse {
   std::string body;                     // decompressed
   bool truncated = false;               // there was more than `truncate_body` let through
   // Why the body, or none at all, is not all that the headers were sent for.
-  BodyCut cut = BodyCut::kNone;
+  std::optional<BodyCut> cut;
   std::uint64_t encoded_bytes = 0;  // of the body before decompression, so far as it came
   // Only when capturing: the heads with CRLF at the end of each line and without the empty line,
   // in the form of HTTP/1.1 whatever the protocol; of the final response. Credentials for a proxy

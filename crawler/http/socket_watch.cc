@@ -73,7 +73,7 @@ std::span<const SocketWatch::Event> SocketWatch::wait(std::chrono::milliseconds 
       continue;
     }
     events_.push_back({.fd = fd,
-                       .owner = entry.owner,
+                       .owner = *entry.owner,
                        .readable = (event.events & EPOLLIN) != 0,
                        .writable = (event.events & EPOLLOUT) != 0,
                        .failed = (event.events & (EPOLLERR | EPOLLHUP)) != 0});

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,7 +19,7 @@ namespace trawl {
 // kernel is told only when that makes a difference.
 class SocketWatch {
  public:
-  enum class Owner : std::uint8_t { kNone, kCurl, kResolver, kWakeup };
+  enum class Owner : std::uint8_t { kCurl, kResolver, kWakeup };
   struct Event {
     int fd;
     Owner owner;
@@ -45,9 +46,9 @@ class SocketWatch {
 
  private:
   struct Entry {
-    Owner owner = Owner::kNone;
-    std::uint8_t wanted = 0;   // kRead, kWrite
-    std::uint8_t watched = 0;  // what the kernel knows
+    std::optional<Owner> owner;  // of one that was watched
+    std::uint8_t wanted = 0;     // kRead, kWrite
+    std::uint8_t watched = 0;    // what the kernel knows
   };
   static constexpr std::uint8_t kRead = 1;
   static constexpr std::uint8_t kWrite = 2;

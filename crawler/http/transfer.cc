@@ -258,11 +258,11 @@ bool Transfer::has_untried() const {
 
 bool Transfer::try_other_addresses(CURLcode code) {
   return (code == CURLE_COULDNT_CONNECT || code == CURLE_OPERATION_TIMEDOUT) &&
-         phase_ == Phase::kConnecting && verdict_.failure == FetchError::kNone && has_untried();
+         phase_ == Phase::kConnecting && !verdict_.failure && has_untried();
 }
 
 bool Transfer::try_other_connection() {
-  const bool again = unclean_connection_ && !sent_before_ && verdict_.failure == FetchError::kNone;
+  const bool again = unclean_connection_ && !sent_before_ && !verdict_.failure;
   unclean_connection_ = false;
   return again;
 }
@@ -325,7 +325,7 @@ void Transfer::fail(Verdict verdict) {
 }
 
 void Transfer::on_flood(const void* tls) {
-  if (!in_multi || ended || verdict_.failure != FetchError::kNone) return;
+  if (!in_multi || ended || verdict_.failure) return;
   if (FloodGuard::tls_of(easy()) != tls) return;
   fail({FetchError::kBadResponse, "the server sends without end what is part of no response"});
 }
@@ -361,17 +361,16 @@ HttpResponse Transfer::finish(CURLcode code, Time now) {
 
 // The reasons of our own come first: what libcurl says then is that we stopped it.
 void Transfer::conclude(CURLcode code) {
-  if (verdict_.failure == FetchError::kNone && head_.failure() != FetchError::kNone)
-    verdict_ = {head_.failure(), head_.reason()};
-  if (verdict_.failure == FetchError::kNone) {
+  if (!verdict_.failure && head_.failure()) verdict_ = {head_.failure(), head_.reason()};
+  if (!verdict_.failure) {
     if (code == CURLE_OK && !head_.complete()) {
       verdict_ = {FetchError::kConnectionLost, "the connection was closed before the headers' end"};
     } else if (code == CURLE_OK) {
       body_.finish();
     }
-    if (body_.failure() != FetchError::kNone) verdict_ = {body_.failure(), body_.reason()};
+    if (body_.failure()) verdict_ = {body_.failure(), body_.reason()};
   }
-  if (verdict_.failure == FetchError::kNone && code != CURLE_OK && !response_.truncated) {
+  if (!verdict_.failure && code != CURLE_OK && !response_.truncated) {
     const CurlFailure failure = failure_of(code);
     if (reused_ && gave_up_stale(failure)) response_.connection_was_stale = true;
     if (response_.connection_was_stale) {
@@ -383,17 +382,17 @@ void Transfer::conclude(CURLcode code) {
       verdict_ = {kind_of(failure), text_of(failure)};
     }
   }
-  if (verdict_.failure == FetchError::kNone && proxy_ && response_.status == 407)
+  if (!verdict_.failure && proxy_ && response_.status == 407)
     verdict_ = {FetchError::kProxy, "the proxy asks for a user and a password"};
-  if (verdict_.failure == FetchError::kMemory) body_.fail(verdict_.failure, verdict_.reason);
+  if (verdict_.failure == FetchError::kMemory) body_.fail(*verdict_.failure, verdict_.reason);
   if (context_.options.capture) response_.request_head = http1_request_head(response_.request_head);
   if (response_.truncated) response_.cut = BodyCut::kLength;
-  if (head_.complete() && verdict_.failure != FetchError::kNone)
-    response_.cut = cut_by(verdict_.failure, body_.ended_early());
+  if (head_.complete() && verdict_.failure)
+    response_.cut = cut_by(*verdict_.failure, body_.ended_early());
   // Another request would not have it whole either.
-  const FetchError announced = body_.announced();
-  if (response_.cut != BodyCut::kNone && !response_.truncated && announced != FetchError::kNone)
-    verdict_ = {announced, body_.reason_of(announced)};
+  const std::optional<FetchError> announced = body_.announced();
+  if (response_.cut && !response_.truncated && announced)
+    verdict_ = {*announced, body_.reason_of(*announced)};
   response_.failure = verdict_.failure;
   response_.error = std::move(verdict_.reason);
   response_.address_refused = response_.failure == FetchError::kAddressRefused;
@@ -501,7 +500,7 @@ int Transfer::take_connection(std::string_view remote_ip, int remote_port, int l
   if (sent_before_) {
     // libcurl found a kept-alive connection closed, or was refused the request on a new one, and is
     // about to send again, without regard for the host's delay.
-    response_.connection_was_stale = reused_ && verdict_.failure == FetchError::kNone;
+    response_.connection_was_stale = reused_ && !verdict_.failure;
     return CURL_PREREQFUNC_ABORT;
   }
   connection_ = OpenConnections::key_of(remote_ip, remote_port, local_port);

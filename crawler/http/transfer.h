@@ -50,7 +50,7 @@ class Transfer {
   using Time = std::chrono::steady_clock::time_point;
   // Why it is not to go on; empty if it is. The text is for people.
   struct Verdict {
-    FetchError failure = FetchError::kNone;
+    std::optional<FetchError> failure;
     std::string reason;
   };
 

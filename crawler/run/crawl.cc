@@ -205,7 +205,7 @@ class CrawlImpl final : public Crawl {
   CrawlEnd why_ended() const override {
     if (context_->failure()) return CrawlEnd::kStopped;
     if (frontier_progress().finished) return CrawlEnd::kFinished;
-    if (reached_limit() != CrawlLimit::kNone) return CrawlEnd::kLimit;
+    if (reached_limit()) return CrawlEnd::kLimit;
     if (context_->phase() != CrawlPhase::kRunning) return CrawlEnd::kStopped;
     return waits_for_recrawls() ? CrawlEnd::kRecrawlsWait : CrawlEnd::kExhausted;
   }
@@ -260,7 +260,7 @@ class CrawlImpl final : public Crawl {
     return !config_.recrawl.wait && frontier_progress().only_recrawls_wait;
   }
   bool reached_max_pages() const { return pages_->used_up(); }
-  CrawlLimit reached_limit() const override {
+  std::optional<CrawlLimit> reached_limit() const override {
     if (reached_max_pages()) return CrawlLimit::kPages;
     return limits_->reached(std::chrono::steady_clock::now());
   }

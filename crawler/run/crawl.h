@@ -80,7 +80,7 @@ class Crawl {
   virtual const SkipCounts& skipped() const = 0;
   virtual const FetchCounts& fetches() const = 0;
   virtual const OpenReport& opened() const = 0;
-  virtual CrawlLimit reached_limit() const = 0;
+  virtual std::optional<CrawlLimit> reached_limit() const = 0;
   // Whether all runs of the crawl together brought too little to be called done: nothing came back
   // with a 2xx, or no seed did, or hosts are parked with URLs queued, or origins are held without a
   // robots.txt or for their certificate. Then a sentence that says so.

@@ -35,7 +35,7 @@ class FetchCounts {
   }
   static std::uint64_t read(const Count& count) { return count.load(std::memory_order_relaxed); }
 
-  std::array<Count, static_cast<std::size_t>(FetchError::kCount)> errors_{};
+  std::array<Count, kFetchErrors> errors_{};
   Count bytes_{0};
   Count not_modified_{0};
   Count retries_{0};

@@ -27,9 +27,8 @@ std::optional<FailureReason> reason_of_status(int status) {
 }  // namespace
 
 std::optional<FailureReason> failure_reason_of(const HttpResponse& response) {
-  switch (response.failure) {
-    case FetchError::kNone:
-      return reason_of_status(response.status);
+  if (!response.failure) return reason_of_status(response.status);
+  switch (*response.failure) {
     case FetchError::kConnectTimeout:
     case FetchError::kFirstByteTimeout:
     case FetchError::kTimeout:
@@ -54,7 +53,6 @@ std::optional<FailureReason> failure_reason_of(const HttpResponse& response) {
     case FetchError::kUnwantedType:
     case FetchError::kMemory:
     case FetchError::kAborted:
-    case FetchError::kCount:
       break;
   }
   return std::nullopt;
@@ -62,13 +60,13 @@ std::optional<FailureReason> failure_reason_of(const HttpResponse& response) {
 
 FailureReason robots_failure_of(const HttpResponse& response) {
   const auto reason = failure_reason_of(response);
-  if (response.failure == FetchError::kNone)
+  if (!response.failure)
     return response.status == 429 ? FailureReason::kTooManyRequests : FailureReason::kUnavailable;
   if (reason == FailureReason::kNoSuchHost || reason == FailureReason::kTimeout) return *reason;
   return FailureReason::kConnection;
 }
 
-bool failed_before_request(FetchError error) noexcept {
+bool failed_before_request(std::optional<FetchError> error) noexcept {
   return error == FetchError::kResolve || error == FetchError::kConnect ||
          error == FetchError::kConnectTimeout || error == FetchError::kProxy ||
          error == FetchError::kTls;
@@ -78,7 +76,7 @@ bool is_silence(FailureReason reason) noexcept {
   return reason == FailureReason::kTimeout || reason == FailureReason::kConnection;
 }
 
-bool is_our_own_doing(FetchError error) noexcept {
+bool is_our_own_doing(std::optional<FetchError> error) noexcept {
   return error == FetchError::kMemory || error == FetchError::kAborted;
 }
 

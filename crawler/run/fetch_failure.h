@@ -16,11 +16,11 @@ std::optional<FailureReason> failure_reason_of(const HttpResponse& response);
 FailureReason robots_failure_of(const HttpResponse& response);
 
 // True if it failed before the server was asked for the URL: that says nothing of the URL.
-bool failed_before_request(FetchError error) noexcept;
+bool failed_before_request(std::optional<FetchError> error) noexcept;
 // True if no answer came, for whatever reason: perhaps the whole host is down.
 bool is_silence(FailureReason reason) noexcept;
 
 // True if the fetch was ended for reasons of our own: the URL goes back to its queue.
-bool is_our_own_doing(FetchError error) noexcept;
+bool is_our_own_doing(std::optional<FetchError> error) noexcept;
 
 }  // namespace trawl

@@ -86,7 +86,7 @@ Fetcher::Fetcher(CrawlContext& context, std::uint32_t shard, std::unique_ptr<Htt
 
 void Fetcher::run() {
   for (;;) {
-    if (context_.limits.reached(std::chrono::steady_clock::now()) != CrawlLimit::kNone)
+    if (context_.limits.reached(std::chrono::steady_clock::now()))
       context_.advance_to(CrawlPhase::kDraining);
     const CrawlPhase phase = context_.phase();
     if (phase == CrawlPhase::kAborting) return;
@@ -293,7 +293,7 @@ void Fetcher::on_page(const OpenLease& open, HttpResponse response) {
 }
 
 void Fetcher::count(const HttpResponse& response) {
-  context_.fetches.add(response.failure);
+  if (response.failure) context_.fetches.add(*response.failure);
   context_.fetches.add_bytes(response.encoded_bytes);
   if (context_.limits.add_bytes(response.encoded_bytes)) context_.advance_to(CrawlPhase::kDraining);
 }

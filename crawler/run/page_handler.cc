@@ -159,22 +159,21 @@ PageHandler::Result PageHandler::handle(const OpenLease& open, const Url& url, H
             .output = output,
             .outcome = result.outcome};
   result.outcome.seed = open.lease.depth == 0 && page.note.role == UrlNote::Role::kPage;
-  result.truncated = answer.last && response.cut != BodyCut::kNone;
+  result.truncated = answer.last && response.cut;
   if (result.truncated) {
     // Its digest says nothing of the page.
     record.truncated = trawl::to_string(response.cut);
     follow(page);
-  } else if (!result.failure && response.failure == FetchError::kNone) {
+  } else if (!result.failure && !response.failure) {
     read(page);
     follow(page);
   }
-  if (answer.last && (result.truncated || response.failure == FetchError::kNone))
-    write_records(page);
+  if (answer.last && (result.truncated || !response.failure)) write_records(page);
   plan_recrawl(page);
   if (answer.last) {
     output.charge = std::move(response.charge);
     output.charge.shrink_to(output.memory());
-  } else if (response.cut != BodyCut::kNone) {
+  } else if (response.cut) {
     context_.cut_bodies.keep(open.lease.url, {std::move(response), answer.fetched_at});
   }
   return result;
@@ -189,13 +188,12 @@ PageHandler::Answer PageHandler::settle(const OpenLease& open, const Result& res
   Answer answer{std::move(response), open.wall_time, !result.failure || tries_are_used_up};
   if (!answer.last || open.lease.attempts == 0) return answer;
   auto kept = context_.cut_bodies.take(open.lease.url);
-  const FetchError failure = answer.response.failure;
-  const bool failed =
-      result.failure || (failure != FetchError::kNone && failure != FetchError::kUnwantedType &&
-                         failure != FetchError::kAddressRefused);
+  const std::optional<FetchError> failure = answer.response.failure;
+  const bool failed = result.failure || (failure && failure != FetchError::kUnwantedType &&
+                                         failure != FetchError::kAddressRefused);
   if (!kept || !failed) return answer;
-  const bool is_longer = answer.response.cut == BodyCut::kNone ||
-                         kept->response.body.size() > answer.response.body.size();
+  const bool is_longer =
+      !answer.response.cut || kept->response.body.size() > answer.response.body.size();
   if (is_longer) answer = {std::move(kept->response), kept->fetched_at};
   return answer;
 }
@@ -501,8 +499,7 @@ void PageHandler::write_records(Page& page) {
 
 std::optional<WarcRecords> PageHandler::archive(std::string_view url, SystemTime date,
                                                 const HttpResponse& response) {
-  if (!warc_ || response.response_head.empty() || response.failure != FetchError::kNone)
-    return std::nullopt;
+  if (!warc_ || response.response_head.empty() || response.failure) return std::nullopt;
   return warc_->build(exchange_of(url, date, response));
 }
 
@@ -519,8 +516,8 @@ void PageHandler::plan_recrawl(Page& page) {
   if (!policy.enabled()) return;
   const Lease& lease = page.open.lease;
   const int status = page.response.status;
-  const bool fetched = page.response.failure == FetchError::kNone &&
-                       (is_2xx(status) || (status == 304 && lease.recrawl));
+  const bool fetched =
+      !page.response.failure && (is_2xx(status) || (status == 304 && lease.recrawl));
   // Of one that was a page once, its own interval goes on.
   const bool was_page = !page.note.digest.empty() || page.note.interval;
   if (!fetched && !was_page) {

@@ -63,7 +63,7 @@ struct RobotsAnswer {
   const Robots* rules = nullptr;
   Time ask_at{};                           // when robots.txt is to be asked for again
   std::string_view reason = {};            // of kWait and kFail
-  FetchError failure = FetchError::kNone;  // likewise; kNone: there was an answer
+  std::optional<FetchError> failure = {};  // likewise; nothing: there was an answer
   bool no_such_host = false;               // likewise: HttpResponse::no_such_host
   std::string ask_for = {};  // the URL of robots.txt, or the one it redirected to last
 };
@@ -105,12 +105,12 @@ class RobotsCache {
  private:
   struct Entry {
     std::optional<Robots> rules;
-    std::uint32_t failures = 0;              // to fetch them, in a row
-    std::string reason;                      // of the last failure
-    FetchError failure = FetchError::kNone;  // of the last one
-    bool no_such_host = false;               // likewise
-    std::string hop;                         // that robots.txt redirected to; empty: it did not
-    std::uint32_t hops = 0;                  // in a row, with this
+    std::uint32_t failures = 0;         // to fetch them, in a row
+    std::string reason;                 // of the last failure
+    std::optional<FetchError> failure;  // of the last one
+    bool no_such_host = false;          // likewise
+    std::string hop;                    // that robots.txt redirected to; empty: it did not
+    std::uint32_t hops = 0;             // in a row, with this
     Time ask_at{};
     bool unused = false;                                  // rules not asked for since store()
     std::optional<std::list<std::string>::iterator> use;  // absent: URLs wait for it

@@ -17,14 +17,14 @@ const CrawlLimits::Clock::time_point kStart{std::chrono::hours(5)};
 TEST(CrawlLimits, WithoutAnyTheCrawlGoesOn) {
   CrawlLimits limits({}, {}, kStart);
   EXPECT_FALSE(limits.add_bytes(1ull << 62));
-  EXPECT_EQ(limits.reached(kStart + std::chrono::hours(100'000)), CrawlLimit::kNone);
+  EXPECT_EQ(limits.reached(kStart + std::chrono::hours(100'000)), std::nullopt);
   EXPECT_FALSE(limits.end());
 }
 
 TEST(CrawlLimits, BytesAddUpToTheLimit) {
   CrawlLimits limits(100, {}, kStart);
   EXPECT_FALSE(limits.add_bytes(99));
-  EXPECT_EQ(limits.reached(kStart), CrawlLimit::kNone);
+  EXPECT_EQ(limits.reached(kStart), std::nullopt);
   EXPECT_TRUE(limits.add_bytes(1));
   EXPECT_EQ(limits.reached(kStart), CrawlLimit::kBytes);
   EXPECT_FALSE(limits.add_bytes(1000)) << "it was reached before";
@@ -40,14 +40,14 @@ TEST(CrawlLimits, BytesOfEarlierRunsCount) {
 TEST(CrawlLimits, TheTimeEndsWithItsLastInstant) {
   CrawlLimits limits({}, milliseconds(1000), kStart);
   EXPECT_EQ(limits.end(), kStart + milliseconds(1000));
-  EXPECT_EQ(limits.reached(kStart + milliseconds(999)), CrawlLimit::kNone);
+  EXPECT_EQ(limits.reached(kStart + milliseconds(999)), std::nullopt);
   EXPECT_EQ(limits.reached(kStart + milliseconds(1000)), CrawlLimit::kTime);
 }
 
 TEST(CrawlLimits, ATimeBeyondTheClockIsNone) {
   CrawlLimits limits({}, milliseconds::max(), kStart);
   EXPECT_FALSE(limits.end());
-  EXPECT_EQ(limits.reached(kStart + std::chrono::hours(24)), CrawlLimit::kNone);
+  EXPECT_EQ(limits.reached(kStart + std::chrono::hours(24)), std::nullopt);
 }
 
 TEST(CrawlLimits, OneThreadOfManyReachesTheLimit) {
@@ -70,7 +70,6 @@ TEST(CrawlLimits, EachHasTheNameOfItsKey) {
   EXPECT_EQ(key_of(CrawlLimit::kPages), "scope.max_pages");
   EXPECT_EQ(key_of(CrawlLimit::kBytes), "scope.max_bytes");
   EXPECT_EQ(key_of(CrawlLimit::kTime), "scope.max_time");
-  EXPECT_EQ(key_of(CrawlLimit::kNone), "");
 }
 
 }  // namespace

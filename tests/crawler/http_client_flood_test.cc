@@ -162,7 +162,7 @@ TEST_F(HttpClientFloods, TheOtherTransfersGoOn) {
   const Http2Server good_too({kHead, frame(kData, kEndStream, 1, "fine, too")}, "");
   const auto client = client_of(options_);
   std::vector<std::string> bodies(2);
-  FetchError flooded = FetchError::kNone;
+  std::optional<FetchError> flooded;
   client->start({.url = flooding.url(), .max_body = 100},
                 [&](HttpResponse response) { flooded = response.failure; });
   client->start({.url = good.url("/"), .max_body = 100},

@@ -137,7 +137,7 @@ TEST(HttpClientHeaders, OddButHarmlessAnswersAreNoFailures) {
   for (std::size_t i = 0; i < answers.size(); ++i) {
     const HttpResponse got = get(server.url("/" + std::to_string(i)));
     EXPECT_EQ(got.error, "") << i;
-    EXPECT_EQ(got.failure, FetchError::kNone) << i;
+    EXPECT_EQ(got.failure, std::nullopt) << i;
     EXPECT_EQ(got.body, answers[i].second) << i;
     EXPECT_EQ(got.location, "") << i;
   }

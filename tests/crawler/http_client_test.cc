@@ -279,13 +279,13 @@ TEST(HttpClient, SaysWhyABodyIsNotWhole) {
     return false;
   });
   const auto cut = [&](const char* target) { return get(server.url(target), impatient()).cut; };
-  EXPECT_EQ(cut("/whole"), BodyCut::kNone);
+  EXPECT_EQ(cut("/whole"), std::nullopt);
   for (const char* target : {"/short", "/chunked", "/torn-chunk", "/reset", "/zipped"})
     EXPECT_EQ(cut(target), BodyCut::kDisconnect) << target;
   EXPECT_EQ(cut("/stalled"), BodyCut::kTime);
   EXPECT_EQ(cut("/large"), BodyCut::kLength);
   for (const char* target : {"/no-head", "/garbage", "/nothing"})
-    EXPECT_EQ(cut(target), BodyCut::kNone) << target;
+    EXPECT_EQ(cut(target), std::nullopt) << target;
   const HttpResponse zipped = get(server.url("/zipped"));
   EXPECT_FALSE(zipped.body.empty());
   EXPECT_TRUE(noise.starts_with(zipped.body)) << "what was decoded";

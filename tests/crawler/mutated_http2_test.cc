@@ -192,15 +192,15 @@ class MutatedHttp2Run {
  private:
   // What mutations before may have done to the server's connection is worth another try.
   void fetch_good(const std::string& url, bool after_mutations = false, int tries = 5) {
-    client_->start({.url = url, .max_body = test::kMutationBody}, [this, url, after_mutations,
-                                                                   tries](const HttpResponse& got) {
-      const bool again = is_late(got) || (after_mutations && got.failure != FetchError::kNone);
-      if (got.connection_was_stale || (again && tries > 1))
-        return fetch_good(url, after_mutations, tries - 1);
-      ++good_;
-      EXPECT_EQ(got.error, "");
-      EXPECT_TRUE(got.body == kBody);
-    });
+    client_->start({.url = url, .max_body = test::kMutationBody},
+                   [this, url, after_mutations, tries](const HttpResponse& got) {
+                     const bool again = is_late(got) || (after_mutations && got.failure);
+                     if (got.connection_was_stale || (again && tries > 1))
+                       return fetch_good(url, after_mutations, tries - 1);
+                     ++good_;
+                     EXPECT_EQ(got.error, "");
+                     EXPECT_TRUE(got.body == kBody);
+                   });
   }
 
   const std::uint64_t seed_;

@@ -59,7 +59,7 @@ inline bool is_late(const HttpResponse& got) {
 inline constexpr std::uint64_t kMutationBody = 1 << 20;
 
 inline void check_mutated(const HttpResponse& got, std::uint64_t number) {
-  EXPECT_EQ(got.failure == FetchError::kNone, got.error.empty())
+  EXPECT_EQ(!got.failure, got.error.empty())
       << number << ": " << to_string(got.failure) << ": " << got.error;
   EXPECT_LE(got.body.size(), kMutationBody) << number;
   EXPECT_NE(got.failure, FetchError::kMemory) << number << ": " << got.error;

@@ -505,7 +505,7 @@ TEST(RobotsCache, ARedirectToARefusedAddressIsOneThatCannotBeFollowed) {
     const RobotsAnswer allowed = cache.store(kSite, refused, now);
     ASSERT_EQ(allowed.action, Action::kObey);
     EXPECT_TRUE(allowed.rules->allowed("trawl", some_url()));
-    EXPECT_EQ(allowed.failure, FetchError::kNone);
+    EXPECT_EQ(allowed.failure, std::nullopt);
     cache.ask_again(kSite);
   }
   // Of the host's own it means that it may not be asked, over whichever scheme.

@@ -87,7 +87,7 @@ void SitemapElements::end_element(const XmlName&) {
 }
 
 void SitemapElements::text(std::string_view text) {
-  if (field_ == Field::kNone) return;
+  if (!field_) return;
   const bool url = field_ == Field::kUrl || field_ == Field::kFallbackUrl;
   // White space around a URL does not count; much of it is an attack or an accident.
   const std::size_t limit = url ? collector_.options().max_url_length + 1024 : kMaxShortField;
@@ -99,7 +99,7 @@ void SitemapElements::text(std::string_view text) {
 
 void SitemapElements::finish() {
   // The field that the document ends in is not whole.
-  field_ = Field::kNone;
+  field_.reset();
   const bool has_url = !entry_.url.empty() || !fallback_url_.empty();
   if (entry_depth_ != 0 && has_url && !done_) end_entry();
 }
@@ -153,9 +153,9 @@ void SitemapElements::start_field(const XmlName& name,
   const std::string local = short_name(name.local);
   const bool own_prefix = name.prefix == entry_prefix_;
   bool known = false;
-  const Field field = is_feed(collector_.info().kind)
-                          ? feed_field(local, own_prefix, attributes, known)
-                          : sitemap_field(name, local, attributes, known);
+  const std::optional<Field> field = is_feed(collector_.info().kind)
+                                         ? feed_field(local, own_prefix, attributes, known)
+                                         : sitemap_field(name, local, attributes, known);
   if (!known) {
     foreign_depth_ = depth_;
     return;
@@ -165,9 +165,9 @@ void SitemapElements::start_field(const XmlName& name,
   url_cut_ = false;
 }
 
-SitemapElements::Field SitemapElements::sitemap_field(const XmlName& name, std::string_view local,
-                                                      const std::vector<XmlAttribute>& attributes,
-                                                      bool& known) {
+std::optional<SitemapElements::Field> SitemapElements::sitemap_field(
+    const XmlName& name, std::string_view local, const std::vector<XmlAttribute>& attributes,
+    bool& known) {
   known = true;
   if (local == "link") {
     const auto rel = find_attribute(attributes, "rel");
@@ -176,14 +176,14 @@ SitemapElements::Field SitemapElements::sitemap_field(const XmlName& name, std::
       collector_.add_alternate(entry_, find_attribute(attributes, "hreflang").value_or(""), *href,
                                base());
     }
-    return Field::kNone;
+    return std::nullopt;
   }
   const bool own_prefix = name.prefix == entry_prefix_;
   const bool other_prefix = depth_ == entry_depth_ + 1 && !is_extension_prefix(name.prefix);
   if (own_prefix || other_prefix) {
     if (local == "loc" && own_prefix) {
       if (!entry_.url.empty()) end_entry_before_loc();
-      return done_ ? Field::kNone : Field::kUrl;
+      return done_ ? std::nullopt : std::optional(Field::kUrl);
     }
     if (local == "loc") {
       if (!fallback_url_.empty()) warn_of_other_loc("of another prefix", "the first counts");
@@ -194,24 +194,25 @@ SitemapElements::Field SitemapElements::sitemap_field(const XmlName& name, std::
     if (local == "priority") return Field::kPriority;
   }
   known = false;
-  return Field::kNone;
+  return std::nullopt;
 }
 
-SitemapElements::Field SitemapElements::feed_field(std::string_view local, bool own_prefix,
-                                                   const std::vector<XmlAttribute>& attributes,
-                                                   bool& known) {
+std::optional<SitemapElements::Field> SitemapElements::feed_field(
+    std::string_view local, bool own_prefix, const std::vector<XmlAttribute>& attributes,
+    bool& known) {
   known = true;
   const bool atom = collector_.info().kind == SitemapKind::kAtom;
   if (local == "link") {
     if (find_attribute(attributes, "href")) {
       feed_link(attributes, own_prefix);
-      return Field::kNone;
+      return std::nullopt;
     }
-    return own_prefix && !atom && entry_.url.empty() ? Field::kUrl : Field::kNone;
+    return own_prefix && !atom && entry_.url.empty() ? std::optional(Field::kUrl) : std::nullopt;
   }
   if (own_prefix && local == "guid" && !atom) {
     const std::string_view permalink = find_attribute(attributes, "isPermaLink").value_or("true");
-    return equal_in_any_case(trim(permalink), "false") ? Field::kNone : Field::kFallbackUrl;
+    return equal_in_any_case(trim(permalink), "false") ? std::nullopt
+                                                       : std::optional(Field::kFallbackUrl);
   }
   // Of Atom 0.3: modified, issued. Of RSS: pubDate, and Dublin Core's date.
   if (own_prefix && (local == "updated" || local == "modified" || local == "pubdate"))
@@ -219,7 +220,7 @@ SitemapElements::Field SitemapElements::feed_field(std::string_view local, bool 
   if (own_prefix && (local == "published" || local == "issued")) return Field::kFallbackDate;
   if (!atom && local == "date") return Field::kFallbackDate;
   known = false;
-  return Field::kNone;
+  return std::nullopt;
 }
 
 // The first link to a page, or else the first alternate, is the entry's.
@@ -242,10 +243,9 @@ void SitemapElements::feed_link(const std::vector<XmlAttribute>& attributes, boo
 }
 
 void SitemapElements::end_field() {
-  const Field field = std::exchange(field_, Field::kNone);
-  switch (field) {
-    case Field::kNone:
-      return;
+  const std::optional<Field> field = std::exchange(field_, std::nullopt);
+  if (!field) return;
+  switch (*field) {
     case Field::kUrl:
       entry_.url = trim_url_space(field_text_);
       entry_.url_cut = url_cut_;

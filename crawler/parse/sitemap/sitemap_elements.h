@@ -33,16 +33,17 @@ class SitemapElements : public XmlHandler {
   const std::string& root() const noexcept { return root_; }
 
  private:
-  enum class Field { kNone, kUrl, kFallbackUrl, kDate, kFallbackDate, kFrequency, kPriority };
+  enum class Field { kUrl, kFallbackUrl, kDate, kFallbackDate, kFrequency, kPriority };
 
   void start_root(const XmlName& name);
   void start_entry(const XmlName& name);
   void begin_entry();
   void start_field(const XmlName& name, const std::vector<XmlAttribute>& attributes);
-  Field sitemap_field(const XmlName& name, std::string_view local,
-                      const std::vector<XmlAttribute>& attributes, bool& known);
-  Field feed_field(std::string_view local, bool own_prefix,
-                   const std::vector<XmlAttribute>& attributes, bool& known);
+  // Nothing: what is in the element is not read.
+  std::optional<Field> sitemap_field(const XmlName& name, std::string_view local,
+                                     const std::vector<XmlAttribute>& attributes, bool& known);
+  std::optional<Field> feed_field(std::string_view local, bool own_prefix,
+                                  const std::vector<XmlAttribute>& attributes, bool& known);
   void feed_link(const std::vector<XmlAttribute>& attributes, bool own_prefix);
   void end_field();
   void end_entry();
@@ -64,7 +65,7 @@ class SitemapElements : public XmlHandler {
   // The bases that xml:base sets, each with the depth of its element.
   std::vector<std::pair<std::size_t, Url>> bases_;
   std::optional<Url> entry_base_;  // the base in force at the entry's URL
-  Field field_ = Field::kNone;
+  std::optional<Field> field_;
   std::size_t depth_ = 0;
   std::size_t entry_depth_ = 0;    // 0: not in an entry
   std::size_t foreign_depth_ = 0;  // of the element of an extension we are in; 0: in none

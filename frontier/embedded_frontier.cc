@@ -67,10 +67,10 @@ Result<std::unique_ptr<Frontier>> EmbeddedFrontier::open(const EmbeddedOptions& 
   report.resumed = state->resumed;
   if (state->profile_replaced) {
     report.warnings.push_back(
-        "the rules for canonical keys are others than before: URLs seen under the old ones may be "
+        "the rules for canonical keys have changed: URLs seen under the old rules may be "
         "fetched once more");
   }
-  // Without a manifest nothing is known to be of no use: one that was lost may be put back.
+  // Without a manifest every file is kept: a lost manifest may be restored from a backup.
   if (state->resumed) Checkpointer::remove_strays(options->directory, state->manifest);
   auto store = Store::open(store_path(options->directory),
                            {.sync = options->store.durability == Durability::kSync,

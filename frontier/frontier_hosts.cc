@@ -15,7 +15,7 @@
 
 namespace trawl {
 
-// Any name may be that of a queue: what looks like a mistake has to be there.
+// Any name may be that of a queue, but one that looks like a misspelt host must exist.
 Result<void> FrontierImpl::check_name(std::string_view name) const {
   if (name.empty()) return no_queue(name);
   if (is_host_name(name)) return {};
@@ -134,7 +134,7 @@ Result<HostInfo> FrontierImpl::info_of(HostId host, const std::optional<HostReco
     return true;
   });
   if (!read) return tl::unexpected(read.error());
-  // What is in memory is newer than what the store has.
+  // The state in memory is newer than the store's.
   if (auto in_memory = shard_of(host).info(host)) {
     info = std::move(*in_memory);
   } else if (record) {
@@ -158,7 +158,7 @@ Result<std::vector<HostInfo>> FrontierImpl::hosts(std::string_view after, std::s
   const HostId from = last ? *last + 1 : 0;
   std::vector<HostInfo> infos;
   if (limit == 0 || (last && from == 0)) return infos;
-  // The first `limit` of both, in one order.
+  // The first `limit` of the hosts in memory and in the store, in one order.
   std::vector<std::pair<HostId, std::optional<HostRecord>>> found;
   auto read = store_->visit_queued_hosts(from, [&](HostId host) {
     found.emplace_back(host, std::nullopt);
@@ -167,12 +167,12 @@ Result<std::vector<HostInfo>> FrontierImpl::hosts(std::string_view after, std::s
   if (!read) return tl::unexpected(read.error());
   std::size_t with_record = 0;
   read = store_->visit_hosts(from, [&](HostId host, HostRecord record) {
-    if (record.is_default()) return true;  // all that is known is that it answered
+    if (record.is_default()) return true;  // the record only says that the host answered
     found.emplace_back(host, std::move(record));
     return ++with_record < limit;
   });
   if (!read) return tl::unexpected(read.error());
-  // Of two the one with a record is first, and stays.
+  // The entry with a record sorts first, and std::unique keeps it.
   std::ranges::stable_sort(found, [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first < b.first : a.second.has_value() > b.second.has_value();
   });
@@ -197,7 +197,7 @@ Result<HostInfo> FrontierImpl::host(std::string_view name) const {
   if (!info) return info;
   if ((!*record || (*record)->is_default()) && !has_news(*info)) {
     return error(ErrorCode::kNotFound,
-                 fmt::format("{} has neither URLs that wait nor settings", name));
+                 fmt::format("{} has neither waiting URLs nor settings", name));
   }
   info->host = name;
   return info;

@@ -13,7 +13,7 @@ namespace trawl {
 
 namespace {
 
-// How many URLs one operation of offer() admits: bounds how long it holds the gate.
+// The most URLs of one operation of offer(): bounds how long it stays inside the gate.
 constexpr std::size_t kOfferBatch = 1024;
 
 }  // namespace
@@ -72,10 +72,10 @@ FrontierImpl::FrontierImpl(const EmbeddedOptions& options, FrontierParts parts)
 }
 
 FrontierImpl::~FrontierImpl() {
-  wake_timer_.reset();  // first: its thread asks the rest
+  wake_timer_.reset();  // first: its thread uses the other members
   schedule_->stop();
-  // While the rest is there, which it tells of its last commits. Without a close() before, nobody
-  // learns of an error.
+  // While the other members exist, which after_commit() uses. Without a close() before, an error is
+  // lost.
   static_cast<void>(commits_->close());
 }
 
@@ -102,7 +102,7 @@ GroupWriterOptions FrontierImpl::writer_options(bool set_aside_keys_changed) {
 
 Result<void> FrontierImpl::restore() {
   const ReaderLock use(using_store_);
-  // Of very many hosts no more is known than that they answered: those take 8 bytes here.
+  // Of most hosts the only fact stored is that they answered: these take 8 bytes here.
   std::vector<std::pair<HostId, HostRecord>> records;
   std::vector<HostId> answered;
   auto read = store_->visit_hosts(0, [&](HostId host, HostRecord record) {
@@ -114,7 +114,7 @@ Result<void> FrontierImpl::restore() {
     return true;
   });
   if (!read) return read;
-  // All come in ascending order.
+  // Both are in ascending order.
   auto next = records.begin();
   auto next_answered = answered.begin();
   read =
@@ -138,8 +138,8 @@ Result<void> FrontierImpl::restore() {
   return read;
 }
 
-// Not analysed: of a frontier that is closed already it takes no lock, so that close() need not
-// wait for calls that come later.
+// Not analysed, since the lock is conditional: a closed frontier takes no lock, so that close()
+// does not wait for later calls.
 FrontierImpl::StoreUse::StoreUse(const FrontierImpl& frontier) TRAWL_NO_THREAD_SAFETY_ANALYSIS
     : mutex_(frontier.using_store_),
       open_(frontier.commits_->check()) {
@@ -192,7 +192,7 @@ Result<std::vector<Admission>> FrontierImpl::offer(std::span<const UrlRequest> r
 }
 
 void FrontierImpl::after_commit(OperationGroup& group, std::vector<QueuedUrl>& promoted) {
-  using_store_.assert_shared();  // close() ends this thread before it takes the store away
+  using_store_.assert_shared();  // close() ends this thread before it destroys the store
   std::vector<bool> touched(options_.store.shards, false);
   const auto queue = [&](QueuedUrl url) {
     const std::uint32_t shard = shard_index(url.host);
@@ -214,7 +214,7 @@ void FrontierImpl::after_commit(OperationGroup& group, std::vector<QueuedUrl>& p
       shards_[shard]->push_ended(operation->ended->order.sequence);
       touched[shard] = true;
     }
-    // release: see promote_due(). Whoever finds it false finds the next time that some are due.
+    // release: pairs with promote_due(): a thread that reads false also sees the next due time.
     if (operation->promote) promoting_.store(false, std::memory_order_release);
   }
   // See ask_for_lease().
@@ -270,8 +270,8 @@ Result<void> FrontierImpl::on_wake(std::function<void()> callback,
 }
 
 bool FrontierImpl::is_idle(bool (*deferred_do)(const Counters&)) const {
-  // A commit moves URLs between the shards, and to and from those deferred: what was seen while
-  // one was under way does not count.
+  // A commit moves URLs between the shards and the deferred ones, so an observation made during a
+  // commit is not valid.
   const std::uint64_t commit = commits_->commit_number();
   if (commit % 2 != 0 || !deferred_do(commits_->counters())) return false;
   const bool idle = std::ranges::all_of(shards_, [](const auto& shard) {
@@ -299,7 +299,7 @@ Result<FrontierStats> FrontierImpl::stats() const {
     stats.repeated += of_shard.repeated;
     stats.memory += of_shard.memory;
   }
-  // The two are read one after the other: a lease may have ended in between.
+  // The two counters are not read at one moment: a lease may have ended in between.
   const std::uint64_t open = counters.open() - std::min(counters.open(), counters.deferred);
   stats.queued = open - std::min(open, stats.leased);
   stats.checkpoints = checkpointer_.taken();
@@ -313,14 +313,15 @@ Result<FrontierStats> FrontierImpl::stats() const {
   stats.measured_false_positive_rate = fresh > 0 ? wrong / fresh : 0;
   stats.filter = filter_.stats();
   stats.false_positive_rate = stats.filter.current_rate;
-  // A3: known at any time.
+  // A3: available at any time.
   stats.expected_lost = exact ? 0 : stats.filter.expected_false_positives;
   stats.filter_warning = filter_.growth_error();
   return stats;
 }
 
 Result<void> FrontierImpl::close() {
-  // Relaxed: nothing goes with it. First: the schedule's checkpoint may wait for a slow one.
+  // Relaxed: publishes no other data. Set first: close() may have to wait for a slow checkpoint of
+  // the schedule.
   hurry_.store(true, std::memory_order_relaxed);
   schedule_->stop();
   const MutexLock lock(closing_);
@@ -330,7 +331,7 @@ Result<void> FrontierImpl::close() {
     const ReaderLock use(using_store_);
     done = checkpointer_.take(filter_, *commits_, *store_);
   }
-  // In this order: the committer and the shards are the ones that use the store.
+  // In this order: the committer and the shards use the store.
   if (auto ended = commits_->close(); done && !ended) done = ended;
   const WriterLock unused(using_store_);
   for (auto& shard : shards_)
@@ -341,7 +342,7 @@ Result<void> FrontierImpl::close() {
     const MutexLock lock_timer(waking_);
     wake_timer_.reset();
   }
-  wakes_.poke();  // those that wait in lease() are told that it is closed
+  wakes_.poke();  // threads waiting in lease() return kClosed
   return done;
 }
 

@@ -1,4 +1,4 @@
-// FrontierImpl: how the parts of the frontier meet.
+// FrontierImpl: the frontier's calls, made from its rooms.
 #pragma once
 
 #include <atomic>
@@ -31,7 +31,7 @@
 
 namespace trawl {
 
-// What open() found or made.
+// The parts that open() found or created.
 struct FrontierParts {
   DirectoryLock lock;
   Manifest manifest;
@@ -47,9 +47,10 @@ class FrontierImpl final : public Frontier {
  public:
   FrontierImpl(const EmbeddedOptions& options, FrontierParts parts);
   ~FrontierImpl() override;
-  // Fills the shards from the store; then the frontier may be used. `resumed`: it was there before.
+  // Fills the shards from the store; must be called before any other call. `resumed`: the frontier
+  // existed before.
   Result<void> restore();
-  // Hosts that were parked are leased from again; how many there were.
+  // Revives all parked hosts and returns their number.
   Result<std::uint64_t> revive_hosts();
 
   Result<std::vector<Admission>> offer(std::span<const UrlRequest> requests,
@@ -94,8 +95,8 @@ class FrontierImpl final : public Frontier {
   Result<std::optional<SteadyTime>> next_due(std::optional<std::uint32_t> shard) const override;
 
  private:
-  // Keeps close() from taking the store away, as long as it lives: if it is true. Otherwise the
-  // frontier is closed or was stopped, for the reason that error() gives.
+  // While it exists and converts to true, close() does not destroy the store. False: the frontier
+  // is closed or was stopped, and error() says why.
   class TRAWL_SCOPED_CAPABILITY StoreUse {
    public:
     explicit StoreUse(const FrontierImpl& frontier) TRAWL_ACQUIRE_SHARED(frontier.using_store_);
@@ -117,58 +118,60 @@ class FrontierImpl final : public Frontier {
     return *shards_[lease_id % options_.store.shards];
   }
   std::uint64_t number_of(std::uint64_t lease_id) const { return lease_id / options_.store.shards; }
-  // A URL of the shard could be leased, but no lease is left.
+  // Whether a URL of the shard could be leased but max_open_leases is reached.
   bool lacks_lease(std::uint32_t shard) const;
-  // When leases are free again the shard is told. Counts what has ended, so that there may be some.
+  // Announces to the shard when leases are free again. Also counts ended leases, which may free
+  // some.
   void ask_for_lease(std::uint32_t shard) const;
-  // Some leases are free again: tells the shards that wait for them.
+  // Leases are free again: announces it to the shards that wait for them.
   void announce_leases();
-  // When the first lease expires, which makes room for another in any shard.
+  // When the first lease expires, which frees a lease for any shard.
   std::optional<SteadyTime> next_expiry() const;
-  // Leases may have ended in another shard whose thread has not been there since.
+  // Counts leases that have ended in shards whose threads have not counted them yet.
   void count_ended_leases() const;
-  // What is due now, without waiting.
+  // Leases URLs that are due now, without waiting.
   Result<std::vector<Lease>> lease_from_all(std::size_t max);
   Result<std::vector<Lease>> lease_from(std::uint32_t shard, std::size_t max);
   Result<void> check_shard(std::optional<std::uint32_t> shard) const;
-  // When something may be leased from the shard, or from any.
+  // When a URL of the shard, or of any shard, may be leased.
   std::optional<SteadyTime> due(std::uint32_t shard) const;
   std::optional<SteadyTime> due_in_all() const;
 
-  // Submits an operation; in deterministic mode also waits for it.
+  // Submits an operation; in deterministic mode also waits until it is durable.
   template <class Fill>
   Result<void> submit(Fill&& fill) {
     return options_.testing.deterministic_seed ? commits_->submit_and_wait(std::forward<Fill>(fill))
                                                : commits_->submit(std::forward<Fill>(fill));
   }
-  // Inside the gate. An error stops the frontier.
+  // Called inside the gate. An error stops the frontier.
   void admit(std::span<const UrlRequest> requests, PreparedUrls& prepared, std::string_view parent,
              std::span<Admission> answers, Operation& operation)
       TRAWL_REQUIRES_SHARED(using_store_);
   Result<void> promote_due();
-  // The smallest depth that was noted for a URL queued with `stored_depth`; nothing: none was.
+  // The smaller depth noted for a URL queued with `stored_depth`, if there is one.
   Result<std::optional<std::uint32_t>> noted_depth(Fingerprint fingerprint,
                                                    std::uint32_t stored_depth) const
       TRAWL_REQUIRES_SHARED(using_store_);
   static Lease to_lease(std::uint64_t id, const QueueOrder& order, UrlRecord record,
                         const std::optional<std::uint32_t>& noted_depth);
-  // No host has anything to lease, nothing is leased, and those deferred are as asked.
+  // True if no host has a URL to lease, nothing is leased, and `deferred_do` accepts the counters.
   bool is_idle(bool (*deferred_do)(const Counters&)) const;
   Result<Lease> leased(std::uint64_t id, const QueuedUrl& url) const
       TRAWL_REQUIRES_SHARED(using_store_);
-  // What ending a lease changes, without what is special to a retry or recrawl. `sets_aside`: the
-  // URL may be.
+  // The changes of ending a lease, without those of a retry or recrawl. `sets_aside`: the URL may
+  // be set aside.
   Result<Operation::Ended> ended(std::uint64_t lease_id, const QueuedUrl& url,
                                  const Outcome& outcome, bool sets_aside) const
       TRAWL_REQUIRES_SHARED(using_store_);
   void defer(Operation::Ended& ended, Operation::Ended::Kind kind, std::int64_t until) const;
   void set_failed_aside(Operation::Ended& ended) const;
   void forget_set_aside(const Operation::Ended& ended, Operation& operation) const;
-  // Ends a lease that is completed, or held for that reason.
+  // Ends a lease that is completed, or held for the reason `held`.
   Result<std::vector<Admission>> end_lease(std::uint64_t lease_id, const Outcome& outcome,
                                            std::span<const UrlRequest> links,
                                            const HoldReason* held);
-  // In two steps: see Outcome::end_later. The first: nothing if the lease had ended before.
+  // The two steps of ending: see Outcome::end_later. The first returns nothing if the lease had
+  // already ended.
   Result<std::optional<PendingEnd>> begin_end(std::uint64_t lease_id, const Outcome& outcome,
                                               const HoldReason* held)
       TRAWL_REQUIRES_SHARED(using_store_);
@@ -196,7 +199,7 @@ class FrontierImpl final : public Frontier {
   Result<HostInfo> info_of(HostId host, const std::optional<HostRecord>& record) const
       TRAWL_REQUIRES_SHARED(using_store_);
   Result<std::optional<std::string>> name_of(HostId host) const TRAWL_REQUIRES_SHARED(using_store_);
-  // On the commit thread: tells the shards what became durable.
+  // Runs on the commit thread: passes to the shards what became durable.
   void after_commit(OperationGroup& group, std::vector<QueuedUrl>& promoted);
   GroupWriterOptions writer_options(bool set_aside_keys_changed);
 
@@ -205,18 +208,18 @@ class FrontierImpl final : public Frontier {
   const FrontierClock clock_;
   const MemoryPlan memory_;
   const bool ledger_;
-  const std::uint64_t admitted_before_;  // by processes before
-  std::atomic<bool> hurry_{false};       // close() waits for a checkpoint
+  const std::uint64_t admitted_before_;  // by earlier processes
+  std::atomic<bool> hurry_{false};       // close() is waiting for a checkpoint
   Mutex closing_;
   bool closed_ TRAWL_GUARDED_BY(closing_) = false;
-  // See StoreUse; close() takes it alone.
+  // Shared by StoreUse; exclusive in close().
   mutable SharedMutex using_store_ TRAWL_ACQUIRED_AFTER(closing_);
-  // This and the store: empty once closed.
+  // This and the store are empty once closed.
   std::optional<DirectoryLock> lock_ TRAWL_GUARDED_BY(using_store_);
   std::unique_ptr<Store> store_ TRAWL_GUARDED_BY(using_store_);
   GrowingBloomFilter filter_;
   Checkpointer checkpointer_;
-  Allowance leases_;                                     // that may be open
+  Allowance leases_;                                     // leases that may still be given
   mutable std::vector<std::atomic<bool>> awaits_lease_;  // by shard
   mutable WakeCalls wakes_;
   PendingEnds pending_ends_;
@@ -229,11 +232,11 @@ class FrontierImpl final : public Frontier {
   const UrlIdentity identity_;
   AdmissionDesk desk_ TRAWL_GUARDED_BY(using_store_);
   GroupWriter writer_;
-  // Last, so that their threads end before what they work on.
+  // Last, so that their threads end before the members that they use.
   std::optional<CommitQueue> commits_;
   std::optional<CheckpointSchedule> schedule_;
   Mutex waking_;
-  // Made by the first on_wake() that needs it.
+  // Created by the first on_wake() that needs it.
   std::optional<WakeTimer> wake_timer_ TRAWL_GUARDED_BY(waking_);
 };
 

@@ -1,4 +1,14 @@
-// The frontier's leases: given, ended, put back.
+// The frontier's leases: how they are given, ended and put back.
+//
+// lease() takes URLs that are due from the shards. max_open_leases is shared by all shards: a shard
+// that finds none free sets its flag in awaits_lease_, and whoever ends a lease announces it to
+// that shard. Deferred URLs are in no shard; lease_from() has the committer queue them when the
+// first is due.
+//
+// A lease ends in two steps. begin_end() ends it in its shard (the host's delay and failures) and
+// computes the changes of the store; submit_end() adds these to an operation. In between the caller
+// may write its output (N3; Outcome::end_later). The URL stays in the store, and the lease counts
+// as open, until that operation is durable (N1).
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -14,7 +24,8 @@ namespace trawl {
 
 namespace {
 
-// One in so many leases may wait to be committed before that is hurried for more.
+// When 1/kShort of a shard's leases wait to be committed, a caller that wants more hurries the
+// commit.
 constexpr std::uint64_t kShort = 4;
 
 std::optional<std::uint64_t> change_of(const EndedLease& lease) {
@@ -23,16 +34,16 @@ std::optional<std::uint64_t> change_of(const EndedLease& lease) {
 
 tl::unexpected<Error> undecodable() {
   return error(ErrorCode::kCorrupt,
-               "the store is damaged: a queued URL does not decode; restore the state "
+               "the store is damaged: a queued URL cannot be decoded; restore the state "
                "directory from a backup, or start over");
 }
 
 }  // namespace
 
-// Deferred URLs are queued by the committer; who leases sees to it that it does when some are due.
+// Has the committer queue the deferred URLs that are due.
 Result<void> FrontierImpl::promote_due() {
   if (writer_.next_deferred() > clock_.now()) return {};
-  // acquire, release: pairs with after_commit(), which ends it.
+  // acquire, release: pairs with after_commit(), which resets it.
   if (promoting_.exchange(true, std::memory_order_acq_rel)) return {};
   return submit([](Operation& operation) { operation.promote = true; });
 }
@@ -49,22 +60,24 @@ Result<std::vector<Lease>> FrontierImpl::lease(const LeaseRequest& request) {
        .next_due = [&] { return request.shard ? due(*request.shard) : due_in_all(); },
        .now = options_.testing.clock,
        .real_clock = has_real_clock_});
-  // What is due next is something else now.
+  // The next due time has changed.
   if (leases && !leases->empty()) wakes_.poke();
   return leases;
 }
 
 Result<void> FrontierImpl::check_shard(std::optional<std::uint32_t> shard) const {
   if (!shard || *shard < options_.store.shards) return {};
-  return error(ErrorCode::kInvalidArgument,
-               fmt::format("there is no shard {}: there are {}", *shard, options_.store.shards));
+  return error(
+      ErrorCode::kInvalidArgument,
+      fmt::format("there is no shard {}: shards are numbered from 0, and store.shards is {}",
+                  *shard, options_.store.shards));
 }
 
 Result<std::vector<Lease>> FrontierImpl::lease_from_all(std::size_t max) {
   std::vector<Lease> leases;
   if (!leases_.has_any()) count_ended_leases();
-  // Each call begins behind the shard that gave something last, so that none is favoured: neither
-  // by its place nor by the moments at which a domain that shards have in common may be asked.
+  // Each call begins after the shard that gave a lease last, so that no shard is preferred, either
+  // by its number or because a domain that several shards share becomes due at that moment.
   const std::uint32_t first = next_shard_.load(std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < options_.store.shards && leases.size() < max; ++i) {
     auto more = lease_from((first + i) % options_.store.shards, max - leases.size());
@@ -86,18 +99,18 @@ Result<std::vector<Lease>> FrontierImpl::lease_from(std::uint32_t shard, std::si
   if (done && urls.size() < max && lacks_lease(shard)) {
     ask_for_lease(shard);
     done = shards_[shard]->lease(max - urls.size(), urls);
-    // Whoever is to be told of leases has not found enough of them.
+    // Keep the flag only if the shard still lacks leases.
     if (urls.size() == max || leases_.has_any())
       awaits_lease_[shard].store(false, std::memory_order_relaxed);
   }
-  // Some may have expired.
+  // Leases of this shard may have expired.
   if (leases_.has_any()) announce_leases();
   if (!done) {
     commits_->stop_with(done.error());
     return tl::unexpected(done.error());
   }
-  // What is to be committed may have more for the caller. But as long as most leases are at work
-  // it is not short of anything.
+  // The operations in the queue may make more URLs leasable. But while most leases are in use, the
+  // caller has enough work.
   if (urls.size() < max && kShort * commits_->queued() >= shards_[shard]->leased())
     commits_->hurry();
   std::vector<Lease> leases;
@@ -119,8 +132,9 @@ bool FrontierImpl::lacks_lease(std::uint32_t shard) const {
 }
 
 void FrontierImpl::ask_for_lease(std::uint32_t shard) const {
-  // First: who ends a lease from now on tells this shard. The fence, with that in after_commit():
-  // either the flag is seen there, or what it pushed into the inboxes is seen here.
+  // The flag is set first, so that every lease that ends from now on is announced to this shard.
+  // The fence pairs with that in after_commit(): either the commit thread sees the flag, or this
+  // thread sees what it pushed into the inboxes.
   awaits_lease_[shard].store(true, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_seq_cst);
   count_ended_leases();
@@ -128,7 +142,7 @@ void FrontierImpl::ask_for_lease(std::uint32_t shard) const {
 
 void FrontierImpl::announce_leases() {
   for (std::uint32_t shard = 0; shard < options_.store.shards; ++shard) {
-    // Relaxed first: it is asked for at every turn.
+    // A relaxed load first, since this is called for every lease.
     if (awaits_lease_[shard].load(std::memory_order_relaxed) &&
         awaits_lease_[shard].exchange(false, std::memory_order_relaxed))
       wakes_.announce(shard);
@@ -203,11 +217,11 @@ std::optional<SteadyTime> FrontierImpl::due(std::uint32_t shard) const {
     if (has_turn) ask_for_lease(shard);
     if (!leases_.has_any()) due = has_turn ? next_expiry() : shards_[shard]->next_due();
   }
-  // Not so long ago that it cannot be subtracted from another time.
+  // Not before the clock's epoch, so that the caller can subtract times without overflow.
   if (due) due = std::max(*due, SteadyTime());
   const std::int64_t deferred = writer_.next_deferred();
-  // While those due are being queued there is nothing to wait for: an announcement follows when
-  // they are.
+  // While due URLs are being queued their time does not count: an announcement follows when they
+  // are queued.
   if (deferred == GroupWriter::kNever || promoting_.load(std::memory_order_relaxed)) return due;
   const SteadyTime now = options_.testing.clock();
   const std::chrono::milliseconds wait(
@@ -226,7 +240,7 @@ Result<Operation::Ended> FrontierImpl::ended(std::uint64_t lease_id, const Queue
   std::optional<std::uint32_t> depth;
   ended.stored_depth = record->depth;
   ended.keeps_by_fingerprint = ledger_ || record->depth > 0;
-  // Hashing the URL is a good part of its end.
+  // Hash only if needed: hashing is a large part of the cost of ending a lease.
   if (ended.keeps_by_fingerprint || sets_aside || record->recrawl) {
     const auto fingerprint = identity_.of(*record);
     if (!fingerprint) return undecodable();
@@ -266,7 +280,7 @@ void FrontierImpl::defer(Operation::Ended& ended, Operation::Ended::Kind kind,
                                 .given = ended.given});
 }
 
-// One that is fetched again may have failed before.
+// A recrawled URL may have failed, and been set aside, before.
 void FrontierImpl::forget_set_aside(const Operation::Ended& ended, Operation& operation) const {
   if (!ended.lease.recrawl) return;
   operation.restored.push_back(
@@ -303,7 +317,7 @@ Result<std::vector<Admission>> FrontierImpl::end_lease(std::uint64_t lease_id,
   if (!end) return tl::unexpected(end.error());
   const bool ends_later = *end && !ends_now;
   if (ends_later && links.empty()) {
-    // There is nothing to commit yet.
+    // Nothing to commit yet.
     (*end)->known_links = outcome.known_links;
     pending_ends_.add(lease_id, **std::move(end));
     return admissions;
@@ -321,7 +335,7 @@ Result<std::vector<Admission>> FrontierImpl::end_lease(std::uint64_t lease_id,
   return admissions;
 }
 
-// What ending the lease changes; nothing if it had ended before.
+// The changes of ending the lease; nothing if it had already ended.
 Result<std::optional<PendingEnd>> FrontierImpl::begin_end(std::uint64_t lease_id,
                                                           const Outcome& outcome,
                                                           const HoldReason* held) {
@@ -410,7 +424,7 @@ Result<FailureVerdict> FrontierImpl::fail(std::uint64_t lease_id, FailureReason 
   return verdict;
 }
 
-// The URL is in its queue again: what is left is to store what is known of its host.
+// The shard has put the URL back into its queue: only the host's changed record is left to store.
 Result<FailureVerdict> FrontierImpl::put_back(const HostFailure& failure, FailureVerdict verdict) {
   verdict.retry_at = verdict.host_blocked_until.value_or(options_.testing.wall_clock());
   announce_leases();

@@ -1,4 +1,4 @@
-// What the frontier knows of one URL.
+// The frontier's lookup of one URL.
 #include <utility>
 
 #include "trawl/url_groups.h"
@@ -10,7 +10,7 @@
 namespace trawl {
 
 Result<UrlState> FrontierImpl::lookup(std::string_view url_or_key) {
-  // What was answered but a moment ago is to be found, too.
+  // So that URLs admitted a moment ago are found too.
   if (auto flushed = commits_->flush(); !flushed) return tl::unexpected(flushed.error());
   const StoreUse use(*this);
   if (!use) return tl::unexpected(use.error());
@@ -26,8 +26,8 @@ Result<UrlState> FrontierImpl::lookup(std::string_view url_or_key) {
   return state->value_or(UrlState{});
 }
 
-// Nothing: it was never admitted, and is not held. `host`: that of its URL, which knows no other
-// queue of its own; nothing: it may be in any.
+// Returns nothing if the URL was never admitted and is not held. `host` is the only queue to
+// search; absent: any queue.
 Result<std::optional<UrlState>> FrontierImpl::find(Fingerprint fingerprint,
                                                    std::optional<HostId> host) const {
   const auto value = store_->set_aside(fingerprint);
@@ -49,7 +49,7 @@ Result<std::optional<UrlState>> FrontierImpl::find(Fingerprint fingerprint,
   if (!ledger_) return UrlState{.kind = UrlState::Kind::kSeen};
   const auto record = store_->ledger(fingerprint);
   if (!record) return tl::unexpected(record.error());
-  // The filter may be wrong, the ledger is not.
+  // The filter may give a false positive, the ledger does not.
   if (!*record) return std::nullopt;
   if ((*record)->fetches == 0) return UrlState{.kind = UrlState::Kind::kSeen};
   return UrlState{.kind = UrlState::Kind::kDone,

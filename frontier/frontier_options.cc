@@ -19,7 +19,8 @@ tl::unexpected<Error> invalid(std::string message) {
   return error(ErrorCode::kInvalidArgument, std::move(message));
 }
 
-// Leases are numbered from the time on, in microseconds: no run before gave so high a number.
+// Leases are numbered from the current time in microseconds, which is above every number of earlier
+// runs.
 std::uint64_t first_lease_number() {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
                                         std::chrono::system_clock::now().time_since_epoch())
@@ -29,13 +30,14 @@ std::uint64_t first_lease_number() {
 }  // namespace
 
 Result<void> check_options(const EmbeddedOptions& options) {
-  if (options.directory.empty()) return invalid("EmbeddedOptions::directory is empty");
+  if (options.directory.empty())
+    return invalid("directory is empty: name the directory of the frontier");
   auto valid =
       check_options(options.politeness, options.retry, options.limits, options.seen.profile);
   if (!valid) return valid;
   if (valid = check_wait("checkpoints.interval", options.checkpoints.interval); !valid)
     return valid;
-  if (options.checkpoints.keep == 0) return invalid("checkpoints.keep is 0");
+  if (options.checkpoints.keep == 0) return invalid("checkpoints.keep must be at least 1, not 0");
   if (options.store.shards == 0 || options.store.shards > 1024) {
     return invalid(
         fmt::format("store.shards must be from 1 to 1024, not {}", options.store.shards));

@@ -1,4 +1,4 @@
-// What EmbeddedOptions must be, and what its parts make of them.
+// Validates EmbeddedOptions and derives the options of the frontier's parts.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace trawl {
 
-// Errors: kInvalidArgument, naming the option.
+// Errors: kInvalidArgument; the message names the option.
 Result<void> check_options(const EmbeddedOptions& options);
 
-// Of the shard of that index; `max_head_bytes` is of all shards together.
+// The options of shard `index`; `max_head_bytes` is for all shards together.
 ShardOptions shard_options(const EmbeddedOptions& options, std::uint32_t index,
                            std::uint64_t max_head_bytes);
 

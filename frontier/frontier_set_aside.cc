@@ -1,4 +1,4 @@
-// The frontier's URLs that are set aside: held, failed, and queued again.
+// The frontier's URLs set aside: holding, listing and retrying them.
 #include <utility>
 
 #include "base/big_endian.h"
@@ -10,10 +10,11 @@ namespace trawl {
 
 namespace {
 
-// URLs that one operation of retry() queues: bounds the memory and how long others wait.
+// The most URLs that one operation of retry() queues: bounds its memory and how long other
+// operations wait.
 constexpr std::size_t kRetriedAtOnce = 1024;
 
-// The one behind which a scan begins with `key`; nothing: it begins at the first.
+// The fingerprint before `key`, after which a scan starts at `key`; nothing: `key` is the first.
 std::optional<Fingerprint> before(Fingerprint key) {
   if (key.low > 0) return Fingerprint{.high = key.high, .low = key.low - 1};
   if (key.high > 0) return Fingerprint{.high = key.high - 1, .low = ~std::uint64_t{0}};
@@ -33,7 +34,8 @@ Result<std::optional<Fingerprint>> key_at(std::string_view position) {
   if (position.empty()) return std::nullopt;
   if (position.size() != kPositionBytes) {
     return error(ErrorCode::kInvalidArgument,
-                 "set_aside(): `after` must be the position of a URL that it returned, or empty");
+                 "set_aside(): `after` must be empty or the position of a URL that an earlier call "
+                 "returned");
   }
   return Fingerprint{.high = load_big_endian<std::uint64_t>(position),
                      .low = load_big_endian<std::uint64_t>(position.substr(8))};
@@ -41,11 +43,11 @@ Result<std::optional<Fingerprint>> key_at(std::string_view position) {
 
 }  // namespace
 
-// URLs found to be queued again: at most kRetriedAtOnce.
+// URLs to be queued again: at most kRetriedAtOnce.
 struct FrontierImpl::RetryBatch {
   std::vector<Operation::Restored> restored;
-  std::vector<SetAsideUrl> links;    // of these, those never admitted, which are offered
-  std::vector<GivenIdentity> given;  // of the links
+  std::vector<SetAsideUrl> links;    // links that were never admitted, which are offered
+  std::vector<GivenIdentity> given;  // for each of the links
 
   std::size_t size() const { return restored.size(); }
 };
@@ -79,7 +81,7 @@ Result<void> FrontierImpl::hold(std::uint64_t lease_id, const HoldReason& reason
                                 const Outcome& outcome) {
   if (reason.reason.empty()) {
     return error(ErrorCode::kInvalidArgument,
-                 "a URL cannot be held without a reason: name one for retry() to find it by");
+                 "hold() needs a reason: a word by which retry() can select the URL");
   }
   Outcome unasked = outcome;
   unasked.requested = false;
@@ -145,7 +147,7 @@ Result<std::uint64_t> FrontierImpl::submit(RetryBatch& batch) {
   return queued;
 }
 
-// Of a single URL nothing else is read: first as a URL, then as a key.
+// With RetryWhich::key only that record is read: first taking it as a URL, then as a key.
 Result<std::uint64_t> FrontierImpl::retry(const RetryWhich& which) {
   if (which.key.empty()) return retry(which, std::nullopt);
   std::uint64_t queued = 0;
@@ -177,7 +179,8 @@ Result<std::uint64_t> FrontierImpl::retry(const RetryWhich& which,
   return queued;
 }
 
-// Those behind `last`, which goes on to the last one that was looked at; whether there are more.
+// Reads the URLs set aside after `last` and advances `last` to the last one read. Returns whether
+// there are more.
 Result<bool> FrontierImpl::find_for_retry(const RetryWhich& which,
                                           const std::optional<Fingerprint>& only,
                                           std::optional<Fingerprint>& last,

@@ -1,4 +1,4 @@
-// PendingEnds: leases whose requests have ended, and that wait for their callers to end them.
+// PendingEnds: leases whose requests have ended and which wait for their second complete().
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace trawl {
 
-// What ending a lease changes: see Outcome::end_later.
+// The changes of a lease that ends later: see Outcome::end_later.
 struct PendingEnd {
   Operation::Ended ended;
   std::optional<std::uint64_t> host_change;  // Operation::ChangedHost

@@ -1,3 +1,15 @@
+// How an offer becomes an operation.
+//
+// prepare() runs outside the gate: it parses the URLs, computes their canonical keys and
+// fingerprints, and answers the requests that need no filter (invalid, too long). In exact mode it
+// also looks up in the ledger the URLs that the filter may have seen. The ledger only grows, so
+// that what is found there needs no second lookup.
+//
+// admit() runs inside the gate, in memory except for exact mode: it holds links, inserts all
+// fingerprints into the filter in one batch (A1), and encodes a record for each winner. In exact
+// mode claims and the ledger decide about the filter's "seen" answers (exact_claims.h). Last,
+// note_depths() reports URLs that were found closer to a seed than when they were admitted
+// (waiting_depths.h).
 #include "frontier/commit/admission.h"
 
 #include <algorithm>
@@ -20,7 +32,7 @@ bool has_any(const GivenIdentity& given) {
   return given.fingerprint || !given.queue.empty();
 }
 
-// With a key it is kept as it was given; `url` is what it parses as.
+// A URL with a key is stored as given. `url` is the parsed URL.
 std::string_view url_to_store(const UrlRequest& request, const Url& url,
                               const GivenIdentity& given) {
   return given.fingerprint ? request.url : url.href_without_fragment();
@@ -85,7 +97,7 @@ Result<void> AdmissionDesk::prepare(std::span<const UrlRequest> requests,
     if (!stored_with.empty()) given = stored_with[i];
     std::optional<Fingerprint> fingerprint = given.fingerprint;
     if (fingerprint) {
-      // As it was found.
+      // Known from its stored record.
     } else if (!request.key.empty() || !request.queue.empty()) {
       fingerprint = identify(request, url, given, prepared.key_);
     } else if (Url::parse_into(request.url, nullptr, url)) {
@@ -116,8 +128,8 @@ Result<void> AdmissionDesk::prepare(std::span<const UrlRequest> requests,
   return options_.exact ? find_known(prepared) : Result<void>{};
 }
 
-// What is found in the ledger stays there: this answer holds inside the gate too. What is not found
-// is asked again there.
+// A record never leaves the ledger, so a positive answer stays valid inside the gate. Fingerprints
+// not found are looked up again there.
 Result<void> AdmissionDesk::find_known(PreparedUrls& prepared) {
   prepared.known_.assign(prepared.n_, 0);
   const std::span<bool> maybe(prepared.flags_.get(), prepared.n_);
@@ -147,7 +159,8 @@ Result<void> AdmissionDesk::find_known(PreparedUrls& prepared) {
 
 Result<bool> AdmissionDesk::is_new_exactly(Fingerprint key, bool told_new) {
   if (!claims_.claim(key)) {
-    // Whoever has the claim was told "seen" because of this operation's bits: not by error.
+    // The filter called the claim's owner "seen" because of this operation's bits: that was not a
+    // false positive, so take its count back.
     if (told_new) averted_.fetch_sub(1, std::memory_order_relaxed);
     return false;
   }
@@ -166,7 +179,8 @@ Result<bool> AdmissionDesk::is_new_exactly(Fingerprint key, bool told_new) {
   return !found;
 }
 
-// Not of what is being admitted at the moment, with FilterMode::kExact: see GroupWriter.
+// In exact mode, false for a URL that is being admitted at the moment: GroupWriter::hold_links()
+// checks it again.
 Result<bool> AdmissionDesk::is_known(Fingerprint key) const {
   if (!filter_.contains(key)) return false;
   if (!options_.exact) return true;
@@ -182,7 +196,7 @@ Result<void> AdmissionDesk::admit(std::span<const UrlRequest> requests, Prepared
   const std::size_t n = prepared.n_;
   operation.invalid += requests.size() - n - prepared.held_.size();
   for (const PreparedUrls::Held& link : prepared.held_) {
-    // One that was admitted before waits, or is done.
+    // An admitted URL waits or is done: it need not be held.
     const auto known = is_known(link.fingerprint);
     if (!known) return tl::unexpected(known.error());
     if (*known) {
@@ -228,7 +242,7 @@ Result<void> AdmissionDesk::admit(std::span<const UrlRequest> requests, Prepared
   return {};
 }
 
-// In two passes: see WaitingDepths::mark().
+// In two passes with settle() in between: see WaitingDepths::mark().
 void AdmissionDesk::note_depths(std::span<const UrlRequest> requests, PreparedUrls& prepared,
                                 Operation& operation) {
   const std::size_t n = prepared.n_;
@@ -313,7 +327,7 @@ void AdmissionDesk::committed(const Operation& operation) {
   if (!options_.exact) return;
   for (const auto& url : operation.admitted) {
     cache_.add(url.fingerprint);
-    // One that was admitted before has no claim; another operation may.
+    // A recrawl has no claim of its own; a claim on its fingerprint would be another operation's.
     if (!is_recrawl_record(url.record)) claims_.release(url.fingerprint);
   }
 }

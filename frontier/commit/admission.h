@@ -1,4 +1,4 @@
-// AdmissionDesk: which of the URLs offered are new.
+// AdmissionDesk: decides which of the offered URLs are new.
 #pragma once
 
 #include <atomic>
@@ -26,43 +26,43 @@ namespace trawl {
 
 struct AdmissionOptions {
   LimitOptions limits = {};
-  bool exact = false;   // a "seen" of the filter is checked against the ledger
-  bool sample = false;  // some of them are noted for a check after the commit
+  bool exact = false;   // the ledger confirms each "seen" of the filter
+  bool sample = false;  // a sample of them is checked after the commit
   std::uint64_t cache_bytes = 0;
   std::function<SystemTime()> wall_clock;
   std::function<std::int64_t(SystemTime)> from_wall;  // FrontierClock
 };
 
-// Of all "seen" answers this share is checked, always for the same URLs.
+// One in this many fingerprints belongs to the sample whose "seen" answers are checked.
 inline constexpr std::uint64_t kSeenSample = 128;
 
-// URLs parsed and hashed, ready for the filter. One is reused by all calls of a thread: its URLs
-// keep their buffers.
+// URLs parsed and hashed, ready for the filter. All calls of a thread reuse one, so that its
+// buffers stay allocated.
 class PreparedUrls {
  public:
   static PreparedUrls& of_this_thread();
-  // Gives back the memory of an uncommonly long list.
+  // Frees the memory of an unusually long list.
   void shrink();
 
  private:
   friend class AdmissionDesk;
-  std::vector<Url> urls_;  // the first n_ are in use; of those with a key nothing
+  std::vector<Url> urls_;  // the first n_ are in use; unspecified for those with a key
   std::size_t n_ = 0;
   std::vector<Fingerprint> fingerprints_;
-  std::vector<std::size_t> request_;  // whose URL it is
-  std::vector<char> known_;           // exact mode: it is in the ledger
+  std::vector<std::size_t> request_;  // index of the request
+  std::vector<char> known_;           // exact mode: found in the ledger
   struct Held {
     std::size_t request;
     Fingerprint fingerprint;
-    std::string url;  // as it is stored
+    std::string url;  // as stored
     GivenIdentity given;
   };
-  // Of those of the first n_ that have any: sorted by their places.
+  // For URLs with a key or queue of their own, sorted by index.
   std::vector<std::pair<std::size_t, GivenIdentity>> given_;
-  std::vector<Held> held_;    // links that are set aside instead
-  std::vector<char> marked_;  // of admit(): a mark was there (WaitingDepths)
+  std::vector<Held> held_;    // links to be held
+  std::vector<char> marked_;  // in admit(): WaitingDepths::mark() found a mark
   std::string key_;
-  // Of admit(): answers of the filter.
+  // In admit(): the filter's answers.
   std::unique_ptr<bool[]> flags_;
   std::size_t flags_size_ = 0;
 };
@@ -73,20 +73,20 @@ class AdmissionDesk {
   AdmissionDesk(GrowingBloomFilter& filter, const Store& store, WaitingDepths& depths,
                 const UrlIdentity& identity, AdmissionOptions options);
 
-  // Parses and hashes; answers the requests that need no filter. In exact mode also looks into the
-  // ledger, outside of the gate. Errors: those of the store.
-  // `given`: of URLs that were stored, what their requests had; none, or one for each.
+  // Parses and hashes the URLs; answers the requests that need no filter. In exact mode also looks
+  // into the ledger. Called outside the gate. Errors: those of the store. `stored_with`: the
+  // identities of URLs read from the store; empty, or one for each request.
   Result<void> prepare(std::span<const UrlRequest> requests, std::span<Admission> answers,
                        PreparedUrls& prepared, std::span<const GivenIdentity> given = {});
-  // Inside the gate: inserts into the filter, answers, and adds the winners to the operation.
-  // Errors: those of the store, in exact mode; what was answered then must not be relied on.
+  // Called inside the gate: inserts into the filter, answers, and adds the winners to the
+  // operation. Errors: those of the store, in exact mode; the answers are then invalid.
   Result<void> admit(std::span<const UrlRequest> requests, PreparedUrls& prepared,
                      std::string_view parent, std::span<Admission> answers, Operation& operation);
-  // The operation is durable, and nobody may have relied on its claims before.
+  // Called when the operation is durable: releases its claims.
   void committed(const Operation& operation);
 
-  // "Seen" answers of the filter that the ledger was asked about in exact mode, and those of them
-  // that were false.
+  // In exact mode: the filter's "seen" answers that were checked in the ledger, and the false ones
+  // among them.
   std::uint64_t checked() const noexcept { return checked_.load(std::memory_order_relaxed); }
   std::uint64_t averted() const noexcept {
     return static_cast<std::uint64_t>(
@@ -98,18 +98,18 @@ class AdmissionDesk {
   Result<void> find_known(PreparedUrls& prepared);
   Result<bool> is_known(Fingerprint key) const;
   Result<bool> is_new_exactly(Fingerprint key, bool told_new);
-  // `recrawl`: it was admitted before.
+  // `recrawl`: the URL was admitted before.
   void add_winner(const UrlRequest& request, bool recrawl, const Url& url, GivenIdentity given,
                   Fingerprint fingerprint, std::string_view parent, Operation& operation);
-  // Parses and hashes one with a key or a queue of its own; nothing if it is invalid.
+  // Parses and hashes a request with a key or a queue; nothing if it is invalid.
   std::optional<Fingerprint> identify(const UrlRequest& request, Url& url, GivenIdentity& given,
                                       std::string& buffer) const;
   void hold(const UrlRequest& request, const PreparedUrls::Held& link, std::string_view parent,
             Operation& operation) const;
-  // Where a URL was found, as far as that is kept.
+  // The parent to store for a request; empty if it is too long.
   std::string_view parent_of(const UrlRequest& request, std::string_view parent) const;
-  // Notes the smaller depths of URLs that wait, whichever of these offers or of those of other
-  // threads at the same moment they came with.
+  // Adds to the operation the smaller depths found for waiting URLs, whether they come from these
+  // offers or from concurrent ones.
   void note_depths(std::span<const UrlRequest> requests, PreparedUrls& prepared,
                    Operation& operation);
 

@@ -1,3 +1,11 @@
+// The commit thread, and how it sleeps and wakes. commit_queue.h has the argument for consistency.
+//
+// Waking a thread costs more than queueing an operation, so most operations wake nobody: the
+// committer dozes for kPatience and then takes what came in. Three things end a doze early: an
+// operation that a caller waits for, kEnough queued operations, and hurry(). After
+// kDozesBeforeSleep dozes without work the committer sleeps until an operation arrives. A wake-up
+// cannot get lost: rest() publishes its state before it checks the queue, add_to_queue() counts its
+// operation before it checks the state, and both are sequentially consistent.
 #include "frontier/commit/commit_queue.h"
 
 #include <algorithm>
@@ -8,9 +16,9 @@ namespace trawl {
 
 namespace {
 
-// As many operations are worth a group at once.
+// This many operations are committed without further waiting.
 constexpr std::uint64_t kEnough = 256;
-// Without anything to commit for so many times its patience the committer sleeps.
+// Dozes without work after which the committer sleeps.
 constexpr int kDozesBeforeSleep = 10;
 
 bool is_waited_for(const Operation& operation) {
@@ -53,10 +61,10 @@ void CommitQueue::enqueue(std::unique_ptr<Operation> operation) {
 
 void CommitQueue::add_to_queue(std::unique_ptr<Operation> operation) {
   const bool waited_for = is_waited_for(*operation);
-  // False only if memory runs out; see submit().
+  // Fails only if memory runs out; see submit().
   if (!queue_.enqueue(std::move(operation))) std::abort();
-  // seq_cst, with that in rest(): either the committer counts this one before it sleeps, or this
-  // thread sees it sleep.
+  // seq_cst, pairs with rest(): either the committer sees this operation before it sleeps, or this
+  // thread sees that it sleeps.
   const std::uint64_t queued = queued_.fetch_add(1, std::memory_order_seq_cst) + 1;
   if (waited_for || queued == kEnough) return hurry();
   if (rest_.load(std::memory_order_seq_cst) == Rest::kAsleep) wake();
@@ -71,8 +79,8 @@ void CommitQueue::hurry() noexcept {
 
 void CommitQueue::wake() noexcept {
   {
-    // The committer, once it has said that it rests, waits when this is free, or does not wait and
-    // looks once more before it does.
+    // With the lock held the committer is either waiting on the condition, or will check its
+    // condition again before it waits.
     const MutexLock lock(resting_);
     if (!may_wait_) return;
   }
@@ -80,14 +88,14 @@ void CommitQueue::wake() noexcept {
 }
 
 Result<void> CommitQueue::check() const {
-  // acquire: pairs with the release in stop_with(). Who passes the gate after the committer set it
-  // sees it at the latest then.
+  // acquire: pairs with the release in stop_with(). An operation that enters the gate after a
+  // quiescence that follows it sees it.
   if (!stopped_.load(std::memory_order_acquire)) return {};
   const MutexLock lock(mutex_);
   return tl::unexpected(*failure_);
 }
 
-// E1: after a write that failed nothing is taken any more.
+// E1: after a failed write no operation is accepted.
 void CommitQueue::stop_with(Error error) {
   const MutexLock lock(mutex_);
   if (!failure_) failure_ = std::move(error);
@@ -103,18 +111,18 @@ void CommitQueue::run() {
   }
   const auto before = check();
   stop_with({ErrorCode::kClosed, "the frontier is closed"});
-  // Operations that passed check() before that are in the queue at the next quiescence, and are
-  // committed like the others; there are none after it.
+  // Operations that passed check() before are in the queue at the next quiescence and are committed
+  // like the others; after it there are none.
   OperationGroup late = collect();
   end_ = before ? write(late) : before;
   finish(late, end_, true);
 }
 
-// Returns when there are operations that are to be committed now.
+// Returns when there are operations to commit.
 void CommitQueue::wait_for_operations() {
   for (int dozes = 0;; ++dozes) {
     rest(dozes < kDozesBeforeSleep ? Rest::kDozing : Rest::kAsleep);
-    // acquire: what was done before the hurry is seen; pairs with hurry().
+    // acquire: pairs with hurry(), so that its caller's operations are seen.
     const bool hurry = hurry_.exchange(false, std::memory_order_acquire);
     if (queued_.load(std::memory_order_acquire) > 0) return;
     if (hurry) dozes = 0;
@@ -149,22 +157,22 @@ Result<void> CommitQueue::commit_unless_stopped(OperationGroup& group) {
 }
 
 Result<void> CommitQueue::write(OperationGroup& group) {
-  // acq_rel, both: pair with commit_number(); what a commit does stays between the two.
+  // acq_rel, both: pair with commit_number(), and keep the commit's effects between the two.
   commit_number_.fetch_add(1, std::memory_order_acq_rel);
   auto done = writer_.write(group);
   commit_number_.fetch_add(1, std::memory_order_acq_rel);
   return done;
 }
 
-// Every operation that has left the gate and was not taken before.
+// Takes every operation that has left the gate.
 OperationGroup CommitQueue::collect() {
   OperationGroup group;
   gate_.at_quiescence([&] {
     std::unique_ptr<Operation> operation;
     while (queue_.try_dequeue(operation))
       group.push_back(std::move(operation));
-    // Whoever has left the gate has counted its operation too; the last one of all, that of
-    // close(), may be counted after it is subtracted.
+    // Operations that have left the gate are counted in queued_, except possibly the last one, that
+    // of close(), which may be counted after this.
     queued_.fetch_sub(group.size(), std::memory_order_relaxed);
   });
   return group;
@@ -175,12 +183,13 @@ void CommitQueue::finish(OperationGroup& group, const Result<void>& result, bool
   std::uint32_t ended = 0;
   for (auto& operation : group) {
     if (result && operation->drop && !operation->drop->done) {
-      if (!last) {  // the next part of it comes with the next group
+      if (!last) {  // its next part goes into the next group
         add_to_queue(std::move(operation));
         continue;
       }
       operation->durable->set_value(
-          error(ErrorCode::kClosed, "the frontier was closed before the host was dropped"));
+          error(ErrorCode::kClosed,
+                "the frontier was closed before all of the host's URLs were dropped"));
     } else if (operation->durable) {
       operation->durable->set_value(result);
     }

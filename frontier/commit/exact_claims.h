@@ -1,4 +1,5 @@
-// ExactClaims: the fingerprints that operations under way have admitted, for FilterMode::kExact.
+// ExactClaims: fingerprints admitted by operations that are not yet durable, for
+// FilterMode::kExact.
 #pragma once
 
 #include <array>
@@ -13,25 +14,25 @@
 
 namespace trawl {
 
-// In exact mode the filter's "seen" is only a hint, and the ledger on disk decides; but what is
-// admitted is there only once it is committed. In between its claim stands for it.
+// In exact mode the filter's "seen" is only a hint, and the ledger on disk decides. An admission is
+// in the ledger only once it is committed; until then its claim represents it.
 //
-// All operations below run inside the gate, so that a group is collected only when none is under
-// way; claims are released after their group is durable. Of all operations on one fingerprint K at
-// most one admits it (A1), and none does once it was admitted (A2):
-//  - claim(K) answers true to at most one until K is released, which is after its record is in the
-//    ledger. Whoever claims K then, and was told "seen" by the filter, looks into the ledger, finds
-//    it, and gives the claim up.
-//  - Whoever was told "new" need not look: K's bits were not all set before, so that nobody had
-//    been admitted with K before this operation entered the gate; and whoever is admitted while it
-//    is inside has a claim that is not released before it leaves.
-// And no URL is lost to a false "seen": nobody is told "seen" but for a claim of an operation in
-// this group or an earlier one, or a record in the ledger (N4).
+// All operations below run inside the gate, so that no group is collected while one is running;
+// claims are released after their group is durable. Of all operations on one fingerprint K at most
+// one admits it (A1), and none does once K was admitted (A2): - claim(K) returns true to at most
+// one operation until K is released, and K is released after its record is in the ledger. An
+// operation that claims K after that, with "seen" from the filter, finds K in the ledger and gives
+// the claim up.
+// - An operation with "new" from the filter need not look into the ledger: K's bits were not all
+//   set, so K had not been admitted before this operation entered the gate; and an operation that
+//   admits K while it is inside has a claim that is not released before it leaves. And no URL is
+//   lost to a false "seen": every "seen" answer rests on a claim of an operation in this group or
+//   an earlier one, or on a record in the ledger (N4).
 //
 // Thread-safe.
 class ExactClaims {
  public:
-  // False if somebody has claimed it.
+  // False if it is claimed already.
   bool claim(Fingerprint key) {
     Stripe& stripe = stripe_of(key);
     const MutexLock lock(stripe.mutex);

@@ -1,3 +1,19 @@
+// The order of a batch.
+//
+// Deferred URLs that are due are queued first, since they have waited longest. Then links are held,
+// and only after that URLs are admitted, so that a link held by one operation and admitted by
+// another of the same group is not left among those set aside. Each operation's admissions come
+// before the end of its lease (N3 holds for any order, since the batch is atomic; N1 needs the
+// removal of a URL and what follows it, a retry or a recrawl, in one batch). The counters are part
+// of the batch, so that they always agree with the records.
+//
+// The writer knows the order of commits, which no other part of the frontier does. So everything
+// that depends on whether a URL still waits is decided here: smaller depths, URLs set aside, and
+// whether a recrawled URL was admitted before. set_aside_now_ and new_ones_ hold what the batch
+// itself changes, since the store does not show it yet.
+//
+// Dropping a host can delete millions of URLs. It goes part by part, with a batch after each group,
+// so that other operations do not wait long.
 #include "frontier/commit/group_writer.h"
 
 #include <algorithm>
@@ -13,13 +29,13 @@ namespace trawl {
 
 namespace {
 
-// Deferred URLs queued by one group, and URLs that one batch of a drop deletes: bounds both the
-// memory and how long others wait.
+// The most deferred URLs that one group queues, and the most URLs that one batch of a drop deletes.
+// They bound memory and how long other operations wait.
 constexpr std::size_t kPromotedAtOnce = 1024;
 constexpr std::size_t kDroppedAtOnce = 4096;
-// Beyond, a URL that is called seen by error again and again counts each time.
+// Beyond this number, a false "seen" of the same URL counts each time.
 constexpr std::size_t kWrongOnesKept = 100'000;
-// Links held lately that are known without asking the store; a power of 2.
+// Size of the cache of recently held links; a power of 2.
 constexpr std::size_t kHeldLately = 1u << 14;
 
 }  // namespace
@@ -61,12 +77,12 @@ Result<void> GroupWriter::write(OperationGroup& group) {
   std::vector<QueuedUrl> promoted;
   const bool promote_due =
       std::ranges::any_of(group, [](const auto& operation) { return operation->promote; });
-  // First: whoever was deferred has waited longest.
+  // First: deferred URLs have waited longest.
   if (promote_due) {
     if (auto done = promote(totals, batch_, promoted); !done) return done;
   }
-  // Before what is admitted, which takes from there what is there: a link that one operation holds,
-  // while another admits it, comes in one group with it.
+  // Before the admissions, which remove their URLs from those set aside: one operation of the group
+  // may hold a link that another one admits.
   for (auto& operation : group) {
     if (auto held = hold_links(*operation, totals, batch_); !held) return held;
   }
@@ -89,7 +105,7 @@ Result<void> GroupWriter::write(OperationGroup& group) {
   const bool wanted = std::ranges::any_of(
       group, [](const auto& operation) { return operation->flush || operation->stop; });
   if (batch_.size() == 0 && !wanted && totals.differ_by_offers_alone(before)) {
-    // They become durable with the next change.
+    // Only counts of offers changed: they become durable with the next change.
     take_totals(before, totals);
   } else if (auto written = commit(batch_, before, totals); !written) {
     return written;
@@ -109,15 +125,15 @@ Result<void> GroupWriter::write(OperationGroup& group) {
 Result<void> GroupWriter::add_admitted(Operation& operation, Counters& totals,
                                        Store::Batch& batch) {
   for (Operation::Admitted& url : operation.admitted) {
-    // Of those never admitted by the keys that they have only links may be set aside, which are
-    // held.
+    // A URL that was not admitted before can be set aside only as a held link, unless its key has
+    // changed.
     const bool recrawl = is_recrawl_record(url.record);
     if ((recrawl || options_.set_aside_keys_changed ? totals.set_aside() : totals.held) > 0) {
       const auto was_there = forget_set_aside(url.fingerprint, totals, batch);
       if (!was_there) return tl::unexpected(was_there.error());
       if (*was_there && options_.depths != nullptr) options_.depths->remove_double(url.fingerprint);
     }
-    // N1: with the record of its admission it waits in the store until its lease ends.
+    // N1: the record is in the store from the batch that admits the URL until its lease ends.
     url.sequence = totals.sequence++;
     ++totals.admitted;
     totals.deepest = std::max<std::uint64_t>(totals.deepest, url.depth);
@@ -130,7 +146,7 @@ Result<void> GroupWriter::add_admitted(Operation& operation, Counters& totals,
     auto known = recrawl ? was_admitted(url.fingerprint) : false;
     if (!known) return tl::unexpected(known.error());
     totals.readmitted += *known ? 1 : 0;
-    // Of one that is fetched again there is a record.
+    // A recrawled URL has a ledger record already.
     if (options_.ledger && !*known) batch.set_ledger(url.fingerprint, {});
   }
   return {};
@@ -149,9 +165,10 @@ void GroupWriter::note_new_ones(const OperationGroup& group) {
   }
 }
 
-// Of a URL offered `again` that the filter has. With a ledger that decides: the filter may be
-// wrong, and a record that is missing would make the ledger useless as a way back. The operation
-// that admitted it first may be in this group, behind this one.
+// Whether a URL offered with `again` that the filter calls seen was admitted before. If there is a
+// ledger it decides: the filter may give a false positive, and a missing ledger record would make
+// the ledger incomplete for recovery. The operation that first admitted the URL may be later in
+// this group.
 Result<bool> GroupWriter::was_admitted(Fingerprint fingerprint) {
   if (!options_.ledger || new_ones_.contains(fingerprint)) return true;
   const auto record = store_.ledger(fingerprint);
@@ -163,7 +180,7 @@ Result<bool> GroupWriter::was_admitted(Fingerprint fingerprint) {
 Result<void> GroupWriter::add_ended(Operation::Ended& ended, Counters& totals,
                                     Store::Batch& batch) {
   using Kind = Operation::Ended::Kind;
-  // N1: in the batch that says what became of it.
+  // N1: in the same batch as the retry or recrawl that follows.
   batch.remove_pending(ended.host, ended.order);
   if (ended.kind == Kind::kRetry) {
     ++totals.retried;
@@ -199,9 +216,9 @@ Result<void> GroupWriter::add_ended(Operation::Ended& ended, Counters& totals,
   return {};
 }
 
-// Only here, in the order of commits, is it certain which URLs wait: one that was offered may be
-// done by now. What is lowered counts before it is durable: who looks it up too early finds no
-// note.
+// Only in the order of commits is it certain which URLs wait: an offered URL may be done by now.
+// depths_ is changed before the batch is durable; a lookup in between finds no note, which is
+// harmless.
 void GroupWriter::lower_depths(const Operation& operation, Counters& totals, Store::Batch& batch) {
   for (const auto& [fingerprint, depth] : operation.lowered_depths) {
     if (options_.depths != nullptr) {
@@ -214,14 +231,14 @@ void GroupWriter::lower_depths(const Operation& operation, Counters& totals, Sto
   }
 }
 
-// `waits`: the URL still does, with the depth it was leased with.
+// `waits`: the URL still waits, with the depth of the lease.
 void GroupWriter::end_depth(const Operation::Ended& ended, bool waits, Store::Batch& batch) {
   const Fingerprint key = ended.fingerprint;
   const std::uint32_t depth = ended.lease.depth;
   bool noted = ended.depth_noted;
   if (options_.depths != nullptr) {
     noted = noted || options_.depths->may_be_noted(key, ended.stored_depth);
-    // A smaller one may have been noted since it was leased.
+    // Keep the note: a smaller depth may have been noted since the lease.
     if (waits && options_.depths->may_be_noted(key, depth)) return;
     if (!waits || depth == 0) options_.depths->remove(key, ended.stored_depth);
   } else if (waits) {
@@ -230,7 +247,7 @@ void GroupWriter::end_depth(const Operation::Ended& ended, bool waits, Store::Ba
   if (noted) batch.forget_depth(key);
 }
 
-// Of a URL that is dropped.
+// Forgets the depth of a dropped URL.
 void GroupWriter::drop_depth(std::string_view record, Store::Batch& batch) {
   if (options_.depths == nullptr || depth_of_record(record) == 0) return;
   const auto url = decode_record(record);
@@ -248,12 +265,12 @@ Result<std::optional<SetAsideState>> GroupWriter::state_of(Fingerprint fingerpri
   if (!value) return tl::unexpected(value.error());
   if (!*value) return std::nullopt;
   const auto record = decode_set_aside(**value);
-  // A damaged one is in nobody's way: it is replaced.
+  // A damaged record counts as absent and is replaced.
   return record ? std::optional(record->state) : std::nullopt;
 }
 
-// A link gives way to nothing; a URL that was queued takes the place of what was there. Links may
-// take half of the room: those that had a place in a queue come first.
+// A held link never replaces an entry; a URL that was queued replaces the entry of its fingerprint.
+// Links may take only half of the room, since URLs that were queued are more important.
 Result<void> GroupWriter::set_aside(const Operation::SetAside& url, Counters& totals,
                                     Store::Batch& batch) {
   const auto before = state_of(url.fingerprint);
@@ -280,7 +297,7 @@ Result<void> GroupWriter::hold_links(const Operation& operation, Counters& total
     Fingerprint& lately = held_lately_[link.fingerprint.low % kHeldLately];
     if (lately == link.fingerprint) continue;
     if (options_.exact) {
-      // It may have been admitted since it was looked for.
+      // It may have been admitted since AdmissionDesk::is_known().
       const auto known = store_.ledger(link.fingerprint);
       if (!known) return tl::unexpected(known.error());
       if (*known) continue;
@@ -291,7 +308,7 @@ Result<void> GroupWriter::hold_links(const Operation& operation, Counters& total
   return {};
 }
 
-// False if it is not set aside.
+// Returns false if the URL is not set aside.
 Result<bool> GroupWriter::forget_set_aside(Fingerprint fingerprint, Counters& totals,
                                            Store::Batch& batch) {
   const auto state = state_of(fingerprint);
@@ -304,7 +321,7 @@ Result<bool> GroupWriter::forget_set_aside(Fingerprint fingerprint, Counters& to
   return true;
 }
 
-// Another call may have taken them meanwhile.
+// A concurrent call may have restored some of them already.
 Result<void> GroupWriter::restore(Operation& operation, Counters& totals, Store::Batch& batch,
                                   std::vector<QueuedUrl>& queued) {
   for (Operation::Restored& url : operation.restored) {
@@ -329,7 +346,8 @@ void GroupWriter::defer(std::int64_t not_before, std::uint64_t sequence, HostId 
   batch.add_deferred(not_before, sequence, host, priority, record);
   ++totals.deferred;
   totals.recrawls_deferred += is_recrawl_record(record) ? 1 : 0;
-  // Before it is durable: who comes too early finds nothing, and the time is read anew.
+  // Set before the batch is durable: a thread that comes too early finds nothing due, and the time
+  // is read again.
   if (not_before < next_deferred_.load(std::memory_order_relaxed))
     next_deferred_.store(not_before, std::memory_order_relaxed);
 }
@@ -376,7 +394,7 @@ Result<void> GroupWriter::commit(const Store::Batch& batch, const Counters& befo
 
 void GroupWriter::take_totals(const Counters& before, const Counters& totals) {
   const MutexLock lock(mutex_);
-  // What was counted meanwhile is for the next one.
+  // Offers counted since `before` stay for the next commit.
   const std::uint64_t seen = counters_.seen - before.seen;
   const std::uint64_t invalid = counters_.invalid - before.invalid;
   counters_ = totals;
@@ -384,8 +402,8 @@ void GroupWriter::take_totals(const Counters& before, const Counters& totals) {
   counters_.invalid += invalid;
 }
 
-// Whatever made the filter call a URL seen was in this group or an earlier one, and is durable now:
-// a URL that the ledger lacks was called so by error.
+// The admissions that made the filter call a URL seen are in this group or an earlier one (N4), and
+// durable now. So a URL that is missing in the ledger was a false positive.
 Result<void> GroupWriter::check_seen(const OperationGroup& group) {
   for (const auto& operation : group) {
     const auto& fingerprints = operation->seen_to_check;
@@ -405,8 +423,8 @@ Result<void> GroupWriter::check_seen(const OperationGroup& group) {
   return {};
 }
 
-// What is deferred goes first, at once: none of it can be queued then, between two parts of the
-// queue, at a place that was passed.
+// Deletes the deferred URLs first and completely: otherwise one could be queued, between two parts,
+// at a position that the drop has passed.
 Result<void> GroupWriter::drop_some(Operation::Drop& drop) {
   if (drop.deferred_done) return drop_some_queued(drop);
   return drop_deferred(drop).and_then([&] {
@@ -431,7 +449,7 @@ Result<void> GroupWriter::drop_some_queued(Operation::Drop& drop) {
   return committed;
 }
 
-// In one pass, since those of other hosts must be read too.
+// In one pass, since it reads the deferred URLs of all hosts.
 Result<void> GroupWriter::drop_deferred(Operation::Drop& drop) {
   batch_.clear();
   Dropped dropped;

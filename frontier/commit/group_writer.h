@@ -24,50 +24,50 @@
 namespace trawl {
 
 struct GroupWriterOptions {
-  bool ledger = false;  // the crawl keeps one
-  bool exact = false;   // which alone tells what was admitted
+  bool ledger = false;  // the crawl keeps a ledger
+  bool exact = false;   // the ledger decides what was admitted
   std::uint64_t max_set_aside = 0;
   bool set_aside_keys_changed = false;  // fit_set_aside_keys()
-  // Of stored URLs, to know their depths by; without, all notes of depths are kept.
+  // For fingerprints of stored URLs; null: all notes of depths are kept.
   WaitingDepths* depths = nullptr;
   const UrlIdentity* identity = nullptr;
   std::function<SystemTime()> wall_clock;
   std::function<std::int64_t()> now;            // FrontierClock
   std::function<Result<void>()> before_commit;  // TestingOptions
-  // What is to be stored of a host once this change of it is, too (Operation::ChangedHost);
-  // absent: what is.
+  // The record to store for a host after this change (Operation::ChangedHost); absent: the stored
+  // one is up to date.
   std::function<std::optional<HostRecord>(HostId, std::uint64_t change)> record_of;
-  // Whether a URL whose host is being dropped must stay.
+  // Whether a URL is leased, and so must stay when its host is dropped.
   std::function<bool(HostId, std::uint64_t sequence)> is_leased;
-  // A group became durable, with the deferred URLs that were queued with it. Before anybody who
-  // waits for it is told.
+  // Called when a group is durable, with the URLs that were queued by it, before the callers that
+  // wait for it return.
   std::function<void(OperationGroup&, std::vector<QueuedUrl>& promoted)> after_commit;
 };
 
-// How many "seen" answers were looked up in the ledger, and of how many URLs they were false.
+// The number of "seen" answers looked up in the ledger, and the number of URLs with false ones.
 struct SeenChecks {
   std::uint64_t checked = 0;
   std::uint64_t wrong = 0;
 };
 
-// write() is the committer's alone; the rest is thread-safe.
+// Only the committer calls write(); the rest is thread-safe.
 class GroupWriter {
  public:
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
   GroupWriter(Store& store, const Counters& counters, GroupWriterOptions options);
-  // Finds out when the first deferred URL is due.
+  // Reads from the store when the first deferred URL is due.
   Result<void> read_first_deferred();
 
-  // Makes the whole group durable, or nothing of it. Of a host that is dropped only a part: the
-  // operation is to be written again until it is done.
+  // Makes the whole group durable, or nothing of it. Of a drop it makes only a part: call again
+  // with the operation until Drop::done.
   Result<void> write(OperationGroup& group);
 
-  // The totals of what is durable; counts of offers that are to be may be in it.
+  // The durable totals; may include counts of offers that are not durable yet.
   Counters counters() const;
-  // Offers of an operation that changed nothing: they become durable with the next group.
+  // Counts the offers of an operation that changed nothing: durable with the next group.
   void count_offers(std::uint64_t seen, std::uint64_t invalid);
-  // When a deferred URL is due, in ms of the wall clock; kNever: none is.
+  // When the next deferred URL is due, in ms of FrontierClock; kNever: there is none.
   std::int64_t next_deferred() const noexcept {
     return next_deferred_.load(std::memory_order_relaxed);
   }
@@ -93,7 +93,7 @@ class GroupWriter {
   void end_depth(const Operation::Ended& ended, bool waits, Store::Batch& batch);
   void drop_depth(std::string_view record, Store::Batch& batch);
   void add_changed_hosts(const OperationGroup& group, Store::Batch& batch) const;
-  // `before`: the totals that `changed` were made from.
+  // `before`: the totals that `changed` was computed from.
   Result<void> commit(const Store::Batch& batch, const Counters& before, const Counters& changed);
   void take_totals(const Counters& before, const Counters& totals);
   Result<void> check_seen(const OperationGroup& group);
@@ -104,25 +104,25 @@ class GroupWriter {
   struct Dropped {
     std::size_t queued = 0;
     std::size_t deferred = 0;
-    std::size_t recrawls = 0;  // of those deferred
+    std::size_t recrawls = 0;  // of the deferred ones
   };
   Result<void> commit_drop(Operation::Drop& drop, const Dropped& dropped);
 
   Store& store_;
   const GroupWriterOptions options_;
-  OneAtATime writing_;  // the committer: what is not atomic and has no mutex is its own
-  Store::Batch batch_;  // kept for its memory
+  OneAtATime writing_;                     // the committer owns the members without atomic or mutex
+  Store::Batch batch_;                     // reused for its memory
   std::vector<Fingerprint> fingerprints_;  // the same
-  // Of a group with offers of `again`, and with a ledger: what else the group admits.
+  // With a ledger, and if the group has offers with `again`: the other fingerprints that it admits.
   std::set<Fingerprint> new_ones_;
-  // What the batch changes in Store::kSetAside: absent means removed.
+  // What the batch changes in Store::kSetAside; nullopt: removed.
   std::map<Fingerprint, std::optional<SetAsideState>> set_aside_now_;
-  // Some of the links held lately, by a hash: most of them are found on many pages.
+  // A cache of recently held links, by hash: most links are on many pages.
   std::vector<Fingerprint> held_lately_;
   std::atomic<std::int64_t> next_deferred_{kNever};
   std::atomic<std::uint64_t> checked_{0};
   std::atomic<std::uint64_t> wrong_{0};
-  std::set<Fingerprint> wrong_ones_;  // the first of them, so that none counts twice
+  std::set<Fingerprint> wrong_ones_;  // the first kWrongOnesKept, so that none counts twice
   mutable Mutex mutex_;
   Counters counters_ TRAWL_GUARDED_BY(mutex_);
 };

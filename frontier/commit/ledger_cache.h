@@ -1,5 +1,5 @@
-// LedgerCache: fingerprints known to be in the ledger, so that links which every page repeats are
-// not looked up on disk each time.
+// LedgerCache: fingerprints known to be in the ledger, so that links repeated on every page are not
+// looked up on disk each time.
 #pragma once
 
 #include <algorithm>
@@ -15,11 +15,11 @@
 
 namespace trawl {
 
-// Sets of kWays fingerprints, the most recently used first. Nothing ever leaves the ledger, so that
-// what is here stays true. Thread-safe.
+// A set-associative cache: sets of kWays fingerprints, most recently used first. Records never
+// leave the ledger, so that entries never become wrong. Thread-safe.
 class LedgerCache {
  public:
-  // Empty with less than room for one set.
+  // Caches nothing if `bytes` is less than one set.
   explicit LedgerCache(std::uint64_t bytes) : sets_(bytes / sizeof(Set)) {}
 
   bool contains(Fingerprint key) {
@@ -43,14 +43,14 @@ class LedgerCache {
  private:
   static constexpr std::size_t kWays = 4;
   static constexpr std::size_t kMutexes = 64;
-  // Places that are free hold the fingerprint 0, 0, which no URL has but with a chance of 2^-128.
+  // Free places hold the fingerprint {0, 0}, which a URL has with a probability of 2^-128.
   using Set = std::array<Fingerprint, kWays>;
 
   Set& set_of(Fingerprint key) TRAWL_REQUIRES(mutex_of(key)) {
     return sets_[scale_to(key.low, sets_.size())];
   }
   Mutex& mutex_of(Fingerprint key) {
-    // By the set: two keys of one set share the mutex.
+    // Chosen by the set, so that all keys of a set share the mutex.
     return mutexes_[scale_to(key.low, sets_.size()) % kMutexes];
   }
 

@@ -1,4 +1,4 @@
-// Operation: what one call of the frontier changes, as it waits to become durable.
+// Operation: the changes of one call of the frontier, on their way to the store.
 #pragma once
 
 #include <cstdint>
@@ -24,26 +24,26 @@ struct Operation {
     HostId host = 0;
     std::int32_t priority = 0;
     std::uint32_t depth = 0;
-    std::int64_t not_before = 0;  // wall clock, in ms; 0: it is queued at once
+    std::int64_t not_before = 0;  // FrontierClock, in ms; 0: queued immediately
     std::string record;
-    std::uint64_t sequence = 0;  // given when it is committed
+    std::uint64_t sequence = 0;  // assigned by the commit
   };
   // A URL that is held or failed.
   struct SetAside {
     Fingerprint fingerprint;
     SetAsideState state = SetAsideState::kHeld;
     bool was_queued = true;
-    bool always = false;  // even if there is no room
+    bool always = false;  // even beyond max_set_aside
     std::string value;    // encode_set_aside()
   };
-  // A URL that was set aside, and is so no more if it still was when this is committed.
+  // A URL to be taken from those set aside, if it is still there at the commit.
   struct Restored {
     Fingerprint fingerprint;
     HostId host = 0;
     std::int32_t priority = 0;
-    std::string record;  // it is queued again with this; empty: it is not
+    std::string record;  // queued again with this record; empty: not queued
   };
-  // A lease whose URL leaves its place in the queue.
+  // A lease that ended: its URL leaves its place in the queue.
   struct Ended {
     enum class Kind : std::uint8_t { kDone, kRecrawl, kRetry, kHeld };
     Kind kind = Kind::kDone;
@@ -51,28 +51,28 @@ struct Operation {
     QueueOrder order;
     Lease lease;
     GivenIdentity given;      // of the lease's URL
-    Fingerprint fingerprint;  // of one of which something is kept by it, or is to be forgotten
+    Fingerprint fingerprint;  // set if records by fingerprint are kept or removed
     Outcome outcome;
-    std::int64_t not_before = 0;        // of a recrawl or retry; wall clock, in ms
-    std::string record;                 // the same
-    std::optional<SetAside> set_aside;  // of one that is held, or failed
-    bool keeps_by_fingerprint = false;  // something else is kept of the URL by it
-    std::uint32_t fetches = 0;          // that ended, this one included
-    std::uint32_t stored_depth = 0;     // that the URL was queued with
-    bool depth_noted = false;           // the store has a note of a smaller depth
-    bool depth_lowered = false;         // with which the URL was leased
+    std::int64_t not_before = 0;        // of a recrawl or retry; FrontierClock, in ms
+    std::string record;                 // of a recrawl or retry
+    std::optional<SetAside> set_aside;  // if it is held or failed
+    bool keeps_by_fingerprint = false;  // other records are kept by the fingerprint
+    std::uint32_t fetches = 0;          // completed fetches, including this one
+    std::uint32_t stored_depth = 0;     // the depth in its queued record
+    bool depth_noted = false;           // the store notes a smaller depth
+    bool depth_lowered = false;         // the lease had that smaller depth
   };
-  // A host's queue being deleted, a part with each commit.
+  // The deletion of a host's queue, a part with each commit.
   struct Drop {
     HostId host = 0;
     std::uint64_t dropped = 0;
-    std::optional<QueueOrder> behind = std::nullopt;  // where the next part of the queue begins
+    std::optional<QueueOrder> behind = std::nullopt;  // the next part begins after this
     bool deferred_done = false;
     bool done = false;
   };
 
-  // A host whose record is another with this operation, by this change (HostJournal); 0: by none
-  // but those that are durable already.
+  // A host whose record changes with this operation, and the number of that change (HostJournal);
+  // 0: only by changes that are durable already.
   struct ChangedHost {
     ChangedHost(HostId id, std::uint64_t number = HostJournal::kEvery) : host(id), change(number) {}
     HostId host;
@@ -83,26 +83,26 @@ struct Operation {
   std::optional<Ended> ended;
   std::vector<SetAside> links_held;
   std::vector<Restored> restored;
-  std::vector<ChangedHost> changed_hosts;  // whose records are to be stored
-  // Of URLs that may wait with a greater one.
+  std::vector<ChangedHost> changed_hosts;  // hosts whose records must be stored
+  // Smaller depths of URLs that may wait with a greater one.
   std::vector<std::pair<Fingerprint, std::uint32_t>> lowered_depths;
-  std::vector<Fingerprint> seen_to_check;  // told "seen": to be looked up in the ledger
+  std::vector<Fingerprint> seen_to_check;  // answered "seen": to be looked up in the ledger
   std::uint64_t seen = 0;
   std::uint64_t invalid = 0;
-  bool promote = false;                               // deferred URLs that are due are to be queued
-  std::shared_ptr<Drop> drop;                         // a host's queue to be deleted
-  std::uint64_t bytes = 0;                            // of memory, about
-  std::optional<std::promise<Result<void>>> durable;  // set if somebody waits
+  bool promote = false;                               // queue the deferred URLs that are due
+  std::shared_ptr<Drop> drop;                         // delete a host's queue
+  std::uint64_t bytes = 0;                            // approximate memory
+  std::optional<std::promise<Result<void>>> durable;  // set if a caller waits
   bool stop = false;
-  bool flush = false;            // it is to be committed though it changes nothing
-  bool durable_already = false;  // it changes nothing, and neither does what it relied on any more
+  bool flush = false;            // commit it although it changes nothing
+  bool durable_already = false;  // it changes nothing, and all that it relied on is durable
 
   bool changes_nothing() const noexcept {
     return admitted.empty() && !ended && links_held.empty() && restored.empty() &&
            changed_hosts.empty() && lowered_depths.empty() && seen_to_check.empty() && !promote &&
            !drop && !stop && !flush;
   }
-  // Of memory, about.
+  // Approximate memory in bytes.
   std::uint64_t size() const noexcept {
     std::uint64_t size = sizeof *this + bytes + lowered_depths.size() * sizeof lowered_depths[0] +
                          seen_to_check.size() * sizeof seen_to_check[0];

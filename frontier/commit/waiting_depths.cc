@@ -1,3 +1,8 @@
+// A table like a cuckoo filter's (Fan et al. 2014), but without moving entries: an entry goes into
+// the emptier of two buckets, and if both are full it is only counted in unknown_. Two choices keep
+// the loads of buckets close together, so that both are full only when nearly all are. All accesses
+// are relaxed: an entry is a single word, and WaitingDepths::settle() orders what another thread
+// must see.
 #include "frontier/commit/waiting_depths.h"
 
 #include <algorithm>
@@ -12,7 +17,7 @@ namespace trawl {
 namespace {
 
 constexpr std::uint64_t kMarks = 1u << 17;
-constexpr std::uint64_t kMarkDepth = 0xFF;  // which stands for this depth and greater ones
+constexpr std::uint64_t kMarkDepth = 0xFF;  // stands for this depth and all greater ones
 constexpr unsigned kDepthBits = 8;
 
 template <class T>
@@ -56,10 +61,10 @@ WaitingDepths::WaitingDepths(std::uint64_t max_bytes)
 
 WaitingDepths::~WaitingDepths() = default;
 
-// The buckets by the upper half and part of the lower one, the tag by the rest of that.
+// The upper half and a part of the lower one choose the buckets; the rest is the tag.
 WaitingDepths::Places WaitingDepths::places_of(Fingerprint key) const noexcept {
   const auto tag = static_cast<std::uint32_t>(key.low >> kDepthBits & 0xFFFFFF);
-  // Never 0, so that no entry is.
+  // Never 0, since an entry of 0 is free.
   return {.first = static_cast<std::size_t>(scale_to(key.high, buckets_.size())),
           .second = static_cast<std::size_t>(scale_to(key.low, buckets_.size())),
           .tag = std::max<std::uint32_t>(tag, 1) << kDepthBits};
@@ -91,7 +96,7 @@ WaitingDepths::Depths WaitingDepths::find(const Places& places) const noexcept {
 bool WaitingDepths::add_to(std::size_t bucket, std::uint32_t entry) noexcept {
   for (Entry& place : buckets_[bucket].entries) {
     std::uint32_t free = 0;
-    // Relaxed, as all here: what another thread must see at once is ordered by settle().
+    // Relaxed: see the head of this file.
     if (place.load(std::memory_order_relaxed) == 0 &&
         place.compare_exchange_strong(free, entry, std::memory_order_relaxed))
       return true;
@@ -109,7 +114,7 @@ void WaitingDepths::add(Fingerprint key, std::uint32_t depth) noexcept {
       return place.load(std::memory_order_relaxed) == 0;
     });
   };
-  // The emptier first: so both are full only when nearly all are.
+  // The emptier bucket first.
   const bool swap = free_in(places.second) > free_in(places.first);
   if (add_to(swap ? places.second : places.first, entry) ||
       add_to(swap ? places.first : places.second, entry)) {
@@ -123,7 +128,7 @@ void WaitingDepths::add(Fingerprint key, std::uint32_t depth) noexcept {
 
 void WaitingDepths::remove(Fingerprint key, std::uint32_t depth) noexcept {
   if (depth == 0) return;
-  // Of several rather one with this depth.
+  // Of several entries, prefer one with this depth.
   Entry* found = nullptr;
   const std::uint32_t wanted = std::min(depth, kMaxDepth);
   visit_entries(places_of(key), [&](Entry& entry, std::uint32_t value) {
@@ -142,7 +147,7 @@ void WaitingDepths::remove_double(Fingerprint key) noexcept {
 void WaitingDepths::lower(Fingerprint key, std::uint32_t depth) noexcept {
   if (depth >= kMaxDepth) return;
   visit_entries(places_of(key), [&](Entry& entry, std::uint32_t value) {
-    // Nobody else changes an entry that is taken.
+    // Only the committer changes an entry that is in use.
     if ((value & kMaxDepth) > depth)
       entry.store((value & ~kMaxDepth) | depth, std::memory_order_relaxed);
     return true;
@@ -203,7 +208,7 @@ void WaitingDepths::prefetch(Fingerprint key) const noexcept {
   __builtin_prefetch(&buckets_[places.second]);
 }
 
-// A page for each bucket at most; marks are left only where anything is deep.
+// At most one page for each bucket; marks are left only if any depth is above 0.
 std::uint64_t WaitingDepths::memory() const noexcept {
   constexpr std::uint64_t kPage = 4096;
   if (!any_deeper(0)) return 0;

@@ -1,4 +1,4 @@
-// WaitingDepths: with which depth URLs wait, for those that are offered again.
+// WaitingDepths: the depths of waiting URLs, for those that are offered again with a smaller depth.
 #pragma once
 
 #include <atomic>
@@ -10,60 +10,61 @@
 
 namespace trawl {
 
-// A URL that is offered again is to be noted if it waits (is queued, leased, deferred or set aside)
-// with a greater depth, and only then. The store has no index by fingerprint, so that each URL that
-// waits with a depth above 0 has 4 bytes here: 24 bits of its fingerprint and its smallest depth.
-// One of two buckets of 16 holds it, each a cache line; fingerprints are keyed, so that nobody can
-// fill chosen buckets. Of two URLs with the same 24 bits in the same buckets (a chance of 2 in a
-// million) the greater depth counts, until a smaller one is noted of either.
+// The depth of a repeated offer must be noted iff the URL waits (is queued, leased, deferred or set
+// aside) with a greater depth. The store has no index by fingerprint, so each URL that waits with a
+// depth above 0 has an entry of 4 bytes here: 24 bits of its fingerprint, and its smallest depth.
+// The entry is in one of two buckets of 16 entries, each a cache line; fingerprints are keyed, so
+// that nobody can fill chosen buckets. Of two URLs with the same 24 bits in the same buckets (a
+// probability of 2 in a million) the greater depth counts, until a smaller one is noted for either.
 //
-// Memory is bounded. A URL that finds both buckets full counts as one of unknown depth there, up to
-// the greatest of all such: what is absent from those buckets is then noted rather than missed.
+// Memory is bounded. For URLs that find both buckets full, the first bucket remembers only the
+// greatest of their depths: a URL without an entry there may have any depth up to that, so that its
+// smaller depth is noted rather than missed.
 //
-// add(), mark() and the questions may be called by any thread; remove() and lower() are the
-// committer's.
+// Any thread may call add(), mark() and the const members; only the committer calls remove() and
+// lower().
 class WaitingDepths {
  public:
   explicit WaitingDepths(std::uint64_t max_bytes);
   ~WaitingDepths();
 
-  // A URL waits. One that waits twice is added twice.
+  // A URL waits from now on. One that waits twice is added twice.
   void add(Fingerprint key, std::uint32_t depth) noexcept;
-  // One that was added with `depth` waits no more. With depth 0 none was.
+  // A URL added with `depth` no longer waits. URLs of depth 0 have no entry.
   void remove(Fingerprint key, std::uint32_t depth) noexcept;
-  // Of one that may be here twice, and waits once.
+  // For a URL that may have two entries but waits once.
   void remove_double(Fingerprint key) noexcept;
-  // A smaller depth was noted, which also counts for what it waits with from now on.
+  // A smaller depth was noted: from now on the URL waits with that.
   void lower(Fingerprint key, std::uint32_t depth) noexcept;
-  // URLs may wait that were not added, with at most this depth.
+  // URLs that were not added may wait, with at most this depth.
   void assume_others(std::uint32_t depth) noexcept;
 
   // Whether any URL may wait with a greater depth.
   bool any_deeper(std::uint32_t depth) const noexcept {
     return depth < deepest_.load(std::memory_order_relaxed);
   }
-  // Whether a URL may wait with a greater depth. Of one that was `noted_lately` with this depth or
-  // a smaller one only those here do.
+  // Whether the URL may wait with a greater depth. With `noted_lately`, this depth or a smaller one
+  // was noted recently: only an entry here counts then.
   bool is_deeper(Fingerprint key, std::uint32_t depth, bool noted_lately = false) const noexcept;
-  // Whether a smaller depth may have been noted for a URL that waits and was stored with `depth`.
+  // Whether a smaller depth may have been noted for a waiting URL that was stored with `depth`.
   bool may_be_noted(Fingerprint key, std::uint32_t depth) const noexcept;
-  // False if it certainly does not wait.
+  // False if the URL certainly does not wait.
   bool may_wait(Fingerprint key) const noexcept;
-  // Adding more hardly helps: many URLs are not here.
+  // Many URLs found no room: adding more hardly helps.
   bool is_full() const noexcept {
     return overflowed_.load(std::memory_order_relaxed) > buckets_.size() / 4;
   }
 
-  // A URL that one thread admits may be offered by another before it is here. So who is told "seen"
-  // leaves a mark first and then asks is_deeper(); who is told "new" first calls add() and then
-  // asks for marks; with settle() in between, one of the two sees what the other did.
+  // One thread may offer a URL again before the thread that admits it has called add(). So a thread
+  // with the answer "seen" calls mark() and then is_deeper(); a thread with "new" calls add() and
+  // then marked(). With settle() in between, at least one of the two sees what the other did.
   //
-  // Returns true if it was left with this depth or a smaller one lately.
+  // Returns true if there is already a recent mark with this depth or a smaller one.
   bool mark(Fingerprint key, std::uint32_t depth) noexcept;
-  // The depth of the mark, if one was left lately.
+  // The depth of the URL's mark, if there is a recent one.
   std::optional<std::uint32_t> marked(Fingerprint key) const noexcept;
   void unmark(Fingerprint key) noexcept;
-  // seq_cst: pairs with that of another thread.
+  // seq_cst: pairs with the fence of another thread's settle().
   static void settle() noexcept { std::atomic_thread_fence(std::memory_order_seq_cst); }
 
   // Whether the store has, or may have, notes of smaller depths.
@@ -71,17 +72,17 @@ class WaitingDepths {
   void expect_notes() noexcept { has_notes_.store(true, std::memory_order_relaxed); }
 
   void prefetch(Fingerprint key) const noexcept;
-  // Bytes that were touched, at most.
+  // An upper bound of the bytes in use.
   std::uint64_t memory() const noexcept;
 
  private:
   static constexpr std::size_t kWays = 16;
-  static constexpr std::uint32_t kMaxDepth = 0xFF;  // which stands for this depth and greater ones
-  using Entry = std::atomic<std::uint32_t>;         // 0: none
+  static constexpr std::uint32_t kMaxDepth = 0xFF;  // stands for this depth and all greater ones
+  using Entry = std::atomic<std::uint32_t>;         // 0: free
   struct alignas(64) Bucket {
     Entry entries[kWays];
   };
-  // Zeroed memory straight from the kernel, aligned to pages; taken only as it is touched.
+  // Zeroed memory from mmap(): page-aligned, and allocated by the kernel only when touched.
   template <class T>
   class Pages {
    public:
@@ -112,18 +113,18 @@ class WaitingDepths {
   };
   Places places_of(Fingerprint key) const noexcept;
   Depths find(const Places& places) const noexcept;
-  // Calls `visit` with each entry of the URL and its value, until it answers false.
+  // Calls `visit` with each entry of the URL and its value, until it returns false.
   template <class Visit>
   void visit_entries(const Places& places, Visit visit) const noexcept;
   bool add_to(std::size_t bucket, std::uint32_t entry) noexcept;
 
   const Pages<Bucket> buckets_;
   const Pages<std::atomic<std::uint8_t>>
-      unknown_;  // by first bucket: the greatest of those not here
+      unknown_;  // by first bucket: the greatest depth without an entry
   const Pages<std::atomic<std::uint64_t>> marks_;
   std::atomic<std::uint32_t> deepest_{0};
-  std::atomic<std::uint64_t> overflowed_{0};  // URLs that found no room
-  std::atomic<std::uint64_t> touched_{0};  // buckets, at most; counted as far as memory() needs it
+  std::atomic<std::uint64_t> overflowed_{0};  // URLs without an entry
+  std::atomic<std::uint64_t> touched_{0};     // upper bound of touched buckets, for memory()
   std::atomic<bool> has_notes_{false};
 };
 

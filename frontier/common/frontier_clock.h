@@ -1,4 +1,4 @@
-// FrontierClock: the time by which retries, recrawls and blocked hosts wait.
+// FrontierClock: the clock of retries, recrawls and blocked hosts.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +14,14 @@
 
 namespace trawl {
 
-// Runs with the wall clock, but never back: where that is set back, in this run or since the last
-// one, it goes on with the steady clock from where it was. So a wait that was noted by it never
-// becomes longer. A wall clock that is set ahead (or went on while the machine slept) takes it
-// along; set right again, that changes nothing, as all waits are relative to this clock.
-// Thread-safe.
+// Follows the wall clock but never runs back: if the wall clock is set back, in this run or since
+// the last one, this clock continues at the pace of the steady clock. So stored waits never become
+// longer. If the wall clock is set ahead (or advanced while the machine slept), this clock advances
+// with it; setting the wall clock right again has no effect, since all waits are relative to this
+// clock. Thread-safe.
 class FrontierClock {
  public:
-  // `least`: the latest time that was noted by the run before; 0 if there was none.
+  // `least`: the latest time stored by the previous run; 0 if there was none.
   FrontierClock(std::function<SteadyTime()> steady, std::function<SystemTime()> wall,
                 std::int64_t least)
       : steady_(std::move(steady)), wall_(std::move(wall)) {
@@ -34,7 +34,7 @@ class FrontierClock {
   std::int64_t now() const {
     const std::int64_t steady = steady_now();
     const std::int64_t ahead = wall_now() - steady;
-    // Relaxed: the difference stands for itself.
+    // Relaxed: no other data depends on it.
     std::int64_t most = ahead_.load(std::memory_order_relaxed);
     while (ahead > most && !ahead_.compare_exchange_weak(most, ahead, std::memory_order_relaxed)) {
     }
@@ -42,19 +42,19 @@ class FrontierClock {
                Microseconds(steady + std::max(most, ahead)))
         .count();
   }
-  // A time that the caller read off the wall clock, rounded up.
+  // Converts a time of the wall clock, rounding up.
   std::int64_t from_wall(SystemTime time) const { return not_before_milliseconds(time) + skew(); }
-  // The reverse, for the caller to compare with the wall clock.
+  // Converts back to the wall clock.
   SystemTime to_wall(std::int64_t time) const {
-    constexpr std::int64_t kFar = std::int64_t{1} << 60;  // what is on disk is not trusted
+    constexpr std::int64_t kFar = std::int64_t{1} << 60;  // a damaged store may hold any value
     return from_milliseconds(std::clamp(time, -kFar, kFar) - skew());
   }
 
  private:
   using Microseconds = std::chrono::microseconds;
 
-  // By how much it is ahead of the wall clock. Less than a second is how clocks drift and are read
-  // one after the other: times then stay as the caller gave them.
+  // How far this clock is ahead of the wall clock. Less than a second counts as 0: the clocks drift
+  // and are not read at the same moment, and the caller's times should stay unchanged.
   std::int64_t skew() const {
     const std::int64_t skew = now() - to_milliseconds(wall_());
     return std::abs(skew) < 1000 ? 0 : skew;
@@ -68,7 +68,7 @@ class FrontierClock {
 
   const std::function<SteadyTime()> steady_;
   const std::function<SystemTime()> wall_;
-  // By how many microseconds this clock is ahead of the steady one: never less than before.
+  // How many microseconds this clock is ahead of the steady one; never decreases.
   mutable std::atomic<std::int64_t> ahead_{0};
 };
 

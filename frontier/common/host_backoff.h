@@ -1,4 +1,4 @@
-// HostBackoff: how long a host that fails is left alone.
+// HostBackoff: how long a failing host is blocked.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@ class HostBackoff {
         most_(std::max(most, std::chrono::milliseconds(0))),
         random_(seed) {}
 
-  // After so many failures in a row (>= 1): `first`, twice as long each time, `most` at most; half
-  // of it random, lest hosts that failed together come back together.
+  // The wait after `failures` (>= 1) in a row: `first`, doubled with each further failure, at most
+  // `most`. Half of it is random, so that hosts that failed together do not return together.
   std::chrono::milliseconds wait_after(std::uint32_t failures) {
     std::int64_t wait = std::min(first_, most_).count();
     for (std::uint32_t i = 1; i < failures && wait > 0 && wait < most_.count(); ++i)

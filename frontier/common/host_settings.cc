@@ -15,9 +15,10 @@ Result<std::int64_t> checked_block(const HostSettings& settings, const FrontierC
   if (!end || *end == HostSettings::kParked || *end <= wall) return 0;
   const std::int64_t until = clock.from_wall(*end);
   if (until - clock.now() > kMaxDelay.count()) {
-    return error(ErrorCode::kInvalidArgument,
-                 "HostSettings::blocked_until is more than a year from now; kParked, a limit of 0 "
-                 "or drop_host() stop a host for good");
+    return error(
+        ErrorCode::kInvalidArgument,
+        "HostSettings::blocked_until is more than a year from now; use kParked, a limit of 0 "
+        "or drop_host() to stop a host permanently");
   }
   return until;
 }

@@ -1,4 +1,4 @@
-// What set_host() may be asked for, and what hosts() tells.
+// Validates the arguments of set_host(), and decides which hosts hosts() lists.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace trawl {
 
-// Until when the host is blocked with these settings, in milliseconds of FrontierClock; 0: it is
-// not, or is parked. `wall`: the wall clock. Errors: kInvalidArgument.
+// The end of the block that the settings ask for, in milliseconds of FrontierClock; 0: no block, or
+// parked. `wall` is the current wall clock. Errors: kInvalidArgument.
 Result<std::int64_t> checked_block(const HostSettings& settings, const FrontierClock& clock,
                                    SystemTime wall);
 
-// Whether it has anything that a host of which nothing is known has not.
+// Whether anything differs from a host without records.
 bool has_news(const HostInfo& info);
 
 }  // namespace trawl

@@ -16,10 +16,11 @@ tl::unexpected<Error> invalid(std::string message) {
 
 Result<void> check_profile(const Profile& profile) {
   if (auto valid = profile.validate(); !valid) return valid;
-  constexpr std::size_t kMaxProfileBytes = 512u << 10;  // a manifest must hold it
+  constexpr std::size_t kMaxProfileBytes = 512u << 10;  // the MANIFEST stores it
   if (const auto size = profile.name().size(); size > kMaxProfileBytes) {
-    return invalid(fmt::format("seen.profile takes {} bytes to write down, more than {}", size,
-                               kMaxProfileBytes));
+    return invalid(fmt::format(
+        "seen.profile takes {} bytes when stored, more than {}: use fewer names or host rules",
+        size, kMaxProfileBytes));
   }
   return {};
 }
@@ -52,8 +53,10 @@ Result<void> check_options(const PolitenessOptions& politeness, const RetryOptio
     return invalid(fmt::format("politeness.adaptive_delay must be a number of at least 0, not {}",
                                politeness.adaptive_delay));
   }
-  if (politeness.leases_per_host == 0) return invalid("politeness.leases_per_host is 0");
-  if (limits.max_open_leases == 0) return invalid("limits.max_open_leases is 0");
+  if (politeness.leases_per_host == 0)
+    return invalid("politeness.leases_per_host must be at least 1, not 0");
+  if (limits.max_open_leases == 0)
+    return invalid("limits.max_open_leases must be at least 1, not 0");
   if (limits.max_note_bytes > kMaxNoteBytes) {
     return invalid(fmt::format("limits.max_note_bytes must be at most {}, not {}", kMaxNoteBytes,
                                limits.max_note_bytes));

@@ -1,4 +1,4 @@
-// What the options that every implementation has must be.
+// Validates the options that every implementation has.
 #pragma once
 
 #include "trawl/canonicalizer.h"
@@ -7,10 +7,10 @@
 
 namespace trawl {
 
-// Errors: kInvalidArgument, naming the option.
+// Errors: kInvalidArgument; the message names the option.
 Result<void> check_options(const PolitenessOptions& politeness, const RetryOptions& retry,
                            const LimitOptions& limits, const Profile& profile);
-// A wait: from 0 to a year.
+// A wait must be from 0 to a year.
 Result<void> check_wait(const char* option, std::chrono::milliseconds wait);
 
 }  // namespace trawl

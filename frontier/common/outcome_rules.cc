@@ -8,8 +8,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A host that is not given up for its failures is for its silence: so many times the longest wait
-// after one, and so long at least.
+// Without host_failures a host is given up after a silence of kSilentWaits times the longest
+// backoff, and of at least kShortestSilence.
 constexpr int kSilentWaits = 6;
 constexpr std::chrono::minutes kShortestSilence(1);
 

@@ -1,4 +1,4 @@
-// What the end of a fetch means for its URL and its host.
+// The consequences of a fetch's outcome for its URL and its host.
 #pragma once
 
 #include <chrono>
@@ -12,24 +12,24 @@
 
 namespace trawl {
 
-// Whether its host is left alone for a while.
+// Whether the host is blocked for a while.
 bool makes_host_back_off(FailureReason reason);
-// Whether its URL is tried again, if it has tries left.
+// Whether the URL is retried, if it has retries left.
 bool is_passing(FailureReason reason);
-// In words, for where the caller gave none.
+// A description for outcomes without an error text.
 std::string_view to_string(FailureReason reason);
 
-// Of a URL that ended with it: whether it counts as succeeded (FrontierCounters), or as failed, and
-// then RetryWhich::reason.
+// Whether a URL that ended with this outcome counts as succeeded (FrontierCounters) or as failed,
+// and the reason of a failed one (RetryWhich::reason).
 bool has_succeeded(const Outcome& outcome);
 bool has_failed(const Outcome& outcome);
 std::string_view reason_of(const Outcome& outcome);
 
-// How long its URL waits, which has been tried `attempts` times before.
+// How long the URL waits, after `attempts` earlier retries.
 std::chrono::milliseconds retry_wait(const RetryOptions& options, std::uint32_t attempts,
                                      std::optional<std::chrono::milliseconds> retry_after);
-// Whether a host that has not answered since then is given up. Without host_failures its URLs, put
-// back without an end where they are not to blame, would wait for ever.
+// Whether a host that has not answered since `since` is given up. Without this rule and with
+// host_failures 0, its URLs would be put back and wait without end.
 bool is_too_silent(const RetryOptions& options, std::optional<SteadyTime> since, SteadyTime now);
 
 }  // namespace trawl

@@ -14,11 +14,11 @@ namespace trawl {
 std::string host_of(std::string_view href) {
   const std::size_t scheme = href.find("://");
   if (scheme == std::string_view::npos) return {};
-  // Userinfo, if any, holds none of these but percent-encoded.
+  // In the userinfo these characters are percent-encoded.
   std::string_view host = href.substr(scheme + 3);
   host = host.substr(0, host.find_first_of("/?#"));
   host = host.substr(host.rfind('@') + 1);
-  // The colons of an IPv6 address are in brackets.
+  // Skip the colons of an IPv6 address, which are in brackets.
   const std::size_t colon = host.find(':', host.starts_with('[') ? host.find(']') : 0);
   const std::string_view port =
       colon == std::string_view::npos ? std::string_view() : host.substr(colon + 1);
@@ -46,9 +46,9 @@ tl::unexpected<Error> no_queue(std::string_view name) {
   constexpr std::size_t kMostQuoted = 300;
   return error(
       ErrorCode::kInvalidArgument,
-      fmt::format("\"{}\" is not the name of a queue: that is a host in lower case, and "
-                  "\":port\" unless it is 80 or 443, as Lease::host has it, or a name that "
-                  "UrlRequest::queue gave, of at most {} bytes",
+      fmt::format("\"{}\" is not the name of a queue: use a host in lower case, followed by "
+                  "\":port\" unless the port is 80 or 443 (as in Lease::host), or a name of at "
+                  "most {} bytes that UrlRequest::queue gave",
                   name.substr(0, kMostQuoted), kMaxQueueBytes));
 }
 

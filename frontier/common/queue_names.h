@@ -1,4 +1,4 @@
-// The names of queues: those of hosts, and others.
+// Names of queues: those of hosts, and names that the caller gives.
 #pragma once
 
 #include <string>
@@ -8,17 +8,17 @@
 
 namespace trawl {
 
-// The name of the host queue of a URL, politeness_group(), from its href().
+// The name of a URL's host queue: politeness_group(), computed from href().
 std::string host_of(std::string_view href);
-// The host of a URL of any scheme, as it is written but for its case; empty: it has none.
+// The host of a URL of any scheme, as written but in lower case; empty if it has none.
 std::string host_of_any(std::string_view url);
 
-// Whether it is a host as the URLs of its queue have it.
+// Whether `name` is the name of a host queue, in its canonical form.
 bool is_host_name(std::string_view name);
-// Any name may be that of a queue. What looks like a host that is written otherwise than its queue
-// is named, though, has to be there.
+// Whether `name` looks like a host but is not in the canonical form. Any name may be that of a
+// queue, but such a name is accepted only if the queue exists.
 bool is_host_otherwise(std::string_view name);
-// Also of one that is too long.
+// The error for an invalid or too long name.
 tl::unexpected<Error> no_queue(std::string_view name);
 
 }  // namespace trawl

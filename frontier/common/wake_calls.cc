@@ -7,9 +7,9 @@ namespace trawl {
 
 namespace {
 
-// A thread looks again after so long at the latest: the frontier may have been stopped.
+// Waiting threads check at least this often whether the frontier was stopped.
 constexpr std::chrono::seconds kLongestWait{1};
-// What is due already may need a moment, while it is being queued.
+// A URL that is due already may need a moment until it is queued.
 constexpr std::chrono::milliseconds kShortestWait{1};
 
 }  // namespace
@@ -28,7 +28,7 @@ void WakeCalls::set(Callback callback, std::optional<std::uint32_t> shard) {
   const bool any = of_all_ || std::ranges::any_of(of_shards_, [](const Callback& one) {
                      return static_cast<bool>(one);
                    });
-  // Relaxed: whoever sees it late made its announcement before this call returned.
+  // Relaxed: a thread that sees the old value announced before this call returned.
   has_callbacks_.store(any, std::memory_order_relaxed);
 }
 
@@ -47,8 +47,8 @@ void WakeCalls::announce_due() {
 }
 
 void WakeCalls::poke() {
-  // The fence, with that in Waiter(): either the waiter is seen here, or what was done before this
-  // call is seen by it.
+  // Pairs with the fence in Waiter(): either this call sees the waiter, or the waiter sees
+  // everything that happened before this call.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (waiting_.load(std::memory_order_relaxed) == 0) return;
   {
@@ -94,8 +94,8 @@ WakeTimer::~WakeTimer() {
   thread_.join();
 }
 
-// Of something that is due, and that nobody leases, it is told again and again, but ever more
-// seldom: who came a moment too early is to come again.
+// Repeats the announcement of a due URL that no thread leases, at growing intervals, since a thread
+// may have asked a moment too early.
 void WakeTimer::run() {
   WakeCalls::Waiter waiter(calls_);
   std::optional<std::uint64_t> told;

@@ -1,4 +1,4 @@
-// WakeCalls: tells callbacks, and threads that wait in lease(), that something may be leased.
+// WakeCalls: notifies callbacks, and threads waiting in lease(), that a URL may be leased.
 #pragma once
 
 #include <atomic>
@@ -24,27 +24,27 @@ class WakeCalls {
 
   explicit WakeCalls(std::uint32_t shards) : of_shards_(shards) {}
 
-  // In place of the one before, which is not called any more when this returns. Empty: none. Of all
-  // shards, or of one.
+  // Replaces the callback of all shards or of one; empty removes it. After the return the previous
+  // callback is never called again.
   void set(Callback callback, std::optional<std::uint32_t> shard);
 
-  // Something may be leased from the shard that could not be before, or nothing more will be.
+  // A URL of the shard may have become leasable, or the end was reached.
   void announce(std::uint32_t shard);
-  // A delay has passed: for the callback of all shards.
+  // A delay has passed. Calls only the callback of all shards.
   void announce_due();
-  // For the waiting threads alone: what they wait for may be another now.
+  // Wakes only the waiting threads: their next due time may have changed.
   void poke();
 
-  // A thread that waits, from the construction on: what is announced after it is not missed.
+  // A waiting thread. It misses no announcement made after construction.
   class Waiter {
    public:
     explicit Waiter(WakeCalls& calls);
     ~Waiter();
     Waiter(const Waiter&) = delete;
     Waiter& operator=(const Waiter&) = delete;
-    // To be read before the thread looks for what it waits for.
+    // Must be read before the thread checks its condition.
     std::uint64_t announcements() const;
-    // Returns at `time`, or when there were others than these.
+    // Returns at `time`, or when the number of announcements is no longer `announcements`.
     void wait_until(SteadyTime time, std::uint64_t announcements);
 
    private:
@@ -52,7 +52,7 @@ class WakeCalls {
   };
 
  private:
-  SharedMutex callbacks_;  // shared while one is called
+  SharedMutex callbacks_;  // held shared during a call
   Callback of_all_ TRAWL_GUARDED_BY(callbacks_);
   std::vector<Callback> of_shards_ TRAWL_GUARDED_BY(callbacks_);
   std::atomic<bool> has_callbacks_{false};
@@ -62,11 +62,11 @@ class WakeCalls {
   std::uint64_t announcements_ TRAWL_GUARDED_BY(mutex_) = 0;
 };
 
-// Announces when delays have passed, on a thread of its own.
+// A thread that announces when delays have passed.
 class WakeTimer {
  public:
-  // `next_due`: when something is due; nothing: only an announcement changes that. `now`: by the
-  // same clock; if it is not the real one it is looked at all the time.
+  // `next_due` returns when the next URL is due; empty: only an announcement changes that. `now`
+  // reads the same clock. A clock other than the real one is polled.
   WakeTimer(WakeCalls& calls, std::function<std::optional<SteadyTime>()> next_due,
             std::function<SteadyTime()> now, bool real_clock);
   ~WakeTimer();
@@ -82,7 +82,7 @@ class WakeTimer {
   std::thread thread_;
 };
 
-// What lease() is made of.
+// The operations that lease_and_wait() uses.
 struct LeaseCalls {
   std::function<Result<std::vector<Lease>>()> lease_now;
   std::function<Result<Progress>()> progress;
@@ -90,12 +90,12 @@ struct LeaseCalls {
   std::function<SteadyTime()> now;
   bool real_clock = true;
 };
-// Leases as soon as there are some: see LeaseRequest::wait.
+// Leases as soon as a URL is due: see LeaseRequest::wait.
 Result<std::vector<Lease>> lease_and_wait(WakeCalls& calls, const LeaseRequest& request,
                                           const LeaseCalls& frontier);
 
-// How long a thread may wait for `due`, which is by the clock that shows `now`; that of others than
-// the real clock nobody knows.
+// When a thread that waits for `due` has to look again. `due` and `now` are times of the frontier's
+// clock; how fast a clock other than the real one runs is unknown.
 SteadyTime wait_for_due(std::optional<SteadyTime> due, SteadyTime now, bool real_clock);
 
 }  // namespace trawl

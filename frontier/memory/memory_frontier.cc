@@ -1,3 +1,5 @@
+// Every call of MemoryFrontier takes one mutex and runs on MemoryState; there is no concurrency
+// inside.
 #include "trawl/memory_frontier.h"
 
 #include <type_traits>
@@ -12,7 +14,7 @@ namespace trawl {
 
 namespace {
 
-// One call after the other.
+// Runs one call at a time.
 class MemoryFrontierImpl final : public Frontier {
  public:
   MemoryFrontierImpl(const MemoryOptions& options, bool real_clock)
@@ -120,7 +122,7 @@ class MemoryFrontierImpl final : public Frontier {
   Result<UrlState> lookup(std::string_view url_or_key) override {
     return locked([&](MemoryState& state) -> Result<UrlState> { return state.lookup(url_or_key); });
   }
-  // These two are told even when it is closed.
+  // These two also work on a closed frontier.
   Result<Progress> progress() const override {
     const MutexLock lock(mutex_);
     return state_.progress();
@@ -177,7 +179,7 @@ class MemoryFrontierImpl final : public Frontier {
     if (is_closed_) return error(ErrorCode::kClosed, "the frontier is closed");
     return call(state_);
   }
-  // Something may be leased then that could not be before.
+  // Runs a call after which more URLs may be leasable.
   template <class Call>
   std::invoke_result_t<Call, MemoryState&> changing(Call&& call) {
     auto result = locked(std::forward<Call>(call));
@@ -188,19 +190,20 @@ class MemoryFrontierImpl final : public Frontier {
   Result<std::vector<Lease>> lease_now(std::size_t max) {
     auto leases =
         locked([&](MemoryState& state) -> Result<std::vector<Lease>> { return state.lease(max); });
-    // What is due next is something else now.
+    // The next due time has changed.
     if (leases && !leases->empty()) wakes_.poke();
     return leases;
   }
 
   static Result<void> check_shard(std::optional<std::uint32_t> shard) {
     if (shard.value_or(0) == 0) return {};
-    return error(ErrorCode::kInvalidArgument, "there is one shard, with the number 0");
+    return error(ErrorCode::kInvalidArgument,
+                 "a memory frontier has one shard, number 0: leave LeaseRequest::shard empty");
   }
   static Result<void> check_reason(const HoldReason& reason) {
     if (!reason.reason.empty()) return {};
     return error(ErrorCode::kInvalidArgument,
-                 "a URL cannot be held without a reason: name one for retry() to find it by");
+                 "hold() needs a reason: a word by which retry() can select the URL");
   }
 
   const std::function<SteadyTime()> now_;

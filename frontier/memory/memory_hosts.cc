@@ -1,4 +1,4 @@
-// MemoryState: single hosts, and how the frontier stands as a whole.
+// MemoryState: hosts, and the progress and statistics of the whole frontier.
 #include <algorithm>
 #include <utility>
 
@@ -89,7 +89,7 @@ HostInfo MemoryState::info(const MemoryHost& host) const {
                 .settings = host.set};
   info.settings.address.reset();
   if (is_blocked(host)) info.settings.blocked_until = clock_.to_wall(host.blocked_until);
-  // What lasts longest is told: a block ends by itself.
+  // The state that lasts longest comes first; a block ends automatically.
   info.state = host.parked        ? HostState::kParked
                : host.at_limit()  ? HostState::kAtLimit
                : is_blocked(host) ? HostState::kBlocked
@@ -100,8 +100,7 @@ HostInfo MemoryState::info(const MemoryHost& host) const {
 Result<HostInfo> MemoryState::host(std::string_view name) const {
   const MemoryHost* const host = find_host(name);
   if (host != nullptr && has_news(info(*host))) return info(*host);
-  return error(ErrorCode::kNotFound,
-               std::string(name) + " has neither URLs that wait nor settings");
+  return error(ErrorCode::kNotFound, std::string(name) + " has neither waiting URLs nor settings");
 }
 
 std::vector<HostInfo> MemoryState::hosts(std::string_view after, std::size_t limit) const {

@@ -1,4 +1,4 @@
-// MemoryState: leases, from beginning to end.
+// MemoryState: giving, ending and expiring leases.
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -15,9 +15,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Leases that expired are known for late completions: as many as may be open, and these at least.
+// Expired leases are kept for late completions: as many as may be open, and at least this many.
 constexpr std::size_t kLeastExpiredKept = 1024;
-// How much the last request counts in the smoothed response time.
+// The weight of the last request in the smoothed response time.
 constexpr double kNewestResponse = 0.25;
 
 SteadyTime start_of(const MemoryLease& lease, std::chrono::microseconds started_after) {
@@ -27,7 +27,8 @@ SteadyTime start_of(const MemoryLease& lease, std::chrono::microseconds started_
 
 }  // namespace
 
-// One after the other, beginning behind the host that gave one last, so that none is favoured.
+// Visits the hosts in a circle, beginning after the host that gave a lease last, so that none is
+// preferred.
 std::vector<Lease> MemoryState::lease(std::size_t max) {
   const SteadyTime now = options_.clock();
   promote_due();
@@ -88,7 +89,7 @@ Lease MemoryState::hand_out(MemoryHost& host, SteadyTime now) {
           .note = url.note};
 }
 
-// The URLs go back to their places. Whether the requests were made is not known, so they count.
+// Puts the URLs back into their places. Whether the requests were made is unknown, so they count.
 void MemoryState::expire(SteadyTime now) {
   if (now < next_expiry_) return;
   next_expiry_ = SteadyTime::max();
@@ -115,10 +116,11 @@ void MemoryState::expire(SteadyTime now) {
   }
 }
 
-// Null: it was given, has ended and is forgotten.
+// Null: the lease was given, has ended, and is forgotten.
 Result<MemoryLease*> MemoryState::given(std::uint64_t id) {
   if (id == 0 || id > last_lease_)
-    return error(ErrorCode::kNotFound, fmt::format("there is no lease {}", id));
+    return error(ErrorCode::kNotFound,
+                 fmt::format("there is no lease {}: this frontier never gave it", id));
   const auto found = leases_.find(id);
   return found != leases_.end() ? &found->second : nullptr;
 }
@@ -132,14 +134,15 @@ Result<MemoryLease*> MemoryState::open(std::uint64_t id) {
                            id));
 }
 
-// Of its request: it began, or was never made (nothing). One that start() let begin is known.
+// Records when the lease's request began, or that it was never made (nothing). Ignored if start()
+// has already let it begin.
 void MemoryState::settle(MemoryLease& lease, std::optional<SteadyTime> began) {
   for (StartClock* const clock : std::exchange(lease.clocks, {}))
     clock->settle(lease.since, began);
   if (began) lease.host->clock.note(*began);
 }
 
-// What the answer to its request tells of the host.
+// Updates the host from the outcome of a request.
 void MemoryState::note_outcome(MemoryLease& lease, const Outcome& outcome) {
   MemoryHost& host = *lease.host;
   const SteadyTime start = start_of(lease, outcome.started_after);
@@ -160,7 +163,7 @@ MemoryUrlPointer MemoryState::end(std::uint64_t id, const Outcome& outcome) {
   if (found == leases_.end()) return nullptr;
   MemoryLease lease = std::move(found->second);
   const bool was_open = lease.state == MemoryLease::State::kOpen;
-  // Its URL may be leased anew, be queued for another time, or have ended.
+  // The URL may have been leased again, queued again or ended since.
   const bool is_its =
       lease.url->place.number == lease.number && (lease.url->state == MemoryUrl::State::kLeased ||
                                                   lease.url->state == MemoryUrl::State::kQueued);
@@ -222,7 +225,7 @@ Result<std::vector<Admission>> MemoryState::complete(std::uint64_t id, const Out
       host.silent_since.reset();
     }
   }
-  // Links of the page are admitted before it ends: to itself, for one.
+  // Admit the links before the page ends, since a page may link to itself.
   auto answers = offer(links, url->url);
   if (outcome.end_later) {
     end_later(id, url, outcome, held);
@@ -232,7 +235,7 @@ Result<std::vector<Admission>> MemoryState::complete(std::uint64_t id, const Out
   return answers;
 }
 
-// The URL is leased until complete() is called once more.
+// The URL stays leased until the second complete().
 void MemoryState::end_later(std::uint64_t id, const MemoryUrlPointer& url, const Outcome& outcome,
                             const HoldReason* held) {
   url->state = MemoryUrl::State::kEnding;
@@ -247,7 +250,7 @@ void MemoryState::end_later(std::uint64_t id, const MemoryUrlPointer& url, const
   ++open_leases_;
 }
 
-// What becomes of a URL whose lease is over.
+// Decides what follows for a URL whose lease is over.
 void MemoryState::finish(const MemoryUrlPointer& url, const Outcome& outcome,
                          const HoldReason* held) {
   KnownUrl& known = known_[url->key];
@@ -262,7 +265,7 @@ void MemoryState::finish(const MemoryUrlPointer& url, const Outcome& outcome,
     known.done = to_milliseconds(options_.wall_clock());
   }
   MemoryAside aside{.url = *url, .status = outcome.status};
-  aside.url.depth = known.noted_depth;  // what was found with it comes later
+  aside.url.depth = known.noted_depth;  // depths found later are noted anew
   if (held != nullptr) {
     aside.reason = held->reason.substr(0, kMaxReasonBytes);
     aside.rules = held->rules;
@@ -337,8 +340,8 @@ Result<FailureVerdict> MemoryState::fail(std::uint64_t id, FailureReason reason,
   return verdict;
 }
 
-// Whether it counts for the URL: not if the host failed before it was asked for that. A name that
-// does not exist ends the URLs of a host that never answered, once it was asked for again.
+// Whether the failure counts for the URL: not if the host failed before the URL was requested. A
+// name that does not exist, on its second lookup, ends the URLs of a host that never answered.
 bool MemoryState::ends_url(const MemoryHost& host, FailureReason reason,
                            const Outcome& outcome) const {
   if (reason == FailureReason::kPermanent) return true;
@@ -374,7 +377,7 @@ void MemoryState::count_failure(MemoryHost& host, FailureReason reason,
     parks = retry.host_failures > 0 ? host.failures >= retry.host_failures
                                     : host.answered && is_too_silent(retry, host.silent_since, now);
   } else if (makes_host_back_off(reason)) {
-    // One that never answered is not given up: its URLs end one after the other.
+    // A host that never answered is not given up: its URLs end one by one.
     parks = host.answered && !is_blocked(host);
   }
   verdict.host_parked = parks && !host.parked;

@@ -1,4 +1,4 @@
-// MemoryState: when requests may begin, as far as delays go.
+// MemoryState: when requests may start, according to the delays.
 #include <algorithm>
 #include <utility>
 
@@ -11,9 +11,9 @@ namespace trawl {
 
 namespace {
 
-// So long a request may keep its lease, instead of giving it back.
+// For waits up to this long the answer is kSoon: the caller keeps the lease.
 constexpr std::chrono::milliseconds kSoon{25};
-// Requests that began and were never said to be sent are remembered, so many at most.
+// The most requests remembered that began and were not reported by sent().
 constexpr std::size_t kMostTurns = 10'000;
 
 std::string_view without_port(std::string_view host) {
@@ -66,7 +66,7 @@ SteadyTime MemoryState::next_start(MemoryHost& host) {
   return next;
 }
 
-// The requests that are being made now go there too, perhaps.
+// The host's running requests may go to that address too.
 void MemoryState::learn_address(MemoryHost& host, std::string_view address) {
   if (options_.politeness.ip_delay.count() == 0 || host.named) return;
   if (host.set.address.value_or("") == address) return;
@@ -110,7 +110,7 @@ Result<StartTurn> MemoryState::start(std::uint64_t id, std::string_view address)
   }
   for (StartClock* const clock : std::exchange((*lease)->clocks, {}))
     clock->settle((*lease)->since, std::nullopt);
-  // The turn after this one is of those that come on behalf of others.
+  // The next turn belongs to the requests on behalf of other hosts.
   if (host.last_elsewhere > now)
     host.not_before = std::max(host.not_before, now + 2 * delay_of(host));
   return begin(clocks, now);
@@ -123,7 +123,7 @@ Result<StartTurn> MemoryState::start_elsewhere(std::string_view name, std::strin
   const SteadyTime now = options_.clock();
   const auto clocks = clocks_of(host);
   if (host.elsewhere > now) {
-    // Another one comes before, and a turn of the host's own URLs between the two.
+    // Another such request comes first, with a turn of the host's own URLs in between.
     milliseconds step(1);
     for (const auto& [clock, delay] : clocks)
       step = std::max(step, delay * (host.queue.empty() ? 1 : 2));
@@ -138,7 +138,7 @@ Result<StartTurn> MemoryState::start_elsewhere(std::string_view name, std::strin
     if (const auto again = clock->ask_again(now, delay)) next = std::max(next, *again);
   }
   if (next <= now) return begin(clocks, now);
-  // It has the turn then: neither the host's own URLs nor the other hosts of its groups do.
+  // Reserves that time: neither the host's own URLs nor other hosts of its groups start then.
   host.elsewhere = next;
   host.not_before = std::max(host.not_before, next + delay_of(host));
   for (const auto& [clock, delay] : clocks) {

@@ -1,5 +1,5 @@
-// MemoryState: what MemoryFrontier knows, with maps and sets. Not thread-safe:
-// MemoryFrontier guards it by a mutex.
+// MemoryState: the state of a MemoryFrontier, in maps and sets. Not thread-safe: MemoryFrontier
+// guards it with a mutex.
 #pragma once
 
 #include <compare>
@@ -30,10 +30,10 @@ struct MemoryHost;
 
 // One admission of a URL, until it ends.
 struct MemoryUrl {
-  // Its place in the queue: higher priority first, then who came first.
+  // Its place in the queue: by priority, higher first, then by arrival.
   struct Place {
     std::int32_t priority = 0;
-    std::uint64_t number = 0;  // unique; a URL that is queued again gets a new one
+    std::uint64_t number = 0;  // unique; a requeued URL gets a new one
     friend std::strong_ordering operator<=>(const Place& a, const Place& b) {
       if (a.priority != b.priority) return b.priority <=> a.priority;
       return a.number <=> b.number;
@@ -43,7 +43,7 @@ struct MemoryUrl {
   enum class State : std::uint8_t {
     kQueued,
     kLeased,
-    kEnding,  // leased, and its request has ended: Outcome::end_later
+    kEnding,  // leased, and the request has ended: Outcome::end_later
     kDeferred,
     kEnded,
   };
@@ -52,26 +52,26 @@ struct MemoryUrl {
   std::string key;  // MemoryState::identify()
   std::string url;
   std::string queue;
-  bool named = false;  // the queue is UrlRequest::queue, and no host's
+  bool named = false;  // the queue is UrlRequest::queue, not a host's
   std::string parent;
   std::string note;
   Place place;
-  std::uint32_t depth = 0;  // with which it was admitted; KnownUrl has the smallest
+  std::uint32_t depth = 0;  // at admission; KnownUrl has the smallest
   std::uint32_t redirects = 0;
   std::uint32_t attempts = 0;
   bool recrawl = false;
-  std::int64_t not_before = 0;  // of a deferred one
+  std::int64_t not_before = 0;  // if it is deferred
 };
 using MemoryUrlPointer = std::shared_ptr<MemoryUrl>;
 
-// Of a URL that was admitted.
+// The record of an admitted URL.
 struct KnownUrl {
-  std::uint32_t depth = 0;        // the smallest it was offered with
-  std::uint32_t noted_depth = 0;  // the same when a lease of it ended last
+  std::uint32_t depth = 0;        // the smallest of its offers
+  std::uint32_t noted_depth = 0;  // the same at the end of its last lease
   std::vector<MemoryUrlPointer> waiting;
   bool was_done = false;
   int status = 0;         // of its last fetch
-  std::int64_t done = 0;  // when that was
+  std::int64_t done = 0;  // when it was fetched
 };
 
 struct MemoryAside {
@@ -94,10 +94,10 @@ struct MemoryLease {
   MemoryUrlPointer url;
   std::uint64_t number = 0;  // of the URL's place
   MemoryHost* host = nullptr;
-  std::vector<StartClock*> clocks = {};  // which it was handed out by, until its request begins
+  std::vector<StartClock*> clocks = {};  // of host, domain and address, until its request begins
   SteadyTime since = {};
   SteadyTime expires = {};
-  // Of one that ends later: how, and HoldReason if it is to be held.
+  // Of a lease that ends later: its outcome, and the HoldReason if it is held.
   Outcome outcome = {};
   std::string held = {};
   std::uint64_t held_rules = 0;
@@ -105,22 +105,22 @@ struct MemoryLease {
 
 struct MemoryHost {
   std::string name;
-  bool named = false;  // MemoryUrl::named: of no domain, at no address
+  bool named = false;  // MemoryUrl::named: without domain and address
   bool had_urls = false;
-  HostSettings set;  // delay, leases, limit, address; a delay or number of leases is never 0
+  HostSettings set;  // delay, leases, limit, address; delay and leases are never 0
   std::uint32_t failures = 0;
   std::int64_t blocked_until = 0;  // by FrontierClock
   bool parked = false;
   bool answered = false;
-  bool nameless = false;  // it failed with kNoSuchHost, and nothing else since
+  bool nameless = false;  // its last outcome was kNoSuchHost
   std::optional<SteadyTime> silent_since;
   std::optional<double> response_time;                 // in milliseconds, smoothed
-  std::map<MemoryUrl::Place, MemoryUrlPointer> queue;  // those that wait
+  std::map<MemoryUrl::Place, MemoryUrlPointer> queue;  // waiting URLs
   std::uint32_t leased = 0;
   StartClock clock;
   SteadyTime not_before = SteadyTime::min();
-  // start_elsewhere(): when the next one begins, and the last one that was told a time; the clocks
-  // of others that know of the next.
+  // For start_elsewhere(): when the next such request begins, the latest time given to one, and the
+  // clocks of other groups that reserve the next.
   SteadyTime elsewhere = SteadyTime::min();
   SteadyTime last_elsewhere = SteadyTime::min();
   std::vector<StartClock*> told;
@@ -128,7 +128,7 @@ struct MemoryHost {
   bool at_limit() const { return set.limit == 0; }
 };
 
-// The calls are those of Frontier.
+// The calls have the meaning of Frontier's.
 class MemoryState {
  public:
   explicit MemoryState(const MemoryOptions& options);
@@ -167,7 +167,7 @@ class MemoryState {
   using milliseconds = std::chrono::milliseconds;
   using Aside = std::map<std::string, MemoryAside, std::less<>>;
 
-  // memory_urls.cc. What a request is known by; nothing: it is none.
+  // memory_urls.cc. The key of a request; nothing if it is invalid.
   std::optional<std::string> identify(const UrlRequest& request, MemoryUrl& url) const;
   void admit(MemoryUrl url, bool again, std::optional<SystemTime> not_before);
   void queue(const MemoryUrlPointer& url);
@@ -186,7 +186,8 @@ class MemoryState {
   Result<MemoryLease*> open(std::uint64_t id);
   Lease hand_out(MemoryHost& host, SteadyTime now);
   void expire(SteadyTime now);
-  // The lease is over, and its URL is neither queued nor leased then; nothing: it ended before.
+  // Ends the lease: its URL is then neither queued nor leased. Returns null if it had already
+  // ended.
   MemoryUrlPointer end(std::uint64_t id, const Outcome& outcome);
   void note_outcome(MemoryLease& lease, const Outcome& outcome);
   void settle(MemoryLease& lease, std::optional<SteadyTime> began);
@@ -206,7 +207,7 @@ class MemoryState {
     milliseconds delay;
   };
   bool is_paced(const MemoryHost& host) const;
-  // Of the host, its domain and its address.
+  // The clocks of the host, its domain and its address.
   std::vector<Delayed> clocks_of(MemoryHost& host);
   SteadyTime next_start(MemoryHost& host);
   void learn_address(MemoryHost& host, std::string_view address);
@@ -216,7 +217,7 @@ class MemoryState {
   MemoryHost& add_host(std::string_view name);
   const MemoryHost* find_host(std::string_view name) const;
   Result<void> check_name(std::string_view name) const;
-  // Those that are leased included.
+  // Includes leased URLs.
   std::map<MemoryUrl::Place, MemoryUrlPointer> waiting(const MemoryHost& host) const;
   HostInfo info(const MemoryHost& host) const;
   bool is_blocked(const MemoryHost& host) const { return host.blocked_until > clock_.now(); }
@@ -231,15 +232,15 @@ class MemoryState {
   std::unordered_map<std::string, KnownUrl> known_;
   Aside aside_;
   std::map<std::pair<std::int64_t, std::uint64_t>, MemoryUrlPointer> deferred_;  // by time
-  // Pointers to hosts and clocks stay good: none is ever forgotten.
+  // Pointers to hosts and clocks stay valid: none is ever removed.
   std::map<std::string, MemoryHost, std::less<>> hosts_;
   std::map<std::string, StartClock, std::less<>> domains_, addresses_;
-  std::string last_leased_;  // the host behind which lease() goes on
+  std::string last_leased_;  // lease() continues after this host
   std::map<std::uint64_t, MemoryLease> leases_;
   SteadyTime next_expiry_ = SteadyTime::max();               // no lease expires before
-  std::deque<std::uint64_t> expired_;                        // the oldest first
-  std::size_t open_leases_ = 0;                              // those that end later included
-  std::map<std::uint64_t, std::vector<StartClock*>> turns_;  // told kNow, not sent yet
+  std::deque<std::uint64_t> expired_;                        // oldest first
+  std::size_t open_leases_ = 0;                              // including those that end later
+  std::map<std::uint64_t, std::vector<StartClock*>> turns_;  // answered kNow, not yet sent
 
   std::uint64_t last_lease_ = 0;
   std::uint64_t next_place_ = 0;

@@ -1,4 +1,4 @@
-// MemoryState: URLs that are offered, wait, are set aside, and are looked up.
+// MemoryState: offering, deferring, setting aside and looking up URLs.
 #include <algorithm>
 #include <utility>
 
@@ -12,7 +12,7 @@ namespace trawl {
 
 namespace {
 
-// No canonical key begins so.
+// The prefix keeps these apart from canonical keys.
 std::string key_of_bytes(std::string_view key) {
   return std::string(1, '\0').append(key);
 }
@@ -59,7 +59,7 @@ std::vector<Admission> MemoryState::offer(std::span<const UrlRequest> requests,
     url.depth = request.depth;
     url.redirects = request.redirects;
   }
-  // Links are held before others are admitted.
+  // Links are held before URLs are admitted, as in the embedded frontier.
   for (const bool held : {true, false}) {
     for (std::size_t i = 0; i < requests.size(); ++i) {
       const UrlRequest& request = requests[i];
@@ -104,7 +104,7 @@ void MemoryState::queue(const MemoryUrlPointer& url) {
 void MemoryState::put_back(const MemoryUrlPointer& url) {
   url->state = MemoryUrl::State::kQueued;
   MemoryHost& host = add_host(url->queue);
-  // A queue that has the name of a host is that host's: who came first decides what it is.
+  // A queue with the name of a host is that host's: the first URL decides which of the two it is.
   if (!std::exchange(host.had_urls, true)) host.named = url->named;
   host.queue.emplace(url->place, url);
 }
@@ -117,7 +117,7 @@ void MemoryState::defer(const MemoryUrlPointer& url, std::int64_t not_before) {
   count_deferred(*url, true);
 }
 
-// Those that have waited long enough, in the order of their times.
+// Queues the deferred URLs that are due, in the order of their times.
 void MemoryState::promote_due() {
   const std::int64_t now = clock_.now();
   while (!deferred_.empty() && deferred_.begin()->first.first <= now) {
@@ -142,7 +142,7 @@ void MemoryState::put_aside(MemoryAside aside) {
   aside.since = to_milliseconds(options_.wall_clock());
   std::string key = aside.url.key;
   const auto [found, is_new] = aside_.try_emplace(std::move(key));
-  // A link that was held before stays as it was.
+  // A held link stays unchanged.
   if (!is_new && !aside.was_queued) return;
   if (!is_new)
     --(found->second.state == SetAsideState::kHeld ? totals_.held : totals_.set_aside_failed);
@@ -195,7 +195,7 @@ std::uint64_t MemoryState::retry(const RetryWhich& which) {
     chosen.push_back(aside);
     next = forget_aside(next);
   }
-  // Links are offered first.
+  // Held links are offered first.
   for (MemoryAside& link : chosen) {
     if (!link.was_queued) admit(std::move(link.url), false, std::nullopt);
   }

@@ -1,4 +1,5 @@
-// StartClock: when requests to a host, a domain or an address began, and when the next one may.
+// StartClock: when requests to a host, a domain or an address began, and when the next one may
+// begin.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +15,9 @@ class StartClock {
  public:
   using milliseconds = std::chrono::milliseconds;
 
-  // A request was handed out, and begins then, as far as is known.
+  // A request was handed out at `when`, and is assumed to begin then.
   void hand_out(SteadyTime when) { handed_out_.insert(when); }
-  // Of one that was handed out then it is known now: it began, or will not (nothing).
+  // The request handed out at `handed_out` began at `began`, or will not begin (nothing).
   void settle(SteadyTime handed_out, std::optional<SteadyTime> began) {
     if (const auto found = handed_out_.find(handed_out); found != handed_out_.end())
       handed_out_.erase(found);
@@ -24,14 +25,14 @@ class StartClock {
   }
   void note(SteadyTime began) { began_ = std::max(began_, began); }
 
-  // The next one may begin: after those handed out, or only after those that really began.
+  // When the next request may begin: after all handed out, or only after those that really began.
   SteadyTime next(milliseconds delay) const {
     return std::max(began_, handed_out_.empty() ? SteadyTime::min() : *handed_out_.rbegin()) +
            delay;
   }
   SteadyTime next_by_starts(milliseconds delay) const { return began_ + delay; }
 
-  // One begins now, and until it was sent (sent()) no other does, for a while longer than the
+  // A request begins now. Until sent() no other may begin, for at most a while longer than the
   // delay.
   void begin(SteadyTime now, milliseconds delay) {
     note(now);
@@ -43,14 +44,14 @@ class StartClock {
     if (unsent_ == begun) unsent_until_ = SteadyTime::min();
     if (when) note(*when);
   }
-  // When to ask again if one that began was not sent yet.
+  // When to ask again if a request that began was not sent yet.
   std::optional<SteadyTime> ask_again(SteadyTime now, milliseconds delay) const {
     if (unsent_until_ <= now) return std::nullopt;
     return std::min(unsent_until_, now + patience(delay) / 8);
   }
 
  private:
-  // As Frontier::start() has it.
+  // See Frontier::start().
   static milliseconds patience(milliseconds delay) {
     return std::clamp<milliseconds>(delay, milliseconds(100), milliseconds(1000));
   }

@@ -1,0 +1,206 @@
+"""What each page of the documentation needs before its commands can run, and what is not run."""
+
+import dataclasses
+import json
+import re
+import subprocess
+
+import trawl_testing as t
+from page_examples import SITEMAP
+
+# Commands that do not run here, and why. Their names and flags are checked all the same.
+NOT_RUN = [
+    (r"scripts/(quickstart|test|deps)\.sh", "installs packages, and builds"),
+    (r"scripts/format\.sh", "changes the sources"),
+    (r"cmake --workflow", "builds for minutes"),
+    (r"ctest --preset slow", "runs for an hour"),
+    (r"(build/release/bench/\w+|bench/peers/run\.py)( |$)", "measures for minutes"),
+    (r"seq .*[0-9]{9,}|zcat .*--capacity 10G", "makes filters of billions of keys"),
+    (r"for i in 1 2 3 4; do for v in old new", "compares with a trawl of the past"),
+]
+
+
+@dataclasses.dataclass
+class Needs:
+    # Called with the workplace before the first block.
+    setup: object = None
+    # By the beginning of a block's text: called with the workplace before the block.
+    before: dict = dataclasses.field(default_factory=dict)
+    # How numbers in shown output are compared: "exact", "close" (within a tenth), "any".
+    numbers: str = "exact"
+    # Exit statuses other than 0, by the beginning of the command.
+    exits: dict = dataclasses.field(default_factory=dict)
+    # Checks of blocks of text, by the beginning of the text: called with workplace and block, they
+    # yield complaints. A string says why there is nothing to check.
+    texts: dict = dataclasses.field(default_factory=dict)
+    # The tables of keys, by the heading above: which lines must have exactly these keys.
+    keys: dict = dataclasses.field(default_factory=dict)
+    # Blocks of TOML hold several fragments, with an empty line between two.
+    split_toml: bool = False
+
+
+# --- filters ---
+
+def make_lists(work):
+    def pages(begin, end):
+        return "".join(f"https://example.org/page/{i}\n" for i in range(begin, end))
+
+    work.write("crawled.txt", pages(0, 1_000_000))
+    work.write("found.txt", pages(999_991, 1_000_011))
+    work.write("second.txt", pages(1_000_000, 1_500_000))
+    work.write("more.txt", pages(2_000_000, 2_000_100))
+    work.write("blocked-urls.txt", pages(0, 100))
+    work.write("gone.txt", "10.0.0.1\n")
+    work.write("addresses.txt", "10.0.0.1\n10.0.0.2\n")
+    work.run("filter", "build", "--kind", "counting", "--capacity", "1000", "-o", "addresses.filter",
+             "addresses.txt")
+    work.environment["url"] = "https://example.org/page/7"
+
+
+def make_filter_anew(work):
+    """The numbers of the page are those of the filter before `add`."""
+    work.run("filter", "build", "--force", "-o", "crawled.filter", "--capacity", "2M", "--fpr", "1e-4",
+             "crawled.txt")
+
+
+# --- crawls ---
+
+def config_of_readme(work):
+    work.write("my.toml", work.block("README.md", "# my.toml").text)
+
+
+def make_config(work):
+    work.write("FILE", '[crawl]\nseeds = ["https://example.com/"]\nstate_dir = "state"\n')
+
+
+QUEUES = """[crawl]
+seeds = ["https://www.example.com/", "https://forum.example.org/", "https://slow.example.net/"]
+state_dir = "example-state"
+[scope]
+max_pages = 5
+[politeness]
+host_failures = 2
+host_backoff = "1ms"
+robots_backoff = "1ms"
+[filter]
+expected_urls = 100
+[recrawl]
+rules = [{ match = "*-1?", interval = "1d" }]
+"""
+
+
+def make_queues(work):
+    """A crawl with long queues, a parked host, and URLs that failed, are held, or wait for a time."""
+    work.write("my.toml", QUEUES)
+    work.trawl("crawl", "my.toml", "--set", "scope.max_pages=30")
+    work.trawl("resume", "my.toml", "--set", "scope.max_pages=60")
+    lines = work.run("frontier", "dump", "example-state", "--state", "queued").splitlines()
+    work.write("dump.jsonl", work.run("frontier", "dump", "example-state"))
+    work.write("waiting.jsonl", "".join(line + "\n" for line in lines[:100]))
+
+
+def damage_checkpoints(work):
+    for file in (work.directory / "example-state").glob("filter-*.ckpt"):
+        data = bytearray(file.read_bytes())
+        data[len(data) // 2] ^= 0xff
+        file.write_bytes(data)
+
+
+# --- blocks of text ---
+
+def config_errors(work, block):
+    work.write("crawl.toml", '[crawl]\nseeds = ["http://a.example/"]\nstate_dir = "s"\n\n\n\n\n[fetch]\n'
+               'threads = 0\ntiemout = "20s"\n')
+    printed = work.run("check-config", "crawl.toml", "--set", "scope.type=site", status=t.EXIT_BAD_CONFIG)
+    for line in block.text.splitlines():
+        if line not in re.sub(r"^trawl: (error: )?", "", printed, flags=re.MULTILINE):
+            yield f"not printed: {line}\n{printed}"
+
+
+def cron_line(work, block):
+    line = next(line for line in block.text.splitlines() if not line.startswith("#"))
+    fields = line.split(None, 5)
+    if not all(re.fullmatch(r"[\d*/,-]+", field) for field in fields[:5]):
+        yield "not five fields of a crontab"
+    command = fields[5].replace("/var/lock/", "").replace("/srv/crawl/", "")
+    yield from work.shell(command)
+
+
+def robots_of_two_groups(work, block):
+    work.write("robots.txt", block.text)
+    work.run("robots", "robots.txt", "mybot", "/")
+    work.run("robots", "robots.txt", "badbot", "/", status=1)
+    yield from ()
+
+
+def index_line(work, block):
+    key, time, fields = block.text.split(" ", 2)
+    lines = [line for file in work.directory.rglob("*.cdxj") for line in file.read_text().splitlines()]
+    shapes = {tuple(json.loads(line.split(" ", 2)[2])) for line in lines}
+    if tuple(json.loads(fields)) not in shapes or len(time) != 14 or ")" not in key:
+        yield f"no line of an index is like this; there are {shapes}"
+
+
+def profile_line(work, block):
+    work.write("profile.toml", """[crawl]
+seeds = ["http://www.example.com/"]
+state_dir = "profile-state"
+[url]
+rules = ["drop_index", "drop_www"]
+index_names = ["default.*", "index.*"]
+[[url.host]]
+host = ".example.com"
+rules = ["drop_www", "lowercase_path"]
+""")
+    work.write("urls.jsonl", '{"url":"http://www.example.com/"}\n')
+    work.run("frontier", "load", "profile-state", "urls.jsonl", "--config", "profile.toml")
+    stats = work.run("frontier", "stats", "profile-state")
+    if f"rules for keys  {block.text.strip()}\n" not in stats:
+        yield f"another profile: {stats}"
+
+
+# --- other pages ---
+
+def serve_sample_site(work):
+    port = work.serve_sample_site("--pages 50")
+    work.substitutions.append(("8099", str(port)))
+    work.write("robots.txt", "User-agent: *\nDisallow: /private/\n")
+    work.write("sitemap.xml", SITEMAP.decode())
+    work.environment["url"] = "/public"
+    root = f"http://127.0.0.1:{port}"
+    work.samples += work.run("links", f"{root}/dir/18/", "--json").splitlines()
+    work.samples += work.run("robots", f"{root}/robots.txt", "trawl", "/private/diary", "--json",
+                             status=1).splitlines()
+    work.samples += work.run("sitemap", "sitemap.xml", "--json").splitlines()
+
+
+def copy_example(work):
+    for file in (work.root / "examples/embed-frontier").iterdir():
+        work.write(file.name, file.read_text())
+    work.substitutions += [("/opt/trawl", str(work.directory / "prefix")), ("build/release", str(work.build))]
+
+
+DRAWING = "a drawing"
+PAGES = {
+    "README.md": Needs(exits={"trawl explain my.toml https://example.com/print/7": 1}),
+    "CONTRIBUTING.md": Needs(texts={"include/trawl/": "the list of folders", "crawler/main.cc": DRAWING}),
+    "docs/canonical-keys.md": Needs(texts={"lossless-2": profile_line}),
+    "docs/config.md": Needs(setup=make_config, split_toml=True, texts={"crawl.toml:9:11": config_errors}),
+    "docs/filter-command.md": Needs(setup=make_lists, numbers="close",
+                                    before={"$ trawl filter check crawled": make_filter_anew}),
+    "docs/formats.md": Needs(texts={
+        begin: "formulas, which filter_formats_test and its like check" for begin in (
+            "floor(high * blocks", "(r + i) mod 8", "(hash >> 6 w)", "x ^= x >> 30", "floor(h * m",
+            "floor(mix64(high", "tag = 1 + floor")}),
+    "docs/frontier.md": Needs(texts={" offer(urls)": DRAWING}),
+    "docs/frontier-command.md": Needs(setup=make_queues, numbers="any",
+                                      before={"$ trawl frontier repair": damage_checkpoints},
+                                      keys={"Dump": "dump.jsonl"}),
+    "docs/operating.md": Needs(texts={"# crontab": cron_line}),
+    "docs/output.md": Needs(keys={name: name for name in ("pages.jsonl", "links.jsonl", "skipped.jsonl")}),
+    "docs/page-commands.md": Needs(setup=serve_sample_site),
+    "docs/robots.md": Needs(texts={"User-agent: *": robots_of_two_groups}),
+    "docs/scope.md": Needs(setup=config_of_readme, exits={"trawl explain": 1}),
+    "docs/warc.md": Needs(texts={"com,example)": index_line}),
+    "examples/embed-frontier/README.md": Needs(setup=copy_example),
+}

@@ -82,6 +82,8 @@ max_pages = 5
 host_failures = 2
 host_backoff = "1ms"
 robots_backoff = "1ms"
+[fetch]
+max_body = "64KiB"
 [filter]
 expected_urls = 100
 [recrawl]
@@ -177,13 +179,15 @@ def serve_sample_site(work):
 def copy_example(work):
     for file in (work.root / "examples/embed-frontier").iterdir():
         work.write(file.name, file.read_text())
-    work.substitutions += [("/opt/trawl", str(work.directory / "prefix")), ("build/release", str(work.build))]
+    work.substitutions += [("/opt/trawl", str(work.directory / "prefix")),
+                           ("build/release", str(work.build))]
 
 
 DRAWING = "a drawing"
 PAGES = {
     "README.md": Needs(exits={"trawl explain my.toml https://example.com/print/7": 1}),
-    "CONTRIBUTING.md": Needs(texts={"include/trawl/": "the list of folders", "crawler/main.cc": DRAWING}),
+    "CONTRIBUTING.md": Needs(texts={"include/trawl/": "the list of folders",
+                                    "crawler/main.cc": DRAWING}),
     "docs/canonical-keys.md": Needs(texts={"lossless-2": profile_line}),
     "docs/config.md": Needs(setup=make_config, split_toml=True, texts={"crawl.toml:9:11": config_errors}),
     "docs/filter-command.md": Needs(setup=make_lists, numbers="close",

@@ -27,7 +27,8 @@ HISTORY = {"CHANGELOG.md"}  # names what was there once
 # A mistake of each kind, and a part of what must be said of it.
 WRONG_PAGE = """# Wrong
 A flag `trawl crawl --frsh`, a key `fetch.ca_fil`, a value `fetch.threads = 0`, `crawler/nothing.h`,
-`Frontier::offerings`, `ctest --preset slow -R crash.none`, `frontier_bench --only nothing`, [a](b.md), [c](#d).
+`Frontier::offerings`, `ctest --preset slow -R crash.none`, `frontier_bench --only nothing`,
+[a](b.md), [c](#d).
 
 ```sh
 trawl crawl my.toml --fresh
@@ -68,11 +69,13 @@ no language
 """
 MISTAKES = (
     "`trawl crawl` has no --frsh", "fetch.ca_fil`: there is no such config key", "`fetch.threads = 0`: ",
-    "`crawler/nothing.h`: there is no such file", "`Frontier::offerings`: offerings: not in", "there is no test crash.none",
+    "`crawler/nothing.h`: there is no such file", "`Frontier::offerings`: offerings: not in",
+    "there is no test crash.none",
     "frontier_bench has no part nothing", "b.md: a link to nothing", "#d: there is no such heading",
     "trawl crawl my.toml --fresh: exit status", "trawl filter build --fpr 2 crawled.txt: exit status",
     "cat    # prints b: prints something else", "printf '1 of 2\\n': prints something else",
-    "scripts/test.sh does not know --none", 'unknown key "fetch.thread"', "no run writes a line with these keys",
+    "scripts/test.sh does not know --none", 'unknown key "fetch.thread"',
+    "no run writes a line with these keys",
     "[-Werror=unused-result]", "a snippet without surroundings", "a block of text that nothing checks",
     "a fence without a language", "code without a fence")
 
@@ -118,8 +121,9 @@ class Workplace:
     def serve_sample_site(self, options):
         port = t.free_port()
         site = subprocess.Popen(
-            [self.options.trawl, "sample-site", *re.sub(r"--port \d+", "", options).split(), "--port", str(port)],
-            cwd=self.directory, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            [self.options.trawl, "sample-site", *re.sub(r"--port \d+", "", options).split(),
+             "--port", str(port)], cwd=self.directory, stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.background.append(site)
 
         def listens():
@@ -149,7 +153,8 @@ class Workplace:
                 yield f"{command}: does not end\n{rest[-2000:]}"
                 return
             status, printed = results[place]
-            expected = next((code for begin, code in self.needs.exits.items() if command.startswith(begin)), 0)
+            expected = next((code for begin, code in self.needs.exits.items()
+                             if command.startswith(begin)), 0)
             is_asked = place + 1 < len(listed) and listed[place + 1][0] == "echo $?"
             if status != expected and not is_asked and not (status == 141 and "| head" in command):
                 yield f"{command}: exit status {status}, not {expected}\n" + "\n".join(printed[-20:])
@@ -192,15 +197,20 @@ class Documentation:
         programs = self.directory / "bin"
         programs.mkdir()
         proxy = f"http://{internet.address}"
-        (programs / "trawl").write_text(
-            f'#!/bin/bash\ncase $1 in\ncrawl | resume) exec -a trawl "{self.options.trawl}" "$@" --set fetch.proxy={proxy} '
-            f"--set fetch.ca_file={internet.certificate} --set politeness.delay=5ms ;;\n"
-            f'*) exec -a trawl "{self.options.trawl}" "$@" ;;\nesac\n')
+        (programs / "trawl").write_text(f"""#!/bin/bash
+case $1,$2 in
+crawl,* | resume,*) more=(--set fetch.proxy={proxy} --set fetch.ca_file={internet.certificate}
+                          --set politeness.delay=5ms) ;;
+links,http*://127.* | robots,http*://127.* | sitemap,http*://127.*) ;;
+links,http* | robots,http* | sitemap,http*) echo "only hosts of loopback may be asked" >&2; exit 99 ;;
+esac
+exec -a trawl "{self.options.trawl}" "$@" "${{more[@]}}"
+""")
         (programs / "trawl").chmod(0o755)
-        # Programs of the installed package are found before those of the machine.
-        self.environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "http_proxy": proxy,
-                            "https_proxy": proxy, "no_proxy": "127.0.0.1", "CURL_CA_BUNDLE": str(internet.certificate),
-                            "LC_ALL": "C.UTF-8"}
+        self.environment = {
+            **os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8",
+            "http_proxy": proxy, "https_proxy": proxy, "no_proxy": "127.0.0.1",
+            "CURL_CA_BUNDLE": str(internet.certificate)}
 
     def check_page(self, page):
         needs = PAGES.get(page.name, Needs())
@@ -252,7 +262,8 @@ class Documentation:
         else:
             more = ["--set", 'crawl.seeds=["http://a.example/"]', "--set", "crawl.state_dir=unused"]
             fragments = []
-            for number, text in enumerate(block.text.split("\n\n") if work.needs.split_toml else [block.text]):
+            texts = block.text.split("\n\n") if work.needs.split_toml else [block.text]
+            for number, text in enumerate(texts):
                 fragments.append(f"fragment{number}.toml")
                 work.write(fragments[-1], text)
         for name in fragments:
@@ -321,6 +332,17 @@ class Documentation:
                 if set(table) != set(written):
                     self.complain(f"{name}, {heading}", f"the table has {table}, lines have {list(written)}")
 
+    def check_packages(self):
+        """docs/dependencies.md has the packages that scripts/deps.sh installs."""
+        lists = re.findall(r"^\w+_packages=\((.*?)\)$", (ROOT / "scripts/deps.sh").read_text(),
+                           re.MULTILINE | re.DOTALL)
+        packages = {package for text in lists for package in re.sub("#.*", "", text).split()}
+        page = (ROOT / "docs/dependencies.md").read_text()
+        for package in sorted(packages):
+            if not re.search(rf"[ ,]{re.escape(package)}[ ,]", page):
+                self.complain("docs/dependencies.md", f"the package {package} of scripts/deps.sh is missing")
+        self.test.check(len(packages) > 30, f"scripts/deps.sh has {len(packages)} packages")
+
     def check_all(self):
         for page in self.pages.values():
             began = time.monotonic()
@@ -328,6 +350,7 @@ class Documentation:
             print(f"{page.name}: {len(page.blocks)} blocks, {time.monotonic() - began:.1f} s", flush=True)
         self.check_json()
         self.check_keys()
+        self.check_packages()
         for complaint in self.names.of_help():
             self.complain("--help", complaint)
         for pattern, why in NOT_RUN:

@@ -3,7 +3,7 @@
 import re
 import subprocess
 
-TIMEOUT = 60
+TIMEOUT = 120
 FLAGS = ["-std=c++20", "-Wall", "-Wextra", "-Werror=unused-result", "-Werror=return-type"]
 README_PRELUDE = r"""
 #include <arpa/inet.h>

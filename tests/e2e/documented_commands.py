@@ -5,7 +5,7 @@ import json
 import re
 import subprocess
 
-TIMEOUT = 60
+TIMEOUT = 120
 MARK = re.compile(r"\x1e(\d+) (\d+)\x1e\n")
 MASKS = [
     (re.compile(r"\b\d{4}-\d\d-\d\dT[\d:.]+Z"), "TIME"),

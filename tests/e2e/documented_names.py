@@ -13,8 +13,8 @@ SHELL_WORDS = {"|", "||", "&&", ";", "(", ")", "&"}
 SOURCES = ("*.h", "*.cc", "*.py", "*.sh", "*.txt", "*.cmake")
 GTEST = re.compile(r"\b(?:TEST|TEST_F|TEST_P|TYPED_TEST)\(\s*(\w+),\s*(\w+)\s*\)")
 # What looks like a name of ours and is not: placeholders, names of other people's.
-FOREIGN = {"filter/x.cc", "tests/filter/x_test.cc", "url/links-48k.txt", "PascalCase", "snake_case", "kPascalCase",
-           "feImage", "FastLocalBloomImpl", "url_aggregator"}
+FOREIGN = {"filter/x.cc", "tests/filter/x_test.cc", "url/links-48k.txt", "PascalCase", "snake_case",
+           "kPascalCase", "feImage", "FastLocalBloomImpl", "url_aggregator"}
 NOT_KEYS = {"h", "cc", "py", "toml", "jsonl", "txt", "md"}  # file names such as crawl.toml
 
 
@@ -116,7 +116,8 @@ class Names:
         while words and (*command, words[0]) in self.flags:
             command, words = (*command, words[0]), words[1:]
         text = " ".join(["trawl", *command])
-        has_commands = any(len(each) > len(command) and each[:len(command)] == command for each in self.flags)
+        has_commands = any(len(each) > len(command) and each[:len(command)] == command
+                           for each in self.flags)
         if has_commands and words and not words[0].startswith("-"):
             names = words[0].split("|")  # `trawl frontier dump|load`
             if not all((*command, name) in self.flags for name in names):
@@ -167,6 +168,8 @@ class Names:
         complaints = [f"bench/peers/run.py has no {flag}" for flag in flags if flag not in text]
         if words and not re.search(rf"[{{,]{re.escape(words[0])}[,}}]", text):
             complaints.append(f"bench/peers/run.py has no part {words[0]}")
+        if len(words) == 1 or (words and words[1].startswith("-")):
+            complaints.append("bench/peers/run.py needs the folder of a build")
         return complaints
 
     def _of_bench(self, name, words):
@@ -202,7 +205,8 @@ class Names:
     def of_help(self):
         """What is wrong with the examples that --help shows."""
         for words, text in self.helps.items():
-            for example in re.findall(r"^ +(trawl .*?)(?:  +.*)?$", text.split("Examples:")[-1], re.MULTILINE):
+            examples = text.split("Examples:")[-1]
+            for example in re.findall(r"^ +(trawl .*?)(?:  +.*)?$", examples, re.MULTILINE):
                 for complaint in self.of_command(example):
                     yield f"trawl {' '.join(words)} --help: {example}: {complaint}"
 
@@ -256,14 +260,16 @@ class Names:
         if value is None or "..." in value:
             return []
         more = [] if key == "output.warc" or not key.startswith("output.") else ["--set", "output.warc=true"]
-        text = self._output(self.trawl, "check-config", "/dev/null", "--set", 'crawl.seeds=["http://a.example/"]',
-                            "--set", "crawl.state_dir=state", *more, "--set", f"{key}={value}")
+        text = self._output(self.trawl, "check-config", "/dev/null", "--set",
+                            'crawl.seeds=["http://a.example/"]', "--set", "crawl.state_dir=state",
+                            *more, "--set", f"{key}={value}")
         return [] if "/dev/null: ok" in text else [text.strip()]
 
     def _of_file(self, page, span):
         first = span.split("/")[0]
         is_header = first == "trawl" and span.endswith(".h")
-        if not re.fullmatch(r"[\w./*-]+", span) or "..." in span or not (is_header or first in self.folders):
+        if not re.fullmatch(r"[\w./*-]+", span) or "..." in span or \
+                not (is_header or first in self.folders):
             return []
         here = (self.root / page.name).parent
         for base in (self.root, self.root / "include", here):

@@ -1,5 +1,6 @@
-"""An HTTP proxy on loopback that is all the hosts of the documentation's examples (example.com,
-www.example.com, slow.example.net, ...), for http and https. No name is looked up, nothing leaves the machine."""
+"""An HTTP proxy on loopback that answers for the hosts of the documentation's examples (example.com,
+www.example.com, slow.example.net, ...), http and https. No name is looked up, and no request leaves
+the machine."""
 
 import contextlib
 import ssl
@@ -10,6 +11,7 @@ import trawl_testing as t
 from proxy_servers import Proxy, read_head
 
 NAMES = [prefix + name for name in ("example.com", "example.org", "example.net") for prefix in ("", "*.")]
+BIG_SITES = ("www.example.com", "forum.example.org", "slow.example.net")  # without an end
 LINKS_OF_BIG_PAGES = 40
 
 
@@ -29,7 +31,8 @@ def answer(host, path):
     if host == "slow.example.net" and path not in ("/", "/robots.txt"):
         return 503, [], b"overloaded"
     if path == "/robots.txt":
-        return (200, [], b"User-agent: *\nCrawl-delay: 5\n") if host == "forum.example.org" else (404, [], b"none")
+        return (200, [], b"User-agent: *\nCrawl-delay: 5\n") if host == "forum.example.org" else \
+            (404, [], b"none")
     if path.startswith("/broken/"):
         return 500, [], b"an error"
     if path.startswith("/later/"):
@@ -38,10 +41,12 @@ def answer(host, path):
         return 404, [], b"none"
     if path.startswith("/copy/"):
         return 200, [], html("A copy", [], "the same at each URL")
-    if host in ("www.example.com", "forum.example.org", "slow.example.net"):  # sites that are never crawled to their end
+    if path.startswith("/large/"):
+        return 200, [], html("A large page", [], "words " * 20_000)
+    if host in BIG_SITES:
         links = [f"/t/{path.strip('/').replace('/', '-')}-{i}" for i in range(LINKS_OF_BIG_PAGES)]
         return 200, [], html(f"{path} of {host}", [
-            "/later/1", "/broken/1", "/broken/2", "/missing/1", "http://other.example.org/", *links])
+            "/large/1", "/later/1", "/broken/1", "/broken/2", "/missing/1", "http://other.example.org/", *links])
     if path == "/":
         return 200, [], home_page(host)
     return 200, ["X-Robots-Tag: noarchive"], html(f"{path} of {host}", ["/", path + "#top"])

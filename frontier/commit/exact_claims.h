@@ -19,15 +19,15 @@ namespace trawl {
 //
 // All operations below run inside the gate, so that no group is collected while one is running;
 // claims are released after their group is durable. Of all operations on one fingerprint K at most
-// one admits it (A1), and none does once K was admitted (A2): - claim(K) returns true to at most
-// one operation until K is released, and K is released after its record is in the ledger. An
-// operation that claims K after that, with "seen" from the filter, finds K in the ledger and gives
-// the claim up.
-// - An operation with "new" from the filter need not look into the ledger: K's bits were not all
-//   set, so K had not been admitted before this operation entered the gate; and an operation that
-//   admits K while it is inside has a claim that is not released before it leaves. And no URL is
-//   lost to a false "seen": every "seen" answer rests on a claim of an operation in this group or
-//   an earlier one, or on a record in the ledger (N4).
+// one admits it (A1), and none does once K was admitted (A2):
+//  - claim(K) returns true to at most one operation until K is released, and K is released after
+//    its record is in the ledger. An operation that claims K after that, with "seen" from the
+//    filter, finds K in the ledger and gives the claim up.
+//  - An operation with "new" from the filter need not look into the ledger: K's bits were not all
+//    set, so K had not been admitted before this operation entered the gate; and an operation that
+//    admits K while it is inside has a claim that is not released before it leaves.
+// And no URL is lost to a false "seen": every "seen" answer rests on a claim of an operation in
+// this group or an earlier one, or on a record in the ledger (N4).
 //
 // Thread-safe.
 class ExactClaims {

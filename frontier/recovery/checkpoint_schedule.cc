@@ -36,13 +36,13 @@ void CheckpointSchedule::stop() {
 }
 
 void CheckpointSchedule::schedule_next(Clock::time_point now) {
-  // Not longer than the clock can tell.
+  // Bounded so that the sum cannot overflow.
   if (plan_.interval.count() > 0) next_ = now + std::min(plan_.interval, kMaxDelay);
 }
 
 void CheckpointSchedule::wake() noexcept {
   const MutexLock lock(mutex_);
-  // One call is enough; the thread sets it anew.
+  // One wake-up is enough; the thread sets the limit again.
   limit_.store(kNever, std::memory_order_relaxed);
   notify();
 }

@@ -1,5 +1,4 @@
-// CheckpointSchedule: takes checkpoints by time, by admissions and on request, on a thread of its
-// own.
+// CheckpointSchedule: a thread that takes checkpoints by time, by admissions and on request.
 #pragma once
 
 #include <atomic>
@@ -19,42 +18,42 @@
 namespace trawl {
 
 struct CheckpointPlan {
-  // From the end of one to the beginning of the next; 0: none is taken because of the time. One is
-  // left out if nothing was admitted since the newest checkpoint.
+  // From the end of a checkpoint to the beginning of the next; 0 disables it. Skipped if nothing
+  // was admitted since the newest checkpoint.
   std::chrono::milliseconds interval{0};
-  std::uint64_t admissions = 0;  // since the newest checkpoint; 0: none is taken because of them
+  std::uint64_t admissions = 0;  // since the newest checkpoint; 0 disables it
 
-  // What the schedule calls, on its thread. `take` must return soon, with kClosed, once `give_up`
-  // is true; that is not reported.
+  // The schedule calls these on its thread. `take` must return kClosed soon after `give_up` becomes
+  // true; that result is not reported.
   std::function<Result<void>(const std::atomic<bool>& give_up)> take;
-  // How many admissions the newest checkpoint has, whoever took it.
+  // The number of admissions in the newest checkpoint, whether the schedule took it or not.
   std::function<std::uint64_t()> covered;
   std::function<void(const CheckpointEvent&)> report;  // may be empty
 };
 
-// Thread-safe. Without a plan by time or admissions it has no thread until one is requested. A
-// checkpoint that failed is tried again after another interval, or as many admissions more.
+// Thread-safe. Without a plan by time or admissions the thread starts with the first request. A
+// failed checkpoint is retried after another interval, or after as many further admissions.
 class CheckpointSchedule {
  public:
-  // `admitted` as below, by now.
+  // `admitted` is the current total of admissions.
   CheckpointSchedule(CheckpointPlan plan, std::uint64_t admitted);
   ~CheckpointSchedule() { stop(); }
 
-  // There are `total` admissions now, all durable. Cheap. Of the committer, whose totals
+  // Reports that there are `total` durable admissions. Cheap. Called by the committer, whose totals
   // only grow.
   void admitted(std::uint64_t total) noexcept {
     const OneAtATime::Use use(admitting_);
     assert(total >= admitted_.load(std::memory_order_relaxed));
-    // seq_cst, here and where due() sets the limit and reads the total: either this call sees the
-    // new limit, or that one the new total.
+    // seq_cst, pairs with due(), which sets the limit and then reads the total: either this call
+    // sees the new limit, or due() sees the new total.
     admitted_.store(total, std::memory_order_seq_cst);
     if (total >= limit_.load(std::memory_order_seq_cst)) wake();
   }
-  // A checkpoint soon, whether there is anything new or not. One that is being taken does not
-  // count, several calls before it begins do as one.
+  // Requests a checkpoint soon, even if nothing is new. Several requests before it begins count as
+  // one; a checkpoint that is already running does not satisfy a request.
   void request();
-  // Takes no more, and has the one being taken, if any, given up; returns when the thread ended.
-  // Not from its own callbacks.
+  // Takes no more checkpoints, aborts a running one, and returns when the thread has ended. Must
+  // not be called from the callbacks.
   void stop();
 
  private:
@@ -64,7 +63,7 @@ class CheckpointSchedule {
   void begin();
   void schedule_next(Clock::time_point now) TRAWL_REQUIRES(mutex_);
   void wake() noexcept;
-  // With the mutex, as the thread might have looked, and not wait yet: it would miss this.
+  // Requires the mutex: otherwise the thread could miss this between its check and its wait.
   void notify() TRAWL_REQUIRES(mutex_) { changed_.notify_one(); }
   void start_thread() TRAWL_REQUIRES(mutex_);
   void run();
@@ -75,7 +74,7 @@ class CheckpointSchedule {
   const CheckpointPlan plan_;
   OneAtATime admitting_;
   std::atomic<std::uint64_t> admitted_;
-  std::atomic<std::uint64_t> limit_{kNever};  // of admissions, from which one is due
+  std::atomic<std::uint64_t> limit_{kNever};  // number of admissions at which a checkpoint is due
   std::atomic<bool> stopping_{false};
   Mutex mutex_;
   Condition changed_;

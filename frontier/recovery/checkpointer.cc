@@ -14,7 +14,7 @@ namespace trawl {
 
 namespace {
 
-// The digits of filter-<digits>.ckpt, whether .tmp is behind it or not; empty: it is another file.
+// The digits of filter-<digits>.ckpt or filter-<digits>.ckpt.tmp; empty for any other file.
 std::string_view checkpoint_digits(std::string_view name) {
   if (name.ends_with(".tmp")) name.remove_suffix(4);
   constexpr std::string_view kPrefix = "filter-";
@@ -26,7 +26,7 @@ std::string_view checkpoint_digits(std::string_view name) {
   return ours ? digits : std::string_view();
 }
 
-// Nobody else's.
+// Whether the frontier alone creates files of this name.
 bool is_our_file(std::string_view name) {
   return name == "MANIFEST.tmp" || !checkpoint_digits(name).empty();
 }
@@ -65,7 +65,7 @@ Result<void> Checkpointer::take(const GrowingBloomFilter& filter, CommitQueue& c
   });
   if (!written) return written;
 
-  // N2: what the file may have beyond the sequence is durable, and in the log.
+  // N2: admissions beyond `sequence` whose bits may be in the file are durable and in the log.
   assert(end >= sequence);
   assert(manifest_.checkpoints.empty() || manifest_.checkpoints.back().sequence <= sequence);
   Manifest next = manifest_;
@@ -73,7 +73,8 @@ Result<void> Checkpointer::take(const GrowingBloomFilter& filter, CommitQueue& c
   if (next.checkpoints.size() > kept_) {
     next.checkpoints.erase(next.checkpoints.begin(), next.checkpoints.end() - kept_);
   }
-  // With fewer checkpoints than are to be kept the whole log stays: it stands in for the missing.
+  // While there are fewer checkpoints than `kept_`, the whole log stays: it replaces the missing
+  // ones.
   if (next.checkpoints.size() == kept_) {
     next.log_start = std::max(next.log_start, next.checkpoints.front().sequence);
   }

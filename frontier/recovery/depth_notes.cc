@@ -9,7 +9,7 @@ namespace trawl {
 
 namespace {
 
-// Those that do not decode are reported when they are leased.
+// Ignores records that cannot be decoded: they are reported when they are leased.
 void add(std::string_view record, const UrlIdentity& identity, WaitingDepths& depths) {
   if (depth_of_record(record) == 0) return;
   const auto url = decode_record(record);
@@ -17,7 +17,8 @@ void add(std::string_view record, const UrlIdentity& identity, WaitingDepths& de
   if (fingerprint) depths.add(*fingerprint, url->depth);
 }
 
-// URLs set aside are few, and by their fingerprints; deferred ones and queues may be any number.
+// URLs set aside come first: they are few and stored by fingerprint, whereas there may be any
+// number of deferred and queued ones.
 Result<void> read_waiting(const Store& store, const UrlIdentity& identity, WaitingDepths& depths) {
   auto read = store.visit_set_aside(std::nullopt, [&](Fingerprint key, std::string_view value) {
     const auto record = decode_set_aside(value);

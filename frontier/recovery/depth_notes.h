@@ -1,4 +1,4 @@
-// Reads back with which depths URLs wait, when a frontier is opened.
+// Reads the depths of waiting URLs when a frontier is opened.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 
 namespace trawl {
 
-// Adds what waits in the store to `depths`, which is empty; if there is more than fits, as much as
-// does. Forgets notes about URLs that certainly wait no more. `deepest`: the
-// greatest depth ever admitted. Errors: those of the store.
+// Adds the waiting URLs of the store to `depths`, which must be empty, as far as there is room.
+// Deletes notes about URLs that certainly no longer wait. `deepest` is the greatest depth ever
+// admitted. Errors: those of the store.
 Result<void> read_waiting_depths(Store& store, std::uint64_t deepest, const UrlIdentity& identity,
                                  WaitingDepths& depths);
 

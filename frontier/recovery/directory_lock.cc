@@ -27,7 +27,7 @@ Result<void> lock(int fd, const std::filesystem::path& directory, const std::str
   return tl::unexpected(in_use(fd, directory));
 }
 
-// False if the file that was locked has been removed or replaced meanwhile.
+// Whether `path` is still the locked file, and was not removed or replaced.
 bool is_still(int fd, const std::string& path) {
   struct stat ours {
   }, theirs{};
@@ -46,7 +46,8 @@ Result<DirectoryLock> DirectoryLock::acquire(const std::filesystem::path& direct
     if (auto locked = lock(fd.get(), directory, path); !locked)
       return tl::unexpected(locked.error());
   } while (!is_still(fd.get(), path));
-  // For the message of others only; a full disk must not keep anyone from opening the directory.
+  // Only for other processes' messages, so errors are ignored: a full disk must not prevent
+  // opening.
   const std::string pid = std::to_string(::getpid());
   if (::ftruncate(fd.get(), 0) == 0) {
     [[maybe_unused]] const ssize_t written = ::pwrite(fd.get(), pid.data(), pid.size(), 0);

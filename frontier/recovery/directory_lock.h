@@ -1,4 +1,4 @@
-// DirectoryLock: keeps a second process out of a state directory.
+// DirectoryLock: locks a state directory against other processes.
 #pragma once
 
 #include <filesystem>
@@ -10,14 +10,14 @@
 
 namespace trawl {
 
-// Held as long as the object lives; the kernel frees it when the process dies, however it dies.
+// Held while the object exists; the kernel releases it when the process ends in any way.
 class DirectoryLock {
  public:
-  // Errors: kInUse, with the process that holds it; kPermission, kNoSpace, kIo.
+  // Errors: kInUse, naming the process that holds it; kPermission, kNoSpace, kIo.
   static Result<DirectoryLock> acquire(const std::filesystem::path& directory);
-  // For those that read alone: keeps others from changing what is there, not from reading it, and
-  // writes nothing. Nothing where that is not possible: on a read-only file system, in a directory
-  // of another user, in a copy without the file. Errors: kInUse.
+  // A shared lock for readers: excludes writers, allows other readers, and writes nothing. Returns
+  // nothing where locking is not possible: on a read-only file system, in another user's directory,
+  // or in a copy without the lock file. Errors: kInUse.
   static Result<std::optional<DirectoryLock>> share(const std::filesystem::path& directory);
 
  private:

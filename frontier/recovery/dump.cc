@@ -16,14 +16,14 @@ namespace trawl {
 
 namespace {
 
-// Looks up the smallest depth that a URL was offered with since it was queued.
+// Looks up the smallest depth of a URL's offers since it was queued.
 class SmallestDepths {
  public:
   SmallestDepths(const Store& store, const Manifest& manifest, Profile profile)
       : store_(store), identity_(KeyedHash::from_key(manifest.hash_key), std::move(profile)) {}
 
   Result<std::uint32_t> of(const UrlRecord& url) const {
-    // No depth is smaller than 0.
+    // No note can be smaller than 0.
     const auto fingerprint = url.depth > 0 ? identity_.of(url) : std::nullopt;
     if (!fingerprint) return url.depth;
     const auto depth = store_.depth(*fingerprint);
@@ -90,7 +90,7 @@ class Dump {
     });
   }
 
-  // False to end.
+  // Returns false to stop.
   bool take(HostId host, std::string_view record, DumpedUrl url) {
     if (host_ && host != *host_) return true;
     const auto decoded = decode_record(record);
@@ -99,7 +99,7 @@ class Dump {
       return true;
     }
     const std::string name = queue_of(*decoded);
-    // Without the key of their ids hosts are told by their names alone.
+    // Without the key of host ids, hosts are compared by name.
     if (!options_.host.empty() && name != options_.host) return true;
     url.url = decoded->url;
     url.host = name;
@@ -142,7 +142,7 @@ class Dump {
   const Store& store_;
   const DumpOptions& options_;
   const std::function<Result<void>(const DumpedUrl&)>& visit_;
-  std::optional<HostId> host_;  // of options_.host, if the key of ids is known
+  std::optional<HostId> host_;  // of options_.host, if the key of host ids is known
   std::optional<SmallestDepths> depths_;
   std::uint64_t damaged_ = 0;
   Result<void> done_;

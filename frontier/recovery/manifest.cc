@@ -48,14 +48,17 @@ Result<std::optional<Manifest>> Manifest::read(const std::filesystem::path& dire
   }
   const std::string_view bytes = *contents;
   const auto damaged = [&](std::string_view why) {
-    return error(ErrorCode::kCorrupt,
-                 fmt::format("{} is damaged ({}), and with it the key of the fingerprints by which "
-                             "URLs are known again: restore it from a backup, or dump the queue "
-                             "with `trawl frontier dump` and load it into a new one",
-                             path, why));
+    return error(
+        ErrorCode::kCorrupt,
+        fmt::format(
+            "{} is damaged ({}). It holds the key of the fingerprints, without which the URLs "
+            "seen are lost: restore it from a backup, or dump the queue "
+            "with `trawl frontier dump` and load it into a new one",
+            path, why));
   };
-  if (!bytes.starts_with(kMagic)) return damaged("it does not begin as a manifest does");
-  // The checksum first: a damaged version is damage, not a version. Every version ends with one.
+  if (!bytes.starts_with(kMagic)) return damaged("it does not begin with a manifest's header");
+  // The checksum comes before the version, so that a damaged version number is reported as damage.
+  // Every version ends with a checksum.
   if (bytes.size() < kMagic.size() + 12 ||
       Decoder(bytes.substr(bytes.size() - 8)).fixed<std::uint64_t>() !=
           checksum(bytes.substr(0, bytes.size() - 8))) {
@@ -63,18 +66,20 @@ Result<std::optional<Manifest>> Manifest::read(const std::filesystem::path& dire
   }
   Decoder in(bytes.substr(kMagic.size()));
   if (const auto version = in.fixed<std::uint32_t>(); version != kVersion) {
-    return error(
-        ErrorCode::kUnsupportedVersion,
-        fmt::format("{} has version {}; this Trawl reads version {}: {}", path, version, kVersion,
-                    version > kVersion ? "use a newer one"
-                                       : "finish this crawl with the Trawl that began it"));
+    return error(ErrorCode::kUnsupportedVersion,
+                 fmt::format("{} has version {}; this version of Trawl reads version {}: {}", path,
+                             version, kVersion,
+                             version > kVersion
+                                 ? "use a newer one"
+                                 : "finish this crawl with the version of Trawl that began it"));
   }
   if (const auto algorithm = in.fixed<std::uint32_t>(); algorithm != KeyedHash::kAlgorithm) {
     return error(
         ErrorCode::kUnsupportedVersion,
-        fmt::format("{} is of a crawl with hash algorithm {}; this Trawl has algorithm {}: "
-                    "finish this crawl with the Trawl that began it",
-                    path, algorithm, KeyedHash::kAlgorithm));
+        fmt::format(
+            "{} is of a crawl with hash algorithm {}; this version of Trawl has algorithm {}: "
+            "finish this crawl with the version of Trawl that began it",
+            path, algorithm, KeyedHash::kAlgorithm));
   }
   Manifest manifest;
   for (auto& byte : manifest.hash_key)
@@ -93,7 +98,7 @@ Result<std::optional<Manifest>> Manifest::read(const std::filesystem::path& dire
     manifest.checkpoints.push_back(entry);
   }
   if (!in.ok() || in.rest().size() != 8) return damaged("its length is wrong");
-  if (ledger > 1) return damaged("it has an impossible ledger");
+  if (ledger > 1) return damaged("its ledger flag is neither 0 nor 1");
   return manifest;
 }
 

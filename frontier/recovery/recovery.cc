@@ -1,3 +1,15 @@
+// The filter after a restart must contain every durable admission (A2), and should contain nothing
+// else. Three sources can give that, tried in this order: a checkpoint and the log from its
+// sequence on; the whole log, while it has never been trimmed; the ledger, which has a record for
+// each admitted URL. A source that is damaged is skipped with a warning.
+//
+// The store itself may have lost its newest writes (a power loss with async durability, or damage):
+// it is then in the state of an earlier moment. A checkpoint whose `end` is above the store's
+// admissions may have bits of admissions that the store has lost. Using it would call these URLs
+// seen although no record of them exists, so that they would never be fetched (N1). Such a
+// checkpoint is skipped, and removed from the manifest at once: the store assigns the lost sequence
+// numbers again, and would soon reach the checkpoint's `end` with other URLs. An older checkpoint
+// together with the older store is a consistent state of that earlier moment.
 #include "frontier/recovery/recovery.h"
 
 #include <algorithm>
@@ -15,7 +27,7 @@ namespace trawl {
 
 namespace {
 
-// Inserts the admissions from `sequence` to `end`. Errors: kCorrupt if the log lacks some.
+// Inserts the admissions from `sequence` to `end`. Errors: kCorrupt if some are missing in the log.
 Result<GrowingBloomFilter> replay(GrowingBloomFilter filter, std::uint64_t sequence,
                                   std::uint64_t end, const Store& store, OpenReport& report) {
   std::uint64_t next = sequence;
@@ -24,7 +36,7 @@ Result<GrowingBloomFilter> replay(GrowingBloomFilter filter, std::uint64_t seque
   auto read = store.replay_admissions(sequence, [&](std::uint64_t first,
                                                     std::span<const Fingerprint> fingerprints) {
     gap |= first > next;
-    // The first batch may begin before the sequence.
+    // The first batch may begin before `sequence`.
     const auto known = std::min<std::uint64_t>(next - std::min(first, next), fingerprints.size());
     for (const Fingerprint fingerprint : fingerprints.subspan(known))
       feeder.add(fingerprint);
@@ -33,9 +45,10 @@ Result<GrowingBloomFilter> replay(GrowingBloomFilter filter, std::uint64_t seque
   if (!read) return tl::unexpected(read.error());
   feeder.finish();
   if (gap || next != end) {
-    return error(ErrorCode::kCorrupt,
-                 fmt::format("the store is damaged: its log lacks some of the admissions {} to {}",
-                             sequence, end));
+    return error(
+        ErrorCode::kCorrupt,
+        fmt::format("the store is damaged: its admission log lacks some of the admissions {} to {}",
+                    sequence, end));
   }
   report.replayed = end - sequence;
   return filter;
@@ -76,7 +89,7 @@ class Recovery {
       if (filter) {
         if (auto dropped = drop_too_new(); !dropped) return tl::unexpected(dropped.error());
         for (const auto& problem : problems_)
-          report_.warnings.push_back(problem + "; going back to what is older");
+          report_.warnings.push_back(problem + "; using an older source");
         if (attempt == &Recovery::by_ledger) report_.warnings.push_back(ledger_warning());
         return filter;
       }
@@ -107,11 +120,12 @@ class Recovery {
       too_new_ |= entry.end > admitted_;
       manifest_.checkpoints.pop_back();
     }
-    return error(ErrorCode::kNotFound, "no checkpoint serves");
+    return error(ErrorCode::kNotFound, "no checkpoint is usable");
   }
 
   Result<GrowingBloomFilter> by_log() {
-    if (manifest_.log_start > 0) return error(ErrorCode::kNotFound, "the log has no beginning");
+    if (manifest_.log_start > 0)
+      return error(ErrorCode::kNotFound, "the beginning of the log was trimmed");
     auto filter = make_filter(fresh_, admitted_).and_then([&](auto empty) {
       return replay(std::move(empty), 0, admitted_, store_, report_);
     });
@@ -126,22 +140,21 @@ class Recovery {
 
   std::string ledger_warning() const {
     return fmt::format(
-        "no checkpoint could be used: the filter was made anew from the ledger, which has all {} "
+        "no checkpoint could be used: the filter was rebuilt from the ledger, which has all {} "
         "URLs",
         urls_);
   }
 
-  // The store gives the numbers of what it lost to the URLs that come now, and will have reached
-  // the end of a checkpoint that knows more soon. That must not be taken to fit it then.
+  // Removes checkpoints that are newer than the store from the manifest: see the head of this file.
   Result<void> drop_too_new() const {
     return too_new_ ? manifest_.publish(directory_) : Result<void>{};
   }
 
   tl::unexpected<Error> refuse() {
     std::string message = fmt::format(
-        "the record of the URLs seen cannot be read from {}: no checkpoint can be used, and the "
-        "log of admissions is not whole. Restore a filter-*.ckpt from a backup; or run `trawl "
-        "frontier repair {}`, which makes a record of what is still known and tells what is not",
+        "cannot restore the URLs seen from {}: no checkpoint can be used, and the "
+        "admission log is incomplete. Restore a filter-*.ckpt from a backup, or run `trawl "
+        "frontier repair {}`, which rebuilds the filter from what is left and reports what is lost",
         directory_.string(), directory_.string());
     for (const auto& problem : problems_)
       message += "\n  " + problem;
@@ -154,10 +167,10 @@ class Recovery {
   const Store& store_;
   const GrowingBloomFilter::Options& fresh_;
   const std::uint64_t admitted_;
-  const std::uint64_t urls_;  // different ones among them
+  const std::uint64_t urls_;  // distinct URLs among them
   OpenReport& report_;
   std::vector<std::string> problems_;
-  bool too_new_ = false;  // a checkpoint was, compared with the store
+  bool too_new_ = false;  // a checkpoint was newer than the store
 };
 
 std::uint64_t half_of_the_memory() {
@@ -200,7 +213,7 @@ Result<GrowingBloomFilter> make_filter(const GrowingBloomFilter::Options& fresh,
                                        std::uint64_t keys) {
   GrowingBloomFilter::Options options = fresh;
   const auto size = blocked_bloom_size(keys, fresh.false_positive_rate);
-  // Half: the first layer is larger than a filter of the whole rate, and others may follow.
+  // Half: the first layer is larger than a filter of the whole rate, and further layers may follow.
   const std::uint64_t limit = fresh.max_memory_bytes == 0
                                   ? std::numeric_limits<std::uint64_t>::max()
                                   : fresh.max_memory_bytes / 2;
@@ -212,25 +225,26 @@ Result<GrowingBloomFilter> make_filter(const GrowingBloomFilter::Options& fresh,
 Result<GrowingBloomFilter> load_checkpoint(const std::filesystem::path& path,
                                            const CheckpointEntry& entry, std::uint64_t admitted,
                                            const GrowingBloomFilter::Options& fresh) {
-  // The store lost its end. What an older checkpoint and the older store say together is what was
-  // true at that moment; this newer one would call URLs seen that are lost.
+  // The store has lost its newest writes: see the head of this file.
   if (entry.end > admitted) {
-    return error(ErrorCode::kCorrupt,
-                 fmt::format("{} knows {} admissions, but the store has {} only: its newest writes "
-                             "are damaged or missing",
-                             path.string(), entry.end, admitted));
+    return error(
+        ErrorCode::kCorrupt,
+        fmt::format("{} covers {} admissions, but the store has only {}: its newest writes "
+                    "are damaged or missing",
+                    path.string(), entry.end, admitted));
   }
   auto filter = GrowingBloomFilter::load(path.string(), fresh.max_memory_bytes);
   if (filter && fresh.hash && filter->hash().key() != fresh.hash->key()) {
-    return error(ErrorCode::kCorrupt,
-                 fmt::format("{} is of another crawl: its hash key is not that of the manifest",
-                             path.string()));
+    return error(
+        ErrorCode::kCorrupt,
+        fmt::format("{} belongs to another crawl: its hash key differs from the MANIFEST's",
+                    path.string()));
   }
   return filter;
 }
 
 bool is_damage(const Error& error) {
-  // kInvalidArgument: the file is a filter of another kind, or no file.
+  // kInvalidArgument: the file is a filter of another kind, or not a regular file.
   return error.code == ErrorCode::kCorrupt || error.code == ErrorCode::kNotFound ||
          error.code == ErrorCode::kIo || error.code == ErrorCode::kInvalidArgument;
 }

@@ -13,35 +13,35 @@
 
 namespace trawl {
 
-// What the options ask of a frontier's filter, with this hash.
+// The filter's options according to the frontier's options, with this hash.
 GrowingBloomFilter::Options filter_options(const EmbeddedOptions& options, const KeyedHash& hash);
 
-// Returns a filter that knows every durable admission, says in `report` how, and takes checkpoints
-// that are of no use out of the manifest. What it goes by, the first that serves: the checkpoints,
-// newest first, each with the log from where it ends; the whole log; the ledger, if the crawl keeps
-// one. `fresh` sizes a filter that is rebuilt without a checkpoint, and limits the memory of any.
-// Errors: kCorrupt if none serves, naming what does: `trawl frontier repair`; the report's warnings
-// then are what is wrong.
+// Returns a filter with every durable admission, describes its source in `report`, and removes
+// unusable checkpoints from the manifest. Uses the first usable source: the checkpoints, newest
+// first, each with the log from its sequence on; the whole log; the ledger, if the crawl keeps one.
+// `fresh` has the size of a filter that is rebuilt without a checkpoint, and the memory limit of
+// any. Errors: kCorrupt if no source is usable; the message names `trawl frontier repair`, and the
+// report's warnings list the problems.
 Result<GrowingBloomFilter> recover_filter(const std::filesystem::path& directory,
                                           Manifest& manifest, const Store& store,
                                           const GrowingBloomFilter::Options& fresh,
                                           OpenReport& report);
 
-// The filter that a checkpoint holds. Errors: kCorrupt if it is damaged, of another crawl, or knows
-// more than the `admitted` that the store has; kNotFound, kIo, kNoSpace.
+// Loads a checkpoint's filter. Errors: kCorrupt if it is damaged, of another crawl, or covers more
+// than the store's `admitted`; kNotFound, kIo, kNoSpace.
 Result<GrowingBloomFilter> load_checkpoint(const std::filesystem::path& path,
                                            const CheckpointEntry& entry, std::uint64_t admitted,
                                            const GrowingBloomFilter::Options& fresh);
 
-// Whether an error is one that another source may help against. (A filter that does not fit into
-// memory, say, fits from no other.)
+// Whether another source may succeed after this error. (For example, a filter that does not fit
+// into memory does not fit from any source.)
 bool is_damage(const Error& error);
 
-// An empty filter for at least so many keys, if `fresh` allows it the memory, in its first layer.
+// An empty filter whose first layer has room for `keys`, if the memory limit of `fresh` allows it.
 Result<GrowingBloomFilter> make_filter(const GrowingBloomFilter::Options& fresh,
                                        std::uint64_t keys);
 
-// Inserts fingerprints that come one by one, many at once. Says how many were new.
+// Collects single fingerprints and inserts them in batches. Counts the new ones.
 class FilterFeeder {
  public:
   explicit FilterFeeder(GrowingBloomFilter& filter) : filter_(filter) { keys_.reserve(kAtOnce); }
@@ -52,11 +52,11 @@ class FilterFeeder {
     keys_.push_back(key);
     if (keys_.size() == kAtOnce) flush();
   }
-  // Inserts what is left; returns how many keys were new to the filter since the last call.
+  // Inserts the rest. Returns the number of keys that were new to the filter since the last call.
   std::uint64_t finish();
 
  private:
-  // So that the cache misses of many keys overlap.
+  // Batches, so that cache misses overlap.
   static constexpr std::size_t kAtOnce = 4096;
   void flush();
 
@@ -65,7 +65,7 @@ class FilterFeeder {
   std::uint64_t fresh_ = 0;
 };
 
-// Feeds the filter with all of the ledger; returns how many records that were.
+// Inserts all of the ledger; returns its number of records.
 Result<std::uint64_t> feed_ledger(const Store& store, FilterFeeder& feeder);
 
 }  // namespace trawl

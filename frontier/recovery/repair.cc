@@ -1,3 +1,8 @@
+// When no source has every admission (recovery.cc), repair collects what each of them still has:
+// the newest usable checkpoint, the ledger, the log with its gaps, and the URLs that wait. It
+// always includes the waiting URLs, so that none of them is admitted a second time. Admitted URLs
+// that no source has were fetched, or dropped, before: if a link leads to one, it is fetched once
+// more, which loses nothing.
 #include "frontier/recovery/repair.h"
 
 #include <algorithm>
@@ -17,7 +22,8 @@ namespace trawl {
 namespace {
 
 std::string unreadable(std::string_view what, const Error& error) {
-  return fmt::format("not all of {} can be read ({}); what could was used", what, error.message);
+  return fmt::format("not all of {} can be read ({}); the readable part was used", what,
+                     error.message);
 }
 
 class Salvager {
@@ -26,7 +32,7 @@ class Salvager {
            Salvage& salvage)
       : store_(store), identity_(identity), feeder_(filter), salvage_(salvage) {}
 
-  // Returns whether the ledger has all that were admitted.
+  // Returns whether the ledger has all admitted URLs.
   bool use_ledger(std::uint64_t urls) {
     const auto records = feed_ledger(store_, feeder_);
     feeder_.finish();
@@ -34,14 +40,14 @@ class Salvager {
       note(unreadable("the ledger", records.error()));
       return false;
     }
-    note(fmt::format("the ledger has {} of the {} URLs admitted", *records, urls));
+    note(fmt::format("the ledger has {} of the {} admitted URLs", *records, urls));
     return *records >= urls;
   }
 
   void use_log(std::uint64_t admitted) {
     std::uint64_t logged = 0;
     std::uint64_t next = 0;
-    std::uint64_t whole_from = 0;  // nothing is missing between this and `next`
+    std::uint64_t whole_from = 0;  // the log has no gap between this and `next`
     const auto read = store_.replay_admissions(
         0, [&](std::uint64_t first, std::span<const Fingerprint> fingerprints) {
           if (first > next) whole_from = first;
@@ -51,8 +57,8 @@ class Salvager {
             feeder_.add(fingerprint);
         });
     feeder_.finish();
-    note(fmt::format("the log has {} of the {} admissions", logged, admitted));
-    if (!read) note(unreadable("the log of admissions", read.error()));
+    note(fmt::format("the admission log has {} of the {} admissions", logged, admitted));
+    if (!read) note(unreadable("the admission log", read.error()));
     salvage_.log_start = read && next == admitted ? whole_from : admitted;
   }
 
@@ -76,9 +82,8 @@ class Salvager {
         });
     if (!set_aside) note(unreadable("the URLs set aside", set_aside.error()));
     const std::uint64_t fresh = feeder_.finish();
-    note(fmt::format("{} URLs wait, {} of which nothing else told", waiting_, fresh));
-    if (damaged_ > 0)
-      note(fmt::format("{} URLs that wait are damaged and were passed over", damaged_));
+    note(fmt::format("{} URLs wait; {} of them were in no other source", waiting_, fresh));
+    if (damaged_ > 0) note(fmt::format("{} waiting URLs are damaged and were skipped", damaged_));
   }
 
  private:
@@ -103,8 +108,8 @@ class Salvager {
   std::uint64_t damaged_ = 0;
 };
 
-// The newest checkpoint that fits the store. (There may be one: it is of no use to open() if the
-// log behind it has gaps.)
+// The newest usable checkpoint. (There may be one although open() failed, if the log after it has
+// gaps.)
 std::optional<GrowingBloomFilter> newest_checkpoint(const std::filesystem::path& directory,
                                                     const Manifest& manifest,
                                                     std::uint64_t admitted,
@@ -128,7 +133,7 @@ Result<std::unique_ptr<Store>> open_store(const EmbeddedOptions& options) {
        .memory = MemoryPlan::of(std::max(options.store.max_memory, kMinFrontierMemory))});
 }
 
-// Why there is no crawl where one was looked for: a store with URLs is one whose manifest is lost.
+// The error for a directory without a crawl: if there is a store with URLs, its manifest is lost.
 Error explain_no_crawl(const EmbeddedOptions& options, Error error) {
   if (error.code != ErrorCode::kNotFound || !holds_store(options.directory)) return error;
   const auto lock = DirectoryLock::acquire(options.directory);
@@ -148,7 +153,7 @@ Result<void> publish_salvaged(const std::filesystem::path& directory, const Mani
   if (!number) return tl::unexpected(number.error());
   next.checkpoints = {{.number = *number, .sequence = admitted, .end = admitted}};
   next.log_start = salvage.log_start;
-  // What the filter knows is in the store: it must survive a power loss no less than the file.
+  // The file and the store must agree after a power loss, so the store is synced first.
   return write_checkpoint(filter, Manifest::checkpoint_path(directory, *number), {},
                           [&] { return store.sync(); })
       .and_then([&] { return next.publish(directory); });
@@ -178,8 +183,8 @@ Result<RepairReport> repair_crawl(const EmbeddedOptions& options, const Manifest
   const std::uint64_t forgotten = urls - std::min(urls, salvage.known);
   if (forgotten > 0) {
     salvage.notes.push_back(
-        fmt::format("{} of the {} URLs admitted are not known any more, all of them fetched before "
-                    "or dropped: where links lead to them again, they are fetched once more",
+        fmt::format("{} of the {} admitted URLs are no longer known; all of them were fetched or "
+                    "dropped before. If links lead to them, they are fetched once more",
                     forgotten, urls));
   }
   return RepairReport{.repaired = true,

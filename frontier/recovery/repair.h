@@ -1,4 +1,4 @@
-// Repair: a new record of the URLs seen, for a crawl whose checkpoints are lost.
+// Repair: rebuilds the filter of a crawl whose checkpoints are lost.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,21 @@
 
 namespace trawl {
 
-// Frontier::repair. The options are checked, their directory absolute; their mode does not matter.
+// EmbeddedFrontier::repair(). `options` must be checked, with an absolute directory; the mode is
+// ignored.
 Result<RepairReport> repair_frontier(const EmbeddedOptions& options);
 
-// What a filter can still be made of, and what it was made of.
+// The sources of a rebuilt filter.
 struct Salvage {
   std::uint64_t known = 0;      // URLs in the filter
-  std::uint64_t log_start = 0;  // from here on the log has every admission
+  std::uint64_t log_start = 0;  // the log has every admission from here on
   std::vector<std::string> notes;
 };
 
-// Makes a filter of all that the store still knows of the URLs that were admitted: the newest
-// checkpoint that fits, if there is one; the ledger, if the crawl keeps one; what is left of the
-// admission log, whatever its gaps; the URLs that wait. Parts of the store that cannot be read are
-// noted and passed over. Errors: kNoSpace if there is no memory for the filter.
+// Builds a filter from everything that is left of the admitted URLs: the newest usable checkpoint,
+// if there is one; the ledger, if the crawl keeps one; the admission log, even with gaps; the
+// waiting URLs. Unreadable parts of the store are noted and skipped. Errors: kNoSpace if there is
+// no memory for the filter.
 Result<GrowingBloomFilter> salvage_filter(const std::filesystem::path& directory,
                                           const Manifest& manifest, const Store& store,
                                           const Profile& profile,

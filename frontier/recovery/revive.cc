@@ -11,7 +11,7 @@ namespace trawl {
 namespace {
 
 constexpr std::size_t kNamesReported = 1000;
-// Hosts that one write changes: bounds the memory.
+// Hosts changed by one write: bounds the memory.
 constexpr std::size_t kRevivedAtOnce = 1000;
 
 class Revival {
@@ -80,7 +80,7 @@ Result<ReviveReport> revive_hosts_in(const std::filesystem::path& directory,
                                      std::span<const std::string> hosts) {
   const auto stopped = StoppedFrontier::open(directory);
   if (!stopped) return tl::unexpected(stopped.error());
-  // It names hosts by their ids; and without it the frontier cannot be opened either.
+  // Host ids need the manifest's key; without a manifest the frontier cannot be opened either.
   if (!stopped->manifest) return error(ErrorCode::kCorrupt, stopped->warnings.front());
   Revival revival(*stopped->store);
   if (hosts.empty()) {

@@ -1,7 +1,7 @@
-// A record moves from the key that it has to the one that it should have. There another record may
-// lie that has to move itself: it moves in the same batch, and so on, so that each batch leaves
-// every URL in the store once. What a crash interrupts begins anew: records moved before are found
-// to lie well.
+// Moves each record from its old key to its new one. If another record is at the new key and has to
+// move too, it moves in the same batch, and so on, so that after each batch every URL is in the
+// store exactly once. After a crash the process starts again, and finds the records moved before at
+// their right keys.
 #include "frontier/recovery/set_aside_keys.h"
 
 #include <map>
@@ -39,7 +39,7 @@ class SetAsideMover {
  private:
   using Value = std::optional<std::string>;
 
-  // `now`, if the record does not decode: it stays where it is.
+  // Returns `now` for a record that cannot be decoded: it stays where it is.
   Fingerprint key_of(std::string_view value, Fingerprint now) {
     const auto record = decode_set_aside(value);
     const auto queued = record ? decode_record(record->url_record) : std::nullopt;
@@ -54,7 +54,7 @@ class SetAsideMover {
   Result<void> move_from(Fingerprint key) {
     auto found = find(key);
     if (!found) return tl::unexpected(found.error());
-    // It may have moved, and another come to its place, since it was read.
+    // Since the record was read, it may have moved and another one taken its place.
     if (!*found || key_of(**found, key) == key) return {};
     changed_[key] = std::nullopt;
     for (Value moving = std::move(*found); moving;) {
@@ -71,7 +71,7 @@ class SetAsideMover {
     return {};
   }
 
-  // Of two records of one URL. One that was queued stays rather than a link.
+  // Chooses between two records of one URL: a URL that was queued takes precedence over a link.
   std::string join(std::string there, std::string other) {
     const auto first = decode_set_aside(there);
     const auto second = decode_set_aside(other);
@@ -101,7 +101,7 @@ class SetAsideMover {
   Store& store_;
   const UrlIdentity identity_;
   Counters& counters_;
-  std::map<Fingerprint, Value> changed_;  // not yet written; absent: removed
+  std::map<Fingerprint, Value> changed_;  // not yet written; nullopt: removed
 };
 
 constexpr std::string_view kChanged = "changed ";
@@ -122,7 +122,7 @@ Result<bool> fit_set_aside_keys(Store& store, const Profile& profile, const Keye
   bool changed = known->starts_with(kChanged);
   if (known->substr(changed ? kChanged.size() : 0) == rules) return changed;
   if (counters.set_aside() > 0) {
-    // Until all have moved they fit neither the old rules nor the new ones.
+    // During the moves the keys follow neither the old rules nor the new ones.
     if (auto noted = note_rules(store, {}); !noted) return tl::unexpected(noted.error());
     if (auto moved = SetAsideMover(store, profile, hash, counters).run(); !moved)
       return tl::unexpected(moved.error());

@@ -1,4 +1,4 @@
-// The keys of URLs that are set aside fit the rules for canonical keys.
+// Updates the keys of URLs set aside after a change of the rules for canonical keys.
 #pragma once
 
 #include "trawl/canonicalizer.h"
@@ -9,11 +9,10 @@
 
 namespace trawl {
 
-// Gives each the key that `profile` gives its URL, unless the store says that they have those. Of
-// two that are the same URL now one stays. A crash leaves them for the next call. To be called
-// before anything else uses the store. Changes what `counters` counts of them. Returns whether keys
-// were ever changed, so that URLs that were admitted may be set aside by keys that the filter does
-// not know.
+// Moves each URL set aside to its key under `profile`, unless the store says that this was done. Of
+// two URLs with the same key one is kept. After a crash the next call continues. Must be called
+// before anything else uses the store. Updates the counts in `counters`. Returns whether keys were
+// ever changed: admitted URLs may then be set aside under keys that the filter does not have.
 Result<bool> fit_set_aside_keys(Store& store, const Profile& profile, const KeyedHash& hash,
                                 Counters& counters);
 

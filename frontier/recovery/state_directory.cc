@@ -21,8 +21,8 @@ namespace {
 
 constexpr const char* kLock = "LOCK";
 constexpr const char* kManifest = "MANIFEST";
-// What the manifest is called while the crawl is being removed. A crash in between leaves this,
-// and whoever opens or removes the directory next finishes the removal.
+// The name of the manifest while the crawl is being removed. If a crash leaves it, the next call
+// that opens or removes the directory finishes the removal.
 constexpr const char* kRemovedManifest = "MANIFEST.removed";
 constexpr const char* kStore = "store";
 
@@ -30,7 +30,7 @@ std::filesystem::path removed_manifest(const std::filesystem::path& directory) {
   return directory / kRemovedManifest;
 }
 
-// The process that locked the directory last, in digits, or nothing.
+// A lock file is empty or has the digits of a process id.
 bool is_lock_file(const std::filesystem::path& path) {
   std::error_code error;
   if (std::filesystem::symlink_status(path, error).type() != std::filesystem::file_type::regular)
@@ -39,7 +39,7 @@ bool is_lock_file(const std::filesystem::path& path) {
   return text && std::ranges::all_of(*text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// A store beside a lock file: of a frontier that was killed before it had begun, or has lost its
+// A store next to a lock file: of a frontier whose creation was interrupted, or which has lost its
 // manifest.
 bool has_remains(const std::filesystem::path& directory) {
   return is_lock_file(directory / kLock) && holds_any_database(store_path(directory));
@@ -79,7 +79,7 @@ Result<void> make_directory(const std::filesystem::path& directory) {
   return {};
 }
 
-// What others put beside the database's files stays, and is told.
+// Keeps files that are not the database's, and returns the directories that hold them.
 Result<std::vector<std::filesystem::path>> remove_store(const std::filesystem::path& directory) {
   const auto stays = remove_database(store_path(directory));
   if (!stays) return tl::unexpected(stays.error());
@@ -88,7 +88,7 @@ Result<std::vector<std::filesystem::path>> remove_store(const std::filesystem::p
   return left;
 }
 
-// With the directory locked.
+// Requires the directory lock.
 Result<std::vector<std::filesystem::path>> finish_removal(const std::filesystem::path& directory) {
   Checkpointer::remove_strays(directory, Manifest{});
   auto left = remove_store(directory);
@@ -104,21 +104,21 @@ Result<std::vector<std::filesystem::path>> finish_removal(const std::filesystem:
 Result<Manifest> existing_manifest(const Manifest& manifest, const EmbeddedOptions& options) {
   const std::string directory = options.directory.string();
   if (options.mode == OpenMode::kCreate) {
-    return error(ErrorCode::kAlreadyExists, directory + " holds a crawl already");
+    return error(ErrorCode::kAlreadyExists, directory + " already holds a crawl");
   }
   if (manifest.profile != options.seen.profile.name() && !options.seen.replace_profile) {
     return error(
         ErrorCode::kProfileMismatch,
-        fmt::format("{} was made with other rules for canonical keys, so that its record of "
-                    "the URLs seen does not fit these:\n{}",
+        fmt::format("{} was crawled with other rules for canonical keys, so its URLs seen do not "
+                    "match the new rules:\n{}",
                     directory, profile_changes(manifest.profile, options.seen.profile)));
   }
   if (options.seen.mode == FilterMode::kExact && !manifest.ledger) {
     return error(
         ErrorCode::kInvalidArgument,
-        fmt::format("{} was begun without a ledger, which alone could tell a \"seen\" that "
-                    "is false: go on with FilterMode::kBloom, or begin a new crawl with "
-                    "FilterMode::kExact",
+        fmt::format("{} was begun without a ledger, which exact mode needs: continue in bloom mode "
+                    "(filter.mode = \"bloom\" in a config), or begin a new crawl in "
+                    "exact mode",
                     directory));
   }
   if (!holds_store(options.directory)) {
@@ -197,12 +197,13 @@ Result<StateDirectory> open_state_directory(const EmbeddedOptions& options) {
   auto manifest = resumed ? existing_manifest(**found, options) : new_manifest(options);
   if (!manifest) return tl::unexpected(manifest.error());
   const bool replaced = resumed && manifest->profile != (*found)->profile;
-  // A manifest that was put back from a backup does not know which numbers were used since.
+  // A manifest restored from a backup may not know the numbers used since.
   const std::uint64_t unused = resumed ? Checkpointer::first_unused_number(directory) : 0;
   const bool renumbered = unused > manifest->next_checkpoint;
   if (renumbered) manifest->next_checkpoint = unused;
   if (replaced || renumbered) {
-    // At once: a crash must not bring the old rules back after keys of the new ones were admitted.
+    // Published now: a crash must not restore the old rules after keys of the new rules were
+    // admitted.
     if (auto published = manifest->publish(directory); !published)
       return tl::unexpected(published.error());
   }
@@ -216,8 +217,8 @@ Result<StateDirectory> open_state_directory(const EmbeddedOptions& options) {
 
 Error lost_manifest(const std::filesystem::path& directory) {
   return {ErrorCode::kCorrupt,
-          fmt::format("{} holds a store with URLs but no MANIFEST, and with it the key is lost by "
-                      "which they are known again: restore the file from a backup, or dump the "
+          fmt::format("{} holds a store with URLs but no MANIFEST, which holds the key of the "
+                      "fingerprints: restore the file from a backup, or dump the "
                       "queue with `trawl frontier dump` and load it into a new one",
                       directory.string())};
 }
@@ -235,14 +236,15 @@ Result<std::vector<std::filesystem::path>> remove_state_directory(
     const std::filesystem::path& directory, bool remains) {
   const auto manifest = Manifest::path_in(directory);
   const auto removed = removed_manifest(directory);
-  // Without a manifest there is no crawl of ours, whatever else is there.
+  // Without a manifest the directory holds no crawl.
   bool holds_crawl = false;
   for (const auto& path : {manifest, removed}) {
     std::error_code error;
     holds_crawl |= std::filesystem::exists(path, error);
     if (error) return os_error(error, "cannot look for", path);
   }
-  // By the lock file, which stays to the end, they are found even without the store's own head.
+  // The lock file is removed last, so it identifies the remains even if the store's CURRENT file is
+  // gone.
   const bool holds_remains =
       remains && is_lock_file(directory / kLock) && is_entry(store_path(directory));
   if (!holds_crawl && !holds_remains) return std::vector<std::filesystem::path>();

@@ -13,16 +13,16 @@ namespace trawl {
 
 struct StateDirectory {
   DirectoryLock lock;
-  Manifest manifest;  // a new one, not yet published, unless resumed
+  Manifest manifest;  // if not resumed: new and not yet published
   bool resumed;
-  bool ledger = false;            // whether this crawl keeps one, whatever the options say
-  bool profile_replaced = false;  // resumed with another profile, which is published
+  bool ledger = false;            // whether this crawl keeps a ledger; may differ from the options
+  bool profile_replaced = false;  // resumed with another profile, which was published
 };
 
 // Creates the directory if the mode allows it, locks it, and reads its manifest.
 Result<StateDirectory> open_state_directory(const EmbeddedOptions& options);
 
-// The last step of creating a crawl: from here on the directory holds one.
+// The last step of creating a crawl: afterwards the directory holds one.
 Result<void> publish_new_crawl(const Manifest& manifest, std::uint64_t admitted,
                                const std::filesystem::path& directory);
 

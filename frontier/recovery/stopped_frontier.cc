@@ -49,11 +49,11 @@ Result<StoppedFrontier> with_store(std::optional<DirectoryLock> lock,
 }  // namespace
 
 Result<StoppedFrontier> StoppedFrontier::open(const std::filesystem::path& directory) {
-  // Before anything is created there, the lock's file included.
+  // Before anything, including the lock file, is created in the directory.
   if (auto holds = check_holds_frontier(directory); !holds) return tl::unexpected(holds.error());
   auto lock = DirectoryLock::acquire(directory);
   if (!lock) return tl::unexpected(lock.error());
-  // Who held the lock may have removed the frontier.
+  // The process that held the lock before may have removed the frontier.
   if (auto holds = check_holds_frontier(directory); !holds) return tl::unexpected(holds.error());
   return with_store(std::move(*lock), directory, Store::open);
 }

@@ -1,4 +1,4 @@
-// StoppedFrontier: a frontier as it lies on disk, opened without its filter.
+// StoppedFrontier: a frontier that no process has open, opened without its filter.
 #pragma once
 
 #include <filesystem>
@@ -17,14 +17,14 @@
 namespace trawl {
 
 struct StoppedFrontier {
-  std::optional<DirectoryLock> lock;  // none where nobody can write
-  std::optional<Manifest> manifest;   // nothing if it cannot be read: a warning says why
+  std::optional<DirectoryLock> lock;  // absent where locking is not possible
+  std::optional<Manifest> manifest;   // absent if it cannot be read; a warning says why
   std::vector<std::string> warnings;
   std::unique_ptr<Store> store;
 
-  // To change it. Errors: kInUse, kNotFound, and those of Store::open().
+  // Opens it for changes. Errors: kInUse, kNotFound, and those of Store::open().
   static Result<StoppedFrontier> open(const std::filesystem::path& directory);
-  // To read it: changes nothing, and needs no right to write. The same errors.
+  // Opens it for reading: changes nothing, and needs no write permission. The same errors.
   static Result<StoppedFrontier> look_at(const std::filesystem::path& directory);
 };
 

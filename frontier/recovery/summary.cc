@@ -23,7 +23,7 @@ namespace trawl {
 
 namespace {
 
-// Counts the queues as they are read one after the other, and keeps the longest.
+// Counts the queues while they are read one after the other, and keeps the longest.
 class LongestQueues {
  public:
   explicit LongestQueues(std::size_t kept) : kept_(kept) {}
@@ -50,7 +50,7 @@ class LongestQueues {
       const auto record = store.host(queue.host);
       if (!record) return tl::unexpected(record.error());
       HostInfo info = *record ? host_info(**record, now) : HostInfo{};
-      // The record's name serves where no URL of the queue can be read.
+      // The host record has the name if no URL of the queue can be read.
       if (!queue.name.empty()) info.host = queue.name;
       info.queued = queue.urls;
       infos.push_back(std::move(info));
@@ -64,7 +64,7 @@ class LongestQueues {
     std::uint64_t urls;
     HostId host;
     std::string name;
-    // The least that is kept is the first to go; of equal ones the order of their hosts decides.
+    // For a heap with the shortest queue on top; host ids break ties.
     bool operator>(const Queue& other) const {
       return urls != other.urls ? urls > other.urls : host < other.host;
     }
@@ -109,14 +109,14 @@ Result<void> add_hosts(const Store& store, std::size_t longest_queues, FrontierS
   return {};
 }
 
-// 0 if it is not there.
+// 0 if the file is missing.
 std::uint64_t file_bytes(const std::filesystem::path& path) {
   std::error_code error;
   const auto bytes = std::filesystem::file_size(path, error);
   return error ? 0 : bytes;
 }
 
-// Files may come and go meanwhile: the store is open.
+// Files may appear and vanish meanwhile, since the store is open.
 std::uint64_t tree_bytes(const std::filesystem::path& directory) {
   std::uint64_t bytes = 0;
   std::error_code error;
@@ -135,15 +135,15 @@ void add_checkpoints(const std::filesystem::path& directory, const Manifest& man
     if (summary.checkpoints.back().bytes == 0)
       summary.warnings.push_back(fmt::format("the checkpoint {} is missing or empty", name));
     if (entry.end > summary.stats.admitted) {
-      summary.warnings.push_back(
-          fmt::format("the checkpoint {} is of {} admissions, and the store, which lost its newest "
-                      "writes, of {}: it is passed over",
-                      name, entry.end, summary.stats.admitted));
+      summary.warnings.push_back(fmt::format(
+          "the checkpoint {} covers {} admissions, but the store, which lost its newest "
+          "writes, has {}: the checkpoint is not used",
+          name, entry.end, summary.stats.admitted));
     }
   }
 }
 
-// From its header and a sample of the bits.
+// Reads the header and a sample of the bits of the newest readable checkpoint.
 void add_filter(const std::filesystem::path& directory, FrontierSummary& summary) {
   for (auto it = summary.checkpoints.rbegin(); it != summary.checkpoints.rend(); ++it) {
     const auto filter = MappedFilter::open((directory / it->file).string());
@@ -154,7 +154,7 @@ void add_filter(const std::filesystem::path& directory, FrontierSummary& summary
   }
 }
 
-// Checkpoints are found by their names where no MANIFEST tells them.
+// Without a MANIFEST, checkpoints are found by their file names.
 void add_files(const std::filesystem::path& directory, bool list_checkpoints,
                FrontierSummary& summary) {
   summary.store_bytes = tree_bytes(store_path(directory));

@@ -1,4 +1,4 @@
-// DistinctHosts: hosts that are named again and again, each once.
+// DistinctHosts: a set of hosts that are added many times each.
 #pragma once
 
 #include <algorithm>
@@ -10,15 +10,16 @@
 
 namespace trawl {
 
-// Takes 8 bytes for each of some million hosts, or some three times as much as the distinct ones
-// need, however often they are named.
+// A vector that is sorted and deduplicated when it is full. Takes 8 bytes for each of up to some
+// million additions, or about three times what the distinct hosts need, however often each is
+// added.
 class DistinctHosts {
  public:
   void add(HostId host) {
     if (hosts_.size() >= std::max(kRoom, 2 * distinct_)) drop_repeated();
     hosts_.push_back(host);
   }
-  // In ascending order.
+  // Returns the hosts in ascending order.
   std::vector<HostId> take() {
     drop_repeated();
     distinct_ = 0;

@@ -1,4 +1,4 @@
-// HostJournal: what was changed of a host's record and is not durable yet.
+// HostJournal: the changes of a host's record that are not durable yet.
 #pragma once
 
 #include <algorithm>
@@ -14,10 +14,10 @@
 
 namespace trawl {
 
-// Makes one record of another. It is made again later, so that it holds what it needs.
+// A change of a record. It is applied more than once, so it must own the data that it uses.
 using RecordChange = std::function<void(HostRecord&)>;
 
-// The record has a name, this one if it had none, as long as there is something to keep.
+// Applies the change. A record that has something to store gets `name` if it has none.
 inline void change_record(HostRecord& record, std::string_view name, const RecordChange& change) {
   change(record);
   if (record.is_default()) {
@@ -27,10 +27,10 @@ inline void change_record(HostRecord& record, std::string_view name, const Recor
   }
 }
 
-// Changes are made in memory at once, and stored with the operations that they belong to, which may
-// be committed in another order: what is stored of a host is what those have made of it that are
-// committed, one after the other as they were made in memory. So a crash takes back a change
-// together with its operation.
+// A change applies in memory immediately and is stored with its operation; operations may be
+// committed in another order. So the stored record is the result of the committed changes alone,
+// applied in the order in which they were made in memory. A crash then undoes a change together
+// with its operation.
 class HostJournal {
  public:
   static constexpr std::uint64_t kEvery = std::numeric_limits<std::uint64_t>::max();
@@ -40,7 +40,7 @@ class HostJournal {
   void add(std::uint64_t number, std::string_view name, RecordChange change) {
     changes_.push_back({number, std::string(name), std::move(change)});
   }
-  // The change of this number, or every one, is being committed.
+  // Commits the change with this number, or all changes.
   void commit(std::uint64_t number) {
     for (Change& change : changes_)
       change.committed |= change.number == number || number == kEvery;
@@ -49,9 +49,9 @@ class HostJournal {
       change_record(stored_, change->name, change->change);
     changes_.erase(changes_.begin(), open);
   }
-  // True if all are.
+  // True if all changes are committed.
   bool empty() const noexcept { return changes_.empty(); }
-  // The record as the changes committed make it.
+  // The record after the committed changes.
   HostRecord record() const {
     HostRecord record = stored_;
     for (const Change& change : changes_)
@@ -67,7 +67,7 @@ class HostJournal {
     bool committed = false;
   };
   HostRecord stored_;
-  std::vector<Change> changes_;  // as they were made; the first is not committed
+  std::vector<Change> changes_;  // in order; the first is not committed
 };
 
 }  // namespace trawl

@@ -8,7 +8,7 @@ namespace trawl {
 
 namespace {
 
-// Which of the optional parts are there.
+// Flags: which optional parts are present.
 constexpr std::uint64_t kDelay = 1;
 constexpr std::uint64_t kMaxLeases = 2;
 constexpr std::uint64_t kRemaining = 4;

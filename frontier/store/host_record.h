@@ -1,4 +1,4 @@
-// HostRecord: what is kept of a host beyond its queue.
+// HostRecord: the stored state of a host apart from its queue.
 #pragma once
 
 #include <chrono>
@@ -18,9 +18,9 @@ struct HostRecord {
   // Milliseconds since the epoch of std::chrono::system_clock; 0: not blocked.
   std::int64_t blocked_until = 0;
   bool given_up = false;
-  bool answered = false;  // any request of this crawl
+  bool answered = false;  // the host has answered a request of this crawl
 
-  // Apart from the name and from having answered.
+  // Ignores the name and `answered`.
   bool is_default() const {
     return !delay && !max_leases && !remaining && failures == 0 && blocked_until == 0 && !given_up;
   }

@@ -6,7 +6,7 @@
 
 namespace trawl {
 
-// Nearly all admitted URLs were fetched never or once, so that most records are 1 or 11 bytes.
+// Most admitted URLs were fetched once or never, so most records take 1 or 11 bytes.
 std::string encode_ledger(const LedgerRecord& record) {
   std::string value;
   put_varint(value, record.fetches);

@@ -1,4 +1,4 @@
-// LedgerRecord: what the ledger keeps of an admitted URL.
+// LedgerRecord: the ledger's record of an admitted URL.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 namespace trawl {
 
 struct LedgerRecord {
-  std::uint32_t fetches = 0;  // that ended; 0: it was admitted only
-  int status = 0;             // of the last one; 0: there was no response
-  std::int64_t fetched = 0;   // when it ended: milliseconds since std::chrono::system_clock's epoch
+  std::uint32_t fetches = 0;  // completed fetches; 0: only admitted
+  int status = 0;             // of the last fetch; 0: no response
+  std::int64_t fetched = 0;   // when the last fetch ended: ms since system_clock's epoch
   friend bool operator==(const LedgerRecord&, const LedgerRecord&) = default;
 };
 

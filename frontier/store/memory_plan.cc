@@ -6,8 +6,8 @@ namespace trawl {
 
 namespace {
 
-// What the process and RocksDB take whatever they are given: code, threads, tables that are open,
-// blocks that compactions work on.
+// The fixed cost of the process and RocksDB: code, threads, open tables, blocks that compactions
+// work on.
 constexpr std::uint64_t kFixed = 16u << 20;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// MemoryPlan: how StorageOptions::max_memory is shared out.
+// MemoryPlan: divides StorageOptions::max_memory among its users.
 #pragma once
 
 #include <cstdint>
@@ -6,18 +6,18 @@
 namespace trawl {
 
 struct MemoryPlan {
-  // What a plan can be made of at all: less counts as this.
+  // The least total; a smaller one counts as this.
   static constexpr std::uint64_t kLeast = 64u << 20;
 
   std::uint64_t write_buffers;  // the store's memtables, over all column families
   std::uint64_t block_cache;    // the store's cache of blocks, indexes and filters
   std::uint64_t heads;          // URLs of the host queues kept in memory, over all shards
-  std::uint64_t commits;        // what waits for the committer and what it works on
+  std::uint64_t commits;        // queued operations and those being committed
   std::uint64_t ledger_cache;   // fingerprints known to be in the ledger
-  std::uint64_t depths;         // those of URLs that wait
+  std::uint64_t depths;         // depths of waiting URLs
 
-  // M1: what the queues take is set by the plan, not by their length. What is left is for the hosts
-  // themselves, leases, compactions, and what allocators waste.
+  // M1: the plan, not their length, sets the memory of the queues. The rest is for hosts, leases,
+  // compactions, and allocator overhead.
   static MemoryPlan of(std::uint64_t max_memory);
 };
 

@@ -12,21 +12,21 @@ namespace trawl {
 
 namespace {
 
-// What is there of a record's optional parts; the rest of the number is the depth.
+// Flags: which optional parts a record has. The rest of the number is the depth.
 constexpr std::uint64_t kRecrawl = 1;
 constexpr std::uint64_t kRedirects = 2;
 constexpr std::uint64_t kAttempts = 4;
 constexpr std::uint64_t kParent = 8;
 constexpr std::uint64_t kNote = 16;
 constexpr unsigned kDepthShift = 5;
-// Above the depth.
+// In the bits above the depth.
 constexpr std::uint64_t kKey = std::uint64_t{1} << 40;
 constexpr std::uint64_t kQueue = std::uint64_t{1} << 41;
 constexpr std::uint64_t kNamed = std::uint64_t{1} << 42;
 constexpr std::uint64_t kParts =
     kKey | kQueue | kNamed | ((std::uint64_t{1} << (kDepthShift + 32)) - 1);
 
-// Maps priorities to numbers that sort the other way round.
+// Maps priorities to numbers in the reverse order.
 std::uint32_t priority_rank(std::int32_t priority) {
   return static_cast<std::uint32_t>(std::int64_t{std::numeric_limits<std::int32_t>::max()} -
                                     priority);
@@ -35,7 +35,7 @@ std::int32_t priority_of_rank(std::uint32_t rank) {
   return static_cast<std::int32_t>(std::int64_t{std::numeric_limits<std::int32_t>::max()} - rank);
 }
 
-// A number that is above 0, as there is no need to keep others.
+// Decodes a count, which must be above 0: counts of 0 are not stored.
 bool take_count(Decoder& in, std::uint32_t& out) {
   const std::uint64_t value = in.varint();
   if (!in.ok() || value == 0 || value > std::numeric_limits<std::uint32_t>::max()) return false;

@@ -15,19 +15,18 @@
 
 namespace trawl {
 
-// Stands for a host (a politeness group, see politeness_group()) in keys and in memory: half of a
-// keyed hash of its name, so that nobody can make two hosts share one, and so many bits that of a
-// hundred million hosts two share one with a chance of 3 in 10,000. Those would share a queue.
+// Identifies a host (a politeness group, see politeness_group()) in keys and in memory: 64 bits of
+// a keyed hash of its name. Nobody can construct two hosts with the same id. Of a hundred million
+// hosts two have the same id with a probability of 3 in 10,000; they would share a queue.
 using HostId = std::uint64_t;
 inline HostId host_id(const KeyedHash& hash, std::string_view host) noexcept {
   return hash(host).high;
 }
 
-// The place of a URL in its host queue: higher priority first, then in the order in which the URLs
-// were queued.
+// The place of a URL in its host queue: by priority, higher first, then in the order of queueing.
 struct QueueOrder {
   std::int32_t priority = 0;
-  std::uint64_t sequence = 0;  // unique; a URL that is queued again gets a new one
+  std::uint64_t sequence = 0;  // unique; a requeued URL gets a new one
 
   friend bool operator==(const QueueOrder&, const QueueOrder&) = default;
   friend std::strong_ordering operator<=>(const QueueOrder& a, const QueueOrder& b) {
@@ -36,19 +35,20 @@ struct QueueOrder {
   }
 };
 
-// What a caller gave a URL in place of what follows from it.
+// The identity and queue that a caller gave a URL, in place of those derived from it.
 struct GivenIdentity {
   std::optional<Fingerprint> fingerprint = std::nullopt;  // of UrlRequest::key
-  std::string queue = {};  // the name of its queue, where the URL does not tell it; empty: it does
+  std::string queue = {};  // the name of its queue if it cannot be derived from the URL; else empty
   bool named = false;      // the queue is UrlRequest::queue
 
   friend bool operator==(const GivenIdentity&, const GivenIdentity&) = default;
 };
 
-// What is known of a URL that waits. The views are of the caller's, or of the record decoded.
+// The record of a waiting URL. The views point into the caller's memory, or into the encoded
+// record.
 struct UrlRecord {
-  std::string_view url;     // Url::href_without_fragment(); with a key as it was given
-  std::string parent = {};  // a string: records hold only what it does not share with the URL
+  std::string_view url;     // Url::href_without_fragment(); unchanged if it has a key
+  std::string parent = {};  // a string: records store only the part that differs from the URL
   std::uint32_t depth = 0;
   std::uint32_t redirects = 0;
   std::uint32_t attempts = 0;
@@ -56,30 +56,30 @@ struct UrlRecord {
   std::string_view note = {};
   GivenIdentity given = {};
 };
-// The name of its host queue, or of the other one that it is in.
+// The name of the queue that the URL is in.
 std::string queue_of(const UrlRecord& url);
 std::string encode_record(const UrlRecord& url);
-// Nothing if the bytes are no such record. `record` must outlive the answer.
+// Returns nothing if the bytes are not a valid record. `record` must outlive the result.
 std::optional<UrlRecord> decode_record(std::string_view record);
-// Of one that decodes.
+// Precondition: the record is valid.
 std::uint32_t depth_of_record(std::string_view record);
-// Of a URL that comes back although its last fetch did not fail.
+// Whether the record is of a recrawl.
 bool is_recrawl_record(std::string_view record);
 
-// A URL in a host queue. `record` stays encoded until somebody leases it.
+// A URL in a host queue. `record` stays encoded until the URL is leased.
 struct QueuedUrl {
   HostId host = 0;
   QueueOrder order;
   std::string record;
 };
 
-// The first URLs of a host queue, in its order.
+// The first URLs of a host queue, in order.
 struct QueueBeginning {
   std::vector<QueuedUrl> urls;
-  bool whole = false;  // no others are in it
+  bool whole = false;  // the queue has no others
 };
 
-// A URL that waits for a time of its own, after which it is queued with `priority`.
+// A URL that waits until a given time; then it is queued with `priority`.
 struct DeferredUrl {
   std::int64_t not_before = 0;  // milliseconds since the epoch of std::chrono::system_clock
   std::uint64_t sequence = 0;   // unique, from the same count as QueueOrder::sequence

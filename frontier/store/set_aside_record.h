@@ -1,4 +1,4 @@
-// SetAsideRecord: a URL that was set aside, as the store holds it, by its fingerprint.
+// SetAsideRecord: the stored record of a URL set aside, keyed by its fingerprint.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace trawl {
 
-// The views are of the caller's, or of the value decoded.
+// The views point into the caller's memory, or into the encoded value.
 struct SetAsideRecord {
   SetAsideState state = SetAsideState::kHeld;
   bool was_queued = true;  // false: a link that was never admitted
@@ -25,9 +25,9 @@ struct SetAsideRecord {
 };
 
 std::string encode_set_aside(const SetAsideRecord& record);
-// Nothing if the bytes are no such record. `value` must outlive the answer.
+// Returns nothing if the bytes are not a valid record. `value` must outlive the result.
 std::optional<SetAsideRecord> decode_set_aside(std::string_view value);
-// Nothing if the URL's record does not decode.
+// Returns nothing if the URL's record is not valid.
 std::optional<SetAsideUrl> set_aside_url(const SetAsideRecord& record);
 
 }  // namespace trawl

@@ -43,7 +43,7 @@ tl::unexpected<Error> damaged(std::string_view what) {
                   what));
 }
 
-// An iterator and the bound it points to; in place, since RocksDB keeps the address.
+// An iterator together with its upper bound, whose address RocksDB keeps.
 class BoundedIterator {
  public:
   BoundedIterator(rocksdb::DB& db, rocksdb::ColumnFamilyHandle* family, std::string end,
@@ -65,15 +65,15 @@ class BoundedIterator {
   std::unique_ptr<rocksdb::Iterator> iterator_;
 };
 
-// Not below the key of any deferred URL.
+// At or above the key of every deferred URL.
 constexpr DeferredKey kBehindDeferred = [] {
   DeferredKey key;
   key.fill('\xff');
   return key;
 }();
 
-// The changes of a batch, those of kPending last and in the order of their keys, so that the
-// memtable finds each one's place near that of the one before.
+// The order in which a batch's changes are written: those of kPending last and sorted by key, so
+// that the memtable finds the place of each near that of the previous one.
 std::vector<std::uint32_t> order_of_writing(const Store::Batch& batch) {
   std::vector<std::uint32_t> order(batch.size());
   std::iota(order.begin(), order.end(), 0u);
@@ -102,7 +102,7 @@ class RocksStore final : public Store {
   Result<void> check_format(bool read_only = false) {
     std::string value;
     auto status = db_->Get({}, families_[kMeta], slice(kFormatKey), &value);
-    if (status.IsNotFound() && read_only) return damaged("it has no format");
+    if (status.IsNotFound() && read_only) return damaged("it has no format number");
     if (status.IsNotFound()) {
       put_fixed(value, kStoreFormat);
       status = db_->Put(write_options_, families_[kMeta], slice(kFormatKey), value);
@@ -112,13 +112,13 @@ class RocksStore final : public Store {
     std::string current;
     put_fixed(current, kStoreFormat);
     if (value == current) return {};
-    // What an older format lacks is added: from here on it is of this one.
+    // Upgrade a store of an older format: add what it lacks, then store the new format number.
     if (auto noted = note_answers_of_older_format(); !noted) return noted;
     return checked(db_->Put(write_options_, families_[kMeta], slice(kFormatKey), current), "open");
   }
 
-  // It does not tell which hosts have answered: all that have URLs count, so that none loses them
-  // to a name that does not resolve.
+  // An older format does not record which hosts have answered. All hosts with URLs count as such,
+  // so that none is dropped when its name does not resolve.
   Result<void> note_answers_of_older_format() {
     const auto totals = counters();
     if (!totals) return tl::unexpected(totals.error());
@@ -164,7 +164,7 @@ class RocksStore final : public Store {
     }
     std::optional<DeferredFloor::Writing> lowers_floor;
     if (first_deferred) lowers_floor.emplace(deferred_floor_, *first_deferred);
-    // By default every comparison of keys is counted, which insertions pay for.
+    // By default RocksDB counts every key comparison, which slows insertions.
     const auto level = rocksdb::GetPerfLevel();
     rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
     const auto status = db_->Write(write_options_, &writes);
@@ -180,7 +180,7 @@ class RocksStore final : public Store {
     const auto begin_slice = slice(view(first));
     const auto end_slice = slice(view(end));
     constexpr std::string_view kDoing = "trim the admission log of";
-    // Whole files go at once; what is left of the range is one file at most.
+    // Deletes whole files; the rest of the range is in one file at most.
     if (const auto status = rocksdb::DeleteFilesInRange(db_.get(), families_[kAdmissions],
                                                         &begin_slice, &end_slice, false);
         !status.ok())
@@ -195,7 +195,7 @@ class RocksStore final : public Store {
     if (status.IsNotFound()) return Counters{};
     if (!status.ok()) return tl::unexpected(store_error(status, "read"));
     if (const auto counters = decode_counters(value)) return *counters;
-    return damaged("its counters do not decode");
+    return damaged("its counters cannot be decoded");
   }
 
   Result<void> replay_admissions(
@@ -203,14 +203,14 @@ class RocksStore final : public Store {
       const std::function<void(std::uint64_t, std::span<const Fingerprint>)>& visit)
       const override {
     const auto it = scan(kAdmissions);
-    // The batch that `sequence` falls into may begin before it.
+    // The batch that contains `sequence` may begin before it.
     it->SeekForPrev(slice(view(number_key(sequence))));
     if (!it->Valid() && it->status().ok()) it->SeekToFirst();
     std::vector<Fingerprint> fingerprints;
     for (; it->Valid(); it->Next()) {
       const auto first = decode_number_key(it.key());
       if (!first || !decode_fingerprints(it.value(), fingerprints))
-        return damaged("an admission does not decode");
+        return damaged("an admission cannot be decoded");
       if (*first + fingerprints.size() > sequence) visit(*first, fingerprints);
     }
     return checked(it->status(), "read");
@@ -225,7 +225,7 @@ class RocksStore final : public Store {
     std::vector<QueuedUrl> urls;
     for (; it->Valid() && urls.size() < limit; it->Next()) {
       const auto key = decode_pending_key(it.key());
-      if (!key) return damaged("the key of a queued URL does not decode");
+      if (!key) return damaged("the key of a queued URL cannot be decoded");
       if (wanted(key->second)) urls.push_back(decode_pending(host, key->second, it.value()));
     }
     if (!it->status().ok()) return tl::unexpected(store_error(it->status(), "read"));
@@ -235,17 +235,17 @@ class RocksStore final : public Store {
   Result<void> visit_queues(
       HostId from, std::size_t limit,
       const std::function<bool(HostId, const QueueBeginning&)>& visit) const override {
-    // Most queues are either short, or so long that looking for the next one is far quicker.
+    // Most queues are either short, or so long that a seek to the next one is much faster.
     constexpr std::size_t kSteps = 4;
     const std::size_t most_steps = std::max(kSteps, limit);
     const auto it = scan(kPending);
-    std::optional<HostId> host;  // the one whose queue is being read
+    std::optional<HostId> host;  // the host whose queue is being read
     QueueBeginning queue;
     std::size_t steps = 0;
     it->Seek(slice(view(number_key(from))));
     for (;;) {
       const auto key = it->Valid() ? decode_pending_key(it.key()) : std::nullopt;
-      if (it->Valid() && !key) return damaged("the key of a queued URL does not decode");
+      if (it->Valid() && !key) return damaged("the key of a queued URL cannot be decoded");
       const bool ends = !key || key->first != host;
       if (host && (ends || steps == most_steps)) {
         queue.whole = ends && steps <= limit;
@@ -276,7 +276,7 @@ class RocksStore final : public Store {
     it->Seek(slice(view(number_key(host.value_or(0)))));
     for (; it->Valid(); it->Next()) {
       const auto key = decode_pending_key(it.key());
-      if (!key) return damaged("the key of a queued URL does not decode");
+      if (!key) return damaged("the key of a queued URL cannot be decoded");
       if (!visit(key->first, key->second, it.value())) return {};
     }
     return checked(it->status(), "read");
@@ -290,7 +290,7 @@ class RocksStore final : public Store {
     bool first = true;
     for (; it->Valid(); it->Next(), first = false) {
       const auto url = decode_deferred(it.key(), it.value());
-      if (!url) return damaged("a deferred URL does not decode");
+      if (!url) return damaged("a deferred URL cannot be decoded");
       if (first) deferred_floor_.raise(changes, deferred_key(url->not_before, url->sequence));
       if (!visit(*url)) return {};
     }
@@ -308,7 +308,7 @@ class RocksStore final : public Store {
     for (it->Seek(slice(view(number_key(from)))); it->Valid(); it->Next()) {
       const auto host = decode_number_key(it.key());
       auto record = decode_host(it.value());
-      if (!host || !record) return damaged("the record of a host does not decode");
+      if (!host || !record) return damaged("the record of a host cannot be decoded");
       if (!visit(*host, std::move(*record))) return {};
     }
     return checked(it->status(), "read");
@@ -348,7 +348,7 @@ class RocksStore final : public Store {
     for (it->SeekToFirst(); it->Valid(); it->Next()) {
       const auto fingerprint = decode_fingerprint_key(it.key());
       const auto record = decode_ledger(it.value());
-      if (!fingerprint || !record) return damaged("a record of the ledger does not decode");
+      if (!fingerprint || !record) return damaged("a record of the ledger cannot be decoded");
       visit(*fingerprint, *record);
     }
     return checked(it->status(), "read");
@@ -365,7 +365,7 @@ class RocksStore final : public Store {
     for (it->SeekToFirst(); it->Valid(); it->Next()) {
       const auto fingerprint = decode_fingerprint_key(it.key());
       const auto depth = decode_depth(it.value());
-      if (!fingerprint || !depth) return damaged("the depth of a URL does not decode");
+      if (!fingerprint || !depth) return damaged("the depth of a URL cannot be decoded");
       if (!visit(*fingerprint, *depth)) return {};
     }
     return checked(it->status(), "read");
@@ -375,7 +375,7 @@ class RocksStore final : public Store {
     return get<std::string>(
         kSetAside, view(fingerprint_key(fingerprint)),
         [](std::string_view value) { return std::optional(decode_bytes(value)); },
-        "a URL that was set aside");
+        "a URL set aside");
   }
 
   Result<void> visit_set_aside(
@@ -387,7 +387,7 @@ class RocksStore final : public Store {
     if (after) first = std::string(view(fingerprint_key(*after))) + '\0';
     for (it->Seek(first); it->Valid(); it->Next()) {
       const auto fingerprint = decode_fingerprint_key(it.key());
-      if (!fingerprint) return damaged("the key of a URL that was set aside does not decode");
+      if (!fingerprint) return damaged("the key of a URL set aside cannot be decoded");
       const std::string value = decode_bytes(it.value());
       if (!visit(*fingerprint, value)) return {};
     }
@@ -423,12 +423,12 @@ class RocksStore final : public Store {
     return writes.Put(family, key, slice(change.value));
   }
 
-  // The first key behind the queue of a host; empty if there is none.
+  // The first key after a host's queue; empty for the last possible host.
   static std::string end_of(HostId host) {
     return host == ~HostId{0} ? std::string() : std::string(view(number_key(host + 1)));
   }
 
-  // An iterator that leaves the cache to those who read a part of the store again and again.
+  // An iterator that does not fill the block cache, which is for repeated reads.
   BoundedIterator scan(Family family, std::string end = {}) const {
     rocksdb::ReadOptions options;
     options.fill_cache = false;
@@ -444,7 +444,7 @@ class RocksStore final : public Store {
     if (status.IsNotFound()) return std::nullopt;
     if (!status.ok()) return tl::unexpected(store_error(status, "read"));
     auto decoded = decode(bytes_of(value));
-    if (!decoded) return damaged(fmt::format("{} does not decode", what));
+    if (!decoded) return damaged(fmt::format("{} cannot be decoded", what));
     return decoded;
   }
 
@@ -461,11 +461,12 @@ rocksdb::Status open_all(const std::string& directory, const StoreOptions& setup
                            directory, setup.families, &handles, &db);
 }
 
-// DB::Open would add the missing families one by one, with a file of options for each.
+// Creates all column families together: DB::Open would add them one by one, writing a file of
+// options each time.
 rocksdb::Status create(const std::string& directory, const StoreOptions& setup,
                        std::vector<rocksdb::ColumnFamilyHandle*>& handles, rocksdb::DB*& db) {
   auto database = setup.database;
-  database.max_file_opening_threads = 1;  // they would be started though there are no files
+  database.max_file_opening_threads = 1;  // RocksDB would start them even without files
   const auto first = setup.families.begin();
   static_assert(Store::kMeta == 0, "RocksDB's default family is the first of ours");
   auto status = rocksdb::DB::Open(rocksdb::Options(database, rocksdb::ColumnFamilyOptions()),

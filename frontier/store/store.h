@@ -23,34 +23,34 @@
 
 namespace trawl {
 
-// Thread-safe. Its column families and their records are specified in docs/formats.md.
+// Thread-safe. docs/formats.md specifies the column families and their records.
 class Store {
  public:
   using Family = StoreFamily;
   using enum StoreFamily;
 
-  // What is written together. Keys and values lie one after the other in one buffer.
+  // Changes that are written together. One buffer holds all keys and values.
   class Batch {
    public:
-    // A URL's key in kPending is put once and deleted once at most: the store relies on it
-    // (RocksDB's SingleDelete).
+    // Each key in kPending must be put at most once and deleted at most once: the store uses
+    // RocksDB's SingleDelete.
     void add_pending(HostId host, const QueueOrder& order, std::string_view record);
     void remove_pending(HostId host, const QueueOrder& order);
     void add_deferred(std::int64_t not_before, std::uint64_t sequence, HostId host,
                       std::int32_t priority, std::string_view record);
     void remove_deferred(std::int64_t not_before, std::uint64_t sequence);
-    // The fingerprints of the admissions `first`, `first` + 1, ...
+    // Logs the fingerprints of the admissions `first`, `first` + 1, ...
     void log_admissions(std::uint64_t first, std::span<const Fingerprint> fingerprints);
     void set_host(HostId host, const HostRecord& record);
     void remove_host(HostId host);
     void set_ledger(Fingerprint fingerprint, const LedgerRecord& record);
-    // Keeps the smaller of `depth` and the one that is there, if any.
+    // Stores `depth` unless a smaller one is stored already.
     void lower_depth(Fingerprint fingerprint, std::uint32_t depth);
     void forget_depth(Fingerprint fingerprint);
     // `value`: encode_set_aside().
     void set_aside(Fingerprint fingerprint, std::string_view value);
     void remove_set_aside(Fingerprint fingerprint);
-    // The name of the profile that gave URLs set aside their keys; empty: of none.
+    // Stores the name of the profile that the keys of URLs set aside follow; empty: none.
     void set_aside_rules(std::string_view profile);
     void set_counters(const Counters& counters);
 
@@ -81,49 +81,49 @@ class Store {
   };
 
   struct Options {
-    bool sync = false;  // every write is synced to the disk
+    bool sync = false;  // sync every write to the disk
     MemoryPlan memory;
   };
   // Opens or creates the store in `directory`.
   static Result<std::unique_ptr<Store>> open(const std::filesystem::path& directory,
                                              const Options& options);
-  // Opens a store that is there for reading alone: its files are not written, and need not be
-  // writable. write(), sync() and trim_admissions() fail.
+  // Opens an existing store for reading only: its files are not written and need not be writable.
+  // write(), sync() and trim_admissions() fail.
   static Result<std::unique_ptr<Store>> open_to_read(const std::filesystem::path& directory,
                                                      const Options& options);
   virtual ~Store() = default;
 
-  // All of the batch becomes durable, or nothing.
+  // Makes all of the batch durable, or nothing.
   virtual Result<void> write(const Batch& batch) = 0;
   // Makes all earlier writes survive a power loss.
   virtual Result<void> sync() = 0;
-  // Drops the log of admissions below `sequence`.
+  // Deletes the admission log below `sequence`.
   virtual Result<void> trim_admissions(std::uint64_t sequence) = 0;
 
   virtual Result<Counters> counters() const = 0;
-  // Calls `visit` with each logged batch that has admissions from `sequence` on, in order.
+  // Calls `visit` with each logged batch that has admissions at or after `sequence`, in order.
   virtual Result<void> replay_admissions(
       std::uint64_t sequence,
       const std::function<void(std::uint64_t first, std::span<const Fingerprint>)>& visit)
       const = 0;
 
-  // Up to `limit` URLs of a host's queue, those behind `after` (all if absent), for which `wanted`
-  // is true.
+  // Returns up to `limit` URLs of a host's queue that follow `after` (if absent, from the first)
+  // and for which `wanted` is true.
   virtual Result<std::vector<QueuedUrl>> read_queue(
       HostId host, const std::optional<QueueOrder>& after, std::size_t limit,
       const std::function<bool(const QueueOrder&)>& wanted) const = 0;
-  // Calls `visit` once for each host from `from` on with URLs in kPending, in ascending order and
-  // without reading all of them, until it answers false; with the first URLs of its queue, at most
-  // `limit`.
+  // Calls `visit` once for each host with URLs in kPending, in ascending order from `from` on,
+  // until it returns false; with the first URLs of its queue, at most `limit`. Does not read the
+  // whole queues.
   virtual Result<void> visit_queues(
       HostId from, std::size_t limit,
       const std::function<bool(HostId, const QueueBeginning&)>& visit) const = 0;
-  // The same for who needs no URLs.
+  // The same without URLs.
   Result<void> visit_queued_hosts(HostId from, const std::function<bool(HostId)>& visit) const {
     return visit_queues(from, 0, [&](HostId host, const QueueBeginning&) { return visit(host); });
   }
-  // Calls `visit` with all URLs in kPending, of `host` alone if given, in key order, and with all
-  // in kDeferred by time, until it answers false.
+  // Calls `visit` with all URLs in kPending (only of `host`, if given), in key order; with all URLs
+  // in kDeferred, by time; until it returns false.
   virtual Result<void> visit_pending(
       std::optional<HostId> host,
       const std::function<bool(HostId, const QueueOrder&, std::string_view record)>& visit)
@@ -132,27 +132,27 @@ class Store {
       const std::function<bool(const DeferredUrl&)>& visit) const = 0;
 
   virtual Result<std::optional<HostRecord>> host(HostId host) const = 0;
-  // In ascending order from `from` on, until `visit` answers false.
+  // In ascending order from `from` on, until `visit` returns false.
   virtual Result<void> visit_hosts(HostId from,
                                    const std::function<bool(HostId, HostRecord)>& visit) const = 0;
 
   virtual Result<std::optional<LedgerRecord>> ledger(Fingerprint fingerprint) const = 0;
-  // Which of them the ledger has; as large a span.
+  // Sets `found[i]` to whether the ledger has fingerprints[i]; the spans have the same size.
   virtual Result<void> find_in_ledger(std::span<const Fingerprint> fingerprints,
                                       std::span<bool> found) const = 0;
   virtual Result<void> visit_ledger(
       const std::function<void(Fingerprint, const LedgerRecord&)>& visit) const = 0;
   virtual Result<std::optional<std::uint32_t>> depth(Fingerprint fingerprint) const = 0;
-  // Calls `visit` with all notes in kDepths, until it answers false.
+  // Calls `visit` with all entries of kDepths, until it returns false.
   virtual Result<void> visit_depths(
       const std::function<bool(Fingerprint, std::uint32_t depth)>& visit) const = 0;
-  // The value that a URL was set aside with, if it was.
+  // The value of a URL set aside, if it is.
   virtual Result<std::optional<std::string>> set_aside(Fingerprint fingerprint) const = 0;
-  // Calls `visit` with all of them behind `after`, or with all, until it answers false.
+  // Calls `visit` with all that follow `after`, or with all, until it returns false.
   virtual Result<void> visit_set_aside(
       const std::optional<Fingerprint>& after,
       const std::function<bool(Fingerprint, std::string_view value)>& visit) const = 0;
-  // Empty if it is not known.
+  // Empty if unknown.
   virtual Result<std::string> set_aside_rules() const = 0;
 
   // Bytes of memtables and caches.

@@ -8,11 +8,11 @@ namespace trawl {
 enum StoreFamily : std::uint8_t {
   kMeta,        // counters, format, rules of the keys in kSetAside
   kPending,     // the host queues
-  kDeferred,    // URLs that wait for a time of their own, by time
+  kDeferred,    // deferred URLs, by time
   kHosts,       // HostRecord of hosts that have one, by HostId
   kAdmissions,  // the log of admitted fingerprints
   kLedger,      // LedgerRecord by fingerprint, if the crawl keeps one
-  kDepths,      // by fingerprint: the smallest depth that a URL was offered with while it waits
+  kDepths,      // by fingerprint: the smallest depth offered while the URL waits
   kSetAside,    // SetAsideRecord of URLs held and failed, by fingerprint
   kFamilies
 };

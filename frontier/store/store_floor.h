@@ -1,4 +1,4 @@
-// DeferredFloor: below which time nothing is deferred.
+// DeferredFloor: a key below which there are no deferred URLs.
 #pragma once
 
 #include <algorithm>
@@ -10,31 +10,33 @@
 
 namespace trawl {
 
-// What was deferred and is due is deleted from the front, again and again; looking for the next one
-// from the very beginning would pass all that was deleted since the last compaction. Thread-safe.
+// Due URLs are deleted from the front of kDeferred. A search for the next one from the very
+// beginning would pass over everything deleted since the last compaction, so it starts at the
+// floor. Thread-safe.
 //
-// Nothing is passed over. A writer lowers the floor before its URLs can be seen, and nobody raises
-// it until they can. So a reader whose view of the store has them, and who asks for the floor after
-// that, does not begin above them. It raises the floor to the first that it saw only if nothing was
-// written since before its view: one that it could not see is not passed by.
+// No URL is missed. A writer lowers the floor before its URLs become visible, and the floor cannot
+// be raised until they are. So a reader whose view of the store has them, and which reads the floor
+// after taking the view, does not start above them. A reader raises the floor to the first URL that
+// it saw only if nothing was written since before its view, so that it cannot pass over a URL that
+// it could not see.
 class DeferredFloor {
  public:
   std::uint64_t changes() const {
     const MutexLock lock(mutex_);
     return changes_;
   }
-  // Nothing is below.
+  // There are no deferred URLs below it.
   DeferredKey floor() const {
     const MutexLock lock(mutex_);
     return floor_;
   }
-  // `first` was the first there is, in a view as old as the count of changes.
+  // `first` was the first deferred URL in a view that was taken when changes() was `changes`.
   void raise(std::uint64_t changes, const DeferredKey& first) {
     const MutexLock lock(mutex_);
     if (changes == changes_ && writing_ == 0) floor_ = first;
   }
 
-  // Something at `key` is being written, as long as this lives.
+  // Exists while a URL at `key` is being written.
   class Writing {
    public:
     Writing(DeferredFloor& floor, const DeferredKey& key) : floor_(floor) { floor_.begin(key); }

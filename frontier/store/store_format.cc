@@ -16,7 +16,7 @@ namespace trawl {
 
 namespace {
 
-// Reads the format without changing anything.
+// Reads the format number without changing anything.
 Result<void> check_format_of(const std::string& directory, const StoreOptions& options) {
   rocksdb::Options reading(options.database, rocksdb::ColumnFamilyOptions());
   reading.create_if_missing = false;
@@ -50,19 +50,21 @@ Result<void> check_store_format(std::string_view value) {
   const auto format = in.fixed<std::uint32_t>();
   if (!in.done() || format == 0)
     return error(ErrorCode::kCorrupt,
-                 "the store is damaged: its format does not decode; restore the "
+                 "the store is damaged: its format number cannot be decoded; restore the "
                  "state directory from a backup, or start over");
   if (format < kOldestStoreFormat) {
-    return error(ErrorCode::kUnsupportedVersion,
-                 fmt::format("the store has format {}; this Trawl reads formats {} to {}: finish "
-                             "that crawl with the Trawl that began it",
-                             format, kOldestStoreFormat, kStoreFormat));
+    return error(
+        ErrorCode::kUnsupportedVersion,
+        fmt::format("the store has format {}; this version of Trawl reads formats {} to {}: finish "
+                    "that crawl with the version of Trawl that began it",
+                    format, kOldestStoreFormat, kStoreFormat));
   }
   if (format > kStoreFormat) {
-    return error(ErrorCode::kUnsupportedVersion,
-                 fmt::format("the store has format {}; this Trawl reads up to format {}: use a "
-                             "newer one",
-                             format, kStoreFormat));
+    return error(
+        ErrorCode::kUnsupportedVersion,
+        fmt::format("the store has format {}; this version of Trawl reads up to format {}: use a "
+                    "newer one",
+                    format, kStoreFormat));
   }
   return {};
 }

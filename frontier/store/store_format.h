@@ -1,4 +1,4 @@
-// The format of a store: told before anything in it is changed. And what RocksDB's errors mean.
+// Checks the format of a store before anything in it is changed, and translates RocksDB's errors.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@
 namespace trawl {
 
 inline constexpr std::uint32_t kStoreFormat = 5;
-// The oldest that is opened; it then becomes the current one.
+// The oldest format that can be opened; opening upgrades it to the current one.
 inline constexpr std::uint32_t kOldestStoreFormat = 3;
 
-// Of the value stored as the format. Errors: kUnsupportedVersion, kCorrupt.
+// Checks the stored value. Errors: kUnsupportedVersion, kCorrupt.
 Result<void> check_store_format(std::string_view value);
 
-// Opening a store that lacks some of the column families would add them: a store of another format
-// is refused before that, so that the Trawl that began it can still go on with it. There must be a
-// store. One without a format is fine: an earlier Trawl's making of it was cut short. Errors: as
+// Refuses a store of another format before it is opened: opening would add the missing column
+// families, and the version of Trawl that began it could then no longer use it. The store must
+// exist. A store without a format number is accepted: its creation was interrupted. Errors: as
 // check_store_format(), kIo, ...
 Result<void> check_store_families(const std::filesystem::path& directory,
                                   const StoreOptions& options);

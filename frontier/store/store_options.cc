@@ -20,15 +20,15 @@ namespace {
 constexpr std::array<const char*, kFamilies> kNames = {
     "default", "pending", "deferred", "hosts", "admissions", "ledger", "depths", "set_aside"};
 
-// RocksDB's own log is a file like others, and where it cannot be written (a full disk, above all)
-// Debian's build of the library ends the process at its next line.
+// Disables RocksDB's log file: if it cannot be written (above all on a full disk), Debian's build
+// of the library ends the process.
 class NoLog final : public rocksdb::Logger {
  public:
   using rocksdb::Logger::Logv;
   void Logv(const char*, va_list) override {}
 };
 
-// Keeps the smallest depth.
+// A merge operator that keeps the smallest depth.
 class SmallestDepth final : public rocksdb::AssociativeMergeOperator {
  public:
   bool Merge(const rocksdb::Slice&, const rocksdb::Slice* existing, const rocksdb::Slice& value,
@@ -50,7 +50,8 @@ class SmallestDepth final : public rocksdb::AssociativeMergeOperator {
 rocksdb::BlockBasedTableOptions table_options(const std::shared_ptr<rocksdb::Cache>& cache) {
   rocksdb::BlockBasedTableOptions table;
   table.block_cache = cache;
-  // Memory is what the cache was given, however many files there are.
+  // Count index and filter blocks in the cache, so that memory does not grow with the number of
+  // files.
   table.cache_index_and_filter_blocks = true;
   table.pin_top_level_index_and_filter = false;
   table.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
@@ -68,23 +69,23 @@ rocksdb::ColumnFamilyOptions family_options(StoreFamily family, const StoreOptio
   rocksdb::ColumnFamilyOptions options;
   options.compression = rocksdb::kLZ4Compression;
   options.level_compaction_dynamic_level_bytes = true;
-  // Small memtables stay in the processor's caches, which makes insertions quicker.
+  // Small memtables stay in the processor's caches, which speeds up insertions.
   options.write_buffer_size = std::min<std::uint64_t>(memory.write_buffers / 4, 8u << 20);
   options.max_write_buffer_number = 4;
   auto table = table_options(store.cache);
   switch (family) {
     case kPending:
-      // Rewrites a URL less often than levels would, at the price of room on disk for a while; many
-      // that ended are gone before they are rewritten at all.
+      // Rewrites a URL less often than level compaction, at the cost of temporary disk space; many
+      // URLs end before they are rewritten at all.
       options.compaction_style = rocksdb::kCompactionStyleUniversal;
       options.level0_file_num_compaction_trigger = 8;
-      // A batch is written in the order of its keys: each is found from where the one before lies.
+      // A batch is written in key order, so each insertion can start from the previous one's place.
       options.memtable_insert_with_hint_prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(0));
       break;
     case kDeferred:
       break;
     case kAdmissions:
-      options.compression = rocksdb::kNoCompression;  // they are random
+      options.compression = rocksdb::kNoCompression;  // fingerprints are random
       break;
     case kLedger:
       options.compaction_style = rocksdb::kCompactionStyleUniversal;
@@ -92,7 +93,7 @@ rocksdb::ColumnFamilyOptions family_options(StoreFamily family, const StoreOptio
       options.compression = rocksdb::kNoCompression;  // fingerprints are random
       table.block_size = 4u << 10;
       add_bloom_filters(table);
-      // What is looked up is nearly always there.
+      // Most lookups succeed.
       options.optimize_filters_for_hits = true;
       break;
     case kDepths:
@@ -122,19 +123,20 @@ StoreOptions StoreOptions::of(const MemoryPlan& memory) {
   database.create_missing_column_families = true;
   database.write_buffer_manager = options.write_buffers;
   database.max_open_files = 256;
-  // One flushes, two compact: while one rewrites the largest files the other keeps up with the new.
+  // One flushes and the others compact: while one rewrites the largest files, another keeps up with
+  // new ones.
   database.max_background_jobs = 4;
   database.compaction_readahead_size = 256u << 10;
-  // Writes back as it goes, so that a sync has little left to wait for.
+  // Writes back continuously, so that a sync has little left to do.
   database.bytes_per_sync = 1u << 20;
   database.wal_bytes_per_sync = 1u << 20;
   database.stats_dump_period_sec = 0;
   database.stats_persist_period_sec = 0;
   database.info_log = std::make_shared<NoLog>();
   database.max_total_wal_size = std::max<std::uint64_t>(2 * memory.write_buffers, 32u << 20);
-  // What comes after the first damaged write is dropped, be it cut short by a crash or damaged
-  // otherwise. The store then is as it was at an earlier moment; recovery notices if that was
-  // before a checkpoint.
+  // Drops everything after the first damaged write, whether it was truncated by a crash or damaged
+  // otherwise. The store then has the state of an earlier moment; recovery.cc handles checkpoints
+  // newer than that.
   database.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
   for (std::size_t i = 0; i < kNames.size(); ++i) {
     const auto family = static_cast<StoreFamily>(i);

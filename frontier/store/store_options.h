@@ -1,4 +1,4 @@
-// StoreOptions: how RocksDB is set up for each of the store's column families.
+// StoreOptions: RocksDB's options for each of the store's column families.
 #pragma once
 
 #include <memory>

@@ -33,7 +33,7 @@ constexpr std::uint64_t Counters::*kCounters[] = {&Counters::admitted,
                                                   &Counters::not_set_aside,
                                                   &Counters::clock,
                                                   &Counters::readmitted};
-// Of these a store of format 3 has the first.
+// A store of format 3 has only this many counters, the first ones.
 constexpr std::size_t kCountersOfFormat3 = 15;
 static_assert(sizeof(Counters) == sizeof(kCounters) / sizeof(kCounters[0]) * sizeof(std::uint64_t),
               "each counter is stored");
@@ -128,7 +128,7 @@ std::optional<Counters> decode_counters(std::string_view value) {
   std::size_t n = 0;
   for (const auto count : kCounters) {
     if (n++ == kCountersOfFormat3 && in.done()) {
-      // What it did not count, as nearly as can be told.
+      // Format 3 did not count these: an approximation.
       const std::uint64_t others = counters.failed + counters.skipped;
       counters.succeeded = counters.completed - std::min(counters.completed, others);
       counters.seeds_succeeded = counters.succeeded > 0 ? 1 : 0;

@@ -1,4 +1,4 @@
-// The keys and values of the store's column families, but for those with a header of their own.
+// The keys and values of the store's column families, except those with a header of their own.
 #pragma once
 
 #include <array>
@@ -20,26 +20,26 @@ inline constexpr std::string_view kCountersKey = "counters";
 inline constexpr std::string_view kFormatKey = "format";
 inline constexpr std::string_view kSetAsideRulesKey = "set_aside_rules";
 
-using NumberKey = std::array<char, 8>;  // of admissions: the sequence; of hosts: the HostId
+using NumberKey = std::array<char, 8>;  // admissions: the sequence; hosts: the HostId
 using DeferredKey = std::array<char, 16>;
 using FingerprintKey = std::array<char, 16>;
 
 NumberKey number_key(std::uint64_t number);
 DeferredKey deferred_key(std::int64_t not_before, std::uint64_t sequence);
 FingerprintKey fingerprint_key(Fingerprint fingerprint);
-// Nothing if the bytes are no such key; so with all that follow.
+// This and the following return nothing if the bytes are not valid.
 std::optional<std::uint64_t> decode_number_key(std::string_view key);
 std::optional<Fingerprint> decode_fingerprint_key(std::string_view key);
 
-// All reading of memory that RocksDB wrote is in functions of this name, decode_: ThreadSanitizer,
-// which does not see how RocksDB orders its threads, is told to let them be.
+// Functions named decode_* read memory that RocksDB wrote. tests/tsan.supp lists them, since
+// ThreadSanitizer does not see how RocksDB synchronises its threads.
 std::string decode_bytes(std::string_view bytes);
 QueuedUrl decode_pending(HostId host, const QueueOrder& order, std::string_view record);
 
 void encode_deferred(std::string& out, HostId host, std::int32_t priority, std::string_view record);
 std::optional<DeferredUrl> decode_deferred(std::string_view key, std::string_view value);
 
-// In the order of the span, 16 bytes each.
+// 16 bytes each, in order.
 void encode_fingerprints(std::string& out, std::span<const Fingerprint> fingerprints);
 bool decode_fingerprints(std::string_view value, std::vector<Fingerprint>& out);
 

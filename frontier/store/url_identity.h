@@ -1,4 +1,4 @@
-// UrlIdentity: the fingerprint that a URL is known by.
+// UrlIdentity: computes the fingerprint of a URL.
 #pragma once
 
 #include <optional>
@@ -21,16 +21,16 @@ class UrlIdentity {
       : hash_(hash), canonicalizer_(std::move(profile)) {}
 
   const KeyedHash& hash() const noexcept { return hash_; }
-  // Of a URL without a key of its own. `buffer` may be written to.
+  // For a URL without a key of its own. `buffer` is scratch space.
   Fingerprint of_url(const Url& url, std::string& buffer) const {
     return hash_(canonicalizer_.key_view(url, buffer));
   }
-  // Of the bytes of a UrlRequest::key: no canonical key begins as what is hashed for it.
+  // For the bytes of a UrlRequest::key. They are hashed with a prefix that no canonical key has.
   Fingerprint of_key(std::string_view key, std::string& buffer) const {
     buffer.assign(1, '\0').append(key);
     return hash_(buffer);
   }
-  // Of one that is stored; nothing if its URL does not parse.
+  // For a stored URL; nothing if its URL is not valid.
   std::optional<Fingerprint> of(const UrlRecord& record) const {
     if (record.given.fingerprint) return record.given.fingerprint;
     return of_href(record.url);

@@ -111,9 +111,9 @@ TEST_F(FrontierRepair, WhatTheLogAndTheQueuesTellIsKnownAndTheRestIsCounted) {
   EXPECT_THAT(report.notes, Contains(HasSubstr("filter-000002.ckpt is damaged")));
   EXPECT_THAT(report.notes, Contains(HasSubstr("filter-000003.ckpt is damaged")));
   EXPECT_THAT(report.notes, Contains(HasSubstr("has 100 of the 300")));
-  EXPECT_THAT(report.notes, Contains(HasSubstr("220 URLs wait, 140 of which")));
   EXPECT_THAT(report.notes,
-              Contains(HasSubstr("60 of the 300 URLs admitted are not known any more")));
+              Contains(HasSubstr("220 URLs wait; 140 of them were in no other source")));
+  EXPECT_THAT(report.notes, Contains(HasSubstr("60 of the 300 admitted URLs are no longer known")));
 
   const auto frontier = open();
   EXPECT_THAT(opened_.warnings, IsEmpty());

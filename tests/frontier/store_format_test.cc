@@ -68,7 +68,8 @@ TEST_F(StoreFormatTest, OlderFormatsAreRefusedAndLeftAsTheyAre) {
     EXPECT_NE(error.message.find("format " + std::to_string(format)), std::string::npos)
         << error.message;
     EXPECT_NE(error.message.find("formats 3 to 5"), std::string::npos) << error.message;
-    EXPECT_NE(error.message.find("the Trawl that began it"), std::string::npos) << error.message;
+    EXPECT_NE(error.message.find("the version of Trawl that began it"), std::string::npos)
+        << error.message;
     EXPECT_EQ(families(), before);
     EXPECT_EQ(refused().code, ErrorCode::kUnsupportedVersion) << "a second time too";
   }

@@ -1,4 +1,4 @@
-// Allowance: so many of something, which threads take and give back.
+// Allowance: a bounded number of units, which threads take and return.
 #pragma once
 
 #include <algorithm>
@@ -7,12 +7,12 @@
 
 namespace trawl {
 
-// Thread-safe. Relaxed: the numbers say nothing of anything else.
+// Thread-safe. Relaxed: the counter orders no other data.
 class Allowance {
  public:
   explicit Allowance(std::uint64_t all) : left_(all) {}
 
-  // Takes up to `wanted`; returns how many.
+  // Takes up to `wanted` units; returns the number taken.
   std::uint64_t take(std::uint64_t wanted) {
     std::uint64_t left = left_.load(std::memory_order_relaxed);
     std::uint64_t taken = 0;

@@ -1,5 +1,5 @@
-// ASCII text: classes of bytes, digits, comparison in any case, and white space and tokens as HTML
-// and HTTP have them.
+// ASCII text: classes of bytes, digits, case-insensitive comparison, and white space and tokens as
+// HTML and HTTP define them.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace trawl {
 
-// A set of bytes, mostly ASCII ones; looking one up takes one load.
+// A set of bytes, mostly ASCII; a lookup takes one load.
 class AsciiSet {
  public:
   constexpr AsciiSet() = default;
@@ -105,7 +105,8 @@ constexpr std::string_view trim(std::string_view text,
   return trim_end(text, spaces);
 }
 
-// Takes the first of the tokens between white space off `text`; empty if there are no more.
+// Removes the first token, delimited by white space, from `text` and returns it; empty if there are
+// no more.
 constexpr std::string_view next_token(std::string_view& text,
                                       const AsciiSet& spaces = kHtmlWhiteSpace) noexcept {
   skip_white_space(text, spaces);

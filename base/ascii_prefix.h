@@ -1,4 +1,4 @@
-// How much of a text is ASCII, at memory speed.
+// The length of a text's ASCII prefix, at memory speed.
 #pragma once
 
 #include <bit>
@@ -17,7 +17,8 @@ inline std::uint64_t load_8_bytes(const char* at) {
   return word;
 }
 
-// Of eight bytes that are not all ASCII, as loaded: how many stand before the first that is not.
+// The number of ASCII bytes before the first other one in `word`, eight loaded bytes that are not
+// all ASCII.
 inline std::size_t ascii_bytes_before(std::uint64_t word) {
   const std::uint64_t found = word & kNonAsciiBits;
   const int bits = std::endian::native == std::endian::little ? std::countr_zero(found)

@@ -1,4 +1,4 @@
-// Numbers in keys: big-endian, so that keys sort as the numbers do.
+// Big-endian numbers, so that keys sort like the numbers in them.
 #pragma once
 
 #include <bit>
@@ -17,7 +17,7 @@ constexpr T byte_swapped(T value) noexcept {
   if constexpr (sizeof(T) == 4) return __builtin_bswap32(value);
 }
 
-// Writes sizeof(T) bytes, and returns the place behind them.
+// Writes sizeof(T) bytes; returns the position after them.
 template <std::unsigned_integral T>
 char* store_big_endian(char* out, T value) noexcept {
   value = byte_swapped(value);
@@ -25,7 +25,7 @@ char* store_big_endian(char* out, T value) noexcept {
   return out + sizeof(T);
 }
 
-// From the first sizeof(T) bytes of `bytes`, which has as many.
+// Reads the first sizeof(T) bytes of `bytes`, which must have at least so many.
 template <std::unsigned_integral T>
 T load_big_endian(std::string_view bytes) noexcept {
   T value;
@@ -33,7 +33,7 @@ T load_big_endian(std::string_view bytes) noexcept {
   return byte_swapped(value);
 }
 
-// Signed numbers: maps them to unsigned ones that sort the same way, and back.
+// Maps signed numbers to unsigned ones in the same order, and back.
 constexpr std::uint64_t sortable(std::int64_t value) noexcept {
   return static_cast<std::uint64_t>(value) ^ (std::uint64_t{1} << 63);
 }

@@ -34,8 +34,8 @@ inline void put_string(std::string& out, std::string_view value) {
   out.append(value);
 }
 
-// Takes values off the front of a byte string; after a value that was not there, ok() is false and
-// all further values are empty.
+// Reads values from the front of a byte string. After a missing value ok() is false, and all
+// further values are empty.
 class Decoder {
  public:
   explicit Decoder(std::string_view bytes) : rest_(bytes) {}

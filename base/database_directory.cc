@@ -43,7 +43,7 @@ Result<Found> look_into(const fs::path& directory, std::vector<fs::path>& files)
   std::error_code error;
   for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
     std::error_code ignored;
-    if (it->is_directory(ignored)) continue;  // none of RocksDB's
+    if (it->is_directory(ignored)) continue;  // RocksDB creates no subdirectories
     const fs::path& path = it->path();
     files.push_back(path);
     found.mark |= path.filename() == kMark;
@@ -74,14 +74,14 @@ bool is_number(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// "000012.sst" with the ending ".sst".
+// Whether `name` is a prefix, digits and an ending: "000012.sst" with the ending ".sst".
 bool is_numbered(std::string_view name, std::string_view prefix, std::string_view ending) {
   return name.size() > prefix.size() + ending.size() && name.starts_with(prefix) &&
          name.ends_with(ending) &&
          is_number(name.substr(prefix.size(), name.size() - prefix.size() - ending.size()));
 }
 
-// The names that RocksDB gives its files (db/filename.h there), and the mark.
+// Whether `name` is one of RocksDB's file names (its db/filename.h), or the mark.
 bool is_database_file(std::string_view name) {
   for (const std::string_view whole : {"UNFINISHED", "CURRENT", "IDENTITY", "LOCK", "LOG"}) {
     if (name == whole) return true;
@@ -93,7 +93,7 @@ bool is_database_file(std::string_view name) {
          is_numbered(name, "OPTIONS-", "") || is_numbered(name, "OPTIONS-", ".dbtmp");
 }
 
-// All but the mark, which stays until there is a database.
+// Removes all files except the mark, which stays until there is a database.
 Result<void> remove_remains(const std::vector<fs::path>& files) {
   for (const auto& path : files) {
     if (path.filename() == kMark) continue;
@@ -133,9 +133,9 @@ std::string_view database_advice(ErrorCode code) {
     case ErrorCode::kCorrupt:
       return "restore the state directory from a backup, or start over";
     case ErrorCode::kPermission:
-      return "give this user the right to write there, then open it again";
+      return "give this user write permission there, then open it again";
     default:
-      return "look at the disk and the system's log, then open it again";
+      return "check the disk and the system's log, then open it again";
   }
 }
 

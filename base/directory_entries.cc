@@ -24,8 +24,8 @@ Result<void> refuse_links(const fs::path& directory, std::initializer_list<const
     const fs::path path = directory / name;
     if (!fs::is_symlink(fs::symlink_status(path, failure))) continue;
     return error(ErrorCode::kInvalidArgument,
-                 fmt::format("{} is a symbolic link, and what is in a state directory does not "
-                             "lead out of it: put the file or directory itself there",
+                 fmt::format("{} is a symbolic link, which a state directory must not contain: "
+                             "put the file or directory itself there",
                              path.string()));
   }
   return {};

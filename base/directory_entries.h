@@ -1,4 +1,4 @@
-// What lies in a directory, links not followed.
+// Entries of a directory, without following links.
 #pragma once
 
 #include <filesystem>
@@ -8,9 +8,9 @@
 
 namespace trawl {
 
-// Whether there is anything of this name, a link to nowhere included.
+// Whether an entry exists, including a dangling link.
 bool is_entry(const std::filesystem::path& path);
-// Whether it is a directory, and empty.
+// Whether the path is an empty directory.
 bool is_empty_directory(const std::filesystem::path& path);
 
 // Errors: kInvalidArgument if one of the names in `directory` is a symbolic link.

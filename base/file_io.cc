@@ -24,14 +24,15 @@ tl::unexpected<Error> last_error(std::string_view doing, const std::string& path
   return tl::unexpected<Error>(system_error(errno, std::string(doing) + " " + path));
 }
 
-// Those there are, for a process that must end before they are published.
+// All temporary files, to be removed if the process must end before they are published.
 struct TemporaryFiles {
   Mutex lock;
   std::set<std::string> paths TRAWL_GUARDED_BY(lock);
 };
 
 TemporaryFiles& temporary_files() {
-  static auto* const files = new TemporaryFiles;  // never destroyed: threads may outlive statics
+  static auto* const files = new TemporaryFiles;  // never destroyed, since threads may outlive
+                                                  // static objects
   return *files;
 }
 
@@ -98,7 +99,8 @@ Result<void> OutputFile::read_at(std::span<char> out, std::uint64_t offset) cons
     const ssize_t n = ::pread(fd_.get(), out.data(), out.size(), static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return last_error("cannot read", path_);
-    if (n == 0) return error(ErrorCode::kIo, path_ + " was changed since it was written");
+    if (n == 0)
+      return error(ErrorCode::kIo, path_ + " was changed by another program while it was in use");
     out = out.subspan(static_cast<std::size_t>(n));
     offset += static_cast<std::uint64_t>(n);
   }
@@ -122,8 +124,8 @@ Result<void> OutputFile::write_back() {
                                          static_cast<off_t>(end - from), flags) == 0) {
       return {};
     }
-    // Told once, so that sync() might not tell it again. Other errors: no such call here, and the
-    // file is synced at its end only.
+    // The kernel reports these once, so sync() might not report them again. Other errors mean that
+    // the call is not supported here; then only sync() writes back.
     const bool failed = errno == EIO || errno == ENOSPC || errno == EDQUOT;
     return failed ? Result<void>(last_error("cannot write", path_)) : Result<void>{};
   };
@@ -180,7 +182,7 @@ void TemporaryFile::remove_all_and_end(const std::function<void()>& end) {
 }
 
 Result<InputFile> InputFile::open(const std::string& path) {
-  // O_NONBLOCK: opening a pipe would wait for somebody to write to it.
+  // O_NONBLOCK: opening a pipe would wait for a writer.
   FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (fd.get() < 0) return last_error("cannot open", path);
   struct stat status;
@@ -190,7 +192,7 @@ Result<InputFile> InputFile::open(const std::string& path) {
     return last_error("cannot read", path);
   }
   if (!S_ISREG(status.st_mode))
-    return error(ErrorCode::kInvalidArgument, path + " is no regular file");
+    return error(ErrorCode::kInvalidArgument, path + " is not a regular file");
   return InputFile(std::move(fd), path);
 }
 
@@ -252,7 +254,7 @@ Result<void> publish_file(const std::string& from, const std::string& to) {
 
 Result<void> replace_file(const std::string& path, std::string_view contents, mode_t mode) {
   const std::string temporary = path + ".tmp";
-  // One that a crash left has a mode of its own, and may be open elsewhere.
+  // Do not reuse a file left by a crash: it has its own mode, and may be open elsewhere.
   if (::unlink(temporary.c_str()) != 0 && errno != ENOENT)
     return last_error("cannot remove", temporary);
   auto file = OutputFile::create_new(temporary, mode);

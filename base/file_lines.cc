@@ -28,7 +28,7 @@ Result<bool> FileLines::next() {
     searched = held.size();
     if (held.size() > max_line_) {
       too_long_ = true;
-      taken_ = buffer_.size();  // the rest of it is passed over as it comes
+      taken_ = buffer_.size();  // the rest of the line is skipped
       searched = 0;
     }
     const auto more = fill();
@@ -45,7 +45,7 @@ Result<bool> FileLines::next() {
   return true;
 }
 
-// False at the end of what is to be read.
+// Returns false at the end of the part to read.
 Result<bool> FileLines::fill() {
   buffer_.erase(0, std::exchange(taken_, 0));
   const std::size_t held = buffer_.size();

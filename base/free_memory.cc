@@ -25,7 +25,7 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
   return number;
 }
 
-// The number behind `name` at the beginning of a line; of the first line if there is no name.
+// The number after `name` at the beginning of a line; without a name, the number of the first line.
 std::optional<std::uint64_t> number_in(const std::string& path, std::string_view name = {}) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -42,7 +42,7 @@ std::uint64_t machine_memory() {
 struct GroupFiles {
   const char* limit;
   const char* usage;
-  const char* active;  // lines of memory.stat
+  const char* active;  // names in memory.stat
   const char* inactive;
 };
 constexpr GroupFiles kVersion2{"/memory.max", "/memory.current", "active_file ", "inactive_file "};
@@ -60,8 +60,8 @@ std::uint64_t left_in_group(const std::string& folder, const GroupFiles& files) 
   return *limit - std::min(*limit, taken);
 }
 
-// A group's limit holds for the groups in it. In a container the process's path may be that outside
-// of it, and the mounted folder the process's own group.
+// A group's limit applies to the groups inside it. In a container the process's path may be the
+// path outside of the container, while the mounted folder is the process's own group.
 std::uint64_t left_in_groups(const std::string& mounted, std::string group,
                              const GroupFiles& files) {
   std::uint64_t left = left_in_group(mounted, files);
@@ -70,7 +70,7 @@ std::uint64_t left_in_groups(const std::string& mounted, std::string group,
   return left;
 }
 
-// Of a line "hierarchy:controllers:path" of /proc/self/cgroup.
+// For a line "hierarchy:controllers:path" of /proc/self/cgroup.
 std::uint64_t left_by_line(const std::string& root, const std::string& line) {
   const std::size_t first = line.find(':');
   const std::size_t second = line.find(':', first + 1);

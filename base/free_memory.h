@@ -1,4 +1,4 @@
-// How much memory a process may still take.
+// The memory that a process may still take.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +6,10 @@
 
 namespace trawl {
 
-// Bytes that can be had without swapping: what the kernel estimates as available, and no more than
-// any control group of the process has left; what such a group holds of files counts as free, since
-// the kernel drops it. All memory of the machine where the kernel does not say. `root` stands
-// before /proc and /sys.
+// Bytes available without swapping: the kernel's estimate, but at most what each control group of
+// the process has left. A group's file cache counts as free, since the kernel can drop it. All
+// memory of the machine if the kernel gives no estimate. `root` is a prefix of /proc and /sys, for
+// tests.
 std::uint64_t free_memory(const std::string& root = {});
 
 }  // namespace trawl

@@ -1,4 +1,4 @@
-// Little-endian loads: hashes read words so, and are then the same on every machine.
+// Little-endian loads, so that hashes are the same on every machine.
 #pragma once
 
 #include <bit>

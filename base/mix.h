@@ -1,4 +1,4 @@
-// Arithmetic on hashes: mixing, and choosing one of n fairly without a division.
+// Arithmetic on hashes: mixing, and mapping to 0 .. n - 1 without a division.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ constexpr std::uint64_t mix64(std::uint64_t x) noexcept {
 
 __extension__ using Uint128 = unsigned __int128;
 
-// floor(hash * n / 2^64): one of 0 .. n - 1, each as likely as the others if `hash` is uniform
-// (Lemire, "Fast random integer generation in an interval", 2019).
+// floor(hash * n / 2^64): uniform over 0 .. n - 1 if `hash` is uniform (Lemire, "Fast random
+// integer generation in an interval", 2019).
 constexpr std::uint64_t scale_to(std::uint64_t hash, std::uint64_t n) noexcept {
   return static_cast<std::uint64_t>((static_cast<Uint128>(hash) * n) >> 64);
 }

@@ -28,7 +28,7 @@ class TRAWL_CAPABILITY("mutex") Mutex {
     set_held(true);
     return true;
   }
-  // For lambdas, each of which the analysis takes for a function that holds nothing.
+  // For lambdas: the analysis treats each as a function that holds no lock.
   void assert_held() const TRAWL_ASSERT_CAPABILITY(this) {
 #ifndef NDEBUG
     assert(holder_.load(std::memory_order_relaxed) == std::this_thread::get_id());
@@ -48,7 +48,7 @@ class TRAWL_CAPABILITY("mutex") Mutex {
   std::mutex mutex_;
 };
 
-// Holds the mutex as long as it lives, except between its own unlock() and lock().
+// Holds the mutex while it exists, except between unlock() and lock().
 class TRAWL_SCOPED_CAPABILITY MutexLock {
  public:
   explicit MutexLock(Mutex& mutex) TRAWL_ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
@@ -72,8 +72,8 @@ class TRAWL_SCOPED_CAPABILITY MutexLock {
   bool locked_ = true;
 };
 
-// A condition variable. Waiting unlocks the mutex and returns with it held; as it may return
-// without a notification, the caller waits in a loop that tests what it waits for.
+// A condition variable. A wait unlocks the mutex and returns with it held. It may return without a
+// notification, so callers wait in a loop that tests the condition.
 class Condition {
  public:
   void wait(Mutex& mutex) TRAWL_REQUIRES(mutex) {
@@ -83,7 +83,7 @@ class Condition {
     lock.release();
     mutex.set_held(true);
   }
-  // False if the time has come.
+  // Returns false at the time limit.
   template <class Clock, class Duration>
   bool wait_until(Mutex& mutex, std::chrono::time_point<Clock, Duration> time)
       TRAWL_REQUIRES(mutex) {
@@ -107,7 +107,7 @@ class TRAWL_CAPABILITY("mutex") SharedMutex {
   void unlock() TRAWL_RELEASE() { mutex_.unlock(); }
   void lock_shared() TRAWL_ACQUIRE_SHARED() { mutex_.lock_shared(); }
   void unlock_shared() TRAWL_RELEASE_SHARED() { mutex_.unlock_shared(); }
-  // As Mutex::assert_held(), for reading; checks nothing, as nobody counts who reads.
+  // Like Mutex::assert_held(), for reading; checks nothing, since readers are not counted.
   void assert_shared() const TRAWL_ASSERT_SHARED_CAPABILITY(this) {}
 
  private:

@@ -1,4 +1,4 @@
-// OneThread and OneAtATime: asserts that a class which takes no lock is used as it must be.
+// OneThread and OneAtATime: asserts for classes without locks that must not be used concurrently.
 #pragma once
 
 #include <atomic>
@@ -25,11 +25,11 @@ class OneAtATime {
 
 #else
 
-// A member of a class whose calls are all of one thread: that of the first call.
+// A member of a class that only one thread may use: that of the first call.
 class OneThread {
  public:
   OneThread() = default;
-  // What is copied or moved is bound anew.
+  // A copy is not bound to a thread.
   OneThread(const OneThread&) noexcept {}
   OneThread& operator=(const OneThread&) noexcept { return *this; }
 
@@ -45,15 +45,15 @@ class OneThread {
   mutable std::atomic<std::thread::id> thread_;
 };
 
-// A member of a class that threads may use one after the other. Relaxed: what orders their calls is
-// the caller's.
+// A member of a class that several threads may use, but one at a time. Relaxed: the callers order
+// their calls.
 class OneAtATime {
  public:
   OneAtATime() = default;
   OneAtATime(const OneAtATime&) noexcept {}
   OneAtATime& operator=(const OneAtATime&) noexcept { return *this; }
 
-  // To be held during a call; calls of the same thread may nest.
+  // Held during a call; calls of the same thread may nest.
   class Use {
    public:
     explicit Use(const OneAtATime& object) noexcept : object_(object) {

@@ -19,8 +19,8 @@ std::size_t OperationGate::enter() noexcept {
 }
 
 void OperationGate::leave(std::size_t stripe) noexcept {
-  // release: what the operation did becomes visible to the closer that finds the stripe empty;
-  // pairs with the load in close_and_wait().
+  // release: pairs with the load in close_and_wait(): a closer that finds the stripe empty sees
+  // everything that the operation did.
   stripes_[stripe].inside.fetch_sub(1, std::memory_order_release);
 }
 
@@ -33,16 +33,16 @@ void OperationGate::at_quiescence(const std::function<void()>& function) {
 void OperationGate::close_and_wait() noexcept {
   closed_.store(true, std::memory_order_seq_cst);
   for (const Stripe& stripe : stripes_) {
-    // seq_cst (hence acquire): pairs with enter() as said there, and with the release in leave().
-    // Operations are short: yielding beats sleeping, and lets one that was preempted run.
+    // seq_cst (hence acquire): pairs with enter(), see there, and with the release in leave().
+    // Operations are short: yielding is better than sleeping, and lets a preempted operation run.
     while (stripe.inside.load(std::memory_order_seq_cst) != 0)
       std::this_thread::yield();
   }
 }
 
 void OperationGate::open() noexcept {
-  // seq_cst (hence release): what the function did is visible to operations that enter; pairs
-  // with the loads in enter().
+  // seq_cst (hence release): pairs with the loads in enter(): operations that enter see everything
+  // that the function did.
   closed_.store(false, std::memory_order_seq_cst);
   closed_.notify_all();
 }

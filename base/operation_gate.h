@@ -1,4 +1,4 @@
-// OperationGate: lets operations pass freely, and can name a moment when none is under way.
+// OperationGate: lets operations run concurrently, and finds moments when none is running.
 #pragma once
 
 #include <array>
@@ -15,11 +15,11 @@ namespace trawl {
 // Operations are short (memory only, no I/O) and run concurrently: entering and leaving costs two
 // atomic writes to a line that few other threads use. at_quiescence() closes the gate, waits for
 // the operations inside to leave, runs a function and opens the gate again, even if the function
-// throws. Operations that come meanwhile wait at the gate, as long as the function takes: it should
-// do no I/O either.
+// throws. Operations that arrive meanwhile wait at the gate until the function has ended, so it
+// should do no I/O either.
 //
-// Whatever an operation did before leaving is visible to the function, and what the function did
-// to every operation that enters afterwards.
+// Everything that an operation did before leaving is visible to the function, and everything that
+// the function did is visible to every operation that enters afterwards.
 class OperationGate {
  public:
   // Held while an operation is inside.

@@ -1,4 +1,4 @@
-// Patience: how to wait for a thread that holds a lock for a few instructions.
+// Patience: waiting for a thread that holds a lock for a few instructions.
 #pragma once
 
 #include <chrono>
@@ -6,8 +6,8 @@
 
 namespace trawl {
 
-// Spins a little; then lets other threads run, since the one that is waited for may have been
-// preempted; then sleeps, since it may be of a lower priority and not run while this thread can.
+// Spins a little; then yields, since the lock's holder may have been preempted; then sleeps, since
+// the holder may have a lower priority and not run while this thread can.
 class Patience {
  public:
   void wait() noexcept {

@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Takes what it is asked for off the front of a text; once something is not there it has failed.
+// Reads parts from the front of a text. After a missing part it has failed for good.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : rest_(text) {}

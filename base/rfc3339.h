@@ -12,8 +12,8 @@ namespace trawl {
 
 using SystemMicroseconds = std::chrono::sys_time<std::chrono::microseconds>;
 
-// Appends "2026-11-21T08:40:00.123Z": in UTC, with `digits` digits behind the second (0 to 6),
-// those beyond cut off. The year is one of 0 to 9999.
+// Appends a time as "2026-11-21T08:40:00.123Z": in UTC, truncated to `digits` digits after the
+// second (0 to 6). The year must be from 0 to 9999.
 void append_rfc3339(std::string& out, SystemMicroseconds time, int digits = 3);
 inline void append_rfc3339(std::string& out, SystemTime time, int digits = 3) {
   append_rfc3339(out, std::chrono::floor<std::chrono::microseconds>(time), digits);
@@ -26,9 +26,9 @@ std::string to_rfc3339(Time time, int digits = 3) {
   return text;
 }
 
-// With any offset and any number of digits behind the second, of which milliseconds are kept. 'T'
-// may be a space; a leap second counts as the one after it. Nothing if `text` is no such time, or
-// none that SystemTime can hold (1678 to 2261).
+// Parses a time with any offset and any number of digits after the second, truncated to
+// milliseconds. 'T' may be a space; a leap second counts as the second after it. Returns nothing if
+// `text` is not such a time, or not in the range of SystemTime (1678 to 2261).
 std::optional<SystemTime> parse_rfc3339(std::string_view text);
 
 }  // namespace trawl

@@ -10,7 +10,7 @@ namespace trawl {
 
 inline constexpr std::size_t kCacheLine = 64;
 
-// The stripe of the calling thread: threads get stripes in turn.
+// The stripe of the calling thread; assigned round-robin.
 inline std::size_t thread_stripe(std::size_t stripes) noexcept {
   static std::atomic<std::size_t> next{0};
   thread_local const std::size_t mine = next.fetch_add(1, std::memory_order_relaxed);
@@ -22,7 +22,7 @@ class StripedCounter {
   void add(std::uint64_t n) noexcept {
     stripes_[thread_stripe(kStripes)].value.fetch_add(n, std::memory_order_relaxed);
   }
-  // Sets the sum; what is added meanwhile may be lost.
+  // Sets the sum; concurrent additions may be lost.
   void reset(std::uint64_t n) noexcept {
     for (auto& stripe : stripes_)
       stripe.value.store(&stripe == stripes_.data() ? n : 0, std::memory_order_relaxed);

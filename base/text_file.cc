@@ -26,7 +26,7 @@ tl::expected<std::string, std::string> read_text_file(const std::filesystem::pat
   std::array<char, 65536> chunk;
   while (true) {
     const std::size_t got = std::fread(chunk.data(), 1, chunk.size(), stream.get());
-    // Also what opening a directory comes to: EISDIR.
+    // For a directory this is EISDIR.
     if (std::ferror(stream.get()) != 0) return cannot_read(errno);
     if (got > max_bytes - text.size()) {
       return tl::unexpected(fmt::format("has more than {} MiB", max_bytes >> 20));

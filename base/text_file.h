@@ -1,4 +1,4 @@
-// read_text_file: a whole file, but no more than asked for.
+// read_text_file: reads a whole file, up to a limit.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace trawl {
 
-// The bytes of `file`, which may be a pipe. The error says in the system's words why it cannot be
-// read, or that it has more than `max_bytes`.
+// The bytes of `file`, which may be a pipe. The error has the system's message if it cannot be
+// read, or says that it has more than `max_bytes`.
 tl::expected<std::string, std::string> read_text_file(const std::filesystem::path& file,
                                                       std::size_t max_bytes);
 

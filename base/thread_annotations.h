@@ -1,4 +1,4 @@
-// Thread-safety annotations: which mutex guards what, as Clang's -Wthread-safety checks it
+// Thread-safety annotations: which mutex guards which data, checked by Clang's -Wthread-safety
 // (https://clang.llvm.org/docs/ThreadSafetyAnalysis.html). Other compilers see nothing.
 #pragma once
 
@@ -8,18 +8,18 @@
 #define TRAWL_THREAD_ANNOTATION(x)
 #endif
 
-// Classes: a lock, and an object that holds a lock as long as it lives.
+// Classes: a lock, and an object that holds a lock while it exists.
 #define TRAWL_CAPABILITY(name) TRAWL_THREAD_ANNOTATION(capability(name))
 #define TRAWL_SCOPED_CAPABILITY TRAWL_THREAD_ANNOTATION(scoped_lockable)
 
-// Data: to be used only with the lock held; the second guards what a pointer points to.
+// Data that may be used only with the lock held; the second guards the target of a pointer.
 #define TRAWL_GUARDED_BY(lock) TRAWL_THREAD_ANNOTATION(guarded_by(lock))
 #define TRAWL_PT_GUARDED_BY(lock) TRAWL_THREAD_ANNOTATION(pt_guarded_by(lock))
 
-// Locks: in which order they are taken.
+// The order of locks.
 #define TRAWL_ACQUIRED_AFTER(...) TRAWL_THREAD_ANNOTATION(acquired_after(__VA_ARGS__))
 
-// Functions: to be called with the locks held (shared: for reading), or without them.
+// Functions that must be called with the locks held (shared: for reading), or without them.
 #define TRAWL_REQUIRES(...) TRAWL_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
 #define TRAWL_REQUIRES_SHARED(...) TRAWL_THREAD_ANNOTATION(requires_shared_capability(__VA_ARGS__))
 #define TRAWL_EXCLUDES(...) TRAWL_THREAD_ANNOTATION(locks_excluded(__VA_ARGS__))

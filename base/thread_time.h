@@ -1,4 +1,4 @@
-// The processor time of the calling thread: what limits on time are measured by.
+// The processor time of the calling thread, for time limits.
 #pragma once
 
 #include <chrono>

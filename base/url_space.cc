@@ -27,7 +27,7 @@ constexpr bool is_narrow_space(char c) noexcept {
   return (c >= '\0' && c <= ' ') || c == '\x7F';
 }
 
-// How many bytes of space `text` begins, or ends, with.
+// The number of bytes of space at the start, or at the end, of `text`.
 std::size_t space_at_start(std::string_view text) noexcept {
   if (text.empty()) return 0;
   if (is_narrow_space(text.front())) return 1;

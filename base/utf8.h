@@ -1,5 +1,5 @@
-// UTF-8 character by character: the one decoder and the one encoder; and characters as JSON escapes
-// them. utf8_validation.h asks of much text at once.
+// UTF-8 character by character: the decoder and the encoder, and JSON escapes of characters.
+// utf8_validation.h validates large texts.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +10,20 @@
 namespace trawl {
 
 struct Utf8Sequence {
-  char32_t code = 0;       // of a valid one
-  std::size_t length = 1;  // bytes it takes
+  char32_t code = 0;       // if valid
+  std::size_t length = 1;  // bytes
   bool valid = false;
 };
 
-// The character that `text`, which is not empty, begins with (Unicode, table 3-7: no longer forms,
-// no surrogates); or else the longest part of one, which counts as one error.
+// The character at the start of `text`, which must not be empty (Unicode, table 3-7: no overlong
+// forms, no surrogates); or else the longest part of a character, which counts as one error.
 inline Utf8Sequence utf8_sequence_at(std::string_view text) noexcept {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
   if (lead < 0x80) return {.code = lead, .length = 1, .valid = true};
   if (lead < 0xC2 || lead > 0xF4) return {};
   const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  // Of the second byte: against longer forms, surrogates, and what is beyond U+10FFFF.
+  // The range of the second byte excludes overlong forms, surrogates, and values above U+10FFFF.
   unsigned char low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
   unsigned char high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
   char32_t code = lead & (0x7Fu >> length);
@@ -40,8 +40,8 @@ inline constexpr char32_t kReplacementCharacter = 0xFFFD;
 inline constexpr std::string_view kReplacementInUtf8 = "\xEF\xBF\xBD";
 inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // of UTF-8
 
-// Decodes the code point at `position` of `text` and moves `position` behind it. What is not UTF-8
-// gives U+FFFD for each maximal part of a sequence, as the WHATWG Encoding Standard decodes.
+// Decodes the code point at `position` of `text` and advances `position`. Invalid bytes give U+FFFD
+// for each maximal part of a sequence, as in the WHATWG Encoding Standard.
 inline char32_t decode_utf8(std::string_view text, std::size_t& position) noexcept {
   const Utf8Sequence sequence = utf8_sequence_at(text.substr(position));
   position += sequence.length;
@@ -50,7 +50,7 @@ inline char32_t decode_utf8(std::string_view text, std::size_t& position) noexce
 
 void append_utf8(char32_t code_point, std::string& out);
 
-// Appends "\n", "\u001b" or, beyond U+FFFF, two such units.
+// Appends "\n", "\u001b" or, above U+FFFF, a surrogate pair of such units.
 void append_json_escape(std::string& out, char32_t character);
 
 }  // namespace trawl

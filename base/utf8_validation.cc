@@ -29,7 +29,7 @@ std::size_t unfinished_utf8_length(std::string_view bytes) {
 bool is_utf8_portable(std::string_view bytes) {
   while (true) {
     bytes.remove_prefix(ascii_prefix_length(bytes));
-    // Letters that are not ASCII come in words: no search for ASCII between them.
+    // Non-ASCII letters come in words, so do not search for ASCII after each.
     do {
       if (bytes.empty()) return true;
       const std::size_t length = utf8_sequence_length(bytes);

@@ -1,7 +1,7 @@
 // is_utf8() by the vector instructions of x86-64 processors, after Keiser and Lemire, "Validating
-// UTF-8 In Less Than One Instruction Per Byte" (2021): whether two neighbouring bytes may stand
-// together is looked up by three of their four half bytes, each lookup giving the set of mistakes
-// that the half byte allows; a mistake in all three sets is one.
+// UTF-8 In Less Than One Instruction Per Byte" (2021): three of the four half bytes of two adjacent
+// bytes are each looked up in a table, which gives the set of mistakes possible with that half
+// byte; a mistake in all three sets is real.
 #pragma once
 
 #if defined(__x86_64__)
@@ -20,11 +20,11 @@ namespace trawl {
 
 namespace utf8_detail {
 
-// Mistakes that two bytes can make, and, as kTwoContinuations, what only a third or fourth byte
-// of a sequence may look like.
+// Mistakes of two adjacent bytes. kTwoContinuations is a mistake only if the second is not the
+// third or fourth byte of a sequence.
 enum Mistake : std::uint8_t {
-  kCutShort = 1,            // a lead byte, then none that goes on
-  kStray = 2,               // ASCII, then a byte that goes on
+  kCutShort = 1,            // a lead byte, then no continuation byte
+  kStray = 2,               // ASCII, then a continuation byte
   kOverlong3 = 4,           // E0 80..9F
   kAboveLast = 8,           // F4 90.., F5.. 90..
   kSurrogate = 16,          // ED A0..
@@ -94,14 +94,14 @@ TRAWL_UTF8_AVX2 inline __m256i high_half(__m256i bytes) {
   return _mm256_and_si256(_mm256_srli_epi16(bytes, 4), _mm256_set1_epi8(0x0F));
 }
 
-// The bytes that stand `Distance` before each of `bytes`; `across` holds the last 16 of those
-// before them and the first 16 of theirs.
+// The bytes at `Distance` before each of `bytes`; `across` has the last 16 bytes before them and
+// their first 16.
 template <int Distance>
 TRAWL_UTF8_AVX2 inline __m256i bytes_before(__m256i bytes, __m256i across) {
   return _mm256_alignr_epi8(bytes, across, 16 - Distance);
 }
 
-// Not zero where the 32 `bytes` after the 32 of `previous` make a mistake.
+// Non-zero at mistakes in the 32 `bytes`, which follow the 32 of `previous`.
 TRAWL_UTF8_AVX2 inline __m256i mistakes_in(__m256i bytes, __m256i previous) {
   const __m256i across = _mm256_permute2x128_si256(previous, bytes, 0x21);
   const __m256i first = bytes_before<1>(bytes, across);
@@ -110,7 +110,8 @@ TRAWL_UTF8_AVX2 inline __m256i mistakes_in(__m256i bytes, __m256i previous) {
       _mm256_and_si256(_mm256_shuffle_epi8(load_table(kHighHalfOfFirst), high_half(first)),
                        _mm256_shuffle_epi8(load_table(kLowHalfOfFirst), low)),
       _mm256_shuffle_epi8(load_table(kHighHalfOfSecond), high_half(bytes)));
-  // The top bit is left where a lead byte of three or four stands two before, or of four three.
+  // The top bit remains if a lead byte of a sequence of three or four is two bytes before, or of
+  // four is three bytes before.
   const __m256i third =
       _mm256_subs_epu8(bytes_before<2>(bytes, across), _mm256_set1_epi8(0xE0 - 0x80));
   const __m256i fourth = _mm256_subs_epu8(bytes_before<3>(bytes, across),
@@ -143,7 +144,7 @@ TRAWL_UTF8_AVX2 inline bool is_utf8_avx2(std::string_view bytes) {
     previous = d;
     previous_ascii = ascii;
   }
-  // Zeros behind the end show what is cut short.
+  // Zeros after the end reveal a truncated sequence.
   std::array<char, 160> rest{};
   if (left > 0) std::memcpy(rest.data(), at, left);
   for (std::size_t i = 0; i < rest.size(); i += 32) {

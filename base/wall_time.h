@@ -1,4 +1,4 @@
-// Times of the wall clock as the store keeps them.
+// Wall-clock times in the form of the store.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +13,11 @@ namespace trawl {
 inline std::int64_t to_milliseconds(SystemTime time) {
   return std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch()).count();
 }
-// Rounded up: a time before which something must not happen.
+// Rounded up, for a time before which something must not happen.
 inline std::int64_t not_before_milliseconds(SystemTime time) {
   return std::chrono::ceil<std::chrono::milliseconds>(time.time_since_epoch()).count();
 }
-// The nearest that the clock can tell: what is on disk is not trusted.
+// Clamped to the clock's range: a damaged store may hold any value.
 inline SystemTime from_milliseconds(std::int64_t milliseconds) {
   constexpr auto kLeast =
       std::chrono::ceil<std::chrono::milliseconds>(SystemTime::min()).time_since_epoch();

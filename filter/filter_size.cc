@@ -1,4 +1,4 @@
-// The size of each kind of filter, from the layouts that their create() takes.
+// The size of each kind of filter, computed with the same layout functions as create().
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -25,7 +25,7 @@ constexpr std::uint64_t kMaxKeys = std::uint64_t{1} << 60;
 struct Layout {
   std::uint64_t words;
   unsigned hashes;
-  double rate;  // with the capacity in
+  double rate;  // with `capacity` keys inserted
   double target_rate;
 };
 
@@ -74,7 +74,8 @@ Result<Layout> layout_of(FilterKind kind, const Options& options) {
                       .target_rate = rate};
       });
   }
-  return error(ErrorCode::kInvalidArgument, "an unknown kind of filter");
+  return error(ErrorCode::kInvalidArgument,
+               "unknown kind of filter: use blocked, growing, classic, counting or cuckoo");
 }
 
 bool fits(FilterKind kind, std::uint64_t keys, double rate, std::uint64_t bits) {
@@ -82,10 +83,10 @@ bool fits(FilterKind kind, std::uint64_t keys, double rate, std::uint64_t bits) 
   return size && size->bits <= bits;
 }
 
-// Rounded up to three significant digits.
+// Rounds up to three significant digits.
 double round_up(double rate) {
   const double unit = std::pow(10, std::floor(std::log10(rate)) - 2);
-  // Through text: the number that is printed is the number meant.
+  // Through text, so that the result is exactly the number that is printed.
   return std::stod(fmt::format("{:.2e}", std::ceil(rate / unit * (1 - 1e-12)) * unit));
 }
 
@@ -94,7 +95,7 @@ tl::unexpected<Error> no_room(FilterKind kind, std::uint64_t keys, std::uint64_t
   if (!least) return tl::unexpected(least.error());
   return error(
       ErrorCode::kInvalidArgument,
-      fmt::format("{} bits are too few for a {} filter with a capacity of {}: it takes at least {}",
+      fmt::format("{} bits are too few for a {} filter with a capacity of {}: it needs at least {}",
                   bits, name_of(kind), keys, least->bits));
 }
 
@@ -103,11 +104,10 @@ tl::unexpected<Error> no_room(FilterKind kind, std::uint64_t keys, std::uint64_t
 Result<FilterSize> filter_size(FilterKind kind, const Options& options) {
   if (kind != FilterKind::kClassic &&
       (options.bits != 0 || options.bits_per_key != 0 || options.hashes != 0)) {
-    return error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("a {} filter has no options for its bits and hashes: give its rate, or "
-                    "take a classic filter",
-                    name_of(kind)));
+    return error(ErrorCode::kInvalidArgument,
+                 fmt::format("a {} filter has no options for bits and hashes: give its rate, or "
+                             "use a classic filter",
+                             name_of(kind)));
   }
   if (kind == FilterKind::kGrowing && !(options.false_positive_rate < 1)) {
     return error(ErrorCode::kInvalidArgument,
@@ -151,12 +151,12 @@ Result<double> filter_rate(FilterKind kind, std::uint64_t keys, std::uint64_t bi
   }
   double low = std::log(kMinBloomRate);
   double high = std::log(kHighest);
-  for (int i = 0; i < 24; ++i) {  // to 2e-6 of the rate
+  for (int i = 0; i < 24; ++i) {  // relative error at most 2e-6
     const double middle = (low + high) / 2;
     (fits(kind, keys, std::exp(middle), bits) ? high : low) = middle;
   }
-  // From the number just below, if the bisection ended a little above it. (And a size is within 1 %
-  // of the smallest one, so that it may be larger at a higher rate.)
+  // Start just below, since the bisection may have ended slightly above a round number. (A size is
+  // only within 1 % of the smallest, so it may be larger at a higher rate.)
   double rate = round_up(std::exp(high) * (1 - 1e-5));
   while (rate < kHighest && !fits(kind, keys, rate, bits))
     rate = round_up(rate * 1.001);

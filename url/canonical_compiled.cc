@@ -8,10 +8,10 @@ namespace {
 
 constexpr std::string_view kWww = "www.";
 
-// Tells how many bytes must stay of a host: its registrable domain. Without one, all of them:
-// "www.com" is somebody's domain, and "www.co.uk" has nobody's below it.
+// The number of bytes of a host that must stay: its registrable domain, or all if it has none
+// ("www.com" is a domain itself, and "www.co.uk" has none below it).
 std::size_t least_host_bytes(std::string_view hostname) {
-  // Without one, registrable_domain() is all of the host.
+  // Without one, registrable_domain() returns the whole host.
   const std::size_t dot = hostname.size() - without_trailing_dot(hostname).size();
   return registrable_domain(hostname).size() + dot;
 }
@@ -42,7 +42,7 @@ const CompiledRules& CompiledProfile::rules_for(std::string_view hostname) const
   if (name.size() <= kMaxHostBytes) {
     if (const auto found = hosts_.find(name); found != hosts_.end()) return rules_[found->second];
   } else {
-    // Whole labels of what a name can be.
+    // Cut to whole labels within the longest valid name.
     const std::size_t dot = name.find('.', name.size() - kMaxHostBytes - 1);
     if (dot == std::string_view::npos) return rules_[0];
     name.remove_prefix(dot + 1);
@@ -60,13 +60,13 @@ const CompiledRules& CompiledProfile::rules_for(std::string_view hostname) const
 const CompiledRules& CompiledProfile::rules_for_key(std::string_view& hostname) const {
   const CompiledRules* rules = &rules_for(hostname);
   if (!hostname.starts_with(kWww)) return *rules;
-  std::size_t least = 0;  // not known yet
+  std::size_t least = 0;  // not computed yet
   while (rules->on.drop_www && hostname.starts_with(kWww)) {
     if (least == 0) least = least_host_bytes(hostname);
     const std::string_view rest = hostname.substr(kWww.size());
     if (rest.size() < least || rest.starts_with('.')) break;
     hostname = rest;
-    // A longer host has the rules of its last labels, which are still the same.
+    // A longer host has the rules of its last labels, which have not changed.
     if (hostname.size() <= kMaxHostBytes + 1) rules = &rules_for(hostname);
   }
   return *rules;

@@ -1,4 +1,4 @@
-// CompiledProfile: a Profile as the Canonicalizer uses it.
+// CompiledProfile: a Profile prepared for fast lookups.
 #pragma once
 
 #include <cstddef>
@@ -31,9 +31,9 @@ class CompiledProfile {
  public:
   explicit CompiledProfile(const Profile& profile);
 
-  // The rules for a URL of `hostname`. Where drop_www is on for it, takes every "www." off its
-  // front that may go, and the rules are those of what is left: the host of a key decides over the
-  // key, or else its key could be another one.
+  // The rules for a URL with `hostname`. If drop_www is on for it, removes every "www." that may be
+  // dropped from its front, and returns the rules for the remaining host: the rules must depend on
+  // the key's host, or else a key might not be its own key.
   const CompiledRules& rules_for_key(std::string_view& hostname) const;
 
  private:
@@ -44,7 +44,7 @@ class CompiledProfile {
 
   const CompiledRules& rules_for(std::string_view hostname) const;
 
-  std::vector<CompiledRules> rules_;  // [0]: for hosts without rules of their own
+  std::vector<CompiledRules> rules_;  // [0] is for hosts without rules of their own
   Hosts hosts_;
   Hosts domains_;  // without the leading dot
 };

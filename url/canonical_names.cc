@@ -87,7 +87,7 @@ constexpr std::array<std::string_view, 15> kIndexNames = {
 
 constexpr AsciiSet kPlain = AsciiSet().with_range('a', 'z').with_range('0', '9').with("-._~[]");
 
-// Reads the bytes of a text one by one: escapes decoded, ASCII letters in lower case.
+// Reads the bytes of a text one by one, with decoded escapes and lower-case ASCII letters.
 class FoldedBytes {
  public:
   explicit FoldedBytes(std::string_view text) : text_(text) {}
@@ -113,7 +113,7 @@ std::string folded(std::string_view text) {
 
 tl::unexpected<Error> wrong_name(std::string_view name, std::string_view why) {
   return error(ErrorCode::kInvalidArgument,
-               fmt::format("\"{}\" is no name to look for: {}", name.substr(0, 80), why));
+               fmt::format("\"{}\" is not a valid name: {}", name.substr(0, 80), why));
 }
 
 }  // namespace
@@ -136,7 +136,7 @@ Result<std::string> normal_name(std::string_view name) {
   const bool any_ending = name.back() == '*';
   const std::string_view text = name.substr(0, name.size() - (any_ending ? 1 : 0));
   if (text.find('*') != std::string_view::npos) {
-    return wrong_name(name, "a '*' can only be its last character; an asterisk is written %2A");
+    return wrong_name(name, "'*' may only be the last character; write an asterisk as %2A");
   }
   const std::string bytes = folded(text);
   if (bytes.size() > kMaxNameBytes) {
@@ -187,7 +187,8 @@ bool NameMatcher::matches(std::string_view text) const {
   if (all_) return true;
   if (text.empty()) return false;
   FoldedBytes bytes(text);
-  std::array<char, kMaxNameBytes + 1> buffer;  // one more, to know that it is longer than any name
+  std::array<char, kMaxNameBytes + 1> buffer;  // one more byte, to detect a text longer than any
+                                               // name
   buffer[0] = bytes.next();
   if (!starts_[static_cast<unsigned char>(buffer[0])]) return false;
   std::size_t size = 1;

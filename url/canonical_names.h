@@ -1,4 +1,4 @@
-// The names that rules look for: parameters, session ids, index files.
+// The names that rules match: parameters, session ids, index files.
 #pragma once
 
 #include <array>
@@ -15,17 +15,17 @@ namespace trawl {
 
 inline constexpr std::size_t kMaxNameBytes = 256;  // decoded
 
-// The one spelling of a name: lower case, with escapes where they are needed. Errors:
-// kInvalidArgument if it is empty or too long, or if a '*' stands elsewhere than at its end.
+// The normal form of a name: lower case, with only the necessary escapes. Errors: kInvalidArgument
+// if it is empty or too long, or has a '*' before its end.
 Result<std::string> normal_name(std::string_view name);
 
-// The names in their one spelling, sorted, each once; those of default_names(rule) if there is no
-// list. Names that cannot be are left out.
+// The names in normal form, sorted, without duplicates; default_names(rule) if there is no list.
+// Omits invalid names.
 std::vector<std::string> normal_names(const std::optional<std::vector<std::string>>& names,
                                       Rule rule);
 
-// A list of names compiled for looking them up. Takes no memory and time bounded by the list for
-// each look-up, however long what is looked up.
+// A list of names compiled for lookups. A lookup takes no memory, and time bounded by the list for
+// a text of any length.
 class NameMatcher {
  public:
   NameMatcher() = default;
@@ -36,8 +36,8 @@ class NameMatcher {
 
  private:
   std::vector<std::string> exact_;     // sorted
-  std::vector<std::string> prefixes_;  // of names that end in '*'
-  std::array<bool, 256> starts_{};     // bytes that some name starts with
+  std::vector<std::string> prefixes_;  // of names with a final '*'
+  std::array<bool, 256> starts_{};     // first bytes of names
   bool all_ = false;                   // "*"
 };
 

@@ -23,18 +23,18 @@ bool is_cookieless_session(std::string_view segment) {
          });
 }
 
-// Writes text to the front of what it is read from.
+// Rewrites a text in place: the output never overtakes the input.
 class InPlace {
  public:
   InPlace(std::string& text, std::size_t start) : text_(text), end_(start) {}
   std::size_t end() const { return end_; }
   void put(char byte) { text_[end_++] = byte; }
   void put(std::string_view piece) {
-    for (const char byte : piece)  // may overlap: towards the front
+    for (const char byte : piece)  // the ranges may overlap, moving to the front
       put(byte);
   }
   void back_to(std::size_t end) { end_ = end; }
-  // Cuts off what was not written again; returns whether there was such.
+  // Truncates the text to the output; returns whether it became shorter.
   bool finish() {
     const bool shorter = end_ < text_.size();
     text_.resize(end_);
@@ -46,8 +46,8 @@ class InPlace {
   std::size_t end_;
 };
 
-// Copies a segment without the session ids among its parameters. One whose name is dots keeps them:
-// without, it would be a dot segment, which no path has.
+// Copies a segment without the session ids among its parameters. A segment whose name is only dots
+// keeps them: otherwise it would become a dot segment.
 void put_without_session_ids(InPlace& out, std::string_view segment, const NameMatcher& names) {
   std::size_t semicolon = std::min(segment.find(';'), segment.size());
   const std::string_view name = segment.substr(0, semicolon);

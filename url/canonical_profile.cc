@@ -1,4 +1,4 @@
-// A profile's name: writing it, reading it back, comparing two.
+// A profile's name: writing, parsing and comparing it.
 #include "trawl/canonical_profile.h"
 
 #include <algorithm>
@@ -19,11 +19,11 @@ using Names = std::optional<std::vector<std::string>>;
 
 constexpr std::string_view kLossless = "lossless-2";
 constexpr std::string_view kHost = "host=";
-// What a host name may have beside escapes; see Profile::name().
+// The bytes of host names that Profile::name() does not escape.
 constexpr AsciiSet kPlainInHost =
     AsciiSet().with_range('a', 'z').with_range('0', '9').with("-._~[]:");
 
-// The names a rule looks for; nullptr for rules that look for none.
+// The names that a rule matches; nullptr for rules without names.
 template <class Rules>
 auto names_of(Rules& rules, Rule rule) -> decltype(&rules.parameter_names) {
   switch (rule) {
@@ -63,7 +63,7 @@ std::string escaped_host(std::string_view host) {
   return out;
 }
 
-// Hosts in the order of their names. Of two of one name the first counts.
+// The hosts in the order of their names. Of two with the same name the first counts.
 std::map<std::string_view, const CanonicalRules*> sorted_hosts(const Profile& profile) {
   std::map<std::string_view, const CanonicalRules*> hosts;
   for (const HostRules& host : profile.hosts)
@@ -71,7 +71,7 @@ std::map<std::string_view, const CanonicalRules*> sorted_hosts(const Profile& pr
   return hosts;
 }
 
-// The part of `text` before the first `separator`; `text` keeps what is behind it.
+// Returns the part of `text` before the first `separator`; `text` keeps the part after it.
 std::string_view cut(std::string_view& text, char separator) {
   const std::size_t end = std::min(text.find(separator), text.size());
   const std::string_view piece = text.substr(0, end);
@@ -79,7 +79,7 @@ std::string_view cut(std::string_view& text, char separator) {
   return piece;
 }
 
-// Reads "sort_query" or "drop_index=index.html,index.php"; false if it is no such thing.
+// Parses "sort_query" or "drop_index=index.html,index.php"; returns false on anything else.
 bool read_rule(std::string_view token, CanonicalRules& rules) {
   const bool has_names = token.find('=') != std::string_view::npos;
   const std::string_view name = cut(token, '=');
@@ -159,7 +159,7 @@ Result<Profile> Profile::from_name(std::string_view name) {
   if (version != kLossless) {
     return error(
         version.starts_with("lossless-") ? ErrorCode::kUnsupportedVersion : ErrorCode::kCorrupt,
-        fmt::format("\"{}\" is no profile this version of Trawl knows; it begins with "
+        fmt::format("\"{}\" is not a profile that this version of Trawl knows; it must begin with "
                     "\"{}\" where {} was expected",
                     whole.substr(0, 200), version.substr(0, 40), kLossless));
   }
@@ -173,13 +173,14 @@ Result<Profile> Profile::from_name(std::string_view name) {
     } else if (!read_rule(token, *rules)) {
       return error(
           ErrorCode::kUnsupportedVersion,
-          fmt::format("the profile has \"{}\", which is no rule this version of Trawl knows",
+          fmt::format("the profile has \"{}\", which is not a rule of this version of Trawl",
                       token.substr(0, 80)));
     }
   }
   if (profile.name() != whole || !profile.validate()) {
     return error(ErrorCode::kCorrupt,
-                 fmt::format("\"{}\" is no profile as Trawl writes it", whole.substr(0, 200)));
+                 fmt::format("\"{}\" is not a profile's name in the form that Trawl writes",
+                             whole.substr(0, 200)));
   }
   return profile;
 }

@@ -12,7 +12,7 @@ std::string_view name_of(std::string_view parameter) {
   return parameter.substr(0, parameter.find('='));
 }
 
-// Calls `visit` with each piece of the query; there is one more than there are '&'s.
+// Calls `visit` with each piece of the query between '&'s.
 template <class Visit>
 void for_each_parameter(std::string_view query, Visit visit) {
   while (true) {
@@ -38,9 +38,9 @@ bool is_sorted(std::string_view query) {
 
 bool drop_query_parameters(std::string& text, std::size_t start, const NameMatcher& names) {
   const std::string_view query = std::string_view(text).substr(start);
-  std::size_t end = start;  // of what is kept, written over what was read
+  std::size_t end = start;  // end of the kept parameters, which overwrite the input
   bool any_kept = false;
-  bool any_dropped = false;  // an empty one of an empty query, too, if the names are all there are
+  bool any_dropped = false;  // also the empty parameter of an empty query, if "*" matches all names
   for_each_parameter(query, [&](std::string_view parameter) {
     if (names.matches(name_of(parameter))) {
       any_dropped = true;
@@ -62,7 +62,7 @@ bool sort_query_parameters(std::string& text, std::size_t start) {
   for_each_parameter(query, [&](std::string_view parameter) {
     if (!parameter.empty()) parameters.push_back(parameter);
   });
-  // All point into one text, so that the address is the place.
+  // All views point into one text, so comparing addresses keeps their order.
   std::sort(parameters.begin(), parameters.end(), [](std::string_view a, std::string_view b) {
     const int order = name_of(a).compare(name_of(b));
     return order != 0 ? order < 0 : a.data() < b.data();

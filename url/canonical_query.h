@@ -8,14 +8,15 @@
 
 namespace trawl {
 
-// Each takes a text whose last part, from `start` on, is a query without its '?', escapes
-// normalised: parameters between '&'s, each a name up to its first '=' and a value. They return
-// whether they dropped or moved anything.
+// Each takes a text that from `start` on is a query without '?', with normalised escapes:
+// parameters separated by '&', each a name up to the first '=' and a value. They return whether
+// they dropped or moved anything.
 
-// Drops the parameters of the names. Linear time.
+// Drops the parameters with these names. Linear time.
 bool drop_query_parameters(std::string& text, std::size_t start, const NameMatcher& names);
 
-// Sorts by the names' bytes; parameters of one name keep their order. Empty ones are dropped.
+// Sorts parameters by the bytes of their names; parameters of the same name keep their order. Drops
+// empty parameters.
 bool sort_query_parameters(std::string& text, std::size_t start);
 
 }  // namespace trawl

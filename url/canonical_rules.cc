@@ -1,4 +1,4 @@
-// The table of rules, and rules as people write them.
+// The table of rules, and parsing of RulesText.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -24,7 +24,7 @@ constexpr Switch kAlwaysOn = nullptr;
 
 constexpr std::array<RuleInfo, 14> kRules = {{
     {Rule::kDropFragment, "drop_fragment", kAlwaysOn,
-     "Drop the fragment, which no server is sent",  //
+     "Drop the fragment, which is never sent to a server",  //
      "http://example.com/a#top", "http://example.com/a"},
     {Rule::kUppercaseEscapes, "uppercase_escapes", kAlwaysOn,
      "Write percent-escapes in upper-case hex",  //
@@ -33,10 +33,10 @@ constexpr std::array<RuleInfo, 14> kRules = {{
      "Decode escapes of letters, digits, '-', '.', '_' and '~'",  //
      "http://example.com/%7Ejoe?q=%41", "http://example.com/~joe?q=A"},
     {Rule::kDropTrailingDot, "drop_trailing_dot", kAlwaysOn,
-     "Drop the dot at the end of a host name, which stands for the root of all names",  //
+     "Drop the dot at the end of a host name, which names the DNS root",  //
      "http://example.com./a", "http://example.com/a"},
     {Rule::kSortQuery, "sort_query", &CanonicalRules::sort_query,
-     "Sort query parameters by name; those of one name keep their order",  //
+     "Sort query parameters by name; equal names keep their order",  //
      "http://example.com/?b=1&a=2&a=1", "http://example.com/?a=2&a=1&b=1"},
     {Rule::kDropParameters, "drop_parameters", &CanonicalRules::drop_parameters,
      "Drop query parameters by name: utm_*, gclid, fbclid, ...",
@@ -48,7 +48,7 @@ constexpr std::array<RuleInfo, 14> kRules = {{
      "Drop a '?' that nothing follows",  //
      "http://example.com/a?", "http://example.com/a"},
     {Rule::kMergeSlashes, "merge_slashes", &CanonicalRules::merge_slashes,
-     "Take several slashes in the path for one",  //
+     "Merge consecutive slashes in the path",  //
      "http://example.com//a///b", "http://example.com/a/b"},
     {Rule::kDropTrailingSlash, "drop_trailing_slash", &CanonicalRules::drop_trailing_slash,
      "Drop slashes at the path's end",  //
@@ -60,10 +60,10 @@ constexpr std::array<RuleInfo, 14> kRules = {{
      "Drop \"www.\" before a registrable domain or its subdomains",  //
      "http://www.example.com/", "http://example.com/"},
     {Rule::kIgnoreScheme, "ignore_scheme", &CanonicalRules::ignore_scheme,
-     "Take https for http, except on ports that are the other's own",  //
+     "Treat https as http, except on the other scheme's default port",  //
      "https://example.com/", "http://example.com/"},
     {Rule::kLowercasePath, "lowercase_path", &CanonicalRules::lowercase_path,
-     "Take the path's letters in lower case",  //
+     "Convert the path to lower case",  //
      "http://example.com/About/Us", "http://example.com/about/us"},
 }};
 
@@ -71,7 +71,7 @@ tl::unexpected<Error> invalid(std::string message) {
   return error(ErrorCode::kInvalidArgument, std::move(message));
 }
 
-// What `item` says to do: '+', '-', or 0 for no sign; leaves the name.
+// Removes the sign of `item` and returns it: '+', '-', or 0 for none.
 char take_sign(std::string_view& item) {
   if (item.empty() || (item[0] != '+' && item[0] != '-')) return 0;
   const char sign = item[0];
@@ -105,7 +105,7 @@ Result<void> apply_rule(std::string_view item, CanonicalRules& rules) {
   const bool on = take_sign(item) != '-';
   if (item == "all" || item == "none") {
     if (item.size() != whole.size()) {
-      return invalid(fmt::format("the rule \"{}\": \"{}\" takes no sign", whole, item));
+      return invalid(fmt::format("the rule \"{}\": \"{}\" cannot have a sign", whole, item));
     }
     set_all(rules, item == "all");
     return {};
@@ -113,11 +113,11 @@ Result<void> apply_rule(std::string_view item, CanonicalRules& rules) {
   const auto info = std::find_if(kRules.begin(), kRules.end(),
                                  [&](const RuleInfo& rule) { return rule.name == item; });
   if (info == kRules.end()) {
-    return invalid(fmt::format("\"{}\" is no rule; these are: {}, all, none", item.substr(0, 80),
-                               known_rules()));
+    return invalid(fmt::format("\"{}\" is not a rule; the rules are: {}, all, none",
+                               item.substr(0, 80), known_rules()));
   }
   if (info->enabled == kAlwaysOn) {
-    return invalid(fmt::format("the rule {} is always on and is not to be named", item));
+    return invalid(fmt::format("the rule {} is always on and must not be listed", item));
   }
   rules.*info->enabled = on;
   return {};
@@ -135,7 +135,7 @@ Result<void> apply_names(const Names& items, Rule rule, Names& names) {
     if (add && found == list.end()) list.push_back(*std::move(name));
     if (!add) {
       if (found == list.end()) {
-        return invalid(fmt::format("\"-{}\" takes away a name that is not in the list of {}", item,
+        return invalid(fmt::format("\"-{}\" removes a name that is not in the list of {}", item,
                                    rule_info(rule).name));
       }
       list.erase(found);
@@ -162,15 +162,17 @@ Result<CanonicalRules> apply(const RulesText& text, CanonicalRules rules) {
   return rules;
 }
 
-// A host pattern with its name as Url::hostname() gives it, without a trailing dot.
+// The normal form of a host pattern: its name in the form of Url::hostname(), without a trailing
+// dot.
 Result<std::string> normal_host(std::string_view pattern) {
   const bool domain = pattern.starts_with('.');
   const std::string_view name = pattern.substr(domain ? 1 : 0);
   const auto wrong = [&](std::string_view why) {
-    return invalid(fmt::format("\"{}\" is no host (example.com) or domain (.example.com): {}",
-                               pattern.substr(0, 80), why));
+    return invalid(
+        fmt::format("\"{}\" is neither a host (example.com) nor a domain (.example.com): {}",
+                    pattern.substr(0, 80), why));
   };
-  if (name.empty() || name.starts_with('.')) return wrong("it has no name");
+  if (name.empty() || name.starts_with('.')) return wrong("the name is empty");
   if (name.find_first_of("/\\?#@*") != std::string_view::npos ||
       (name.find(':') != std::string_view::npos && !(name[0] == '[' && name.back() == ']'))) {
     return wrong("give the name alone, without scheme, port, path or '*'");
@@ -179,7 +181,8 @@ Result<std::string> normal_host(std::string_view pattern) {
   if (!url) return wrong("it cannot be a URL's host");
   if (domain && url->host_is_ip()) return wrong("an IP address has no subdomains");
   const std::string_view host = without_trailing_dot(url->hostname());
-  if (host.size() > kMaxHostBytes) return wrong("no host's name is longer than 253 bytes");
+  if (host.size() > kMaxHostBytes)
+    return wrong("it is longer than 253 bytes, the limit of host names");
   return fmt::format("{}{}", domain ? "." : "", host);
 }
 

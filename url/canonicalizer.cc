@@ -14,7 +14,7 @@ namespace trawl {
 
 namespace {
 
-// RFC 3986 section 2.3: escaping these never means anything.
+// RFC 3986 section 2.3: escaping these bytes never changes the meaning.
 constexpr AsciiSet kUnreserved =
     AsciiSet().with_range('a', 'z').with_range('A', 'Z').with_range('0', '9').with("-._~");
 constexpr AsciiSet kNothing;
@@ -32,13 +32,13 @@ bool is_lossless(const Profile& profile) {
                      [](const HostRules& host) { return is_lossless(host.rules); });
 }
 
-// Appends `text` with its escapes in upper-case hex and those of `decoded` bytes decoded.
+// Appends `text` with escapes in upper-case hex, and with escapes of `decoded` bytes decoded.
 //
-// A '%' that starts no escape is left alone, and so the two digits after it must not come about
-// by decoding: "%%34%31" would become "%41", whose own key is "A".
+// A '%' that does not start an escape stays, so decoding must not produce two hex digits after it:
+// "%%34%31" would become "%41", whose own key is "A".
 void append_normalized(std::string_view text, const AsciiSet& decoded, std::string& out,
                        RuleSet& fired) {
-  std::size_t bare_percent = std::string::npos;  // where in `out` the last one stands
+  std::size_t bare_percent = std::string::npos;  // position of the last one in `out`
   const auto would_complete_escape = [&](char byte) {
     if (bare_percent == std::string::npos || hex_value(byte) < 0) return false;
     const std::size_t behind = out.size() - bare_percent - 1;
@@ -67,14 +67,14 @@ void append_normalized(std::string_view text, const AsciiSet& decoded, std::stri
   }
 }
 
-// A host's name without the dot for the root. Of several dots, which name nothing, none goes, as
-// the key with one less would not be its own key.
+// A host name without its final dot. If it ends with several dots, which is not a valid name, none
+// is dropped: a key with one dot less would not be its own key.
 std::string_view without_root(std::string_view hostname) {
   const std::string_view name = without_trailing_dot(hostname);
   return name.ends_with('.') ? hostname : name;
 }
 
-// The host, of which `hostname` is the end or all of it, and the port.
+// Appends the host and port. `hostname` is all or the end of the URL's host.
 void append_host(const Url& url, std::string_view hostname, std::string& out, RuleSet& fired) {
   const std::string_view name = without_root(hostname);
   if (name.size() != hostname.size()) fired.insert(Rule::kDropTrailingDot);
@@ -94,14 +94,16 @@ void append_lossless(const Url& url, std::string& out, RuleSet& fired) {
   append_normalized(text.substr(path_start), kUnreserved, out, fired);
 }
 
-// Up to the path; `hostname` is the host's name to write, the end of the URL's own.
+// Appends everything before the path. `hostname` is the name to write: all or the end of the URL's
+// host.
 void append_origin(const Url& url, const CompiledRules& rules, std::string_view hostname,
                    std::string& out, RuleSet& fired) {
   const std::string_view text = url.href_without_fragment();
   const auto offset = [&](std::string_view part) {
     return static_cast<std::size_t>(part.data() - text.data());
   };
-  // https://h:80/ is another server than http://h/, and http://h:80/ cannot be written.
+  // https://h:80/ is not the server of http://h/, and a URL http://h:80/ does not exist in normal
+  // form.
   if (rules.on.ignore_scheme && url.scheme() == "https" && url.port() != "80") {
     out.append("http");
     fired.insert(Rule::kIgnoreScheme);
@@ -129,7 +131,7 @@ void append_path(const Url& url, const CompiledRules& rules, std::string& out, R
                 rules.on.drop_trailing_slash, fired);
 }
 
-// A query that loses its last parameter loses its '?' too.
+// A query without remaining parameters loses its '?' too.
 void append_query(const Url& url, const CompiledRules& rules, std::string& out, RuleSet& fired) {
   if (!url.has_query()) return;
   out.push_back('?');

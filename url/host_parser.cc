@@ -27,8 +27,8 @@ void append_number(std::uint32_t value, int base, std::string& out) {
 
 // --- IPv4: https://url.spec.whatwg.org/#concept-ipv4-parser
 
-// A part of an IPv4 address: decimal, octal with a leading 0, hexadecimal with 0x. Values beyond
-// 32 bits come out as some value beyond 32 bits. Nothing if it is no number.
+// Parses a part of an IPv4 address: decimal, octal with a leading 0, hexadecimal with 0x. Values
+// above 32 bits give some value above 32 bits. Returns nothing if it is not a number.
 std::optional<std::uint64_t> parse_ipv4_number(std::string_view text) {
   if (text.empty()) return std::nullopt;
   unsigned base = 10;
@@ -64,7 +64,7 @@ bool ends_in_a_number(std::string_view domain) {
 
 const char* parse_ipv4(std::string_view text, std::string& out) {
   constexpr const char* kNotAnAddress =
-      "the host ends in a number but is no IPv4 address (four numbers up to 255)";
+      "the host ends in a number but is not an IPv4 address (four numbers up to 255)";
   text = without_last_dot(text);
   std::uint64_t address = 0;
   for (unsigned part = 0; part < 4; ++part) {
@@ -72,7 +72,7 @@ const char* parse_ipv4(std::string_view text, std::string& out) {
     const auto number = parse_ipv4_number(text.substr(0, dot));
     if (!number) return kNotAnAddress;
     if (dot == std::string_view::npos) {
-      // The last number fills all bytes that are left: 127.1 is 127.0.0.1.
+      // The last number fills the remaining bytes: 127.1 is 127.0.0.1.
       const unsigned bits_left = 8 * (4 - part);
       if (*number >> bits_left != 0) return kNotAnAddress;
       address = (address << bits_left) | *number;
@@ -115,7 +115,7 @@ std::optional<std::uint32_t> parse_embedded_ipv4(std::string_view text) {
 std::optional<Ipv6Pieces> parse_ipv6_pieces(std::string_view text) {
   Ipv6Pieces pieces{};
   std::size_t count = 0;
-  std::optional<std::size_t> gap;  // index of the piece that "::" stands before
+  std::optional<std::size_t> gap;  // index of the piece after "::"
   if (text.starts_with("::")) {
     gap = 0;
     text.remove_prefix(2);
@@ -150,7 +150,7 @@ std::optional<Ipv6Pieces> parse_ipv6_pieces(std::string_view text) {
     text.remove_prefix(1);
   }
   if (gap) {
-    if (count == pieces.size()) return std::nullopt;  // "::" stands for one piece at least
+    if (count == pieces.size()) return std::nullopt;  // "::" replaces at least one piece
     std::rotate(pieces.begin() + static_cast<std::ptrdiff_t>(*gap),
                 pieces.begin() + static_cast<std::ptrdiff_t>(count), pieces.end());
   } else if (count != pieces.size()) {
@@ -195,12 +195,13 @@ constexpr bool is_joiner(char32_t code_point) {
   return code_point == 0x200C || code_point == 0x200D;
 }
 
-// What UTS #46's two ways of processing map differently: sharp s, final sigma, the joiners.
+// Characters that the two kinds of processing in UTS #46 map differently: sharp s, final sigma, the
+// joiners.
 constexpr bool is_deviation(char32_t code_point) {
   return code_point == 0xDF || code_point == 0x3C2 || is_joiner(code_point);
 }
 
-// The blocks whose characters run from right to left.
+// The blocks of right-to-left characters.
 constexpr bool is_right_to_left(char32_t code_point) {
   return (code_point >= 0x590 && code_point <= 0x8FF) ||
          (code_point >= 0xFB1D && code_point <= 0xFDFF) ||
@@ -216,7 +217,7 @@ constexpr bool is_ascii_alphanumeric(char32_t code_point) {
 
 constexpr std::size_t kMaxLabel = 63;  // RFC 1035, section 2.3.4
 
-// Punycode: RFC 3492, section 5 has its numbers.
+// Punycode: the parameters of RFC 3492, section 5.
 constexpr std::uint32_t kPunycodeBase = 36;
 
 struct PunycodeState {
@@ -226,7 +227,7 @@ struct PunycodeState {
   std::uint32_t threshold(std::uint32_t position) const {
     return position <= bias ? 1 : std::min<std::uint32_t>(position - bias, 26);
   }
-  // Section 6.1. `count`: code points that there are now.
+  // Section 6.1. `count` is the current number of code points.
   void adapt(std::uint32_t delta, std::uint32_t count) {
     delta /= first ? 700 : 2;
     first = false;
@@ -276,7 +277,7 @@ void append_punycode(std::u32string_view label, std::string& out) {
   }
 }
 
-// What `text`, lower-case Punycode, stands for: section 6.2. Nothing if it is none.
+// Decodes `text`, lower-case Punycode: section 6.2. Returns nothing if it is invalid.
 std::optional<std::u32string> from_punycode(std::string_view text) {
   std::u32string label;
   if (const std::size_t dash = text.rfind('-'); dash != std::string_view::npos) {
@@ -326,13 +327,13 @@ int lookup(const std::string& label, int flags, std::string& out) {
   return error;
 }
 
-// Appends what UTS #46 maps `run` to, a piece of a label without deviation characters and without
-// ASCII but letters and digits. A combining mark may be its first character unless it `starts` the
-// label. libidn2 shows what it maps to in A-labels alone, and checks IDNA2008's list of code points
-// unless it processes transitionally, which makes no difference without deviation characters.
+// Appends the UTS #46 mapping of `run`, a piece of a label without deviation characters, whose
+// ASCII characters are letters and digits. Its first character may be a combining mark unless it
+// `starts` the label. libidn2 returns its mapping only as an A-label, and checks IDNA2008's list of
+// code points except in transitional processing, which is equivalent without deviation characters.
 bool append_mapped_run(const std::string& run, bool starts, std::u32string& out) {
   if (run.empty()) return true;
-  // A digit composes with no mark that follows it.
+  // A leading digit, since no mark composes with a digit.
   std::string encoded;
   if (lookup(starts ? run : "0" + run, IDN2_TRANSITIONAL | IDN2_NO_ALABEL_ROUNDTRIP, encoded) !=
       IDN2_OK) {
@@ -345,9 +346,10 @@ bool append_mapped_run(const std::string& run, bool starts, std::u32string& out)
   return true;
 }
 
-// What UTS #46 maps `label` to without transitional processing, in normal form C. What libidn2
-// refuses or takes for another is put back between the runs that it maps; as none of that composes
-// with what is before it, and only '=' with what follows, the runs are normalised each for itself.
+// The UTS #46 mapping of `label` without transitional processing, in normal form C. Characters that
+// libidn2 refuses or maps differently are inserted between the runs that it maps. None of them
+// composes with the character before it, and only '=' composes with the next one, so the runs can
+// be normalised one by one.
 std::optional<std::u32string> mapped_label(std::string_view label) {
   std::u32string mapped;
   std::string run;
@@ -371,8 +373,9 @@ std::optional<std::u32string> mapped_label(std::string_view label) {
   return mapped;
 }
 
-// True if each joiner in `label` stands where it may (RFC 5892, appendices A.1 and A.2). What
-// libidn2 would refuse for itself is shown to it as a letter that does not join either.
+// True if each joiner in `label` is in a permitted context (RFC 5892, appendices A.1 and A.2).
+// Characters that libidn2 would refuse for other reasons are replaced by a letter that does not
+// join either.
 bool joiners_are_valid(std::u32string_view label) {
   if (std::none_of(label.begin(), label.end(), is_joiner)) return true;
   std::string plain;
@@ -392,7 +395,7 @@ bool joiners_are_valid(std::u32string_view label) {
 
 bool append_checked_a_label(const std::string& label, std::string& out);
 
-// Appends the ASCII form of a label that is mapped.
+// Appends the ASCII form of a mapped label.
 bool append_mapped_label(std::u32string_view label, std::string& out) {
   const bool reserved = label.starts_with(U"xn--");
   const auto is_basic = [](char32_t code_point) { return code_point < 0x80; };
@@ -411,10 +414,10 @@ bool append_mapped_label(std::u32string_view label, std::string& out) {
 
 // Appends the ASCII form of `label`, which has a non-ASCII character.
 //
-// libidn2 applies IDNA2008's list of code points on top of the rules that browsers apply (UTS #46),
-// and so refuses emoji, other symbols, recent letters and ASCII punctuation; and it refuses hyphens
-// in places where browsers take them. Such labels are mapped by it, in pieces, and encoded here. To
-// those without right-to-left characters the Bidi rule, not checked then, does not apply.
+// libidn2 applies IDNA2008's list of code points in addition to the rules of browsers (UTS #46), so
+// it refuses emoji, other symbols, recent letters and ASCII punctuation; and it refuses some
+// hyphens that browsers accept. Such labels are mapped by libidn2 in pieces and encoded here. The
+// Bidi rule is not checked for them; it does not apply to labels without right-to-left characters.
 bool append_a_label(const std::string& label, std::string& out) {
   switch (lookup(label, IDN2_NONTRANSITIONAL, out)) {
     case IDN2_OK:
@@ -438,7 +441,7 @@ bool append_a_label(const std::string& label, std::string& out) {
   return joiners_are_valid(*mapped) && append_mapped_label(*mapped, out);
 }
 
-// Appends `label`, which starts with xn--, if it is what its own decoding is encoded as.
+// Appends `label`, which starts with xn--, if decoding and encoding it gives the same label.
 bool append_checked_a_label(const std::string& label, std::string& out) {
   const auto decoded = from_punycode(std::string_view(label).substr(4));
   if (!decoded) return false;
@@ -457,12 +460,12 @@ bool append_label(const std::string& label, bool ascii, std::string& out) {
   return true;
 }
 
-// The standard's "domain to ASCII" for a domain with non-ASCII characters, label by label.
-// Stricter than the standard, where libidn2 is: non-ASCII labels over 63 bytes are refused, as are
-// right-to-left labels with symbols. Laxer: the Bidi rule looks at each label alone.
+// The standard's "domain to ASCII" for a domain with non-ASCII characters, label by label. Stricter
+// than the standard where libidn2 is: refuses non-ASCII labels over 63 bytes and right-to-left
+// labels with symbols. Laxer: the Bidi rule examines each label alone.
 const char* domain_to_ascii(std::string_view domain, std::string& out) {
-  constexpr const char* kInvalid = "the host name is no valid internationalised domain name";
-  // IDNA is the slow part of parsing, and DNS carries no name over 253 bytes.
+  constexpr const char* kInvalid = "the host name is not a valid internationalised domain name";
+  // IDNA is the slow part of parsing, and no name in the DNS is over 253 bytes.
   constexpr std::size_t kMaxDomain = 4096;
   if (domain.size() > kMaxDomain) return "the internationalised host name is too long";
   std::string label;
@@ -477,8 +480,10 @@ const char* domain_to_ascii(std::string_view domain, std::string& out) {
       ascii = true;
       continue;
     }
-    if (code_point == 0x1E9E) code_point = 0xDF;  // capital sharp s: libidn2's table says "ss"
-    // Full-width ASCII and the small hyphen, so that libidn2 is not shown punctuation.
+    if (code_point == 0x1E9E)
+      code_point = 0xDF;  // capital sharp s: libidn2's table maps it to
+                          // "ss"
+    // Map full-width ASCII and the small hyphen here, so that libidn2 gets no punctuation.
     if (code_point >= 0xFF01 && code_point <= 0xFF5E) code_point -= 0xFF01 - U'!';
     if (code_point == 0xFE63) code_point = '-';
     if (code_point < 0x80) {
@@ -499,7 +504,7 @@ const char* parse_domain(std::string_view domain, std::string& out) {
     ascii = ascii && is_ascii(out[i]);
     out[i] = ascii_lower(out[i]);
   }
-  // An all-ASCII domain is never refused for its A-labels: too many bad ones are in use.
+  // An all-ASCII domain is never refused for its A-labels, since many invalid ones are in use.
   if (!ascii) {
     out.resize(start);
     if (const char* error = domain_to_ascii(domain, out)) return error;
@@ -507,7 +512,7 @@ const char* parse_domain(std::string_view domain, std::string& out) {
   const std::string_view ascii_domain = std::string_view(out).substr(start);
   if (ascii_domain.empty()) return "the host name is empty";
   for (const char byte : ascii_domain) {
-    if (kForbiddenInDomain.contains(byte)) return "the host name has a character it must not have";
+    if (kForbiddenInDomain.contains(byte)) return "the host name has a forbidden character";
   }
   if (!ends_in_a_number(ascii_domain)) return nullptr;
   const std::string address(ascii_domain);
@@ -521,7 +526,7 @@ const char* parse_host(std::string_view text, std::string& out) {
   if (text.starts_with('[')) {
     if (!text.ends_with(']')) return "the IPv6 address lacks its closing bracket";
     const auto pieces = parse_ipv6_pieces(text.substr(1, text.size() - 2));
-    if (!pieces) return "the text in brackets is no IPv6 address";
+    if (!pieces) return "the text in brackets is not an IPv6 address";
     append_ipv6(*pieces, out);
     return nullptr;
   }

@@ -25,7 +25,7 @@ constexpr std::size_t escape_length(std::string_view text, std::size_t position)
              : 0;
 }
 
-// The byte that the escape at `position` stands for; there must be one.
+// The byte encoded by the escape at `position`; there must be one.
 constexpr char escaped_byte(std::string_view text, std::size_t position) {
   return static_cast<char>(hex_value(text[position + 1]) * 16 + hex_value(text[position + 2]));
 }

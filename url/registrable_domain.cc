@@ -15,14 +15,14 @@ namespace trawl {
 
 namespace {
 
-// The newer of the system's list and the one libpsl was built with. Lives as long as the process.
+// The newer of the system's list and libpsl's built-in one. Never freed.
 const psl_ctx_t* public_suffixes() {
   static const psl_ctx_t* const list = psl_latest(nullptr);
   return list;
 }
 
-// The last labels of `hostname`. libpsl tries every label as the start of a suffix; no suffix has
-// nearly as many labels as this, so that a host of 100,000 costs no more than one of ten.
+// The last labels of `hostname`. libpsl tries every label as the start of a suffix. No suffix has
+// as many labels as are kept, so a host of 100,000 labels costs no more than one of ten.
 std::string_view last_labels(std::string_view hostname) {
   constexpr int kLabels = 10;
   std::size_t start = hostname.size();
@@ -35,7 +35,7 @@ std::string_view last_labels(std::string_view hostname) {
 }
 
 // The length of the registrable domain at the end of `name`; 0 if there is none. libpsl takes about
-// a microsecond, and the links of a page go to few hosts, so that a thread remembers some answers.
+// a microsecond, and the links of a page go to few hosts, so each thread caches some answers.
 std::size_t look_up(std::string_view name) {
   struct Answer {
     std::string name;
@@ -80,7 +80,7 @@ std::string politeness_group(const Url& url, PolitenessGroup by) {
   if (by == PolitenessGroup::kDomain) return std::string(registrable_domain(url.hostname()));
   std::string group(group_host(url));
   const std::string_view port = url.port();
-  // Of http://h/ and https://h:80/ both reach port 80, of http://h:443/ and https://h/ both 443.
+  // http://h/ and https://h:80/ both reach port 80, http://h:443/ and https://h/ both port 443.
   if (!port.empty() && port != "80" && port != "443") group.append(":").append(port);
   return group;
 }

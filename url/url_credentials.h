@@ -1,5 +1,5 @@
-// User names and passwords in URLs, which are for the server alone: nothing that Trawl writes for
-// people has them.
+// Removes user names and passwords from URLs: they are for the server only, and nothing that Trawl
+// writes for people may have them.
 #pragma once
 
 #include <string>
@@ -9,8 +9,7 @@ namespace trawl {
 
 namespace credentials {
 
-// Where the authority of a URL, or of what is written in the place of one, begins and ends behind
-// `from`; npos if there is none.
+// The position of the first authority after `from`, in a URL or other text; npos if there is none.
 struct Authority {
   std::size_t begin = std::string_view::npos;
   std::size_t end = 0;
@@ -29,12 +28,11 @@ inline Authority find_authority(std::string_view text, std::size_t from, std::st
 
 }  // namespace credentials
 
-// `url`, or `scratch`, which then holds it without user name and password. `url` may be what is no
-// URL.
+// Returns `url`, or `scratch` with the URL without user name and password. `url` may be any text.
 inline std::string_view without_credentials(std::string_view url, std::string& scratch) {
   if (url.find('@') == std::string_view::npos) return url;
   const auto [begin, end] = credentials::find_authority(url, 0, "/\\?#");
-  // What comes behind '?' or '#' is no authority.
+  // After '?' or '#' there is no authority.
   if (begin > url.find_first_of("?#")) return url;
   const std::size_t at = url.substr(0, end).rfind('@');
   if (at == std::string_view::npos || at < begin) return url;
@@ -47,7 +45,7 @@ inline std::string without_credentials(std::string_view url) {
   return std::string(without_credentials(url, scratch));
 }
 
-// A message in which URLs may stand, without the credentials in any of them.
+// A message without the credentials of the URLs in it.
 inline std::string scrubbed(std::string_view message) {
   std::string out(message);
   for (std::size_t from = 0; from < out.size();) {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kNotThere = std::string_view::npos;
 
-// The bytes that stay what they are; '%' too, which starts an escape or stands for itself.
+// Bytes that parsing does not change, including '%', escaped or not.
 constexpr AsciiSet kNotAscii = AsciiSet().with_range(0x80, 0xFF);
 constexpr AsciiSet kChangedInPath = kPathSet.with(kNotAscii).with("\\");
 constexpr AsciiSet kChangedInQuery = kSpecialQuerySet.with(kNotAscii);
@@ -41,7 +41,7 @@ constexpr bool ends_segment(char byte) {
   return byte == '/' || byte == '?' || byte == '#';
 }
 
-// True if the path segment at the start of `text` is one or two dots, as such or escaped.
+// True if the path segment at the start of `text` is one or two dots, plain or escaped.
 bool is_dot_segment(std::string_view text) {
   for (int dots = 0; dots < 3; ++dots) {
     if (dots > 0 && (text.empty() || ends_segment(text[0]))) return true;
@@ -56,8 +56,8 @@ bool is_dot_segment(std::string_view text) {
   return false;
 }
 
-// False if the host name text[start, end) cannot be an IPv4 address: its last label starts with
-// something else than a digit.
+// False if the host name text[start, end) cannot be an IPv4 address because its last label does not
+// start with a digit.
 inline bool may_end_in_a_number(std::string_view text, std::size_t start, std::size_t end,
                                 std::uint64_t dots) {
   dots &= from(start) & ~from(end);
@@ -65,8 +65,8 @@ inline bool may_end_in_a_number(std::string_view text, std::size_t start, std::s
   return label == end || is_ascii_digit(text[label]);
 }
 
-// True for an IPv4 address as it would be serialised: four decimal numbers up to 255 without zeros
-// in front.
+// True for an IPv4 address in serialised form: four decimal numbers up to 255 without leading
+// zeros.
 bool is_serialised_ipv4(std::string_view text) {
   for (int part = 0; part < 4; ++part) {
     if (part > 0) {
@@ -83,8 +83,8 @@ bool is_serialised_ipv4(std::string_view text) {
   return text.empty();
 }
 
-// Length of the port at the start of `text`, its ':' included; 0 if it is not as it would be
-// serialised: in decimal without zeros in front, not the default of `scheme`, up to 65535.
+// Length of the port at the start of `text`, including its ':'; 0 if it is not in serialised form:
+// decimal without leading zeros, at most 65535, not the default of `scheme`.
 std::size_t port_length(std::string_view text, std::string_view scheme) {
   unsigned port = 0;
   std::size_t length = 1;
@@ -95,14 +95,14 @@ std::size_t port_length(std::string_view text, std::string_view scheme) {
   return canonical && port != (scheme == "https" ? 443u : 80u) ? length : 0;
 }
 
-// What stands behind the host: the offsets of '?' and '#', and if there is a '%' before the latter.
+// The part after the host: the offsets of '?' and '#', and whether there is a '%' before '#'.
 struct Tail {
   std::size_t query = kNotThere;
   std::size_t fragment = kNotThere;
   bool has_percent = false;
 };
 
-// plain_end() from the 65th byte on. `in_segment`: the byte before is no slash.
+// plain_end() from the 65th byte on. `in_segment`: the byte before is not a slash.
 template <class Processor>
 [[gnu::always_inline]] inline std::size_t plain_end_of_long(std::string_view text,
                                                             bool in_segment) {
@@ -117,9 +117,9 @@ template <class Processor>
   return text.size();
 }
 
-// Finds '?' and '#' in text[start..], which is a path and what follows it, as long as all is plain:
-// no escapes, no segment that starts with a dot. `sketch` is that of the first 64 bytes of `text`.
-// Returns how far that went.
+// Finds '?' and '#' in text[start..], a path and what follows it, while everything is plain: no
+// escapes, no segment that starts with a dot. `sketch` is the sketch of the first 64 bytes of
+// `text`. Returns the end of the plain part.
 template <class Processor>
 [[gnu::always_inline]] inline std::size_t scan_plain_tail(std::string_view text, std::size_t start,
                                                           const UrlSketch& sketch, Tail& tail) {
@@ -145,9 +145,8 @@ template <class Processor>
   return stop;
 }
 
-// Looks at text[i..], which comes behind the plain beginning of a path or is one, byte by byte.
-// False if parsing would change any of it. `scheme_possible`: a ':' in this segment might end a
-// scheme.
+// Examines text[i..], the rest of a path after its plain part, byte by byte. Returns false if
+// parsing would change any of it. `scheme_possible`: a ':' in this segment could end a scheme.
 bool scan_tail(std::string_view text, std::size_t i, bool scheme_possible, Tail& tail) {
   bool segment_start = i == 0 || text[i - 1] == '/';
   for (; i < text.size() && text[i] != '?' && text[i] != '#'; ++i) {
@@ -171,7 +170,7 @@ bool scan_tail(std::string_view text, std::size_t i, bool scheme_possible, Tail&
                       [](char byte) { return kChangedInFragment.contains(byte); });
 }
 
-// Where `path` goes on behind the segments "." and ".." that it starts with; counts the latter.
+// The position in `path` after the leading segments "." and ".."; counts the ".." in `parents`.
 inline std::size_t skip_dot_segments(std::string_view path, std::size_t& parents) {
   std::size_t position = 0;
   while (position < path.size() && path[position] == '.') {
@@ -198,8 +197,8 @@ std::size_t directory_end_of_long(std::string_view href, std::size_t root, std::
   return end;
 }
 
-// Behind the last '/' of href[0, end), which has one; then `parents` directories up, but not above
-// the root, whose '/' is at `root`.
+// The position after the last '/' of href[0, end), which must have one, and then `parents`
+// directories up, but not above the root, whose '/' is at `root`.
 template <class Processor>
 [[gnu::always_inline]] inline std::size_t directory_end(const std::string& href, std::size_t root,
                                                         std::size_t end, std::size_t parents) {
@@ -211,7 +210,7 @@ template <class Processor>
   if (slashes != 0 && (left == 0 || length == end - root)) {
     return end - length + static_cast<std::size_t>(std::bit_width(slashes));
   }
-  // A long path: start again, a slash at a time.
+  // A long path: start again, slash by slash.
   return directory_end_of_long(href, root, end, parents);
 }
 
@@ -272,7 +271,7 @@ inline bool UrlFastPath::parse_authority(std::string_view scheme, std::string_vi
   const std::size_t plain = scan_plain_tail<Processor>(input, path_start, sketch, tail);
   if (plain != input.size() && !scan_tail(input, plain, false, tail)) return false;
 
-  std::size_t shift = 0;  // of the input's bytes in href
+  std::size_t shift = 0;  // from offsets in the input to offsets in href
   if (has_path && host_start != 2) {
     out.href_.assign(input);
   } else {
@@ -301,7 +300,7 @@ inline bool UrlFastPath::parse_relative(std::string_view input, const Url& base,
                                         const UrlSketch& sketch, Url& out) {
   const std::size_t path_end = base.path_end();
   std::size_t kept = base.query_end();
-  std::size_t start = 0;  // what is appended of the input
+  std::size_t start = 0;  // the part of the input that is appended starts here
   bool may_have_scheme = false;
   if (input.empty() || ends_segment(input[0])) {
     if (begins_with(input, "/")) kept = base.path_start_;
@@ -330,7 +329,7 @@ inline bool UrlFastPath::parse_relative(std::string_view input, const Url& base,
   out.path_start_ = base.path_start_;
   out.query_start_ = kept > path_end ? base.query_start_ : offset_or_none(tail.query, kept - start);
   out.fragment_start_ = offset_or_none(tail.fragment, kept - start);
-  // What was left of the base need not have the '%' that the base had.
+  // The part kept of the base may be without the base's '%'.
   out.has_percent_ =
       tail.has_percent || (base.has_percent_ && out.part(0, kept).find('%') != kNotThere);
   return true;
@@ -367,7 +366,8 @@ std::span<const UrlFastPath::Implementation> UrlFastPath::implementations() {
       {"AVX2", parse_on_avx2, Avx2Processor::sketch},
       {"AVX-512", parse_on_avx512, Avx512Processor::sketch},
   }};
-  // Each runs wherever the next one does: no processor has AVX-512 without AVX2.
+  // Each implementation requires the previous one's instructions: no processor has AVX-512 without
+  // AVX2.
   std::size_t running = 2;
   if (Avx2Processor::runs_here()) running += Avx512Processor::runs_here() ? 2 : 1;
   return std::span(kAll).first(running);

@@ -11,7 +11,7 @@ namespace trawl {
 
 namespace {
 
-// Escaping makes at most nine bytes of one, so that with this limit offsets fit their 32 bits.
+// Escaping turns one byte into at most nine, so that offsets fit 32 bits.
 constexpr std::size_t kMaxInput = std::size_t{1} << 28;
 
 constexpr AsciiSet kTabAndNewlines = AsciiSet().with("\t\n\r");
@@ -24,7 +24,7 @@ constexpr bool is_slash(char byte) {
   return byte == '/' || byte == '\\';
 }
 
-// The piece of `text` before the first of `delimiters`; `text` keeps the rest.
+// Returns the part of `text` before the first of `delimiters`; `text` keeps the rest.
 std::string_view cut_before(std::string_view& text, const AsciiSet& delimiters) {
   std::size_t length = 0;
   while (length < text.size() && !delimiters.contains(text[length]))
@@ -39,8 +39,8 @@ bool equals_ignoring_case(std::string_view text, std::string_view lower_case) {
                     [](char a, char b) { return ascii_lower(a) == b; });
 }
 
-// The number of dots that `segment` stands for, "%2e" being one; 0 if it has anything else or more
-// than two.
+// The number of dots of `segment`, with "%2e" as a dot; 0 if it has other characters or more than
+// two dots.
 int dot_count(std::string_view segment) {
   int dots = 0;
   while (!segment.empty()) {
@@ -97,7 +97,8 @@ Result<Url> UrlParser::parse() {
     return tl::unexpected(error(ErrorCode::kInvalidUrl, what));
   }
   if (url_.href_.size() >= Url::kNone) {
-    return tl::unexpected(error(ErrorCode::kInvalidUrl, "it comes out longer than 4 GiB"));
+    return tl::unexpected(
+        error(ErrorCode::kInvalidUrl, "it would be longer than 4 GiB when escaped"));
   }
   url_.has_percent_ = url_.href_without_fragment().find('%') != std::string_view::npos;
   return std::move(url_);

@@ -9,7 +9,7 @@ namespace trawl {
 
 // One bit a byte, the first byte's lowest.
 struct UrlSketch {
-  std::uint64_t outside_host;  // not is_plain_in_host(), and all bits behind the last byte
+  std::uint64_t outside_host;  // not is_plain_in_host(), and all bits after the last byte
   std::uint64_t special;       // is_special()
   std::uint64_t slash;
   std::uint64_t dot;
@@ -19,13 +19,13 @@ struct UrlSketch {
   friend bool operator==(const UrlSketch&, const UrlSketch&) = default;
 };
 
-// What host names are made of in all but odd cases.
+// The bytes of ordinary host names.
 constexpr bool is_plain_in_host(unsigned char byte) {
   return (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || byte == '.' ||
          byte == '-' || byte == '_';
 }
 
-// All but '/' and '.' that has a meaning of its own behind the host, or is escaped or stripped
+// Bytes, except '/' and '.', that have a special meaning after the host, or are escaped or stripped
 // there.
 constexpr bool is_special(unsigned char byte) {
   return byte <= ' ' || byte >= 0x7F || byte == '"' || byte == '#' || byte == '%' || byte == '\'' ||
@@ -39,7 +39,7 @@ constexpr std::uint64_t low_bits(std::size_t count) {
   return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
 }
 
-// The highest bits of a byte's kinds, since a vector's compares yield those.
+// The top bits of a byte's kinds, since vector comparisons yield those.
 inline constexpr std::uint8_t kInHost = 0x80;
 inline constexpr std::uint8_t kSpecial = 0x40;
 inline constexpr std::uint8_t kSlash = 0x20;
@@ -59,9 +59,9 @@ alignas(64) inline constexpr std::array<std::uint8_t, 256> kKinds = [] {
 
 }  // namespace url_sketch_detail
 
-// The sketch of `length` <= 64 bytes at `start`, a byte at a time: what processors without one of
-// their own use (url_sketch_x86.h has others), and what those are tested against. As with all of
-// them, it reads no other byte, and is inline so that a sketch stays in registers.
+// The sketch of `length` <= 64 bytes at `start`, byte by byte: for processors without their own
+// version (url_sketch_x86.h), and the reference in tests. Like all versions it reads no other byte,
+// and is inline so that the sketch stays in registers.
 struct PortableProcessor {
   static UrlSketch sketch(const char* start, std::size_t length) {
     using namespace url_sketch_detail;

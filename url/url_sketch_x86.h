@@ -1,4 +1,4 @@
-// UrlSketch by the vector instructions of x86-64 processors.
+// UrlSketch with the vector instructions of x86-64 processors.
 #pragma once
 
 #if defined(__x86_64__)
@@ -12,7 +12,7 @@
 
 #include "url/url_sketch.h"
 
-// What the functions for a processor are compiled for, whatever the rest is.
+// The instruction sets of the functions for one kind of processor.
 #define TRAWL_URL_AVX2 "avx2,bmi2"
 #define TRAWL_URL_AVX512 "avx512bw,avx512vbmi,bmi2"
 
@@ -27,7 +27,7 @@ Word load_word(const char* start) {
   return word;
 }
 
-// `length` < 16 bytes and zeros behind them, by loads that overlap.
+// Loads `length` < 16 bytes, followed by zeros, with overlapping loads.
 inline __m128i load_below_16(const char* start, std::size_t length) {
   const char* const end = start + length;
   if (length >= 8) {
@@ -63,7 +63,7 @@ inline __m128i any(__m128i a, __m128i b) {
 }
 
 inline __m128i plain_in_host(__m128i bytes) {
-  // '-', '.', '/' and the digits are neighbours.
+  // '-', '.', '/' and the digits are adjacent.
   const __m128i digits = _mm_andnot_si128(equal(bytes, '/'), in_range(bytes, '-', '9'));
   return any(any(digits, in_range(bytes, 'a', 'z')), equal(bytes, '_'));
 }
@@ -92,7 +92,7 @@ inline __m128i special(__m128i bytes) {
 
 }  // namespace url_sketch_detail
 
-// What every x86-64 processor can do.
+// For every x86-64 processor.
 struct Sse2Processor {
   static UrlSketch sketch(const char* start, std::size_t length) {
     using namespace url_sketch_detail;
@@ -106,7 +106,7 @@ struct Sse2Processor {
     UrlSketch sketch{.outside_host = outside, .special = 0, .slash = 0, .dot = 0};
     const std::size_t last = length - 16;
     for (std::size_t offset = 0;; offset += 16) {
-      // The last block may overlap the one before it.
+      // The last block may overlap the previous one.
       if (offset > last) offset = last;
       const auto* const block = reinterpret_cast<const __m128i*>(start + offset);
       const UrlSketch found = sketch_16(_mm_loadu_si128(block));
@@ -121,8 +121,8 @@ struct Sse2Processor {
 
 namespace url_sketch_detail {
 
-// A set of ASCII bytes by their halves: a byte is in it if bits_of_low[low half] has the bit of its
-// high half. _mm256_shuffle_epi8() looks that up, and yields 0 for all bytes from 0x80.
+// A set of ASCII bytes by half bytes: a byte is in it if bits_of_low[low half] has the bit of its
+// high half. _mm256_shuffle_epi8() does the lookup, and yields 0 for bytes from 0x80.
 struct alignas(16) NibbleSet {
   template <class Contains>
   explicit constexpr NibbleSet(Contains contains) {
@@ -165,7 +165,7 @@ alignas(32) inline constexpr std::array<std::uint8_t, 32> kMoveDown = [] {
   return _mm256_broadcastsi128_si256(_mm_load_si128(static_cast<const __m128i*>(start)));
 }
 
-// The lanes that are not 0, which are all ones.
+// The bits of the non-zero lanes, which must be all ones.
 [[gnu::target(TRAWL_URL_AVX2), gnu::always_inline]] inline std::uint64_t bits_of(__m256i lanes) {
   return static_cast<unsigned>(_mm256_movemask_epi8(lanes));
 }
@@ -188,7 +188,7 @@ alignas(32) inline constexpr std::array<std::uint8_t, 32> kMoveDown = [] {
 
 }  // namespace url_sketch_detail
 
-// What processors with AVX2 use.
+// For processors with AVX2.
 struct Avx2Processor {
   [[gnu::target(TRAWL_URL_AVX2)]] static UrlSketch sketch(const char* start, std::size_t length) {
     using namespace url_sketch_detail;
@@ -221,7 +221,7 @@ struct Avx512Processor {
     using namespace url_sketch_detail;
     const std::uint64_t inside = _bzhi_u64(~std::uint64_t{0}, static_cast<unsigned>(length));
     const __m512i bytes = _mm512_maskz_loadu_epi8(inside, start);
-    // A lookup in the table's half for ASCII; all bytes above it are special and in no host.
+    // Looks up ASCII bytes in the table; all others are special and not plain in a host.
     const __m512i kinds = _mm512_permutex2var_epi8(_mm512_load_si512(kKinds.data()), bytes,
                                                    _mm512_load_si512(kKinds.data() + 64));
     const std::uint64_t beyond_ascii = _mm512_movepi8_mask(bytes);

@@ -20,11 +20,11 @@ constexpr std::uint64_t mask_of(std::uint64_t index) noexcept {
 
 }  // namespace
 
-// Memory orders. A bit can stand for something outside the array ("slot i is filled", "slot i is
-// mine"), hence whoever changes a bit releases what it did before, and whoever asks for a bit
-// acquires: having seen a bit set, or cleared, it sees what was done before that. A change to a
-// neighbour in the word comes between without harm, since a read-modify-write, of any order,
-// continues the release sequence of those before it. count() gives no such promise, and is relaxed.
+// Memory orders. A bit can represent something outside the array ("slot i is filled", "slot i is
+// mine"). So changing a bit releases the thread's earlier writes, and reading a bit acquires: a
+// thread that sees a bit set, or cleared, sees everything that happened before the change. A change
+// of another bit of the word in between is harmless, since a read-modify-write of any order
+// continues the release sequence. count() promises no such order and is relaxed.
 struct AtomicBitArray::State {
   State(WordArray array, std::uint64_t size) : words(std::move(array)), bits(size) {}
 
@@ -34,7 +34,7 @@ struct AtomicBitArray::State {
   }
 
   WordArray words;
-  std::uint64_t bits;  // those of the last word beyond it stay 0
+  std::uint64_t bits;  // bits of the last word beyond it stay 0
 };
 
 AtomicBitArray::AtomicBitArray(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -55,7 +55,7 @@ std::uint64_t AtomicBitArray::size() const noexcept {
 }
 
 bool AtomicBitArray::test(std::uint64_t index) const noexcept {
-  // acquire: pairs with the release of whoever changed the bit.
+  // acquire: pairs with the release of the thread that changed the bit.
   return (state_->word_of(index).load(std::memory_order_acquire) & mask_of(index)) != 0;
 }
 
@@ -65,13 +65,13 @@ void AtomicBitArray::set(std::uint64_t index) noexcept {
 }
 
 void AtomicBitArray::clear(std::uint64_t index) noexcept {
-  // release: as in set(); whoever sets the bit next sees what was done while it was set.
+  // release: as in set(); the next thread that sets the bit sees what happened while it was set.
   state_->word_of(index).fetch_and(~mask_of(index), std::memory_order_release);
 }
 
 bool AtomicBitArray::test_and_set(std::uint64_t index) noexcept {
-  // release as in set(), acquire as in test(). The changes to a word have one order, so that the
-  // bit is found unset by exactly one call.
+  // release as in set(), acquire as in test(). All changes of a word have a single order, so
+  // exactly one call finds the bit unset.
   const std::uint64_t mask = mask_of(index);
   return (state_->word_of(index).fetch_or(mask, std::memory_order_acq_rel) & mask) != 0;
 }
@@ -100,8 +100,8 @@ std::uint64_t AtomicBitArray::find_next(std::uint64_t from) const noexcept {
 void AtomicBitArray::clear_all() noexcept {
   for (std::uint64_t w = 0; w < state_->words.size(); ++w) {
     auto& word = state_->words[w];
-    // Words that are zero are left alone: memory that was never touched need not be taken now.
-    // release: as in clear().
+    // Skip words that are zero, so that memory never touched is not allocated now. release: as in
+    // clear().
     if (word.load(std::memory_order_relaxed) != 0) word.fetch_and(0, std::memory_order_release);
   }
 }

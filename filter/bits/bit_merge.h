@@ -16,8 +16,8 @@
 
 namespace trawl {
 
-// Whether the bits of two filters of one kind mean the same: kInvalidArgument with what differs
-// otherwise. `State` has capacity, target_rate, words, hashes and hash.
+// Checks that the bits of two filters of one kind have the same meaning: otherwise kInvalidArgument
+// with the difference. `State` has capacity, target_rate, words, hashes and hash.
 template <class State>
 Result<void> check_mergeable(const State& mine, const State& theirs) {
   const auto differ = [](std::string_view what, auto one, auto other) {
@@ -32,15 +32,17 @@ Result<void> check_mergeable(const State& mine, const State& theirs) {
     return differ("sizes in words", mine.words.size(), theirs.words.size());
   if (mine.hashes != theirs.hashes) return differ("bits per key", mine.hashes, theirs.hashes);
   if (!(mine.hash == theirs.hash)) {
-    return error(ErrorCode::kInvalidArgument,
-                 "the filters cannot be merged: their hash keys differ, so that one key has other "
-                 "bits in each");
+    return error(
+        ErrorCode::kInvalidArgument,
+        "the filters cannot be merged: their hash keys differ, so that a key has different "
+        "bits in each: build one with the other's hash key");
   }
   return {};
 }
 
-// Sets in `into` what is set in `from`, of the same size, while others may set bits too: part after
-// part of `part_words`, each under its lock. Returns the share of the bits that are set afterwards.
+// Sets in `into` the bits that are set in `from`, an array of the same size. Other threads may set
+// bits at the same time: each part of `part_words` is merged under its lock. Returns the share of
+// bits set afterwards.
 inline double merge_bits(WordArray& into, const WordArray& from, StripeLocks::View locks,
                          std::uint64_t part_words) noexcept {
   std::uint64_t set = 0;

@@ -6,7 +6,8 @@ namespace trawl {
 
 void StripeLock::wait_and_lock() noexcept {
   for (Patience patience;; patience.wait()) {
-    // A look first, so that waiting does not take the line from the holder. acquire: as in lock().
+    // A relaxed load first, so that waiting threads do not take the cache line from the holder.
+    // acquire: as in lock().
     if (!held_.test(std::memory_order_relaxed) && !held_.test_and_set(std::memory_order_acquire))
       return;
   }

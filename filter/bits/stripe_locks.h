@@ -1,4 +1,4 @@
-// StripeLocks: locks of one byte that the parts of a filter share.
+// StripeLocks: an array of one-byte locks, shared by the parts of a filter.
 #pragma once
 
 #include <algorithm>
@@ -10,12 +10,12 @@
 
 namespace trawl {
 
-// Held for a few instructions, in which nothing is waited for but the next of its locks. Whoever
-// finds it held spins, yields, and then sleeps a little at a time.
+// Held for a few instructions, during which the holder waits for nothing except its next lock. A
+// thread that finds it held spins, then yields, then sleeps for short times.
 class StripeLock {
  public:
   void lock() noexcept {
-    // acquire: pairs with the release in unlock(), so that what the last holder wrote is seen.
+    // acquire: pairs with the release in unlock(), so that the last holder's writes are seen.
     if (held_.test_and_set(std::memory_order_acquire)) wait_and_lock();
   }
   bool try_lock() noexcept {
@@ -23,7 +23,8 @@ class StripeLock {
     return !held_.test_and_set(std::memory_order_acquire);
   }
   void unlock() noexcept {
-    // release: publishes what was written; pairs with the acquires in lock() and wait_and_lock().
+    // release: publishes this holder's writes; pairs with the acquires in lock() and
+    // wait_and_lock().
     held_.clear(std::memory_order_release);
   }
 
@@ -33,17 +34,17 @@ class StripeLock {
   std::atomic_flag held_;
 };
 
-// As many locks as there are parts, up to kMost; beyond, parts share them.
+// One lock for each part, up to kMost; with more parts, several share a lock.
 class StripeLocks {
  public:
-  // Enough that threads seldom meet, not even in a cache line, and few enough for a cache.
+  // Enough that threads rarely need the same lock or cache line, and few enough to stay in a cache.
   static constexpr std::uint64_t kMost = std::uint64_t{1} << 16;
 
   explicit StripeLocks(std::uint64_t parts)
       : mask_(std::bit_ceil(std::clamp<std::uint64_t>(parts, 1, kMost)) - 1),
         locks_(std::make_unique<StripeLock[]>(mask_ + 1)) {}
 
-  // Which locks there are; valid as long as they are.
+  // A view of the locks, valid while they exist.
   class View {
    public:
     View() = default;

@@ -1,4 +1,4 @@
-// StripesOfKey: the locks that a key needs whose bits lie anywhere, taken together.
+// StripesOfKey: takes all locks of a key whose bits are anywhere in the filter.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +9,11 @@
 
 namespace trawl {
 
-// `Filter` gives stripe_of(place), and the locks of the stripes as `locks[stripe]`; a parameter so
-// that the tests can run this under every interleaving. At most kMost places.
+// `Filter` has stripe_of(place) and the locks of the stripes as `locks[stripe]`. It is a parameter
+// so that tests can run this under every interleaving. At most kMost places.
 //
-// No two threads wait for each other: the locks are tried in the order of the places, and given
-// back if one is not free; and whoever waits for locks takes them in ascending order.
+// No deadlock: the locks are first tried, without waiting, in the order of the places, and released
+// if one is taken. Only then are they locked, with waiting, in ascending order.
 template <class Filter, std::size_t kMost>
 class StripesOfKey {
  public:
@@ -22,8 +22,9 @@ class StripesOfKey {
   void lock(std::span<const std::uint64_t> places) {
     if (!try_lock(places, [](std::uint64_t) {})) lock_in_order(places);
   }
-  // Does not wait: returns false, holding none, if a lock is not free. Another thread has it, or
-  // this one does, since places may share one. Calls with_lock(place) as soon as it has each.
+  // Does not wait: returns false and holds no lock if one is taken, by another thread or by this
+  // one, since places may share a lock. Calls with_lock(place) as soon as it has the lock of each
+  // place.
   template <class Use>
   bool try_lock(std::span<const std::uint64_t> places, const Use& with_lock) {
     for (std::size_t i = 0; i < places.size(); ++i) {
@@ -45,7 +46,7 @@ class StripesOfKey {
     for (std::size_t i = 0; i < count_; ++i)
       filter_.locks[ordered_[i]].lock();
   }
-  // Calls with_lock(place) for each place, and gives back its lock as soon as may be.
+  // Calls with_lock(place) for each place, and releases its lock as soon as possible.
   template <class Use>
   void unlock(std::span<const std::uint64_t> places, const Use& with_lock) {
     for (const std::uint64_t place : places) {
@@ -58,7 +59,7 @@ class StripesOfKey {
 
  private:
   const Filter& filter_;
-  std::size_t count_ = 0;  // of those taken in ascending order
+  std::size_t count_ = 0;  // number of locks taken in ascending order
   std::array<std::uint64_t, kMost> ordered_;
 };
 

@@ -22,17 +22,18 @@ std::string readable(double bytes) {
 }
 
 tl::unexpected<Error> too_large(std::uint64_t words, std::string_view what) {
-  return error(ErrorCode::kNoSpace,
-               fmt::format("{} needs {} of memory, {} are free; a filter takes less with a "
-                           "lower capacity or a higher false-positive rate",
-                           what, readable(static_cast<double>(words) * kWordBytes),
-                           readable(static_cast<double>(free_memory()))));
+  return error(
+      ErrorCode::kNoSpace,
+      fmt::format("{} needs {} of memory, but only {} are free: a filter takes less with a "
+                  "lower capacity or a higher false-positive rate",
+                  what, readable(static_cast<double>(words) * kWordBytes),
+                  readable(static_cast<double>(free_memory()))));
 }
 
 }  // namespace
 
 Result<WordArray> WordArray::allocate(std::uint64_t words, std::string_view what) {
-  // So little is lent by other programs, whatever is free.
+  // Small arrays need no check.
   constexpr std::uint64_t kLittle = (std::uint64_t{4} << 20) / kWordBytes;
   if (words > kLittle && words > free_memory() / kWordBytes) return too_large(words, what);
   return allocate_unchecked(words, what);
@@ -44,7 +45,7 @@ Result<WordArray> WordArray::allocate_unchecked(std::uint64_t words, std::string
   void* const memory = ::mmap(nullptr, words * kWordBytes, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return too_large(words, what);
-  // Fewer TLB misses; without huge pages the filter works all the same.
+  // Huge pages cause fewer TLB misses. The result is ignored: the filter also works without them.
   ::madvise(memory, words * kWordBytes, MADV_HUGEPAGE);
   return WordArray(static_cast<std::atomic<std::uint64_t>*>(memory), words);
 }
@@ -56,8 +57,8 @@ void WordArray::store(std::uint64_t first, std::span<const std::uint64_t> from) 
 
 void WordArray::copy(std::uint64_t first, std::span<std::uint64_t> out) const noexcept {
   for (std::size_t i = 0; i < out.size(); ++i) {
-    // acquire: pairs with the release of the RMW that set a bit; whoever finds it in the copy also
-    // sees what its inserter did before, its entry into a gate included.
+    // acquire: pairs with the release that set a bit, so that a thread that finds a bit in the copy
+    // also sees what its inserter did before, including its entry into a gate.
     out[i] = words_[first + i].load(std::memory_order_acquire);
   }
 }

@@ -11,15 +11,15 @@
 
 namespace trawl {
 
-// Memory straight from the kernel: zero, aligned to cache lines, taken only as it is touched, in
-// huge pages where the kernel has them. Movable; the words are as thread-safe as std::atomic.
+// Memory from mmap(): zeroed, aligned to cache lines, allocated by the kernel only when touched, in
+// huge pages where available. Movable; the words are as thread-safe as std::atomic.
 class WordArray {
  public:
-  // Errors: kNoSpace, naming `what` ("the filter") and the size needed, if it is more than
-  // is free (see free_memory.h) or the system gives.
+  // Errors: kNoSpace if the size is more than the free memory (see free_memory.h) or mmap() fails;
+  // the message has `what` ("the filter") and the size needed.
   static Result<WordArray> allocate(std::uint64_t words, std::string_view what);
-  // The same without a look at what is free: for who has looked before, and in the midst of long
-  // work does not give up because other programs need memory for a moment.
+  // The same without the check of free memory: for callers that checked before and should not fail
+  // in the middle of long work because other programs need memory for a moment.
   static Result<WordArray> allocate_unchecked(std::uint64_t words, std::string_view what);
 
   WordArray(WordArray&& other) noexcept
@@ -34,11 +34,11 @@ class WordArray {
   std::uint64_t size() const noexcept { return size_; }
   std::uint64_t bytes() const noexcept { return size_ * sizeof(std::uint64_t); }
   std::atomic<std::uint64_t>* data() const noexcept { return words_; }
-  // Writes `from` to the words from `first` on, before others may look at them.
+  // Writes `from` to the words from `first` on. No other thread may read them yet.
   void store(std::uint64_t first, std::span<const std::uint64_t> from) const noexcept;
-  // Fills `out` with the words from `first` on, while others may set bits in them.
+  // Copies the words from `first` on to `out`; other threads may set bits meanwhile.
   void copy(std::uint64_t first, std::span<std::uint64_t> out) const noexcept;
-  // Takes the memory of a zeroed array now, so that writing to it later waits for no page.
+  // Touches all pages of a zeroed array, so that later writes cause no page faults.
   void take_pages() const noexcept;
   std::atomic<std::uint64_t>& operator[](std::uint64_t i) const noexcept { return words_[i]; }
 

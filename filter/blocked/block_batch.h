@@ -1,10 +1,10 @@
-// The loop over a batch of keys, for the kernels: it prefetches the block of a key that comes
-// later while it works on one whose block has arrived.
+// The kernels' loop over a batch of keys: it prefetches the block of a later key while it works on
+// a key whose block has arrived.
 //
 // A file may define TRAWL_KERNEL_TARGET, the instruction set of its kernels, before it includes
-// this: the loop must be compiled for the same one, or the kernel could not be inlined into it.
-// Each kernel's type lives in its file's own anonymous namespace, so that no other file's code can
-// end up with its instructions.
+// this: the loop must be compiled for the same instruction set, or the kernel cannot be inlined
+// into it. Each kernel's type must be in its file's anonymous namespace, so that no other file's
+// code can get these instructions.
 #pragma once
 
 #include <algorithm>
@@ -20,17 +20,17 @@
 
 namespace trawl {
 
-// How many keys ahead of the current one a batch fetches: enough to cover a cache miss.
+// The number of keys that prefetching is ahead: enough to cover a cache miss.
 inline constexpr std::size_t kPrefetchDistance = 16;
 
-// Answers each key by Kernel::answer(filter, key, shape), where shape is a Kernel::Shape made of
-// the filter's; returns how many were answered true. kWrites: whether the blocks are fetched to be
-// written.
+// Answers each key with Kernel::answer(filter, key, shape), where shape is a Kernel::Shape made
+// from the filter's. Returns the number of true answers. kWrites: prefetch the blocks for writing.
 template <class Kernel, bool kWrites>
 TRAWL_KERNEL_TARGET std::size_t for_each_key(const BlockSpan& filter,
                                              std::span<const Fingerprint> keys,
                                              bool* answers) noexcept {
-  const BlockSpan local = filter;  // else the compiler reloads it after each atomic operation
+  const BlockSpan local = filter;  // a local copy, since the compiler reloads `filter` after each
+                                   // atomic operation
   const typename Kernel::Shape shape(filter.shape);
   const std::size_t n = keys.size();
   for (std::size_t i = 0; i < std::min(kPrefetchDistance, n); ++i)
@@ -57,7 +57,7 @@ TRAWL_KERNEL_TARGET bool find_one_key(std::atomic<std::uint64_t>* block, std::ui
   return Contains::find(block, low, typename Contains::Shape(shape));
 }
 
-// A kernel's entry in the table of those that can be chosen.
+// A kernel's function table.
 template <class Insert, class Contains>
 constexpr BlockKernels block_kernels(const char* name) {
   return {.name = name,

@@ -1,5 +1,5 @@
-// The inner loops of the blocked filter: one set that runs anywhere, one for AVX2. All compute the
-// same bits.
+// The inner loops of the blocked filter: a portable set and one for AVX2. Both compute the same
+// bits.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace trawl {
 
-// The bits of a filter and how keys lie in them.
+// The bits of a filter and the shape of its keys.
 struct BlockSpan {
   std::atomic<std::uint64_t>* words;  // aligned to cache lines
   std::uint64_t blocks;
@@ -29,9 +29,10 @@ struct BlockSpan {
   }
 };
 
-// insert: inserts a key and reports whether it was new; contains: whether a key is there, given its
-// block and the low half of its fingerprint. insert_batch, contains_batch: the same for keys[i], in
-// order, told in answers[i]; they return how many were true. Thread-safe, with each other too.
+// insert: inserts a key and returns whether it was new. contains: whether a key is present, given
+// its block and the low half of its fingerprint. insert_batch, contains_batch: the same for each
+// keys[i] in order, with the result in answers[i]; they return the number of true results. All are
+// thread-safe, also with each other.
 struct BlockKernels {
   const char* name;
   bool (*insert)(const BlockSpan& filter, Fingerprint key) noexcept;
@@ -44,10 +45,10 @@ struct BlockKernels {
 
 // For any shape.
 const BlockKernels& portable_block_kernels() noexcept;
-// For that shape only; its k is at most kMaxHashes. Null where the machine, or the compiler's
-// target, has no AVX2.
+// For this shape only; k must be at most kMaxHashes. Null if the machine, or the compiler's target,
+// has no AVX2.
 const BlockKernels* avx2_block_kernels(MaskShape shape) noexcept;
-// The fastest of those that run here.
+// The fastest kernels that run on this machine.
 const BlockKernels& best_block_kernels(MaskShape shape) noexcept;
 
 }  // namespace trawl

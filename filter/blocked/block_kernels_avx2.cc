@@ -1,11 +1,11 @@
-// The blocked filter's inner loops with AVX2: a block is two vectors, a key's bits in it two
-// variable shifts. Chosen at run time; the rest of the library is built for any x86-64.
+// The blocked filter's inner loops with AVX2: a block is two vectors, and two variable shifts place
+// a key's bits. Chosen at run time; the rest of the library is built for any x86-64.
 #define TRAWL_KERNEL_TARGET __attribute__((target("avx2")))
 #include "filter/bits/exactly_once.h"
 #include "filter/blocked/block_batch.h"
 #include "filter/blocked/block_kernels.h"
 
-// ThreadSanitizer does not see vector loads, and so would miss what they synchronise with.
+// ThreadSanitizer does not see vector loads and would miss their synchronisation.
 #if defined(__SANITIZE_THREAD__)
 #define TRAWL_THREAD_SANITIZER
 #elif defined(__has_feature)
@@ -36,7 +36,7 @@ TRAWL_AVX2_INLINE __m256i load_words(const std::uint64_t* words) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(words));
 }
 
-// One bit in each word: ones[w] shifted by the place that the round's hash has for word w.
+// One bit in each word: ones[w] shifted to the position that the round's hash gives for word w.
 TRAWL_AVX2_INLINE Halves place_bits(std::uint64_t hash, Halves ones) {
   const __m256i place_mask = _mm256_set1_epi64x(kPlaceMask);
   const __m256i spread = _mm256_set1_epi64x(static_cast<long long>(hash));
@@ -50,7 +50,7 @@ TRAWL_AVX2_INLINE Halves place_bits(std::uint64_t hash, Halves ones) {
           _mm256_sllv_epi64(ones.high, _mm256_and_si256(high, place_mask))};
 }
 
-// A MaskShape whose rounds the compiler knows, so that it unrolls them.
+// A MaskShape with a constant number of rounds, so that the compiler unrolls them.
 template <unsigned kRounds, bool kHasExtra>
 struct FixedShape {
   static constexpr unsigned rounds = kRounds;
@@ -78,9 +78,9 @@ TRAWL_AVX2_INLINE Halves masks_of(std::uint64_t low, Shape shape) {
   return masks;
 }
 
-// Four words of a block, read as x86 reads aligned words, each whole and with acquire order. In
-// assembly, since C++ has no such load: between them and the atomic operations the compiler must
-// not reorder, nor take a plain read for a race.
+// Reads four words of a block. On x86 aligned words are read whole and with acquire order. In
+// assembly, since C++ has no such vector load: the compiler must neither reorder it with atomic
+// operations nor treat it as a data race.
 TRAWL_AVX2_INLINE __m256i acquire_words(const std::atomic<std::uint64_t>* words) {
   __m256i value;
   asm volatile("vmovdqa %1, %0"
@@ -90,7 +90,7 @@ TRAWL_AVX2_INLINE __m256i acquire_words(const std::atomic<std::uint64_t>* words)
   return value;
 }
 
-// Writes four words, each whole, with release order: as x86 writes aligned words.
+// Writes four words, each whole and with release order, as x86 writes aligned words.
 TRAWL_AVX2_INLINE void release_words(std::atomic<std::uint64_t>* words, __m256i value) {
   asm volatile("vmovdqa %1, %0" : "=m"(*reinterpret_cast<__m256i*>(words)) : "x"(value) : "memory");
 }
@@ -100,7 +100,7 @@ TRAWL_AVX2_INLINE bool has_all(const std::atomic<std::uint64_t>* block, Halves m
           _mm256_testc_si256(acquire_words(block + 4), masks.high)) != 0;
 }
 
-// A key, its bits, and the block that they lie in. What pairs with what: see LockedBlock.
+// A key, its bits, and their block. LockedBlock says which memory orders pair.
 class Avx2Key {
  public:
   TRAWL_AVX2_MEMBER Avx2Key(std::atomic<std::uint64_t>* block, StripeLock& lock, Halves masks)
@@ -150,7 +150,7 @@ constexpr BlockKernels avx2_kernels() {
   return block_kernels<Avx2Insert<Shape>, Avx2Contains<Shape>>("avx2");
 }
 
-// Two for each number of rounds: without an extra round, with one.
+// Two kernels for each number of rounds: without and with an extra round.
 template <std::size_t... kRounds>
 constexpr auto all_avx2_kernels(std::index_sequence<kRounds...>) {
   return std::array{std::array{avx2_kernels<kRounds, false>(), avx2_kernels<kRounds, true>()}...};

@@ -9,18 +9,18 @@
 
 namespace trawl {
 
-// The words of a block and its lock. All of a key's bits lie in one block, and its lock stands for
-// all bits of it.
+// The words of a block and its lock. All bits of a key are in one block, and one lock covers all
+// bits of the block.
 class LockedBlock {
  public:
   LockedBlock(std::atomic<std::uint64_t>* words, StripeLock& lock) : words_(words), lock_(lock) {}
 
   std::uint64_t load(unsigned w) const noexcept {
-    // acquire: pairs with the release in store(), so that whoever sees a key's bit also sees what
-    // its inserter did before, such as its entry into a gate.
+    // acquire: pairs with the release in store(), so that a thread that sees a key's bit also sees
+    // what its inserter did before, such as its entry into a gate.
     return words_[w].load(std::memory_order_acquire);
   }
-  // The caller has the lock.
+  // The caller must hold the lock.
   void store(unsigned w, std::uint64_t bits) noexcept {
     // release: pairs with the acquire in load(), and in WordArray::copy().
     words_[w].store(bits, std::memory_order_release);
@@ -33,7 +33,7 @@ class LockedBlock {
   StripeLock& lock_;
 };
 
-// `Block` is LockedBlock, or what the tests run in its place.
+// `Block` is LockedBlock, or a test's replacement.
 template <class Block>
 class BlockKey {
  public:

@@ -1,3 +1,9 @@
+// The rate of a layout is computed, not estimated: BlockRate (block_layout.h) sums over the loads
+// of blocks, and fp(j) follows from the distribution of set bits in a word. choose_layout()
+// searches, for each number of hashes k, the highest load per block that keeps the rate. The rate
+// rises with the load, so bisection finds it. As a function of k the highest load rises up to about
+// k = -log2(rate), the textbook's best k, and then falls. A key's bit costs a locked operation, so
+// of all k whose size is within 1 % of the smallest the lowest is chosen.
 #include "filter/blocked/block_layout.h"
 
 #include <algorithm>
@@ -17,10 +23,10 @@ namespace {
 constexpr double kMinRate = 1e-15;
 constexpr double kWorthwhileSize = 0.99;  // a size within 1 % of the smallest
 
-// A number for each count of set bits in a word; mostly the probability of that count.
+// A number for each count of set bits in a word, usually the probability of that count.
 using Occupancy = std::array<double, kBitsPerWord + 1>;
 
-// One more bit is set at a random place, with probability `chance`.
+// Sets one more bit at a random place, with probability `chance`.
 void throw_bit(Occupancy& occupancy, double chance) {
   for (unsigned set = kBitsPerWord; set > 0; --set) {
     const double stays = occupancy[set] * (set / static_cast<double>(kBitsPerWord));
@@ -31,7 +37,7 @@ void throw_bit(Occupancy& occupancy, double chance) {
   occupancy[0] *= 1 - chance;
 }
 
-// For each number of set bits, the chance that `bits` random places of the word are all set.
+// For each number of set bits, the probability that `bits` random places of the word are all set.
 Occupancy chances_all_set(unsigned bits) {
   Occupancy chances;
   for (unsigned set = 0; set <= kBitsPerWord; ++set) {
@@ -40,7 +46,7 @@ Occupancy chances_all_set(unsigned bits) {
   return chances;
 }
 
-// The loads worth summing over for a Poisson mean: all but a tail of less than 1e-20.
+// The range of loads to sum over for a Poisson mean: all except a tail of less than 1e-20.
 struct Loads {
   std::size_t first, last;
 };
@@ -54,21 +60,21 @@ Loads likely_loads(double mean) {
 double poisson(double mean, std::size_t load) {
   if (mean <= 0) return load == 0 ? 1 : 0;
   const auto j = static_cast<double>(load);
-  int sign = 0;  // std::lgamma() writes it to a global, a race between threads
+  int sign = 0;  // std::lgamma() would write it to a global variable, a data race
   return std::exp(j * std::log(mean) - mean - ::lgamma_r(j + 1, &sign));
 }
 
-// No mean load is higher that keeps the rate: that of a filter without blocks, which makes better
-// use of its bits, at its best number of hashes.
+// An upper bound of the mean load that keeps the rate: that of a flat filter with its best number
+// of hashes, which uses its bits better than blocks do.
 double load_without_blocks(double rate) {
   return std::min(4.0 * kBitsPerBlock,
                   kBitsPerBlock * std::pow(std::numbers::ln2, 2) / -std::log(rate));
 }
 
-// The highest mean load of a block, at most `high`, that keeps the rate.
+// The highest mean load per block, at most `high`, that keeps the rate.
 double highest_load(const BlockRate& candidate, double rate, double high) {
   double low = 0;
-  for (int i = 0; i < 36; ++i) {  // to less than 1e-7
+  for (int i = 0; i < 36; ++i) {  // error below 1e-7
     const double middle = (low + high) / 2;
     (candidate.at(middle) <= rate ? low : high) = middle;
   }
@@ -108,10 +114,10 @@ const BlockRate& BlockRate::of(unsigned hashes) {
 }
 
 double BlockRate::at(double keys_per_block) const {
-  if (keys_per_block > 2 * kMaxLoad) return 1;  // a file may claim any number of keys
+  if (keys_per_block > 2 * kMaxLoad) return 1;  // a damaged file may claim any number of keys
   const auto [first, last] = likely_loads(keys_per_block);
   double rate = 0;
-  // Each probability from the one before; the first one is not so small as to vanish.
+  // Each probability follows from the previous one; the first is large enough not to underflow.
   double probability = poisson(keys_per_block, first);
   for (std::size_t load = first; load <= last; ++load) {
     rate += probability * (load < rate_of_load_.size() ? rate_of_load_[load] : 1);
@@ -121,10 +127,10 @@ double BlockRate::at(double keys_per_block) const {
 }
 
 BlockRate::Admission BlockRate::after_admitting(double keys_per_block) const {
-  // Of each small step of new keys the share 1 - rate is admitted. Trapezoids; what is summed is
-  // smooth at the scale of a step.
+  // Of each small step of new keys the share 1 - rate is admitted. Integrated with the trapezoidal
+  // rule; the integrand is smooth at the scale of a step.
   constexpr int kSteps = 256;
-  constexpr double kAlmostOne = 1 - 1e-6;  // hardly any key will be admitted any more
+  constexpr double kAlmostOne = 1 - 1e-6;  // hardly any further key will be admitted
   const double step = keys_per_block / kSteps;
   double offered = 0, admitted = 0, rate = at(0);
   while (keys_per_block - admitted > step * 1e-6 && rate < kAlmostOne) {
@@ -146,8 +152,7 @@ Result<BlockLayout> choose_layout(std::uint64_t capacity, double rate) {
                  fmt::format("a filter's false-positive rate must be from {} to below 1, not {}",
                              kMinRate, rate));
   }
-  // For each k: the highest load that keeps the rate, which falls with the load. It rises with k up
-  // to about -log2(rate), the textbook's best, and then falls.
+  // For each k the highest load that keeps the rate: see the head of this file.
   const double textbook = -std::log2(rate);
   const unsigned first = std::clamp(static_cast<unsigned>(textbook * 0.4), 1u, kMaxHashes);
   std::array<double, kMaxHashes + 1> load{};
@@ -166,8 +171,9 @@ Result<BlockLayout> choose_layout(std::uint64_t capacity, double rate) {
   const double blocks = std::ceil(static_cast<double>(capacity) / load[hashes]);
   if (!(blocks < std::ldexp(1.0, 54))) {
     return error(ErrorCode::kInvalidArgument,
-                 fmt::format("a filter for {} keys at {} would need {:.3g} bytes", capacity, rate,
-                             blocks * kBitsPerBlock / 8));
+                 fmt::format("a filter for {} keys at a rate of {} would need {:.3g} bytes: lower "
+                             "its capacity or allow a higher rate",
+                             capacity, rate, blocks * kBitsPerBlock / 8));
   }
   return BlockLayout{.blocks = static_cast<std::uint64_t>(blocks),
                      .hashes = hashes,

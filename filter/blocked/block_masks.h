@@ -1,4 +1,4 @@
-// Which bits of its block a key has.
+// The bits of a key in its block.
 #pragma once
 
 #include <array>
@@ -18,8 +18,8 @@ struct alignas(64) BlockMasks {
   friend auto operator<=>(const BlockMasks&, const BlockMasks&) = default;
 };
 
-// k bits a key, dealt to the words in rounds: a whole round gives each word one bit, the last one
-// only `extra` words from the r-th on, cyclically.
+// k bits a key, distributed over the words in rounds: a full round gives each word one bit; the
+// last round gives one bit to `extra` words, cyclically from the r-th on.
 struct MaskShape {
   unsigned rounds;
   unsigned extra;
@@ -29,8 +29,8 @@ struct MaskShape {
 };
 inline constexpr unsigned kMaxRounds = kMaxHashes / kWordsPerBlock;
 
-// The hash that places the bits of a round: its 6 bits from 6w on tell the bit of word w. (The
-// first round's r, three bits from 61 on, is apart from all of them.)
+// The hash that places the bits of a round: its 6 bits from bit 6w on choose the bit of word w. (r,
+// the three bits from bit 61 on of the first round, overlaps with none of them.)
 constexpr std::uint64_t round_hash(std::uint64_t low, unsigned round) noexcept {
   return round == 0 ? low : mix64(low + round);
 }
@@ -38,7 +38,8 @@ inline constexpr unsigned kBitsPerPlace = 6;
 inline constexpr std::uint64_t kPlaceMask = kBitsPerWord - 1;
 inline constexpr unsigned kRotationShift = 61;
 
-// Row e, from place (8 - r) mod 8 on: for each word 1 if the last round of e bits gives it one.
+// Row e, read from position (8 - r) mod 8 on: for each word 1 if a last round of e bits gives it a
+// bit.
 inline constexpr auto kLastRound = [] {
   std::array<std::array<std::uint64_t, 2 * kWordsPerBlock>, kWordsPerBlock> rows{};
   for (unsigned extra = 0; extra < kWordsPerBlock; ++extra) {

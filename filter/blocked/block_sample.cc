@@ -7,8 +7,8 @@
 
 namespace trawl {
 
-// A bit of a key is at a random place of its word, so that it is found set with the chance that is
-// the word's share of set bits. The words with one bit more begin at each word equally often.
+// A bit of a key is at a random place of its word, so the probability that it is set is the word's
+// share of set bits. The words with one more bit begin at each word equally often.
 void BlockSampler::add(const std::atomic<std::uint64_t>* block) noexcept {
   ++blocks_;
   if (block == nullptr) return;
@@ -37,8 +37,8 @@ BlockSample BlockSampler::result() const noexcept {
 }
 
 double blocked_keys_with_fill(const SnapshotSection& section, double filled) {
-  // A key leaves a given bit of its block unset with probability `unset`, so that of keys that fall
-  // on blocks with mean load x a share of exp(-x (1 - unset)) of the bits remains unset.
+  // A key leaves a given bit of its block unset with probability `unset`. So with a mean load of x
+  // keys a block, the share exp(-x (1 - unset)) of the bits remains unset.
   const MaskShape shape(section.hashes);
   const double unset = std::pow(1 - 1.0 / kBitsPerWord, shape.rounds) *
                        (1 - static_cast<double>(shape.extra) / kBitsPerBlock);
@@ -60,11 +60,11 @@ FilterStats blocked_stats(const SnapshotSection& section, const BlockSample& sam
                     .fill = sample.fill,
                     .current_rate = rate,
                     .expected_false_positives = lost * blocks};
-  // A small rate is that of few blocks, which a sample may miss; of it the model is good.
+  // A small rate comes from a few blocks, which a sample may miss; there the model is accurate.
   constexpr double kHigh = 0.01;
   if (section.inserted <= section.capacity || std::max(rate, sample.rate) < kHigh) return stats;
   stats.current_rate = sample.rate;
-  // A smaller loss is a small difference of large numbers.
+  // A smaller loss would be a small difference of large numbers.
   constexpr double kManyLost = 0.5;
   if (std::max(rate, sample.rate) > kManyLost) {
     stats.expected_false_positives =

@@ -23,12 +23,12 @@ Result<void> check(const BlockedBloomBuilder::Options& options) {
   std::error_code ignored;
   if (std::filesystem::is_directory(options.path, ignored)) {
     return error(ErrorCode::kInvalidArgument,
-                 options.path + " is a folder: name the file that the filter is to go to");
+                 options.path + " is a folder: give the path of a file for the filter");
   }
   if (options.max_spool_bytes < kMinSpool) {
     return error(
         ErrorCode::kInvalidArgument,
-        fmt::format("a spool takes at least 1 MiB of disk, not {} bytes", options.max_spool_bytes));
+        fmt::format("a spool needs at least 1 MiB of disk, not {} bytes", options.max_spool_bytes));
   }
   return {};
 }
@@ -48,10 +48,10 @@ struct BlockedBloomBuilder::State {
 
   ~State() { stop(); }
 
-  // What `inserter` does: puts keys into the filter until there are no more, or it fails.
+  // Runs on `inserter`: inserts keys into the filter until there are no more, or an insert fails.
   void insert();
   Result<void> insert_some(std::span<const Fingerprint> keys);
-  // Waits until all keys are in.
+  // Waits until all keys are inserted.
   void drain();
   void stop();
   Result<void> add(std::span<const Fingerprint> keys);
@@ -72,14 +72,16 @@ struct BlockedBloomBuilder::State {
   BlockLayout layout;
   BuilderPlan plan;
   PartedFilter::Shared& shared;        // of `filter`
-  std::optional<PartedFilter> filter;  // until it failed or finished; `inserter`'s while that runs
-  std::optional<Error> failure;        // what every further call returns
+  std::optional<PartedFilter> filter;  // until it failed or finished; only `inserter` uses it while
+                                       // it runs
+  std::optional<Error> failure;        // returned by every further call
 
   std::optional<KeyQueue> queue;      // until all keys are in
-  std::optional<Error> not_inserted;  // why `inserter` ended early; once it has stopped the queue
+  std::optional<Error> not_inserted;  // why `inserter` ended early; set once it has stopped the
+                                      // queue
   std::thread inserter;
 
-  // Once the file is written.
+  // Set when the file is written.
   std::uint64_t inserted = 0;
   std::uint64_t bits_set = 0;
 };
@@ -113,7 +115,7 @@ Result<FilterStats> BlockedBloomBuilder::finish() {
   if (state_->failure) return tl::unexpected(*state_->failure);
   auto stats = state_->write_file();
   if (!stats) return state_->close(stats.error());
-  state_->close({ErrorCode::kClosed, state_->options.path + " is built: nothing can be added"});
+  state_->close({ErrorCode::kClosed, state_->options.path + " is finished: no keys can be added"});
   return stats;
 }
 
@@ -145,12 +147,12 @@ void BlockedBloomBuilder::State::insert() {
   queue->stop();
 }
 
-// On a thread of its own nobody else could catch it.
+// Catches std::bad_alloc, which no caller could catch on this thread.
 Result<void> BlockedBloomBuilder::State::insert_some(std::span<const Fingerprint> keys) {
   try {
     return filter->add(keys);
   } catch (const std::bad_alloc&) {
-    return error(ErrorCode::kNoSpace, "no memory is left to build " + options.path);
+    return error(ErrorCode::kNoSpace, "not enough memory to build " + options.path);
   }
 }
 

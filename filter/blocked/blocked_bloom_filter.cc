@@ -47,7 +47,7 @@ Result<std::uint64_t> BlockedBloomFilter::save(const std::string& path) const {
   return save_snapshot(path, header,
                        [&](std::size_t, std::uint64_t first, std::span<std::uint64_t> out) {
                          state_->words.copy(first, out);
-                         // The header is written last: it counts what came in meanwhile.
+                         // The header is written last, so that it counts keys inserted meanwhile.
                          header.sections.front() = state_->section();
                        });
 }
@@ -67,7 +67,7 @@ std::size_t BlockedBloomFilter::insert_batch(std::span<const Fingerprint> keys,
                                              std::span<bool> admitted) noexcept {
   assert(keys.size() == admitted.size());
   std::size_t fresh = 0;
-  // Counted piece by piece, so that statistics and snapshots taken meanwhile are not far behind.
+  // Keys are counted in pieces, so that concurrent statistics and snapshots are not far behind.
   constexpr std::size_t kCountedAtOnce = 4096;
   for (std::size_t first = 0; first < keys.size(); first += kCountedAtOnce) {
     const auto piece = keys.subspan(first, std::min(kCountedAtOnce, keys.size() - first));

@@ -1,4 +1,4 @@
-// The blocked filter's part of trawl/sizing.h.
+// The functions of trawl/sizing.h for the blocked filter.
 #include "trawl/sizing.h"
 
 #include "filter/blocked/block_layout.h"

@@ -1,4 +1,4 @@
-// What a blocked filter is made of, for the filters that are built on it.
+// The state of a blocked filter, also for the filters built on it.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ struct BlockedBloomFilter::State {
         hash(keyed),
         rate(BlockRate::of(k)) {}
 
-  // An empty filter with the parameters of a section. Errors: kCorrupt if no blocked filter has
-  // such parameters, kNoSpace.
+  // An empty filter with the parameters of a section. Errors: kCorrupt if they are not possible for
+  // a blocked filter, kNoSpace.
   static Result<std::unique_ptr<State>> of_section(const SnapshotHeader& header, std::size_t index,
                                                    const std::string& path);
   SnapshotSection section() const;
@@ -40,9 +40,9 @@ struct BlockedBloomFilter::State {
   double load_of(double keys) const noexcept {
     return keys * kWordsPerBlock / static_cast<double>(words.size());
   }
-  // `lost` in the whole filter, when it has called `keys` keys new.
+  // The state after `keys` keys were called new; `lost` is for the whole filter.
   BlockRate::Admission after_admitting(double keys) const;
-  // How many keys would leave this share of the bits set.
+  // The number of keys that would set this share of the bits.
   std::uint64_t keys_with_fill(double filled) const;
 
   WordArray words;
@@ -52,7 +52,7 @@ struct BlockedBloomFilter::State {
   KeyedHash hash;
   const BlockRate& rate;
   const BlockKernels& kernels = best_block_kernels(MaskShape(hashes));
-  StripeLocks locks{words.size() / kWordsPerBlock};  // of the blocks
+  StripeLocks locks{words.size() / kWordsPerBlock};  // one for each block, or for several
   StripedCounter inserted;
 };
 

@@ -11,37 +11,36 @@ namespace trawl {
 
 namespace {
 
-// A directory entry, its copies while the vector grows and while it is encoded.
+// A directory entry, with its copies while the vector grows and while it is encoded.
 constexpr std::uint64_t kBytesPerChunkWritten = 64;
-// More gains nothing.
+// Larger buffers are not faster.
 constexpr std::uint64_t kMaxSpoolBuffer = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMaxReadBuffer = std::uint64_t{4} << 20;
 constexpr std::uint64_t kMaxQueue = std::uint64_t{1} << 20;
-// What a chunk takes on its way into the file, and all that is small.
+// The buffers of a chunk on its way into the file, and small allocations.
 constexpr std::uint64_t kFixedBytes = 3 * kSnapshotChunkBytes;
-// So that a block's place in its range has 32 bits.
+// So that a block's index in its range fits 32 bits.
 constexpr std::uint64_t kMaxChunksPerRange = (std::uint64_t{1} << 32) / kBlocksPerChunk;
 
-// What the memory leaves for chunks, in chunks, while ...
+// The memory left for chunks, in chunks, while ...
 struct Room {
-  std::uint64_t adding;    // keys come in: resident ones, and the spool's buffers
-  std::uint64_t sweeping;  // ranges are worked on in between: resident ones, and a range
-  std::uint64_t writing;   // the file is written: resident ones, then ranges
+  std::uint64_t adding;    // keys are added: the resident chunks, besides the spool's buffers
+  std::uint64_t sweeping;  // the spool is swept: the resident chunks and a range
+  std::uint64_t writing;   // the file is written: the resident chunks, then ranges
 };
 
 std::uint64_t chunks_beside(std::uint64_t memory, std::uint64_t others) {
   return memory < others ? 0 : (memory - others) / kSnapshotChunkBytes;
 }
 
-// The most chunks that may be resident beside so many ranges with such buffers, if any plan has
-// those.
+// The most chunks that can be resident together with `ranges` ranges and these buffers, if any can.
 std::optional<std::uint64_t> resident_beside(std::uint64_t ranges, std::uint64_t buffer,
                                              std::uint64_t chunks, const Room& room) {
   const auto up = [](std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; };
   const std::uint64_t buffers = up(ranges * buffer, kSnapshotChunkBytes);
   if (room.adding < buffers) return std::nullopt;
   std::uint64_t resident = std::min({room.adding - buffers, room.writing, chunks});
-  // Beside `resident` there must be room for a range, a share of the rest.
+  // In addition to the resident chunks there must be room for one range of the rest.
   if (ranges == 1) {
     if (chunks > room.sweeping) return std::nullopt;
   } else {
@@ -52,7 +51,7 @@ std::optional<std::uint64_t> resident_beside(std::uint64_t ranges, std::uint64_t
   }
   const auto range = [&] { return up(chunks - resident, ranges); };
   while (resident > 0 && resident + range() > room.sweeping)
-    --resident;  // by rounding
+    --resident;  // rounding
   if (resident + range() > room.sweeping || range() > std::min(room.writing, kMaxChunksPerRange))
     return std::nullopt;
   return resident;
@@ -72,8 +71,8 @@ std::optional<BuilderPlan> plan_within(std::uint64_t chunks, std::uint64_t memor
     plan.resident_chunks = chunks;
     return plan;
   }
-  // Large buffers are written to their files in one go each; the smaller they are, the smaller may
-  // the ranges be, of which there are more then.
+  // Prefer large buffers, which are written to their files with one call each. Smaller buffers
+  // allow more and smaller ranges.
   for (std::uint64_t buffer = kMaxSpoolBuffer; buffer >= kMinSpoolBuffer; buffer /= 2) {
     for (std::uint64_t ranges = 1; ranges <= kMaxRanges; ++ranges) {
       const auto resident = resident_beside(ranges, buffer, chunks, room);
@@ -88,7 +87,7 @@ std::optional<BuilderPlan> plan_within(std::uint64_t chunks, std::uint64_t memor
   return std::nullopt;
 }
 
-// The least whole number of MiB that has a plan, or nothing.
+// The least number of MiB for which there is a plan, if any.
 std::optional<std::uint64_t> least_mebibytes(std::uint64_t chunks) {
   std::uint64_t low = 0, high = std::uint64_t{1} << 40;
   if (!plan_within(chunks, high << 20)) return std::nullopt;
@@ -104,7 +103,7 @@ std::optional<std::uint64_t> least_mebibytes(std::uint64_t chunks) {
 Result<BuilderPlan> plan_build(std::uint64_t blocks, std::uint64_t max_memory_bytes) {
   if (max_memory_bytes < kMinBuilderMemory) {
     return error(ErrorCode::kInvalidArgument,
-                 fmt::format("building a filter takes at least 1 MiB of memory, not {} bytes",
+                 fmt::format("building a filter needs at least 1 MiB of memory, not {} bytes",
                              max_memory_bytes));
   }
   const std::uint64_t chunks = (blocks + kBlocksPerChunk - 1) / kBlocksPerChunk;
@@ -113,13 +112,13 @@ Result<BuilderPlan> plan_build(std::uint64_t blocks, std::uint64_t max_memory_by
   const auto least = least_mebibytes(chunks);
   if (!least) {
     return error(ErrorCode::kInvalidArgument,
-                 fmt::format("a filter of {:.3g} bytes is too large to be built: lower its "
+                 fmt::format("a filter of {:.3g} bytes is too large to build: lower its "
                              "capacity, or allow a higher false-positive rate",
                              size));
   }
   return error(ErrorCode::kInvalidArgument,
-               fmt::format("{} bytes of memory do not suffice to build a filter of {:.3g} bytes: "
-                           "it takes at least {} MiB",
+               fmt::format("{} bytes of memory are too little to build a filter of {:.3g} bytes: "
+                           "it needs at least {} MiB",
                            max_memory_bytes, size, *least));
 }
 

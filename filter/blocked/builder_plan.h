@@ -1,5 +1,5 @@
-// How a filter that is larger than the memory is built: its first chunks in memory, the others in
-// ranges, one after the other.
+// The memory plan for building a filter that is larger than memory: its first chunks are in memory,
+// the others are processed in ranges, one after the other.
 #pragma once
 
 #include <cstdint>
@@ -12,27 +12,26 @@
 namespace trawl {
 
 inline constexpr std::uint64_t kMinBuilderMemory = std::uint64_t{1} << 20;
-// Each has a file open, and a buffer of this size at least.
+// Each range has an open file and a buffer of at least this size.
 inline constexpr std::uint64_t kMaxRanges = 512;
 inline constexpr std::uint64_t kMinSpoolBuffer = 16 * 1024;
 inline constexpr std::uint64_t kBlocksPerChunk = kSnapshotChunkWords / kWordsPerBlock;
-// Keys wait in so many buffers for the thread that puts them into the filter.
+// The number of buffers in which keys wait for the thread that inserts them.
 inline constexpr std::uint64_t kQueueBuffers = 4;
 
 struct BuilderPlan {
-  std::uint64_t resident_chunks;     // in memory from the beginning on: the first ones
-  std::uint64_t ranges;              // of the others; 0 if there are none
+  std::uint64_t resident_chunks;     // the first chunks, always in memory
+  std::uint64_t ranges;              // of the other chunks; 0 if there are none
   std::uint64_t chunks_per_range;    // the last range may have fewer
-  std::uint64_t spool_buffer_bytes;  // of a range, while keys come in
-  std::uint64_t queue_bytes;         // of all buffers of the queue
-  std::uint64_t read_buffer_bytes;   // while a range is worked on
+  std::uint64_t spool_buffer_bytes;  // per range, while keys are added
+  std::uint64_t queue_bytes;         // all buffers of the queue together
+  std::uint64_t read_buffer_bytes;   // while a range is swept
 };
 
-// As many chunks resident as the memory allows: a key of theirs is never written to the disk but as
-// bits. What is left is for the queue, and either the buffers of the spool or one range and the
-// buffer it is read through, since ranges are worked on only while no keys come in. Errors:
-// kInvalidArgument, with the least memory that works, if it would take more than kMaxRanges ranges,
-// or smaller buffers than kMinSpoolBuffer.
+// Makes as many chunks resident as memory allows, since their keys are never spooled. The rest is
+// for the queue and for either the spool's buffers or one range and its read buffer: ranges are
+// swept only while no keys are added. Errors: kInvalidArgument, with the least memory that works,
+// if the plan would need more than kMaxRanges ranges or buffers below kMinSpoolBuffer.
 Result<BuilderPlan> plan_build(std::uint64_t blocks, std::uint64_t max_memory_bytes);
 
 }  // namespace trawl

@@ -1,4 +1,4 @@
-// KeyQueue: keys on their way from one thread to another, many at a time and in order.
+// KeyQueue: a bounded queue of keys between two threads, in batches and in order.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace trawl {
 
-// One thread calls put() and end(), another one take() and stop().
+// One thread (the producer) calls put() and end(), another (the consumer) take() and stop().
 class KeyQueue {
  public:
   KeyQueue(std::size_t buffers, std::size_t keys_per_buffer)
@@ -24,8 +24,8 @@ class KeyQueue {
         keys_per_buffer_(keys_per_buffer),
         keys_(std::make_unique_for_overwrite<Fingerprint[]>(buffers * keys_per_buffer)) {}
 
-  // Copies the keys in; waits while all buffers are taken, and calls `while_waiting` several times
-  // a second meanwhile. False if the other side has stopped.
+  // Copies the keys. Waits while all buffers are in use, calling `while_waiting` several times a
+  // second. Returns false if the consumer has stopped.
   bool put(std::span<const Fingerprint> keys, const std::function<void()>& while_waiting) {
     giver_.check();
     while (!keys.empty()) {
@@ -38,7 +38,7 @@ class KeyQueue {
     return true;
   }
 
-  // No more keys come: gives the rest, and waits until it is taken and done with.
+  // Ends the stream: passes the rest, and waits until the consumer is done with it.
   void end(const std::function<void()>& while_waiting) {
     giver_.check();
     const MutexLock lock(mutex_);
@@ -49,7 +49,7 @@ class KeyQueue {
       wait(while_waiting);
   }
 
-  // The other side: the keys of the next buffer, valid until the next call; none at the end.
+  // The keys of the next buffer, valid until the next call; empty at the end.
   std::span<const Fingerprint> take() {
     taker_.check();
     const MutexLock lock(mutex_);
@@ -65,7 +65,7 @@ class KeyQueue {
     taking_ = done_ < given_;
     return {buffer(done_), n};
   }
-  // The other side takes no more.
+  // The consumer takes no more keys.
   void stop() {
     const MutexLock lock(mutex_);
     stopped_ = true;
@@ -78,7 +78,7 @@ class KeyQueue {
   Fingerprint* buffer(std::size_t number) {
     return keys_.get() + number % buffers_ * keys_per_buffer_;
   }
-  // For a change; calls `while_waiting`, without the mutex, if none comes for some time.
+  // Waits for a change. If none comes for some time, calls `while_waiting` without the mutex.
   void wait(const std::function<void()>& while_waiting) TRAWL_REQUIRES(mutex_) {
     const auto look = std::chrono::steady_clock::now() + kLook;
     if (changed_.wait_until(mutex_, look) || !while_waiting) return;
@@ -100,16 +100,16 @@ class KeyQueue {
   const std::size_t keys_per_buffer_;
   const std::unique_ptr<Fingerprint[]> keys_;
 
-  // Of put()'s thread: the buffer that it fills, and how far.
+  // Used by the producer only: the buffer that it fills, and the number of keys in it.
   std::size_t filling_ = 0;
   std::size_t filled_ = 0;
   OneThread giver_, taker_;
 
   Mutex mutex_;
   Condition changed_;
-  std::size_t given_ TRAWL_GUARDED_BY(mutex_) = 0;  // buffers
+  std::size_t given_ TRAWL_GUARDED_BY(mutex_) = 0;  // buffers passed to the consumer
   std::size_t done_ TRAWL_GUARDED_BY(mutex_) = 0;
-  // Keys in the buffer after those given, when ended_.
+  // When ended_: keys in the buffer after the `given_` ones.
   std::size_t last_ TRAWL_GUARDED_BY(mutex_) = 0;
   bool taking_ TRAWL_GUARDED_BY(mutex_) = false;
   bool ended_ TRAWL_GUARDED_BY(mutex_) = false;

@@ -22,7 +22,8 @@ Result<PartedFilter> PartedFilter::create(const Options& options) {
   const std::uint64_t words = options.layout.blocks * kWordsPerBlock;
   const std::uint64_t in_memory = std::min(plan.resident_chunks * kSnapshotChunkWords, words);
   const std::uint64_t in_range = plan.ranges > 0 ? plan.chunks_per_range * kSnapshotChunkWords : 0;
-  // With a range's memory, only to see whether it can be had: better now than after the spooling.
+  // Allocates a range's memory too, only to check that it is available, so that a failure comes now
+  // and not after the spooling.
   if (const auto all = WordArray::allocate(in_memory + in_range, kPart); !all)
     return tl::unexpected(all.error());
   std::optional<WordArray> resident;
@@ -50,7 +51,7 @@ PartedFilter::PartedFilter(const Options& options, std::optional<WordArray> resi
       spool_(std::move(spool)),
       in_file_(plan_.ranges),
       shared_(std::make_unique<Shared>()),
-      locks_(std::make_unique<StripeLocks>(1)) {}  // nobody else inserts
+      locks_(std::make_unique<StripeLocks>(1)) {}  // only one thread inserts
 
 std::uint64_t PartedFilter::first_chunk(std::uint64_t range) const noexcept {
   return plan_.resident_chunks + range * plan_.chunks_per_range;
@@ -62,7 +63,7 @@ std::uint64_t PartedFilter::words_of(std::uint64_t range) const noexcept {
                   all - first_chunk(range) * kSnapshotChunkWords);
 }
 
-// By work_on(), and then to the file.
+// Bytes read and written by work_on() and by writing the range to the file.
 std::uint64_t PartedFilter::bytes_to_move(std::uint64_t range) const noexcept {
   const std::uint64_t bits = words_of(range) * sizeof(std::uint64_t);
   return spool_.keys(range) * spool_.bytes_per_key() + (in_file_[range] ? 2 : 1) * bits;
@@ -109,7 +110,7 @@ Result<void> PartedFilter::begin_file() {
   return {};
 }
 
-// The words of a range with all keys that are spooled for it, whose file is then gone.
+// Returns the words of a range with all keys of its spool file inserted; removes that file.
 Result<WordArray> PartedFilter::work_on(std::uint64_t range, const OnPart& on_part) {
   auto words = WordArray::allocate_unchecked(words_of(range), kPart);
   if (!words) return words;
@@ -127,7 +128,7 @@ Result<WordArray> PartedFilter::work_on(std::uint64_t range, const OnPart& on_pa
     insert(*words, kRangeScale, keys);
     on_part(keys.size() * spool_.bytes_per_key());
     if (!shared_->give_up.load(std::memory_order_relaxed)) return {};
-    return error(ErrorCode::kClosed, path_ + " was given up before it was built");
+    return error(ErrorCode::kClosed, "the build of " + path_ + " was cancelled");
   });
   if (!taken) return tl::unexpected(taken.error());
   return words;

@@ -1,4 +1,4 @@
-// PartedFilter: a blocked filter in the making, of which a part is in memory and the rest on disk.
+// PartedFilter: a blocked filter under construction, with a part in memory and the rest on disk.
 #pragma once
 
 #include <array>
@@ -22,40 +22,40 @@
 
 namespace trawl {
 
-// The first blocks are resident: their keys are inserted as they come. Keys of the others, which
-// are cut into ranges, are spooled to disk, and the spool is swept now and then and at the end:
-// range after range is brought into memory, gets its keys, and goes back. The file that is being
-// made is where ranges are in between, so that they take no disk of their own.
+// The first blocks are resident: their keys are inserted immediately. The other blocks are divided
+// into ranges; their keys are spooled to disk. When the spool is full, and at the end, it is swept:
+// each range is read into memory, its keys are inserted, and it is written back. Between sweeps the
+// ranges are stored in the unfinished output file, so that they need no disk space of their own.
 //
-// Each block gets its keys in the order they came, so that bits and counts are those of a filter in
-// memory. Not thread-safe, but for the calls that say so.
+// Each block gets its keys in the order in which they were added, so that bits and counts are those
+// of a filter in memory. Not thread-safe, except `Shared`.
 class PartedFilter {
  public:
   struct Options {
     BlockLayout layout;
     BuilderPlan plan;
-    std::string path;                   // of the file
-    std::uint64_t max_spool_bytes = 0;  // when it is swept
+    std::string path;                   // path of the file
+    std::uint64_t max_spool_bytes = 0;  // the spool is swept at this size
   };
   static Result<PartedFilter> create(const Options& options);
 
   // Errors: kNoSpace, kIo; kClosed after give_up().
   Result<void> add(std::span<const Fingerprint> keys);
-  // Writes the file, whose header `header` makes when all keys are in, and publishes it.
-  // `on_progress` is told the share done. Once, last.
+  // Writes and publishes the file. `header` makes the header when all keys are inserted;
+  // `on_progress` gets the share that is done. Must be the last call, once.
   using MakeHeader = std::function<SnapshotHeader()>;
   Result<void> write(const MakeHeader& header, const std::function<void(double)>& on_progress);
 
   std::uint64_t keys() const noexcept { return keys_; }          // added
-  std::uint64_t inserted() const noexcept { return inserted_; }  // of them new, once written
+  std::uint64_t inserted() const noexcept { return inserted_; }  // new keys, once written
   std::uint64_t bits_set() const noexcept { return bits_set_; }  // once written
 
-  // What another thread may ask and say while add() runs. Relaxed: the numbers stand for
-  // themselves.
+  // State that another thread may read and set while add() runs. Relaxed: no other data depends on
+  // it.
   struct Shared {
-    std::atomic<double> sweep = -1;  // the share done of the sweep that is under way, or negative
+    std::atomic<double> sweep = -1;  // share done of the running sweep, or negative
     std::atomic<std::uint64_t> spool_bytes = 0;
-    std::atomic<double> bytes_per_second = 0;  // read and written in the last sweep, or 0
+    std::atomic<double> bytes_per_second = 0;  // of the last sweep, or 0
     std::atomic<bool> give_up = false;         // makes add() return early
   };
   Shared& shared() noexcept { return *shared_; }
@@ -83,13 +83,13 @@ class PartedFilter {
   std::uint64_t max_spool_bytes_;
   std::uint64_t resident_blocks_;
   std::uint64_t blocks_per_range_;
-  std::optional<WordArray> resident_;  // if there are such blocks, until they are written
+  std::optional<WordArray> resident_;  // the resident blocks, if any, until they are written
   SpoolFolder spool_;
   std::optional<Output> output_;  // from the first sweep on
-  std::vector<bool> in_file_;     // ranges that were swept before
+  std::vector<bool> in_file_;     // whether a range has been swept before
   std::unique_ptr<Shared> shared_;
   std::unique_ptr<StripeLocks> locks_;
-  std::array<Fingerprint, 1024> resident_keys_{};  // that are about to be inserted
+  std::array<Fingerprint, 1024> resident_keys_{};  // buffered for insert_batch
   std::array<bool, 1024> admitted_{};
   std::uint64_t keys_ = 0;
   std::uint64_t inserted_ = 0;

@@ -45,34 +45,35 @@ void remove_spool_files(const std::string& folder) {
   }
 }
 
-// False if `path` was removed, or is another folder by now.
+// Whether `path` is still the folder that `fd` has open.
 bool is_still_at(int fd, const std::string& path) {
   struct stat opened, there;
   return ::fstat(fd, &opened) == 0 && ::stat(path.c_str(), &there) == 0 &&
          opened.st_dev == there.st_dev && opened.st_ino == there.st_ino;
 }
 
-// Makes the folder unless it is there, and locks it.
+// Creates the folder if it does not exist, and locks it.
 Result<FileDescriptor> lock_folder(const std::string& path) {
   while (true) {
     if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
-      return tl::unexpected(system_error(errno, "cannot make the spool folder " + path));
+      return tl::unexpected(system_error(errno, "cannot create the spool folder " + path));
     FileDescriptor lock(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (lock.get() < 0) {
       if (errno == ENOTDIR) {
         return error(ErrorCode::kAlreadyExists,
-                     path + " is needed as the spool folder, but is a file: move it away");
+                     path + " must be the spool folder, but is a file: move or remove it");
       }
       return tl::unexpected(system_error(errno, "cannot open the spool folder " + path));
     }
     if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno == EWOULDBLOCK) {
-        return error(ErrorCode::kInUse,
-                     path + " is in use: another builder is making the same file");
+        return error(
+            ErrorCode::kInUse,
+            path + " is in use: another process is building the same file; wait for it to end");
       }
       return tl::unexpected(system_error(errno, "cannot lock the spool folder " + path));
     }
-    // Its owner may have removed it before it could be locked.
+    // Its owner may have removed it before it was locked.
     if (is_still_at(lock.get(), path)) return lock;
   }
 }
@@ -111,7 +112,7 @@ Result<void> SpoolFolder::begin_adding() {
   if (!buffers) return tl::unexpected(buffers.error());
   buffers_.emplace(std::move(*buffers));
   auto* at = reinterpret_cast<char*>(buffers_->data());
-  // The last key is written with bytes that are too many.
+  // Adding the last key writes more bytes than it needs.
   const std::uint64_t keys = (buffer_bytes_ - sizeof(SpooledKey::block)) / key_bytes_;
   for (Range& range : ranges_) {
     range.begin = range.next = at;
@@ -182,7 +183,7 @@ Result<void> SpoolFolder::take(std::uint64_t number, std::span<char> buffer, con
   if (!file) return tl::unexpected(file.error());
   ::posix_fadvise(file->descriptor(), 0, 0, POSIX_FADV_SEQUENTIAL);
   const std::uint64_t all = range.written * key_bytes_;
-  // Of the last key more bytes are read than it has.
+  // Reading the last key reads more bytes than it has.
   const std::uint64_t whole = (buffer.size() - sizeof(SpooledKey::block)) / key_bytes_ * key_bytes_;
   const auto block_bits = static_cast<unsigned>(8 * (key_bytes_ - sizeof(SpooledKey::low)));
   const auto block_mask = static_cast<std::uint32_t>((std::uint64_t{1} << block_bits) - 1);
@@ -208,9 +209,11 @@ Result<void> SpoolFolder::take(std::uint64_t number, std::span<char> buffer, con
     done += wanted;
   }
   if (done != all || sum != range.sum)
-    return error(ErrorCode::kIo, file->path() + " was changed since it was written");
+    return error(ErrorCode::kIo,
+                 file->path() + " has changed since it was written: build the filter again");
   range.written = range.sum = 0;
-  std::error_code ignored;  // its space is wanted for the filter; the rest goes at the end
+  std::error_code ignored;  // frees its space for the filter; an error here is harmless, as the
+                            // folder is removed at the end
   std::filesystem::remove(file->path(), ignored);
   return {};
 }

@@ -1,4 +1,4 @@
-// The textbook's formulas of trawl/sizing.h.
+// The textbook formulas of trawl/sizing.h.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -24,7 +24,8 @@ Result<void> check(std::uint64_t keys, double rate) {
   return {};
 }
 
-// The bits for which the best k gives the rate; above 0.5 that k is less than 1, and 1 is taken.
+// The bits with which the best k gives the rate. For rates above 0.5 that k would be below 1; then
+// k = 1.
 double bits_for(double keys, double rate) {
   return rate <= 0.5 ? bloom_bits(keys, rate) : -keys / std::log1p(-rate);
 }
@@ -32,9 +33,10 @@ double bits_for(double keys, double rate) {
 Result<BloomSize> flat_size(std::uint64_t keys, double rate, double bits) {
   const auto n = static_cast<double>(keys);
   if (!(bits < kTooManyBits)) {
-    return error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("a filter for {} keys at {} would need {:.3g} bytes", keys, rate, bits / 8));
+    return error(ErrorCode::kInvalidArgument,
+                 fmt::format("a filter for {} keys at a rate of {} would need {:.3g} bytes: lower "
+                             "its capacity or allow a higher rate",
+                             keys, rate, bits / 8));
   }
   const unsigned hashes = best_bloom_hashes(n, bits);
   return BloomSize{.bits = static_cast<std::uint64_t>(bits),
@@ -54,7 +56,7 @@ double bloom_hashes(double bits_per_key) {
 }
 
 double bloom_rate(double keys, double bits, double hashes) {
-  // expm1: without it, of a nearly empty filter's rate nothing but rounding errors would be left.
+  // expm1: otherwise the rate of a nearly empty filter would consist of rounding errors.
   return std::pow(-std::expm1(-hashes * keys / bits), hashes);
 }
 

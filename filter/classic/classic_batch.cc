@@ -11,17 +11,17 @@ namespace trawl {
 
 namespace {
 
-// How many keys ahead of the current one lines are fetched: enough to cover a cache miss, and no
-// more lines at a time than a core can wait for. Powers of two, for the ring.
+// The number of keys that prefetching is ahead: enough to cover a cache miss, but no more cache
+// lines at a time than a core can have outstanding. Powers of two, for the ring.
 constexpr std::size_t kInsertAhead = 4;
 constexpr std::size_t kFindAhead = 8;
-// A lookup fetches only so many lines of a key at first, and the others if those bits are all set:
-// of the keys that are not in the filter, few get that far.
+// A lookup first fetches only this many lines of a key, and the others if those bits are all set:
+// few absent keys get that far.
 constexpr unsigned kFirstPlaces = 2;
 
 using Places = std::array<std::uint64_t, kMaxClassicHashes>;
 
-// The places of the last few keys, so that each is computed once.
+// A ring of the places of the last few keys, so that they are computed once.
 template <std::size_t kKeys>
 class PlacesRing {
  public:
@@ -74,8 +74,8 @@ std::size_t find_classic(ClassicBits bits, std::span<const Fingerprint> keys,
   const unsigned first = std::min(kFirstPlaces, bits.hashes);
   PlacesRing<2 * kFindAhead> ring(bits);
   std::size_t found = 0;
-  // Each key passes three points, kFindAhead keys apart: its first lines are fetched; its other
-  // lines are fetched if it may still be in; it is answered.
+  // Each key passes three stages, kFindAhead keys apart: its first lines are fetched; its other
+  // lines are fetched if it may still be present; it is answered.
   for (std::size_t i = 0; i < n + 2 * kFindAhead; ++i) {
     if (i >= 2 * kFindAhead) {
       const std::size_t last = i - 2 * kFindAhead;

@@ -17,13 +17,13 @@ namespace trawl {
 
 namespace {
 
-// Keys that are written, and read, at once.
+// Keys written, and read, by one call.
 constexpr std::size_t kBufferKeys = 8 * 1024;
 constexpr std::uint64_t kBufferBytes = 2 * kBufferKeys * sizeof(Fingerprint);
-// Keys whose words are fetched while the bits of those before are set.
+// Keys whose words are prefetched while the previous ones' bits are set.
 constexpr std::size_t kKeysAtOnce = 64;
 
-// Sets those bits of the keys that lie in `part`, whose first word is the filter's `first_word`.
+// Sets the bits of the keys that are in `part`, which begins at the filter's word `first_word`.
 void insert_into_part(const WordArray& part, std::uint64_t first_word, const ClassicLayout& layout,
                       std::span<const Fingerprint> keys) {
   const std::uint64_t bits = layout.words * kClassicWordBits;
@@ -42,7 +42,7 @@ void insert_into_part(const WordArray& part, std::uint64_t first_word, const Cla
       }
     }
     for (const std::uint64_t place : std::span(places).first(n)) {
-      // relaxed: no other thread has it.
+      // relaxed: only this thread uses it.
       auto& word = part[place / kClassicWordBits];
       word.store(word.load(std::memory_order_relaxed) | ClassicBits::mask_of(place),
                  std::memory_order_relaxed);
@@ -60,7 +60,7 @@ Result<ClassicBuilder> ClassicBuilder::create(const Options& options) {
   if (options.max_memory_bytes < kMinClassicBuilderMemory) {
     return error(
         ErrorCode::kInvalidArgument,
-        fmt::format("a classic filter takes at least 1 MiB of memory to build, not {} bytes",
+        fmt::format("building a classic filter needs at least 1 MiB of memory, not {} bytes",
                     options.max_memory_bytes));
   }
   auto temporary = TemporaryFile::create(options.path);
@@ -68,7 +68,8 @@ Result<ClassicBuilder> ClassicBuilder::create(const Options& options) {
   auto writer = SnapshotWriter::begin(std::move(temporary->file));
   if (!writer) return tl::unexpected(writer.error());
   ClassicBuilder builder(options, *layout, {std::move(temporary->name), std::move(*writer)});
-  // A part's memory, only to see whether it can be had: better now than after the spooling.
+  // Allocates a part's memory only to check that it is available, so that a failure comes now and
+  // not after the spooling.
   const std::uint64_t words = builder.chunks_per_part_ * kSnapshotChunkWords;
   if (const auto part = WordArray::allocate(std::min(words, layout->words), kPart); !part)
     return tl::unexpected(part.error());
@@ -101,7 +102,7 @@ Result<void> ClassicBuilder::add(std::span<const Fingerprint> keys) {
 Result<void> ClassicBuilder::spool_buffer() {
   if (buffer_.empty()) return {};
   if (!spool_) {
-    // Its name goes at once.
+    // The name is removed immediately, so that the file vanishes with the process.
     auto file = TemporaryFile::create(options_.path + ".spool");
     if (!file) return tl::unexpected(file.error());
     spool_.emplace(std::move(file->file));

@@ -1,4 +1,4 @@
-// ClassicBuilder: makes the file of a classic filter that is larger than the memory.
+// ClassicBuilder: builds the file of a classic filter that is larger than memory.
 #pragma once
 
 #include <cstdint>
@@ -21,32 +21,32 @@ namespace trawl {
 
 inline constexpr std::uint64_t kMinClassicBuilderMemory = std::uint64_t{1} << 20;
 
-// The bits of a key lie all over the filter, so that keys are not put aside by where they belong,
-// as a blocked filter's are, but all in one spool, 16 bytes each. When it is full, and at the end,
-// the filter is gone through in parts as large as the memory: each is read back from the file in
-// the making, all keys of the spool are read, and those bits are set that lie in it. All I/O is
-// sequential; a sweep reads the spool once a part.
+// The bits of a key are all over the filter, so keys cannot be spooled by range as for a blocked
+// filter: all go to one spool, 16 bytes each. When it is full, and at the end, the filter is
+// processed in parts as large as the memory: each part is read back from the unfinished file, all
+// keys of the spool are read, and their bits in this part are set. All I/O is sequential; a sweep
+// reads the spool once for each part.
 //
-// The spool is a file without a name, which goes with the process. Not thread-safe. After
-// an error nothing more can be added.
+// The spool is a file without a name, which vanishes with the process. Not thread-safe. After an
+// error no keys can be added.
 class ClassicBuilder {
  public:
   struct Options {
     ClassicBloomFilter::Options filter;
-    std::string path;                    // of the file, which is replaced when it is whole
-    std::uint64_t max_memory_bytes = 0;  // of the builder, kMinClassicBuilderMemory at least
+    std::string path;                    // path of the file, replaced when complete
+    std::uint64_t max_memory_bytes = 0;  // in total, at least kMinClassicBuilderMemory
     std::uint64_t max_spool_bytes = std::uint64_t{16} << 30;
-    // Called now and then: the share of a sweep, or of the writing of the file, that is done.
+    // Called from time to time with the share done of a sweep, or of writing the file.
     std::function<void(double share)> on_sweep, on_writing;
   };
 
-  // Errors: those of ClassicBloomFilter::create(); kInvalidArgument for too little memory; those of
-  // files.
+  // Errors: those of ClassicBloomFilter::create(); kInvalidArgument for too little memory; file
+  // errors.
   static Result<ClassicBuilder> create(const Options& options);
 
   // Errors: kNoSpace, kIo.
   Result<void> add(std::span<const Fingerprint> keys);
-  // Writes and publishes the file. How many different keys are in is worked out from the bits.
+  // Writes and publishes the file. Estimates the number of distinct keys from the bits.
   Result<FilterStats> finish();
 
   const KeyedHash& hash() const noexcept { return hash_; }
@@ -62,7 +62,7 @@ class ClassicBuilder {
 
   ClassicBuilder(const Options& options, const ClassicLayout& layout, Output output);
   Result<void> spool_buffer();
-  // Gives each part with all keys of the spool in it.
+  // Calls `use` with each part after inserting all keys of the spool.
   Result<void> go_through(const std::function<void(double)>& tell, const OnWords& use);
   Result<void> insert_spooled(const WordArray& part, std::uint64_t first_word,
                               const std::function<void(double)>& tell);
@@ -74,7 +74,7 @@ class ClassicBuilder {
   ClassicLayout layout_;
   KeyedHash hash_;
   std::uint64_t chunks_per_part_;
-  std::vector<Fingerprint> buffer_;  // keys that are not in the spool yet
+  std::vector<Fingerprint> buffer_;  // keys not yet in the spool
   std::optional<OutputFile> spool_;  // if it has any
   std::uint64_t spooled_ = 0;        // bytes of it
   Output output_;

@@ -12,7 +12,7 @@
 
 namespace trawl {
 
-// `Bits` is ClassicBits, or what the tests run in its place. Some of the places may coincide.
+// `Bits` is ClassicBits, or a test's replacement. Some of the places may be equal.
 template <class Bits>
 class ClassicKey {
  public:
@@ -34,7 +34,7 @@ class ClassicKey {
     for (const std::uint64_t place : places_)
       bits_.fetch_lock(place);
     bool is_in = true;
-    // Nobody else sets a bit once its lock is held: it can be read at once.
+    // A bit can be read as soon as its lock is held: no other thread sets it then.
     const auto ask = [&](std::uint64_t place) { is_in = bits_.test(place) && is_in; };
     if (stripes_.try_lock(missing(), ask)) return is_in;
     is_in = true;
@@ -42,19 +42,20 @@ class ClassicKey {
     std::ranges::for_each(missing(), ask);
     return is_in;
   }
-  // Sets those that another key has set meanwhile again: that changes nothing.
+  // Also sets bits that another key has set meanwhile, which changes nothing.
   void add_and_unlock() {
     stripes_.unlock(missing(), [&](std::uint64_t place) { bits_.set(place); });
   }
 
  private:
-  // What is_in() found.
+  // The places that is_in() found unset.
   std::span<const std::uint64_t> missing() const { return {missing_places_.data(), missing_}; }
 
   const Bits& bits_;
   std::span<const std::uint64_t> places_;
   std::size_t missing_ = 0;
-  std::array<std::uint64_t, kMaxClassicHashes + 1> missing_places_;  // the last is only written
+  std::array<std::uint64_t, kMaxClassicHashes + 1> missing_places_;  // the last element is written
+                                                                     // but never read
   StripesOfKey<Bits, kMaxClassicHashes> stripes_;
 };
 

@@ -14,7 +14,7 @@ namespace trawl {
 namespace {
 
 constexpr double kNoFilterHasBits = 9223372036854775808.0;  // 2^63
-// Above this rate the filter would find every key; below, its file could not say the rate.
+// Above this rate the filter would find nearly every key, and its file could not store the rate.
 constexpr double kUselessRate = 1 - 1e-6;
 constexpr double kLeastRate = 1e-300;
 
@@ -22,10 +22,11 @@ Result<void> check(const ClassicBloomFilter::Options& options) {
   if (options.capacity == 0)
     return error(ErrorCode::kInvalidArgument, "a filter's capacity must be at least 1");
   if (options.bits != 0 && options.bits_per_key != 0) {
-    return error(ErrorCode::kInvalidArgument,
-                 fmt::format("a classic filter's size is given twice, as {} bits and as {} bits a "
-                             "key: give one of them",
-                             options.bits, options.bits_per_key));
+    return error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("a classic filter's size is given twice, as {} bits and as {} bits per "
+                    "key: give one of them",
+                    options.bits, options.bits_per_key));
   }
   if (!(options.bits_per_key >= 0) || std::isinf(options.bits_per_key)) {
     return error(ErrorCode::kInvalidArgument,
@@ -34,15 +35,16 @@ Result<void> check(const ClassicBloomFilter::Options& options) {
                              options.bits_per_key));
   }
   if (options.hashes > kMaxClassicHashes) {
-    return error(ErrorCode::kInvalidArgument,
-                 fmt::format("a classic filter has from 1 to {} hashes, not {}: the best number is "
-                             "0.69 times the bits per key",
-                             kMaxClassicHashes, options.hashes));
+    return error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("a classic filter can have from 1 to {} hashes, not {}: the best number is "
+                    "0.69 times the bits per key",
+                    kMaxClassicHashes, options.hashes));
   }
   return {};
 }
 
-// Errors: those of a rate that no filter can have.
+// Errors: kInvalidArgument for a rate that no filter can have.
 Result<double> bits_asked_for(const ClassicBloomFilter::Options& options) {
   const auto keys = static_cast<double>(options.capacity);
   if (options.bits != 0) return static_cast<double>(options.bits);
@@ -70,7 +72,7 @@ Result<ClassicLayout> choose_classic_layout(const ClassicBloomFilter::Options& o
   const std::uint64_t lines = (bits + kLineBits - 1) / kLineBits;
   const auto keys = static_cast<double>(options.capacity);
   const bool sized = options.bits != 0 || options.bits_per_key != 0;
-  // Where the rate decides, by the bits it needs, not by those that fill the last line.
+  // If the rate decides the size, use the exact number of bits, without the rounding to a line.
   const auto decisive = static_cast<double>(sized ? lines * kLineBits : bits);
   const unsigned hashes = options.hashes != 0
                               ? options.hashes
@@ -83,9 +85,10 @@ Result<ClassicLayout> choose_classic_layout(const ClassicBloomFilter::Options& o
   if (rate > kUselessRate) {
     return error(
         ErrorCode::kInvalidArgument,
-        fmt::format("a classic filter of {} bits with {} hashes finds every key once {} are "
-                    "in: give it more bits, fewer hashes or a lower capacity",
-                    lines * kLineBits, hashes, options.capacity));
+        fmt::format(
+            "in a classic filter of {} bits with {} hashes, {} keys set every bit, so that it "
+            "finds every key: use more bits, fewer hashes or a lower capacity",
+            lines * kLineBits, hashes, options.capacity));
   }
   layout.target_rate = std::max(rate, kLeastRate);
   return layout;

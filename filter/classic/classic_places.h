@@ -1,4 +1,4 @@
-// KeyPlaces: which bits of a classic Bloom filter are a key's.
+// KeyPlaces: the bits of a key in a classic Bloom filter.
 #pragma once
 
 #include <cstdint>
@@ -11,26 +11,26 @@ namespace trawl {
 
 inline constexpr unsigned kMaxClassicHashes = 64;  // bits a key may have (k)
 
-// Bit i of a key lies at the place
+// Bit i of a key is at the place
 //
 //   floor(h_i * m / 2^64),  h_i = mix(high + i * (low | 1)),  mix(x) = (x ^ x >> 32) * C,
 //
-// all mod 2^64 but for the last product, of which this is the upper half; i = 0 .. k - 1. Filter
-// files depend on it.
+// all mod 2^64 except for the last product, of which this is the upper half; i = 0 .. k - 1. Filter
+// files depend on this formula.
 //
 // high + i * low is the double hashing of Kirsch and Mitzenmacher (2006), in 64 bits; an odd step
-// is never zero. By itself it would not do for small filters: all its sequences are arithmetic, so
-// that two keys with about the same start and step share all their places, which happens with a
-// probability of n / m^2 and more, far above a rate of 1e-6 (Dillinger, Manolios: "Bloom filters in
-// probabilistic verification", 2004). The mixing breaks the sequences up: to share
-// places, keys must now agree in the places themselves. The upper half of a 128-bit product takes
-// the hash to any m, beyond 2^32 as well, without a bias that matters (below m / 2^64).
+// is never zero. Alone it is not good enough for small filters: all its sequences are arithmetic,
+// so that two keys with about the same start and step share all their places. That happens with a
+// probability of at least n / m^2, far above a rate of 1e-6 (Dillinger, Manolios: "Bloom filters in
+// probabilistic verification", 2004). The mixing breaks up the sequences: keys share all places
+// only if they agree in each place. The upper half of a 128-bit product maps the hash to any m,
+// including m above 2^32, with a negligible bias (below m / 2^64).
 class KeyPlaces {
  public:
   KeyPlaces(Fingerprint key, std::uint64_t bits) noexcept
       : at_(key.high), step_(key.low | 1), bits_(bits) {}
 
-  // The next place, from that of bit 0 on.
+  // The next place, beginning with that of bit 0.
   std::uint64_t next() noexcept {
     const std::uint64_t mixed = (at_ ^ at_ >> 32) * kMultiplier;
     at_ += step_;

@@ -19,8 +19,8 @@ bool is_classic_section(const SnapshotSection& section) noexcept {
 
 FilterStats flat_stats(const SnapshotSection& section, double places, double fill) {
   const FlatFill model(places, section.hashes);
-  // An overfull filter admits fewer and fewer of the keys that are offered, and their number says
-  // little: then the bits are asked.
+  // An overfull filter admits fewer and fewer of the offered keys, so that their number says
+  // little: then the fill decides.
   const double expected_fill = section.inserted > section.capacity
                                    ? fill
                                    : model.with_admitted(static_cast<double>(section.inserted));
@@ -75,7 +75,7 @@ double ClassicBloomFilter::State::fill() const noexcept {
   const std::uint64_t sampled = std::min(words.size(), kSampledWords);
   std::uint64_t set = 0;
   for (std::uint64_t i = 0; i < sampled; ++i) {
-    // Evenly spread, in 128 bits so that a large filter does not overflow.
+    // Evenly spaced; 128 bits, so that the product cannot overflow.
     const auto at = static_cast<std::uint64_t>(static_cast<Uint128>(i) * words.size() / sampled);
     set += static_cast<std::uint64_t>(std::popcount(words[at].load(std::memory_order_relaxed)));
   }

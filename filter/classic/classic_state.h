@@ -1,4 +1,4 @@
-// What a classic filter is made of.
+// The state of a classic filter.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ struct ClassicBloomFilter::State {
         target_rate(rate_asked),
         hash(keyed) {}
 
-  // An empty filter with the parameters of a file. Errors: kCorrupt if no classic filter has such
-  // parameters, kNoSpace.
+  // An empty filter with the parameters of a file. Errors: kCorrupt if they are not possible for a
+  // classic filter, kNoSpace.
   static Result<std::unique_ptr<State>> of_header(const SnapshotHeader& header,
                                                   const std::string& path);
   SnapshotHeader header() const;
@@ -35,7 +35,7 @@ struct ClassicBloomFilter::State {
   ClassicBits bits() const noexcept {
     return {words.data(), words.size() * kClassicWordBits, hashes, locks.view()};
   }
-  // The share of the bits that are set, from a sample of up to 2^18 words.
+  // The share of bits set, from a sample of up to 2^18 words.
   double fill() const noexcept;
 
   WordArray words;
@@ -43,17 +43,17 @@ struct ClassicBloomFilter::State {
   std::uint64_t capacity;
   double target_rate;
   KeyedHash hash;
-  StripeLocks locks{words.size()};  // of the words
+  StripeLocks locks{words.size()};  // one for each word, or for several
   StripedCounter inserted;
 };
 
-// Whether a classic filter can have these parameters.
+// Whether these parameters are possible for a classic filter.
 bool is_classic_section(const SnapshotSection& section) noexcept;
 inline double classic_places(const SnapshotSection& section) noexcept {
   return static_cast<double>(section.words) * static_cast<double>(kClassicWordBits);
 }
-// The statistics of a filter with these parameters, of which this share of the places is set: bits
-// of which a classic filter has classic_places(), or counters.
+// The statistics of a filter with these parameters, `places` bits or counters, and a share `fill`
+// of them set. A classic filter has classic_places() bits.
 FilterStats flat_stats(const SnapshotSection& section, double places, double fill);
 FilterStats classic_stats(const SnapshotSection& section, double fill);
 

@@ -1,4 +1,4 @@
-// FlatFill: what the fill of a flat filter says of its keys, and the other way round.
+// FlatFill: converts between the fill of a flat filter and its number of keys.
 #pragma once
 
 #include <algorithm>
@@ -6,24 +6,24 @@
 
 namespace trawl {
 
-// What is known of a flat filter, of bits or of counters, from how many keys it admitted.
+// The state of a flat filter, of bits or counters, computed from the number of admitted keys.
 //
-// After N different keys were offered a share u = 1 - e^(-kN/m) of the bits is set, and the next
-// one is called seen with probability u^k. The keys that were called seen set no bits, but count in
-// N. So of N keys the integral of 1 - u^k over 0 .. N are admitted; with dN = (m/k) du / (1 - u),
-// and (1 - u^k) / (1 - u) = 1 + u + ... + u^(k-1), that is
+// After N distinct keys were offered, the share u = 1 - e^(-kN/m) of the bits is set, and the next
+// key is called seen with probability u^k. Keys that are called seen set no bits but count in N. So
+// of N keys the integral of 1 - u^k over 0 .. N are admitted. With dN = (m/k) du / (1 - u), and (1
+// - u^k) / (1 - u) = 1 + u + ... + u^(k-1), this number is
 //
 //   A = (m/k) (u + u^2/2 + ... + u^k/k),
 //
-// and N = (m/k) (u + u^2/2 + ...) without an end: the rest of that series is what was lost.
+// and N = (m/k) (u + u^2/2 + ...), the infinite series: its remaining terms are the lost keys.
 class FlatFill {
  public:
-  // `places` (m) bits or counters, of which a key has `hashes` (k).
+  // `places` is m, the number of bits or counters; `hashes` is k.
   FlatFill(double places, unsigned hashes) : hashes_(hashes), scale_(places / hashes) {}
 
   double admitted(double fill) const { return scale_ * first_terms(fill); }
 
-  // The share of bits set, below 1 even if no filter could admit so many.
+  // The share of bits set; below 1 even if no filter could admit so many keys.
   double with_admitted(double keys) const {
     const double sum = keys / scale_;
     double low = 0, high = std::min(sum, kAlmostFull);
@@ -39,7 +39,7 @@ class FlatFill {
   double losses(double fill) const {
     fill = std::min(fill, kAlmostFull);
     if (fill > 0.9) return scale_ * (-std::log1p(-fill) - first_terms(fill));
-    // Term by term: of a small difference of large numbers nothing would be left.
+    // Term by term, to avoid the cancellation of a small difference of large numbers.
     double power = std::pow(fill, hashes_);
     double sum = 0;
     for (unsigned i = hashes_ + 1; power > sum * 1e-17; ++i) {

@@ -1,4 +1,4 @@
-// CounterArray: counters of 4 bits that stay at 15 once they are there, 16 in an atomic word.
+// CounterArray: 4-bit counters that stay at 15 once they reach it, 16 in an atomic word.
 #pragma once
 
 #include <atomic>
@@ -13,13 +13,13 @@ namespace trawl {
 inline constexpr unsigned kBitsPerCounter = 4;
 inline constexpr unsigned kCountersPerWord = 64 / kBitsPerCounter;
 
-// The words of an array of at least so many counters.
+// The number of words for at least `counters` counters.
 inline constexpr std::uint64_t counter_words(std::uint64_t counters) noexcept {
   return counters / kCountersPerWord + 1;
 }
 inline constexpr std::uint64_t kStuckCounter = 15;
 
-// The value of counter c, `word` being the one that it is in.
+// The value of counter c, which is in `word`.
 inline std::uint64_t count_in(std::uint64_t word, std::uint64_t c) noexcept {
   return word >> (c % kCountersPerWord * kBitsPerCounter) & kStuckCounter;
 }
@@ -30,8 +30,8 @@ inline unsigned counters_above_zero(std::uint64_t word) noexcept {
   return static_cast<unsigned>(std::popcount(word & 0x1111111111111111));
 }
 
-// Counter c is the bits from 4 (c mod 16) on of word floor(c / 16). Counters may be changed by one
-// thread at a time for each word, and read by all.
+// Counter c is the 4 bits from bit 4 (c mod 16) on of word floor(c / 16). For each word one thread
+// at a time may change counters; all threads may read.
 class CounterArray {
  public:
   explicit CounterArray(WordArray words) : words_(std::move(words)) {}
@@ -39,14 +39,14 @@ class CounterArray {
   const WordArray& words() const noexcept { return words_; }
   std::uint64_t size() const noexcept { return words_.size() * kCountersPerWord; }
 
-  // The word of a counter, for prefetching.
+  // The address of a counter's word, for prefetching.
   const void* word_of(std::uint64_t c) const noexcept {
     return words_.data() + c / kCountersPerWord;
   }
 
   std::uint64_t count(std::uint64_t c) const noexcept {
-    // acquire: pairs with the release in set(), so that whoever reads a count also sees what the
-    // thread that made it did before.
+    // acquire: pairs with the release in set(), so that a thread that reads a count also sees what
+    // the thread that set it did before.
     return count_in(words_[c / kCountersPerWord].load(std::memory_order_acquire), c);
   }
 

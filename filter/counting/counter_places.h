@@ -1,4 +1,4 @@
-// Which counters a key has.
+// The counters of a key.
 #pragma once
 
 #include <algorithm>
@@ -19,14 +19,14 @@ inline constexpr unsigned kMaxCountersOfKey = 64;
 //   floor(mix64(high + i * (low | 1) mod 2^64) * size / 2^64),   i = 0 .. k - 1.
 //
 // This is double hashing (Kirsch, Mitzenmacher: "Less hashing, same performance", 2006) over 2^64
-// instead of over `size`, so that it serves any number of counters; the mixing keeps two keys with
-// nearly the same step from meeting in place after place, which would show in the rate of small
+// instead of over `size`, so that it works for any number of counters. The mixing prevents two keys
+// with nearly the same step from sharing place after place, which would raise the rate of small
 // filters.
 inline std::uint64_t counter_place(Fingerprint key, unsigned i, std::uint64_t size) noexcept {
   return scale_to(mix64(key.high + i * (key.low | 1)), size);
 }
 
-// The places of a key, in the order of i; some may be the same.
+// The places of a key, in the order of i; some may be equal.
 class CounterPlaces {
  public:
   void compute(Fingerprint key, unsigned hashes, std::uint64_t size) noexcept {
@@ -35,7 +35,7 @@ class CounterPlaces {
       places_[i] = counter_place(key, i, size);
   }
 
-  // Leaves each place once, so that a key counts there once.
+  // Removes duplicates, so that a key counts once at each place.
   void drop_repeated() noexcept {
     if (!any_repeated()) return;
     auto kept = places_.begin();
@@ -52,7 +52,7 @@ class CounterPlaces {
   const std::uint64_t* end() const noexcept { return places_.data() + count_; }
 
  private:
-  // Without a branch in the inner loop, for the compiler to use vectors: it hardly ever finds any.
+  // Without a branch in the inner loop, so that the compiler can vectorise it: duplicates are rare.
   bool any_repeated() const noexcept {
     std::uint64_t repeated = 0;
     for (unsigned i = 1; i < count_; ++i) {

@@ -1,5 +1,4 @@
-// Counting a key up and down, such that the answers of all inserts and erases are those of the same
-// calls one after the other.
+// CountingKey: linearizable inserts and erases of a key in counters.
 #pragma once
 
 #include <cstddef>
@@ -12,20 +11,20 @@
 
 namespace trawl {
 
-// `Counters` gives count(place), an acquire load, and set(place, count), a release store, and the
-// locks that StripesOfKey takes; a parameter so that the tests can run this very code under every
-// interleaving. `places` has each place once.
+// `Counters` has count(place), an acquire load, set(place, count), a release store, and the locks
+// for StripesOfKey. It is a parameter so that tests can run this code under every interleaving.
+// `places` has no duplicates.
 //
-// Every call holds the locks of all of its counters while it reads and changes them. So of two
-// calls whose keys share a counter one comes after the other, and of others the order makes no
-// difference: the answers are those of the calls in the order in which they had their locks.
+// Every call holds the locks of all its counters while it reads and changes them. So two calls
+// whose keys share a counter run one after the other, and the order of other calls makes no
+// difference: the answers are those of the calls in the order in which they held their locks.
 template <class Counters>
 class CountingKey {
  public:
   CountingKey(const Counters& counters, std::span<const std::uint64_t> places)
       : counters_(counters), places_(places), stripes_(counters) {}
 
-  // Returns whether a counter was 0: the key was not in.
+  // Returns whether a counter was 0, so that the key was absent.
   bool count_up() {
     stripes_.lock(places_);
     bool is_new = false;

@@ -12,11 +12,11 @@ namespace trawl {
 
 namespace {
 
-// How many keys ahead of the current one a batch fetches. A key has a dozen cache lines or more: a
-// few keys keep the memory busy.
+// The number of keys that prefetching is ahead. A key has a dozen cache lines or more, so a few
+// keys keep the memory busy.
 constexpr std::size_t kAhead = 4;
 
-// Keys that a batch inserts before a copy of the filter can be made.
+// Keys that a batch inserts in one pass through the gate; a copy of the filter waits for the pass.
 constexpr std::size_t kKeysPerPass = 256;
 
 }  // namespace
@@ -111,7 +111,7 @@ bool CountingBloomFilter::State::erase(Fingerprint key) noexcept {
   const Counters with_locks{counters, locks.view()};
   using Down = CountingKey<Counters>::Down;
   const Down result = CountingKey(with_locks, places.all()).count_down();
-  if (result == Down::kGone) inserted.add(~std::uint64_t{0});  // one less
+  if (result == Down::kGone) inserted.add(~std::uint64_t{0});  // subtracts 1
   return result != Down::kWasNotIn;
 }
 
@@ -129,9 +129,9 @@ bool CountingBloomFilter::State::passes(Fingerprint key, unsigned first_places) 
 
 std::size_t CountingBloomFilter::State::contains(std::span<const Fingerprint> keys,
                                                  bool* found) const noexcept {
-  // Two of its counters tell of most keys that are not in: only of those that pass these are the
-  // others fetched. (The prefetches stand in the loop itself: GCC drops calls of functions that do
-  // nothing else.)
+  // Two counters rule out most absent keys, so the others are fetched only for keys that pass
+  // these. (The prefetches are in the loop itself: GCC drops calls of functions that do nothing
+  // else.)
   constexpr std::size_t kFarAhead = 16;
   const std::uint64_t size = counters.size();
   const unsigned first_places = std::min(2U, hashes);
@@ -172,7 +172,7 @@ double CountingBloomFilter::State::fill() const noexcept {
 }
 
 std::uint64_t CountingBloomFilter::State::keys_in() const noexcept {
-  // An erase may be in the sum before the insert that it takes back.
+  // The sum may include an erase before the insert that it undoes.
   return static_cast<std::uint64_t>(
       std::max<std::int64_t>(0, static_cast<std::int64_t>(inserted.sum())));
 }

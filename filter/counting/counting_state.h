@@ -1,4 +1,4 @@
-// What a counting filter is made of.
+// The state of a counting filter.
 #pragma once
 
 #include <cstddef>
@@ -19,17 +19,18 @@
 
 namespace trawl {
 
-// A counter holds how many of the keys that are in have it, or 15 once that was 15. Whatever
-// changes counters for a key holds the locks of all of them (counting_key.h), so that inserts and
-// erases come one after the other.
+// A counter holds the number of present keys that have it, or 15 for good once it reached 15. A
+// change of a key's counters holds the locks of all of them (counting_key.h), so that inserts and
+// erases are ordered.
 //
-// A lookup takes no lock, and never misses a key whose insert has returned and that is not being
-// erased: each of its counters was counted up for it before that, is counted down only for other
-// keys that were counted there too, and so is above 0 at every moment since. Whichever of these
-// values a lookup reads, it is not 0.
+// A lookup takes no lock, and never misses a key whose insert has returned and which is not being
+// erased: each of its counters was incremented for it before, and is decremented only for other
+// keys that were counted there too, so it has been above 0 at every moment since. Whichever of
+// these values a lookup reads is not 0.
 //
-// A file must not hold some of a key's counts only: erasing that key after loading would take
-// counts of others. So inserts and erases pass a gate, which is closed while the words are copied.
+// A file must not hold only some of a key's counts: erasing the key after loading would decrement
+// counts of other keys. So inserts and erases pass a gate, which is closed while the words are
+// copied.
 struct CountingBloomFilter::State {
   State(WordArray words, unsigned k, std::uint64_t planned, double rate_asked, KeyedHash keyed)
       : counters(std::move(words)),
@@ -38,23 +39,23 @@ struct CountingBloomFilter::State {
         target_rate(rate_asked),
         hash(keyed) {}
 
-  // An empty filter with the parameters of a file. Errors: kCorrupt if no counting filter has such
-  // parameters, kNoSpace.
+  // An empty filter with the parameters of a file. Errors: kCorrupt if they are not possible for a
+  // counting filter, kNoSpace.
   static Result<std::unique_ptr<State>> of_header(const SnapshotHeader& header,
                                                   const std::string& path);
   SnapshotHeader header() const;
-  // What a file of the filter holds.
+  // The contents of a file of the filter.
   struct Copy {
     SnapshotHeader header;
     WordArray words;
   };
-  // The filter as it is at a moment when no insert or erase is under way. Errors: kNoSpace.
+  // Copies the filter at a moment when no insert or erase is running. Errors: kNoSpace.
   Result<Copy> copy() const;
 
   std::size_t insert(std::span<const Fingerprint> keys, bool* admitted) noexcept;
-  // The same for keys few enough that a copy can wait for them.
+  // insert_batch() for at most kKeysPerPass keys, in one pass through the gate.
   std::size_t insert_some(std::span<const Fingerprint> keys, bool* admitted) noexcept;
-  // What a CountingKey counts in.
+  // The `Counters` of a CountingKey.
   struct Counters {
     CounterArray& counters;
     StripeLocks::View locks;  // of the words
@@ -69,7 +70,7 @@ struct CountingBloomFilter::State {
   };
   bool erase(Fingerprint key) noexcept;
   bool contains(Fingerprint key) const noexcept;
-  // Whether none of the key's first counters is 0.
+  // Whether all of the key's first counters are above 0.
   bool passes(Fingerprint key, unsigned first_places) const noexcept;
   std::size_t contains(std::span<const Fingerprint> keys, bool* found) const noexcept;
 
@@ -84,11 +85,11 @@ struct CountingBloomFilter::State {
   double target_rate;
   KeyedHash hash;
   StripeLocks locks{counters.words().size()};  // of the words
-  mutable OperationGate changes;               // what changes counters and `inserted` is inside
-  StripedCounter inserted;  // keys called new, less those that an erase made absent
+  mutable OperationGate changes;               // changes of counters and of `inserted` run inside
+  StripedCounter inserted;                     // keys called new, less those erased completely
 };
 
-// Whether a counting filter can have these parameters.
+// Whether these parameters are possible for a counting filter.
 bool is_counting_section(const SnapshotSection& section) noexcept;
 
 }  // namespace trawl

@@ -1,4 +1,4 @@
-// BucketBits: the four tags of one bucket in one number, searched all at once.
+// BucketBits: the four tags of a bucket in one number, compared in parallel.
 #pragma once
 
 #include <bit>
@@ -26,7 +26,7 @@ class BucketBits {
  public:
   static constexpr unsigned kNoSlot = kSlotsPerBucket;
 
-  // What lies above the four lanes is ignored.
+  // Bits above the four lanes are ignored.
   BucketBits(const TagLanes& lanes, Uint128 bits) : lanes_(lanes), bits_(bits) {}
 
   bool has(std::uint32_t tag) const noexcept { return matches(tag) != 0; }
@@ -50,8 +50,9 @@ class BucketBits {
   }
 
  private:
-  // The top bit of the lowest lane that holds the tag is set, lanes below it have none; 0 if there
-  // is none. (Subtracting 1 from every lane borrows out of lanes that are 0 only.)
+  // Sets the top bit of the lowest lane that holds the tag, and none in the lanes below it; 0 if no
+  // lane holds it. Higher lanes are undefined. (Subtracting 1 from every lane borrows only from
+  // lanes that are 0.)
   Uint128 matches(std::uint32_t tag) const noexcept {
     const Uint128 differing = bits_ ^ (lanes_.ones * tag);
     return (differing - lanes_.ones) & ~differing & lanes_.tops;

@@ -19,8 +19,8 @@ struct CuckooFilter::State {
         KeyedHash keyed)
       : table(layout, std::move(words)), capacity(planned), target_rate(rate_asked), hash(keyed) {}
 
-  // An empty filter with the parameters of a file. Errors: kCorrupt if no cuckoo filter has such
-  // parameters, kNoSpace.
+  // An empty filter with the parameters of a file. Errors: kCorrupt if they are not possible for a
+  // cuckoo filter, kNoSpace.
   static Result<std::unique_ptr<State>> of_header(const SnapshotHeader& header,
                                                   const std::string& path);
   SnapshotHeader header(std::uint64_t keys) const;
@@ -36,8 +36,8 @@ struct CuckooFilter::State {
 
 namespace {
 
-// Calls use(i, places of keys[i]) for each key in order until it returns false, the buckets of
-// those that come next being on their way from memory already.
+// Calls use(i, places of keys[i]) for each key in order until it returns false, and prefetches the
+// buckets of the following keys.
 template <class Use>
 void for_each_key(std::span<const Fingerprint> keys, const CuckooTable& table, Use&& use) {
   constexpr std::size_t kAhead = 16;
@@ -84,7 +84,7 @@ SnapshotHeader CuckooFilter::State::header(std::uint64_t keys) const {
 }
 
 std::uint64_t CuckooFilter::State::keys_in() const noexcept {
-  // While other threads insert and erase, the sum may be of moments apart.
+  // While other threads insert and erase, the stripes are read at different moments.
   const auto sum = std::max<std::int64_t>(0, static_cast<std::int64_t>(inserted.sum()));
   return std::min(static_cast<std::uint64_t>(sum), table.layout().slots());
 }
@@ -94,8 +94,8 @@ Error CuckooFilter::State::full() const {
   const std::uint64_t slots = table.layout().slots();
   return {
       ErrorCode::kNoSpace,
-      fmt::format("the cuckoo filter is full: {} of its {} slots are taken ({:.1f} %), and none "
-                  "can be made free for another key; it was made for {} keys: erase some, or "
+      fmt::format("the cuckoo filter is full: {} of its {} slots are taken ({:.1f} %), and no slot "
+                  "could be freed for another key. It was made for {} keys: erase some, or "
                   "make a larger one",
                   keys, slots, 100.0 * static_cast<double>(keys) / static_cast<double>(slots),
                   capacity)};
@@ -128,7 +128,7 @@ Result<CuckooFilter> CuckooFilter::load(const std::string& path) {
           table.words()[first + i].store(words[i], std::memory_order_relaxed);
       });
   if (!read) return tl::unexpected(read.error());
-  // Counted, not believed: erases subtract from it.
+  // Counted rather than taken from the header, since erases subtract from it.
   (*state)->inserted.add(table.count_tags());
   return CuckooFilter(std::move(*state));
 }
@@ -139,7 +139,7 @@ Result<std::uint64_t> CuckooFilter::save(const std::string& path) const {
   if (!words) return tl::unexpected(words.error());
   const auto copy = std::make_unique<CuckooTable>(table.layout(), std::move(*words));
   table.copy_to(*copy);
-  // The keys of the copy: the filter's own counter may be ahead of it or behind.
+  // The number of keys of the copy: the filter's own counter may differ from it.
   return save_snapshot(path, state_->header(copy->count_tags()),
                        [&](std::size_t, std::uint64_t first, std::span<std::uint64_t> out) {
                          for (std::size_t i = 0; i < out.size(); ++i)
@@ -157,7 +157,7 @@ Result<bool> CuckooFilter::insert(Fingerprint key) {
 
 bool CuckooFilter::erase(Fingerprint key) noexcept {
   const bool erased = state_->table.erase(state_->table.layout().places(key));
-  if (erased) state_->inserted.add(~std::uint64_t{0});  // one less
+  if (erased) state_->inserted.add(~std::uint64_t{0});  // subtracts 1
   return erased;
 }
 
@@ -168,7 +168,7 @@ bool CuckooFilter::contains(Fingerprint key) const noexcept {
 Result<std::size_t> CuckooFilter::insert_batch(std::span<const Fingerprint> keys,
                                                std::span<bool> admitted) {
   assert(keys.size() == admitted.size());
-  constexpr std::size_t kUncounted = 1024;  // at most, for stats() meanwhile
+  constexpr std::size_t kUncounted = 1024;  // at most, so that concurrent stats() are accurate
   std::size_t handled = 0;
   std::size_t fresh = 0;
   std::size_t counted = 0;

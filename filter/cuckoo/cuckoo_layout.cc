@@ -8,7 +8,7 @@ namespace trawl {
 
 namespace {
 
-// A small table's most crowded part fills up before 95 % of it does.
+// The most crowded part of a small table is full before 95 % of the table is.
 constexpr double kSpareSlots = 32;
 
 }  // namespace
@@ -18,7 +18,7 @@ double CuckooLayout::rate_with(double keys) const noexcept {
 }
 
 double CuckooLayout::losses_with(double keys) const noexcept {
-  // The integral of r / (1 - r) over the keys, r rising with each by `slope`.
+  // The integral of r / (1 - r) over the keys; each key raises r by `slope`.
   const double slope = rate_with(1);
   return -keys - std::log1p(-slope * keys) / slope;
 }
@@ -38,7 +38,8 @@ Result<CuckooLayout> choose_cuckoo_layout(std::uint64_t capacity, double rate) {
   if (!(groups * kMaxTagBits < std::ldexp(1.0, 57))) {
     return error(
         ErrorCode::kInvalidArgument,
-        fmt::format("a cuckoo filter for {} keys would need {:.3g} slots", capacity, slots));
+        fmt::format("a cuckoo filter for {} keys would need {:.3g} slots: lower its capacity",
+                    capacity, slots));
   }
   layout.groups = static_cast<std::uint64_t>(groups);
   while (layout.tag_bits <= kMaxTagBits && layout.rate_with(keys) > rate)
@@ -47,7 +48,7 @@ Result<CuckooLayout> choose_cuckoo_layout(std::uint64_t capacity, double rate) {
     layout.tag_bits = kMaxTagBits;
     return error(ErrorCode::kInvalidArgument,
                  fmt::format("a cuckoo filter's tags have at most {} bits, which give {} keys a "
-                             "false-positive rate of {:.3g}, not {}: allow a higher one, or take "
+                             "false-positive rate of {:.3g}, not {}: allow a higher rate, or use "
                              "another kind of filter",
                              kMaxTagBits, capacity, layout.rate_with(keys), rate));
   }

@@ -3,7 +3,8 @@
 namespace trawl {
 
 CuckooTable::Insert CuckooTable::insert(const TagPlaces& key) noexcept {
-  // Each attempt but the last made room, which another thread then took or had in its way.
+  // Every attempt except the last one made room, which another thread then took, or was disturbed
+  // by another thread.
   constexpr int kAttempts = 1000;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     {
@@ -38,11 +39,11 @@ bool CuckooTable::erase(const TagPlaces& key) noexcept {
 
 bool CuckooTable::contains(const TagPlaces& key) const noexcept {
   const auto found = [&] {
-    const bool in_first = read(key.bucket[0]).has(key.tag);  // no branch: both are on their way
+    const bool in_first = read(key.bucket[0]).has(key.tag);  // no branch: both are being fetched
     const bool in_second = read(key.bucket[1]).has(key.tag);
     return in_first || in_second;
   };
-  constexpr int kAttempts = 32;  // then with the locks, lest writers keep it from ever ending
+  constexpr int kAttempts = 32;  // then with the locks, so that writers cannot delay it without end
   const std::size_t stripe0 = GroupLocks::stripe_of(group_of(key.bucket[0]));
   const std::size_t stripe1 = GroupLocks::stripe_of(group_of(key.bucket[1]));
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -59,16 +60,16 @@ void CuckooTable::change(std::uint64_t bucket, unsigned slot, std::uint32_t diff
   const std::uint64_t bit = bucket * bucket_bits_ + slot * lanes_.bits;
   std::atomic<std::uint64_t>* const word = words_.data() + bit / 64;
   const Uint128 bits = Uint128{difference} << bit % 64;
-  // Nobody else writes these words meanwhile: they are the group's alone. release: pairs with the
-  // acquire in read(), as GroupLocks wants it.
+  // No other thread writes these words: they belong to this group only. release: pairs with the
+  // acquire in read(), as GroupLocks requires.
   word[0].store(word[0].load(std::memory_order_relaxed) ^ static_cast<std::uint64_t>(bits),
                 std::memory_order_release);
   if (const auto rest = static_cast<std::uint64_t>(bits >> 64); rest != 0)
     word[1].store(word[1].load(std::memory_order_relaxed) ^ rest, std::memory_order_release);
 }
 
-// Moves tags until there is a free slot in a bucket of the key, or another thread is in the way.
-// Returns false if there is no free slot within reach.
+// Moves tags until a bucket of the key has a free slot, or until another thread has changed the
+// path. Returns false if no free slot is within reach.
 bool CuckooTable::make_room(const TagPlaces& key) noexcept {
   PathSearch search;
   const std::uint16_t free = search.run(*this, key);
@@ -85,7 +86,7 @@ bool CuckooTable::make_room(const TagPlaces& key) noexcept {
 bool CuckooTable::move(std::uint64_t from, unsigned slot, std::uint64_t to) noexcept {
   auto guard = lock(from, to);
   const std::uint32_t tag = read(from).tag(slot);
-  if (tag == 0) return true;  // it is free already
+  if (tag == 0) return true;  // already free
   const unsigned free = read(to).slot_of(0);
   if (free == BucketBits::kNoSlot || layout_.alternate(from, tag) != to) return false;
   change(to, free, tag);
@@ -107,7 +108,8 @@ std::uint64_t CuckooTable::count_tags() const noexcept {
 void CuckooTable::copy_to(CuckooTable& other) const noexcept {
   other.words_.take_pages();
   const std::uint64_t words_per_group = layout_.tag_bits;
-  // A tag that moved from a group not yet copied into one that is would be missing.
+  // No moves during the copy: a tag that moves from a group not yet copied to one that is would be
+  // missing.
   moves_.at_quiescence([&] {
     for (std::uint64_t group = 0; group < layout_.groups; ++group) {
       const GroupLocks::Guard guard(locks_, group, group);

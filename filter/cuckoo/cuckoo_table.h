@@ -15,19 +15,18 @@
 
 namespace trawl {
 
-// Whatever decides on a key (insert, erase) holds the locks of both of its buckets while it reads
-// and changes them. Two keys are taken for each other only if they have one tag and both buckets in
-// common: then one is decided after the other, and of other keys the order makes no difference. So
-// the answers are those of the calls in the order in which they had their locks.
+// An insert or erase holds the locks of both buckets of its key while it reads and changes them.
+// Two keys are indistinguishable only if they have the same tag and the same two buckets: then
+// their calls run one after the other, and the order of other calls makes no difference. So the
+// answers are those of the calls in the order in which they held their locks.
 //
-// A tag is moved under the locks of both of its buckets too, and so it is in one of them whenever
-// nobody holds these locks. Hence a lookup, which reads both buckets and accepts the answer only if
-// neither lock was taken and used meanwhile, never misses a tag that is being moved.
+// A tag is also moved under the locks of both its buckets, so it is in one of them whenever the
+// locks are free. A lookup reads both buckets and accepts the result only if no change was made
+// under either lock meanwhile, so it never misses a tag that is being moved.
 //
-// An insert that finds both buckets full searches a path to a free slot without locks, and moves
-// the tags along it from its end, so that at every moment all tags are stored and the free slot
-// only comes nearer. A step that has become impossible since ends the walk, and the insert starts
-// again.
+// An insert that finds both buckets full searches for a path to a free slot without locks, and
+// moves the tags along it starting from its end: all tags are stored at every moment, and the free
+// slot comes nearer with each step. If a step is no longer possible, the insert starts again.
 class CuckooTable {
  public:
   CuckooTable(const CuckooLayout& layout, WordArray words)
@@ -44,8 +43,8 @@ class CuckooTable {
   bool erase(const TagPlaces& key) noexcept;
   bool contains(const TagPlaces& key) const noexcept;
 
-  // Where a bucket begins and ends, which may be in two cache lines: for prefetching. (Not done
-  // here: GCC drops calls of functions that do nothing but prefetch.)
+  // The addresses of a bucket's first and last word, which may be in two cache lines, for
+  // prefetching. (The caller prefetches: GCC drops calls of functions that do nothing else.)
   const void* first_word(std::uint64_t bucket) const noexcept {
     return words_.data() + bucket * bucket_bits_ / 64;
   }
@@ -53,27 +52,27 @@ class CuckooTable {
     return words_.data() + (bucket * bucket_bits_ + bucket_bits_ - 1) / 64;
   }
 
-  // A bucket as it is now, which is as it was at one moment only if its lock is held or its version
-  // is verified.
+  // Reads a bucket. The result is consistent only if the caller holds its lock or verifies its
+  // version.
   BucketBits read(std::uint64_t bucket) const noexcept {
     const std::uint64_t bit = bucket * bucket_bits_;
     const std::atomic<std::uint64_t>* const word = words_.data() + bit / 64;
     const auto shift = static_cast<unsigned>(bit % 64);
-    // It lies in up to three words. Where it has fewer the last is read again, for what is then
-    // above the bucket's bits and ignored.
+    // A bucket is in up to three words. If in fewer, the last is read again; its bits end up above
+    // the bucket's and are ignored.
     const unsigned last = (shift + bucket_bits_ - 1) / 64;
-    // acquire: pairs with the release in change(), as GroupLocks wants it.
+    // acquire: pairs with the release in change(), as GroupLocks requires.
     const Uint128 low = word[0].load(std::memory_order_acquire);
     const Uint128 middle = word[std::min(last, 1U)].load(std::memory_order_acquire);
     const Uint128 high = word[last].load(std::memory_order_acquire);
     return {lanes_, (low | middle << 64) >> shift | (high << 1) << (127 - shift)};
   }
 
-  // How many slots are taken. Not while other threads write.
+  // The number of slots taken. No other thread may write meanwhile.
   std::uint64_t count_tags() const noexcept;
 
   // Copies the tags to an empty table of the same layout that no other thread uses. Inserts that
-  // have to move a tag wait meanwhile; others may be in the copy or not, and so may erases.
+  // have to move a tag wait meanwhile; other inserts, and erases, may or may not be in the copy.
   void copy_to(CuckooTable& other) const noexcept;
 
  private:
@@ -81,7 +80,7 @@ class CuckooTable {
   GroupLocks::Guard lock(std::uint64_t bucket1, std::uint64_t bucket2) const noexcept {
     return {locks_, group_of(bucket1), group_of(bucket2)};
   }
-  // The caller holds the bucket's lock. Changes the bits of a slot by exclusive or.
+  // Changes the bits of a slot by exclusive or. The caller must hold the bucket's lock.
   void change(std::uint64_t bucket, unsigned slot, std::uint32_t difference) noexcept;
   bool make_room(const TagPlaces& key) noexcept;
   bool move(std::uint64_t from, unsigned slot, std::uint64_t to) noexcept;
@@ -91,7 +90,7 @@ class CuckooTable {
   unsigned bucket_bits_;
   WordArray words_;
   mutable GroupLocks locks_;
-  mutable OperationGate moves_;  // walks along a path are inside
+  mutable OperationGate moves_;  // path walks run inside
 };
 
 }  // namespace trawl

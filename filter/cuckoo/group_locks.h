@@ -1,4 +1,4 @@
-// GroupLocks: locks with versions, that groups of buckets share.
+// GroupLocks: sequence locks shared by groups of buckets.
 #pragma once
 
 #include <algorithm>
@@ -11,19 +11,21 @@
 
 namespace trawl {
 
-// A lock is a number, odd while it is held, that grows with each change made under it. A reader
-// needs no lock: it takes the version, reads the words with acquire, and asks whether the version
-// is the same still; if so, no change happened in between. It is safe since writers store with
-// release: whoever has read a word of a change under way sees the odd version before it, too.
+// A lock is a number that is odd while the lock is held and grows with each change made under it. A
+// reader takes no lock: it reads the version, reads the words with acquire, and checks that the
+// version is still the same; then no change happened in between. This is safe because writers store
+// with release: a reader that has read a word of a running change also sees the odd version before
+// it.
 class GroupLocks {
  public:
   static constexpr std::size_t kStripes = 2048;
   static std::size_t stripe_of(std::uint64_t group) noexcept { return group % kStripes; }
 
-  // The version of a stripe, an even number, when nobody holds it.
+  // Waits until the stripe is free and returns its version, an even number.
   std::uint64_t version(std::size_t stripe) const noexcept {
     for (Patience patience;; patience.wait()) {
-      // acquire: pairs with the release in unlock(), so that all of that holder's words are seen.
+      // acquire: pairs with the release in unlock(), so that all of the last holder's writes are
+      // seen.
       const std::uint64_t version = stripes_[stripe].load(std::memory_order_acquire);
       if (version % 2 == 0) return version;
     }
@@ -32,13 +34,13 @@ class GroupLocks {
     return stripes_[stripe].load(std::memory_order_relaxed) == version;
   }
 
-  // Holds the stripes of two groups, which may be the same one.
+  // Holds the stripes of two groups, which may be equal.
   class Guard {
    public:
     Guard(GroupLocks& locks, std::uint64_t group1, std::uint64_t group2) noexcept
         : first_(locks.stripes_[std::min(stripe_of(group1), stripe_of(group2))]),
           second_(locks.stripes_[std::max(stripe_of(group1), stripe_of(group2))]) {
-      lock(first_);  // the lower one first, so that no two threads wait for each other
+      lock(first_);  // the lower one first, to avoid deadlock
       if (&first_ != &second_) lock(second_);
     }
     ~Guard() {
@@ -47,7 +49,7 @@ class GroupLocks {
     }
     Guard(const Guard&) = delete;
     Guard& operator=(const Guard&) = delete;
-    // To be called if something was changed: readers meanwhile must then read again.
+    // Must be called if something was changed: concurrent readers must then read again.
     void set_changed() noexcept { changed_ = true; }
 
    private:
@@ -64,7 +66,7 @@ class GroupLocks {
     }
     void unlock(std::atomic<std::uint64_t>& stripe) const noexcept {
       const std::uint64_t held = stripe.load(std::memory_order_relaxed);
-      // release: publishes what was changed; pairs with the acquire in lock() and version().
+      // release: publishes the changes; pairs with the acquire in lock() and version().
       stripe.store(changed_ ? held + 1 : held - 1, std::memory_order_release);
     }
 

@@ -10,22 +10,22 @@
 
 namespace trawl {
 
-// A breadth-first search from a key's two buckets over those that their tags could move to, and so
-// on: the shortest path is the one least likely to have changed when it is walked. It holds no
-// lock, and what it reads may be out of date or torn, so that each step must be verified.
+// A breadth-first search from a key's two buckets to those that their tags could move to, and so
+// on: the shortest path is the least likely to have changed when it is walked. The search holds no
+// lock, and may read stale or torn buckets, so each step must be verified.
 class PathSearch {
  public:
-  // The node of a bucket that could be moved to from `parent`'s bucket.
+  // A bucket that a tag of `parent`'s bucket could move to.
   struct Node {
     std::uint64_t bucket;
     std::uint16_t parent;
-    std::uint16_t slot;  // of the parent's bucket: where the tag lies that would move here
+    std::uint16_t slot;  // the slot of the parent's bucket with the tag that would move here
   };
   static constexpr std::size_t kMaxNodes = 1024;
-  static constexpr std::uint16_t kNone = 0xFFFF;  // the parent of the two first nodes
+  static constexpr std::uint16_t kNone = 0xFFFF;  // the parent of the first two nodes
 
-  // The node of the nearest bucket with a free slot, or kNone if there is none among the first
-  // kMaxNodes. `Table` is a CuckooTable.
+  // The node of the nearest bucket with a free slot, or kNone if none of the first kMaxNodes has
+  // one. `Table` is a CuckooTable.
   template <class Table>
   std::uint16_t run(const Table& table, const TagPlaces& places) noexcept {
     for (const std::uint64_t bucket : places.bucket) {
@@ -52,7 +52,7 @@ class PathSearch {
  private:
   std::uint16_t last() const noexcept { return static_cast<std::uint16_t>(count_ - 1); }
 
-  // Returns false if the bucket has a node already: no path visits it twice.
+  // Returns false if the bucket already has a node, so that no path visits it twice.
   bool push(std::uint64_t bucket, std::uint16_t parent, std::uint16_t slot) noexcept {
     std::size_t at = mix64(bucket) % seen_.size();
     for (; seen_[at] != 0; at = (at + 1) % seen_.size()) {

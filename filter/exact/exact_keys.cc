@@ -26,9 +26,9 @@ Result<ExactHeader> read_header(const InputFile& file) {
   return decode_exact_header({header.data(), *read}, *bytes, file.path());
 }
 
-// Where a filter's keys may lie: beside a symbolic link, or else beside what it leads to. Behind
-// each place is that of keys that were about to take it when their maker was killed; then the place
-// again, which they may have taken meanwhile.
+// The paths where a filter's keys may be: next to a symbolic link, or else next to its target. Each
+// path is followed by that of keys which were about to be renamed to it when their process was
+// killed, and then by the path again, since the rename may have happened meanwhile.
 std::vector<std::string> places_of_keys(const std::string& filter) {
   std::vector<std::string> places;
   const auto add = [&places](const std::string& of) {
@@ -55,10 +55,11 @@ Result<ExactKeys> ExactKeys::open(const std::string& path, const std::string& fi
   const auto header = read_header(*file);
   if (!header) return tl::unexpected(header.error());
   if (header->hash_key != index.header.hash_key || header->filter != identity_of(index)) {
-    return error(ErrorCode::kInvalidArgument,
-                 fmt::format("{} does not have the keys of {} as it is now: build that again with "
-                             "--exact, or remove {} to use it with its rate of false positives",
-                             path, filter, path));
+    return error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{} does not belong to the current version of {}: build the filter again with "
+                    "--exact, or remove {} to use the filter with its false-positive rate",
+                    path, filter, path));
   }
   auto mapping = FileMapping::map(*file);
   if (!mapping) return tl::unexpected(mapping.error());
@@ -79,7 +80,7 @@ Result<std::optional<ExactKeys>> ExactKeys::beside(const std::string& filter) {
     }
     auto keys = open(place, filter, *index);
     if (keys) return std::optional(std::move(*keys));
-    // What was never to take its place, or lost it to others, is of no filter that there is.
+    // Unrenamed keys of another filter belong to no existing filter: ignore them.
     const bool of_none = is_coming(place) && keys.error().code == ErrorCode::kInvalidArgument;
     if (!wrong && !of_none && keys.error().code != ErrorCode::kNotFound) wrong = keys.error();
   }
@@ -90,7 +91,7 @@ Result<std::optional<ExactKeys>> ExactKeys::beside(const std::string& filter) {
 Result<FilterAndKeys> open_filter_and_keys(const std::string& path) {
   constexpr int kTries = 10;
   for (int i = 0; i < kTries; ++i) {
-    // As long as this is open, no other file is given its number.
+    // While this file is open, its inode number is not reused.
     const auto file = InputFile::open(path);
     if (!file) return tl::unexpected(file.error());
     auto filter = MappedFilter::open(path);
@@ -100,7 +101,7 @@ Result<FilterAndKeys> open_filter_and_keys(const std::string& path) {
     if (!keys) return tl::unexpected(std::move(keys.error()));
     return FilterAndKeys{std::move(*filter), std::move(*keys)};
   }
-  return error(ErrorCode::kInUse, path + " is being replaced again and again: try again later");
+  return error(ErrorCode::kInUse, path + " is being replaced repeatedly: try again later");
 }
 
 std::span<const Fingerprint> ExactKeys::sorted() const noexcept {
@@ -108,12 +109,12 @@ std::span<const Fingerprint> ExactKeys::sorted() const noexcept {
           static_cast<std::size_t>(header_.keys)};
 }
 
-// Interpolates, which finds random keys in a few steps, and halves in turn, so that others take
-// twice the logarithm at most.
+// Alternates interpolation, which finds random keys in a few steps, with bisection, so that any
+// input takes at most twice the logarithm.
 bool ExactKeys::contains(Fingerprint key) const noexcept {
   const auto keys = sorted();
   std::uint64_t begin = 0, end = keys.size();
-  std::uint64_t least = 0, most = ~std::uint64_t{0};  // of the upper halves in [begin, end)
+  std::uint64_t least = 0, most = ~std::uint64_t{0};  // bounds of the upper halves in [begin, end)
   for (bool halve = false; begin < end; halve = !halve) {
     std::uint64_t at = begin + (end - begin) / 2;
     if (!halve && most > least) {
@@ -143,7 +144,7 @@ std::size_t ExactKeys::keep_true_hits(std::span<const Fingerprint> keys,
   return hits;
 }
 
-// By read, not through the mapping: an I/O error is then one that can be reported.
+// Reads the file instead of the mapping, so that an I/O error can be reported.
 Result<void> ExactKeys::verify() const {
   constexpr std::size_t kAtOnce = 64 * 1024;
   ::posix_fadvise(file_.descriptor(), 0, 0, POSIX_FADV_SEQUENTIAL);

@@ -1,4 +1,5 @@
-// ExactKeys: the sorted fingerprints beside a filter's file, which tell its true hits from others.
+// ExactKeys: the sorted fingerprints in a file next to a filter's, which distinguish its true hits
+// from false positives.
 #pragma once
 
 #include <cstddef>
@@ -18,21 +19,21 @@
 
 namespace trawl {
 
-// The file is mapped: a look-up reads a page or two, since fingerprints are as good as random and
-// so lie about where their values say. Immutable; thread-safe. As with MappedFilter, the file must
-// not be changed in place, and an I/O error while a page is read ends the process.
+// The file is mapped. A lookup reads one or two pages, since fingerprints are uniformly distributed
+// and interpolation finds their position. Immutable; thread-safe. As with MappedFilter, the file
+// must not be changed in place, and an I/O error while a page is read ends the process.
 class ExactKeys {
  public:
-  // Those that belong to a filter's file, be it that they were about to take their place when their
-  // maker was killed; nothing if it has none. Reads the header, not the keys.
-  // Errors: kCorrupt, kUnsupportedVersion, kIo; kInvalidArgument if they are another filter's.
+  // Opens the keys of a filter's file, including keys whose process was killed before it could
+  // rename them; nothing if there are none. Reads the header, not the keys. Errors: kCorrupt,
+  // kUnsupportedVersion, kIo; kInvalidArgument if they are another filter's.
   static Result<std::optional<ExactKeys>> beside(const std::string& filter);
 
   bool contains(Fingerprint key) const noexcept;
-  // Turns those answers to false whose key is not in here; returns how many are left true.
+  // Sets found[i] to false for keys that are not here; returns the number that stay true.
   std::size_t keep_true_hits(std::span<const Fingerprint> keys,
                              std::span<bool> found) const noexcept;
-  // Reads all: their checksum and their order. Errors: kCorrupt, kIo.
+  // Reads all keys and verifies their checksum and order. Errors: kCorrupt, kIo.
   Result<void> verify() const;
 
   std::uint64_t size() const noexcept { return header_.keys; }
@@ -51,15 +52,15 @@ class ExactKeys {
   ExactHeader header_;
 };
 
-// A filter, and its keys if it has some.
+// A filter, and its keys if there are any.
 struct FilterAndKeys {
   MappedFilter filter;
   std::optional<ExactKeys> keys;
 };
 
-// Maps both as they are at one moment: if the filter's file is replaced meanwhile, opens the new
-// one. Errors: those of MappedFilter::open() and ExactKeys::beside(); kInUse if it is replaced
-// again and again.
+// Maps matching versions of both: if the filter's file is replaced meanwhile, opens the new one.
+// Errors: those of MappedFilter::open() and ExactKeys::beside(); kInUse if it is replaced
+// repeatedly.
 Result<FilterAndKeys> open_filter_and_keys(const std::string& filter);
 
 }  // namespace trawl

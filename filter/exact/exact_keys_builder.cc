@@ -13,20 +13,20 @@ namespace trawl {
 namespace {
 
 constexpr std::size_t kLeastKeys = 4096;
-constexpr std::size_t kReadKeys = 4096;  // of a run at once
+constexpr std::size_t kReadKeys = 4096;  // read from a run by one call
 
 std::string_view bytes_of(std::span<const Fingerprint> keys) {
   return {reinterpret_cast<const char*>(keys.data()), keys.size_bytes()};
 }
 
-// The keys of one run, in order.
+// Reads the keys of one run, in order.
 class RunReader {
  public:
-  // In memory.
+  // A run in memory.
   explicit RunReader(std::span<const Fingerprint> keys) : some_(keys) {}
   RunReader(const OutputFile& file, std::uint64_t keys) : file_(&file), left_(keys) {}
 
-  // False at the end.
+  // Returns false at the end.
   Result<bool> has_next() {
     if (!some_.empty()) return true;
     if (left_ == 0) return false;
@@ -46,18 +46,18 @@ class RunReader {
   std::span<const Fingerprint> some_;
   const OutputFile* file_ = nullptr;
   std::uint64_t at_ = 0;
-  std::uint64_t left_ = 0;  // keys that were not read yet
+  std::uint64_t left_ = 0;  // keys not read yet
   std::vector<Fingerprint> buffer_;
 };
 
-// Appends keys to a file, and counts and sums them up.
+// Appends keys to a file, counting them and computing their checksum.
 class KeyWriter {
  public:
   KeyWriter(OutputFile& out, ExactHeader& header) : out_(out), header_(header) {
     buffer_.reserve(kReadKeys);
   }
 
-  // Unless it is the last one again.
+  // Skips a repetition of the last key.
   Result<void> add(Fingerprint key) {
     if (any_ && last_ == key) return {};
     any_ = true;
@@ -86,7 +86,7 @@ class KeyWriter {
   RunningChecksum checksum_;
   std::vector<Fingerprint> buffer_;
   bool any_ = false;
-  Fingerprint last_;  // if there were any
+  Fingerprint last_;  // if there was any
 };
 
 }  // namespace
@@ -100,7 +100,7 @@ Result<void> ExactKeysBuilder::add(std::span<const Fingerprint> keys) {
       std::max<std::size_t>(options_.max_memory_bytes / kExactKeyBytes, kLeastKeys);
   while (!keys.empty()) {
     const auto some = keys.first(std::min(keys.size(), most - buffer_.size()));
-    // Not twice what it has: that may be more than it may have.
+    // Reserve exactly, since doubling could exceed the memory limit.
     if (buffer_.capacity() < buffer_.size() + some.size())
       buffer_.reserve(
           std::min(most, std::max(2 * buffer_.capacity(), buffer_.size() + some.size())));
@@ -119,7 +119,7 @@ void ExactKeysBuilder::sort_buffer() {
 
 Result<void> ExactKeysBuilder::write_run() {
   sort_buffer();
-  // Its name goes at once.
+  // The name is removed immediately, so that the file vanishes with the process.
   auto file = TemporaryFile::create(exact_keys_path(options_.filter));
   if (!file) return tl::unexpected(file.error());
   if (auto written = file->file.write(bytes_of(buffer_)); !written) return written;
@@ -135,7 +135,7 @@ Result<void> ExactKeysBuilder::merge(OutputFile& out) {
   for (const auto keys : others_)
     readers.emplace_back(keys);
   readers.emplace_back(std::span<const Fingerprint>(buffer_));
-  using Next = std::pair<Fingerprint, std::size_t>;  // a reader's next key
+  using Next = std::pair<Fingerprint, std::size_t>;  // the next key of a reader
   std::priority_queue<Next, std::vector<Next>, std::greater<>> nexts;
   const auto push = [&](std::size_t reader) -> Result<void> {
     const auto more = readers[reader].has_next();
@@ -160,7 +160,7 @@ Result<void> ExactKeysBuilder::finish() {
   sort_buffer();
   auto temporary = TemporaryFile::create(coming_exact_keys_path(options_.filter));
   if (!temporary) return tl::unexpected(temporary.error());
-  // The header's place; zeros are no header.
+  // Reserves the header's place; zeros are not a valid header.
   auto written = temporary->file.write(std::string(kExactHeaderBytes, '\0')).and_then([&] {
     return merge(temporary->file);
   });
@@ -171,14 +171,15 @@ Result<void> ExactKeysBuilder::finish() {
   return output_->file.sync();
 }
 
-// The name that announce() takes may have the only keys of the filter that is there.
+// The name that announce() uses may hold the only keys of the current filter.
 Result<void> ExactKeysBuilder::clear_way() const {
   const std::string coming = coming_exact_keys_path(options_.filter);
   std::error_code failure;
   if (!std::filesystem::exists(coming, failure)) return {};
   if (!is_exact_keys_file(coming)) {
-    return error(ErrorCode::kAlreadyExists,
-                 coming + " is needed for the filter's keys, but is another file: move it away");
+    return error(
+        ErrorCode::kAlreadyExists,
+        coming + " is needed for the filter's keys, but is another file: move or remove it");
   }
   if (!std::filesystem::exists(options_.filter, failure)) return {};
   const auto keys = ExactKeys::beside(options_.filter);

@@ -1,4 +1,4 @@
-// ExactKeysBuilder: makes the file of a filter's keys.
+// ExactKeysBuilder: builds the file of a filter's keys.
 #pragma once
 
 #include <cstdint>
@@ -15,35 +15,35 @@
 
 namespace trawl {
 
-// Keys are sorted in memory; when it is full they go to the disk as a sorted run, and in the end
-// all runs are merged. Runs are files without a name, which go with the process. One
-// thread's.
+// An external merge sort. Keys are sorted in memory; when it is full they are written to disk as a
+// sorted run, and at the end all runs are merged. Runs are files without a name, which vanish with
+// the process. Not thread-safe.
 class ExactKeysBuilder {
  public:
   struct Options {
-    std::string filter;  // the path of its file
+    std::string filter;  // path of the filter's file
     KeyedHash::Key hash_key = {};
-    std::uint64_t max_memory_bytes = std::uint64_t{256} << 20;  // of the keys; 64 KiB at least
+    std::uint64_t max_memory_bytes = std::uint64_t{256} << 20;  // for keys; at least 64 KiB
   };
   explicit ExactKeysBuilder(const Options& options);
 
   // Errors: kNoSpace, kIo.
   Result<void> add(std::span<const Fingerprint> keys);
-  // Those of another file, which lives until finish() has returned.
+  // Adds the keys of another file, which must stay open until finish() has returned.
   void add_all_of(const ExactKeys& keys) { others_.push_back(keys.sorted()); }
 
-  // Writes the keys, sorted and each once, under a name of their own beside the file that they are
-  // to become.
+  // Writes the keys, sorted and without duplicates, to a temporary file next to their final place.
   Result<void> finish();
-  // Then, so that the filter has its keys at any moment: announce() with the file that is to become
-  // the filter's, which reads its header and directory; that file takes its place; take_place().
+  // The steps of publication, such that the filter has its keys at any moment: (1) announce() with
+  // the new filter's file, whose header and directory it reads; (2) the caller renames that file to
+  // its place; (3) take_place().
   Result<void> announce(const std::string& coming_filter);
   Result<void> take_place();
-  // Both, when the filter's file is in place already.
+  // Both steps, if the filter's file is already in its place.
   Result<void> publish() {
     return announce(options_.filter).and_then([&] { return take_place(); });
   }
-  // After finish().
+  // The number of keys; valid after finish().
   std::uint64_t keys() const noexcept { return header_.keys; }
 
  private:

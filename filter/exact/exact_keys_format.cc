@@ -57,7 +57,7 @@ std::string encode_exact_header(const ExactHeader& header) {
 Result<ExactHeader> decode_exact_header(std::string_view header, std::uint64_t bytes,
                                         const std::string& path) {
   if (header.size() < kExactHeaderBytes || !header.starts_with(kMagic))
-    return damaged_snapshot(path, "it is no file of a filter's keys");
+    return damaged_snapshot(path, "it is not a file of a filter's keys");
   Decoder in(header.substr(kMagic.size()));
   const auto version = in.fixed<std::uint32_t>();
   const auto reserved = in.fixed<std::uint32_t>();
@@ -70,14 +70,16 @@ Result<ExactHeader> decode_exact_header(std::string_view header, std::uint64_t b
   if (in.fixed<std::uint64_t>() != checksum_of(header.substr(0, kChecksummed)))
     return damaged_snapshot(path, "the checksum of its header is wrong");
   if (version != kExactVersion) {
-    return error(ErrorCode::kUnsupportedVersion,
-                 fmt::format("{} has format version {}, and this Trawl reads {}: build the filter "
-                             "again with --exact, or use the Trawl that made it",
-                             path, version, kExactVersion));
+    return error(
+        ErrorCode::kUnsupportedVersion,
+        fmt::format(
+            "{} has format version {}, and this version of Trawl reads {}: build the filter "
+            "again with --exact, or use the version of Trawl that made it",
+            path, version, kExactVersion));
   }
   if (reserved != 0 || (bytes - kExactHeaderBytes) / kExactKeyBytes != found.keys ||
       (bytes - kExactHeaderBytes) % kExactKeyBytes != 0) {
-    return damaged_snapshot(path, "it does not have as many keys as its header says");
+    return damaged_snapshot(path, "its size does not match the number of keys in its header");
   }
   return found;
 }

@@ -22,20 +22,20 @@ struct ExactHeader {
   KeyedHash::Key hash_key = {};
   std::uint64_t keys = 0;
   std::uint64_t filter = 0;    // identity_of() the filter's file
-  std::uint64_t checksum = 0;  // of all keys, XXH3
+  std::uint64_t checksum = 0;  // XXH3 of all keys
 };
 
-// The file with the keys of a filter's file.
+// The path of the keys of a filter's file.
 std::string exact_keys_path(const std::string& filter);
-// Where they lie until the filter that they belong to has taken the place of the one before.
+// The path of the keys until their filter has replaced the previous one.
 std::string coming_exact_keys_path(const std::string& filter);
-// Whether a file of such keys is there, be it of this version or another.
+// Whether the path is a file of such keys, of any version.
 bool is_exact_keys_file(const std::string& path);
-// What a filter's file holds, in 64 bits: its header and the checksums of its chunks.
+// A 64-bit digest of a filter's file: of its header and the checksums of its chunks.
 std::uint64_t identity_of(const SnapshotIndex& filter);
 
 std::string encode_exact_header(const ExactHeader& header);
-// Of a file of `bytes` bytes. Errors: kCorrupt, kUnsupportedVersion.
+// Decodes the header of a file of `bytes` bytes. Errors: kCorrupt, kUnsupportedVersion.
 Result<ExactHeader> decode_exact_header(std::string_view header, std::uint64_t bytes,
                                         const std::string& path);
 

@@ -38,9 +38,9 @@ Result<std::uint64_t> GrowingBloomFilter::State::write(const std::string& path,
                                                        const Write& write_file) const {
   const Table& saved = current();
   SnapshotHeader header = header_of(saved);
-  // The header is written last, so that it counts what came in while the words were copied: the
-  // filter that is loaded must not take itself for emptier than it is. (Only keys that a thread was
-  // inserting at that moment may be in the words and not yet counted.)
+  // The header is written last, so that it counts the keys inserted while the words were copied: a
+  // loaded filter must not be fuller than its count says. (Only keys being inserted at that moment
+  // may be in the words but not counted.)
   return write_file(path, header,
                     [&](std::size_t i, std::uint64_t first, std::span<std::uint64_t> out) {
                       saved.layers[i]->bits->words.copy(first, out);
@@ -61,7 +61,7 @@ Result<std::uint64_t> GrowingBloomFilter::write_unpublished(const std::string& p
 }
 
 bool GrowingBloomFilter::insert(Fingerprint key) noexcept {
-  // Most keys of a crawl are not new, and a look needs no atomic write.
+  // Most keys of a crawl are not new, and a lookup needs no atomic write.
   if (contains(key)) return false;
   bool first = false;
   insert_batch({&key, 1}, {&first, 1});

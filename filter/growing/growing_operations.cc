@@ -10,13 +10,12 @@ namespace trawl {
 
 namespace {
 
-// Keys an operation works on at once: enough to overlap cache misses, few enough that it is short
-// and that what it needs fits on the stack.
+// Keys of one operation: enough to overlap cache misses, few enough that it is short and its arrays
+// fit on the stack.
 constexpr std::size_t kKeysAtOnce = 1024;
-constexpr std::size_t kKeysPerPass = 512;  // where there is more than one layer
+constexpr std::size_t kKeysPerPass = 512;  // if there are several layers
 
-// Keys on their way through the layers; those that drop out close the gap. kMost: how many there
-// may be.
+// The keys on their way through the layers, compacted when some drop out. At most kMost.
 template <class Table, std::size_t kMost>
 class KeysUnderWay {
  public:
@@ -42,10 +41,10 @@ class KeysUnderWay {
     into.room.put(places - fresh);
   }
 
-  // How many keys of the front have an answer.
+  // The number of leading keys with an answer.
   std::size_t done() const noexcept { return done_; }
   std::size_t left() const noexcept { return keys_.size(); }
-  // Answers `left_over` for those that are left, the opposite for the others.
+  // Sets the answer of the remaining keys to `left_over`, and of the others to its opposite.
   void answer(bool left_over, bool* answers) const noexcept {
     std::fill_n(answers, done_, !left_over);
     for (std::size_t i = 0; i < keys_.size(); ++i)
@@ -53,8 +52,8 @@ class KeysUnderWay {
   }
 
  private:
-  // Keeps as many keys as the layer has room for. A key that is in the layer needs none: when
-  // there is little, those are sorted out before, lest a filter that is full grow for nothing.
+  // Keeps as many keys as the layer has room for. A key that is in the layer needs no room: if
+  // there is little, such keys are removed first, so that a full filter does not grow needlessly.
   void take_room(std::size_t layer) noexcept {
     auto& room = table_.layers[layer]->room;
     if (!room.has_plenty(keys_.size())) drop_found_in(layer);
@@ -69,7 +68,7 @@ class KeysUnderWay {
   void keep_where(bool wanted) noexcept {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < keys_.size(); ++i) {
-      kept_keys_[kept] = keys_[i];  // never ahead of i
+      kept_keys_[kept] = keys_[i];  // kept <= i
       place_[kept] = place_[i];
       kept += answers_[i] == wanted ? 1 : 0;
     }
@@ -77,10 +76,11 @@ class KeysUnderWay {
   }
 
   const Table& table_;
-  std::span<const Fingerprint> keys_;  // the caller's, or from the first gap on ours
+  std::span<const Fingerprint> keys_;  // the caller's span; kept_keys_ after the first key dropped
+                                       // out
   std::size_t done_;
   std::array<Fingerprint, kMost> kept_keys_;
-  std::array<std::uint16_t, kMost> place_;  // of each key in the caller's
+  std::array<std::uint16_t, kMost> place_;  // the index of each key in the caller's span
   std::array<bool, kMost> answers_;
 };
 

@@ -1,4 +1,4 @@
-// How a growing filter is saved: one section a layer.
+// Saving and loading growing filters: one section per layer.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -12,11 +12,11 @@ namespace trawl {
 
 namespace {
 
-// Nothing if the section can be a layer of such a filter; otherwise what is wrong. `left` is what
-// those before it leave of the rate.
+// Empty if the section can be a layer of such a filter; otherwise the name of the wrong parameter.
+// `left` is the part of the rate that the layers before it leave.
 std::string_view impossible_layer(const SnapshotHeader& header, std::size_t index, double left) {
   constexpr double kRounding = 1e-9;
-  // No layout holds more keys than this, see choose_layout().
+  // No layout holds more keys: see choose_layout().
   constexpr std::uint64_t kMaxKeysPerWord = 4 * kBitsPerWord;
   const SnapshotSection& section = header.sections[index];
   if (section.capacity > kMostKeysOfALayer) return "capacity";

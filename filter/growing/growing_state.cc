@@ -17,7 +17,7 @@ double first_layer_rate(double budget) {
   return budget * 6 / (std::numbers::pi * std::numbers::pi);
 }
 
-// So the layers 2 to 7 have the same rate, and those after them 1 / (1 * 2), 1 / (2 * 3), ... of
+// Layers 2 to 7 have the same rate; the layers after them have 1 / (1 * 2), 1 / (2 * 3), ... of
 // what these leave.
 double next_layer_rate(double left, std::size_t layers) {
   constexpr std::size_t kSame = 8;
@@ -56,8 +56,11 @@ Result<std::unique_ptr<GrowingBloomFilter::State::Layer>> GrowingBloomFilter::St
   const std::string name =
       index == 0 ? std::string("the filter") : fmt::format("layer {} of the filter", index + 1);
   if (index >= kMaxSnapshotSections || planned > kMostKeysOfALayer) {
-    return error(ErrorCode::kInvalidArgument,
-                 fmt::format("{} would need room for {} keys: that is too large", name, planned));
+    return error(
+        ErrorCode::kInvalidArgument,
+        fmt::format(
+            "{} would need room for {} keys, which is too large: begin with a lower capacity", name,
+            planned));
   }
   const double rate = rate_of_next();
   const auto layout = growing_layer_layout(planned, rate);
@@ -73,7 +76,7 @@ Result<std::unique_ptr<GrowingBloomFilter::State::Layer>> GrowingBloomFilter::St
   if (max_memory_bytes != 0 && bytes > max_memory_bytes) {
     return error(
         ErrorCode::kNoSpace,
-        fmt::format("{}the filter would need {} bytes of memory, {} are allowed: allow "
+        fmt::format("{}the filter would need {} bytes of memory, and {} are allowed: allow "
                     "more, or a higher false-positive rate",
                     index == 0 ? "" : fmt::format("with {} ", name), bytes, max_memory_bytes));
   }
@@ -106,7 +109,7 @@ double GrowingBloomFilter::State::rate_of_next() const {
   return next_layer_rate(left, layers.size());
 }
 
-// Where the memory is short, one that is smaller is better than none.
+// If memory is short, a smaller layer is better than none.
 Result<std::unique_ptr<GrowingBloomFilter::State::Layer>>
 GrowingBloomFilter::State::make_next_layer() const {
   const std::uint64_t newest = layers.back()->bits->capacity;
@@ -122,7 +125,8 @@ GrowingBloomFilter::State::make_next_layer() const {
 Result<void> GrowingBloomFilter::State::begin_layer() {
   auto layer = make_next_layer();
   if (!layer) return tl::unexpected(layer.error());
-  // All memory first: others wait meanwhile, and nothing may fail.
+  // Allocate everything before closing the gate: other threads wait meanwhile, and nothing may fail
+  // then.
   layers.reserve(layers.size() + 1);
   tables.reserve(tables.size() + 1);
   auto next = table_of_layers(layer->get());
@@ -136,7 +140,7 @@ Result<void> GrowingBloomFilter::State::begin_layer() {
 
 void GrowingBloomFilter::State::make_room(Layer& full) noexcept {
   if (!growing.try_lock()) {
-    // Another thread is at it.
+    // Another thread is already creating the layer.
     if (full.open_spare_room()) return;
     growing.lock();
   }
@@ -146,7 +150,7 @@ void GrowingBloomFilter::State::make_room(Layer& full) noexcept {
 
 void GrowingBloomFilter::State::begin_layer_if_full(Layer& full) noexcept {
   if (&current().newest() != &full || !full.room.used_up()) return;
-  std::string error = "no memory";  // short: kept without taking any
+  std::string error = "no memory";  // short enough to need no allocation
   try {
     auto begun = begin_layer();
     if (begun) return;

@@ -1,4 +1,4 @@
-// KeyRoom: how many more keys a layer may take, handed out to many threads.
+// KeyRoom: the number of keys that a layer may still take, distributed to many threads.
 #pragma once
 
 #include <algorithm>
@@ -11,17 +11,17 @@
 
 namespace trawl {
 
-// Who inserts takes places first and gives back those it did not need, so that a layer never holds
-// more keys than it has places. Places are taken from a common stock; for single keys, in pieces
-// that each stripe of threads keeps. It counts only and orders nothing else: all relaxed.
+// An insert takes places first and returns those it did not need, so that a layer never holds more
+// keys than places. Places come from a common stock; for single keys, in pieces that each stripe of
+// threads keeps. All operations are relaxed: the counters order no other data.
 class KeyRoom {
  public:
-  // `capacity` places, of which `taken` are.
+  // `capacity` places, of which `taken` are taken.
   KeyRoom(std::uint64_t capacity, std::uint64_t taken) noexcept
       : piece_(std::clamp<std::uint64_t>(capacity / kPiecesPerRoom, 1, kMaxPiece)),
         stock_(static_cast<std::int64_t>(capacity - std::min(capacity, taken))) {}
 
-  // Takes up to `want` places; returns how many, 0 if none is left.
+  // Takes up to `want` places; returns the number taken, 0 if none is left.
   std::size_t take(std::size_t want) noexcept {
     if (want > 1) {
       if (const std::size_t places = from_stock(want); places > 0) return places;
@@ -36,7 +36,7 @@ class KeyRoom {
   bool has_plenty(std::size_t want) const noexcept {
     return stock_.load(std::memory_order_relaxed) / kShare >= static_cast<std::int64_t>(want);
   }
-  // Whether there is none for the calling thread.
+  // Whether there is no place for the calling thread.
   bool used_up() const noexcept {
     return stock_.load(std::memory_order_relaxed) <= 0 &&
            stripes_[thread_stripe(kStripes)].places.load(std::memory_order_relaxed) == 0;
@@ -44,11 +44,11 @@ class KeyRoom {
 
  private:
   static constexpr std::size_t kStripes = 16;
-  // All stripes together keep at most 1/256 of the room from the others.
+  // All stripes together hold at most 1/256 of the room.
   static constexpr std::uint64_t kPiecesPerRoom = 256 * kStripes;
   static constexpr std::uint64_t kMaxPiece = 1024;
-  // Of what is left nobody takes more than this share at once, lest others find none although
-  // most places will be given back.
+  // One call takes at most 1/kShare of the remaining places: otherwise other threads could find
+  // none although most will be returned.
   static constexpr std::int64_t kShare = 8;
   struct alignas(kCacheLine) Stripe {
     std::atomic<std::uint64_t> places{0};

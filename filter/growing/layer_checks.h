@@ -1,4 +1,4 @@
-// What the layers of a saved growing filter must be, whether it is loaded or mapped.
+// Checks the layers of a saved growing filter, for loading and mapping.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace trawl {
 
-// kCorrupt if no growing filter has layers of such capacities, rates, sizes and counts.
+// kCorrupt if the layers' capacities, rates, sizes or counts are not possible for a growing filter.
 Result<void> check_layers(const SnapshotHeader& header, const std::string& path);
 
 }  // namespace trawl

@@ -8,19 +8,19 @@
 
 namespace trawl {
 
-// Adds the next layer, whose own statistics are `layer`, to those of the older ones; `in_previous`
-// of its keys are counted in the layer before as well. The fill is left alone. With one layer the
-// sums are exactly its own.
+// Adds the statistics `layer` of the next layer to those of the older ones; `in_previous` of its
+// keys are also counted in the previous layer. Does not change the fill. With one layer the sums
+// are exactly the layer's.
 inline void add_layer(FilterStats& sum, const FilterStats& layer, std::uint64_t in_previous) {
   const std::uint64_t admitted = layer.inserted - std::min(layer.inserted, in_previous);
   sum.capacity += layer.capacity;
   sum.inserted += admitted;
   sum.memory_bytes += layer.memory_bytes;
   sum.hashes = layer.hashes;
-  // To admit a key at a rate g of all layers together takes 1 / (1 - g) new keys, g / (1 - g) of
-  // them in vain. With the older layers' rate r, which is constant, and the newest one's f,
-  // 1 - g = (1 - r)(1 - f), so that g / (1 - g) = (f / (1 - f) + r) / (1 - r); the sum of
-  // f / (1 - f) over the keys is what the layer would lose alone (A3).
+  // At a combined rate g of all layers, admitting a key takes 1 / (1 - g) new keys, of which g / (1
+  // - g) are lost. With the older layers' rate r, which is constant, and the newest one's f, 1 - g
+  // = (1 - r)(1 - f), so that g / (1 - g) = (f / (1 - f) + r) / (1 - r); the sum of f / (1 - f)
+  // over the keys is the loss of the layer alone (A3).
   const double older = sum.current_rate;
   sum.expected_false_positives +=
       (layer.expected_false_positives + older * static_cast<double>(admitted)) /

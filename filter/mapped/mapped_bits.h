@@ -1,4 +1,4 @@
-// A classic filter where it lies in its file.
+// MappedBits: a classic filter in its mapped file.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,10 @@ namespace trawl {
 
 class MappedBits {
  public:
-  // Errors: kCorrupt if no classic filter has such parameters.
+  // Errors: kCorrupt if the parameters are not possible for a classic filter.
   static Result<MappedBits> of_section(const MappedSnapshot& snapshot, std::size_t number);
 
-  // Sets found[i] where keys[i] is in here, leaves it alone otherwise.
+  // Sets found[i] to true if keys[i] is present, and leaves it unchanged otherwise.
   void find(std::span<const Fingerprint> keys, std::span<bool> found) const noexcept;
   FilterStats stats() const;
 

@@ -20,13 +20,13 @@ Result<MappedBlocks> MappedBlocks::of_section(const MappedSnapshot& snapshot, st
 bool MappedBlocks::contains(Fingerprint key) const noexcept {
   const MappedSection::Word* const block = block_of(key);
   if (block == nullptr) return false;
-  // Kernels take blocks that may be written to; this one only reads.
+  // The kernels' type is for writable blocks; contains() only reads.
   return kernels_->contains(const_cast<MappedSection::Word*>(block), key.low, shape_);
 }
 
 void MappedBlocks::find(std::span<const Fingerprint> keys, std::span<bool> found) const noexcept {
   const std::size_t n = keys.size();
-  // Fetching from a page that is not in memory does nothing, and costs no fault.
+  // Prefetching from a page that is not in memory does nothing, and causes no page fault.
   for (std::size_t i = 0; i < std::min(kPrefetchDistance, n); ++i)
     __builtin_prefetch(block_of(keys[i]));
   for (std::size_t i = 0; i < n; ++i) {

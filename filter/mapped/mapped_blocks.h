@@ -1,4 +1,4 @@
-// A blocked filter, or a layer of a growing one, where it lies in its file.
+// MappedBlocks: a blocked filter, or a layer of a growing one, in its mapped file.
 #pragma once
 
 #include <cstddef>
@@ -16,16 +16,16 @@ namespace trawl {
 
 class MappedBlocks {
  public:
-  // Errors: kCorrupt if no blocked filter has such parameters.
+  // Errors: kCorrupt if the parameters are not possible for a blocked filter.
   static Result<MappedBlocks> of_section(const MappedSnapshot& snapshot, std::size_t number);
 
-  // Sets found[i] where keys[i] is in here, leaves it alone otherwise.
+  // Sets found[i] to true if keys[i] is present, and leaves it unchanged otherwise.
   void find(std::span<const Fingerprint> keys, std::span<bool> found) const noexcept;
-  // Asks for the pages of the keys, without waiting for them.
+  // Starts reading the keys' pages, without waiting.
   void ask_for(std::span<const Fingerprint> keys) const noexcept;
   // Reads pages: a sample of up to 2^12 blocks.
   FilterStats stats() const;
-  // How many of its keys are counted in the layer before as well.
+  // The number of its keys that are also counted in the previous layer.
   std::uint64_t keys_in_previous() const noexcept { return grows_ ? parameters_.detail : 0; }
 
  private:
@@ -43,7 +43,7 @@ class MappedBlocks {
 
   MappedSection section_;
   SnapshotSection parameters_;
-  bool grows_;  // a layer of a filter that grows
+  bool grows_;  // it is a layer of a growing filter
   MaskShape shape_;
   const BlockKernels* kernels_ = &best_block_kernels(shape_);
 };

@@ -1,4 +1,4 @@
-// A cuckoo filter where it lies in its file.
+// MappedBuckets: a cuckoo filter in its mapped file.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace trawl {
 
 class MappedBuckets {
  public:
-  // Errors: kCorrupt if no cuckoo filter has such parameters.
+  // Errors: kCorrupt if the parameters are not possible for a cuckoo filter.
   static Result<MappedBuckets> of_section(const MappedSnapshot& snapshot, std::size_t number) {
     const SnapshotSection& parameters = snapshot.header().sections[number];
     const auto layout = cuckoo_layout_of(parameters);
@@ -25,7 +25,7 @@ class MappedBuckets {
     return MappedBuckets(snapshot.section(number), parameters, *layout);
   }
 
-  // Sets found[i] where keys[i] is in here, leaves it alone otherwise.
+  // Sets found[i] to true if keys[i] is present, and leaves it unchanged otherwise.
   void find(std::span<const Fingerprint> keys, std::span<bool> found) const noexcept {
     constexpr std::size_t kAhead = 16;
     std::array<TagPlaces, kAhead> coming;
@@ -47,7 +47,7 @@ class MappedBuckets {
   }
 
   FilterStats stats() const {
-    // A file may claim more keys than it has slots.
+    // A damaged file may claim more keys than slots.
     const std::uint64_t in = std::min(parameters_.inserted, layout_.slots());
     const auto keys = static_cast<double>(in);
     return {.capacity = parameters_.capacity,
@@ -65,14 +65,14 @@ class MappedBuckets {
                 const CuckooLayout& layout)
       : section_(section), parameters_(parameters), layout_(layout), lanes_(layout.tag_bits) {}
 
-  // The words that a bucket begins and ends in, and its first bit in the first of them.
+  // The first and last word of a bucket, and its first bit in the first word.
   struct Place {
     std::uint64_t first;
     std::uint64_t last;
     unsigned shift;
   };
   Place place_of(std::uint64_t bucket) const noexcept {
-    // By groups: the number of the table's bits may be more than 64 bits hold.
+    // Computed by groups: the number of the table's bits may not fit 64 bits.
     const std::uint64_t group = bucket / kBucketsPerGroup * layout_.tag_bits;
     const unsigned bits = kSlotsPerBucket * layout_.tag_bits;
     const auto bit = static_cast<unsigned>(bucket % kBucketsPerGroup) * bits;
@@ -80,8 +80,8 @@ class MappedBuckets {
   }
 
   BucketBits read(std::uint64_t bucket) const noexcept {
-    // In up to three words, as in CuckooTable::read(); but the next word may be in another chunk,
-    // which lies elsewhere or is left out, so that each is looked up.
+    // In up to three words, as in CuckooTable::read(). Each is looked up, since the next word may
+    // be in another chunk, which is elsewhere in the file or left out.
     const Place at = place_of(bucket);
     const Uint128 low = section_.load(at.first);
     const Uint128 middle = section_.load(std::min(at.first + 1, at.last));

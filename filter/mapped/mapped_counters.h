@@ -1,4 +1,4 @@
-// A counting filter where it lies in its file.
+// MappedCounters: a counting filter in its mapped file.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace trawl {
 
 class MappedCounters {
  public:
-  // Errors: kCorrupt if no counting filter has such parameters.
+  // Errors: kCorrupt if the parameters are not possible for a counting filter.
   static Result<MappedCounters> of_section(const MappedSnapshot& snapshot, std::size_t number) {
     const SnapshotSection& parameters = snapshot.header().sections[number];
     if (!is_counting_section(parameters))
@@ -27,9 +27,9 @@ class MappedCounters {
     return MappedCounters(snapshot.section(number), parameters);
   }
 
-  // Sets found[i] where keys[i] is in here, leaves it alone otherwise.
+  // Sets found[i] to true if keys[i] is present, and leaves it unchanged otherwise.
   void find(std::span<const Fingerprint> keys, std::span<bool> found) const noexcept {
-    constexpr std::size_t kAhead = 4;  // each is many cache lines
+    constexpr std::size_t kAhead = 4;  // each has many cache lines
     std::array<CounterPlaces, kAhead> coming;
     const auto fetch = [&](std::size_t i) {
       coming[i % kAhead].compute(keys[i], parameters_.hashes, size());

@@ -30,7 +30,7 @@ class MappedLayers {
  private:
   explicit MappedLayers(double target_rate) : target_rate_(target_rate) {}
   double target_rate_;
-  std::vector<MappedBlocks> layers_;  // oldest first; one unless the filter grows
+  std::vector<MappedBlocks> layers_;  // oldest first; a blocked filter has one
   std::unique_ptr<ReadAhead> read_ahead_ = std::make_unique<ReadAhead>();
 };
 
@@ -54,13 +54,13 @@ void MappedLayers::find(std::span<const Fingerprint> keys, std::span<bool> found
     for (const MappedBlocks& layer : layers_) {
       if (ahead) layer.ask_for(keys);
     }
-    // The newest layer is the largest.
+    // The newest layer first: it is the largest.
     for (std::size_t i = layers_.size(); i-- > 0;)
       layers_[i].find(keys, found);
   });
 }
 
-// As GrowingBloomFilter counts; with one layer, as BlockedBloomFilter.
+// The same computation as in GrowingBloomFilter; with one layer, as in BlockedBloomFilter.
 FilterStats MappedLayers::stats() const {
   FilterStats all{.target_rate = target_rate_, .layers = static_cast<unsigned>(layers_.size())};
   for (const MappedBlocks& layer : layers_) {

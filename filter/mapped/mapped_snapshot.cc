@@ -18,7 +18,7 @@ Result<FileMapping> FileMapping::map(const InputFile& file) {
   void* const memory = ::mmap(nullptr, *size, PROT_READ, MAP_SHARED, file.descriptor(), 0);
   if (memory == MAP_FAILED)
     return tl::unexpected(system_error(errno, "cannot map " + file.path() + " into memory"));
-  // A key's block is one page; its neighbours would be read in vain.
+  // A key needs one page: disables read-ahead of its neighbours.
   ::madvise(memory, *size, MADV_RANDOM);
   return FileMapping(static_cast<const char*>(memory), *size);
 }
@@ -38,7 +38,8 @@ void MappedSection::ask_for(std::uint64_t index) const noexcept {
   const Word* const word = find(index);
   if (word == nullptr) return;
   const auto page = reinterpret_cast<std::uintptr_t>(word) / page_bytes * page_bytes;
-  ::madvise(reinterpret_cast<void*>(page), page_bytes, MADV_WILLNEED);  // or read when needed
+  ::madvise(reinterpret_cast<void*>(page), page_bytes, MADV_WILLNEED);  // only a hint: errors are
+                                                                        // ignored
 }
 
 Result<MappedSnapshot> MappedSnapshot::open(const std::string& path) {
@@ -70,7 +71,7 @@ Result<void> MappedSnapshot::verify() const {
   std::vector<char> bytes(kSnapshotChunkBytes);
   for (std::size_t n = 0; n < index_.chunks.size(); ++n) {
     const SnapshotChunk& chunk = index_.chunks[n];
-    // By read, not through the mapping: an I/O error is then one that can be reported.
+    // Reads the file instead of the mapping, so that an I/O error can be reported.
     const std::size_t size = index_.bytes_of(n);
     std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(size), bytes.end(), '\0');
     const auto read =

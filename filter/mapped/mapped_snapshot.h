@@ -1,4 +1,4 @@
-// A snapshot's words where they lie in its file.
+// MappedSnapshot: access to a snapshot's words in its mapped file.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace trawl {
 
-// A whole file mapped read-only; unmapped when it goes.
+// A whole file mapped read-only, unmapped by the destructor.
 class FileMapping {
  public:
   static Result<FileMapping> map(const InputFile& file);
@@ -28,24 +28,24 @@ class FileMapping {
   std::uint64_t size_;
 };
 
-// The words of one section. As long as its MappedSnapshot lives, wherever that is moved to.
+// The words of one section. Valid while its MappedSnapshot exists, even if that is moved.
 class MappedSection {
  public:
-  // Of atomics because the filters' kernels read such; nobody writes them.
+  // Atomics only because the filters' kernels read such; nothing writes them.
   using Word = std::atomic<std::uint64_t>;
 
   MappedSection(const char* file, const Word* places, std::uint64_t words)
       : file_(file), places_(places), words_(words) {}
   std::uint64_t words() const noexcept { return words_; }
-  // The word of that index, and after it the others of its chunk; null if the chunk is left out of
-  // the file: all its words are zero.
+  // The word at `index`, followed by the other words of its chunk; null if the chunk is not in the
+  // file because all its words are zero.
   const Word* find(std::uint64_t index) const noexcept {
     const std::uint64_t place =
         places_[index / kSnapshotChunkWords].load(std::memory_order_relaxed);
     if (place == 0) return nullptr;
     return reinterpret_cast<const Word*>(file_ + place) + index % kSnapshotChunkWords;
   }
-  // Has the page of that word read, without waiting for it.
+  // Starts reading the page of that word, without waiting.
   void ask_for(std::uint64_t index) const noexcept;
   std::uint64_t load(std::uint64_t index) const noexcept {
     const Word* const word = find(index);
@@ -60,8 +60,8 @@ class MappedSection {
 
 class MappedSnapshot {
  public:
-  // Reads and verifies all but the chunks. Errors: kNotFound, kCorrupt, kUnsupportedVersion, kIo,
-  // kNoSpace.
+  // Reads and verifies everything except the chunks. Errors: kNotFound, kCorrupt,
+  // kUnsupportedVersion, kIo, kNoSpace.
   static Result<MappedSnapshot> open(const std::string& path);
 
   const SnapshotHeader& header() const noexcept { return index_.header; }
@@ -79,8 +79,8 @@ class MappedSnapshot {
   InputFile file_;
   SnapshotIndex index_;
   FileMapping mapping_;
-  // For each chunk of the sections its offset in the file, or 0. In memory that is taken only as
-  // it is written: a file may claim more chunks than it has.
+  // For each chunk of the sections its offset in the file, or 0. A WordArray, since a damaged file
+  // may claim many chunks and untouched pages take no memory.
   WordArray places_;
 };
 

@@ -1,8 +1,9 @@
-// ReadAhead: whether the lookups in a mapped file wait for the disk.
+// ReadAhead: decides whether lookups in a mapped file should request their pages first.
 //
-// A page that is not in memory costs a look-up some 0.1 ms, one after the other. If all pages of
-// a batch are asked for first, the disk reads many of them at once; but to ask costs 0.5 us for a
-// page that is there. So it is asked for those of the next batch if this one was slow.
+// A lookup in a page that is not in memory takes some 0.1 ms, and a batch has one after the other.
+// If all pages of a batch are requested first, the disk reads many of them in parallel; but a
+// request costs 0.5 us even for a page in memory. So the next batch's pages are requested only if
+// this batch was slow.
 #pragma once
 
 #include <atomic>
@@ -13,11 +14,11 @@ namespace trawl {
 
 class ReadAhead {
  public:
-  // Calls find(ahead) for a batch of so many keys: with `ahead` it is to ask for pages first.
+  // Calls find(ahead) for a batch of `keys` keys; with `ahead` it must request the pages first.
   template <class Find>
   void time(std::size_t keys, Find find) {
     if (keys < kLeastKeys) return find(false);
-    // relaxed, twice: a guess that several threads may make at once.
+    // relaxed, here and below: a heuristic that several threads may update.
     const auto start = std::chrono::steady_clock::now();
     find(slow_.load(std::memory_order_relaxed));
     const auto spent = std::chrono::steady_clock::now() - start;
@@ -27,7 +28,7 @@ class ReadAhead {
 
  private:
   static constexpr std::size_t kLeastKeys = 16;
-  // A key: more than in memory with asking, less than a page from the disk.
+  // Time per key: above that of a page in memory with a request, below that of a page from disk.
   static constexpr std::chrono::microseconds kSlow{3};
   std::atomic<bool> slow_ = false;
 };

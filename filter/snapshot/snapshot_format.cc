@@ -14,9 +14,9 @@ namespace trawl {
 namespace {
 
 constexpr std::string_view kMagic = "TRAWLFLT";
-constexpr std::string_view kFirstMagic = "TRAWLBBF";  // of version 1
-constexpr std::uint32_t kFirstVersion = 2;            // behind kMagic
-constexpr std::uint32_t kFirstCutVersion = 3;         // before, the last chunk was whole too
+constexpr std::string_view kFirstMagic = "TRAWLBBF";  // version 1
+constexpr std::uint32_t kFirstVersion = 2;            // the first version with kMagic
+constexpr std::uint32_t kFirstCutVersion = 3;         // before it, the last chunk was whole
 constexpr std::string_view kEndMagic = "TRAWLEND";
 constexpr std::size_t kChecksumBytes = 8;
 constexpr std::size_t kEntryBytes = 8 + 8;
@@ -64,9 +64,10 @@ Result<SnapshotHeader> decode_fields(Decoder& in, const std::string& path) {
   if (header.hash_algorithm != KeyedHash::kAlgorithm) {
     return error(
         ErrorCode::kUnsupportedVersion,
-        fmt::format("{} was made with hash algorithm {}; this Trawl has algorithm {}: build "
-                    "the filter again",
-                    path, header.hash_algorithm, KeyedHash::kAlgorithm));
+        fmt::format(
+            "{} was made with hash algorithm {}; this version of Trawl has algorithm {}: build "
+            "the filter again",
+            path, header.hash_algorithm, KeyedHash::kAlgorithm));
   }
   return header;
 }
@@ -74,33 +75,37 @@ Result<SnapshotHeader> decode_fields(Decoder& in, const std::string& path) {
 Result<SnapshotHeader> decode_header(std::string_view bytes, std::uint32_t& version,
                                      const std::string& path) {
   if (bytes.starts_with(kFirstMagic)) {
-    return error(ErrorCode::kUnsupportedVersion,
-                 fmt::format("{} has snapshot version 1; this Trawl reads version {}: build the "
-                             "filter again, or read it with Trawl 0.1",
-                             path, kSnapshotVersion));
+    return error(
+        ErrorCode::kUnsupportedVersion,
+        fmt::format("{} has snapshot version 1; this version of Trawl reads version {}: build the "
+                    "filter again, or read it with Trawl 0.1",
+                    path, kSnapshotVersion));
   }
   if (!bytes.starts_with(kMagic.substr(0, bytes.size())) || bytes.empty())
-    return damaged_snapshot(path, "it is no filter snapshot");
+    return error(ErrorCode::kCorrupt,
+                 path + " is damaged or not a filter file: its first bytes are wrong");
   if (bytes.size() < kSnapshotHeaderBytes) return damaged_snapshot(path, "its header is cut short");
-  // The checksum first: a damaged version is damage, not a version. Every version from 2 on has
-  // a header of these bytes.
+  // The checksum comes before the version, so that a damaged version number is reported as damage.
+  // Every version from 2 on has a header of this size.
   const auto covered = bytes.substr(0, kSnapshotHeaderBytes - kChecksumBytes);
   if (fixed_at(bytes, covered.size()) != checksum(covered))
     return damaged_snapshot(path, "the checksum of its header is wrong");
   Decoder in(bytes.substr(kMagic.size()));
   version = in.fixed<std::uint32_t>();
   if (version < kFirstVersion)
-    return damaged_snapshot(path, fmt::format("no Trawl wrote a version {} of it", version));
+    return damaged_snapshot(path, fmt::format("version {} does not exist", version));
   if (version > kSnapshotVersion) {
-    return error(ErrorCode::kUnsupportedVersion,
-                 fmt::format("{} has snapshot version {}; this Trawl reads version {}: use a newer "
-                             "one",
-                             path, version, kSnapshotVersion));
+    return error(
+        ErrorCode::kUnsupportedVersion,
+        fmt::format(
+            "{} has snapshot version {}; this version of Trawl reads version {}: use a newer "
+            "one",
+            path, version, kSnapshotVersion));
   }
   return decode_fields(in, path);
 }
 
-// Verifies the end mark and returns the directory's bytes, of `most` chunks at most. May throw
+// Verifies the end mark and returns the directory's bytes, for at most `most` chunks. May throw
 // std::bad_alloc.
 Result<std::string> read_directory(const InputFile& file, std::uint64_t size, std::uint64_t most) {
   const auto cut_short = [&] {
@@ -117,7 +122,7 @@ Result<std::string> read_directory(const InputFile& file, std::uint64_t size, st
   const std::uint64_t chunks = fixed_at(end, 8);
   const std::uint64_t rest = size - kSnapshotHeaderBytes - kEndBytes;
   constexpr std::uint64_t kBytesPerChunk = kSnapshotChunkBytes + kEntryBytes;
-  // The last chunk may be cut.
+  // The last chunk may be shorter.
   if (rest / kBytesPerChunk + (rest % kBytesPerChunk != 0 ? 1 : 0) != chunks) return cut_short();
   if (rest < chunks * kEntryBytes) return cut_short();
   if (chunks > most) {
@@ -132,7 +137,7 @@ Result<std::string> read_directory(const InputFile& file, std::uint64_t size, st
   return directory;
 }
 
-// The directory, of a file whose sections have `all` chunks. May throw std::bad_alloc.
+// Reads the directory of a file whose sections have `all` chunks. May throw std::bad_alloc.
 Result<std::vector<SnapshotChunk>> read_chunks(const InputFile& file, std::uint64_t size,
                                                std::uint64_t all) {
   const auto directory = read_directory(file, size, all);

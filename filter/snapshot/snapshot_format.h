@@ -1,5 +1,5 @@
-// The file that every filter is saved in: a header, chunks of 64 KiB with those that are all zero
-// left out, a directory of the chunks. docs/formats.md specifies it byte by byte.
+// The file format of all filters: a header, chunks of 64 KiB without those that are all zero, and a
+// directory of the chunks. docs/formats.md specifies it byte by byte.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,21 @@
 
 namespace trawl {
 
-// Version 2, which is read as well, has whole chunks only, and other layers of growing filters.
+// Version 2, which can also be read, has only whole chunks, and other layers of growing filters.
 inline constexpr std::uint32_t kSnapshotVersion = 3;
 inline constexpr std::size_t kSnapshotHeaderBytes = 4096;
 inline constexpr std::size_t kSnapshotChunkBytes = 64 * 1024;
 inline constexpr std::size_t kSnapshotChunkWords = kSnapshotChunkBytes / sizeof(std::uint64_t);
 inline constexpr std::size_t kMaxSnapshotSections = 64;
 
-// One array of words: a filter's only one, or a layer of a growing filter.
+// One array of words: a whole filter, or a layer of a growing filter.
 struct SnapshotSection {
   std::uint64_t words = 0;
   std::uint64_t capacity = 0;
   double target_rate = 0;
   std::uint64_t inserted = 0;
-  std::uint32_t hashes = 0;  // bits or counters a key has (k)
-  std::uint32_t detail = 0;  // what else the kind needs to know of its words
+  std::uint32_t hashes = 0;  // bits or counters per key (k)
+  std::uint32_t detail = 0;  // a parameter that depends on the kind
   std::uint64_t chunks() const noexcept {
     return (words + kSnapshotChunkWords - 1) / kSnapshotChunkWords;
   }
@@ -37,37 +37,38 @@ struct SnapshotHeader {
   FilterKind kind = FilterKind::kBlocked;
   KeyedHash::Key hash_key = {};
   std::uint32_t hash_algorithm = KeyedHash::kAlgorithm;
-  std::uint64_t capacity = 0;  // of the filter as a whole, as it was asked for
+  std::uint64_t capacity = 0;  // of the whole filter, as requested
   double target_rate = 0;
   std::vector<SnapshotSection> sections;
   std::uint64_t chunks() const noexcept;
 };
 
-// A chunk that is in the file; the n-th of them is at kSnapshotHeaderBytes + n * 64 KiB.
+// A chunk of the file; the n-th is at kSnapshotHeaderBytes + n * 64 KiB.
 struct SnapshotChunk {
-  std::uint64_t index;  // among all chunks of the sections, one section after the other
+  std::uint64_t index;  // among the chunks of all sections in order
   std::uint64_t checksum;
 };
 
 struct SnapshotIndex {
   std::uint32_t version = 0;
   SnapshotHeader header;
-  std::vector<SnapshotChunk> chunks;  // in ascending order of their indices
-  // The bytes of the n-th of them in the file: the last one is cut to the words of its section.
+  std::vector<SnapshotChunk> chunks;  // by ascending index
+  // The bytes of the n-th chunk in the file: the last one ends with the words of its section.
   std::size_t bytes_of(std::size_t n) const noexcept;
 };
 
 std::string encode_snapshot_header(const SnapshotHeader& header);
-// What follows the last chunk: the directory and the end mark.
+// The part after the last chunk: the directory and the end mark.
 std::string encode_snapshot_directory(const std::vector<SnapshotChunk>& chunks);
-// The words of a section that are in the chunk of that index; all of a chunk's where there is none.
+// The number of words of a section in the chunk at `index`; a whole chunk's if there is no such
+// chunk.
 std::size_t snapshot_words_of(const SnapshotHeader& header, std::uint64_t index) noexcept;
-// The size of a file with one section, all of whose chunks are in it.
+// The size of a file with one section and all of its chunks.
 std::uint64_t snapshot_file_bytes(const SnapshotSection& section) noexcept;
-// The checksum of a chunk's 64 KiB, with the zeros that the file leaves out.
+// The checksum of a chunk's 64 KiB, including zeros that the file leaves out.
 std::uint64_t snapshot_chunk_checksum(std::uint64_t index, std::string_view bytes) noexcept;
 
-// Reads and verifies all but the chunks themselves. Errors: kCorrupt, kUnsupportedVersion, kIo;
+// Reads and verifies everything except the chunks. Errors: kCorrupt, kUnsupportedVersion, kIo;
 // kNoSpace if there is no memory for the directory.
 Result<SnapshotIndex> read_snapshot_index(const InputFile& file);
 

@@ -25,7 +25,7 @@ Result<SnapshotReader> SnapshotReader::open(const std::string& path, FilterKind 
 Result<void> SnapshotReader::read_words(const StoreWords& store_words) const {
   std::vector<std::uint64_t> words(kSnapshotChunkWords);
   std::size_t section = 0;
-  std::uint64_t first_chunk = 0;  // of the section
+  std::uint64_t first_chunk = 0;  // the section's
   for (std::size_t n = 0; n < index_.chunks.size(); ++n) {
     const SnapshotChunk& chunk = index_.chunks[n];
     const std::size_t size = index_.bytes_of(n);

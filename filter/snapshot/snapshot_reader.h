@@ -1,4 +1,4 @@
-// Reads snapshots, one chunk at a time.
+// SnapshotReader: reads snapshots, one chunk at a time.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@ namespace trawl {
 
 class SnapshotReader {
  public:
-  // Opens the file and verifies all but its chunks. Errors: kNotFound, kCorrupt,
+  // Opens the file and verifies everything except its chunks. Errors: kNotFound, kCorrupt,
   // kUnsupportedVersion, kIo; kInvalidArgument if it holds another kind of filter.
   static Result<SnapshotReader> open(const std::string& path, FilterKind kind);
 
   const SnapshotHeader& header() const noexcept { return index_.header; }
   const std::string& path() const noexcept { return file_.path(); }
 
-  // Gives the words of each chunk in the file, each verified before; what is not in the file is
-  // zero. Errors: kCorrupt with the chunk's number, kIo.
+  // Passes the words of each chunk of the file, verified; words not passed are zero. Errors:
+  // kCorrupt with the chunk's number, kIo.
   using StoreWords = std::function<void(std::size_t section, std::uint64_t first,
                                         std::span<const std::uint64_t> words)>;
   Result<void> read_words(const StoreWords& store_words) const;

@@ -9,11 +9,11 @@ namespace trawl {
 
 namespace {
 
-// How much is handed to the disk at once: enough for it to work well, so little that a sync of
-// another file is not held up by it.
+// Bytes per request to write back: enough for the disk to work efficiently, and few enough not to
+// delay a sync of another file.
 constexpr std::uint64_t kWriteBackBytes = 2u << 20;
 
-// Where a chunk lies if no chunk before it is left out: none lies further behind.
+// The offset of a chunk if no chunk before it is left out: an upper bound.
 std::uint64_t furthest_place(std::uint64_t index) {
   return kSnapshotHeaderBytes + index * kSnapshotChunkBytes;
 }
@@ -27,7 +27,7 @@ Result<SnapshotWriter> SnapshotWriter::create(const std::string& path) {
 }
 
 Result<SnapshotWriter> SnapshotWriter::begin(OutputFile file) {
-  // The header's place; zeros are no header.
+  // Reserves the header's place; zeros are not a valid header.
   if (auto written = file.write(std::string(kSnapshotHeaderBytes, '\0')); !written)
     return tl::unexpected(written.error());
   return SnapshotWriter(std::move(file));

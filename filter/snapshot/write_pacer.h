@@ -1,4 +1,4 @@
-// WritePacer: keeps the writer of a snapshot at its pace.
+// WritePacer: limits the rate of a snapshot's writer.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@ class WritePacer {
  public:
   explicit WritePacer(const SnapshotPace& pace) : pace_(pace) {}
 
-  // Returns when a writer that has written `bytes` in all may go on. Errors: kClosed if it is to
-  // give up.
+  // Returns when a writer that has written `bytes` in total may continue. Errors: kClosed if it
+  // must give up.
   Result<void> wait(std::uint64_t bytes) {
     const std::uint64_t more = bytes - bytes_;
     bytes_ = bytes;
@@ -25,21 +25,21 @@ class WritePacer {
       free_ = std::max(free_, Clock::now() - kCatchUp) + cost_of(more);
       if (free_ - Clock::now() >= kShortest) sleep_until_free();
     }
-    if (given_up()) return error(ErrorCode::kClosed, "the snapshot was given up before its end");
+    if (given_up()) return error(ErrorCode::kClosed, "the snapshot was cancelled");
     return {};
   }
 
  private:
   using Clock = std::chrono::steady_clock;
-  // How long a writer that was slow may be faster than its pace afterwards.
+  // How long a writer that fell behind may write without limit.
   static constexpr std::chrono::milliseconds kCatchUp{20};
-  // Shorter waits are saved up.
+  // Shorter waits are accumulated.
   static constexpr std::chrono::milliseconds kShortest{2};
-  // How late the flags are seen at most.
+  // The interval of checking the flags.
   static constexpr std::chrono::milliseconds kLook{10};
 
   Clock::duration cost_of(std::uint64_t bytes) const {
-    // A limit of a few bytes a second must not take the clock beyond its range.
+    // A limit of a few bytes a second must not overflow the clock.
     constexpr std::chrono::duration<double> kLongest = std::chrono::hours(24);
     const std::chrono::duration<double> cost(static_cast<double>(bytes) /
                                              static_cast<double>(pace_.bytes_per_second));
@@ -51,14 +51,14 @@ class WritePacer {
   }
   bool given_up() const noexcept { return is_set(pace_.give_up); }
   bool limited() const noexcept { return pace_.bytes_per_second != 0 && !is_set(pace_.hurry); }
-  // Relaxed: the flags stand for themselves, nothing else is read on their account.
+  // Relaxed: no other data depends on the flags.
   static bool is_set(const std::atomic<bool>* flag) noexcept {
     return flag != nullptr && flag->load(std::memory_order_relaxed);
   }
 
   const SnapshotPace pace_;
-  std::uint64_t bytes_ = 0;                // in all
-  Clock::time_point free_ = Clock::now();  // when so many bytes are within the limit
+  std::uint64_t bytes_ = 0;                // in total
+  Clock::time_point free_ = Clock::now();  // when bytes_ is within the limit
 };
 
 }  // namespace trawl

@@ -453,7 +453,7 @@ class FilterCommand:
         self.expect(self.run("add", self.directory / "missing"), t.EXIT_FAILURE,
                     "add to a missing file", "No such file")
         self.expect(self.run("add", self.file(["words"])), t.EXIT_FAILURE, "add to words",
-                    "no filter snapshot")
+                    "not a filter file")
         self.test.check(path.read_bytes() == before, "a refused add changed the file")
 
     def added_at_the_same_time(self):
@@ -553,7 +553,7 @@ class FilterCommand:
             (self.build(["b"], "--kind", "cuckoo", *like), ["cuckoo filter", "cannot be merged"]),
             (self.build(["b"], "--kind", "growing", *like), ["growing filter", "cannot be merged"]),
             (self.directory / "no-such.filter", ["no-such.filter", "No such file"]),
-            (self.file(["not a filter"]), ["no filter snapshot"]),
+            (self.file(["not a filter"]), ["not a filter file"]),
             (self.directory, ["directory"]),
         ]
         for other, patterns in cases:
@@ -857,8 +857,8 @@ class FilterCommand:
             self.expect(self.run("check", path, words, wrong), TROUBLE,
                         f"check {wrong.name}", re.escape(str(wrong)), pattern)
         for wrong, pattern in ((missing, "No such file"), (self.directory, "directory"),
-                               (words, "no filter snapshot"),
-                               (self.file(b""), "no filter snapshot")):
+                               (words, "not a filter file"),
+                               (self.file(b""), "not a filter file")):
             where = re.escape(str(wrong))
             self.expect(self.run("check", wrong, words), TROUBLE, "check", where, pattern)
             self.expect(self.run("info", wrong), t.EXIT_FAILURE, "info", where, pattern)
@@ -867,7 +867,7 @@ class FilterCommand:
         pipe = self.new_path(".pipe")
         os.mkfifo(pipe)
         self.expect(self.run("check", pipe, words), TROUBLE, "check a pipe",
-                    re.escape(f"{pipe} is no regular file"))
+                    re.escape(f"{pipe} is not a regular file"))
         self.expect(self.run("build", "-o", missing / "x.filter"), t.EXIT_FAILURE,
                     "into a missing directory", re.escape(str(missing)), "No such file")
         for special in (self.directory, "/dev/null"):

@@ -235,7 +235,7 @@ class Normalize:
                 (["--rules", "al"], "did you mean all"),
                 (["--rules", "fold_everything"], "fold_everything", "sort_query, drop_parameters"),
                 (["--rules", ""], ),
-                (["--rules", "sort_query,"], '"" is no rule'),
+                (["--rules", "sort_query,"], '"" is not a rule'),
                 (["--rules", "drop_fragment"], "always on"),
                 (["--rules=-all"], "takes no sign"),
                 (["--host", "example.com"], "HOST=RULES"),

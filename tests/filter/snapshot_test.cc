@@ -294,7 +294,7 @@ TEST_F(Snapshot, WhatIsNoSnapshotIsCalledSo) {
     write_contents(path_, contents);
     const Error error = refusal();
     EXPECT_EQ(error.code, ErrorCode::kCorrupt);
-    EXPECT_NE(error.message.find("no filter snapshot"), std::string::npos) << error.message;
+    EXPECT_NE(error.message.find("not a filter file"), std::string::npos) << error.message;
   }
 }
 

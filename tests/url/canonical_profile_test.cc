@@ -99,32 +99,35 @@ TEST(Profile, HostsStartFromTheRulesForAll) {
 
 TEST(Profile, ErrorsSayWhatIsWrong) {
   const std::string rules =
-      "these are: sort_query, drop_parameters, drop_session_ids, drop_empty_query, merge_slashes, "
+      "the rules are: sort_query, drop_parameters, drop_session_ids, drop_empty_query, "
+      "merge_slashes, "
       "drop_trailing_slash, drop_index, drop_www, ignore_scheme, lowercase_path, all, none";
-  EXPECT_EQ(name_of({.rules = {{"sort_querry"}}}), "\"sort_querry\" is no rule; " + rules);
-  EXPECT_EQ(name_of({.rules = {{"-sort_querry"}}}), "\"sort_querry\" is no rule; " + rules);
-  EXPECT_EQ(name_of({.rules = {{""}}}), "\"\" is no rule; " + rules);
-  EXPECT_EQ(name_of({.rules = {{"-all"}}}), "the rule \"-all\": \"all\" takes no sign");
+  EXPECT_EQ(name_of({.rules = {{"sort_querry"}}}), "\"sort_querry\" is not a rule; " + rules);
+  EXPECT_EQ(name_of({.rules = {{"-sort_querry"}}}), "\"sort_querry\" is not a rule; " + rules);
+  EXPECT_EQ(name_of({.rules = {{""}}}), "\"\" is not a rule; " + rules);
+  EXPECT_EQ(name_of({.rules = {{"-all"}}}), "the rule \"-all\": \"all\" cannot have a sign");
   EXPECT_EQ(name_of({.rules = {{"drop_fragment"}}}),
-            "the rule drop_fragment is always on and is not to be named");
-  EXPECT_EQ(name_of({.parameter_names = {{""}}}), "\"\" is no name to look for: it is empty");
+            "the rule drop_fragment is always on and must not be listed");
+  EXPECT_EQ(name_of({.parameter_names = {{""}}}), "\"\" is not a valid name: it is empty");
   EXPECT_EQ(name_of({.index_names = {{"*.html"}}}),
-            "\"*.html\" is no name to look for: a '*' can only be its last character; an asterisk "
-            "is written %2A");
-  EXPECT_EQ(name_of({.session_id_names = Strings{std::string(257, 'a')}}),
-            fmt::format("\"{}\" is no name to look for: it is longer than 256 bytes",
-                        std::string(80, 'a')));
+            "\"*.html\" is not a valid name: '*' may only be the last character; write an "
+            "asterisk as %2A");
+  EXPECT_EQ(
+      name_of({.session_id_names = Strings{std::string(257, 'a')}}),
+      fmt::format("\"{}\" is not a valid name: it is longer than 256 bytes", std::string(80, 'a')));
   EXPECT_EQ(name_of({.session_id_names = {{"-ssid"}}}),
-            "\"-ssid\" takes away a name that is not in the list of drop_session_ids");
+            "\"-ssid\" removes a name that is not in the list of drop_session_ids");
   for (const auto* host : {"", ".", "..a", "http://h", "h:80", "h/a", "u@h", "*.h", "a b", "[::1",
                            "[::1]:80", "256.256.256.256", ".127.0.0.1", ".[::1]", "a?", "a#"}) {
     EXPECT_FALSE(Profile::from_text({}, std::vector<HostRulesText>{{host}})) << host;
   }
-  EXPECT_EQ(name_of({}, {{"h:80"}}),
-            "\"h:80\" is no host (example.com) or domain (.example.com): give the name alone, "
-            "without scheme, port, path or '*'");
+  EXPECT_EQ(
+      name_of({}, {{"h:80"}}),
+      "\"h:80\" is neither a host (example.com) nor a domain (.example.com): give the name alone, "
+      "without scheme, port, path or '*'");
   EXPECT_EQ(name_of({}, {{"h."}, {"H"}}), "the host h is named twice");
-  EXPECT_EQ(name_of({}, {{"h", {.rules = {{"+x"}}}}}), "rules for h: \"x\" is no rule; " + rules);
+  EXPECT_EQ(name_of({}, {{"h", {.rules = {{"+x"}}}}}),
+            "rules for h: \"x\" is not a rule; " + rules);
   EXPECT_FALSE(Profile::from_text({}, std::vector<HostRulesText>{{std::string(254, 'a')}}));
   EXPECT_FALSE(Profile::from_text({}, std::vector<HostRulesText>{{std::string(1'000'000, 'a')}}));
 }
@@ -173,9 +176,9 @@ TEST(Profile, MadeByHandIsChecked) {
                    .hosts = {{"h", {.parameter_names = Strings{}}}, {".h"}, {"[::1]"}}}),
             "");
   EXPECT_EQ(wrong({.rules = {.index_names = {{"a", ""}}}}),
-            "\"\" is no name to look for: it is empty");
+            "\"\" is not a valid name: it is empty");
   EXPECT_EQ(wrong({.hosts = {{"h", {.session_id_names = {{"a", ""}}}}}}),
-            "\"\" is no name to look for: it is empty");
+            "\"\" is not a valid name: it is empty");
   EXPECT_EQ(wrong({.hosts = {{"Example.com."}}}),
             "the host \"Example.com.\" must be written example.com");
   EXPECT_EQ(wrong({.hosts = {{"h"}, {"i"}, {"h"}}}), "the host h is named twice");
@@ -205,7 +208,7 @@ TEST(Profile, ChangesAreTold) {
   EXPECT_EQ(profile_changes(made({}, {{"h"}}), Profile{}), "h has no rules of its own now");
   EXPECT_EQ(profile_changes(before.name(), after), profile_changes(before, after));
   EXPECT_EQ(profile_changes("lossless-2 no_such", after),
-            "the profile has \"no_such\", which is no rule this version of Trawl knows");
+            "the profile has \"no_such\", which is not a rule of this version of Trawl");
 }
 
 TEST(Profile, ImpossibleNamesMatchNothing) {

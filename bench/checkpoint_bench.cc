@@ -1,12 +1,12 @@
-// What checkpoints cost the crawl that goes on: how long admissions take while checkpoints of a
-// large filter are taken one after the other, and while none is; and how long it takes to open the
+// The cost of checkpoints for a running crawl: the latency of admissions while checkpoints of a
+// large filter are taken one after the other, and while none is taken; and the time to open the
 // frontier again.
 //
 //   checkpoint_bench [--gib N] [--seconds N] [--rounds N] [--directory DIR]
 //
-// Each call has ten links, as a page has, half of them new. "complete" is what a crawl does: it
-// returns when the links are admitted. "offer" also waits until they are durable. Of several rounds
-// the best of each figure is the one that other programs on the machine disturbed least.
+// Each call has ten links, like a page, half of them new. "complete" is the call of a crawl: it
+// returns when the links are admitted. "offer" also waits until they are durable. Each figure is
+// the best of several rounds, the one least disturbed by other programs.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -116,7 +116,7 @@ Times measure(double seconds, Call&& call) {
   return times;
 }
 
-// One call each; what prepares it does not count.
+// One call; its preparation is not measured.
 double offer_once(Frontier& frontier, Pages& pages) {
   const auto& requests = pages.next();
   const auto start = Clock::now();
@@ -126,7 +126,7 @@ double offer_once(Frontier& frontier, Pages& pages) {
 
 double complete_once(Frontier& frontier, Pages& pages, std::vector<trawl::Lease>& leases) {
   if (leases.empty()) {
-    // The committer has to keep up: what is measured is not how long one waits for it.
+    // Let the committer catch up, so that waiting for it is not measured.
     must(frontier.flush());
     leases = must(frontier.lease({.max = 100}));
   }
@@ -189,8 +189,8 @@ class Bench {
   void open() { frontier_ = must(EmbeddedFrontier::open(options_, &opened_)); }
 
   void row(bool durable, std::string_view name, bool checkpoints, std::uint64_t rate) {
-    // The rate is one of the options. What is open is dropped, not closed: that would take a
-    // checkpoint.
+    // The rate is an option of open(). The open frontier is destroyed without close(), which would
+    // take a checkpoint.
     if (options_.checkpoints.max_rate != rate) {
       frontier_.reset();
       options_.checkpoints.max_rate = rate;
@@ -229,7 +229,7 @@ class Bench {
     offer_new(*frontier_, pages_.count(), pages_.count() + kReplayed);
     frontier_.reset();
     for (int round = 0; round < settings_.rounds; ++round) {
-      // A reader of its own: what the file system keeps in memory is not dropped.
+      // The file system's cache is not dropped before.
       const auto start = Clock::now();
       open();
       fmt::print("opened in {:.2f} s: {} admissions replayed, {} URLs queued\n",

@@ -1,5 +1,5 @@
-// curl_loop: what fetching a list of URLs costs with libcurl and nothing else. Prints one line of
-// JSON. The bodies are thrown away.
+// curl_loop: the cost of fetching a list of URLs with bare libcurl. Prints one line of JSON.
+// Discards the bodies.
 //
 //   curl_loop URLS [--connections N] [--threads N]
 #include <algorithm>
@@ -36,7 +36,7 @@ std::size_t throw_away(char*, std::size_t size, std::size_t n, void*) {
   return size * n;
 }
 
-// The transfers of one thread, driven by epoll as a crawler's would be.
+// The transfers of one thread, driven by epoll as in a crawler.
 class Loop {
  public:
   Loop(const std::vector<std::string>& urls, std::size_t first, std::size_t step,
@@ -103,7 +103,7 @@ class Loop {
     return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1000));
   }
 
-  // The next URL, on a handle that is free.
+  // Starts the next URL on a free handle.
   void begin(CURL* easy) {
     require(easy != nullptr, "no memory");
     if (next_ >= urls_.size()) return curl_easy_cleanup(easy);
@@ -154,7 +154,7 @@ int main(int argc, char** argv) {
   std::ifstream file(argv[1]);
   for (std::string line; std::getline(file, line);)
     if (!line.empty()) urls.push_back(line);
-  require(!urls.empty(), "there are no URLs in that file");
+  require(!urls.empty(), "the file has no URLs");
   curl_global_init(CURL_GLOBAL_ALL);
   Totals totals;
   const auto begun = std::chrono::steady_clock::now();

@@ -1,5 +1,5 @@
-// The blocked filter against what the memory allows: random reads and read-modify-writes of the
-// same number of cache lines, with the same prefetch distance, over the same amount of memory.
+// The blocked filter against the limits of memory: random reads and read-modify-writes of the same
+// number of cache lines, with the same prefetch distance, over the same amount of memory.
 //
 //   filter_bench --benchmark_repetitions=5 --benchmark_enable_random_interleaving=true
 #include <atomic>
@@ -26,7 +26,7 @@ Fingerprint nth_key(std::uint64_t n) {
   return {.high = mix64(2 * n), .low = mix64(2 * n + 1)};
 }
 
-// Half full before anything is measured, so that its memory is there.
+// Half full before the first measurement, so that its memory is allocated.
 BlockedBloomFilter& shared_filter() {
   static BlockedBloomFilter filter = [] {
     auto made =
@@ -151,12 +151,12 @@ void InsertBatchOfTenPercentNew(benchmark::State& state) {
 }
 BENCHMARK(InsertBatchOfTenPercentNew);
 
-// Each thread inserts new keys of its own: all threads' keys a second, against one thread's.
+// Each thread inserts different new keys: the keys a second of all threads, against those of one.
 void InsertBatchByThreads(benchmark::State& state) {
   static std::atomic<std::uint64_t> next{1ull << 46};
   BlockedBloomFilter& filter = shared_filter();
   const auto admitted = std::make_unique<bool[]>(kBatch);
-  // Made before, since pausing the clock costs too much with several threads.
+  // Created outside of the loop, since pausing the clock is too expensive with several threads.
   std::uint64_t n = next.fetch_add(1ull << 32);
   std::vector<std::vector<Fingerprint>> batches(2'000);
   for (auto& batch : batches)

@@ -1,4 +1,4 @@
-// All kinds of filters beside each other: 10^7 keys at 1e-4, one thread.
+// Compares all kinds of filters: 10^7 keys at 1e-4, one thread.
 //
 //   filter_family_bench --benchmark_repetitions=5 --benchmark_enable_random_interleaving=true
 #include <cstdint>
@@ -48,7 +48,7 @@ void report(benchmark::State& state, const FilterStats& stats) {
       8 * static_cast<double>(stats.memory_bytes) / static_cast<double>(kCapacity);
 }
 
-// From half full to full and no further: a full one is made anew.
+// From half full to full: a full filter is replaced by a new one.
 template <class Filter>
 void InsertBatch(benchmark::State& state) {
   auto filter = half_full<Filter>();
@@ -75,7 +75,7 @@ void ContainsBatch(benchmark::State& state) {
   const auto answers = std::make_unique<bool[]>(kBatch);
   for (auto _ : state) {
     state.PauseTiming();
-    // In an order of its own, so that keys which lie together were not inserted together.
+    // In another order, so that keys that are near each other were not inserted together.
     std::vector<Fingerprint> keys(kBatch);
     for (auto& key : keys)
       key = nth_key(kPresent ? mix64(n++) % kHalf : (1ull << 40) + n++);

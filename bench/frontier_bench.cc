@@ -1,5 +1,5 @@
 // The frontier under load: offers, pages, disk, memory. Not a Google Benchmark program: a part
-// takes seconds to minutes, and is told by what the whole process used.
+// takes seconds to minutes, and its figures are the resource usage of the whole process.
 //
 //   frontier_bench [--only PART[,PART...]] [--urls N] [--max-memory MIB] [--directory DIR]
 //
@@ -10,8 +10,8 @@
 //   mix         URLs a CPU second, of which 45 % are known, and with all new
 //   memory      resident memory and the time of reopening, in processes of their own
 //
-// --urls scales all down; the figures to compare are those of the default, 10^7. DIR, the working
-// directory if not given, should be on a disk; what is made there is removed.
+// --urls scales all parts down; the figures for comparisons are those of the default, 10^7. DIR, by
+// default the working directory, should be on a disk; files created there are removed.
 #include "bench/frontier_bench.h"
 
 #include <algorithm>

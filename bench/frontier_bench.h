@@ -1,4 +1,4 @@
-// What the parts of frontier_bench share.
+// Shared by the parts of frontier_bench.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@
 namespace trawl::bench {
 
 struct Settings {
-  std::uint64_t urls = 10'000'000;  // distinct ones of the large parts
+  std::uint64_t urls = 10'000'000;  // distinct URLs of the large parts
   std::uint32_t hosts = 100'000;
   std::uint64_t max_memory = 256u << 20;
   std::filesystem::path directory;
 };
 
-// The parts: each opens frontiers in directories of its own, and removes them.
+// The parts: each opens frontiers in its own directories, and removes them.
 void bench_depths(const Settings& settings);
 void bench_offers(const Settings& settings);
 void bench_duplicates(const Settings& settings);
@@ -57,7 +57,7 @@ T value_or_exit(Result<T> result) {
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
-// A frontier in a directory that is empty before and gone after.
+// A frontier in a new directory, which the destructor removes.
 class FreshFrontier {
  public:
   explicit FreshFrontier(const EmbeddedOptions& options) : directory_(options.directory) {
@@ -77,9 +77,9 @@ class FreshFrontier {
   std::unique_ptr<Frontier> frontier_;
 };
 
-// Offers made by `threads` threads, `batch` a call. Of each hundred URLs, `new_share` are new,
-// evenly spread: their numbers ascend from `first` to `first` + `new_urls`. The others are any of
-// those before.
+// Offers by `threads` threads, `batch` URLs a call. Of each hundred URLs `new_share` are new,
+// evenly distributed: their numbers ascend from `first` to `first` + `new_urls`. The others are
+// random earlier ones.
 struct OfferLoad {
   std::uint64_t first = 0;
   std::uint64_t new_urls = 0;
@@ -92,11 +92,11 @@ struct OfferLoad {
 // Returns when all are durable.
 void offer_all(Frontier& frontier, const UrlMaker& maker, const OfferLoad& load);
 
-// CPU seconds that making one URL takes, measured alone; to be subtracted.
+// CPU seconds for making one URL, measured separately; subtracted from results.
 double cost_of_making_a_url(const UrlMaker& maker);
 
 void heading(const char* text);
-// One line: what it is, its value, what it is to be.
+// Prints a line: the figure's name, its value, its target.
 template <class... Values>
 void row(const char* what, const char* format, Values... values) {
   std::printf("  %-58s ", what);

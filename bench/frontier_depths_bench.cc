@@ -1,4 +1,4 @@
-// Depths: what known URLs and leases cost with depths noted, before a restart and after it.
+// Depths: the cost of known URLs and leases with noted depths, before and after a restart.
 #include <algorithm>
 #include <fstream>
 #include <memory>
@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kBatch = 1000;
 constexpr std::size_t kLeases = 1000;
 constexpr int kRounds = 9;
-constexpr std::uint32_t kNone = 100;  // less than this depth: 0
+constexpr std::uint32_t kNone = 100;  // subtracting this gives depth 0
 
 // Each host has URLs of all depths.
 std::uint32_t depth_of(std::uint64_t url) {
@@ -30,7 +30,7 @@ void offer_batch(Frontier& frontier, UrlBatch& batch, std::uint64_t first, std::
   value_or_exit(frontier.offer(requests));
 }
 
-// All of the first `urls` with a step.
+// Offers every `step`-th of the first `urls` URLs.
 void offer_every(Frontier& frontier, const UrlMaker& maker, std::uint64_t urls, std::uint64_t step,
                  std::uint32_t less) {
   UrlBatch batch(maker, kBatch);
@@ -45,10 +45,10 @@ void offer_every(Frontier& frontier, const UrlMaker& maker, std::uint64_t urls, 
 
 struct Cost {
   double offer = 0;  // CPU s
-  double bytes = 0;  // written with write(2), a URL
+  double bytes = 0;  // written with write(2), per URL
 };
 
-// The least of rounds: other programs only add to it.
+// The least of several rounds, since other programs only add to the cost.
 Cost cost_of_known(Frontier& frontier, const UrlMaker& maker, std::uint64_t urls,
                    std::uint32_t less) {
   Cost cost{.offer = 1};
@@ -63,7 +63,7 @@ Cost cost_of_known(Frontier& frontier, const UrlMaker& maker, std::uint64_t urls
   return cost;
 }
 
-// The median of rounds, since leases are of ever other URLs.
+// The median of several rounds, since each round leases other URLs.
 double cost_of_leases(Frontier& frontier, std::uint64_t leases_a_round) {
   std::vector<double> costs;
   for (int round = 0; round < kRounds; ++round) {
@@ -91,7 +91,7 @@ struct Costs {
   double opening = 0;
 };
 
-// `depths`: otherwise all are 0, which depths cost nothing for.
+// Without `depths` all depths are 0, which cost nothing.
 Costs measure(const Settings& settings, std::uint32_t hosts, bool depths) {
   Costs costs;
   const std::uint64_t urls = std::min<std::uint64_t>(settings.urls, 1'000'000);
@@ -102,7 +102,7 @@ Costs measure(const Settings& settings, std::uint32_t hosts, bool depths) {
   auto frontier = value_or_exit(EmbeddedFrontier::open(options));
   const std::uint32_t less = depths ? 0 : kNone;
   offer_every(*frontier, maker, urls, 1, less);
-  // One URL in a hundred is found nearer: from here on there are notes.
+  // One URL in a hundred is found with a smaller depth: from here on there are notes.
   offer_every(*frontier, maker, urls, 100, less + 1);
   wait_until_quiet();
   costs.before = cost_of_known(*frontier, maker, urls, less);

@@ -1,5 +1,5 @@
-// Memory with many URLs queued, and the time of reopening them. Each figure is of a process of its
-// own, since a process seldom gives memory back.
+// Memory with many queued URLs, and the time to reopen them. Each figure comes from a separate
+// process, since a process rarely returns memory.
 #include <atomic>
 #include <cstdlib>
 
@@ -15,8 +15,7 @@ namespace trawl::bench {
 
 namespace {
 
-// Watches the memory allocated and resident from another thread; keeps the peak since the last
-// reset.
+// Watches allocated and resident memory on another thread; keeps the peak since the last reset.
 class PeakMemory {
  public:
   PeakMemory() : watcher_([this] { watch(); }) {}
@@ -41,8 +40,8 @@ class PeakMemory {
   std::thread watcher_;
 };
 
-// The peak so far less the filter's bits; beside it what the frontier itself says, and what is
-// mapped of the program and its libraries.
+// Prints the peak so far without the filter's bits, stats().memory, and the mapped size of the
+// program and its libraries.
 void tell(const char* what, const PeakMemory& memory, Frontier& frontier, std::uint64_t limit) {
   const FrontierStats stats = frontier.stats().value();
   const std::uint64_t filter = stats.filter.memory_bytes;
@@ -68,7 +67,7 @@ EmbeddedOptions memory_options(const Settings& settings) {
   return options;
 }
 
-// Ends as a crash does: nothing is closed.
+// Ends like a crash: without closing anything.
 [[noreturn]] void fill(const Settings& settings) {
   PeakMemory memory;
   auto frontier = value_or_exit(EmbeddedFrontier::open(memory_options(settings)));

@@ -13,8 +13,8 @@ namespace trawl::bench {
 
 namespace {
 
-// Parsing, canonical keys, fingerprints and the filter, and nothing else: what an offer of known
-// URLs cannot do without.
+// Only parsing, canonical keys, fingerprints and the filter: the minimum for an offer of known
+// URLs.
 class FilterAlone {
  public:
   explicit FilterAlone(const EmbeddedOptions& options)
@@ -46,7 +46,7 @@ class FilterAlone {
   std::size_t capacity_ = 0;
 };
 
-// CPU a URL of offering `offers` known ones through `offer`, less that of making them.
+// CPU per URL of offering `offers` known ones through `offer`, without that of making them.
 template <class Offer>
 double cpu_of_known(const UrlMaker& maker, std::uint64_t known, std::uint64_t offers,
                     std::size_t batch_size, std::uint64_t seed, double making, Offer offer) {
@@ -90,7 +90,7 @@ void bench_offers(const Settings& settings) {
   const UrlMaker maker(settings.hosts);
   const double making = cost_of_making_a_url(maker);
   for (const std::size_t batch : {10, 100, 1000}) {
-    // Small calls wait for commits and take longer: fewer of them tell as much.
+    // Small calls wait for commits and take longer: fewer of them give the same information.
     const std::uint64_t urls = settings.urls * batch / 1000;
     FreshFrontier frontier(default_options(settings));
     const OfferLoad load{.new_urls = urls, .new_share = 10, .batch = batch, .threads = 2};
@@ -155,10 +155,10 @@ void bench_new(const Settings& settings) {
 }
 
 void bench_mix(const Settings& settings) {
-  // URLFrontier (github.com/crawler-commons/url-frontier) tells in its commit 7efe898, "Write each
-  // PutDiscovered batch as a single RocksDB WriteBatch", of 500,000 new URLs in batches of 256 on
-  // one stream for 18 s of the server's CPU, gRPC included: 28,000 URLs a CPU second. Its commit
-  // 4f2f73a tells of the mix with 45 % known, on two streams.
+  // URLFrontier (github.com/crawler-commons/url-frontier) reports in its commit 7efe898, "Write
+  // each PutDiscovered batch as a single RocksDB WriteBatch", 500,000 new URLs in batches of 256 on
+  // one stream with 18 s of the server's CPU, including gRPC: 28,000 URLs a CPU second. Its commit
+  // 4f2f73a reports the mix with 45 % known URLs, on two streams.
   constexpr double kPeer = 500'000 / 18.0;
   heading("URLs a CPU second of the process, until it is quiet; batches of 256");
   const UrlMaker maker(settings.hosts);

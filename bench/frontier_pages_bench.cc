@@ -10,8 +10,8 @@ namespace {
 constexpr std::size_t kLinks = 10;
 constexpr std::size_t kLeasesAtOnce = 64;
 
-// Completes `pages` pages, each with so many links to new pages, the others to known ones, with
-// URLs from number `next` on being new.
+// Completes `pages` pages, each with `new_links` links to new pages and the others to known ones.
+// URLs from number `next` on are new.
 void crawl(Frontier& frontier, const UrlMaker& maker, std::uint64_t pages, std::size_t new_links,
            std::uint64_t next) {
   UrlBatch links(maker, kLinks);

@@ -56,7 +56,7 @@ class UrlMaker {
     return out + text.size();
   }
 
-  // So many pairs of decimal digits.
+  // Writes `pairs` pairs of decimal digits.
   static char* digits(char* out, std::uint64_t number, int pairs) noexcept {
     for (int i = pairs - 1; i >= 0; --i) {
       const auto pair = static_cast<unsigned>(number % 100);
@@ -70,8 +70,8 @@ class UrlMaker {
   std::uint32_t hosts_;
 };
 
-// The URLs of one call. The memory is used again and again, so that they are as warm in the cache
-// as those that a parser has just found.
+// The URLs of one call. Reuses its memory, so that the URLs are in the cache like those that a
+// parser has just found.
 class UrlBatch {
  public:
   UrlBatch(const UrlMaker& maker, std::size_t capacity)
@@ -80,7 +80,7 @@ class UrlBatch {
   }
 
   void clear() noexcept { requests_.clear(); }
-  // Not beyond the capacity.
+  // Must not exceed the capacity.
   void add(std::uint64_t number) noexcept {
     char* const out = bytes_.data() + requests_.size() * UrlMaker::kMaxBytes;
     requests_.push_back({.url = {out, maker_.write(number, out)}});

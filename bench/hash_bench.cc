@@ -1,5 +1,5 @@
-// The keyed hash over strings as long as real links are, against SipHash-1-3 and against XXH3,
-// which has no defence and so shows what the machine allows.
+// The keyed hash on strings of real links' lengths, against SipHash-1-3, and against XXH3, which is
+// not keyed and shows the limit of the machine.
 //
 //   TRAWL_TEST_DATA=... hash_bench --benchmark_repetitions=9
 //       --benchmark_enable_random_interleaving=true --benchmark_report_aggregates_only=true
@@ -22,7 +22,7 @@
 namespace trawl {
 namespace {
 
-// The links one behind the other in memory, as they lie in a page.
+// The links one after the other in memory, as in a page.
 class Links {
  public:
   Links() {
@@ -76,7 +76,7 @@ void report(benchmark::State& state) {
       count * 1e-9, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 
-// One hash need not wait for the one before: how a batch of links is hashed.
+// Throughput: a hash does not depend on the previous one, as in a batch of links.
 template <class Hash>
 void BM_Throughput(benchmark::State& state) {
   if (links().all().empty()) return state.SkipWithError("TRAWL_TEST_DATA has no url/links-48k.txt");
@@ -92,7 +92,7 @@ void BM_Throughput(benchmark::State& state) {
   report(state);
 }
 
-// Each hash needs the value of the one before: what a single call takes.
+// Latency: each hash depends on the previous one's value.
 template <class Hash>
 void BM_Latency(benchmark::State& state) {
   if (links().all().empty()) return state.SkipWithError("TRAWL_TEST_DATA has no url/links-48k.txt");

@@ -1,11 +1,10 @@
-// latency_server: web servers at many addresses of loopback, which answer after a set time and cost
-// next to nothing themselves. Every host has the same tree of tiny pages.
+// latency_server: web servers at many loopback addresses, which answer after a given time and use
+// hardly any CPU. Every host has the same tree of tiny pages.
 //
 //   latency_server [--port N] [--hosts N] [--pages N] [--links N] [--latency MS] [--padding BYTES]
 //
 // Host i is 127.1.(i / 250).(i % 250 + 1). Page n links to pages links * n + 1 to links * n +
-// links, as far as there are so many; "/" is page 0. Prints "ready" when it listens; on SIGTERM one
-// line of JSON.
+// links, if they exist; "/" is page 0. Prints "ready" when it listens; on SIGTERM one line of JSON.
 #include <chrono>
 #include <csignal>
 #include <cstdint>
@@ -82,7 +81,7 @@ class Server {
  private:
   struct Connection {
     bool listens = false;
-    std::uint64_t number = 0;  // of the connection: descriptors are used again
+    std::uint64_t number = 0;  // of the connection, since descriptors are reused
     std::string received;
   };
   struct Waiting {
@@ -135,7 +134,7 @@ class Server {
     }
   }
 
-  // Until the next answer is due, to the microsecond.
+  // Waits until the next answer is due, with microsecond resolution.
   int wait(std::vector<epoll_event>& events) {
     timespec time{1, 0};
     if (!waiting_.empty()) {
@@ -178,7 +177,7 @@ class Server {
     for (; !waiting_.empty() && waiting_.front().due <= now; waiting_.pop_front()) {
       const Waiting& next = waiting_.front();
       if (connection(next.fd).number != next.number) continue;  // it was closed
-      // Tiny: the socket's buffer takes it.
+      // Small enough for the socket's buffer.
       (void)::send(next.fd, next.answer.data(), next.answer.size(), MSG_NOSIGNAL);
     }
   }
@@ -196,7 +195,7 @@ class Server {
     return head.substr(0, head.find('\r'));
   }
 
-  // No two pages are the same, be they of different hosts.
+  // All pages differ, also between hosts.
   std::string answer_to(std::string_view host, std::string_view path) const {
     std::uint64_t page = 0;
     if (path != "/") {
@@ -218,7 +217,7 @@ class Server {
   const Settings settings_;
   int epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
   std::vector<Connection> connections_;
-  std::deque<Waiting> waiting_;  // all wait as long: in order
+  std::deque<Waiting> waiting_;  // in order, since all wait equally long
   std::uint64_t requests_ = 0;
   std::uint64_t accepted_ = 0;
   std::uint64_t open_ = 0;

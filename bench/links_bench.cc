@@ -33,7 +33,7 @@ const std::vector<DocumentationPage>& pages() {
   return all;
 }
 
-// Runs `work` on every page, or on every `step`-th.
+// Runs `work` on every `step`-th page.
 template <class Work>
 void for_each_page(benchmark::State& state, std::size_t step, Work work) {
   std::int64_t bytes = 0;
@@ -62,7 +62,7 @@ void gumbo_as_packaged(benchmark::State& state) {
 }
 BENCHMARK(gumbo_as_packaged)->Unit(benchmark::kMillisecond);
 
-// What the crawler takes Gumbo for: the tree in an arena, and the links from it.
+// Gumbo as in the crawler: the tree in an arena, and the links from it.
 void gumbo_engine(benchmark::State& state) {
   LinkOptions options;
   options.engine = LinkEngine::kGumbo;
@@ -76,7 +76,7 @@ void gumbo_engine(benchmark::State& state) {
 }
 BENCHMARK(gumbo_engine)->Unit(benchmark::kMillisecond);
 
-// The tags alone, by each set of vector instructions that this processor has.
+// Only the tags, with each set of vector instructions of this processor.
 void tags(benchmark::State& state, const TokenizerKernel& kernel) {
   for_each_page(state, 1, [&](const std::string& page) {
     HtmlTokenizer tokens(page, kernel);
@@ -93,7 +93,7 @@ void tags(benchmark::State& state, const TokenizerKernel& kernel) {
   });
 }
 
-// The default engine by itself: every reference with its kind, the title, the directives.
+// The default engine alone: every reference with its kind, the title, the directives.
 void scanner(benchmark::State& state, const LinkKinds& kinds) {
   LinkOptions options;
   options.kinds = kinds;
@@ -109,7 +109,7 @@ void scanner(benchmark::State& state, const LinkKinds& kinds) {
 BENCHMARK_CAPTURE(scanner, links_of_pages, LinkKinds::pages())->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(scanner, all_kinds, LinkKinds::all())->Unit(benchmark::kMillisecond);
 
-// With the encoding found and every link resolved.
+// With detection of the encoding and resolution of every link.
 void extractor(benchmark::State& state, std::string_view content_type) {
   LinkExtractor extractor;
   const Url base = *Url::parse("http://site.example/dir/page.html");
@@ -122,7 +122,7 @@ void extractor(benchmark::State& state, std::string_view content_type) {
 BENCHMARK_CAPTURE(extractor, utf8, "text/html; charset=utf-8")->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(extractor, encoding_found, "text/html")->Unit(benchmark::kMillisecond);
 
-// All that stands between a body and the filter.
+// Everything between a body and the filter.
 void extractor_keys_and_fingerprints(benchmark::State& state) {
   LinkExtractor extractor;
   const Url base = *Url::parse("http://site.example/dir/page.html");

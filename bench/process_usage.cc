@@ -46,7 +46,7 @@ Usage wait_until_quiet() {
   constexpr auto kStep = std::chrono::milliseconds(50);
   constexpr int kQuietSteps = 10;
   constexpr int kMaxSteps = 6000;
-  constexpr double kIdleCpu = 0.003;  // of a step: what looking costs, and timers
+  constexpr double kIdleCpu = 0.003;  // per step, for measuring and timers
   Usage last = Usage::now();
   Usage busy = last;
   for (int step = 0, quiet = 0; step < kMaxSteps && quiet < kQuietSteps; ++step) {
@@ -70,7 +70,7 @@ Resident resident_bytes() {
 
 DiskUsage disk_usage(const std::filesystem::path& directory) {
   DiskUsage usage;
-  std::error_code error;  // files may go while they are counted
+  std::error_code error;  // files may vanish while they are counted
   for (auto entry = std::filesystem::recursive_directory_iterator(directory, error);
        !error && entry != std::filesystem::recursive_directory_iterator(); entry.increment(error)) {
     struct stat status {};

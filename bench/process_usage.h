@@ -1,4 +1,4 @@
-// What this process has used so far: time, bytes written, memory.
+// The resources used by this process: time, bytes written, memory.
 #pragma once
 
 #include <chrono>
@@ -10,22 +10,21 @@ namespace trawl::bench {
 struct Usage {
   double wall = 0;            // seconds
   double cpu = 0;             // seconds of all threads, user and system
-  std::uint64_t written = 0;  // bytes handed to write(2) and its kin
-  std::uint64_t to_disk = 0;  // bytes that made, or will make, the kernel write to the disk
+  std::uint64_t written = 0;  // bytes passed to write(2) and similar calls
+  std::uint64_t to_disk = 0;  // bytes that the kernel has written, or will write, to the disk
 
   static Usage now();
   Usage operator-(const Usage& before) const;
 };
 
-// Waits until the process has written nothing and used next to no CPU for half a second, or five
-// minutes have passed. Returns the usage when it had its last work: what the wait itself took is
-// not in it.
+// Waits until the process has written nothing and used hardly any CPU for half a second, for at
+// most five minutes. Returns the usage at the end of its work, without that of the wait itself.
 Usage wait_until_quiet();
 
 // Bytes of memory resident now.
 struct Resident {
   std::uint64_t own = 0;     // allocated: heap, stacks
-  std::uint64_t mapped = 0;  // of the program, its libraries and other files
+  std::uint64_t mapped = 0;  // the program, its libraries and other files
 };
 Resident resident_bytes();
 

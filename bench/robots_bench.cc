@@ -3,8 +3,8 @@
 //   robots_bench --benchmark_repetitions=5 --benchmark_enable_random_interleaving=true
 //       --benchmark_report_aggregates_only=true
 //
-// Copy is what the bytes cost by themselves. A verdict's time is that of one URL; those of
-// Hostile/ are to stay below 10 ms, FirstHostile/ adds the reading and compiling of the file.
+// Copy is the cost of copying the bytes. A verdict's time is for one URL; those of Hostile/ must
+// stay below 10 ms. FirstHostile/ includes parsing and compiling the file.
 #include <cstdio>
 #include <random>
 #include <string>

@@ -1,10 +1,10 @@
-// Parsing and resolving URLs, against what the bytes cost by themselves: a copy of each and one
-// table lookup a byte.
+// Parsing and resolving URLs, against the cost of the bytes alone: a copy of each URL and one table
+// lookup a byte.
 //
 //   TRAWL_TEST_DATA=... url_bench --benchmark_repetitions=7
 //       --benchmark_enable_random_interleaving=true --benchmark_report_aggregates_only=true
 //
-// The time of each is that of one URL.
+// All times are for one URL.
 #include <array>
 #include <cstdint>
 #include <cstdio>

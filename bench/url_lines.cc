@@ -1,9 +1,9 @@
-// url_lines: distinct URLs, one a line, as fast as a pipe takes them: input for large filters.
+// url_lines: prints distinct URLs, one a line, at the speed of a pipe: input for large filters.
 //
 //   url_lines FIRST COUNT [absent]
 //
 // Prints URLs number FIRST to FIRST + COUNT - 1, 70 bytes in the mean; numbers are below 10^10.
-// With `absent` they begin with http instead of https, so that none is among the others.
+// With `absent` they begin with http instead of https, so that they differ from all others.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -1,4 +1,4 @@
-# trawl_compile: what every target of ours is compiled with.
+# trawl_compile: the compile options of all targets.
 add_library(trawl_compile INTERFACE)
 target_include_directories(trawl_compile INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR})
 target_compile_options(trawl_compile INTERFACE -Wall -Wextra -Wpedantic)
@@ -6,32 +6,32 @@ if(TRAWL_WERROR)
   target_compile_options(trawl_compile INTERFACE -Werror)
 endif()
 if(TRAWL_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # GCC takes the sources of a unity build for headers, where a type of an unnamed namespace is a
-  # mistake.
+  # GCC treats the sources of a unity build as headers, in which it warns about types of unnamed
+  # namespaces.
   target_compile_options(trawl_compile INTERFACE -Wno-subobject-linkage)
 endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   target_compile_options(trawl_compile INTERFACE -Wthread-safety)
 endif()
-# Sources that are compiled as one come into a program as one: it keeps what it uses.
+# Sources compiled as one are linked as one: sections let the linker drop the unused parts.
 target_compile_options(trawl_compile INTERFACE -ffunction-sections -fdata-sections)
 target_link_options(trawl_compile INTERFACE LINKER:--gc-sections)
 if(TRAWL_SANITIZE)
   target_compile_options(trawl_compile INTERFACE -fsanitize=${TRAWL_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(trawl_compile INTERFACE -fsanitize=${TRAWL_SANITIZE})
   if(TRAWL_SANITIZE MATCHES "undefined")
-    # Left out is half of a build's time for what AddressSanitizer finds as well: null pointers,
-    # objects that are gone, what is beyond an object. Nor does x86 mind how words are aligned.
+    # The checks left out take half of a build's time, and AddressSanitizer finds the same errors:
+    # null pointers, dead objects, accesses beyond an object. Alignment does not matter on x86.
     target_compile_options(trawl_compile INTERFACE -fno-sanitize-recover=undefined
                            -fno-sanitize=null,vptr,object-size,pointer-overflow,alignment)
   endif()
   if(TRAWL_SANITIZE MATCHES "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # GCC warns that TSan does not model fences. The queue library has some; ours order flags, and
-    # no data is read on the strength of them.
+    # GCC warns that TSan does not model fences. The queue library uses some; ours only order flags,
+    # and no data is read because of them.
     target_compile_options(trawl_compile INTERFACE -Wno-tsan)
   endif()
 endif()
 if(TRAWL_BUILD_FUZZERS)
-  # Coverage of the libraries, not of the harness alone, is what guides the fuzzer.
+  # Coverage of the libraries, not only of the harness, guides the fuzzer.
   target_compile_options(trawl_compile INTERFACE -fsanitize=fuzzer-no-link)
 endif()

@@ -1,5 +1,5 @@
-# Every library Trawl needs, each with the Debian package that brings it, so that a missing one is
-# reported by the name to install instead of by a file that was not found.
+# Every library that Trawl needs, with its Debian package, so that an error names the package to
+# install instead of a missing file.
 find_package(PkgConfig QUIET)
 if(NOT PKG_CONFIG_FOUND)
   message(FATAL_ERROR "pkg-config is missing: run scripts/deps.sh, or apt-get install pkg-config")

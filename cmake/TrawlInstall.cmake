@@ -11,7 +11,7 @@ foreach(library IN LISTS TRAWL_LIBRARIES)
 endforeach()
 
 set(TRAWL_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/trawl)
-# An export each, so that whoever wants the filters alone needs no database, and so on.
+# One export for each library, so that, for example, users of the filters need no database.
 foreach(library IN LISTS TRAWL_LIBRARIES)
   get_target_property(name ${library} EXPORT_NAME)
   install(TARGETS ${library} EXPORT trawl_${name}_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -26,7 +26,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/trawlConfigVersion.cmake
 install(FILES ${PROJECT_BINARY_DIR}/trawlConfig.cmake ${PROJECT_BINARY_DIR}/trawlConfigVersion.cmake
   DESTINATION ${TRAWL_CMAKE_DIR})
 
-# Relative to where they lie, so that an installed tree may be moved.
+# Relative paths, so that an installed tree can be moved.
 file(RELATIVE_PATH TRAWL_PC_TO_PREFIX
   /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 foreach(module trawl trawl-filter trawl-parse)

@@ -1,5 +1,5 @@
-# trawl_room(<name> IN <library> SOURCES ... [LIBRARIES ...]): a folder of a library that is made of
-# several. What it compiles becomes part of that library's archive, which links what it needs.
+# trawl_room(<name> IN <library> SOURCES ... [LIBRARIES ...]): one of the folders of a library. Its
+# objects become part of the library's archive, which links its LIBRARIES.
 function(trawl_room name)
   cmake_parse_arguments(ARG "" "IN" "SOURCES;LIBRARIES" ${ARGN})
   add_library(${name} OBJECT ${ARG_SOURCES})

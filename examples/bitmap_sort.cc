@@ -1,18 +1,18 @@
 // bitmap-sort: sorts up to 100,000,000 distinct numbers of up to 8 digits, one a line, in one pass
-// over the input and 12.5 MB of memory: bit n of an array says that n was there.
+// over the input and 12.5 MB of memory: bit n of an array is set if n is in the input.
 //
 //   bitmap-sort [--prefix TEXT] [--digits N] [FILE]
 //
-// Standard input without FILE; the result goes to standard output.
+// Reads standard input without FILE; writes to standard output.
 //
 // Without options a line is 1 to 8 digits, and the result is what `LC_ALL=C sort -u -n` prints,
 // except that numbers lose leading zeros (007 is 7). With --digits each line has exactly N digits
-// (1 to 12; 10^N bits of memory) and keeps its leading zeros; with --prefix TEXT comes before the N
-// digits (8 unless given) of each line, read and written: phone numbers such as 13900267164 are
-// --prefix 139 --digits 8. The result is then, byte for byte, what `LC_ALL=C sort -u` prints.
+// (1 to 12; 10^N bits of memory) and keeps its leading zeros; with --prefix, TEXT precedes the N
+// digits (default 8) of each line, in the input and the output: phone numbers such as 13900267164
+// are --prefix 139 --digits 8. The result is then, byte for byte, what `LC_ALL=C sort -u` prints.
 //
-// Any other line is an error that is reported with its number: nothing is printed then, and the
-// exit status is 1. It is 2 for wrong usage.
+// Any other line is an error, reported with its number: then nothing is printed, and the exit
+// status is 1. The status is 2 for wrong usage.
 #include <cerrno>
 #include <charconv>
 #include <cstdint>
@@ -51,14 +51,14 @@ std::uint64_t power_of_ten(std::size_t digits) {
   return power;
 }
 
-// One line, as its bytes come.
+// One line, byte by byte.
 class Line {
  public:
   explicit Line(const Options& options) : options_(options) {}
 
   bool empty() const { return length_ == 0; }
   std::uint64_t number() const { return number_; }
-  // False if no line begins so; then wrong() says why.
+  // Takes the next byte. Returns false if no valid line begins like this; then wrong() says why.
   bool take(int c) {
     if (length_ < options_.prefix.size()) {
       if (c != static_cast<unsigned char>(options_.prefix[length_])) return false;
@@ -75,7 +75,7 @@ class Line {
   }
   void clear() { number_ = length_ = 0; }
 
-  // Why `next`, or '\n', is not what comes after the bytes taken.
+  // Why `next` cannot follow the bytes taken.
   std::string wrong(int next) const {
     if (next == '\n' && empty()) return "empty line";
     if (length_ < options_.prefix.size()) return "does not begin with " + options_.prefix + form();
@@ -118,7 +118,7 @@ bool read_numbers(std::FILE* in, const std::string& name, const Options& options
   if (std::ferror(in) != 0) return complain("cannot read " + name, std::strerror(errno));
   if (line.empty()) return true;
   if (!line.complete()) return refuse('\n');
-  seen.set(line.number());  // the last line may lack its end
+  seen.set(line.number());  // the last line may be without line end
   return true;
 }
 
@@ -139,7 +139,7 @@ bool write_numbers(const trawl::AtomicBitArray& seen, const Options& options, st
     const auto size = static_cast<std::size_t>(end - text);
     written = fwrite_unlocked(text, 1, size, out) == size;
   }
-  // A full disk may show no sooner.
+  // A full disk may be reported only here.
   if (written) written = std::fclose(out) == 0;
   return written || complain("cannot write the result", std::strerror(errno));
 }
@@ -165,7 +165,7 @@ bool take_prefix(std::string_view value, Options& options) {
   return true;
 }
 
-// Nothing after it has complained.
+// Returns nothing after printing an error.
 std::optional<Options> parse(int argc, char** argv) {
   Options options;
   bool only_files = false;

@@ -1,4 +1,4 @@
-// Prints each line of the input the first time it comes, in bounded memory:
+// Prints the first occurrence of each line of its input, in bounded memory:
 //   c++ -std=c++20 filter.cc -o filter $(pkg-config --cflags --libs trawl-filter)
 #include <cstdio>
 #include <iostream>

@@ -1,5 +1,5 @@
-// A toy scraper on the frontier: each URL once, in order of its hosts' delays, and nothing lost if
-// it is killed. Run it, kill it, run it again: it goes on where it was.
+// A small scraper on the frontier: each URL once, with the delays of its hosts, and nothing lost
+// when it is killed. Run it, kill it, run it again: it continues.
 //
 //   example_frontier STATE_DIRECTORY SEED_URL...
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace {
 
-// Stands in for a real fetch and parse: every page "links" to two more, down to depth 3.
+// A substitute for fetching and parsing: every page "links" to two more, down to depth 3.
 std::vector<std::string> fetch_and_find_links(const trawl::Lease& lease) {
   std::printf("fetching %s\n", lease.url.c_str());
   if (lease.depth >= 3) return {};

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks with clang that data is used with its locks held: see base/thread_annotations.h.
 
-    scripts/check_locks.py               # exit status 1, and what clang says, if something is wrong
-    scripts/check_locks.py --each-lock   # takes away one lock after the other: clang must object
+    scripts/check_locks.py               # exit status 1, with clang's errors, if something is wrong
+    scripts/check_locks.py --each-lock   # removes one lock after the other: clang must object
 
 Reads the sources as they are built, and builds nothing.
 """
@@ -27,14 +27,14 @@ def configure():
 
 
 def check(entry):
-    """What clang says of one source; nothing if all is well."""
+    """Clang's errors for one source; None if there are none."""
     command = re.sub(r" -o \S+ -c ", f" {CHECK} ", entry["command"])
     done = subprocess.run(command, shell=True, cwd=entry["directory"], capture_output=True, text=True)
     return done.stderr if done.returncode != 0 else ""
 
 
 def included(text):
-    """The files of the house that a source includes."""
+    """The repository's files that a source includes."""
     for name in re.findall(r'^#include "([^"]+)"', text, re.MULTILINE):
         for path in (pathlib.Path(name), ROOT / name, ROOT / "include" / name):
             if path.is_absolute() and path.exists():
@@ -43,7 +43,7 @@ def included(text):
 
 
 def uses_locks(source, known):
-    """Whether it includes the annotations, at whatever depth."""
+    """Whether it includes the annotations, directly or indirectly."""
     if source not in known:
         known[source] = source == ROOT / "base/thread_annotations.h"
         known[source] = known[source] or any(
@@ -51,15 +51,15 @@ def uses_locks(source, known):
     return known[source]
 
 
-# A lock that is held to the end of its scope, and what stands for it when it is taken away: an
-# object of its class that locks nothing.
+# A lock that is held to the end of its scope. It is replaced by an object of its class that locks
+# nothing.
 SCOPED = re.compile(r"^( *)(?:const )?((?:Mutex|Reader|Writer)Lock|StoreUse|LockIfUsed) (\w+)\(.*\);",
                     re.MULTILINE)
 CALLED = re.compile(r"^( *)(?!lock\.)[\w.]+\.lock\(\);", re.MULTILINE)
 
 
 def without_each_lock(path):
-    """(line, text) for each lock of the file: the text is that without it."""
+    """(line, text) for each lock of the file: the text without that lock."""
     text = path.read_text()
     for match in SCOPED.finditer(text):
         indent, kind, name = match.groups()
@@ -71,7 +71,7 @@ def without_each_lock(path):
 
 
 def objects_to(path, text, command):
-    """Whether clang finds a lock missing where `text` stands in the place of the file."""
+    """Whether clang reports a missing lock if the file's text is `text`."""
     with tempfile.TemporaryDirectory() as folder:
         changed = pathlib.Path(folder) / path.name
         changed.write_text(text)
@@ -90,7 +90,7 @@ def check_each_lock(entries):
         source = pathlib.Path(entry["file"])
         if not uses_locks(source, known):
             continue
-        # The sources that are compiled as one, each alone, with the headers that no other has had.
+        # Check the sources of a unity build one by one.
         for one in [path for path in included(source.read_text())] or [source]:
             command = re.sub(r" -o \S+ -c \S+", f" {CHECK} {one}", entry["command"])
             cases.append((one, command))
@@ -104,8 +104,8 @@ def check_each_lock(entries):
         found = pool.map(lambda case: objects_to(case[0], case[2], case[3]), work)
         missed = [case for case, objected in zip(work, found) if not objected]
     for path, line, _, _ in missed:
-        print(f"{path.relative_to(ROOT)}:{line}: clang does not miss this lock: say what it guards")
-    print(f"{len(work)} locks taken away, {len(missed)} not missed")
+        print(f"{path.relative_to(ROOT)}:{line}: clang does not miss this lock: annotate the data that it guards")
+    print(f"{len(work)} locks removed, {len(missed)} not missed")
     return 1 if missed or not work else 0
 
 

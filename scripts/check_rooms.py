@@ -13,8 +13,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HOUSE = ("base", "url", "filter", "frontier", "crawler")
-# A room may include those of the floors below its own. "frontier" is the folder itself, the face of
-# the rooms in it.
+# A room may include rooms of lower floors. "frontier" is the folder itself, the face of its rooms.
 FLOORS = [
     ["base"],
     ["url", "filter/bits", "filter/hash"],
@@ -44,9 +43,9 @@ FLOORS = [
     ["crawler"],
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
-# Commands for a frontier that no crawl has open may look into it.
+# Commands for a frontier that no crawl has open may include its headers.
 ADMIN = re.compile(r"crawler/cli/(frontier_|explain_)\w+\.(cc|h)$")
-# What compiles files: a library, a program, a room of a library, a test.
+# CMake calls that compile files: a library, a program, a room of a library, a test.
 TARGET = re.compile(r"\b(add_library|add_executable|trawl_room|trawl_unit_test)\s*\(([^)]*)\)")
 SOURCE = re.compile(r"[^\s\"()]+\.(?:cc|c)\b")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
@@ -63,7 +62,7 @@ def room_of(name):
 
 
 def wrong_targets(files):
-    """Sources that another folder's CMakeLists.txt names, or none; folders of several targets."""
+    """Sources named by another folder's CMakeLists.txt, or by none; folders with several targets."""
     compiled = collections.Counter()
     for name in files:
         if not name.endswith("CMakeLists.txt"):
@@ -76,18 +75,18 @@ def wrong_targets(files):
             targets += bool(sources)
             for source in sources:
                 if "${" in source and "/" not in source:
-                    continue  # named after an argument of the function that has it
+                    continue  # named by an argument of the enclosing function
                 if "/" in source:
-                    yield f"{name}: compiles {source}, which is not of its folder"
+                    yield f"{name}: compiles {source}, which is in another folder"
                 else:
                     compiled[f"{folder}/{source}"] += 1
         if folder.split("/")[0] in HOUSE and targets > 1:
-            yield f"{name}: {targets} targets; a folder is one"
+            yield f"{name}: {targets} targets; a folder must be one"
     for name in files:
         if not name.endswith(".cc") or name.split("/")[0] not in HOUSE:
             continue
         if compiled[name] != 1:
-            yield f"{name}: compiled by {compiled[name]} targets of its folder, not by one"
+            yield f"{name}: compiled by {compiled[name]} targets of its folder, must be by one"
     for name, count in compiled.items():
         if name not in files:
             yield f"{room_of(name)}/CMakeLists.txt: names {name}, which does not exist"
@@ -101,7 +100,7 @@ def includes_of(files):
 
 
 def wrong_includes(files):
-    """Includes of a folder on the same floor or above, or of what does not exist."""
+    """Includes of a folder on the same floor or above, and of files that do not exist."""
     known = set(files)
     for name, included in includes_of(files):
         top = name.split("/")[0]
@@ -112,7 +111,7 @@ def wrong_includes(files):
         if top == "include":
             yield f"{name}: a public header includes {included}"
         if top == "examples" or top == "bindings":
-            yield f"{name}: includes {included}; only include/trawl is for {top}"
+            yield f"{name}: includes {included}; {top} may include only include/trawl"
         if top not in HOUSE:
             continue
         if included not in known:
@@ -122,7 +121,7 @@ def wrong_includes(files):
         if here == there:
             continue
         if top == "crawler" and there.split("/")[0] == "frontier" and not ADMIN.match(name):
-            yield f"{name}: includes {included}; the crawler speaks to the headers of include/trawl alone"
+            yield f"{name}: includes {included}; the crawler may include only headers of include/trawl"
         if here not in FLOOR_OF or there not in FLOOR_OF:
             yield f"{name}: {here if here not in FLOOR_OF else there} is on no floor of {__file__}"
         elif FLOOR_OF[here] <= FLOOR_OF[there]:

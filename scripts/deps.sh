@@ -3,7 +3,7 @@
 #
 #   scripts/deps.sh [build|test|fuzz]...     default: build test
 #
-# Works as root or with sudo. With nothing missing it only says so.
+# Works as root or with sudo. Does nothing if no package is missing.
 set -euo pipefail
 
 build_packages=(
@@ -44,11 +44,11 @@ for group in "${@:-default}"; do
 done
 
 if ! command -v dpkg-query >/dev/null; then
-  echo "deps.sh: this is no Debian; install the equivalents of: ${wanted[*]}" >&2
+  echo "deps.sh: this is not Debian; install the equivalents of: ${wanted[*]}" >&2
   exit 1
 fi
 
-# The query fails as a whole when it does not know one of the names; what it prints still counts.
+# The query fails if it does not know one of the names, but still prints the others.
 installed=" $(dpkg-query -W -f='${db:Status-Status}:${Package} ' "${wanted[@]}" 2>/dev/null || true) "
 missing=()
 for package in "${wanted[@]}"; do
@@ -71,8 +71,8 @@ if ((EUID != 0)); then
   fi
 fi
 
-# A web server that is installed for the tests must not start serving port 80. Debian asks this
-# file before it starts a service; an administrator's own is left alone.
+# A web server that is installed for the tests must not start serving port 80. Debian runs this file
+# before it starts a service; an administrator's own file is not changed.
 policy=/usr/sbin/policy-rc.d
 our_policy=
 cleanup() {
@@ -99,7 +99,7 @@ echo "Dependencies: installing ${missing[*]}"
 "${apt[@]}" update
 "${apt[@]}" install --no-install-recommends "${missing[@]}"
 
-# Nor at the next boot.
+# Do not start it at the next boot either.
 if [[ $installs_nginx == yes ]]; then
   "${as_root[@]}" update-rc.d nginx disable >/dev/null 2>&1 || true
 fi

@@ -1,4 +1,4 @@
-"""Many hosts that take their time, many connections, and a web without end."""
+"""Hosts with latency, many connections, and an endless web."""
 
 import json
 import shutil
@@ -32,7 +32,7 @@ def turns(options, directory, crawlers, settings):
 
 
 def latency(options, directory):
-    """Pages a second against the ideal: one request at a time per host, none of it waiting."""
+    """Pages a second against the ideal: one request at a time per host, without waiting."""
     cases = [(20, 50, 20), (50, 100, 10)] if options.quick else [(200, 50, 100), (1000, 100, 50)]
     right = True
     for hosts, milliseconds, pages in cases:
@@ -43,7 +43,7 @@ def latency(options, directory):
         ideal = hosts * 1000 / milliseconds
         rows = []
         for name, each in runs.items():
-            # robots.txt is asked for, too, and takes its time; it is no page.
+            # The request for robots.txt takes as long as a page, but does not count as one.
             requests = Series(counted["requests"] - hosts for _, counted in each)
             speed = Series(hosts * pages / used.seconds for used, _ in each)
             rows.append([name, requests.text("{:.0f}"), speed.text("{:.0f}"),
@@ -62,7 +62,7 @@ def connections(options, directory):
     them the servers take longer."""
     pages = 20 if options.quick else 100
     few, many = 50, 200 if options.quick else 1000
-    # As many pages of as many hosts, and as many a second.
+    # The same number of pages, hosts, and pages a second.
     runs = {}
     for number in (few, many):
         crawlers = {number: Trawl(options.trawl, number, max(1, number // few), options.threads)}
@@ -84,7 +84,7 @@ def connections(options, directory):
 
 
 def memory(options, directory):
-    """What is resident while a web without end is crawled: each page links to five new ones."""
+    """Resident memory while crawling an endless web: each page links to five new ones."""
     pages = options.pages or (20_000 if options.quick else 1_000_000)
     hosts = 100
     trawl = Trawl(options.trawl, 50, 1, options.threads,

@@ -1,4 +1,4 @@
-"""Runs crawlers and servers on loopback and tells what each used. Python 3.9, standard library."""
+"""Runs crawlers and servers on loopback and reports what each used. Python 3.9, standard library."""
 
 import contextlib
 import json
@@ -14,7 +14,7 @@ import time
 
 
 class Missing(Exception):
-    """What this machine lacks."""
+    """A program that is missing on this machine."""
 
 
 def program(name, package):
@@ -31,7 +31,7 @@ def free_port():
 
 
 class Used:
-    """What a run used: all of the process and of the children it waited for."""
+    """The resources of a run: of the process and of the children it waited for."""
 
     def __init__(self, seconds, usage, memory, code, output):
         self.seconds = seconds
@@ -42,7 +42,7 @@ class Used:
 
 
 def run(command, directory, timeout, watch=None):
-    """Runs a program to its end; `watch(process)` is called now and then."""
+    """Runs a program to its end; calls `watch(process)` from time to time."""
     begun = time.monotonic()
     with open(pathlib.Path(directory) / "output.log", "w+b") as log:
         process = subprocess.Popen(list(map(str, command)), cwd=directory, stdout=log, stderr=log,
@@ -111,7 +111,7 @@ def toml(value):
 
 
 class Trawl:
-    """The release build, its frontier durable, pages.jsonl written."""
+    """The release build, with a durable frontier and pages.jsonl."""
 
     name = "trawl"
 
@@ -128,7 +128,7 @@ class Trawl:
         tables = {
             "crawl": {"seeds": seeds, "state_dir": directory / "state"},
             "scope": {"type": "host"}, "politeness": self.politeness, "fetch": self.fetch,
-            # As the peers do, which do not look at rel=nofollow.
+            # Like the peers, which ignore rel=nofollow.
             "links": {"kinds": ["navigation", "document"], "respect_nofollow": False},
             "output": {"pages": True, "warc": self.warc}, "log": {"level": "warn"},
         }
@@ -161,14 +161,14 @@ class Wget2:
                     *([] if self.save else ["--delete-after"]),
                     "-P", directory / "files", "-i", directory / "seeds.txt"],
                    directory, timeout, watch)
-        # 8: some page was answered with an error.
+        # 8: the answer to some page was an error.
         if used.code not in (0, 8):
             raise RuntimeError(f"wget2: exit code {used.code}\n{used.output[-2000:]}")
         return used
 
 
 class CurlLoop:
-    """libcurl on a list of URLs: nothing is parsed, nothing remembered."""
+    """libcurl on a list of URLs, without parsing."""
 
     name = "libcurl loop"
 
@@ -210,7 +210,7 @@ http {{
 
 
 class Nginx:
-    """A folder each on an address of its own; what was asked for is in the log of all."""
+    """Each folder on its own address; one log has all requests."""
 
     def __init__(self, directory, roots):
         self.port = free_port()
@@ -221,7 +221,7 @@ class Nginx:
         config = directory / "nginx.conf"
         config.write_text(NGINX.format(prefix=directory, servers=servers))
         self.log = directory / "access.log"
-        # The workers give their rights up: they have to reach the folder all the same.
+        # The workers drop their privileges but must still reach the folder.
         directory.chmod(0o755)
         self.process = subprocess.Popen([program("nginx", "nginx-light"), "-p", directory, "-c",
                                          config, "-e", directory / "error.log"],
@@ -236,14 +236,14 @@ class Nginx:
         return cpu_of(self.workers())
 
     def take_requests(self):
-        """What was asked for since the last call: (status, URL), robots.txt left out."""
+        """The requests since the last call, without robots.txt: (status, URL)."""
         old = self.log.with_name("access.taken")
         self.log.rename(old)
-        self.process.send_signal(signal.SIGUSR1)  # writes what it held back, opens the log anew
+        self.process.send_signal(signal.SIGUSR1)  # flushes and reopens the log
         deadline = time.monotonic() + 10
         while not self.log.exists() and time.monotonic() < deadline:
             time.sleep(0.01)
-        time.sleep(0.3)  # each worker does so by itself, without telling
+        time.sleep(0.3)  # each worker does so on its own, without notice
         lines = (line.split(" ", 1) for line in old.read_text().splitlines())
         return [(int(status), url) for status, url in lines if not url.endswith("/robots.txt")]
 
@@ -253,7 +253,7 @@ class Nginx:
 
 
 class LatencyServer:
-    """bench/latency_server.cc: many hosts that answer after a set time."""
+    """bench/latency_server.cc: many hosts that answer after a given time."""
 
     def __init__(self, programs, **settings):
         binary = pathlib.Path(programs).resolve() / "latency_server"
@@ -273,7 +273,7 @@ class LatencyServer:
         return [f"http://127.1.{i // 250}.{i % 250 + 1}:{self.port}/" for i in range(self.hosts)]
 
     def stop(self):
-        """What it counted."""
+        """The server's counters."""
         self.process.terminate()
         counted = json.loads(self.process.stdout.read())
         self.process.wait(20)
@@ -294,7 +294,7 @@ def wait_for_port(host, port, process):
 # --- figures -------------------------------------------------------------------------------------
 
 class Series:
-    """A figure in each repetition."""
+    """A figure's value in each repetition."""
 
     def __init__(self, values):
         self.values = list(values)
@@ -311,7 +311,7 @@ class Series:
 
 
 def ratio(ours, theirs):
-    """Repetition by repetition: what slows the machine for a while slows both."""
+    """The ratio in each repetition, since a disturbance of the machine slows both."""
     return Series(a / b for a, b in zip(ours.values, theirs.values))
 
 

@@ -3,9 +3,9 @@
 
     bench/peers/run.py sites build/release           # documentation sites by nginx, against wget2
                                                      # and a bare libcurl loop
-    bench/peers/run.py latency build/release         # many hosts that take their time
+    bench/peers/run.py latency build/release         # many hosts with latency
     bench/peers/run.py connections build/release     # CPU a page with many connections
-    bench/peers/run.py memory build/release          # a web without end
+    bench/peers/run.py memory build/release          # an endless web
 
 CPU is that of the crawler's process and its children alone. Figures are medians of the repetitions,
 with the smallest and the largest; ratios are taken repetition by repetition. Ends with 1 if the
@@ -32,7 +32,7 @@ def read_options():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", choices=[*PARTS, "all"])
     parser.add_argument("build", type=pathlib.Path, help="the folder of a release build")
-    parser.add_argument("--trawl", type=pathlib.Path, help="another trawl than that of the build")
+    parser.add_argument("--trawl", type=pathlib.Path, help="use this trawl instead of the build's")
     parser.add_argument("--programs", type=pathlib.Path,
                         help="the folder of curl_loop and latency_server, if not the build's")
     parser.add_argument("--work", type=pathlib.Path, help="a folder to work in, on a real disk")

@@ -1,4 +1,4 @@
-"""Sites of Debian's documentation packages: each crawler's CPU, speed, and what it fetched."""
+"""Sites of Debian's documentation packages: CPU, speed and fetched pages of each crawler."""
 
 import collections
 import pathlib
@@ -61,7 +61,7 @@ def sites_of(options):
 
 
 def measure(options, directory, nginx, seeds, crawlers):
-    """Runs by crawler; the crawlers take turns, so that what disturbs one disturbs all."""
+    """Runs by crawler; the crawlers take turns, so that a disturbance affects all."""
     runs = {crawler.name: Runs() for crawler in crawlers}
     for repetition in range(options.repetitions + 1):
         for crawler in crawlers:
@@ -75,7 +75,7 @@ def measure(options, directory, nginx, seeds, crawlers):
             server_cpu = nginx.cpu() - before
             requests = nginx.take_requests()
             shutil.rmtree(place)
-            if repetition == 0:  # fills the caches of the disk and of nginx
+            if repetition == 0:  # warms the caches of the disk and of nginx
                 warm_up = [url for _, url in requests]
                 continue
             each = runs[crawler.name]
@@ -86,9 +86,9 @@ def measure(options, directory, nginx, seeds, crawlers):
 
 
 def report(title, runs):
-    """Prints the figures; returns whether every reachable page came exactly once."""
+    """Prints the figures; returns whether every reachable page was fetched exactly once."""
     print(f"## {title}\n")
-    # What any of the crawlers found and is there is reachable.
+    # A page that exists and that any of the crawlers found is reachable.
     reachable = {unquote(url) for each in runs.values() for requests in each.requests
                  for status, url in requests if status < 400}
     rows, right = [], True

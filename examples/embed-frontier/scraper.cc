@@ -1,5 +1,5 @@
-// A scraper on the frontier of Trawl: each page once, its host's delay kept, and nothing lost if it
-// is killed. Run it, kill -9 it, run it again: it goes on where it was.
+// A scraper on Trawl's frontier: fetches each page once, keeps the delay of each host, and loses
+// nothing when it is killed. Run it, kill -9 it, run it again: it continues.
 //
 //   scraper [STATE_DIRECTORY]
 #include <chrono>
@@ -11,8 +11,8 @@
 
 using namespace std::chrono_literals;
 
-// Stands in for HTTP: a web in which page n links to the pages 2n + 1, 2n + 2 and 7n, and every
-// tenth page answers 500 when it is asked first.
+// A substitute for HTTP: page n links to the pages 2n + 1, 2n + 2 and 7n, and every tenth page
+// answers its first request with 500.
 struct Response {
   int status = 200;
   std::vector<std::string> links = {};
@@ -33,7 +33,7 @@ trawl::Result<void> scrape(trawl::Frontier& frontier, const trawl::Lease& lease)
   const Response response = fetch(lease);
   std::printf("%d %s\n", response.status, lease.url.c_str());
   std::fflush(stdout);
-  if (response.status >= 500)  // tried again later, by this process or the next
+  if (response.status >= 500)  // retried later, by this process or the next
     return frontier.fail(lease.id, trawl::FailureReason::kServerError).map([](auto&&) {});
   std::vector<trawl::UrlRequest> links;
   for (const std::string& link : response.links)
@@ -48,7 +48,7 @@ trawl::Result<void> run(const char* directory) {
                                                  .limits = {.max_open_leases = 200}});
   if (!frontier) return tl::unexpected(frontier.error());
   const std::string seed = url_of(0);
-  const trawl::UrlRequest seeds[] = {{.url = seed}};  // seen already, if this goes on
+  const trawl::UrlRequest seeds[] = {{.url = seed}};  // already seen if this run continues another
   if (auto offered = (*frontier)->offer(seeds); !offered) return tl::unexpected(offered.error());
   for (;;) {
     const auto leases = (*frontier)->lease({.max = 16, .wait = 1s});

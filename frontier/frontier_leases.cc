@@ -1,9 +1,9 @@
 // The frontier's leases: how they are given, ended and put back.
 //
 // lease() takes URLs that are due from the shards. max_open_leases is shared by all shards: a shard
-// that finds none free sets its flag in awaits_lease_, and whoever ends a lease announces it to
-// that shard. Deferred URLs are in no shard; lease_from() has the committer queue them when the
-// first is due.
+// that finds none free sets its flag in awaits_lease_, and every call that ends a lease announces
+// it to that shard. Deferred URLs are in no shard; lease_from() has the committer queue them when
+// the first is due.
 //
 // A lease ends in two steps. begin_end() ends it in its shard (the host's delay and failures) and
 // computes the changes of the store; submit_end() adds these to an operation. In between the caller

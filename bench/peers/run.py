@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures the crawler beside its peers, on loopback, in one run.
+"""Compares the crawler with its peers, on loopback, in one run.
 
     bench/peers/run.py sites build/release           # documentation sites by nginx, against wget2
                                                      # and a bare libcurl loop

@@ -265,7 +265,7 @@ void MemoryState::finish(const MemoryUrlPointer& url, const Outcome& outcome,
     known.done = to_milliseconds(options_.wall_clock());
   }
   MemoryAside aside{.url = *url, .status = outcome.status};
-  aside.url.depth = known.noted_depth;  // depths found later are noted anew
+  aside.url.depth = known.noted_depth;  // depths found later are noted again
   if (held != nullptr) {
     aside.reason = held->reason.substr(0, kMaxReasonBytes);
     aside.rules = held->rules;

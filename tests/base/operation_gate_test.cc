@@ -67,7 +67,7 @@ TEST(OperationGate, WhatRunsAtQuiescenceNeverOverlaps) {
 TEST(OperationGate, AFunctionThatThrowsLeavesTheGateOpen) {
   OperationGate gate;
   EXPECT_THROW(gate.at_quiescence([] { throw std::bad_alloc(); }), std::bad_alloc);
-  const OperationGate::Pass pass(gate);  // would wait for ever
+  const OperationGate::Pass pass(gate);  // would wait forever
   SUCCEED();
 }
 

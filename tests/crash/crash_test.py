@@ -1,8 +1,8 @@
 """Kills crawls of several kinds again and again and checks what came out of them.
 
 N1: a crawl that is killed with SIGKILL at any moment and resumed loses no URL, and fetches at most
-those twice that were in flight at the kill. Whatever page is told of has its whole record in a WARC
-file; a kill tears at most the last record of the file that is open, and the next run mends it.
+those twice that were in flight at the kill. Every reported page has its whole record in a WARC
+file; a kill tears at most the last record of the file that is open, and the next run repairs it.
 """
 
 import collections

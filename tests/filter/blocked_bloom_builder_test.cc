@@ -234,7 +234,7 @@ TEST_F(BlockedBloomBuilderTest, MemoryStaysWithinTheLimit) {
   };
   std::ofstream("/proc/self/clear_refs") << "5";  // the peak is what there is now
   const auto before = peak();
-  if (before == 0) GTEST_SKIP() << "the system does not tell the peak of memory";
+  if (before == 0) GTEST_SKIP() << "the system does not report the peak of memory";
   constexpr std::uint64_t kLimit = 6 * kMiB;
   auto builder = BlockedBloomBuilder::create(options(14'000'000, 1e-6, kLimit)).value();
   for (std::uint64_t part = 0; part < 1000; ++part)

@@ -251,7 +251,7 @@ TEST(ClassicBloomFilter, OverfillingWorksAndItsStatsSaySo) {
 }
 
 // Inserts the keys in batches of the given size in several threads at once; returns how many of
-// the threads were told that each was new.
+// insert() returned true for each.
 std::vector<int> insert_concurrently(ClassicBloomFilter& filter,
                                      const std::vector<Fingerprint>& keys, std::size_t batch) {
   constexpr std::size_t kThreads = 4;

@@ -329,7 +329,7 @@ TEST(CountingBloomFilter, ConcurrentInsertsAndErasesEndAsOneAfterTheOtherDo) {
       if (mine.size() < 1'000 && random() % 2 == 0) {
         const std::uint64_t n =
             random() % 3 == 0 ? random() % 500 : (t + 1) * 100'000 + random() % 500;
-        if (left[t][n] == 2) continue;  // at most twice a thread, lest counters saturate
+        if (left[t][n] == 2) continue;  // at most twice a thread, so that no counter saturates
         filter.insert(nth_key(n));
         ++left[t][n];
         mine.push_back(n);

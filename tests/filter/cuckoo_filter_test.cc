@@ -199,7 +199,7 @@ TEST(CuckooFilter, A2_AdmittedKeysAreErasedInAnyOrderWithoutLosingAnother) {
   std::vector<Fingerprint> taken_for_one;
   for (const auto key : some_keys(100'000 / kSlowdown))
     (filter.insert(key).value() ? admitted : taken_for_one).push_back(key);
-  EXPECT_GT(taken_for_one.size(), 100u / kSlowdown) << "nothing to test: all are told apart";
+  EXPECT_GT(taken_for_one.size(), 100u / kSlowdown) << "nothing to test: no two keys share a tag";
   std::shuffle(admitted.begin(), admitted.end(), std::mt19937_64(kSeed));
   std::size_t erased = 0;
   for (std::size_t part = 1; part <= kParts; ++part) {
@@ -209,7 +209,7 @@ TEST(CuckooFilter, A2_AdmittedKeysAreErasedInAnyOrderWithoutLosingAnother) {
       ASSERT_TRUE(filter.contains(admitted[i])) << i << " of " << erased;
     EXPECT_EQ(filter.stats().inserted, admitted.size() - erased);
   }
-  // Of those that were told they are there already nothing is promised: they went with the others.
+  // Nothing is promised of keys whose insert() returned false: they were erased with the others.
   for (const auto key : taken_for_one)
     EXPECT_FALSE(filter.contains(key));
 }

@@ -25,7 +25,7 @@ using Keys = std::vector<Fingerprint>;
 
 class ExactKeysTest : public ::testing::Test {
  protected:
-  // A filter whose file need not have the keys: what counts is beside it.
+  // A filter without the keys: the tests use the file of keys next to it.
   KeyedHash::Key save_filter(std::uint64_t capacity = 100) {
     const auto filter =
         BlockedBloomFilter::create({.capacity = capacity, .false_positive_rate = 0.01}).value();

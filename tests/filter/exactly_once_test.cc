@@ -161,7 +161,7 @@ bool insert_without_a_trace(const FakeBits& bits, const Places& places) {
   return set(missing[0]);
 }
 
-// Counts whoever changed a bit: two callers of one key are new.
+// A wrong algorithm: every caller that changed a bit is new, so two callers of one key are.
 bool insert_by_any_bit(const FakeBits& bits, const Places& places) {
   bool changed = false;
   for (const std::uint64_t place : places) {
@@ -228,7 +228,7 @@ TEST(ExactlyOnce, TheExplorerFindsTheFaultsOfOtherInserts) {
   EXPECT_TRUE(explore(swapped, 0, layout, insert_with_locks_in_any_order).deadlocks());
 }
 
-// What a lookup finds beside inserts. That it finds a key is in the order of the calls; that it
+// The results of lookups during inserts. That it finds a key is in the order of the calls; that it
 // does not says that no insert of the key had ended when it began.
 TEST(ExactlyOnce, ALookupBesideInsertsFindsWhatItMay) {
   for (const Places& asked : {Places{0, 1}, Places{1}, Places{1, 0}}) {

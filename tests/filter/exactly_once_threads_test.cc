@@ -1,4 +1,4 @@
-// Threads that insert at the same time, into filters of every kind: what they are told is what the
+// Threads that insert at the same time, into filters of every kind: their answers are those of the
 // filter's rate of false positives allows, and no more.
 #include <algorithm>
 #include <array>
@@ -109,8 +109,8 @@ void expect_as_stated(const Told& told) {
       << "of " << told.keys << " keys, each inserted once";
 }
 
-// One by one, keys are told seen by error about once in 10^7 while a filter is filled. Where a
-// caller could lose its key to another one's it were hundreds.
+// With sequential inserts about one key in 10^7 is a false positive while a filter is filled. Where
+// a caller could lose its key to another one's it were hundreds.
 TYPED_TEST(ExactlyOnceThreads, OfDisjointKeysNoMoreAreToldSeenThanTheRateAllows) {
   expect_as_stated(told_of_disjoint_keys<TypeParam>(1'000, kTimes * 250'000, 1'000));
   expect_as_stated(told_of_disjoint_keys<TypeParam>(100'000, kTimes * 50'000, 100'000));

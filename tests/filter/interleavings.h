@@ -133,8 +133,8 @@ class Interleavings {
     explore(world);
   }
 
-  // How many runs, told apart by their answers, words and which call ended before which began, are
-  // those of no order of the calls that keeps those ended before others before them.
+  // How many runs, distinguished by their answers, words and which call ended before which began,
+  // are those of no order of the calls that keeps those ended before others before them.
   std::size_t wrong() const { return wrong_; }
   // One of them.
   const Ending& example() const { return example_; }

@@ -308,7 +308,7 @@ TEST_F(MappedFilterTest, ACuckooFilterAnswersAsTheOneThatWasSaved) {
     expect_same_when_mapped(filter, path_, present);
     widths.insert(SnapshotFile::read(path_).header.sections.front().detail);
   }
-  // With widths that are no powers of two, buckets cross words and chunks.
+  // With widths that are not powers of two, buckets cross words and chunks.
   EXPECT_GT(std::ranges::count_if(widths, [](unsigned w) { return !std::has_single_bit(w); }), 4);
   EXPECT_GT(*widths.rbegin(), 24u);
 }

@@ -485,7 +485,7 @@ TEST_F(Snapshot, APipeIsRefusedAtOnce) {
   ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
   const Error error = refusal();
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
-  EXPECT_NE(error.message.find(path_ + " is no regular file"), std::string::npos);
+  EXPECT_NE(error.message.find(path_ + " is not a regular file"), std::string::npos);
   EXPECT_EQ(MappedFilter::open(path_).error().code, ErrorCode::kInvalidArgument);
 }
 

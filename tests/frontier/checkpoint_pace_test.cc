@@ -89,7 +89,7 @@ TEST_F(SnapshotPaceTest, AWriteCanBeGivenUp) {
   const auto size = written.get();
   ASSERT_FALSE(size);
   EXPECT_EQ(size.error().code, ErrorCode::kClosed);
-  EXPECT_FALSE(GrowingBloomFilter::load(path())) << "half a file is no filter";
+  EXPECT_FALSE(GrowingBloomFilter::load(path())) << "half a file is not a filter";
   EXPECT_FALSE(filter_.write_unpublished(path(), {.give_up = &give_up})) << "without a limit too";
 }
 

@@ -85,7 +85,7 @@ class CommitQueueTest : public ::testing::Test {
   }
 
   test::FakeStore store_;
-  std::size_t committed_ = 0;  // URLs of which after_commit was told
+  std::size_t committed_ = 0;  // URLs passed to after_commit
   std::optional<GroupWriter> writer_;
   std::optional<CommitQueue> queue_;
 };
@@ -154,7 +154,7 @@ TEST_F(CommitQueueTest, AHurryIsAnsweredAtOnce) {
   EXPECT_GE(store_.batches().size(), before + 50);
 }
 
-// Threads race for keys, as for bits of the filter: whoever loses one relies on the winner.
+// Threads race for keys, as for bits of the filter: a thread that loses one relies on the winner.
 TEST_F(CommitQueueTest, N3_N4_WhatAnOperationReliedOnIsDurableWithItOrBefore) {
   constexpr std::size_t kOperations = 400;
   constexpr std::size_t kKeys = 600;
@@ -250,7 +250,7 @@ TEST_F(CommitQueueTest, E1_NothingIsWrittenAfterAFailedWrite) {
   ASSERT_TRUE(queue.submit_and_wait([](Operation& operation) { admit(operation, "written"); }));
   ASSERT_TRUE(queue.submit([](Operation& operation) { admit(operation, "failed"); }));
   writing.wait();
-  // Accepted before the failure, and told of it.
+  // Accepted before the failure, and failed by it.
   std::future<Result<void>> behind;
   ASSERT_TRUE(queue.submit([&](Operation& operation) {
     behind = operation.durable.emplace().get_future();

@@ -1,4 +1,4 @@
-// A store whose making is cut short, at each of its steps, is made anew.
+// A store whose creation was interrupted, at each of its steps, is created again.
 #include "base/database_directory.h"
 
 #include <fstream>

@@ -43,7 +43,7 @@ class FakeStore final : public Store {
     const std::lock_guard lock(mutex_);
     return batches_;
   }
-  // Waits until something was written; false if nothing was for so long.
+  // Waits until something was written; false if nothing was within this time.
   bool wait_for_write(std::chrono::milliseconds patience) const {
     std::unique_lock lock(mutex_);
     return written_.wait_for(lock, patience, [this] { return !batches_.empty(); });

@@ -88,7 +88,7 @@ TEST_F(FrontierClocks, WrongInTheRunBeforeNeitherWaitsLonger) {
   EXPECT_TRUE(is_due());
 }
 
-// What the caller asks for by the wall clock is so long from now, however the clock was set.
+// A wait that the caller gives by the wall clock is relative to now, whatever the clock was set to.
 TEST_F(FrontierClocks, TimesOfTheCallerAreTakenAsTheyAreFromNow) {
   clocks_.set_wall_by(-24h);
   const UrlRequest later{.url = "http://a.test/", .not_before = clocks_.wall() + 1h};

@@ -185,7 +185,7 @@ TEST_F(FrontierCrash, N2_N3_N4_WhatIsDurableIsConsistent) {
     }
     for (const std::uint64_t page : pending)
       linked.insert(test::crash_offer_of(page, pages));
-    // N3: no link is admitted without a page that brought it being completed, but for what was
+    // N3: no link is admitted without a page that brought it being completed, except for what was
     // offered.
     for (const std::uint64_t page : pending)
       EXPECT_TRUE(linked.contains(page)) << page;

@@ -1,5 +1,5 @@
 // State directories that are damaged, incomplete or not ours: nothing is lost in silence, and
-// nobody else's file is touched.
+// no other program's file is touched.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -82,8 +82,8 @@ class FrontierDamage : public test::FrontierFixture {
   }
 
   // Opens copies of a state whose newest checkpoint was taken after two of the three parts, each
-  // with the store's log damaged at another place. If that lost URLs which the checkpoint knows,
-  // it must be told, and the URLs must be new.
+  // with the store's log damaged at another place. If that lost URLs which the checkpoint knows, it
+  // must be reported, and the URLs must be new.
   template <class Damage>
   void damage_the_log_everywhere(Damage damage) {
     constexpr std::uintmax_t kPlaces = 10;
@@ -162,7 +162,7 @@ TEST_F(FrontierDamage, N1_AStoreThatLostMoreFallsBackToTheOlderCheckpoint) {
   expect_nothing_lost(*frontier);
 }
 
-// Sequences are given anew after a loss: a checkpoint of before must not fit again once the store
+// Sequences are given again after a loss: a checkpoint of before must not fit again once the store
 // has grown to its length.
 TEST_F(FrontierDamage, N1_ACheckpointOfLostWritesDoesNotFitLater) {
   std::uintmax_t size = 0;

@@ -223,7 +223,7 @@ TEST_F(FrontierDepths, OfferedAgainAtAGreaterDepthItCanBeFoundNearerOnceMore) {
   EXPECT_EQ(notes(), 0u);
 }
 
-// Whichever of the two is told "new".
+// Whichever of the two gets the answer "new".
 TEST_F(FrontierDepths, OfferedAtTheSameMomentTheSmallerOneCounts) {
   auto frontier = open();
   constexpr std::uint32_t kCalls = 3000;

@@ -40,7 +40,7 @@ class FrontierDiskFull : public test::FrontierFixture {
     EXPECT_FALSE(frontier.checkpoint());
     static_cast<void>(frontier.stats());
   }
-  // Everything that was told new is leased, and nothing that was not.
+  // Exactly the URLs with the answer "new" are leased.
   void expect_all_there(const EmbeddedOptions& options, std::uint64_t admitted,
                         std::uint64_t offered) const {
     const auto frontier = open(options);

@@ -79,7 +79,7 @@ TEST_F(FrontierExact, N1_NothingIsLostOrAdmittedTwiceWithoutACheckpoint) {
   EXPECT_EQ(new_ones(offer_all(*frontier, urls(3'000, 4'000))), 1'000u);
 }
 
-// Without exact mode the filter decides, and the ledger tells how often it was wrong: of the URLs
+// Without exact mode the filter decides, and the ledger shows how often it was wrong: of the URLs
 // that it lost a known share was looked at.
 TEST_F(FrontierExact, A3_TheMeasuredRateIsNearTheRealOne) {
   EmbeddedOptions options = FrontierFixture::options();

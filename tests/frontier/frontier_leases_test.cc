@@ -1,4 +1,4 @@
-// Leases that the shards of a frontier share, and who is told when some are free.
+// Leases shared by the shards of a frontier, and the announcements of free ones.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -21,7 +21,7 @@
 namespace trawl {
 namespace {
 
-// Two shards that share two leases; who is told of work is counted.
+// Two shards that share two leases; counts the announcements to each.
 class FrontierLeasesTest : public test::FrontierFixture {
  protected:
   void begin(std::chrono::milliseconds lease_timeout = std::chrono::milliseconds(0)) {
@@ -141,8 +141,8 @@ TEST_F(FrontierLeasesTest, LeasesThatExpireInOneShardMakeRoomInTheOther) {
   EXPECT_EQ(frontier_->lease({.max = 10, .shard = 1}).value().size(), 1u);
 }
 
-// Threads that share fewer leases than they could use, and sleep until they are told of work or of
-// their next turn: none is forgotten.
+// Threads that share fewer leases than they could use, and sleep until the announcement of work or
+// of their next turn: none is forgotten.
 TEST_F(FrontierLeasesTest, NoThreadSleepsWhileItCouldLease) {
   constexpr std::uint32_t kThreads = 4;
   constexpr int kHosts = 30;
@@ -210,7 +210,7 @@ TEST_F(FrontierLeasesTest, NoThreadSleepsWhileItCouldLease) {
   EXPECT_TRUE(frontier->progress()->finished);
 }
 
-// One shard may use all of them; the other is told when some are free again.
+// One shard may use all of them; the other gets an announcement when some are free again.
 TEST_F(FrontierLeasesTest, N1_ShardsShareTheLeasesThatMayBeOpen) {
   begin();
   queue(0, 20);

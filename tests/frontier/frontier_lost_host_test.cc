@@ -90,7 +90,7 @@ TEST_F(FrontierLostHost, WithoutALimitOneThatAnsweredIsGivenUpAfterALongSilence)
     if (answers_between) {
       complete(*frontier_, lease_one());
       lose_for(50s);
-      EXPECT_NE(state(), HostState::kParked) << "the row began anew";
+      EXPECT_NE(state(), HostState::kParked) << "the row began again";
     }
     lose_for(15s);
     EXPECT_EQ(state(), HostState::kParked);

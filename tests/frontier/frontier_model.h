@@ -128,7 +128,8 @@ class FrontierModel {
                     std::int64_t blocked_until);
   void adopt_block(const std::string& host, std::int64_t blocked_until);
   void hold(std::uint64_t lease, const HoldReason& reason);
-  // Returns how many were queued. `order`: what set_aside() told before, in which they are queued.
+  // Returns how many were queued. `order`: what set_aside() returned before, in which they are
+  // queued.
   std::uint64_t retry(const RetryWhich& which, const std::vector<SetAsideUrl>& order);
   bool release(std::uint64_t lease, std::optional<SteadyTime> next_start,
                Milliseconds started_after);
@@ -157,7 +158,7 @@ class FrontierModel {
   const std::map<Fingerprint, ModelAside>& set_aside() const { return aside_; }
   const std::set<std::string>& host_names() const { return host_names_; }
   const ModelHost& host(const std::string& name) { return hosts_[name]; }
-  // When something may next change by itself; nothing: never.
+  // When something may next change without a call; nothing: never.
   std::optional<Milliseconds> next_event() const;
 
  private:

@@ -1,4 +1,4 @@
-// FrontierModel: what a frontier tells of itself.
+// FrontierModel: checks of what a frontier reports.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -89,8 +89,9 @@ Mismatches FrontierModel::check_hosts(const std::vector<HostInfo>& infos) const 
   Mismatches wrong;
   std::map<std::string, const HostInfo*> told;
   for (const HostInfo& info : infos) {
-    if (!told.emplace(info.host, &info).second) wrong.push_back(info.host + " is told twice");
-    if (!host_names_.contains(info.host)) wrong.push_back(info.host + " is no host of ours");
+    if (!told.emplace(info.host, &info).second) wrong.push_back(info.host + " is listed twice");
+    if (!host_names_.contains(info.host))
+      wrong.push_back(info.host + " is not one of the model's hosts");
   }
   static const ModelHost kUnknown;
   for (const std::string& name : host_names_) {
@@ -101,7 +102,7 @@ Mismatches FrontierModel::check_hosts(const std::vector<HostInfo>& infos) const 
     }));
     const auto info = told.find(name);
     if (info == told.end()) {
-      if (queued > 0 || host.has_settings(wall())) wrong.push_back(name + " is not told");
+      if (queued > 0 || host.has_settings(wall())) wrong.push_back(name + " is not listed");
       continue;
     }
     const HostInfo& told_of = *info->second;

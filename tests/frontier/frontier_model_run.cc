@@ -132,7 +132,7 @@ void FrontierModelRun::run_lives() {
   }
 }
 
-// Opens the directory anew, as often as it takes.
+// Opens the directory again, as often as necessary.
 void FrontierModelRun::start_life() {
   closed_ = false;
   if (frontier_ && !broken_ && !dead()) {
@@ -242,7 +242,7 @@ void FrontierModelRun::find_state() {
         found = true;
         model_ = candidate;
       }
-      all_wrong += exactly ? "as it may be:\n" : "as it may be, but for what was seen:\n";
+      all_wrong += exactly ? "as it may be:\n" : "as it may be, except for what was seen:\n";
       for (const auto& line : wrong)
         all_wrong += "  " + line + "\n";
     }

@@ -1,4 +1,4 @@
-// FrontierModelRun: one random sequence of calls and crashes, and the model beside it.
+// FrontierModelRun: one random sequence of calls and crashes, run on the frontier and on the model.
 #pragma once
 
 #include <array>
@@ -130,7 +130,7 @@ class FrontierModelRun {
 
   bool crash_armed_ = false;
   bool was_struck_ = false;  // before the call that is under way
-  bool closed_ = false;      // with close(), before it was opened anew
+  bool closed_ = false;      // with close(), before it was opened again
   bool broken_ = false;      // a call returned an error
   std::vector<FrontierModel> candidates_;
   std::optional<std::string> unheard_host_;  // of a failure whose verdict never came

@@ -245,7 +245,7 @@ TEST_F(FrontierTest, LooksAtWhatADirectoryHoldsAndChangesNothing) {
   EXPECT_FALSE(found.resumable || found.holds_one || found.ledger);
   EXPECT_TRUE(found.has_remains);
   std::ofstream(directory / "store" / "notes.txt") << "mine";
-  EXPECT_TRUE(EmbeddedFrontier::remove(directory)->empty()) << "nothing without being told";
+  EXPECT_TRUE(EmbeddedFrontier::remove(directory)->empty()) << "nothing unless asked";
   EXPECT_TRUE(look().has_remains);
   const auto left = EmbeddedFrontier::remove(directory, true).value();
   ASSERT_EQ(left.size(), 1u);

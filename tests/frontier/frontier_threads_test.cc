@@ -1,4 +1,4 @@
-// Many threads do everything at once; what they were told must add up.
+// Many threads do everything at the same time; their answers must add up.
 #include <array>
 #include <atomic>
 #include <cmath>
@@ -22,7 +22,7 @@ constexpr std::size_t kMostLinks = 12;
 // What happened to each URL, and in all.
 struct Tally {
   explicit Tally(std::uint64_t urls) : admitted(urls), first_leases(urls), completed(urls) {}
-  std::vector<std::atomic<std::uint32_t>> admitted;      // times told new
+  std::vector<std::atomic<std::uint32_t>> admitted;      // number of answers "new"
   std::vector<std::atomic<std::uint32_t>> first_leases;  // leases but retries
   std::vector<std::atomic<std::uint32_t>> completed;
   std::atomic<std::uint64_t> offered{0};
@@ -182,8 +182,8 @@ TEST_F(FrontierThreads, A1_A2_ExactModeLosesNoneToABadFilter) {
   run(FilterMode::kExact);
 }
 
-// Each URL is offered once, so that whatever is told "seen" is lost: that may be what the filter's
-// rate makes it, and statistics say how many that is.
+// Each URL is offered once, so that every URL with the answer "seen" is lost: that may be what the
+// filter's rate makes it, and statistics say how many that is.
 TEST_F(FrontierThreads, A3_OfUrlsOfferedOnceNoMoreAreLostThanStatisticsSay) {
   constexpr std::size_t kOffering = 4;
   constexpr std::uint64_t kEach = 2 * kUrlsOfAll;

@@ -53,7 +53,7 @@ class HostShardFixture : public ::testing::Test {
                           const std::string& host = "a.test") {
     return queued_url(sequence, priority, host);
   }
-  // As the committer does: durable first, then told.
+  // Like the committer: durable first, then passed to the shard.
   void admit(HostShard& shard, const QueuedUrl& url) {
     store_.put(url);
     shard.push_admitted(url);

@@ -126,7 +126,7 @@ TEST_F(HostShardHosts, OnlyPassingFailuresMakeAHostBackOffAndAnswersEndARow) {
     now_ += seconds(60);
   }
   EXPECT_EQ(info(shard).failures, 4u);
-  // No answer, and nothing that passes: it tells nothing of the host.
+  // No answer, and nothing that passes: it says nothing about the host.
   EXPECT_FALSE(fail_one(shard, FailureReason::kPermanent, seconds(5)).blocked_until);
   EXPECT_EQ(info(shard).failures, 4u);
   EXPECT_FALSE(fail_one(shard, FailureReason::kServerError).blocked_until);

@@ -67,7 +67,7 @@ TEST_F(HostShardMemory, M1_TheUrlsInMemoryTakeNoMoreThanTheyMay) {
           admit(shard, url);
         }
       }
-      // Beside its URLs a host takes 200 bytes; a share is rounded up to a chunk of them.
+      // In addition to its URLs a host takes 200 bytes; a share is rounded up to a chunk of them.
       most = std::max<std::size_t>(most, shard.stats().memory);
       EXPECT_LE(shard.stats().memory, bounded.max_head_bytes + 200 * hosts + 20'000);
     }

@@ -523,7 +523,7 @@ class RandomRun {
   std::array<ModelHost, kHosts> hosts_;
   std::vector<ModelUrl> urls_;  // by sequence
   std::map<std::uint64_t, ModelLease> leases_;
-  std::deque<std::uint64_t> committing_;    // URLs that ended, not yet told to the shard
+  std::deque<std::uint64_t> committing_;    // URLs that ended, not yet passed to the shard
   std::vector<std::size_t> changed_hosts_;  // not yet in the store
   std::uint64_t next_lease_ = 1;
   std::uint64_t expired_ = 0;

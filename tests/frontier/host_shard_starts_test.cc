@@ -111,7 +111,7 @@ TEST_F(HostShardStarts, P1_NothingElseStartsUntilARequestWasSent) {
   expect_later(start(shard, leases[1]), now_ + milliseconds(200));
   now_ += milliseconds(200);
   EXPECT_EQ(start(shard, leases[1]).when, When::kNow);
-  // One of which nothing is heard holds nobody up for ever.
+  // A start that is never reported does not block others forever.
   now_ += milliseconds(400);
   EXPECT_EQ(start(shard, leases[2]).when, When::kNow);
 }

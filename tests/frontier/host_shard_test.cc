@@ -31,7 +31,7 @@ TEST_F(HostShardTest, AUrlLeasedBeforeOthersPushedItsNeighboursOutIsNotLeasedTwi
   EXPECT_THAT(sequences(lease(shard)), IsEmpty());
 }
 
-// The committer writes to the store before it tells the shard.
+// The committer writes to the store before it calls the shard.
 TEST_F(HostShardTest, AUrlReadFromTheStoreBeforeItsAdmissionArrivesIsNotQueuedTwice) {
   HostShard shard(store_, options(milliseconds(0), 1000));
   for (const std::uint64_t n : {0u, 1u, 2u})

@@ -1,4 +1,4 @@
-// The records of the store but for those of queued URLs: hosts, ledger, counters, keys.
+// The records of the store except those of queued URLs: hosts, ledger, counters, keys.
 #include <algorithm>
 #include <limits>
 #include <random>

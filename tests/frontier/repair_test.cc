@@ -31,7 +31,7 @@ class FrontierRepair : public test::FrontierFixture {
   fs::path state() const { return options().directory; }
 
   // Three parts with a checkpoint behind each, so that the log begins behind the first part; of
-  // which kCompleted URLs are completed, and told nowhere but in the checkpoints.
+  // which kCompleted URLs are completed, and known only to the checkpoints.
   void make_state(const EmbeddedOptions& options) const {
     const auto frontier = open(options);
     for (std::uint64_t part = 0; part < 3; ++part) {

@@ -32,7 +32,7 @@ class StoreFormatTest : public ::testing::Test {
     std::ranges::sort(names);
     return names;
   }
-  // A store with these column families beside `default`; format 0: none is noted.
+  // A store with these column families and `default`; format 0: no format number.
   void make(const std::vector<std::string>& families, std::uint32_t format) const {
     rocksdb::Options options;
     options.create_if_missing = true;

@@ -1,4 +1,4 @@
-// VirtualClocks: both clocks of a frontier, which move only when told to.
+// VirtualClocks: both clocks of a frontier, which move only on request.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ class VirtualClocks {
   }
   // Somebody sets the wall clock, back perhaps.
   void set_wall_by(std::chrono::milliseconds by) { wall_ += by.count(); }
-  // As a reboot has it: the one begins anew, the other went on.
+  // As after a reboot: the one begins again, the other went on.
   void restart(std::chrono::milliseconds after) {
     steady_ = kFirst;
     wall_ += after.count();

@@ -77,13 +77,13 @@ const trawl::Canonicalizer& choice(std::uint8_t byte) {
 void check_key(const trawl::Canonicalizer& canonical, const trawl::Url& url) {
   const std::string key = canonical.key(url);
   const auto key_url = trawl::Url::parse(key);
-  require(key_url && key_url->href() == key, "the key is no serialised URL", key);
+  require(key_url && key_url->href() == key, "the key is not a serialised URL", key);
   require(canonical.key(*key_url) == key, "the key's key is another", key);
 }
 
 void check(const trawl::Url& url, const trawl::Canonicalizer& chosen) {
   const auto again = trawl::Url::parse(url.href());
-  require(again && same_parts(*again, url), "parsed anew it is another URL", url.href());
+  require(again && same_parts(*again, url), "parsed again it is another URL", url.href());
   require(!url.hostname().empty(), "no host", url.href());
   require(url.path().starts_with('/'), "no path", url.href());
 
@@ -95,7 +95,7 @@ void check(const trawl::Url& url, const trawl::Canonicalizer& chosen) {
 
   const std::string_view domain = trawl::registrable_domain(url.hostname());
   require(!domain.empty() && url.hostname().find(domain) != std::string_view::npos,
-          "the registrable domain is no part of the host", url.href());
+          "the registrable domain is not a part of the host", url.href());
   require(!trawl::politeness_group(url).empty(), "no politeness group", url.href());
 }
 

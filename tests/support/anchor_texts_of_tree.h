@@ -17,7 +17,7 @@
 
 namespace trawl {
 
-// Without its white space, of which the tree does not tell where it is seen.
+// Without its white space, since the tree does not show where it is visible.
 inline std::string without_white_space(std::string_view text) {
   std::string kept;
   for (const char c : text)

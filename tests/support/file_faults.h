@@ -10,7 +10,7 @@ namespace trawl::test {
 
 // Stands between the program, its shared libraries included, and the files below one directory: a
 // program that links file_faults.cc calls its write(), rename(), ... in place of the C library's.
-// Counts the operations that change something and lets them fail when told to. What is written
+// Counts the operations that change something and lets them fail on request. What is written
 // through C streams (RocksDB's text log) passes by unseen. One at a time; thread-safe.
 //
 // Nothing is synced for real: the machine keeps its power, so that a test need not wait.

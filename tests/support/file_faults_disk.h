@@ -54,14 +54,14 @@ struct Disk {
   std::atomic<bool> watching{false};
   std::mutex mutex;
   std::string root;
-  std::string graveyard;  // beside the root; holds what a power loss may bring back
+  std::string graveyard;  // next to the root; holds what a power loss may restore
   bool power = false;
   std::uint64_t operations = 0;
   Fault fault = Fault::kNone;
   std::uint64_t countdown = 0;
   int error = 0;
   std::string part;
-  std::chrono::milliseconds slow{0};  // so long a write takes
+  std::chrono::milliseconds slow{0};  // how long a write takes
   bool dead = false;                  // the fault has struck, and all fails
   std::string struck_at;
   std::mt19937_64 random;

@@ -94,7 +94,7 @@ inline bool has_plane_15(std::string_view html) {
 }
 
 inline bool has_known_engine_difference(std::string_view html) {
-  GumboText text;  // names that differ in bytes only that are no characters are the same
+  GumboText text;  // names that differ only in bytes that are not characters are equal
   if (has_repeated_attribute(text.hide(html))) return true;
   const std::string lower = to_lower(html);
   const std::string_view foreign = from_foreign_content(lower);

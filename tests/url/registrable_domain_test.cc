@@ -150,7 +150,7 @@ TEST(PolitenessGroup, IsTheHostAndAPortOfItsOwn) {
   EXPECT_EQ(group("https://www.example.com:443/"), "www.example.com");
   EXPECT_EQ(group("http://[::1]:8080/"), "[::1]:8080");
   EXPECT_EQ(group("http://./"), ".") << "never empty";
-  EXPECT_EQ(politeness_group(Url()), "") << "but for no URL";
+  EXPECT_EQ(politeness_group(Url()), "") << "without a URL";
   EXPECT_EQ(group_host(Url()), "");
 }
 

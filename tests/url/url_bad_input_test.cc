@@ -108,7 +108,7 @@ TEST(UrlBadInput, InvalidUtf8BecomesReplacementCharacters) {
             "http://h/%EF%BF%BD%EF%BF%BD?%EF%BF%BD%EF%BF%BD%EF%BF%BD#%EF%BF%BD");
   EXPECT_EQ(href_or_error("http://h/\xC0\xAF..\xC0\xAF"),
             "http://h/%EF%BF%BD%EF%BF%BD..%EF%BF%BD%EF%BF%BD")
-      << "an overlong slash is no slash";
+      << "an overlong slash is not a slash";
 }
 
 TEST(UrlBadInput, InvisibleCharactersVanishFromHostsOrAreRefused) {

@@ -53,7 +53,7 @@ std::string place(const Url& url, std::string_view part) {
   return fmt::format("{}+{}", part.data() - url.href().data(), part.size());
 }
 
-// All that the accessors tell, offsets included.
+// All that the accessors return, including offsets.
 std::string describe(const Url& url) {
   return fmt::format(
       "{} scheme {} user {} password {} hostname {} host {} port {} path {} "

@@ -29,7 +29,8 @@ inline std::optional<unsigned> escaped_code_unit(std::string_view text, std::siz
       std::strtoul(std::string(text.substr(position + 2, 4)).c_str(), nullptr, 16));
 }
 
-// Lone surrogates are no JSON to our reader; the standard turns them into U+FFFD before parsing.
+// Our reader does not accept lone surrogates in JSON; the standard turns them into U+FFFD before
+// parsing.
 inline std::string replace_lone_surrogates(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {

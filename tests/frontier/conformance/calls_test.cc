@@ -66,7 +66,7 @@ TEST_P(ConformanceCalls, ALeaseEndsOnce) {
   offer_one(*frontier, "http://a.test/");
   const Lease lease = lease_all(*frontier).at(0);
   complete(*frontier, lease);
-  // Once more changes nothing, but for a link that is new.
+  // A second completion changes nothing, except that its new link is admitted.
   test::Requests links({"http://a.test/", "http://a.test/new"});
   EXPECT_EQ(frontier->complete(lease.id, {.status = 404, .error = "again"}, links.get()).value(),
             (std::vector{Admission::kSeen, Admission::kNew}));

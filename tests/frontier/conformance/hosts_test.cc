@@ -1,4 +1,4 @@
-// Single hosts: those that fail, what is told of them, and their queues.
+// Single hosts: failures, HostInfo, and queues.
 #include <set>
 #include <string>
 #include <vector>
@@ -111,7 +111,7 @@ TEST_P(ConformanceHosts, AHostThatAnsweredIsParkedWhenItsNameIsGone) {
   EXPECT_EQ(host().queued, 1u);
 }
 
-// Otherwise its URLs would be put back for ever.
+// Otherwise its URLs would be put back forever.
 TEST_P(ConformanceHosts, WithoutHostFailuresALongSilenceParksAHostThatAnsweredBefore) {
   options_.retry.host_failures = 0;
   options_.retry.retries = 100;

@@ -65,7 +65,7 @@ TEST_P(ConformanceKeys, KeysDecideInPlaceOfUrls) {
     EXPECT_EQ(offer_request(*frontier, request("POST 1")), Admission::kNew);
     EXPECT_EQ(offer_request(*frontier, request(binary)), Admission::kNew);
     EXPECT_EQ(offer_request(*frontier, request("POST 1")), Admission::kSeen);
-    EXPECT_EQ(offer_request(*frontier, request(url)), Admission::kNew) << "a key is no URL";
+    EXPECT_EQ(offer_request(*frontier, request(url)), Admission::kNew) << "a key is not a URL";
     EXPECT_EQ(offer_request(*frontier, {.url = "ftp://files.test/x", .key = "ftp"}),
               Admission::kNew);
     EXPECT_EQ(offer_request(*frontier, {.url = "data:text/plain,x", .key = "data"}),

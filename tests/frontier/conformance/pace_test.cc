@@ -161,7 +161,7 @@ TEST_P(ConformancePace, P1_StartHoldsBackWhoComesTooSoonAndSentSaysWhenItWas) {
   const StartTurn second = frontier_->start(leases[2].id, "192.0.2.1").value();
   EXPECT_EQ(second.when, When::kLater);
   EXPECT_GE(second.at, clocks_.now() + 1s);
-  // It is sent somewhat later than it was told.
+  // It is sent somewhat later than its turn.
   clocks_.advance(400ms);
   ASSERT_TRUE(frontier_->sent(first, clocks_.now()));
   ASSERT_TRUE(frontier_->release(leases[2].id, clocks_.now() + 600ms, std::nullopt));

@@ -19,7 +19,7 @@ using Kind = UrlState::Kind;
 
 using ConformancePageEnd = test::Conformance;
 
-// Whoever looks at any moment finds no page that is done and one of its links unknown.
+// At no moment is a page done while one of its links is unknown.
 TEST_P(ConformancePageEnd, N3_ALinkIsKnownNoLaterThanItsPageIsDone) {
   constexpr int kPages = 300;
   const auto frontier = open();
@@ -148,7 +148,7 @@ TEST_P(ConformancePageEnd, AClosedFrontierRefusesWorkAndTellsHowItStood) {
   offer_one(*frontier, "http://a.test/");
   const Lease lease = lease_one(*frontier);
   ASSERT_TRUE(frontier->close());
-  EXPECT_TRUE(frontier->close()) << "closing twice is no error";
+  EXPECT_TRUE(frontier->close()) << "closing twice is not an error";
   EXPECT_EQ(frontier->offer(test::Requests({"http://b.test/"}).get()).error().code,
             ErrorCode::kClosed);
   EXPECT_EQ(frontier->lease({.max = 1}).error().code, ErrorCode::kClosed);

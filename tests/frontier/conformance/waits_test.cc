@@ -1,4 +1,4 @@
-// Loops that wait in lease(), and those that are told by on_wake().
+// Loops that wait in lease(), and loops woken by on_wake().
 #include <atomic>
 #include <chrono>
 #include <condition_variable>

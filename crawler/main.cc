@@ -1,5 +1,5 @@
-// trawl: the process.
-#include <cstdlib>  // defines __GLIBC__ where it is
+// The main function of trawl.
+#include <cstdlib>  // defines __GLIBC__ if the C library is glibc
 
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -9,14 +9,14 @@
 
 namespace {
 
-// glibc gives each thread an arena of its own and keeps in it what was freed, beside what
-// frontier.max_memory counts. Few arenas, and large blocks that go back to the system at once, make
-// that bound hold for the process.
+// glibc gives each thread an arena of its own and keeps freed memory in it, which
+// frontier.max_memory does not count. With few arenas, and large blocks returned to the system when
+// freed, that bound holds for the process.
 void limit_kept_memory() {
 #ifdef __GLIBC__
   ::mallopt(M_ARENA_MAX, 2);
   ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
-  // Else the pages of memory that each body takes are given back and asked for again.
+  // Otherwise the memory of each body is returned to the system and requested again.
   ::mallopt(M_TRIM_THRESHOLD, 8 << 20);
 #endif
 }

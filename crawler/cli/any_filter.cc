@@ -10,7 +10,7 @@ namespace trawl::cli {
 
 namespace {
 
-// A Result of one filter as a Result of the class that holds any.
+// Converts the Result of one kind into a Result of the class that holds any kind.
 template <class Any, class Variant, class Filter>
 Result<Any> wrap(Result<Filter> filter, Any (*make)(Variant)) {
   if (!filter) return tl::unexpected(std::move(filter.error()));

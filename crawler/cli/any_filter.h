@@ -1,4 +1,4 @@
-// Filters whose kind is known at run time only: by an option, or by what a file holds.
+// AnyFilter: a filter whose kind is known only at run time, from an option or a file.
 #pragma once
 
 #include <cstddef>
@@ -17,18 +17,19 @@
 
 namespace trawl::cli {
 
-// What a filter's file says of it, without its bits. Errors: kNotFound, kCorrupt,
-// kUnsupportedVersion, kIo.
+// Reads the header and section table of a filter's file, without its bits. Errors: kNotFound,
+// kCorrupt, kUnsupportedVersion, kIo.
 Result<SnapshotIndex> read_filter_index(const std::string& path);
 
 // Reads the whole file and verifies each chunk's checksum. Errors: kCorrupt with the chunk's
 // number, kIo.
 Result<void> verify_filter_file(const std::string& path);
 
-// A filter being made, in memory.
+// A filter in memory.
 class AnyFilter {
  public:
-  // The options of a size are for the classic kind alone. Errors: those of the kind's create().
+  // The options that set a size apply to the classic kind only. Errors: those of the kind's
+  // create().
   static Result<AnyFilter> create(FilterKind kind, const ClassicBloomFilter::Options& options);
 
   // Errors: those of the kind's load().
@@ -36,14 +37,14 @@ class AnyFilter {
 
   // Returns how many were new. Errors: kNoSpace if the filter is full.
   Result<std::size_t> insert_batch(std::span<const Fingerprint> keys, std::span<bool> admitted);
-  // Whether keys can be erased: from a counting and a cuckoo filter.
+  // Whether keys can be erased: true for counting and cuckoo filters.
   static bool can_erase(FilterKind kind) noexcept;
-  // Returns how many were there. Only for kinds that can erase.
+  // Returns how many of the keys were in the filter. Only for kinds that can erase.
   std::size_t erase_batch(std::span<const Fingerprint> keys) noexcept;
   Result<std::uint64_t> save(const std::string& path) const;
   FilterStats stats() const;
   const KeyedHash& hash() const;
-  // Why a growing filter could not grow; empty if it could, and for the other kinds.
+  // Why a growing filter could not grow; empty if it could, and for other kinds.
   std::string growth_error() const;
 
  private:

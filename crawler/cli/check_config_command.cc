@@ -25,7 +25,7 @@ namespace trawl::cli {
 
 namespace {
 
-// What is wrong beyond the file itself, as a crawl would find it.
+// Checks what a crawl checks when it starts: blocklists, patterns and rules for keys.
 std::vector<std::string> check_rules(const CrawlConfig& config) {
   std::vector<std::string> errors;
   const auto profile = Profile::from_text(config.url.text, config.url.hosts);
@@ -47,17 +47,16 @@ std::vector<std::string> check_rules(const CrawlConfig& config) {
   return errors;
 }
 
-// What cookies and the limits of hosts leave to bodies.
+// Prints how much of fetch.max_memory the tables of cookies and host limits may take from bodies.
 void say_memory(const CrawlConfig& config, const TableMemory& tables) {
   const std::uint64_t most = config.fetch.max_memory - tables.for_bodies;
-  say("memory: cookies and limits of hosts take {} of fetch.max_memory = {} at most\n",
+  say("memory: cookies and host limits take at most {} of fetch.max_memory = {}\n",
       format_size(tables.grows_with_hosts ? most : std::min(tables.most, most)),
       format_size(config.fetch.max_memory));
   if (tables.most > most) {
     say(stderr,
-        "trawl: warning: fetch.max_memory: cookies and limits of hosts may take {}, more than the "
-        "{} "
-        "that pages leave of it; raise it, or lower fetch.threads\n",
+        "trawl: warning: fetch.max_memory: cookies and host limits may take {}, more than the {} "
+        "that pages leave; raise fetch.max_memory or lower fetch.threads\n",
         format_size(tables.most), format_size(most));
   }
 }
@@ -78,7 +77,7 @@ int run_check_config(const std::string& file, const std::vector<std::string>& ov
   say("{}: ok, {} seed{}\n", file, config->crawl.seeds.size(),
       config->crawl.seeds.size() == 1 ? "" : "s");
   const std::string token = robots_token_of(config->crawl);
-  say("robots.txt token: {}\n", token.empty() ? "none; the rules for all crawlers hold" : token);
+  say("robots.txt token: {}\n", token.empty() ? "none; the rules for all crawlers apply" : token);
   if (const TableMemory tables = TableMemory::of(*config); tables.most > 0)
     say_memory(*config, tables);
   return kDone;

@@ -21,15 +21,16 @@ namespace {
 constexpr const char* kTrawlFooter = R"(Examples:
   trawl demo                               crawl a built-in sample site
   trawl crawl config/quickstart.toml       start a crawl
-  trawl resume config/quickstart.toml      go on after ^C, a crash or kill -9
-  trawl crawl my.toml --or-resume          the one or the other: for services and cron
-  trawl links https://example.com/         what a page links to; see also robots and sitemap
+  trawl resume config/quickstart.toml      continue after ^C, a crash or kill -9
+  trawl crawl my.toml --or-resume          start or continue: for services and cron
+  trawl links https://example.com/         list a page's links; see also robots and sitemap
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 out of space, 4 errors in the config, 5 incomplete,
-11 interrupted and resumable, 13 ended at once by a third interrupt, 14 scope.max_bytes reached,
+11 interrupted and resumable, 13 killed by a third interrupt, 14 scope.max_bytes reached,
 15 scope.max_time reached.
-Signals: SIGINT and SIGTERM finish what is in flight, checkpoint and print the resume command; a
-second one drops what is in flight; a third ends at once. SIGUSR1 asks for a checkpoint.)";
+Signals: the first SIGINT or SIGTERM finishes the requests in flight, writes a checkpoint and prints
+the resume command; the second drops the requests in flight; the third quits without a checkpoint.
+SIGUSR1 writes a checkpoint.)";
 
 void add_overrides(CLI::App* command, std::vector<std::string>& overrides) {
   command->add_option("--set", overrides, "Override a config key, e.g. politeness.delay=2s")
@@ -48,28 +49,27 @@ void add_crawl_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
   auto* start = app.add_subcommand("crawl", "Start a crawl from a config file");
   start->add_option("CONFIG", crawl.target, "The config file (TOML)")->required();
   add_overrides(start, crawl.overrides);
-  auto* fresh =
-      start->add_flag("--fresh", crawl.fresh,
-                      "Start over: delete the state of an earlier crawl, and rename its output");
+  auto* fresh = start->add_flag(
+      "--fresh", crawl.fresh,
+      "Start over: delete the state of the earlier crawl and rename its output files");
   start
       ->add_flag("--or-resume", crawl.or_resume,
-                 "Go on with the crawl that the state directory holds, if there is one")
+                 "Continue the crawl in the state directory, if there is one")
       ->excludes(fresh);
   start->callback([&] { exit_code = run_crawl(crawl); });
 
-  auto* resume = app.add_subcommand("resume", "Go on with a crawl from its last checkpoint");
+  auto* resume = app.add_subcommand("resume", "Continue a crawl from its last checkpoint");
   resume->add_option("CONFIG|STATE_DIR", crawl.target, "The config file, or the state directory")
       ->required();
   add_overrides(resume, crawl.overrides);
-  resume->add_flag(
-      "--change-url-rules", crawl.change_url_rules,
-      "Go on although the rules in [url] are others than the crawl was begun with; URLs "
-      "seen before may be fetched once more");
+  resume->add_flag("--change-url-rules", crawl.change_url_rules,
+                   "Continue although the rules in [url] differ from those that the crawl was "
+                   "started with; URLs seen before may be fetched again");
   resume->add_flag("--retry-failed", crawl.retry_failed,
-                   "First queue all URLs again that failed; see also trawl frontier retry");
+                   "First queue all failed URLs again; see also trawl frontier retry");
   resume->callback([&] { exit_code = run_resume(crawl); });
 
-  auto* check = app.add_subcommand("check-config", "Check a config file; print every error");
+  auto* check = app.add_subcommand("check-config", "Check a config file and print every error");
   check->add_option("CONFIG", crawl.target, "The config file (TOML)")->required();
   add_overrides(check, crawl.overrides);
   check->callback([&] { exit_code = run_check_config(crawl.target, crawl.overrides); });
@@ -78,32 +78,34 @@ void add_crawl_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
 void add_sample_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
   DemoArguments& demo = arguments.demo;
   auto* demo_command = app.add_subcommand("demo", "Crawl the built-in sample site");
-  demo_command->add_option("--pages", demo.pages, "HTML pages of the site")
+  demo_command->add_option("--pages", demo.pages, "Number of HTML pages")
       ->check(CLI::Range(1, 10'000'000))
       ->capture_default_str();
   demo_command->add_option(
       "--directory", demo.directory,
-      "Where to keep state and output (default: a temporary directory, which is removed)");
+      "Where to keep state and output (default: a temporary directory, removed at the end)");
   demo_command->callback([&] { exit_code = run_demo(demo); });
 
   SampleSiteArguments& sample = arguments.sample_site;
   auto* site = app.add_subcommand("sample-site", "Serve a deterministic web on loopback");
-  site->add_option("--port", sample.site.port, "The port of all its hosts; 0 takes a free one")
+  site->add_option("--port", sample.site.port, "Port of all hosts; 0 picks a free one")
       ->capture_default_str();
-  site->add_option("--pages", sample.site.pages, "HTML pages over all hosts")
+  site->add_option("--pages", sample.site.pages, "Number of HTML pages, over all hosts")
       ->check(CLI::Range(1, 10'000'000))
       ->capture_default_str();
-  site->add_option("--seed", sample.site.seed, "Another seed makes another web")
+  site->add_option("--seed", sample.site.seed,
+                   "Seed of the generator: another seed gives another web")
       ->capture_default_str();
-  site->add_option("--hosts", sample.site.hosts, "Hosts: 127.0.0.1, 127.0.0.2, ...")
+  site->add_option("--hosts", sample.site.hosts, "Number of hosts: 127.0.0.1, 127.0.0.2, ...")
       ->check(CLI::Range(1, 200))
       ->capture_default_str();
-  site->add_option("--slow-ms", sample.site.slow_ms, "What a slow page waits, in milliseconds")
+  site->add_option("--slow-ms", sample.site.slow_ms, "Delay of slow pages, in milliseconds")
       ->check(CLI::Range(0, 60'000))
       ->capture_default_str();
-  site->add_option("--access-log", sample.site.access_log, "Append a line for each request");
+  site->add_option("--access-log", sample.site.access_log,
+                   "File to append a line to for each request");
   site->add_flag("--list", sample.list,
-                 "Print the URLs a crawl reaches (their canonical keys), and exit");
+                 "Print the canonical keys of the URLs that a crawl reaches, and exit");
   site->callback([&] { exit_code = run_sample_site(sample); });
 }
 
@@ -137,7 +139,7 @@ int run_command_line(int argc, char** argv) {
     say_lines(stderr, complaint.str());
     return code == 0 ? kDone : kUsage;
   } catch (const std::exception& error) {
-    // An output that cannot be written to, say: what is on disk stays whole.
+    // For example standard output cannot be written to. Files on disk stay whole.
     std::fputs(("trawl: " + escape_unsafe(error.what()) + "\n").c_str(), stderr);
     return kFailed;
   }

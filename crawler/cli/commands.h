@@ -14,8 +14,8 @@ class App;
 namespace trawl::cli {
 
 struct CrawlArguments {
-  std::string program = "trawl";       // as it was called
-  std::string target;                  // the config file; for resume a state directory too
+  std::string program = "trawl";       // argv[0]
+  std::string target;                  // a config file; for resume, or a state directory
   std::vector<std::string> overrides;  // --set
   bool fresh = false;
   bool or_resume = false;
@@ -35,14 +35,14 @@ int run_sample_site(const SampleSiteArguments& arguments);
 
 struct DemoArguments {
   std::uint64_t pages = 1000;
-  std::string directory;  // of the state; empty: a new one in the temporary directory
+  std::string directory;  // state directory; empty: a new temporary one
 };
 int run_demo(const DemoArguments& arguments);
 
 // Adds `trawl filter` and its commands, which set `exit_code`.
 void add_filter_commands(CLI::App& app, int& exit_code);
 
-// Adds `trawl frontier` and its commands. `program`: what `trawl` was called as.
+// Adds `trawl frontier` and its commands. `program`: argv[0].
 void add_frontier_commands(CLI::App& app, const std::string& program, int& exit_code);
 
 // Adds `trawl normalize`.
@@ -51,7 +51,7 @@ void add_normalize_command(CLI::App& app, int& exit_code);
 // Adds `trawl explain`.
 void add_explain_command(CLI::App& app, int& exit_code);
 
-// Add the commands that look at one document: `trawl links`, `trawl robots`, `trawl sitemap`.
+// Add the commands that read one document: `trawl links`, `trawl robots`, `trawl sitemap`.
 void add_links_command(CLI::App& app, int& exit_code);
 void add_robots_command(CLI::App& app, int& exit_code);
 void add_sitemap_command(CLI::App& app, int& exit_code);

@@ -1,4 +1,4 @@
-// Prints what is wrong with a config.
+// Prints the errors of a config.
 #pragma once
 
 #include <cstdio>

@@ -25,7 +25,8 @@ namespace trawl::cli {
 
 namespace {
 
-// Before anything is deleted for a crawl that cannot begin, all of it is checked.
+// Starts over. Everything is checked first, so that nothing is deleted for a crawl that cannot
+// start.
 Result<void> start_afresh(const CrawlConfig& config) {
   if (auto logging = set_up_logging(config.log); !logging) return logging;
   if (auto usable = check_crawl(config); !usable) return usable;
@@ -39,7 +40,7 @@ Result<void> start_afresh(const CrawlConfig& config) {
   return {};
 }
 
-// Errors: kNotFound, with where a crawl was looked for.
+// Errors: kNotFound, with the directory that was searched.
 Result<void> check_holds_crawl(const std::filesystem::path& state_dir) {
   std::error_code failure;
   const auto directory = std::filesystem::absolute(state_dir, failure).lexically_normal();
@@ -48,11 +49,12 @@ Result<void> check_holds_crawl(const std::filesystem::path& state_dir) {
   if (found->resumable) return {};
   const bool exists = std::filesystem::exists(directory, failure);
   return error(ErrorCode::kNotFound,
-               fmt::format("there is no crawl in {}{}", directory.string(),
-                           exists ? ": it holds no frontier" : ", which does not exist"));
+               fmt::format("no crawl in {}{}", directory.string(),
+                           exists ? ": the directory has no MANIFEST" : ", which does not exist"));
 }
 
-// With overrides the config file may be of another state directory; they hold for their run alone.
+// The command to print for resuming. With overrides, the config file may name another state
+// directory, so the command names the state directory itself and repeats the overrides.
 std::string command_to_resume(const CrawlArguments& arguments, const CrawlConfig& config) {
   const std::string target = arguments.overrides.empty()
                                  ? arguments.target
@@ -66,14 +68,13 @@ std::string command_to_resume(const CrawlArguments& arguments, const CrawlConfig
 Result<void> queue_failed(Crawl& crawl) {
   const auto queued = crawl.retry_failed();
   if (!queued) return tl::unexpected(queued.error());
-  spdlog::info("{} URL{} that failed {} queued again", *queued, *queued == 1 ? "" : "s",
-               *queued == 1 ? "is" : "are");
+  spdlog::info("queued {} failed URL{} again", *queued, *queued == 1 ? "" : "s");
   return {};
 }
 
 int run(const CrawlConfig& config, const CrawlConfig& saved, OpenMode mode,
         const std::string& resume, bool change_url_rules = false, bool retry_failed = false) {
-  // Before any thread is there, the log's included.
+  // Created before any thread, the log's included, so that all threads inherit the signal mask.
   const SignalWaiter signals;
   if (auto logging = set_up_logging(config.log); !logging) return report(logging.error());
   for (const std::string& warning : config_warnings(config))
@@ -83,12 +84,12 @@ int run(const CrawlConfig& config, const CrawlConfig& saved, OpenMode mode,
   if (!crawl) {
     const int code = report(crawl.error());
     if (crawl.error().code == ErrorCode::kAlreadyExists) {
-      say(stderr, "trawl: to go on with it: {}\ntrawl: to start over: add --fresh\n", resume);
+      say(stderr, "trawl: to resume it: {}\ntrawl: to start over: add --fresh\n", resume);
     }
     if (crawl.error().code == ErrorCode::kProfileMismatch) {
       say(stderr,
-          "trawl: to go on with these rules all the same: {} --change-url-rules\ntrawl: URLs "
-          "that were seen before may then be fetched once more\n",
+          "trawl: to resume with the new rules: {} --change-url-rules\ntrawl: URLs that were seen "
+          "before may then be fetched again\n",
           resume);
     }
     return code;
@@ -107,7 +108,7 @@ int run_crawl(const CrawlArguments& arguments) {
   if (arguments.fresh) {
     if (auto begun = start_afresh(*config); !begun) return report(begun.error());
   }
-  // A crawl that fetches pages again goes on, as often as it is called.
+  // With [recrawl], the same command continues the crawl each time it is run.
   const OpenMode mode = arguments.or_resume || config->recrawl.enabled() ? OpenMode::kCreateOrResume
                                                                          : OpenMode::kCreate;
   return run(*config, config_to_keep(arguments.target, arguments.overrides, *config), mode,
@@ -119,26 +120,27 @@ int run_resume(const CrawlArguments& arguments) {
   std::error_code error;
   if (!std::filesystem::exists(file, error)) {
     return report({ErrorCode::kNotFound,
-                   fmt::format("there is no config file or state directory {}", file.string())});
+                   fmt::format("no such config file or state directory: {}", file.string())});
   }
   const bool is_state = std::filesystem::is_directory(file, error);
   if (is_state) file = saved_config_path(file);
   if (is_state && !std::filesystem::exists(file, error)) {
     if (auto holds = check_holds_crawl(arguments.target); !holds) return report(holds.error());
-    return report({ErrorCode::kNotFound,
-                   fmt::format("{} holds a crawl without its config, {}: give the config file",
-                               arguments.target, file.filename().string())});
+    return report(
+        {ErrorCode::kNotFound,
+         fmt::format("{} holds a crawl, but not its config file {}: give the config file instead",
+                     arguments.target, file.filename().string())});
   }
   auto config = load_config(file, arguments.overrides);
   if (!config) return report_config_errors(config.error());
   if (is_state) {
-    // The directory that was named, wherever it was when the crawl began.
+    // The state directory may have been moved since the crawl started.
     config->crawl.state_dir = std::filesystem::absolute(arguments.target);
   }
   if (auto holds = check_holds_crawl(config->crawl.state_dir); !holds) {
     const int code = report(holds.error());
     if (!is_state) {
-      say(stderr, "trawl: to start it: {} crawl {}\n", quoted(arguments.program),
+      say(stderr, "trawl: to start a crawl: {} crawl {}\n", quoted(arguments.program),
           quoted(arguments.target));
     }
     return code;

@@ -20,16 +20,18 @@ namespace {
 
 constexpr std::chrono::milliseconds kTick{10};
 
-// What SIGINT and SIGTERM have asked for so far.
+// Counts SIGINT and SIGTERM: the first drains, the second aborts, the third quits.
 class Interruption {
  public:
   void handle(Crawl& crawl) {
     ++signals_;
     if (signals_ == 1) {
-      spdlog::warn("finishing what is in flight; interrupt again to stop at once");
+      spdlog::warn("finishing the requests in flight; interrupt again to drop them");
       crawl.drain();
     } else if (signals_ == 2) {
-      spdlog::warn("stopping at once, with a checkpoint; interrupt again to quit without");
+      spdlog::warn(
+          "dropping the requests in flight and writing a checkpoint; interrupt again to quit "
+          "without it");
       crawl.abort();
     } else {
       ::_exit(kForced);
@@ -51,18 +53,18 @@ void report_opening(const OpenReport& opened) {
 }
 
 void print_resume(const std::string& resume_command) {
-  if (!resume_command.empty()) say("to go on: {}\n", resume_command);
+  if (!resume_command.empty()) say("to resume: {}\n", resume_command);
 }
 
-// What a run did that found nothing to do, lest it says nothing at all.
+// Explains a run that had nothing to fetch.
 void explain_idle_run(const Crawl& crawl, const std::string& resume_command) {
   const FrontierStats stats = crawl.progress().frontier;
-  say("there was nothing to fetch: all of {} URLs are done\n", stats.admitted);
+  say("nothing to fetch: all {} URLs are done\n", stats.admitted);
   if (stats.held > 0)
-    say("{} more are held by rules; they are fetched once a run's rules let them pass\n",
+    say("{} more URLs are held by rules; a later run fetches them if its rules allow them\n",
         stats.held);
   if (stats.set_aside_failed > 0 && !resume_command.empty())
-    say("{} failed; to try them again: {} --retry-failed\n", stats.set_aside_failed,
+    say("{} URLs failed; to try them again: {} --retry-failed\n", stats.set_aside_failed,
         resume_command);
 }
 
@@ -75,7 +77,7 @@ int conclude_incomplete(const Crawl& crawl, const std::string& why,
   return kIncomplete;
 }
 
-// What the end of the crawl means, once its state is closed.
+// Prints how the crawl ended and returns the exit code. Called after the state is closed.
 int conclude(const Crawl& crawl, CrawlEnd end, bool interrupted,
              const std::string& resume_command) {
   if (interrupted && end != CrawlEnd::kFinished) {
@@ -85,7 +87,7 @@ int conclude(const Crawl& crawl, CrawlEnd end, bool interrupted,
   }
   if (end == CrawlEnd::kLimit) {
     const CrawlLimit limit = *crawl.reached_limit();
-    say("stopped at {}; with a higher one it can go on\n", key_of(limit));
+    say("stopped at {}; raise the limit to continue\n", key_of(limit));
     print_resume(resume_command);
     return limit == CrawlLimit::kBytes  ? kSizeLimit
            : limit == CrawlLimit::kTime ? kTimeLimit
@@ -94,11 +96,10 @@ int conclude(const Crawl& crawl, CrawlEnd end, bool interrupted,
   if (const auto why = crawl.incomplete()) return conclude_incomplete(crawl, *why, resume_command);
   const CrawlProgress progress = crawl.progress();
   if (end == CrawlEnd::kRecrawlsWait) {
-    say("done; {} pages wait to be fetched again: the same command does that when it is "
-        "time\n",
+    say("done; {} pages are due later: run the same command again to fetch them then\n",
         progress.frontier.recrawls_deferred);
   } else if (end == CrawlEnd::kExhausted) {
-    say("done: nothing more can be leased; the URLs still queued are of hosts held back\n");
+    say("done; the URLs still queued belong to hosts that are blocked\n");
   } else if (progress.fetched_now == 0) {
     explain_idle_run(crawl, resume_command);
   }
@@ -154,9 +155,9 @@ int run_session(Crawl& crawl, const SignalWaiter& signals, const std::string& re
   crawl.start();
   while (!crawl.ended())
     attend();
-  // Before it is closed, which takes a while: more may fall due meanwhile.
+  // Read before close(): more URLs may fall due while it runs.
   const CrawlEnd end = crawl.why_ended();
-  // The last checkpoint may take a while: signals count during it too.
+  // close() writes the last checkpoint, which may take seconds: signals are handled meanwhile.
   auto closing = std::async(std::launch::async, [&] { return crawl.close(); });
   while (closing.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
     attend();
@@ -165,7 +166,7 @@ int run_session(Crawl& crawl, const SignalWaiter& signals, const std::string& re
   say_lines(stdout, summary(crawl));
   if (!closed) {
     const int code = report({closed.error().code, "the crawl stopped: " + closed.error().message});
-    say("its state is intact; once the cause is gone it can go on\n");
+    say("the state is intact: fix the cause, then resume the crawl\n");
     print_resume(resume_command);
     return code;
   }

@@ -27,7 +27,7 @@ Result<std::string> new_directory() {
   return path;
 }
 
-// Removes the directory that was made for the demo.
+// Removes the temporary directory at the end of the demo.
 class Cleanup {
  public:
   explicit Cleanup(std::string directory) : directory_(std::move(directory)) {}
@@ -44,7 +44,7 @@ class Cleanup {
   const std::string directory_;  // empty: none
 };
 
-// The sample site is ours: no delay, and several requests at a time.
+// The sample site needs no politeness: no delay, several requests at a time.
 CrawlConfig demo_config(const std::vector<std::string>& seeds, const std::string& directory) {
   CrawlConfig config;
   config.crawl.seeds = seeds;
@@ -69,25 +69,26 @@ int run_demo(const DemoArguments& arguments) {
   const CrawlConfig config = demo_config((*site)->seeds(), *directory);
   if (auto logging = set_up_logging(config.log); !logging) return report(logging.error());
 
-  say("a sample site of {} pages is up; crawling it from\n", arguments.pages);
+  say("serving a sample site of {} pages; crawling it from\n", arguments.pages);
   for (const auto& seed : config.crawl.seeds)
     say("  {}\n", seed);
   std::fflush(stdout);
   auto crawl = Crawl::open(config, {.mode = OpenMode::kCreate});
   if (!crawl) {
     const int failed = report(crawl.error());
-    say(stderr, "trawl: demo wants a --directory that holds no crawl\n");
+    say(stderr, "trawl: demo needs a --directory that holds no crawl\n");
     return failed;
   }
   const int code = run_session(**crawl, signals, "");
   if (code == kDone) {
     const std::size_t expected = (*site)->reachable_urls().size();
-    say("the site has {} URLs a crawl can reach; {} were fetched\n", expected,
+    say("a crawl can reach {} URLs of the site; {} were fetched\n", expected,
         (*crawl)->progress().fetched);
     if (arguments.directory.empty()) {
-      say("its state and output are removed; trawl demo --directory DIR keeps them\n");
+      say("state and output are removed; to keep them: trawl demo --directory DIR\n");
     } else {
-      say("each line of {} is about one; the state is in {}\n", (*crawl)->pages_path(), *directory);
+      say("{} has a line for each of them; the state is in {}\n", (*crawl)->pages_path(),
+          *directory);
     }
   }
   (*site)->stop();

@@ -52,14 +52,15 @@ Result<Document> read_file(const std::string& path, std::size_t max_bytes) {
   if (file.get() >= 0) return read_descriptor(file.get(), path, max_bytes);
   Error error = system_error(errno, "cannot read " + path);
   if (error.code == ErrorCode::kNotFound) {
-    error.message += "; a URL would begin with http:// or https://";
+    error.message += "; for a URL, begin with http:// or https://";
   }
   return tl::unexpected(std::move(error));
 }
 
 // --- the web
 
-// A write to a connection that the server closed is an error, not the end of the program.
+// Ignores SIGPIPE: writing to a connection that the server closed returns an error instead of
+// ending the program.
 class IgnoreBrokenPipes {
  public:
   IgnoreBrokenPipes() : before_(std::signal(SIGPIPE, SIG_IGN)) {}
@@ -71,7 +72,7 @@ class IgnoreBrokenPipes {
   void (*const before_)(int);
 };
 
-// `from`: the URL that redirected here, if private addresses are therefore refused.
+// `from`: the URL that redirected here, if private addresses are refused because of it.
 Result<HttpResponse> get(const Url& url, std::size_t max_bytes, const Url* from) {
   const CrawlConfig config;
   const auto client = HttpClient::create({.user_agent = config.crawl.user_agent,
@@ -89,10 +90,11 @@ Result<HttpResponse> get(const Url& url, std::size_t max_bytes, const Url* from)
   while (!answer)
     (*client)->run(config.fetch.timeout);
   if (from != nullptr && answer->failure == FetchError::kAddressRefused) {
-    return error(ErrorCode::kPermission,
-                 fmt::format("{} redirects to {}, whose address is private: such a redirect is "
-                             "followed only if the URL that was given has a private address too",
-                             from->href(), url.href()));
+    return error(
+        ErrorCode::kPermission,
+        fmt::format(
+            "{} redirects to {}, which has a private address: give that URL itself to fetch it",
+            from->href(), url.href()));
   }
   if (!answer->error.empty()) {
     return error(ErrorCode::kIo,
@@ -105,9 +107,9 @@ bool is_private(const std::string& address) {
   return is_private_host(address.find(':') == std::string::npos ? address : "[" + address + "]");
 }
 
-// Redirects are followed here and not by the client, since relative URLs are relative to the last.
-// Whoever names a private address means it; a server that names one may be after what only the user
-// can reach.
+// Follows redirects itself, since links are relative to the last URL. A private address that the
+// user gave is fetched. A redirect from a public to a private address is refused: the server may
+// want to reach what only the user's machine can.
 Result<Document> fetch(const std::string& address, const DocumentOptions& options) {
   const IgnoreBrokenPipes ignored;
   auto url = Url::parse(address);
@@ -120,8 +122,9 @@ Result<Document> fetch(const std::string& address, const DocumentOptions& option
     if (answer->is_redirect() && redirects < options.max_redirects) {
       auto target = Url::parse(answer->location, &*url);
       if (!target) {
-        return error(target.error().code, fmt::format("{} redirects elsewhere: {}", url->href(),
-                                                      target.error().message));
+        return error(target.error().code,
+                     fmt::format("{} redirects to a URL that cannot be fetched: {}", url->href(),
+                                 target.error().message));
       }
       from = *std::move(url);
       url = *std::move(target);
@@ -158,7 +161,7 @@ Result<void> expect_success(const Document& document) {
   const int status = document.status;
   if (status == 0 || (status >= 200 && status < 300)) return {};
   const std::string_view what =
-      status >= 300 && status < 400 ? ", after too many redirects or to nowhere" : "";
+      status >= 300 && status < 400 ? " (too many redirects, or a redirect without a target)" : "";
   return error(ErrorCode::kIo,
                fmt::format("{}: the server answered HTTP {}{}", document.name, status, what));
 }

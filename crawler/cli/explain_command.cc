@@ -63,7 +63,7 @@ struct ExplainArguments {
   bool json = false;
 };
 
-// RFC 9309, section 2.3.1: what a server's answer means. A file has the status 0.
+// RFC 9309, section 2.3.1: how a status decides. A file has the status 0.
 Robots robots_of(const Document& document) {
   if (document.status == 429 || document.status >= 500) return Robots::disallow_all();
   if (document.status >= 300) return Robots::allow_all();
@@ -77,7 +77,7 @@ Result<RobotsCheck> check_robots(const std::string& source, const std::string& a
   return RobotsCheck{.source = document->name, .decision = robots_of(*document).decide(agent, url)};
 }
 
-// What a crawl with this config decides by.
+// The rules by which a crawl with this config decides.
 struct Rules {
   Profile profile;
   Canonicalizer canonicalizer;
@@ -110,8 +110,8 @@ struct Rules {
   }
 };
 
-// What a stopped crawl has learned of a URL: from its files, as far as the config is still the one
-// it was learned by.
+// What a stopped crawl knows of a URL, read from its files. Facts that depend on a config key are
+// used only if the key still has the value that the crawl ran with.
 class StoppedFacts final : public CrawlFacts {
  public:
   StoppedFacts(const CrawlConfig& config, const UrlDecider& decider, const StateOfUrl& state)
@@ -140,7 +140,7 @@ class StoppedFacts final : public CrawlFacts {
   const StateOfUrl& state_;
 };
 
-// How the crawl found the URL, as far as it is known; the arguments come first.
+// How the crawl found the URL, if known; --depth and --hops take precedence.
 UrlOrigin origin_of(const ExplainArguments& arguments, bool seed, const StoppedFacts& facts,
                     const StateOfUrl& state) {
   UrlOrigin origin{.depth = seed ? 0u : 1u};
@@ -245,18 +245,23 @@ int run_explain(const ExplainArguments& arguments) {
 
 void add_explain_command(CLI::App& app, int& exit_code) {
   const auto arguments = std::make_shared<ExplainArguments>();
-  auto* command = app.add_subcommand("explain", "Tell what a crawl would do with a URL, and why");
+  auto* command = app.add_subcommand("explain", "Show what a crawl would do with a URL, and why");
   command->add_option("CONFIG", arguments->config, "The config file (TOML)")->required();
-  command->add_option("URL", arguments->url, "The URL to decide on")->required();
+  command->add_option("URL", arguments->url, "The URL to explain")->required();
   command->add_option("--set", arguments->overrides, "Override a config key")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   command->add_option("--depth", arguments->depth,
-                      "Links from a seed (default: as the crawl found it, else 0 or 1)");
-  command->add_option("--hops", arguments->hops, "Pages out of scope before it, in a row");
+                      "Depth of the URL: links from a seed (default: as the crawl found it, else 0 "
+                      "for a seed and 1 for others)");
+  command->add_option("--hops", arguments->hops,
+                      "Pages out of scope in a row that lead to the URL");
   auto* robots =
-      command->add_option("--robots", arguments->robots, "A robots.txt to ask")->type_name("FILE");
-  command->add_flag("--fetch-robots", arguments->fetch_robots, "Fetch the site's robots.txt")
+      command->add_option("--robots", arguments->robots, "Check the URL against this robots.txt")
+          ->type_name("FILE");
+  command
+      ->add_flag("--fetch-robots", arguments->fetch_robots,
+                 "Fetch the site's robots.txt and check the URL against it")
       ->excludes(robots);
   command->add_flag("--json", arguments->json, "One JSON object");
   command->footer(kExplainFooter);

@@ -86,15 +86,16 @@ void add_state(const Explanation& it, Lines& lines) {
   const StateOfUrl& state = it.state;
   if (state.found != StateOfUrl::Found::kRead) {
     lines.add("state", state.note.empty() ? fmt::format("no crawl in {}", it.directory)
-                                          : fmt::format("not known: {}", state.note));
+                                          : fmt::format("unknown: {}", state.note));
     return;
   }
   lines.add("state", it.directory);
-  if (state.other_rules) lines.add("its key", state.key + ", by the rules it was begun with");
+  if (state.other_rules)
+    lines.add("its key", state.key + ", by the rules that the crawl was started with");
   if (state.seen) {
     lines.add("seen", *state.seen ? "yes" : "no");
   } else {
-    lines.add("seen", "not known: " + state.seen_note);
+    lines.add("seen", "unknown: " + state.seen_note);
   }
   if (state.fetch && state.fetch->fetches > 0) {
     lines.add("fetched", fmt::format("{} times, last at {} with status {}", state.fetch->fetches,

@@ -1,4 +1,4 @@
-// What `trawl explain` tells of a URL.
+// The report of `trawl explain` on a URL.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace trawl::cli {
 
-// One of the limits on a URL by itself.
+// A limit that depends on the URL alone.
 struct LimitCheck {
   std::string_view name;  // "path segments"
   std::string_view key;   // of the config
@@ -26,7 +26,7 @@ struct LimitCheck {
 
 struct BlocklistCheck {
   std::string file;
-  std::optional<std::string> blocked_by;  // what of the URL is in the list
+  std::optional<std::string> blocked_by;  // the part of the URL that the list contains
 };
 
 struct RobotsCheck {
@@ -35,12 +35,12 @@ struct RobotsCheck {
 };
 
 struct Explanation {
-  std::string text;        // as it was given
-  std::optional<Url> url;  // nothing: it is none, and `error` says why
+  std::string text;        // as given
+  std::optional<Url> url;  // absent: not a URL, and `error` says why
   std::string error;
   UrlVerdict verdict;  // views of the Scope's
 
-  // The rest is of a URL that is one.
+  // The other fields are set if `url` is.
   std::string key = {};
   std::string group = {};
   std::string domain = {};
@@ -50,14 +50,14 @@ struct Explanation {
   std::uint32_t hops = 0;
   std::int32_t priority = 0;
   std::vector<LimitCheck> limits = {};
-  std::optional<bool> repeated = {};  // segments, too often; nothing: there is no limit
+  std::optional<bool> repeated = {};  // segments repeat too often; absent: no limit
   std::uint32_t max_repeated = 0;
   std::vector<BlocklistCheck> blocklists = {};
   std::optional<RobotsCheck> robots = {};
   std::string directory = {};  // of the state; empty: the config names none
   StateOfUrl state = {};
 
-  // It would be fetched, as far as was asked.
+  // Whether the URL would be fetched, as far as was checked.
   bool followed() const { return verdict.is_fetched() && (!robots || robots->decision.allowed); }
 };
 

@@ -31,15 +31,15 @@ Result<bool> in_log(const Store& store, std::uint64_t from, Fingerprint fingerpr
   return found;
 }
 
-// Whether the filter knows a fingerprint, as far as the newest checkpoint and the log tell. Errors:
-// that checkpoint cannot be read, or there is none.
+// Whether the filter has a fingerprint, by the newest checkpoint and the admission log since then.
+// Errors: no checkpoint, or the newest cannot be read.
 Result<bool> seen(const std::filesystem::path& directory, const Manifest& manifest,
                   const Store& store, Fingerprint fingerprint) {
   const auto counters = store.counters();
   if (!counters) return tl::unexpected(counters.error());
   if (manifest.checkpoints.empty()) {
     if (manifest.log_start > 0)
-      return error(ErrorCode::kCorrupt, "the crawl has no checkpoint that can be read");
+      return error(ErrorCode::kCorrupt, "the crawl has no readable checkpoint");
     return in_log(store, 0, fingerprint);
   }
   const CheckpointEntry& newest = manifest.checkpoints.back();
@@ -49,7 +49,7 @@ Result<bool> seen(const std::filesystem::path& directory, const Manifest& manife
   const auto filter = MappedFilter::open(path.string());
   if (!filter) return tl::unexpected(filter.error());
   if (filter->hash().key() != manifest.hash_key)
-    return error(ErrorCode::kCorrupt, path.string() + " is of another crawl");
+    return error(ErrorCode::kCorrupt, path.string() + " belongs to another crawl");
   if (filter->contains(fingerprint)) return true;
   return in_log(store, newest.sequence, fingerprint);
 }
@@ -124,7 +124,7 @@ StateOfUrl look_up_state(const std::filesystem::path& directory, const Url& url,
     }
   }
   if (!stopped->manifest) {
-    return unreadable(stopped->warnings.empty() ? std::string("it has no MANIFEST")
+    return unreadable(stopped->warnings.empty() ? std::string("the state directory has no MANIFEST")
                                                 : stopped->warnings.front());
   }
   return look_up(directory, *stopped, url, profile);

@@ -1,4 +1,4 @@
-// What a crawl that nobody has open knows of one URL and of its host.
+// What the state directory of a stopped crawl says about one URL and its host.
 #pragma once
 
 #include <cstdint>
@@ -23,26 +23,27 @@ struct LastFetch {
 
 struct StateOfUrl {
   enum class Found : std::uint8_t {
-    kNoCrawl,     // the directory holds none
-    kInUse,       // a process has it open
+    kNoCrawl,     // the directory holds no crawl
+    kInUse,       // a process has the directory open
     kUnreadable,  // `note` says why
     kRead,
   };
   Found found = Found::kNoCrawl;
   std::string note = {};  // for kInUse and kUnreadable
 
-  std::string key = {};           // by the rules the crawl was begun with
-  bool other_rules = false;       // than those of the config
-  std::optional<bool> seen = {};  // by the filter; nothing: not known, `seen_note` says why
+  std::string key = {};           // by the rules that the crawl was started with
+  bool other_rules = false;       // the crawl's rules differ from the config's
+  std::optional<bool> seen = {};  // by the filter; absent: unknown, `seen_note` says why
   std::string seen_note = {};
   std::optional<LastFetch> fetch = {};
-  // Set aside by the crawl: why, and how it was found.
+  // If the crawl set the URL aside: why, and how it was found.
   std::optional<SetAsideUrl> set_aside = {};
-  HostInfo host = {};  // of a host that the crawl does not know: with nothing but its name
+  HostInfo host = {};  // only a name if the crawl does not know the host
 };
 
-// Looks `url` up in the state in `directory`, whose lock it holds meanwhile. Changes nothing. The
-// filter is not loaded: its newest checkpoint is mapped, and the log of admissions since is read.
+// Looks `url` up in the state directory `directory`, holding its lock meanwhile. Changes nothing.
+// The filter is not loaded: its newest checkpoint is mapped, and the admission log since then is
+// read.
 StateOfUrl look_up_state(const std::filesystem::path& directory, const Url& url,
                          const Profile& profile);
 

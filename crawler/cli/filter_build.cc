@@ -40,8 +40,8 @@ std::string readable_time(double seconds) {
   return fmt::format("{:.1f} h", seconds / 3600);
 }
 
-// A line every second on a terminal, the same one again and again, or with --progress; in a log
-// every half minute, if it takes that long.
+// Prints progress: on a terminal one line, rewritten every second; with --progress a new line every
+// second; else a line every half minute.
 class BuildProgress {
  public:
   BuildProgress(const FilterBuildArguments& arguments, std::uint64_t capacity)
@@ -62,10 +62,10 @@ class BuildProgress {
         readable_count(static_cast<double>(lines - last_lines_) / seconds) + "/s";
     std::string when = speed;
     if (lines >= 2 * kFirstLines && lines < capacity_) {
-      // What sweeps took is in the mean.
+      // The mean includes the time of sweeps.
       const double mean = seconds_between(began_, now) / static_cast<double>(lines - began_lines_);
       const double left = mean * static_cast<double>(capacity_ - lines) + sink.seconds_to_finish();
-      when = fmt::format("about {} left if {} come, {}", readable_time(left),
+      when = fmt::format("about {} left for {} keys, {}", readable_time(left),
                          readable_count(static_cast<double>(capacity_)), speed);
     }
     last_lines_ = lines;
@@ -74,10 +74,10 @@ class BuildProgress {
                            sink.progress()));
   }
 
-  // What takes long while or after the lines are read.
+  // The sweep and the writing of the file, which take long.
   void sweeping(double share) {
     if (const auto now = Clock::now(); is_due(now))
-      print(now, fmt::format("putting the keys set aside into the filter, {:.0f} %", 100 * share));
+      print(now, fmt::format("adding the keys set aside to the filter, {:.0f} %", 100 * share));
   }
   void writing(const std::string& path, double share) {
     const auto now = Clock::now();
@@ -88,7 +88,7 @@ class BuildProgress {
                            readable_time(left)));
   }
 
-  // So that what follows begins on a line of its own.
+  // Ends the live line, so that later output starts on a new line.
   void end() {
     if (line_open_) std::fputs("\r\x1b[K", stderr);
     line_open_ = false;
@@ -103,7 +103,7 @@ class BuildProgress {
   bool is_due(Clock::time_point now) const { return shown_ && now - last_ >= interval_; }
   void print(Clock::time_point now, const std::string& line) {
     last_ = now;
-    // A terminal that is gone must not end the work: errors are ignored.
+    // Errors are ignored: a closed terminal must not end the work.
     std::fputs((terminal_ ? "\r" + line + "\x1b[K" : line + "\n").c_str(), stderr);
     line_open_ = terminal_;
   }
@@ -112,9 +112,10 @@ class BuildProgress {
   const bool shown_;
   const std::chrono::seconds interval_;
   const std::uint64_t capacity_;
-  // These wait until the system has given the filter's memory, which no later line does.
+  // The first lines also touch the filter's memory for the first time, so the mean starts after
+  // them.
   static constexpr std::uint64_t kFirstLines = 32 * LineReader::kMaxLines;
-  Clock::time_point began_ = Clock::now();  // the counting of the mean
+  Clock::time_point began_ = Clock::now();  // when the counting for the mean began
   std::uint64_t began_lines_ = 0;
   Clock::time_point last_ = began_;
   Clock::time_point last_lines_at_ = began_;
@@ -123,8 +124,8 @@ class BuildProgress {
   bool line_open_ = false;
 };
 
-// Values of options that do not go together, or that no filter can have, are wrong usage; the rest
-// is failure.
+// Option values that exclude each other or that no filter can have are wrong usage; other errors
+// are failures.
 int report_plan(const Error& error) {
   return error.code == ErrorCode::kInvalidArgument ? usage_error(error.message) : report(error);
 }
@@ -141,9 +142,9 @@ Result<void> plan_like(const FilterBuildArguments& arguments, FilterPlan& plan) 
   }};
   for (const auto& [option, given] : taken) {
     if (!given) continue;
-    return error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("{} does not go with --like, which takes it from {}", option, arguments.like));
+    return error(ErrorCode::kInvalidArgument,
+                 fmt::format("{} cannot be combined with --like, which takes the value from {}",
+                             option, arguments.like));
   }
   const auto index = read_filter_index(arguments.like);
   if (!index) return tl::unexpected(index.error());
@@ -152,7 +153,7 @@ Result<void> plan_like(const FilterBuildArguments& arguments, FilterPlan& plan) 
                   .false_positive_rate = index->header.target_rate,
                   .hash = KeyedHash::from_key(index->header.hash_key)};
   if (plan.kind == FilterKind::kClassic) {
-    // Its rate alone gives its size again, unless it was built for a size.
+    // A filter that was built for a size cannot be planned from its rate alone.
     const SnapshotSection& section = index->header.sections.front();
     const std::uint64_t bits = section.words * 64;
     const auto by_rate = filter_size(plan.kind, plan.options);
@@ -164,27 +165,26 @@ Result<void> plan_like(const FilterBuildArguments& arguments, FilterPlan& plan) 
   return {};
 }
 
-// Of capacity, rate and size any two give the third.
+// Of capacity, rate and size, any two determine the third.
 Result<void> plan_classic_size(const FilterBuildArguments& arguments, FilterPlan& plan) {
   const FilterSizeOptions& size = arguments.size;
   const bool sized = size.bits || size.bits_per_key;
   if (!sized && !size.hashes) return {};
   if (plan.kind != FilterKind::kClassic) {
-    return error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("--bits, --bits-per-key and --hashes are options of the classic filter, "
-                    "and this is a {} one: add --kind classic, or give --fpr instead",
-                    name_of(plan.kind)));
+    return error(ErrorCode::kInvalidArgument,
+                 fmt::format("--bits, --bits-per-key and --hashes need a classic filter, and this "
+                             "is a {} one: add --kind classic, or give --fpr instead",
+                             name_of(plan.kind)));
   }
   if (size.bits && size.bits_per_key) {
     return error(ErrorCode::kInvalidArgument,
-                 "--bits does not go with --bits-per-key: each is the filter's size; give one");
+                 "--bits and --bits-per-key both set the filter's size: give one of them");
   }
   if (sized && arguments.capacity && arguments.rate) {
-    return error(ErrorCode::kInvalidArgument,
-                 fmt::format("--fpr does not go with --capacity and {}, which give the rate: leave "
-                             "one of the three out",
-                             size.bits ? "--bits" : "--bits-per-key"));
+    return error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("--capacity and {} determine the rate: leave out --fpr, or one of the two",
+                    size.bits ? "--bits" : "--bits-per-key"));
   }
   plan.options.bits = size.bits.value_or(0);
   plan.options.bits_per_key = size.bits_per_key.value_or(0);
@@ -206,8 +206,8 @@ Result<FilterPlan> plan_of(const FilterBuildArguments& arguments) {
       return tl::unexpected(sized.error());
     if (!arguments.capacity && !arguments.size.bits && plan.kind != FilterKind::kGrowing) {
       return error(ErrorCode::kInvalidArgument,
-                   fmt::format("--kind {} needs --capacity: the number of keys to plan for; only a "
-                               "growing filter needs none",
+                   fmt::format("--kind {} needs --capacity, the number of keys to plan for; only a "
+                               "growing filter does without",
                                name_of(plan.kind)));
     }
     plan.options.false_positive_rate = arguments.rate.value_or(kDefaultFilterRate);
@@ -220,8 +220,8 @@ Result<FilterPlan> plan_of(const FilterBuildArguments& arguments) {
   }
   if (arguments.max_memory && plan.kind == FilterKind::kGrowing) {
     return error(ErrorCode::kInvalidArgument,
-                 "--max-memory does not go with a growing filter, whose size is not known before "
-                 "its keys are: give --capacity, for a blocked filter");
+                 "--max-memory cannot be combined with a growing filter, whose size depends on the "
+                 "number of keys: give --capacity for a blocked filter");
   }
   return plan;
 }
@@ -230,15 +230,14 @@ Result<void> check_not_an_input(const FilterBuildArguments& arguments) {
   for (const auto& input : arguments.inputs) {
     std::error_code ignored;
     if (std::filesystem::equivalent(input, arguments.output, ignored)) {
-      return error(
-          ErrorCode::kInvalidArgument,
-          fmt::format("{} is the input and the output: the filter would replace its lines", input));
+      return error(ErrorCode::kInvalidArgument,
+                   fmt::format("{} is both input and output: give another --output", input));
     }
   }
   return {};
 }
 
-// What removes files in the making if the user ends the command.
+// Removes unfinished files if the user interrupts the command.
 std::unique_ptr<SpoolGuard> guard_unless(bool guarded) {
   if (guarded) return nullptr;
   auto guard = std::make_unique<SpoolGuard>();
@@ -269,7 +268,7 @@ Result<std::uint64_t> add_lines(LineReader& lines, FilterSink& sink, ExactKeysBu
   }
 }
 
-// The keys are whole before the filter's file is replaced, and lie beside it right afterwards.
+// The keys file is complete before the filter's file is replaced, and is renamed right after it.
 Result<BuiltFilter> finish(FilterSink& sink, std::optional<ExactKeysBuilder>& exact) {
   if (exact) {
     const auto guard = guard_unless(sink.is_guarded());
@@ -303,7 +302,7 @@ int run_filter_build(const FilterBuildArguments& arguments) {
           })
           .and_then([&] { return check_not_an_input(arguments); });
   if (!ready) return report(ready.error());
-  // A growing filter has no number of keys to come.
+  // A growing filter has no planned number of keys.
   BuildProgress progress(arguments,
                          plan->kind == FilterKind::kGrowing ? 0 : plan->options.capacity);
   plan->on_sweep = [&](double share) { progress.sweeping(share); };
@@ -325,7 +324,7 @@ int run_filter_build(const FilterBuildArguments& arguments) {
   }
   if (!arguments.quiet) {
     const std::string already =
-        built->fresh ? fmt::format(", {} of them already in", *lines - *built->fresh) : "";
+        built->fresh ? fmt::format(", {} of them already present", *lines - *built->fresh) : "";
     say(stderr, "{}: {} lines{}; {}\n", arguments.output, *lines, already,
         filter_summary(built->stats, file_bytes(arguments.output)));
   }

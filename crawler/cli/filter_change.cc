@@ -1,8 +1,9 @@
 // trawl filter add, trawl filter erase
 //
-// The lock is on the filter's file itself, so that none is left beside it. Whoever changes a filter
-// replaces that file: a command that has waited for the lock may hold that of a file that is no
-// longer there, and takes the new one's.
+// A change replaces the filter's file, so that a crash leaves the old or the new filter. Changes of
+// one filter exclude each other by a lock on the file itself, which leaves no lock file behind. A
+// command that waited for the lock may hold the lock of a file that was replaced meanwhile; it then
+// locks the new file.
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -44,7 +45,8 @@ struct LockedFilter {
 Result<void> lock(const InputFile& file, bool quiet) {
   if (::flock(file.descriptor(), LOCK_EX | LOCK_NB) == 0) return {};
   if (errno == EWOULDBLOCK) {
-    if (!quiet) say(stderr, "trawl: waiting for another command that changes {}\n", file.path());
+    if (!quiet)
+      say(stderr, "trawl: waiting for another command that is changing {}\n", file.path());
     int locked = 0;
     do {
       locked = ::flock(file.descriptor(), LOCK_EX);
@@ -68,7 +70,7 @@ Result<LockedFilter> lock_filter(const std::string& path, bool quiet) {
 
 struct Change {
   std::uint64_t lines = 0;
-  std::uint64_t changed = 0;  // lines that were added, or taken out
+  std::uint64_t changed = 0;  // lines added or erased
 };
 
 Result<std::size_t> apply(const FilterChangeArguments& arguments, AnyFilter& filter,
@@ -76,11 +78,11 @@ Result<std::size_t> apply(const FilterChangeArguments& arguments, AnyFilter& fil
   if (arguments.erase) return filter.erase_batch(keys);
   std::array<bool, LineReader::kMaxLines> admitted;
   auto added = filter.insert_batch(keys, {admitted.data(), keys.size()});
-  // A full filter is not a lack of memory or disk, which have an exit code of their own.
+  // A full filter must not exit with kOutOfSpace, which means a lack of memory or disk.
   if (!added && added.error().code == ErrorCode::kNoSpace) {
     return error(ErrorCode::kInvalidArgument,
-                 fmt::format("{} is full with {} keys in, planned for {}; it was left as it was: "
-                             "build it again with a larger --capacity, or with another --kind",
+                 fmt::format("{} is full: it has {} keys and was planned for {}; the file is "
+                             "unchanged: build it again with a larger --capacity or another --kind",
                              arguments.filter, filter.stats().inserted, filter.stats().capacity));
   }
   return added;
@@ -109,7 +111,7 @@ Result<Change> change_lines(const FilterChangeArguments& arguments, AnyFilter& f
   }
 }
 
-// The owner, if this process may give a file away, and the permissions of the old filter.
+// Copies permissions from the old filter, and the owner if this process may.
 Result<void> take_over(const std::string& path, const struct stat& old) {
   mode_t mode = old.st_mode & kPermissions;
   if (::chown(path.c_str(), old.st_uid, old.st_gid) != 0 &&
@@ -119,7 +121,7 @@ Result<void> take_over(const std::string& path, const struct stat& old) {
   return tl::unexpected<Error>(system_error(errno, "cannot set the permissions of " + path));
 }
 
-// At no time may anybody else read the new files, since they hold the hash key.
+// The new files are never readable by other users, since they hold the hash key.
 Result<std::uint64_t> replace(const AnyFilter& filter, const std::string& path,
                               const struct stat& old, std::optional<ExactKeysBuilder>& exact) {
   SpoolGuard guard;
@@ -142,10 +144,11 @@ Result<FilterKind> kind_to_change(const FilterChangeArguments& arguments, const 
   if (!index) return tl::unexpected(index.error());
   const FilterKind kind = index->header.kind;
   if (!arguments.erase || AnyFilter::can_erase(kind)) return kind;
-  return error(ErrorCode::kInvalidArgument,
-               fmt::format("{} is a {} filter, from which no keys can be erased: only counting and "
-                           "cuckoo filters can do that",
-                           arguments.filter, name_of(kind)));
+  return error(
+      ErrorCode::kInvalidArgument,
+      fmt::format(
+          "cannot erase keys from {}, a {} filter: only counting and cuckoo filters can erase",
+          arguments.filter, name_of(kind)));
 }
 
 Result<void> check_inputs(const FilterChangeArguments& arguments) {
@@ -154,21 +157,23 @@ Result<void> check_inputs(const FilterChangeArguments& arguments) {
     std::error_code ignored;
     if (std::filesystem::equivalent(input, arguments.filter, ignored)) {
       return error(ErrorCode::kInvalidArgument,
-                   fmt::format("{} is the filter and an input: its bytes are not lines", input));
+                   fmt::format("{} is both the filter and an input", input));
     }
   }
   return {};
 }
 
 tl::unexpected<Error> no_erasing_from(const ExactKeys& keys, const std::string& filter) {
-  return error(ErrorCode::kInvalidArgument,
-               fmt::format("{} has its keys in {}, from which none can be taken out: build the "
-                           "filter again, or remove that file to use it with its rate of false "
-                           "positives",
-                           filter, keys.path()));
+  return error(
+      ErrorCode::kInvalidArgument,
+      fmt::format(
+          "cannot erase keys from {}: its exact keys in {} cannot be erased; build the filter "
+          "again, or remove that file to use the filter with its false-positive rate",
+          filter, keys.path()));
 }
 
-// The keys are replaced beside the file itself; others would be left behind, and be of no filter.
+// A symbolic link to the filter must not have a keys file: it would stay behind when the filter
+// itself is replaced.
 Result<void> check_keys_near(const std::string& filter, const std::string& path) {
   std::error_code failure;
   const std::string keys = exact_keys_path(filter);
@@ -176,16 +181,15 @@ Result<void> check_keys_near(const std::string& filter, const std::string& path)
       std::filesystem::equivalent(keys, exact_keys_path(path), failure)) {
     return {};
   }
-  return error(
-      ErrorCode::kInvalidArgument,
-      fmt::format("{} is a symbolic link, and its keys lie beside the link: move {} to {}, "
-                  "where they can be changed together",
-                  filter, keys, exact_keys_path(path)));
+  return error(ErrorCode::kInvalidArgument,
+               fmt::format("{} is a symbolic link, and its keys are in the directory of the link: "
+                           "move {} to {}, so that filter and keys can be changed together",
+                           filter, keys, exact_keys_path(path)));
 }
 
 Result<void> change_filter(const FilterChangeArguments& arguments) {
   if (const auto ready = check_inputs(arguments); !ready) return ready;
-  // The file itself is replaced, not a symbolic link to it.
+  // A symbolic link is followed: the file is replaced, not the link.
   std::error_code error;
   const std::string path = std::filesystem::canonical(arguments.filter, error).string();
   if (error)
@@ -200,7 +204,7 @@ Result<void> change_filter(const FilterChangeArguments& arguments) {
   if (!old_keys) return tl::unexpected(old_keys.error());
   if (*old_keys && arguments.erase) return no_erasing_from(**old_keys, arguments.filter);
   if (*old_keys) {
-    // What is merged gets a checksum of its own: damage would no longer be found.
+    // Damage must be found now: the merged keys get a new checksum.
     if (auto intact = (*old_keys)->verify(); !intact) return intact;
   }
   auto filter = AnyFilter::load(*kind, path);
@@ -218,7 +222,7 @@ Result<void> change_filter(const FilterChangeArguments& arguments) {
   const FilterStats stats = filter->stats();
   if (!arguments.quiet) {
     say(stderr, "{}: {} lines, {} of them {}; {}\n", arguments.filter, change->lines,
-        change->lines - change->changed, arguments.erase ? "not in" : "already in",
+        change->lines - change->changed, arguments.erase ? "not present" : "already present",
         filter_summary(stats, *bytes));
   }
   if (const auto warning = filter->growth_error(); !warning.empty())

@@ -23,12 +23,12 @@ namespace trawl::cli {
 
 namespace {
 
-// grep's, and not those of the other commands.
+// Exit codes as grep's, unlike those of the other commands.
 constexpr int kSelected = 0;
 constexpr int kNoneSelected = 1;
 
-// Standard output, written when it is told to: whoever reads the other end of a pipe gets its lines
-// as soon as those of one read are done.
+// Buffers standard output until flush(), which is called after each read of the input: so the
+// reader of a pipe gets lines without delay.
 class LineOutput {
  public:
   void add(std::string_view line) {
@@ -53,7 +53,7 @@ class LineOutput {
   std::string text_;
 };
 
-// Whoever closes the pipe has what he wanted.
+// A closed pipe is not an error: its reader has what it wanted.
 int output_trouble(int error) {
   return error == EPIPE ? kTrouble
                         : report_trouble(system_error(error, "cannot write standard output"));

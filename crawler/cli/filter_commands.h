@@ -10,9 +10,9 @@
 
 namespace trawl::cli {
 
-inline constexpr double kDefaultFilterRate = 1e-6;  // a crawl's
+inline constexpr double kDefaultFilterRate = 1e-6;  // as in a crawl
 
-// The size of a classic filter, instead of its rate.
+// Sets the size of a classic filter instead of its rate.
 struct FilterSizeOptions {
   std::optional<std::uint64_t> bits;
   std::optional<double> bits_per_key;
@@ -27,10 +27,10 @@ struct FilterBuildArguments {
   std::optional<FilterKind> kind;
   std::optional<KeyedHash::Key> hash_key;
   FilterSizeOptions size;
-  std::string like;  // a filter's file; not with the five above
+  std::string like;  // a filter's file; excludes the five above
   std::optional<std::uint64_t> max_memory;
   std::optional<std::uint64_t> max_spool;
-  bool exact = false;  // with a file of the keys beside
+  bool exact = false;  // also write a file of the keys' fingerprints
   bool force = false;
   bool progress = false;
   bool quiet = false;
@@ -54,7 +54,7 @@ struct FilterCheckArguments {
   bool quiet = false;
   bool verify = false;
 };
-// Exits as grep does: 0 if a line was selected, 1 if none was, 2 on errors.
+// Exit codes as grep's: 0 if a line was selected, 1 if none was, 2 on errors.
 int run_filter_check(const FilterCheckArguments& arguments);
 
 struct FilterInfoArguments {
@@ -64,11 +64,11 @@ struct FilterInfoArguments {
 };
 int run_filter_info(const FilterInfoArguments& arguments);
 
-// Of `add` and `erase`.
+// Arguments of `add` and `erase`.
 struct FilterChangeArguments {
   std::string filter;
   std::vector<std::string> inputs;
-  bool erase = false;  // otherwise add
+  bool erase = false;  // false: add
   bool quiet = false;
 };
 int run_filter_change(const FilterChangeArguments& arguments);

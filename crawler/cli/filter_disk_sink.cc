@@ -25,10 +25,11 @@ namespace trawl::cli {
 
 namespace {
 
-constexpr double kUsualDisk = 300e6;  // bytes a second, until it has shown its own speed
+constexpr double kUsualDisk =
+    300e6;  // bytes a second, assumed until the disk's own speed is measured
 
 std::string progress_of(std::uint64_t added, std::uint64_t capacity, std::uint64_t spool_bytes) {
-  return fmt::format("{:.1f} % of the capacity in, {} set aside",
+  return fmt::format("{:.1f} % of the capacity added, {} set aside",
                      100 * static_cast<double>(added) / static_cast<double>(capacity),
                      readable_bytes(spool_bytes));
 }
@@ -58,7 +59,7 @@ class BlockedDiskSink : public FilterSink {
 
   Result<BuiltFilter> finish() override {
     const auto built = builder_.finish();
-    guard_.reset();  // the spool is gone: one of its name would be another builder's
+    guard_.reset();  // this spool is gone: a spool of that name would belong to another builder
     return built.map([](const FilterStats& stats) { return BuiltFilter{stats, stats.inserted}; });
   }
 
@@ -66,7 +67,7 @@ class BlockedDiskSink : public FilterSink {
   bool is_guarded() const override { return guard_ != nullptr; }
 
  private:
-  std::unique_ptr<SpoolGuard> guard_;  // outlives the builder
+  std::unique_ptr<SpoolGuard> guard_;  // destroyed after the builder
   BlockedBloomBuilder builder_;
   const std::uint64_t capacity_;
   std::uint64_t added_ = 0;
@@ -91,7 +92,7 @@ class ClassicDiskSink : public FilterSink {
     return progress_of(added_, capacity_, builder_.spool_bytes());
   }
 
-  // Reads the spool once a part, and writes the filter.
+  // Finishing reads the spool once for each part, and writes the filter.
   double seconds_to_finish() const override {
     return static_cast<double>(parts_ * builder_.spool_bytes() + filter_bytes_) / kUsualDisk;
   }
@@ -119,44 +120,43 @@ std::string folder_of(const std::string& path) {
   return parent.empty() ? "." : parent.string();
 }
 
-// What the file system of `path` has for this user; plenty if it does not say.
+// Free space for this user on the file system of `path`; a large number if unknown.
 std::uint64_t free_disk(const std::string& path) {
   struct statvfs disk;
   if (::statvfs(path.c_str(), &disk) != 0) return ~std::uint64_t{0};
   return std::uint64_t{disk.f_bavail} * disk.f_frsize;
 }
 
-// How large the spool may be; an error if the disk is too small.
+// The size limit of the spool; an error if the disk is too small.
 Result<std::uint64_t> spool_within_disk(const FilterPlan& plan, const FilterSize& size,
                                         std::uint64_t wanted) {
   const std::string folder = folder_of(plan.path);
   const std::string spool = plan.path + ".spool";
   struct stat file_disk, spool_disk;
-  // A classic filter's spool always lies beside it.
+  // A classic filter's spool is always in the directory of its file.
   const bool elsewhere =
       plan.kind != FilterKind::kClassic && ::stat(folder.c_str(), &file_disk) == 0 &&
       ::stat(spool.c_str(), &spool_disk) == 0 && file_disk.st_dev != spool_disk.st_dev;
-  // With less it is swept so often that the build would take for ever.
+  // With less, the spool is swept so often that the build would never end.
   const std::uint64_t least =
       std::max<std::uint64_t>(std::uint64_t{1} << 20, std::min(wanted, size.memory_bytes() / 16));
   const std::uint64_t free = free_disk(folder);
   const std::uint64_t needed = size.file_bytes + (elsewhere ? 0 : least);
   if (free < needed) {
     return error(ErrorCode::kNoSpace,
-                 fmt::format("cannot make {}: No space left for it on its disk: the filter needs "
-                             "{} of memory, which is more than --max-memory or most of the "
-                             "machine's; built by way of the disk it takes {} there, of which {} "
-                             "are for keys that wait, and {} are free",
+                 fmt::format("cannot make {}: No space left on its disk: the filter needs {} of "
+                             "memory, more than --max-memory or the machine allows; built on disk "
+                             "it takes {}, including {} for the spool of keys, and {} are free",
                              plan.path, readable_bytes(size.memory_bytes()), readable_bytes(needed),
                              readable_bytes(needed - size.file_bytes), readable_bytes(free)));
   }
   const std::uint64_t for_spool = elsewhere ? free_disk(spool) : free - size.file_bytes;
   if (for_spool < least) {
     return error(ErrorCode::kNoSpace,
-                 fmt::format("cannot make {}: No space left: it takes {} at least, and {} are free",
+                 fmt::format("cannot make {}: No space left: it takes at least {}, and {} are free",
                              spool, readable_bytes(least), readable_bytes(for_spool)));
   }
-  // A little is left for others.
+  // Leaves a little for other programs.
   return std::clamp(for_spool - for_spool / 20, least, std::max(wanted, least));
 }
 
@@ -175,7 +175,7 @@ Result<std::unique_ptr<FilterSink>> create_blocked(const FilterPlan& plan, std::
   auto guard = std::make_unique<SpoolGuard>();
   auto builder = BlockedBloomBuilder::create(options);
   if (!builder) return tl::unexpected(builder.error());
-  // Not before: until then the spool may be another builder's.
+  // Not earlier: until the builder is open, the spool may belong to another builder.
   guard->arm(plan.path + ".spool");
   return std::make_unique<BlockedDiskSink>(std::move(guard), std::move(*builder),
                                            plan.options.capacity);

@@ -1,4 +1,4 @@
-// The FilterSink of filters that are larger than the memory.
+// A FilterSink that builds on disk, for filters larger than memory.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,16 @@
 
 namespace trawl::cli {
 
-// What a build may take unless it is said: three quarters of the machine's memory or nine tenths of
+// The default memory limit of a build: three quarters of the machine's memory or nine tenths of
 // what is free, whichever is less.
 std::uint64_t default_build_memory();
 
-// Blocked and classic ones.
+// True for blocked and classic filters.
 bool can_build_on_disk(FilterKind kind);
 
-// A filter of such a kind by way of the disk, in plan.max_memory. Errors: those of
-// BlockedBloomBuilder and ClassicBuilder; kNoSpace if there is too little disk for the file and the
-// least spool.
+// Builds a filter of such a kind on disk, within plan.max_memory. Errors: those of
+// BlockedBloomBuilder and ClassicBuilder; kNoSpace if the disk has too little room for the file and
+// the smallest spool.
 Result<std::unique_ptr<FilterSink>> create_disk_sink(const FilterPlan& plan);
 
 }  // namespace trawl::cli

@@ -87,9 +87,9 @@ std::string as_text(const FilterInfo& info, bool verified) {
   line("kind", std::string(name_of(info.kind)));
   line("format version", std::to_string(info.version));
   line("capacity", fmt::format("{} keys", stats.capacity));
-  line("rate asked for", fmt::format("{:.3g}", stats.target_rate));
-  line("keys in", std::to_string(stats.inserted));
-  line("rate now", fmt::format("{:.3g}", stats.current_rate));
+  line("target rate", fmt::format("{:.3g}", stats.target_rate));
+  line("keys", std::to_string(stats.inserted));
+  line("current rate", fmt::format("{:.3g}", stats.current_rate));
   line("fill", fmt::format("{:.2f} %", 100 * stats.fill));
   line("layers", std::to_string(stats.layers));
   line("hashes per key", std::to_string(stats.hashes));
@@ -98,9 +98,9 @@ std::string as_text(const FilterInfo& info, bool verified) {
   line("hash key", format_hash_key(info.hash_key));
   if (info.exact) {
     line("exact keys", std::to_string(info.exact->size()));
-    line("file of these", bytes(info.exact->file_bytes()));
+    line("exact keys file", bytes(info.exact->file_bytes()));
   }
-  if (verified) line("verified", "every chunk is intact");
+  if (verified) line("verified", "all chunks are intact");
   if (info.kind == FilterKind::kGrowing) {
     if (const auto advice = capacity_advice(stats, "--capacity"); !advice.empty())
       line("advice", advice);

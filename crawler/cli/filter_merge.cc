@@ -24,7 +24,7 @@ namespace trawl::cli {
 
 namespace {
 
-// What keeps two filters apart, all of it; empty if nothing does.
+// All differences that prevent a merge; empty if there are none.
 std::string differences(const SnapshotHeader& a, const SnapshotHeader& b) {
   std::string text;
   const auto compare = [&text](std::string_view what, const auto& mine, const auto& theirs) {
@@ -40,7 +40,7 @@ std::string differences(const SnapshotHeader& a, const SnapshotHeader& b) {
   return text;
 }
 
-// Compares what the files say before any is loaded. Returns their kind.
+// Compares the files' headers before any filter is loaded. Returns their kind.
 Result<FilterKind> check_alike(const std::vector<std::string>& paths) {
   std::vector<SnapshotHeader> headers;
   for (const auto& path : paths) {
@@ -48,16 +48,17 @@ Result<FilterKind> check_alike(const std::vector<std::string>& paths) {
     if (!index) return tl::unexpected(index.error());
     const FilterKind kind = index->header.kind;
     if (kind != FilterKind::kBlocked && kind != FilterKind::kClassic) {
-      return error(ErrorCode::kInvalidArgument,
-                   fmt::format("{} holds a {} filter, which cannot be merged; blocked and classic "
-                               "ones can",
-                               path, name_of(kind)));
+      return error(
+          ErrorCode::kInvalidArgument,
+          fmt::format(
+              "cannot merge {}, a {} filter: only blocked and classic filters can be merged", path,
+              name_of(kind)));
     }
     headers.push_back(index->header);
     if (const auto differ = differences(headers.front(), headers.back()); !differ.empty()) {
       return error(
           ErrorCode::kInvalidArgument,
-          fmt::format("{} and {} cannot be merged: {}; build the one with --like the other",
+          fmt::format("cannot merge {} with {}: {}; build one of them with --like the other",
                       paths.front(), path, differ));
     }
   }
@@ -69,7 +70,7 @@ struct Merged {
   std::uint64_t file_bytes;
 };
 
-// The keys of all filters, if all have theirs; else those of none.
+// The exact keys of all filters; empty unless every filter has a keys file.
 Result<std::vector<ExactKeys>> keys_of_all(const FilterMergeArguments& arguments) {
   std::vector<ExactKeys> all;
   std::string without;
@@ -77,7 +78,7 @@ Result<std::vector<ExactKeys>> keys_of_all(const FilterMergeArguments& arguments
     auto keys = ExactKeys::beside(path);
     if (!keys) return tl::unexpected(keys.error());
     if (*keys) {
-      // What is merged gets a checksum of its own: damage would no longer be found.
+      // Damage must be found now: the merged keys get a new checksum.
       if (const auto intact = (*keys)->verify(); !intact) return tl::unexpected(intact.error());
       all.push_back(std::move(**keys));
     } else {
@@ -85,8 +86,7 @@ Result<std::vector<ExactKeys>> keys_of_all(const FilterMergeArguments& arguments
     }
   }
   if (without.empty() || all.empty()) return all;
-  say(stderr,
-      "trawl: warning: {} is without the keys of the filters, since {} has none beside it\n",
+  say(stderr, "trawl: warning: {} is written without exact keys, since {} has no keys file\n",
       arguments.output, without);
   return std::vector<ExactKeys>{};
 }
@@ -101,7 +101,7 @@ Result<std::vector<InputFile>> open_all(const std::vector<std::string>& paths) {
   return files;
 }
 
-// `files` were opened before the keys were.
+// `files` were opened before the keys.
 template <class Filter>
 Result<Merged> merge_into(const std::string& output, std::span<const InputFile> files,
                           std::span<const ExactKeys> keys) {
@@ -113,11 +113,11 @@ Result<Merged> merge_into(const std::string& output, std::span<const InputFile> 
     if (auto merged = sum->merge(*other); !merged)
       return error(merged.error().code, file.path() + ": " + merged.error().message);
   }
-  // Else the keys may lack a line that the filter has.
+  // A file replaced meanwhile may have lines that the keys lack.
   const auto changed = std::ranges::find_if_not(files, &InputFile::is_current);
   if (changed != files.end()) {
     return error(ErrorCode::kInUse,
-                 changed->path() + " was changed while it was merged: merge the filters again");
+                 changed->path() + " was changed during the merge: merge the filters again");
   }
   SpoolGuard guard;  // an interrupted merge leaves no temporary file
   guard.arm();

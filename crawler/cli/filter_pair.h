@@ -1,4 +1,4 @@
-// A filter's file and that of its exact keys, replaced together.
+// Replaces a filter's file and the file of its exact keys together.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace trawl::cli {
 
-// Puts the filter that `save` writes in the place of `path`, and the keys of `exact`, on which
-// finish() was called, beside it: whenever the process is killed, the filter there has its keys.
-// `prepare` is called with each of the two files before it takes its place. Returns what `save`
-// does: the bytes of the filter's file.
+// Replaces `path` by the filter that `save` writes, and its keys file by the keys of `exact`, on
+// which finish() was called. Whenever the process is killed, the filter at `path` has its own keys.
+// `prepare` is called with each of the two new files before its rename. Returns what `save`
+// returns: the size of the filter's file.
 Result<std::uint64_t> save_with_keys(
     const std::string& path, const std::function<Result<std::uint64_t>(const std::string&)>& save,
     ExactKeysBuilder& exact,

@@ -21,19 +21,19 @@ Result<void> check_filter_output(const std::string& path, bool force) {
   if (::stat(path.c_str(), &status) == 0) {
     if (!S_ISREG(status.st_mode)) {
       return error(ErrorCode::kInvalidArgument,
-                   fmt::format("cannot write {}: it is no regular file", path));
+                   fmt::format("cannot write {}: it is not a regular file", path));
     }
     if (!force) {
       return error(ErrorCode::kAlreadyExists,
                    fmt::format("{} exists: give --force to replace it, or another --output", path));
     }
   }
-  // Nobody can make them again who does not have the lines.
+  // The keys cannot be made again without the lines.
   for (const std::string& keys : {exact_keys_path(path), coming_exact_keys_path(path)}) {
     if (force || !is_exact_keys_file(keys)) continue;
     return error(ErrorCode::kAlreadyExists,
-                 fmt::format("{} has the keys of a filter that was here: move it to where that is "
-                             "now, or give --force to delete it",
+                 fmt::format("{} has the keys of a filter that is no longer here: move the file to "
+                             "that filter, or give --force to delete it",
                              keys));
   }
   const auto parent = std::filesystem::path(path).parent_path();
@@ -50,8 +50,8 @@ Result<void> check_exact_output(const std::string& filter, bool force) {
   for (const std::string& path : {exact_keys_path(filter), coming_exact_keys_path(filter)}) {
     if (!std::filesystem::exists(path, failure) || is_exact_keys_file(path)) continue;
     return error(ErrorCode::kAlreadyExists,
-                 fmt::format("{} is needed for the filter's keys, but is another file: move it "
-                             "away, or name the filter otherwise",
+                 fmt::format("the filter's keys would be written to {}, which is another file: "
+                             "move that file away, or give another --output",
                              path));
   }
   return check_filter_output(exact_keys_path(filter), force);
@@ -63,22 +63,22 @@ Result<void> remove_stale_keys(const std::string& filter, bool quiet) {
     std::error_code error;
     std::filesystem::remove(path, error);
     if (error) return tl::unexpected<Error>(system_error(error.value(), "cannot remove " + path));
-    if (!quiet) say(stderr, "removed {}, the keys of the filter that was replaced\n", path);
+    if (!quiet) say(stderr, "removed {}, the keys of the replaced filter\n", path);
   }
   return {};
 }
 
 std::string filter_summary(const FilterStats& stats, std::uint64_t file_bytes) {
-  return fmt::format("{} keys, {}, rate of false positives now {:.2g}", stats.inserted,
+  return fmt::format("{} keys, {}, false-positive rate now {:.2g}", stats.inserted,
                      readable_bytes(file_bytes), stats.current_rate);
 }
 
 void warn_if_overfull(const std::string& path, const FilterStats& stats) {
   if (!stats.overfull()) return;
   say(stderr,
-      "trawl: warning: {} is overfull: {} keys where {} were planned, so its rate of false "
-      "positives is {:.2g} instead of {:.2g}; build it again with a --capacity of at least "
-      "{:.0f}\n",
+      "trawl: warning: {} is overfull: it has {} keys and was planned for {}, so its "
+      "false-positive rate is {:.2g} instead of {:.2g}; build it again with a --capacity of at "
+      "least {:.0f}\n",
       path, stats.inserted, stats.capacity, stats.current_rate, stats.target_rate,
       static_cast<double>(stats.inserted) + stats.expected_false_positives);
 }

@@ -48,13 +48,13 @@ class MemorySink : public FilterSink {
   std::string warning() const override { return filter_.growth_error(); }
 
  private:
-  // A full filter is not a lack of memory or disk, which have an exit code of their own.
+  // A full filter must not exit with kOutOfSpace, which means a lack of memory or disk.
   Result<void> full_or(const Error& failure) const {
     if (failure.code != ErrorCode::kNoSpace) return tl::unexpected(failure);
     return error(
         ErrorCode::kInvalidArgument,
-        fmt::format("the {} filter is full with {} keys in, planned for {}; nothing was "
-                    "written: build it with a larger --capacity, or with another --kind",
+        fmt::format("the {} filter is full: it has {} keys and was planned for {}; nothing was "
+                    "written: give a larger --capacity or another --kind",
                     name_of(plan_.kind), filter_.stats().inserted, plan_.options.capacity));
   }
 
@@ -77,13 +77,13 @@ Result<std::unique_ptr<FilterSink>> FilterSink::create(const FilterPlan& plan) {
   }
   auto filter = AnyFilter::create(plan.kind, plan.options);
   if (!filter) return tl::unexpected(filter.error());
-  // Memory is taken as it is touched, so that the filter may be made to learn its size.
+  // Memory is allocated when first touched, so creating the filter to learn its size is cheap.
   if (const auto bytes = filter->stats().memory_bytes; limited && bytes > plan.max_memory) {
-    return error(ErrorCode::kInvalidArgument,
-                 fmt::format("a {} filter of this capacity and rate takes {} of memory, more than "
-                             "--max-memory allows; only --kind blocked and classic can be built by "
-                             "way of the disk",
-                             name_of(plan.kind), readable_bytes(bytes)));
+    return error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("a {} filter of this capacity and rate takes {} of memory, more than "
+                    "--max-memory allows; only --kind blocked and classic can be built on disk",
+                    name_of(plan.kind), readable_bytes(bytes)));
   }
   return std::make_unique<MemorySink>(std::move(*filter), plan);
 }

@@ -1,7 +1,6 @@
-// trawl filter size
-//
-// Three tables at most, each with a row for every kind of filter: the size for so many keys at a
-// rate, the keys that fit into a size at a rate, and the rate of so many keys in a size.
+// trawl filter size Prints up to three tables with a row for every kind of filter: the size for a
+// number of keys at a rate, the keys that fit into a size at a rate, and the rate for a number of
+// keys in a size.
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -49,7 +48,7 @@ Table table_of(std::string title, const SizeOf& size_of) {
   return table;
 }
 
-// Only a classic filter has any number of hashes.
+// Only a classic filter has a free choice of the number of hashes.
 Options options_of(FilterKind kind, std::uint64_t capacity, double rate,
                    const FilterSizeOptions& size) {
   const bool classic = kind == FilterKind::kClassic;
@@ -60,11 +59,12 @@ Options options_of(FilterKind kind, std::uint64_t capacity, double rate,
 
 Table keys_at_rate(std::uint64_t keys, double rate, const FilterSizeOptions& size) {
   return table_of(
-      fmt::format("{} keys at a rate of false positives of {:.3g}", keys, rate),
+      fmt::format("{} keys at a false-positive rate of {:.3g}", keys, rate),
       [&](FilterKind kind) { return filter_size(kind, options_of(kind, keys, rate, size)); });
 }
 
-// In `bits` bits, which a classic filter has exactly if they are given as its size.
+// The best filter of each kind in `bits` bits. A classic filter has exactly that size if it was
+// given as its size.
 Table keys_in_bits(std::uint64_t keys, std::uint64_t bits, const FilterSizeOptions& size,
                    std::string title) {
   return table_of(std::move(title), [&](FilterKind kind) -> Result<FilterSize> {
@@ -83,7 +83,7 @@ Table keys_in_bits(std::uint64_t keys, std::uint64_t bits, const FilterSizeOptio
 Table keys_that_fit(std::uint64_t bits, double rate, const FilterSizeOptions& size,
                     const std::string& where) {
   return table_of(
-      fmt::format("the most keys in {}, at a rate of false positives of {:.3g}", where, rate),
+      fmt::format("the most keys in {}, at a false-positive rate of {:.3g}", where, rate),
       [&](FilterKind kind) -> Result<FilterSize> {
         if (kind == FilterKind::kClassic && size.bits) {
           const unsigned hashes = size.hashes.value_or(0);
@@ -97,7 +97,7 @@ Table keys_that_fit(std::uint64_t bits, double rate, const FilterSizeOptions& si
       });
 }
 
-// With --capacity.
+// The tables for --capacity.
 void add_sizes(std::vector<Table>& tables, const FilterSizeArguments& arguments, double rate) {
   const FilterSizeOptions& size = arguments.size;
   const std::uint64_t keys = *arguments.capacity;
@@ -107,7 +107,7 @@ void add_sizes(std::vector<Table>& tables, const FilterSizeArguments& arguments,
     const double bits = std::ceil(*size.bits_per_key * static_cast<double>(keys));
     tables.push_back(
         keys_in_bits(keys, static_cast<std::uint64_t>(bits), size,
-                     fmt::format("{} keys in {:.4g} bits a key", keys, *size.bits_per_key)));
+                     fmt::format("{} keys in {:.4g} bits per key", keys, *size.bits_per_key)));
   }
   if (size.bits) {
     tables.push_back(
@@ -115,7 +115,7 @@ void add_sizes(std::vector<Table>& tables, const FilterSizeArguments& arguments,
   }
 }
 
-// With --max-memory.
+// The tables for --max-memory.
 void add_what_fits(std::vector<Table>& tables, const FilterSizeArguments& arguments, double rate) {
   const FilterSizeOptions& size = arguments.size;
   const std::uint64_t bytes = *arguments.max_memory;
@@ -125,7 +125,7 @@ void add_what_fits(std::vector<Table>& tables, const FilterSizeArguments& argume
     const double keys = std::floor(static_cast<double>(bits) / *size.bits_per_key);
     tables.push_back(keys_in_bits(
         static_cast<std::uint64_t>(std::max(1.0, keys)), bits, size,
-        fmt::format("as many keys as have {:.4g} bits each in {}", *size.bits_per_key, room)));
+        fmt::format("the most keys in {1}, with {0:.4g} bits per key", *size.bits_per_key, room)));
   } else {
     tables.push_back(keys_that_fit(bits, rate, {}, room));
   }
@@ -210,12 +210,11 @@ int run_filter_size(const FilterSizeArguments& arguments) {
   const FilterSizeOptions& size = arguments.size;
   if (!arguments.capacity && !arguments.max_memory && !size.bits) {
     return usage_error(
-        "give --capacity N, for the size of a filter of N keys; or --max-memory SIZE, for the keys "
-        "that fit into SIZE; or both");
+        "give --capacity N for the size of a filter of N keys, --max-memory SIZE for the keys that "
+        "fit into SIZE, or both");
   }
   if (size.bits && size.bits_per_key) {
-    return usage_error(
-        "--bits does not go with --bits-per-key: each is the filter's size; give one");
+    return usage_error("--bits and --bits-per-key both set the filter's size: give one of them");
   }
   const auto tables = tables_of(arguments);
   std::string reason;

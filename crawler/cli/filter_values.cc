@@ -23,7 +23,7 @@ tl::unexpected<std::string> wrong(std::string_view text, std::string_view why) {
   return tl::unexpected(fmt::format("{} {}", shown(text), why));
 }
 
-// The power of 1000 that a number's last letter stands for; cuts it off.
+// Returns the power of 1000 that a trailing letter stands for, and removes the letter.
 double take_multiplier(std::string_view& text) {
   constexpr std::string_view kLetters = "KMGT";
   const std::size_t power = text.empty() ? kLetters.npos : kLetters.find(text.back());
@@ -32,7 +32,7 @@ double take_multiplier(std::string_view& text) {
   return std::pow(1000.0, static_cast<double>(power + 1));
 }
 
-// All of `text`; from_chars knows "inf" and "nan" too.
+// Parses all of `text`, including "inf" and "nan", which from_chars() accepts.
 template <class Number>
 bool to_number(std::string_view text, Number& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -43,8 +43,8 @@ tl::expected<std::uint64_t, std::string> parse_count(std::string_view text, std:
                                                      std::uint64_t most,
                                                      std::string_view most_shown) {
   const auto too_many = [&] {
-    return wrong(
-        text, fmt::format("is more {} than any filter here can have; at most {}", of, most_shown));
+    return wrong(text,
+                 fmt::format("is more {} than a filter can have; at most {}", of, most_shown));
   };
   std::uint64_t exact = 0;
   if (!to_number(text, exact)) {
@@ -52,7 +52,7 @@ tl::expected<std::uint64_t, std::string> parse_count(std::string_view text, std:
     const double multiplier = take_multiplier(digits);
     double number = 0;
     if (!to_number(digits, number) || std::isnan(number))
-      return wrong(text, fmt::format("is no number of {}; 1000000, 1e6, 10M and 2G are", of));
+      return wrong(text, fmt::format("is not a number of {}, such as 1000000, 1e6, 10M or 2G", of));
     number *= multiplier;
     if (number > static_cast<double>(most)) return too_many();
     if (number < 0 || number != std::floor(number))
@@ -85,9 +85,9 @@ tl::expected<std::uint64_t, std::string> parse_bits(std::string_view text) {
 tl::expected<double, std::string> parse_bits_per_key(std::string_view text) {
   double bits = 0;
   if (!to_number(text, bits) || std::isnan(bits))
-    return wrong(text, "is no number of bits a key; 10 and 19.2 are");
+    return wrong(text, "is not a number of bits per key, such as 10 or 19.2");
   if (!(bits > 0) || bits > kMaxBitsPerKey) {
-    return wrong(text, fmt::format("is no number of bits a key: it must be above 0 and at most {}",
+    return wrong(text, fmt::format("is not a number of bits per key above 0 and at most {}",
                                    kMaxBitsPerKey));
   }
   return bits;
@@ -96,8 +96,9 @@ tl::expected<double, std::string> parse_bits_per_key(std::string_view text) {
 tl::expected<unsigned, std::string> parse_hashes(std::string_view text) {
   unsigned hashes = 0;
   if (!to_number(text, hashes) || hashes == 0 || hashes > kMaxHashesOfKey) {
-    return wrong(text, fmt::format("is no number of hashes: it must be a whole number from 1 to {}",
-                                   kMaxHashesOfKey));
+    return wrong(text,
+                 fmt::format("is not a number of hashes: it must be a whole number from 1 to {}",
+                             kMaxHashesOfKey));
   }
   return hashes;
 }
@@ -105,15 +106,15 @@ tl::expected<unsigned, std::string> parse_hashes(std::string_view text) {
 tl::expected<double, std::string> parse_rate(std::string_view text) {
   double rate = 0;
   if (!to_number(text, rate) || std::isnan(rate))
-    return wrong(text, "is no rate of false positives; 1e-6 and 0.01 are");
+    return wrong(text, "is not a false-positive rate, such as 1e-6 or 0.01");
   if (rate <= 0 || rate >= 1)
-    return wrong(text, "is no rate of false positives: it must be above 0 and below 1");
+    return wrong(text, "is not a false-positive rate: it must be above 0 and below 1");
   return rate;
 }
 
 tl::expected<FilterKind, std::string> parse_filter_kind(std::string_view text) {
   if (const auto kind = filter_kind_named(text)) return *kind;
-  return wrong(text, "is no kind of filter; blocked, growing, classic, counting and cuckoo are");
+  return wrong(text, "is not a kind of filter: blocked, growing, classic, counting or cuckoo");
 }
 
 tl::expected<KeyedHash::Key, std::string> parse_hash_key(std::string_view text) {
@@ -125,7 +126,7 @@ tl::expected<KeyedHash::Key, std::string> parse_hash_key(std::string_view text) 
   for (std::size_t i = 0; i < key.size(); ++i) {
     const int high = hex_value(text[2 * i]);
     const int low = hex_value(text[2 * i + 1]);
-    if (high < 0 || low < 0) return wrong(text, "is not made of hexadecimal digits alone");
+    if (high < 0 || low < 0) return wrong(text, "has characters other than hexadecimal digits");
     key[i] = static_cast<std::uint8_t>(high * 16 + low);
   }
   return key;

@@ -29,11 +29,11 @@ int run_frontier_dump(const FrontierDumpArguments& arguments);
 struct FrontierLoadArguments {
   std::string state_dir;
   std::string input = "-";
-  std::string config;  // empty: the state directory's own, if there is one
+  std::string config;  // empty: crawl.toml in the state directory, if there
   bool append = false;
   bool skip_bad_lines = false;
-  bool set_aside = false;  // URLs that were held or failed are queued, too
-  // Of a frontier that is created, in place of what the config says.
+  bool set_aside = false;  // also queue URLs that were held or failed
+  // For a new frontier: override the config.
   std::optional<std::uint64_t> expected_urls;
   std::optional<double> false_positive_rate;
   bool exact = false;
@@ -42,20 +42,20 @@ struct FrontierLoadArguments {
 int run_frontier_load(const FrontierLoadArguments& arguments);
 
 struct FrontierReviveArguments {
-  std::string program;  // as it was called
+  std::string program;  // argv[0]
   std::string state_dir;
-  std::vector<std::string> hosts;  // none: all that are parked
+  std::vector<std::string> hosts;  // none: all parked hosts
 };
 int run_frontier_revive(const FrontierReviveArguments& arguments);
 
-// HTTP status codes, both included.
+// A range of HTTP status codes, both ends included.
 struct StatusRange {
   int first = 0;
   int last = 0;
 };
 
 struct FrontierRetryArguments {
-  std::string program = {};  // as it was called
+  std::string program = {};  // argv[0]
   std::string state_dir = {};
   std::optional<SetAsideState> state = SetAsideState::kFailed;  // nothing: both
   std::vector<StatusRange> statuses = {};                       // any of them; none: all

@@ -14,7 +14,7 @@ namespace trawl::cli {
 
 namespace {
 
-// Lines on their way to standard output.
+// Buffers lines for standard output.
 class DumpOutput {
  public:
   Result<void> add(const DumpedUrl& url) {
@@ -38,7 +38,7 @@ class DumpOutput {
     return {};
   }
 
-  // Whoever reads the other end of the pipe had enough.
+  // True once the reader of the pipe has closed it.
   bool closed() const { return closed_; }
 
  private:
@@ -59,7 +59,7 @@ int run_frontier_dump(const FrontierDumpArguments& arguments) {
         const bool wanted = states.empty() || std::ranges::find(states, url.state) != states.end();
         return wanted ? output.add(url) : Result<void>();
       });
-  // What could be read comes out even if not all could.
+  // URLs read before an error are printed.
   const auto written = output.closed() ? Result<void>() : output.flush();
   if (output.closed()) return kFailed;
   if (!dumped) return report(dumped.error());

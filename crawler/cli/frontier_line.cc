@@ -31,12 +31,12 @@ void append_string(std::string_view text, std::string& out) {
   if (plain) {
     out.append("\"").append(text).append("\"");
   } else {
-    // In ASCII, so that nothing of a page reaches a terminal as an escape sequence.
+    // ASCII only, so that no escape sequence from a page reaches a terminal.
     out += json(text).dump(-1, ' ', true, json::error_handler_t::replace);
   }
 }
 
-// A note is any bytes.
+// A note may hold any bytes.
 void append_hex(std::string_view bytes, std::string& out) {
   for (const char byte : bytes)
     fmt::format_to(std::back_inserter(out), "{:02x}", static_cast<unsigned char>(byte));
@@ -88,7 +88,7 @@ static_assert(kKeys.size() == kKeyCount);
 
 constexpr auto kMost = std::numeric_limits<std::uint32_t>::max();
 
-// Takes the tokens of one flat object and keeps no others; stops at the first that is wrong.
+// Takes the tokens of one flat object, without building a tree; stops at the first error.
 class LineTokens final : public json::json_sax_t {
  public:
   bool null() override {
@@ -145,7 +145,7 @@ class LineTokens final : public json::json_sax_t {
                       nearest.empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest)));
     }
     key_ = static_cast<Key>(found - kKeys.begin());
-    if ((given_ >> key_ & 1) != 0) return refuse(fmt::format("\"{}\" is there twice", name));
+    if ((given_ >> key_ & 1) != 0) return refuse(fmt::format("the key \"{}\" is repeated", name));
     given_ |= 1u << key_;
     return true;
   }
@@ -153,7 +153,7 @@ class LineTokens final : public json::json_sax_t {
   bool start_array(std::size_t) override { return wrong("an array"); }
   bool end_array() override { return true; }
   bool parse_error(std::size_t position, const std::string&, const json::exception&) override {
-    return refuse(fmt::format("no JSON object: it goes wrong at byte {}", position));
+    return refuse(fmt::format("not a JSON object: syntax error at byte {}", position));
   }
 
   bool given(Key key) const { return (given_ >> key & 1) != 0; }
@@ -179,7 +179,7 @@ class LineTokens final : public json::json_sax_t {
     return true;
   }
 
-  bool no_object() { return refuse("no JSON object"); }
+  bool no_object() { return refuse("not a JSON object"); }
   bool wrong(std::string_view found) {
     if (!in_object_) return no_object();
     return refuse(fmt::format("\"{}\" must be {}, not {}", kKeys[key_], expected(), found));
@@ -220,7 +220,7 @@ class LineTokens final : public json::json_sax_t {
   std::uint32_t given_ = 0;
 };
 
-// Makes the URL its serialisation; returns what is wrong with it, or with what else the line says.
+// Serialises the URL and checks that the keys agree; returns what is wrong, or an empty text.
 std::string finish(LineTokens& reader) {
   if (!reader.given(kUrl)) return "\"url\" is missing";
   const auto url = Url::parse(reader.line.url);

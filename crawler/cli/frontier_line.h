@@ -1,4 +1,4 @@
-// The lines of `trawl frontier dump` and `load`: a URL as a JSON object.
+// The line format of `trawl frontier dump` and `load`: a URL as a JSON object.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace trawl::cli {
 
-// Appends the line of a URL, with its end.
+// Appends the line of a URL, with the line end.
 void append_frontier_line(const DumpedUrl& url, std::string& out);
 
-// What a line says that a frontier can be told.
+// What a parsed line says about a URL to queue.
 struct FrontierLine {
   std::string url;  // Url::href_without_fragment()
   std::string parent;
@@ -23,11 +23,11 @@ struct FrontierLine {
   std::uint32_t redirects = 0;
   std::optional<SystemTime> not_before;
   std::string note;        // bytes
-  bool set_aside = false;  // it was held, or had failed
+  bool set_aside = false;  // its state is held or failed
 };
 
-// Reads a line as it was dumped, or one made by hand with "url" and whatever else; the error says
-// what is wrong with it. Needs little more memory than the line, whatever is in it.
+// Parses a line as printed by dump, or one with "url" and any other keys of the format. The error
+// says what is wrong. Needs little more memory than the line itself, for any input.
 tl::expected<FrontierLine, std::string> parse_frontier_line(std::string_view text);
 
 }  // namespace trawl::cli

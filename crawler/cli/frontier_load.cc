@@ -26,12 +26,12 @@ namespace trawl::cli {
 
 namespace {
 
-// Of a URL and the one it was found on, no more than a few KiB each.
+// A line has a URL and its parent, a few KiB each.
 constexpr std::size_t kMaxLineBytes = 1 << 20;
-// What is offered at once.
+// Lines per call of offer().
 constexpr std::size_t kBatchLines = 4096;
 constexpr std::size_t kBatchBytes = 4 << 20;
-// Beyond, bad lines are counted only.
+// Further bad lines are only counted.
 constexpr std::uint64_t kMaxReports = 1000;
 
 class Loader {
@@ -48,7 +48,7 @@ class Loader {
     NumberedLines lines(fd, name_);
     NumberedLines::Line line;
     while (true) {
-      // What was read is offered before more of it is waited for.
+      // Lines already read are offered before waiting for more.
       if (full() || lines.may_wait()) {
         if (auto offered = offer(); !offered) return offered;
       }
@@ -80,7 +80,7 @@ class Loader {
     if (line->url.size() > max_url_length_) {
       return refuse(number, fmt::format("the URL is longer than {} bytes", max_url_length_));
     }
-    // The first bad line ends the loading; what comes behind is looked at for more of them.
+    // Loading stops at the first bad line; later lines are only checked.
     if (bad_ > 0 && !skip_bad_lines_) return;
     if (line->set_aside && !set_aside_) {
       ++passed_over_;
@@ -118,11 +118,11 @@ class Loader {
           ++fresh_;
           break;
         case Admission::kSeen:
-        case Admission::kHeld:  // nothing here asks for that
+        case Admission::kHeld:  // load never offers URLs as held
           ++seen_;
           break;
         case Admission::kInvalid:
-          refuse(batch_[i].first, "no http(s) URL");
+          refuse(batch_[i].first, "not an http(s) URL");
           break;
         case Admission::kTooLong:
           refuse(batch_[i].first, fmt::format("the URL is longer than {} bytes", max_url_length_));
@@ -142,12 +142,12 @@ class Loader {
   const std::uint32_t max_url_length_;
   const bool skip_bad_lines_;
   const bool set_aside_;
-  std::vector<std::pair<std::uint64_t, FrontierLine>> batch_;  // with their numbers
+  std::vector<std::pair<std::uint64_t, FrontierLine>> batch_;  // with line numbers
   std::size_t bytes_ = 0;
   std::uint64_t fresh_ = 0;
   std::uint64_t seen_ = 0;
   std::uint64_t bad_ = 0;
-  std::uint64_t passed_over_ = 0;  // held or failed ones
+  std::uint64_t passed_over_ = 0;  // held or failed
 };
 
 void override_settings(const FrontierLoadArguments& arguments, EmbeddedOptions& options) {
@@ -157,15 +157,16 @@ void override_settings(const FrontierLoadArguments& arguments, EmbeddedOptions& 
     options.seen.false_positive_rate = *arguments.false_positive_rate;
   if (arguments.exact) options.seen.mode = FilterMode::kExact;
   options.seen.ledger = options.seen.ledger || arguments.ledger;
-  options.checkpoints.interval = std::chrono::milliseconds(0);  // the one at the end will do
+  options.checkpoints.interval =
+      std::chrono::milliseconds(0);  // the checkpoint at the end suffices
   options.checkpoints.admissions = 0;
 }
 
 int report_opening(const Error& error, const FrontierLoadArguments& arguments) {
   const int code = report(error);
-  if (error.code == ErrorCode::kAlreadyExists) say(stderr, "trawl: to add to it: --append\n");
+  if (error.code == ErrorCode::kAlreadyExists) say(stderr, "trawl: to add to it, give --append\n");
   if (error.code == ErrorCode::kNotFound && arguments.append)
-    say(stderr, "trawl: to make a new one: without --append\n");
+    say(stderr, "trawl: to create a new frontier, leave out --append\n");
   return code;
 }
 
@@ -184,7 +185,7 @@ int run_frontier_load(const FrontierLoadArguments& arguments) {
   auto options = frontier_settings(arguments.state_dir, arguments.config);
   if (!options) return options.error();
   override_settings(arguments, *options);
-  // Before anything is created.
+  // Opened before anything is created.
   const auto file = open_input(arguments.input);
   if (!file) return report(file.error());
   CrawlConfig place;
@@ -205,15 +206,16 @@ int run_frontier_load(const FrontierLoadArguments& arguments) {
   say("{}: {} new, {} seen, {} invalid\n", arguments.state_dir, loader.fresh(), loader.seen(),
       loader.bad());
   if (loader.passed_over() > 0) {
-    say("{} that were held or had failed are left out; --set-aside queues them, too\n",
+    say("{} held or failed URLs were not loaded; --set-aside queues them too\n",
         loader.passed_over());
   }
   if (!loaded) return report(loaded.error());
   if (!closed) return report(closed.error());
   if (loader.bad() == 0 || arguments.skip_bad_lines) return kDone;
   say(stderr,
-      "trawl: nothing behind the first bad line was loaded; go on with --append, and "
-      "--skip-bad-lines or a file that is mended: what is there already is seen\n");
+      "trawl: nothing after the first bad line was loaded; correct the file or give "
+      "--skip-bad-lines, and load it again with --append: URLs already loaded are counted as "
+      "seen\n");
   return kFailed;
 }
 

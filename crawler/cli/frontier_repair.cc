@@ -20,12 +20,12 @@ int run_frontier_repair(const std::string& state_dir) {
   for (const std::string& note : repaired->notes)
     say("{}\n", note);
   if (!repaired->repaired) {
-    say("{} opens as it is: nothing was changed\n", state_dir);
+    say("{} is intact: nothing was changed\n", state_dir);
     return kDone;
   }
-  say("repaired: {} URLs are known to have been seen", repaired->known);
+  say("repaired: {} URLs are known as seen", repaired->known);
   if (repaired->forgotten > 0) {
-    say("; {} that were are forgotten, and may be fetched once more", repaired->forgotten);
+    say("; {} URLs seen before are unknown, and may be fetched again", repaired->forgotten);
   }
   say("\n");
   return kDone;

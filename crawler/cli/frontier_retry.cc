@@ -33,14 +33,14 @@ RetryWhich which_of(const FrontierRetryArguments& arguments) {
   return which;
 }
 
-// Before a lock is left in a directory of others.
+// Checked first, so that no LOCK file is created in a directory of something else.
 Result<void> check_is_of_a_crawl(const std::filesystem::path& directory) {
   CrawlConfig place;
   place.crawl.state_dir = directory;
   const auto contents = look_at_state(place);
   if (!contents) return tl::unexpected(contents.error());
   if (*contents == StateContents::kCrawl || holds_store(directory)) return {};
-  return error(ErrorCode::kNotFound, directory.string() + " holds no crawl");
+  return error(ErrorCode::kNotFound, "no crawl in " + directory.string());
 }
 
 std::string set_aside_text(const FrontierStats& stats) {
@@ -50,20 +50,19 @@ std::string set_aside_text(const FrontierStats& stats) {
 void print_retried(std::uint64_t queued, const FrontierStats& stats,
                    const FrontierRetryArguments& arguments) {
   if (stats.held + stats.set_aside_failed + queued == 0) {
-    say("nothing to retry: no URL of {} has failed or is held\n", arguments.state_dir);
+    say("nothing to retry: {} has no failed or held URLs\n", arguments.state_dir);
     return;
   }
   if (queued == 0) {
-    say("nothing to retry: none of the URLs set aside is as asked for ({})\n",
-        set_aside_text(stats));
-    say("to see them: {} frontier dump {} --state failed --state held\n", quoted(arguments.program),
-        quoted(arguments.state_dir));
+    say("nothing to retry: none of the URLs set aside matches ({})\n", set_aside_text(stats));
+    say("to list them: {} frontier dump {} --state failed --state held\n",
+        quoted(arguments.program), quoted(arguments.state_dir));
     return;
   }
   say("{} URL{} queued again; still set aside: {}\n", queued, queued == 1 ? "" : "s",
       set_aside_text(stats));
   const std::string next = resume_command(arguments.program, arguments.state_dir);
-  if (!next.empty()) say("to go on: {}\n", next);
+  if (!next.empty()) say("to resume: {}\n", next);
 }
 
 }  // namespace
@@ -72,7 +71,8 @@ int run_frontier_retry(const FrontierRetryArguments& arguments) {
   auto options = frontier_settings(arguments.state_dir);
   if (!options) return options.error();
   options->mode = OpenMode::kResume;
-  options->checkpoints.interval = std::chrono::milliseconds(0);  // the one at the end will do
+  options->checkpoints.interval =
+      std::chrono::milliseconds(0);  // the checkpoint at the end suffices
   options->checkpoints.admissions = 0;
   if (auto holds = check_is_of_a_crawl(options->directory); !holds) return report(holds.error());
   OpenReport opened;

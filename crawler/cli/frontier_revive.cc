@@ -21,17 +21,17 @@ constexpr std::size_t kHostsShown = 10;
 void print_revived(const ReviveReport& report, const FrontierReviveArguments& arguments) {
   if (report.revived == 0) {
     if (arguments.hosts.empty())
-      say("no host of {} is parked: nothing to revive\n", arguments.state_dir);
+      say("nothing to revive: {} has no parked hosts\n", arguments.state_dir);
     return;
   }
-  say("{} host{} revived: asked again when the crawl goes on\n", report.revived,
+  say("{} host{} revived; resume the crawl to fetch the queued URLs\n", report.revived,
       report.revived == 1 ? "" : "s");
   const std::size_t shown = std::min(report.hosts.size(), kHostsShown);
   for (std::size_t i = 0; i < shown; ++i)
     say("  {}\n", report.hosts[i]);
   if (report.revived > shown) say("  and {} more\n", report.revived - shown);
   const std::string next = resume_command(arguments.program, arguments.state_dir);
-  if (!next.empty()) say("to go on: {}\n", next);
+  if (!next.empty()) say("to resume: {}\n", next);
 }
 
 }  // namespace
@@ -42,7 +42,7 @@ int run_frontier_revive(const FrontierReviveArguments& arguments) {
   for (const std::string& host : revived->not_parked)
     say(stderr, "trawl: {} is not parked\n", host);
   for (const std::string& host : revived->unknown) {
-    say(stderr, "trawl: {} is not a host of this crawl: no URL of it waits\n", host);
+    say(stderr, "trawl: {} has no waiting URLs in this crawl\n", host);
   }
   print_revived(*revived, arguments);
   return revived->revived == 0 && !arguments.hosts.empty() ? kFailed : kDone;

@@ -14,14 +14,14 @@ namespace trawl::cli {
 
 namespace {
 
-// What a config allows at most: what one frontier had, another takes.
+// The maximum that a config allows, so that a dump of any frontier can be loaded.
 constexpr std::uint32_t kLongestUrl = 65536;
 
 EmbeddedOptions settings_without_config(const std::filesystem::path& directory) {
   EmbeddedOptions options;
   options.limits.max_url_length = kLongestUrl;
   options.limits.max_note_bytes = kMaxNoteBytes;
-  // What is wrong with a MANIFEST is for EmbeddedFrontier::open() to say.
+  // EmbeddedFrontier::open() reports errors in the MANIFEST.
   const auto manifest = Manifest::read(directory);
   if (!manifest || !*manifest) return options;
   if (auto profile = Profile::from_name((*manifest)->profile))
@@ -37,7 +37,7 @@ tl::expected<EmbeddedOptions, int> frontier_settings(const std::string& state_di
   const std::filesystem::path directory = std::filesystem::absolute(state_dir, error);
   if (error) {
     return tl::unexpected(
-        report(system_error(error.value(), "cannot tell where " + state_dir + " is")));
+        report(system_error(error.value(), "cannot find the absolute path of " + state_dir)));
   }
   const std::filesystem::path file =
       config.empty() ? saved_config_path(directory) : std::filesystem::path(config);

@@ -1,4 +1,4 @@
-// frontier_settings: how the frontier of a state directory is to be opened.
+// frontier_settings: the options to open the frontier of a state directory with.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace trawl::cli {
 
-// As the crawl's config says: `config` if it is given, else the effective one that the directory
-// holds. Without either, a frontier that is there keeps its rules for canonical keys, and a new one
-// gets the defaults. What is wrong is printed, and the exit code returned.
+// Reads the options from `config` if given, else from crawl.toml in the directory. Without either,
+// an existing frontier keeps its rules for canonical keys, and a new one gets the defaults. Errors
+// are printed, and the exit code returned.
 tl::expected<EmbeddedOptions, int> frontier_settings(const std::string& state_dir,
                                                      const std::string& config = {});
 

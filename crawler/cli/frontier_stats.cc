@@ -100,7 +100,7 @@ std::string details_of(const HostInfo& host) {
     text += fmt::format(", until {}", to_rfc3339(*host.settings.blocked_until));
   if (host.failures > 0) text += fmt::format(", failed {} times in a row", host.failures);
   if (host.settings.delay) text += fmt::format(", delay {}", format_duration(*host.settings.delay));
-  if (host.settings.leases) text += fmt::format(", {} requests at once", *host.settings.leases);
+  if (host.settings.leases) text += fmt::format(", {} requests at a time", *host.settings.leases);
   if (host.settings.limit) text += fmt::format(", {} more to be fetched", *host.settings.limit);
   return text;
 }
@@ -109,7 +109,7 @@ std::string replayed_text(const FrontierSummary& summary) {
   if (summary.checkpoints.empty() || !summary.checkpoints.back().sequence) return "";
   const std::uint64_t covered = *summary.checkpoints.back().sequence;
   if (covered > summary.stats.admitted) return "";
-  return fmt::format("{} URLs to be replayed", summary.stats.admitted - covered);
+  return fmt::format("{} URLs to replay", summary.stats.admitted - covered);
 }
 
 std::string as_text(const FrontierSummary& summary, const CrawlTotals::Totals& totals) {
@@ -133,7 +133,7 @@ std::string as_text(const FrontierSummary& summary, const CrawlTotals::Totals& t
   count("failed, kept", summary.stats.set_aside_failed, "set aside");
   count("requeued", summary.stats.requeued, "that were set aside");
   if (summary.stats.not_set_aside > 0)
-    count("not set aside", summary.stats.not_set_aside, "for want of room, held or failed");
+    count("not set aside", summary.stats.not_set_aside, "dropped for lack of room, held or failed");
   count("retried", summary.stats.retried);
   count("recrawls", summary.stats.recrawls);
   count("seen", summary.stats.seen, "offers");
@@ -150,7 +150,7 @@ std::string as_text(const FrontierSummary& summary, const CrawlTotals::Totals& t
   if (const auto replayed = replayed_text(summary); !replayed.empty()) line("", replayed);
   if (summary.filter_read) {
     const FilterStats& filter = summary.stats.filter;
-    line("filter", fmt::format("{} layer{}, room for {} URLs, {}, rate of false positives {:.2g}",
+    line("filter", fmt::format("{} layer{}, room for {} URLs, {}, false-positive rate {:.2g}",
                                filter.layers, filter.layers == 1 ? "" : "s", filter.capacity,
                                readable_bytes(filter.memory_bytes), filter.current_rate));
     if (const auto advice = capacity_advice(filter, "expected_urls"); !advice.empty())

@@ -58,7 +58,7 @@ Result<void> LineReader::open_next() {
   line_number_ = 0;
   fd_ = STDIN_FILENO;
   if (input == kStandardInput) {
-    // Fewer turns of a pipe's two ends; refused for what is none, and without harm.
+    // A larger pipe buffer saves context switches. Fails without harm if it is not a pipe.
     ::fcntl(STDIN_FILENO, F_SETPIPE_SZ, kPipeBytes);
     return {};
   }
@@ -87,7 +87,7 @@ Result<void> LineReader::fill() {
   }
 }
 
-// Leaves a line whose end was not read yet, and closes an input that has nothing left.
+// Takes the complete lines of the buffer; closes an input at its end.
 Result<void> LineReader::take_lines() {
   while (lines_.size() < kMaxLines && scanned_ < end_) {
     const void* found = std::memchr(buffer_.data() + scanned_, '\n', end_ - scanned_);
@@ -109,7 +109,7 @@ Result<void> LineReader::take_lines() {
     fd_ = -1;
     file_ = FileDescriptor();
   } else if (end_ - begin_ == kMaxLineBytes + kLongestLineEnd) {
-    return take(end_ - begin_);  // too long, wherever it ends
+    return take(end_ - begin_);  // too long
   }
   return {};
 }
@@ -119,10 +119,11 @@ Result<void> LineReader::take(std::size_t length) {
   std::string_view line(buffer_.data() + begin_, length);
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (line.size() > kMaxLineBytes) {
-    return error(ErrorCode::kInvalidArgument,
-                 fmt::format("{}:{}: the line is longer than {} MiB, the longest a key may be: is "
-                             "this a file of lines?",
-                             name(), line_number_, kMaxLineBytes >> 20));
+    return error(
+        ErrorCode::kInvalidArgument,
+        fmt::format(
+            "{}:{}: the line is longer than {} MiB, the limit of a key: is this a file of lines?",
+            name(), line_number_, kMaxLineBytes >> 20));
   }
   if (!line.empty()) lines_.push_back(line);
   return {};

@@ -14,11 +14,11 @@
 
 namespace trawl::cli {
 
-inline constexpr std::string_view kStandardInput = "-";  // as the name of a file
+inline constexpr std::string_view kStandardInput = "-";  // as a file name
 
-// Reads file after file; "-" is standard input, and so is no file at all. A line ends with LF, CR
-// LF or the end of its file, which are not part of it; it may hold any other byte. Empty lines are
-// left out. Memory is 256 KiB, or what the longest line needs.
+// Reads one file after the other. "-" is standard input, which is also read if there are no files.
+// A line ends with LF, CR LF or the end of its file; the end is not part of the line, which may
+// hold any other byte. Empty lines are skipped. Memory is 256 KiB, or what the longest line needs.
 class LineReader {
  public:
   static constexpr std::size_t kMaxLineBytes = std::size_t{16} << 20;
@@ -26,13 +26,12 @@ class LineReader {
 
   explicit LineReader(std::vector<std::string> inputs);
 
-  // Finds inputs that are missing, unreadable or directories before the work begins.
+  // Fails if an input is missing, unreadable or a directory. Called before the work begins.
   static Result<void> check_inputs(const std::vector<std::string>& inputs);
 
-  // The next lines, as many as are there without waiting for more, but at least one and at most
-  // kMaxLines; none at the end of the last input. They are valid until the next call. Errors: those
-  // of the system, with the file's name; kInvalidArgument for a line of more than kMaxLineBytes,
-  // as "file:line".
+  // Returns the lines that are available without waiting, at least one and at most kMaxLines; none
+  // at the end of the last input. They are valid until the next call. Errors: those of the system,
+  // with the file's name; kInvalidArgument for a line longer than kMaxLineBytes, with "file:line".
   Result<std::span<const std::string_view>> next();
 
  private:
@@ -45,11 +44,11 @@ class LineReader {
   const std::vector<std::string> inputs_;
   std::size_t next_input_ = 0;
   FileDescriptor file_;
-  int fd_ = -1;  // of file_, or standard input; -1 between two inputs
+  int fd_ = -1;  // file_ or standard input; -1 between inputs
   bool at_end_ = false;
-  std::uint64_t line_number_ = 0;  // of the last line taken, in its file
+  std::uint64_t line_number_ = 0;  // number of the last line taken, within its file
 
-  // What was read and not yet taken is in [begin_, end_); no line ends before scanned_.
+  // Bytes read but not yet taken are in [begin_, end_); no line ends before scanned_.
   std::vector<char> buffer_;
   std::size_t begin_ = 0;
   std::size_t scanned_ = 0;

@@ -28,35 +28,34 @@ namespace trawl::cli {
 namespace {
 
 constexpr const char* kLinksFooter = R"(
-Prints a line for each link, in the order of the page: its kind, the element and attribute it came
-from, "follow" or "nofollow", and its URL, with tabs between them. What the page says of itself goes
-to standard error: its title, its directives for robots, its encoding and so on.
+Prints a line for each link, in page order, with fields separated by tabs: kind, element and
+attribute, "follow" or "nofollow", and URL. Properties of the page, such as its title, robots
+directives and encoding, are printed to standard error.
 
-PAGE is a file, - for standard input, or an http(s) URL, which is fetched with redirects followed
-and whatever its address; it may redirect to a private address only if its own is private. Of a file
---base tells the URL, which links are relative to; without it only whole URLs are printed, unless
-the page has a <base href>. What a server's Link and X-Robots-Tag headers say counts too; their
-links are from header@link.
+PAGE is a file, - for standard input, or an http(s) URL. A URL is fetched and redirects are followed;
+only a URL with a private address may redirect to a private address. For a file, give the page's URL
+with --base; without it, relative links are dropped unless the page has a <base href>. A server's
+Link and X-Robots-Tag headers are used too; their links come from header@link.
 
-KINDS are names with commas between them:
+KINDS is a comma-separated list of:
   navigation  <a href>, <area href>            resource  images, media, scripts, style sheets
   document    <iframe>, <frame>, <object>,     related   <link rel> alternate, next, prev,
               <embed>                                    amphtml, canonical
   form        <form action>, sent by GET       citation  <blockquote cite>, <q cite>
   refresh     <meta http-equiv=refresh>
-or "pages", the default: navigation, document, related and refresh, which a crawl follows; or "all".
+or "pages", the default (navigation, document, related and refresh, which a crawl follows), or "all".
 
-  --text   the text between <a> and </a> as well, in a column before the URL; empty for other links
+  --text   add a column before the URL: the text between <a> and </a>, empty for other links
   --json   {"url":"...","kind":"navigation","element":"a","attribute":"href","rel":"",
            "follow":true} for each link, with --text also "text":"..."; then {"page":"...", ...} with
-           what the page says of itself
+           the properties of the page
 
 Examples:
   trawl links https://example.com/
   trawl links page.html --base https://example.com/a/ --kinds all
   curl -s https://example.com/ | trawl links - --base https://example.com/ -q | cut -f4 | sort -u
 
-Exit status: 0 the page was read, 1 it could not be, 2 wrong usage, 3 out of space.)";
+Exit status: 0 the page was read, 1 it could not be read, 2 wrong usage, 3 out of space.)";
 
 constexpr std::size_t kMaxPageBytes = 64u << 20;
 
@@ -81,7 +80,7 @@ LinkKinds kinds_named(std::string_view name) {
   known.insert(known.end(), kLinkKindNames.begin(), kLinkKindNames.end());
   const std::string_view nearest = nearest_name(name, known);
   throw CLI::ValidationError(
-      "--kinds", fmt::format("\"{}\" is no kind of links; {}", printable(name),
+      "--kinds", fmt::format("\"{}\" is not a kind of link; {}", printable(name),
                              nearest.empty() ? "--help lists them"
                                              : fmt::format("did you mean {}?", nearest)));
 }
@@ -113,8 +112,8 @@ std::optional<Url> base_of(const LinksArguments& arguments) {
 void warn_of_missing_base(const Url& url, const Document& document, const PageLinks& page) {
   if (!url.href().empty() || page.base || page.invalid == 0) return;
   say(stderr,
-      "trawl: warning: {} references of {} are dropped: they are relative, or no URLs; "
-      "--base tells its URL\n",
+      "trawl: warning: {} links of {} are dropped, being relative or invalid; give the page's URL "
+      "with --base\n",
       page.invalid, document.name);
 }
 
@@ -123,9 +122,10 @@ void warn_of_missing_base(const Url& url, const Document& document, const PageLi
 void warn_unless_html(const Document& document, const std::string& content_type) {
   constexpr std::string_view kGzip = "\x1F\x8B";
   if (document.bytes.starts_with(kGzip)) {
-    say(stderr, "trawl: warning: {} is compressed with gzip: zcat it first\n", document.name);
+    say(stderr, "trawl: warning: {} is compressed with gzip: decompress it first with zcat\n",
+        document.name);
   } else if (!content_type.empty() && !is_html_media_type(content_type)) {
-    say(stderr, "trawl: warning: {} is {}, and read as if it were HTML\n", document.name,
+    say(stderr, "trawl: warning: {} has the type {}; it is read as HTML\n", document.name,
         printable(content_type));
   }
 }
@@ -135,13 +135,13 @@ std::string_view why(LinksSkipped skipped) {
     case LinksSkipped::kNo:
       break;
     case LinksSkipped::kTooLarge:
-      return "it, its tree or its links need too much memory";
+      return "the page, its tree or its links need too much memory";
     case LinksSkipped::kTooDeep:
-      return "its elements nest too deeply for Gumbo; --engine scanner reads it";
+      return "its elements are nested too deeply for Gumbo; use --engine scanner";
     case LinksSkipped::kTooSlow:
-      return "it takes Gumbo too long; --engine scanner reads it";
+      return "Gumbo takes too long; use --engine scanner";
     case LinksSkipped::kUnparsable:
-      return "Gumbo fails on it; --engine scanner reads it";
+      return "Gumbo failed; use --engine scanner";
   }
   return "";
 }
@@ -249,9 +249,9 @@ int run_links(const LinksArguments& arguments) {
   if (!document) return report(document.error());
   if (const auto answered = expect_success(*document); !answered) return report(answered.error());
   if (document->cut) {
-    return report({ErrorCode::kInvalidArgument,
-                   fmt::format("{} has more than {} MiB; no page is read that is larger",
-                               document->name, kMaxPageBytes >> 20)});
+    return report(
+        {ErrorCode::kInvalidArgument, fmt::format("{} is larger than {} MiB, the limit of a page",
+                                                  document->name, kMaxPageBytes >> 20)});
   }
   if (!arguments.content_type.empty()) document->content_type = arguments.content_type;
   warn_unless_html(*document, document->content_type);
@@ -278,25 +278,27 @@ void add_links_command(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("links", "Print the links of a page");
   command->add_option("PAGE", arguments->source, "A file, - for standard input, or a URL")
       ->required();
-  command->add_option("--base", arguments->base, "The URL of the page, for its relative links")
+  command
+      ->add_option("--base", arguments->base,
+                   "URL of the page, which its relative links are resolved against")
       ->type_name("URL");
   command
       ->add_option_function<std::string>(
           "--kinds", [arguments](const std::string& list) { arguments->kinds = parse_kinds(list); },
-          "Which links (default: pages)")
+          "Kinds of links to print (default: pages)")
       ->type_name("KINDS");
   command
       ->add_option_function<std::string>(
           "--engine",
           [arguments](const std::string& name) { arguments->engine = parse_engine(name); },
-          "scanner (default), or gumbo for a whole HTML5 parser")
+          "scanner (default), or gumbo, a full HTML5 parser")
       ->type_name("ENGINE");
   command
       ->add_option("--content-type", arguments->content_type,
-                   "As of a Content-Type header, for the charset: \"text/html; charset=gbk\"")
+                   "Value of a Content-Type header, for the charset: \"text/html; charset=gbk\"")
       ->type_name("TYPE");
-  command->add_flag("--text", arguments->text, "Print the texts of links, too");
-  command->add_flag("--json", arguments->json, "One JSON object a line");
+  command->add_flag("--text", arguments->text, "Also print the texts of links");
+  command->add_flag("--json", arguments->json, "Print JSON, one object per line");
   command->add_flag("-q,--quiet", arguments->quiet, "Print links, warnings and errors only");
   command->footer(kLinksFooter);
   command->callback([arguments, &exit_code] { exit_code = run_links(*arguments); });

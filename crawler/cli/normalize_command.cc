@@ -31,24 +31,24 @@ namespace trawl::cli {
 namespace {
 
 constexpr const char* kNormalizeFooter = R"(
-Prints a line for each URL: its href (what is fetched), its canonical key (what is deduplicated)
-and the rules that made the one into the other, "-" for none, with tabs between them. Without URLs,
-or for the URL -, they come from standard input, one a line; empty lines and a byte order mark are
-passed over. What is no http(s) URL is reported with its line on standard error, and the others
-still come.
+Prints a line for each URL, with fields separated by tabs: its href (the URL that is fetched), its
+canonical key (by which URLs are deduplicated), and the rules that changed the href into the key, or
+"-". Without URLs, or if URL is -, URLs are read from standard input, one per line; empty lines and a
+byte order mark are skipped. A line that is not an http(s) URL is reported on standard error; the
+others are still printed.
 
-  --json   {"line":1,"href":"...","key":"...","rules":["..."],"group":"...","domain":"..."}; the
-           line is an argument's place if there are arguments, the group is that of politeness,
-           the domain the registrable one
-  --merge  only the keys that two lines or more have, each followed by its URLs on lines of their
-           own: tab, the numbers of its lines with commas between them, tab, href; with --json
-           {"key":"...","urls":[{"lines":[1,2],"href":"..."}]}. Memory grows by about 300 bytes
-           and the text for each distinct URL, and by a few bytes for each line that repeats one
+  --json   {"line":1,"href":"...","key":"...","rules":["..."],"group":"...","domain":"..."}; "line"
+           is the position of the argument or line, "group" the politeness group, "domain" the
+           registrable domain
+  --merge  print only keys that two or more lines have, each followed by a line per URL: tab, the
+           comma-separated numbers of its lines, tab, href; with --json
+           {"key":"...","urls":[{"lines":[1,2],"href":"..."}]}. Needs about 300 bytes of memory and
+           the text for each distinct URL, and a few bytes for each line that repeats one
 
-RULES are names with commas between them, all or none (the default, and a crawl's). A '-' before a
-name takes it away again: --rules all,-lowercase_path. NAMES are compared ignoring case, end in '*'
-for any ending, and take the place of the default ones; if the first has a '+' or '-' before it they
-are added to those and taken away.
+RULES is a comma-separated list of names, or all, or none (the default, as in a crawl). A '-' before
+a name removes a rule: --rules all,-lowercase_path. NAMES are compared ignoring case; '*' at the end
+matches any ending. They replace the default names; if the first has a '+' or '-' before it, they are
+added to the default names or removed from them.
 
 Examples:
   trawl normalize 'HTTP://Example.com:80/%7ejoe/?utm_source=x#top' --rules all
@@ -81,7 +81,7 @@ std::vector<std::string> split(std::string_view list) {
   }
 }
 
-// For a misspelt rule, tells the one that was meant.
+// Suggests the nearest name for a misspelt rule.
 void check_rule_names(const std::string& option, const std::vector<std::string>& items) {
   std::vector<std::string_view> known = {"all", "none"};
   for (const RuleInfo& info : rule_infos()) {
@@ -93,8 +93,9 @@ void check_rule_names(const std::string& option, const std::vector<std::string>&
     const std::string_view nearest = nearest_name(item, known);
     if (nearest.empty()) continue;
     throw CLI::ValidationError(
-        option, fmt::format("\"{}\" is no rule; did you mean {}? --list-rules explains them all",
-                            item, nearest));
+        option,
+        fmt::format("\"{}\" is not a rule; did you mean {}? --list-rules explains all rules", item,
+                    nearest));
   }
 }
 
@@ -116,7 +117,7 @@ void add_host(const std::string& text, std::vector<HostRulesText>& hosts) {
   hosts.push_back({text.substr(0, equals), {.rules = std::move(rules)}});
 }
 
-// A list of names for a rule that is on nowhere is a mistake.
+// A list of names for a rule that is not enabled is a mistake.
 void check_names_are_used(const NormalizeArguments& arguments, const Profile& profile) {
   const auto check = [&](const auto& names, bool CanonicalRules::*rule, std::string option) {
     if (!names || profile.rules.*rule ||
@@ -124,7 +125,7 @@ void check_names_are_used(const NormalizeArguments& arguments, const Profile& pr
                     [&](const HostRules& host) { return host.rules.*rule; })) {
       return;
     }
-    throw CLI::ValidationError(option, "does nothing without its rule; add it to --rules");
+    throw CLI::ValidationError(option, "has no effect without its rule; add the rule to --rules");
   };
   check(arguments.rules.parameter_names, &CanonicalRules::drop_parameters, "--parameter-names");
   check(arguments.rules.session_id_names, &CanonicalRules::drop_session_ids, "--session-id-names");
@@ -149,7 +150,7 @@ std::optional<Url> base_of(const NormalizeArguments& arguments) {
 
 class Normalizer {
  public:
-  // `numbered`: what the URLs are counted in, "line".
+  // `numbered`: the unit in which URLs are counted, such as "line".
   Normalizer(const NormalizeArguments& arguments, Profile profile, std::optional<Url> base,
              std::string_view numbered)
       : numbered_(numbered),
@@ -180,7 +181,7 @@ class Normalizer {
   Result<void> flush() { return out_.flush(); }
   Result<void> flush_if_full() { return out_.flush_if_full(); }
 
-  // Returns what to exit with.
+  // Returns the exit code.
   Result<int> finish() {
     if (merge_ != nullptr) {
       if (auto printed = merge_->print(out_, json_); !printed)
@@ -232,7 +233,7 @@ Result<int> normalize_lines(Normalizer& normalizer) {
   NumberedLines lines(STDIN_FILENO);
   NumberedLines::Line line;
   while (true) {
-    // Whoever waits for an answer to a line gets it.
+    // Flushed before waiting for input, so that an interactive user sees the answer to each line.
     const auto written = lines.may_wait() ? normalizer.flush() : normalizer.flush_if_full();
     if (!written) return tl::unexpected(written.error());
     const auto more = lines.next(line);
@@ -241,8 +242,8 @@ Result<int> normalize_lines(Normalizer& normalizer) {
     if (line.number == 1 && line.text.starts_with(kByteOrderMark))
       line.text.remove_prefix(kByteOrderMark.size());
     if (line.too_long) {
-      normalizer.refuse(
-          line.number, fmt::format("it is longer than {} MiB", NumberedLines::kMaxLineBytes >> 20));
+      normalizer.refuse(line.number,
+                        fmt::format("longer than {} MiB", NumberedLines::kMaxLineBytes >> 20));
     } else if (!line.text.empty()) {
       normalizer.take(line.number, line.text);
     }
@@ -282,7 +283,7 @@ int run_normalize(const NormalizeArguments& arguments) {
 
 void add_normalize_command(CLI::App& app, int& exit_code) {
   const auto arguments = std::make_shared<NormalizeArguments>();
-  auto* command = app.add_subcommand("normalize", "Show URLs as they are fetched and deduplicated");
+  auto* command = app.add_subcommand("normalize", "Print the canonical keys of URLs");
   command->add_option("URL", arguments->urls, "The URLs");
   command
       ->add_option_function<std::string>(
@@ -291,13 +292,14 @@ void add_normalize_command(CLI::App& app, int& exit_code) {
             arguments->rules.rules = split(text);
             check_rule_names("--rules", *arguments->rules.rules);
           },
-          "The rules for keys, beside those that are always on")
+          "Rules for keys, in addition to those that are always on")
       ->type_name("RULES");
   add_list(command, "--parameter-names", arguments->rules.parameter_names,
-           "What drop_parameters drops");
+           "Parameters that drop_parameters drops");
   add_list(command, "--session-id-names", arguments->rules.session_id_names,
-           "What drop_session_ids drops");
-  add_list(command, "--index-names", arguments->rules.index_names, "What drop_index drops");
+           "Session ids that drop_session_ids drops");
+  add_list(command, "--index-names", arguments->rules.index_names,
+           "File names that drop_index drops");
   command
       ->add_option_function<std::vector<std::string>>(
           "--host",
@@ -305,14 +307,14 @@ void add_normalize_command(CLI::App& app, int& exit_code) {
             for (const auto& text : texts)
               add_host(text, arguments->hosts);
           },
-          "Other rules for a host, or for .example.com and all below it; if the first has a "
-          "sign, changes to --rules")
+          "Rules for a host, or for .example.com and its subdomains, in place of --rules; if the "
+          "first has a sign, changes to --rules")
       ->type_name("HOST=RULES")
       ->allow_extra_args(false);
-  command->add_option("--base", arguments->base, "What relative URLs are relative to")
+  command->add_option("--base", arguments->base, "URL that relative URLs are resolved against")
       ->type_name("URL");
-  command->add_flag("--json", arguments->json, "One JSON object a line");
-  command->add_flag("--merge", arguments->merge, "Show which lines are taken as one");
+  command->add_flag("--json", arguments->json, "Print JSON, one object per line");
+  command->add_flag("--merge", arguments->merge, "Print which lines have the same key");
   command->add_flag("--list-rules", arguments->list_rules, "Explain each rule");
   command->footer(kNormalizeFooter);
   command->callback([arguments, &exit_code] { exit_code = run_normalize(*arguments); });

@@ -12,7 +12,7 @@ namespace trawl::cli {
 namespace {
 
 constexpr std::size_t kSmallestBufferBytes = 256 << 10;
-// What fills the buffer without an end is too long, whether a CR is its last byte or not.
+// A line that fills the buffer without an end is too long, even if its last byte is a CR.
 constexpr std::size_t kMaxBufferBytes = NumberedLines::kMaxLineBytes + 2;
 
 }  // namespace
@@ -20,7 +20,7 @@ constexpr std::size_t kMaxBufferBytes = NumberedLines::kMaxLineBytes + 2;
 NumberedLines::NumberedLines(int fd, std::string name)
     : fd_(fd), name_(std::move(name)), buffer_(kSmallestBufferBytes) {}
 
-// Moves `scanned_` to the next line end, or to the end of what was read.
+// Moves `scanned_` to the next line end, or to the end of the bytes read.
 bool NumberedLines::find_end() {
   const void* found = std::memchr(buffer_.data() + scanned_, '\n', end_ - scanned_);
   scanned_ = found == nullptr
@@ -39,7 +39,7 @@ Result<bool> NumberedLines::next(Line& line) {
   while (!whole && !at_end_) {
     if (held() == kMaxBufferBytes) {
       line.too_long = true;
-      begin_ = end_;  // goes on reading to its end
+      begin_ = end_;  // the rest of the line is skipped
     }
     if (auto filled = fill(); !filled) return tl::unexpected(filled.error());
     whole = find_end();

@@ -1,4 +1,4 @@
-// NumberedLines: the lines of a stream, each with its number.
+// NumberedLines: the lines of a stream with their numbers.
 #pragma once
 
 #include <cstddef>
@@ -11,25 +11,25 @@
 
 namespace trawl::cli {
 
-// Reads a file descriptor line by line. A line ends with LF, CR LF or the end of the stream, which
-// are not part of it, and may hold any other byte. One that is too long is cut short and told so,
-// so that its number and those after it are right. Memory is 256 KiB, or twice the longest line.
+// Reads a file descriptor line by line. A line ends with LF, CR LF or the end of the stream; the
+// end is not part of the line, which may hold any other byte. A line that is too long is cut and
+// marked, so that line numbers stay right. Memory is 256 KiB, or twice the longest line.
 class NumberedLines {
  public:
   static constexpr std::size_t kMaxLineBytes = std::size_t{16} << 20;
 
   struct Line {
     std::uint64_t number = 0;  // from 1
-    std::string_view text;     // until the next call
+    std::string_view text;     // valid until the next call
     bool too_long = false;
   };
 
-  // `name`: what it is called in errors.
+  // `name`: the stream's name in errors.
   explicit NumberedLines(int fd, std::string name = "standard input");
 
-  // False at the end. Errors: those of the system.
+  // Returns false at the end. Errors: those of the system.
   Result<bool> next(Line& line);
-  // True if the next line is not here yet, so that next() may wait for it.
+  // True if next() would have to read more, which may wait.
   bool may_wait();
 
  private:
@@ -41,7 +41,7 @@ class NumberedLines {
   const std::string name_;
   bool at_end_ = false;
   std::uint64_t line_number_ = 0;
-  // What was read and not taken is in [begin_, end_); there is no line end before scanned_.
+  // Bytes read but not yet taken are in [begin_, end_); no line ends before scanned_.
   std::vector<char> buffer_;
   std::size_t begin_ = 0;
   std::size_t scanned_ = 0;

@@ -7,7 +7,7 @@ namespace trawl::cli {
 
 namespace {
 
-// The numbers of the URL's lines with commas between them.
+// Prints the numbers of the URL's lines, separated by commas.
 Result<void> print_lines(BufferedOutput& out, const MergedUrls::Url& url) {
   std::uint64_t line = url.first_line;
   out << line;
@@ -72,7 +72,7 @@ MergedUrls::Url* MergedUrls::new_url(std::uint64_t line, std::string_view href,
   const std::string_view kept_href = kept(href);
   const auto [number, is_new] = keys_.try_emplace(hash_(key), groups_.size());
   if (is_new) groups_.push_back({.key = key == href ? kept_href : kept(key)});
-  // Never destroyed: all that it has lies in `memory_`.
+  // Never destroyed: all its memory belongs to `memory_`.
   Url* url = new (memory_.allocate(sizeof(Url), alignof(Url)))
       Url{.href = kept_href,
           .first_line = line,

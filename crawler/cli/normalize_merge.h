@@ -1,4 +1,4 @@
-// MergedUrls: which URLs of a list have one key.
+// MergedUrls: finds URLs of a list that have the same key.
 #pragma once
 
 #include <cstddef>
@@ -16,20 +16,21 @@
 
 namespace trawl::cli {
 
-// Keeps each distinct URL and each distinct key once, about 300 bytes and their text, and a few
-// bytes for each line that repeats a URL. URLs are told apart by their fingerprints, as in a crawl.
+// Stores each distinct URL and each distinct key once, in about 300 bytes and their text, and a few
+// bytes for each line that repeats a URL. URLs are distinguished by their fingerprints, as in a
+// crawl.
 class MergedUrls {
  public:
   struct Url {
     std::string_view href;
     std::uint64_t first_line;
     std::uint64_t last_line;
-    std::pmr::string later_lines;  // each as its distance from the one before, in base 128
+    std::pmr::string later_lines;  // differences of line numbers, in base 128
     std::size_t group;
     Url* next = nullptr;
   };
 
-  // Takes a line; they come in ascending order. Calls `make_key` for the key if the URL is new.
+  // Adds a line. Lines come in ascending order. Calls `make_key` for the key if the URL is new.
   template <class MakeKey>
   void add(std::uint64_t line, std::string_view href, MakeKey make_key) {
     Url*& url = urls_.try_emplace(hash_(href), nullptr).first->second;
@@ -42,8 +43,8 @@ class MergedUrls {
     ++lines_;
   }
 
-  // Prints the keys that two lines or more have, in the order of their first lines, each with its
-  // URLs in the order of theirs.
+  // Prints the keys that two or more lines have, ordered by their first lines, each with its URLs
+  // in the same order.
   Result<void> print(BufferedOutput& out, bool json) const;
 
   std::uint64_t lines() const { return lines_; }
@@ -56,7 +57,7 @@ class MergedUrls {
     Url* first = nullptr;
     Url* last = nullptr;
   };
-  // The hash is keyed: no list can be made to collide.
+  // The hash is keyed, so that no list can be crafted to collide.
   struct LowHalf {
     std::size_t operator()(const Fingerprint& fingerprint) const noexcept {
       return static_cast<std::size_t>(fingerprint.low);

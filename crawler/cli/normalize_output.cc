@@ -49,7 +49,7 @@ BufferedOutput& BufferedOutput::names(RuleSet rules, std::string_view separator)
 }
 
 Result<void> BufferedOutput::flush() {
-  // JSON may have such characters in its strings, where the escapes mean the same.
+  // Other characters occur only in JSON strings, where the escapes mean the same.
   constexpr std::string_view kColumnsAndLines = "\t\n";
   if (!is_safe(text_, kColumnsAndLines)) text_ = escape_unsafe(text_, kColumnsAndLines);
   std::string_view rest = text_;

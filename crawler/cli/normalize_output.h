@@ -1,4 +1,4 @@
-// What `trawl normalize` prints.
+// BufferedOutput: standard output of `trawl normalize`.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace trawl::cli {
 
-// Text for standard output, written when there is much of it and when told to; what is unsafe for a
-// terminal is escaped as in JSON, but for tabs and line ends.
+// Buffers text for standard output. Characters that are unsafe for a terminal, except tabs and line
+// ends, are escaped as in JSON.
 class BufferedOutput {
  public:
   BufferedOutput& operator<<(std::string_view text) {
@@ -24,12 +24,12 @@ class BufferedOutput {
   }
   BufferedOutput& operator<<(std::uint64_t number);
 
-  // Appends a JSON string. `text` is ASCII, as all parts of a URL are.
+  // Appends a JSON string. `text` must be ASCII, as all parts of a URL are.
   BufferedOutput& json_string(std::string_view text);
-  // The rules' names with `separator` between them.
+  // Appends the rules' names, separated by `separator`.
   BufferedOutput& names(RuleSet rules, std::string_view separator);
 
-  // Writes what there is, or only if there is much of it. Errors: those of the system.
+  // flush() writes the buffer, flush_if_full() only if it is large. Errors: those of the system.
   Result<void> flush();
   Result<void> flush_if_full();
 

@@ -1,4 +1,4 @@
-// Options of the command line that a function of ours reads.
+// Command-line options whose values are parsed by a function.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace trawl::cli {
 
-// An option whose text `parse` makes a value of; what it finds wrong is an error of usage.
+// Adds an option whose text `parse` converts to a value; errors of `parse` are usage errors.
 template <class Value, class Parse>
 CLI::Option* add_parsed(CLI::App* command, const std::string& name, std::optional<Value>& value,
                         Parse parse, const std::string& help) {

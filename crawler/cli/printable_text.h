@@ -1,4 +1,4 @@
-// printable: what others wrote, made safe to show on a terminal.
+// printable: makes text from servers and files safe to show on a terminal.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace trawl::cli {
 
-// `text` on one line of valid UTF-8: white space becomes a space, what is no UTF-8 and everything
-// else that is unsafe (safe_text.h) U+FFFD.
+// Returns `text` as one line of valid UTF-8: white space becomes a space; invalid UTF-8 and all
+// other unsafe characters (safe_text.h) become U+FFFD.
 std::string printable(std::string_view text);
 
 }  // namespace trawl::cli

@@ -23,7 +23,7 @@ double seconds(std::chrono::steady_clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-// Expected losses are mostly far below one URL.
+// Expected losses are usually far below one URL.
 std::string lost_text(double lost) {
   return lost < 0.001 ? "under 0.001" : fmt::format("about {:.3g}", lost);
 }
@@ -31,14 +31,15 @@ std::string lost_text(double lost) {
 std::string crashed_text(const std::vector<std::string>& urls) {
   constexpr std::size_t kNamed = 10;
   if (urls.empty()) return "";
-  std::string text = fmt::format("set aside, since the crawl crashed on them: {}", urls.size());
+  std::string text =
+      fmt::format("URLs set aside because the crawl crashed on them: {}", urls.size());
   for (std::size_t i = 0; i < std::min(urls.size(), kNamed); ++i)
     text += fmt::format("\n  {}", urls[i]);
   if (urls.size() > kNamed) text += fmt::format("\n  and {} more", urls.size() - kNamed);
   return text + "\n";
 }
 
-// A longer line would wrap, and no longer be one.
+// A line longer than this would wrap.
 std::size_t terminal_width() {
   winsize size{};
   const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
@@ -74,7 +75,7 @@ std::string summary(const Crawl& crawl) {
   for (const FailedSeeds::Seed& seed : crawl.failed_seeds().named())
     text += fmt::format("seed failed: {}: {}\n", printable(seed.url), printable(seed.why));
   if (const std::uint64_t more = crawl.failed_seeds().count(); more > FailedSeeds::kNamed)
-    text += fmt::format("seeds failed besides: {}\n", more - FailedSeeds::kNamed);
+    text += fmt::format("more seeds failed: {}\n", more - FailedSeeds::kNamed);
   std::string skipped;
   for (std::size_t i = 0; i < kSkipReasons; ++i) {
     const auto reason = static_cast<SkipReason>(i);
@@ -88,35 +89,36 @@ std::string summary(const Crawl& crawl) {
     if (const auto n = crawl.fetches()[error]; n > 0)
       failures += fmt::format("{}{} {}", failures.empty() ? "" : ", ", to_string(error), n);
   }
-  if (!failures.empty()) text += fmt::format("fetches that broke off: {}\n", failures);
+  if (!failures.empty()) text += fmt::format("fetch errors: {}\n", failures);
   if (crawl.fetches().retries() > 0)
-    text += fmt::format("fetches tried again: {}\n", crawl.fetches().retries());
+    text += fmt::format("retries: {}\n", crawl.fetches().retries());
   if (progress.truncated > 0) {
     text += fmt::format(
-        "truncated: {} since the crawl began: a part of the body came, and is kept; not counted as "
-        "fetched\n",
+        "truncated: {} since the crawl began: only a part of the body was received, and kept; not "
+        "counted as fetched\n",
         progress.truncated);
   }
   if (crawl.fetches().not_modified() > 0)
     text += fmt::format("pages not modified: {}\n", crawl.fetches().not_modified());
   text += fmt::format("links skipped: {}\n", skipped.empty() ? "none" : skipped);
   text += fmt::format(
-      "filter: {} URLs, room for {}, {:.1f} MiB, rate of false positives {:.2g}, URLs lost to "
-      "them: {}, not counting those that only lost pages link to\n",
+      "filter: {} URLs, room for {}, {:.1f} MiB, false-positive rate {:.2g}, URLs lost to false "
+      "positives: {}, not counting URLs linked only from lost pages\n",
       stats.admitted, stats.filter.capacity,
       static_cast<double>(stats.filter.memory_bytes) / (1 << 20), stats.false_positive_rate,
       lost_text(stats.expected_lost));
   if (const auto advice = capacity_advice(stats.filter, "expected_urls"); !advice.empty())
     text += fmt::format("advice: frontier.{}\n", advice);
   if (!stats.filter_warning.empty()) {
-    text +=
-        fmt::format("warning: the filter could not grow, its rate is above what was asked: {}\n",
-                    stats.filter_warning);
+    text += fmt::format(
+        "warning: the filter could not grow, so its false-positive rate is above "
+        "filter.false_positive_rate: {}\n",
+        stats.filter_warning);
   }
   if (stats.seen_checked > 0) {
     text += fmt::format(
-        "ledger: {} of the links seen before were checked against it, {} of these wrongly taken "
-        "for seen; measured rate of false positives {:.2g}\n",
+        "ledger: checked {} of the links seen before, {} of them wrongly taken for seen; measured "
+        "false-positive rate {:.2g}\n",
         stats.seen_checked, stats.seen_false, stats.measured_false_positive_rate);
   }
   if (stats.hosts_parked > 0) {
@@ -146,8 +148,8 @@ void ProgressReport::update(const Crawl& crawl) {
     spdlog::info("{}", line);
     return;
   }
-  // Back to the start of the line, and clear what a longer one left behind. A terminal that is gone
-  // must not end the crawl: errors are ignored.
+  // Rewrites the line and clears the rest of a longer one. Errors are ignored: a closed terminal
+  // must not end the crawl.
   const std::string shown =
       fmt::format("\r{}\x1b[K", std::string_view(line).substr(0, terminal_width() - 1));
   std::fputs(shown.c_str(), stderr);

@@ -1,4 +1,4 @@
-// ProgressReport: tells how a crawl goes: a live line on a terminal, log lines elsewhere, a
+// ProgressReport: reports the progress of a crawl: a live line on a terminal, else log lines, and a
 // summary at the end.
 #pragma once
 
@@ -10,15 +10,15 @@
 namespace trawl::cli {
 
 std::string progress_line(const CrawlProgress& progress, double pages_per_second);
-// Several lines: what was fetched and skipped, and where the output is.
+// Several lines: what was fetched and skipped, and the path of the output.
 std::string summary(const Crawl& crawl);
 
 class ProgressReport {
  public:
   ProgressReport();
-  // Call often; prints when it is time to.
+  // Call often; prints at intervals.
   void update(const Crawl& crawl);
-  // Ends the live line, so that other output begins on a line of its own.
+  // Ends the live line, so that later output starts on a new line.
   void finish();
 
  private:

@@ -1,4 +1,4 @@
-// add_headers: what a response's headers say of a page, beside the page itself.
+// add_headers: adds what a response's headers say about a page.
 #pragma once
 
 #include "trawl/links.h"
@@ -7,10 +7,10 @@
 
 namespace trawl::cli {
 
-// Adds what Link, Refresh and X-Robots-Tag say to `page`, which `options` made of `document`. Links
-// are relative to `base`; they come before the page's own, from attribute "link" or "refresh" of
-// element "header", with the kinds that <link>s of their rel or a <meta> have; what a page forbids
-// or its header does is forbidden.
+// Adds links and directives of the headers Link, Refresh and X-Robots-Tag to `page`, which was
+// extracted from `document` with `options`. Links are resolved against `base` and put before the
+// page's own, with element "header" and attribute "link" or "refresh", and the kind that a <link>
+// with the same rel, or a <meta>, has. Directives of page and headers add up.
 void add_headers(const Document& document, const Url& base, const LinkOptions& options,
                  PageLinks& page);
 

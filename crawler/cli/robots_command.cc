@@ -28,30 +28,31 @@ namespace trawl::cli {
 namespace {
 
 constexpr const char* kRobotsFooter = R"(
-Prints a line for each URL: "allowed" or "disallowed", the number and the text of the line of the
-robots.txt that decides, or "-" and the reason if none does, and the URL, with tabs between them.
+Prints a line for each URL, with fields separated by tabs: "allowed" or "disallowed", the number and
+the text of the deciding line of the robots.txt (or "-" and the reason if no line decides), and the
+URL.
 
-ROBOTS is a file, - for standard input, or an http(s) URL, which is fetched with up to 5 redirects
-followed and whatever its address; to private addresses only if its own is private. What RFC 9309 makes of a server's answer holds here too: a 4xx
-status allows everything, 429 and 5xx disallow everything. AGENT is a crawler's product token, or
-its user agent, whose token is found as in a crawl: "trawl", "trawl/0.1", or a browser's with
-"compatible; trawl/0.1" in brackets. A URL may be a path alone.
+ROBOTS is a file, - for standard input, or an http(s) URL. A URL is fetched and up to 5 redirects are
+followed; only a URL with a private address may redirect to a private address. As RFC 9309 requires,
+a 4xx status allows everything; 429 and 5xx disallow everything. AGENT is a crawler's product token
+or user agent, from which the token is taken as in a crawl: "trawl", "trawl/0.1", or a browser's user
+agent with "compatible; trawl/0.1" in parentheses. A URL may be only a path.
 
   --json   {"url":"...","allowed":true,"line":12,"text":"Allow: /a","reason":"rule"} for each URL;
-           then {"robots":"...","agent":"...","crawl_delay_s":2.5,"sitemaps":["..."]}. The line is
-           null if none decides, and the reason "no rule matches", "no group", "robots.txt" (it may
-           always be fetched) or "status"
+           then {"robots":"...","agent":"...","crawl_delay_s":2.5,"sitemaps":["..."]}. If no line
+           decides, "line" is null and "reason" is "no rule matches", "no group", "robots.txt" (which
+           may always be fetched) or "status"
 
 Examples:
   trawl robots https://example.com/robots.txt trawl https://example.com/a /b
   trawl robots robots.txt examplebot/2.0 /private/ && echo allowed
 
-Exit status, as that of grep and unlike the other commands': 0 if all URLs are allowed, 1 if some
-are disallowed, 2 on errors and wrong usage.)";
+Exit status, as for grep: 0 if all URLs are allowed, 1 if some are disallowed, 2 on errors and wrong
+usage.)";
 
 constexpr std::size_t kMaxCounted = 500 << 10;
 
-// Exit codes; see the footer.
+// Exit codes; see kRobotsFooter.
 constexpr int kAllowed = 0;
 constexpr int kDisallowed = 1;
 
@@ -67,19 +68,19 @@ void warn(const Document& document, std::string_view what) {
   say(stderr, "trawl: warning: {} {}\n", document.name, what);
 }
 
-// RFC 9309, section 2.3.1: what a server's answer means.
+// RFC 9309, section 2.3.1: how the status of a response decides.
 Robots rules_of(const Document& document) {
   const int status = document.status;
   if (status == 429 || status >= 500) {
-    warn(document, fmt::format("was answered with HTTP {}: nothing is allowed", status));
+    warn(document, fmt::format("has HTTP status {}: nothing is allowed", status));
     return Robots::disallow_all();
   }
   if (status >= 300) {
-    warn(document, fmt::format("was answered with HTTP {}: everything is allowed", status));
+    warn(document, fmt::format("has HTTP status {}: everything is allowed", status));
     return Robots::allow_all();
   }
   if (document.bytes.size() > kMaxCounted)
-    warn(document, "has more than 500 KiB; the rest does not count");
+    warn(document, "is larger than 500 KiB; the rest is ignored");
   if (is_html_media_type(document.content_type)) warn(document, "is an HTML page");
   return Robots::parse(document.bytes);
 }
@@ -90,8 +91,8 @@ class Judge {
       : arguments_(arguments),
         document_(document),
         robots_(rules_of(document)),
-        // As asked for: where it redirects to, its rules are still those of this site. Rules are
-        // about paths and queries: for a file any host does.
+        // The site of the URL that was given: rules apply to it even after a redirect. For a file
+        // any host will do, since rules match path and query only.
         site_(*Url::parse(document.url ? arguments.source : "http://localhost/")) {}
 
   Result<int> run() {
@@ -104,8 +105,8 @@ class Judge {
         continue;
       }
       if (document_.url && url->origin() != site_.origin()) {
-        warn(document_,
-             fmt::format("has no say in {}, of another scheme, host or port", url->href()));
+        warn(document_, fmt::format("does not apply to {}, which has another scheme, host or port",
+                                    url->href()));
       }
       const RobotsDecision decision = robots_.decide(arguments_.agent, *url);
       const std::string_view name = name_of(*url, text);
@@ -120,7 +121,7 @@ class Judge {
   }
 
  private:
-  // A path alone stays one if nobody knows whose it is.
+  // A path is printed as given if the site is unknown.
   std::string_view name_of(const Url& url, const std::string& text) const {
     const bool is_path = !document_.url && !Url::parse(text);
     return url.href().substr(is_path ? site_.origin().size() : 0);
@@ -182,7 +183,7 @@ class Judge {
 };
 
 int run_robots(const RobotsArguments& arguments) {
-  if (arguments.agent.empty()) throw CLI::ValidationError("AGENT", "names no crawler");
+  if (arguments.agent.empty()) throw CLI::ValidationError("AGENT", "is empty");
   const auto document = read_document(arguments.source, kRobotsTxtOptions);
   if (!document) return report_trouble(document.error());
   const auto exit_code = Judge(arguments, *document).run();
@@ -193,12 +194,13 @@ int run_robots(const RobotsArguments& arguments) {
 
 void add_robots_command(CLI::App& app, int& exit_code) {
   const auto arguments = std::make_shared<RobotsArguments>();
-  auto* command = app.add_subcommand("robots", "Tell what a robots.txt allows, and by which line");
+  auto* command =
+      app.add_subcommand("robots", "Check URLs against a robots.txt, and print the deciding lines");
   command->add_option("ROBOTS", arguments->source, "A file, - for standard input, or a URL")
       ->required();
   command->add_option("AGENT", arguments->agent, "The crawler's product token")->required();
-  command->add_option("URL", arguments->urls, "The URLs to decide on")->required();
-  command->add_flag("--json", arguments->json, "One JSON object a line");
+  command->add_option("URL", arguments->urls, "The URLs to check")->required();
+  command->add_flag("--json", arguments->json, "Print JSON, one object per line");
   command->add_flag("-q,--quiet", arguments->quiet, "Print verdicts, warnings and errors only");
   command->footer(kRobotsFooter);
   command->callback([arguments, &exit_code] { exit_code = run_robots(*arguments); });

@@ -15,7 +15,7 @@ namespace trawl::cli {
 
 namespace {
 
-// The key that "key=value" sets; null if there is none of that name.
+// The key that "key=value" sets; null if the name is unknown.
 const ConfigKey* key_of(std::string_view assignment) {
   std::string_view name = assignment.substr(0, assignment.find('='));
   name.remove_prefix(std::min(name.find_first_not_of(" \t"), name.size()));

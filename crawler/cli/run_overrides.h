@@ -1,4 +1,4 @@
-// What --set means beyond the run it is given to.
+// The effect of --set on later runs.
 #pragma once
 
 #include <filesystem>
@@ -9,14 +9,15 @@
 
 namespace trawl::cli {
 
-// The config that is kept for later runs of the crawl: `file` without the overrides, except those
-// of what a crawl is made with (its seeds, rules for keys, filter, ledger, directories). If that is
-// no config, since --set gives what must be there: what was kept before, or else `effective`.
+// Returns the config to store for later runs of the crawl: `file` without the overrides, except
+// overrides of keys that a crawl is created with (seeds, rules for keys, filter, ledger,
+// directories). If `file` is not valid without the other overrides: the config stored before, or
+// else `effective`.
 CrawlConfig config_to_keep(const std::filesystem::path& file,
                            const std::vector<std::string>& overrides, const CrawlConfig& effective);
 
-// The overrides as arguments of another run in any directory: paths absolute, without
-// crawl.state_dir and the seeds, which the state directory has.
+// Returns the overrides as arguments for another run from any directory: with absolute paths, and
+// without crawl.state_dir and the seeds, which are in the state directory.
 std::vector<std::string> overrides_to_repeat(const std::vector<std::string>& overrides,
                                              const CrawlConfig& effective);
 

@@ -20,7 +20,7 @@ class SafeLogFormatter final : public spdlog::formatter {
     spdlog::details::log_msg safe = message;
     safe.payload = spdlog::string_view_t(escaped.data(), escaped.size());
     lines_.format(safe, out);
-    // Where the colours of a terminal begin and end, the prefix being the same.
+    // The colour range stays valid, since the prefix is unchanged.
     message.color_range_start = safe.color_range_start;
     message.color_range_end = safe.color_range_end;
   }

@@ -1,4 +1,4 @@
-// safe_log_formatter: how log messages look, wherever they go.
+// safe_log_formatter: the format of log messages.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,8 @@
 
 namespace trawl::cli {
 
-// spdlog's own form, with what is unsafe for a terminal escaped: each message is one line.
+// spdlog's default format, with characters that are unsafe for a terminal escaped, so that each
+// message is one line.
 std::unique_ptr<spdlog::formatter> safe_log_formatter();
 
 }  // namespace trawl::cli

@@ -1,5 +1,5 @@
-// say: all that the commands print for people goes through here, so that nothing that a server, a
-// page or a file wrote commands a terminal.
+// say: prints messages of commands. Escapes the texts in them, so that nothing from a server, a
+// page or a file can control the terminal.
 #pragma once
 
 #include <cstdio>
@@ -13,7 +13,7 @@
 
 namespace trawl::cli {
 
-// What a message is made of: texts escaped, so that each stays on its line.
+// Escapes a text, so that it stays on one line; passes other values through.
 template <class T>
 decltype(auto) safe_part(const T& part) {
   if constexpr (std::is_convertible_v<const T&, std::string_view>) {
@@ -23,8 +23,8 @@ decltype(auto) safe_part(const T& part) {
   }
 }
 
-// As fmt::print(), with the texts among `parts` escaped; the format's own line ends stay. Throws
-// std::system_error if it cannot be written.
+// As fmt::print(), with texts in `parts` escaped; line ends of the format string stay. Throws
+// std::system_error if writing fails.
 template <class... Parts>
 void say(std::FILE* to, fmt::format_string<Parts...> format, Parts&&... parts) {
   fmt::print(to, fmt::runtime(fmt::string_view(format)), safe_part(parts)...);
@@ -35,7 +35,7 @@ void say(fmt::format_string<Parts...> format, Parts&&... parts) {
   fmt::print(fmt::runtime(fmt::string_view(format)), safe_part(parts)...);
 }
 
-// Text of several lines, made by Trawl of what may be anything.
+// Prints text of several lines, whose parts may come from anywhere; only line ends and tabs stay.
 inline void say_lines(std::FILE* to, std::string_view text) {
   fmt::print(to, "{}", escape_unsafe(text, "\n\t"));
 }

@@ -1,15 +1,15 @@
-// Commands that a message gives the user to type.
+// Shell commands in messages, for the user to type.
 #pragma once
 
 #include <string>
 
 namespace trawl::cli {
 
-// `word` as a shell reads it back.
+// Returns `word` quoted for a shell.
 std::string quoted(const std::string& word);
 
-// What goes on with the crawl of a state directory; empty if no crawl's config is there, as in one
-// that a program has made.
+// The command that resumes the crawl of a state directory; empty if the directory has no
+// crawl.toml, as for frontiers of other programs.
 std::string resume_command(const std::string& program, const std::string& state_dir);
 
 }  // namespace trawl::cli

@@ -1,4 +1,4 @@
-// SignalWaiter: signals taken one by one by the main thread, instead of by handlers.
+// SignalWaiter: the main thread waits for signals, instead of handling them asynchronously.
 #pragma once
 
 #include <chrono>
@@ -7,11 +7,11 @@
 
 namespace trawl::cli {
 
-// Made before any thread is started: the threads inherit its signal mask.
+// Create it before any thread is started: threads inherit its signal mask.
 class SignalWaiter {
  public:
-  SignalWaiter();  // SIGINT, SIGTERM, SIGUSR1; and ignores SIGPIPE
-  // The next signal, or nothing after `timeout`.
+  SignalWaiter();  // blocks SIGINT, SIGTERM and SIGUSR1; ignores SIGPIPE
+  // Returns the next signal, or nothing after `timeout`.
   std::optional<int> wait(std::chrono::milliseconds timeout) const;
 
  private:

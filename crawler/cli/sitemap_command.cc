@@ -25,29 +25,29 @@ namespace trawl::cli {
 namespace {
 
 constexpr const char* kSitemapFooter = R"(
-Prints a line for each entry of a sitemap (XML or text), a sitemap index or a feed (RSS, Atom):
-"page", or "sitemap" for an entry of an index; when it was modified, in UTC; how often it changes;
-its priority; its URL. There are tabs between them, and "-" stands for what is not said. What the
-document is and what is wrong with it goes to standard error.
+Prints a line for each entry of a sitemap (XML or text), a sitemap index or a feed (RSS, Atom), with
+fields separated by tabs: "page", or "sitemap" for an entry of an index; modification time in UTC;
+change frequency; priority; URL. "-" marks a missing field. The kind of the document and problems in
+it are printed to standard error.
 
-SITEMAP is a file, - for standard input, or an http(s) URL, which is fetched with redirects followed
-and whatever its address; it may redirect to a private address only if its own is private. It may be
-compressed with gzip. The sitemaps of an index are not read.
+SITEMAP is a file, - for standard input, or an http(s) URL. A URL is fetched and redirects are
+followed; only a URL with a private address may redirect to a private address. The sitemap may be
+compressed with gzip. The sitemaps listed in an index are not read.
 
   --json   {"url":"...","kind":"page","lastmod":"2026-01-31T00:00:00Z","changefreq":"weekly",
-           "priority":0.5,"alternates":[{"hreflang":"de","url":"..."}]} for each entry, null for
-           what is not said; then {"sitemap":"...", ...} with what the document is
+           "priority":0.5,"alternates":[{"hreflang":"de","url":"..."}]} for each entry, with null
+           for missing fields; then {"sitemap":"...", ...} with the kind of the document
 
 Examples:
   trawl sitemap https://example.com/sitemap.xml
   trawl sitemap sitemap.xml.gz | cut -f5 | trawl normalize
   trawl sitemap https://example.com/sitemap_index.xml | grep ^sitemap
 
-Exit status: 0 it was read, perhaps in part, 1 it is no sitemap or cannot be read, 2 wrong usage, 3
-out of space.)";
+Exit status: 0 at least a part was read, 1 not a sitemap or not readable, 2 wrong usage, 3 out of
+space.)";
 
 constexpr SitemapOptions kOptions;
-// Compressed it is not larger than read.
+// A compressed sitemap is no larger than an uncompressed one.
 constexpr std::size_t kMaxSitemapBytes = kOptions.max_bytes + 1;
 constexpr std::size_t kPieceBytes = 64 << 10;
 
@@ -89,10 +89,10 @@ class SitemapPrinter {
   std::string why(const SitemapInfo& info) const {
     return fmt::format(
         "{}: {}", document_.name,
-        info.warnings.empty() ? "neither a sitemap nor a feed" : printable(info.warnings.front()));
+        info.warnings.empty() ? "not a sitemap or feed" : printable(info.warnings.front()));
   }
 
-  // A small piece may unpack to any number of entries.
+  // Printed in batches, since a small piece may decompress to many entries.
   void take(const SitemapEntry& entry) {
     if (!written_) return;
     arguments_.json ? print_json(entry) : print_line(entry);
@@ -183,7 +183,7 @@ int run_sitemap(const SitemapArguments& arguments) {
   if (!document) return report(document.error());
   if (const auto answered = expect_success(*document); !answered) return report(answered.error());
   if (!base) base = document->url;
-  // A file's references are whole URLs, unless --base says what they are relative to.
+  // In a file, URLs must be absolute unless --base is given.
   const auto printed = SitemapPrinter(arguments, *document, base.value_or(Url())).run();
   return printed ? kDone : report(printed.error());
 }
@@ -195,9 +195,11 @@ void add_sitemap_command(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("sitemap", "Print the entries of a sitemap or feed");
   command->add_option("SITEMAP", arguments->source, "A file, - for standard input, or a URL")
       ->required();
-  command->add_option("--base", arguments->base, "What a feed's relative URLs are relative to")
+  command
+      ->add_option("--base", arguments->base,
+                   "URL that a feed's relative URLs are resolved against")
       ->type_name("URL");
-  command->add_flag("--json", arguments->json, "One JSON object a line");
+  command->add_flag("--json", arguments->json, "Print JSON, one object per line");
   command->add_flag("-q,--quiet", arguments->quiet, "Print entries, warnings and errors only");
   command->footer(kSitemapFooter);
   command->callback([arguments, &exit_code] { exit_code = run_sitemap(*arguments); });

@@ -36,7 +36,7 @@ void SpoolGuard::arm(std::string spool) {
   taken_ = FileDescriptor(::signalfd(-1, &signals_, SFD_CLOEXEC));
   ended_ = FileDescriptor(::eventfd(0, EFD_CLOEXEC));
   if (taken_.get() < 0 || ended_.get() < 0) {
-    // Interrupting must go on to work, if not as tidily.
+    // Without the thread, signals must end the process as usual, even if files are left behind.
     pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
     blocked_ = false;
     return;
@@ -60,14 +60,14 @@ void SpoolGuard::watch() const {
   signalfd_siginfo taken;
   if (::read(taken_.get(), &taken, sizeof taken) != static_cast<ssize_t>(sizeof taken)) return;
   TemporaryFile::remove_all_and_end([&] {
-    // Once more, for a file that the builder began in the meantime; not if the folder is gone,
-    // since one of that name would be another builder's.
+    // Twice, for a file that the builder created meanwhile. Not if the directory is gone: a new
+    // directory of that name would belong to another builder.
     if (!spool_.empty() && !remove_spool(spool_)) remove_spool(spool_);
     const int number = static_cast<int>(taken.ssi_signo);
     sigset_t one;
     sigemptyset(&one);
     sigaddset(&one, number);
-    ::raise(number);  // pending until it is let through: the process ends by it
+    ::raise(number);  // stays pending until unblocked, then ends the process
     pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
   });
 }

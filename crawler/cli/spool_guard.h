@@ -1,4 +1,4 @@
-// SpoolGuard: a build that the user interrupts leaves nothing behind.
+// SpoolGuard: removes the files of a build that the user interrupts.
 #pragma once
 
 #include <csignal>
@@ -9,15 +9,15 @@
 
 namespace trawl::cli {
 
-// While it lives, SIGINT, SIGTERM and SIGHUP (those the process does not ignore) wait until it is
-// armed; then they remove the files in the making, and a spool, which may be many times the size of
-// the memory, and end the process as they would have. Made by the main thread before others are
-// started: they inherit its signal mask.
+// While a guard exists, SIGINT, SIGTERM and SIGHUP (except those the process ignores) are delayed
+// until it is armed. Then they remove unfinished files and the spool, which may be many times
+// larger than memory, and end the process as usual. Create it in the main thread before other
+// threads are started, which inherit its signal mask.
 class SpoolGuard {
  public:
   SpoolGuard();
   ~SpoolGuard();
-  // Once, at most. `spool` is a folder that the process has locked; empty if there is none.
+  // Call at most once. `spool`: a directory that the process has locked; empty if there is none.
   void arm(std::string spool = {});
   SpoolGuard(const SpoolGuard&) = delete;
   SpoolGuard& operator=(const SpoolGuard&) = delete;

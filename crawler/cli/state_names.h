@@ -1,4 +1,4 @@
-// What states and reasons are called in the output of commands.
+// Names of states and reasons in the output of commands.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ std::string_view to_string(HostState state);
 std::string_view to_string(RobotsReason reason);
 
 std::string_view to_string(WaitingState state);
-// Nothing if none is called so.
+// Returns nothing for an unknown name.
 std::optional<WaitingState> waiting_state_named(std::string_view name);
 
 }  // namespace trawl::cli

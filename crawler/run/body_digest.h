@@ -1,4 +1,4 @@
-// BodyDigest: what bodies are told apart by.
+// BodyDigest: the digest by which equal bodies are recognised.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@ namespace trawl {
 // Not thread-safe: see Sha1.
 class BodyDigest {
  public:
-  // kAuto: SHA-1 if the crawl writes WARC files, whose digests are that, or else XXH128.
+  // kAuto: SHA-1 if the crawl writes WARC files, which use it too, else XXH128.
   explicit BodyDigest(const CrawlConfig::Output& config);
 
-  // "sha1:" and base32, or "xxh128:" and 32 hexadecimal digits as `xxhsum -H2` prints them.
+  // Returns "sha1:" and base32, or "xxh128:" and 32 hexadecimal digits as `xxhsum -H2` prints them.
   std::string operator()(std::string_view body);
 
  private:

@@ -1,4 +1,4 @@
-// ConnectionShares: how the threads of a crawl divide its connections.
+// ConnectionShares: divides the connections of a crawl among its threads.
 #pragma once
 
 #include <atomic>
@@ -10,26 +10,27 @@
 
 namespace trawl {
 
-// Each thread has a share of its own, and what the others leave of theirs: hosts are not spread
-// evenly over the threads. A thread that finds its share lent out gets it back as the connections
-// of others end. Thread-safe; `i` is the caller's thread.
+// Each thread has a share, and may also use the connections that other threads leave idle, since
+// hosts are not spread evenly over threads. A thread whose share is in use by others gets it back
+// as their connections end. Thread-safe; `i` is the caller's thread.
 class ConnectionShares {
  public:
-  // `wake(i)`: connections that thread `i` waits for may have become free.
+  // `wake(i)` is called when connections that thread `i` waits for may have become free.
   ConnectionShares(std::size_t connections, std::size_t threads,
                    std::function<void(std::size_t)> wake);
 
-  // Takes as many connections as thread `i`, which holds `held`, may have beyond these.
+  // Thread `i`, which holds `held` connections, takes as many more as it may have. Returns how
+  // many.
   std::size_t take(std::size_t i, std::size_t held);
-  // Gives back `n` connections that have ended.
+  // Returns `n` connections that have ended.
   void give_back(std::size_t i, std::size_t n);
-  // Gives back `n` that were taken for nothing: the thread wants no more for now.
+  // Returns `n` connections that were taken but not used: the thread needs no more for now.
   void give_back_unused(std::size_t i, std::size_t n);
 
  private:
   struct alignas(kCacheLine) Thread {
     std::size_t share = 0;
-    std::atomic<bool> wants{false};  // a part of its share that others have
+    std::atomic<bool> wants{false};  // waits for connections of its share
   };
   bool others_want(std::size_t i) const;
 

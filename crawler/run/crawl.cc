@@ -1,3 +1,13 @@
+// A crawl from opening to closing. open() makes everything in an order that a crash may interrupt
+// anywhere: the frontier first, since it locks the state directory; then the output, whose files
+// are repaired before anything can be completed; then the fetchers. start() runs one Fetcher per
+// thread; they share a CrawlContext and nothing else.
+//
+// The caller polls ended() from one thread. It decides when nothing is left to do, and queues work
+// that was put off until then: URLs of held origins, and URLs that may have crashed the crawl,
+// which are fetched alone. close() drains in the order that keeps N3: the fetchers end, the output
+// is written and synced, which completes the leases of its pages, and only then does the frontier
+// write its last checkpoint.
 #include "crawler/run/crawl.h"
 
 #include <algorithm>
@@ -37,7 +47,7 @@ namespace {
 std::vector<Url> parse_seeds(const CrawlConfig& config) {
   std::vector<Url> seeds;
   for (const std::string& seed : config.crawl.seeds) {
-    // The config was validated: what does not parse is not there.
+    // The config was validated: seeds that do not parse were reported there.
     if (auto url = Url::parse(seed)) seeds.push_back(std::move(*url));
   }
   return seeds;
@@ -57,7 +67,7 @@ HttpOptions http_options(const CrawlConfig& config, std::size_t connections,
           .http2 = fetch.http2,
           .multiplex = config.politeness.per_host_connections > 1,
           .capture = config.output.warc,
-          .keep_encoded = true,  // digests are of them
+          .keep_encoded = true,  // digests are computed from them
           .allow_private_addresses = fetch.allow_private_addresses,
           .verify_tls = fetch.verify_tls,
           .ca_file = fetch.ca_file,
@@ -68,7 +78,7 @@ HttpOptions http_options(const CrawlConfig& config, std::size_t connections,
           .budget = std::move(bodies)};
 }
 
-// Each connection takes a descriptor; the store, the output and the rest some more.
+// File descriptors of the store, the output and all else; each connection takes one more.
 constexpr rlim_t kForTheRest = 128;
 
 Result<void> check_descriptors(std::uint32_t connections) {
@@ -79,15 +89,15 @@ Result<void> check_descriptors(std::uint32_t connections) {
   if (limit.rlim_cur >= connections + kForTheRest) return {};
   return error(ErrorCode::kInvalidArgument,
                fmt::format("fetch.connections = {} needs {} open files, but the limit is {}: lower "
-                           "it, or raise the limit with ulimit -n",
+                           "fetch.connections, or raise the limit with ulimit -n",
                            connections, connections + kForTheRest, limit.rlim_cur));
 }
 
-// A crawl that begins waits no longer for a frontier that is out of reach.
+// How long open() waits for a frontier that is out of reach.
 constexpr std::chrono::seconds kOpeningPatience(10);
 
-// How many connections a thread keeps open for later requests: all it may have, as far as there are
-// open files for that.
+// How many idle connections a thread keeps for later requests: as many as it may have, within the
+// limit of open files.
 std::size_t connections_kept(std::size_t connections, std::size_t threads) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return connections;
@@ -111,7 +121,7 @@ class CrawlImpl final : public Crawl {
   ~CrawlImpl() override {
     abort();
     join();
-    // It ends leases of the frontier, which is gone before it otherwise.
+    // Its writer completes leases, so it ends before the frontier does.
     output_.reset();
   }
 
@@ -120,7 +130,7 @@ class CrawlImpl final : public Crawl {
     if (auto made = make_rules(); !made) return made;
     if (auto usable = check_places(opening.mode); !usable) return usable;
     if (auto opened = open_frontier(opening); !opened) return opened;
-    // Only now that the directory is locked, and before anything can be completed.
+    // After the directory is locked, and before anything can be completed.
     if (auto closed = close_former_files(); !closed) return closed;
     const bool sync = config_.frontier.durability == Durability::kSync;
     auto output = Output::open(config_, output_directory(config_), config_.crawl.state_dir, sync);
@@ -170,11 +180,11 @@ class CrawlImpl final : public Crawl {
 
   void start() override {
     started_ = std::chrono::steady_clock::now();
-    // Only now: those that are to be tried again at once have been queued.
+    // Not in open(): retry_failed() may have queued some of them in between.
     const auto planned = plan_failed_urls(*frontier_, rules_->recrawl);
     if (!planned) return context_->stop_with(planned.error());
-    if (*planned > 0) spdlog::info("{} URLs that failed are to be fetched again", *planned);
-    // release: what open() made; pairs with the acquire load in on_checkpoint().
+    if (*planned > 0) spdlog::info("{} failed URLs are scheduled to be fetched again", *planned);
+    // release: publishes what open() made; pairs with the acquire load in on_checkpoint().
     running_.store(true, std::memory_order_release);
     try {
       for (const auto& fetcher : fetchers_) {
@@ -186,7 +196,7 @@ class CrawlImpl final : public Crawl {
     } catch (const std::system_error& error) {
       context_->stop_with({ErrorCode::kNoSpace,
                            fmt::format("cannot start {} fetcher threads: {}; lower fetch.threads",
-                                       fetchers_.size(), error.what())});
+                                       fetchers_.size(), error.code().message())});
     }
   }
 
@@ -217,7 +227,7 @@ class CrawlImpl final : public Crawl {
     checkpoint_asked_for_.store(true, std::memory_order_relaxed);
     const auto asked = at_once_->request_checkpoint();
     if (PatientFrontier::is_out_of_reach(asked)) {
-      spdlog::warn("no checkpoint: {}", asked.error().message);
+      spdlog::warn("no checkpoint written: {}", asked.error().message);
     } else if (!asked) {
       context_->stop_with(asked.error());
     }
@@ -228,11 +238,11 @@ class CrawlImpl final : public Crawl {
     join();
     warn_of_full_set_aside();
     if (auto offered = held_offers_->stop(); !offered) context_->stop_with(offered.error());
-    // What is written ends the leases of its pages.
+    // Writing a page completes its lease.
     if (auto written = output_->flush(); !written) context_->stop_with(written.error());
     auto closed = frontier_->close();
     if (auto saved = totals_->write(totals_now()); closed && !saved) closed = saved;
-    // Nothing is completed any more.
+    // After the last completion.
     if (auto written = output_->close(); closed && !written) closed = written;
     if (auto ended = crashes_->close(); closed && !ended) closed = ended;
     if (const auto failure = context_->failure()) return tl::unexpected(*failure);
@@ -244,7 +254,7 @@ class CrawlImpl final : public Crawl {
     progress.frontier = stats();
     const std::uint64_t done = progress.frontier.completed - progress.frontier.skipped;
     const std::uint64_t done_now = done - (at_open_.completed - at_open_.skipped);
-    // Which are counted a moment before they are completed.
+    // Counted shortly before the completion, hence min() below.
     progress.truncated = totals_now().truncated;
     progress.fetched = done - std::min(done, progress.truncated);
     progress.fetched_now = done_now - std::min(done_now, fetches_.truncated());
@@ -269,14 +279,14 @@ class CrawlImpl final : public Crawl {
     const std::string example = context_->failed_fetch();
     const std::string first =
         example.empty() ? "" : fmt::format("; the first failure: {}", example);
-    if (stats.succeeded == 0) return "nothing came back with a status of 2xx" + first;
+    if (stats.succeeded == 0) return "no page was fetched with a status of 2xx" + first;
     if (has_parked_queue(stats)) {
       return fmt::format("{} host{} parked with URLs queued, {} in all{}", stats.hosts_parked,
                          stats.hosts_parked == 1 ? " is" : "s are", stats.queued, first);
     }
     if (const auto held = incomplete_origins()) return held;
     if (stats.seeds_succeeded == 0 && !seeds_.empty())
-      return "no seed came back with a status of 2xx" + first;
+      return "no seed was fetched with a status of 2xx" + first;
     return std::nullopt;
   }
   bool has_parked_hosts() const override {
@@ -288,14 +298,14 @@ class CrawlImpl final : public Crawl {
   const std::vector<std::string>& repairs() const override { return output_->repairs(); }
 
  private:
-  // As it was last, if the frontier is out of reach: who asks, asks for people, and may not wait.
+  // The last known counts if the frontier is out of reach: progress reports must not wait.
   FrontierStats stats() const {
     auto stats = at_once_->stats();
     const MutexLock lock(last_stats_mutex_);
     if (stats) last_stats_ = *std::move(stats);
     return last_stats_;
   }
-  // What cannot be told is not the end.
+  // An unknown progress is not the end.
   Progress frontier_progress() const {
     const auto progress = frontier_->progress();
     return progress ? *progress : Progress{};
@@ -313,7 +323,7 @@ class CrawlImpl final : public Crawl {
     return scrubbed(fmt::format("the URLs of {}{} are held: {}", origin, others, why));
   }
 
-  // Before anything is made, so that a mistake here leaves no half-made crawl behind.
+  // Checked before anything is created, so that an error leaves no incomplete crawl behind.
   Result<void> check_places(OpenMode mode) const {
     const auto contents = look_at_state(config_);
     if (!contents) return tl::unexpected(contents.error());
@@ -337,7 +347,7 @@ class CrawlImpl final : public Crawl {
     options->mode = opening.mode;
     options->store.shards = threads_wanted_;
     options->seen.replace_profile = opening.replace_profile;
-    options->revive_hosts = true;  // each run gives them another chance
+    options->revive_hosts = true;  // each run tries parked hosts again
     options->checkpoints.on_taken = [this](const CheckpointEvent& event) { on_checkpoint(event); };
     auto frontier = opening.frontier(*options, &opened_);
     if (!frontier) return tl::unexpected(frontier.error());
@@ -346,7 +356,7 @@ class CrawlImpl final : public Crawl {
       // acquire: pairs with the store in start().
       if (running_.load(std::memory_order_acquire))
         return context_->phase() == CrawlPhase::kAborting;
-      // Nobody could interrupt it yet.
+      // Signals are not handled yet, so the wait is bounded.
       return std::chrono::steady_clock::now() > opened_at + kOpeningPatience;
     });
     at_once_ = &patient->at_once();
@@ -358,7 +368,7 @@ class CrawlImpl final : public Crawl {
     return {};
   }
 
-  // As many transfers as leases, and as completions that were durable but a moment ago.
+  // Room for the transfers of all leases, and for completions that became durable just now.
   Result<void> open_crash_guard() {
     const std::uint32_t leases = config_.fetch.connections + config_.fetch.connections / 16;
     auto crashes = CrashGuard::open(config_.crawl.state_dir, leases + leases / 4 + 16);
@@ -367,33 +377,32 @@ class CrawlImpl final : public Crawl {
     for (const std::string& warning : crashes_->warnings())
       spdlog::warn("{}", warning);
     if (at_open_.held == 0) return {};
-    // Those that a former run put off: whether they still are suspects is seen when it is their
-    // turn.
+    // URLs that an earlier run put off are queued again; the guard decides when they are leased.
     const auto queued = frontier_->retry(
         {.state = SetAsideState::kHeld, .reason = std::string(CrashGuard::kSuspect)});
     return queued ? Result<void>{} : tl::unexpected(queued.error());
   }
 
-  // Whether URLs of origins that were held are being queued again. `idle`: nothing else is to be
-  // fetched.
+  // True while URLs of held origins are being queued again. `idle`: nothing else is left to fetch.
   bool offers_held(bool idle) {
     const auto at_work = held_offers_->go_on(idle);
     if (!at_work) context_->stop_with(at_work.error());
     return at_work && *at_work;
   }
 
-  // There is nothing else to do: the next URL that was put off for the crash it may cause. Returns
-  // false if there is none.
+  // Called when nothing else is left: queues the next URL that was put off because it may crash the
+  // crawl. Returns false if there is none.
   bool fetch_suspect() {
     if (!crashes_->has_put_off()) return false;
-    // A completion may be durable a moment before its output is gone.
+    // Waits until every in-flight entry is removed; a completion may be durable before that.
     if (crashes_->in_flight() > 0) return true;
-    // Not now: the calls below would be waited for, and nobody could interrupt that.
+    // The calls below would wait for the frontier, and could not be interrupted.
     if (PatientFrontier::is_out_of_reach(at_once_->progress())) return true;
     const CrashGuard::Next next = crashes_->next_put_off();
     if (next.leased.empty()) return false;
     if (next.alone)
-      spdlog::info("{}: fetched alone: it was in flight at two crashes", next.leased.front());
+      spdlog::info("{}: fetching it alone, since it was in flight at two crashes",
+                   next.leased.front());
     for (const std::string& url : next.leased) {
       const auto queued = frontier_->retry(
           {.state = SetAsideState::kHeld, .key = url, .reason = std::string(CrashGuard::kSuspect)});
@@ -404,8 +413,8 @@ class CrawlImpl final : public Crawl {
     return true;
   }
 
-  // A crash may have left WARC files open under another name than the config now gives them. Before
-  // the output is opened: both lock the files of their prefix.
+  // Repairs WARC files that a crash left open under a name that the config no longer gives. Called
+  // before the output is opened, since both lock the files of their prefix.
   Result<void> close_former_files() const {
     auto saved = last_run_path(config_.crawl.state_dir);
     if (!std::filesystem::exists(saved)) saved = saved_config_path(config_.crawl.state_dir);
@@ -413,8 +422,8 @@ class CrawlImpl final : public Crawl {
     const auto former = load_config(saved);
     if (!former) {
       spdlog::warn(
-          "{} cannot be read: WARC files that a crash left open under a former "
-          "output.warc_prefix stay so",
+          "cannot read {}: WARC files that a crash left open under an earlier output.warc_prefix "
+          "are not repaired",
           saved.string());
       return {};
     }
@@ -436,7 +445,7 @@ class CrawlImpl final : public Crawl {
     return {};
   }
 
-  // Pages that were fetched when there were no rules for fetching them again.
+  // Schedules recrawls of pages that were fetched before [recrawl] was set.
   Result<void> plan_recrawls() {
     constexpr std::size_t kBatch = 1000;
     auto plan = RecrawlPlan::open(config_.crawl.state_dir, output_->pages_path(), rules_->recrawl);
@@ -461,29 +470,29 @@ class CrawlImpl final : public Crawl {
         return tl::unexpected(offered.error());
       if (auto committed = plan->commit(); !committed) return committed;
     }
-    if (plan->planned() > 0) spdlog::info("{} pages are to be fetched again", plan->planned());
+    if (plan->planned() > 0)
+      spdlog::info("{} pages are scheduled to be fetched again", plan->planned());
     if (plan->damaged_lines() > 0)
       spdlog::warn("{} lines of {} are damaged: their pages are not fetched again",
                    plan->damaged_lines(), output_->pages_path());
     return {};
   }
 
-  // What rules of an earlier run passed over, and those of this one do not.
+  // Queues URLs that rules of an earlier run excluded and those of this run allow.
   Result<void> offer_held() {
     if (!opened_.resumed) return {};
     const FrontierStats& stats = at_open_;
     if (stats.not_set_aside > 0) {
       spdlog::warn(
-          "{} times a URL that failed, or that a rule passed over, was not kept, as there were "
-          "frontier.max_set_aside = {} already: with wider rules such URLs are found again only by "
-          "fetching the pages that link to them anew, with --fresh or [recrawl]",
+          "{} failed or excluded URLs were not kept, since frontier.max_set_aside = {} was "
+          "reached: if rules now allow them, they are found again only when the pages that link to "
+          "them are fetched again (--fresh or [recrawl])",
           stats.not_set_aside, config_.frontier.max_set_aside);
     }
     if (stats.held == 0) return {};
     const auto queued = retry_held_urls(*frontier_, config_, *rules_, urls_of_hosts_);
     if (!queued) return tl::unexpected(queued.error());
-    if (*queued > 0)
-      spdlog::info("{} URLs that rules of an earlier run passed over are queued again", *queued);
+    if (*queued > 0) spdlog::info("queued {} URLs that rules of an earlier run excluded", *queued);
     return {};
   }
 
@@ -512,19 +521,19 @@ class CrawlImpl final : public Crawl {
   }
 
   void wake(std::uint32_t shard) {
-    // The seeds are offered before the threads are there; these look for work when they start.
+    // Seeds are offered before the threads start; the threads look for work when they start.
     if (shard < fetchers_.size()) fetchers_[shard]->wake();
   }
 
   void advance_to(CrawlPhase phase) {
     if (!context_) return;
     context_->advance_to(phase);
-    // Even if it was there already: who advanced it may not have told the others.
+    // Wakes all even if the phase was set before: the thread that set it may not have woken them.
     for (const auto& fetcher : fetchers_)
       fetcher->wake();
   }
 
-  // On the frontier's checkpoint thread, which may be quicker than open().
+  // Runs on the frontier's checkpoint thread, perhaps before open() has returned.
   void on_checkpoint(const CheckpointEvent& event) {
     const bool asked_for = checkpoint_asked_for_.exchange(false, std::memory_order_relaxed);
     // acquire: pairs with the store in start().
@@ -538,7 +547,7 @@ class CrawlImpl final : public Crawl {
     } else if (running) {
       context_->stop_with(event.result.error());
     } else {
-      spdlog::warn("{}", event.result.error().message);  // the next one will tell whether it lasts
+      spdlog::warn("{}", event.result.error().message);  // fatal only if a later one fails too
     }
   }
 
@@ -546,17 +555,17 @@ class CrawlImpl final : public Crawl {
     return {.bytes = limits_->bytes(), .truncated = before_.truncated + fetches_.truncated()};
   }
 
-  // When there is no more room for URLs set aside; once.
+  // Warns once when there is no more room for URLs set aside.
   void warn_of_full_set_aside() {
     if (set_aside_full_ || stats().not_set_aside == at_open_.not_set_aside) return;
     set_aside_full_ = true;
     spdlog::warn(
-        "frontier.max_set_aside = {} is reached: further URLs that fail or that rules pass over "
-        "are counted, but not kept for a later run",
+        "frontier.max_set_aside = {} is reached: further failed or excluded URLs are counted, but "
+        "not kept for a later run",
         config_.frontier.max_set_aside);
   }
 
-  // What a crash forgets of them is not worth an end.
+  // Losing totals is no reason to stop the crawl.
   void save_totals() const {
     if (const auto saved = totals_->write(totals_now()); !saved)
       spdlog::warn("{}", saved.error().message);
@@ -574,7 +583,7 @@ class CrawlImpl final : public Crawl {
   const std::vector<Url> seeds_;
   std::unique_ptr<CrawlRules> rules_;
   const std::uint32_t threads_wanted_;
-  OneThread thread_;  // that asks ended()
+  OneThread thread_;  // the thread that calls ended()
   SkipCounts skipped_;
   FetchCounts fetches_;
   const std::shared_ptr<BodyBudget> bodies_;
@@ -583,7 +592,7 @@ class CrawlImpl final : public Crawl {
   std::optional<PageBudget> pages_;
   std::optional<ConnectionShares> shares_;
   std::optional<CrawlTotals> totals_;
-  CrawlTotals::Totals before_;  // of the runs before
+  CrawlTotals::Totals before_;  // sums of earlier runs
   std::optional<CrawlLimits> limits_;
   std::unique_ptr<CrashGuard> crashes_;
   std::unique_ptr<Output> output_;
@@ -594,16 +603,16 @@ class CrawlImpl final : public Crawl {
   std::chrono::steady_clock::time_point started_{};
 
   std::atomic<bool> running_{false};
-  std::atomic<bool> set_aside_full_{false};        // it was said
-  std::atomic<bool> checkpoint_asked_for_{false};  // since the last one was told of
+  std::atomic<bool> set_aside_full_{false};        // the warning was printed
+  std::atomic<bool> checkpoint_asked_for_{false};  // by SIGUSR1, and not yet published
 
-  // Destroyed in the reverse order: the frontier calls into the fetchers until it is gone.
+  // Destroyed in reverse order: the frontier calls into the fetchers until it is destroyed.
   std::unique_ptr<CrawlContext> context_;
   std::vector<std::unique_ptr<Fetcher>> fetchers_;
   std::unique_ptr<Frontier> frontier_;
-  Frontier* at_once_ = nullptr;  // the same, without the patience
+  Frontier* at_once_ = nullptr;  // the same, without waiting
   std::vector<std::thread> threads_;
-  std::optional<HeldOffers> held_offers_;  // its thread uses what is above
+  std::optional<HeldOffers> held_offers_;  // its thread uses the members above
 };
 
 }  // namespace
@@ -653,8 +662,8 @@ Result<EmbeddedOptions> frontier_options_of(const CrawlConfig& config) {
   options.retry.park_time = config.politeness.park_time;
   options.store.max_set_aside = config.frontier.max_set_aside;
   options.limits.lease_timeout = kLeaseTimeout;
-  // With many a few more, as a lease stays open until its completion is durable, for which its
-  // connection need not wait.
+  // A few more leases than connections: a lease stays open until its completion is durable, but its
+  // connection is free before.
   options.limits.max_open_leases = config.fetch.connections + config.fetch.connections / 16;
   options.limits.max_url_length = config.scope.max_url_length;
   options.checkpoints.keep = config.checkpoint.keep;

@@ -1,4 +1,4 @@
-// Crawl: a whole crawl: the frontier, the fetcher threads, the output, the checkpoints.
+// Crawl: owns a crawl's frontier, fetcher threads, output and checkpoints.
 #pragma once
 
 #include <chrono>
@@ -23,29 +23,29 @@ namespace trawl {
 struct CrawlProgress {
   FrontierStats frontier;
   std::uint64_t fetched = 0;      // finished fetches since the crawl began
-  std::uint64_t fetched_now = 0;  // of these, by this process
-  // URLs done with a part of the body, which are not among them: since the crawl began.
+  std::uint64_t fetched_now = 0;  // by this process
+  // URLs that ended with a part of the body, since the crawl began; not included in `fetched`.
   std::uint64_t truncated = 0;
   std::uint64_t in_flight = 0;
   std::uint64_t bodies_memory = 0;                // bytes: see fetch.max_memory
-  std::chrono::steady_clock::duration elapsed{};  // of this process
+  std::chrono::steady_clock::duration elapsed{};  // since start()
 };
 
-// Why a crawl ended by itself; the first that holds.
+// Why a crawl ended; the first value that applies.
 enum class CrawlEnd : std::uint8_t {
-  kStopped,       // it was asked to, or an error made it
+  kStopped,       // interrupted, or an error
   kFinished,      // every URL is done
   kLimit,         // reached_limit()
-  kRecrawlsWait,  // what is not done is to be fetched again later
-  kExhausted,     // what is not done is of hosts that are parked, or at their limit
+  kRecrawlsWait,  // only recrawls are left, which are due later
+  kExhausted,     // the URLs left belong to hosts that are parked or at their limit
 };
 
-// What begins a crawl, beside its config.
+// How to open a crawl, in addition to its config.
 struct CrawlOpening {
   OpenMode mode = OpenMode::kCreateOrResume;
   bool replace_profile = false;        // SeenOptions::replace_profile
-  const CrawlConfig* saved = nullptr;  // what is kept for later runs; null: the config itself
-  // The frontier that the crawl is to have: one with StorageOptions::shards.
+  const CrawlConfig* saved = nullptr;  // stored for later runs; null: the config itself
+  // Opens the frontier, which must have StorageOptions::shards shards.
   std::function<Result<std::unique_ptr<Frontier>>(const EmbeddedOptions&, OpenReport*)> frontier =
       EmbeddedFrontier::open;
 };
@@ -58,22 +58,22 @@ class Crawl {
                                              const CrawlOpening& opening);
   virtual ~Crawl() = default;
 
-  // Before start(): queues all URLs again that ended as failed, durably. Returns how many.
+  // Before start(): durably queues all failed URLs again. Returns how many.
   virtual Result<std::uint64_t> retry_failed() = 0;
   virtual void start() = 0;
-  // True when there is nothing left to do: all is fetched, a limit is reached, the drain that was
-  // asked for is over, or an error stopped it. To be called often, by one thread: begins with what
-  // was put off until there is nothing else to do.
+  // True when nothing is left to do: all URLs are fetched, a limit is reached, draining is done, or
+  // an error stopped the crawl. Call often, from one thread: this call also queues work that was
+  // put off until nothing else was left.
   virtual bool ended() = 0;
-  virtual void drain() = 0;  // finish what is in flight, start nothing new
-  virtual void abort() = 0;  // drop what is in flight
+  virtual void drain() = 0;  // finish the requests in flight, start none
+  virtual void abort() = 0;  // drop the requests in flight
   virtual void request_checkpoint() = 0;
 
-  // Once ended() is true.
+  // Valid once ended() is true.
   virtual CrawlEnd why_ended() const = 0;
 
-  // After ended() or abort(): ends the threads, publishes a checkpoint, closes the state. Returns
-  // the error that stopped the crawl, if one did.
+  // Call after ended() or abort(). Ends the threads, publishes a checkpoint and closes the state.
+  // Returns the error that stopped the crawl, if any.
   virtual Result<void> close() = 0;
 
   virtual CrawlProgress progress() const = 0;
@@ -81,26 +81,26 @@ class Crawl {
   virtual const FetchCounts& fetches() const = 0;
   virtual const OpenReport& opened() const = 0;
   virtual std::optional<CrawlLimit> reached_limit() const = 0;
-  // Whether all runs of the crawl together brought too little to be called done: nothing came back
-  // with a 2xx, or no seed did, or hosts are parked with URLs queued, or origins are held without a
-  // robots.txt or for their certificate. Then a sentence that says so.
+  // Says why the crawl, over all its runs, is incomplete: no page or no seed had a status of 2xx,
+  // hosts are parked with URLs queued, or origins are held for lack of a robots.txt or for their
+  // certificate. Empty if it is complete.
   virtual std::optional<std::string> incomplete() const = 0;
-  // Whether another run would ask what failed in this one without being told to.
+  // Whether another run would retry failures of this run without --retry-failed.
   virtual bool has_parked_hosts() const = 0;
   virtual const FailedSeeds& failed_seeds() const = 0;
   virtual const std::string& pages_path() const = 0;
-  // URLs set aside in this run, since the crawl crashed on them.
+  // URLs set aside in this run because the crawl crashed on them.
   virtual std::vector<std::string> crashed() const = 0;
-  // What a crash had left in the output, and what was done about it.
+  // Messages on damage that a crash left in the output, and its repair.
   virtual const std::vector<std::string>& repairs() const = 0;
 };
 
-// What keeps a crawl of this config from beginning, whatever state it has: rules, lists and
-// certificates that cannot be read, too few open files.
+// Checks what a crawl with this config needs regardless of its state: rules, lists and certificates
+// that can be read, and enough open files.
 Result<void> check_crawl(const CrawlConfig& config);
 
-// What a config says of the frontier; without the callbacks. Errors: kInvalidArgument for rules for
-// canonical keys that cannot be.
+// Translates the config to frontier options, without callbacks. Errors: kInvalidArgument for
+// invalid rules for canonical keys.
 Result<EmbeddedOptions> frontier_options_of(const CrawlConfig& config);
 
 }  // namespace trawl

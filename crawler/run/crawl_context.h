@@ -1,4 +1,4 @@
-// CrawlContext: what the threads of a crawl share.
+// CrawlContext: the state that the threads of a crawl share.
 #pragma once
 
 #include <atomic>
@@ -35,17 +35,17 @@
 
 namespace trawl {
 
-// A lease that a fetcher does not renew for so long has lost it.
+// A lease expires unless its fetcher renews it within this time.
 inline constexpr std::chrono::milliseconds kLeaseTimeout = std::chrono::minutes(10);
 
-// In the order a crawl goes through them; never back.
+// A crawl passes through these phases in order, and never back.
 enum class CrawlPhase {
   kRunning,
-  kDraining,  // no new leases; what is in flight is finished
-  kAborting,  // what is in flight is dropped
+  kDraining,  // no new leases; requests in flight are finished
+  kAborting,  // requests in flight are dropped
 };
 
-// What a config decides of single URLs and answers. Immutable, thread-safe.
+// The rules of a config on URLs and responses. Immutable, thread-safe.
 struct CrawlRules {
   static Result<std::unique_ptr<CrawlRules>> create(const CrawlConfig& config,
                                                     const std::vector<Url>& seeds);
@@ -74,16 +74,16 @@ struct CrawlContext {
   SkipCounts& skipped;
   FetchCounts& fetches;
   std::shared_ptr<BodyBudget> bodies;
-  const std::string robots_agent;  // the product token by which robots.txt knows us
-  const bool resumed;              // a run before began this crawl
-  const bool trusts_less;          // than the run before: SettledConfig::trusts_less
+  const std::string robots_agent;  // our product token in robots.txt
+  const bool resumed;              // an earlier run started this crawl
+  const bool trusts_less;          // than the run before; see SettledConfig::trusts_less
   FailedSeeds failed_seeds = {};
   CutBodies cut_bodies{config.fetch.max_memory / 4};
   HeldOrigins held_origins = {};
-  std::atomic<std::uint64_t> in_flight{0};  // leases the fetchers hold
+  std::atomic<std::uint64_t> in_flight{0};  // leases that the fetchers hold
 
   CrawlPhase phase() const { return phase_.load(); }
-  // Goes on to `phase` unless the crawl is there or further; true if it went.
+  // Advances to `phase` unless the crawl is there or further. Returns true if it advanced.
   bool advance_to(CrawlPhase phase) {
     CrawlPhase now = phase_.load();
     while (now < phase) {
@@ -92,7 +92,7 @@ struct CrawlContext {
     return false;
   }
 
-  // Keeps the first error, and aborts the crawl.
+  // Records the first error and aborts the crawl.
   void stop_with(Error error) {
     {
       const MutexLock lock(mutex_);
@@ -105,7 +105,7 @@ struct CrawlContext {
     return failure_;
   }
 
-  // Keeps the first fetch that failed, as an example of why.
+  // Records the first failed fetch, as an example for the summary.
   void note_failed_fetch(const std::string& url, const std::string& error) {
     const MutexLock lock(mutex_);
     if (failed_fetch_.empty()) failed_fetch_ = scrubbed(url + ": " + error);

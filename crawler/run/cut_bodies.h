@@ -1,5 +1,5 @@
-// CutBodies: answers whose body broke off, kept until their URL was tried for the last time: of its
-// tries the one with the longest body counts.
+// CutBodies: keeps responses with incomplete bodies until the last try of their URL; of all tries,
+// the longest body is used.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@
 
 namespace trawl {
 
-// Thread-safe. Its answers keep their share of the BodyBudget: clear() when that runs short.
+// Thread-safe. The responses hold memory of the BodyBudget: call clear() when it runs short.
 class CutBodies {
  public:
   struct Kept {
@@ -25,12 +25,12 @@ class CutBodies {
     std::chrono::system_clock::time_point fetched_at;
   };
 
-  // Keeps `max_memory` bytes at most; the oldest make room for others.
+  // Keeps at most `max_memory` bytes; the oldest responses are dropped.
   explicit CutBodies(std::uint64_t max_memory) : max_memory_(max_memory) {}
 
-  // In place of what is kept of the URL if its body is as long; else not at all.
+  // Replaces the kept response of the URL if the new body is at least as long.
   void keep(const std::string& url, Kept kept);
-  // What is kept of the URL, which is forgotten.
+  // Removes and returns the kept response of the URL.
   std::optional<Kept> take(const std::string& url);
   void clear();
   std::uint64_t memory() const noexcept { return memory_.load(std::memory_order_relaxed); }
@@ -46,9 +46,9 @@ class CutBodies {
   Kept remove(Entries::iterator entry) TRAWL_REQUIRES(mutex_);
 
   const std::uint64_t max_memory_;
-  std::atomic<std::uint64_t> memory_{0};  // written under the mutex
+  std::atomic<std::uint64_t> memory_{0};  // written with the mutex held
   Mutex mutex_;
-  Entries entries_ TRAWL_GUARDED_BY(mutex_);                       // the oldest first
+  Entries entries_ TRAWL_GUARDED_BY(mutex_);                       // oldest first
   std::unordered_map<std::string_view, Entries::iterator> by_url_  // views of entries_
       TRAWL_GUARDED_BY(mutex_);
 };

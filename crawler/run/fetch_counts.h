@@ -1,4 +1,4 @@
-// FetchCounts: what came of the fetches of this process, by reason.
+// FetchCounts: counts the fetches of this process by result.
 #pragma once
 
 #include <array>
@@ -22,11 +22,13 @@ class FetchCounts {
   void add_succeeded() { count(succeeded_, 1); }
   void add_truncated() { count(truncated_, 1); }
 
-  std::uint64_t bytes() const { return read(bytes_); }  // of bodies, as they came
+  std::uint64_t bytes() const { return read(bytes_); }  // of bodies, still compressed
   std::uint64_t not_modified() const { return read(not_modified_); }
-  std::uint64_t retries() const { return read(retries_); }      // fetches that are tried again
+  std::uint64_t retries() const { return read(retries_); }      // fetches to be retried
   std::uint64_t succeeded() const { return read(succeeded_); }  // without an error
-  std::uint64_t truncated() const { return read(truncated_); }  // URLs done with a part of the body
+  std::uint64_t truncated() const {
+    return read(truncated_);
+  }  // URLs that ended with a part of the body
 
  private:
   using Count = std::atomic<std::uint64_t>;

@@ -11,14 +11,14 @@ std::optional<FailureReason> reason_of_status(int status) {
     case 503:
       return FailureReason::kUnavailable;
     case 408:  // "the client MAY repeat that request" (RFC 9110 section 15.5.9)
-    case 425:  // too early: not in early data, which we send none of
+    case 425:  // Too Early: valid only for early data, which we do not send
       return FailureReason::kServerError;
     case 502:
     case 504:
       return FailureReason::kServerError;
     default:
-      // A plain 500 is most often a page whose program is broken, today as tomorrow; other numbers
-      // of 520 and above are those of gateways that lost the server behind them.
+      // Not 500: mostly a page whose program fails each time. Codes from 520 on come from gateways
+      // that lost the server behind them.
       return status >= 520 && status < 600 ? std::optional(FailureReason::kServerError)
                                            : std::nullopt;
   }
@@ -37,7 +37,7 @@ std::optional<FailureReason> failure_reason_of(const HttpResponse& response) {
     case FetchError::kConnect:
     case FetchError::kProxy:
     case FetchError::kConnectionLost:
-    case FetchError::kTls:  // a certificate may be mended; the host is left alone until then
+    case FetchError::kTls:  // a certificate may be renewed; the host is parked until then
       return FailureReason::kConnection;
     case FetchError::kResolve:
       return response.no_such_host ? FailureReason::kNoSuchHost : FailureReason::kConnection;

@@ -1,4 +1,4 @@
-// failure_reason_of: which answers are worth another try, and what they say of the host.
+// failure_reason_of: which responses are worth a retry, and what they say about the host.
 #pragma once
 
 #include <optional>
@@ -9,18 +9,18 @@
 
 namespace trawl {
 
-// Nothing: the URL ends with this answer, be it good or bad.
+// Returns nothing if the URL ends with this response, good or bad.
 std::optional<FailureReason> failure_reason_of(const HttpResponse& response);
 
-// Why there is no robots.txt, which makes its host back off in any case.
+// The reason why robots.txt was not fetched; any reason makes its host back off.
 FailureReason robots_failure_of(const HttpResponse& response);
 
-// True if it failed before the server was asked for the URL: that says nothing of the URL.
+// True if the fetch failed before the URL was requested, so that the URL is not to blame.
 bool failed_before_request(std::optional<FetchError> error) noexcept;
-// True if no answer came, for whatever reason: perhaps the whole host is down.
+// True if there was no response: the whole host may be down.
 bool is_silence(FailureReason reason) noexcept;
 
-// True if the fetch was ended for reasons of our own: the URL goes back to its queue.
+// True if the crawler ended the fetch: the URL goes back to its queue.
 bool is_our_own_doing(std::optional<FetchError> error) noexcept;
 
 }  // namespace trawl

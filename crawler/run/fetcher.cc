@@ -1,3 +1,18 @@
+// The life of a lease. take_leases() leases URLs that are due; begin() decides each again, as rules
+// may have changed since it was queued, and finds the rules of its origin's robots.txt. If those
+// are missing, the lease pays for the request of robots.txt and goes back to its queue. fetch()
+// starts the transfer, whose LeaseGate asks the frontier for the host's turn (P1). on_page() gives
+// the response to the PageHandler, and ends the lease in one of these ways: complete() with links;
+// retry(), after which the frontier decides whether the URL is tried again; skip(), hold() or
+// park() without a request; release() if it was not the host's turn.
+//
+// N3: a page's links and its output are durable no later than its completion. complete() and
+// retry() first give the links to the frontier, with Outcome::end_later set if there is output;
+// submit() then writes the output, and its callback completes the lease.
+//
+// Everything runs on the thread of run(). Other files have parts of the class: robots.txt and
+// sitemaps (fetcher_robots.cc), held origins (fetcher_held.cc), suspects of crashes
+// (fetcher_crashes.cc).
 #include "crawler/run/fetcher.h"
 
 #include <algorithm>
@@ -20,23 +35,23 @@ namespace trawl {
 namespace {
 
 constexpr std::chrono::milliseconds kLongestWait{1000};
-// Of a sitemap, compressed or not: https://www.sitemaps.org/protocol.html
+// Limit of a sitemap, compressed or not: https://www.sitemaps.org/protocol.html
 constexpr std::uint64_t kMaxSitemapBytes = 50u << 20;
-// While bodies take all the memory they may.
+// The wait while bodies have used up their memory.
 constexpr std::chrono::milliseconds kCrowdedWait{20};
 
-// A header that would tell another site of the page, or in clear of a page that was not.
+// False if a Referer header would reveal a page fetched by https to an http URL.
 bool may_be_referer(std::string_view parent, const Url& url) {
   return !parent.empty() && !(parent.starts_with("https:") && url.href().starts_with("http:"));
 }
 
-// A robots.txt that fails counts as a page that does.
+// A robots.txt has as many retries as a page.
 std::uint32_t robots_retries(const CrawlConfig::Politeness& politeness) {
   if (politeness.host_failures == 0) return politeness.robots_retries;
   return std::min(politeness.robots_retries, politeness.host_failures - 1);
 }
 
-// Another origin is told the page's own alone: strict-origin-when-cross-origin of
+// Another origin gets only the page's origin: strict-origin-when-cross-origin of
 // https://www.w3.org/TR/referrer-policy/
 std::string referer_of(const std::string& parent, const Url& url) {
   const auto from = Url::parse(parent);
@@ -53,7 +68,7 @@ HoldReason refused_address(const CrawlConfig& config) {
   return {.reason = to_string(FetchError::kAddressRefused), .rules = held_by_address(config)};
 }
 
-// What a thread knows of a URL that it leased: its host had room for it.
+// What a thread knows about a leased URL. Its host had room for it when it was queued.
 class LeaseFacts final : public CrawlFacts {
  public:
   explicit LeaseFacts(const TrapDetector& traps) : traps_(traps) {}
@@ -95,7 +110,7 @@ void Fetcher::run() {
       release_origins();
       take_leases();
     } else {
-      context_.cut_bodies.clear();  // nothing is tried again
+      context_.cut_bodies.clear();  // no retries any more
     }
     client_->run(idle_time());
     context_.output.settle(!has_room_ || leases_.empty());
@@ -106,11 +121,11 @@ void Fetcher::run() {
 
 void Fetcher::take_leases() {
   has_room_ = true;
-  if (is_crowded()) return context_.cut_bodies.clear();  // others need the memory
+  if (is_crowded()) return context_.cut_bodies.clear();  // transfers in progress need the memory
   if (context_.crashes.is_alone()) return;
   const std::size_t room = context_.connections.take(shard_, leases_.size());
   const std::uint64_t wanted = context_.pages.take(room);
-  // Before the frontier looks at its clock: what is counted from here is not too short.
+  // Read before the frontier reads its clock, so that delays measured from here are not too short.
   const SteadyTime asked_at = std::chrono::steady_clock::now();
   auto leases =
       wanted > 0 ? context_.frontier.lease({.max = wanted, .shard = shard_}) : std::vector<Lease>();
@@ -128,20 +143,20 @@ void Fetcher::take_leases() {
   }
 }
 
-// So that a frontier that is shared may take it that who does not renew them is dead.
+// A shared frontier hands out leases again that are not renewed, as those of a dead process.
 void Fetcher::renew_leases() {
   const SteadyTime now = std::chrono::steady_clock::now();
   if (now < renewed_ + kLeaseTimeout / 4) return;
   renewed_ = now;
   for (const std::uint64_t lease : leases_) {
     const auto renewed = context_.frontier.renew(lease);
-    // One that expired while the process was stopped counts all the same when it is completed.
+    // A lease that expired while the process was stopped can still be completed.
     if (!renewed && renewed.error().code != ErrorCode::kNotFound)
       return context_.stop_with(renewed.error());
   }
 }
 
-// Bodies wait for memory, or the disk is slow: not the time to begin anything.
+// True if bodies wait for memory or the disk is slow: no new requests are started then.
 bool Fetcher::is_crowded() const {
   return context_.bodies->crowded() ||
          context_.output.queued_bytes() > context_.config.fetch.max_memory;
@@ -153,7 +168,7 @@ std::chrono::microseconds Fetcher::started_after(const OpenLease& open, SteadyTi
 }
 
 std::chrono::milliseconds Fetcher::idle_time() const {
-  // What was submitted is to be settled soon.
+  // Output that was submitted is to be settled soon.
   auto longest = context_.output.queued_bytes() > 0 ? Output::kPatience : kLongestWait;
   if (const auto end = context_.limits.end()) {
     const auto left =
@@ -172,13 +187,13 @@ std::chrono::milliseconds Fetcher::idle_time() const {
 void Fetcher::begin(OpenLease open) {
   const auto url = Url::parse(open.lease.url);
   if (!url) return end(open, url.error().message, {}, open.leased_at);
-  // A crawl may be resumed with a narrower scope than the one its URLs were admitted by.
+  // The scope may be narrower than when the URL was admitted.
   UrlNote note = UrlNote::decode(open.lease.note);
   LeaseFacts facts(handler_.traps());
   const UrlVerdict verdict = context_.rules.decider.decide(
       *url, UrlOrigin::of(open.lease.depth, open.lease.redirects, note), facts);
   if (!verdict.is_fetched()) return skip(open, *url, verdict);
-  // The scope may be wider than when it was found.
+  // The scope may be wider than when the URL was found.
   if (note.hops_off_scope > 0 && !verdict.off_scope) {
     note.hops_off_scope = 0;
     open.lease.note = note.encode();
@@ -234,7 +249,7 @@ void Fetcher::fetch(OpenLease open, const Url& url) {
   const UrlNote note = UrlNote::decode(lease.note);
   const bool is_page = note.role == UrlNote::Role::kPage;
   if (!is_page) {
-    // What the protocol allows, as far as there is memory for it and its decompressed form.
+    // As much as the protocol allows, if memory suffices for it and its decompressed form.
     const std::uint64_t most =
         std::min(kMaxSitemapBytes, (context_.bodies->for_bodies() - kMostDecoderMemory) / 2);
     request.max_body = std::max(request.max_body, most);
@@ -245,9 +260,9 @@ void Fetcher::fetch(OpenLease open, const Url& url) {
   };
   if (is_page && !context_.rules.fetched_types.empty()) {
     request.accept = [&types = context_.rules.fetched_types](const HttpResponse& head) {
-      // What has no page in it is read whatever it is.
+      // Bodies of errors and redirects are read whatever their type.
       if (head.status < 200 || head.status >= 300) return true;
-      // What the content will tell may be HTML.
+      // The content decides later, and may be HTML.
       if (is_unknown_media_type(head.content_type)) return types.matches("text/html");
       return types.matches(head.content_type);
     };
@@ -270,7 +285,7 @@ void Fetcher::fetch(OpenLease open, const Url& url) {
 
 void Fetcher::on_page(const OpenLease& open, HttpResponse response) {
   if (response.not_before) return release(open, *response.not_before, std::nullopt);
-  // Each try uses up one stale connection, so that this ends.
+  // This ends, since each try uses up one stale connection.
   if (response.connection_was_stale || is_our_own_doing(response.failure))
     return release(open, response.sent, response.sent);
   const SteadyTime sent = response.sent;
@@ -310,7 +325,7 @@ void Fetcher::retry(const OpenLease& open, PageHandler::Result result) {
     return context_.stop_with(verdict.error());
   }
   if (verdict->host_parked) {
-    spdlog::warn("{}: parked, its queue is kept; the last failure: {}", open.lease.host,
+    spdlog::warn("{}: host parked, its queue is kept; last failure: {}", open.lease.host,
                  result.outcome.error);
   }
   if (verdict->retry_at) {
@@ -325,7 +340,7 @@ void Fetcher::retry(const OpenLease& open, PageHandler::Result result) {
   lease_ended(open);
 }
 
-// They are durable no later than its end, which comes behind them.
+// N3: the links are durable no later than the lease's end, which follows.
 bool Fetcher::offer_links(const OpenLease& open, PageOutput& output) {
   LinkFollower& links = handler_.links();
   std::vector<UrlRequest> requests(links.requests().begin(), links.requests().end());
@@ -352,17 +367,17 @@ void Fetcher::note_failure(const OpenLease& open, const Outcome& outcome) {
 
 void Fetcher::note_answer(const std::string& host, bool good) {
   if (silent_.empty() || silent_.erase(host) == 0 || !good) return;
-  // What it failed before counts no more.
+  // Failures from before the answer no longer count.
   if (const auto revived =
           context_.frontier.set_host(host, {.blocked_until = HostSettings::kNotBlocked});
       !revived)
     context_.stop_with(revived.error());
 }
 
-// Whether a URL whose tries are used up is not to blame, since its host has not answered anything
-// since the first of them. Then it is asked for its robots.txt before the URL is given up. If that
-// is answered, the next failure is the URL's own: the row begins anew, below the tries it has had.
-// So a URL that is to have one try alone is not doubted.
+// True if a URL has used up its tries but its host has not answered any request since the first of
+// them, so that the host may be down. The URL is then not given up until the host's robots.txt has
+// been requested. If that is answered, `silent_` restarts below the URL's number of tries, and the
+// next failure counts as the URL's own. A URL that has only one try is never doubted.
 bool Fetcher::doubts_host(const OpenLease& open, std::optional<FailureReason> failure) {
   constexpr std::size_t kMostHosts = 100'000;
   if (!failure || !is_silence(*failure)) return false;
@@ -390,7 +405,7 @@ void Fetcher::complete(const OpenLease& open, PageHandler::Result result) {
   }
   note_failure(open, outcome);
   if (result.truncated) context_.fetches.add_truncated();
-  // N3: first the links, then what it leaves, then its end.
+  // N3: first the links, then the output, then the end of the lease.
   const bool has_output = context_.output.keeps(*result.output);
   result.outcome.end_later = has_output;
   const auto admissions = context_.frontier.complete(open.lease.id, outcome, links.requests());
@@ -408,7 +423,7 @@ void Fetcher::complete(const OpenLease& open, PageHandler::Result result) {
   if (!admissions) context_.stop_with(admissions.error());
 }
 
-// The lease ends when what it leaves is written.
+// N3: the lease ends when its output is written.
 void Fetcher::submit(const OpenLease& open, PageHandler::Result result) {
   PageOutput& page = *result.output;
   page.lease = open.lease;
@@ -438,7 +453,7 @@ void Fetcher::hold_or_park(const OpenLease& open, PageHandler::Result result, Ho
     park(open, result.outcome.error);
     return release(open, ask_at, std::nullopt);
   }
-  reason.always = true;  // there is room, but others may take it meanwhile
+  reason.always = true;  // there is room now, but other threads may use it meanwhile
   context_.note_failed_fetch(open.lease.url, result.outcome.error);
   hold(open, std::move(result), reason);
 }
@@ -451,7 +466,7 @@ void Fetcher::hold_refused(const OpenLease& open, std::string_view error) {
 void Fetcher::park(const OpenLease& open, std::string_view reason) {
   const std::string& host = open.lease.host;
   context_.note_failed_fetch(open.lease.url, std::string(reason));
-  spdlog::warn("{}: parked, its queue is kept; {}", host, reason);
+  spdlog::warn("{}: host parked, its queue is kept; {}", host, reason);
   if (const auto parked =
           context_.frontier.set_host(host, {.blocked_until = HostSettings::kParked});
       !parked)
@@ -496,7 +511,7 @@ void Fetcher::release(const OpenLease& open, SteadyTime next_start,
   if (asked_at) after = started_after(open, *asked_at);
   const auto released = context_.frontier.release(open.lease.id, next_start, after);
   lease_ended(open);
-  // One that expired is in its queue already, or leased to another.
+  // An expired lease is in its queue already, or leased to another thread.
   if (!released && released.error().code != ErrorCode::kNotFound)
     context_.stop_with(released.error());
 }

@@ -1,4 +1,4 @@
-// Fetcher: URLs that the crawl may crash on.
+// Fetcher: URLs that may crash the crawl. See CrashGuard for the protocol.
 #include <utility>
 
 #include <spdlog/spdlog.h>
@@ -9,10 +9,11 @@ namespace trawl {
 
 namespace {
 
-// Nearly never: another thread leases nothing while a suspect is fetched alone.
+// Rarely needed: other threads lease nothing while a suspect is fetched alone.
 constexpr std::chrono::milliseconds kWaitForAnother{100};
 constexpr std::string_view kCrashed =
-    "the crawl crashed three times while this was fetched, at last while nothing else was";
+    "the crawl crashed three times while fetching this URL, the last time while fetching only this "
+    "URL";
 
 }  // namespace
 
@@ -33,7 +34,7 @@ bool Fetcher::is_put_off(const OpenLease& open, std::string_view asked) {
   return false;
 }
 
-// It is held, so that the other URLs of its host have their turn: see CrawlImpl::fetch_suspect().
+// Holds the URL, so that other URLs of its host are fetched first: see CrawlImpl::fetch_suspect().
 void Fetcher::put_off(const OpenLease& open, std::string_view asked) {
   context_.crashes.put_off(open.lease.url, std::string(asked));
   const auto held =
@@ -50,16 +51,16 @@ void Fetcher::set_aside(const OpenLease& open, std::string_view asked) {
   PageHandler::Result result = handler_.give_up(open, kCrashed, CrashGuard::kCrashed);
   result.outcome.reason = CrashGuard::kCrashed;
   result.outcome.requested = false;
-  result.outcome.keep_failed = true;  // there are few, and each is to be asked for again
+  result.outcome.keep_failed = true;  // such URLs are few, and the user may retry each
   result.outcome.recrawl_at.reset();
   complete(open, std::move(result));
 }
 
-// Without its robots.txt nothing may be asked of it. It keeps its queue.
+// Parks a host whose robots.txt crashes the crawl: without it, nothing of the host may be fetched.
 void Fetcher::leave_host_alone(const OpenLease& open, std::string_view robots_txt) {
   if (context_.crashes.leave_alone(robots_txt))
-    spdlog::warn("{}: its host is left alone: {}", robots_txt, kCrashed);
-  // Each time: it may have been revived since.
+    spdlog::warn("{}: host parked: {}", robots_txt, kCrashed);
+  // Each time, since the user may have revived the host.
   if (auto parked =
           context_.frontier.set_host(open.lease.host, {.blocked_until = HostSettings::kParked});
       !parked)

@@ -1,5 +1,5 @@
-// Fetcher: origins whose URLs are held, each when it is its turn, since nothing of them may be
-// asked while the rest of their host may.
+// Fetcher: origins that must not be requested now, while other origins of the same host may. The
+// URLs of such an origin are held one by one, when they are leased.
 #include <algorithm>
 #include <utility>
 
@@ -14,7 +14,7 @@ namespace trawl {
 
 namespace {
 
-// URLs of a host's queue that are looked through for those of another origin.
+// How many URLs of a host's queue are searched for one of another origin.
 constexpr std::size_t kMostQueuedRead = 1'000'000;
 
 }  // namespace
@@ -36,7 +36,7 @@ bool Fetcher::is_held(const std::string& host, const std::string& origin,
                     robots.reason);
 }
 
-// Whether URLs of others that may be asked have their turn if the host is not parked.
+// Whether the host has URLs of other origins to fetch if it is not parked.
 bool Fetcher::has_other_origins(const std::string& host, const std::string& origin) {
   if (robots_.other_has_rules(host, origin)) return true;
   bool others = false;
@@ -59,13 +59,13 @@ bool Fetcher::begin_hold(const std::string& origin, SteadyTime ask_at, std::stri
       HeldOrigin{.since = now, .ask_at = ask_at, .reason = reason, .why = std::string(why)});
   held->second.ask_at = ask_at;
   first_held_ = std::min(first_held_, held->second.since);
-  if (is_new) spdlog::warn("{}: its URLs are held; {}", origin, why);
+  if (is_new) spdlog::warn("{}: URLs of this origin are held; {}", origin, why);
   return true;
 }
 
 void Fetcher::hold_of(const OpenLease& open, const HeldOrigin& held) {
   PageHandler::Result result = handler_.give_up(open, held.why, held.reason);
-  result.output->listed = false;  // nothing ends here
+  result.output->listed = false;  // the URL is not finished
   hold_or_park(open, std::move(result), {.reason = held.reason}, held.ask_at);
 }
 
@@ -77,7 +77,8 @@ bool Fetcher::hold_untrusted(const OpenLease& open, const Url& url) {
   return true;
 }
 
-// As often in a row as a page is tried: a certificate may be bad for a moment.
+// The hold begins after as many failures in a row as a page has tries: a certificate may be bad
+// only for a moment.
 bool Fetcher::lacks_trust(const OpenLease& open, const Url& url, const HttpResponse& response) {
   if (!context_.trusts_less || response.failure != FetchError::kTls) return false;
   const auto silent = silent_.find(open.lease.host);
@@ -93,7 +94,7 @@ void Fetcher::release_origin(const std::string& origin) {
   if (held_origins_.erase(origin) > 0) context_.held_origins.release(origin);
 }
 
-// As long after it was held as a host is parked.
+// An origin is held for as long as a host is parked.
 void Fetcher::release_origins() {
   const auto park_time = context_.config.politeness.park_time;
   const SteadyTime now = std::chrono::steady_clock::now();

@@ -1,4 +1,4 @@
-// Fetcher: robots.txt, and the sitemaps that it names.
+// Fetcher: robots.txt, and the sitemaps it names.
 #include <algorithm>
 #include <utility>
 
@@ -21,7 +21,7 @@ constexpr std::uint64_t kMaxRobotsBytes = 512 * 1024;
 
 void Fetcher::fetch_robots(const std::string& origin, std::string ask_for, OpenLease first) {
   const auto asked = Url::parse(ask_for);
-  const bool own = asked && asked->origin() == origin;  // and not one it was redirected to
+  const bool own = asked && asked->origin() == origin;  // not a redirect to another origin
   const std::string host = first.lease.host;
   if (!waiting_for_robots_.contains(origin) && is_put_off(first, ask_for)) return;
   const std::string asked_host = asked && !own ? politeness_group(*asked) : host;
@@ -47,9 +47,9 @@ void Fetcher::fetch_robots(const std::string& origin, std::string ask_for, OpenL
       });
 }
 
-// Whoever waited goes back to its queue: the request for robots.txt was the host's, and the next
-// one has to wait for the delay, which robots.txt itself may have set. That holds for the next of
-// several redirects, too: the first of them that is leased again asks for it.
+// Leases that waited for robots.txt go back to their queue: the request for it was the host's turn,
+// and the next request waits for the host's delay, which robots.txt may have set. A redirect is
+// followed by the first lease of the origin that is leased again.
 void Fetcher::on_robots(const std::string& origin, const HttpResponse& response) {
   const auto waiting = waiting_for_robots_.extract(origin);
   if (response.connection_was_stale || is_our_own_doing(response.failure)) {  // as in on_page()
@@ -69,14 +69,14 @@ void Fetcher::on_robots(const std::string& origin, const HttpResponse& response)
                 robots.action == RobotsAnswer::Action::kObey && response.status < 500);
   }
   const OpenLease& first = waiting.mapped().front();
-  // The others have their turns meanwhile; those of this one are held when they are leased again.
+  // Other origins of the host are fetched meanwhile; URLs of this one are held when leased again.
   const bool held =
       robots.action == RobotsAnswer::Action::kFail && is_held(first.lease.host, origin, robots);
   if (robots.action == RobotsAnswer::Action::kFail && !held) park(first, robots.reason);
   SteadyTime next_start = response.sent;
   if (!held && (robots.action == RobotsAnswer::Action::kWait ||
                 robots.action == RobotsAnswer::Action::kFail)) {
-    spdlog::debug("{}: {}; it is asked for again", origin, robots.reason);
+    spdlog::debug("{}: {}; robots.txt will be requested again", origin, robots.reason);
     next_start = robots.ask_at;
   } else if (robots.action == RobotsAnswer::Action::kObey &&
              context_.config.politeness.respect_robots) {
@@ -94,9 +94,9 @@ void Fetcher::put_off_robots(const std::string& origin, SteadyTime until) {
     release(open, until, std::nullopt);
 }
 
-// They have their turn as pages do, and their host's delay holds for them. By naming one the site
-// vouches for it, on whichever host it lies (https://www.sitemaps.org/protocol.html#submit_robots);
-// a site that is not crawled vouches for nothing.
+// Sitemaps are queued like pages, and the delay of their host applies. A site in scope may name
+// sitemaps on any host (https://www.sitemaps.org/protocol.html#submit_robots); sitemaps of other
+// sites are ignored.
 void Fetcher::offer_sitemaps(const std::string& origin, const Robots& robots) {
   std::vector<SitemapRequest> sitemaps = sitemaps_of(robots);
   if (sitemaps.empty()) return;
@@ -123,7 +123,7 @@ void Fetcher::offer_sitemaps(const std::string& origin, const Robots& robots) {
   links.offered(*admissions);
 }
 
-// So that the first page of a host is kept apart from others at its address, too.
+// Sets the address early, so that politeness.ip_delay applies to the first page of a host too.
 void Fetcher::set_address(const std::string& host, const std::string& address) {
   if (address.empty() || context_.config.politeness.ip_delay.count() == 0) return;
   const auto set = context_.frontier.set_host(host, {.address = std::string(address)});

@@ -1,4 +1,4 @@
-// FrontierAround: a frontier around another one, for what is to happen at every call.
+// FrontierAround: wraps a frontier, to do something at every call.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,9 @@
 
 namespace trawl {
 
-// Every call goes to the frontier within by `auto Around::through(call) const`, which returns what
-// `call()` does, once or more often, or an error instead. Around may override single calls.
+// Each call is passed to the wrapped frontier by `auto Around::through(call) const`, which calls
+// `call()` one or more times and returns its result, or returns an error. Around may override
+// single calls.
 template <class Around>
 class FrontierAround : public Frontier {
  public:

@@ -10,7 +10,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// It takes one part in so many of the time, unless there is nothing else to do.
+// The work takes at most 1/kRest of the time, unless the crawl is idle.
 constexpr int kRest = 10;
 
 }  // namespace
@@ -24,7 +24,7 @@ Result<bool> HeldOffers::go_on(bool idle) {
   const auto now = steady_clock::now();
   if ((!idle && now < next_) || !origins_.has_released()) return false;
   began_ = now;
-  // Deferred where no thread can be had: then it is done by the next call.
+  // Deferred if no thread can be created: the next call then does the work.
   work_ = std::async(std::launch::async | std::launch::deferred,
                      [this, released = origins_.take_released()] { return offer(released); });
   return true;
@@ -45,7 +45,7 @@ Result<void> HeldOffers::finish() {
 }
 
 Result<void> HeldOffers::offer(const HeldOrigins::Set& released) const {
-  // What a fetcher held a moment ago is to be found.
+  // Makes URLs visible that fetchers held just now.
   if (auto flushed = frontier_.flush(); !flushed) return flushed;
   const auto queued =
       frontier_.retry({.state = SetAsideState::kHeld, .wanted = [&](const SetAsideUrl& held) {

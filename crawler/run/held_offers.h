@@ -1,6 +1,6 @@
-// HeldOffers: queues URLs of origins again that are held no longer. Finding them reads all that is
-// set aside, which may take many seconds: so it is done on a thread of its own, for all origins at
-// once, and rarely.
+// HeldOffers: queues the URLs of origins that are no longer held. Finding them reads all URLs that
+// are set aside, which may take many seconds, so it runs rarely, on its own thread, and for all
+// origins together.
 #pragma once
 
 #include <atomic>
@@ -17,14 +17,14 @@ namespace trawl {
 // Not thread-safe.
 class HeldOffers {
  public:
-  // Both outlive it.
+  // `frontier` and `origins` must outlive the object.
   HeldOffers(Frontier& frontier, HeldOrigins& origins) : frontier_(frontier), origins_(origins) {}
 
-  // Begins if there is something to be offered and it is time; it always is if `idle`: there is
-  // nothing else to do. To be called often. Returns whether it is at work. Errors: those of the
-  // frontier.
+  // Starts the work if there are URLs to offer and it is time, which it always is if `idle`
+  // (nothing else is left to do). Call often. Returns whether the work is in progress. Errors:
+  // those of the frontier.
   Result<bool> go_on(bool idle);
-  // Waits until it is not at work any more, done or not: the rest stays held.
+  // Ends the work early and waits for that; the remaining URLs stay held.
   Result<void> stop();
 
  private:
@@ -35,7 +35,7 @@ class HeldOffers {
   HeldOrigins& origins_;
   OneAtATime using_;
   std::chrono::steady_clock::time_point began_{};
-  std::chrono::steady_clock::time_point next_{};  // not before
+  std::chrono::steady_clock::time_point next_{};  // no work before this time
   std::atomic<bool> stopping_{false};
   std::future<Result<void>> work_;
 };

@@ -1,5 +1,5 @@
 // HeldOrigins: origins whose URLs are held one by one while the rest of their host is fetched,
-// since their robots.txt cannot be had or their certificate is refused.
+// since their robots.txt cannot be fetched or their certificate is refused.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@
 
 namespace trawl {
 
-// Of one run. Thread-safe.
+// The held origins of one run. Thread-safe.
 class HeldOrigins {
  public:
-  // Bounds the memory: of one more the host is parked.
+  // Bounds the memory: if more origins would be held, their hosts are parked.
   static constexpr std::size_t kMost = 10'000;
   using Set = std::set<std::string, std::less<>>;
 
-  // Whether it is held now: false if there are too many.
+  // Returns false if too many origins are held.
   bool add(const std::string& origin, const std::string& why) {
     const MutexLock lock(mutex_);
     const auto known = origins_.find(origin);
@@ -27,13 +27,13 @@ class HeldOrigins {
     origins_.insert_or_assign(origin, Held{.why = why});
     return true;
   }
-  // No more of its URLs are held: those that are wait to be offered again.
+  // Ends the hold; URLs that were held wait to be offered again.
   void release(const std::string& origin) {
     const MutexLock lock(mutex_);
     if (const auto held = origins_.find(origin); held != origins_.end())
       held->second.state = State::kReleased;
   }
-  // Those released since the last call, for offered().
+  // The origins released since the last call; pass them to offered().
   Set take_released() {
     const MutexLock lock(mutex_);
     Set released;
@@ -44,7 +44,7 @@ class HeldOrigins {
     }
     return released;
   }
-  // URLs of these were offered: they are forgotten, except those that are held again.
+  // Their URLs were offered. Forgets these origins, except those that are held again.
   void offered(const Set& origins) {
     const MutexLock lock(mutex_);
     for (const std::string& origin : origins) {
@@ -53,7 +53,7 @@ class HeldOrigins {
     }
   }
 
-  // Of which there are URLs to be offered before the crawl is done.
+  // Whether URLs remain to be offered before the crawl is done.
   bool has_released() const {
     const MutexLock lock(mutex_);
     for (const auto& [origin, held] : origins_) {
@@ -61,12 +61,12 @@ class HeldOrigins {
     }
     return false;
   }
-  // Of which URLs may be held.
+  // How many origins may have held URLs.
   std::size_t count() const {
     const MutexLock lock(mutex_);
     return origins_.size();
   }
-  // One of them, and why; both empty if there is none.
+  // One of these origins and the reason; both empty if there is none.
   std::pair<std::string, std::string> example() const {
     const MutexLock lock(mutex_);
     if (origins_.empty()) return {};

@@ -57,7 +57,7 @@ std::string origin_of(std::string_view url) {
 std::uint64_t held_by_address(const CrawlConfig& config) {
   const std::uint64_t settings = (config.fetch.allow_private_addresses ? 1u : 0u) +
                                  2 * static_cast<std::uint64_t>(config.fetch.ip_version);
-  return mix64(settings + 1) | 1;  // as UrlDecider::held_by()'s, never 0
+  return mix64(settings + 1) | 1;  // never 0, as in UrlDecider::held_by()
 }
 
 Result<std::uint64_t> retry_held_urls(Frontier& frontier, const CrawlConfig& config,

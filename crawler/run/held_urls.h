@@ -1,5 +1,4 @@
-// URLs that a rule of a run passes over: what they are held for, and which of them a later run
-// wants after all.
+// URLs that a rule of a run excludes: why they are held, and which of them a later run allows.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +14,20 @@
 
 namespace trawl {
 
-// HoldReason::reason of URLs whose origin has no robots.txt to be had while another one of the same
-// host has. Each run offers them again.
+// HoldReason::reason of URLs whose origin's robots.txt cannot be fetched while another origin of
+// the same host has one. Each run offers them again.
 inline constexpr std::string_view kRobotsUnavailable = "robots unavailable";
-// The same of those whose certificate is refused by a run that trusts less than the one before.
+// The same for URLs whose certificate is refused by a run that trusts less than the one before.
 inline constexpr std::string_view kTlsRefused = "TLS refused";
 
-// The origin of a URL as the frontier has it, credentials left out; empty if it is none.
+// The origin of a URL from the frontier, without credentials; empty if the URL is invalid.
 std::string origin_of(std::string_view url);
 
-// HoldReason::rules, as UrlDecider::held_by(), for addresses that must not be connected to.
+// HoldReason::rules, as UrlDecider::held_by(), for addresses that the config refuses.
 std::uint64_t held_by_address(const CrawlConfig& config);
 
-// Queues those again that the rules of this run let pass, as far as can be told before they are
-// leased: a robots.txt is asked for anew. Returns how many. Errors: those of the frontier.
+// Queues the held URLs that the rules of this run may allow; robots.txt is checked when they are
+// leased. Returns how many. Errors: those of the frontier.
 Result<std::uint64_t> retry_held_urls(Frontier& frontier, const CrawlConfig& config,
                                       const CrawlRules& rules, HostUrlCounts& urls_of_hosts);
 

@@ -1,5 +1,5 @@
-// KnownLinks: what a thread has offered to the frontier lately. Most links of a site are the same
-// on page after page; those need not be offered again.
+// KnownLinks: remembers links that a thread offered recently. Most links of a site are the same on
+// page after page, and need not be offered again.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace trawl {
 
-// A table of fixed size in which the newest take the places of older ones. Of one thread.
+// A table of fixed size, in which new entries replace old ones. For one thread.
 class KnownLinks {
  public:
   // 512 KiB.
@@ -21,16 +21,16 @@ class KnownLinks {
 
   explicit KnownLinks(std::size_t entries = kEntries);
 
-  // True if the URL was offered before, at no greater depth and with as many hops out of scope, so
-  // that offering it once more would change nothing.
+  // True if the URL was offered before, at no greater depth and with the same number of hops out of
+  // scope: offering it again would change nothing.
   bool knows(std::string_view href, std::uint32_t depth, std::uint32_t hops_off_scope);
-  // What knows() was asked about last is being offered.
+  // Notes that the URL of the last call of knows() is being offered.
   void note_offered() {
     if (may_be_known_) *place_ = asked_;
   }
 
  private:
-  // What the table's place does not tell of the fingerprint: 96 of its bits.
+  // 96 bits of the fingerprint; its position in the table gives the others.
   struct Entry {
     std::uint64_t high = 0;
     std::uint32_t low = 0;
@@ -38,9 +38,9 @@ class KnownLinks {
     std::uint16_t hops_off_scope = 0;
   };
 
-  const KeyedHash hash_;  // nobody can make a URL that passes for another
+  const KeyedHash hash_;  // keyed: no URL can be crafted to pass for another
   std::vector<Entry> entries_;
-  Entry asked_;  // by the last knows(), and where it belongs
+  Entry asked_;  // of the last knows(), and its place in the table
   Entry* place_;
   bool may_be_known_ = false;
   OneThread thread_;

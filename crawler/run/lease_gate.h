@@ -1,4 +1,4 @@
-// LeaseGate: the turn of a request, which the frontier gives.
+// LeaseGate: asks the frontier for a host's turn before a request is sent (P1).
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace trawl {
 
 class LeaseGate final : public StartGate {
  public:
-  // Of a request to the lease's host, or else to the host `elsewhere`, as Lease::host.
+  // For a request to the lease's host, or to the host `elsewhere` (as Lease::host) if not empty.
   LeaseGate(CrawlContext& context, std::uint64_t lease, std::string elsewhere)
       : context_(context), lease_(lease), elsewhere_(std::move(elsewhere)) {}
 
@@ -19,7 +19,7 @@ class LeaseGate final : public StartGate {
     const auto turn = elsewhere_.empty() ? context_.frontier.start(lease_, address)
                                          : context_.frontier.start_elsewhere(elsewhere_, address);
     if (!turn) {
-      // A lease that expired is given up without a request: its URL is another's now.
+      // An expired lease is dropped without a request: its URL is leased to another thread.
       if (turn.error().code != ErrorCode::kNotFound) context_.stop_with(turn.error());
       return {Answer::When::kLater, std::chrono::steady_clock::now()};
     }

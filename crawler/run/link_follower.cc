@@ -8,7 +8,7 @@
 
 namespace trawl {
 
-// What a thread knows of a link. Whether its host has room is asked by taking a place there.
+// What a thread knows about a link. Asking whether its host has room takes a place there.
 class LinkFollower::Facts final : public CrawlFacts {
  public:
   explicit Facts(LinkFollower& follower) : follower_(follower) {}
@@ -64,7 +64,7 @@ void LinkFollower::add(const Url& url, const FoundAs& found) {
   requests_.push_back(request);
 }
 
-// Empty for a page like most.
+// Empty for most pages.
 std::string_view LinkFollower::note_of(const FoundAs& found, std::uint32_t hops_off_scope) {
   const UrlOrigin& origin = found.origin;
   if (hops_off_scope == 0 && !origin.sitemap && !found.sitemap_priority) return {};
@@ -90,7 +90,7 @@ void LinkFollower::hold(const Url& url, const FoundAs& found, SkipReason reason)
       .depth = origin.depth,
       .redirects = origin.redirects};
   request.hold = {.reason = to_string(reason), .rules = context_.rules.decider.held_by(reason)};
-  // Where it is out of the scope that then is, it is one hop further than its page.
+  // If the link is out of a later run's scope, it is one hop further than its page.
   request.note = note_of(found, origin.hops_off_scope + 1);
   held_.push_back(request);
 }

@@ -1,4 +1,4 @@
-// LinkFollower: makes requests to the frontier of the URLs that were found and are to be fetched,
+// LinkFollower: decides on URLs found on a page; makes requests to the frontier of those to fetch,
 // and lines of skipped.jsonl of the others.
 #pragma once
 
@@ -22,40 +22,40 @@
 
 namespace trawl {
 
-// How a URL was found, and what its place in the queue follows from.
+// How a URL was found; its depth, priority and note follow from this.
 struct FoundAs {
   UrlOrigin origin;
   std::uint32_t sitemap_level = 0;
   std::optional<double> sitemap_priority = std::nullopt;
-  // To be queued although it was seen: a redirect to another spelling of the page itself.
+  // Queue it although it was seen: a redirect to another spelling of the page itself.
   bool again = false;
 };
 
-// Of one thread, for one page after another.
+// For one thread, one page after another.
 class LinkFollower {
  public:
-  // `traps` is that of the thread.
+  // `traps`: the thread's own.
   LinkFollower(CrawlContext& context, const TrapDetector& traps)
       : context_(context), traps_(traps) {}
 
-  // Begins with the page `from`. What is skipped is noted in `output`, if there is one and the
-  // crawl writes it.
+  // Starts the page `from`. Skipped URLs are noted in `output`, unless it is null or the crawl does
+  // not write them.
   void begin(std::string_view from, PageOutput* output);
-  // Of one more URL found there, which stays where it is until the requests are used.
+  // Adds a URL found on the page. `url` must stay valid until the requests were used.
   void add(const Url& url, const FoundAs& found);
-  // The same for one that goes away.
+  // The same, but takes the URL over.
   void add(Url&& url, const FoundAs& found) { add(owned_.emplace_back(std::move(url)), found); }
   void skip(std::string_view url, SkipReason reason, std::string_view rule = {});
-  // `n` references that were not even URLs of ours.
+  // Counts `n` references that are not http(s) URLs.
   void skip_many(SkipReason reason, std::uint64_t n) {
     if (n > 0) context_.skipped.add(reason, n);
   }
 
-  // Links left out since they were offered before.
+  // Links left out because they were offered before.
   std::uint64_t known() const { return left_out_; }
-  // What is to be offered. Good until the next begin().
+  // The requests to offer. Valid until the next begin().
   std::span<const UrlRequest> requests();
-  // What became of it.
+  // Passes in the answers of the frontier to requests().
   void offered(std::span<const Admission> admissions);
 
  private:
@@ -63,13 +63,13 @@ class LinkFollower {
 
   static constexpr std::size_t kHeldKnown = std::size_t{1} << 13;
 
-  // True for a link like most: another of its kind changes nothing if it was offered before.
+  // True for ordinary links, which KnownLinks may leave out if they were offered before.
   bool is_ordinary(const FoundAs& found) const;
   bool has_room_for(const Url& url);
-  // Offers it to be set aside for a later run, if such URLs are held.
+  // Offers the URL to be set aside for a later run, if such URLs are held.
   void hold(const Url& url, const FoundAs& found, SkipReason reason);
   std::string_view note_of(const FoundAs& found, std::uint32_t hops_off_scope);
-  // Gives back the places of what was not offered.
+  // Releases the places of URLs that were not offered.
   void leave_places();
 
   CrawlContext& context_;
@@ -79,13 +79,13 @@ class LinkFollower {
   PageOutput* output_ = nullptr;
   KnownLinks known_;
   KnownLinks known_held_{kHeldKnown};
-  std::uint64_t left_out_ = 0;  // of the page
+  std::uint64_t left_out_ = 0;  // for this page
   std::vector<UrlRequest> requests_;
-  std::vector<UrlRequest> held_;  // behind the others once requests() was called
-  // What the requests' views point into.
+  std::vector<UrlRequest> held_;  // requests() appends them to the others
+  // Storage that the views in the requests point into.
   std::deque<Url> owned_;
   std::deque<std::string> notes_;
-  std::vector<HostUrlCounts::Place> places_;  // of the requests, if URLs of hosts are counted
+  std::vector<HostUrlCounts::Place> places_;  // one per request, with scope.max_urls_per_host
 };
 
 }  // namespace trawl

@@ -6,13 +6,13 @@ namespace trawl {
 
 void PatientFrontier::note(const Error& error) const {
   if (!out_of_reach_.exchange(true, std::memory_order_relaxed))
-    spdlog::warn("{}; the crawl waits for it", error.message);
+    spdlog::warn("{}; the crawl waits until the frontier is reachable", error.message);
 }
 
 void PatientFrontier::note_reached() const {
   if (out_of_reach_.load(std::memory_order_relaxed) &&
       out_of_reach_.exchange(false, std::memory_order_relaxed))
-    spdlog::info("the frontier can be reached again");
+    spdlog::info("the frontier is reachable again");
 }
 
 Result<std::vector<Lease>> PatientFrontier::lease(const LeaseRequest& request) {

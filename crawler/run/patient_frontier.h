@@ -1,4 +1,5 @@
-// PatientFrontier: a frontier whose errors are those that end a crawl.
+// PatientFrontier: waits while the wrapped frontier is out of reach, so that every error it returns
+// ends the crawl.
 #pragma once
 
 #include <algorithm>
@@ -15,17 +16,17 @@
 
 namespace trawl {
 
-// What is out of reach for now (kUnavailable) is tried again, with growing waits, until it is there
-// or the caller gives up: the calling thread waits meanwhile, as there is nothing else it could do.
-// Only lease() says at once that there is nothing, and progress() that it is not over. A thread
-// that may not wait calls at_once().
+// A call that fails with kUnavailable is repeated, with growing waits, until it succeeds or the
+// caller gives up. The calling thread waits, having nothing else to do. Only lease(), which returns
+// no leases, and progress(), which says that the crawl is not over, return immediately. A thread
+// that must not wait uses at_once().
 class PatientFrontier final : public FrontierAround<PatientFrontier> {
  public:
-  // `gives_up`: a call that waits is to return the error.
+  // `gives_up` returns true if a waiting call is to return the error.
   PatientFrontier(std::unique_ptr<Frontier> frontier, std::function<bool()> gives_up)
       : FrontierAround(std::move(frontier)), gives_up_(std::move(gives_up)) {}
 
-  // The same frontier, without the patience.
+  // The same frontier, without waiting.
   Frontier& at_once() const { return within(); }
 
   Result<std::vector<Lease>> lease(const LeaseRequest& request) override;
@@ -56,7 +57,7 @@ class PatientFrontier final : public FrontierAround<PatientFrontier> {
       std::this_thread::sleep_for(wait);
     }
   }
-  // It is said once, and once that it is over.
+  // Logs an outage once when it begins, and once when it ends.
   void note(const Error& error) const;
   void note_reached() const;
 

@@ -1,3 +1,12 @@
+// The state of an origin. Without an entry, find() answers kFetch. store() takes the response: a
+// redirect is remembered in `hop` and followed by the next kFetch, up to five times; then
+// conclude() keeps the rules, or counts a failure. After a failure the answer is kWait until
+// `ask_at`, with doubling waits; after the last retry it is kFail, with longer rests. Old rules
+// stay in use while newer ones cannot be fetched.
+//
+// An entry that URLs wait for is not in `by_use_` and cannot be evicted: from kFetch on until its
+// rules are used once, or until fetching failed for good. Otherwise many origins could evict each
+// other's rules before any URL uses them, and nothing would ever be fetched.
 #include "crawler/run/robots_cache.h"
 
 #include <algorithm>
@@ -17,13 +26,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// After the last retry the failure is remembered for so long, twice as long after each further one.
+// How long a failure is remembered after the last retry; doubled for each further failure.
 constexpr std::chrono::minutes kFirstRest{5};
 constexpr std::chrono::hours kLongestRest{1};
 constexpr std::uint32_t kMostHops = 5;        // RFC 9309 section 2.3.1.2
-constexpr std::size_t kLongestTarget = 2048;  // bytes of a URL; it is kept for a while
+constexpr std::size_t kLongestTarget = 2048;  // bytes of a URL
 
-// `first`, doubled `times` times, up to `most`.
+// Returns `first` doubled `times` times, at most `most`.
 milliseconds doubled(milliseconds first, std::uint32_t times, milliseconds most) {
   while (times-- > 0 && first < most)
     first *= 2;
@@ -34,7 +43,7 @@ std::string robots_url(const std::string& origin) {
   return origin + "/robots.txt";
 }
 
-// All that share a host queue (see politeness_group()), and a few more.
+// The origins that share a host queue (see politeness_group()), and a few more.
 std::vector<std::string> origins_of(std::string_view group) {
   const std::size_t brackets = group.find(']');
   const std::size_t colon = group.find(':', brackets == std::string_view::npos ? 0 : brackets);
@@ -51,7 +60,7 @@ std::vector<std::string> origins_of(std::string_view group) {
   return origins;
 }
 
-// A number of seconds, perhaps in quotes; one too large for it is as good as the largest.
+// Parses a number of seconds, perhaps in quotes; a larger number than the limit becomes the limit.
 std::optional<std::chrono::seconds> parse_seconds(std::string_view text) {
   constexpr std::uint32_t kMost = 1u << 31;  // RFC 9111 section 1.2.2
   if (text.size() >= 2 && text.starts_with('"') && text.ends_with('"'))
@@ -63,7 +72,7 @@ std::optional<std::chrono::seconds> parse_seconds(std::string_view text) {
   return std::chrono::seconds(error == std::errc() ? std::min(seconds, kMost) : kMost);
 }
 
-// Where a redirect leads from `asked`, if that can be followed.
+// The target of a redirect from `asked`, if it can be followed.
 std::optional<std::string> redirect_target(const std::string& asked, const HttpResponse& response) {
   if (!response.error.empty() || !response.is_redirect()) return std::nullopt;
   const auto base = Url::parse(asked);
@@ -73,7 +82,7 @@ std::optional<std::string> redirect_target(const std::string& asked, const HttpR
   return std::string(target->href_without_fragment());
 }
 
-// Whether a redirect's target is of another host than the robots.txt that leads there.
+// Whether a redirect's target is on another host than the robots.txt.
 bool leads_elsewhere(const std::string& origin, const std::string& target) {
   if (target.empty()) return false;
   const auto from = Url::parse(origin);
@@ -89,12 +98,12 @@ RobotsVerdict read_robots_response(const HttpResponse& response) {
   }
   const int status = response.status;
   if (status >= 200 && status < 300) return {.robots = Robots::parse(response.body), .reason = ""};
-  // A redirect that is not followed is "unavailable", as a 4xx is.
+  // A redirect that is not followed counts as "unavailable", like a 4xx.
   if (status >= 300 && status < 500 && status != 429) {
     return {.robots = Robots::allow_all(), .reason = ""};
   }
   return {.robots = std::nullopt,
-          .reason = fmt::format("robots.txt: status {}, so that nothing may be fetched", status)};
+          .reason = fmt::format("robots.txt: status {}, so nothing may be fetched", status)};
 }
 
 std::optional<std::chrono::seconds> max_age(std::string_view cache_control) {
@@ -178,14 +187,14 @@ bool RobotsCache::follow(const std::string& origin, Entry& entry, const HttpResp
   return true;
 }
 
-// What comes at the end of the redirects, if there were any.
+// Takes the final response, after redirects.
 void RobotsCache::conclude(const std::string& origin, Entry& entry, const HttpResponse& response,
                            Time now) {
   const bool is_elsewhere = leads_elsewhere(origin, entry.hop);
   entry.hop = {};
   entry.hops = 0;
   auto [robots, reason] = read_robots_response(response);
-  // The redirect cannot be followed: "unavailable", as after too many of them.
+  // A redirect to a refused address counts as "unavailable", as after too many redirects.
   if (is_elsewhere && response.address_refused) robots = Robots::allow_all();
   if (robots) {
     entry.rules = std::move(robots);
@@ -239,12 +248,12 @@ milliseconds RobotsCache::age_of(const HttpResponse& response) const {
 }
 
 void RobotsCache::fail(Entry& entry, const HttpResponse& response, bool is_elsewhere, Time now) {
-  // The frontier says when a name that does not exist is asked for again, if it is the host's own.
+  // If the host's own name does not exist, the frontier decides when to look it up again.
   if (response.no_such_host && !is_elsewhere) {
     entry.ask_at = entry.no_such_host ? now + kFirstRest : now;
     return;
   }
-  // Old rules are good enough to go on with meanwhile.
+  // A refused address fails at once, unless old rules can be used meanwhile.
   if (response.address_refused && entry.failures < options_.retries && !entry.rules)
     entry.failures = options_.retries;
   if (entry.failures < UINT32_MAX) ++entry.failures;
@@ -253,7 +262,8 @@ void RobotsCache::fail(Entry& entry, const HttpResponse& response, bool is_elsew
   entry.ask_at = now + std::max(wait_after(entry.failures), retry_after);
 }
 
-// Up to half as long again, at random: sites that failed together are not asked together.
+// A random part of up to one half is added, so that sites that failed together are not requested
+// together.
 milliseconds RobotsCache::wait_after(std::uint32_t failures) {
   const auto rest = std::max<milliseconds>(kLongestRest, options_.backoff);
   const milliseconds wait =
@@ -276,7 +286,7 @@ void RobotsCache::hold(Entry& entry) {
 }
 
 void RobotsCache::measure(const std::string& origin, Entry& entry) {
-  constexpr std::size_t kNodes = 128;  // of the map and of the list, with what malloc adds
+  constexpr std::size_t kNodes = 128;  // nodes of map and list, with malloc's overhead
   memory_ -= entry.memory;
   entry.memory = sizeof(Entry) + kNodes + 2 * origin.capacity() + entry.reason.capacity() +
                  entry.hop.capacity();
@@ -289,7 +299,7 @@ void RobotsCache::measure_last() {
   last_ = nullptr;
 }
 
-// The answer points into what was used last.
+// Never evicts the entry used last: the answer points into it.
 void RobotsCache::make_room() {
   while (by_use_.size() > options_.capacity ||
          (memory_ > options_.max_memory && by_use_.size() > 1)) {

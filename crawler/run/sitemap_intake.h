@@ -1,4 +1,4 @@
-// What a crawl makes of sitemaps: which ones robots.txt names, and the URLs that one lists.
+// The sitemaps that a robots.txt names, and the URLs that a sitemap lists.
 #pragma once
 
 #include <chrono>
@@ -17,17 +17,16 @@
 
 namespace trawl {
 
-// Indexes may name indexes: so many in a row are read.
+// How many nested sitemap indexes are read.
 inline constexpr std::uint32_t kMaxSitemapLevels = 3;
-// Of one robots.txt.
+// How many sitemaps of one robots.txt are read.
 inline constexpr std::size_t kMaxSitemapsOfRobots = 100;
 
-// A URL that a sitemap lists. Whether it is in scope is for the caller to say: the sitemap may be
-// of another host.
+// A URL listed in a sitemap. The caller checks the scope: the URL may be on any host.
 struct SitemapRequest {
   Url url;
   UrlNote::Role role = UrlNote::Role::kPage;
-  std::uint32_t level = 0;         // of a sitemap
+  std::uint32_t level = 0;         // nesting of a sitemap
   std::optional<double> priority;  // of a page, 0 to 1
   std::optional<std::chrono::sys_seconds> last_modified;
 
@@ -35,20 +34,20 @@ struct SitemapRequest {
 };
 
 struct SitemapIntake {
-  SitemapInfo info;          // what it was, how much of it was read
-  std::size_t requests = 0;  // given to `take`
-  std::size_t too_deep = 0;  // sitemaps of an index below too many others; not given
+  SitemapInfo info;          // its kind, and how much was read
+  std::size_t requests = 0;  // passed to `take`
+  std::size_t too_deep = 0;  // sitemaps nested too deeply; not passed on
 };
 
-// Reads the body of a sitemap, compressed or not, and calls `take` with each URL, in order,
-// duplicates kept: 50,000 and the next page of a feed at most; `drop` is
-// a SitemapReader::OnDropped. `note` is that of the sitemap itself. Takes some megabytes of memory,
-// whatever the body holds.
+// Reads the body of a sitemap, compressed or not, and calls `take` with each URL in order,
+// including duplicates: at most 50,000, and the next page of a feed. `drop`: a
+// SitemapReader::OnDropped. `note`: the note of the sitemap itself. Memory is a few megabytes for
+// any body.
 SitemapIntake read_sitemap(std::string_view body, const Url& base, const UrlNote& note,
                            const std::function<void(SitemapRequest&&)>& take,
                            SitemapReader::OnDropped drop = {});
 
-// The sitemaps that a robots.txt names, each once, in order.
+// The sitemaps that a robots.txt names, in order, without duplicates.
 std::vector<SitemapRequest> sitemaps_of(const Robots& robots);
 
 }  // namespace trawl

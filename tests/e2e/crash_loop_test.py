@@ -86,7 +86,7 @@ def one_bad_url(test, directory, options):
         test.check(asked.count("/bad") == 3, f"one: asked for {asked.count('/bad')} times")
         last = runs[-1].text
         test.check("/bad: set aside as failed" in last, "one: not in the log", runs[-1].tail())
-        test.check("set aside, since the crawl crashed on them: 1\n  " + "http" in last,
+        test.check("URLs set aside because the crawl crashed on them: 1\n  " + "http" in last,
                    "one: not in the summary", runs[-1].tail())
         test.check("the last run crashed (SIGABRT)" in runs[2].text, "one: the crash is not told of",
                    runs[2].text[:2000])

@@ -244,7 +244,7 @@ class FilterCommand:
                             "--hashes", 14, "--max-memory", "24GiB")
         self.expect(finished, t.EXIT_DONE, "size as text")
         text = finished.stdout.decode()
-        for pattern in (r"^10000000000 keys at a rate of false positives of 0.0001:$",
+        for pattern in (r"^10000000000 keys at a false-positive rate of 0.0001:$",
                         r"^classic +10000000000 +200000000000 +20.00 +14 +6.71e-05 +25000.0 +23841.9 ",
                         r"^blocked +10000000000 +\d+ +22.17 +11 +0.0001 +27708.1 +26424.5 ",
                         r"24.0 GiB \(25769803776 bytes\)"):
@@ -273,7 +273,7 @@ class FilterCommand:
                 (["size", "--capacity", 10, "--bits", 0], "--bits", "at least 1"),
                 (["size", "--capacity", 10, "--bits", "2<<24"], "--bits", "number of bits"),
                 (["size", "--capacity", 10, "--bits", 10, "--bits-per-key", 3], "give one"),
-                (["size", "--max-memory", "0MiB"], "--max-memory", "no filter's size"),
+                (["size", "--max-memory", "0MiB"], "--max-memory", "not the size of a filter"),
                 (["size", "--max-memory", "much"], "--max-memory", "512MiB"),
                 (["size", "--capacity", "1e18", "--fpr", "1e-15"], "bytes"),
                 (["size", "--capacity", 10, "words"], "words"),
@@ -354,7 +354,7 @@ class FilterCommand:
         lines = self.file(["a", "b", "b"])
         path = self.new_path(".filter")
         finished = self.run("build", "-o", path, "--capacity", 100, lines)
-        self.expect(finished, t.EXIT_DONE, "the summary", "3 lines, 1 of them already in", "2 keys")
+        self.expect(finished, t.EXIT_DONE, "the summary", "3 lines, 1 of them already present", "2 keys")
         self.test.check(not finished.stdout, "build prints to standard output", finished.stdout)
         for kind in KINDS:
             finished = self.run("build", "-o", path, "--force", "--kind", kind, "--capacity", 100,
@@ -374,7 +374,7 @@ class FilterCommand:
         self.expect(finished, t.EXIT_DONE, "info of an overfull filter", "warning.*overfull")
         text = finished.stdout.decode()
         self.test.check(re.search(r"^capacity +1000 keys$", text, re.MULTILINE) and
-                        re.search(r"^rate asked for +0.001$", text, re.MULTILINE), "info", text)
+                        re.search(r"^target rate +0.001$", text, re.MULTILINE), "info", text)
         self.test.check(self.check(path, many) == many, "overfull: not all lines found")
 
     # --- what is built goes on living ---
@@ -391,7 +391,7 @@ class FilterCommand:
             path = self.build(first, *sizing)
             path.chmod(0o640)
             said = self.change("add", path, [*first[:10], *second])
-            self.test.check("20010 lines, 10 of them already in" in said, f"{kind}: added", said)
+            self.test.check("20010 lines, 10 of them already present" in said, f"{kind}: added", said)
             self.test.check(path.stat().st_mode & 0o777 == 0o640, f"{kind}: the permissions")
             self.test.check(self.check(path, first + second, "--verify") == first + second,
                             f"{kind}: lines that were added are not found")
@@ -445,7 +445,7 @@ class FilterCommand:
         path = self.build(urls("in", 900), "--kind", "cuckoo", "--capacity", 1000, "--fpr", "1e-4")
         before = path.read_bytes()
         self.expect(self.run("add", path, stdin=text_of(urls("more", 10_000))), t.EXIT_FAILURE,
-                    "add to a full filter", "full with", "left as it was", re.escape(str(path)))
+                    "add to a full filter", "is full: it has", "the file is unchanged", re.escape(str(path)))
         self.expect(self.run("add", path, path), t.EXIT_FAILURE, "add a filter to itself",
                     "the filter and an input")
         self.expect(self.run("add", path, self.directory / "missing"), t.EXIT_FAILURE,
@@ -549,9 +549,9 @@ class FilterCommand:
              [r"rates differ \(0.001 and 0.01\)", "hash keys differ", "--like"]),
             (self.build(["b"], "--kind", "classic", *like), ["kinds differ"]),
             (self.build(["b"], "--kind", "counting", *like),
-             ["counting filter", "cannot be merged"]),
-            (self.build(["b"], "--kind", "cuckoo", *like), ["cuckoo filter", "cannot be merged"]),
-            (self.build(["b"], "--kind", "growing", *like), ["growing filter", "cannot be merged"]),
+             ["counting filter", "only blocked and classic filters can be merged"]),
+            (self.build(["b"], "--kind", "cuckoo", *like), ["cuckoo filter", "only blocked and classic"]),
+            (self.build(["b"], "--kind", "growing", *like), ["growing filter", "only blocked and classic"]),
             (self.directory / "no-such.filter", ["no-such.filter", "No such file"]),
             (self.file(["not a filter"]), ["not a filter file"]),
             (self.directory, ["directory"]),
@@ -590,7 +590,7 @@ class FilterCommand:
         keys = path.with_name(path.name + ".keys")
         path.chmod(0o640)
         said = self.change("add", path, [*first[:10], *second])
-        self.test.check("5010 lines, 10 of them already in" in said, "add", said)
+        self.test.check("5010 lines, 10 of them already present" in said, "add", said)
         self.test.check(keys.stat().st_mode & 0o777 == 0o640, "the keys' permissions", keys.stat())
         self.test.check(self.check(path, [*absent, *second, *first]) == [*second, *first], "added")
         both, other = self.new_path(".filter"), self.build(absent[:10], *sizing, "--exact")
@@ -598,7 +598,7 @@ class FilterCommand:
         self.test.check(self.check(both, [*absent, *second]) == [*absent[:10], *second], "merged")
         plain = self.build(absent, *sizing)
         self.expect(self.run("merge", "-o", both, path, plain, "--force"), t.EXIT_DONE,
-                    "merge with one without keys", "without the keys", re.escape(str(plain)),
+                    "merge with one without keys", "without exact keys", re.escape(str(plain)),
                     "removed")
         self.test.check(self.check(both, absent) == absent, "merged with one without keys")
         # A new filter in its place: with keys of its own, or none.
@@ -872,9 +872,9 @@ class FilterCommand:
                     "into a missing directory", re.escape(str(missing)), "No such file")
         for special in (self.directory, "/dev/null"):
             self.expect(self.run("build", "-o", special, "--force"), t.EXIT_FAILURE,
-                        f"build onto {special}", "no regular file")
+                        f"build onto {special}", "not a regular file")
         self.expect(self.run("build", "-o", words, "--force", words), t.EXIT_FAILURE,
-                    "build onto its input", "input and the output")
+                    "build onto its input", "both input and output")
         self.test.check(words.read_bytes() == b"words\n", "the input was replaced")
         before = path.read_bytes()
         self.expect(self.run("build", "-o", path, words), t.EXIT_FAILURE, "build onto a file",

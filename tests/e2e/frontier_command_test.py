@@ -147,7 +147,7 @@ class FrontierCommand:
     def append(self):
         state, lines = self.new_path(), lines_of(100)
         missing = self.run("load", state, "--append", stdin=jsonl(lines))
-        self.expect(missing, t.EXIT_FAILURE, "--append to nothing", "without --append")
+        self.expect(missing, t.EXIT_FAILURE, "--append to nothing", "leave out --append")
         self.test.check(not state.exists(), "--append made a directory")
         self.load(state, lines[:60])
         again = self.run("load", state, stdin=jsonl(lines))
@@ -157,7 +157,7 @@ class FrontierCommand:
 
     def bad_lines(self):
         good = {"url": "http://good.example/"}
-        bad = [(b"{", "byte 2"), (b"[]", "no JSON object"), (b"{}", '"url" is missing'),
+        bad = [(b"{", "byte 2"), (b"[]", "not a JSON object"), (b"{}", '"url" is missing'),
                (b'{"url":"http://x.example/","dpeth":1}', 'unknown key "dpeth".*"depth"'),
                (b'{"url":"http://x.example/","depth":-1}', '"depth" must be .*, not -1'),
                (b'{"url":"http://x.example/","depth":1.5}', '"depth" must be'),
@@ -169,7 +169,7 @@ class FrontierCommand:
                (b'{"url":"http://x.example/","not_before":"tomorrow"}', '"not_before" must be'),
                (b'{"url":"http://x.example/","not_before":"2023-02-29T00:00:00Z"}', "not_before"),
                (b'{"url":"http://x.example/","state":"deferred"}', 'no "not_before"'),
-               (b'{"url":"http://x.example/","url":"http://y.example/"}', "twice"),
+               (b'{"url":"http://x.example/","url":"http://y.example/"}', "is repeated"),
                (b'{"url":"/relative"}', "scheme"), (b'{"url":"ftp://x.example/"}', "ftp"),
                (b'{"url":"http://x.example/' + b"a" * 70_000 + b'"}', "longer than 65536 bytes"),
                (b'{"url":"' + b"a" * (2 << 20) + b'"}', "longer than 1 MiB"),
@@ -345,7 +345,7 @@ class FrontierCommand:
             said = finished.stdout.decode()
             self.test.check("{} new, {} seen, {} invalid".format(*loaded) in said,
                             f"load {arguments}", said)
-            told = re.search(r"^(\d+) that were held or had failed are left out; --set-aside", said,
+            told = re.search(r"^(\d+) held or failed URLs were not loaded; --set-aside", said,
                              re.MULTILINE)
             self.check_same(int(told.group(1)) if told else 0, left_out, f"left out {arguments}")
             got = self.dump(other)
@@ -375,8 +375,8 @@ class FrontierCommand:
                 self.expect(finished, t.EXIT_DONE, f"retry {arguments}")
                 said = finished.stdout.decode()
                 expected = (f"{len(paths)} URL.* queued again; still set aside: {left} failed and 0 "
-                            f"held\nto go on: .*trawl resume {re.escape(str(state))}\n" if paths else
-                            f"nothing to retry: .*\\({left} failed and 0 held\\)\nto see them: .*trawl "
+                            f"held\nto resume: .*trawl resume {re.escape(str(state))}\n" if paths else
+                            f"nothing to retry: .*\\({left} failed and 0 held\\)\nto list them: .*trawl "
                             f"frontier dump {re.escape(str(state))} .*\n")
                 self.test.check(re.fullmatch(expected, said), f"retry {arguments}", said)
                 queued = {line["url"] for line in self.dump(state, "--state", "queued")}
@@ -401,7 +401,7 @@ class FrontierCommand:
             self.run("revive", state)
             site.broken = False
             again = self.resume(state, "--retry-failed")
-            self.test.check("5 URLs that failed are queued again" in again.text,
+            self.test.check("queued 5 failed URLs again" in again.text,
                             "resume does not tell of them", again.tail())
             facts = self.stats(state)
             self.check_same((facts["set_aside_failed"], facts["requeued"], facts["queued"],
@@ -411,23 +411,23 @@ class FrontierCommand:
             self.check_same({path: last.get(path) for path in FAILING},
                             {path: 200 for path in FAILING}, "the pages")
             again = self.resume(state, "--retry-failed")
-            self.test.check("0 URLs that failed are queued again" in again.text,
+            self.test.check("queued 0 failed URLs again" in again.text,
                             "nothing failed", again.tail())
             nothing = self.run("retry", state)
             self.expect(nothing, t.EXIT_DONE, "retry of nothing")
-            self.test.check(re.fullmatch(rb"nothing to retry: no URL of .* has failed or is held\n",
+            self.test.check(re.fullmatch(rb"nothing to retry: .* has no failed or held URLs\n",
                                          nothing.stdout), "retry of nothing", nothing.stdout)
 
     def usage_of_retry(self):
         state = self.new_path()
         self.load(state, lines_of(3))
         for arguments, pattern in (
-                (["--status", "4040"], '--status: "4040" is not an HTTP status: 404, 5xx and'),
+                (["--status", "4040"], '--status: "4040" is not an HTTP status such as 404, 5xx or'),
                 (["--status", ""], "--status"), (["--status", "5x"], "--status: "),
                 (["--status", "0xx"], "--status: "), (["--status", "500-"], "--status: "),
                 (["--status", "-404"], "--status: "), (["--status", "503-500"], "ends before it"),
                 (["--status", "500-99"], "--status: "), (["--reason", ""], "--reason"),
-                (["--host", "http://x.example/"], '--host: .* is no host'),
+                (["--host", "http://x.example/"], '--host: .* is not a host'),
                 (["--host", ""], "--host"), (["--held", "--all"], "--held|--all"),
                 (["more"], "more")):
             self.expect(self.run("retry", state, *arguments), t.EXIT_USAGE, f"retry {arguments}",
@@ -436,7 +436,7 @@ class FrontierCommand:
         embedded = self.run("retry", state)  # no crawl's config is in it
         self.expect(embedded, t.EXIT_DONE, "retry of what was loaded")
         self.check_same(embedded.stdout.decode(),
-                        f"nothing to retry: no URL of {state} has failed or is held\n", "it says")
+                        f"nothing to retry: {state} has no failed or held URLs\n", "it says")
 
     def parked_hosts_are_revived(self):
         with FlakySite() as site:
@@ -445,7 +445,7 @@ class FrontierCommand:
             wrong = self.run("revive", state, good, "nowhere.example")
             self.expect(wrong, t.EXIT_FAILURE, "revive of others",
                         f"trawl: {re.escape(good)} is not parked\n",
-                        "trawl: nowhere.example is not a host of this crawl")
+                        "trawl: nowhere.example has no waiting URLs in this crawl")
             self.check_same(wrong.stdout, b"", "revive of others")
             self.check_same(self.stats(state)["hosts_given_up"], 1, "none was revived")
             for arguments in (["http://x.example/"], [""], ["--host", lost]):
@@ -453,15 +453,15 @@ class FrontierCommand:
                             f"revive {arguments}")
             some = self.run("revive", state, lost, "nowhere.example")
             self.expect(some, t.EXIT_DONE, "revive of one of two", "nowhere.example is not")
-            self.check_same(re.sub(r"(?m)^to go on: \S*trawl ", "to go on: trawl ",
+            self.check_same(re.sub(r"(?m)^to resume: \S*trawl ", "to resume: trawl ",
                                    some.stdout.decode()),
-                            f"1 host revived: asked again when the crawl goes on\n  {lost}\n"
-                            f"to go on: trawl resume {state}\n", "revive")
+                            f"1 host revived; resume the crawl to fetch the queued URLs\n  {lost}\n"
+                            f"to resume: trawl resume {state}\n", "revive")
             self.check_same(self.stats(state)["hosts_given_up"], 0, "it was revived")
             none = self.run("revive", state)
             self.expect(none, t.EXIT_DONE, "revive of none")
             self.check_same(none.stdout.decode(),
-                            f"no host of {state} is parked: nothing to revive\n", "revive of none")
+                            f"nothing to revive: {state} has no parked hosts\n", "revive of none")
             site.broken = False
             self.resume(state)
             self.check_same(self.dump(state, "--host", lost), [], "its queue")
@@ -519,7 +519,7 @@ class FrontierCommand:
             self.load(state, lines[:end], "--append")
         intact = self.run("repair", state)
         self.expect(intact, t.EXIT_DONE, "repair of what is whole")
-        self.test.check(b"opens as it is" in intact.stdout, "repair", intact.stdout)
+        self.test.check(b"is intact: nothing was changed" in intact.stdout, "repair", intact.stdout)
         checkpoints = list(state.glob("filter-*.ckpt"))
         self.check_same(len(checkpoints), 2, "checkpoints kept")
         for file in checkpoints:

@@ -193,8 +193,8 @@ def lost_urls(test, directory, options):
         finished = crawl(options, directory, "lost-urls", server.url(),
                          filter={"expected_urls": 200, "false_positive_rate": 0.3})
     t.expect_exit(test, finished, t.EXIT_DONE, "lost URLs")
-    told = re.search(r"URLs lost to them: about ([\d.]+), not counting those that only lost pages "
-                     r"link to\n", finished.text)
+    told = re.search(r"URLs lost to false positives: about ([\d.]+), not counting URLs "
+                     r"linked only from lost pages\n", finished.text)
     missing = len(set(leaves) - set(server.paths()))
     test.check(told is not None and missing > 0, "the summary does not count lost URLs",
                finished.tail())

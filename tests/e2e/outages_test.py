@@ -267,7 +267,7 @@ def deeper(test, directory, options):
                   t.EXIT_DONE, "no links at all")
     test.check(len(t.read_pages(test, directory / "deep")) == 1, "max_depth = 0")
     again = t.run(options, directory, "resume", deep, "--set", "scope.max_depth=0")
-    test.check("nothing to fetch" in again.text and f"{PAGES} more are held" in again.text,
+    test.check("nothing to fetch" in again.text and f"{PAGES} more URLs are held" in again.text,
                "a resume that did nothing says nothing", again.tail())
     check_all(test, site, directory / "deep", t.run(options, directory, "resume", deep),
               "a greater depth")

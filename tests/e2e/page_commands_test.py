@@ -251,11 +251,11 @@ class PageCommands:
         with open(large, "wb") as file:
             file.truncate(64 * MIB + 1)
         self.run("links", large, "--base", "http://h/", code=t.EXIT_FAILURE,
-                 patterns=["^trawl: .*large has more than 64 MiB"])
+                 patterns=["^trawl: .*large is larger than 64 MiB"])
         self.run("links", "/dev/zero", "--base", "http://h/", code=t.EXIT_FAILURE,
                  patterns=["more than 64 MiB"])
         endless = self.server.serve("/endless", b"x" * (64 * MIB + 1))
-        self.run("links", endless, code=t.EXIT_FAILURE, patterns=["/endless has more than 64 MiB"])
+        self.run("links", endless, code=t.EXIT_FAILURE, patterns=["/endless is larger than 64 MiB"])
 
     # --- robots ---
 
@@ -311,7 +311,7 @@ class PageCommands:
                    f"allowed\t-\tno rule matches\t{root}/b\n", "by path and URL")
         self.silent("the server's own URLs")
         self.run("robots", url, "trawl", "http://h.example/", patterns=[
-            r"^trawl: warning: .*/robots\.txt has no say in http://h\.example/"])
+            r"^trawl: warning: .*/robots\.txt does not apply to http://h\.example/"])
         for status, code, word in ((404, ALLOWED, "everything is allowed"),
                                    (403, ALLOWED, "everything is allowed"),
                                    (429, DISALLOWED, "nothing is allowed"),
@@ -337,7 +337,7 @@ class PageCommands:
     def large_robots(self):
         rules = b"User-agent: *\nDisallow: /a\n" + b"# comment\n" * 60_000 + b"Disallow: /b\n"
         self.run("robots", "-", "x", "/a", "/b", stdin=rules, code=DISALLOWED,
-                 patterns=["standard input has more than 500 KiB"])
+                 patterns=["standard input is larger than 500 KiB"])
         self.run("robots", "-", "x", "/b", stdin=rules)
         self.run("robots", "-", "x", "/b", stdin=rules.replace(b"# comment\n", b"", 20_000),
                  code=DISALLOWED)
@@ -350,7 +350,7 @@ class PageCommands:
         for source, name in (("-", "standard input"), (self.file(cut), "a file"),
                              (self.server.serve("/cut.txt", cut, "text/plain"), "a server")):
             verdicts = self.json("robots", source, "x", *paths, stdin=cut, code=DISALLOWED,
-                                 patterns=["has more than 500 KiB"])[:-1]
+                                 patterns=["is larger than 500 KiB"])[:-1]
             self.equal([verdict["allowed"] for verdict in verdicts], [False, True, True], name)
         whole = start + filler[-500 * KIB + len(start) + len(last):] + last
         self.equal(len(whole), 500 * KIB, "500 KiB")
@@ -490,7 +490,7 @@ class PageCommands:
                 (["links", "-", "--base", "/x"], "--base", "/x"),
                 (["links", "-", "--base", "mailto:x"], "--base", "neither http nor https"),
                 (["links", "-", "--base=http://h/", "--kinds=formm"], "did you mean form"),
-                (["links", "-", "--base=http://h/", "--kinds=all,"], '"" is no kind'),
+                (["links", "-", "--base=http://h/", "--kinds=all,"], '"" is not a kind'),
                 (["links", "-", "--base=http://h/", "--kinds=\x1b"], "no kind"),
                 (["links", "-", "--base=http://h/", "--engine=lexbor"], "scanner", "gumbo"),
                 (["sitemap"], "SITEMAP"),

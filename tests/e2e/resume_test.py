@@ -68,7 +68,7 @@ def check_all(test, server, state, what):
 
 
 def resume_command(finished):
-    found = re.search(r"^to go on: (.*)$", finished.text, re.MULTILINE)
+    found = re.search(r"^to resume: (.*)$", finished.text, re.MULTILINE)
     if not found:
         raise t.Failure(f"no resume command\n{finished.tail()}")
     return found.group(1)

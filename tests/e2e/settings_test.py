@@ -191,7 +191,7 @@ def for_a_run(test, directory, options, server):
 
 
 def memory(test, directory, options, server):
-    """check-config prints what cookies and limits of hosts take of fetch.max_memory."""
+    """check-config prints what cookies and host limits take of fetch.max_memory."""
     config = write(directory, "memory", [server.url()])
 
     def checked(*settings):
@@ -206,10 +206,10 @@ def memory(test, directory, options, server):
                            (["scope.max_pages_per_host=9"], "20MiB"),
                            (["scope.max_urls_per_host=9"], "128MiB")):
         text = checked(*settings)
-        test.check(f"take {most} of fetch.max_memory = 256MiB at most" in text
+        test.check(f"take at most {most} of fetch.max_memory = 256MiB" in text
                    and "warning: fetch.max_memory" not in text, f"memory of {settings}", text)
     text = checked("fetch.cookies=true", "fetch.threads=100")
-    test.check("warning: fetch.max_memory: cookies and limits of hosts may take 800MiB" in text,
+    test.check("warning: fetch.max_memory: cookies and host limits may take 800MiB" in text,
                "more than there is, without a warning", text)
 
 

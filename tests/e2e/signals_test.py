@@ -11,8 +11,8 @@ import trawl_testing as t
 
 EXIT_FORCED = 13
 PAGES = 12
-DRAINS = "finishing what is in flight"
-STOPS = "stopping at once"
+DRAINS = "finishing the requests in flight"
+STOPS = "dropping the requests in flight"
 
 
 class StallingServer:
@@ -94,7 +94,7 @@ class StalledCrawl:
         test.check(self.run.exit_code in codes,
                    f"{what}: exit code {self.run.exit_code}, expected {codes}", self.run.tail())
         if self.run.exit_code == t.EXIT_INTERRUPTED:
-            test.check(f"to go on: {self.options.trawl} resume {self.config}" in self.run.text,
+            test.check(f"to resume: {self.options.trawl} resume {self.config}" in self.run.text,
                        f"{what}: no resume command", self.run.tail())
 
     def check_resumes(self, test, what):

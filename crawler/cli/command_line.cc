@@ -63,8 +63,7 @@ void add_crawl_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
       ->required();
   add_overrides(resume, crawl.overrides);
   resume->add_flag("--change-url-rules", crawl.change_url_rules,
-                   "Continue although the rules in [url] differ from those that the crawl was "
-                   "started with; URLs seen before may be fetched again");
+                   "Continue although [url] has changed; URLs seen before may be fetched again");
   resume->add_flag("--retry-failed", crawl.retry_failed,
                    "First queue all failed URLs again; see also trawl frontier retry");
   resume->callback([&] { exit_code = run_resume(crawl); });

@@ -252,8 +252,7 @@ void add_explain_command(CLI::App& app, int& exit_code) {
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   command->add_option("--depth", arguments->depth,
-                      "Depth of the URL: links from a seed (default: as the crawl found it, else 0 "
-                      "for a seed and 1 for others)");
+                      "Links from a seed (default: as the crawl found it, else 0 or 1)");
   command->add_option("--hops", arguments->hops,
                       "Pages out of scope in a row that lead to the URL");
   auto* robots =

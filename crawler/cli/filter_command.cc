@@ -51,6 +51,14 @@ constexpr const char* kBuildFooter = R"(
 --capacity takes numbers such as 1000000, 1e6, 10M and 2.5G: K, M, G and T are powers of 1000. SIZE
 is a size such as 512MiB.
 
+A blocked or classic filter that is larger than --max-memory is built on disk. Keys that do not fit
+into memory are kept in FILE.spool, with up to 12 bytes each; for a classic filter, all keys are,
+with 16 bytes each. When FILE.spool reaches --max-spool, its keys are added to the filter, which
+takes about a minute.
+
+--exact writes the keys' fingerprints to FILE.keys, with 16 bytes each. check looks lines up there
+that are probably in FILE.
+
 FILE is written at the end, and appears complete or not at all.
 Exit status: 0 built, 1 failed, 2 wrong usage, 3 out of disk or memory.)";
 
@@ -149,14 +157,14 @@ void add_build(CLI::App* filter, int& exit_code) {
       ->required();
   build->add_option("INPUT", arguments->inputs, "Files of lines; - is standard input");
   add_parsed(build, "--capacity", arguments->capacity, parse_capacity,
-             "Keys to size it for; for a growing filter, keys of the first layer (default 1M)")
+             "Keys to size it for; for a growing filter, the first layer (default 1M)")
       ->type_name("N");
   add_parsed(build, "--fpr", arguments->rate, parse_rate,
              "False-positive rate at that capacity (default 1e-6)")
       ->type_name("P");
-  add_parsed(build, "--kind", arguments->kind, parse_filter_kind,
-             "blocked (default with --capacity), growing (default without), classic, "
-             "counting or cuckoo")
+  add_parsed(
+      build, "--kind", arguments->kind, parse_filter_kind,
+      "blocked (default with --capacity), growing (default without), classic, counting or cuckoo")
       ->type_name("KIND");
   add_parsed(build, "--key", arguments->hash_key, parse_hash_key,
              "Hash key, 32 hexadecimal digits (default: a random one)")
@@ -167,17 +175,14 @@ void add_build(CLI::App* filter, int& exit_code) {
                    "Use kind, capacity, rate and hash key of this filter")
       ->type_name("FILE");
   add_parsed(build, "--max-memory", arguments->max_memory, parse_max_memory,
-             "Build a blocked or classic filter that is larger than this on disk: keys that do not "
-             "fit into memory take up to 12 bytes each in FILE.spool; for a classic filter, all "
-             "keys take 16 (default: 3/4 of the machine's memory, or 9/10 of what is free)")
+             "Build on disk if the filter is larger (default: 3/4 of the machine's memory, at most "
+             "9/10 of what is free)")
       ->type_name("SIZE");
   add_parsed(build, "--max-spool", arguments->max_spool, parse_max_memory,
-             "Size limit of FILE.spool; when it is full, its keys are added to the filter, which "
-             "takes about a minute (default: 16GiB, or what is free)")
+             "Size limit of FILE.spool (default: 16GiB, or what is free)")
       ->type_name("SIZE");
   build->add_flag("--exact", arguments->exact,
-                  "Also write the keys' fingerprints to FILE.keys, 16 bytes each: lines that FILE "
-                  "finds are looked up there, so that there are no false positives");
+                  "Also write FILE.keys, with which check has no false positives");
   build->add_flag("--force", arguments->force, "Replace FILE if it exists");
   build->add_flag("--progress", arguments->progress,
                   "Print progress even if standard error is not a terminal");

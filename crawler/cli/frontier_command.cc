@@ -209,12 +209,11 @@ void add_load(CLI::App* frontier, int& exit_code) {
       ->type_name("N")
       ->excludes(append);
   add_parsed(load, "--false-positive-rate", arguments->false_positive_rate, parse_rate,
-             "False-positive rate of a new filter: share of new URLs wrongly taken for seen "
-             "(default 1e-6, or the config's)")
+             "False-positive rate of a new filter (default 1e-6, or the config's)")
       ->type_name("P")
       ->excludes(append);
   load->add_flag("--exact", arguments->exact,
-                 "New frontier: check on disk whether URLs that the filter finds were really seen")
+                 "New frontier: look up on disk what the filter takes for seen")
       ->excludes(append);
   load->add_flag("--ledger", arguments->ledger, "New frontier: keep a record of each URL on disk")
       ->excludes(append);
@@ -279,8 +278,7 @@ void add_repair(CLI::App* frontier, int& exit_code) {
 
 void add_frontier_commands(CLI::App& app, const std::string& program, int& exit_code) {
   auto* frontier = app.add_subcommand(
-      "frontier",
-      "Inspect, dump, load and repair the queues of a stopped crawl; retry failed URLs");
+      "frontier", "Inspect, dump, load and repair a stopped crawl's queues; retry failed URLs");
   frontier->require_subcommand(1);
   frontier->footer(kFrontierFooter);
   add_stats(frontier, exit_code);

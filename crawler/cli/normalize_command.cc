@@ -307,8 +307,8 @@ void add_normalize_command(CLI::App& app, int& exit_code) {
             for (const auto& text : texts)
               add_host(text, arguments->hosts);
           },
-          "Rules for a host, or for .example.com and its subdomains, in place of --rules; if the "
-          "first has a sign, changes to --rules")
+          "Rules for a host, or for .example.com and its subdomains; with a sign, changes to "
+          "--rules")
       ->type_name("HOST=RULES")
       ->allow_extra_args(false);
   command->add_option("--base", arguments->base, "URL that relative URLs are resolved against")

@@ -38,11 +38,11 @@ Result<CrashHistory> read_history(const std::filesystem::path& path) {
   return error(history.error().code, path.string() + ": " + history.error().message);
 }
 
-// What is known of crashes is worth a warning, not an end.
+// A damaged crash record gives a warning, and does not stop the crawl.
 template <class T>
 Result<T> or_warning(Result<T> read, T otherwise, std::vector<std::string>& warnings) {
   if (read || read.error().code != ErrorCode::kCorrupt) return read;
-  warnings.push_back(read.error().message + "; it is begun anew, without former crashes");
+  warnings.push_back(read.error().message + "; the record of crashes starts anew");
   return otherwise;
 }
 
@@ -60,7 +60,7 @@ Result<std::unique_ptr<CrashGuard>> CrashGuard::open(const std::filesystem::path
   const auto run = or_warning(InFlightFile::read(file_path(state_dir)),
                               std::optional<InFlightRecord>(), warnings);
   if (!run) return tl::unexpected(run.error());
-  // Kept before the file is replaced; a run that is taken in twice counts once.
+  // Saved before the in-flight file is replaced; a run that is added twice counts once.
   if (*run && history->add(**run)) {
     for (std::string& warning : warnings_of(**run, *history))
       warnings.push_back(std::move(warning));
@@ -91,15 +91,15 @@ std::vector<std::string> CrashGuard::warnings_of(const InFlightRecord& run,
   warnings.push_back(fmt::format("the last run crashed ({}) with {} URL{} in flight",
                                  signal_name(run.signal), in_flight, in_flight == 1 ? "" : "s"));
   for (const InFlightUrl& url : history.crashed()) {
-    warnings.push_back(
-        fmt::format("{}: was alone in flight at a third crash: it is set aside", url.text));
+    warnings.push_back(fmt::format(
+        "{}: set aside, since it was the only URL in flight at a third crash", url.text));
   }
   const std::size_t suspects = history.suspects().size();
   if (suspects > 0) {
-    warnings.push_back(fmt::format(
-        "{} URL{} in flight at two crashes in a row, the first of them {}: fetched last, one at "
-        "a time",
-        suspects, suspects == 1 ? " was" : "s were", history.suspects().front().text));
+    warnings.push_back(
+        fmt::format("{} URL{} in flight at two crashes in a row, among them {}: fetching such URLs "
+                    "last, one at a time",
+                    suspects, suspects == 1 ? " was" : "s were", history.suspects().front().text));
   }
   return warnings;
 }
@@ -124,7 +124,7 @@ struct CrashGuard::Begun {
 
   const std::shared_ptr<Flight> flight;
   const InFlightFile::Slot slot;
-  std::optional<InFlightUrl> suspect;  // the URL, if it is one
+  std::optional<InFlightUrl> suspect;  // the URL, if it is a suspect
 };
 
 CrashGuard::Ticket CrashGuard::begin(std::string_view url) {
@@ -149,7 +149,7 @@ CrashVerdict CrashGuard::verdict(std::string_view asked, std::string_view leased
   if (flight_->alone.load(std::memory_order_relaxed))
     return leased == alone_ ? CrashVerdict::kFetch : CrashVerdict::kWait;
   if (!is_suspect(asked)) return CrashVerdict::kFetch;
-  // Whoever leases at the same moment counts its lease first, and then has to pass here.
+  // Safe against concurrent leases: a thread counts its lease first, and then has to pass here.
   if (leased != alone_ || leases.load() > 1) return CrashVerdict::kPutOff;
   flight_->alone.store(true, std::memory_order_relaxed);
   return CrashVerdict::kFetch;
@@ -186,7 +186,7 @@ CrashGuard::Next CrashGuard::next_put_off() {
   if (!flight_->any) return next;
   const MutexLock lock(flight_->mutex);
   alone_.clear();
-  // Those that waited for a robots.txt which proved harmless need not be alone.
+  // URLs that waited for a robots.txt that proved harmless need not be fetched alone.
   std::erase_if(put_off_, [&](PutOff& waiting) {
     flight_->mutex.assert_held();
     if (is_suspect(waiting.asked)) return false;

@@ -1,5 +1,5 @@
-// CrashGuard: ends crash loops: knows which URLs are in flight when a crawl crashes, over its runs,
-// and has those that may be the cause fetched last, one at a time.
+// CrashGuard: ends crash loops. Records which URLs are in flight when a crawl crashes, over its
+// runs; URLs that may be the cause are fetched last, one at a time.
 #pragma once
 
 #include <atomic>
@@ -21,70 +21,70 @@
 
 namespace trawl {
 
-// What is to be done with a lease for which a URL is to be asked for.
+// What to do with a lease before its request.
 enum class CrashVerdict : std::uint8_t {
   kFetch,
-  kWait,      // a suspect is being fetched alone
-  kPutOff,    // the URL is a suspect: when nothing else is left
-  kSetAside,  // the crawl crashed with the URL alone in flight
+  kWait,      // later: a suspect is being fetched alone
+  kPutOff,    // the URL is a suspect: fetch it when nothing else is left
+  kSetAside,  // the crawl crashed with only this URL in flight
 };
 
-// For one crawl, while it has its state directory locked. Thread-safe.
+// For one crawl, which has its state directory locked. Thread-safe.
 class CrashGuard {
  public:
-  // Why the frontier holds a URL that was put off, and why one that was set aside failed.
+  // Reasons stored in the frontier: of URLs that were put off, and of URLs set aside.
   static constexpr std::string_view kSuspect = "crash suspect";
   static constexpr std::string_view kCrashed = "crashed";
 
-  // A URL is in flight while one of the copies of its ticket lives. When the last is gone it is no
-  // suspect any more in this run. May outlive the guard.
+  // A URL is in flight while a copy of its ticket exists. When the last copy is destroyed, the URL
+  // is no longer a suspect in this run. A ticket may outlive the guard.
   using Ticket = std::shared_ptr<const void>;
 
-  // Takes in how the run before ended, and begins a run of at most `transfers` at the same time.
-  // Files that are damaged are begun anew, with a warning. Errors: kUnsupportedVersion, kNoSpace,
-  // kPermission, kIo.
+  // Reads how the last run ended, and begins a run of at most `transfers` concurrent transfers.
+  // Damaged files are replaced, with a warning. Errors: kUnsupportedVersion, kNoSpace, kPermission,
+  // kIo.
   static Result<std::unique_ptr<CrashGuard>> open(const std::filesystem::path& state_dir,
                                                   std::uint32_t transfers);
-  // The files of a state directory that are this class's own.
+  // The files of this class in a state directory.
   static std::vector<std::filesystem::path> paths(const std::filesystem::path& state_dir);
 
-  // To be called before the request; the ticket is to live until what came of it is durable.
+  // Call before the request; keep the ticket until the result is durable.
   Ticket begin(std::string_view url);
-  // `asked` is the URL that is to be asked for on behalf of the lease of `leased`: the same, or its
-  // robots.txt. `leases`: how many are open now, this one included.
+  // `asked`: the URL to request on behalf of the lease of `leased`; the same URL or its robots.txt.
+  // `leases`: the number of open leases, including this one.
   CrashVerdict verdict(std::string_view asked, std::string_view leased,
                        const std::atomic<std::uint64_t>& leases);
-  // After kSetAside, when the URL ends as failed: it is fetched again if it is asked for again.
+  // Call after kSetAside, when the URL ends as failed. It is fetched again if the user retries it.
   // Errors: those of writing.
   Result<void> set_aside(std::string_view asked);
-  // The same for a robots.txt, whose host is left alone: it is not asked for again in this run.
-  // False if it was before.
+  // The same for a robots.txt, whose host is parked: it is not requested again in this run. Returns
+  // false if this was called for it before.
   bool leave_alone(std::string_view asked);
 
-  // After kPutOff, when the lease's URL waits elsewhere.
+  // Call after kPutOff, when the lease's URL is held.
   void put_off(std::string leased, std::string asked);
   struct Next {
-    std::vector<std::string> leased;  // to be queued again; none: nothing was put off
-    bool alone = false;               // it is one, and verdict() lets it be fetched
+    std::vector<std::string> leased;  // queue these again; empty: nothing was put off
+    bool alone = false;               // it is one URL, which verdict() will allow
   };
   bool has_put_off() const;
-  // To be called when no lease is open and nothing else is to be done.
+  // Call when no lease is open and nothing else is left to do.
   Next next_put_off();
-  // How many tickets live.
+  // The number of URLs in flight.
   std::uint64_t in_flight() const { return flight_->tickets.load(std::memory_order_relaxed); }
-  // A suspect is being fetched: nothing is to be leased.
+  // A suspect is being fetched: do not lease.
   bool is_alone() const { return flight_->alone.load(std::memory_order_relaxed); }
 
-  // In flight at both of the last two crashes in a row. Long ones are cut short.
+  // URLs in flight at both of the last two crashes in a row. Long URLs are cut.
   std::vector<std::string> suspects() const;
-  // In flight alone at a third crash, and not yet set aside.
+  // URLs that were alone in flight at a third crash, and are not yet set aside.
   std::vector<std::string> crashed() const;
-  // What set_aside() and leave_alone() were told, in this run.
+  // URLs passed to set_aside() and leave_alone() in this run.
   std::vector<std::string> were_set_aside() const;
-  // How the run before ended, if it crashed, and what follows.
+  // Messages on the last run, if it crashed.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
-  // The run ends in order, with nothing in flight. Errors: those of writing.
+  // Ends the run in order, with nothing in flight. Errors: those of writing.
   Result<void> close();
 
  private:
@@ -92,17 +92,18 @@ class CrashGuard {
     std::string leased;
     std::string asked;
   };
-  // What tickets share.
+  // State shared with the tickets.
   struct Flight {
     std::unique_ptr<InFlightFile> file;
     std::atomic<std::uint64_t> tickets{0};
-    // Whether any URL is suspected or to be set aside: mostly none is, and nothing is looked up.
+    // Whether any URL is suspected or to be set aside. If not, which is usual, no look-ups are
+    // needed.
     bool any = false;
-    Mutex mutex;  // guards what changes in the CrashGuard, too
+    Mutex mutex;  // also guards members of CrashGuard
     std::vector<InFlightUrl> survived TRAWL_GUARDED_BY(mutex);
-    std::atomic<bool> alone{false};  // a suspect is in flight alone; changes under the lock
+    std::atomic<bool> alone{false};  // a suspect is in flight alone; written with the lock held
 
-    // It was in flight alone, and nothing crashed.
+    // The suspect was in flight alone, and nothing crashed.
     void end_alone(InFlightUrl suspect);
   };
   struct Begun;
@@ -123,7 +124,7 @@ class CrashGuard {
   std::vector<std::string> set_aside_ TRAWL_GUARDED_BY(flight_->mutex);
   std::vector<InFlightUrl> left_alone_ TRAWL_GUARDED_BY(flight_->mutex);
   std::deque<PutOff> put_off_ TRAWL_GUARDED_BY(flight_->mutex);
-  // The lease that may be fetched alone.
+  // The URL of the lease that may be fetched alone.
   std::string alone_ TRAWL_GUARDED_BY(flight_->mutex);
 };
 

@@ -1,8 +1,8 @@
-// Of hundreds of URLs in flight at a crash one may be its cause; none need be. One that is the
-// cause is in flight at each crash that it makes, the others mostly are not: those in flight at two
-// crashes in a row are suspected. A suspect is fetched when nothing else is left, and alone: if the
-// crawl crashes then, it is the cause, as far as anybody can know, and is set aside. So each URL
-// that crashes the crawl costs three crashes, and the others are fetched before the third.
+// Of the hundreds of URLs in flight at a crash, one may be its cause, or none. A URL that crashes
+// the crawl is in flight at each crash that it causes; most others are not. So URLs in flight at
+// two crashes in a row are suspects. A suspect is fetched when nothing else is left, and alone: if
+// the crawl crashes then, the suspect is taken for the cause and set aside. So each URL that
+// crashes the crawl costs three crashes, and all other URLs are fetched before the third.
 #include "crawler/crash/crash_history.h"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ bool CrashHistory::add(const InFlightRecord& run) {
   if (alone && has(suspects_, run.urls.front())) {
     std::erase(suspects_, run.urls.front());
     if (!has(crashed_, run.urls.front())) crashed_.push_back(run.urls.front());
-    // Its cause is known.
+    // The cause is known, so the row of crashes ends.
     in_a_row_ = 0;
     last_.clear();
     return true;
@@ -100,7 +100,7 @@ std::string CrashHistory::encode() const {
 
 Result<CrashHistory> CrashHistory::decode(std::string_view bytes) {
   if (bytes.size() < kHistoryMagic.size() + 12 || !bytes.starts_with(kHistoryMagic))
-    return error(ErrorCode::kCorrupt, "it does not begin as such a file does");
+    return error(ErrorCode::kCorrupt, "it does not begin with the magic number");
   const std::string_view body = bytes.substr(0, bytes.size() - 8);
   if (Decoder(bytes.substr(body.size())).fixed<std::uint64_t>() !=
       XXH3_64bits(body.data(), body.size())) {
@@ -108,9 +108,9 @@ Result<CrashHistory> CrashHistory::decode(std::string_view bytes) {
   }
   Decoder in(body.substr(kHistoryMagic.size()));
   if (const auto version = in.fixed<std::uint32_t>(); version != kHistoryVersion) {
-    return error(
-        ErrorCode::kUnsupportedVersion,
-        fmt::format("it has version {}; this Trawl reads version {}", version, kHistoryVersion));
+    return error(ErrorCode::kUnsupportedVersion,
+                 fmt::format("it has version {}; this version of trawl reads version {}", version,
+                             kHistoryVersion));
   }
   CrashHistory history;
   history.last_run_ = in.fixed<std::uint64_t>();

@@ -1,4 +1,4 @@
-// CrashHistory: which URLs a crawl crashes on, by what was in flight when it crashed.
+// CrashHistory: deduces which URLs crash a crawl from the URLs in flight at each crash.
 #pragma once
 
 #include <cstdint>
@@ -13,36 +13,37 @@
 
 namespace trawl {
 
-// Of the crawl's runs so far. Two crashes are in a row if no run between them ended in order; a run
-// that was killed says nothing, and is as if it had not been.
+// The history of the crawl's runs. Two crashes are in a row if no run between them ended in order;
+// runs that were killed are ignored.
 class CrashHistory {
  public:
-  // A run ended so. One that is given a second time changes nothing. Returns whether it changed.
+  // Adds how a run ended. Adding the same run again changes nothing. Returns whether anything
+  // changed.
   bool add(const InFlightRecord& run);
-  // The run before ended in order: what follows is a first crash again. `fetched` are no suspects
-  // any more. Returns whether anything changed.
+  // The last run ended in order: the next crash is a first one again. `fetched`: URLs that are no
+  // longer suspects. Returns whether anything changed.
   bool end_in_order(const std::vector<InFlightUrl>& fetched);
-  // A cause was set aside as failed: if it is asked for again, it begins anew.
+  // Forgets a cause that was set aside as failed, so that a retry starts without history.
   void forget(const InFlightUrl& url);
 
   bool suspects(const InFlightUrl& url) const;
-  // The crawl crashed with it alone in flight: to be set aside.
+  // The crawl crashed with only this URL in flight: it is to be set aside.
   bool is_cause(const InFlightUrl& url) const;
 
-  // In flight at two crashes in a row, not known to be harmless since.
+  // URLs in flight at two crashes in a row, and not found harmless since.
   const std::vector<InFlightUrl>& suspects() const { return suspects_; }
-  // In flight alone at a third crash.
+  // URLs that were alone in flight at a third crash.
   const std::vector<InFlightUrl>& crashed() const { return crashed_; }
   std::uint32_t crashes_in_a_row() const { return in_a_row_; }
   bool empty() const { return in_a_row_ == 0 && suspects_.empty() && crashed_.empty(); }
 
-  // The form it is kept in, see docs/formats.md. decode() names no file. Errors: kCorrupt,
-  // kUnsupportedVersion.
+  // The file format, see docs/formats.md. The errors of decode(), kCorrupt and kUnsupportedVersion,
+  // do not name the file.
   std::string encode() const;
   static Result<CrashHistory> decode(std::string_view bytes);
 
  private:
-  std::uint64_t last_run_ = 0;  // the last that was added
+  std::uint64_t last_run_ = 0;  // the run added last
   std::uint32_t in_a_row_ = 0;
   std::vector<InFlightUrl> last_;  // in flight at the last crash
   std::vector<InFlightUrl> suspects_;

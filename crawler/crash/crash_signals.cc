@@ -1,8 +1,8 @@
-// A handler may call async-signal-safe functions only, and touch lock-free atomics. Ours stores the
-// signal's number, puts back the action it found when it was installed, and has the signal happen
-// once more: a fault of the processor does when the handler returns, since the instruction is tried
-// again; one that was sent is sent once more, with the same siginfo_t. The former handler, or the
-// kernel, then sees what it would have seen without us.
+// A signal handler may call only async-signal-safe functions and use only lock-free atomics. This
+// one stores the signal's number, restores the action that it replaced, and makes the signal happen
+// again. A processor fault repeats when the handler returns, since the instruction is executed
+// again. A signal that was sent is sent again with the same siginfo_t. The former handler, or the
+// kernel, then sees what it would have seen without this handler.
 #include "crawler/crash/crash_signals.h"
 
 #include <algorithm>
@@ -25,11 +25,11 @@ constexpr std::array kSignals = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE};
 std::array<std::atomic<std::atomic<std::uint32_t>*>, 64> marks{};
 std::array<struct sigaction, kSignals.size()> former{};
 Mutex installing;
-std::size_t users TRAWL_GUARDED_BY(installing) = 0;  // how many want the handlers
+std::size_t users TRAWL_GUARDED_BY(installing) = 0;  // number of CrashMarks
 
 void send_again(int signal, siginfo_t* info) {
-  // A system call of its own, as the C library has none that keeps the siginfo_t. The signal is
-  // blocked until the handler returns.
+  // A raw system call, since no C library function keeps the siginfo_t. The signal is blocked until
+  // the handler returns.
   const auto thread = ::syscall(SYS_gettid);
   if (::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), thread, signal, info) != 0)
     ::syscall(SYS_tgkill, ::getpid(), thread, signal);
@@ -37,9 +37,9 @@ void send_again(int signal, siginfo_t* info) {
 
 void on_crash(int signal, siginfo_t* info, void*) {
   for (const auto& mark : marks) {
-    // acquire: pairs with the constructor of CrashMark, so that the mark is there.
+    // acquire: pairs with the constructor of CrashMark, so that the mark is initialised.
     if (auto* const at = mark.load(std::memory_order_acquire)) {
-      std::uint32_t none = 0;  // of several signals the first
+      std::uint32_t none = 0;  // only the first signal is stored
       at->compare_exchange_strong(none, static_cast<std::uint32_t>(signal),
                                   std::memory_order_relaxed);
     }
@@ -47,13 +47,13 @@ void on_crash(int signal, siginfo_t* info, void*) {
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     if (kSignals[i] == signal) ::sigaction(signal, &former[i], nullptr);
   }
-  // Not from the processor: sent by kill(), raise() or their like.
+  // Not a processor fault: sent by kill(), raise() or similar.
   if (info->si_code <= 0) send_again(signal, info);
 }
 
 void install() TRAWL_REQUIRES(installing) {
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
-    // Before ours may run.
+    // Stored before the handler may run.
     if (::sigaction(kSignals[i], nullptr, &former[i]) != 0) continue;
     const bool ignored = (former[i].sa_flags & SA_SIGINFO) == 0 && former[i].sa_handler == SIG_IGN;
     if (ignored) continue;
@@ -65,7 +65,7 @@ void install() TRAWL_REQUIRES(installing) {
   }
 }
 
-// Unless others were installed over ours.
+// Handlers that were installed over ours stay.
 void remove() TRAWL_REQUIRES(installing) {
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     struct sigaction now {};

@@ -1,4 +1,4 @@
-// Notes in memory that the process crashed: handlers of the signals that end a faulty program.
+// CrashMark: signal handlers that note in memory that the process crashed.
 #pragma once
 
 #include <atomic>
@@ -8,14 +8,14 @@
 
 namespace trawl {
 
-// While it lives, a crash of the process (SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE) stores its
-// signal's number in `mark`. Nothing else about the crash changes: the signal then goes on to the
-// handler that was there before (a sanitizer's, say) or to the default, with the same exit status,
-// core dump and address. A signal that was ignored stays ignored and is not noted. The handlers are
-// installed by the first of these and removed with the last. Thread-safe.
+// While a CrashMark exists, a crash of the process (SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE)
+// stores its signal number in `mark`. Nothing else about the crash changes: the signal is then
+// passed to the previous handler, for example a sanitizer's, or to the default action, with the
+// same exit status, core dump and address. A signal that was ignored stays ignored and is not
+// noted. The handlers are installed by the first CrashMark and removed with the last. Thread-safe.
 class CrashMark {
  public:
-  // At most 64 at the same time; what is more is not noted.
+  // At most 64 at the same time; further marks are not set.
   explicit CrashMark(std::atomic<std::uint32_t>& mark) noexcept;
   CrashMark(const CrashMark&) = delete;
   CrashMark& operator=(const CrashMark&) = delete;
@@ -25,8 +25,8 @@ class CrashMark {
   std::atomic<std::uint32_t>* const mark_;
 };
 
-// While it lives, the thread that made it handles signals on a stack of its own, so that a crash
-// for want of stack is noted as well. Does nothing where the thread has such a stack.
+// While it exists, its thread handles signals on a separate stack, so that a stack overflow is
+// noted too. Does nothing if the thread already has such a stack.
 class AlternateSignalStack {
  public:
   AlternateSignalStack() noexcept;

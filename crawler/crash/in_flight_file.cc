@@ -47,14 +47,14 @@ tl::unexpected<Error> last_error(std::string_view doing, const std::filesystem::
 
 }  // namespace
 
-// The files are read by other processes of the same machine, or of another one with the same order
-// of bytes: what a mapped number looks like is what coding.h writes.
+// Numbers are mapped in native byte order, and read as coding.h writes them: the file is read on
+// the same machine, or on another little-endian one.
 struct InFlightFile::Header {
   char magic[8];
   std::uint32_t version;
   std::uint32_t slots;
   std::uint64_t run;
-  std::uint64_t checksum;  // of the bytes before
+  std::uint64_t checksum;  // of the bytes before it
   std::atomic<std::uint32_t> signal;
   std::atomic<std::uint32_t> unlisted;
 };
@@ -88,7 +88,7 @@ Result<std::unique_ptr<InFlightFile>> InFlightFile::create(const std::filesystem
   static_assert(sizeof(Entry) == kBlock && offsetof(Entry, text) == kSlotHead);
   static_assert(offsetof(Header, checksum) == kCheckedHeader);
   static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
-  // A new file, never the one that a link of this name leads to.
+  // Creates a new file, so that a symbolic link of this name is not followed.
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) return last_error("cannot replace", path);
   const FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (file.get() < 0) return last_error("cannot create", path);
@@ -125,7 +125,7 @@ InFlightFile::Slot InFlightFile::begin(std::string_view url) noexcept {
   for (std::uint32_t i = 0; i < slots_; ++i) {
     const Slot slot = next_.fetch_add(1, std::memory_order_relaxed) % slots_;
     Entry& entry = this->entry(slot);
-    // Taken, and no transfer yet: 2. acquire: pairs with the release in end(), whose thread may
+    // 2: taken, but not yet a transfer. acquire: pairs with the release in end(), whose thread may
     // have written the entry before.
     std::uint32_t free = 0;
     if (!entry.used.compare_exchange_strong(free, 2, std::memory_order_acquire,
@@ -137,7 +137,7 @@ InFlightFile::Slot InFlightFile::begin(std::string_view url) noexcept {
     entry.length = static_cast<std::uint32_t>(text.size());
     entry.checksum = XXH3_64bits_withSeed(text.data(), text.size(), hash.high64 ^ hash.low64);
     std::memcpy(entry.text, text.data(), text.size());
-    // release: whoever reads the file after a crash finds the rest written.
+    // release: a reader of the file after a crash finds the rest of the entry written.
     entry.used.store(1, std::memory_order_release);
     return slot;
   }
@@ -176,7 +176,7 @@ Result<std::optional<InFlightRecord>> InFlightFile::read(const std::filesystem::
   }
   const std::string_view bytes = *contents;
   if (bytes.size() < kBlock || !bytes.starts_with(kInFlightMagic))
-    return damaged("it does not begin as such a file does");
+    return damaged("it does not begin with the magic number");
   Decoder in(bytes.substr(kInFlightMagic.size()));
   const auto version = in.fixed<std::uint32_t>();
   const auto slots = in.fixed<std::uint32_t>();
@@ -186,8 +186,8 @@ Result<std::optional<InFlightRecord>> InFlightFile::read(const std::filesystem::
     return damaged("the checksum of its header is wrong");
   if (version != kInFlightVersion) {
     return error(ErrorCode::kUnsupportedVersion,
-                 fmt::format("{} has version {}; this Trawl reads version {}", path.string(),
-                             version, kInFlightVersion));
+                 fmt::format("{} has version {}; this version of trawl reads version {}",
+                             path.string(), version, kInFlightVersion));
   }
   record.signal = static_cast<int>(in.fixed<std::uint32_t>());
   record.unlisted = in.fixed<std::uint32_t>();
@@ -202,7 +202,7 @@ Result<std::optional<InFlightRecord>> InFlightFile::read(const std::filesystem::
     const auto sum = slot.fixed<std::uint64_t>();
     if (used == 0) continue;
     url.text = slot.rest().substr(0, std::min<std::size_t>(length, InFlightUrl::kMaxText));
-    // Half written: nothing was asked for yet. Or what a power loss left.
+    // Entries that do not match were incomplete, so not yet requested, or damaged by a power loss.
     if (used == 1 && length == url.text.size() && sum == checksum_of(url)) {
       record.urls.push_back(std::move(url));
     } else {

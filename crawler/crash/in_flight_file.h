@@ -1,4 +1,4 @@
-// InFlightFile: which URLs are being fetched, in a mapped file that survives the process.
+// InFlightFile: records the URLs being fetched in a mapped file, which survives the process.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +16,13 @@
 
 namespace trawl {
 
-// A URL as these files have it: told apart by a hash of it and its first kMaxText bytes.
+// A URL in these files: identified by its hash and its first kMaxText bytes.
 struct InFlightUrl {
   static constexpr std::size_t kMaxText = 480;
 
   std::uint64_t hash_high = 0;
   std::uint64_t hash_low = 0;
-  std::string text;  // of a longer one its beginning
+  std::string text;  // cut after kMaxText bytes
 
   static InFlightUrl of(std::string_view url);
   friend bool operator==(const InFlightUrl&, const InFlightUrl&) = default;
@@ -32,28 +32,28 @@ inline bool has(const std::vector<InFlightUrl>& urls, const InFlightUrl& url) {
   return std::find(urls.begin(), urls.end(), url) != urls.end();
 }
 
-// How a run ended, as its file has it.
+// How a run ended, read from its file.
 struct InFlightRecord {
-  std::uint64_t run = 0;  // a number that no other run has
-  int signal = 0;         // that ended it; 0: it ended in order, or was killed
+  std::uint64_t run = 0;  // unique number of the run
+  int signal = 0;         // the signal that ended it; 0: ended in order, or killed
   std::vector<InFlightUrl> urls;
-  // Transfers that found no free slot: more was in flight than `urls`.
+  // Transfers in flight that found no free slot, in addition to `urls`.
   std::uint32_t unlisted = 0;
 };
 
-// Begun and ended transfers cost a few writes to memory, no system call. From when signal() is set
-// on nothing ends any more: what other threads do until the process is gone does not count. The
+// Beginning and ending a transfer costs a few writes to memory and no system call. Once signal() is
+// set, no transfer ends any more: what other threads do until the process ends is ignored. The
 // format is in docs/formats.md. Thread-safe.
 class InFlightFile {
  public:
   using Slot = std::uint32_t;
   static constexpr Slot kUnlisted = 0xFFFFFFFF;  // all slots were in use
 
-  // Replaces the file at `path`; its space is allocated, so that a full disk is noticed here.
+  // Replaces the file at `path` and allocates its space, so that a full disk is detected here.
   // Errors: kNoSpace, kPermission, kIo.
   static Result<std::unique_ptr<InFlightFile>> create(const std::filesystem::path& path,
                                                       std::uint32_t slots);
-  // What the run before left; nothing: there is no such file. Errors: kCorrupt,
+  // Reads the file of the last run; nothing if there is no file. Errors: kCorrupt,
   // kUnsupportedVersion, kIo, kPermission.
   static Result<std::optional<InFlightRecord>> read(const std::filesystem::path& path);
 
@@ -63,10 +63,10 @@ class InFlightFile {
 
   Slot begin(std::string_view url) noexcept;
   void end(Slot slot) noexcept;
-  // The run ends in order: nothing is in flight any more.
+  // The run ends in order: nothing is in flight.
   void clear() noexcept;
 
-  // Where a signal handler notes the signal; lives as long as this.
+  // The place where a signal handler stores the signal; valid as long as this object.
   std::atomic<std::uint32_t>& signal() noexcept;
 
  private:

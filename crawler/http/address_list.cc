@@ -56,8 +56,8 @@ std::vector<std::string> AddressList::ordered(bool ipv6_first) const {
 bool has_global_ipv6() {
   const FileDescriptor socket(::socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (socket.get() < 0) return false;
-  // Connecting a UDP socket asks the routing table, and nobody else. The first address of what is
-  // given out (RFC 4291, 2.4) stands for all of it.
+  // Connecting a UDP socket consults the routing table and sends nothing. The first global unicast
+  // address (RFC 4291, 2.4) stands for all of them.
   sockaddr_in6 address{};
   address.sin6_family = AF_INET6;
   address.sin6_port = htons(443);

@@ -1,4 +1,4 @@
-// AddressList: the addresses of a host, gathered from an answer and put in the order to try them.
+// AddressList: collects the addresses of a host and orders them for connecting.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +13,17 @@ namespace trawl {
 
 class AddressList {
  public:
-  // Keeps at most `limit` addresses of a family, and of those only such as `version` allows.
+  // Keeps at most `limit` addresses of each family that `version` allows.
   AddressList(IpVersion version, std::size_t limit) : version_(version), limit_(limit) {}
 
   void add(const sockaddr* address);
-  // False if `text` is no IP address. One that is not allowed is passed over.
+  // Returns false if `text` is not an IP address. Ignores addresses that `version` does not allow.
   bool add(const std::string& text);
   bool empty() const { return v4_.empty() && v6_.empty(); }
 
-  // At most `limit`. With IPv6 first, the families take turns: if one does not work, the next try
-  // is of the other. Without, IPv6 comes last: it is likely to lead nowhere.
+  // At most `limit` addresses. With `ipv6_first`, the families alternate, so that if one does not
+  // work, the next try uses the other. Without, IPv6 addresses come last, since they probably
+  // cannot be reached.
   std::vector<std::string> ordered(bool ipv6_first) const;
 
  private:
@@ -34,7 +35,7 @@ class AddressList {
   std::vector<std::string> v6_;
 };
 
-// Whether packets to the public IPv6 internet would leave with a public address. Sends none.
+// Whether packets to the public IPv6 internet would have a public source address. Sends nothing.
 bool has_global_ipv6();
 
 }  // namespace trawl

@@ -1,4 +1,4 @@
-// IP addresses as text.
+// Functions on IP addresses as text.
 #pragma once
 
 #include <string>
@@ -7,14 +7,14 @@
 
 namespace trawl {
 
-// The numbers of an address into a socket address of its family, whose port stays. False if it is
-// no address of that family.
+// Writes an address into a socket address of its family, whose port is kept. Returns false if
+// `text` is not an address of that family.
 bool write_address(const std::string& text, int family, sockaddr* to);
 
-// Whether a host is an address; IPv4 is then written the usual way, which it need not have been.
+// Returns whether `host` is an address, and if so rewrites it in its usual form.
 bool normalize_address(std::string& host);
 
-// Whether it is one of those that are no public host's, or a name of the machine itself.
+// Whether it is not the address of a public host, or is a name of this machine.
 bool is_private_text(const std::string& address);
 
 }  // namespace trawl

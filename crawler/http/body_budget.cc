@@ -1,3 +1,11 @@
+// M1. The lock-free path: take() and give_back() change `used_` with atomic operations; only
+// transfers that find no room take the mutex and queue in `waiters_`. No wake-up is lost: wait()
+// first announces itself in `waiting_` and then reads `used_`; give_back() first lowers `used_` and
+// then reads `waiting_`. All are seq_cst, so at least one of the two sees the other.
+//
+// Waiting cannot deadlock: if all memory in use belongs to waiters, nobody will free any, so the
+// youngest waiter that holds memory is evicted. Its transfer fails with kMemory and is retried
+// later.
 #include "crawler/http/body_budget.h"
 
 #include <algorithm>
@@ -102,8 +110,8 @@ void HeldMemory::give_back(std::uint64_t bytes) noexcept {
   if (budget_ != nullptr && bytes > 0) budget_->let_go(bytes);
 }
 
-// A small wish of a younger one is granted before a large one of an older: who
-// gets what it wants ends soonest and gives back all that it has.
+// A small request of a younger waiter may be granted before a large one of an older: it ends
+// sooner, and then frees all its memory.
 void BodyBudget::settle() {
   for (std::size_t i = 0; i < waiters_.size();) {
     if (take(waiters_[i]->wanted)) {
@@ -117,7 +125,7 @@ void BodyBudget::settle() {
     conclude(youngest_that_frees(), BodyWaiter::State::kEvicted);
 }
 
-// One that holds nothing frees nothing; if that is so for all, none of them can ever be served.
+// A waiter that holds nothing frees nothing. If no waiter holds any, none can ever be served.
 std::size_t BodyBudget::youngest_that_frees() const {
   for (std::size_t i = waiters_.size(); i > 0; --i)
     if (waiters_[i - 1]->charge->bytes() > 0) return i - 1;

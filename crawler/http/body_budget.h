@@ -1,6 +1,6 @@
-// BodyBudget: how much memory the bodies of all threads may take, from the first byte received to
-// the last one written, with the tables that grow with the crawl; BodyCharge, one body's share of
-// it; and HeldMemory, a table's.
+// BodyBudget: the memory that the bodies of all threads may take, from the first byte received to
+// the last one written, together with tables that grow with the crawl. BodyCharge: the memory of
+// one body. HeldMemory: the memory of a table.
 #pragma once
 
 #include <algorithm>
@@ -18,20 +18,20 @@ namespace trawl {
 
 class BodyBudget;
 
-// Given back when destroyed. Not thread-safe; the budget is.
+// Returns its memory when destroyed. Not thread-safe; the budget is.
 class BodyCharge {
  public:
   BodyCharge() = default;
-  // Of a null budget: everything is granted and counted by nobody.
+  // With a null budget, everything is granted and not counted.
   explicit BodyCharge(std::shared_ptr<BodyBudget> budget) noexcept : budget_(std::move(budget)) {}
   BodyCharge(BodyCharge&& other) noexcept
       : budget_(std::move(other.budget_)), bytes_(std::exchange(other.bytes_, 0)) {}
   BodyCharge& operator=(BodyCharge&& other) noexcept;
   ~BodyCharge() { release(); }
 
-  // Takes `more` bytes more, or nothing if there is no room.
+  // Takes `more` bytes; returns false and takes nothing if there is no room.
   bool grow(std::uint64_t more) noexcept;
-  // Gives back all beyond `bytes`.
+  // Returns all memory beyond `bytes`.
   void shrink_to(std::uint64_t bytes) noexcept;
   void release() noexcept { shrink_to(0); }
   std::uint64_t bytes() const noexcept { return bytes_; }
@@ -42,18 +42,18 @@ class BodyCharge {
   std::uint64_t bytes_ = 0;
 };
 
-// A transfer that waits for room. Stays where it is while it waits.
+// A transfer that waits for memory. Must not move while it waits.
 struct BodyWaiter {
   enum class State : std::uint8_t {
     kIdle,
     kWaiting,
-    kGranted,  // the charge has grown by what was wanted
-    kEvicted,  // nothing would ever free memory otherwise: to be ended, its charge released
+    kGranted,  // the charge has grown by `wanted`
+    kEvicted,  // must end and release its charge, since nothing else would free memory
   };
   BodyCharge* charge = nullptr;
   std::uint64_t wanted = 0;
-  std::chrono::steady_clock::time_point since{};  // the older goes first, the youngest is evicted
-  // Called from any thread, under the budget's lock, when the state has changed.
+  std::chrono::steady_clock::time_point since{};  // older waiters go first, the youngest is evicted
+  // Called from any thread, with the budget's lock held, when the state has changed.
   void (*wake)(void* context) = nullptr;
   void* context = nullptr;
 
@@ -62,31 +62,31 @@ struct BodyWaiter {
   State state = State::kIdle;  // see BodyBudget::state_of()
 };
 
-// M1: what is received waits for room instead of taking more. Thread-safe.
+// M1: bodies wait for room instead of exceeding the limit. Thread-safe.
 class BodyBudget {
  public:
-  // Tables leave `for_bodies` of `limit` to bodies, whatever they take.
+  // Tables always leave `for_bodies` of `limit` to bodies.
   explicit BodyBudget(std::uint64_t limit, std::uint64_t for_bodies = 0)
       : limit_(limit), for_bodies_(std::min(for_bodies, limit)) {}
   BodyBudget(const BodyBudget&) = delete;
   BodyBudget& operator=(const BodyBudget&) = delete;
 
   std::uint64_t limit() const noexcept { return limit_; }
-  // There is room for so much in any case, once other bodies are gone.
+  // A body of this size always fits, once other bodies are freed.
   std::uint64_t for_bodies() const noexcept { return for_bodies_; }
-  // By bodies.
+  // Used by bodies.
   std::uint64_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
-  // By tables.
+  // Used by tables.
   std::uint64_t held() const noexcept { return held_.load(std::memory_order_relaxed); }
-  // Some transfers wait for room: not the time to start others.
+  // Some transfers wait for room: do not start others now.
   bool crowded() const noexcept { return waiting_.load(std::memory_order_relaxed) > 0; }
 
-  // Grants the waiter's wish at once if there is room, else when there is. If all that is used
-  // belongs to waiters, the youngest of them that holds some is evicted.
+  // Grants the waiter's request now, or as soon as there is room. If all used memory belongs to
+  // waiters, the youngest that holds memory is evicted.
   void wait(BodyWaiter& waiter);
-  // What became of it; but for kWaiting, the waiter is out of the budget's hands.
+  // The waiter's state. Unless it is kWaiting, the budget no longer refers to the waiter.
   BodyWaiter::State state(const BodyWaiter& waiter) const;
-  // Takes it out of the budget's hands. A grant stays with the charge.
+  // Ends the wait. Memory that was granted stays with the charge.
   void cancel(BodyWaiter& waiter);
 
  private:
@@ -113,16 +113,16 @@ class BodyBudget {
   std::atomic<std::uint64_t> held_{0};
   std::atomic<std::size_t> waiting_{0};  // waiters_.size()
   mutable Mutex mutex_;
-  // Those that wait, the oldest first.
+  // Oldest first.
   std::vector<BodyWaiter*> waiters_ TRAWL_GUARDED_BY(mutex_);
   std::uint64_t held_by_waiters_ TRAWL_GUARDED_BY(mutex_) = 0;
 };
 
-// What a table takes of a budget: never refused, as it is bounded elsewhere, but not there for
-// bodies. Given back when destroyed. Thread-safe.
+// The memory of a table. Never refused, since tables are bounded elsewhere; bodies cannot use it.
+// Returned when destroyed. Thread-safe.
 class HeldMemory {
  public:
-  // Of a null budget: counted here only.
+  // With a null budget, counted only here.
   explicit HeldMemory(std::shared_ptr<BodyBudget> budget) noexcept : budget_(std::move(budget)) {}
   HeldMemory(const HeldMemory&) = delete;
   HeldMemory& operator=(const HeldMemory&) = delete;

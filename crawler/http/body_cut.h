@@ -1,4 +1,4 @@
-// BodyCut: why a response's body is not whole.
+// BodyCut: why a response's body is incomplete.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace trawl {
 
 enum class BodyCut : std::uint8_t {
   kLength,      // larger than a limit
-  kTime,        // not there in time
-  kDisconnect,  // the connection broke off, or ended before the body did
+  kTime,        // not received in time
+  kDisconnect,  // the connection was lost before the body's end
 };
 
 // As WARC-Truncated and pages.jsonl have it.
@@ -32,8 +32,8 @@ constexpr std::string_view to_string(std::optional<BodyCut> cut) noexcept {
   return cut ? to_string(*cut) : std::string_view();
 }
 
-// What a failure that came after the headers did to the body; `ended_early`: of kBadEncoding, that
-// the body ended in the middle of its coding. Nothing: the body is whole, or there is none.
+// How a failure after the headers cut the body. `ended_early`: for kBadEncoding, the body ended in
+// the middle of its coding. Nothing: the body is whole, or there is none.
 constexpr std::optional<BodyCut> cut_by(FetchError failure, bool ended_early) noexcept {
   switch (failure) {
     case FetchError::kBodyTooLarge:

@@ -11,14 +11,14 @@ namespace trawl {
 
 namespace {
 
-// What a body's string has at first; a length that a server merely claims takes no more than the
-// second of them.
+// Initial capacity of a body's string; a Content-Length alone makes it allocate at most the second
+// value.
 constexpr std::size_t kFirstRoom = 16 * 1024;
 constexpr std::size_t kMostFirstRoom = 256 * 1024;
-constexpr std::size_t kPiece = 32 * 1024;  // decoded at a time
-constexpr std::size_t kUsualRatio = 4;     // of compression
+constexpr std::size_t kPiece = 32 * 1024;  // bytes decoded at a time
+constexpr std::size_t kUsualRatio = 4;     // assumed compression ratio
 
-// Exactly `capacity`, which std::string::reserve() does not promise.
+// Sets exactly `capacity`, which std::string::reserve() does not guarantee.
 void set_capacity(std::string& text, std::size_t capacity) {
   std::string larger;
   larger.reserve(capacity);
@@ -128,7 +128,7 @@ BodyReader::Step BodyReader::take(std::string_view bytes) {
   return step;
 }
 
-// One piece after the other, so that a bomb is found out before it fills the memory.
+// Decodes piece by piece, so that a decompression bomb is detected before it fills memory.
 BodyReader::Step BodyReader::decode(std::string_view& input) {
   std::array<char, kPiece> piece;
   std::string& body = response_->body;
@@ -137,7 +137,7 @@ BodyReader::Step BodyReader::decode(std::string_view& input) {
   }
   for (;;) {
     if (!charge_decoder()) return failure_ ? Step::kStop : Step::kPause;
-    // One byte more than is allowed tells that there is too much.
+    // One byte more than allowed shows that the body is too large.
     const std::size_t left = bounded_size(max_body_ - body.size());
     if (body_.room < body.size() + std::min(left, kPiece / 8) &&
         !make_room(body_, body.size() + std::min(left, kPiece / 8))) {
@@ -153,9 +153,9 @@ BodyReader::Step BodyReader::decode(std::string_view& input) {
     body.append(piece.data(), std::min(written, left));
     if (written > left || decoder_->exceeded()) return too_large(FetchError::kBodyTooLarge);
     if (decoder_->broken()) {
-      fail(FetchError::kBadEncoding, fmt::format("the body is not what its Content-Encoding ({}) "
-                                                 "says",
-                                                 response_->content_encoding));
+      fail(FetchError::kBadEncoding,
+           fmt::format("the body is not valid for its Content-Encoding ({})",
+                       response_->content_encoding));
       return Step::kStop;
     }
     if (written < size && charge_decoder()) return Step::kTaken;
@@ -164,7 +164,7 @@ BodyReader::Step BodyReader::decode(std::string_view& input) {
 
 bool BodyReader::finish() {
   if (failure_) {
-    // Too many codings of nothing at all.
+    // A bad coding of an empty body is not an error.
     if (response_->encoded_bytes > 0 || failure_ != FetchError::kBadEncoding) return false;
     failure_.reset();
     reason_.clear();
@@ -173,7 +173,7 @@ bool BodyReader::finish() {
   if (stopped_ || decoder_ == nullptr || decoder_->complete()) return true;
   ended_early_ = true;
   fail(FetchError::kBadEncoding,
-       fmt::format("the body ends in the middle of its {} coding", response_->content_encoding));
+       fmt::format("the body ends before its {} coding does", response_->content_encoding));
   return false;
 }
 
@@ -204,11 +204,10 @@ BodyReader::Step BodyReader::too_large(FetchError failure) {
 std::string BodyReader::reason_of(FetchError too_large) const {
   if (too_large == FetchError::kBodyTooLarge)
     return fmt::format("the body is larger than {} bytes", max_body_);
-  return fmt::format("the body is larger than {} bytes as it comes over the network",
-                     max_download_);
+  return fmt::format("the body is larger than {} bytes before decompression", max_download_);
 }
 
-// For `size` bytes in all. False: there is none for now, or it failed.
+// Makes room for `size` bytes in total. Returns false if there is none now, or it failed.
 bool BodyReader::make_room(Buffer& buffer, std::size_t size) {
   if (size <= buffer.room) return true;
   const std::size_t guess = std::max({size, buffer.expected, 2 * buffer.room});
@@ -244,13 +243,13 @@ bool BodyReader::charge_decoder() {
   return true;
 }
 
-// Else it would be fetched again and again.
+// Otherwise the body would be fetched again and again.
 void BodyReader::check_that_it_can_fit() {
   if (wanted_ <= budget_limit_ - std::min(budget_limit_, response_->charge.bytes())) return;
   never_fits_ = true;
   fail(FetchError::kBodyTooLarge,
-       fmt::format("the body, with the memory to decode it, is larger than fetch.max_memory: "
-                   "{} bytes for all bodies together",
+       fmt::format("the body, with the memory to decode it, needs more than fetch.max_memory "
+                   "leaves for all bodies: {} bytes",
                    budget_limit_));
 }
 

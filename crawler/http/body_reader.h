@@ -1,4 +1,4 @@
-// BodyReader: takes in a response's body as it comes: its limits, its decoding, its memory.
+// BodyReader: receives a response's body: applies limits, decodes, and accounts memory.
 #pragma once
 
 #include <cstddef>
@@ -18,22 +18,23 @@ class BodyReader {
  public:
   enum class Step {
     kTaken,
-    kPause,  // there is no room for wanted() bytes; once there is, take the same bytes again
-    kStop,   // failure() says why; if nothing failed, as much was read as was asked for
+    kPause,  // no room for wanted() bytes; pass the same bytes again once there is room
+    kStop,   // failure() says why; if nothing failed, enough was read
   };
 
-  // For the next response, whose bodies and charge are kept in `response`, which must stay.
+  // Starts a response. Bodies and charge are stored in `response`, which must stay valid.
   void begin(const HttpRequest& request, const HttpOptions& options, HttpResponse& response);
-  // With the headers in `response`. False: no need to begin with the body; failure() says why.
+  // Call when the headers are in `response`. Returns false if the body need not be read; failure()
+  // says why.
   bool on_head(std::optional<std::uint64_t> content_length);
-  // `bytes` may begin with some that were there before kPause.
+  // Takes the next bytes; after kPause, the same ones again.
   Step take(std::string_view bytes);
-  // At the body's end. False: it is cut off; failure() says why.
+  // Call at the body's end. Returns false if it was cut; failure() says why.
   bool finish();
-  // After finish() or a failure: frees what only reading needs, and the bodies as well if it failed
-  // for want of memory.
+  // Call after finish() or a failure: frees the memory for reading, and the bodies too if memory
+  // ran out.
   void end();
-  // Ends it with `failure`.
+  // Ends the body with `failure`.
   void fail(FetchError failure, std::string reason);
 
   std::optional<FetchError> failure() const noexcept { return failure_; }
@@ -41,31 +42,31 @@ class BodyReader {
   // Why the whole of a body cannot be had of which only a part is read; nothing: it may be whole.
   std::optional<FetchError> announced() const noexcept { return announced_; }
   std::string reason_of(FetchError too_large) const;
-  // The failure is that the body ended in the middle of its coding.
+  // Whether the failure is that the body ended in the middle of its coding.
   bool ended_early() const noexcept { return ended_early_; }
   std::uint64_t wanted() const noexcept { return wanted_; }
-  // What wanted() asked for has been granted: the charge holds it.
+  // The memory of wanted() was granted: the charge holds it.
   void granted() noexcept { granted_ += wanted_; }
 
  private:
   struct Buffer {
     std::string* text = nullptr;
-    std::size_t expected = 0;  // the first guess of its size
-    std::size_t most = 0;      // it can become
+    std::size_t expected = 0;  // estimate of its size
+    std::size_t most = 0;      // upper bound of its size
     std::size_t room = 0;      // its capacity, which is charged
   };
 
   Step decode(std::string_view& input);
   bool make_room(Buffer& buffer, std::size_t size);
   bool charge(std::uint64_t bytes);
-  // For the memory that the decoder has taken; as make_room().
+  // Charges the decoder's memory; returns as make_room() does.
   bool charge_decoder();
   void check_that_it_can_fit();
   Step too_large(FetchError failure);
 
   HttpResponse* response_ = nullptr;
   Buffer body_;
-  Buffer encoded_;  // only when both are kept
+  Buffer encoded_;  // used only if both forms are kept
   std::unique_ptr<ContentDecoder> decoder_;
   std::uint64_t max_body_ = 0;
   std::uint64_t max_download_ = 0;
@@ -74,15 +75,15 @@ class BodyReader {
   bool keep_encoded_ = false;
   bool stopped_ = false;
   std::uint64_t budget_limit_ = 0;
-  std::size_t taken_ = 0;  // bytes at the front of the next chunk that are taken already
+  std::size_t taken_ = 0;  // bytes of the next chunk that were already taken
   std::size_t decoder_charged_ = 0;
   std::uint64_t wanted_ = 0;
-  std::uint64_t granted_ = 0;  // charged, but not used yet
+  std::uint64_t granted_ = 0;  // charged, not yet used
   std::optional<FetchError> failure_;
   std::string reason_;
   std::optional<FetchError> announced_;
   bool ended_early_ = false;
-  bool never_fits_ = false;  // not even if no other body had any memory
+  bool never_fits_ = false;  // too large even with all memory for bodies
 };
 
 }  // namespace trawl

@@ -7,7 +7,7 @@
 
 #include <brotli/decode.h>
 #include <zlib.h>
-// For ZSTD_sizeof_DStream(), which the library exports but does not promise to keep.
+// For ZSTD_sizeof_DStream(), which is exported but not part of the stable API.
 #define ZSTD_STATIC_LINKING_ONLY
 #include <zstd.h>
 
@@ -17,15 +17,15 @@ namespace trawl {
 
 namespace {
 
-// Of a stream's memory, for all of inflate's states and its window (zconf.h).
+// Memory of a stream: inflate's state and window (zconf.h).
 constexpr std::size_t kInflateMemory = 48 * 1024;
-// In z_stream::data_type after inflate().
+// A bit of z_stream::data_type after inflate().
 constexpr int kInLastBlock = 64;
 constexpr int kAtBlockEnd = 128;
-// 8 MiB, what browsers accept (RFC 8878 section 7.2); libzstd by itself would take 128.
+// 8 MiB, the limit of browsers (RFC 8878 section 7.2); libzstd's default is 128 MiB.
 constexpr int kMaxZstdWindowLog = 23;
 
-// gzip, with several members perhaps, or deflate.
+// gzip, perhaps with several members, or deflate.
 class InflateCoding final : public ContentCoding {
  public:
   explicit InflateCoding(bool gzip) : gzip_(gzip) {
@@ -52,7 +52,7 @@ class InflateCoding final : public ContentCoding {
       const std::size_t size = input.size();
       const std::size_t more = inflate(input, out.subspan(written));
       written += more;
-      // At a block's end there may be more in what zlib has taken already.
+      // At the end of a block, zlib may have more output from input it has taken.
       if (more == 0 && size == input.size() && !ended_ && !at_block_end_)
         break;  // needs more input
     }
@@ -62,9 +62,9 @@ class InflateCoding final : public ContentCoding {
   bool broken() const override { return broken_; }
   bool complete() const override {
     if (!started_) return sniffed_size_ == 0;
-    // Some leave the checksum behind the data out; browsers do not miss it.
+    // Some servers omit the checksum after the data; browsers accept that.
     if (data_ended_) return true;
-    // A first byte like a member's, and no more, is rubbish behind the last one.
+    // A single byte that could begin a member is garbage after the last member.
     return ended_ || (stream_.total_out == 0 && (members_ > 0 || stream_.total_in == 0));
   }
   std::size_t memory() const override { return kInflateMemory; }
@@ -75,8 +75,8 @@ class InflateCoding final : public ContentCoding {
     if (::inflateInit2(&stream_, window_bits) != Z_OK) broken_ = true;
   }
 
-  // "deflate" is meant to have zlib's header (RFC 9110 section 8.4.1.2), but some send it without:
-  // two bytes tell.
+  // "deflate" should have zlib's header (RFC 9110 section 8.4.1.2), but some servers omit it: the
+  // first two bytes decide.
   bool sniff(std::string_view& input) {
     while (sniffed_size_ < sniffed_.size() && !input.empty()) {
       sniffed_[sniffed_size_++] = input.front();
@@ -90,7 +90,7 @@ class InflateCoding final : public ContentCoding {
     return true;
   }
 
-  // False: what follows is no further member.
+  // Returns false if no further member follows.
   bool next_member(std::string_view& input) {
     if (input.empty()) return false;
     if (rubbish_ || !gzip_ || input.front() != '\x1f' || ::inflateReset(&stream_) != Z_OK) {
@@ -108,7 +108,8 @@ class InflateCoding final : public ContentCoding {
     stream_.avail_in = static_cast<uInt>(input.size());
     stream_.next_out = reinterpret_cast<Bytef*>(out.data());
     stream_.avail_out = static_cast<uInt>(out.size());
-    // Stops at the end of each block: so the end of the data is seen, whatever follows.
+    // Z_BLOCK stops at the end of each block, so that the end of the data is seen even if the
+    // checksum is missing.
     const int result = ::inflate(&stream_, Z_BLOCK);
     input.remove_prefix(input.size() - stream_.avail_in);
     at_block_end_ = (stream_.data_type & kAtBlockEnd) != 0;
@@ -128,11 +129,11 @@ class InflateCoding final : public ContentCoding {
   const bool gzip_;
   bool started_ = false;
   bool at_block_end_ = false;
-  bool data_ended_ = false;  // the checksum may still come
+  bool data_ended_ = false;  // the checksum may still follow
   bool ended_ = false;
-  bool rubbish_ = false;  // behind the last member
+  bool rubbish_ = false;  // after the last member
   bool broken_ = false;
-  std::size_t members_ = 0;  // complete ones
+  std::size_t members_ = 0;  // number of complete ones
   std::array<char, 2> sniffed_{};
   std::size_t sniffed_size_ = 0;
   std::size_t sniffed_used_ = 0;
@@ -193,7 +194,7 @@ class BrotliCoding final : public ContentCoding {
   BrotliDecoderState* const state_;
 };
 
-// Several frames, perhaps.
+// zstd, perhaps with several frames.
 class ZstdCoding final : public ContentCoding {
  public:
   ZstdCoding() : stream_(ZSTD_createDStream()) {
@@ -236,9 +237,9 @@ class ZstdCoding final : public ContentCoding {
  private:
   bool between_frames_ = true;
   bool frame_wrote_ = false;
-  bool rubbish_ = false;  // behind the last frame
+  bool rubbish_ = false;  // after the last frame
   bool failed_ = false;
-  std::size_t frames_ = 0;  // complete ones
+  std::size_t frames_ = 0;  // number of complete ones
   ZSTD_DStream* const stream_;
 };
 

@@ -1,4 +1,4 @@
-// The codings that a Content-Encoding may name, each undone as the bytes come.
+// ContentCoding: decodes one coding of a Content-Encoding incrementally.
 #pragma once
 
 #include <cstddef>
@@ -12,19 +12,19 @@ namespace trawl {
 
 class ContentCoding {
  public:
-  // "gzip", "x-gzip", "deflate" (with or without zlib's header), "br", "zstd", in any case. Null:
-  // unknown.
+  // `name`: "gzip", "x-gzip", "deflate" (with or without zlib's header), "br" or "zstd", ignoring
+  // case. Null for unknown names.
   static std::unique_ptr<ContentCoding> create(std::string_view name);
   virtual ~ContentCoding() = default;
 
-  // Decodes from the front of `input`, and removes what it took. Returns how many bytes it wrote;
-  // if `out` is not full, all of `input` was taken, or broken() has become true. What follows the
-  // end of the coding is taken and ignored.
+  // Decodes from the front of `input` and removes the bytes taken. Returns the number of bytes
+  // written; if `out` is not full, all input was taken, or broken() is now true. Bytes after the
+  // end of the coding are taken and ignored.
   virtual std::size_t decode(std::string_view& input, std::span<char> out) = 0;
   virtual bool broken() const = 0;
-  // No more has to come.
+  // Whether the end of the coding was reached.
   virtual bool complete() const = 0;
-  // Bytes that it has allocated, at most kMostDecoderMemory.
+  // Allocated bytes, at most kMostDecoderMemory.
   virtual std::size_t memory() const = 0;
 };
 

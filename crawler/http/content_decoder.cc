@@ -14,7 +14,7 @@ Result<std::unique_ptr<ContentDecoder>> ContentDecoder::create(std::string_view 
   std::unique_ptr<ContentDecoder> decoder;
   std::string_view rest = content_encoding;
   while (!rest.empty()) {
-    // The coding that was applied last comes last, and has to be undone first.
+    // The coding applied last is listed last, and is decoded first.
     const std::size_t comma = rest.rfind(',');
     const std::size_t begin = comma == std::string_view::npos ? 0 : comma + 1;
     const std::string_view name = trim(rest.substr(begin));

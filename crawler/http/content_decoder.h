@@ -1,4 +1,4 @@
-// ContentDecoder: undoes the codings of a Content-Encoding, one after the other, as bytes come.
+// ContentDecoder: decodes all codings of a Content-Encoding incrementally.
 #pragma once
 
 #include <array>
@@ -18,39 +18,39 @@ namespace trawl {
 class ContentDecoder {
  public:
   static constexpr std::size_t kMaxCodings = 3;
-  // What requests should ask for.
+  // The Accept-Encoding of requests.
   static constexpr char kAccepted[] = "gzip, deflate, br, zstd";
 
-  // Null if nothing has to be undone. What is not the name of a known coding ("none", "utf-8",
-  // "aws-chunked") stands for none, as in browsers. No coding except the last to be undone may give
-  // more than `max_between` bytes: between them a bomb could go off unseen. Errors:
-  // kInvalidArgument for more than kMaxCodings known ones.
+  // Null if nothing is to be decoded. Unknown names ("none", "utf-8", "aws-chunked") are ignored,
+  // as in browsers. The intermediate output of a coding is limited to `max_between` bytes, since a
+  // decompression bomb there would not be noticed otherwise. Errors: kInvalidArgument for more than
+  // kMaxCodings known codings.
   static Result<std::unique_ptr<ContentDecoder>> create(std::string_view content_encoding,
                                                         std::uint64_t max_between);
 
-  // Decodes from the front of `input`, and removes what it took. Returns how many bytes it wrote;
-  // if `out` is not full, all of `input` was taken, or it is broken() or exceeded().
+  // Decodes from the front of `input` and removes the bytes taken. Returns the number of bytes
+  // written; if `out` is not full, all input was taken, or broken() or exceeded() is true.
   std::size_t decode(std::string_view& input, std::span<char> out) {
     return decode(stages_.size() - 1, input, out);
   }
   bool broken() const;
   bool exceeded() const { return between_ > max_between_; }
-  // Nothing is missing: false if the input was cut off.
+  // False if the input was cut.
   bool complete() const;
-  // Bytes that it has allocated.
+  // Allocated bytes.
   std::size_t memory() const;
 
  private:
   struct Stage {
     std::unique_ptr<ContentCoding> coding;
-    std::unique_ptr<std::array<char, 16 * 1024>> buffer;  // what the stage before gave
-    std::string_view waiting;                             // the part of it not yet decoded
+    std::unique_ptr<std::array<char, 16 * 1024>> buffer;  // output of the previous stage
+    std::string_view waiting;                             // the part of `buffer` not yet decoded
   };
 
   explicit ContentDecoder(std::uint64_t max_between) : max_between_(max_between) {}
   std::size_t decode(std::size_t stage, std::string_view& input, std::span<char> out);
 
-  std::vector<Stage> stages_;  // the first takes what came
+  std::vector<Stage> stages_;  // the first stage takes the input
   const std::uint64_t max_between_;
   std::uint64_t between_ = 0;
 };

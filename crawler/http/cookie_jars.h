@@ -1,4 +1,4 @@
-// CookieJars: the cookies of one client, in jars that know nothing of each other.
+// CookieJars: the cookies of one client, in separate jars.
 #pragma once
 
 #include <cstddef>
@@ -16,22 +16,22 @@
 
 namespace trawl {
 
-// The cookies of the requests that share a jar. In memory only.
+// The cookies of requests that share a jar. Kept in memory only.
 class CookieJar {
  public:
-  // Counts its bytes, and what an empty jar takes, in `total` too. A handle has one share: with
-  // `tls`, that of the cookies keeps TLS sessions as well.
+  // Also counts its bytes, including those of an empty jar, in `total`. A libcurl handle has only
+  // one share: with `tls`, the share of the cookies keeps TLS sessions too.
   CookieJar(std::shared_ptr<HeldMemory> total, bool tls);
   ~CookieJar();
   CookieJar(const CookieJar&) = delete;
   CookieJar& operator=(const CookieJar&) = delete;
 
   bool keeps_tls_sessions() const noexcept { return tls_; }
-  // Made when first asked for; null if there is no memory.
+  // Created at the first call; null if memory ran out.
   CURLSH* share();
-  // Whoever receives a Set-Cookie header tells its size.
+  // Call with the size of each Set-Cookie header received.
   void add(std::size_t bytes) noexcept { set_bytes(bytes_ + bytes); }
-  // With a handle that has the share: throws the cookies away if they have become too many.
+  // Deletes all cookies if they take too much memory. `easy`: a handle that uses the share.
   void keep_small(CURL* easy);
 
  private:
@@ -41,28 +41,28 @@ class CookieJar {
   const bool tls_;
   CurlShare share_;
   std::shared_ptr<HeldMemory> total_;
-  std::size_t bytes_ = 0;  // at most this large; cookies that replace others count again
+  std::size_t bytes_ = 0;  // upper bound: cookies that replace others count again
 };
 
-// Of one thread.
+// For one thread.
 class CookieJars {
  public:
   static constexpr std::size_t kMaxJars = 10'000;
   static constexpr std::size_t kMaxJarBytes = 16 * 1024;
   static constexpr std::size_t kMaxJarsWithTls = 256;
-  // Of all jars, with what libcurl takes for an empty one and for a TLS session.
+  // Limit of all jars, including libcurl's memory for empty jars and TLS sessions.
   static constexpr std::size_t kMaxBytes = 8 << 20;
   static constexpr std::size_t kBytesOfAnEmptyJar = 1024;
   static constexpr std::size_t kBytesOfTls = 10 * 1024;
 
-  // What they take is held of `budget`, if there is one.
+  // The memory is counted in `budget`, if not null.
   explicit CookieJars(std::size_t max_jars = kMaxJars, std::size_t max_bytes = kMaxBytes,
                       std::shared_ptr<BodyBudget> budget = nullptr)
       : max_jars_(max_jars),
         max_bytes_(max_bytes),
         total_(std::make_shared<HeldMemory>(std::move(budget))) {}
-  // The jar of that name. Those that were not asked for for longest go when there are too many, or
-  // they have too much.
+  // Returns the jar of that name. The least recently used jars are deleted if there are too many,
+  // or they take too much memory.
   std::shared_ptr<CookieJar> find(const std::string& name);
   std::size_t size() const noexcept { return jars_.size(); }
 
@@ -79,7 +79,7 @@ class CookieJars {
   std::size_t jars_with_tls_ = 0;
   const std::size_t max_bytes_;
   const std::shared_ptr<HeldMemory> total_;
-  std::list<Named> by_use_;  // the last used first
+  std::list<Named> by_use_;  // most recently used first
   std::unordered_map<std::string, std::list<Named>::iterator> jars_;
   OneThread thread_;
 };

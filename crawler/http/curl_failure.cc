@@ -10,29 +10,37 @@ bool says(const CurlFailure& failure, std::string_view words) {
   return failure.text.find(words) != std::string_view::npos;
 }
 
-// libcurl takes header lines of 100 KiB at most, and trailers of 64; what is longer it calls out of
-// memory.
+// libcurl accepts header lines of at most 100 KiB and trailers of at most 64 KiB; it reports longer
+// ones as out of memory.
 bool is_long_trailer(const CurlFailure& failure) {
   return failure.head_complete && says(failure, "Out of memory in chunked-encoding");
 }
 
-// Some codes stand for several things, which only libcurl's words tell apart.
+// Some codes have several meanings, which only libcurl's text distinguishes.
 FetchError kind_of_receive(const CurlFailure& failure) {
   if (is_long_trailer(failure)) return FetchError::kHeadersTooLarge;
   if (says(failure, "chunked-encoding") || says(failure, "PROTOCOL_ERROR"))
     return FetchError::kBadResponse;
-  if (says(failure, "response headers")) return FetchError::kHeadersTooLarge;  // too large ones
+  if (says(failure, "response headers"))
+    return FetchError::kHeadersTooLarge;  // the headers are too large
   return FetchError::kConnectionLost;
 }
 
-// The server, or what is on the way to it, ended the connection; else the two do not agree on TLS,
-// which OpenSSL's errors ("error:0A00...") tell of.
+// True if the server, or something on the way to it, closed the connection. Otherwise client and
+// server do not agree on TLS, which OpenSSL reports as "error:0A00...".
 bool handshake_was_cut_off(const CurlFailure& failure) {
   if (says(failure, "unexpected eof") || says(failure, "SSL_ERROR_SYSCALL")) return true;
   if (says(failure, "error:")) return false;
   return failure.os_error == ECONNRESET || failure.os_error == ECONNABORTED ||
          failure.os_error == EPIPE || failure.os_error == ETIMEDOUT ||
          says(failure, "Connection reset by peer") || says(failure, "Broken pipe");
+}
+
+// The certificate is well-formed, but no trusted authority has signed it.
+bool is_unknown_issuer(const CurlFailure& failure) {
+  return failure.code == CURLE_PEER_FAILED_VERIFICATION &&
+         (says(failure, "self-signed certificate") || says(failure, "self signed certificate") ||
+          says(failure, "issuer certificate") || says(failure, "verify the first certificate"));
 }
 
 }  // namespace
@@ -78,14 +86,14 @@ FetchError kind_of(const CurlFailure& failure) {
     case CURLE_HTTP2:
       return reaching_proxy ? FetchError::kProxy : FetchError::kBadResponse;
     case CURLE_BAD_FUNCTION_ARGUMENT:
-      // So libcurl calls a folded line with no header before it.
+      // libcurl's code for a folded line without a header before it.
       if (reaching_proxy) return FetchError::kProxy;
       return failure.sent ? FetchError::kBadHeader : FetchError::kOther;
     case CURLE_UNSUPPORTED_PROTOCOL:
-      // Of a URL, if nothing was sent; else what answered speaks HTTP/0.9 or no HTTP at all.
+      // If nothing was sent, the URL's scheme; else the server speaks HTTP/0.9 or not HTTP.
       return failure.sent ? FetchError::kBadResponse : FetchError::kOther;
     case CURLE_OUT_OF_MEMORY:
-      // So libcurl calls a header line that is too long for it.
+      // libcurl's code for a header line that is too long.
       if (reaching_proxy) return FetchError::kProxy;
       return failure.sent && !failure.head_complete ? FetchError::kHeadersTooLarge
                                                     : FetchError::kMemory;
@@ -94,17 +102,19 @@ FetchError kind_of(const CurlFailure& failure) {
   }
 }
 
-// A proxy that libcurl does not take is quoted.
+// libcurl's text may quote a proxy URL with its credentials: then the general text of the code is
+// used.
 std::string text_of(const CurlFailure& failure) {
-  if (kind_of(failure) == FetchError::kHeadersTooLarge)
-    return "a header line is longer than libcurl takes";
+  if (kind_of(failure) == FetchError::kHeadersTooLarge) return "a header line is too long";
   if (failure.code == CURLE_BAD_FUNCTION_ARGUMENT && (failure.sent || failure.proxied))
-    return "the first header line is folded: it begins with a blank or a tab";
+    return "the first header line is folded: it begins with a space or a tab";
   const bool quotes = failure.code == CURLE_COULDNT_RESOLVE_PROXY ||
                       says(failure, "Unsupported proxy") ||
                       (!failure.credentials.empty() && says(failure, failure.credentials));
-  return std::string(failure.text.empty() || quotes ? curl_easy_strerror(failure.code)
-                                                    : failure.text);
+  std::string text(failure.text.empty() || quotes ? curl_easy_strerror(failure.code)
+                                                  : failure.text);
+  if (is_unknown_issuer(failure)) text += "; to trust the issuer in a crawl, set fetch.ca_file";
+  return text;
 }
 
 bool gave_up_stale(const CurlFailure& failure) {

@@ -1,4 +1,4 @@
-// What kind of failure libcurl means.
+// Maps libcurl's failures to FetchError and to messages.
 #pragma once
 
 #include <string>
@@ -12,20 +12,20 @@ namespace trawl {
 
 struct CurlFailure {
   CURLcode code = CURLE_OK;
-  std::string_view text;           // libcurl's own words
-  int os_error = 0;                // errno of the last operation on a socket that failed
-  bool proxied = false;            // the request was to go over a proxy
-  bool proxy_tls = false;          // that is spoken to over TLS, and has made no tunnel yet
-  std::string_view credentials{};  // for the proxy, as its URL has them
+  std::string_view text;           // libcurl's error text
+  int os_error = 0;                // errno of the last failed socket operation
+  bool proxied = false;            // the request uses a proxy
+  bool proxy_tls = false;          // the proxy uses TLS, and there is no tunnel yet
+  std::string_view credentials{};  // for the proxy, as in its URL
   bool sent = false;               // the request was sent
-  bool head_complete = false;      // the response's headers are there
+  bool head_complete = false;      // the response's headers were received
 };
 
 FetchError kind_of(const CurlFailure& failure);
-// For people, without the credentials.
+// The message for users, without credentials.
 std::string text_of(const CurlFailure& failure);
-// What became of a request on a kept-alive connection: that was closed, and libcurl, which counts
-// such connections over all transfers of a handle, does not even begin to send it again.
+// True if libcurl gave up because a kept-alive connection was closed: it counts such connections
+// over all transfers of a handle, and after too many does not send the request again.
 bool gave_up_stale(const CurlFailure& failure);
 
 }  // namespace trawl

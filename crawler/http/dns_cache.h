@@ -1,4 +1,4 @@
-// DnsCache: what was learnt about host names, the least recently used forgotten first.
+// DnsCache: an LRU cache of resolved host names.
 #pragma once
 
 #include <chrono>
@@ -20,14 +20,15 @@ class DnsCache {
   DnsCache(const DnsCache&) = delete;
   DnsCache& operator=(const DnsCache&) = delete;
 
-  // Null if nothing is known, or no longer. Shared, as what is called with it may change the cache.
+  // Null if there is no entry or it has expired. A shared_ptr, since the caller's callback may
+  // change the cache.
   std::shared_ptr<const Resolution> find(std::string_view host,
                                          std::chrono::steady_clock::time_point now) {
     const auto found = by_host_.find(host);
     if (found == by_host_.end()) return nullptr;
     const auto entry = found->second;
     if (entry->resolution->expires <= now) {
-      // What was said before of a host that does not exist is told by last().
+      // Kept for last() if the host does not exist.
       if (!entry->resolution->no_such_host) erase(found);
       return nullptr;
     }
@@ -35,13 +36,13 @@ class DnsCache {
     return entry->resolution;
   }
 
-  // What was learnt last, even if it has expired since; null if that is forgotten.
+  // The last entry, even if it has expired; null if it was evicted.
   const Resolution* last(std::string_view host) const {
     const auto found = by_host_.find(host);
     return found == by_host_.end() ? nullptr : found->second->resolution.get();
   }
 
-  // What has no addresses.
+  // Removes entries without addresses.
   void forget_failures() {
     for (auto entry = by_host_.begin(); entry != by_host_.end();) {
       const auto next = std::next(entry);
@@ -80,7 +81,7 @@ class DnsCache {
   }
 
   const std::size_t max_entries_;
-  std::list<Entry> entries_;  // last used first
+  std::list<Entry> entries_;  // most recently used first
   ByHost by_host_;            // views of entries_
 };
 

@@ -13,8 +13,8 @@ namespace trawl {
 
 namespace {
 
-constexpr int kReceiveBuffer = 1 << 20;  // answers come in bursts, and lost ones cost a try
-constexpr int kTries = 3;                // of each server
+constexpr int kReceiveBuffer = 1 << 20;  // answers come in bursts, and each lost one costs a try
+constexpr int kTries = 3;                // per server
 
 struct ServersDelete {
   void operator()(ares_addr_port_node* servers) const noexcept { ares_free_data(servers); }
@@ -24,10 +24,10 @@ Error ares_error(int status, std::string_view what) {
   return Error{ErrorCode::kIo, fmt::format("{}: {}", what, ares_strerror(status))};
 }
 
-// A channel whose tries of `servers` servers take the options' timeout together.
+// Opens a channel whose tries of all `servers` servers together take the options' timeout.
 Result<DnsChannel> open_channel(const ResolverOptions& resolver, std::size_t servers,
                                 ares_sock_state_cb on_state, void* self) {
-  // c-ares waits twice as long in each round of the servers: 1 + 2 + 4 times its timeout.
+  // c-ares doubles its timeout in each round over the servers: 1 + 2 + 4 times.
   constexpr std::int64_t kRounds = (1 << kTries) - 1;
   const auto a_try = resolver.timeout.count() / (kRounds * static_cast<std::int64_t>(servers));
   ares_options options{};
@@ -50,13 +50,13 @@ Result<DnsChannel> open_channel(const ResolverOptions& resolver, std::size_t ser
                        ARES_OPT_RESOLVCONF;
   ares_channel channel = nullptr;
   int status = ares_init_options(&channel, &options, kSet);
-  if (status == ARES_EFILE) {  // not readable: as if there were none
+  if (status == ARES_EFILE) {  // an unreadable resolv.conf counts as missing
     char none[] = "/dev/null";
     options.resolvconf_path = none;
     status = ares_init_options(&channel, &options, kSet);
   }
   if (status != ARES_SUCCESS)
-    return tl::unexpected(ares_error(status, "cannot set up the resolver of host names"));
+    return tl::unexpected(ares_error(status, "cannot set up DNS resolution"));
   return DnsChannel(channel);
 }
 

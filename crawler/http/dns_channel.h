@@ -1,4 +1,4 @@
-// The c-ares channel of a Resolver: how it asks, and which name servers.
+// The c-ares channel of a Resolver: its settings and name servers.
 #pragma once
 
 #include <memory>
@@ -16,10 +16,9 @@ struct DnsChannelDelete {
 };
 using DnsChannel = std::unique_ptr<ares_channeldata, DnsChannelDelete>;
 
-// To the servers of the options or, if they name none, those of resolv.conf as it is now; without
-// such a file, or if it cannot be read, to 127.0.0.1. `on_state` is called with `self` when the
-// interest in a descriptor changes. Errors: kInvalidArgument for a server of the options that is no
-// address; kIo.
+// Uses the servers of the options, else those of resolv.conf, else (if that cannot be read)
+// 127.0.0.1. `on_state` is called with `self` when the interest in a descriptor changes. Errors:
+// kInvalidArgument for a server of the options that is not an address; kIo.
 Result<DnsChannel> open_dns_channel(const ResolverOptions& options, ares_sock_state_cb on_state,
                                     void* self);
 

@@ -8,8 +8,8 @@ namespace trawl {
 
 namespace {
 
-// Of the blocks that are kept for documentation (RFC 5737, RFC 3849): should they ever be connected
-// to, nobody is there. One of each family, so that libcurl tries both at once (RFC 8305).
+// Addresses reserved for documentation (RFC 5737, RFC 3849), at which there is no host. One of each
+// family, so that libcurl tries both families (RFC 8305).
 constexpr char kPlaceholderAddresses[] = "[2001:db8::1],192.0.2.1";
 
 curl_slist* appended(CurlSlist& list, const std::string& text) {
@@ -46,13 +46,13 @@ void EasyHandle::set_up() {
   set(CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
   set(CURLOPT_HTTP_VERSION,
       static_cast<long>(options_.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
-  // Asked for, but undone by ourselves: archives want what came.
+  // Requested, but decoded by ContentDecoder: archives store the bytes as received.
   set(CURLOPT_ACCEPT_ENCODING, ContentDecoder::kAccepted);
   set(CURLOPT_HTTP_CONTENT_DECODING, 0L);
-  set(CURLOPT_PATH_AS_IS, 1L);          // our own parser resolved the dots
-  set(CURLOPT_DNS_CACHE_TIMEOUT, -1L);  // there are placeholders only
+  set(CURLOPT_PATH_AS_IS, 1L);          // our URL parser has resolved dot segments
+  set(CURLOPT_DNS_CACHE_TIMEOUT, -1L);  // the entries are placeholders
   set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-  // Neither from the environment.
+  // Proxies are not taken from the environment.
   set(CURLOPT_PROXY, "");
   set(CURLOPT_NOPROXY, "");
   set_up_tls();
@@ -60,8 +60,8 @@ void EasyHandle::set_up() {
 }
 
 void EasyHandle::set_up_tls() {
-  // Without a folder of certificates libcurl keeps those of the file in memory, instead of reading
-  // them again for each connection.
+  // Without CAPATH, libcurl caches the certificates of the file instead of reading them for each
+  // connection.
   set(CURLOPT_CAPATH, nullptr);
   if (!options_.ca_file.empty()) set(CURLOPT_CAINFO, options_.ca_file.c_str());
   if (!options_.verify_tls) {
@@ -78,7 +78,7 @@ void EasyHandle::set_up_proxy() {
     set(CURLOPT_PROXY_SSL_VERIFYHOST, 0L);
   }
   if (proxy_->wants_address) {
-    // The addresses that libcurl is given are entries of its own cache; they must not pile up.
+    // The given addresses become entries of libcurl's cache, which must not grow.
     set(CURLOPT_DNS_CACHE_TIMEOUT, 0L);
   } else {
     set(CURLOPT_PROXY, proxy_->at(proxy_->endpoint.host).c_str());
@@ -102,7 +102,7 @@ void EasyHandle::set_headers(const std::vector<std::string>& headers) {
 
 void EasyHandle::set_share(CURLSH* share, bool cookies) {
   set(CURLOPT_SHARE, share);
-  // The share lends the cookies; this has libcurl heed them.
+  // The share has the cookies; this option enables their use.
   if (cookies != has_cookies_) set(CURLOPT_COOKIEFILE, cookies ? "" : nullptr);
   has_cookies_ = cookies;
 }

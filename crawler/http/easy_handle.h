@@ -1,5 +1,5 @@
-// EasyHandle: a libcurl easy handle that is set up once and then given what differs from request to
-// request; with a libcurl that cannot use a handle twice, one for each transfer.
+// EasyHandle: a libcurl easy handle that is set up once and reused, with only the options of each
+// request set anew. With a libcurl whose handles cannot be reused, each transfer gets a new one.
 #pragma once
 
 #include <cstdint>
@@ -20,25 +20,25 @@ struct CurlSlistDelete {
 };
 using CurlSlist = std::unique_ptr<curl_slist, CurlSlistDelete>;
 
-// By port; longer lived than the handles that were given them.
+// By port; must outlive the handles that use them.
 using Placeholders = std::unordered_map<std::uint16_t, CurlSlist>;
 
 class EasyHandle {
  public:
-  // Whether a handle of that version of libcurl, as curl_version_info() has it, must serve one
-  // transfer only. Before 8.1.1 a handle keeps a pointer to the last header of the transfer before,
-  // which it has freed, and writes to it if the first header line of a response is folded
-  // (curl pull request 11103). curl_easy_reset() keeps the pointer.
+  // Whether a handle of this libcurl version (from curl_version_info()) must not be reused. Before
+  // 8.1.1, a handle keeps a dangling pointer to the last header of the previous transfer, and
+  // writes to it if the first header line of a response is folded (curl pull request 11103).
+  // curl_easy_reset() does not clear the pointer.
   static bool serves_once(unsigned version) noexcept { return version < 0x080101; }
 
-  // For requests over `proxy` only, or over none if it is null: what libcurl remembers of a proxy
-  // is not to leak to other requests. Both must stay.
+  // For requests over `proxy` only, or without a proxy if it is null, so that nothing about a proxy
+  // leaks to other requests. `options` and `proxy` must outlive the handle.
   EasyHandle(const HttpOptions& options, const Proxy* proxy);
 
-  // The handle is about to go to libcurl.
+  // Call before the handle is passed to libcurl.
   void set_used() noexcept { used_ = true; }
-  // If the handle must not be used again, replaces it by a new one, on which everything but the
-  // constructor's options has to be set anew, and returns true.
+  // If the handle must not be reused, replaces it and returns true: all options except the
+  // constructor's must be set again.
   bool renew();
 
   CURL* get() const noexcept { return easy_.get(); }
@@ -48,14 +48,15 @@ class EasyHandle {
   }
 
   void set_headers(const std::vector<std::string>& headers);
-  // Whose cookies and TLS sessions are used and kept; null: those of none.
+  // Sets the share of cookies and TLS sessions; null: none.
   void set_share(CURLSH* share, bool cookies);
-  // Wait for a connection that other requests are about to open, should it serve several at once.
+  // Whether to wait for a connection that is being opened, in case it can be multiplexed.
   void set_wait_for_connection(bool wait);
-  // libcurl looks up no names: to it, all hosts at this port are at addresses that stand for those
-  // which the open-socket callback knows. `known` are those that libcurl's multi handle has.
+  // libcurl does not resolve names: for all hosts at this port it gets placeholder addresses, which
+  // the open-socket callback replaces by the real ones. `known`: the placeholders that libcurl's
+  // multi handle has.
   void set_placeholders(std::uint16_t port, Placeholders& known);
-  // Over a proxy that wants an address: both addresses.
+  // For a proxy that needs the target's address: sets the addresses of both.
   void set_addresses(const Proxy& proxy, const std::string& proxy_address,
                      const std::string& address);
 
@@ -78,7 +79,8 @@ class EasyHandle {
   bool has_headers_ = false;
   bool waits_ = false;
   bool has_cookies_ = false;
-  std::unique_ptr<CURL, CurlEasyDelete> easy_;  // last: it refers to the lists until its end
+  std::unique_ptr<CURL, CurlEasyDelete>
+      easy_;  // last, since it refers to the lists until it is destroyed
 };
 
 }  // namespace trawl

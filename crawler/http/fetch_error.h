@@ -1,4 +1,4 @@
-// FetchError: the kinds of failed fetches, each counted on its own.
+// FetchError: the kinds of failed fetches, counted separately.
 #pragma once
 
 #include <cstddef>
@@ -9,25 +9,25 @@
 namespace trawl {
 
 enum class FetchError : std::uint8_t {
-  kResolve,           // the host's name has no address
-  kConnect,           // nobody answers there
-  kConnectTimeout,    // no connection in time, the TLS handshake included
-  kTls,               // no agreement in the handshake, or a certificate that is not to be trusted
-  kProxy,             // the proxy cannot be reached, or does not serve
-  kFirstByteTimeout,  // connected, but no answer in time
-  kTimeout,           // the whole took too long
-  kTooSlow,           // fewer bytes a second than asked for
+  kResolve,           // the host name has no address
+  kConnect,           // no server accepts the connection
+  kConnectTimeout,    // no connection in time, including the TLS handshake
+  kTls,               // the handshake failed, or the certificate is not trusted
+  kProxy,             // the proxy cannot be reached, or refused
+  kFirstByteTimeout,  // connected, but no response in time
+  kTimeout,           // the whole transfer took too long
+  kTooSlow,           // slower than fetch.min_speed
   kBodyTooLarge,      // after decompression, or for all memory for bodies
-  kDownloadTooLarge,  // before
+  kDownloadTooLarge,  // before decompression decompression
   kHeadersTooLarge,   // all headers of a response together
-  kBadResponse,       // broken HTTP: bad chunks, NULs in headers, two lengths, another protocol
-  kBadHeader,         // a folded header line with no header before it
-  kBadEncoding,       // a Content-Encoding that is broken, cut off or of too many codings
-  kConnectionLost,    // reset, or closed too early, be it in the TLS handshake
-  kAddressRefused,    // a private address, and such ones are not allowed
-  kUnwantedType,      // cut off after the headers, as `accept` asked for
-  kMemory,            // no room for the body now: worth another try later
-  kAborted,           // by the one who started it
+  kBadResponse,       // invalid HTTP: bad chunks, NULs in headers, two lengths, another protocol
+  kBadHeader,         // a folded header line without a header before it
+  kBadEncoding,       // a Content-Encoding that is invalid, cut, or has too many codings
+  kConnectionLost,    // reset or closed too early, also in the TLS handshake
+  kAddressRefused,    // a private address, which the config does not allow
+  kUnwantedType,      // ended after the headers by HttpRequest::accept
+  kMemory,            // no room for the body now; retry later
+  kAborted,           // by the caller
   kOther,
 };
 

@@ -1,4 +1,4 @@
-// FileWatch: notices that a file has changed, without reading it.
+// FileWatch: detects that a file has changed, without reading it.
 #pragma once
 
 #include <chrono>
@@ -8,8 +8,8 @@
 
 namespace trawl {
 
-// Looks at most once a second, at what tells the states of a file apart: where it lies (a file that
-// was renamed to this name, a symbolic link that leads elsewhere), its size, and when it changed.
+// Checks at most once a second. Compares device and inode (which change if a file is renamed to
+// this name, or a symbolic link is changed), size and the time of the last change.
 class FileWatch {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -17,8 +17,8 @@ class FileWatch {
 
   explicit FileWatch(std::filesystem::path path) : path_(std::move(path)) {}
 
-  // Whether it is not as it was at the look before. A file that does not exist has a state as well;
-  // before the first look there is none.
+  // Whether the file differs from the last check. A missing file is a state too. The first call
+  // returns true.
   bool changed(Time now) {
     if (now < next_look_) return false;
     next_look_ = now + kPeriod;
@@ -28,7 +28,7 @@ class FileWatch {
     state_ = state;
     return true;
   }
-  // When changed() looks again.
+  // When changed() will check again.
   Time next_look() const { return next_look_; }
   const std::filesystem::path& path() const { return path_; }
 

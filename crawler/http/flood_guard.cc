@@ -21,7 +21,7 @@ bool libcurl_uses_openssl() {
 void on_message(int is_sent, int, int type, const void*, std::size_t, SSL* tls, void* guard) {
   if (is_sent != 0 || type != SSL3_RT_HEADER) return;
   if (!static_cast<FloodGuard*>(guard)->add_record(tls)) return;
-  // As if the server had said that nothing more will come.
+  // Marks the connection as closed by the server.
   SSL_set_shutdown(tls, SSL_get_shutdown(tls) | SSL_RECEIVED_SHUTDOWN);
 }
 
@@ -52,7 +52,8 @@ bool FloodGuard::add_record(const void* tls) {
   return true;
 }
 
-// libcurl's own function, which traces, is in use only to tell us of requests' headers.
+// Replaces the message callback of libcurl, which only traces; its traces are needed for request
+// headers only.
 CURLcode FloodGuard::on_context(CURL*, void* context, void* self) {
   auto* const tls = static_cast<SSL_CTX*>(context);
   SSL_CTX_set_msg_callback(tls, &on_message);

@@ -18,9 +18,9 @@ namespace trawl {
 
 namespace {
 
-constexpr std::size_t kMaxLines = 2'000;  // servers of good will send a few dozen
+constexpr std::size_t kMaxLines = 2'000;  // ordinary servers send a few dozen
 
-// The value of a header line if it is of the field `name`.
+// The value of a header line if its field name is `name`.
 std::optional<std::string_view> header_value(std::string_view line, std::string_view name) {
   if (line.size() <= name.size() || line[name.size()] != ':' ||
       !starts_with_in_any_case(line, name)) {
@@ -29,18 +29,18 @@ std::optional<std::string_view> header_value(std::string_view line, std::string_
   return trim(line.substr(name.size() + 1));
 }
 
-// The next line of a header that may come in several.
+// Appends a further line of a header that may be repeated.
 void add_line(std::string& lines, std::string_view separator, std::string_view value) {
   if (!lines.empty()) lines += separator;
   lines += value;
 }
 
-// Within what a header may say.
+// Limits the value of a header.
 std::chrono::seconds bounded(std::int64_t seconds) {
   return std::chrono::seconds(std::clamp<std::int64_t>(seconds, 0, std::int64_t{1} << 31));
 }
 
-// A number of seconds, if it is one.
+// Parses a number of seconds.
 std::optional<std::chrono::seconds> seconds_of(std::string_view value) {
   std::int64_t seconds = 0;
   const char* const end = value.data() + value.size();
@@ -50,14 +50,14 @@ std::optional<std::chrono::seconds> seconds_of(std::string_view value) {
   return bounded(seconds);
 }
 
-// Retry-After: seconds or a date (RFC 9110 section 10.2.3). What is neither asks for nothing.
+// Parses Retry-After: seconds or a date (RFC 9110 section 10.2.3). Anything else counts as 0.
 std::chrono::seconds wait_of(std::string_view value) {
   if (const auto seconds = seconds_of(value)) return *seconds;
   const std::time_t date = curl_getdate(std::string(value).c_str(), nullptr);
   return bounded(date == -1 ? 0 : static_cast<std::int64_t>(date - std::time(nullptr)));
 }
 
-// Whether the line is of the field `name`, whose value then goes into `to`.
+// If the line's field name is `name`, stores its value in `to` and returns true.
 bool take_text(std::string_view line, std::string_view name, std::string& to) {
   const auto value = header_value(line, name);
   if (value) to.assign(*value);
@@ -76,7 +76,7 @@ std::string escape_non_ascii(std::string_view text) {
   return out;
 }
 
-// The same for what has a URL. Bytes that are not UTF-8 are escaped as they are.
+// The same for headers with a URL. Bytes that are not UTF-8 are percent-encoded.
 bool take_url(std::string_view line, std::string_view name, std::string& to) {
   const auto value = header_value(line, name);
   if (value) to = is_utf8(*value) ? std::string(*value) : escape_non_ascii(*value);
@@ -89,7 +89,7 @@ bool join_text(std::string_view line, std::string_view name, std::string_view se
   return value.has_value();
 }
 
-// HTTP/2 has no words for its statuses; archives want some.
+// HTTP/2 has no reason phrases; archives need one.
 std::string_view words_of(int status) {
   switch (status) {
     case 200:
@@ -150,7 +150,7 @@ bool HeadReader::take(std::string_view line) {
     return fail(FetchError::kBadResponse, fmt::format("more than {} header lines", kMaxLines));
   if (line.find('\0') != std::string_view::npos)
     return fail(FetchError::kBadResponse, "a header contains a NUL byte");
-  if (complete_) return true;  // a trailer
+  if (complete_) return true;  // a trailer is ignored
   if (line.starts_with("HTTP/")) {
     take_status(line);
     return true;
@@ -168,15 +168,15 @@ bool HeadReader::take(std::string_view line) {
   return true;
 }
 
-// A line that goes on with the one before counts as one with it (RFC 9112 section 5.2).
+// A folded line continues the line before it (RFC 9112 section 5.2).
 bool HeadReader::unfold(std::string_view line) {
   if (field_.empty()) {
     return fail(FetchError::kBadHeader,
-                "the first header line is folded: it begins with a blank or a tab");
+                "the first header line is folded: it begins with a space or a tab");
   }
   const std::string_view more = trim(line);
   if (more.empty()) return true;
-  // libcurl, which reads this one for itself, has read the first line alone.
+  // libcurl interprets this header itself, and has seen only its first line.
   if (header_value(field_, "transfer-encoding"))
     return fail(FetchError::kBadHeader, "the Transfer-Encoding header is folded");
   field_.resize(trim_end(field_).size());
@@ -185,7 +185,7 @@ bool HeadReader::unfold(std::string_view line) {
   return true;
 }
 
-// The field is whole.
+// Processes a complete field.
 bool HeadReader::end_field() {
   if (field_.empty()) return true;
   const bool fine = take_field(field_);
@@ -193,7 +193,7 @@ bool HeadReader::end_field() {
   return fine;
 }
 
-// A new response begins, perhaps after 1xx.
+// Starts a response, perhaps after a 1xx response.
 void HeadReader::take_status(std::string_view line) {
   HttpResponse& response = *response_;
   response.content_type.clear();
@@ -230,7 +230,7 @@ void HeadReader::take_status(std::string_view line) {
   }
 }
 
-// Most headers of most responses are none of these: their first letter tells.
+// Most headers are not of interest: the first letter rules them out quickly.
 bool HeadReader::take_field(std::string_view line) {
   HttpResponse& response = *response_;
   switch (line.front() | 0x20) {
@@ -270,8 +270,8 @@ bool HeadReader::take_field(std::string_view line) {
   }
 }
 
-// The same length said again does no harm; two are how responses are smuggled (RFC 9112 section
-// 6.3).
+// A repeated equal length is harmless; different lengths are refused, since they allow response
+// smuggling (RFC 9112 section 6.3).
 bool HeadReader::take_length(std::string_view value) {
   while (!value.empty()) {
     const std::string_view one = trim(value.substr(0, value.find(',')));
@@ -280,7 +280,7 @@ bool HeadReader::take_length(std::string_view value) {
     const char* const end = one.data() + one.size();
     const auto [rest, error] = std::from_chars(one.data(), end, length);
     if (one.empty() || rest != end || error != std::errc())
-      return fail(FetchError::kBadResponse, "the Content-Length is no number");
+      return fail(FetchError::kBadResponse, "the Content-Length is not a number");
     if (content_length_ && *content_length_ != length)
       return fail(FetchError::kBadResponse, "the response has two different Content-Lengths");
     content_length_ = length;

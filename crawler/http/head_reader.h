@@ -1,4 +1,4 @@
-// HeadReader: takes in the header lines of a response, and of the 1xx ones before it.
+// HeadReader: reads the header lines of a response, and of 1xx responses before it.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,14 @@ namespace trawl {
 
 class HeadReader {
  public:
-  // What it reads goes into `response`, which must stay.
+  // Stores into `response`, which must stay valid.
   void begin(const HttpOptions& options, HttpResponse& response);
-  // A line with its end, the empty one as well, as libcurl gives them. False: failure() says why.
+  // Takes a line with its end, including the empty line, as libcurl delivers them. Returns false on
+  // failure.
   bool take(std::string_view line);
 
   bool begun() const noexcept { return bytes_ > 0; }
-  // The empty line of the final response was there. Trailers may still come.
+  // True after the empty line of the final response. Trailers may still follow.
   bool complete() const noexcept { return complete_; }
   int status() const noexcept { return status_; }
   std::uint64_t bytes() const noexcept { return bytes_; }
@@ -43,7 +44,7 @@ class HeadReader {
   int status_ = 0;
   std::uint64_t bytes_ = 0;
   std::size_t lines_ = 0;
-  std::string field_;  // the last header of the response that has begun; more of it may come
+  std::string field_;  // the last header line, which may be continued by a folded line
   std::optional<std::uint64_t> content_length_;
   std::optional<FetchError> failure_;
   std::string reason_;

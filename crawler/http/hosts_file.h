@@ -11,13 +11,13 @@
 
 namespace trawl {
 
-// Read when it is first needed and when it has changed, which is looked for once a second at most.
-// A file that cannot be read has no names.
+// Read when first needed, and again when it has changed, which is checked at most once a second. An
+// unreadable file has no names.
 class HostsFile {
  public:
   explicit HostsFile(const std::filesystem::path& path) : watch_(path) {}
 
-  // The addresses as text; null if the file does not know `host` (in lower case, no trailing dot).
+  // Addresses as text; null if `host` (in lower case, without a trailing dot) is not in the file.
   const std::vector<std::string>* find(const std::string& host,
                                        std::chrono::steady_clock::time_point now);
 

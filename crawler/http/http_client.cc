@@ -1,3 +1,12 @@
+// The event loop. libcurl's multi interface (curl_multi_socket_action) runs all transfers of a
+// thread; this class gives it events from epoll and its timer, and does what libcurl cannot: names
+// are resolved by a Resolver and passed to libcurl as placeholders; a StartGate is asked once the
+// address is known; bodies that find no memory pause until the BodyBudget decides; transfers that
+// exceed a time of their own are ended.
+//
+// A transfer goes through these states: looking up names, waiting for its turn (`turns_`), with
+// libcurl, failed (`failed_`) or finished. Callbacks of libcurl only record what happened; results
+// are handled after libcurl has returned, since a Done callback may start other transfers.
 #include "crawler/http/http_client.h"
 
 #include <algorithm>
@@ -33,13 +42,13 @@ struct CurlMultiDelete {
   void operator()(CURLM* multi) const noexcept { curl_multi_cleanup(multi); }
 };
 
-// libcurl wants to be initialised once, before there are threads that use it.
+// libcurl must be initialised once, before threads use it.
 void init_curl_once() {
   static const CURLcode once = curl_global_init(CURL_GLOBAL_DEFAULT);
   static_cast<void>(once);
 }
 
-// How often the transfers' clocks are looked at: often enough for the shortest of them.
+// How often the transfers' timeouts are checked: often enough for the shortest.
 milliseconds tick_of(const HttpOptions& options) {
   const auto shortest =
       std::min({options.timeout, options.connect_timeout, options.first_byte_timeout});
@@ -106,7 +115,7 @@ class EpollHttpClient final : public HttpClient {
     thread_.check();
     const bool busy = unfinished_ || !failed_.empty();
     for (const SocketWatch::Event& event : wait(busy ? milliseconds(0) : wait_time(max_wait))) {
-      // An earlier one of this batch may have ended the interest in it.
+      // An earlier event of this batch may have ended the interest in this one.
       if (context_.sockets.wanted(event)) handle(event);
     }
     if (timer_ || resolver_->pending() > 0 || !active_.empty()) run_timers(Clock::now());
@@ -116,7 +125,8 @@ class EpollHttpClient final : public HttpClient {
   }
 
   void wake() override {
-    // seq_cst, as in wait(): either this thread sees the other sleep, or that one sees this call.
+    // seq_cst, pairs with wait(): either this thread sees that the other sleeps, or the other sees
+    // this call.
     woken_.store(true, std::memory_order_seq_cst);
     if (!asleep_.exchange(false, std::memory_order_seq_cst)) return;
     const std::uint64_t one = 1;
@@ -126,7 +136,7 @@ class EpollHttpClient final : public HttpClient {
   std::size_t active() const override { return active_.size(); }
 
  private:
-  // For events, or for wake(), which may have been called since the last time.
+  // Waits for events, or for wake(), which may have been called since the last wait.
   std::span<const SocketWatch::Event> wait(milliseconds most) {
     if (most.count() > 0) {
       asleep_.store(true, std::memory_order_seq_cst);
@@ -134,7 +144,7 @@ class EpollHttpClient final : public HttpClient {
     }
     const auto events = context_.sockets.wait(most);
     asleep_.store(false, std::memory_order_relaxed);
-    // acquire: what was done before the call is seen; pairs with wake().
+    // acquire: pairs with wake(), so that what happened before it is visible.
     woken_.exchange(false, std::memory_order_acquire);
     return events;
   }
@@ -150,8 +160,8 @@ class EpollHttpClient final : public HttpClient {
     return *transfer;
   }
 
-  // Looks up what has to be, then gives the transfer to libcurl; or notes that it has failed, to be
-  // ended later, since this may be called from start().
+  // Advances a transfer: looks up the next name, or passes the transfer to libcurl. A failure is
+  // only noted, and handled later, since this may run within start().
   void go_on(Transfer& transfer, Transfer::Verdict verdict) {
     if (verdict.failure) return give_up(transfer, std::move(verdict));
     const std::string* const name = transfer.next_name();
@@ -165,12 +175,12 @@ class EpollHttpClient final : public HttpClient {
     failed_.push_back(&transfer);
   }
 
-  // A transfer that waits. So small that a std::function needs no memory for it.
+  // A transfer that waits. Small enough for std::function to need no allocation.
   struct Lookup {
     Transfer* transfer;
     std::uint32_t use;
     void operator()(const Resolution& resolution) const {
-      // It may have ended meanwhile.
+      // The transfer may have ended meanwhile.
       if (use != transfer->uses || transfer->ended) return;
       auto& client = static_cast<EpollHttpClient&>(transfer->client());
       client.go_on(*transfer, transfer->resolved(resolution));
@@ -191,7 +201,7 @@ class EpollHttpClient final : public HttpClient {
     }
   }
 
-  // Those that wait ask again.
+  // Asks the gates of waiting transfers again.
   void take_turns(Clock::time_point now) {
     while (!turns_.empty() && turns_.begin()->first <= now) {
       const auto [transfer, use] = turns_.begin()->second;
@@ -208,8 +218,8 @@ class EpollHttpClient final : public HttpClient {
     transfer.in_multi = added == CURLM_OK;
     if (!transfer.in_multi)
       return give_up(transfer, {FetchError::kOther, curl_multi_strerror(added)});
-    // Now, and not after the millisecond that libcurl rounds up to, which is as long as several
-    // requests take.
+    // Immediately, not after the millisecond that libcurl rounds up to: several requests take that
+    // long.
     timer_ = Clock::now();
   }
 
@@ -218,14 +228,14 @@ class EpollHttpClient final : public HttpClient {
     launch(transfer);
   }
 
-  // Which may read on, to close the connection.
+  // libcurl may read on, to close the connection.
   void remove(Transfer& transfer) {
     context_.floods.begin_call();
     curl_multi_remove_handle(multi_.get(), transfer.easy());
     transfer.in_multi = false;
   }
 
-  // From within libcurl.
+  // Called from within libcurl.
   void end_flooded(const void* tls) {
     for (Transfer* transfer : active_)
       transfer->on_flood(tls);
@@ -252,8 +262,7 @@ class EpollHttpClient final : public HttpClient {
     context_.floods.begin_call();
     curl_multi_socket_action(multi_.get(), socket, events, &running);
     if (context_.sending.empty()) return;
-    // Taken after the requests went out, however long that took: what is kept apart by a delay
-    // from here on is not too close.
+    // Read after the requests were sent, so that a delay counted from here is never too short (P1).
     const auto now = Clock::now();
     for (Transfer* transfer : context_.sending)
       transfer->set_sent(now);
@@ -280,7 +289,7 @@ class EpollHttpClient final : public HttpClient {
     }
   }
 
-  // Those on which the budget has decided.
+  // Continues or ends stalled transfers on which the budget has decided.
   void settle_stalled() {
     const auto stalled = std::exchange(context_.stalled, {});
     const auto now = Clock::now();
@@ -310,19 +319,19 @@ class EpollHttpClient final : public HttpClient {
     if (const auto due = resolver_->next_time()) until = std::min(until, *due);
     if (until == Clock::time_point::max()) return max_wait;
     const auto now = Clock::now();
-    if (until <= now) return milliseconds(0);  // the difference may be too large to be told
+    if (until <= now) return milliseconds(0);  // the difference may overflow
     return std::min(max_wait, std::chrono::ceil<milliseconds>(until - now));
   }
 
-  // Those that libcurl did not end.
+  // Ends transfers that failed outside libcurl.
   void end_failed() {
     if (failed_.empty()) return;
     for (Transfer* transfer : std::exchange(failed_, {}))
       end(*transfer, CURLE_ABORTED_BY_CALLBACK);
   }
 
-  // What is done with a response may take long: after a while the network has its turn again, lest
-  // other transfers time out unserved; unfinished_ tells that there are more.
+  // Handling a response may take long. After a while the loop returns to the network, so that other
+  // transfers do not time out; unfinished_ is then true.
   void finish_transfers() {
     constexpr std::chrono::microseconds kLongest{500};
     const auto begin = Clock::now();
@@ -387,18 +396,18 @@ class EpollHttpClient final : public HttpClient {
   const milliseconds tick_;
   OneThread thread_;
   FileDescriptor wakeup_;
-  std::atomic<bool> asleep_{false};  // waiting, or about to
-  std::atomic<bool> woken_{false};   // by wake(), since the last wait
+  std::atomic<bool> asleep_{false};  // waiting, or about to wait
+  std::atomic<bool> woken_{false};   // wake() was called since the last wait
   CookieJars jars_;
   StaleUrls stale_urls_;
   std::optional<Clock::time_point> timer_;  // libcurl's
-  Clock::time_point next_check_{};          // of the transfers' clocks
-  bool unfinished_ = false;                 // finished transfers wait to be handled
+  Clock::time_point next_check_{};          // of the transfers' timeouts
+  bool unfinished_ = false;                 // finished transfers remain to be handled
   std::unique_ptr<CURLM, CurlMultiDelete> multi_;
-  std::vector<std::unique_ptr<Transfer>> transfers_;  // all there are
+  std::vector<std::unique_ptr<Transfer>> transfers_;  // all transfers, active and idle
   std::vector<Transfer*> active_;
-  std::multimap<Clock::time_point, Lookup> turns_;  // transfers that wait for theirs
-  std::vector<Transfer*> failed_;                   // to be ended by ourselves
+  std::multimap<Clock::time_point, Lookup> turns_;  // transfers that wait for their turn
+  std::vector<Transfer*> failed_;                   // failed outside libcurl, to be ended
   std::vector<Transfer*> idle_;
   std::unordered_map<std::string, std::vector<Transfer*>> idle_by_proxy_;
   std::unique_ptr<Resolver> resolver_;

@@ -1,4 +1,4 @@
-// HttpClient: many HTTP transfers on one thread, over libcurl's multi interface and epoll.
+// HttpClient: many HTTP transfers on one thread, with libcurl's multi interface and epoll.
 #pragma once
 
 #include <chrono>
@@ -26,24 +26,24 @@ struct HttpResponse;
 
 struct HttpOptions {
   std::string user_agent{};
-  // Of a whole transfer, the lookup of the name included. No timer runs while a transfer waits for
+  // Limit of a whole transfer, including name resolution. No timer runs while a transfer waits for
   // memory.
   std::chrono::milliseconds timeout{30'000};
-  std::chrono::milliseconds connect_timeout{10'000};     // all addresses and TLS included
-  std::chrono::milliseconds first_byte_timeout{20'000};  // from sending the request
-  std::uint64_t min_speed = 0;                           // bytes a second of a body; 0: any
-  std::chrono::milliseconds min_speed_time{10'000};      // over so long
-  std::uint64_t max_header_bytes = 256u << 10;           // of all headers of a response together
-  std::size_t connections = 100;                         // kept alive at most
+  std::chrono::milliseconds connect_timeout{10'000};     // for all addresses, including TLS
+  std::chrono::milliseconds first_byte_timeout{20'000};  // after the request was sent
+  std::uint64_t min_speed = 0;                           // bytes per second of a body; 0 disables
+  std::chrono::milliseconds min_speed_time{10'000};      // measured over this time
+  std::uint64_t max_header_bytes = 256u << 10;           // all headers of a response together
+  std::size_t connections = 100;                         // limit of kept-alive connections
   bool http2 = true;
-  // Requests to one host at the same time share an HTTP/2 connection.
+  // Whether concurrent requests to a host share an HTTP/2 connection.
   bool multiplex = false;
-  bool capture = false;                  // keep heads, and bodies as they came, for archives
-  bool keep_encoded = false;             // keep bodies as they came
-  bool allow_private_addresses = false;  // connect to loopback, private and link-local addresses
+  bool capture = false;                  // keep heads, and bodies as received, for archives
+  bool keep_encoded = false;             // keep bodies as received
+  bool allow_private_addresses = false;  // allow loopback, private and link-local addresses
   bool verify_tls = true;
   std::filesystem::path ca_file{};       // PEM; empty: the system's
-  ResolverOptions resolver{};            // with the IP version
+  ResolverOptions resolver{};            // includes the IP version
   std::shared_ptr<BodyBudget> budget{};  // shared with other clients; null: no limit
 };
 
@@ -52,81 +52,83 @@ struct HttpRequest {
   std::uint64_t max_body = 0;  // bytes after decompression; more fails the transfer
   // Bytes before decompression.
   std::uint64_t max_download = std::numeric_limits<std::uint64_t>::max();
-  bool truncate_body = false;          // instead of failing at a limit, end the transfer there
+  bool truncate_body = false;          // end the transfer at a limit instead of failing
   std::vector<std::string> headers{};  // "Name: value"
   std::string proxy{};       // "http://", "https://", "socks4://", "socks4a://", "socks5://" or
                              // "socks5h://", perhaps with user:password@; empty: none
-  std::string cookie_jar{};  // cookies are kept with those of this name; empty: none are
-  // Asked once, when the headers of the final response are there; false cuts the transfer off.
+  std::string cookie_jar{};  // the name of the cookie jar; empty: no cookies
+  // Called once, with the headers of the final response; false ends the transfer.
   std::function<bool(const HttpResponse& head)> accept{};
-  // Asked when the headers announce a body beyond a limit: true reads as much of it as the limit
-  // lets through, before the transfer fails. Null: none of it.
+  // Called if the headers announce a body beyond a limit: true reads it up to the limit before the
+  // transfer fails. Null: nothing is read.
   std::function<bool(const HttpResponse& head)> wants_part{};
-  std::shared_ptr<StartGate> gate{};  // null: it begins at once
+  std::shared_ptr<StartGate> gate{};  // null: begins immediately
 };
 
-// Redirects are not followed: each request to a host has to wait for its turn.
+// Redirects are not followed, since each request to a host has to wait for its turn.
 struct HttpResponse {
   int status = 0;                     // 0: no response
-  std::optional<FetchError> failure;  // the body may have been received in part
-  std::string error;                  // `failure` in words; empty if there is none
-  // Headers of the last response: those of a 1xx before it do not count.
-  std::string content_type;      // of several values the one that counts
-  bool nosniff = false;          // X-Content-Type-Options: the content does not tell its type
+  std::optional<FetchError> failure;  // a part of the body may have been received
+  std::string error;                  // describes `failure`; empty if none
+  // Headers of the final response, without those of 1xx responses.
+  std::string content_type;      // if repeated, the one that applies
+  bool nosniff = false;          // X-Content-Type-Options: do not sniff the type
   std::string content_encoding;  // several lines joined with ", "; `body` is decoded
   std::string etag;
   std::string last_modified;
-  std::string location;       // bytes that are not UTF-8 are percent-encoded, in `refresh` as well
-  std::string refresh;        // of several lines the first
+  std::string location;       // bytes that are not UTF-8 are percent-encoded, also in `refresh`
+  std::string refresh;        // if repeated, the first
   std::string cache_control;  // several lines joined with ", "
   std::string link;           // likewise
-  std::string x_robots_tag;   // several lines joined with '\n': each begins for all crawlers
-  std::chrono::seconds retry_after{0};  // from when the header came; at most 68 years
-  std::chrono::seconds age{0};          // spent in caches on the way; likewise
+  std::string
+      x_robots_tag;  // several lines joined with '\n', since each applies to all crawlers at first
+  std::chrono::seconds retry_after{0};  // from the time of the header; at most 68 years
+  std::chrono::seconds age{0};          // time in caches on the way; likewise
   std::string_view protocol;            // "http/1.0", "http/1.1", "h2"; empty: no response
   std::string body;                     // decompressed
-  bool truncated = false;               // there was more than `truncate_body` let through
-  // Why the body, or none at all, is not all that the headers were sent for.
+  bool truncated = false;               // truncate_body cut the body
+  // Why the body is incomplete or missing.
   std::optional<BodyCut> cut;
-  std::uint64_t encoded_bytes = 0;  // of the body before decompression, so far as it came
-  // Only when capturing: the heads with CRLF at the end of each line and without the empty line,
-  // in the form of HTTP/1.1 whatever the protocol; of the final response. Credentials for a proxy
-  // are left out.
+  std::uint64_t encoded_bytes = 0;  // bytes received of the body, before decompression
+  // Only with `capture`: the heads of request and final response, in the form of HTTP/1.1 for any
+  // protocol, with CRLF after each line and without the empty line. Credentials for a proxy are
+  // removed.
   std::string request_head;
   std::string response_head;
-  // Only when capturing, or with keep_encoded: the body as it came, without chunks; empty if `body`
-  // is that.
+  // Only with `capture` or `keep_encoded`: the body as received, without chunk framing; empty if
+  // equal to `body`.
   std::string encoded_body;
   BodyCharge charge;  // the memory of the bodies
-  // When the request was sent; when the transfer ended if it was not.
+  // When the request was sent, or when the transfer ended if it was not sent.
   std::chrono::steady_clock::time_point sent{};
   std::chrono::milliseconds elapsed{0};
-  // From sending the request to the first byte of the response, if there was one.
+  // From sending the request to the first byte of the response; absent without a response.
   std::optional<std::chrono::milliseconds> response_time;
-  std::string address;  // the IP address that answered, or was tried last; empty: none
-  // The server closed a kept-alive connection instead of answering: worth another request, but not
-  // at once. Not told of one URL twice in a row: a server may mean it, and that is kConnectionLost
-  // as any other.
+  std::string address;  // the IP address that responded, or was tried last; empty: none
+  // The server closed a kept-alive connection instead of responding: request it again, after the
+  // host's delay. Not set twice in a row for one URL, since the server may do so for this URL on
+  // purpose; the second time is an ordinary kConnectionLost.
   bool connection_was_stale = false;
-  // The host's address is private, and such ones are not allowed: no other request will do better.
+  // The host's address is private and not allowed: a retry would not help.
   bool address_refused = false;
-  // With kResolve, or kProxy where it is the proxy's name: the name servers failed or stayed silent
-  // (Resolution::temporary), and another request may do better.
+  // With kResolve, or kProxy if the proxy's name was resolved: the name servers failed or did not
+  // respond (Resolution::temporary), so a retry may help.
   bool resolve_again = false;
-  // With kResolve: the name servers said that the host does not exist or has no address
-  // (Resolution::no_such_host). After a few seconds another request asks them again.
+  // With kResolve: the name servers answered that the host does not exist or has no address
+  // (Resolution::no_such_host). A request after a few seconds queries them again.
   bool no_such_host = false;
-  // With kAborted: HttpRequest::gate said not before. Nothing was sent, and no connection opened.
+  // With kAborted: HttpRequest::gate answered kLater with this time. Nothing was sent, and no
+  // connection opened.
   std::optional<std::chrono::steady_clock::time_point> not_before;
 
-  // Whether it sends to `location`.
+  // Whether it is a redirect to `location`.
   bool is_redirect() const noexcept {
     return (status == 301 || status == 302 || status == 303 || status == 307 || status == 308) &&
            !location.empty();
   }
 };
 
-// Of one thread, except wake().
+// For one thread, except wake().
 class HttpClient {
  public:
   using Done = std::function<void(HttpResponse)>;
@@ -134,12 +136,11 @@ class HttpClient {
   static Result<std::unique_ptr<HttpClient>> create(const HttpOptions& options);
   virtual ~HttpClient() = default;
 
-  // Begins a transfer; `done` is called from run(), and may start others.
+  // Starts a transfer. `done` is called from run(), and may start others.
   virtual void start(const HttpRequest& request, Done done) = 0;
-  // Handles what happens on the network; returns after something happened, `max_wait` passed, or
-  // wake() was called.
+  // Handles network events. Returns after an event, `max_wait`, or a call of wake().
   virtual void run(std::chrono::milliseconds max_wait) = 0;
-  // Makes run() return soon. From any thread.
+  // Makes run() return soon. Thread-safe.
   virtual void wake() = 0;
   virtual std::size_t active() const = 0;
 };

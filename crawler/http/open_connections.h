@@ -1,5 +1,5 @@
-// OpenConnections: the sockets of a client's connections by their addresses, to look at what a
-// server sent on one that is kept alive.
+// OpenConnections: finds the socket of a kept-alive connection, to check for data that the server
+// sent in between.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +10,25 @@
 
 namespace trawl {
 
-// Before a request on a kept-alive connection libcurl 7.88 does not look whether there is anything
-// to read, which cannot be the answer: what is left of the response before would pass for it.
+// libcurl 7.88 does not check, before it sends a request on a kept-alive connection, whether there
+// is unread data. Such data would be taken for the response.
 class OpenConnections {
  public:
   using Key = std::uint64_t;
 
-  // As libcurl tells it of a connection; the same for no other one, but for chance.
+  // A key made from what libcurl reports about a connection; unique with high probability.
   static Key key_of(std::string_view remote_ip, int remote_port, int local_port);
 
-  // `sockets` were opened for a connection; that with the local port is it. `server` is what
-  // requests have to have in common to go over it; empty: that need not be known.
+  // Of `sockets`, which were opened for a connection, the one with `local_port` is its socket.
+  // `server` identifies requests that can use the connection; empty if not needed.
   void add(Key key, int local_port, const std::vector<int>& sockets, std::string server,
            std::string_view address);
-  // The address that a server's connections go to, the newest if there are several; null: none.
+  // The address of a server's connections, the newest if there are several; null if there are none.
   const std::string* address_of(const std::string& server) const;
   // It speaks HTTP/1, over which a server sends nothing but answers. Other ones are not looked at.
   void set_sequential(Key key);
   void closing(int socket);
-  // Whether the server has sent what nobody asked for.
+  // Whether the server has sent unexpected data.
   bool has_unread(Key key) const;
 
  private:

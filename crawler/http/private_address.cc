@@ -24,13 +24,13 @@ constexpr BlockV4 kPrivateV4[] = {
     {0x64400000, 10},  // 100.64.0.0/10, shared by carriers; metadata of some clouds
     {0x7F000000, 8},   // 127.0.0.0/8, loopback
     {0xA9FE0000, 16},  // 169.254.0.0/16, link-local; metadata of most clouds
-    {0xA83F8110, 32},  // 168.63.129.16, services of a cloud's own, for its machines alone
+    {0xA83F8110, 32},  // 168.63.129.16, a cloud's internal services
     {0xAC100000, 12},  // 172.16.0.0/12, private
     {0xC0000000, 24},  // 192.0.0.0/24, protocol assignments
     {0xC0000200, 24},  // 192.0.2.0/24, documentation
-    {0xC01FC400, 24},  // 192.31.196.0/24, AS112: whichever network is near answers
-    {0xC034C100, 24},  // 192.52.193.0/24, AMT: relays of the network one is in
-    {0xC0586300, 24},  // 192.88.99.0/24, once relays of 6to4
+    {0xC01FC400, 24},  // 192.31.196.0/24, AS112, anycast
+    {0xC034C100, 24},  // 192.52.193.0/24, AMT relays, anycast
+    {0xC0586300, 24},  // 192.88.99.0/24, formerly 6to4 relays
     {0xC0A80000, 16},  // 192.168.0.0/16, private
     {0xC0AF3000, 24},  // 192.175.48.0/24, AS112
     {0xC6120000, 15},  // 198.18.0.0/15, benchmarking
@@ -47,15 +47,15 @@ bool is_private_v4(std::uint32_t address) {
   return false;
 }
 
-// A block of IPv6 addresses by their first 64 bits; no block below is smaller.
+// A block of IPv6 addresses, by the first 64 bits; no block below has a longer prefix.
 struct BlockV6 {
   std::uint64_t prefix;
   int bits;
   constexpr bool contains(std::uint64_t high) const { return (high ^ prefix) >> (64 - bits) == 0; }
 };
 
-// Hosts have addresses in here only: what is outside is loopback, link-local, unique local,
-// multicast, discarded, or reserved.
+// All public hosts have addresses in this block; others are loopback, link-local, unique local,
+// multicast, discard-only or reserved.
 constexpr BlockV6 kGlobalUnicast = {0x2000'0000'0000'0000, 3};  // 2000::/3
 
 constexpr BlockV6 kTeredo = {0x2001'0000'0000'0000, 32};         // 2001::/32
@@ -73,8 +73,8 @@ bool is_private_v6(std::uint64_t high, std::uint64_t low) {
   const bool is_mapped = high == 0 && low >> 32 == 0xFFFF;                // ::ffff:0:0/96
   const bool is_nat64 = high == 0x0064'FF9B'0000'0000 && low >> 32 == 0;  // 64:ff9b::/96
   if (is_mapped || is_nat64) return is_private_v4(last_v4);
-  // NAT64 of a network's own, 64:ff9b:1::/48, is outside too: where in it the IPv4 address lies is
-  // known to that network alone. So are IPv4-compatible addresses, ::/96, which nobody has now.
+  // This includes local NAT64 (64:ff9b:1::/48), where only the network itself knows the position of
+  // the IPv4 address, and the obsolete IPv4-compatible addresses (::/96).
   if (!kGlobalUnicast.contains(high)) return true;
   if (kTeredo.contains(high)) {  // RFC 4380, 4: the server, and the client with its bits inverted
     return is_private_v4(static_cast<std::uint32_t>(high)) || is_private_v4(~last_v4);

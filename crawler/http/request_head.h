@@ -1,4 +1,4 @@
-// The head of a request as archives keep it.
+// Converts the head of a request for archives.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace trawl {
 
-// A head as libcurl sent it, in the form of HTTP/1.1, without the empty line and without
+// Returns a head that libcurl sent in the form of HTTP/1.1, without the empty line and without
 // credentials for a proxy.
 std::string http1_request_head(std::string_view head);
 

@@ -1,3 +1,15 @@
+// Each lookup asks for each address family separately, since c-ares, asked for both, reports that a
+// family has no addresses even if the servers failed to answer for it. The lookup ends when all its
+// questions have ended; if one family failed temporarily, the other's addresses are used, but
+// cached only briefly.
+//
+// A denial (no such host) is cached for a second at first, so that a client that retries after
+// seconds queries the servers again; only after the servers have denied the name for
+// denial_sure_after is the denial cached for negative_age. Temporary failures are cached for a
+// tenth of a second, which only merges concurrent lookups.
+//
+// If resolv.conf changes, the channel is replaced. That ends all open questions with
+// ARES_EDESTRUCTION, which puts their lookups back into the queue for the new servers.
 #include "crawler/http/resolver.h"
 
 #include <algorithm>
@@ -28,13 +40,13 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kShortestAge{1};
 constexpr std::chrono::seconds kLongestAge = std::chrono::hours(1);
 constexpr std::chrono::milliseconds kTemporaryAge{100};
-// What one family's addresses are kept for while the servers fail to give the other's.
+// How long the addresses of one family are cached if the servers failed for the other.
 constexpr std::chrono::seconds kPartialAge{5};
-// That there is no such host, until it counts as sure.
+// How long a denial is cached at first.
 constexpr std::chrono::seconds kFirstDenialAge{1};
-// So long after that expired another answer of this kind still goes on from it.
+// A denial within this time after the last one expired continues its history.
 constexpr std::chrono::minutes kDenialGoesOn{1};
-constexpr std::chrono::seconds kRouteAge{60};  // whether there is IPv6 is looked up so often
+constexpr std::chrono::seconds kRouteAge{60};  // how long the result of has_global_ipv6() is used
 
 struct AnswerDelete {
   void operator()(ares_addrinfo* answer) const noexcept { ares_freeaddrinfo(answer); }
@@ -48,9 +60,9 @@ std::string_view describe(int status) {
     case ARES_ENODATA:
       return "the host has no address";
     case ARES_EBADNAME:
-      return "no name that a host can have";
+      return "the name is not a valid host name";
     case ARES_ETIMEOUT:
-      return "the name servers do not answer";
+      return "the name servers do not respond";
     case ARES_ECONNREFUSED:
       return "the name servers cannot be reached";
     case ARES_ESERVFAIL:
@@ -59,14 +71,14 @@ std::string_view describe(int status) {
       return "the name servers failed";
     case ARES_EBADRESP:
     case ARES_EFORMERR:
-      return "the name servers' answer makes no sense";
+      return "the name servers' answer is invalid";
     default:
       return ares_strerror(status);
   }
 }
 
-// What the name servers answer of a name that has no address; they are not even asked for one that
-// no host can have, as with a label of more than 63 bytes.
+// True for the statuses of names without an address, and of invalid names, such as one with a label
+// of more than 63 bytes, for which the servers are not queried.
 bool is_denial(int status) {
   return status == ARES_ENOTFOUND || status == ARES_ENODATA || status == ARES_EBADNAME;
 }
@@ -75,7 +87,7 @@ bool is_temporary(int status) {
   return status != ARES_SUCCESS && !is_denial(status);
 }
 
-// For as long as its shortest-lived record.
+// The smallest TTL of all records.
 std::chrono::seconds age_of(const ares_addrinfo& answer) {
   std::int64_t seconds = kLongestAge.count();
   for (const auto* cname = answer.cnames; cname != nullptr; cname = cname->next)
@@ -97,11 +109,11 @@ class AresResolver final : public Resolver {
 
   ~AresResolver() override {
     closing_ = true;
-    channel_.reset();  // calls back for all that is open
+    channel_.reset();  // calls back for all open questions
   }
 
   Result<void> open() {
-    resolv_conf_.changed(Clock::now());  // before it is read: what changes later is noticed
+    resolv_conf_.changed(Clock::now());  // before it is read, so that later changes are detected
     auto channel = open_dns_channel(options_, &AresResolver::on_state, this);
     if (!channel) return tl::unexpected(channel.error());
     channel_ = *std::move(channel);
@@ -114,7 +126,7 @@ class AresResolver final : public Resolver {
     const auto now = Clock::now();
     if (const auto known = known_without_asking(name, now)) return done(*known);
     auto cached = cache_.find(name, now);
-    // What other servers have failed to find may be found by those of today.
+    // New servers may find names that the old ones failed to find.
     if ((cached == nullptr || cached->addresses.empty()) && take_changed_servers(now))
       cached = nullptr;
     if (cached != nullptr) return done(*cached);
@@ -143,14 +155,14 @@ class AresResolver final : public Resolver {
       timeval left{};
       timer_.reset();
       if (ares_timeout(channel_.get(), nullptr, &left) != nullptr) {
-        // c-ares rounds down, and looks whether the time has come.
+        // c-ares rounds down, and then checks whether the time has passed.
         timer_ = Clock::now() + std::chrono::seconds(left.tv_sec) +
                  std::chrono::microseconds(left.tv_usec) + std::chrono::milliseconds(1);
       }
       timer_is_stale_ = false;
     }
     if (!heeds_resolv_conf() || asked_ == 0) return timer_;
-    // Lookups that nobody answers must not wait for their end to learn of other servers.
+    // Checked even if no lookup ends: unanswered lookups must learn about new servers.
     return std::min(timer_.value_or(Clock::time_point::max()), resolv_conf_.next_look());
   }
 
@@ -159,8 +171,7 @@ class AresResolver final : public Resolver {
 
  private:
   struct Lookup;
-  // For the addresses of one family. Asked apart, because c-ares, asked for both, reports a family
-  // that has none although the servers failed to answer for the other.
+  // The question for one address family.
   struct Question {
     Lookup* lookup = nullptr;
     int status = ARES_SUCCESS;
@@ -171,7 +182,7 @@ class AresResolver final : public Resolver {
     const std::string* host = nullptr;  // its key in lookups_
     std::vector<Done> waiters;
     std::array<Question, 2> questions;  // for each of families_
-    std::size_t open = 0;               // of them
+    std::size_t open = 0;               // open questions
   };
   struct Finished {
     std::shared_ptr<const Resolution> resolution;
@@ -184,20 +195,20 @@ class AresResolver final : public Resolver {
     return {AF_INET, AF_INET6};
   }
 
-  // As it is asked for and cached.
+  // The form of a name in queries and in the cache.
   static std::string plain_name(std::string_view host) {
     if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
     return std::string(without_trailing_dot(host));
   }
 
-  // What literals, localhost and the hosts file say.
+  // Answers for IP literals, localhost and names of the hosts file.
   std::optional<Resolution> known_without_asking(const std::string& name, Clock::time_point now) {
     AddressList list(options_.ip_version, kMaxAddresses);
     int status = ARES_ENODATA;
     if (name.empty() || name == ".") {
-      status = ARES_EBADNAME;  // the root has no hosts' records, but c-ares would ask for them
+      status = ARES_EBADNAME;  // the root has no addresses, but c-ares would query for them
     } else if (list.add(name)) {
-      // A literal is its own address, unless its family is not wanted.
+      // A literal resolves to itself if its family is wanted.
     } else if (name == "localhost" || name.ends_with(".localhost")) {
       list.add("127.0.0.1");
       list.add("::1");
@@ -228,7 +239,7 @@ class AresResolver final : public Resolver {
     timer_is_stale_ = true;
     take_changed_servers(Clock::now());
     start_waiting();
-    // What callbacks finish by starting others has its turn next time.
+    // Lookups that callbacks start and that finish immediately are handled in the next round.
     for (const Finished& finished : std::exchange(finished_, {})) {
       for (const Done& done : finished.waiters)
         done(*finished.resolution);
@@ -237,14 +248,14 @@ class AresResolver final : public Resolver {
 
   bool heeds_resolv_conf() const { return options_.servers.empty(); }
 
-  // Not to be called from within c-ares. True: other servers are asked from now on, also for the
-  // lookups under way.
+  // Must not be called from within c-ares. Returns true if new servers are used from now on, also
+  // for lookups in progress.
   bool take_changed_servers(Clock::time_point now) {
     if (!heeds_resolv_conf() || !resolv_conf_.changed(now)) return false;
     auto channel = open_dns_channel(options_, &AresResolver::on_state, this);
-    if (!channel) return false;  // for want of memory: those of before are better than none
+    if (!channel) return false;  // no memory: keeps the old servers
     channel_.swap(*channel);
-    channel->reset();  // puts what it was asked back into waiting_
+    channel->reset();  // puts its lookups back into waiting_
     timer_is_stale_ = true;
     cache_.forget_failures();
     start_waiting();
@@ -263,14 +274,14 @@ class AresResolver final : public Resolver {
 
   void ask(Lookup& lookup) {
     const std::size_t families = families_.size();
-    lookup.open = families;  // before c-ares calls back, which it may do at once
+    lookup.open = families;  // set first, since c-ares may call back immediately
     for (std::size_t i = 0; i < families; ++i) {
       lookup.questions[i] = {.lookup = &lookup, .answer = nullptr};
       ares_addrinfo_hints hints{};
       hints.ai_flags = ARES_AI_NOSORT;  // sorting opens a socket for each address
       hints.ai_family = families_[i];
       hints.ai_socktype = SOCK_STREAM;
-      // The last one may end the lookup.
+      // The last question may end the lookup.
       ares_getaddrinfo(channel_.get(), lookup.host->c_str(), nullptr, &hints,
                        &AresResolver::on_answer, &lookup.questions[i]);
     }
@@ -291,7 +302,7 @@ class AresResolver final : public Resolver {
     }
   }
 
-  // Its channel was closed.
+  // True if the channel was closed.
   static bool is_cut_off(const Question& question) { return question.status == ARES_EDESTRUCTION; }
 
   void finish(Lookup& lookup) {
@@ -309,7 +320,7 @@ class AresResolver final : public Resolver {
       fail_lookup(lookup, *resolution, now);
     } else {
       resolution->addresses = list.ordered(prefers_ipv6(now));
-      // IPv6 alone may lead nowhere.
+      // IPv6 addresses alone may be unreachable.
       if (is_temporary(lookup.questions[0].status))
         age = std::min<std::chrono::milliseconds>(age, kPartialAge);
       resolution->expires = now + age;
@@ -339,8 +350,8 @@ class AresResolver final : public Resolver {
     resolution.expires = now + age;
   }
 
-  // What counts of two families without addresses: that one may have some, and the servers failed
-  // to say so; else that there is such a name.
+  // The status of a lookup for which neither family has addresses: a temporary failure if there was
+  // one, else the status that says that the name exists.
   static int graver(int one, int other) {
     if (other == ARES_SUCCESS) other = ARES_ENODATA;
     const auto gravity = [](int status) {
@@ -368,10 +379,10 @@ class AresResolver final : public Resolver {
   const std::vector<int> families_;  // IPv4 first
   HostsFile hosts_file_;
   FileWatch resolv_conf_;
-  std::unordered_map<std::string, Lookup> lookups_;  // asked and waiting
+  std::unordered_map<std::string, Lookup> lookups_;  // in progress or waiting
   std::deque<Lookup*> waiting_;
   std::size_t asked_ = 0;
-  std::vector<Finished> finished_;  // their callbacks are still to be called
+  std::vector<Finished> finished_;  // callbacks remain to be called
   bool has_global_ipv6_ = false;
   Clock::time_point next_route_look_{};
   mutable bool timer_is_stale_ = false;
@@ -384,11 +395,12 @@ class AresResolver final : public Resolver {
 }  // namespace
 
 Result<std::unique_ptr<Resolver>> Resolver::create(const ResolverOptions& options, Watch watch) {
-  // Counted by c-ares, and never given back: another part of the process may use it too.
+  // c-ares counts initialisations; this one is never undone, since others in the process may use
+  // c-ares.
   static const int started = ares_library_init(ARES_LIB_INIT_ALL);
   if (started != ARES_SUCCESS)
-    return error(ErrorCode::kIo, fmt::format("cannot set up the resolver of host names: {}",
-                                             ares_strerror(started)));
+    return error(ErrorCode::kIo,
+                 fmt::format("cannot set up DNS resolution: {}", ares_strerror(started)));
   auto resolver = std::make_unique<AresResolver>(options, std::move(watch));
   if (auto opened = resolver->open(); !opened) return tl::unexpected(opened.error());
   return resolver;

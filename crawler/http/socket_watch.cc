@@ -51,7 +51,7 @@ void SocketWatch::tell(int fd, Entry& entry, std::uint8_t mask) {
                         : entry.watched == 0 ? EPOLL_CTL_ADD
                                              : EPOLL_CTL_MOD;
   if (::epoll_ctl(epoll_.get(), operation, fd, &event) != 0 && mask != 0) {
-    // The descriptor is another one than the kernel knew, or known where we thought it was not.
+    // The descriptor number was reused, or the kernel knows it although we did not expect that.
     const int other = errno == EEXIST ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
     ::epoll_ctl(epoll_.get(), other, fd, &event);
   }
@@ -68,7 +68,7 @@ std::span<const SocketWatch::Event> SocketWatch::wait(std::chrono::milliseconds 
     const epoll_event& event = ready[static_cast<std::size_t>(i)];
     const int fd = event.data.fd;
     Entry& entry = entries_[static_cast<std::size_t>(fd)];
-    if (entry.wanted == 0) {  // such as a kept-alive connection that its server closes
+    if (entry.wanted == 0) {  // for example the server closes a kept-alive connection
       tell(fd, entry, 0);
       continue;
     }

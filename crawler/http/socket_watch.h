@@ -1,4 +1,4 @@
-// SocketWatch: what is awaited of which descriptors, on an epoll instance.
+// SocketWatch: watches descriptors for events, with epoll.
 #pragma once
 
 #include <chrono>
@@ -15,8 +15,8 @@ struct epoll_event;
 
 namespace trawl {
 
-// libcurl stops watching a connection after each response, and watches it again for the next. The
-// kernel is told only when that makes a difference.
+// libcurl stops watching a connection after each response, and watches it again for the next. This
+// class calls epoll_ctl() only if that makes a difference.
 class SocketWatch {
  public:
   enum class Owner : std::uint8_t { kCurl, kResolver, kWakeup };
@@ -30,25 +30,25 @@ class SocketWatch {
 
   static Result<SocketWatch> create();
 
-  // What to watch a descriptor for from now on.
+  // Sets what to watch a descriptor for.
   void watch(int fd, Owner owner, bool read, bool write);
-  // Nothing is awaited of it for now. Should something happen, the kernel is told then.
+  // Ignores events of the descriptor for now. epoll_ctl() is called only if an event occurs.
   void ignore(int fd);
-  // Nothing ever will be.
+  // Stops watching the descriptor.
   void drop(int fd);
-  // It is about to be closed by its only owner, with which the kernel forgets it as well.
+  // Call before the only owner closes the descriptor, which also removes it from epoll.
   void closing(int fd);
 
-  // Waits for events, which stay until the next call.
+  // Waits for events, which are valid until the next call.
   std::span<const Event> wait(std::chrono::milliseconds most);
-  // Whether the event is still of interest, with those before it handled.
+  // Whether the event is still of interest after the events before it were handled.
   bool wanted(const Event& event) const;
 
  private:
   struct Entry {
     std::optional<Owner> owner;  // of one that was watched
     std::uint8_t wanted = 0;     // kRead, kWrite
-    std::uint8_t watched = 0;    // what the kernel knows
+    std::uint8_t watched = 0;    // what epoll watches for
   };
   static constexpr std::uint8_t kRead = 1;
   static constexpr std::uint8_t kWrite = 2;

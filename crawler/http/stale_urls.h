@@ -1,4 +1,5 @@
-// StaleUrls: which URLs were cut off last where a kept-alive connection had been used again.
+// StaleUrls: remembers URLs for which the server last closed a kept-alive connection instead of
+// responding.
 #pragma once
 
 #include <algorithm>
@@ -7,21 +8,21 @@
 
 namespace trawl {
 
-// A server that ends a connection between two requests does so to whatever is asked next; one that
-// does it to the same URL again and again means that URL. Remembers the last kMost, by their
-// hashes.
+// A server that closes an idle connection affects whichever URL is requested next. If it happens
+// repeatedly for the same URL, the server does it because of that URL. Remembers the last kMost
+// URLs by their hashes.
 class StaleUrls {
  public:
   static constexpr std::size_t kMost = 256;
 
-  // It was cut off. True if it was the last time as well.
+  // The connection was closed. Returns true if it was closed the last time too.
   bool add(std::size_t url) noexcept {
     if (contains(url)) return true;
     urls_[next_++ % kMost] = url;
     size_ = std::max(size_, std::min(next_, kMost));
     return false;
   }
-  // It was not.
+  // The URL got a response.
   void remove(std::size_t url) noexcept {
     for (std::size_t i = 0; i < size_; ++i)
       if (urls_[i] == url) urls_[i] = 0;

@@ -1,4 +1,4 @@
-// StartGate: when a request may begin, asked when it is known where it goes.
+// StartGate: decides when a request may begin (P1); asked once its address is known.
 #pragma once
 
 #include <chrono>
@@ -8,15 +8,15 @@
 
 namespace trawl {
 
-// Of one request. Called on the client's thread.
+// For one request. Called on the client's thread.
 class StartGate {
  public:
   using Time = std::chrono::steady_clock::time_point;
   struct Answer {
     enum class When : std::uint8_t {
       kNow,
-      kSoon,   // asked again at `at`; the request waits for that
-      kLater,  // the request is ended, unsent: HttpResponse::not_before
+      kSoon,   // the request waits, and the gate is asked again at `at`
+      kLater,  // the request ends unsent, with HttpResponse::not_before
     };
     When when = When::kNow;
     Time at{};
@@ -24,11 +24,11 @@ class StartGate {
 
   virtual ~StartGate() = default;
 
-  // The name was looked up; next the connection is opened, or the request sent over one that is
-  // kept. `address` is that of the server, as text; empty: not known, because a proxy looks it up.
+  // Called when the name was resolved, before a connection is opened or a kept one used. `address`:
+  // the server's, as text; empty if unknown because a proxy resolves the name.
   virtual Answer ask(std::string_view address) = 0;
-  // Once after kNow: the request was sent, to `address` if it is another one after all (empty: it
-  // is not). Nothing: it was not sent.
+  // Called once after kNow. `when`: the time the request was sent; absent: it was not sent.
+  // `address`: the address used if it differs from the one asked with, else empty.
   virtual void sent(std::optional<Time> when, std::string_view address) = 0;
 };
 

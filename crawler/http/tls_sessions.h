@@ -1,5 +1,5 @@
-// TlsSessions: TLS sessions that the requests of one client have in common, so that a connection to
-// a host that was there before needs no full handshake.
+// TlsSessions: TLS sessions shared by the requests of one client, so that a further connection to a
+// host needs no full handshake.
 #pragma once
 
 #include <array>
@@ -18,17 +18,17 @@ struct CurlShareDelete {
 };
 using CurlShare = std::unique_ptr<CURLSH, CurlShareDelete>;
 
-// Has libcurl keep the sessions of the handles that use the share in it: at most eight, those of
-// the hosts that were connected to last.
+// Makes libcurl keep TLS sessions of handles in their share: at most eight, of the hosts connected
+// to last.
 void keep_tls_sessions(CURLSH* share);
 
-// Of one thread. No handle must use its shares when it ends.
+// For one thread. No handle may use its shares when it is destroyed.
 class TlsSessions {
  public:
-  // Hosts are spread over several shares, as each keeps so few sessions.
+  // Hosts are spread over several shares, since each keeps few sessions.
   static constexpr std::size_t kShares = 16;
 
-  // The share for requests to that host; made when first asked for, null if there is no memory.
+  // The share for requests to `host`; created at the first call, null if memory ran out.
   CURLSH* share_for(std::string_view host);
 
  private:

@@ -49,7 +49,7 @@ void Transfer::set_callbacks() {
   handle_.set(CURLOPT_PREREQDATA, this);
   handle_.set(CURLOPT_OPENSOCKETFUNCTION, &Transfer::on_open_socket);
   handle_.set(CURLOPT_OPENSOCKETDATA, this);
-  // The connection keeps these two; it may outlive the transfer.
+  // libcurl's connection keeps these two, and may outlive the transfer.
   handle_.set(CURLOPT_CLOSESOCKETFUNCTION, &Transfer::on_close_socket);
   handle_.set(CURLOPT_CLOSESOCKETDATA, &context_);
   context_.floods.guard(easy());
@@ -101,13 +101,13 @@ Transfer::Verdict Transfer::begin(const HttpRequest& request, HttpClient::Done d
   endpoint_ = *std::move(endpoint);
   const bool is_address = normalize_address(endpoint_.host);
   if (!proxy_text_.empty() && !proxy_)
-    return {FetchError::kProxy, "the proxy is none that can be used"};
+    return {FetchError::kProxy, "the proxy URL is not supported"};
   if (handle_.renew()) {
     set_callbacks();
   } else {
     handle_.set(CURLOPT_FORBID_REUSE, 0L);
   }
-  // Else the handle would keep that of the request before.
+  // On failure, the handle would keep the URL of the previous request.
   if (handle_.set(CURLOPT_URL, request.url.c_str()) != CURLE_OK)
     return {FetchError::kOther, "the URL is too long for libcurl"};
   handle_.set_headers(request.headers);
@@ -117,7 +117,7 @@ Transfer::Verdict Transfer::begin(const HttpRequest& request, HttpClient::Done d
   return is_address ? take_address() : Verdict{};
 }
 
-// Cookies and TLS sessions, which are not the handle's own.
+// Sets the share for cookies and TLS sessions.
 void Transfer::share_what_is_kept() {
   if (jar_ != nullptr) {
     handle_.set_share(jar_->share(), true);
@@ -128,14 +128,14 @@ void Transfer::share_what_is_kept() {
   }
 }
 
-// The resolver, which heeds the version elsewhere, is not asked.
+// Checked here, since the resolver, which applies fetch.ip_version, is not used for addresses.
 Transfer::Verdict Transfer::take_address() {
   add_address(endpoint_.host);
   const IpVersion version = context_.options.resolver.ip_version;
   const bool v6 = addresses_.front().family == AF_INET6;
   if (version != (v6 ? IpVersion::kV4 : IpVersion::kV6)) return {};
   return {FetchError::kAddressRefused,
-          fmt::format("the host is an IPv{} address, which fetch.ip_version = \"ipv{}\" rules out",
+          fmt::format("the host is an IPv{} address, which fetch.ip_version = \"ipv{}\" excludes",
                       v6 ? 6 : 4, v6 ? 4 : 6)};
 }
 
@@ -144,7 +144,7 @@ void Transfer::add_address(const std::string& text) {
   addresses_.push_back({.text = text, .family = family, .tried = false});
 }
 
-// What a proxy would find under a name is not known, but some names and addresses are plain.
+// With a proxy, the address is unknown; only literals and names such as localhost can be checked.
 Transfer::Verdict Transfer::check_target() {
   if (context_.options.allow_private_addresses || !is_private_text(to_lower(endpoint_.host)))
     return {};
@@ -182,9 +182,9 @@ std::string Transfer::server() const {
   return fmt::format("{}:{}", endpoint_.host, endpoint_.port);
 }
 
-// Where the request will go, unless nobody answers there: to the address of a connection that is
-// kept, be it one that the name has no more; should it be busy that address is tried first. Empty:
-// not known, or all are refused.
+// The address that the request will go to, unless connecting fails: that of a kept connection, even
+// if the name no longer has it. If the connection is busy, its address is tried first. Empty if
+// unknown, or if all addresses are refused.
 std::string_view Transfer::choose_address() {
   if (proxy_) return target_address_;
   if (const std::string* const kept = context_.connections.address_of(server())) {
@@ -203,7 +203,7 @@ std::string_view Transfer::choose_address() {
 StartGate::Answer Transfer::ask_gate() {
   if (gate_ == nullptr) return {};
   asked_address_ = choose_address();
-  if (asked_address_.empty() && !proxy_) return {};  // libcurl will find nowhere to go
+  if (asked_address_.empty() && !proxy_) return {};  // libcurl will find no address
   const StartGate::Answer answer = gate_->ask(asked_address_);
   gate_waits_ = answer.when == StartGate::Answer::When::kNow;
   return answer;
@@ -220,7 +220,7 @@ void Transfer::set_waiting(Time now) {
 
 Transfer::Verdict Transfer::sent_away(Time not_before) {
   response_.not_before = not_before;
-  return {FetchError::kAborted, "its host, or its domain or address, has to be left alone first"};
+  return {FetchError::kAborted, "it is not yet the turn of its host, domain or address"};
 }
 
 void Transfer::tell_gate(std::optional<Time> when) {
@@ -267,7 +267,7 @@ bool Transfer::try_other_connection() {
   return again;
 }
 
-// All addresses share the time for connecting, so that one that is silent does not use it up.
+// The addresses share fetch.connect_timeout, so that a silent one does not use it up.
 bool Transfer::wants_other_address(Time now) const {
   if (phase_ != Phase::kConnecting || !opened_socket_ || !has_untried()) return false;
   const auto tried = std::count_if(addresses_.begin(), addresses_.end(),
@@ -281,7 +281,8 @@ Transfer::Verdict Transfer::check(Time now) {
   const HttpOptions& options = context_.options;
   const auto age = now - begun_ - paused_;
   if (age > options.timeout)
-    return {FetchError::kTimeout, fmt::format("timed out: not done within {}", options.timeout)};
+    return {FetchError::kTimeout,
+            fmt::format("timed out: not complete within {}", options.timeout)};
   switch (phase_) {
     case Phase::kResolving:
       return {};
@@ -292,7 +293,7 @@ Transfer::Verdict Transfer::check(Time now) {
     case Phase::kWaiting:
       if (now - *sent_ <= options.first_byte_timeout) return {};
       return {FetchError::kFirstByteTimeout,
-              fmt::format("timed out: no answer within {}", options.first_byte_timeout)};
+              fmt::format("timed out: no response within {}", options.first_byte_timeout)};
     case Phase::kReceiving:
       return check_speed(now);
   }
@@ -307,7 +308,7 @@ Transfer::Verdict Transfer::check_speed(Time now) {
   const double seconds = std::chrono::duration<double>(elapsed).count();
   if (static_cast<double>(bytes - window_bytes_) <
       static_cast<double>(options.min_speed) * seconds) {
-    return {FetchError::kTooSlow, fmt::format("slower than {} bytes a second for {}",
+    return {FetchError::kTooSlow, fmt::format("slower than {} bytes per second for {}",
                                               options.min_speed, options.min_speed_time)};
   }
   window_begun_ = now;
@@ -317,7 +318,7 @@ Transfer::Verdict Transfer::check_speed(Time now) {
 
 void Transfer::fail(Verdict verdict) {
   verdict_ = std::move(verdict);
-  // Over HTTP/2 libcurl would keep the connection, on which perhaps nobody answers any more.
+  // With HTTP/2, libcurl would keep the connection, which may be dead.
   const bool silent = verdict_.failure == FetchError::kFirstByteTimeout ||
                       verdict_.failure == FetchError::kTimeout ||
                       verdict_.failure == FetchError::kTooSlow;
@@ -327,7 +328,7 @@ void Transfer::fail(Verdict verdict) {
 void Transfer::on_flood(const void* tls) {
   if (!in_multi || ended || verdict_.failure) return;
   if (FloodGuard::tls_of(easy()) != tls) return;
-  fail({FetchError::kBadResponse, "the server sends without end what is part of no response"});
+  fail({FetchError::kBadResponse, "the server sends endless data that is not part of a response"});
 }
 
 HttpResponse Transfer::finish(CURLcode code, Time now) {
@@ -359,12 +360,13 @@ HttpResponse Transfer::finish(CURLcode code, Time now) {
   return std::move(response_);
 }
 
-// The reasons of our own come first: what libcurl says then is that we stopped it.
+// Our own reasons take precedence: libcurl then only reports that it was aborted.
 void Transfer::conclude(CURLcode code) {
   if (!verdict_.failure && head_.failure()) verdict_ = {head_.failure(), head_.reason()};
   if (!verdict_.failure) {
     if (code == CURLE_OK && !head_.complete()) {
-      verdict_ = {FetchError::kConnectionLost, "the connection was closed before the headers' end"};
+      verdict_ = {FetchError::kConnectionLost,
+                  "the connection was closed before the end of the headers"};
     } else if (code == CURLE_OK) {
       body_.finish();
     }
@@ -375,7 +377,7 @@ void Transfer::conclude(CURLcode code) {
     if (reused_ && gave_up_stale(failure)) response_.connection_was_stale = true;
     if (response_.connection_was_stale) {
       verdict_ = {FetchError::kConnectionLost,
-                  "the server closed the kept-alive connection instead of answering"};
+                  "the server closed the kept-alive connection instead of responding"};
     } else if (address_refused_ && phase_ == Phase::kConnecting) {
       verdict_ = {FetchError::kAddressRefused, kPrivate};
     } else {
@@ -383,13 +385,14 @@ void Transfer::conclude(CURLcode code) {
     }
   }
   if (!verdict_.failure && proxy_ && response_.status == 407)
-    verdict_ = {FetchError::kProxy, "the proxy asks for a user and a password"};
+    verdict_ = {FetchError::kProxy,
+                "the proxy requires a user name and a password: add them to fetch.proxy"};
   if (verdict_.failure == FetchError::kMemory) body_.fail(*verdict_.failure, verdict_.reason);
   if (context_.options.capture) response_.request_head = http1_request_head(response_.request_head);
   if (response_.truncated) response_.cut = BodyCut::kLength;
   if (head_.complete() && verdict_.failure)
     response_.cut = cut_by(*verdict_.failure, body_.ended_early());
-  // Another request would not have it whole either.
+  // A retry would not get the whole body either.
   const std::optional<FetchError> announced = body_.announced();
   if (response_.cut && !response_.truncated && announced)
     verdict_ = {*announced, body_.reason_of(*announced)};
@@ -448,7 +451,7 @@ bool Transfer::take_head() {
   if (!body_.on_head(head_.content_length())) return false;
   if (accept_ == nullptr || accept_(response_)) return true;
   verdict_ = {FetchError::kUnwantedType,
-              fmt::format("the content type is not wanted: {}",
+              fmt::format("fetch.content_types excludes the content type: {}",
                           response_.content_type.empty() ? "none" : response_.content_type)};
   return false;
 }
@@ -490,16 +493,16 @@ std::size_t Transfer::on_header(char* data, std::size_t size, std::size_t count,
   return static_cast<Transfer*>(self)->take_header({data, size * count});
 }
 
-// libcurl's own times do not tell when this was: they count from when it came to the transfer,
-// which on a busy thread is well after start().
+// Takes the time here: libcurl's times count from when it began the transfer, which on a busy
+// thread is well after start().
 int Transfer::on_request(void* self, char* remote_ip, char*, int remote_port, int local_port) {
   return static_cast<Transfer*>(self)->take_connection(remote_ip, remote_port, local_port);
 }
 
 int Transfer::take_connection(std::string_view remote_ip, int remote_port, int local_port) {
   if (sent_before_) {
-    // libcurl found a kept-alive connection closed, or was refused the request on a new one, and is
-    // about to send again, without regard for the host's delay.
+    // libcurl found a kept-alive connection closed, or its request was refused on a new one, and is
+    // about to send again, without the host's delay (P1): ends the transfer.
     response_.connection_was_stale = reused_ && !verdict_.failure;
     return CURL_PREREQFUNC_ABORT;
   }
@@ -514,7 +517,7 @@ int Transfer::take_connection(std::string_view remote_ip, int remote_port, int l
   sent_before_ = true;
   if (gate_ != nullptr) connected_address_ = proxy_ ? asked_address_ : std::string(remote_ip);
   reused_ = !opened_socket_;
-  response_.request_head.clear();  // that of a proxy's CONNECT
+  response_.request_head.clear();  // the head of a CONNECT to the proxy
   context_.sending.push_back(this);
   return CURL_PREREQFUNC_OK;
 }
@@ -523,8 +526,8 @@ curl_socket_t Transfer::on_open_socket(void* self, curlsocktype, curl_sockaddr* 
   return static_cast<Transfer*>(self)->open_socket(*address);
 }
 
-// libcurl asks for a socket to a placeholder; it is given one to the next address of that family.
-// It tries IPv6 first; where IPv4 comes first in order, IPv6 has to wait for its turn.
+// libcurl requests a socket for a placeholder address, and gets one for the next real address of
+// that family. It tries IPv6 first; if IPv4 comes first in our order, IPv6 is refused at first.
 curl_socket_t Transfer::open_socket(curl_sockaddr& address) {
   if (address.family == AF_INET6 && addresses_.front().family == AF_INET &&
       std::any_of(addresses_.begin(), addresses_.end(),
@@ -535,13 +538,13 @@ curl_socket_t Transfer::open_socket(curl_sockaddr& address) {
     if (next.tried || next.family != address.family) continue;
     next.tried = true;
     if (!write_address(next.text, next.family, &address.addr)) continue;
-    // Here the name is resolved: a public name that points to a private address is caught as well.
-    // The proxy's own address is the configuration's business.
+    // The name is resolved here, so a public name with a private address is refused too. The
+    // address of a proxy is not checked, since the user configured it.
     if (!proxy_ && !context_.options.allow_private_addresses && is_private_address(&address.addr)) {
       address_refused_ = true;
       continue;
     }
-    address_refused_ = false;  // of another address of the same name
+    address_refused_ = false;  // refused was another address of the same name
     opened_socket_ = true;
     tried_ = next.text;
     const int opened = ::socket(address.family, address.socktype | SOCK_CLOEXEC, address.protocol);

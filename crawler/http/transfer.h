@@ -1,4 +1,4 @@
-// Transfer: one request and its response on a libcurl easy handle, and after that the next one.
+// Transfer: a request and its response on a libcurl easy handle; reused for further requests.
 #pragma once
 
 #include <chrono>
@@ -31,7 +31,7 @@ namespace trawl {
 
 class Transfer;
 
-// What the transfers of a client share.
+// State shared by the transfers of a client.
 struct TransferContext {
   const HttpOptions options;
   SocketWatch sockets;
@@ -39,22 +39,22 @@ struct TransferContext {
   FloodGuard floods;
   HttpClient* client = nullptr;
   std::vector<Transfer*> sending{};  // requests that libcurl sent just now
-  std::vector<Transfer*> stalled{};  // those that wait for memory
+  std::vector<Transfer*> stalled{};  // transfers that wait for memory
   Placeholders placeholders{};
-  std::unordered_map<std::string, TlsSessions> tls_sessions{};  // by proxy, the empty one as well
+  std::unordered_map<std::string, TlsSessions> tls_sessions{};  // by proxy, "" without one
 };
 
-// Its address is given to libcurl and the budget: stays where it is.
+// Must not move, since libcurl and the budget have its address.
 class Transfer {
  public:
   using Time = std::chrono::steady_clock::time_point;
-  // Why it is not to go on; empty if it is. The text is for people.
+  // Why the transfer ends; empty if it continues. The text is a message for users.
   struct Verdict {
     std::optional<FetchError> failure;
     std::string reason;
   };
 
-  // For requests over that proxy, or over none if the text is empty.
+  // For requests over `proxy`, or without a proxy if it is empty.
   Transfer(TransferContext& context, const std::string& proxy);
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
@@ -64,52 +64,53 @@ class Transfer {
   CURL* easy() const noexcept { return handle_.get(); }
   const std::string& proxy_text() const noexcept { return proxy_text_; }
 
-  // Begins with a request. Nothing else is on the handle.
+  // Starts a request. The handle must be idle.
   Verdict begin(const HttpRequest& request, HttpClient::Done done, std::shared_ptr<CookieJar> jar,
                 Time now);
-  // The name that has to be looked up next; null if there is none, and the handle may go to
+  // The name to resolve next; null if all are resolved, so that the handle may be passed to
   // libcurl.
   const std::string* next_name() const noexcept;
   Verdict resolved(const Resolution& resolution);
-  // When it may begin, once all names were looked up.
+  // Asks the gate when the request may begin. Call once all names are resolved.
   StartGate::Answer ask_gate();
-  // It was told to wait, or its wait is over: no clock runs in between.
+  // The gate made it wait, or the wait is over: timeouts do not run in between.
   void set_waiting(Time now);
-  // It was told to come later.
+  // The gate ended it.
   Verdict sent_away(Time not_before);
-  // Before the handle goes to libcurl, each time.
+  // Call each time before the handle is passed to libcurl.
   void prepare(Time now);
   void set_sent(Time now);
-  // What its clocks say.
+  // Checks its timeouts.
   Verdict check(Time now);
-  // The connection could not be opened, or not for too long, but there are addresses that were not
-  // tried: those are next, once the handle was with libcurl anew.
+  // Returns true if the connection could not be opened in time, but untried addresses remain: pass
+  // the handle to libcurl again to try them.
   bool try_other_addresses(CURLcode code);
   bool wants_other_address(Time now) const;
-  // The kept-alive connection that it was to go over was not clean, and is closed: nothing was
-  // sent, and another one is next, once the handle was with libcurl anew.
+  // Returns true if the kept-alive connection had unread data and was closed before anything was
+  // sent: pass the handle to libcurl again to use another connection.
   bool try_other_connection();
 
-  // Ends it for a reason of ours.
+  // Ends the transfer for a reason outside libcurl.
   void fail(Verdict verdict);
-  // The server floods that TLS connection, which is ended; perhaps it is this one's.
+  // The server floods a TLS connection, which is being ended; it may be this transfer's.
   void on_flood(const void* tls);
-  // What came of it, once libcurl is done with it or it never was there.
+  // The response, once libcurl is done with the transfer or never got it.
   HttpResponse finish(CURLcode code, Time now);
   HttpClient::Done take_done() { return std::move(done_); }
 
-  // The budget has decided on it, which has stalled. False: it has to end, for what finish() says.
+  // Continues a stalled transfer after the budget's decision. Returns false if it must end, for the
+  // reason in finish().
   bool is_stalled() const noexcept { return stalled_; }
   BodyWaiter::State waiter_state() const;
   bool resume(Time now);
 
-  // Kept by the client: its place among the active ones, its URL, and how often it has been used,
-  // which tells a late answer of the resolver from one that is awaited.
+  // Used by the client: position among the active transfers, URL, and the number of uses, which
+  // distinguishes a late answer of the resolver from a current one.
   std::size_t place = 0;
   std::size_t url_hash = 0;
   std::uint32_t uses = 0;
   bool in_multi = false;
-  bool ended = false;  // what is left is to report it
+  bool ended = false;  // only reporting remains
 
  private:
   enum class Phase : std::uint8_t { kResolving, kConnecting, kWaiting, kReceiving };
@@ -158,32 +159,32 @@ class Transfer {
   std::function<bool(const HttpResponse&)> accept_;
   std::shared_ptr<CookieJar> jar_;
   std::shared_ptr<StartGate> gate_;
-  bool gate_waits_ = false;  // to be told when the request was sent
+  bool gate_waits_ = false;  // the gate's sent() must be called
   std::optional<Time> waiting_since_;
-  std::string asked_address_;      // that the gate was asked with
-  std::string connected_address_;  // with a gate
+  std::string asked_address_;      // passed to the gate
+  std::string connected_address_;  // only with a gate
   HttpResponse response_;
   HeadReader head_;
   BodyReader body_;
 
   Endpoint endpoint_;
-  std::vector<Address> addresses_;  // of the server, or of the proxy
-  std::string target_address_;      // for a proxy that wants one
+  std::vector<Address> addresses_;  // of the server or the proxy
+  std::string target_address_;      // for a proxy that needs it
   bool proxy_resolved_ = false;
-  std::string tried_;  // the last address that was tried
+  std::string tried_;  // the address tried last
   bool address_refused_ = false;
 
   Phase phase_ = Phase::kResolving;
   Time begun_{};
   Time connecting_{};
-  Time window_begun_{};  // of the measurement of speed
+  Time window_begun_{};  // start of the speed measurement
   std::uint64_t window_bytes_ = 0;
-  std::chrono::steady_clock::duration paused_{0};  // so long no clock ran
+  std::chrono::steady_clock::duration paused_{0};  // total time without running timeouts
   std::optional<Time> sent_;
   std::optional<Time> first_byte_;
   bool sent_before_ = false;
   bool opened_socket_ = false;
-  std::vector<int> sockets_;  // that it opened
+  std::vector<int> sockets_;  // opened by this transfer
   OpenConnections::Key connection_ = 0;
   bool unclean_connection_ = false;
   bool reused_ = false;  // the request was sent over a kept-alive connection
@@ -192,7 +193,7 @@ class Transfer {
   Time stalled_at_{};
   BodyWaiter waiter_;
 
-  Verdict verdict_;  // why we ourselves ended it
+  Verdict verdict_;  // why it ended for a reason outside libcurl
   char error_[CURL_ERROR_SIZE] = {};
 };
 

@@ -12,7 +12,7 @@ std::string_view last_bytes(std::string_view text) {
   return text.substr(text.size() - std::min(text.size(), TextFinder::kLongest));
 }
 
-// Marks the texts found in one call, without clearing the marks of the call before.
+// Marks the texts found in one call, without clearing the marks of the previous call.
 class Marks {
  public:
   void begin(std::size_t texts) {
@@ -21,7 +21,7 @@ class Marks {
     std::ranges::fill(marks_, 0);
     call_ = 1;
   }
-  // True for the first time.
+  // Returns true the first time.
   bool mark(int text) {
     std::uint32_t& mark = marks_[static_cast<std::size_t>(text)];
     const bool first = mark != call_;
@@ -75,10 +75,10 @@ void TextFinder::add(std::string_view text, int number) {
 
 void TextFinder::connect() {
   const std::size_t states = first_output_.size();
-  std::vector<std::uint32_t> shorter(states, 0);  // the longest ending that is a state, too
+  std::vector<std::uint32_t> shorter(states, 0);  // the longest proper suffix that is a state
   output_state_.assign(states, kNone);
   shorter_output_state_.assign(states, kNone);
-  // Level by level, so that what a state goes by is done before it.
+  // Breadth first: the states that a state depends on come before it.
   std::vector<std::uint32_t> queue{0};
   for (std::size_t done = 0; done < queue.size(); ++done) {
     const std::uint32_t state = queue[done];

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kRegexMark = "re:";
 
-// What messages show of a text.
+// The part of a text that messages show.
 std::string quoted_part(std::string_view text) {
   constexpr std::size_t kShown = 80;
   std::string out;
@@ -37,18 +37,18 @@ void append_literal(std::string_view literal, std::string& out) {
   out += re2::RE2::QuoteMeta(re2::StringPiece(literal.data(), literal.size()));
 }
 
-// Where a name and a password may stand.
+// Matches an optional user name and password.
 constexpr std::string_view kUserInfo = "(?:[^/@]*@)?";
 
-// What stands before "://" where that begins the authority: "http" of "http://h/*"; nothing if the
-// glob leaves the scheme open. That of "h.test/?url=http://*" is part of a query.
+// The text before "://" if an authority follows: "http" in "http://h/*". Nothing if the glob has no
+// scheme; in "h.test/?url=http://*" the "://" is part of a query.
 std::optional<std::string_view> scheme_of(std::string_view glob) {
   const std::size_t end = glob.find("://");
   if (end == std::string_view::npos || glob.find('/') < end) return std::nullopt;
   return glob.substr(0, end);
 }
 
-// The glob in RE2's syntax, without anchors.
+// Appends the glob in RE2's syntax, without anchors.
 void append_glob(std::string_view glob, std::string& out) {
   while (!glob.empty()) {
     const std::size_t literal = std::min(glob.find_first_of("*?"), glob.size());
@@ -68,7 +68,7 @@ std::string expression_of_glob(std::string_view glob) {
   std::string out = "\\A";
   const auto scheme = scheme_of(glob);
   if (scheme == "http" || scheme == "https") {
-    // Only a glob that spells its scheme out is known to have its host right behind it.
+    // Only after a literal scheme is it certain that the host follows.
     append_literal(glob.substr(0, scheme->size() + 3), out);
     out += kUserInfo;
     glob.remove_prefix(scheme->size() + 3);
@@ -87,14 +87,14 @@ bool glob_matches(std::string_view glob, std::string_view text) {
                              re2::RE2(expression, url_pattern_options()));
 }
 
-// Why no URL has what stands between the scheme and the first '/' or wildcard; empty if one may.
-// `scheme` is empty where it is open.
+// Says why no URL can have `authority`, the text between the scheme and the first '/' or wildcard;
+// empty if a URL can. `scheme` is empty if the glob has none.
 std::string why_no_url_has(std::string_view authority, std::string_view scheme, bool whole) {
   if (!whole) {
-    // The rest of it is not known: of a host it is the beginning, if it is not of a user's name.
+    // A wildcard follows, so this is the beginning of a host, or of a user name.
     const bool upper = std::ranges::any_of(authority, [](char c) { return c >= 'A' && c <= 'Z'; });
     return upper && authority.find('@') == std::string_view::npos
-               ? "has a host with upper case letters, which URLs have in lower case"
+               ? "has a host with upper case letters; hosts of URLs are in lower case"
                : "";
   }
   std::string spelled;
@@ -102,16 +102,16 @@ std::string why_no_url_has(std::string_view authority, std::string_view scheme, 
     if (!scheme.empty() && each != scheme) continue;
     const std::string text = fmt::format("{}://{}/", each, authority);
     const auto url = Url::parse(text);
-    if (!url) return "has a host that no URL has: " + url.error().message;
+    if (!url) return "has an invalid host: " + url.error().message;
     if (url->href() == text) return {};
     if (spelled.empty()) spelled = url->href().substr(each.size() + 3);
   }
   spelled.pop_back();
-  return fmt::format("names a host as no URL spells it: write \"{}\" instead of \"{}\"",
+  return fmt::format("has a host that is not in canonical form: write \"{}\" instead of \"{}\"",
                      quoted_part(spelled), quoted_part(authority));
 }
 
-// "*.example.com": under these no files' names end.
+// True for globs such as "*.example.com": no file names end in these domains.
 bool looks_like_subdomains(std::string_view glob) {
   constexpr std::string_view kEnds[] = {".com", ".net", ".org", ".edu", ".gov"};
   if (!glob.starts_with("*.")) return false;
@@ -129,38 +129,38 @@ std::string why_no_byte_matches(std::string_view glob) {
   for (const char c : glob) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte >= 0x80)
-      return "has bytes that are not ASCII: write them as URLs do, in the host as \"xn--...\", "
-             "elsewhere as \"%C3%A4\"";
-    if (byte <= 0x20 || byte == 0x7F) return "has a space or a control character; URLs have none";
-    if (byte == '#') return "has a '#', and URLs are matched without their fragment";
+      return "has bytes that are not ASCII: write the host as \"xn--...\", and escapes such as "
+             "\"%C3%A4\" elsewhere";
+    if (byte <= 0x20 || byte == 0x7F)
+      return "has a space or a control character, which URLs cannot have";
+    if (byte == '#') return "has a '#', but URLs are matched without their fragment";
   }
   return {};
 }
 
-// Why no URL can match the glob, or none that is meant; empty if one may.
+// Says why no URL, or no intended URL, can match the glob; empty if one can.
 std::string why_no_url_matches(std::string_view glob) {
   if (auto why = why_no_byte_matches(glob); !why.empty()) return why;
   const std::string shown = quoted_part(glob);
   if (glob.starts_with('/'))
-    return fmt::format("begins with a '/', and URLs do with a scheme and a host: write \"*{}\"",
-                       shown);
+    return fmt::format(
+        "begins with a '/', but patterns match whole URLs with scheme and host: write \"*{}\"",
+        shown);
   if (looks_like_subdomains(glob))
-    return fmt::format("has no path, and URLs have: write \"{}/*\" for all of these hosts", shown);
+    return fmt::format("has no path: write \"{}/*\" for all URLs of these hosts", shown);
   const auto scheme = scheme_of(glob);
   if (!scheme && glob.starts_with('*')) return {};
   if (scheme && !glob_matches(*scheme, "http") && !glob_matches(*scheme, "https"))
-    return "has another scheme than http and https, and no URL of a crawl has";
+    return "has a scheme other than http and https, which no URL of a crawl has";
   std::string_view authority = glob.substr(scheme ? scheme->size() + 3 : 0);
   const std::size_t end = authority.find_first_of("/*?");
   if (end == std::string_view::npos)
-    return fmt::format(
-        "has a host without a path, and URLs have at least a '/' there: write "
-        "\"{}/*\" for all of that host",
-        shown);
+    return fmt::format("has a host without a path: write \"{}/*\" for all URLs of that host",
+                       shown);
   const bool whole = authority[end] == '/';
   authority = authority.substr(0, end);
   const bool open = !scheme || scheme->find_first_of("*?") != std::string_view::npos;
-  if (whole && authority.empty()) return "has no host, and all URLs have one";
+  if (whole && authority.empty()) return "has no host";
   return why_no_url_has(authority, open ? std::string_view() : *scheme, whole);
 }
 
@@ -177,7 +177,7 @@ Result<UrlPattern> UrlPattern::parse(std::string_view text) {
   }
   const std::string expression = is_regex ? std::string(body) : expression_of_glob(body);
   auto compiled = std::make_shared<const re2::RE2>(expression, url_pattern_options());
-  if (!compiled->ok()) return bad(text, "is no regular expression: " + compiled->error());
+  if (!compiled->ok()) return bad(text, "is not a valid regular expression: " + compiled->error());
   return UrlPattern(std::make_shared<const std::string>(text), std::move(compiled));
 }
 

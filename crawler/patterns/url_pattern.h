@@ -1,4 +1,4 @@
-// UrlPattern: a glob or a regular expression that URLs match or not.
+// UrlPattern: a glob or a regular expression for URLs.
 #pragma once
 
 #include <cstddef>
@@ -21,22 +21,22 @@ namespace trawl {
 //   https://example.com/*    with a scheme
 //   *.pdf                    anything that ends so
 //   re:/\d{4}/\d\d?/         a regular expression in RE2's syntax, found anywhere
-// A glob with a host at its beginning covers URLs with a user name and a password, too. Matching
-// takes time linear in the URL. Immutable, thread-safe, cheap to copy.
+// A glob that begins with a host also matches URLs with a user name and a password. Matching takes
+// time linear in the URL. Immutable, thread-safe, cheap to copy.
 class UrlPattern {
  public:
   static constexpr std::size_t kMaxLength = 4096;
 
-  // Errors: kInvalidArgument with the pattern and what is wrong with it: empty, too long, a regular
-  // expression RE2 does not take, a glob that matches no URL: it has bytes that none has, begins
-  // with a '/', has another scheme, a host without a path, or one as no URL spells it (in upper
-  // case, with the port of its scheme). So is one such as "*.example.com", which says host and
-  // would match what URLs end with; "*.pdf" is not.
+  // Errors: kInvalidArgument, with the pattern and what is wrong with it: empty, too long, a
+  // regular expression that RE2 refuses, or a glob that cannot match: it has bytes that no URL has,
+  // begins with a '/', has another scheme, a host without a path, or a host that is not in
+  // canonical form (in upper case, or with the default port). A glob such as "*.example.com" is
+  // refused too: it means a host, but would match the end of URLs; "*.pdf" is allowed.
   static Result<UrlPattern> parse(std::string_view text);
 
   bool matches(std::string_view href) const;
   const std::string& text() const { return *text_; }
-  // What the pattern is in RE2's syntax.
+  // The pattern in RE2's syntax.
   const std::string& expression() const;
 
  private:

@@ -1,3 +1,8 @@
+// One automaton of all patterns (RE2::Set) decides in a fraction of a microsecond for URLs similar
+// to earlier ones, but takes up to 100 ms for a URL crafted to make it build new states. A
+// CallBudget bounds that time. When it is used up, patterns are matched one by one in their order,
+// but only those whose required texts are in the URL: FilteredRE2 gives the texts that a URL must
+// have to match a pattern, and a TextFinder finds all of them in one pass.
 #include "crawler/patterns/url_pattern_set.h"
 
 #include <algorithm>
@@ -20,26 +25,27 @@ namespace trawl {
 
 namespace {
 
-// Nanoseconds of a clock that costs next to nothing, and ticks every few milliseconds.
+// Nanoseconds of a cheap clock that ticks every few milliseconds.
 std::int64_t coarse_now() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-// Shorter texts are in too many URLs to tell anything.
+// Shorter texts are in too many URLs to be useful.
 constexpr int kShortestText = 3;
-// Of the automaton that all patterns share, made as URLs need it.
+// Memory limit of the common automaton, whose states are built as needed.
 constexpr std::int64_t kAutomatonMemory = 64 << 20;
 
-// Lets calls take half a second, and then a tenth of the time. What they take is told by the ticks
-// that fall into them: right on average, as quick calls seldom see one. Thread-safe.
+// Allows calls half a second in total, and beyond that a tenth of the time. The time of a call is
+// measured by the clock ticks that fall into it: quick calls rarely see a tick, but the average is
+// right. Thread-safe.
 class CallBudget {
  public:
   bool may_call(std::int64_t now) const { return paid_at_.load(std::memory_order_relaxed) <= now; }
   void called(std::int64_t begun, std::int64_t ended) {
     if (ended <= begun) return;
-    // Calls at the same time may lose a price, which matters little.
+    // Concurrent calls may lose an update, which matters little.
     const std::int64_t least = ended - kAtOnce * kPrice;
     paid_at_.store(
         std::max(paid_at_.load(std::memory_order_relaxed), least) + (ended - begun) * kPrice,
@@ -54,13 +60,10 @@ class CallBudget {
 
 }  // namespace
 
-// One automaton of all patterns answers in a fraction of a microsecond for URLs like those before,
-// but takes up to 100 ms for one that is made to lead it astray. Where that happens patterns are
-// asked one by one, in their order, but only those whose texts the URL has: RE2 tells which texts a
-// URL must have for a pattern to match.
+// See the head of this file.
 struct UrlPatternSet::Compiled {
   std::vector<UrlPattern> patterns;
-  std::unique_ptr<re2::RE2::Set> all;  // null: there is one pattern only
+  std::unique_ptr<re2::RE2::Set> all;  // null if there is only one pattern
   mutable CallBudget budget;
   re2::FilteredRE2 filtered{kShortestText};
   std::unique_ptr<TextFinder> texts;
@@ -79,7 +82,7 @@ struct UrlPatternSet::Compiled {
     if (!good || !all->Compile()) {
       return error(ErrorCode::kInvalidArgument,
                    fmt::format("{} patterns are too many or too large to be compiled together: use "
-                               "fewer, or a blocklist for plain URLs and hosts",
+                               "fewer patterns, or scope.blocklist for plain URLs and hosts",
                                patterns.size()));
     }
     std::vector<std::string> required;
@@ -88,7 +91,8 @@ struct UrlPatternSet::Compiled {
     return {};
   }
 
-  // Nothing: the automaton may not be asked, or has no answer. -1: none matches.
+  // Returns -1 if no pattern matches; nothing if the budget is used up, or the automaton ran out of
+  // memory.
   std::optional<int> ask_automaton(std::string_view href) const {
     const std::int64_t begun = coarse_now();
     if (!budget.may_call(begun)) return std::nullopt;

@@ -1,4 +1,5 @@
-// UrlPatternSet: the first of many patterns that a URL matches, for little more than one costs.
+// UrlPatternSet: finds the first of many patterns that a URL matches, at little more than the cost
+// of one.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,7 @@
 
 namespace trawl {
 
-// Immutable, thread-safe; a copy shares what is compiled.
+// Immutable, thread-safe; copies share the compiled patterns.
 class UrlPatternSet {
  public:
   // Matches nothing.

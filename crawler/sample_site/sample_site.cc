@@ -27,16 +27,16 @@ std::optional<Error> invalid(const SampleSiteOptions& options) {
     return Error{ErrorCode::kInvalidArgument, "sample site: " + std::move(message)};
   };
   if (options.pages < 1 || options.pages > kMaxPages) {
-    return refused(fmt::format("{} pages asked for, expected 1 to {}", options.pages, kMaxPages));
+    return refused(fmt::format("{} pages requested, expected 1 to {}", options.pages, kMaxPages));
   }
   if (options.hosts < 1 || options.hosts > kMaxHosts) {
-    return refused(fmt::format("{} hosts asked for, expected 1 to {}", options.hosts, kMaxHosts));
+    return refused(fmt::format("{} hosts requested, expected 1 to {}", options.hosts, kMaxHosts));
   }
   return {};
 }
 
-// One line a request, in the file before the reply: whoever reads it after killing the client, or
-// us, finds every request that was answered.
+// Writes one line per request, before the reply: after a kill of client or server, the file has
+// every request that was answered.
 class AccessLog {
  public:
   ~AccessLog() {
@@ -76,7 +76,7 @@ class SampleSiteImpl : public SampleSite {
     const int attempts = options_.port == 0 ? kPortAttempts : 1;
     std::optional<Error> error;
     for (int i = 0; i < attempts; ++i) {
-      // A port that is free on one address may be taken on another.
+      // A port that is free on one address may be in use on another.
       error = bind_all();
       if (!error) break;
     }
@@ -130,7 +130,7 @@ class SampleSiteImpl : public SampleSite {
 
   HttpReply reply_outside(const std::string& target) {
     if (!log_.write(web_->origin(SampleWeb::outside_address()) + target)) return log_failed();
-    return {.content_type = "text/html", .body = "<p>This host is no part of the site.\n"};
+    return {.content_type = "text/html", .body = "<p>This host is not part of the site.\n"};
   }
 
   static HttpReply log_failed() {

@@ -11,14 +11,14 @@
 namespace trawl {
 
 // The same options give the same web. Hosts are loopback addresses 127.0.0.1, 127.0.0.2, ... on
-// one port; docs/sample-site.md says what is on them.
+// one port; docs/sample-site.md describes them.
 struct SampleSiteOptions {
   std::uint16_t port = 0;      // 0: any free one
   std::uint64_t pages = 1000;  // HTML pages over all hosts, 1 to 100 million
   std::uint64_t seed = 1;
   std::uint32_t hosts = 3;      // 1 to 200; never more than there are pages
-  std::uint32_t slow_ms = 200;  // what a slow page (1 in 50) waits before it answers
-  std::string access_log{};     // if set: one line a request, "<unix seconds, fraction> <url>"
+  std::uint32_t slow_ms = 200;  // delay of a slow page (1 in 50)
+  std::string access_log{};     // if set: one line per request, "<unix seconds, fraction> <url>"
 };
 
 class SampleSite {
@@ -29,17 +29,17 @@ class SampleSite {
   virtual ~SampleSite() = default;
 
   virtual std::uint16_t port() const = 0;
-  // The root page of each host: what to seed a crawl with.
+  // The root page of each host: the seeds of a crawl.
   virtual std::vector<std::string> seeds() const = 0;
-  // Every URL that a crawl from seeds() with scope "host", no depth limit and robots.txt obeyed
-  // fetches: HTML pages, redirects, missing pages and files included, robots.txt itself not.
-  // Sorted, no duplicates. These are canonical keys: a page may be linked as /p/%7epage1 and as
-  // /p/~page1, and either may be the one fetched, so compare the keys of what was fetched.
+  // The canonical keys of all URLs that a crawl from seeds() fetches with scope "host", no depth
+  // limit and robots.txt obeyed: HTML pages, redirects, missing pages and files, but not
+  // robots.txt. Sorted, without duplicates. A page may be linked as /p/%7epage1 and as /p/~page1,
+  // and either may be fetched, so compare by key.
   virtual std::vector<std::string> reachable_urls() const = 0;
-  // Ends open connections and returns when the last one has ended. May be called twice.
+  // Closes open connections and returns when all have ended. May be called twice.
   virtual void stop() = 0;
 
-  // What reachable_urls() would say, without serving anything; `options.port` must not be 0.
+  // Returns what reachable_urls() would, without serving; `options.port` must not be 0.
   static Result<std::vector<std::string>> list(const SampleSiteOptions& options);
 };
 

@@ -25,14 +25,14 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
   return text;
 }
 
-// `target` as seen from a page at `from`, both paths with queries.
+// `target` relative to a page at `from`; both are paths with queries.
 std::string relative_path(std::string_view from, std::string_view target) {
   const std::string_view from_path = from.substr(0, from.find('?'));
   const std::string_view target_path = target.substr(0, target.find('?'));
   if (from_path == target_path && target_path != target) {
     return std::string(target.substr(target_path.size()));
   }
-  std::size_t common = 0;  // bytes up to and with the last '/' that both share
+  std::size_t common = 0;  // bytes up to and including the last shared '/'
   for (std::size_t i = 0; i < std::min(from_path.size(), target_path.size()); ++i) {
     if (from_path[i] != target_path[i]) break;
     if (from_path[i] == '/') common = i + 1;
@@ -80,7 +80,7 @@ class PageWriter {
     return (state_ >> 33) % below;
   }
 
-  // One of the ways to write a URL that all mean `target`.
+  // One of several ways to write a URL of `target`.
   std::string reference(const SampleResource& target) {
     std::string path = web_.path_of(target);
     const std::string origin = web_.origin_of(target);
@@ -161,7 +161,8 @@ class PageWriter {
     }
   }
 
-  // What is no link, or leads nowhere new. Nothing may ever be asked for under /trap/.
+  // Markup that is not a link, or leads nowhere new. A crawler must never request anything under
+  // /trap/.
   void odd_links() {
     body_ +=
         "<a href=\"mailto:someone@example.org\">m</a><a href='javascript:void(0)'>j</a>\n"

@@ -1,4 +1,4 @@
-// The HTML of the sample site's pages: links in every way that HTML and URLs allow.
+// The HTML of the sample site's pages, with links in all forms of HTML and URLs.
 #pragma once
 
 #include <cstdint>

@@ -25,8 +25,8 @@ namespace {
 constexpr int kBacklog = 1024;
 constexpr int kKeepAliveSeconds = 600;
 
-// Runs each connection on a thread of its own: a crawler may hold any number of them open, and
-// with a pool of fixed size those beyond it would wait for the others to be closed.
+// Runs each connection on its own thread: a crawler may keep any number open, and with a pool of
+// fixed size, further connections would wait until others are closed.
 class ConnectionThreads : public httplib::TaskQueue {
  public:
   void enqueue(std::function<void()> connection) override {
@@ -43,7 +43,7 @@ class ConnectionThreads : public httplib::TaskQueue {
     try {
       std::thread(run).detach();
     } catch (const std::system_error&) {
-      run();  // no more threads to be had: others wait meanwhile
+      run();  // no more threads: other connections wait meanwhile
     }
   }
 
@@ -55,7 +55,7 @@ class ConnectionThreads : public httplib::TaskQueue {
   }
 
  private:
-  // Shared, as a thread may still be leaving it when the last count is seen.
+  // Shared, since a thread may still use it after the owner has seen the count reach 0.
   struct Running {
     Mutex mutex;
     Condition ended;
@@ -64,7 +64,7 @@ class ConnectionThreads : public httplib::TaskQueue {
   std::shared_ptr<Running> running_ = std::make_shared<Running>();
 };
 
-// A connection as httplib reads and writes it: whole buffers from the socket, one send a reply.
+// A connection for httplib: reads whole buffers from the socket, and sends each reply at once.
 class BufferedStream : public httplib::Stream {
  public:
   explicit BufferedStream(socket_t socket) : socket_(socket) {}
@@ -109,7 +109,7 @@ class BufferedStream : public httplib::Stream {
     return true;
   }
 
-  // Waits until there is something to read, or the connection was shut down.
+  // Waits until there is data to read, or the connection is shut down.
   void wait() {
     if (next_ < filled_) return;
     pollfd poll_for{socket_, POLLIN, 0};
@@ -125,8 +125,9 @@ class BufferedStream : public httplib::Stream {
   std::string output_;
 };
 
-// httplib's own connection loop lets stop() wait until every idle connection has timed out, and
-// wakes up a hundred times a second for each: this one sleeps, and stop() shuts the sockets down.
+// Replaces httplib's connection loop, which wakes up a hundred times a second for each connection,
+// and whose stop() waits until every idle connection has timed out. This one sleeps, and stop()
+// shuts the sockets down.
 class HttpServer : public httplib::Server {
  public:
   void raise_backlog() { ::listen(svr_sock_, kBacklog); }
@@ -188,8 +189,8 @@ void answer(HttpReply reply, const httplib::Request& request, httplib::Response&
       response.set_header("Content-Encoding", "gzip");
     }
   }
-  // Given a string, httplib would compress every text, with Brotli at its slowest if it can; a
-  // provider's bytes go as they are.
+  // Given a string, httplib would compress every text, with slow Brotli if it can; bytes of a
+  // provider are sent unchanged.
   const auto body = std::make_shared<const std::string>(std::move(reply.body));
   response.set_content_provider(
       body->size(), reply.content_type,
@@ -206,7 +207,7 @@ class LoopbackServerImpl : public LoopbackServer {
     server_.set_keep_alive_timeout(kKeepAliveSeconds);
     server_.set_read_timeout(kKeepAliveSeconds);
     server_.set_tcp_nodelay(true);
-    // Not SO_REUSEPORT, with which a port that is taken would be shared in silence.
+    // Without SO_REUSEPORT, with which a port in use would be shared silently.
     server_.set_socket_options([](socket_t socket) {
       const int yes = 1;
       ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
@@ -219,7 +220,7 @@ class LoopbackServerImpl : public LoopbackServer {
   }
   ~LoopbackServerImpl() override { stop(); }
 
-  // 0, or the errno of what failed.
+  // Returns 0 or an errno.
   int bind(const std::string& address, std::uint16_t port) {
     errno = 0;
     if (port == 0) {

@@ -1,4 +1,4 @@
-// LoopbackServer: cpp-httplib on one address, with a thread a connection and an end that is quick.
+// LoopbackServer: cpp-httplib on one address, with a thread per connection and a quick stop().
 #pragma once
 
 #include <functional>
@@ -19,10 +19,10 @@ struct HttpReply {
 
 class LoopbackServer {
  public:
-  // Called on many threads; `target` is the path and query as they came.
+  // Called on many threads; `target`: path and query as received.
   using Handler = std::function<HttpReply(const std::string& target)>;
 
-  // Listens at once; connections wait until serve(). `port` 0 takes any free one. Errors: kInUse,
+  // Starts listening; connections wait until serve(). `port` 0 picks a free one. Errors: kInUse,
   // kIo.
   static Result<std::unique_ptr<LoopbackServer>> bind(const std::string& address,
                                                       std::uint16_t port, Handler handler);
@@ -30,7 +30,7 @@ class LoopbackServer {
 
   virtual std::uint16_t port() const = 0;
   virtual void serve() = 0;
-  // Cuts open connections and waits for their threads.
+  // Closes open connections and waits for their threads.
   virtual void stop() = 0;
 };
 

@@ -21,7 +21,7 @@ constexpr std::uint64_t kSitemapPages = 1000;
 
 enum Purpose : std::uint64_t { kPathStyle = 1, kSlowness, kCompression, kTarget };
 
-// One in 32 pages each, see SampleWeb::feature().
+// Each on one in 32 pages, see SampleWeb::feature().
 enum Feature : unsigned {
   kHasMissing,
   kHasGone,
@@ -58,8 +58,8 @@ bool is_unreserved(unsigned char c) {
          c == '.' || c == '_' || c == '~';
 }
 
-// One spelling for all the spellings of a request target: escapes in upper case, none for
-// unreserved characters, one for every byte that is not ASCII.
+// Normalises a request target: escapes in upper case, none for unreserved characters, one for every
+// byte that is not ASCII.
 std::string canonical_target(std::string_view target) {
   std::string out;
   out.reserve(target.size());
@@ -81,7 +81,7 @@ std::string canonical_target(std::string_view target) {
   return out;
 }
 
-// The digits that end before `end`, skipping what is no digit. Empty if there are none.
+// The last run of digits before `end`; empty if there is none.
 std::string_view last_digits(std::string_view text, std::size_t end) {
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   while (end > 0 && !is_digit(text[end - 1]))
@@ -295,7 +295,7 @@ SampleResource SampleWeb::redirect_target(const SampleResource& resource) const 
     return {SampleKind::kHop, page, resource.step + 1};
   }
   if (feature(page) == kHasChainToMissing) return {SampleKind::kMissing, page};
-  // The next page lies on the next host.
+  // The next page is on the next host.
   if (feature(page) == kHasChainOf2) return {SampleKind::kPage, (page + 1) % pages_};
   return {SampleKind::kPage, random(page, kTarget) % pages_};
 }
@@ -317,7 +317,7 @@ std::vector<std::string> SampleWeb::reachable_urls() const {
   for (std::uint64_t page = 0; page < pages_; ++page) {
     urls.push_back(url_of({SampleKind::kPage, page}));
     for (SampleResource resource : extras(page)) {
-      // Follows chains until they leave the page's own things, the site, or what is allowed.
+      // Follows chains until they leave this page's resources, the site, or what robots.txt allows.
       std::vector<SampleResource> seen;
       while (resource.kind != SampleKind::kPage && resource.kind != SampleKind::kOutside &&
              !disallowed(resource) && std::find(seen.begin(), seen.end(), resource) == seen.end()) {
@@ -426,7 +426,7 @@ SampleReply SampleWeb::serve(const SampleResource& resource) const {
     case SampleKind::kAway:
       return redirect(resource);
     case SampleKind::kOutside:
-      break;  // never on these hosts
+      break;  // never requested on these hosts
   }
   return reply;
 }

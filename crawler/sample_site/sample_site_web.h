@@ -1,4 +1,4 @@
-// SampleWeb: what lies at each URL of the sample site, computed from the seed, nothing stored.
+// SampleWeb: computes what is at each URL of the sample site from the seed; stores nothing.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ enum class SampleKind : std::uint8_t {
   kMissing,  // 404
   kGone,     // 410
   kBroken,   // 500
-  kText,     // text/plain full of what looks like links
+  kText,     // text/plain full of text that looks like links
   kPdf,      // application/pdf
   kImage,    // image/gif
   kHop,      // one step of a chain of redirects
@@ -29,29 +29,29 @@ enum class SampleKind : std::uint8_t {
   kOutside,  // anything on the outside host
 };
 
-// One thing that can be asked for. `number` is a page's index, or that of the page the thing is
-// linked from; for kRobots and kSitemap the host's index.
+// A resource of the site. `number`: a page's index, or the index of the page that links to the
+// resource; for kRobots and kSitemap, the host's index.
 struct SampleResource {
   SampleKind kind = SampleKind::kPage;
   std::uint64_t number = 0;
-  std::uint32_t step = 0;  // of kHop and kLoop
+  std::uint32_t step = 0;  // for kHop and kLoop
   friend bool operator==(const SampleResource&, const SampleResource&) = default;
 };
 
 struct SampleReply {
   int status = 200;
   std::string content_type{};
-  std::string location{};  // of redirects
+  std::string location{};  // for redirects
   std::string body{};
   bool compress = false;  // if the client accepts it
   bool slow = false;
 };
 
-// Pages 0 .. hosts-1 are the hosts' roots; the others form a tree of eight children a page below
-// them, so every page can be reached, and page i lies on host i mod hosts. Immutable, thread-safe.
+// Pages 0 .. hosts-1 are the hosts' roots; the others form a tree below them with eight children
+// per page, so every page can be reached. Page i is on host i mod hosts. Immutable, thread-safe.
 class SampleWeb {
  public:
-  // `options` are valid and options.port is the real one.
+  // `options` must be valid, and options.port not 0.
   explicit SampleWeb(const SampleSiteOptions& options);
 
   std::uint32_t hosts() const { return hosts_; }
@@ -69,9 +69,9 @@ class SampleWeb {
   // The pages below `page` in the tree.
   std::vector<std::uint64_t> children(std::uint64_t page) const;
   std::uint64_t parent(std::uint64_t page) const;
-  // What `page` links to beside pages; each is linked from no other page.
+  // What `page` links to in addition to pages; no other page links to these.
   std::vector<SampleResource> extras(std::uint64_t page) const;
-  // Where a kHop, kLoop, kLure or kAway leads to.
+  // The target of a kHop, kLoop, kLure or kAway.
   SampleResource redirect_target(const SampleResource& resource) const;
 
   SampleReply reply(std::uint32_t host, std::string_view target) const;
@@ -79,7 +79,7 @@ class SampleWeb {
   std::vector<std::string> seeds() const;
   std::vector<std::string> reachable_urls() const;
 
-  // A number that depends on the seed and the arguments alone.
+  // A number that depends only on the seed and the arguments.
   std::uint64_t random(std::uint64_t number, std::uint64_t purpose) const;
 
  private:
@@ -87,7 +87,7 @@ class SampleWeb {
   bool disallowed(const SampleResource& resource) const;
   static constexpr std::uint64_t kFeatures = 32;
 
-  // Which of the extras a page has: the features take turns.
+  // Which extras a page has: features alternate from page to page.
   unsigned feature(std::uint64_t page) const {
     return static_cast<unsigned>((page + seed_) % kFeatures);
   }

@@ -1,4 +1,4 @@
-// CrawlTotals: what a crawl has fetched over all its runs, in a small file of the state directory.
+// CrawlTotals: sums over all runs of a crawl, in a small file of the state directory.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace trawl {
 
-// Written with each checkpoint and at the end: a crash forgets what came since.
+// Written with each checkpoint and at the end; a crash loses what was counted since.
 class CrawlTotals {
  public:
   struct Totals {
-    std::uint64_t bytes = 0;      // that scope.max_bytes counts
-    std::uint64_t truncated = 0;  // URLs done with a part of the body
+    std::uint64_t bytes = 0;      // counted for scope.max_bytes
+    std::uint64_t truncated = 0;  // URLs that ended with a part of the body
   };
 
   explicit CrawlTotals(const std::filesystem::path& state_dir);
 
-  // 0 where there is no such file, or it does not say.
+  // Returns zeros if the file is missing or damaged.
   Totals read() const;
   Result<void> write(const Totals& totals) const;
 

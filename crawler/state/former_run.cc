@@ -38,13 +38,13 @@ bool trusted_more(const CrawlConfig::Fetch& before, const CrawlConfig::Fetch& no
   return !before.verify_tls || (!before.ca_file.empty() && before.ca_file != now.ca_file);
 }
 
-// The filter: what is saved is what it was made with.
+// Keeps the filter's original size and rate in the saved config.
 void settle_filter(const CrawlConfig& former, SettledConfig& settled) {
   CrawlConfig::Filter& filter = settled.config.filter;
   if (filter.expected_urls != former.filter.expected_urls) {
     settled.warnings.push_back(
         fmt::format("filter.expected_urls = {} has no effect: the filter was made for {} URLs when "
-                    "the crawl began, and grows by itself",
+                    "the crawl began, and grows automatically",
                     filter.expected_urls, former.filter.expected_urls));
   }
   if (filter.false_positive_rate != former.filter.false_positive_rate) {
@@ -69,8 +69,8 @@ void settle_output(const CrawlConfig& former, SettledConfig& settled) {
     return;
   }
   settled.warnings.push_back(
-      fmt::format("output.directory = {} has no effect: the crawl's output goes on in {}; to have "
-                  "it elsewhere, move that directory there first",
+      fmt::format("output.directory = {} has no effect: the crawl continues to write to {}; to "
+                  "write elsewhere, move that directory there first",
                   now.string(), before.string()));
   settled.config.output.directory = former.output.directory;
   settled.saved.output.directory = former.output.directory;
@@ -80,10 +80,10 @@ void settle_ledger(bool has_ledger, SettledConfig& settled) {
   CrawlConfig& config = settled.config;
   const bool wanted = config.frontier.ledger || config.filter.mode == FilterMode::kExact;
   settled.saved.frontier.ledger = has_ledger;
-  // Without one FilterMode::kExact is refused.
+  // FilterMode::kExact without a ledger is refused elsewhere.
   if (wanted == has_ledger || config.filter.mode == FilterMode::kExact) return;
   settled.warnings.push_back(
-      fmt::format("frontier.ledger = {} has no effect: the crawl was begun {} a ledger",
+      fmt::format("frontier.ledger = {} has no effect: the crawl was started {} a ledger",
                   config.frontier.ledger, has_ledger ? "with" : "without"));
 }
 
@@ -104,13 +104,13 @@ SettledConfig settle_with_former_run(const CrawlConfig& config, const CrawlConfi
   settled.trusts_less = last && trusted_more(last->fetch, config.fetch);
   if (!former) return settled;
   settle_filter(*former, settled);
-  // An output directory of its own that a copy of the state names is the original's.
+  // In a copy of a state directory, output.directory names the output of the original.
   const bool is_copy = !is_same_place(former->crawl.state_dir, state_dir);
   if (is_copy && !former->output.directory.empty()) {
     settled.saved.output.directory = config.output.directory;
     return settled;
   }
-  former->crawl.state_dir = state_dir;  // it may have been moved
+  former->crawl.state_dir = state_dir;  // the directory may have been moved
   settle_output(*former, settled);
   return settled;
 }
@@ -122,7 +122,7 @@ fs::path last_run_path(const fs::path& state_dir) {
 Result<void> save_configs(const CrawlConfig& config, const CrawlConfig& saved) {
   const fs::path& state_dir = config.crawl.state_dir;
   const std::string head(kSavedConfigHead);
-  constexpr mode_t kOwnerAlone = 0600;  // they may hold passwords
+  constexpr mode_t kOwnerAlone = 0600;  // the files may hold passwords
   if (auto written =
           replace_file(saved_config_path(state_dir).string(), head + to_toml(saved), kOwnerAlone);
       !written) {

@@ -1,4 +1,4 @@
-// What a crawl that goes on keeps of the runs before, whatever its config says now.
+// Settings that a resumed crawl keeps from earlier runs, whatever its config says now.
 #pragma once
 
 #include <filesystem>
@@ -13,24 +13,24 @@
 namespace trawl {
 
 struct SettledConfig {
-  CrawlConfig config;                 // of this run
-  CrawlConfig saved;                  // of later ones: crawl.toml
-  std::vector<std::string> warnings;  // settings that have no effect, a sentence each
-  // The last run trusted certificates that this one may not: it had another fetch.ca_file, or did
-  // not verify them.
+  CrawlConfig config;                 // for this run
+  CrawlConfig saved;                  // for later runs: crawl.toml
+  std::vector<std::string> warnings;  // settings that have no effect, one sentence each
+  // The last run may have trusted certificates that this run refuses: it had another fetch.ca_file,
+  // or did not verify certificates.
   bool trusts_less = false;
 };
 
-// `config` is what this run was told, `saved` what is to hold for later runs, too. In a crawl that
-// is there already the filter keeps its size and rate, a ledger is there or not, and the output
-// goes on where it is, unless it was moved away; what was saved of these stays.
+// `config`: the config of this run; `saved`: the config to store for later runs. An existing crawl
+// keeps the size and rate of its filter, its ledger or the lack of one, and its output directory,
+// unless that was moved away; the stored config keeps the original values of these keys.
 SettledConfig settle_with_former_run(const CrawlConfig& config, const CrawlConfig& saved,
                                      OpenMode mode);
 
-// Beside crawl.toml: the config of the last run, if that was another. A crash may have left WARC
-// files open where it says.
+// A file next to crawl.toml: the config of the last run, if it differed. A crash may have left WARC
+// files open where that config says.
 std::filesystem::path last_run_path(const std::filesystem::path& state_dir);
-// Writes crawl.toml and, if need be, the other.
+// Writes crawl.toml and, if the configs differ, the file of last_run_path().
 Result<void> save_configs(const CrawlConfig& config, const CrawlConfig& saved);
 
 }  // namespace trawl

@@ -1,3 +1,6 @@
+// The order of a fresh start makes it repeatable after a crash. First the output is renamed, then
+// the state is deleted, and crawl.toml stays until the new crawl replaces it: while any part of the
+// old crawl is left, another --fresh recognises the directory as Trawl's and continues.
 #include "crawler/state/fresh_start.h"
 
 #include <cerrno>
@@ -39,7 +42,7 @@ bool is_same_directory(const fs::path& one, const fs::path& other) {
   return fs::equivalent(one, other, error);
 }
 
-// `below` is `directory` or lies in it.
+// Whether `below` is `directory` or lies in it.
 bool contains(const fs::path& directory, const fs::path& below) {
   std::error_code error;
   for (fs::path level = fs::weakly_canonical(below, error); !error; level = level.parent_path()) {
@@ -61,7 +64,7 @@ Result<void> check_writable(const fs::path& directory) {
   return tl::unexpected(system_error(errno, "cannot write to the directory " + directory.string()));
 }
 
-// Files of one crawl, beside those of its frontier.
+// The files of a crawl other than its frontier's.
 std::vector<fs::path> crawl_files(const fs::path& state) {
   std::vector<fs::path> files = CrashGuard::paths(state);
   files.insert(files.end(),
@@ -70,7 +73,7 @@ std::vector<fs::path> crawl_files(const fs::path& state) {
   return files;
 }
 
-// What is there, for people.
+// Lists what is deleted, for the report.
 Result<std::string> names_of(const fs::path& state) {
   const auto frontier = EmbeddedFrontier::look_at(state);
   if (!frontier) return tl::unexpected(frontier.error());
@@ -84,7 +87,7 @@ Result<std::string> names_of(const fs::path& state) {
 }
 
 std::string left(const fs::path& directory) {
-  return fmt::format("left {}: there are files in it that are not Trawl's", directory.string());
+  return fmt::format("kept {}: it has files that are not Trawl's", directory.string());
 }
 
 }  // namespace
@@ -104,7 +107,7 @@ Result<FreshStart> FreshStart::prepare(const CrawlConfig& config) {
     start.lock_ = *std::move(lock);
     if (auto found = start.find_output(); !found) return tl::unexpected(found.error());
   }
-  // What is moved away does not count, but whether the new output can be made does.
+  // The old output will be moved away, but the new output must be possible.
   if (start.output_.empty() || !is_same_directory(start.output_, output_directory(config))) {
     if (auto unused = check_output_is_free(config); !unused) return tl::unexpected(unused.error());
   } else if (auto probed = Output::probe(config, start.output_); !probed) {
@@ -117,7 +120,7 @@ Result<void> FreshStart::find_output() {
   output_ = state_ / "output";
   if (const auto saved = saved_config_path(state_); is_saved_config(saved)) {
     if (auto former = load_config(saved)) {
-      // What a copy of a state directory names is the original's.
+      // In a copy of a state directory, output.directory names the output of the original.
       if (!former->output.directory.empty() &&
           !is_same_directory(former->crawl.state_dir, state_)) {
         output_.clear();
@@ -143,7 +146,7 @@ Result<void> FreshStart::find_output() {
 Result<std::vector<std::string>> FreshStart::carry_out() {
   std::vector<std::string> report;
   if (contents_ == StateContents::kNothing) return report;
-  // First the output: as long as there is a crawl, --fresh finds the rest.
+  // The output first: while the crawl exists, another --fresh finds the rest.
   if (!output_.empty()) {
     if (auto moved = move_output(report); !moved) return tl::unexpected(moved.error());
   }
@@ -152,14 +155,14 @@ Result<std::vector<std::string>> FreshStart::carry_out() {
 }
 
 Result<void> FreshStart::move_output(std::vector<std::string>& report) {
-  // WARC files that a crash left open; nobody would look for them under their new path.
+  // Repairs WARC files that a crash left open: no later run looks for them under their new path.
   for (const fs::path& path : {saved_config_path(state_), last_run_path(state_)}) {
     if (!is_saved_config(path)) continue;
     const auto former = load_config(path);
     if (!former || !former->output.warc) continue;
     if (const auto repaired = Output::repair_warc_files(*former, output_); !repaired) {
-      report.push_back(
-          fmt::format("WARC files that a crash left open stay so: {}", repaired.error().message));
+      report.push_back(fmt::format("cannot repair WARC files that a crash left open: {}",
+                                   repaired.error().message));
     }
   }
   const fs::path base = whole_ ? output_ : output_ / "output";
@@ -175,7 +178,7 @@ Result<void> FreshStart::move_output(std::vector<std::string>& report) {
     }
     if (errno != EBUSY && errno != EXDEV)
       return tl::unexpected(system_error(errno, "cannot rename " + output_.string()));
-    whole_ = false;  // a mount after all
+    whole_ = false;  // it is a mount point after all
     return move_output(report);
   }
   std::error_code error;
@@ -214,7 +217,7 @@ Result<void> FreshStart::delete_state(std::vector<std::string>& report) {
   if (!stay) return tl::unexpected(stay.error());
   for (const fs::path& directory : *stay)
     report.push_back(left(directory));
-  // crawl.toml stays until the new crawl replaces it: by it the rest is known as Trawl's.
+  // crawl.toml stays until the new crawl replaces it: it marks the rest as Trawl's.
   if (!names->empty())
     report.insert(report.begin(),
                   fmt::format("deleted the crawl in {}: {}", state_.string(), *names));

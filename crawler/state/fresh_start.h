@@ -1,4 +1,4 @@
-// FreshStart: what `trawl crawl --fresh` does with the crawl that a state directory holds.
+// FreshStart: removes the crawl in a state directory for `trawl crawl --fresh`.
 #pragma once
 
 #include <filesystem>
@@ -14,17 +14,17 @@
 
 namespace trawl {
 
-// The state is deleted, as far as it is Trawl's own. The output is kept: its directory is renamed
-// to the first of DIRECTORY.1, DIRECTORY.2, ... that is free; where that cannot be, since more than
-// the output would move with it, the files of the output move to DIRECTORY/output.1 and so on.
+// Deletes the state, but no files of others. Keeps the output: its directory is renamed to the
+// first of DIRECTORY.1, DIRECTORY.2, ... that is free. If the directory cannot be renamed (it is a
+// mount point or a link, or holds more than the output), the output files are moved to
+// DIRECTORY/output.1 and so on.
 class FreshStart {
  public:
-  // Looks at everything, output included, and changes nothing but the text in the file LOCK; keeps
-  // others out of the state from now on. Errors: what would keep carry_out() or the new crawl from
-  // being done.
+  // Checks everything, including the output, and locks the state directory; changes nothing except
+  // the text of the file LOCK. Errors: whatever would prevent carry_out() or the new crawl.
   static Result<FreshStart> prepare(const CrawlConfig& config);
-  // Does it, and says what was deleted and renamed, a line each. Wherever it is interrupted,
-  // another --fresh goes on. To be called once.
+  // Does it. Returns what was deleted and renamed, one line each. If interrupted anywhere, another
+  // --fresh continues. Call once.
   Result<std::vector<std::string>> carry_out();
 
  private:
@@ -36,10 +36,10 @@ class FreshStart {
   std::filesystem::path state_;
   StateContents contents_ = StateContents::kNothing;
   std::shared_ptr<const void> lock_;  // EmbeddedFrontier::lock()
-  // The output of the crawl that is there, if it is known to be its own, and not empty.
+  // The output of the old crawl; empty if there is none, or it may belong to another crawl.
   std::optional<CrawlConfig> former_;
   std::filesystem::path output_;
-  bool whole_ = true;  // the directory itself is renamed, not what is in it
+  bool whole_ = true;  // rename the directory, not its files
 };
 
 }  // namespace trawl

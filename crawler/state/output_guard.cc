@@ -43,10 +43,11 @@ Result<void> check_output_is_free(const CrawlConfig& config) {
   const auto used = Output::probe(config, directory);
   if (!used) return tl::unexpected(used.error());
   if (!*used) return {};
-  return error(ErrorCode::kInvalidArgument,
-               fmt::format("{} holds pages of another crawl: choose another output.directory, or "
-                           "move the files away",
-                           directory.string()));
+  return error(
+      ErrorCode::kInvalidArgument,
+      fmt::format(
+          "{} holds pages of another crawl: set another output.directory, or move the files away",
+          directory.string()));
 }
 
 bool holds_output(const fs::path& directory) {
@@ -68,9 +69,10 @@ Result<void> check_nobody_writes(const fs::path& directory) {
        it.increment(failure)) {
     const std::string name = it->path().filename().string();
     if ((is_line_file(name) || is_lock(name)) && is_locked(it->path())) {
-      return error(ErrorCode::kInUse, fmt::format("another crawl writes to {}: stop it, or choose "
-                                                  "another output.directory",
-                                                  directory.string()));
+      return error(
+          ErrorCode::kInUse,
+          fmt::format("another crawl is writing to {}: stop it, or set another output.directory",
+                      directory.string()));
     }
   }
   return {};

@@ -1,4 +1,4 @@
-// Whether a crawl may write to the output directory that its config names.
+// Checks whether a crawl may write to its output directory.
 #pragma once
 
 #include <filesystem>
@@ -10,17 +10,17 @@
 
 namespace trawl {
 
-// For a crawl that begins: the directory holds no pages of another. Changes nothing. Errors: that,
-// and what would keep Output::open() from writing there.
+// For a new crawl: the directory must hold no pages of another crawl, and Output::open() must be
+// able to write there; else an error. Changes nothing.
 Result<void> check_output_is_free(const CrawlConfig& config);
 
-// Whether there is something in it: not lost+found, locks and files without a byte alone.
+// Whether the directory has anything other than lost+found, locks and empty files.
 bool holds_output(const std::filesystem::path& directory);
 
-// Errors: kInUse if a process writes the output of a crawl there.
+// Errors: kInUse if a process is writing the output of a crawl there.
 Result<void> check_nobody_writes(const std::filesystem::path& directory);
 
-// A name of a file that Output makes with this prefix of WARC files.
+// Whether Output makes files of this name, with this prefix of WARC files.
 bool is_output_name(std::string_view name, std::string_view warc_prefix);
 
 }  // namespace trawl

@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of a file of names only the first are listed.
+// How many names a message lists.
 constexpr std::size_t kNamesShown = 3;
 
 bool is_same_file(const fs::path& one, const fs::path& other) {
@@ -37,8 +37,8 @@ Result<void> refuse_others_config(const fs::path& directory) {
   const fs::path saved = saved_config_path(directory);
   if (!is_entry(saved) || is_saved_config(saved)) return {};
   return error(ErrorCode::kInvalidArgument,
-               fmt::format("{} was not written by Trawl, which keeps the crawl's config under this "
-                           "name: move it away, or choose another state directory",
+               fmt::format("{} was not written by Trawl, which stores the crawl's config under "
+                           "this name: move the file away, or set another crawl.state_dir",
                            saved.string()));
 }
 
@@ -50,17 +50,17 @@ Error not_ours(const fs::path& directory, std::vector<std::string> names) {
     list += fmt::format("{}{}", i == 0 ? "" : ", ", names[i]);
   if (names.size() > shown) list += fmt::format(" and {} more", names.size() - shown);
   return {ErrorCode::kInvalidArgument,
-          fmt::format("{} holds no crawl, and is not empty: there is {}. A state directory is "
-                      "Trawl's alone: choose another one, such as {}",
+          fmt::format("{} holds no crawl and is not empty: there is {}. A state directory must not "
+                      "hold other files: set another crawl.state_dir, such as {}",
                       directory.string(), list, (directory / "state").string())};
 }
 
-// What a crawl makes outside of its state, and may be told to make in the state directory.
+// Files that a crawl makes outside its state, but that the config may place in the state directory.
 struct Products {
-  fs::path output;  // a directory, which is to be empty
+  fs::path output;  // a directory, which must be empty
   fs::path log;
 
-  // Whether there is nothing else at `path`, or below it.
+  // Whether `path` holds nothing else.
   bool are_all_of(const fs::path& path) const {
     std::error_code error;
     if (is_same_file(path, log)) return true;
@@ -83,7 +83,7 @@ struct Products {
   }
 };
 
-// What keeps the directory from being taken. `own`: names of what is a frontier's.
+// Files that do not belong to Trawl. `own`: names of the frontier's files.
 Result<std::vector<std::string>> strangers(const fs::path& directory,
                                            const std::vector<std::string>& own,
                                            const Products& products) {
@@ -103,13 +103,13 @@ Result<std::vector<std::string>> strangers(const fs::path& directory,
 }  // namespace
 
 bool is_saved_config(const fs::path& file) {
-  constexpr std::size_t kMost = 512u << 20;  // seeds of a file are in it
+  constexpr std::size_t kMost = 512u << 20;  // includes the seeds of crawl.seed_file
   std::error_code error;
   if (fs::symlink_status(file, error).type() != fs::file_type::regular) return false;
   const auto text = read_text_file(file, kMost);
   if (!text) return false;
   if (text->starts_with(kSavedConfigHead)) return true;
-  // Before it had a head: every table, each key a line, and no remark.
+  // Older versions wrote no head line: every table, each key on a line, and no comments.
   if (!text->starts_with("[crawl]\nseeds = [\n  \"") || text->find("\n#") != std::string::npos)
     return false;
   return std::ranges::all_of(config_keys(), [&text](const ConfigKey& key) {

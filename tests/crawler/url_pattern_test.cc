@@ -136,16 +136,16 @@ TEST(UrlPattern, RefusesGlobsThatNoUrlMatchesAndTellsBetterOnes) {
       {"Example.com/*", "\"example.com\" instead of \"Example.com\""},
       {"http://example.COM/*", "\"example.com\""},
       {"WWW.*", "upper case"},
-      {"ftp://example.com/*", "another scheme"},
-      {"ttp://example.com/", "another scheme"},
-      {"HTTP://example.com/", "another scheme"},
-      {"f*://example.com/", "another scheme"},
+      {"ftp://example.com/*", "scheme other than"},
+      {"ttp://example.com/", "scheme other than"},
+      {"HTTP://example.com/", "scheme other than"},
+      {"f*://example.com/", "scheme other than"},
       {"http://example.com:80/*", "\"example.com\" instead of \"example.com:80\""},
       {"https://example.com:443/*", "instead of \"example.com:443\""},
       {"example.com:0080/*", "instead of \"example.com:0080\""},
       {"0x7f.1/*", "\"127.0.0.1\""},
       {"http:///x", "no host"},
-      {"exa^mple.com/*", "no URL has"},
+      {"exa^mple.com/*", "an invalid host"},
   };
   for (const auto& [text, why] : bad) {
     const auto parsed = UrlPattern::parse(text);

@@ -151,7 +151,7 @@ def bad_robots_txt(test, directory, options):
         runs = crawl(test, directory, options, "robots", site, 3, scope={"type": "any"})
         test.check(runs[-1].exit_code >= 0, "robots.txt: it still crashes", runs[-1].tail())
         check_pages(test, "robots", directory, ["/", *paths], [])
-        test.check("its host is left alone" in runs[-1].text, "robots.txt: not told of",
+        test.check("host parked" in runs[-1].text, "robots.txt: not told of",
                    runs[-1].tail())
         # Once it is harmless the host is asked again.
         site.bad.clear()

@@ -152,6 +152,7 @@ def tls(test, directory, options):
     try:
         refused = crawl(options, directory, "default", hosts)
         t.expect_exit(test, refused, t.EXIT_INCOMPLETE, "an authority that is not known")
+        test.check("set fetch.ca_file" in refused.text, "the key is not named", refused.tail())
         check(test, directory, "default", hosts, accepted=set())
         t.expect_exit(test, crawl(options, directory, "with_authority", hosts,
                                   ca_file=authority.file), t.EXIT_DONE, "fetch.ca_file")

@@ -18,7 +18,7 @@ enum class FetchError : std::uint8_t {
   kTimeout,           // the whole transfer took too long
   kTooSlow,           // slower than fetch.min_speed
   kBodyTooLarge,      // after decompression, or for all memory for bodies
-  kDownloadTooLarge,  // before decompression decompression
+  kDownloadTooLarge,  // before decompression
   kHeadersTooLarge,   // all headers of a response together
   kBadResponse,       // invalid HTTP: bad chunks, NULs in headers, two lengths, another protocol
   kBadHeader,         // a folded header line without a header before it

@@ -93,7 +93,7 @@ Result<HttpResponse> get(const Url& url, std::size_t max_bytes, const Url* from)
     return error(
         ErrorCode::kPermission,
         fmt::format(
-            "{} redirects to {}, which has a private address: give that URL itself to fetch it",
+            "{} redirects to {}, whose address is private: give that URL itself to fetch it",
             from->href(), url.href()));
   }
   if (!answer->error.empty()) {

@@ -1,3 +1,11 @@
+// Extracts links in up to two passes. The scanner reads the tokens of a page without building a
+// tree; if it meets a construct where only tree construction decides what is an element, it says
+// kNeedsTree, and Gumbo parses the page again. If Gumbo gives up (too deep, too slow, too large),
+// the scanner's answer is used. Both engines report to a ReferenceCollector, so they find the same
+// kinds of references. Only then are references resolved to URLs.
+//
+// Memory and time are bounded for hostile pages: LinkOptions::max_memory covers references and
+// resolved links, and the time that Gumbo took reduces the time for resolving links.
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -20,7 +28,7 @@
 namespace trawl {
 namespace {
 
-// What the tokenizer can number.
+// The limit of the tokenizer's offsets.
 constexpr std::size_t kLargestPage = std::size_t{1} << 30;
 
 LinksSkipped skipped_by(GumboCage::Verdict verdict) {
@@ -43,8 +51,9 @@ constexpr std::chrono::milliseconds kLongestTime = std::chrono::hours(1);
 constexpr std::size_t kLinksPerClockRead = 256;
 constexpr std::chrono::milliseconds kLeastForLinks{200};
 
-// Pages that are kept room for; what others took is given back.
-constexpr std::size_t kLongestDropped = 2048;  // bytes that are kept of one: data: may have many
+// Buffers of ordinary pages are kept; larger ones are freed.
+constexpr std::size_t kLongestDropped =
+    2048;  // bytes kept of a dropped reference: data: URLs may be long
 constexpr std::size_t kOrdinaryLinks = 10'000;
 constexpr std::size_t kOrdinaryBytes = 4u << 20;
 
@@ -55,14 +64,14 @@ LinkOptions validated(LinkOptions options) {
   return options;
 }
 
-// Relative references in a document with such a base are relative to the document itself.
+// With such a base, relative references are resolved against the document itself.
 bool is_no_base_url(std::string_view reference) {
   skip_white_space(reference);
   const std::string_view scheme = reference.substr(0, reference.find(':'));
   return equal_in_any_case(scheme, "data") || equal_in_any_case(scheme, "javascript");
 }
 
-// Takes back what an attempt at a page wrote that was given up.
+// Clears what was written for a page that was given up.
 void forget_contents(PageLinks& page) {
   page.links.clear();
   page.base.reset();
@@ -99,17 +108,17 @@ struct LinkExtractor::State {
   PageReferences scanned;
   PageReferences from_tree;
   const PageReferences* answer = nullptr;
-  // With the tree of the page in hand, in the thread's time; nothing: there is none.
+  // When parsing with Gumbo began, in thread time; absent without Gumbo.
   std::optional<std::chrono::nanoseconds> started;
   std::size_t memory_used = 0;  // by the tree
   PageEncoding query_encoding = PageEncoding::utf8();
-  bool base_is_foreign = false;  // <base> has another scheme
-  std::string utf8;              // the page, where its bytes are another encoding
-  std::string query;             // a link with its query in the page's encoding
+  bool base_is_foreign = false;  // <base> is not an http(s) URL
+  std::string utf8;              // the decoded page, if it is not UTF-8
+  std::string query;             // a reference with its query in the page's encoding
   AnchorTextReader texts;
 };
 
-// `html` is the page in UTF-8, `encoding` what it was in.
+// `html`: the page in UTF-8; `encoding`: its original encoding.
 void LinkExtractor::State::extract(std::string_view html, PageEncoding encoding, const Url& url,
                                    PageLinks& page) {
   page.invalid = 0;
@@ -127,7 +136,7 @@ void LinkExtractor::State::extract(std::string_view html, PageEncoding encoding,
   shrink(page);
 }
 
-// Reads the references of a page and says in `page` who did; they are in `answer`.
+// Reads the references of a page into `answer`, and sets page.engine.
 LinksSkipped LinkExtractor::State::read(std::string_view html, PageLinks& page) {
   memory_used = 0;
   if (options.engine == LinkEngine::kScanner) {
@@ -141,7 +150,7 @@ LinksSkipped LinkExtractor::State::read(std::string_view html, PageLinks& page) 
   }
   const LinksSkipped skipped = read_with_gumbo(html);
   if (skipped != LinksSkipped::kNo && options.engine == LinkEngine::kScanner) {
-    // The scanner's answer is better than none, and what the tree took is free for it.
+    // Uses the scanner's answer, and frees the tree's memory for it.
     gumbo.reset();
     memory_used = 0;
     return LinksSkipped::kNo;
@@ -172,13 +181,13 @@ std::optional<Url> LinkExtractor::State::parse(std::string_view reference, const
   return url;
 }
 
-// What links are relative to. Nothing if that is no http(s) URL: then only whole ones are links.
+// The base of relative links. Null if it is not an http(s) URL: then only absolute URLs are links.
 const Url* LinkExtractor::State::base_of(const Url& url, const PageLinks& page) const {
   if (base_is_foreign) return nullptr;
   return page.base ? &*page.base : &url;
 }
 
-// Fills `page` but for its links.
+// Fills in everything except the links.
 void LinkExtractor::State::resolve_facts(const PageReferences& found, const Url& url,
                                          PageLinks& page) {
   base_is_foreign = false;
@@ -203,24 +212,25 @@ void LinkExtractor::State::resolve_facts(const PageReferences& found, const Url&
   }
 }
 
-// A tree that took its time leaves less for the links, but some.
+// The time for resolving links is reduced by Gumbo's time, but not to zero.
 std::chrono::nanoseconds LinkExtractor::State::deadline_for_links() const {
   const auto now = thread_time();
   return std::max(started.value_or(now) + options.max_time,
                   now + std::min(options.max_time, kLeastForLinks));
 }
 
-// Fills in the links. Long bases and many short references make pages that are far larger than
-// they were, international host names ones that take long.
+// Fills in the links. Bounded in memory, since with a long base many short references expand
+// greatly, and in time, since international host names are slow to resolve.
 LinksSkipped LinkExtractor::State::resolve_links(const PageReferences& found, const Url& url,
                                                  PageLinks& page) {
   const Url* base = base_of(url, page);
-  std::optional<std::chrono::nanoseconds> deadline;  // few links are done before it is asked for
+  std::optional<std::chrono::nanoseconds> deadline;  // set only after the first links
   std::size_t memory = memory_used + found.memory() + found.references.size() * sizeof(Link);
   if (found.too_large || memory > options.max_memory) return LinksSkipped::kTooLarge;
   page.links.reserve(found.references.size());
   auto anchor = found.anchors.begin();
-  std::size_t count = 0;  // of the links so far; behind them lie those of the page before
+  std::size_t count =
+      0;  // links so far; the vector still has those of the previous page after them
   for (std::size_t i = 0; i < found.references.size(); ++i) {
     if (i % kLinksPerClockRead == kLinksPerClockRead - 1) {
       if (!deadline) deadline = deadline_for_links();
@@ -257,7 +267,7 @@ LinksSkipped LinkExtractor::State::resolve_links(const PageReferences& found, co
   return LinksSkipped::kNo;
 }
 
-// What an extraordinary page took.
+// Frees the memory of an exceptionally large page.
 void LinkExtractor::State::shrink(PageLinks& page) {
   gumbo.reset();
   if (scanned.memory() > kOrdinaryBytes) scanned = {};

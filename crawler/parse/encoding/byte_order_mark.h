@@ -9,10 +9,10 @@
 
 namespace trawl {
 
-// The encoding that `bytes` begin with the byte order mark of.
+// The encoding whose byte order mark `bytes` begin with.
 std::optional<PageEncoding> byte_order_mark(std::string_view bytes) noexcept;
 
-// Length of the byte order mark of `encoding` that `bytes` begin with, or 0.
+// The length of the byte order mark of `encoding` if `bytes` begin with it, else 0.
 std::size_t byte_order_mark_length(std::string_view bytes, PageEncoding encoding) noexcept;
 
 }  // namespace trawl

@@ -25,11 +25,11 @@ CharacterIndex make_index(const PointerIndex& index, Wanted wanted) {
 
 constexpr auto kAll = [](std::size_t) { return true; };
 
-// Of these, the last pointer is the one that counts.
+// For these characters the last pointer is used, for others the first.
 constexpr std::u32string_view kBig5Last = U"\u2550\u255E\u2561\u256A\u5341\u5345";
 
 CharacterIndex make_big5_characters() {
-  // What is before it are characters of HKSCS, which are read but never written.
+  // The pointers before it are characters of HKSCS, which are decoded but never encoded.
   constexpr std::size_t kFirst = (0xA1 - 0x81) * 157;
   const PointerIndex& index = big5_index();
   CharacterIndex characters;
@@ -94,15 +94,15 @@ const CharacterIndex& gb18030_four_byte_characters() {
 }
 
 const CharacterIndex& jis0208_characters() {
-  // The rows that two bytes of seven bits reach.
+  // The rows that two 7-bit bytes can address.
   static const CharacterIndex characters =
       make_index(jis0208_index(), [](std::size_t pointer) { return pointer < 94 * 94; });
   return characters;
 }
 
 const CharacterIndex& shift_jis_characters() {
-  // Without the rows in which NEC repeats characters of IBM, and those of users, which are read
-  // but never written.
+  // Excludes the rows in which NEC repeats IBM's characters, and user-defined characters: these are
+  // decoded but never encoded.
   static const CharacterIndex characters = make_index(jis0208_index(), [](std::size_t pointer) {
     return pointer < 8272 || pointer > kLastUserDefinedPointer;
   });

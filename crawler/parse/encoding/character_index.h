@@ -1,4 +1,5 @@
-// The indexes of the Encoding Standard read backwards: characters to pointers or bytes.
+// CharacterIndex: the indexes of the Encoding Standard reversed, from characters to pointers or
+// bytes.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +10,11 @@
 
 namespace trawl {
 
-// Made of (character, value) pairs that are added in the order in which the first of each
-// character counts.
+// Built from (character, value) pairs; the first pair added for a character is used.
 class CharacterIndex {
  public:
   void add(char32_t character, std::uint32_t value) { entries_.push_back({character, value}); }
-  // Must be called after the last add().
+  // Call after the last add().
   void sort();
 
   std::optional<std::uint32_t> find(char32_t character) const;
@@ -27,7 +27,7 @@ class CharacterIndex {
   std::vector<Entry> entries_;
 };
 
-// Made when first used. The values are pointers, or bytes where that is said.
+// Built when first used. The values are pointers, except where noted.
 const CharacterIndex& single_byte_characters(PageEncoding encoding);  // bytes
 const CharacterIndex& big5_characters();
 const CharacterIndex& euc_kr_characters();

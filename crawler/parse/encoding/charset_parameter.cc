@@ -11,14 +11,14 @@ namespace {
 
 constexpr AsciiSet kHttpWhiteSpace = AsciiSet().with(" \t\n\r");
 
-// Takes what stands before the first of `ends`, or all, from `text`.
+// Removes and returns the part of `text` before the first of `ends`, or all of it.
 std::string_view take_until(std::string_view& text, std::string_view ends) {
   const std::string_view taken = text.substr(0, text.find_first_of(ends));
   text.remove_prefix(taken.size());
   return taken;
 }
 
-// Takes a quoted string and what follows it up to ';'.
+// Removes a quoted string and the text after it up to ';'; returns the string.
 std::string take_quoted(std::string_view& text) {
   std::string value;
   std::size_t i = 1;
@@ -31,7 +31,7 @@ std::string take_quoted(std::string_view& text) {
   return value;
 }
 
-// What a value may hold: tab, space to ~, and all from 0x80.
+// Characters of a value: tab, space to ~, and all from 0x80.
 bool is_valid_value(std::string_view value) {
   return std::ranges::all_of(value, [](char c) {
     const auto byte = static_cast<unsigned char>(c);

@@ -6,9 +6,9 @@
 
 namespace trawl {
 
-// Value of the first charset parameter of `content_type`, "" if there is none, with the parameters
-// told apart as in https://mimesniff.spec.whatwg.org/#parse-a-mime-type. The type before them is
-// not looked at.
+// The value of the first charset parameter of `content_type`, "" if there is none. Parameters are
+// parsed as in https://mimesniff.spec.whatwg.org/#parse-a-mime-type; the type before them is
+// ignored.
 std::string charset_parameter(std::string_view content_type);
 
 }  // namespace trawl

@@ -14,7 +14,7 @@ namespace trawl {
 
 namespace {
 
-// Whether ASCII bytes, wherever they stand, may mean something else.
+// Whether ASCII bytes may represent other characters.
 bool is_stateful(EncodingFamily family) {
   switch (family) {
     case EncodingFamily::kIso2022Jp:
@@ -51,7 +51,7 @@ void decode(std::string_view bytes, PageEncoding encoding, Utf8Output& out) {
     case EncodingFamily::kUtf16Le:
       return decode_utf16(bytes, ByteOrder::kLittleEndian, out);
     case EncodingFamily::kReplacement:
-      // Not decoded, since what it is good for is to smuggle mark-up.
+      // Not decoded, since such encodings can hide markup.
       if (!bytes.empty()) out.put(kPackedReplacement);
       break;
   }
@@ -65,7 +65,7 @@ std::string_view decode_page(std::string_view bytes, PageEncoding encoding, std:
   if (!is_stateful(encoding_info(encoding).family) && ascii_prefix_length(bytes) == bytes.size()) {
     return bytes;
   }
-  // Text in which every third letter or so is mark-up grows by less than this.
+  // Enough for text of which a third is markup.
   Utf8Output out(buffer, bytes.size() + bytes.size() / 2);
   decode(bytes, encoding, out);
   return out.text();

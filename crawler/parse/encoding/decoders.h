@@ -1,7 +1,7 @@
-// The decoders of the Encoding Standard (https://encoding.spec.whatwg.org/) for all encodings but
-// UTF-8. Bytes that mean nothing become U+FFFD. Of a sequence that ends in a byte that does not
-// belong there, a byte that is ASCII is kept, since it may be the '<' or '"' that ends what a
-// hostile page would like to hide. Linear time, at most three bytes out for one in.
+// The decoders of the Encoding Standard (https://encoding.spec.whatwg.org/) for all encodings
+// except UTF-8. Invalid bytes become U+FFFD. If a sequence is invalid because of its last byte and
+// that byte is ASCII, the byte is kept: it may be the '<' or '"' that ends what a hostile page
+// tries to hide. Linear time; at most three bytes of output per byte of input.
 #pragma once
 
 #include <string_view>

@@ -15,11 +15,11 @@ namespace trawl {
 namespace {
 
 constexpr std::size_t kPrescanBytes = 1024;
-// Browsers that meet a <meta> further on begin again with what it says.
+// Browsers that find a later <meta> reload the page with its encoding.
 constexpr std::size_t kLatePrescanBytes = 64u << 10;
 
-// A page may have been cut where its size reached a limit, in the middle of a character: that
-// makes it no less UTF-8, if other characters show that it is.
+// A page that a size limit cut in the middle of a character is still UTF-8, if it has other
+// non-ASCII characters.
 bool is_utf8_page(std::string_view bytes) {
   const std::string_view whole = bytes.substr(0, bytes.size() - unfinished_utf8_length(bytes));
   if (!is_utf8(whole)) return false;

@@ -11,7 +11,8 @@ namespace trawl {
 
 namespace {
 
-// Of ASCII, ISO-2022-JP lacks what would change its state.
+// Whether the query is the same in the encoding. In ISO-2022-JP, ASCII bytes that change the state
+// are not.
 bool is_as_encoded(std::string_view query, EncodingFamily family) {
   if (ascii_prefix_length(query) < query.size()) return false;
   return family != EncodingFamily::kIso2022Jp ||

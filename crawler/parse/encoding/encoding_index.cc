@@ -14,7 +14,7 @@ namespace trawl {
 
 namespace {
 
-// What iconv() says that bytes mean, one character at a time.
+// Decodes single characters with iconv().
 class IconvCharacters {
  public:
   explicit IconvCharacters(const char* name)
@@ -28,17 +28,17 @@ class IconvCharacters {
 
   bool is_open() const { return converter_ != reinterpret_cast<iconv_t>(-1); }
 
-  // 0 unless `bytes` are exactly one character.
+  // Returns 0 unless `bytes` are exactly one character.
   char32_t operator()(std::string_view bytes) {
     std::array<char32_t, 8> characters{};
     ::iconv(converter_, nullptr, nullptr, nullptr, nullptr);
-    char* in = const_cast<char*>(bytes.data());  // is not written to
+    char* in = const_cast<char*>(bytes.data());  // not written to
     std::size_t in_left = bytes.size();
     char* out = reinterpret_cast<char*>(characters.data());
     std::size_t out_left = sizeof(characters);
     const std::size_t result = ::iconv(converter_, &in, &in_left, &out, &out_left);
     if (result == static_cast<std::size_t>(-1) || in_left != 0) return 0;
-    // Some wait for a character that would combine with the last.
+    // Flushes converters that wait for a combining character.
     ::iconv(converter_, nullptr, nullptr, &out, &out_left);
     const bool one = sizeof(characters) - out_left == sizeof(char32_t);
     return one ? characters[0] : 0;
@@ -54,7 +54,7 @@ void correct(const IndexCorrection& correction, Set set) {
     set(correction.bytes + i, correction.code_point + i);
 }
 
-// ASCII, and nothing else.
+// The index of an encoding with ASCII only.
 SingleByteIndex ascii_index() {
   SingleByteIndex index;
   for (unsigned byte = 0; byte <= 0xFF; ++byte)

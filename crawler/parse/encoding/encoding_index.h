@@ -1,7 +1,7 @@
-// The indexes of the Encoding Standard (https://encoding.spec.whatwg.org/#indexes), which say what
-// character the bytes of the older encodings stand for. They are made when first used, from the
-// tables of the C library's iconv() and a list of where those differ from the standard; one that
-// iconv() lacks is empty, and its bytes mean nothing.
+// The indexes of the Encoding Standard (https://encoding.spec.whatwg.org/#indexes), which map bytes
+// of older encodings to characters. They are built when first used, from the tables of the C
+// library's iconv() and a list of differences from the standard. If iconv() lacks an encoding, its
+// index is empty, and all its bytes are invalid.
 #pragma once
 
 #include <array>
@@ -17,11 +17,11 @@
 
 namespace trawl {
 
-// The characters of all bytes, U+FFFD for those that mean nothing.
+// The characters of all bytes, U+FFFD for invalid ones.
 using SingleByteIndex = std::array<PackedUtf8, 256>;
 
-// The characters of an encoding's pointers, 0 for those that mean nothing; has all pointers that
-// its decoder can come to.
+// The characters of an encoding's pointers, 0 for invalid ones; covers all pointers that the
+// decoder can compute.
 using PointerIndex = std::vector<PackedUtf8>;
 
 const SingleByteIndex& single_byte_index(PageEncoding encoding);
@@ -30,30 +30,29 @@ const PointerIndex& big5_index();
 const PointerIndex& euc_kr_index();
 const PointerIndex& gb18030_index();
 const PointerIndex& gb18030_four_byte_index();  // the pointers below kGb18030SupplementaryPointer
-const PointerIndex& jis0208_index();            // with Shift_JIS's characters that users define
+const PointerIndex& jis0208_index();            // with the user-defined characters of Shift_JIS
 const PointerIndex& jis0212_index();
 
-// Pointers of four-byte sequences of gb18030 from here on are U+10000 and those after it.
+// From this pointer on, four-byte sequences of gb18030 map to U+10000 and the following characters.
 inline constexpr std::size_t kGb18030SupplementaryPointer = 189000;
 
 struct IndexCorrection {
   std::uint16_t bytes;
-  std::uint16_t code_point;  // 0: means nothing
-  std::uint16_t count = 1;   // so many of both, one after the other
+  std::uint16_t code_point;  // 0: invalid
+  std::uint16_t count = 1;   // number of consecutive pointers and code points
 };
 
-// Where the sequences of two bytes of an encoding have their pointers.
+// How the two-byte sequences of an encoding map to pointers.
 struct TwoByteLayout {
   const char* iconv_name;
-  std::string_view prefix;  // what comes before them
+  std::string_view prefix;  // bytes before each sequence
   std::size_t pointers;
   bool (*is_lead)(unsigned byte);
   std::size_t (*pointer)(unsigned lead, unsigned trail);
   std::span<const IndexCorrection> corrections;
 };
 
-// What the functions above are made of; of encodings that iconv() lacks they give what is said
-// there.
+// Used by the functions above; see there for encodings that iconv() lacks.
 PointerIndex make_two_byte_index(const TwoByteLayout& layout);
 SingleByteIndex make_single_byte_index(const char* iconv_name, std::string_view name);
 

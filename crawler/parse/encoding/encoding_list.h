@@ -1,4 +1,4 @@
-// The encodings of the Encoding Standard and how each is dealt with.
+// The encodings of the Encoding Standard and how each is decoded.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace trawl {
 
-// Encodings that are decoded alike.
+// Groups of encodings with the same decoder.
 enum class EncodingFamily : std::uint8_t {
   kUtf8,
   kSingleByte,
@@ -28,7 +28,7 @@ enum class EncodingFamily : std::uint8_t {
 struct EncodingInfo {
   std::string_view name;
   EncodingFamily family;
-  const char* iconv_name;   // of single-byte encodings: where their table comes from, if anywhere
+  const char* iconv_name;   // for single-byte encodings: the iconv() table to use, if any
   std::string_view labels;  // in lower case, separated by spaces
 };
 

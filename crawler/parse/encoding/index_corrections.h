@@ -1,5 +1,5 @@
-// Where the tables of the C library's iconv() (glibc 2.36) differ from the indexes of the Encoding
-// Standard. Of a library that agrees with the standard they change nothing.
+// Differences of the tables of the C library's iconv() (glibc 2.36) from the indexes of the
+// Encoding Standard. With a library that agrees with the standard, the corrections change nothing.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace trawl {
 
-// Of BIG5-HKSCS. The standard has characters twice that HKSCS has once, and those of ETEN.
+// For BIG5-HKSCS. The standard has some characters twice that HKSCS has once, and those of ETEN.
 inline constexpr auto kBig5Corrections = std::to_array<IndexCorrection>({
     {0x8E69, 0x7BB8}, {0x8E6F, 0x7C06},    {0x8E7E, 0x7CCE},     {0x8EAB, 0x7DD2},
     {0x8EB4, 0x7E1D}, {0x8ECD, 0x8005},    {0x8ED0, 0x8028},     {0x8F57, 0x83C1},
@@ -41,7 +41,7 @@ inline constexpr auto kBig5Corrections = std::to_array<IndexCorrection>({
     {0xFEDD, 0x7809},
 });
 
-// Of GB18030. The standard takes the private characters for what older pages mean by them.
+// For GB18030. The standard maps private-use characters to what older pages mean by them.
 inline constexpr auto kGb18030Corrections = std::to_array<IndexCorrection>({
     {0xA3A0, 0x3000},
     {0xFE51, 0xE816, 3},
@@ -50,7 +50,7 @@ inline constexpr auto kGb18030Corrections = std::to_array<IndexCorrection>({
     {0xFE91, 0xE855},
 });
 
-// Of its sequences of four bytes, by their pointers.
+// For four-byte sequences of GB18030, by pointer.
 inline constexpr auto kGb18030FourByteCorrections = std::to_array<IndexCorrection>({
     {7457, 0xE7C7},
     {19057, 0x9FB4, 8},

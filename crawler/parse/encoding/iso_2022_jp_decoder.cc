@@ -8,7 +8,7 @@ namespace {
 
 constexpr char kEscape = 0x1B;
 
-// The set of characters that the bytes are of; escape sequences change it.
+// The current character set, which escape sequences change.
 enum class CharacterSet { kAscii, kRoman, kKatakana, kJis0208 };
 
 class Iso2022JpDecoder {
@@ -34,7 +34,7 @@ class Iso2022JpDecoder {
 
   void put_error() { out_.put(kPackedReplacement); }
 
-  // Two escape sequences with nothing between them are a mistake: text could be hidden so.
+  // Two consecutive escape sequences are an error, since they could hide text.
   void read_escape() {
     ++at_;
     const std::string_view sequence = bytes_.substr(at_, 2);
@@ -47,7 +47,7 @@ class Iso2022JpDecoder {
     } else if (sequence == "$@" || sequence == "$B") {
       set_ = CharacterSet::kJis0208;
     } else {
-      // What follows is text.
+      // Not an escape sequence: the bytes after ESC are text.
       put_error();
       just_escaped_ = false;
       return;
@@ -61,7 +61,7 @@ class Iso2022JpDecoder {
     just_escaped_ = false;
     const unsigned lead = byte(at_++);
     if (lead < 0x21 || lead > 0x7E || at_ == bytes_.size()) return put_error();
-    // An escape sequence goes on to be one.
+    // The ESC begins an escape sequence.
     if (bytes_[at_] == kEscape) return put_error();
     const unsigned trail = byte(at_++);
     if (trail < 0x21 || trail > 0x7E) return put_error();

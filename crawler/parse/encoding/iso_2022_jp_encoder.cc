@@ -45,7 +45,7 @@ class Iso2022JpEncoder {
   enum class State { kAscii, kRoman, kJis0208 };
 
   void append_ascii(char character) {
-    // The set called Roman has a yen sign and an overline in their places.
+    // Roman has a yen sign and an overline in place of these two.
     if (state_ != State::kRoman || character == '\\' || character == '~') enter(State::kAscii);
     out_ += character;
   }

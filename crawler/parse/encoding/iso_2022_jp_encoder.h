@@ -1,4 +1,4 @@
-// Queries in ISO-2022-JP, whose bytes mean one thing or another by the escape sequence before them.
+// Encodes queries in ISO-2022-JP, a stateful encoding with escape sequences.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace trawl {
 
-// As append_encoded_query(). Tabs and line ends, which the URL parser drops, are dropped here so
-// that they do not cost an escape sequence.
+// As append_encoded_query(). Drops tabs and line ends, which the URL parser would drop, so that
+// they cause no escape sequences.
 void append_iso_2022_jp_query(std::string_view query, std::string& out);
 
 }  // namespace trawl

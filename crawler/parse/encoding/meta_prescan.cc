@@ -13,7 +13,7 @@ namespace trawl {
 
 namespace {
 
-// Bytes that end something in a tag; looked up, since most bytes of a page's head are in tags.
+// Bytes that end a part of a tag; a look-up table, since most bytes of a page's head are in tags.
 enum : std::uint8_t { kWhiteSpace = 1, kTagEnd = 2, kSlash = 4, kEquals = 8 };
 
 constexpr auto kByteClasses = [] {
@@ -30,13 +30,13 @@ bool is_any_of(char c, unsigned wanted) {
   return (kByteClasses[static_cast<unsigned char>(c)] & wanted) != 0;
 }
 
-// As far as a <meta> is of interest. Views of the page, in the case they were written in.
+// An attribute of a <meta>. Views of the page, in their original case.
 struct Attribute {
   std::string_view name;
   std::string_view value;
 };
 
-// A declaration of these would be a lie, since it could be read.
+// A page that declares UTF-16 in readable ASCII is not UTF-16.
 PageEncoding readable(PageEncoding encoding) {
   switch (encoding_info(encoding).family) {
     case EncodingFamily::kUtf16Be:
@@ -66,11 +66,11 @@ class Prescan {
     return at_ != std::string_view::npos;
   }
 
-  // Leaves at_ on the last byte of what it looked at, or sets ended_.
+  // Leaves at_ on the last byte examined, or sets ended_.
   std::optional<PageEncoding> look_at_tag() {
     const std::string_view tag = head_.substr(at_);
     if (tag.starts_with("<!--")) {
-      // The dashes of "<!--" may be those of "-->".
+      // The dashes of "<!--" may also be those of "-->".
       move_to(head_.find("-->", at_ + 2), 2);
     } else if (tag.size() > 5 && starts_with_in_any_case(tag, "<meta") &&
                (is_html_white_space(tag[5]) || tag[5] == '/')) {
@@ -101,10 +101,10 @@ class Prescan {
 
   std::optional<PageEncoding> look_at_meta() {
     bool pragma = false;        // http-equiv="content-type"
-    bool needs_pragma = false;  // the encoding is from content=""
+    bool needs_pragma = false;  // the encoding comes from content=""
     bool has_http_equiv = false, has_content = false, has_charset = false;
     std::optional<PageEncoding> encoding;
-    // Of attributes of one name the first counts.
+    // If an attribute is repeated, the first is used.
     const auto is_first = [](bool& seen) { return !std::exchange(seen, true); };
     while (const auto attribute = next_attribute()) {
       if (equal_in_any_case(attribute->name, "http-equiv")) {
@@ -124,8 +124,8 @@ class Prescan {
     return readable(*encoding);
   }
 
-  // "Get an attribute". None at the end of the tag, which at_ is left on, and at the end of the
-  // page, which sets ended_: an attribute that is cut off counts for nothing.
+  // "Get an attribute". Returns nothing at the end of the tag, with at_ on it, and at the end of
+  // the page, with ended_ set: an attribute that is cut is ignored.
   std::optional<Attribute> next_attribute() {
     skip(kWhiteSpace | kSlash);
     if (at_ < head_.size() && head_[at_] == '>') return std::nullopt;
@@ -156,7 +156,7 @@ class Prescan {
 
   std::string_view take_name() {
     const std::size_t start = at_;
-    // A '=' at the start belongs to the name.
+    // A leading '=' belongs to the name.
     if (at_ < head_.size() && head_[at_] == '=') ++at_;
     skip_to(kWhiteSpace | kTagEnd | kSlash | kEquals);
     return head_.substr(start, at_ - start);

@@ -1,4 +1,4 @@
-// What the markup at the start of a page says of its encoding.
+// Finds the encoding that the markup at the start of a page declares.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@ namespace trawl {
 
 // "Prescan a byte stream to determine its encoding"
 // (https://html.spec.whatwg.org/multipage/parsing.html#prescan-a-byte-stream-to-determine-its-encoding):
-// `head` is the start of the page, as much of it as is to be looked at.
+// `head` is the part of the page to examine.
 std::optional<PageEncoding> prescan_encoding(std::string_view head);
 
 // "Extract a character encoding from a meta element", of the value of its content attribute.

@@ -1,4 +1,4 @@
-// The decoders whose sequences begin with a byte from 0x80.
+// Decoders of encodings whose multi-byte sequences begin with a byte of 0x80 or above.
 #include <cstddef>
 
 #include "crawler/parse/encoding/decoders.h"
@@ -7,14 +7,14 @@ namespace trawl {
 
 namespace {
 
-// What a decoder reads: what stands behind the byte it is at.
+// The input of a decoder, with look-ahead.
 class Bytes {
  public:
   explicit Bytes(std::string_view bytes) : at_(bytes.data()), end_(at_ + bytes.size()) {}
 
   bool empty() const { return at_ == end_; }
   std::size_t left() const { return static_cast<std::size_t>(end_ - at_); }
-  // There must be so many.
+  // Requires that many bytes.
   unsigned peek(std::size_t i) const { return static_cast<unsigned char>(at_[i]); }
   void skip(std::size_t count) { at_ += count; }
   void copy_ascii(Utf8Output& out) { at_ = out.put_ascii(at_, end_); }
@@ -24,8 +24,8 @@ class Bytes {
   const char* end_;
 };
 
-// Puts the character of a sequence of `length` bytes and moves behind it. If it has none (0), the
-// last byte stays if it is ASCII.
+// Outputs the character of a sequence of `length` bytes and skips the sequence. If the sequence is
+// invalid (`character` is 0), its last byte is kept if it is ASCII.
 void finish(Bytes& bytes, std::size_t length, PackedUtf8 character, Utf8Output& out) {
   if (character != 0) {
     bytes.skip(length);
@@ -59,7 +59,8 @@ void decode(std::string_view text, Utf8Output& out, Step step) {
   }
 }
 
-// As decode(), of encodings whose other bytes are leads of two and single bytes.
+// decode() for encodings whose non-ASCII bytes are lead bytes of two-byte sequences or single
+// bytes.
 template <class IsLead, class Character, class Single>
 void decode_pairs(std::string_view text, Utf8Output& out, IsLead is_lead_byte, Character character,
                   Single single) {
@@ -82,7 +83,7 @@ PackedUtf8 half_width_katakana(unsigned byte) {
   return pack_utf8(0xFF61 - 0xA1 + byte);
 }
 
-// A letter and an accent of their own, which have no character in one.
+// A letter and a combining accent, for which there is no single character.
 struct Big5Pair {
   unsigned trail;
   unsigned lead;
@@ -93,7 +94,7 @@ constexpr Big5Pair kBig5Pairs[] = {{0x62, 0x88, 0xCA, 0x304},
                                    {0xA3, 0x88, 0xEA, 0x304},
                                    {0xA5, 0x88, 0xEA, 0x30C}};
 
-// The character of a sequence of four bytes, which need not be whole.
+// The character of a four-byte sequence, which may be incomplete.
 PackedUtf8 four_byte_character(const Bytes& bytes) {
   const std::size_t pointer = (bytes.peek(0) - 0x81) * std::size_t{12600} +
                               (bytes.peek(1) - 0x30) * 1260 + (bytes.peek(2) - 0x81) * 10 +
@@ -109,7 +110,7 @@ bool is_digit(unsigned byte) {
   return byte >= 0x30 && byte <= 0x39;
 }
 
-// A sequence whose second byte is a digit.
+// Decodes a sequence whose second byte is a digit.
 void decode_four_bytes(Bytes& bytes, Utf8Output& out) {
   const bool third = bytes.left() > 2;
   if (third && !is_lead(bytes.peek(2))) return put_error(bytes, 1, out);

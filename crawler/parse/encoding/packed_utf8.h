@@ -1,4 +1,4 @@
-// A code point's UTF-8 in one word, and the text that such words are put together to.
+// PackedUtf8: a code point's UTF-8 in one word. Utf8Output: a text built from such words.
 #pragma once
 
 #include <bit>
@@ -12,7 +12,7 @@
 
 namespace trawl {
 
-// The bytes of a code point's UTF-8, the first in the lowest bits, zeros behind it.
+// The bytes of a code point's UTF-8, the first in the lowest bits, padded with zeros.
 using PackedUtf8 = std::uint32_t;
 
 constexpr PackedUtf8 pack_utf8(char32_t code_point) {
@@ -37,11 +37,11 @@ constexpr char32_t unpack_utf8(PackedUtf8 packed) {
 
 inline constexpr PackedUtf8 kPackedReplacement = pack_utf8(0xFFFD);
 
-// UTF-8 that grows in a buffer. The buffer is never made smaller, so that one that is used for page
-// after page is not cleared for each.
+// UTF-8 output to a buffer. The buffer never shrinks, so that a buffer reused for many pages is not
+// cleared for each.
 class Utf8Output {
  public:
-  // `expected` is how many bytes it will come to, as far as that is known.
+  // `expected`: the estimated size of the output.
   Utf8Output(std::string& buffer, std::size_t expected) : buffer_(buffer) {
     if (buffer_.size() < expected + kRoom) buffer_.resize(expected + kRoom);
     set_pointers(0);
@@ -49,7 +49,7 @@ class Utf8Output {
   Utf8Output(const Utf8Output&) = delete;
   Utf8Output& operator=(const Utf8Output&) = delete;
 
-  // Must be called before each kRoom bytes that are put.
+  // Call before each kRoom bytes of output.
   void make_room() {
     if (at_ > last_with_room_) grow();
   }
@@ -61,11 +61,11 @@ class Utf8Output {
       for (int i = 0; i < 4; ++i)
         at_[i] = static_cast<char>(packed >> (8 * i));
     }
-    at_ += 4 - std::countl_zero(packed | 1) / 8;  // NUL has a byte too
+    at_ += 4 - std::countl_zero(packed | 1) / 8;  // NUL takes a byte too
   }
   void put_byte(char byte) { *at_++ = byte; }
 
-  // Puts the bytes from `from` on that are ASCII and returns where they end.
+  // Copies the ASCII bytes at `from` and returns where they end.
   const char* put_ascii(const char* from, const char* end) {
     while (end - from >= 8) {
       make_room();

@@ -1,4 +1,4 @@
-// The encoding of a page: which it is, the page as UTF-8, and how queries are written in it.
+// The encoding of a page: detection, decoding to UTF-8, and encoding of queries.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,13 @@ class PageEncoding {
  public:
   static PageEncoding utf8() noexcept { return PageEncoding(0); }
   static PageEncoding windows_1252() noexcept;
-  // By one of the standard's labels ("latin1", "sjis"), in any case, white space around it ignored.
+  // Finds an encoding by one of the standard's labels ("latin1", "sjis"), ignoring case and
+  // surrounding white space.
   static std::optional<PageEncoding> find(std::string_view label) noexcept;
 
-  // The standard's name: "UTF-8", "windows-1252", "Shift_JIS". Lives as long as the program.
+  // The standard's name: "UTF-8", "windows-1252", "Shift_JIS". Valid forever.
   std::string_view name() const noexcept;
-  // What queries are written in: UTF-8 for UTF-16 and "replacement", else the encoding itself.
+  // The encoding of queries: UTF-8 for UTF-16 and "replacement", else the encoding itself.
   PageEncoding output() const noexcept;
   bool is_utf8() const noexcept { return index_ == 0; }
   friend bool operator==(const PageEncoding&, const PageEncoding&) = default;
@@ -33,21 +34,21 @@ class PageEncoding {
   std::uint8_t index_;
 };
 
-// Finds the encoding of an HTML page: byte order mark, the charset of `content_type` (the value of
-// the HTTP header), <meta> in the first 1,024 bytes by the standard's prescan
-// (https://html.spec.whatwg.org/multipage/parsing.html#determining-the-character-encoding); else
-// UTF-8 if the bytes are that, else <meta> in the first 64 KiB, else windows-1252.
+// Detects the encoding of an HTML page, by the first of these: byte order mark, the charset of
+// `content_type` (the value of the HTTP header), <meta> in the first 1,024 bytes by the standard's
+// prescan (https://html.spec.whatwg.org/multipage/parsing.html#determining-the-character-encoding);
+// UTF-8 if the bytes are valid UTF-8, <meta> in the first 64 KiB, windows-1252.
 PageEncoding detect_encoding(std::string_view bytes, std::string_view content_type);
 
-// `bytes` without a byte order mark as UTF-8, or as bytes that do for links: a view of `bytes`
-// where nothing needs converting (UTF-8, whose invalid bytes stay; ASCII), else of `buffer`, which
-// is overwritten. Bytes that mean nothing become U+FFFD.
+// Returns `bytes` as UTF-8, without a byte order mark: a view of `bytes` if no conversion is needed
+// (ASCII; UTF-8, whose invalid bytes stay), else of `buffer`, which is overwritten. Invalid bytes
+// of other encodings become U+FFFD.
 std::string_view decode_page(std::string_view bytes, PageEncoding encoding, std::string& buffer);
 
-// `reference`, a URL or relative reference in UTF-8, with the characters of its query that are not
-// ASCII written in `encoding` and percent-encoded, those it lacks as "%26%23NNN%3B"
-// (https://url.spec.whatwg.org/#string-percent-encode-after-encoding). Returns a view of
-// `reference` where nothing changes, else of `buffer`, which is overwritten.
+// Returns `reference`, a URL or relative reference in UTF-8, with the non-ASCII characters of its
+// query encoded in `encoding` and percent-encoded; characters that the encoding lacks become
+// "%26%23NNN%3B" (https://url.spec.whatwg.org/#string-percent-encode-after-encoding). A view of
+// `reference` if nothing changes, else of `buffer`, which is overwritten.
 std::string_view encode_query(std::string_view reference, PageEncoding encoding,
                               std::string& buffer);
 

@@ -1,4 +1,4 @@
-// PerEncoding: what is made for an encoding when it is first asked for.
+// PerEncoding: a value per encoding, created on first use.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace trawl {
 template <class Value>
 class PerEncoding {
  public:
-  // Thread-safe; lives as long as this.
+  // Thread-safe. The reference is valid as long as this object.
   template <class Make>
   const Value& get(PageEncoding encoding, Make make) {
     Entry& entry = entries_[encoding_position(encoding)];

@@ -23,8 +23,8 @@ class EncodedCharacter {
   std::size_t size_;
 };
 
-// The special-query percent-encode set. ASCII bytes that the encoding made are in it too: those of
-// ISO-2022-JP may be a '#'.
+// The special-query percent-encode set. It also applies to ASCII bytes that the encoding produced:
+// in ISO-2022-JP one may be a '#'.
 constexpr bool is_escaped_in_query(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return byte <= ' ' || byte > '~' || std::string_view("\"#<>'").find(c) != std::string_view::npos;
@@ -43,7 +43,7 @@ inline void append_query_bytes(const EncodedCharacter& character, std::string& o
     append_query_byte(byte, out);
 }
 
-// A character that the encoding lacks, as the reference that forms send: "&#NNN;", escaped.
+// Appends a character that the encoding lacks as forms send it: "&#NNN;", percent-encoded.
 inline void append_unencodable(char32_t character, std::string& out) {
   out += "%26%23";
   out += std::to_string(static_cast<unsigned long>(character));

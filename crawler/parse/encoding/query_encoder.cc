@@ -70,7 +70,8 @@ Encoded encode_shift_jis(char32_t character) {
   return two_bytes(lead + (lead < 0x1F ? 0x81 : 0xC1), trail + (trail < 0x3F ? 0x40 : 0x41));
 }
 
-// Private characters that the decoder reads as others, but that keep their bytes of 2005.
+// Private-use characters that the decoder maps to other characters, but that are encoded with their
+// bytes of 2005.
 struct Gb18030Private {
   char32_t character;
   unsigned char lead, trail;
@@ -108,7 +109,7 @@ Encoded encode_gb18030(char32_t character, bool is_gbk) {
                           static_cast<unsigned char>(0x30 + *pointer % 10)};
 }
 
-// Appends `query` with each character that is not ASCII as `encode` has it.
+// Appends `query` with each non-ASCII character encoded by `encode`.
 template <class Encode>
 void append_each(std::string_view query, std::string& out, Encode encode) {
   std::size_t at = 0;
@@ -152,7 +153,7 @@ void append_encoded_query(std::string_view query, PageEncoding encoding, std::st
     case EncodingFamily::kReplacement:
     case EncodingFamily::kUtf16Be:
     case EncodingFamily::kUtf16Le:
-      break;  // the caller keeps these away
+      break;  // not passed by the caller
   }
   out += query;
 }

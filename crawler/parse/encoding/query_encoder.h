@@ -1,4 +1,4 @@
-// Characters as bytes of the older encodings, for queries.
+// Encodes queries in older encodings.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace trawl {
 
-// Appends `query`, UTF-8, to `out` by the URL Standard's percent-encoding after encoding; ASCII is
-// left to the URL parser. `encoding` is not UTF-8 and its own output().
+// Appends `query` (UTF-8) to `out` by the URL Standard's "percent-encode after encoding"; ASCII is
+// left to the URL parser. `encoding` must be its own output(), and not UTF-8.
 void append_encoded_query(std::string_view query, PageEncoding encoding, std::string& out);
 
 }  // namespace trawl

@@ -14,7 +14,7 @@ void decode_single_byte(std::string_view bytes, const SingleByteIndex& index, Ut
       at = out.put_ascii(at, end);
       continue;
     }
-    // Letters and the blanks between words alike, which costs less than to tell them apart.
+    // Treats ASCII and other bytes alike, which is faster than distinguishing them.
     out.make_room();
     for (int i = 0; i < 8; ++i)
       put(at[i]);

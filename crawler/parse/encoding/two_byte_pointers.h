@@ -1,5 +1,5 @@
-// Where in its index the character of a lead and a trail byte is, by the decoders of the Encoding
-// Standard. The lead byte must be one; a trail byte that is none gives kNoPointer.
+// The pointers of two-byte sequences, as computed by the decoders of the Encoding Standard. The
+// lead byte must be valid; an invalid trail byte gives kNoPointer.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ inline constexpr std::size_t kGb18030Pointers = 126 * 190;
 inline constexpr std::size_t kJis0208Pointers = 60 * 188;
 inline constexpr std::size_t kJis0212Pointers = 94 * 94;
 
-// Bytes that may stand first: 81..FE but for Shift_JIS and the EUC of Japanese.
+// Lead bytes: 81..FE, except for Shift_JIS and EUC-JP.
 constexpr bool is_lead(unsigned byte) {
   return byte >= 0x81 && byte <= 0xFE;
 }
@@ -50,7 +50,8 @@ constexpr std::size_t euc_jp_pointer(unsigned lead, unsigned trail) {
   return is_euc(trail) ? (lead - 0xA1) * 94 + (trail - 0xA1) : kNoPointer;
 }
 
-// Pointers of Shift_JIS for characters that users define, which are U+E000 and those after it.
+// From this pointer on, Shift_JIS has user-defined characters, which map to U+E000 and the
+// following.
 inline constexpr std::size_t kFirstUserDefinedPointer = 8836;
 inline constexpr std::size_t kLastUserDefinedPointer = 10715;
 

@@ -51,7 +51,7 @@ void decode(std::string_view bytes, Utf8Output& out) {
     } else if (is_lead_surrogate(unit) && i < units.count() && is_trail_surrogate(units[i])) {
       out.put(pack_utf8(0x10000 + ((unit & 0x3FF) << 10) + (units[i++] & 0x3FF)));
     } else if (is_lead_surrogate(unit) && i == units.count()) {
-      cut_short = true;  // one mistake with half a unit behind it
+      cut_short = true;  // one error together with the half unit after it
     } else {
       out.put(is_lead_surrogate(unit) || is_trail_surrogate(unit) ? kPackedReplacement
                                                                   : pack_utf8(unit));

@@ -8,7 +8,7 @@
 
 namespace trawl {
 
-// Shorter texts are looked at sooner than the validator is set up.
+// For shorter texts the fast validator does not pay off.
 constexpr std::size_t kWorthAsking = 64;
 
 std::string_view replace_invalid_utf8(std::string_view text, std::string& buffer) {
@@ -23,7 +23,7 @@ std::string_view replace_invalid_utf8(std::string_view text, std::string& buffer
     }
     const std::size_t start = position;
     const char32_t code_point = decode_utf8(text, position);
-    // A U+FFFD that stands in the text is replaced by itself.
+    // A U+FFFD in the text itself is not an error.
     if (code_point != kReplacementCharacter) continue;
     buffer.append(text, copied, start - copied);
     append_utf8(code_point, buffer);

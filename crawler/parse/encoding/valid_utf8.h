@@ -1,4 +1,4 @@
-// Invalid UTF-8, replaced as browsers replace it.
+// Replaces invalid UTF-8 as browsers do.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace trawl {
 
-// `text` with each maximal part of an invalid sequence replaced by U+FFFD: a view of `text` if it
-// is valid, else of `buffer`, which is overwritten.
+// Returns `text` with each maximal subpart of an invalid sequence replaced by U+FFFD: a view of
+// `text` if it is valid, else of `buffer`, which is overwritten.
 std::string_view replace_invalid_utf8(std::string_view text, std::string& buffer);
 
 }  // namespace trawl

@@ -1,4 +1,4 @@
-// windows-1252, the encoding of most pages that are not UTF-8: needs no iconv().
+// windows-1252, the encoding of most pages that are not UTF-8; decoded without iconv().
 #pragma once
 
 #include <array>

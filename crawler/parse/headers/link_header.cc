@@ -1,4 +1,4 @@
-// RFC 8288 section 3, read as its appendix B.2 says.
+// Parses the Link header (RFC 8288 section 3) with the algorithm of its appendix B.2.
 #include "trawl/link_header.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMaxLinks = 1000;
 constexpr std::size_t kMaxDroppedText = 2048;
-// Link-values that are looked at, left out or not: each costs as much as the base URL is long.
+// Limit of link-values examined: the cost of each grows with the length of the base URL.
 constexpr std::size_t kMaxValues = 10'000;
 
 constexpr AsciiSet kOptionalSpace = AsciiSet().with(" \t");
@@ -30,12 +30,12 @@ std::string from_latin1(std::string_view text) {
   return out;
 }
 
-// Header bytes as UTF-8: what is none is ISO-8859-1, which headers once were.
+// Header bytes as UTF-8. Invalid UTF-8 is taken for ISO-8859-1, the former encoding of headers.
 std::string to_utf8(std::string text) {
   return is_utf8(text) ? text : from_latin1(text);
 }
 
-// The bytes that the escapes of an RFC 8187 ext-value stand for; none if one is cut or wrong.
+// Decodes the percent-escapes of an RFC 8187 ext-value; nothing if an escape is cut or invalid.
 std::optional<std::string> strict_percent_decode(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -52,7 +52,8 @@ std::optional<std::string> strict_percent_decode(std::string_view text) {
   return out;
 }
 
-// RFC 8187: charset'language'value. Nothing if it is not that: then the parameter does not count.
+// Decodes RFC 8187's charset'language'value; nothing if it is invalid, and the parameter is then
+// ignored.
 std::optional<std::string> decode_extended(std::string_view value) {
   const std::size_t charset_end = value.find('\'');
   if (charset_end == std::string_view::npos) return std::nullopt;
@@ -66,7 +67,7 @@ std::optional<std::string> decode_extended(std::string_view value) {
   return std::nullopt;
 }
 
-// The parameters that mean something to us; of each the first counts.
+// The parameters that are used; if one is repeated, the first is used.
 enum class Parameter : std::uint8_t { kRel, kAnchor, kType, kHreflang, kTitle, kExtendedTitle };
 constexpr std::array<std::string_view, 6> kParameterNames = {"rel",      "anchor", "type",
                                                              "hreflang", "title",  "title*"};
@@ -89,7 +90,7 @@ class Parameters {
   std::array<std::optional<std::string>, kParameterNames.size()> values_;
 };
 
-// Reads what is left of a header value from its front.
+// Reads a header value from the front.
 class Reader {
  public:
   explicit Reader(std::string_view text) : rest_(text) {}
@@ -101,13 +102,13 @@ class Reader {
     rest_.remove_prefix(1);
     return true;
   }
-  // Up to the first byte of `stops`, or all.
+  // Takes the part before the first byte of `stops`, or all.
   std::string_view take_until(std::string_view stops) {
     const std::string_view taken = rest_.substr(0, rest_.find_first_of(stops));
     rest_.remove_prefix(taken.size());
     return taken;
   }
-  // Behind an opening quote, up to the closing one or the end.
+  // After an opening quote, takes the text up to the closing one or the end.
   std::string take_quoted() {
     std::string out;
     while (!rest_.empty()) {
@@ -118,7 +119,7 @@ class Reader {
     }
     return out;
   }
-  // On to the next comma that stands neither in <> nor in quotes, and behind it.
+  // Skips to after the next comma outside <> and quotes.
   void skip_value() {
     while (!rest_.empty()) {
       take_until(",<\"");
@@ -132,7 +133,7 @@ class Reader {
   std::string_view rest_;
 };
 
-// What follows a link's ">", up to what is no parameter.
+// Reads the parameters after a link's ">".
 Parameters read_parameters(Reader& in) {
   Parameters parameters;
   for (in.skip_space(); in.take(';'); in.skip_space()) {
@@ -162,7 +163,7 @@ std::string relations(std::string_view rel) {
   return to_lower(to_utf8(std::move(out)));
 }
 
-// False if the link leads from another resource than `base`.
+// Returns false if the link's context (anchor) is not `base`.
 bool is_from(const Parameters& parameters, const Url& base) {
   const auto& anchor = parameters[Parameter::kAnchor];
   if (!anchor) return true;

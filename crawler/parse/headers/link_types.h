@@ -1,4 +1,4 @@
-// The types of links, as the rel of <link>, <a> and the Link header lists them.
+// LinkTypes: the link types in the rel of <link>, <a> and the Link header.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,7 @@ struct LinkTypes {
     names_no_document = any && hints_only;
   }
 
-  // What a <link> or a link of a header with this rel is; none if it names no document.
+  // The kind of a <link> or header link with this rel; nothing if it does not name a document.
   constexpr std::optional<LinkKind> kind() const noexcept {
     if (names_no_document) return std::nullopt;
     const bool related = canonical || neighbour || (alternate && !stylesheet);
@@ -36,8 +36,8 @@ struct LinkTypes {
   bool alternate = false;
   bool stylesheet = false;
   bool canonical = false;
-  bool neighbour = false;          // the next or previous page of a series, or this one in AMP
-  bool names_no_document = false;  // an address to connect to at most
+  bool neighbour = false;          // next or previous page of a series, or the AMP version
+  bool names_no_document = false;  // at most a host to connect to
 };
 
 constexpr bool says_nofollow(std::string_view rel) noexcept {

@@ -1,5 +1,6 @@
-// The Fetch standard (https://fetch.spec.whatwg.org/#concept-header-extract-mime-type) and the MIME
-// Sniffing standard (https://mimesniff.spec.whatwg.org/).
+// Implements parts of the Fetch standard
+// (https://fetch.spec.whatwg.org/#concept-header-extract-mime-type) and of the MIME Sniffing
+// standard (https://mimesniff.spec.whatwg.org/).
 #include "crawler/parse/headers/media_type.h"
 
 #include <algorithm>
@@ -27,7 +28,7 @@ bool is_media_type(std::string_view type) noexcept {
          is_token(type.substr(slash + 1));
 }
 
-// Takes the value before the next comma that is not in quotes.
+// Removes and returns the value before the next comma outside quotes.
 std::string_view next_value(std::string_view& values) noexcept {
   bool quoted = false;
   std::size_t end = 0;
@@ -41,7 +42,8 @@ std::string_view next_value(std::string_view& values) noexcept {
   return value;
 }
 
-// Those of the standard except "<!--", and some more; behind them a name ends.
+// The patterns of the standard except "<!--", and some more; each must be followed by the end of a
+// name.
 constexpr std::array kHtmlStarts = std::to_array<std::string_view>({"<!doctype html",
                                                                     "<html",
                                                                     "<head",

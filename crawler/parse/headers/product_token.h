@@ -1,4 +1,4 @@
-// The name by which robots.txt and directives for robots call a crawler.
+// Product tokens: the names of crawlers in robots.txt and robots directives.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace trawl {
 
-// The product token at the start of `agent`: "Trawl" of "Trawl/1.0 (+http://...)". The tokens of
-// RFC 9309 have no digits, but real crawlers' names do.
+// The product token at the start of `agent`: "Trawl" for "Trawl/1.0 (+http://...)". Tokens of RFC
+// 9309 have no digits, but names of real crawlers do.
 constexpr std::string_view product_token(std::string_view agent) noexcept {
   const auto belongs = [](char c) { return is_ascii_alphanumeric(c) || c == '-' || c == '_'; };
   std::size_t size = 0;
@@ -29,15 +29,15 @@ constexpr std::string_view trimmed(std::string_view text) noexcept {
   return text;
 }
 
-// Takes the part before the next `separator` off `rest`.
+// Removes and returns the part of `rest` before the next `separator`.
 constexpr std::string_view take_part(std::string_view& rest, char separator) noexcept {
   const std::string_view part = rest.substr(0, rest.find(separator));
   rest.remove_prefix(std::min(part.size() + 1, rest.size()));
   return trimmed(part);
 }
 
-// Of what stands in brackets: the product behind "compatible", with a version ("mybot/1.0") rather
-// than without. Addresses and URLs are none.
+// The product after "compatible" in a comment, preferably one with a version ("mybot/1.0").
+// Addresses and URLs are not products.
 constexpr std::string_view compatible_token(std::string_view comment) noexcept {
   bool compatible = false;
   std::string_view found;
@@ -58,10 +58,10 @@ constexpr std::string_view compatible_token(std::string_view comment) noexcept {
 
 }  // namespace internal
 
-// The product token by which a crawler that calls itself `agent` obeys rules for robots: the first
-// one; or, of an agent that begins with "Mozilla" as browsers' do, that of the product after
-// "compatible;" in one of its comments, if there is one: "mybot" of "Mozilla/5.0 (compatible;
-// mybot/1.0; +https://...)". A view of `agent`; empty if it has none.
+// The product token for robots rules of a crawler with user agent `agent`: the first token; but if
+// `agent` begins with "Mozilla", as browsers' do, and has a product after "compatible;" in a
+// comment, the token of that product: "mybot" for "Mozilla/5.0 (compatible; mybot/1.0;
+// +https://...)". A view of `agent`; empty if there is none.
 constexpr std::string_view robots_token(std::string_view agent) noexcept {
   const std::string_view first = product_token(agent);
   if (!equal_in_any_case(first, "mozilla")) return first;

@@ -1,4 +1,4 @@
-// What Google and Bing document for <meta name="robots"> and X-Robots-Tag.
+// Parses <meta name="robots"> and X-Robots-Tag as documented by Google and Bing.
 #include "trawl/robots_directives.h"
 
 #include <algorithm>
@@ -10,19 +10,19 @@
 namespace trawl {
 namespace {
 
-// Words of a list without commas are taken one by one: "noindex nofollow" and "noindex; nofollow"
-// are common, and what they ask for is plain.
+// Lists without commas, such as "noindex nofollow" and "noindex; nofollow", are common, and their
+// meaning is clear.
 constexpr AsciiSet kWordBreaks = kHtmlWhiteSpace.with(";");
 
 bool is_word_break(char c) {
   return kWordBreaks.contains(c);
 }
 
-// Directives with a value of their own behind a colon: no names of crawlers.
+// Directives with a value after a colon, which are not names of crawlers.
 constexpr std::string_view kWithValue[] = {"unavailable_after", "max-snippet", "max-image-preview",
                                            "max-video-preview"};
 
-// Cuts the part up to the next `separator` off `text`.
+// Removes and returns the part of `text` before the next `separator`.
 std::string_view next_part(std::string_view& text, char separator) {
   const std::size_t end = text.find(separator);
   const std::string_view part = text.substr(0, end);
@@ -43,8 +43,8 @@ void add_word(std::string_view word, RobotsDirectives& directives) {
   }
 }
 
-// What stands between two commas. Of "name: value" neither says anything ("max-image-preview:
-// none" is no "none"), but words before it do.
+// Adds the words between two commas. "name: value" is ignored ("max-image-preview: none" is not
+// "none"), but words before it count.
 void add_words(std::string_view part, RobotsDirectives& directives) {
   const std::size_t colon = part.find(':');
   if (colon != std::string_view::npos) {
@@ -57,8 +57,8 @@ void add_words(std::string_view part, RobotsDirectives& directives) {
     add_word(word, directives);
 }
 
-// The crawler's name that `part` begins with, cut off; empty if it begins with none. A name has no
-// white space: "25 Jun 2030 15:00:00 GMT" is the rest of a date that has a comma.
+// Removes and returns the crawler's name at the start of `part`; empty if there is none. A name has
+// no white space, unlike "25 Jun 2030 15:00:00 GMT", the rest of a date with a comma.
 std::string_view take_name(std::string_view& part) {
   const std::size_t colon = part.find(':');
   if (colon == std::string_view::npos) return {};

@@ -11,10 +11,10 @@
 namespace trawl {
 namespace {
 
-// Of what is longer than this and has neither white space nor references no more is needed.
+// Text longer than this without white space or references need not be read further.
 constexpr std::size_t kLongestPiece = 4096;
 
-// Elements that stand on lines of their own, and <br>.
+// Block elements, and <br>.
 bool breaks_line(Element element) noexcept {
   switch (element) {
     case Element::kAddress:
@@ -74,7 +74,7 @@ bool breaks_line(Element element) noexcept {
   }
 }
 
-// What ends an <a> in it with itself, and is not ended by the </a> of one around it.
+// Elements whose end closes an <a> inside them, and which an outer </a> does not close.
 bool is_object(Element element) noexcept {
   return element == Element::kObject || element == Element::kApplet || element == Element::kMarquee;
 }
@@ -154,7 +154,7 @@ bool AnchorTextReader::start_html(Element element) {
   } else if (is_object(element)) {
     ++open_.objects;
   } else if (is_table_part(element)) {
-    // Of a table around the anchor: the end of its cell.
+    // If the table is around the anchor, the tag ends the anchor's cell.
     return open_.tables > 0;
   }
   return true;
@@ -214,12 +214,12 @@ std::optional<std::string_view> AnchorTextReader::attribute(std::string_view nam
   return std::nullopt;
 }
 
-// `raw` as it stands in the page. Only as much of it is decoded as there is room for.
+// Adds `raw` text of the page. Decodes only as much as fits.
 void AnchorTextReader::add(std::string_view raw, Context context, CollapsedText& text) {
   while (!raw.empty() && !text.full()) {
     std::string_view piece = raw.substr(0, kLongestPiece);
     if (piece.size() < raw.size()) {
-      // Neither is inside a reference.
+      // Neither occurs inside a character reference.
       const std::size_t cut = piece.find_last_of(" \t\n\f\r&");
       if (cut != std::string_view::npos && cut > 0) piece = piece.substr(0, cut);
     }
@@ -236,7 +236,7 @@ void AnchorTextReader::add_piece(std::string_view raw, Context context, Collapse
   }
   const bool valid = ascii_prefix_length(raw) == raw.size() || is_utf8(raw);
   if (!valid) raw = replace_invalid_utf8(raw, valid_);
-  // NULs are left in CDATA sections only.
+  // Only CDATA sections still have NULs.
   for (std::size_t nul = raw.find('\0'); nul != std::string_view::npos; nul = raw.find('\0')) {
     text.add(raw.substr(0, nul));
     text.add(kReplacementInUtf8);

@@ -1,8 +1,8 @@
-// AnchorTextReader: the text of an <a>, by the tags that stand in its source.
+// AnchorTextReader: reads the text of an <a> from its source.
 //
-// The engines tell where it begins, and where the next <a> of the document does, which ends it. All
-// else is decided here, for both alike, without a tree: it ends at </a>, at the end of the table
-// cell or the like around it, or with the page.
+// The engines report where the <a> begins, and where the next <a> of the document begins, which
+// ends it. The rest is decided here, the same for both engines, without a tree: the text ends at
+// </a>, at the end of the enclosing table cell or similar element, or at the end of the page.
 #pragma once
 
 #include <cstddef>
@@ -20,40 +20,40 @@ namespace trawl {
 
 class AnchorTextReader {
  public:
-  // The text of the anchor at `source`, as Link::text has it, into `text`. Takes time linear in the
-  // size of the source at most, a few KiB of memory.
+  // Stores the text of the anchor at `source` in `text`, in the form of Link::text. Takes at most
+  // linear time, and a few KiB of memory.
   void read(const AnchorSource& source, std::string& text);
 
  private:
-  // What stands open since the start tag of the anchor.
+  // Elements opened since the anchor's start tag.
   struct Open {
     std::size_t foreign = 0;  // <svg> and <math>
     std::size_t tables = 0;
-    std::size_t objects = 0;           // and what else keeps an <a> inside, but for tables
-    std::size_t shadow_roots = 0;      // <template>s whose contents are shown
-    std::size_t hidden_templates = 0;  // and all <template>s in them
-    bool raw_text = false;             // an element of HTML whose text is no markup
+    std::size_t objects = 0;           // and other elements that contain an <a>, except tables
+    std::size_t shadow_roots = 0;      // <template>s with visible contents
+    std::size_t hidden_templates = 0;  // other <template>s, and all inside them
+    bool raw_text = false;             // in an HTML element whose content is raw text
     Element silent = Element::kOther;  // a <script> or <style> of SVG
   };
 
-  // These return whether the anchor goes on.
+  // These return whether the anchor continues.
   bool start_tag(CollapsedText& text);
   bool start_html(Element element);
   bool end_tag(CollapsedText& text);
   bool end_html(Element element);
   bool end_template();
   void start_template();
-  // Whether text counts where the reader is.
+  // Whether text at the current position is visible.
   bool is_shown() const noexcept;
   std::optional<std::string_view> attribute(std::string_view name) const noexcept;
-  // `context` is that of character references, if they mean something.
+  // The context of character references; nothing if they are not decoded.
   using Context = std::optional<ReferenceContext>;
   void add(std::string_view raw, Context context, CollapsedText& text);
   void add_piece(std::string_view raw, Context context, CollapsedText& text);
 
   HtmlTokenizer tokens_;
   Open open_;
-  bool in_svg_ = false;  // the anchor itself
+  bool in_svg_ = false;  // the anchor itself is in SVG
   std::string decoded_;
   std::string valid_;
 };

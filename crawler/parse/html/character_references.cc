@@ -24,7 +24,7 @@ struct NamedReference {
   std::string_view name;
   char32_t first;
   char32_t second;   // 0: none
-  bool may_be_open;  // a reference without ';' too
+  bool may_be_open;  // valid without ';'
 };
 
 constexpr auto kNamed = std::to_array<NamedReference>({
@@ -71,12 +71,12 @@ const NamedReference* find_named(std::string_view name) {
 // https://html.spec.whatwg.org/multipage/parsing.html#numeric-character-reference-end-state
 char32_t meant_by(char32_t number) {
   if (number == 0 || number > 0x10FFFF || (number >= 0xD800 && number <= 0xDFFF)) return 0xFFFD;
-  // The C1 controls are meant as windows-1252.
+  // C1 control codes are taken as windows-1252.
   return number <= 0xFF ? windows_1252_character(static_cast<unsigned char>(number)) : number;
 }
 
-// The following take the text behind a '&', append what it stands for and return its length, or
-// append nothing and return 0 if it is no reference.
+// The following functions take the text after a '&', append the characters it stands for and return
+// the length of the reference; for text that is not a reference they append nothing and return 0.
 
 std::size_t decode_numeric(std::string_view text, std::string& out) {
   const bool hex = text.size() > 1 && (text[1] | 0x20) == 'x';
@@ -118,7 +118,7 @@ std::size_t decode_named(std::string_view text, ReferenceContext context, std::s
     found = find_open(name);
     if (found == nullptr) return 0;
     length = found->name.size();
-    // For the sake of "?a=b&copy=1".
+    // Keeps "?a=b&copy=1" unchanged.
     const bool goes_on =
         length < text.size() && (text[length] == '=' || is_ascii_alphanumeric(text[length]));
     if (context == ReferenceContext::kAttribute && goes_on) return 0;
@@ -139,7 +139,7 @@ constexpr bool is_decoded(char byte) {
 
 #if defined(__x86_64__)
 
-// One bit a byte, the first byte's lowest.
+// One bit per byte, the lowest for the first.
 unsigned decoded_bytes(__m128i bytes) {
   const __m128i found = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('&')),
                                                   _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\r'))),
@@ -147,14 +147,14 @@ unsigned decoded_bytes(__m128i bytes) {
   return static_cast<unsigned>(_mm_movemask_epi8(found));
 }
 
-// The first of `raw` that is_decoded(), or its size.
+// The position of the first byte of `raw` for which is_decoded() holds, or its size.
 std::size_t find_decoded(std::string_view raw) {
   constexpr std::size_t kBlock = sizeof(__m128i);
   std::size_t i = 0;
   if (raw.size() >= kBlock) {
     const std::size_t last = raw.size() - kBlock;
     for (;; i += kBlock) {
-      if (i > last) i = last;  // overlaps the block before it
+      if (i > last) i = last;  // overlaps the previous block
       const auto* const block = reinterpret_cast<const __m128i*>(raw.data() + i);
       const unsigned found = decoded_bytes(_mm_loadu_si128(block));
       if (found != 0) return i + static_cast<std::size_t>(std::countr_zero(found));

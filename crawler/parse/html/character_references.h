@@ -8,17 +8,17 @@
 
 namespace trawl {
 
-// Where a reference stands: in attributes "&copy=1" is text.
+// The context of a reference: in attributes, "&copy=1" is text.
 enum class ReferenceContext : std::uint8_t { kText, kAttribute };
 
 // True if decode_text() would change something: an '&', a NUL or a carriage return.
 bool needs_decoding(std::string_view raw) noexcept;
 
-// `raw` as the tokenizer gives it, as the document has it: character references decoded, NULs
-// replaced by U+FFFD, CR and CRLF by LF. Appends to `out`.
+// Appends the decoded text of `raw` from the tokenizer to `out`: character references are decoded,
+// NULs become U+FFFD, CR and CRLF become LF.
 void decode_text(std::string_view raw, ReferenceContext context, std::string& out);
 
-// What "&name;" stands for: one character or two, 0 for none.
+// The characters that "&name;" stands for: one or two; 0 for none.
 struct NamedCharacters {
   char32_t first = 0;
   char32_t second = 0;

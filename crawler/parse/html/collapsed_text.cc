@@ -5,7 +5,7 @@
 namespace trawl {
 namespace {
 
-// How many bytes of `text` fit into `size` without a cut inside a character.
+// How many bytes of `text` fit into `size` without cutting a character.
 std::size_t whole_characters(std::string_view text, std::size_t size) noexcept {
   if (text.size() <= size) return text.size();
   std::size_t cut = size;

@@ -1,4 +1,4 @@
-// CollapsedText: text with its white space collapsed, up to a length.
+// CollapsedText: collects text with collapsed white space, up to a length.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,13 @@ namespace trawl {
 
 class CollapsedText {
  public:
-  // Appends to `out`, which is empty, at most `limit` bytes.
+  // Appends at most `limit` bytes to `out`, which must be empty.
   CollapsedText(std::string& out, std::size_t limit) : out_(out), limit_(limit) {}
 
-  // UTF-8. Words go on from one piece to the next if there is no white space between them.
+  // Adds UTF-8. A word may continue in the next piece.
   void add(std::string_view text);
   void add_space() noexcept { space_ = true; }
-  // Nothing more is taken: the text was cut, between two characters.
+  // True once the text was cut, between two characters; further text is ignored.
   bool full() const noexcept { return full_; }
 
  private:
@@ -23,7 +23,7 @@ class CollapsedText {
 
   std::string& out_;
   const std::size_t limit_;
-  bool space_ = false;  // since the last word
+  bool space_ = false;  // white space since the last word
   bool full_ = false;
 };
 

@@ -1,4 +1,4 @@
-// How the text in an element is read.
+// The content model of elements: how the tokenizer reads their text.
 #pragma once
 
 #include "crawler/parse/html/element.h"
@@ -6,7 +6,7 @@
 
 namespace trawl {
 
-// That in an element of HTML, for a crawler that runs no scripts.
+// For HTML elements, with scripting disabled.
 constexpr ContentModel content_model(Element element) noexcept {
   switch (element) {
     case Element::kTitle:

@@ -11,7 +11,7 @@ namespace {
 constexpr AsciiSet kNameAscii =
     AsciiSet().with_range('a', 'z').with_range('A', 'Z').with_range('0', '9').with("_-").with_range(
         '\0', '\0');
-// What an unquoted URL cannot contain: "(\"'" and the code points that are not printable.
+// Bytes that an unquoted URL cannot contain: "(\"'" and non-printable code points.
 constexpr AsciiSet kBadInUrl =
     AsciiSet().with("(\"'\x0B\x7F").with_range(0x01, 0x08).with_range(0x0E, 0x1F);
 
@@ -27,7 +27,7 @@ bool is_newline(char byte) noexcept {
 
 CssReferences::CssReferences(std::string_view css, CssSource source, std::deque<std::string>& made)
     : css_(css), made_(made), imports_count_(source == CssSource::kStyleSheet) {
-  // Most style attributes name no URL.
+  // Most style attributes contain no URL.
   if (source == CssSource::kDeclarations && css.find('(') == std::string_view::npos) {
     at_ = css.size();
   }
@@ -80,7 +80,7 @@ CssReferences::Token CssReferences::take_token() {
     case '"':
     case '\'':
       return take_string();
-    case '#':  // what follows is no function, whatever its name
+    case '#':  // the name that follows is not a function
       ++at_;
       begin_value();
       read_name();
@@ -134,7 +134,7 @@ CssReferences::Token CssReferences::take_at_keyword() {
   return Token::kAtKeyword;
 }
 
-// A name, or a number with its unit: that has the same characters but can be no function.
+// Takes a name, or a number with its unit, which has the same characters but cannot be a function.
 CssReferences::Token CssReferences::take_name() {
   const bool is_name = name_follows(0);
   begin_value();
@@ -156,7 +156,7 @@ CssReferences::Token CssReferences::take_string() {
       ++at_;
     } else if (escape_follows(0) && at_ + 1 < css_.size()) {
       read_escape();
-    } else {  // the line goes on behind the newline
+    } else {  // the string continues after the newline
       replace_here(0, std::min(css_.size() - at_,
                                std::size_t{peek(1) == '\r' && peek(2) == '\n' ? 3u : 2u}));
     }
@@ -240,10 +240,10 @@ void CssReferences::read_escape() {
   if (at_ + 1 == css_.size()) return replace_here(kReplacementCharacter, 1);
   if (peek(1) == '\0') return replace_here(kReplacementCharacter, 2);
   replace_here(0, 1);
-  ++at_;  // as it is, whatever it is
+  ++at_;  // any other character stands for itself
 }
 
-// The value has `code_point`, or for 0 nothing, instead of the next `bytes`.
+// Replaces the next `bytes` bytes of the value by `code_point`, or by nothing if it is 0.
 void CssReferences::replace_here(char32_t code_point, std::size_t bytes) {
   changed_ = true;
   changed_value_ += css_.substr(unread_, at_ - unread_);
@@ -259,7 +259,7 @@ void CssReferences::end_value() {
   value_ = changed_value_;
 }
 
-// The value of the token as a URL, if it is one that is to be loaded.
+// The value of the token, if it is a URL that is loaded.
 std::optional<std::string_view> CssReferences::loaded_url() {
   const auto first =
       std::ranges::find_if(value_, [](char c) { return static_cast<unsigned char>(c) > ' '; });
@@ -272,7 +272,7 @@ char CssReferences::peek(std::size_t ahead) const noexcept {
   return at_ + ahead < css_.size() ? css_[at_ + ahead] : '\0';
 }
 
-// A backslash at the end counts, one before a newline does not.
+// A backslash at the end of the input begins an escape; one before a newline does not.
 bool CssReferences::escape_follows(std::size_t ahead) const noexcept {
   return peek(ahead) == '\\' && !is_newline(peek(ahead + 1));
 }

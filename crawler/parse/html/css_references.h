@@ -1,4 +1,4 @@
-// CssReferences: what a style sheet loads.
+// CssReferences: finds the URLs that a style sheet loads.
 #pragma once
 
 #include <cstddef>
@@ -12,26 +12,25 @@ namespace trawl {
 
 enum class CssSource : std::uint8_t {
   kStyleSheet,    // the text of a <style>
-  kDeclarations,  // a style attribute, where @import means nothing
+  kDeclarations,  // a style attribute, where @import is not allowed
 };
 
 // Finds the URLs of url() and @import by the tokenization of CSS Syntax Level 3
-// (https://www.w3.org/TR/css-syntax-3/#tokenization). Whether a declaration is a valid one is not
-// looked at. But what stands between an at-keyword and its block or semicolon loads nothing
-// (@namespace, @supports, @document), @import apart, and that only in front of all blocks. Left
-// out are empty URLs and those of nothing but a fragment, which are parts of the page itself.
-// Takes linear time.
+// (https://www.w3.org/TR/css-syntax-3/#tokenization). Does not check whether declarations are
+// valid. URLs between an at-keyword and its block or semicolon are not loaded (@namespace,
+// @supports, @document), except in @import before all blocks. Leaves out empty URLs, and URLs that
+// are only a fragment, which refer to the page itself. Takes linear time.
 class CssReferences {
  public:
-  // URLs are views of `css`, or of what is added to `made` where they have escapes; both must live
-  // as long as the URLs.
+  // URLs are views of `css` or, if they have escapes, of strings added to `made`; both must outlive
+  // the URLs.
   CssReferences(std::string_view css, CssSource source, std::deque<std::string>& made);
 
   // The next URL; nothing at the end.
   std::optional<std::string_view> next();
 
  private:
-  // What a token is to the search for URLs.
+  // Token classes for the search for URLs.
   enum class Token : std::uint8_t {
     kEnd,
     kSpace,  // or a comment
@@ -71,14 +70,14 @@ class CssReferences {
   std::deque<std::string>& made_;
   std::size_t at_ = 0;
   bool imports_count_;
-  bool in_prelude_ = false;  // behind an at-keyword
+  bool in_prelude_ = false;  // after an at-keyword, before its block
   bool after_import_ = false;
 
-  // The value of a token: a part of css_ unless something in it had to be changed.
+  // The value of a token: a part of css_, or changed_value_ if it has escapes.
   std::string_view value_;
   std::string changed_value_;
   bool changed_ = false;
-  std::size_t unread_ = 0;  // where the part of css_ begins that is not in changed_value_ yet
+  std::size_t unread_ = 0;  // start of the part of css_ not yet copied to changed_value_
 };
 
 }  // namespace trawl

@@ -1,4 +1,4 @@
-// The names of elements and attributes that mean something to link extraction.
+// The names of elements and attributes used for link extraction.
 #pragma once
 
 #include <array>
@@ -9,29 +9,30 @@
 
 namespace trawl {
 
-// Which vocabulary an element belongs to; <a> is another thing in SVG.
+// The namespace of an element; for example <a> differs between HTML and SVG.
 enum class MarkupSpace : std::uint8_t { kHtml, kSvg, kMathMl };
 
-// TRAWL_ELEMENTS(X) lists X(enumerator, "name") for every element of HTML, obsolete ones included,
-// and those of SVG and MathML that links or tree construction depend on. Names in lower case.
+// TRAWL_ELEMENTS(X) lists X(enumerator, "name") for every element of HTML, including obsolete ones,
+// and for those of SVG and MathML on which links or tree construction depend. Names are in lower
+// case.
 #include "crawler/parse/html/element_names.inc"
 
 enum class Element : std::uint8_t {
-  kOther,  // none of the below
+  kOther,  // any other element
 #define TRAWL_ENUMERATOR(name, text) name,
   TRAWL_ELEMENTS(TRAWL_ENUMERATOR)
 #undef TRAWL_ENUMERATOR
 };
 #define TRAWL_COUNT(name, text) +1
-inline constexpr std::size_t kElements = 1 TRAWL_ELEMENTS(TRAWL_COUNT);  // with kOther
+inline constexpr std::size_t kElements = 1 TRAWL_ELEMENTS(TRAWL_COUNT);  // including kOther
 #undef TRAWL_COUNT
 
-// By a name as it stands in a page, in any case. Takes a few nanoseconds.
+// Finds an element by its name in a page, ignoring case. Takes a few nanoseconds.
 Element find_element(std::string_view name) noexcept;
-// "a"; "*" for kOther. Lives as long as the program.
+// "a"; "*" for kOther. Valid forever.
 std::string_view to_string(Element element) noexcept;
 
-// Parts of a table, which are no elements outside of one.
+// Parts of a table, which are ignored outside of a table.
 constexpr bool is_table_part(Element element) noexcept {
   switch (element) {
     case Element::kCaption:
@@ -49,7 +50,7 @@ constexpr bool is_table_part(Element element) noexcept {
   }
 }
 
-// Attributes that hold links or decide what a link is.
+// Attributes that hold links or determine the kind of a link.
 enum class Attribute : std::uint8_t {
   kHref,
   kXlinkHref,
@@ -76,16 +77,16 @@ enum class Attribute : std::uint8_t {
 };
 inline constexpr std::size_t kAttributes = 22;
 
-// By a name as it stands in a page ("xlink:href" is kXlinkHref), in any case; nothing if it is none
-// of the above.
+// Finds an attribute by its name in a page ("xlink:href" is kXlinkHref), ignoring case; nothing for
+// other names.
 std::optional<Attribute> find_attribute(std::string_view name) noexcept;
 std::string_view to_string(Attribute attribute) noexcept;
 
-// Those attributes of one element, their character references decoded.
+// The values of these attributes of one element, with character references decoded.
 class ElementAttributes {
  public:
   void clear() noexcept { present_ = 0; }
-  // The first of a name counts.
+  // If an attribute is repeated, the first value is used.
   void add(Attribute attribute, std::string_view value) noexcept {
     if (!has(attribute)) values_[static_cast<std::size_t>(attribute)] = value;
     present_ |= bit(attribute);

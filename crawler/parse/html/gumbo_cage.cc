@@ -18,13 +18,14 @@ constexpr std::size_t kPadding = 16;
 constexpr std::uint32_t kCallsPerClockRead = 64;
 constexpr std::size_t kMaxCStack = 128u << 10;
 
-// In text, dropped or kept, Gumbo calls nobody, and inside a formatting element it looks through
-// the open elements for each character. What that takes at most, measured on a machine of 2020.
+// In text, Gumbo does not call the allocator, and inside a formatting element it searches the open
+// elements for each character. These are the upper bounds of its time, measured on a machine of
+// 2020.
 constexpr double kNsPerByte = 90;
 constexpr double kNsPerByteAndDepth = 0.5;
 constexpr double kLeastDepth = 16;
 
-// The cage in which this thread is parsing.
+// The cage in which this thread is parsing, or null.
 thread_local GumboCage* occupied_cage = nullptr;
 
 }  // namespace
@@ -55,13 +56,13 @@ GumboCage::Verdict GumboCage::parse_guarded(std::string_view html) {
   if (!set_limits(html.size())) return Verdict::kTooSlow;
   c_stack_base_ = static_cast<const char*>(__builtin_frame_address(0));
 
-  // escape() jumps back here over Gumbo's frames. They are C: nothing in them needs unwinding,
-  // Gumbo keeps no global state, and all it allocated is in the arena, which outlives the jump.
-  // Between Gumbo and this frame lie only the callbacks below, without any local object. Gumbo's
-  // half-built tree is never looked at again.
+  // escape() jumps back here over Gumbo's frames. This is safe: they are C frames without
+  // destructors, Gumbo has no global state, and all its memory is in the arena, which outlives the
+  // jump. Between Gumbo and this frame there are only the callbacks below, which have no local
+  // objects. The incomplete tree is never used.
   if (setjmp(exit_) != 0) return verdict_;
 
-  // Gumbo reads past the end of its input, by one byte after a final "&amp" in an attribute.
+  // Gumbo reads one byte past the end of its input after a final "&amp" in an attribute.
   char* padded = static_cast<char*>(allocate(html.size() + kPadding));
   std::memcpy(padded, html.data(), html.size());
   std::memset(padded + html.size(), 0, kPadding);
@@ -70,15 +71,15 @@ GumboCage::Verdict GumboCage::parse_guarded(std::string_view html) {
   return verdict_;
 }
 
-// Only what Gumbo does between its calls can be stopped, so the time it may take without any has to
-// be known before: it falls to large pages in depth, to larger ones in time, until none is left.
-// False then.
+// Gumbo can be stopped only when it calls the allocator, so the time that it may take without a
+// call is subtracted in advance: large pages get less depth, larger ones less time. Returns false
+// if no time is left.
 bool GumboCage::set_limits(std::size_t size) {
   const auto max_ns = static_cast<double>(std::chrono::nanoseconds(limits_.max_time).count());
   const double at_most = max_ns * 6 / 7;
   const double at_no_cost = max_ns * 3 / 7;
   const auto bytes = static_cast<double>(std::max<std::size_t>(size, 1));
-  // Half of it: the stack of open elements may grow beyond its limit by as much.
+  // Halved, since the stack of open elements may exceed its limit twofold.
   const double depth = (at_most / bytes - kNsPerByte) / kNsPerByteAndDepth / 2;
   if (depth < kLeastDepth) return false;
   depth_limit_ = static_cast<std::size_t>(std::min(depth, static_cast<double>(limits_.max_depth)));
@@ -109,7 +110,7 @@ void GumboCage::deallocate_callback(void* cage, void* block) {
 void* GumboCage::allocate(std::size_t size) {
   if (++calls_ % kCallsPerClockRead == 0) check_time();
   if (size > limits_.max_memory) escape(Verdict::kTooMuchMemory);
-  // At least two words, so that is_stack_of_open_elements() may look at any block.
+  // At least two words, so that is_stack_of_open_elements() may read any block.
   const std::size_t rounded = std::max((size + kAlignment - 1) / kAlignment * kAlignment,
                                        std::max(kAlignment, 2 * sizeof(void*)));
   if (static_cast<std::size_t>(free_end_ - free_) < rounded) add_chunk(rounded);
@@ -119,8 +120,8 @@ void* GumboCage::allocate(std::size_t size) {
   return last_block_;
 }
 
-// Blocks stay until the cage goes, but for the newest: most of Gumbo's scratch strings are freed
-// in the reverse order of their making.
+// Only the newest block is really freed; others stay until the cage is destroyed. Most of Gumbo's
+// scratch strings are freed in reverse order.
 void GumboCage::deallocate(void* block) {
   check_c_stack(__builtin_frame_address(0));
   // A vector grows by allocating a block of twice the size, copying, and then freeing the full one.
@@ -150,19 +151,19 @@ void GumboCage::check_time() {
   if (thread_time().count() > deadline_) escape(Verdict::kTooSlow);
 }
 
-// <frameset> makes Gumbo free the body, by recursion: two calls of ours for each level.
+// <frameset> makes Gumbo free the body recursively, with two calls of deallocate() per level.
 void GumboCage::check_c_stack(const void* frame) {
   const auto used =
       reinterpret_cast<std::uintptr_t>(c_stack_base_) - reinterpret_cast<std::uintptr_t>(frame);
   if (used > kMaxCStack) escape(Verdict::kTooDeep);
 }
 
-// Whether the full vector `block` holds open elements, as far as that matters: its second entry is
-// a child of its first. So it is in the stack of open elements (<html> and <body>) and in a long
-// list of nested formatting elements; children of one parent, attributes and text are not so.
+// Whether the full vector `block` holds open elements: whether its second entry is a child of its
+// first. That is so for the stack of open elements (<html> and <body>) and for a long list of
+// nested formatting elements, but not for children of one parent, attributes and text.
 bool GumboCage::is_stack_of_open_elements(const void* block) const {
   const GumboNode* entries[2];
-  // Otherwise this is the end of the page, and the stack is freed behind some other large block.
+  // Otherwise this is the end of the page, where the stack is freed after another large block.
   if (last_block_ == nullptr || std::memcmp(last_block_, block, sizeof(entries)) != 0) return false;
   std::memcpy(entries, block, sizeof(entries));
   return owns(entries[0], sizeof(GumboNode)) && owns(entries[1], sizeof(GumboNode)) &&
@@ -181,7 +182,7 @@ bool GumboCage::owns(const void* address, std::size_t size) const {
 
 }  // namespace trawl
 
-// As the C library declares it; it does not return.
+// Replaces the C library's function, which does not return.
 extern "C" void __assert_fail(const char* assertion, const char* file, unsigned int line,
                               const char* function) noexcept {
   trawl::GumboCage::escape_failed_assertion();

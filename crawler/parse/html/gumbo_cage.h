@@ -1,14 +1,14 @@
-// GumboCage: Gumbo, made safe to run on hostile pages.
+// GumboCage: runs Gumbo safely on hostile pages.
 //
 // Gumbo's tree construction is quadratic in several ways (open elements, formatting elements,
-// attributes of a tag, siblings searched when elements are moved), it frees trees by recursion,
-// and it knows no limit on memory. All it does between two expensive steps is call its allocator,
-// so that is where the bars are: an arena that also watches memory, processor time, the depth of
-// the stack of open elements and of the C stack, and leaves Gumbo for good when one goes too far.
+// attributes of a tag, siblings searched when elements are moved). It frees trees by recursion and
+// has no limit on memory. But it calls its allocator between any two expensive steps, so the limits
+// are enforced there: the arena checks memory, processor time, the depth of the stack of open
+// elements and the size of the C stack, and leaves Gumbo with longjmp() if one is exceeded.
 //
-// Some pages make its assertions fail, and Debian's build has them on. gumbo_cage.cc therefore
-// defines __assert_fail(), which programs that link it then use instead of the C library's: inside
-// the cage it gives up the page, anywhere else it does what the library's does.
+// Some pages make Gumbo's assertions fail, and Debian's build has assertions on. gumbo_cage.cc
+// therefore defines __assert_fail(), which replaces the C library's in programs that link it:
+// inside the cage it gives up the page, elsewhere it does the same as the library's.
 #pragma once
 
 #include <chrono>
@@ -24,12 +24,12 @@ namespace trawl {
 class GumboCage {
  public:
   struct Limits {
-    std::size_t max_depth;   // open elements; exceeding it up to twofold may pass
-    std::size_t max_memory;  // bytes of the tree and all that was needed to build it
-    // Processor time of this thread. Gumbo cannot be stopped in text, which takes it up to 90 ns a
-    // byte, more in deep pages. So large pages may be less deep (at 700 ms those over 1 MB), and
-    // even larger ones (over 5.6 MB) are refused at once as too slow. Whatever the page, it takes
-    // no more than 10/7 of this.
+    std::size_t max_depth;   // open elements; up to twice as many may pass
+    std::size_t max_memory;  // bytes of the tree and of building it
+    // Processor time of this thread. Gumbo cannot be stopped within text, which takes up to 90 ns
+    // per byte, more in deep pages. So large pages (over 1 MB at 700 ms) get a smaller depth limit,
+    // and very large ones (over 5.6 MB) are refused as too slow. Any page takes at most 10/7 of
+    // this time.
     std::chrono::milliseconds max_time;
   };
   enum class Verdict : std::uint8_t {
@@ -37,7 +37,7 @@ class GumboCage {
     kTooMuchMemory,
     kTooDeep,
     kTooSlow,
-    kBroken,  // an assertion of Gumbo's own failed
+    kBroken,  // an assertion in Gumbo failed
   };
 
   explicit GumboCage(const Limits& limits) : limits_(limits) {}
@@ -45,11 +45,11 @@ class GumboCage {
   GumboCage(const GumboCage&) = delete;
   GumboCage& operator=(const GumboCage&) = delete;
 
-  // Parses a page, any bytes, once in the life of a cage. If it returns kParsed, document() is the
-  // tree, valid as long as the cage.
+  // Parses a page of any bytes. Call once per cage. If it returns kParsed, document() is the tree,
+  // valid as long as the cage.
   Verdict parse(std::string_view html);
   const GumboNode* document() const noexcept { return document_; }
-  // The copy of the page that the tree's views of the source are of.
+  // The copy of the page that the tree's source views point into.
   std::string_view source() const noexcept { return source_; }
 
   // If this thread is inside parse(), leaves it with kBroken; otherwise does nothing.
@@ -60,7 +60,7 @@ class GumboCage {
  private:
   struct Chunk {
     Chunk* previous;
-    std::size_t size;  // of the memory behind this header
+    std::size_t size;  // of the memory after this header
   };
 
   static void* allocate_callback(void* cage, std::size_t size);
@@ -86,7 +86,8 @@ class GumboCage {
   char* free_end_ = nullptr;
   char* last_block_ = nullptr;
   std::size_t reserved_ = 0;
-  std::size_t last_size_ = 0;  // of the block allocated by the previous call, 0 if it freed one
+  std::size_t last_size_ =
+      0;  // size of the block allocated by the previous call, 0 if that call freed one
 
   std::uint32_t calls_ = 0;
   std::int64_t deadline_ = 0;  // nanoseconds of this thread's processor time

@@ -10,9 +10,9 @@
 namespace trawl {
 namespace {
 
-// Misnested tags make the parser repeat elements: "<a><p>x<p>y" has an <a> in each paragraph. Only
-// the first of them stands in the page. And of <isindex> Gumbo makes a form, as the standard once
-// said.
+// Misnested tags make the parser repeat elements: "<a><p>x<p>y" gives an <a> in each paragraph, of
+// which only the first is in the source. Also, Gumbo turns <isindex> into a form, as the standard
+// once required.
 bool stands_in_page(const GumboNode& node) noexcept {
   constexpr unsigned kMade =
       static_cast<unsigned>(GUMBO_INSERTION_RECONSTRUCTED_FORMATTING_ELEMENT) |
@@ -25,7 +25,7 @@ bool is_element(const GumboNode& node) noexcept {
   return node.type == GUMBO_NODE_ELEMENT || node.type == GUMBO_NODE_TEMPLATE;
 }
 
-// What is in it is no part of the document.
+// True for templates whose contents are not part of the document.
 bool is_hidden_template(const GumboElement& element) noexcept {
   if (element.tag != GUMBO_TAG_TEMPLATE || element.tag_namespace != GUMBO_NAMESPACE_HTML) {
     return false;
@@ -103,8 +103,8 @@ GumboCage::Verdict GumboPageReader::read(std::string_view html, ReferenceCollect
   return verdict;
 }
 
-// Walks the tree. Not by recursion: a page decides how deep it is. False if there are more elements
-// than max_memory has room for.
+// Walks the tree without recursion, since the page determines its depth. Returns false if the
+// elements exceed max_memory.
 bool GumboPageReader::find_elements(const GumboNode& document,
                                     const ReferenceCollector& collector) {
   struct Level {
@@ -131,7 +131,7 @@ bool GumboPageReader::find_elements(const GumboNode& document,
   return true;
 }
 
-// Notes an element down if there is something to report about it.
+// Records an element if there is something to report about it.
 void GumboPageReader::look_at(const GumboNode& node, const ReferenceCollector& collector) {
   if (!stands_in_page(node)) return;
   const GumboElement& element = node.v.element;
@@ -141,7 +141,7 @@ void GumboPageReader::look_at(const GumboNode& node, const ReferenceCollector& c
               .name = name_of(element)};
   const GumboAttribute* style =
       collector.wants_style_attributes() ? style_attribute(element) : nullptr;
-  // <html> and <body> have the attributes of all tags of that name, and may begin without any.
+  // <html> and <body> have the attributes of all tags of that name, and may have no start tag.
   if (style != nullptr && (found.name == Element::kHtml || found.name == Element::kBody)) {
     found.place = style->original_name.data;
   }
@@ -169,7 +169,7 @@ void GumboPageReader::report(const Found& found, ReferenceCollector& collector) 
   }
 }
 
-// The source behind the start tag of an <a>, up to the next one.
+// The source after the start tag of an <a>, up to the next <a>.
 std::string_view GumboPageReader::inside_anchor(std::size_t index) {
   const std::string_view source = cage_->source();
   const char* const begin = found_[index].place + found_[index].element->original_tag.length;
@@ -183,7 +183,7 @@ std::string_view GumboPageReader::inside_anchor(std::size_t index) {
   return characters_.restore({begin, end}, texts_);
 }
 
-// The text of its children, elements among them left out.
+// The text of its child nodes, without child elements.
 std::string_view GumboPageReader::text_of(const GumboElement& element) {
   std::string_view text;
   std::string* joined = nullptr;

@@ -1,4 +1,4 @@
-// GumboPageReader: the elements of a page by Gumbo's tree.
+// GumboPageReader: reports the elements of a page from Gumbo's tree.
 #pragma once
 
 #include <cstddef>
@@ -20,28 +20,26 @@ namespace trawl {
 
 class GumboPageReader {
  public:
-  // Of `options` the limits count.
+  // Uses the limits of `options`.
   explicit GumboPageReader(const LinkOptions& options)
       : limits_{.max_depth = options.max_depth,
                 .max_memory = options.max_memory,
                 .max_time = options.max_time} {}
 
   // Parses `html`, UTF-8 or other bytes, and reports its elements to `collector` in the order of
-  // their start tags in the source, wherever in the tree they are; elements that have none there,
-  // copies of elements and what is in an HTML <template> are left out. Reports nothing unless it
-  // returns kParsed.
-  //
-  // The values it reports are the reader's own: they live until its next read() or its end. `html`
-  // need not.
+  // their start tags in the source. Leaves out elements without a start tag, copies of elements,
+  // and the contents of HTML <template>s. Reports nothing unless it returns kParsed. The values
+  // reported are valid until the next read() or the reader's destruction; `html` may be freed
+  // earlier.
   GumboCage::Verdict read(std::string_view html, ReferenceCollector& collector);
 
-  // Of the tree and what was needed to build and read it, in bytes.
+  // Bytes used for building and reading the tree.
   std::size_t memory_used() const noexcept { return memory_used_; }
 
  private:
-  // An element that is of interest.
+  // An element to report.
   struct Found {
-    const char* place;  // in the source, as Gumbo has it
+    const char* place;  // in Gumbo's copy of the source
     const GumboElement* element;
     MarkupSpace space;
     Element name;
@@ -61,7 +59,7 @@ class GumboPageReader {
   std::optional<GumboCage> cage_;
   std::vector<Found> found_;
   ElementAttributes attributes_;
-  std::deque<std::string> texts_;  // that the tree has otherwise
+  std::deque<std::string> texts_;  // restored texts, see GumboText
   std::size_t memory_used_ = 0;
 };
 

@@ -8,10 +8,10 @@
 namespace trawl {
 namespace {
 
-// Private characters: plane 15.
+// Private-use characters of plane 15 stand for the hidden ones.
 constexpr char32_t kHidingPlace = 0xF0000;
 
-// Whether `text` has characters of plane 15.
+// Whether `text` itself has characters of plane 15.
 bool has_hidden(std::string_view text) {
   for (std::size_t at = text.find('\xF3'); at != std::string_view::npos;
        at = text.find('\xF3', at + 1)) {
@@ -25,7 +25,7 @@ bool is_control(char32_t c) {
   return (c >= 0x1 && c <= 0x8) || c == 0xB || (c >= 0xE && c <= 0x1F) || (c >= 0x7F && c <= 0x9F);
 }
 
-// Bytes of which text without anything to hide has none.
+// Bytes that only text with characters to hide has.
 bool is_suspicious(char byte) {
   const auto c = static_cast<unsigned char>(byte);
   return c >= 0x7F || (c < 0x20 && c != '\t' && c != '\n' && c != '\f' && c != '\r');
@@ -40,12 +40,12 @@ bool is_noncharacter(char32_t c) {
   return (c >= 0xFDD0 && c <= 0xFDEF) || is_last_of_plane(c);
 }
 
-// What crosses over by another character.
+// Characters that must be hidden from Gumbo.
 bool is_hidden(char32_t c) {
   return is_control(c) || is_noncharacter(c);
 }
 
-// So the last ones of the planes, of which there are 34, have another place.
+// The 34 noncharacters at the ends of planes are mapped to this separate range.
 constexpr char32_t kPlaceOfLastOnes = kHidingPlace + 0xFF00;
 constexpr char32_t kLastOnes = 34;
 
@@ -53,7 +53,7 @@ char32_t hiding_place(char32_t c) {
   return is_last_of_plane(c) ? kPlaceOfLastOnes + (c >> 16) * 2 + (c & 1) : kHidingPlace + c;
 }
 
-// What is hidden at `place`, or `place` itself.
+// The character hidden at `place`, or `place` itself.
 char32_t hidden_at(char32_t place) {
   if (place < kHidingPlace) return place;
   if (place >= kPlaceOfLastOnes && place < kPlaceOfLastOnes + kLastOnes) {
@@ -69,7 +69,7 @@ char32_t hidden_at(char32_t place) {
 std::string_view GumboText::hide(std::string_view html) {
   some_are_hidden_ = false;
   hidden_.clear();
-  // Whoever uses the hiding place himself is not to find his characters changed.
+  // If the page itself uses plane 15, nothing is hidden, so that its characters stay unchanged.
   const bool may_hide = !has_hidden(html);
   std::size_t copied = 0;
   const auto replace = [&](std::size_t begin, std::size_t end, char32_t by) {

@@ -1,9 +1,9 @@
-// GumboText: a page in characters that Gumbo leaves as they are.
+// GumboText: rewrites a page so that Gumbo keeps all its characters.
 //
-// Gumbo's reader of UTF-8 replaces control characters and noncharacters by U+FFFD, where the HTML
-// Standard keeps them, and takes another count of U+FFFD for invalid bytes than decoders do; its
-// tokenizer drops a NUL in front of an attribute's name. So the page is decoded before, and such
-// characters cross over as ones of a private plane.
+// Gumbo's UTF-8 decoder replaces control characters and noncharacters by U+FFFD, which the HTML
+// Standard keeps, and produces a different number of U+FFFD for invalid bytes; its tokenizer drops
+// a NUL before an attribute's name. So the page is decoded first, and such characters are replaced
+// by private-use characters, which are restored in the results.
 #pragma once
 
 #include <deque>
@@ -14,9 +14,10 @@ namespace trawl {
 
 class GumboText {
  public:
-  // What to give to Gumbo for `html`: a view of it, or of this, valid until the next call.
+  // Returns the text to give to Gumbo: a view of `html` or of this object, valid until the next
+  // call.
   std::string_view hide(std::string_view html);
-  // A text of Gumbo's tree as the page has it: `text`, or a view of what is added to `made`.
+  // Restores a text of Gumbo's tree: returns `text`, or a view of a string added to `made`.
   std::string_view restore(std::string_view text, std::deque<std::string>& made) const;
 
  private:

@@ -1,4 +1,4 @@
-// What a <meta http-equiv=refresh> asks for.
+// Parses <meta http-equiv=refresh>.
 #pragma once
 
 #include <optional>
@@ -8,10 +8,10 @@
 
 namespace trawl {
 
-// Reads the content attribute (decoded), of which the URL is a view, by the HTML Standard's shared
-// declarative refresh steps
-// (https://html.spec.whatwg.org/multipage/semantics.html#shared-declarative-refresh-steps). Nothing
-// if it asks for none. Delays are whole seconds, of a year at most.
+// Parses the decoded content attribute by the HTML Standard's shared declarative refresh steps
+// (https://html.spec.whatwg.org/multipage/semantics.html#shared-declarative-refresh-steps). Returns
+// nothing if it is invalid. The URL is a view of `content`. Delays are whole seconds, at most a
+// year.
 std::optional<PageReferences::Refresh> parse_meta_refresh(std::string_view content) noexcept;
 
 }  // namespace trawl

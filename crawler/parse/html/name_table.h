@@ -1,4 +1,4 @@
-// NameTable: finds one of a fixed set of short names, in any case, in a few nanoseconds.
+// NameTable: finds one of a fixed set of short names, ignoring case, in a few nanoseconds.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 
 namespace trawl {
 
-// A table for `kNames` names of 1 to 16 of the characters a-z, 0-9, '-' and ':', no two the same.
-// Made at compile time: a perfect hash with 2^kBits slots is looked for, which fails to compile if
-// there are too many names for them (kBits of 2 log2(kNames) - 4 does it).
+// A table of `kNames` distinct names of 1 to 16 characters from a-z, 0-9, '-' and ':'. Built at
+// compile time by searching for a perfect hash with 2^kBits slots; does not compile if there are
+// too few slots (kBits = 2 log2(kNames) - 4 suffices).
 template <std::size_t kNames, unsigned kBits>
 class NameTable {
  public:
@@ -26,7 +26,7 @@ class NameTable {
     } while (!fill_slots());
   }
 
-  // Its index in the array the table was made from.
+  // The index in the array that the table was made from.
   constexpr std::optional<std::size_t> find(std::string_view name) const noexcept {
     if (name.empty() || name.size() > kMaxLength) return std::nullopt;
     const Key key = key_of(name);
@@ -39,7 +39,8 @@ class NameTable {
   static constexpr std::size_t kMaxLength = 16;
   static constexpr std::uint8_t kNoName = 255;
 
-  // The first and the last characters, which overlap in the middle, and the length: all of a name.
+  // The first and the last eight characters, which may overlap, and the length: these determine a
+  // name.
   struct Key {
     std::uint64_t head = 0;
     std::uint64_t tail = 0;
@@ -56,8 +57,9 @@ class NameTable {
     return std::bit_cast<Word>(bytes);
   }
 
-  // Lower case for letters. The few other bytes that change, '@' and "[\]^_" among them, become
-  // none that a name has; digits, '-' and ':' stay, and nothing becomes one.
+  // Converts letters to lower case. The few other bytes that change, such as '@' and "[\]^_", do
+  // not become characters of names; digits, '-' and ':' stay, and no other byte becomes one of
+  // them.
   static constexpr std::uint64_t lower(std::uint64_t bytes) noexcept {
     return bytes | ((bytes & 0x4040404040404040u) >> 1);
   }
@@ -86,7 +88,7 @@ class NameTable {
     return static_cast<std::size_t>((mixed * multiplier_) >> (64 - kBits));
   }
 
-  // False if two names meet in one slot.
+  // Returns false if two names collide.
   constexpr bool fill_slots() {
     slots_.fill(kNoName);
     for (std::size_t i = 0; i < kNames; ++i) {
@@ -99,7 +101,7 @@ class NameTable {
 
   std::uint64_t multiplier_ = 0;
   std::array<std::uint8_t, std::size_t{1} << kBits> slots_{};
-  // The last one's length is 0: an empty slot's name, which is never asked for.
+  // The last key has length 0 and stands for empty slots; no name has that length.
   std::array<Key, std::size_t{kNoName} + 1> keys_{};
 };
 

@@ -1,4 +1,4 @@
-// PageReferences: what an engine found in a page, before any URL is resolved.
+// PageReferences: the references that an engine found in a page, before URLs are resolved.
 #pragma once
 
 #include <chrono>
@@ -15,8 +15,8 @@
 
 namespace trawl {
 
-// A value that may become a link. Views are into the page or into PageReferences::made; what they
-// show is valid UTF-8.
+// A value that may become a link. Views point into the page or into PageReferences::made, and are
+// valid UTF-8.
 struct Reference {
   std::string_view value;
   std::string_view rel;
@@ -25,10 +25,10 @@ struct Reference {
   Attribute attribute = Attribute::kHref;
 };
 
-// Where the text of an <a> is.
+// The source of the text of an <a>.
 struct AnchorSource {
-  std::size_t reference;    // of PageReferences::references
-  std::string_view inside;  // from behind its start tag to the next <a>, or the page's end
+  std::size_t reference;    // index into PageReferences::references
+  std::string_view inside;  // from after its start tag to the next <a> or the page's end
   MarkupSpace space;
 };
 
@@ -46,15 +46,14 @@ struct PageReferences {
   RobotsDirectives robots;
   bool has_title = false;
   std::string title;
-  // Text that stands nowhere in the page as it is: decoded values, unescaped URLs of style sheets.
+  // Texts that are not in the page in this form: decoded values, unescaped URLs of style sheets.
   std::deque<std::string> made;
-  // There are more references than LinkOptions::max_memory has room for with their Links; the rest
-  // is not here.
+  // References and their Links exceed LinkOptions::max_memory; the rest was dropped.
   bool too_large = false;
 
-  // About how many bytes all this takes.
+  // Approximate size in bytes.
   std::size_t memory() const noexcept;
-  // Forgets the last page, keeps the buffers.
+  // Clears the contents, keeps the buffers.
   void clear();
 };
 

@@ -13,10 +13,10 @@
 namespace trawl {
 namespace {
 
-// No page nests images so deeply for any good.
+// Deeper nesting of SVG or MathML is hostile.
 constexpr std::size_t kDeepestForeign = 10'000;
 
-// Start tags that end SVG and MathML wherever they stand in them; so does <font> with one of its
+// Start tags that end SVG and MathML anywhere within; <font> does too if it has one of its
 // attributes.
 bool leaves_foreign_content(Element element) {
   switch (element) {
@@ -131,7 +131,7 @@ void PageScanner::start_tag() {
   const Element element = find_element(tokens_.tag_name());
   if (foreign_.empty()) return start_html(element);
   if (foreign_.back().integration_point) {
-    // How far the HTML in it reaches takes a stack of all open elements to know.
+    // Where the HTML in it ends cannot be known without a stack of all open elements.
     needs_tree_ = true;
     return start_html(element);
   }
@@ -168,7 +168,7 @@ void PageScanner::start_html(Element element) {
       if (in_document()) start_table();
       break;
     case Element::kCol:
-      // In a template that begins with one, most start tags are none.
+      // In a template that begins with <col>, most start tags are ignored.
       if (!in_document()) needs_tree_ = true;
       break;
     case Element::kForm:
@@ -190,7 +190,8 @@ void PageScanner::start_html(Element element) {
   }
 }
 
-// Most start tags in a <select> are none, some end it. Returns whether the tag is one of HTML.
+// In a <select>, most start tags are ignored, and some end it. Returns whether the tag makes an
+// element.
 bool PageScanner::start_in_select(Element element) {
   switch (element) {
     case Element::kOption:
@@ -213,7 +214,8 @@ bool PageScanner::start_in_select(Element element) {
       needs_tree_ = true;
       return false;
     default:
-      // In a table its parts end the <select>. What would be a link was meant to be one.
+      // In a table, parts of the table end the <select>. For tags that would make a link, the tree
+      // decides.
       if (is_table_part(element) || element == Element::kTable ||
           content_model(element) != ContentModel::kData ||
           collector_->wants(MarkupSpace::kHtml, element)) {
@@ -223,17 +225,17 @@ bool PageScanner::start_in_select(Element element) {
   }
 }
 
-// Whether a start tag makes no element where it stands.
+// Whether a start tag is ignored at its position.
 bool PageScanner::is_ignored(Element element) {
   switch (element) {
     case Element::kForm:
       return form_is_open_ && in_document();
     case Element::kFrame:
-      return !needs_tree_;  // in a <frameset> only
+      return !needs_tree_;  // valid only in a <frameset>
     case Element::kBody:
     case Element::kHead:
     case Element::kHtml:
-      // A second one gives its attributes to the first.
+      // The attributes of a second tag are added to the first element.
       if (has_style_attribute() && (seen_body_ || element != Element::kBody)) needs_tree_ = true;
       return false;
     default:
@@ -247,7 +249,7 @@ bool PageScanner::is_ignored(Element element) {
   }
 }
 
-// What is in a template is no part of the document, unless it is the shadow of an element.
+// The contents of a template are not part of the document, except in a declarative shadow root.
 void PageScanner::start_template() {
   const auto attributes = tokens_.attributes();
   const auto mode = std::ranges::find_if(attributes, [this](const RawAttribute& attribute) {
@@ -258,7 +260,7 @@ void PageScanner::start_template() {
   if (!shown) ++hidden_templates_;
 }
 
-// A <table> between the cells of another ends it.
+// A <table> directly inside another table, outside its cells, ends the other.
 void PageScanner::start_table() {
   if (tables_.empty() || tables_.back() != Element::kOther) tables_.push_back(Element::kOther);
 }
@@ -307,14 +309,15 @@ void PageScanner::end_tag() {
       return;
     default:
       if (!is_table_part(element)) return;
-      // In a table the end of one of its parts ends an open <select>.
+      // In a table, the end of a part of it ends an open <select>.
       if (in_select_ && (!tables_.empty() || !in_document())) needs_tree_ = true;
       if (!tables_.empty() && in_document()) end_table_part(element);
       return;
   }
 }
 
-// The end tag of a cell or caption ends no other one, that of a row or of a group ends cells.
+// The end tag of a cell or caption ends only that; the end tag of a row or row group also ends its
+// cells.
 void PageScanner::end_table_part(Element element) {
   Element& open = tables_.back();
   const bool ends = is_cell_or_caption(element) ? open == element : open != Element::kCaption;
@@ -326,17 +329,18 @@ void PageScanner::end_foreign() {
   const Element element = find_element(name);
   std::size_t open = foreign_.size();
   if (element == Element::kP || element == Element::kBr) {
-    // These end SVG and MathML altogether, unless they stand where HTML may.
+    // These end tags end all SVG and MathML, except inside integration points.
     if (std::ranges::any_of(foreign_, &Foreign::integration_point)) needs_tree_ = true;
     open = 1;
   } else {
     while (open > 0 && !equal_in_any_case(foreign_[open - 1].name, name)) {
       --open;
-      // A page of many wrong end tags is not searched for each.
+      // Once the tree is needed anyway, the search is skipped: many wrong end tags would take
+      // quadratic time.
       if (needs_tree_) open = 0;
     }
     if (open == 0) {
-      // An end tag of HTML ends the element of HTML around, if there is one open, or nothing.
+      // An HTML end tag ends the enclosing HTML element if such an element is open.
       needs_tree_ = true;
       return;
     }
@@ -345,7 +349,7 @@ void PageScanner::end_foreign() {
   tokens_.set_cdata(!foreign_.empty());
 }
 
-// Tells the title or the style sheet behind the start tag, up to the end tag.
+// Reports the title or style sheet between start and end tag.
 void PageScanner::read_raw_text(Element element) {
   const bool is_title = element == Element::kTitle && collector_->wants_title();
   const bool is_style = element == Element::kStyle && collector_->wants_style_sheets();
@@ -353,7 +357,7 @@ void PageScanner::read_raw_text(Element element) {
   TokenKind kind = tokens_.next();
   const std::size_t begin = tokens_.offset();
   std::size_t end = begin;
-  // An end tag that the page ends in is no text.
+  // An incomplete end tag at the end of the page is not text.
   for (; kind != TokenKind::kEndTag && kind != TokenKind::kEnd; kind = tokens_.next())
     end = tokens_.offset() + tokens_.text().size();
   const std::string_view text = html_.substr(begin, end - begin);
@@ -364,7 +368,7 @@ void PageScanner::read_raw_text(Element element) {
   }
 }
 
-// Tells the style sheet in a <style> of SVG, where text is markup as everywhere in SVG.
+// Reports the style sheet in a <style> of SVG, whose content is markup, as everywhere in SVG.
 void PageScanner::read_svg_style() {
   std::string css;
   TokenKind kind = tokens_.next();
@@ -393,7 +397,7 @@ void PageScanner::report(MarkupSpace space, Element element) {
   collector_->element(space, element, attributes_);
 }
 
-// Tells the source of the last <a>, which the next one or the page's end cuts off.
+// Reports the source of the last <a>, which ends at the next <a> or the page's end.
 void PageScanner::end_anchor(std::size_t offset) {
   if (!anchor_) return;
   collector_->inside_anchor(anchor_->space,
@@ -426,7 +430,8 @@ std::string_view PageScanner::decoded(std::string_view raw, ReferenceContext con
   return valid(text);
 }
 
-// As decoders give it, before anybody takes a byte from between two that make a character then.
+// Makes the text valid UTF-8 before any byte is removed from it, which could join the bytes around
+// into a character.
 std::string_view PageScanner::valid(std::string_view text) {
   if (ascii_prefix_length(text) == text.size() || is_utf8(text)) return text;
   if (!collector_->has_room()) return {};

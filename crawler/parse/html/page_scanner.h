@@ -1,9 +1,9 @@
-// PageScanner: the elements of a page in one pass over its tokens, without building its tree.
+// PageScanner: finds the elements of a page in one pass over its tokens, without building a tree.
 //
-// Of tree construction it does what decides whether a tag is an element of the document and how
-// the text behind it is read: templates, select, nested forms, SVG and MathML. Where a page breaks
-// the rules in a way only the whole tree can answer (a table in an SVG image, a link in a select,
-// a frameset), it goes on as best it can and says so.
+// It implements the parts of tree construction that decide whether a tag makes an element of the
+// document, and how the text after it is read: templates, select, nested forms, SVG and MathML. If
+// a page breaks the rules in a way that only the whole tree can resolve (a table in an SVG image, a
+// link in a select, a frameset), the scanner continues with a guess and returns kNeedsTree.
 #pragma once
 
 #include <cstddef>
@@ -23,12 +23,12 @@ namespace trawl {
 class PageScanner {
  public:
   enum class Verdict : std::uint8_t {
-    kExact,      // what the HTML Standard's tree would give
-    kNeedsTree,  // may differ from it
+    kExact,      // the same as by the HTML Standard's tree
+    kNeedsTree,  // may differ from the tree
   };
 
-  // Reports the elements of `html` to `collector`, which fills `page`, in the order of the source.
-  // Their values are views into `html` or `page`. Takes linear time.
+  // Reports the elements of `html` in source order to `collector`, which fills `page`. Values are
+  // views into `html` or `page`. Takes linear time.
   Verdict scan(std::string_view html, ReferenceCollector& collector, PageReferences& page);
 
  private:
@@ -36,12 +36,12 @@ class PageScanner {
   struct Foreign {
     std::string_view name;  // as written
     Element element;
-    bool integration_point;  // start tags in it make elements of HTML
+    bool integration_point;  // its start tags make HTML elements
   };
 
   // An <a> whose text is wanted.
   struct Anchor {
-    std::size_t inside;  // where its start tag ends
+    std::size_t inside;  // end of its start tag
     MarkupSpace space;
   };
 
@@ -73,13 +73,13 @@ class PageScanner {
   PageReferences* page_ = nullptr;
   std::string_view html_;
 
-  std::optional<TokenKind> waiting_tag_;  // the tokenizer has it already
-  std::vector<Foreign> foreign_;          // from the <svg> or <math> down
+  std::optional<TokenKind> waiting_tag_;  // a tag that the tokenizer has already returned
+  std::vector<Foreign> foreign_;          // from <svg> or <math> inwards
   MarkupSpace foreign_space_ = MarkupSpace::kSvg;
-  std::vector<bool> shown_templates_;  // of the open ones, whether it is a shadow root
-  std::size_t hidden_templates_ = 0;   // of them
-  std::vector<Element> tables_;        // of the open ones, the open cell or caption; kOther: none
-  std::optional<Anchor> anchor_;       // the last
+  std::vector<bool> shown_templates_;  // for each open template, whether it is a shadow root
+  std::size_t hidden_templates_ = 0;   // number of open ones that are not
+  std::vector<Element> tables_;   // for each open table, its open cell or caption; kOther: none
+  std::optional<Anchor> anchor_;  // the last
   bool in_select_ = false;
   bool form_is_open_ = false;
   bool seen_body_ = false;

@@ -19,7 +19,7 @@ constexpr std::size_t kMaxTitle = 4096;  // bytes
 struct Wanted {
   MarkupSpace space;
   Element element;
-  std::optional<LinkKind> kind;  // if this is; else always
+  std::optional<LinkKind> kind;  // absent: always
 };
 
 constexpr Wanted kWanted[] = {
@@ -130,13 +130,13 @@ void ReferenceCollector::html_element(Element element, const ElementAttributes& 
   }
 }
 
-// The elements of SVG take their target from href or else xlink:href.
+// SVG elements use href or, without it, xlink:href.
 void ReferenceCollector::svg_element(Element element, const ElementAttributes& attributes) {
   if (element == Element::kStyle) return style(attributes);
   const auto attribute =
       attributes.has(Attribute::kHref) ? Attribute::kHref : Attribute::kXlinkHref;
   if (element == Element::kA) return add(LinkKind::kNavigation, element, attribute, attributes);
-  // <use href="#shape"> repeats a part of the page.
+  // <use href="#shape"> refers to the page itself.
   if (only_a_fragment(attributes.get_or_empty(attribute))) return;
   add(LinkKind::kResource, element, attribute, attributes);
 }
@@ -175,7 +175,7 @@ void ReferenceCollector::meta(const ElementAttributes& attributes) {
        .attribute = Attribute::kContent});
 }
 
-// Forms are sent by GET unless their method is another one that exists.
+// Forms are sent by GET unless they have another valid method.
 void ReferenceCollector::form(const ElementAttributes& attributes) {
   const std::string_view method = attributes.get_or_empty(Attribute::kMethod);
   if (equal_in_any_case(method, "post") || equal_in_any_case(method, "dialog")) return;
@@ -194,13 +194,13 @@ void ReferenceCollector::style_sheet(std::string_view css) {
 void ReferenceCollector::inside_anchor(MarkupSpace space, std::string_view source) {
   if (anchor_reference_ >= page_.references.size()) return;
   const Reference& reference = page_.references[anchor_reference_];
-  // Otherwise it had no href, and this is the next link, or one of its style attribute.
+  // Otherwise the <a> had no href, and this reference is another link, or of its style attribute.
   if (reference.element != Element::kA || reference.attribute == Attribute::kStyle) return;
   page_.anchors.push_back({.reference = anchor_reference_, .inside = source, .space = space});
 }
 
 bool ReferenceCollector::has_room() {
-  // A fair count: what is made is short, or as long as what it is made from.
+  // Approximate: strings in `made` are short, or no longer than their source.
   constexpr std::size_t kEach = 2 * sizeof(std::string);
   if (page_.made.size() >= options_.max_memory / (2 * kEach)) page_.too_large = true;
   return !page_.too_large;
@@ -217,7 +217,7 @@ void ReferenceCollector::add(LinkKind kind, Element element, Attribute attribute
                              const ElementAttributes& attributes) {
   const auto value = attributes.get(attribute);
   if (!value) return;
-  // An empty href of <a> is the page itself; of all others an empty reference loads nothing.
+  // An empty href of <a> refers to the page itself; other empty references load nothing.
   if (value->empty() && kind != LinkKind::kNavigation) return;
   add({.value = *value,
        .rel = attributes.get_or_empty(Attribute::kRel),
@@ -228,7 +228,7 @@ void ReferenceCollector::add(LinkKind kind, Element element, Attribute attribute
 
 void ReferenceCollector::add(const Reference& reference) {
   if (!options_.kinds.has(reference.kind)) return;
-  // Twice, since vectors grow by doubling.
+  // Twice the size, since vectors grow by doubling.
   const std::size_t each =
       2 * (sizeof(Reference) + (wants_texts_ ? sizeof(AnchorSource) : 0)) + sizeof(Link);
   if (page_.references.size() >= options_.max_memory / each) {

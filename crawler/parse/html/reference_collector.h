@@ -1,5 +1,5 @@
-// ReferenceCollector: which of an element's attributes are references, and of which kind. Both
-// engines report the elements of the document to it, so that they differ in the tree only.
+// ReferenceCollector: decides which attributes of an element are references, and of which kind.
+// Both engines report elements to it, so their results differ only if their trees do.
 #pragma once
 
 #include <array>
@@ -17,35 +17,36 @@ namespace trawl {
 
 class ReferenceCollector {
  public:
-  // Adds to `page` what `options` (its kinds and agent) ask for. All three outlive the collector.
+  // Adds the references that `options` selects (kinds and agent) to `page`. Both must outlive the
+  // collector.
   ReferenceCollector(const LinkOptions& options, PageReferences& page);
 
-  // Whether element() could do anything with such an element: what the attributes of others are
-  // need not be known. `has_style` tells of a style attribute.
+  // Whether element() would use such an element; if not, its attributes need not be parsed.
+  // `has_style`: it has a style attribute.
   bool wants(MarkupSpace space, Element element) const noexcept {
     return wanted_[static_cast<std::size_t>(space)][static_cast<std::size_t>(element)];
   }
   bool wants_style_attributes() const noexcept { return wants_style_; }
-  // Whether inside_anchor() would do anything.
+  // Whether inside_anchor() has an effect.
   bool wants_texts() const noexcept { return wants_texts_; }
-  // Whether style_sheet() would do anything.
+  // Whether style_sheet() has an effect.
   bool wants_style_sheets() const noexcept { return wants_style_; }
-  // Whether the page has not yet needed more memory for what it says than `options` allows; if it
-  // has, PageReferences::too_large is set.
+  // Whether the references still fit into the memory limit of `options`; if not, sets
+  // PageReferences::too_large.
   bool has_room();
-  // Whether title() would: the page's first title counts.
+  // Whether title() has an effect: only the page's first title is used.
   bool wants_title() const noexcept { return !page_.has_title; }
 
-  // An element of the document, in the order of the source. The attributes' values stay where they
-  // are as long as `page`.
+  // Takes an element of the document, in source order. The attribute values must stay valid as long
+  // as `page`.
   void element(MarkupSpace space, Element element, const ElementAttributes& attributes);
-  // The source behind the start tag of the <a> that element() was told last, up to the next <a> of
-  // the document or the page's end. It stays where it is.
+  // Takes the source of the <a> passed to element() last, from after its start tag to the next <a>
+  // of the document or the page's end. It must stay valid.
   void inside_anchor(MarkupSpace space, std::string_view source);
-  // The text of a <title> of HTML, decoded.
+  // Takes the decoded text of an HTML <title>.
   void title(std::string_view text);
-  // The text of a <style> element, of HTML or (decoded) of SVG; it stays where it is. Comes behind
-  // element() of the same element, whose type tells whether it is CSS.
+  // Takes the text of a <style> element, of HTML or (decoded) of SVG; it must stay valid. Call
+  // after element() for the same element, whose type attribute decides whether it is CSS.
   void style_sheet(std::string_view css);
 
  private:
@@ -56,7 +57,7 @@ class ReferenceCollector {
   void form(const ElementAttributes& attributes);
   void style(const ElementAttributes& attributes);
 
-  // What is not in options_.kinds, or empty, or one too many, is left out.
+  // Leaves out kinds not in options_.kinds, empty references, and those beyond the limit.
   void add(LinkKind kind, Element element, Attribute attribute,
            const ElementAttributes& attributes);
   void add(const Reference& reference);
@@ -69,7 +70,7 @@ class ReferenceCollector {
   const bool wants_texts_;
   std::array<std::bitset<kElements>, 3> wanted_;  // by MarkupSpace
   bool style_is_css_ = true;
-  std::size_t anchor_reference_ = 0;  // where that of the last <a> is, if it has one
+  std::size_t anchor_reference_ = 0;  // index of the last <a>'s reference, if it has one
 };
 
 }  // namespace trawl

@@ -1,5 +1,5 @@
-// Declarative shadow roots: <template shadowrootmode="open">, whose contents are shown
-// (https://html.spec.whatwg.org/multipage/scripting.html#attr-template-shadowrootmode).
+// Declarative shadow roots: <template shadowrootmode="open">, whose contents are part of the
+// document (https://html.spec.whatwg.org/multipage/scripting.html#attr-template-shadowrootmode).
 #pragma once
 
 #include <string_view>

@@ -42,7 +42,7 @@ bool is_valid_density(std::string_view text) noexcept {
   return at == text.size() && (!negative || zero);
 }
 
-// What the descriptors of one candidate say.
+// The descriptors of one candidate.
 class Descriptors {
  public:
   void add(std::string_view descriptor) noexcept {
@@ -94,11 +94,11 @@ std::optional<std::string_view> Srcset::next() noexcept {
   }
 }
 
-// Reads up to the comma that ends the candidate, which is none in parentheses. True if the
-// candidate counts.
+// Reads to the comma that ends the candidate; commas in parentheses do not. Returns true if the
+// candidate is valid.
 bool Srcset::take_descriptors() noexcept {
   Descriptors descriptors;
-  std::size_t start = 0;  // of the descriptor
+  std::size_t start = 0;  // start of the current descriptor
   std::size_t at = 0;
   bool in_parentheses = false;
   const auto finish = [&] {

@@ -1,4 +1,4 @@
-// Srcset: the images that a srcset attribute offers.
+// Srcset: parses a srcset attribute.
 #pragma once
 
 #include <optional>
@@ -6,9 +6,9 @@
 
 namespace trawl {
 
-// Reads `value` (decoded) by the HTML Standard's rules
+// Parses the decoded `value` by the HTML Standard's rules
 // (https://html.spec.whatwg.org/multipage/images.html#parse-a-srcset-attribute): candidates with
-// descriptors that make no sense are left out, as browsers do. Takes linear time.
+// invalid descriptors are left out, as in browsers. Takes linear time.
 class Srcset {
  public:
   explicit Srcset(std::string_view value) noexcept : rest_(value) {}

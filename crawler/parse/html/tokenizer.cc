@@ -15,14 +15,14 @@ namespace trawl {
 
 namespace {
 
-// Whether something but text begins at `open`, a '<'.
+// Whether something other than text begins at `open`, a '<'.
 bool begins_markup(const char* open, const char* end) {
   if (end - open < 2) return false;
   const char next = open[1];
   return is_ascii_alpha(next) || next == '!' || next == '?' || (next == '/' && end - open > 2);
 }
 
-// Whether what begins_markup() is a tag.
+// Whether markup that begins at `open` is a tag.
 bool begins_tag(const char* open) {
   return is_ascii_alpha(open[open[1] == '/' ? 2 : 1]);
 }

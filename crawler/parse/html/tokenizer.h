@@ -1,9 +1,9 @@
-// HtmlTokenizer: the tokens of a page, by the tokenization rules of the HTML Standard
+// HtmlTokenizer: splits a page into tokens by the rules of the HTML Standard
 // (https://html.spec.whatwg.org/multipage/parsing.html#tokenization), as views into the page.
 //
-// Tokens are raw: names are in the case they were written in, character references are not decoded
-// (see character_references.h), NULs and line ends are as they came. What is wrong with a page is
-// not reported: every page has tokens.
+// Tokens are raw: names keep their case, character references are not decoded (see
+// character_references.h), NULs and line ends are unchanged. Errors in a page are not reported:
+// every page has tokens.
 #pragma once
 
 #include <cstddef>
@@ -17,21 +17,22 @@ namespace trawl {
 struct TokenizerKernel;
 
 enum class TokenKind : std::uint8_t {
-  kText,   // in data and RCDATA with character references; text may come in several tokens
-  kCdata,  // text of a CDATA section: character references mean nothing in it
+  kText,   // with character references in data and RCDATA; text may be split into several tokens
+  kCdata,  // text of a CDATA section, which has no character references
   kStartTag,
   kEndTag,
   kComment,
-  kDoctype,  // text() is what stands between "<!doctype" and its '>'
-  kEnd,      // and again at every further call
+  kDoctype,  // text() is the part between "<!doctype" and '>'
+  kEnd,      // returned again at every further call
 };
 
-// How the tokenizer reads what follows a start tag: the tokenizer's states of these names.
+// How the tokenizer reads the content of an element: the standard's tokenizer states of these
+// names.
 enum class ContentModel : std::uint8_t { kData, kRcdata, kRawtext, kScriptData, kPlaintext };
 
-// Offsets into the page. An attribute without a value has an empty one. All attributes of the tag
-// are there, also further ones of the same name: the first counts. (Names differ in case at most.)
-// Of more than 262,144 the first ones are there and the last.
+// Offsets into the page. An attribute without a value has an empty value. A tag has all its
+// attributes, including repeated ones, of which the first counts; names are compared ignoring case.
+// Of more than 262,144 attributes, only the first ones and the last are kept.
 struct RawAttribute {
   std::uint32_t name;
   std::uint32_t name_end;
@@ -39,18 +40,18 @@ struct RawAttribute {
   std::uint32_t value_end;
 };
 
-// The attributes of one tag after the other, in the same memory.
+// A buffer for attributes, reused from tag to tag.
 class AttributeBuffer {
  public:
   void clear() noexcept { size_ = 0; }
-  // Does not check: there must be room().
+  // Requires room().
   void push_back(const RawAttribute& attribute) noexcept { begin_[size_++] = attribute; }
   bool empty() const noexcept { return size_ == 0; }
   const RawAttribute& back() const noexcept { return begin_[size_ - 1]; }
   bool has_room() const noexcept { return size_ < capacity_; }
-  // Makes room for one more; beyond the most that are kept, by forgetting the last.
+  // Makes room for one more attribute; beyond the limit, by dropping the last.
   void make_room();
-  // Gives back the memory that an extraordinary tag took.
+  // Frees the memory of an exceptionally large tag.
   void shrink();
   std::span<const RawAttribute> view() const noexcept { return {begin_.get(), size_}; }
 
@@ -60,14 +61,14 @@ class AttributeBuffer {
   std::size_t capacity_ = 0;
 };
 
-// Where a tokenizer is in its page, and the token it found last. All pointers are into the page.
+// The position of a tokenizer and its last token. All pointers are into the page.
 struct TokenizerState {
   const char* begin = nullptr;
   const char* end = nullptr;
-  const char* position = nullptr;  // where the next token is looked for
+  const char* position = nullptr;  // start of the next token
 
   const char* token = nullptr;
-  const char* text = nullptr;  // or the name of a tag
+  const char* text = nullptr;  // or a tag's name
   const char* text_end = nullptr;
   AttributeBuffer attributes;
   bool self_closing = false;
@@ -79,30 +80,30 @@ struct TokenizerState {
 
 class HtmlTokenizer {
  public:
-  // Pages of 4 GiB or more are read up to there. `page` must outlive the tokenizer. UTF-8, or any
-  // other bytes: only ASCII means anything.
+  // Reads at most the first 4 GiB of `page`, which must outlive the tokenizer. UTF-8 or other
+  // bytes: only ASCII has a meaning.
   explicit HtmlTokenizer(std::string_view page = {});
-  // For a kernel of one's choice: all give the same tokens (see tokenizer_kernel.h).
+  // Uses a given kernel; all give the same tokens (see tokenizer_kernel.h).
   HtmlTokenizer(std::string_view page, const TokenizerKernel& kernel);
-  // Starts over with another page; keeps the buffers.
+  // Starts a new page; keeps the buffers.
   void reset(std::string_view page);
 
   TokenKind next();
-  // The next start tag, end tag, or kEnd; passes over all else. Faster than next().
+  // Returns the next start tag, end tag, or kEnd, and skips all else. Faster than next().
   TokenKind next_tag() { return next_tag_(state_); }
 
-  // Of the token just returned. Valid until the next one.
-  // Where it begins in the page.
+  // The following describe the last token, and are valid until the next. Start of the token in the
+  // page.
   std::size_t offset() const noexcept {
     return static_cast<std::size_t>(state_.token - state_.begin);
   }
-  // Where it ends.
+  // End of the token in the page.
   std::size_t end_offset() const noexcept {
     return static_cast<std::size_t>(state_.position - state_.begin);
   }
-  // Of kText, kCdata, kComment, kDoctype.
+  // For kText, kCdata, kComment and kDoctype.
   std::string_view text() const noexcept { return {state_.text, state_.text_end}; }
-  // Of tags.
+  // For tags.
   std::string_view tag_name() const noexcept { return {state_.text, state_.text_end}; }
   std::span<const RawAttribute> attributes() const noexcept { return state_.attributes.view(); }
   bool self_closing() const noexcept { return state_.self_closing; }
@@ -113,8 +114,9 @@ class HtmlTokenizer {
     return {state_.begin + attribute.value, state_.begin + attribute.value_end};
   }
 
-  // Sets how the page goes on from here. Anything but kData and kPlaintext ends with the end tag of
-  // the name `end_tag` (lower case), which comes as a kEndTag. The view must stay valid until then.
+  // Sets the content model from here on. Except for kData and kPlaintext, it ends with the end tag
+  // named `end_tag` (lower case), which is returned as kEndTag. The view must stay valid until
+  // then.
   void set_content(ContentModel model, std::string_view end_tag) noexcept {
     state_.model = model;
     state_.end_tag = end_tag;

@@ -1,5 +1,5 @@
-// TokenizerKernel: the inner loops of HtmlTokenizer, one set that runs anywhere and some for the
-// vector instructions of certain processors. All find the same.
+// TokenizerKernel: the inner loops of HtmlTokenizer: a portable version, and versions for vector
+// instructions of some processors. All give the same tokens.
 #pragma once
 
 #include <span>
@@ -13,12 +13,12 @@ struct TokenizerKernel {
   std::string_view name;
   // HtmlTokenizer::next_tag().
   TokenKind (*next_tag)(TokenizerState&);
-  // Reads the tag that begins at state.position: '<' or '</' and a letter. kEnd if the page ends in
-  // it.
+  // Reads the tag at state.position, which begins with '<' or '</' and a letter. Returns kEnd if
+  // the page ends within the tag.
   TokenKind (*read_tag)(TokenizerState&);
 };
 
-// Those that run here, the fastest last.
+// The kernels that this processor can run, the fastest last.
 std::span<const TokenizerKernel> tokenizer_kernels() noexcept;
 
 }  // namespace trawl

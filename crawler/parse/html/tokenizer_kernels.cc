@@ -28,7 +28,7 @@ constexpr std::array<std::uint8_t, 256> kKinds = [] {
   return kinds;
 }();
 
-// As in tokenizer_scanner.inc, byte by byte.
+// The portable version of tokenizer_scanner.inc, byte by byte.
 class Scanner {
  public:
   Scanner(const char*, const char* end) : end_(end) {}
@@ -103,7 +103,7 @@ std::span<const TokenizerKernel> tokenizer_kernels() noexcept {
       {"AVX2", avx2::next_tag, avx2::read_tag},
       {"AVX-512", avx512::next_tag, avx512::read_tag},
   }};
-  // Each runs wherever the next one does: no processor has AVX-512 without AVX2.
+  // A processor that runs one kernel also runs all before it: none has AVX-512 without AVX2.
   static const std::size_t running = [] {
     if (!Avx2Html::runs_here()) return std::size_t{2};
     return Avx512Html::runs_here() ? std::size_t{4} : std::size_t{3};

@@ -1,4 +1,4 @@
-// TokenMasks: where in a few dozen bytes of a page there is what ends the parts of a tag.
+// TokenMasks: bit masks of the bytes that end parts of a tag, for a block of a page.
 #pragma once
 
 #include <cstddef>
@@ -6,11 +6,11 @@
 
 namespace trawl {
 
-// One bit a byte, the first byte's lowest.
+// One bit per byte, the lowest for the first.
 struct TokenMasks {
   std::uint64_t opens;                // '<'
   std::uint64_t ends_name;            // white space, '/', '>'
-  std::uint64_t ends_attribute_name;  // those and '='
+  std::uint64_t ends_attribute_name;  // these and '='
   std::uint64_t quote;                // '"'
 
   friend bool operator==(const TokenMasks&, const TokenMasks&) = default;

@@ -1,4 +1,4 @@
-// TokenMasks by the vector instructions of x86-64 processors.
+// Computes TokenMasks with the vector instructions of x86-64 processors.
 #pragma once
 
 #if defined(__x86_64__)
@@ -11,17 +11,17 @@
 
 #include "crawler/parse/html/tokenizer_masks.h"
 
-// What the functions for a processor are compiled for, whatever the rest is.
+// The compilation targets of the functions for each processor type.
 #define TRAWL_HTML_SSE2 "sse2"
 #define TRAWL_HTML_AVX2 "avx2,bmi,bmi2"
 #define TRAWL_HTML_AVX512 "avx512bw,bmi,bmi2"
 
 namespace trawl {
 
-// What each of these has: kBytes, masks_of() and opens_in(), the latter where a '<' is, of kBytes
-// bytes at `start`; runs_here().
+// Each of these has kBytes; masks_of() and opens_in() (the positions of '<'), which read kBytes
+// bytes at `start`; and runs_here().
 
-// What every x86-64 processor can do.
+// For every x86-64 processor.
 struct Sse2Html {
   static constexpr std::size_t kBytes = 32;
 
@@ -35,7 +35,7 @@ struct Sse2Html {
     return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte));
   }
   [[gnu::always_inline]] static __m128i ends_name(__m128i bytes) {
-    // TAB to CR but VT.
+    // TAB to CR, except VT.
     const __m128i offset = _mm_sub_epi8(bytes, _mm_set1_epi8('\t'));
     const __m128i near = _mm_cmpeq_epi8(_mm_min_epu8(offset, _mm_set1_epi8(4)), offset);
     const __m128i space = _mm_andnot_si128(equal(bytes, '\v'), near);
@@ -58,8 +58,9 @@ struct Sse2Html {
   static bool runs_here() { return true; }
 };
 
-// Each byte that ends a name at the index of its lower half, four times: a byte is one of them if a
-// shuffle by it gives itself. ' ' is at 0, so NUL is none.
+// Each byte that ends a name, at the index of its lower four bits, repeated four times: a byte ends
+// a name if shuffling with it as index gives the byte itself. ' ' is at index 0, so NUL does not
+// match.
 alignas(64) inline constexpr std::array<char, 64> kNameEndsByLowHalf = [] {
   std::array<char, 64> ends{};
   for (std::size_t i = 0; i < ends.size(); i += 16) {

@@ -23,7 +23,7 @@ bool ends_tag_name(char byte) {
   return is_html_white_space(byte) || byte == '/' || byte == '>';
 }
 
-// Whether `name` and something that ends a name stand at `start`.
+// Whether `name`, followed by a byte that ends a name, is at `start`.
 bool is_name(const char* start, const char* end, std::string_view name) {
   return distance(start, end) > name.size() && begins_with(start, end, name) &&
          ends_tag_name(start[name.size()]);
@@ -42,10 +42,10 @@ const char* find_end_tag(const char* start, const char* end, std::string_view na
   return open;
 }
 
-// Script data behind "<!--", the escaped and double escaped states.
+// Script data after "<!--": the escaped and double escaped states.
 struct EscapedScript {
   const char* position;
-  bool ended;  // at the end tag, or that of the page; otherwise behind "-->"
+  bool ended;  // at the end tag or the end of the page; otherwise after "-->"
 };
 
 EscapedScript skip_escaped(const char* dashes, const char* end, std::string_view name) {
@@ -85,13 +85,13 @@ void set_text(TokenizerState& state, const char* text, const char* text_end, con
   state.position = go_on;
 }
 
-// Up to the first '>'.
+// Reads up to the first '>'.
 void read_bogus_comment(TokenizerState& state, const char* text) {
   const char* const close = find_byte(text, state.end, '>');
   set_text(state, text, close, close == state.end ? close : close + 1);
 }
 
-// What of `text` the page's end leaves: the beginning of the comment's end is no part of it.
+// The end of an unfinished comment: an incomplete "-->" is not part of it.
 const char* unfinished_end(const char* text, const char* end) {
   const std::string_view comment(text, distance(text, end));
   for (const std::string_view close : {"--!", "--", "-"}) {
@@ -100,7 +100,7 @@ const char* unfinished_end(const char* text, const char* end) {
   return end;
 }
 
-// `text`: behind "<!--".
+// `text`: after "<!--".
 void read_comment(TokenizerState& state, const char* text) {
   const char* const end = state.end;
   if (begins_with(text, end, ">")) return set_text(state, text, text, text + 1);
@@ -114,7 +114,7 @@ void read_comment(TokenizerState& state, const char* text) {
   set_text(state, text, unfinished_end(text, end), end);
 }
 
-// `text`: behind "<![CDATA[".
+// `text`: after "<![CDATA[".
 void read_cdata(TokenizerState& state, const char* text) {
   const char* const end = state.end;
   for (const char* close = find_byte(text, end, '>'); close != end;

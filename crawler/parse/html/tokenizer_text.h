@@ -1,4 +1,5 @@
-// What is no tag: raw text, and all that begins with "<!", "<?" or "</" and no letter.
+// Reads tokens other than tags: raw text, and markup that begins with "<!", "<?", or "</" without a
+// letter.
 #pragma once
 
 #include "base/ascii.h"
@@ -9,15 +10,16 @@ namespace trawl {
 // The first `byte` in [start, end), or `end`.
 const char* find_byte(const char* start, const char* end, char byte) noexcept;
 
-// If the content is anything but kData, makes it that. Returns where the text from state.position
-// on ends: at the end tag, or at the end of the page.
+// Ends a content model other than kData. Returns the end of the text that begins at state.position:
+// the end tag, or the end of the page.
 const char* leave_raw_text(TokenizerState& state) noexcept;
 
-// Reads what begins at state.position with "<!", "<?" or "</" and no letter. state.position is then
-// behind it. kText if it is nothing: "</>".
+// Reads markup at state.position that begins with "<!", "<?", or "</" without a letter, and moves
+// state.position past it. Returns kText for "</>", which produces nothing.
 TokenKind read_declaration(TokenizerState& state) noexcept;
 
-// Where to go on behind what begins with the '<' at `open` but is no tag; a byte must follow it.
+// Skips markup other than a tag that begins with the '<' at `open`; returns where to continue. A
+// byte must follow `open`.
 inline const char* skip_other(TokenizerState& state, const char* open) noexcept {
   if (open[1] != '/' && open[1] != '!' && open[1] != '?') return open + 1;
   state.position = open;
@@ -25,8 +27,8 @@ inline const char* skip_other(TokenizerState& state, const char* open) noexcept 
   return state.position;
 }
 
-// Reads an attribute that is not name="value" without white space, up to its end or that of the
-// page, which it returns.
+// Reads an attribute in any form other than name="value" without white space. Returns its end, or
+// the end of the page.
 const char* read_odd_attribute(TokenizerState& state, const char* name, const char* name_end);
 
 // Sets the state to the end of the page. Returns kEnd.

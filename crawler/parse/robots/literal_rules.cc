@@ -1,7 +1,7 @@
-// Most rules have no '*', or only one at their end: they are prefixes. Sorted, one binary search
-// finds the longest that a path begins with. Each rule knows the best of its own prefixes, since a
-// shorter prefix may have more octets in the file ("/a***"). Rules with a '$' and no '*' are found
-// the same way.
+// Most rules have no '*', or only one at their end, and are prefixes. In a sorted array, one binary
+// search finds the longest prefix of a path. Each rule stores the best rank among itself and its
+// own prefixes, since a shorter prefix may have more octets in the file ("/a***"). Rules with a '$'
+// and no '*' are found in a second array.
 #include "crawler/parse/robots/literal_rules.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ void LiteralRules::finish(Match match) {
     const int order = text(a).compare(text(b));
     return order != 0 ? order < 0 : a.best > b.best;
   });
-  // Of equal texts the best rank comes first, and stays.
+  // Of equal texts, the first has the best rank and is kept.
   rules_.erase(std::unique(rules_.begin(), rules_.end(),
                            [&](const Rule& a, const Rule& b) {
                              return a.key == b.key && text(a) == text(b);
@@ -47,7 +47,7 @@ void LiteralRules::finish(Match match) {
 void LiteralRules::link_prefixes() {
   for (std::uint32_t i = 1; i < rules_.size(); ++i) {
     Rule& rule = rules_[i];
-    // Of two neighbours the first, or a prefix of it, is what can start the second.
+    // A rule that is a prefix of the second of two neighbours is the first one, or a prefix of it.
     std::uint32_t parent = i - 1;
     while (parent != kNoParent && !text(rule).starts_with(text(rules_[parent]))) {
       parent = rules_[parent].parent;

@@ -1,4 +1,4 @@
-// LiteralRules: rules without wildcards, sorted.
+// LiteralRules: rules without wildcards.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,18 @@
 
 namespace trawl {
 
-// Rules that match what starts with their text, or what equals it. Finding the best takes one
-// binary search, and for prefixes one step per rule whose text starts the found one.
+// Rules that match paths that start with their text, or that equal it. Finding the best takes one
+// binary search, and for prefixes one step per rule that is a prefix of the found one.
 class LiteralRules {
  public:
   enum class Match { kPrefix, kWhole };
 
   void add(std::string_view text, RuleRank rank);
-  void finish(Match match);  // once, after the last add()
+  void finish(Match match);  // call once, after the last add()
 
-  // The best rank of those whose text `target` starts with. Only after finish(kPrefix).
+  // The best rank of the rules that are prefixes of `target`. After finish(kPrefix).
   RuleRank find_prefix(std::string_view target) const;
-  // The best rank of those whose text is `target`. Only after finish(kWhole).
+  // The best rank of the rules that equal `target`. After finish(kWhole).
   RuleRank find_whole(std::string_view target) const;
 
   std::size_t memory() const noexcept {  // allocated, in bytes
@@ -34,21 +34,21 @@ class LiteralRules {
 
   struct Rule {
     std::uint64_t key;    // robots_sort_key(text)
-    std::uint32_t begin;  // of the text in texts_
+    std::uint32_t begin;  // position of the text in texts_
     std::uint32_t size;
-    RuleRank best;         // its own; for prefixes, of those that start it too
-    std::uint32_t parent;  // the longest other rule that starts this one
+    RuleRank best;         // its own rank, or for prefixes the best of it and its prefixes
+    std::uint32_t parent;  // the longest other rule that is a prefix of this one
   };
 
   std::string_view text(const Rule& rule) const {
     return std::string_view(texts_).substr(rule.begin, rule.size);
   }
   void link_prefixes();
-  // The last rule whose text is not above `target`, or null.
+  // The last rule whose text is not greater than `target`, or null.
   const Rule* last_up_to(std::string_view target) const;
 
   std::string texts_;
-  std::vector<Rule> rules_;  // sorted by text, each text once
+  std::vector<Rule> rules_;  // sorted by text, without duplicates
 };
 
 }  // namespace trawl

@@ -12,12 +12,12 @@ namespace trawl {
 
 namespace {
 
-// The rules kept compiled may take this much. Those of one agent never do; but agents that share
-// most of their groups and not all of them could make the same rules be kept thousands of times.
+// Memory limit of compiled rules. One agent's rules always fit; but agents that share most of their
+// groups could make the same rules be compiled thousands of times.
 constexpr std::size_t kMaxCompiledBytes = 8u << 20;
 
 constexpr std::size_t kMaxRememberedAgent = 256;
-constexpr std::size_t kMallocBytes = 16;  // of its own for each of many small pieces
+constexpr std::size_t kMallocBytes = 16;  // malloc's overhead of a small block
 
 }  // namespace
 
@@ -43,9 +43,9 @@ struct Robots::Rules {
   const std::vector<std::string>& sitemaps() const;
 
   const RobotsFile file;
-  std::optional<bool> whole_site;  // whether all is allowed, if no file says so
+  std::optional<bool> whole_site;  // the verdict for all URLs, if there is no file
 
-  // The agent asked for first, and most often the only one.
+  // The agent of the first verdict, usually the only one.
   struct Asked {
     std::string agent;
     const RobotsRuleSet& rules;
@@ -57,22 +57,22 @@ struct Robots::Rules {
   bool reserve(std::size_t bytes) const;
   void remember(std::string_view agent, const RobotsRuleSet& rules) const;
 
-  // By RobotsAgent::rule_set; null until asked for.
+  // By RobotsAgent::rule_set; null until first needed.
   mutable std::vector<std::atomic<const RobotsRuleSet*>> compiled;
   mutable std::atomic<std::size_t> compiled_bytes = 0;
   mutable std::atomic<const Asked*> first_asked = nullptr;
   mutable std::once_flag sitemaps_read;
   mutable std::vector<std::string> sitemap_urls;
-  mutable std::atomic<std::size_t> memory;  // in bytes, with what is compiled
+  mutable std::atomic<std::size_t> memory;  // in bytes, including compiled rules
 };
 
-// Threads that ask at the same time may compile the same rules; all but the first to be done throw
-// theirs away. What cannot be kept any more is handed to `not_kept`.
+// Concurrent threads may compile the same rules; only the first result is kept. Rules that exceed
+// the memory limit are stored in `not_kept` instead.
 const RobotsRuleSet& Robots::Rules::rules_for(
     std::string_view agent, std::span<const RobotsAgent> agents,
     std::unique_ptr<const RobotsRuleSet>& not_kept) const {
   auto& slot = compiled[agents.front().rule_set];
-  // acquire: what the compiling thread wrote is seen; pairs with the release below.
+  // acquire: makes the compiled rules visible; pairs with the release below.
   const RobotsRuleSet* present = slot.load(std::memory_order_acquire);
   if (present != nullptr) return *present;
   auto made = std::make_unique<const RobotsRuleSet>(file, agents);
@@ -153,7 +153,8 @@ Robots Robots::parse(std::string_view bytes, RobotsOptions options) {
 }
 
 Robots Robots::allow_all() {
-  static const auto rules = std::make_shared<const Rules>(true);  // of most sites
+  static const auto rules =
+      std::make_shared<const Rules>(true);  // shared, since most sites have no robots.txt
   return Robots(rules);
 }
 

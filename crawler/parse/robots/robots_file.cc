@@ -40,8 +40,8 @@ std::size_t RobotsFile::memory() const noexcept {
          sitemaps.capacity() * sizeof(RobotsSpan);
 }
 
-// Comments and what means nothing: often a page sent in place of a robots.txt. `rules`, `agents`
-// and `sitemaps` are still in the order of the text, and of each line there is one at most.
+// Removes comments and unknown lines; often the file is an HTML page. Requires that `rules`,
+// `agents` and `sitemaps` are in the order of the text, with at most one per line.
 void RobotsFile::drop_unused_text() {
   std::size_t used = 0;
   for (const RobotsRule& rule : rules)
@@ -95,7 +95,8 @@ void RobotsFile::sort_agents() {
   agents.shrink_to_fit();
 }
 
-// A token of one group has the number of that group, so that only those of several are sorted.
+// A token with a single group gets the number of the group, so that only tokens with several groups
+// need sorting.
 void RobotsFile::number_rule_sets() {
   const auto less = [](std::span<const RobotsAgent> a, std::span<const RobotsAgent> b) {
     return std::ranges::lexicographical_compare(a, b, {}, &RobotsAgent::group, &RobotsAgent::group);

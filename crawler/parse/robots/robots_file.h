@@ -1,4 +1,4 @@
-// RobotsFile: the lines of a robots.txt that mean something, by group and agent.
+// RobotsFile: the meaningful lines of a robots.txt, by group and agent.
 #pragma once
 
 #include <chrono>
@@ -24,23 +24,24 @@ struct RobotsSpan {
 struct RobotsRule {
   RobotsSpan pattern;        // never empty
   RobotsSpan line;           // the whole line, trimmed
-  std::uint32_t number = 0;  // of the line, from 1
+  std::uint32_t number = 0;  // line number, from 1
   bool allow = false;
 };
 
-// The rules below one run of User-agent lines.
+// The rules after a run of User-agent lines.
 struct RobotsGroup {
-  std::uint32_t first_rule = 0;  // into RobotsFile::rules, up to that of the next group
+  std::uint32_t first_rule =
+      0;  // index into RobotsFile::rules; the group ends where the next begins
   std::optional<std::chrono::milliseconds> delay;
 };
 
-// An agent named by a group. An agent may have several groups, and a group several agents.
+// An (agent, group) pair. An agent may have several groups, and a group several agents.
 struct RobotsAgent {
   std::uint64_t key = 0;  // robots_sort_key() of the token
-  RobotsSpan token;       // in lower case; "*" for all
+  RobotsSpan token;       // in lower case; "*" for all crawlers
   std::uint32_t group = 0;
-  // Of the first entry of each token: below RobotsFile::rule_sets, the same for tokens of the same
-  // groups.
+  // Set in the first entry of each token: a number below RobotsFile::rule_sets, equal for tokens
+  // with the same groups.
   std::uint32_t rule_set = 0;
 };
 
@@ -54,23 +55,23 @@ struct RobotsFile {
   }
   std::span<const RobotsRule> rules_of(std::uint32_t group) const;
 
-  // The entries of `agents` that hold for a crawler that calls itself `agent`: those with its
-  // product token, or without any those of the token's longest part that ends before a '-' or
-  // '_', or else those of "*".
+  // The entries of `agents` that apply to a crawler with user agent `agent`: those with its product
+  // token, else those with the longest prefix of the token that ends before a '-' or '_', else
+  // those of "*".
   std::span<const RobotsAgent> agents_for(std::string_view agent) const;
 
-  // The URLs of the Sitemap lines. Takes some hundred milliseconds for hostile ones.
+  // The URLs of the Sitemap lines. May take some hundred milliseconds for hostile files.
   std::vector<std::string> sitemap_urls() const;
 
   std::size_t memory() const noexcept;  // allocated, in bytes
 
-  // Holds the lines of rules, the agents' tokens in lower case, and the values of Sitemap lines.
+  // The lines of rules, the agents' tokens in lower case, and the values of Sitemap lines.
   std::string text;
   std::vector<RobotsRule> rules;
   std::vector<RobotsGroup> groups;
-  std::vector<RobotsAgent> agents;   // sorted by token, then by group; each pair once
+  std::vector<RobotsAgent> agents;   // sorted by token, then by group; without duplicates
   std::vector<RobotsSpan> sitemaps;  // the values of the first 1,000 Sitemap lines
-  std::size_t rule_sets = 0;         // that agents differ in
+  std::size_t rule_sets = 0;         // number of different sets of groups
 
  private:
   std::span<const RobotsAgent> agents_named(std::string_view token) const;

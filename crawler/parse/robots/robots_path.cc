@@ -15,8 +15,8 @@ constexpr bool is_unreserved(char c) {
   return is_ascii_alphanumeric(c) || c == '-' || c == '.' || c == '_' || c == '~';
 }
 
-// What stays as it is, in patterns and in URLs: RFC 3986's unreserved and reserved characters and
-// '%'. Not "'", which URL parsers escape in queries.
+// Characters that stay unchanged in patterns and URLs: RFC 3986's unreserved and reserved
+// characters and '%', except "'", which URL parsers escape in queries.
 constexpr bool is_plain(char c) {
   constexpr std::string_view kPlain = "-._~:/?#[]@!&()+,;=%";
   return is_ascii_alphanumeric(c) || kPlain.find(c) != std::string_view::npos;
@@ -26,8 +26,8 @@ constexpr std::uint64_t kPercent = std::uint64_t{1} << 63;
 constexpr std::uint64_t kNotPlain = std::uint64_t{1} << 62;
 constexpr std::uint64_t kByteBits = kNotPlain - 1;
 
-// One look-up a byte tells both whether there is something to normalise (the two high bits) and
-// which bytes there are. Those common in URLs have a bit of their own, capitals share 12.
+// One look-up per byte gives both whether it must be normalised (the two high bits) and its bit in
+// the byte set. Bytes common in URLs have their own bit; capitals share 12.
 constexpr std::array<std::uint64_t, 256> make_signatures() {
   constexpr std::string_view kOwnBit = "abcdefghijklmnopqrstuvwxyz0123456789/.-_?=&%+:,~;";
   std::array<std::uint64_t, 256> signatures{};
@@ -48,7 +48,7 @@ constexpr std::array<std::uint64_t, 256> kSignatures = make_signatures();
 
 std::uint64_t signature(std::string_view text) {
   const auto of = [&](std::size_t i) { return kSignatures[static_cast<unsigned char>(text[i])]; };
-  std::uint64_t even = 0;  // two, so that neither waits for the other
+  std::uint64_t even = 0;  // two accumulators, to avoid a dependency chain
   std::uint64_t odd = 0;
   std::size_t i = 0;
   for (; i + 4 <= text.size(); i += 4) {

@@ -1,4 +1,4 @@
-// The form in which the paths of URLs and the patterns of robots.txt are compared.
+// The normal form in which paths of URLs and patterns of robots.txt are compared.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,20 @@
 
 namespace trawl {
 
-// Appends `text` with its percent-encoding normalised (RFC 9309, section 2.2.2): unreserved
-// characters bare, what no URL holds unescaped escaped, with upper case digits. '*' and '$' mean
-// themselves in a URL only, so there they are escaped, as patterns must write them; in a pattern
-// '*' stays. The result has no zero bytes.
+// Appends `text` with normalised percent-encoding (RFC 9309, section 2.2.2): unreserved characters
+// are unescaped, characters that URLs cannot hold are escaped, with upper-case digits. '*' and '$'
+// are literal in a URL, so they are escaped there, as in patterns that mean the literal characters;
+// in a pattern, '*' stays. The result has no zero bytes.
 void append_normalized(std::string_view text, bool is_pattern, std::string& out);
 
-// The set of the bytes in normalised `text`, folded to 62 bits: if `a` has bits that `b` has not,
-// `b` lacks a byte of `a`.
+// The set of bytes in normalised `text`, folded to 62 bits: if the set of `a` has a bit that the
+// set of `b` lacks, `b` lacks a byte of `a`.
 std::uint64_t robots_byte_set(std::string_view text);
 
-// The first eight bytes of `text` as a number that sorts as they do; zeros where it is shorter.
+// The first eight bytes of `text` as a number with the same order, padded with zeros.
 std::uint64_t robots_sort_key(std::string_view text);
 
-// The path and query of a URL, normalised. Views the URL if nothing in it has to change.
+// The normalised path and query of a URL; a view of the URL if nothing changes.
 class RobotsTarget {
  public:
   explicit RobotsTarget(const Url& url);

@@ -39,7 +39,7 @@ constexpr std::array kMisspeltNames = {
     FieldName{"crawldelay", Field::kCrawlDelay}, FieldName{"crawl delay", Field::kCrawlDelay},
 };
 
-// Within a line.
+// White space within a line.
 constexpr AsciiSet kSpace = AsciiSet().with(" \t\v\f");
 
 bool is_space(char c) {
@@ -65,8 +65,8 @@ struct FieldAndValue {
   std::string_view value;
 };
 
-// "Disallow /private": a field and a value with nothing but space between them. More words than
-// that are prose.
+// "Disallow /private": a field and a value separated only by white space. A line of more words is
+// prose.
 FieldAndValue without_colon(std::string_view line, RobotsOptions options) {
   const auto end = std::find_if(line.begin(), line.end(), is_space);
   const auto size = static_cast<std::size_t>(end - line.begin());
@@ -81,12 +81,13 @@ FieldAndValue split(std::string_view line, RobotsOptions options) {
     result.field = field_named(trim(line.substr(0, colon), kSpace), options);
     result.value = trim(line.substr(colon + 1), kSpace);
   }
-  // The colon may also be one of the value: "Sitemap http://...".
+  // The colon may belong to the value: "Sitemap http://...".
   if (result.field == Field::kUnknown && options.accept_typos) return without_colon(line, options);
   return result;
 }
 
-// "1.5" -> 1500 ms, rounded up. Nothing for what is no number of seconds within a day.
+// "1.5" -> 1500 ms, rounded up. Returns nothing for text that is not a number of seconds up to a
+// day.
 std::optional<std::chrono::milliseconds> parse_delay(std::string_view value) {
   double seconds = -1;
   const char* end = value.data() + value.size();
@@ -96,16 +97,16 @@ std::optional<std::chrono::milliseconds> parse_delay(std::string_view value) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(seconds * 1000)));
 }
 
-// What is left of a line too long. The cut may have split an escape, whose half would be other
-// characters than the whole.
+// Cuts a line that is too long, without leaving half an escape, which would be different
+// characters.
 std::string_view cut(std::string_view line) {
   line = line.substr(0, kMaxLine);
   const std::size_t percent = line.substr(line.size() - 2).find('%');
   return percent == std::string_view::npos ? line : line.substr(0, line.size() - 2 + percent);
 }
 
-// What of the file is read. A line that the limit falls into is left out, as the rest of a path is
-// another path, unless it would have been cut within the limit anyway.
+// The part of the file that is read. A line that crosses the limit is left out, since a cut path is
+// a different path, unless it would be cut before the limit anyway.
 std::string_view readable(std::string_view bytes) {
   if (bytes.size() <= kMaxBytes) return bytes;
   if (const char next = bytes[kMaxBytes]; next == '\r' || next == '\n') {
@@ -117,13 +118,13 @@ std::string_view readable(std::string_view bytes) {
   return kMaxBytes - line > kMaxLine ? bytes : bytes.substr(0, line);
 }
 
-// Finds one byte value again and again, looking at no byte twice.
+// Finds successive occurrences of a byte value, scanning each byte once.
 class NextByte {
  public:
   NextByte(std::string_view text, char byte)
       : text_(text), byte_(byte), at_(std::min(text.find(byte), text.size())) {}
 
-  // The first one at or after `from`, or the end. `from` never decreases.
+  // The first occurrence at or after `from`, or the end. `from` must not decrease.
   std::size_t at_or_after(std::size_t from) {
     if (at_ < from) at_ = std::min(text_.find(byte_, from), text_.size());
     return at_;
@@ -139,7 +140,7 @@ class NextByte {
 
 void RobotsReader::read(std::string_view bytes) {
   bytes = readable(bytes);
-  // A byte order mark, or what editors that know none have left of it.
+  // A byte order mark, perhaps damaged by an editor.
   for (const char mark : {'\xEF', '\xBB', '\xBF'}) {
     if (!bytes.starts_with(mark)) break;
     bytes.remove_prefix(1);
@@ -205,8 +206,8 @@ void RobotsReader::read_rule(std::string_view line, std::string_view value, bool
       {.pattern = span_of(value), .line = span_of(line), .number = line_number_, .allow = allow});
 }
 
-// Crawl-delay is a rule of its group like the others: a User-agent line after it begins the next
-// group, or a delay for everyone would take over the rules of the bots named after it.
+// Crawl-delay is a rule like the others: a User-agent line after it begins a new group. Otherwise a
+// delay for all crawlers would join the groups of bots named after it.
 void RobotsReader::read_delay(std::string_view value) {
   naming_agents_ = false;
   if (file_.groups.empty()) return;

@@ -11,8 +11,7 @@
 
 namespace trawl {
 
-// Sitemap and unknown lines may stand anywhere; a User-agent line after a rule begins the next
-// group.
+// Sitemap and unknown lines may be anywhere; a User-agent line after a rule begins the next group.
 class RobotsReader {
  public:
   RobotsReader(RobotsFile& file, RobotsOptions options) : file_(file), options_(options) {}

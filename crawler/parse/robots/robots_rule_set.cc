@@ -1,11 +1,11 @@
-// A file may name hundreds of agents, of which a crawler is one. So reading a file only notes where
-// its lines are, and the rules of an agent are compiled at its first verdict. Agents that the same
-// groups name share the compiled rules. The agent of the first verdict is remembered as it was
-// written, since most files are used for one agent only.
+// A file may name hundreds of agents, and a crawler is one of them. So reading a file only records
+// where its lines are, and the rules of an agent are compiled at its first verdict. Agents named by
+// the same groups share their compiled rules. The agent of the first verdict is remembered as it
+// was written, since most files are used for one agent only.
 //
-// Compiled rules of all agents together take at most 8 MiB, more than those of any one agent. A
-// file can name thousands of agents that share one large group and have a small group each; rules
-// that no longer fit are compiled for each verdict.
+// Compiled rules of all agents together take at most 8 MiB, which is more than those of any one
+// agent. A file can name thousands of agents that share one large group and have a small group
+// each; rules that no longer fit are compiled again for each verdict.
 #include "crawler/parse/robots/robots_rule_set.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace trawl {
 namespace {
 
-// Consecutive stars mean what one means.
+// Consecutive stars are equivalent to one.
 void collapse_stars(std::string& pattern) {
   std::size_t size = 0;
   for (const char c : pattern) {
@@ -39,7 +39,7 @@ RobotsRuleSet::RobotsRuleSet(const RobotsFile& file, std::span<const RobotsAgent
 }
 
 void RobotsRuleSet::add(std::string_view value, bool allow, std::size_t index) {
-  // Paths start with '/'; a pattern that starts otherwise matches none.
+  // Paths start with '/'; a pattern with another start matches none.
   if (value.front() != '/' && value.front() != '*') return;
   bool anchored = value.ends_with('$');
   if (anchored) value.remove_suffix(1);
@@ -49,7 +49,7 @@ void RobotsRuleSet::add(std::string_view value, bool allow, std::size_t index) {
 
   if (pattern.find('*') != std::string::npos) {
     collapse_stars(pattern);
-    if (pattern.ends_with('*')) {  // whatever follows, up to the end or not
+    if (pattern.ends_with('*')) {  // a final '*' makes a '$' irrelevant
       pattern.pop_back();
       anchored = false;
     }

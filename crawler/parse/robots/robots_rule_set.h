@@ -1,4 +1,4 @@
-// RobotsRuleSet: the rules for one agent, compiled.
+// RobotsRuleSet: the compiled rules for one agent.
 #pragma once
 
 #include <cstddef>
@@ -14,25 +14,25 @@
 namespace trawl {
 
 // Rules without a '*' inside are looked up in sorted arrays; the others are tried one after the
-// other, those that would win first.
+// other, in order of rank.
 class RobotsRuleSet {
  public:
-  // The rules of the groups that `agents` name.
+  // Compiles the rules of the groups of `agents`.
   RobotsRuleSet(const RobotsFile& file, std::span<const RobotsAgent> agents);
 
-  // The index into RobotsFile::rules of the rule that decides, or kNone.
+  // The index into RobotsFile::rules of the deciding rule, or kNone.
   static constexpr std::size_t kNone = SIZE_MAX;
   std::size_t find(const RobotsTarget& target, RobotsWork& work) const;
 
-  std::size_t memory() const noexcept {  // with this object, in bytes
+  std::size_t memory() const noexcept {  // including this object, in bytes
     return sizeof(*this) + prefixes_.memory() + wholes_.memory() + wildcards_.memory();
   }
 
  private:
   void add(std::string_view value, bool allow, std::size_t index);
 
-  LiteralRules prefixes_;  // match what starts with them
-  LiteralRules wholes_;    // match what equals them: those with a '$'
+  LiteralRules prefixes_;  // match paths that start with them
+  LiteralRules wholes_;    // match paths that equal them: rules with a '$'
   WildcardRules wildcards_;
 };
 

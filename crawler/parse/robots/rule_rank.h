@@ -1,4 +1,4 @@
-// RuleRank: a number that says which of two matching rules decides.
+// RuleRank: decides which of two matching rules applies.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace trawl {
 
-// The higher rank wins: that of the pattern with more octets, of Allow, and of equal ones that of
-// the earlier line. 0 is no rule.
+// The rule with the higher rank applies: the pattern with more octets, then Allow before Disallow,
+// then the earlier line. 0: no rule.
 using RuleRank = std::uint64_t;
 
 constexpr RuleRank rule_rank(std::size_t octets, bool allow, std::size_t index) {

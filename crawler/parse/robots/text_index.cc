@@ -1,8 +1,8 @@
-// The suffixes of the text are sorted by prefix doubling. The places of a piece are a run of
-// suffixes, found by binary search. The first place at or after a position is found among the few
-// places of the run (up to one in 64 of the text's bytes), or in a bitmap of them that is made once
-// per run. So 500 KiB of rules with any content cost some milliseconds for a URL of 2 KB, and time
-// grows at most in proportion to longer URLs.
+// A suffix array, built by prefix doubling. The occurrences of a piece are a run of adjacent
+// suffixes, found by binary search. The first occurrence at or after a position is found by
+// scanning the run if it is short (up to 1/64 of the text's length), else in a bitmap of the run's
+// positions, which is built once per run. So 500 KiB of rules with any content cost some
+// milliseconds for a URL of 2 KB, and time grows at most linearly with longer URLs.
 #include "crawler/parse/robots/text_index.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kKeyBytes = 8;
 
-// Runs up to this long are looked through; a bitmap of the text is about as long to go through.
+// Runs up to this length are scanned; scanning a bitmap of the text takes about as long.
 std::size_t short_run(std::size_t text_size) {
   return std::max<std::size_t>(8, text_size / 64);
 }
@@ -28,8 +28,8 @@ TextIndex::TextIndex(std::string_view text) : text_(text) {
   collect_keys();
 }
 
-// By prefix doubling: sorted by their first 8 bytes, suffixes have ranks; the ranks of a suffix and
-// of the one 8 bytes further sort by the first 16, and so on until no two are equal.
+// Prefix doubling: suffixes sorted by their first 8 bytes have ranks; the rank of a suffix and the
+// rank of the suffix 8 bytes later sort by the first 16 bytes, and so on until all ranks differ.
 void TextIndex::sort_suffixes() {
   struct Suffix {
     std::uint64_t key;
@@ -87,7 +87,7 @@ TextIndex::Run TextIndex::run_of(std::string_view piece) {
   return piece.size() <= kKeyBytes ? run : narrowed(run, piece.substr(kKeyBytes));
 }
 
-// The part of a run whose suffixes go on with `rest` behind their keys.
+// The part of a run whose suffixes continue with `rest` after their keys.
 TextIndex::Run TextIndex::narrowed(Run run, std::string_view rest) {
   const auto behind_key = [&](std::uint32_t begin) {
     return text_.substr(std::min(begin + kKeyBytes, text_.size()), rest.size());

@@ -1,11 +1,11 @@
-// Rules are sorted by rank, so that the first match decides and a literal match ends the search
-// early. Three words tell apart nearly all rules that do not match: the set of bytes that a rule
-// needs, the eight bytes it begins with, the eight it ends with. For the others each piece between
-// two stars is searched at its first place after the piece before. This is never tried again: a
-// later place leaves less of the URL to the pieces that follow.
+// Rules are sorted by rank, so that the first match decides, and a match among the literal rules
+// ends the search early. Three words rule out nearly all rules that do not match: the set of bytes
+// that a rule needs, the eight bytes it begins with, and the eight bytes it ends with. For the
+// others, each piece between two stars is searched for at its first place after the previous piece.
+// Backtracking is never needed: a later place leaves less of the URL to the pieces that follow.
 //
 // Searching a URL of 2 KB for each of 25,000 rules takes 200 steps per byte of the file. A search
-// that takes more steps than ordinary files need goes on with an index of the URL (TextIndex).
+// that takes more steps than ordinary files need continues with an index of the URL (TextIndex).
 #include "crawler/parse/robots/wildcard_rules.h"
 
 #include <algorithm>
@@ -17,13 +17,13 @@
 namespace trawl {
 namespace {
 
-// The last eight bytes of `text`, the last one lowest; zeros above where it is shorter.
+// The last eight bytes of `text`, the last one lowest, padded with zeros.
 std::uint64_t end_key(std::string_view text) {
   if (text.size() >= 8) return robots_sort_key(text.substr(text.size() - 8));
   return text.empty() ? 0 : robots_sort_key(text) >> (64 - 8 * text.size());
 }
 
-// All bits of the first `bytes` bytes of a key, or of the last ones.
+// A mask of the first `bytes` bytes of a key; low_mask(): of the last ones.
 std::uint64_t high_mask(std::size_t bytes) {
   if (bytes >= 8) return ~std::uint64_t{0};
   return bytes == 0 ? 0 : ~std::uint64_t{0} << (64 - 8 * bytes);
@@ -33,12 +33,12 @@ std::uint64_t low_mask(std::size_t bytes) {
   return ~(~std::uint64_t{0} << (8 * bytes));
 }
 
-// Looks for pieces in the text itself, until that has taken `limit` steps in all.
+// Searches the text directly, until `limit` steps were taken in total.
 class DirectSearch {
  public:
   DirectSearch(std::string_view text, std::uint64_t limit) : text_(text), limit_(limit) {}
 
-  // The first place of `piece` at or after `from`, or npos. `piece` is not empty.
+  // The first place of `piece` at or after `from`, or npos. `piece` must not be empty.
   std::size_t find(std::string_view piece, std::size_t from) {
     while (from + piece.size() <= text_.size()) {
       const char* begin = text_.data() + from;
@@ -57,7 +57,7 @@ class DirectSearch {
 
   bool is_at(std::string_view piece, std::size_t at) const {
     if (at + piece.size() > text_.size()) return false;
-    // Most candidates differ here, and need no call.
+    // Most candidates differ here, which saves a call.
     if (piece.size() > 1 && text_[at + 1] != piece[1]) return false;
     return text_.substr(at, piece.size()) == piece;
   }
@@ -99,10 +99,9 @@ void WildcardRules::finish() {
   patterns_.shrink_to_fit();
 }
 
-// Takes for granted that the first and last eight bytes have been compared.
-//
-// Takes each piece between two '*' at its first place after the one before. If the pattern
-// matches at all it matches so, and there is nothing to try again.
+// Requires that the first and last eight bytes were compared. Puts each piece between two '*' at
+// its first place after the previous one: if the pattern matches at all, it matches this way, so
+// there is no backtracking.
 template <class Search>
 bool WildcardRules::matches(const Rule& rule, std::string_view target, Search& search) const {
   std::string_view rest = std::string_view(patterns_).substr(rule.begin, rule.size);
@@ -129,7 +128,7 @@ bool WildcardRules::matches(const Rule& rule, std::string_view target, Search& s
   return true;
 }
 
-// A loop of its own, as this is where the time of an ordinary verdict goes.
+// A separate loop, since an ordinary verdict spends its time here.
 const WildcardRules::Rule* WildcardRules::next_candidate(const Rule* rule, const Rule* end,
                                                          const Seen& seen, RuleRank least) {
   for (; rule != end && rule->rank > least; ++rule) {
@@ -148,7 +147,7 @@ RuleRank WildcardRules::find(const RobotsTarget& target, RuleRank least, RobotsW
                   .end = end_key(text),
                   .size = text.size()};
   DirectSearch direct(text, work.direct_steps);
-  std::unique_ptr<TextIndex> index;  // rarely made, and of kilobytes
+  std::unique_ptr<TextIndex> index;  // rarely needed, some kilobytes
   const Rule* const end = rules_.data() + rules_.size();
   const Rule* rule = next_candidate(rules_.data(), end, seen, least);
   for (; rule != end; rule = next_candidate(rule + 1, end, seen, least)) {

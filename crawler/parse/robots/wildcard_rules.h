@@ -12,26 +12,25 @@
 
 namespace trawl {
 
-// What finding a rule may cost, and has cost.
+// The cost of finding a rule: limit and count.
 struct RobotsWork {
-  // Steps of direct search before the index is used: far more than ordinary files take, and well
+  // Steps of direct search before the index is used: far more than ordinary files need, and well
   // under a millisecond.
   std::uint64_t direct_steps = 50'000;
-  std::uint64_t steps = 0;  // added up: about one for each nanosecond or two
+  std::uint64_t steps = 0;  // total so far; a step takes a nanosecond or two
 };
 
-// The rules stand in the order of their rank, so that the first to match is the best. Nearly all
-// that cannot match are told by the bytes the URL has and by its start. Searching for the pieces of
-// the others directly is fastest for ordinary files; once a file has cost more steps than those
-// do, the rest of its rules is searched for in an index of the URL (TextIndex), where a piece
-// costs no scan of the URL.
+// Rules sorted by rank, so that the first match is the best. The URL's bytes, start and end rule
+// out nearly all rules that do not match. The pieces of the others are searched for directly, which
+// is fastest for ordinary files; after too many steps, the remaining rules use an index of the URL
+// (TextIndex), in which finding a piece needs no scan.
 class WildcardRules {
  public:
-  // `pattern` is normalised, has a '*', and no '*' next to another or at its end.
+  // `pattern` must be normalised and have a '*', but no two adjacent ones and none at its end.
   void add(std::string_view pattern, bool anchored, RuleRank rank);
-  void finish();  // once, after the last add()
+  void finish();  // call once, after the last add()
 
-  // The best rank of those above `least` that match, or 0.
+  // The best rank above `least` of a matching rule, or 0.
   RuleRank find(const RobotsTarget& target, RuleRank least, RobotsWork& work) const;
 
   std::size_t memory() const noexcept {  // allocated, in bytes
@@ -42,21 +41,21 @@ class WildcardRules {
   struct Rule {
     RuleRank rank;
     std::uint64_t bytes;       // robots_byte_set() of the literals
-    std::uint64_t start;       // robots_sort_key() of what is before the first '*'
-    std::uint64_t start_mask;  // its bytes that count
-    std::uint64_t end;         // with a '$': the last bytes of what is behind the last '*'
-    std::uint64_t end_mask;    // its bytes that count
-    std::uint32_t begin;       // of the pattern in patterns_
+    std::uint64_t start;       // robots_sort_key() of the part before the first '*'
+    std::uint64_t start_mask;  // mask of the bytes to compare
+    std::uint64_t end;         // with a '$': the last bytes of the part after the last '*'
+    std::uint64_t end_mask;    // mask of the bytes to compare
+    std::uint32_t begin;       // position of the pattern in patterns_
     std::uint32_t size;
-    std::uint32_t literals;  // octets that are no '*': no shorter URL can match
+    std::uint32_t literals;  // octets other than '*': shorter URLs cannot match
     bool anchored;
   };
 
-  // What of a URL tells that a rule cannot match.
+  // Facts about a URL that rule out rules.
   struct Seen {
-    std::uint64_t missing;  // of robots_byte_set(), the bytes it has not
+    std::uint64_t missing;  // complement of its robots_byte_set()
     std::uint64_t start;    // its first eight bytes
-    std::uint64_t end;      // and its last
+    std::uint64_t end;      // its last eight bytes
     std::size_t size;
   };
 

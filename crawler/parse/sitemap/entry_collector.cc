@@ -17,11 +17,11 @@ constexpr std::size_t kMaxDateText = 256;
 constexpr std::size_t kMaxDroppedText = 2048;
 constexpr std::size_t kMaxUrlLength = 1u << 20;
 constexpr std::uint64_t kMaxBytes = UINT64_MAX / 2;
-// A base's length is what each short reference may grow by.
+// Each short reference may grow by the length of the base.
 constexpr std::size_t kMaxBase = 8192;
-// What a string on the heap takes beside its text.
+// Overhead of a string on the heap.
 constexpr std::size_t kHeapBytes = 32;
-// The vector of all entries may be filled by half, and copied while it grows.
+// The vector of entries may be half empty, and is copied when it grows.
 constexpr std::size_t kEntryBytes = 3 * sizeof(SitemapEntry) + 2 * kHeapBytes;
 constexpr std::size_t kAlternateBytes = sizeof(SitemapAlternate) + 2 * kHeapBytes;
 
@@ -45,7 +45,7 @@ std::optional<double> parse_priority(std::string_view text) {
   return value;
 }
 
-// Nothing but the scheme is taken from a base.
+// Whether the reference takes only the scheme from its base.
 bool has_authority(std::string_view text) {
   return text.starts_with("//") || starts_with_in_any_case(text, "http://") ||
          starts_with_in_any_case(text, "https://");
@@ -104,12 +104,13 @@ Result<Url> EntryCollector::resolve(std::string_view text, const Url* base,
                                     std::size_t max_length) {
   if (text.size() > max_length || spent()) return error(ErrorCode::kInvalidArgument, "too long");
   auto url = Url::parse(text, base);
-  // What is dropped takes time, if no memory: "../" of a long base is a short URL.
+  // Counted even if the URL is dropped, since resolving takes time: "../" with a long base is a
+  // short URL.
   const std::size_t size = url ? url->href().size() : 0;
   const std::size_t of_base = base == nullptr || has_authority(text) ? 0 : base->href().size();
   result_bytes_ += std::max(size, text.size() + of_base);
   if (size > max_length) return error(ErrorCode::kInvalidArgument, "too long");
-  // The parser reserves for the text alone: what came out much longer has room to spare.
+  // Copied to free spare capacity: a URL much longer than its text was reallocated by the parser.
   if (size > text.size() + 64) return Url(std::as_const(*url));
   return url;
 }

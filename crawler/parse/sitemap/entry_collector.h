@@ -1,4 +1,4 @@
-// EntryCollector: turns what a document says of its entries into SitemapEntry, within the limits.
+// EntryCollector: converts raw entries of a document to SitemapEntry, within the limits.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 
 namespace trawl {
 
-// An entry as it is written: nothing checked, white space at the ends included.
+// An entry as written: unchecked, including surrounding white space.
 struct RawEntry {
   std::string url;
-  bool url_cut = false;  // it went on beyond what is kept
+  bool url_cut = false;  // longer than the part kept
   std::string date;
   std::string change_frequency;
   std::string priority;
@@ -29,31 +29,31 @@ class EntryCollector {
   EntryCollector(const Url& base, const SitemapOptions& options,
                  SitemapReader::OnDropped on_dropped = {});
 
-  // Adds an entry, its URL relative to `base` (null: absolute ones alone), or counts why not.
-  // False if it is one more than may be read.
+  // Adds an entry, its URL resolved against `base` (null: absolute URLs only), or counts why it is
+  // dropped. Returns false if it exceeds the limit of entries.
   bool add(RawEntry& raw, const Url* base);
-  // Adds a line of a text sitemap, under the same rules. Empty lines are none.
+  // Adds a line of a text sitemap, by the same rules. Ignores empty lines.
   bool add_line(std::string_view line, bool cut);
   // Adds an alternate to `raw`, or counts it as dropped.
   void add_alternate(RawEntry& raw, std::string_view hreflang, std::string_view href,
                      const Url* base);
 
-  // The URL of a reference. Errors: kInvalidArgument if it is too long or what it would take is no
-  // longer to be had; those of Url::parse().
+  // Resolves a reference. Errors: kInvalidArgument if it is too long or the memory limit is used
+  // up; those of Url::parse().
   Result<Url> resolve(std::string_view text, const Url* base);
-  // What an xml:base says: no URL, so that relative references within it are none, if it is too
-  // long.
+  // Resolves an xml:base; an invalid URL if it is too long, so that relative references within are
+  // dropped.
   std::optional<Url> resolve_base(std::string_view text, const Url* base);
 
   void warn(std::string text);
-  // The same, and what was read is not all there is.
+  // The same, and marks the document as read only in part.
   void warn_incomplete(std::string text);
 
   const Url& base() const noexcept { return base_; }
   const SitemapOptions& options() const noexcept { return options_; }
   SitemapInfo& info() noexcept { return info_; }
   const SitemapInfo& info() const noexcept { return info_; }
-  // What was added and not yet handed on.
+  // Entries added but not yet passed on.
   std::vector<SitemapEntry>& ready() noexcept { return ready_; }
   bool full() const noexcept { return full_; }
 
@@ -64,12 +64,12 @@ class EntryCollector {
   void warn_of_long_base();
   bool spent() const noexcept { return result_bytes_ > options_.max_result_bytes; }
 
-  Url base_;  // none if it is too long
+  Url base_;  // invalid if too long
   SitemapOptions options_;
   SitemapReader::OnDropped on_dropped_;
   SitemapInfo info_;
   std::vector<SitemapEntry> ready_;
-  std::size_t seen_ = 0;            // entries, dropped ones included
+  std::size_t seen_ = 0;            // entries, including dropped ones
   std::uint64_t result_bytes_ = 0;  // see SitemapOptions::max_result_bytes
   bool full_ = false;
   bool long_base_ = false;

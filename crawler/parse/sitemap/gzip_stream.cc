@@ -77,7 +77,7 @@ void GzipStream::start_member() {
 }
 
 void GzipStream::inflate_some(std::string_view& input, std::size_t room, std::string& output) {
-  // The magic, which was taken to tell the format, belongs to the member.
+  // The magic bytes, held back to detect the format, belong to the member.
   std::string_view held(held_);
   std::string_view& source = held.empty() ? input : held;
   std::array<char, 16u << 10> buffer;

@@ -1,4 +1,4 @@
-// GzipStream: unpacks gzip as it comes in; passes other bytes through.
+// GzipStream: decompresses gzip incrementally; passes other bytes through.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@ struct z_stream_s;
 
 namespace trawl {
 
-// Tells gzip by its magic bytes. Members that follow one another are one stream; what follows the
-// last member and is none is left out, as gzip(1) does.
+// Detects gzip by its magic bytes. Consecutive members are one stream; garbage after the last
+// member is ignored, as in gzip(1).
 class GzipStream {
  public:
   enum class State { kUndecided, kPlain, kMember, kBetweenMembers, kTrailer, kDamaged };
@@ -21,10 +21,10 @@ class GzipStream {
   GzipStream(const GzipStream&) = delete;
   GzipStream& operator=(const GzipStream&) = delete;
 
-  // Takes bytes from the front of `input` and appends what they unpack to, `room` bytes at most
-  // (at least 1), to `output`. Call until `input` is empty and nothing was appended.
+  // Takes bytes from the front of `input` and appends at most `room` (at least 1) decompressed
+  // bytes to `output`. Call until `input` is empty and nothing was appended.
   void read(std::string_view& input, std::size_t room, std::string& output);
-  // The end of the input: what was held back to tell gzip by, if it was not gzip.
+  // Ends the input. Returns bytes held back to detect gzip, if it was not gzip.
   std::string_view finish();
 
   bool is_gzip() const noexcept { return state_ != State::kUndecided && state_ != State::kPlain; }
@@ -38,7 +38,7 @@ class GzipStream {
   void inflate_some(std::string_view& input, std::size_t room, std::string& output);
 
   State state_ = State::kUndecided;
-  std::string held_;  // bytes that may be the magic, not yet given to anyone
+  std::string held_;  // bytes that may be the magic, not yet passed on
   std::unique_ptr<z_stream_s> stream_;
   bool stream_ready_ = false;
 };

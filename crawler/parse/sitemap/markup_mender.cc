@@ -44,7 +44,8 @@ bool ends_with(std::uint64_t window, std::string_view terminator) {
   return true;
 }
 
-// The character of "#38" or "#x26"; none if it is no number, U+FFFD if it is no character of XML.
+// The character of "#38" or "#x26"; none if it is not a number, U+FFFD if XML forbids the
+// character.
 NamedCharacters numbered_character(std::string_view name) {
   name.remove_prefix(1);
   const bool hex = name.starts_with('x') || name.starts_with('X');
@@ -59,7 +60,7 @@ NamedCharacters numbered_character(std::string_view name) {
   return {.first = character ? static_cast<char32_t>(code) : kReplacementCharacter};
 }
 
-// Not to be taken for markup.
+// Escapes the character if it could be taken for markup.
 void put_character(char32_t character, std::string& out) {
   if (character > 0x7F) {
     append_utf8(character, out);
@@ -130,7 +131,7 @@ bool MarkupMender::step(char c, std::string& out) {
     case State::kDoctype:
       break;
   }
-  // What is left out keeps its line ends.
+  // Line ends are kept even in parts that are left out.
   if (c == '\n') out += c;
   if (state_ == State::kDoctype) {
     in_doctype(c);
@@ -251,7 +252,7 @@ bool MarkupMender::in_tag(char c, std::string& out) {
     return false;
   }
   if (c == '"' || c == '\'') {
-    // A quote that begins no value belongs to nothing.
+    // A quote that does not begin a value is dropped.
     if (last_in_tag_ != '=') return true;
     quote_ = c;
     state_ = State::kQuoted;
@@ -268,7 +269,7 @@ bool MarkupMender::in_tag(char c, std::string& out) {
 
 bool MarkupMender::in_quotes(char c, std::string& out) {
   if (c == quote_) {
-    // The space parts attributes that have none between them.
+    // The space separates attributes without white space between them.
     out += c;
     out += ' ';
     state_ = State::kTag;
@@ -376,7 +377,7 @@ void MarkupMender::end_reference(std::string& out) {
   if (characters.second != 0) put_character(characters.second, out);
 }
 
-// Two brackets are held back (length_ of them), as they may begin the "]]>" that ends it.
+// Up to two brackets (length_ of them) are held back, since they may begin the final "]]>".
 void MarkupMender::in_cdata(char c, std::string& out) {
   if (c == ']' && length_ < 2) {
     ++length_;

@@ -1,4 +1,4 @@
-// MarkupMender: makes of the XML that sites serve the XML that a parser takes.
+// MarkupMender: repairs the XML that sites serve, so that a parser accepts it.
 #pragma once
 
 #include <cstddef>
@@ -10,47 +10,47 @@
 
 namespace trawl {
 
-// Rewrites a stream of UTF-8 so that only elements, attributes, text and references to characters
-// are left of it:
-//  - '&' that begins no reference becomes "&amp;", '<' that begins no tag "&lt;";
-//  - references with HTML's names become the character; other entities stay text: "&amp;name;".
-//    So no entity is ever expanded, whatever the document declares;
+// Rewrites a stream of UTF-8 so that only elements, attributes, text and character references
+// remain:
+//  - '&' that does not begin a reference becomes "&amp;", '<' that does not begin a tag "&lt;";
+//  - references with HTML's names become the character; other entities become the text
+//    "&amp;name;", so that no entity is ever expanded;
 //  - CDATA becomes text; comments, processing instructions, the XML declaration, the DOCTYPE with
-//  all
-//    its declarations, white space and text before the first tag, control characters are left out;
-//  - a tag that a '<' interrupts is closed before it, and one that is too long is cut;
-//  - an end tag closes the elements within its own that are open, and is left out if its own is
-//  not.
+//    all its declarations, white space and text before the first tag, and control characters are
+//    removed;
+//  - a tag that a '<' interrupts is closed before the '<', and a tag that is too long is cut;
+//  - an end tag also closes open elements within its own element, and is removed if its element is
+//    not open.
 // Line ends become "\n" and their number stays, so that line numbers are those of the source. The
-// output does not depend on how the input is cut.
+// output does not depend on how the input is split.
 class MarkupMender {
  public:
   static constexpr std::size_t kMaxName = 256;            // bytes
   static constexpr std::size_t kMaxTag = 64u << 10;       // bytes
-  static constexpr std::size_t kMaxAttributes = 64;       // of one tag
+  static constexpr std::size_t kMaxAttributes = 64;       // per tag
   static constexpr std::size_t kMaxDoctype = 256u << 10;  // bytes
 
-  // Appends the mended `text` to `out`: at most 7 times its length and 32 bytes.
+  // Appends the repaired `text` to `out`: at most 7 times its length and 32 bytes.
   void mend(std::string_view text, std::string& out);
-  // The end of the document: what was held back.
+  // Ends the document: appends the text held back.
   void finish(std::string& out);
 
-  // It declares entities, or has a DOCTYPE without end.
+  // True if the document declares entities, or has an unterminated DOCTYPE.
   bool declares_entities() const noexcept { return declares_entities_; }
-  // Tags were cut or closed where they do not end, or something has no end.
+  // True if tags were cut or closed early, or a construct is unterminated.
   bool mended_tags() const noexcept { return mended_tags_; }
   std::size_t mended_line() const noexcept { return mended_line_; }
 
  private:
   enum class State : std::uint8_t {
     kText,
-    kMarkup,      // behind '<'
-    kBang,        // behind "<!"
+    kMarkup,      // after '<'
+    kBang,        // after "<!"
     kTag,         // in a tag
     kQuoted,      // in an attribute's value
-    kSkippedTag,  // in the part of a tag that is left out
-    kEndTag,      // behind "</"
-    kReference,   // behind '&'
+    kSkippedTag,  // in a part of a tag that is removed
+    kEndTag,      // after "</"
+    kReference,   // after '&'
     kComment,
     kInstruction,
     kCdata,
@@ -58,7 +58,7 @@ class MarkupMender {
     kDeclaration,  // any other "<!"
   };
 
-  // Each handles `c` and returns false if it must be looked at again in the new state.
+  // Each handles `c`; returns false if `c` must be handled again in the new state.
   bool step(char c, std::string& out);
   bool in_text(char c, std::string& out);
   bool behind_less_than(char c, std::string& out);
@@ -83,16 +83,16 @@ class MarkupMender {
   State state_ = State::kText;
   State reference_back_ = State::kText;
   OpenElements open_;
-  std::string name_;  // of the start tag, as far as it was read
+  std::string name_;  // name of the start tag, perhaps incomplete
   bool in_name_ = false;
-  std::string held_;          // a reference's name, or what follows "<!"
-  std::uint64_t window_ = 0;  // the last eight bytes, for terminators
-  std::size_t length_ = 0;    // of the tag or DOCTYPE so far
+  std::string held_;          // a reference's name, or the text after "<!"
+  std::uint64_t window_ = 0;  // the last eight bytes, to detect terminators
+  std::size_t length_ = 0;    // length of the tag or DOCTYPE so far
   std::size_t attributes_ = 0;
   std::size_t line_ = 1;
   std::size_t mended_line_ = 0;
-  char quote_ = 0;        // of a value, or in a DOCTYPE
-  char last_in_tag_ = 0;  // the last byte that is not white space
+  char quote_ = 0;        // the open quote of a value or in a DOCTYPE
+  char last_in_tag_ = 0;  // the last byte other than white space
   bool subset_ = false;   // within the [] of a DOCTYPE
   bool doctype_comment_ = false;
   bool after_return_ = false;

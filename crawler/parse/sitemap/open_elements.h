@@ -1,4 +1,4 @@
-// OpenElements: the names of the elements that are open.
+// OpenElements: a stack of the names of open elements.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ class OpenElements {
   }
   std::string_view top() const { return std::string_view(names_).substr(starts_.back()); }
 
-  // How many elements are open within the innermost one called `name`; looks at a few only, so that
+  // How many elements are open within the innermost one named `name`. Examines only a few, so that
   // end tags that close nothing take bounded time.
   std::optional<std::size_t> within(std::string_view name) const {
     constexpr std::size_t kLookedAt = 32;
@@ -35,7 +35,7 @@ class OpenElements {
   }
 
  private:
-  std::string names_;  // one behind the other
+  std::string names_;  // concatenated
   std::vector<std::size_t> starts_;
 };
 

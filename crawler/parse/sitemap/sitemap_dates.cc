@@ -13,7 +13,7 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 using std::chrono::sys_seconds;
 
-// Takes parts off the front of a date.
+// Reads a date from the front.
 class Cursor {
  public:
   explicit Cursor(std::string_view text) : rest_(text) { skip_spaces(); }
@@ -26,7 +26,7 @@ class Cursor {
     return true;
   }
   void skip_spaces() { skip_white_space(rest_); }
-  // A number of `least` to `most` digits, -1 if there is none.
+  // Reads a number of `least` to `most` digits; -1 if there is none.
   int number(std::size_t least, std::size_t most) {
     int value = 0;
     std::size_t digits = 0;
@@ -37,7 +37,7 @@ class Cursor {
     rest_.remove_prefix(digits);
     return value;
   }
-  std::size_t digits() const { return digits_; }  // of the last number
+  std::size_t digits() const { return digits_; }  // number of digits of the last number
   std::string word() {
     std::string taken;
     while (!rest_.empty() && is_ascii_alpha(rest_.front())) {
@@ -74,7 +74,7 @@ std::optional<minutes> offset(Cursor& in) {
   return east ? distance : -distance;
 }
 
-// A zone of letters (RFC 822, section 5); unknown ones are UTC, as RFC 2822 says.
+// A zone name (RFC 822, section 5); unknown names are UTC, as in RFC 2822.
 minutes named_zone(const std::string& name) {
   struct Zone {
     std::string_view name;
@@ -94,7 +94,7 @@ minutes named_zone(const std::string& name) {
   return minutes(0);
 }
 
-// "09:30", "09:30:05", "09:30:05.25", then a zone, after the date `day`. Nothing may follow.
+// Reads "09:30", "09:30:05" or "09:30:05.25" and a zone, after the date `day`. Nothing may follow.
 std::optional<sys_seconds> with_time(sys_seconds day, Cursor& in) {
   const int hour = in.number(1, 2);
   if (hour < 0 || hour > 23 || !in.take(':')) return std::nullopt;

@@ -9,7 +9,7 @@ namespace trawl {
 namespace {
 
 constexpr std::size_t kMaxShortField = 256;
-// xml:base within xml:base; deeper ones do not count.
+// Limit of nested xml:base attributes; deeper ones are ignored.
 constexpr std::size_t kMaxBases = 32;
 
 std::string short_name(std::string_view name) {
@@ -24,7 +24,7 @@ std::optional<std::string_view> find_attribute(const std::vector<XmlAttribute>& 
   return std::nullopt;
 }
 
-// True if the relation is one of those that `rel` lists; Atom also writes them as URLs.
+// Whether `rel` contains the relation; Atom also writes relations as URLs.
 bool has_relation(std::string_view rel, std::string_view relation) {
   constexpr std::string_view kIana = "http://www.iana.org/assignments/relation/";
   for (auto one = next_token(rel); !one.empty(); one = next_token(rel)) {
@@ -34,7 +34,7 @@ bool has_relation(std::string_view rel, std::string_view relation) {
   return false;
 }
 
-// Of extensions whose elements have the names of a sitemap's fields.
+// Prefixes of extensions whose elements have the same names as a sitemap's fields.
 bool is_extension_prefix(std::string_view prefix) {
   return equal_in_any_case(prefix, "image") || equal_in_any_case(prefix, "video") ||
          equal_in_any_case(prefix, "news");
@@ -89,7 +89,7 @@ void SitemapElements::end_element(const XmlName&) {
 void SitemapElements::text(std::string_view text) {
   if (!field_) return;
   const bool url = field_ == Field::kUrl || field_ == Field::kFallbackUrl;
-  // White space around a URL does not count; much of it is an attack or an accident.
+  // White space around a URL is allowed, but only some.
   const std::size_t limit = url ? collector_.options().max_url_length + 1024 : kMaxShortField;
   if (field_text_.empty()) skip_white_space(text);
   const std::size_t room = limit - field_text_.size();
@@ -98,7 +98,7 @@ void SitemapElements::text(std::string_view text) {
 }
 
 void SitemapElements::finish() {
-  // The field that the document ends in is not whole.
+  // A field in which the document ends is incomplete.
   field_.reset();
   const bool has_url = !entry_.url.empty() || !fallback_url_.empty();
   if (entry_depth_ != 0 && has_url && !done_) end_entry();
@@ -130,7 +130,7 @@ void SitemapElements::start_entry(const XmlName& name) {
   if (entry_depth_ != 0) end_entry();
   if (done_) return;
   SitemapInfo& info = collector_.info();
-  // Sitemaps are listed in a <urlset> and pages in a <sitemapindex> now and then: the first tells.
+  // Some sites list sitemaps in a <urlset> or pages in a <sitemapindex>: the first entry decides.
   if (info.accepted == 0 && !is_feed(info.kind)) {
     info.kind = equal_in_any_case(name.local, "url") ? SitemapKind::kUrlSet : SitemapKind::kIndex;
   }
@@ -186,7 +186,7 @@ std::optional<SitemapElements::Field> SitemapElements::sitemap_field(
       return done_ ? std::nullopt : std::optional(Field::kUrl);
     }
     if (local == "loc") {
-      if (!fallback_url_.empty()) warn_of_other_loc("of another prefix", "the first counts");
+      if (!fallback_url_.empty()) warn_of_other_loc("of another prefix", "the first is used");
       return Field::kFallbackUrl;
     }
     if (local == "lastmod") return own_prefix ? Field::kDate : Field::kFallbackDate;
@@ -214,7 +214,8 @@ std::optional<SitemapElements::Field> SitemapElements::feed_field(
     return equal_in_any_case(trim(permalink), "false") ? std::nullopt
                                                        : std::optional(Field::kFallbackUrl);
   }
-  // Of Atom 0.3: modified, issued. Of RSS: pubDate, and Dublin Core's date.
+  // "modified" and "issued" are of Atom 0.3; "pubDate" of RSS, which may also use Dublin Core's
+  // "date".
   if (own_prefix && (local == "updated" || local == "modified" || local == "pubdate"))
     return Field::kDate;
   if (own_prefix && (local == "published" || local == "issued")) return Field::kFallbackDate;
@@ -223,7 +224,7 @@ std::optional<SitemapElements::Field> SitemapElements::feed_field(
   return std::nullopt;
 }
 
-// The first link to a page, or else the first alternate, is the entry's.
+// The entry's URL is the first link to a page, or else the first alternate.
 void SitemapElements::feed_link(const std::vector<XmlAttribute>& attributes, bool own_prefix) {
   const std::string_view href = trim_url_space(find_attribute(attributes, "href").value_or(""));
   const auto rel = find_attribute(attributes, "rel");
@@ -255,7 +256,7 @@ void SitemapElements::end_field() {
       if (!fallback_url_.empty() || fallback_cut_) return;
       if (!url_cut_) fallback_url_ = trim_url_space(field_text_);
       fallback_cut_ = url_cut_ && !is_feed(collector_.info().kind);
-      // The <loc> of another prefix is relative as one of the own is.
+      // A <loc> of another prefix is resolved against the same base.
       if (entry_.url.empty() && !fallback_url_.empty()) keep_base();
       return;
     case Field::kDate:
@@ -273,9 +274,9 @@ void SitemapElements::end_field() {
   }
 }
 
-// A <loc> after the entry's own: as if the entry had ended and another begun.
+// A second <loc>: handled as if the entry had ended and another begun.
 void SitemapElements::end_entry_before_loc() {
-  warn_of_other_loc("", "each counts");
+  warn_of_other_loc("", "each is used");
   const std::size_t depth = entry_depth_;
   end_entry();
   if (done_) return;
@@ -299,8 +300,8 @@ void SitemapElements::end_entry() {
   if (entry_.url.empty() && !entry_.url_cut && fallback) {
     entry_.url = fallback_url_;
     entry_.url_cut = fallback_cut_;
-    // A guid may be anything; relative to the feed it would always be a URL. So would it be with
-    // the link of another namespace, which is absolute where it is used.
+    // A guid may be any text, and would always be a URL if resolved against the feed; so it must be
+    // absolute. The same goes for links of other namespaces.
     if (is_feed(collector_.info().kind)) from = nullptr;
   }
   if (trim(entry_.date).empty()) entry_.date = fallback_date_;

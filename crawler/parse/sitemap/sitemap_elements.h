@@ -1,4 +1,4 @@
-// SitemapElements: what the elements of sitemaps and feeds mean.
+// SitemapElements: interprets the elements of sitemaps and feeds.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,11 @@
 
 namespace trawl {
 
-// Gathers entries from XML that need not be right: names count in any case and any namespace, but
-// within an entry elements with the entry's own prefix are its fields, so that <image:loc> is no
-// <loc>; those of another prefix directly below a sitemap's entry stand in for them; a field ends
-// with the next tag, whichever that is; an entry that is not closed ends where the next one begins.
+// Collects entries from XML that may be invalid. Names match in any case and any namespace. Within
+// an entry, elements with the entry's own prefix are its fields, so <image:loc> is not a <loc>;
+// elements with another prefix directly below a sitemap's entry are used if the own field is
+// missing. A field ends at the next tag of any name; an entry that is not closed ends where the
+// next one begins.
 class SitemapElements : public XmlHandler {
  public:
   explicit SitemapElements(EntryCollector& collector) : collector_(collector) {}
@@ -25,10 +26,10 @@ class SitemapElements : public XmlHandler {
   void end_element(const XmlName& name) override;
   void text(std::string_view text) override;
 
-  // The end of the document: an entry that is not closed counts if its URL is whole.
+  // Ends the document: an entry that is not closed is used if its URL is complete.
   void finish();
 
-  // The root is none of a sitemap or feed, or there are as many entries as may be.
+  // True if the root is not that of a sitemap or feed, or the limit of entries is reached.
   bool done() const noexcept { return done_; }
   const std::string& root() const noexcept { return root_; }
 
@@ -57,18 +58,18 @@ class SitemapElements : public XmlHandler {
   EntryCollector& collector_;
   std::string root_;
   RawEntry entry_;
-  std::string fallback_url_;   // guid, or a link or loc of another namespace
-  bool fallback_cut_ = false;  // it was a <loc>, and too long
+  std::string fallback_url_;   // a guid, or a link or loc of another namespace
+  bool fallback_cut_ = false;  // it was a <loc> that was too long
   std::string fallback_date_;
   std::string entry_prefix_;
   std::string field_text_;
-  // The bases that xml:base sets, each with the depth of its element.
+  // The bases set by xml:base, each with the depth of its element.
   std::vector<std::pair<std::size_t, Url>> bases_;
-  std::optional<Url> entry_base_;  // the base in force at the entry's URL
+  std::optional<Url> entry_base_;  // the base at the entry's URL
   std::optional<Field> field_;
   std::size_t depth_ = 0;
   std::size_t entry_depth_ = 0;    // 0: not in an entry
-  std::size_t foreign_depth_ = 0;  // of the element of an extension we are in; 0: in none
+  std::size_t foreign_depth_ = 0;  // depth of the enclosing element of an extension; 0: none
   bool html_link_ = false;         // the entry's link is to a page
   bool url_cut_ = false;
   bool other_loc_told_ = false;

@@ -1,19 +1,19 @@
-// A document passes through these stages, none of which holds the whole of it:
-//  1. GzipStream unpacks gzip, known by its first two bytes; several members are one stream.
+// A document passes through these stages, none of which holds all of it:
+//  1. GzipStream decompresses gzip, detected by its first two bytes; several members are one
+//  stream.
 //  2. Blocks of 16 KiB are formed, so that the result does not depend on how the bytes arrive.
-//  3. Utf8Stream decodes: by a byte order mark, the pattern of UTF-16, or the XML declaration, else
+//  3. Utf8Stream decodes, by a byte order mark, the pattern of UTF-16, or the XML declaration, else
 //     as UTF-8. ISO-8859-1 means windows-1252, as in browsers. A declaration of UTF-16 that can be
-//     read as ASCII is wrong and does not count.
+//     read as ASCII is wrong and ignored.
 //  4. MarkupMender rewrites what a parser would refuse: '&' without a reference, names of HTML 4
-//     entities, CDATA, comments, DOCTYPE, control characters, end tags that do not fit.
+//     entities, CDATA, comments, DOCTYPE, control characters, mismatched end tags.
 //  5. XmlPushParser is libxml2's push parser: no tree, no network, no files, no DTD.
 //  6. SitemapElements finds entries and fields, in any case and namespace. A field ends with the
 //     next tag, an entry with the next entry.
-// Declarations never reach the parser, and references to entities of the document's own stay text.
-// So neither nested entities nor one that is referenced often takes more than the document's
-// length. Tags are cut at 64 KiB, 64 attributes and names of 256 bytes; elements more than 100,000
-// deep, 256 KiB of different names, or 100,000 XML errors end the reading. So time is linear in the
-// document's length and in max_result_bytes.
+// Declarations never reach the parser, and references to entities declared in the document stay
+// text, so entities cannot expand. Tags are cut at 64 KiB, 64 attributes and names of 256 bytes.
+// Elements nested more than 100,000 deep, 256 KiB of different names, or 100,000 XML errors end the
+// reading. So time is linear in the document's length and in max_result_bytes.
 #include <algorithm>
 #include <cstddef>
 #include <string>
@@ -35,14 +35,14 @@
 namespace trawl {
 namespace {
 
-// What follows the unpacking sees blocks of this size and nothing else, however the bytes came in:
-// so the answer cannot depend on it.
+// The stages after decompression see only blocks of this size, so the result does not depend on how
+// the bytes arrive.
 constexpr std::size_t kBlock = 16u << 10;
 
-// The warnings of a program, which come before what it makes.
+// Limit of text before the XML, such as warnings of the program that made it.
 constexpr std::size_t kMaxPreface = 1024;
 
-// Where XML begins in a text that begins otherwise; npos if nowhere.
+// Where XML begins in a text with other text before it; npos if nowhere.
 std::size_t xml_start(std::string_view text) {
   // A list of URLs.
   if (starts_with_in_any_case(text, "http://") || starts_with_in_any_case(text, "https://"))
@@ -88,11 +88,11 @@ struct SitemapReader::State {
   SitemapElements elements;
   XmlPushParser parser;
   MarkupMender mender;
-  std::string block;   // bytes that do not yet fill a block
+  std::string block;   // an incomplete block
   std::string text;    // the block as UTF-8
   std::string mended;  // the text as XML
   Format format = Format::kUndecided;
-  bool done = false;  // no more bytes are wanted
+  bool done = false;  // no more bytes are needed
   bool over_size = false;
   bool skipped_preface = false;
   bool finished = false;
@@ -104,7 +104,7 @@ void SitemapReader::State::feed(std::string_view bytes) {
   while (!done) {
     const std::size_t before = block.size();
     const std::uint64_t left = max_bytes - info.bytes;
-    // One byte more than may be, to tell whether there is more.
+    // One byte beyond the limit, to detect that there is more.
     const std::size_t room =
         static_cast<std::size_t>(std::min<std::uint64_t>(kBlock - before, left + 1));
     gzip.read(bytes, room, block);
@@ -144,7 +144,7 @@ void SitemapReader::State::take_block(bool last) {
   decoder.decode(block, last, text);
   block.clear();
   if (format == Format::kUndecided && !choose_format()) {
-    // White space alone so far.
+    // Only white space so far.
     text.clear();
     return;
   }
@@ -158,7 +158,7 @@ void SitemapReader::State::take_block(bool last) {
 }
 
 bool SitemapReader::State::choose_format() {
-  // A second mark comes from files that were put together.
+  // A second byte order mark occurs in concatenated files.
   std::size_t start = 0;
   while (start < text.size()) {
     const std::string_view rest = std::string_view(text).substr(start);
@@ -169,7 +169,7 @@ bool SitemapReader::State::choose_format() {
     } else {
       const bool markup = rest.front() == '<';
       format = markup ? Format::kXml : Format::kText;
-      // Warnings may be in HTML, and begin with a line break then.
+      // Warnings may be HTML, and then begin with a line break.
       if (!markup || starts_with_in_any_case(rest, "<br")) skip_preface(start);
       return true;
     }
@@ -182,7 +182,7 @@ void SitemapReader::State::skip_preface(std::size_t start) {
   if (length == std::string::npos) return;
   format = Format::kXml;
   skipped_preface = true;
-  // Lines keep their numbers.
+  // Line numbers stay right.
   const auto end = text.begin() + static_cast<std::ptrdiff_t>(start + length);
   text.erase(std::remove_if(text.begin(), end, [](char c) { return c != '\n' && c != '\r'; }), end);
 }
@@ -192,7 +192,7 @@ void SitemapReader::State::take_text(bool last) {
     done = true;
     return;
   }
-  // At a limit, the line is not whole.
+  // At a limit, the last line is incomplete.
   if (last && !over_size && !gzip.damaged() && !gzip.truncated()) lines.finish();
 }
 
@@ -217,7 +217,7 @@ void SitemapReader::State::add_warnings(bool cut_short) {
   SitemapInfo& info = collector.info();
   const bool to_the_end = !cut_short && !over_size;
   if (gzip.damaged() && to_the_end)
-    collector.warn_incomplete("damaged gzip data: what stands before the damage counts");
+    collector.warn_incomplete("damaged gzip data: only the part before the damage is used");
   if (gzip.truncated() && to_the_end)
     collector.warn_incomplete("ends in the middle of its gzip data");
   if (over_size) {
@@ -226,32 +226,32 @@ void SitemapReader::State::add_warnings(bool cut_short) {
   }
   if (decoder.mended())
     collector.warn("has bytes that are not UTF-8: they are read as windows-1252");
-  if (skipped_preface) collector.warn("text before the XML: it does not count");
+  if (skipped_preface) collector.warn("the text before the XML is ignored");
   if (format == Format::kXml) {
     if (mender.declares_entities()) collector.warn("declares entities: they are not expanded");
     if (info.kind == SitemapKind::kUnknown) {
-      collector.warn(elements.root().empty() ? "no sitemap: markup without an element"
+      collector.warn(elements.root().empty() ? "not a sitemap: markup without an element"
                      : elements.root() == "html"
-                         ? "no sitemap: an HTML page"
-                         : "no sitemap: its root element is <" + elements.root() + ">");
-      // Nothing is read behind such a root.
+                         ? "not a sitemap: an HTML page"
+                         : "not a sitemap: its root element is <" + elements.root() + ">");
+      // Reading stopped at such a root.
       if (!elements.root().empty() || parser.stopped()) info.complete = false;
       return;
     }
-    // What comes after the last entry that may be is not read.
+    // Errors after the last entry within the limit are not reported.
     if (collector.full()) return;
     if (!parser.first_error().empty()) {
       collector.warn_incomplete("an XML error in " + parser.first_error() +
-                                (parser.stopped() ? "; what stands before it counts" : ""));
+                                (parser.stopped() ? "; only the part before it is used" : ""));
     } else if (mender.mended_tags()) {
       collector.warn_incomplete("an XML error in line " + std::to_string(mender.mended_line()) +
-                                ": tags that do not fit together");
+                                ": mismatched tags");
     }
     if (!parser.root_closed() && to_the_end)
       collector.warn_incomplete("ends in the middle: <" + elements.root() + "> is not closed");
   } else if (info.kind == SitemapKind::kUnknown) {
-    collector.warn(info.bytes == 0 ? "no sitemap: it is empty"
-                                   : "no sitemap: neither XML nor a list of URLs");
+    collector.warn(info.bytes == 0 ? "not a sitemap: the document is empty"
+                                   : "not a sitemap: neither XML nor a list of URLs");
   }
 }
 

@@ -21,7 +21,7 @@ bool TextLines::finish() {
 
 void TextLines::append(std::string_view text) {
   if (line_.empty()) skip_white_space(text);
-  // Room for spaces at the end, which do not count.
+  // Room for trailing spaces, which are ignored.
   const std::size_t room = collector_.options().max_url_length + 1024 - line_.size();
   cut_ = cut_ || text.size() > room;
   line_.append(text.substr(0, room));

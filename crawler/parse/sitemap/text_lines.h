@@ -8,12 +8,12 @@
 
 namespace trawl {
 
-// Takes a text in pieces and gives its lines, ended by "\n", "\r\n" or "\r", to the collector.
+// Takes a text in pieces and passes its lines, ended by "\n", "\r\n" or "\r", to the collector.
 class TextLines {
  public:
   explicit TextLines(EntryCollector& collector) : collector_(collector) {}
 
-  // False once there are as many entries as may be.
+  // Returns false once the limit of entries is reached.
   bool feed(std::string_view text);
   bool finish();
 

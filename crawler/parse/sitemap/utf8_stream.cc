@@ -17,8 +17,8 @@
 namespace trawl {
 namespace {
 
-// iconv's names of the encodings with several bytes a character that can be declared in ASCII.
-// Null for all others; a declaration that can be read cannot be in UTF-16, whatever it says.
+// iconv's names of multi-byte encodings that can be declared in ASCII. Null for all others; a
+// document with a readable declaration is not in UTF-16, even if it declares that.
 const char* iconv_name(EncodingFamily family) {
   switch (family) {
     case EncodingFamily::kGbk:
@@ -51,7 +51,7 @@ std::string_view declared_label(std::string_view bytes) {
   return declaration.substr(at + 1, end - at - 1);
 }
 
-// Length of the start of a character of UTF-16 that the end of `bytes` cuts short.
+// The length of an incomplete UTF-16 character at the end of `bytes`.
 std::size_t unfinished_utf16_length(std::string_view bytes, ByteOrder order) {
   const std::size_t half = bytes.size() % 2;
   const std::size_t units = bytes.size() - half;
@@ -127,7 +127,8 @@ void Utf8Stream::choose(PageEncoding declared) {
   const char* const name = iconv_name(family);
   if (name == nullptr) return;
   const iconv_t opened = iconv_open("UTF-8", name);
-  // A system without this converter: ASCII, and with it nearly every URL, reads the same.
+  // Without this converter, bytes are read as they are: ASCII, and with it nearly every URL, is
+  // right.
   if (opened == reinterpret_cast<iconv_t>(-1)) return;
   iconv_ = opened;
   encoding_ = Encoding::kIconv;
@@ -176,7 +177,7 @@ std::size_t Utf8Stream::decode_iconv(std::string_view bytes, bool last, std::str
     const int error = errno;
     out.append(buffer.data(), buffer.size() - room);
     if (status != static_cast<std::size_t>(-1) || error == E2BIG) continue;
-    // Half a character is at most a few bytes: more means that the converter is stuck.
+    // An incomplete character is a few bytes: with more, the converter is stuck.
     if (error == EINVAL && !last && in_left < 16) break;
     append_utf8(kReplacementCharacter, out);
     ++in;

@@ -1,4 +1,4 @@
-// Utf8Stream: the bytes of a document of any encoding as UTF-8, piece by piece.
+// Utf8Stream: converts a document of any encoding to UTF-8, piece by piece.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,9 @@
 
 namespace trawl {
 
-// Finds the encoding from a byte order mark, the pattern of UTF-16 without one, or the XML
-// declaration; else it is UTF-8. Bytes that are not UTF-8 in a document that should be are taken
-// for windows-1252, which they most often are. The mark itself is left out. What comes out is valid
-// UTF-8.
+// Detects the encoding from a byte order mark, the pattern of UTF-16 without one, or the XML
+// declaration; else assumes UTF-8. Bytes that are not UTF-8 in such a document are taken for
+// windows-1252, the most common case. The byte order mark is removed. The output is valid UTF-8.
 class Utf8Stream {
  public:
   Utf8Stream() = default;
@@ -21,11 +20,11 @@ class Utf8Stream {
   Utf8Stream(const Utf8Stream&) = delete;
   Utf8Stream& operator=(const Utf8Stream&) = delete;
 
-  // Appends `bytes`, decoded, to `out`. The first piece must hold the XML declaration whole.
-  // `last`: nothing follows, an incomplete character at the end is replaced.
+  // Appends the decoded `bytes` to `out`. The first piece must contain the whole XML declaration.
+  // `last`: nothing follows, so an incomplete character at the end is replaced.
   void decode(std::string_view bytes, bool last, std::string& out);
 
-  // Bytes were no UTF-8 though nothing said that they are anything else.
+  // True if bytes were not UTF-8 although no other encoding was declared.
   bool mended() const noexcept { return mended_; }
 
  private:
@@ -33,7 +32,7 @@ class Utf8Stream {
 
   std::size_t detect(std::string_view bytes);
   void choose(PageEncoding declared);
-  // Each returns how many bytes of its input it did; the rest is the start of a character.
+  // Each returns how many bytes of its input it converted; the rest is the start of a character.
   std::size_t decode_utf8(std::string_view bytes, bool last, std::string& out);
   std::size_t decode_utf16(std::string_view bytes, bool last, std::string& out);
   std::size_t decode_iconv(std::string_view bytes, bool last, std::string& out);
@@ -41,10 +40,10 @@ class Utf8Stream {
   Encoding encoding_ = Encoding::kUtf8;
   bool detected_ = false;
   bool mended_ = false;
-  std::string carry_;  // the start of a character whose rest is yet to come
+  std::string carry_;  // an incomplete character
   const SingleByteIndex* single_byte_index_ = nullptr;
   void* iconv_ = nullptr;  // iconv_t
-  std::string decoded_;    // for the decoders, which leave bytes behind what they give
+  std::string decoded_;    // buffer for the decoders, which may write beyond their output
 };
 
 }  // namespace trawl

@@ -9,9 +9,9 @@
 namespace trawl {
 namespace {
 
-// Distinct names are kept until the end; sitemaps have some dozens of them.
+// libxml2 keeps distinct names until the end; sitemaps have some dozens.
 constexpr std::size_t kMaxNames = 256u << 10;  // bytes
-// Reporting an error costs more than parsing what is in order.
+// Reporting an error is more expensive than parsing valid XML.
 constexpr std::size_t kMaxErrors = 100'000;
 constexpr std::size_t kMaxDepth = 100'000;
 constexpr std::size_t kMaxErrorText = 200;
@@ -34,7 +34,7 @@ XmlName split_xml_name(std::string_view name) {
   return {name.substr(0, colon), name.substr(colon + 1)};
 }
 
-// What libxml2 calls, in C.
+// The callbacks of libxml2.
 struct XmlPushParser::Callbacks {
   static void start_element(void* data, const xmlChar* name, const xmlChar** attributes) {
     auto* self = static_cast<XmlPushParser*>(data);
@@ -43,7 +43,7 @@ struct XmlPushParser::Callbacks {
       self->attributes_.push_back({view(attributes[0]), view(attributes[1])});
     ++self->elements_;
     if (++self->depth_ > kMaxDepth) {
-      self->note_error("more than " + std::to_string(kMaxDepth) + " elements within one another");
+      self->note_error("elements nested more than " + std::to_string(kMaxDepth) + " deep");
       self->stopped_ = true;
     }
     self->handler_.start_element(split_xml_name(view(name)), self->attributes_);
@@ -66,9 +66,9 @@ struct XmlPushParser::Callbacks {
     auto* self = static_cast<XmlPushParser*>(data);
     if (self->context_ == nullptr) return;
     const xmlError* error = &self->context_->lastError;
-    // That the end is missing is seen from root_closed().
+    // A missing end is detected by root_closed().
     if (self->finishing_ && self->depth_ > 0) return;
-    // Names are all that takes memory without limit.
+    // Only names take unlimited memory.
     if (error->code == XML_ERR_NO_MEMORY)
       self->note_error("too many different names");
     else
@@ -81,9 +81,9 @@ XmlPushParser::XmlPushParser(XmlHandler& handler)
     : handler_(handler), context_(nullptr, free_context) {
   static std::once_flag initialised;
   std::call_once(initialised, xmlInitParser);
-  // Of the callbacks that are left out, libxml2 does nothing: it builds no document, knows no
-  // entities and no DTD, opens no file, prints nothing. Version 1 of the handler gives names as
-  // they are written; resolving prefixes would take quadratic time in their declarations.
+  // Without the other callbacks, libxml2 builds no document, processes no entities or DTD, opens no
+  // files and prints nothing. Version 1 of the handler passes names as written; resolving prefixes
+  // would take quadratic time in their declarations.
   xmlSAXHandler sax{};
   sax.initialized = 1;
   sax.startElement = Callbacks::start_element;
@@ -95,10 +95,10 @@ XmlPushParser::XmlPushParser(XmlHandler& handler)
   context_.reset(xmlCreatePushParserCtxt(&sax, this, nullptr, 0, nullptr));
   if (context_ == nullptr) {
     stopped_ = true;
-    first_error_ = "line 1: libxml2 has no memory for a parser";
+    first_error_ = "line 1: not enough memory for the XML parser";
     return;
   }
-  // NOENT: "&amp;" in attributes is given as "&". There are no entities beside those of XML.
+  // NOENT: passes "&amp;" in attributes as "&". There are no entities other than XML's own.
   xmlCtxtUseOptions(context_.get(), XML_PARSE_RECOVER | XML_PARSE_NONET | XML_PARSE_NOENT);
   xmlDictSetLimit(context_->dict, kMaxNames);
 }

@@ -1,4 +1,4 @@
-// XmlPushParser: the elements and texts of XML that comes in pieces, by libxml2.
+// XmlPushParser: parses XML in pieces with libxml2, and reports elements and texts.
 #pragma once
 
 #include <cstddef>
@@ -20,23 +20,23 @@ struct XmlName {
 XmlName split_xml_name(std::string_view name);
 
 struct XmlAttribute {
-  std::string_view name;  // with its prefix
+  std::string_view name;  // including the prefix
   std::string_view value;
 };
 
-// What the parser tells. The views live until the call returns.
+// Receives the parser's events. Views are valid until the call returns.
 class XmlHandler {
  public:
   virtual ~XmlHandler() = default;
   virtual void start_element(const XmlName& name, const std::vector<XmlAttribute>& attributes) = 0;
   virtual void end_element(const XmlName& name) = 0;
-  // May be one piece of a text.
+  // A text may be passed in several pieces.
   virtual void text(std::string_view text) = 0;
 };
 
-// Parses UTF-8 as MarkupMender leaves it and goes on behind errors as far as libxml2 can. Loads
-// nothing, knows no entities, prints nothing. Names are given as they are written: prefixes are not
-// resolved, as what they are bound to is wrong too often.
+// Parses the UTF-8 output of MarkupMender, and continues after errors if libxml2 can. Loads
+// nothing, expands no entities, prints nothing. Names are passed as written: prefixes are not
+// resolved, since their declarations are often wrong.
 class XmlPushParser {
  public:
   // `handler` must outlive the parser.
@@ -50,7 +50,7 @@ class XmlPushParser {
   void finish();
 
   bool root_closed() const noexcept { return elements_ > 0 && depth_ == 0; }
-  // It met an error that it could not go on behind.
+  // True after an error from which it could not continue.
   bool stopped() const noexcept { return stopped_; }
   const std::string& first_error() const noexcept { return first_error_; }
 

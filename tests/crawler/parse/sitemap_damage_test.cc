@@ -245,7 +245,7 @@ TEST(SitemapDamage, NestingAndNamesWithoutEndStopTheReading) {
   EXPECT_LT(most_memory("<urlset>", "<a></b>", 5u << 20), kMost);
   EXPECT_LT(most_memory("<urlset>", "<a xml:base='http://a.example/b/'>", 5u << 20), kMost);
   const Sitemap deep = parse_sitemap("<urlset>" + repeated("<a>", 200'000));
-  EXPECT_TRUE(warns(deep, "more than 100000 elements within one another"));
+  EXPECT_TRUE(warns(deep, "elements nested more than 100000 deep"));
   std::string names = "<urlset><url><loc>http://a.example/1</loc></url>";
   for (int i = 0; i < 300'000; ++i)
     names += "<n" + std::to_string(i) + "/>";

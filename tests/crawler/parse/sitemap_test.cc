@@ -154,7 +154,7 @@ TEST(Sitemap, TextBeforeTheXmlDoesNotCount) {
     const Sitemap sitemap = parse_sitemap(document);
     EXPECT_EQ(sitemap.kind, SitemapKind::kUrlSet) << document;
     EXPECT_THAT(urls(sitemap.entries), ElementsAre("http://a.example/1")) << document;
-    EXPECT_THAT(sitemap.warnings, ElementsAre("text before the XML: it does not count"));
+    EXPECT_THAT(sitemap.warnings, ElementsAre("the text before the XML is ignored"));
     EXPECT_TRUE(sitemap.complete) << document;
   }
   EXPECT_EQ(parse_sitemap("x<sitemapindex>").kind, SitemapKind::kIndex);
@@ -436,13 +436,14 @@ TEST(Sitemap, WhatIsNoSitemapSaysSo) {
   };
   EXPECT_EQ(warning("<!DOCTYPE html>\n<html><head><title>404</title><url><loc>http://a.example/"
                     "</loc></url>"),
-            "no sitemap: an HTML page");
-  EXPECT_EQ(warning("<HTML>"), "no sitemap: an HTML page");
-  EXPECT_EQ(warning("<svg/>"), "no sitemap: its root element is <svg>");
-  EXPECT_EQ(warning("<!-- nothing -->"), "no sitemap: markup without an element");
-  EXPECT_EQ(warning(""), "no sitemap: it is empty");
-  EXPECT_EQ(warning("Not found"), "no sitemap: neither XML nor a list of URLs");
-  EXPECT_EQ(warning("\x89PNG\r\n\x1A\n\0\0\0\x0D"sv), "no sitemap: neither XML nor a list of URLs");
+            "not a sitemap: an HTML page");
+  EXPECT_EQ(warning("<HTML>"), "not a sitemap: an HTML page");
+  EXPECT_EQ(warning("<svg/>"), "not a sitemap: its root element is <svg>");
+  EXPECT_EQ(warning("<!-- nothing -->"), "not a sitemap: markup without an element");
+  EXPECT_EQ(warning(""), "not a sitemap: the document is empty");
+  EXPECT_EQ(warning("Not found"), "not a sitemap: neither XML nor a list of URLs");
+  EXPECT_EQ(warning("\x89PNG\r\n\x1A\n\0\0\0\x0D"sv),
+            "not a sitemap: neither XML nor a list of URLs");
 }
 
 TEST(Sitemap, ADocumentOfAnotherKindIsNotReadToItsEnd) {
@@ -516,7 +517,7 @@ TEST(Sitemap, ASecondLocOfAnotherPrefixIsWarnedOf) {
       "<urlset><url><x:loc>http://a.example/1</x:loc><x:loc>http://a.example/2</x:loc></url>"
       "</urlset>");
   EXPECT_THAT(urls(sitemap.entries), ElementsAre("http://a.example/1"));
-  EXPECT_TRUE(warns(sitemap, "the first counts"));
+  EXPECT_TRUE(warns(sitemap, "the first is used"));
 }
 
 TEST(Sitemap, SpaceOfAnyKindAroundAUrlDoesNotCount) {

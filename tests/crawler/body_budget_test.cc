@@ -115,7 +115,7 @@ TEST(BodyBudget, IfOnlyWaitersHoldMemoryTheYoungestGoes) {
   EXPECT_EQ(budget->state(bodies[4]->waiter), State::kEvicted);
   EXPECT_EQ(bodies[4]->wakes, 1);
   EXPECT_EQ(budget->state(bodies[3]->waiter), State::kWaiting) << "one at a time";
-  // 20 bytes do not suffice for any: the next goes as well, and then the oldest goes on.
+  // 20 bytes do not suffice for any: the next goes as well, and then the oldest continues.
   bodies[4]->charge.release();
   EXPECT_EQ(budget->state(bodies[3]->waiter), State::kEvicted);
   bodies[3]->charge.release();

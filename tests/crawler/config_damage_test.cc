@@ -28,7 +28,7 @@ TEST(Config, SyntaxErrorsHaveTheirPlace) {
               AllOf(StartsWith("c.toml:3:"), HasSubstr("not valid TOML: ")));
   EXPECT_THAT(only_error("[crawl]\n\n[crawl]\n"), StartsWith("c.toml:3:"));
   EXPECT_THAT(only_error("x = \"\xff\"\n"), StartsWith("c.toml:1:"));
-  // Overrides are looked at all the same.
+  // Overrides are checked nevertheless.
   EXPECT_THAT(errors("=", {"scope.type=x"}),
               ElementsAre(StartsWith("c.toml:1:1: not valid TOML"), StartsWith("--set scope.")));
 }
@@ -53,7 +53,7 @@ TEST(Config, DeeplyNestedTomlIsRefused) {
   EXPECT_THAT(only_error(minimal_with("[output]\ndirectory = " + nested)),
               HasSubstr("output.directory: expected a path; found a table"));
   EXPECT_THAT(only_error("x = " + std::string(100'000, '[')), HasSubstr("not valid TOML"));
-  // Dots elsewhere are no keys.
+  // Dots elsewhere do not form keys.
   EXPECT_THAT(errors(minimal_with("user_agent = \"a.a.a.a.a.a.a.a.a.a.a\" # .............\n"
                                   "[output]\ndirectory = '''\n................'''\n")),
               ElementsAre());

@@ -25,7 +25,7 @@ CrawlConfig sample(const std::string& name) {
   return config.value_or(CrawlConfig());
 }
 
-// The file with its commented-out keys put in, but for those whose file need not exist.
+// The file with its commented-out keys put in, except those whose file need not exist.
 std::string with_commented_keys(const std::string& file) {
   std::stringstream lines(contents(source_dir() / "config" / file));
   std::string table;

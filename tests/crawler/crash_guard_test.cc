@@ -49,7 +49,7 @@ TEST_F(CrashGuards, ThreeCrashesSetAUrlAside) {
   EXPECT_THAT(open()->suspects(), IsEmpty());
   run(SIGABRT, {"http://bad/", "http://c/"});
   {
-    // Looking at it is no run: it is not closed, as after a kill.
+    // Only opened for reading: the run is not closed, as after a kill.
     const auto guard = open();
     EXPECT_THAT(guard->suspects(), ElementsAre("http://bad/"));
     ASSERT_EQ(guard->warnings().size(), 2u);

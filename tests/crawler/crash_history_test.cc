@@ -137,7 +137,7 @@ TEST_F(CrashHistories, SeveralThatCrashAreSetAsideOneAfterTheOther) {
   std::vector<std::string> aside;
   int crashes = 0;
   while (!bad.empty()) {
-    // The run fetches what is no suspect first, all together; then each suspect alone.
+    // The run fetches all other URLs first, concurrently; then each suspect alone.
     std::vector<std::string> together;
     std::optional<std::string> alone;
     for (const std::string& url : bad) {

@@ -1,5 +1,5 @@
 // What the tests of whole crawls share: configs, runs and their output, sites that note what they
-// were asked for.
+// were requested.
 #pragma once
 
 #include <algorithm>
@@ -137,7 +137,7 @@ class LoggedSite {
     }
     return requests;
   }
-  // The keys asked for, in sorted order, robots.txt left out.
+  // The keys requested, in sorted order, robots.txt left out.
   std::vector<std::string> asked() const {
     std::vector<std::string> keys;
     for (const std::string& key : requests()) {

@@ -32,7 +32,7 @@ void expect_whole_crawl(const CrawlConfig& config, LoggedSite& site, const Crawl
   EXPECT_EQ((*crawl)->why_ended(), CrawlEnd::kFinished);
   const auto reachable = site->reachable_urls();
   EXPECT_EQ(keys_of(pages_of(config)), reachable);
-  EXPECT_EQ(site.asked(), reachable) << "each asked for once";
+  EXPECT_EQ(site.asked(), reachable) << "each requested once";
 }
 
 // What passes is waited for: nothing is lost, fetched twice, or ends the crawl.
@@ -78,7 +78,7 @@ TEST(CrawlFrontiers, N1_LeasesThatExpireEndNoCrawl) {
   const TemporaryDirectory directory;
   LoggedSite site(directory, 150, 3);
   CrawlConfig config = fast_config(directory, site->seeds());
-  config.politeness.delay = std::chrono::milliseconds(1);  // each request asks for its turn
+  config.politeness.delay = std::chrono::milliseconds(1);  // each request waits for its turn
   const ForgetfulFrontier* forgetful = nullptr;
   auto crawl = Crawl::open(
       config, {.mode = OpenMode::kCreate,

@@ -36,7 +36,7 @@ TEST(Crawl, N1_ADrainedCrawlGoesOnAndAsksForNothingTwice) {
     crawl->drain();
     finish(*crawl);
     EXPECT_NE(crawl->why_ended(), CrawlEnd::kFinished) << "the site is too small for this test";
-    EXPECT_EQ(keys_of(pages_of(config)), site.asked()) << "what was asked for was finished";
+    EXPECT_EQ(keys_of(pages_of(config)), site.asked()) << "what was requested was finished";
     mode = OpenMode::kResume;
   }
   EXPECT_TRUE(run(config, mode));
@@ -67,7 +67,7 @@ TEST(Crawl, N1_AnAbortedCrawlGoesOnAndLosesNothing) {
   EXPECT_EQ(std::set<std::string>(asked.begin(), asked.end()).size(),
             site->reachable_urls().size());
   EXPECT_LE(asked.size(), site->reachable_urls().size() + aborts * config.fetch.connections)
-      << "only what was in flight is asked for again";
+      << "only what was in flight is requested again";
 }
 
 TEST(Crawl, N1_ACrawlThatWasDroppedUnclosedLosesNothing) {

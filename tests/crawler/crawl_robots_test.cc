@@ -52,7 +52,7 @@ TEST(Crawl, N1_AHostWhoseRobotsTxtCannotBeHadIsParkedUntilTheNextRun) {
     finish(*crawl);
     EXPECT_THAT(site.asked(), ElementsAre(site.url("/robots.txt"), site.url("/robots.txt"),
                                           site.url("/robots.txt")));
-    EXPECT_TRUE(pages_of(config).empty()) << "nothing ends that was not asked for";
+    EXPECT_TRUE(pages_of(config).empty()) << "nothing ends that was not requested";
     const CrawlProgress progress = crawl->progress();
     EXPECT_EQ(progress.frontier.completed, 0u);
     EXPECT_EQ(progress.frontier.queued, seeds.size());

@@ -48,7 +48,7 @@ TEST_P(CrawlOfThreads, FetchesEveryReachableUrlOnceAndNothingElse) {
   const auto pages = pages_of(config);
   const auto reachable = site->reachable_urls();
   EXPECT_EQ(keys_of(pages), reachable);
-  EXPECT_EQ(site.asked(), reachable) << "each asked for once; nothing disallowed, outside, trapped";
+  EXPECT_EQ(site.asked(), reachable) << "each requested once; nothing disallowed, outside, trapped";
 
   // What another crawler, of one thread and with other code, gets for each.
   const std::map<std::string, long> truth = test::tiny_crawl(site->seeds());

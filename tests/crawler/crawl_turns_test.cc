@@ -116,7 +116,7 @@ TEST(CrawlTurns, P1_TheDelayOfAnAddressHoldsForHostsThatAreOneByTheirNumber) {
   expect_apart(street.arrivals(), milliseconds(30), 12);
 }
 
-// They are handed out the delay apart, and their addresses become known at once.
+// They are leased the delay apart, and their addresses become known at the same time.
 TEST(CrawlTurns, P1_TheDelayOfADomainHoldsThoughANameTakesLongToLookUp) {
   for (const bool by_address : {false, true}) {
     SCOPED_TRACE(by_address);

@@ -38,7 +38,7 @@ inline std::string u32(std::uint32_t value) {
   return u16(value >> 16) + u16(value & 0xFFFF);
 }
 
-// "a.b" as its labels, each behind its length.
+// "a.b" as its labels, each preceded by its length.
 inline std::string labels(std::string_view name) {
   std::string out;
   while (!name.empty()) {

@@ -109,7 +109,7 @@ TEST(HostUrlCounts, EqualLinksShareAPlace) {
   const auto second = take(counts, "h.test", 1);
   ASSERT_TRUE(first && second);
   EXPECT_EQ(counts.count("h.test"), 1u);
-  // The frontier told the other thread that it is new, which is told here last.
+  // The frontier answered the other thread that the URL is new; that answer arrives here last.
   counts.settle(*first, Admission::kSeen);
   EXPECT_FALSE(take(counts, "h.test", 2));
   counts.settle(*second, Admission::kNew);

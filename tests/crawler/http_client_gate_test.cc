@@ -22,7 +22,7 @@ using test::RawServer;
 using Clock = std::chrono::steady_clock;
 using When = StartGate::Answer::When;
 
-// Says what it was told to say, and notes what it was asked and told.
+// A gate with scripted answers, which records the calls.
 struct ScriptedGate final : StartGate {
   explicit ScriptedGate(std::vector<Answer> script = {}) : answers(std::move(script)) {}
 

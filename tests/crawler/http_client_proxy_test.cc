@@ -34,7 +34,7 @@ HttpResponse get_over(const std::string& proxy, const std::string& url,
   return fetch({.url = url, .max_body = 1 << 20, .proxy = proxy}, options);
 }
 
-// Addresses of the Internet that no test may connect to: a proxy is asked for them.
+// Addresses of the Internet, to which no test may connect: they are only passed to a proxy.
 constexpr char kElsewhere[] = "http://somewhere.example/page?q=1";
 
 HttpOptions public_only() {
@@ -176,7 +176,7 @@ TEST(HttpClientProxy, NoFailureTellsThePassword) {
   }
 }
 
-// Not around the proxy, whatever libcurl makes of its text.
+// No text of a proxy makes libcurl bypass it.
 TEST(HttpClientProxy, AProxyThatIsNotUnderstoodIsNotLeftOut) {
   const RawServer direct(
       [](Connection& client, const std::string&) { return client.reply(kOk, "around"); });

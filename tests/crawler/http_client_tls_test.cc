@@ -1,4 +1,4 @@
-// HttpClient over TLS: whom it trusts, and which sessions it goes on with.
+// HttpClient over TLS: which certificates it trusts, and which sessions it resumes.
 #include <csignal>
 #include <filesystem>
 #include <string>
@@ -73,7 +73,7 @@ TEST_F(HttpClientTls, VerificationCanBeTurnedOff) {
   EXPECT_EQ(get(server.url("127.0.0.1"), options).body, "secure");
 }
 
-// What a busy server or a router does; it may be gone the next time, unlike a bad certificate.
+// A busy server or a router may do this; unlike a bad certificate, it may be gone at the next try.
 TEST_F(HttpClientTls, AHandshakeThatIsCutOffIsALostConnection) {
   static constexpr std::string_view kHalfARecord("\x16\x03\x03\x00\x7a\x02\x00", 7);
   for (const bool reset : {false, true}) {
@@ -107,7 +107,7 @@ TEST_F(HttpClientTls, AHandshakeThatTheServerRefusesIsAFailureOfTls) {
   }
 }
 
-// Whichever handle a request has, and whether or not it has cookies.
+// For any handle, with and without cookies.
 TEST_F(HttpClientTls, ConnectionsOfOneClientGoOnWithEarlierSessions) {
   constexpr int kRounds = 5;
   const Identity own = Identity::make("localhost", &ca_);

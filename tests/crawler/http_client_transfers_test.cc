@@ -1,4 +1,4 @@
-// HttpClient with several transfers, one after the other and at once.
+// HttpClient with several transfers, consecutive and concurrent.
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -150,7 +150,7 @@ TEST(HttpClient, AConnectionOnWhichMoreCameIsNotUsedAgain) {
     run_all(*client);
   }
   EXPECT_EQ(server.connections(), 4);
-  EXPECT_EQ(server.requests().size(), 6u) << "nothing is asked for twice";
+  EXPECT_EQ(server.requests().size(), 6u) << "nothing is requested twice";
 }
 
 TEST(HttpClient, ARequestIsNotSentAgainWhereAKeptAliveConnectionWasClosed) {

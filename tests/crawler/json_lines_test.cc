@@ -1,4 +1,4 @@
-// The lines of pages.jsonl, links.jsonl and skipped.jsonl, and the writer of JSON behind them.
+// The lines of pages.jsonl, links.jsonl and skipped.jsonl, and the JSON writer.
 #include <chrono>
 #include <cstdint>
 #include <limits>

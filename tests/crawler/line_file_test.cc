@@ -175,7 +175,7 @@ TEST(LineFile, AFailedAppendLeavesNoPartOfALine) {
     EXPECT_EQ(read_all(file.path()), "before\n");
     EXPECT_EQ(file.size(), 7u);
   }
-  // With room again it goes on, each line once.
+  // With free space again, writing continues, and each line is written once.
   ASSERT_TRUE(file.append(lines));
   EXPECT_EQ(read_all(file.path()), "before\n" + lines);
 }

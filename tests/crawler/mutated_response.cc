@@ -215,7 +215,7 @@ Parts valid_response(Random& random) {
   return parts;
 }
 
-// A line goes on in the next one: at any place, or from its beginning.
+// Folds a line into the next one: at any place, or at its beginning.
 void fold(Random& random, std::string& line) {
   static const Strings kFolds = {"\r\n ", "\r\n\t", "\r\n \t  ", "\n ", "\r\n\r\n ", "\r\n \r\n "};
   line.insert(up_to(random, line.size()), any_of(random, kFolds));
@@ -383,7 +383,7 @@ MutatedResponse mutated_response(std::uint64_t seed) {
   response.sends.push_back(std::move(bytes));
   using End = MutatedResponse::End;
   // What comes in pieces may end for the client before the last one, which would then be the answer
-  // to whatever is asked for next.
+  // to whatever is requested next.
   const bool whole = response.sends.size() == 1 && response.sends[0].size() < 16'000;
   const std::uint64_t end = up_to(random, 49);
   response.end = end == 0            ? End::kStall

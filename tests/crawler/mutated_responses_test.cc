@@ -62,7 +62,7 @@ bool answer(Connection& client, const std::string& target, std::uint64_t seed) {
   return client.reply(kOk, "good " + target.substr(slash + 1));
 }
 
-// Each mutated response is fetched once; beside them good ones, from the same server at another
+// Each mutated response is fetched once, and in between good ones, from the same server at another
 // address, whose connections are its own, and from another server.
 class MutationRun {
  public:

@@ -34,7 +34,8 @@ using test::OutputPlace;
 using test::TemporaryDirectory;
 using test::write;
 
-// A crawl of numbered pages that stops at the first error and goes on with what was not committed.
+// A crawl of numbered pages that stops at the first error and continues with what was not
+// committed.
 class NumberedCrawl {
  public:
   NumberedCrawl(const std::filesystem::path& root, int pages, std::size_t body_size)

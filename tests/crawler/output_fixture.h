@@ -93,8 +93,8 @@ inline Fetched fetched_body(WarcBuilder& builder, const std::string& url, std::s
   return made;
 }
 
-// Returns when all of them are in the files, and were told so in their order; after an error,
-// `written` has those that were: they may have been written as more than one group.
+// Returns when all of them are in the files and were reported in order; after an error, `written`
+// has those that were: they may have been written as more than one group.
 inline Result<void> write(Output& output, const std::vector<Fetched>& pages,
                           std::vector<std::string>& written) {
   std::vector<std::string> expected;

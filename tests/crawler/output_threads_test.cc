@@ -97,8 +97,8 @@ TEST(OutputThreads, OfNEqualBodiesOneIsTheFirst) {
   }
 }
 
-// Takes `bytes` of the budget, as a transfer does. False: it was told that there never will be
-// room.
+// Takes `bytes` of the budget, as a transfer does. False: the budget answered that there never will
+// be room.
 bool wait_for_room(BodyBudget& budget, BodyCharge& charge, std::uint64_t bytes) {
   struct Waker {
     std::mutex mutex;

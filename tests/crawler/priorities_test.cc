@@ -23,7 +23,7 @@ TEST(Priorities, BreadthFirstPrefersTheLessDeep) {
   const Priorities order = priorities({});
   EXPECT_EQ(order.of(kUrl, 0), 0);
   EXPECT_EQ(order.of(kUrl, 3), -3);
-  EXPECT_EQ(order.of(kUrl, 3, 1.0), -3) << "a sitemap's say is not asked for";
+  EXPECT_EQ(order.of(kUrl, 3, 1.0), -3) << "the sitemap's priority is not used";
 }
 
 TEST(Priorities, DepthFirstPrefersTheDeeper) {

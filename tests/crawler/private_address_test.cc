@@ -21,7 +21,7 @@ bool is_private(const std::string& text) {
   } else if (::inet_pton(AF_INET6, text.c_str(), &v6->sin6_addr) == 1) {
     v6->sin6_family = AF_INET6;
   } else {
-    ADD_FAILURE() << text << " is no address";
+    ADD_FAILURE() << text << " is not an address";
   }
   return is_private_address(reinterpret_cast<const sockaddr*>(&storage));
 }
@@ -50,7 +50,7 @@ std::string inverted(const std::string& v4) {
 
 struct Range {
   const char* name;
-  const char* before;  // the last public address before the block; null: there is none
+  const char* before;  // the last public address before the block; null if there is none
   const char* first;
   const char* last;
   const char* after;  // the first public one after it

@@ -1,4 +1,4 @@
-// The pages of earlier runs are planned once, whatever pages.jsonl holds.
+// The pages of earlier runs are planned once, for any contents of pages.jsonl.
 #include "crawler/decide/recrawl_plan.h"
 
 #include <chrono>

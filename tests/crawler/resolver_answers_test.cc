@@ -173,7 +173,7 @@ TEST(ResolverAnswers, IPv6AloneIsKeptForAMomentWhileIPv4Fails) {
   EXPECT_LE(found.expires, Clock::now() + seconds(5));
 }
 
-// The servers' own trouble is forgotten at once, or nearly so.
+// Failures of the servers are cached only briefly.
 TEST(ResolverAnswers, FailedServersAreTemporary) {
   const std::pair<const char*, Answer> cases[] = {
       {"SERVFAIL", {.code = dns::kServFail}},

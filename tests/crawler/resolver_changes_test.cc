@@ -120,7 +120,7 @@ TEST_F(ResolverChanges, AFileThatIsNotThereOrHasNoServerIsTroubleThatPasses) {
   expect_in_the_end(loop, "192.0.2.2");
 }
 
-// The new servers are asked for what the old ones left unanswered, long before its time is up.
+// The new servers are queried for what the old ones left unanswered, long before it times out.
 TEST_F(ResolverChanges, LookupsUnderWayGoOnWithTheNewServers) {
   DnsServer one(silence);
   DnsServer two = beside(one, new_address);

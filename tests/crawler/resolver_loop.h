@@ -67,7 +67,7 @@ class ResolverLoop {
     std::vector<pollfd> sockets;
     for (const auto& [fd, events] : watched_)
       sockets.push_back({fd, events, 0});
-    std::chrono::milliseconds wait(10);  // for conditions that nobody tells of
+    std::chrono::milliseconds wait(10);  // for conditions without notification
     if (const auto next = resolver_->next_time()) {
       const auto now = std::chrono::steady_clock::now();
       wait = *next <= now

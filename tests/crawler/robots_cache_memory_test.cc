@@ -41,7 +41,7 @@ TEST(RobotsCache, DropsTheLeastRecentlyUsed) {
     EXPECT_EQ(cache.find(origin, now).action, Action::kObey) << origin;
 }
 
-// Whoever asked for the rules of an origin finds them, however many others are stored meanwhile.
+// A URL that waits for the rules of an origin finds them, however many others are stored meanwhile.
 TEST(RobotsCache, KeepsWhatWasNotAskedForYet) {
   RobotsCache cache({.capacity = 2});
   const Time now{hours(1)};

@@ -211,7 +211,7 @@ TEST(RobotsCache, ARedirectIsToBeAskedForNext) {
     const RobotsAnswer stored = cache.store(kSite, redirect(location), now);
     EXPECT_EQ(stored.action, Action::kFetch);
     EXPECT_EQ(stored.ask_for, target);
-    cache.store("http://other", rules(), now);  // drops none that has to be asked for
+    cache.store("http://other", rules(), now);  // drops no entry that URLs wait for
     EXPECT_EQ(cache.find("http://other", now).action, Action::kObey);
     const RobotsAnswer found = cache.find(kSite, now);
     EXPECT_EQ(found.action, Action::kFetch);
@@ -345,7 +345,7 @@ TEST(RobotsCache, AFailureIsRetriedWithDoubledWaits) {
   EXPECT_EQ(cache.find(kSite, now).action, Action::kFetch);
   EXPECT_EQ(cache.store(kSite, rules(), now).action, Action::kObey);
   EXPECT_EQ(cache.find(kSite, now + hours(23)).action, Action::kObey);
-  // What comes later begins anew.
+  // Later failures are counted from zero.
   RobotsCache again({.retries = 1, .backoff = seconds(2)});
   for (int i = 0; i < 5; ++i) {
     const RobotsAnswer failed = again.store(kSite, failure(), now);
@@ -487,7 +487,7 @@ TEST(RobotsCache, ARefusedAddressIsNotTriedAgain) {
   EXPECT_EQ(failed.action, Action::kFail);
   EXPECT_EQ(failed.reason, "robots.txt: private");
   EXPECT_WAIT(failed, now, minutes(5));
-  // Old rules are good enough to go on with.
+  // Old rules stay in use.
   cache.store(kSite, rules(), now);
   EXPECT_EQ(cache.store(kSite, refused, now).action, Action::kObey);
 }

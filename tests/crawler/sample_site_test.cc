@@ -287,7 +287,7 @@ TEST(SampleSite, SaysThatThePortIsTaken) {
   EXPECT_EQ(second.error().code, ErrorCode::kInUse);
   EXPECT_THAT(second.error().message, HasSubstr(fmt::format("127.0.0.1:{}", options.port)));
   TinyClient client;
-  EXPECT_EQ(client.get(first->seeds()[0]).status, 200) << "the first goes on";
+  EXPECT_EQ(client.get(first->seeds()[0]).status, 200) << "the first continues";
 }
 
 }  // namespace

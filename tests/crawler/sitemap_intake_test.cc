@@ -100,7 +100,7 @@ TEST(SitemapIntake, IndexesBelowTooManyOthersLeadNowhere) {
     const Read result = read(kIndex, level);
     EXPECT_THAT(result.requests, IsEmpty());
     EXPECT_EQ(result.intake.too_deep, 2u);
-    // The pages of a sitemap that is as deep count all the same.
+    // The pages of a sitemap at that depth are used nevertheless.
     EXPECT_EQ(read(kUrlSet, level).requests.size(), 2u);
   }
 }

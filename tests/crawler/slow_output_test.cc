@@ -1,4 +1,4 @@
-// A disk that takes a second for each write of the output holds up nobody else's offers.
+// A disk that takes a second for each write of the output does not delay offers.
 #include <algorithm>
 #include <atomic>
 #include <chrono>

@@ -22,7 +22,7 @@ class SocksServer {
   std::string url(const std::string& scheme, const std::string& credentials = "") const {
     return scheme + "://" + credentials + "127.0.0.1:" + listener_.port();
   }
-  // "4 1.2.3.4:80", "5 name.example:80": what was asked for, and how.
+  // "4 1.2.3.4:80", "5 name.example:80": the SOCKS version and the target requested.
   std::vector<std::string> asked() const {
     const std::lock_guard lock(mutex_);
     return asked_;

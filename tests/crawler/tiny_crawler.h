@@ -31,7 +31,7 @@ class TinyClient {
   void* curl_;
 };
 
-// `reference` resolved against `base`, as a canonical key; empty if it is no http URL.
+// `reference` resolved against `base`, as a canonical key; empty if it is not an http URL.
 std::string tiny_resolve(const std::string& base, std::string reference);
 
 // The canonical keys of the links of an HTML page.

@@ -14,7 +14,7 @@
 
 namespace trawl::test {
 
-// A port on which nobody listens, and nobody can begin to while this lives.
+// A port on which nothing listens, and nothing can listen while this object exists.
 class DeafPort {
  public:
   DeafPort()

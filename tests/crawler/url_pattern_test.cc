@@ -76,7 +76,7 @@ TEST(UrlPattern, WithoutASchemeAGlobHoldsForBoth) {
   EXPECT_TRUE(matches("*://example.com/*", "https://example.com/"));
   EXPECT_TRUE(matches("http*://example.com/*", "https://example.com/"));
   EXPECT_TRUE(matches("example.com/r?u=http://*", "http://example.com/r?u=http://h/"))
-      << "what is in a query is no scheme";
+      << "text in a query is not a scheme";
   EXPECT_TRUE(matches("??.test/", "http://ab.test/"));
 }
 

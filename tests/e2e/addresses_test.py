@@ -23,7 +23,7 @@ class Server(ScriptedServer):
 
 
 def crawl(options, directory, name, seeds, dns, fetch=None, **tables):
-    """Crawls without robots.txt, so that what is asked for is what is counted."""
+    """Crawls without robots.txt, so that what is requested is what is counted."""
     config = t.fast_crawl(
         seeds, directory / name,
         fetch={"dns_servers": [dns.address], "dns_timeout": "2s", **(fetch or {})},
@@ -49,7 +49,7 @@ def refused_by_default(test, directory, options):
     names = {"public.test": ["127.0.0.1"], "both.test": ["203.0.113.9", "127.0.0.1"],
              "six.test": ["::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "fd00::1"],
              "metadata.test": ["169.254.169.254", "fd00:ec2::254"],
-             # What was public when it was first asked for must not count.
+             # What was public when it was first requested must not count.
              "rebound.test": [["203.0.113.9"], ["127.0.0.1"], ["127.0.0.1"]]}
     with Server({"/": answer("secret")}) as server, DnsServer(names, ttl=0) as dns:
         seeds = [server.url("/", host) for host in
@@ -67,7 +67,7 @@ def refused_by_default(test, directory, options):
         for url in seeds:
             test.check(got.get(url) == REFUSED, f"with robots.txt: {url}: {got.get(url)!r}")
     test.check(server.accepted == 0, f"{server.accepted} connections to private addresses")
-    test.check(dns.asked() == set(names), "other names were asked for", dns.asked())
+    test.check(dns.asked() == set(names), "other names were requested", dns.asked())
 
 
 def redirects(test, directory, options):
@@ -97,14 +97,14 @@ def redirects(test, directory, options):
 
 
 def private_behind_proxies(test, directory, options):
-    """A proxy is not asked for what would be refused without one."""
+    """URLs that would be refused without a proxy are not requested from a proxy either."""
     with Server({"/": answer("secret")}) as server, HttpProxy() as http, SocksProxy() as socks, \
             DnsServer({"inside.test": ["127.0.0.1"]}) as dns:
         literal = [server.url("/", host) for host in ("127.0.0.1", "localhost", "[::1]")]
         literal.append("http://169.254.169.254/")
         for scheme, proxy in (("http", http), ("socks5h", socks), ("socks5", socks)):
             name = f"behind-{scheme}"
-            # The address is known here only if the proxy is to be told one.
+            # The address is known here only if the proxy needs one.
             seeds = literal + ([server.url("/", "inside.test")] if scheme == "socks5" else [])
             finished = crawl(options, directory, name, seeds, dns, fetch={
                 "allow_private_addresses": False, "proxy": f"{scheme}://{proxy.address}"})
@@ -127,7 +127,7 @@ def allowed(test, directory, options):
     expected = {server.url(page, host) for host in names for page in ["/", *pages]}
     asked = [f"http://{request.host}{request.path}" for request in server.requests]
     test.check_equal_sets(set(asked), expected, "with private addresses allowed")
-    test.check(len(asked) == len(expected), "some pages were asked for twice")
+    test.check(len(asked) == len(expected), "some pages were requested twice")
     got = reasons(test, directory, "allowed")
     test.check(all(got.get(url) == "" or got.get(url) is None for url in expected),
                "failed pages", got)
@@ -135,13 +135,13 @@ def allowed(test, directory, options):
         test.check(got.get(url) == NOT_RESOLVED, f"{url}: reason {got.get(url)!r}")
     for name in [*names, "missing.test"]:
         for kind in (A, AAAA):
-            # A name that does not exist is asked for once more, after some seconds.
+            # A name that does not exist is requested once more, after some seconds.
             test.check(dns.queries.count((name, kind)) == (2 if name == "missing.test" else 1),
-                       f"{name}: asked for {dns.queries.count((name, kind))} times", dns.queries)
+                       f"{name}: requested {dns.queries.count((name, kind))} times", dns.queries)
 
 
 def short_lived(test, directory, options):
-    """A name whose addresses live a second is asked for again, and the new ones are used."""
+    """A name whose addresses live a second is requested again, and the new ones are used."""
     names = {"moving.test": [["127.0.0.2"], ["127.0.0.1"]]}
     answers = {"/": answer(links(["/1", "/2"])), "/1": answer("1"), "/2": answer("2")}
     with Server(answers, addresses=("127.0.0.1", "127.0.0.2")) as server, \
@@ -150,8 +150,8 @@ def short_lived(test, directory, options):
                          politeness={"respect_robots": False, "delay": "1100ms",
                                      "per_host_connections": 1})
         t.expect_exit(test, finished, t.EXIT_DONE, "a name that moves")
-    test.check(len(server.requests) == 3, "not all pages were asked for", server.paths())
-    test.check(dns.lookups("moving.test") >= 2, "the name was asked for once only", dns.queries)
+    test.check(len(server.requests) == 3, "not all pages were requested", server.paths())
+    test.check(dns.lookups("moving.test") >= 2, "the name was requested once only", dns.queries)
 
 
 def no_name_server(test, directory, options):

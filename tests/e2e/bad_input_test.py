@@ -62,7 +62,7 @@ class BadInput:
     def configs(self):
         state = f'state_dir = "{self.new_state_dir()}"'
         cases = [
-            ("a seed that is no URL", f'[crawl]\n{state}\nseeds = ["no url at all"]\n',
+            ("a seed that is not a URL", f'[crawl]\n{state}\nseeds = ["no url at all"]\n',
              [r":3:\d+: ", "seeds", "no url at all"]),
             ("a seed of another scheme", f'[crawl]\n{state}\nseeds = [\n  "ftp://example.org/"]\n',
              [r":[34]:\d+: ", "ftp"]),
@@ -124,7 +124,7 @@ class BadInput:
                         re.escape(str(state_dir)))
         self.expect(self.run("resume", config), t.EXIT_FAILURE, "resume while in use",
                     "in use|another process|locked")
-        self.test.check(not first.ended(), "the first process goes on", first.tail())
+        self.test.check(not first.ended(), "the first process continues", first.tail())
         first.signal(signal.SIGTERM)
         first.wait()
         t.expect_exit(self.test, first, t.EXIT_INTERRUPTED, "the first process, interrupted")
@@ -157,7 +157,7 @@ class BadInput:
         self.expect(self.run("resume", config), t.EXIT_FAILURE, "resume before there is a crawl",
                     "no crawl in " + re.escape(str(empty)))
         self.test.check(not list(empty.iterdir()), "resume left files", list(empty.iterdir()))
-        # Whoever was killed before there was a crawl goes on with the same command as any other.
+        # After a kill before the crawl began, the same command continues.
         self.expect(self.run("crawl", config, "--or-resume"), t.EXIT_DONE, "crawl --or-resume")
         pages = t.read_pages(self.test, empty)
         self.test.check_equal_sets(t.keys_of(pages), site.reachable, "crawl --or-resume")

@@ -24,7 +24,7 @@ class Site(ScriptedServer):
 
     def __init__(self):
         super().__init__(self._page)
-        self.well = True  # False: pages fail whenever they are asked for
+        self.well = True  # False: pages fail whenever they are requested
         self.failed, self.served = collections.Counter(), collections.Counter()
         self.all = {self.url(), *(self.url(f"/{i}") for i in range(PAGES))}
 

@@ -82,19 +82,19 @@ def one_bad_url(test, directory, options):
         asked = site.paths()
         t.expect_exit(test, runs[-1], t.EXIT_DONE, "one bad URL")
         check_pages(test, "one", directory, [*answers], ["/bad"])
-        test.check_equal_sets(set(asked), {*answers, "/bad"}, "one: asked for")
-        test.check(asked.count("/bad") == 3, f"one: asked for {asked.count('/bad')} times")
+        test.check_equal_sets(set(asked), {*answers, "/bad"}, "one: requested")
+        test.check(asked.count("/bad") == 3, f"one: requested {asked.count('/bad')} times")
         last = runs[-1].text
         test.check("/bad: set aside as failed" in last, "one: not in the log", runs[-1].tail())
         test.check("URLs set aside because the crawl crashed on them: 1\n  " + "http" in last,
                    "one: not in the summary", runs[-1].tail())
-        test.check("the last run crashed (SIGABRT)" in runs[2].text, "one: the crash is not told of",
+        test.check("the last run crashed (SIGABRT)" in runs[2].text, "one: the crash is not reported",
                    runs[2].text[:2000])
         # Nothing of it is left: it is done, and another run does nothing.
         site.bad.clear()
         again = t.run(options, directory, "resume", directory / "one.toml")
         t.expect_exit(test, again, t.EXIT_DONE, "one, again")
-        test.check("crash" not in again.text, "one: crashes are still told of", again.tail())
+        test.check("crash" not in again.text, "one: crashes are still reported", again.tail())
         fresh = t.run(options, directory, "crawl", directory / "one.toml", "--fresh")
         t.expect_exit(test, fresh, t.EXIT_DONE, "one, from the beginning")
         test.check(not (directory / "one" / "crashes").exists(), "--fresh leaves what it knew")
@@ -141,7 +141,7 @@ def bad_seed(test, directory, options):
 
 
 def bad_robots_txt(test, directory, options):
-    """Its host is left alone, with its queue; all others are fetched."""
+    """Its host is parked, with its queue; all others are fetched."""
     paths = [f"/p{i}" for i in range(10)]
     answers = {("127.0.0.1", path): answer("<p>") for path in paths}
     robots = ("127.0.0.2", "/robots.txt")
@@ -151,7 +151,7 @@ def bad_robots_txt(test, directory, options):
         runs = crawl(test, directory, options, "robots", site, 3, scope={"type": "any"})
         test.check(runs[-1].exit_code >= 0, "robots.txt: it still crashes", runs[-1].tail())
         check_pages(test, "robots", directory, ["/", *paths], [])
-        test.check("host parked" in runs[-1].text, "robots.txt: not told of",
+        test.check("host parked" in runs[-1].text, "robots.txt: not reported",
                    runs[-1].tail())
         # Once it is harmless the host is asked again.
         site.bad.clear()
@@ -195,9 +195,9 @@ def harmless_suspects(test, directory, options):
         asked = [request.path for request in site.pages[known:]]
     t.expect_exit(test, done, t.EXIT_DONE, "harmless suspects")
     check_pages(test, "harmless", directory, ["/", *paths], [])
-    test.check("6 URLs were in flight at two crashes" in done.text, "harmless: not told of",
+    test.check("6 URLs were in flight at two crashes" in done.text, "harmless: not reported",
                done.text[:2000])
-    test.check(len(asked) == 6, f"harmless: asked for {asked}")
+    test.check(len(asked) == 6, f"harmless: requested {asked}")
 
 
 def kills(test, directory, options):

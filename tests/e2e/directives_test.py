@@ -44,7 +44,7 @@ def crawl(test, directory, options, name, server, **tables):
 def check_fetched(test, what, pages, server, expected):
     test.check_equal_sets(set(pages), set(expected), f"{what}, output")
     test.check_equal_sets(set(server.paths()), set(expected), f"{what}, requests")
-    test.check(not t.repeats(server.paths()), f"{what}: asked for twice", server.paths())
+    test.check(not t.repeats(server.paths()), f"{what}: requested twice", server.paths())
 
 
 def nofollow_pages(test, directory, options):
@@ -61,11 +61,11 @@ def nofollow_pages(test, directory, options):
                finished.tail())
     for path, lines in pages.items():
         if path in ASKS:
-            test.check("nofollow" in (lines[0]["robots"] or []), f"{path}: nofollow is not told",
+            test.check("nofollow" in (lines[0]["robots"] or []), f"{path}: nofollow is not reported",
                        lines)
     for path in ("/meta-noindex", "/header-noindex", "/meta-list", "/meta-none"):
         test.check("noindex" in (pages[path][0]["robots"] or []) if pages[path] else False,
-                   f"{path}: noindex is not told", pages[path])
+                   f"{path}: noindex is not reported", pages[path])
     skipped = t.read_lines(test, directory / "nofollow_pages", "skipped.jsonl",
                            {"url", "reason", "rule"})
     urls = {line["url"] for line in skipped if line["reason"] == "nofollow"}
@@ -163,7 +163,7 @@ def meta_refresh(test, directory, options):
 
 
 def link_lines(test, directory, options):
-    """links.jsonl tells of every link, with what it is and says."""
+    """links.jsonl has every link, with its kind and attributes."""
     answers = {"/": answer("<a href=/one rel='nofollow me'>  the <b>first</b>\n one </a>"
                            "<a href=http://other.example/>far</a><iframe src=/two></iframe>"),
                "/one": answer("1"), "/two": answer("2")}

@@ -1,5 +1,5 @@
-"""A disk that fills up while WARC files are written stops the crawl; with more space it goes on:
-nothing is lost, no record torn, no page told twice."""
+"""A disk that fills up while WARC files are written stops the crawl; with more space it continues:
+nothing is lost, no record torn, no page reported twice."""
 
 import random
 import subprocess
@@ -47,7 +47,7 @@ def full_disk(test, directory, options, name, size, space, state_dir, output, di
         begun = t.run(options, directory, "crawl", config)
         t.expect_exit(test, begun, t.EXIT_NO_SPACE, f"{name}: the disk is full")
         test.check("space" in begun.text and "trawl resume" in begun.text,
-                   f"{name}: neither the cause nor how to go on is told", begun.tail())
+                   f"{name}: cause or resume command missing", begun.tail())
         if begun.exit_code != t.EXIT_NO_SPACE:
             return
         before = t.read_pages(test, output.parent)

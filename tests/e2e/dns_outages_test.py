@@ -97,7 +97,7 @@ def at_resume(test, directory, options, kind, seconds):
 
 def gone(test, directory, options):
     """Names that stay unknown: hosts that answered before are parked, others fail, and all can be
-    asked for again."""
+    requested again."""
     with Site(["Connection: close"]) as site, DnsServer(site.names, ttl=0) as dns:
         path = config(directory, "gone", site, {"dns_servers": [dns.address]})
         crawl = t.Run(options, directory, "crawl", path, "--set", "politeness.delay=1s")
@@ -111,7 +111,7 @@ def gone(test, directory, options):
 
 
 def impossible(test, directory, options):
-    """A name that no host can have is as one that does not exist: asked for once more, no longer."""
+    """An invalid host name is handled as one that does not exist: looked up once more, then given up."""
     label = "a" * 63
     bad = [f"http://{label}a.test/", f"http://{'.'.join([label] * 4)}.test/"]
     with Site() as site, DnsServer(site.names) as dns:

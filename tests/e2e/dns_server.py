@@ -1,4 +1,4 @@
-"""A name server on loopback that knows what a test tells it, and fails as it is told."""
+"""A name server on loopback with scripted answers and failures."""
 
 import ipaddress
 import socket
@@ -39,7 +39,7 @@ class DnsServer:
         self.socket.close()
 
     def lookups(self, name):
-        """How often the IPv4 addresses of a name were asked for."""
+        """How often the IPv4 addresses of a name were queried."""
         return self.queries.count((name, A))
 
     def asked(self):

@@ -1,4 +1,4 @@
-"""Pages with a body that was seen before are told, and written once."""
+"""Pages with a body that was seen before are reported, and written once."""
 
 import gzip
 
@@ -34,7 +34,7 @@ def site(zipped=False):
         "/other/": answer(COPY + "<p>and more"),
         **{f"/{name}/below": answer("<p>below " + name) for name in ("a", "b", "c", "other")},
         "/zipped/below": answer("<p>below zipped"),
-        # No copies of each other: there is nothing to copy, or it is no page.
+        # Not copies of each other: the body is empty, or it is not a page.
         "/empty-1": answer(""), "/empty-2": answer(""),
         "/gone-1": answer("not here", "404 Not Found"),
         "/gone-2": answer("not here", "404 Not Found"),
@@ -50,11 +50,11 @@ def check_told(test, server, pages, sha1=True):
     first = server.url("/a/")
     for path in ("/b/", "/c/"):
         test.check(pages[path] and pages[path][0]["duplicate_of"] == first,
-                   f"{path}: not told as a copy of {first}", pages[path])
+                   f"{path}: not reported as a copy of {first}", pages[path])
     for path, lines in pages.items():
         if path not in ("/b/", "/c/", "/zipped/"):
-            test.check(lines[0]["duplicate_of"] is None, f"{path}: told as a copy", lines)
-    # XXH128 by default, SHA-1 if asked for and with WARC files.
+            test.check(lines[0]["duplicate_of"] is None, f"{path}: reported as a copy", lines)
+    # XXH128 by default, SHA-1 if requested and with WARC files.
     expected = digest(COPY.encode()) if sha1 else COPY_XXH128
     for path in ("/a/", "/b/"):
         test.check(pages[path] and pages[path][0]["digest"] == expected,
@@ -87,7 +87,7 @@ def written_once(test, directory, options):
         config.write_text(config.read_text().replace("max_pages = 3\n", ""))
         t.expect_exit(test, t.run(options, directory, "resume", config), t.EXIT_DONE, "resumed")
         pages = t.by_path(t.read_pages(test, directory / "written"))
-        test.check(not t.repeats(server.paths()), "asked for twice", server.paths())
+        test.check(not t.repeats(server.paths()), "requested twice", server.paths())
     check_told(test, server, pages)
     by_url = {}
     records = read_warcs(test, directory / "written" / "output")

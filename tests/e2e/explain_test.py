@@ -149,7 +149,7 @@ def skipped_lines(state):
 def what_explains(options, config, line, depths, fetched):
     """What explain says of the URL of a line of skipped.jsonl: reason and rule."""
     arguments = []
-    # A URL that was fetched all the same was skipped as a link of another depth.
+    # A URL that was fetched anyway was skipped as a link of another depth.
     if line["url"] in fetched:
         arguments = ["--depth", depths[line["from"]]]
     _, it, _ = explain(options, config, line["url"], *arguments)

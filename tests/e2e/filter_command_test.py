@@ -1,4 +1,4 @@
-"""`trawl filter`: what is built is found, what is wrong is refused, and the exit codes tell."""
+"""`trawl filter`: lines added are found, errors are refused, and the exit codes are right."""
 
 import contextlib
 import json
@@ -107,7 +107,7 @@ class FilterCommand:
             info = self.info(path)
             self.test.check(info["kind"] == kind, f"{kind}: info says {info['kind']}")
             self.test.check(197_000 <= info["inserted"] <= 200_000, f"{kind}: keys in", info)
-            self.test.check(info["target_rate"] == 0.01, f"{kind}: the rate asked for", info)
+            self.test.check(info["target_rate"] == 0.01, f"{kind}: the rate requested", info)
             self.test.check(info["file_bytes"] == path.stat().st_size, f"{kind}: file size", info)
             self.test.check(0.001 < info["current_rate"] < 0.0105, f"{kind}: the rate now", info)
             self.test.check(not info["overfull"], f"{kind}: overfull", info)
@@ -162,7 +162,7 @@ class FilterCommand:
         self.test.check(finished.stdout == b"\n".join(keys) + b"\n", "not the keys of the lines")
         for absent in (b"dos\r", b"zero", b"x", b" "):
             finished = self.run("check", path, stdin=absent + b"\r\n")
-            self.expect(finished, NONE_SELECTED, f"{absent!r} is no key")
+            self.expect(finished, NONE_SELECTED, f"{absent!r} is not a key")
         too_long = self.file(b"a\n\nb\n" + longest + b"x\nc\n")
         for arguments in (["build", "-o", self.new_path(".filter")], ["check", path]):
             code = TROUBLE if arguments[0] == "check" else t.EXIT_FAILURE
@@ -338,7 +338,7 @@ class FilterCommand:
             check.stdout.readline()
             check.stdout.close()
             said = check.stderr.read()
-        self.test.check(not said, "a closed pipe is no news", said)
+        self.test.check(not said, "a closed pipe is not an error", said)
         self.test.check(check.returncode in (TROUBLE, -signal.SIGPIPE), "a closed pipe: exit code",
                         check.returncode)
         with open("/dev/full", "wb", buffering=0) as full:
@@ -377,7 +377,7 @@ class FilterCommand:
                         re.search(r"^target rate +0.001$", text, re.MULTILINE), "info", text)
         self.test.check(self.check(path, many) == many, "overfull: not all lines found")
 
-    # --- what is built goes on living ---
+    # --- changes of filters ---
 
     def change(self, what, path, lines, *arguments):
         finished = self.run(what, path, *arguments, stdin=text_of(lines))
@@ -562,7 +562,7 @@ class FilterCommand:
             self.test.check(not output.exists(), f"merge with {other.name} wrote a file")
         self.expect(self.run("merge", "-o", output, path), t.EXIT_USAGE, "merge of one")
 
-    # --- with the keys beside ---
+    # --- with exact keys ---
 
     def exact(self):
         present, absent = urls("in", 5_000), urls("out", 5_000)
@@ -723,7 +723,7 @@ class FilterCommand:
             for left in self.directory.glob(f"{path.name}*.tmp-*"):
                 left.unlink()
             finished = self.run("check", path, "--verify", "--count", lines)
-            # Old, new, or told to be neither.
+            # Old, new, or reported as neither.
             self.test.check(finished.stdout in (b"0\n", b"200000\n") or
                             b"as it is now" in finished.stderr, "killed", finished)
         self.expect(self.run(*command[2:]), t.EXIT_DONE, "again after kills")

@@ -51,7 +51,7 @@ def crawl(test, directory, options, name, tls):
         lines = found.get(path, [])
         test.check(len(lines) == 1 and lines[0]["reason"] in ("bad header", "bad response"),
                    f"{name}: {path}: no line, or another reason", lines)
-        test.check(1 <= asked[path] <= 1 + RETRIES, f"{name}: {path}: asked for {asked[path]} times")
+        test.check(1 <= asked[path] <= 1 + RETRIES, f"{name}: {path}: requested {asked[path]} times")
     folded = [found[path][0]["reason"] for path in FOLDED if found.get(path)]
     test.check("bad header" in folded, f"{name}: no line says so", folded)
     test.check(found.keys() == again.keys(), f"{name}: resume made other lines", again.keys())

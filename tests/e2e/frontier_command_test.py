@@ -1,4 +1,4 @@
-"""`trawl frontier`: what waits is told, dumped, loaded again and repaired; nothing of it is lost."""
+"""`trawl frontier`: waiting URLs are counted, dumped, loaded and repaired; none is lost."""
 
 import collections
 import http.server
@@ -81,7 +81,7 @@ class FrontierCommand:
         finished = self.run("load", state, *arguments, stdin=stdin)
         self.expect(finished, code, f"load {state.name} {' '.join(map(str, arguments))}")
         told = re.search(r": (\d+) new, (\d+) seen, (\d+) invalid\n", finished.stdout.decode())
-        if not self.test.check(told, "load does not tell", finished.stdout):
+        if not self.test.check(told, "load does not report counts", finished.stdout):
             return None
         return tuple(map(int, told.groups()))
 
@@ -261,7 +261,7 @@ class FrontierCommand:
                             "the counters of the crawl")
             self.check_same(facts["longest_queues"][0]["queued"], 5, "its queue")
             self.test.check(facts["profile"].endswith("sort_query"), "its rules", facts)
-            # Its own crawl.toml tells the rules.
+            # The rules come from its own crawl.toml.
             self.check_same(self.load(first, waiting, "--append"), (0, 5, 0), "its own dump")
 
             second = self.directory / "second-state"
@@ -320,7 +320,7 @@ class FrontierCommand:
             for line in failed:
                 self.test.check(line["reason"] and line["parent"] == site.url("/") and
                                 re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z", line["since"]),
-                                "what is told of one that failed", line)
+                                "the line of a failed URL", line)
             self.check_same(self.dump(state, "--state", "failed"), failed, "--state failed")
             self.check_same(self.dump(state, "--state", "held"), [], "--state held")
             self.check_same(self.dump(state, "--state", "queued", "--state", "failed"), dumped,
@@ -402,7 +402,7 @@ class FrontierCommand:
             site.broken = False
             again = self.resume(state, "--retry-failed")
             self.test.check("queued 5 failed URLs again" in again.text,
-                            "resume does not tell of them", again.tail())
+                            "resume does not report them", again.tail())
             facts = self.stats(state)
             self.check_same((facts["set_aside_failed"], facts["requeued"], facts["queued"],
                              facts["succeeded"]), (0, 5, 0, 10), "after it")
@@ -510,7 +510,7 @@ class FrontierCommand:
                             f"{damage}: of a host")
             self.expect(self.run("load", state, "--append"), t.EXIT_FAILURE, f"{damage}: --append")
             self.expect(self.run("repair", state), t.EXIT_FAILURE, f"{damage}: repair", "MANIFEST")
-        self.check_same(self.load(self.new_path(), before), (500, 0, 0), "loaded anew")
+        self.check_same(self.load(self.new_path(), before), (500, 0, 0), "loaded again")
 
     def repair(self):
         state, lines = self.new_path(), lines_of(400)
@@ -530,7 +530,7 @@ class FrontierCommand:
         self.expect(refused, t.EXIT_FAILURE, "all checkpoints damaged", "trawl frontier repair")
         repaired = self.run("repair", state)
         self.expect(repaired, t.EXIT_DONE, "repair")
-        self.test.check(re.search(rb"repaired: \d+ URLs", repaired.stdout), "repair tells",
+        self.test.check(re.search(rb"repaired: \d+ URLs", repaired.stdout), "repair reports",
                         repaired.stdout)
         self.check_same(self.load(state, lines, "--append"), (0, 400, 0), "after the repair")
         self.test.check(self.dump(state) == before, "the repair changed the queues")
@@ -558,7 +558,7 @@ class FrontierCommand:
                 dump.stdout.readline()
                 dump.stdout.close()
                 said = dump.stderr.read()
-            self.test.check(not said, "a closed pipe is no news", said)
+            self.test.check(not said, "a closed pipe is not an error", said)
             self.test.check(dump.returncode in (t.EXIT_FAILURE, -signal.SIGPIPE),
                             "a closed pipe: exit code", dump.returncode)
         with open("/dev/full", "wb", buffering=0) as full:
@@ -637,7 +637,7 @@ FAILING = {"/404": 404, "/410": 410, "/500": 500, "/505": 505, "/lost": 0}
 
 
 class FlakySite(ScriptedServer):
-    """A host with pages that fail, and one that cuts each connection, until it is mended."""
+    """A host with failing pages, and one that cuts each connection until it recovers."""
 
     def __init__(self):
         self.broken = True

@@ -1,4 +1,4 @@
-"""What is set for a host reaches that host and nobody else: headers, authorization, cookies,
+"""Settings of a host apply to that host only: headers, authorization, cookies,
 Referer, proxies."""
 
 import base64
@@ -71,7 +71,7 @@ def headers_and_authorization(test, directory, options):
 
 
 def cookies(test, directory, options):
-    """Off unless asked for; then each host has its own, whatever domain a server names."""
+    """Off by default; then each host has its own jar, whatever domain a server names."""
     def respond(request):
         if request.path == "/robots.txt":
             return answer("", "404 Not Found")
@@ -118,8 +118,8 @@ def referers(test, directory, options):
               for request in reversed(server.pages)}
     for key, expected in ((("a.test", "/dir/page?q=1"), None), (("a.test", "/1"), page),
                           (("b.test", "/2"), origin), (("c.test", "/3"), None)):
-        test.check(firsts.get(key, "not asked for") == expected, f"Referer of {key}: "
-                   f"{firsts.get(key, 'not asked for')}, not {expected}")
+        test.check(firsts.get(key, "not requested") == expected, f"Referer of {key}: "
+                   f"{firsts.get(key, 'not requested')}, not {expected}")
 
 
 def proxies(test, directory, options):
@@ -141,10 +141,10 @@ def proxies(test, directory, options):
     test.check_equal_sets(pages, set(HOSTS), "proxies")
     test.check(http.hosts() == {"a.test"}, "the HTTP proxy's hosts", http.seen)
     test.check(socks.hosts() == {"b.test", "www.b.test"}, "the SOCKS5 proxy's hosts", socks.seen)
-    test.check(socks_addresses.hosts() == {"127.0.0.1"}, "the proxy that is told addresses",
+    test.check(socks_addresses.hosts() == {"127.0.0.1"}, "the proxy that gets addresses",
                socks_addresses.seen)
-    # Names behind proxies that are told names are theirs to look up.
-    test.check(dns.asked() == {"c.test", "d.test"}, "names that were asked for", dns.asked())
+    # Proxies that get names look them up themselves.
+    test.check(dns.asked() == {"c.test", "d.test"}, "names that were requested", dns.asked())
     password = "Basic " + base64.b64encode(b"user:s3cret-proxy").decode()
     for head in http.heads:
         test.check(f"Proxy-Authorization: {password}\r\n" in head, "no password for the proxy",

@@ -286,7 +286,7 @@ class Host:
     def __init__(self, answer=None, greet=None, tls=None, talk=None):
         self.answer, self.greet, self.tls, self.talk = answer, greet, tls, talk
         self.stopping = False
-        self.paths = []  # as asked for
+        self.paths = []  # as requested
         self.lock = threading.Lock()
         self.listener = listen(["127.0.0.1"])[0]
         self.port = self.listener.getsockname()[1]
@@ -399,7 +399,7 @@ def sitemap_index(c, names):
 
 
 def robots_hosts():
-    """Hosts whose robots.txt is hostile, and whose pages can be fetched all the same."""
+    """Hosts whose robots.txt is hostile, and whose pages can be fetched anyway."""
     return {
         "a huge robots.txt": site_with(lambda c: c.reply(RULES, TEXT)),
         "a robots.txt without end": site_with(endless(OK + TEXT + b"\r\n", RULES[:65536])),

@@ -110,11 +110,11 @@ def every_case(test, directory, options):
     # long costs no try.
     twice = {path: count for path, count in t.repeats(site.paths).items()
              if path not in ("reset-before-reply", "close-without-reply")}
-    test.check(not twice, "asked for twice", twice)
+    test.check(not twice, "requested twice", twice)
 
 
 def robots_cases(test, directory, options):
-    """What is asked for before the first page; where it cannot be had no page is asked for."""
+    """Requests before the first page (robots.txt); if they fail, no page is requested."""
     failing, odd = hostile_server.failing_hosts(), hostile_server.robots_hosts()
     dripping = hostile_server.site_with(
         hostile_server.drips(hostile_server.OK, b"X-Slow: " + b"a" * 1000))
@@ -130,9 +130,9 @@ def robots_cases(test, directory, options):
     for name, host in odd.items():
         for path in GOOD_PATHS:
             lines.good(host.url(path), f"{name}: /{path}")
-    # Those hosts are parked: a URL that was not asked for does not end.
+    # Those hosts are parked: a URL that was not requested does not end.
     for name, host in lost.items():
-        test.check(set(host.paths) == {"robots.txt"}, f"{name}: asked for a page", host.paths)
+        test.check(set(host.paths) == {"robots.txt"}, f"{name}: requested a page", host.paths)
     # Sitemaps are lines, too, those that can be had and those that cannot.
     for url in list(lines.by_url):
         # An entity that nobody expands is a relative URL.

@@ -87,7 +87,7 @@ def check_crawl(test, options, directory, nginx, paths, host, http2):
     t.wait_until(lambda: len(page_requests()) >= len(expected), "nginx to write its log", 20)
     urls = [request[3] for request in page_requests()]
     test.check_equal_sets(set(urls), expected, f"{name}, nginx's log")
-    test.check(len(urls) == len(expected), f"{name}: some URL was asked for twice",
+    test.check(len(urls) == len(expected), f"{name}: some URL was requested twice",
                t.repeats(urls))
     requests = nginx.requests(before)
     protocols = {request[1] for request in requests}
@@ -110,7 +110,7 @@ def check_unknown_authority(test, options, directory, nginx, http2):
     test.check("parked" in finished.text and "certificate" in finished.text,
                f"{name}: why the host is parked is not said", finished.tail())
     answered = [request for request in nginx.requests(before) if request[2] == "200"]
-    test.check(not answered, f"{name}: was answered all the same", answered[:3])
+    test.check(not answered, f"{name}: was answered anyway", answered[:3])
 
 
 def crawl_over_tls(test, directory, options):

@@ -110,7 +110,7 @@ def sizes(test, directory, options):
 
 
 class TypedHost(Host):
-    """Pages by type, each long; tells how much of each it could send."""
+    """Long pages by type; records how much of each it could send."""
 
     SIZE = 64 * MIB
 
@@ -157,7 +157,7 @@ def types(test, directory, options):
     pages = t.by_path(t.read_pages(test, directory / "types"))
     for path in ("/video", "/binary"):
         test.check(pages[path] and pages[path][0]["status"] == 200
-                   and pages[path][0]["content_type"], f"{path}: its head is not told", pages[path])
+                   and pages[path][0]["content_type"], f"{path}: its head is not reported", pages[path])
 
 
 def redirects(test, directory, options):
@@ -180,7 +180,7 @@ def redirects(test, directory, options):
     expected = {"/", "/out", "/forbidden", "/again-1", "/again-2", "/target", "/deep", "/landing",
                 *(f"/chain-{i}" for i in range(6))}
     test.check_equal_sets(set(server.paths()), expected, "redirects")
-    test.check(not t.repeats(server.paths()), "asked for twice", server.paths())
+    test.check(not t.repeats(server.paths()), "requested twice", server.paths())
     for reason in ("too many redirects 1", "too deep 1"):
         test.check(reason in finished.text, f"no \"{reason}\" in the summary", finished.tail())
 
@@ -206,7 +206,7 @@ def lost_urls(test, directory, options):
 
 
 def long_names(test, directory, options):
-    """A link to a host whose name is longer than any may be ends as failed, and the crawl goes on."""
+    """A link to a host whose name is too long ends as failed, and the crawl continues."""
     name = ".".join(["a" * 60] * 6) + ".example"
     answers = {"/": answer(links([f"http://{name}/", "/page"])), "/page": answer("<p>page")}
     with ScriptedServer(answers) as server:
@@ -228,12 +228,12 @@ def tree(width):
 
 
 def whole_crawls(test, directory, options):
-    """Limits of the whole crawl: each ends it with its own code and goes on when it is raised."""
+    """Limits of the whole crawl: each ends it with its own code and continues when it is raised."""
     with ScriptedServer(tree(3)) as server:
         bytes_ = crawl(options, directory, "max_bytes", server.url(), scope={"max_bytes": 200_000})
         t.expect_exit(test, bytes_, t.EXIT_MAX_BYTES, "scope.max_bytes")
         test.check(re.search(r"trawl resume \S+", bytes_.text) and "max_bytes" in bytes_.text,
-                   "neither the limit nor how to go on is told", bytes_.tail())
+                   "limit or resume command missing", bytes_.tail())
         pages = t.read_pages(test, directory / "max_bytes")
         total = sum(page["bytes"] for page in pages)
         # Those in flight are finished.
@@ -252,7 +252,7 @@ def whole_crawls(test, directory, options):
                      politeness={"delay": "20ms", "per_host_connections": 1})
         t.expect_exit(test, late, t.EXIT_MAX_TIME, "scope.max_time")
         test.check(time.monotonic() - begun >= 1, "it ended before scope.max_time")
-        test.check("max_time" in late.text, "the limit is not told", late.tail())
+        test.check("max_time" in late.text, "the limit is not reported", late.tail())
 
         few = crawl(options, directory, "max_pages", server.url(), scope={"max_pages": 25})
         t.expect_exit(test, few, t.EXIT_DONE, "scope.max_pages")

@@ -1,5 +1,5 @@
 """The whole network is away: every host refuses connections and the name servers are silent. A crawl
-goes on when it is back, or the next run fetches the rest; no URL is lost, none fetched twice."""
+continues when it is back, or the next run fetches the rest; no URL is lost, none fetched twice."""
 
 import collections
 import itertools

@@ -73,7 +73,7 @@ DEAD_ENDS = {
     "refresh-script": reply(b"x", HTML, "Refresh: 0;url=javascript:alert(1)"),
     "refresh-itself": reply(b"x", HTML, "Refresh: 30"),
 }
-# Redirects by their raw bytes, and the path that is asked for then.
+# Redirects by their raw bytes, and the path that is requested then.
 BYTES = {
     "bytes-latin1": (b"Location: /to/caf\xe9?q=\xff", "/to/caf%E9?q=%FF"),
     "bytes-utf8": ("Location: /to/na\u00efve".encode(), "/to/na%C3%AFve"),
@@ -121,7 +121,7 @@ def odd_headers(test, directory, options):
     asked, pages = crawl(test, directory, options, "html",
                          fetch={"content_types": ["text/html"]}, links={"content_types": ["text/html"]})
     for name in ["any-type", "html-type", "quoted-type", "no-type", "unknown-type", "two-types"]:
-        test.check(f"/to/{name}" in asked, f"{name} leads nowhere if HTML is asked for",
+        test.check(f"/to/{name}" in asked, f"{name} leads nowhere if HTML is requested",
                    pages.get("/" + name))
     with ScriptedServer(respond) as server:
         printed = t.run(options, directory, "links", server.url("/refresh"))

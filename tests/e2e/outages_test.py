@@ -1,4 +1,4 @@
-"""A host that is down for some seconds, in whatever way, costs no URL, and no page is fetched twice."""
+"""A host that is down for some seconds, in any way, costs no URL, and no page is fetched twice."""
 
 import collections
 import http.server
@@ -44,7 +44,7 @@ class Site:
     """Pages that `/` links to, on one port throughout; `mode` says how it is down."""
 
     def __init__(self, mode, after, outage, certificates):
-        self.mode, self.after = mode, after  # down once so many pages were asked for
+        self.mode, self.after = mode, after  # down once so many pages were requested
         self.outage_seconds = outage
         self.certificates = certificates if mode in OVER_TLS else None
         self.lock, self.asked, self.begun, self.over = threading.Lock(), [], None, False
@@ -140,7 +140,7 @@ class Site:
             self.troubled += hit
         if hit and self.mode == BUSY_ROBOTS:
             return self.send(request, 503, "later")
-        if down and self.mode in (RESETS, REFUSES, *OVER_TLS):  # so that it has to connect anew
+        if down and self.mode in (RESETS, REFUSES, *OVER_TLS):  # so that it has to reconnect
             request.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
                                           struct.pack("ii", 1, 0))
             request.connection.close()
@@ -221,11 +221,11 @@ class Outages:
         self.check_outage(site, what)
 
     def in_mid_crawl(self, mode):
-        # So that robots.txt is asked for again and again.
+        # So that robots.txt is requested again and again.
         more = {"robots_max_age": "20ms", "delay": "5ms"} if mode == BUSY_ROBOTS else {}
         site, state, path, what = self.prepare("in mid-crawl", mode, 15, **more)
         check_all(self.test, site, state, self.run("crawl", path), what)
-        # The rules of before are obeyed while there are no new ones.
+        # The old rules are obeyed while there are no new ones.
         self.check_outage(site, what, ended=mode != BUSY_ROBOTS)
 
     def at_resume(self, mode):
@@ -255,7 +255,7 @@ def held(test, directory, options):
                   t.EXIT_DONE, "some pages")
     narrow = t.run(options, directory, "resume", path, "--set", "scope.exclude=['*/1*']")
     t.expect_exit(test, narrow, t.EXIT_DONE, "a narrower scope")
-    test.check("held by rules" in narrow.text, "held URLs are not told of", narrow.tail())
+    test.check("held by rules" in narrow.text, "held URLs are not reported", narrow.tail())
     check_all(test, site, state, t.run(options, directory, "resume", path), "the scope as it was")
     deeper(test, directory, options)
 

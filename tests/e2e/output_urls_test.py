@@ -15,7 +15,7 @@ def config_of(directory, name, server, **output):
 
 
 def dropped(test, directory, options):
-    """References that are no http(s) URLs are in skipped.jsonl, as they are written."""
+    """References that are not http(s) URLs are in skipped.jsonl, unchanged."""
     bad = {"http://[broken/": "invalid URL", "http://a b/": "invalid URL",
            "mailto:someone@example.com": "other scheme", "javascript:void(0)": "other scheme",
            "ftp://example.com/x": "other scheme", "data:," + "x" * 5000: "other scheme"}
@@ -28,7 +28,7 @@ def dropped(test, directory, options):
             line = found.get(url[:2048], {})
             test.check(line.get("reason") == reason and line.get("from") == server.url("/"),
                        f"{url[:60]}: {reason}", line)
-        t.expect_exit(test, crawl, t.EXIT_DONE, "a crawl of links that are none")
+        t.expect_exit(test, crawl, t.EXIT_DONE, "a crawl of invalid links")
 
 
 def dropped_elsewhere(test, directory, options):
@@ -64,7 +64,7 @@ def dropped_elsewhere(test, directory, options):
 
 
 def credentials(test, directory, options):
-    """The server gets what a URL has for it, and nobody else."""
+    """Credentials of a URL are sent to its server only."""
     def respond(request):
         if request.path == "/robots.txt":
             return NOT_FOUND

@@ -341,7 +341,7 @@ class PageCommands:
         self.run("robots", "-", "x", "/b", stdin=rules)
         self.run("robots", "-", "x", "/b", stdin=rules.replace(b"# comment\n", b"", 20_000),
                  code=DISALLOWED)
-        # A line that the limit cuts is no rule for all that begins as it does.
+        # A line that the limit cuts is not a rule.
         start = b"User-agent: *\nDisallow: /a\n"
         last = b"Disallow: /private/very\n"
         filler = b"#" * (500 * KIB - len(start) - len("Disallow: /pri") - 1) + b"\n"

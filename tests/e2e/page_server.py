@@ -1,4 +1,4 @@
-"""A web server on loopback that answers what a test tells it to."""
+"""A web server on loopback with scripted responses."""
 
 import contextlib
 import http.server
@@ -6,7 +6,7 @@ import threading
 
 
 class Server:
-    """Answers what serve() was told, and 404 for other paths."""
+    """Answers with the pages given to serve(), and 404 for other paths."""
 
     def __init__(self):
         answers = self.answers = {}

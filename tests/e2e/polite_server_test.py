@@ -88,7 +88,7 @@ def endless_robots(test, directory, options):
     check_fetched(test, state, {server.url(path) for path in ["/", *paths]},
                   "a robots.txt that redirects to itself")
     asked = [request.path for request in server.requests].count("/robots.txt")
-    test.check(asked == 6, f"robots.txt asked for {asked} times")
+    test.check(asked == 6, f"robots.txt requested {asked} times")
     check_gaps(test, server.requests, 0.1, "a robots.txt that redirects to itself")
 
 
@@ -113,7 +113,7 @@ def unavailable_robots(test, directory, options):
     asked = [request.path for request in server.requests]
     rules_at = len(asked) - asked[::-1].index("/robots.txt") - 1
     test.check(asked[:rules_at] == ["/robots.txt"] * 3,
-               "something was asked for before the rules were known", asked)
+               "something was requested before the rules were known", asked)
     check_gaps(test, server.requests, 0.1, "tries for robots.txt")
     check_gaps(test, server.requests[1:3], 1.0, "Retry-After")
 
@@ -126,20 +126,20 @@ def dead_robots(test, directory, options):
             urls, state, politeness={"robots_backoff": "10ms", "robots_retries": 2}))
         crawl = t.run(options, directory, "crawl", config)
         t.expect_exit(test, crawl, t.EXIT_INCOMPLETE, "a site without a robots.txt to be had")
-    test.check("robots.txt: status 500" in crawl.text, "the reason is not told", crawl.text)
-    test.check("still queued 20," in crawl.text, "URLs were lost that nobody asked for", crawl.text)
-    test.check(not t.read_pages(test, state), "a URL ended that nobody asked for")
+    test.check("robots.txt: status 500" in crawl.text, "the reason is not reported", crawl.text)
+    test.check("still queued 20," in crawl.text, "URLs were lost that nobody requested", crawl.text)
+    test.check(not t.read_pages(test, state), "a URL ended that nobody requested")
     asked = [request.path for request in server.requests]
     test.check(asked == ["/robots.txt"] * 3, "other requests than for robots.txt", asked)
 
 
 class SlowPages:
-    """Pages that take long to parse beside pages that take two seconds to answer."""
+    """Pages that take long to parse, together with pages that take two seconds to respond."""
 
     NUMBER = 12
 
     def __init__(self):
-        # Each end tag looks through all open elements for the one it ends, in vain.
+        # Each end tag searches all open elements, and finds none.
         body = "".join(f"<b id={i}>" for i in range(400))
         self.hard = answer(body + "</x>" * ((1 << 20) // 4))
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)

@@ -18,7 +18,7 @@ DOCUMENTS = {"links": "<a href='/found'>found</a>", "robots": "User-agent: *\nDi
 
 
 def make_network():
-    """The script starts anew in it."""
+    """The script starts again in it."""
     if os.environ.get(INSIDE):
         for address in (PUBLIC, OTHER_PUBLIC):
             subprocess.run(["ip", "address", "add", address + "/32", "dev", "lo"], check=True)

@@ -49,7 +49,7 @@ def read_exactly(client, size):
 
 
 class Proxy:
-    """`seen` are the targets that were asked for, "host:port"; `heads` the requests, where the
+    """`seen` are the targets that were requested, "host:port"; `heads` the requests, where the
     proxy sees them."""
 
     def __init__(self):

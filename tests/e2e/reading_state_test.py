@@ -83,7 +83,7 @@ def looked_at(test, directory, options, server, reader):
 
         # Of another user.
         said = reader.look(config, state, server.url("/"), as_nobody())
-        test.check(said == expected, f"{name}: another user is told otherwise", said)
+        test.check(said == expected, f"{name}: the report differs for another user", said)
         # A snapshot whose files nobody may write, with and without the file LOCK.
         for path in sorted(copy.rglob("*"), reverse=True):
             path.chmod(0o555 if path.is_dir() else 0o444)
@@ -94,14 +94,14 @@ def looked_at(test, directory, options, server, reader):
             copy.chmod(0o555)
             before = tree(copy)
             said = reader.look(config, copy, server.url("/"), as_nobody())
-            test.check(said == expected, f"{name}: a snapshot is told of otherwise", said)
+            test.check(said == expected, f"{name}: a snapshot is reported differently", said)
             said = reader.look(config, copy, server.url("/"))
-            test.check(said == expected, f"{name}: a snapshot is told of otherwise", said)
+            test.check(said == expected, f"{name}: a snapshot is reported differently", said)
             test.check(tree(copy) == before and (copy / "LOCK").exists() == locked,
                        f"{name}: looking changed the snapshot")
         for path in [copy, *copy.rglob("*")]:
             path.chmod(0o755)
-        # What was looked at goes on.
+        # The crawl can be resumed afterwards.
         t.expect_exit(test, t.run(options, directory, "resume", config), t.EXIT_DONE, name)
         test.check(len(t.keys_of(t.read_pages(test, state))) == len(server.urls), f"{name}: pages")
 
@@ -117,7 +117,7 @@ def read_only_mount(test, directory, options, server, reader):
         print("  left out: cannot mount here")
         return
     said = reader.look(config, state, server.url("/"), mounting)
-    test.check(said == expected, "a read-only mount is told of otherwise", said)
+    test.check(said == expected, "a read-only mount is reported differently", said)
 
 
 def beside_others(test, directory, options, server, reader):
@@ -128,7 +128,7 @@ def beside_others(test, directory, options, server, reader):
         reader.look(config, state, server.url("/"))
         refused = t.run(options, directory, "resume", config)
         test.check(refused.exit_code == t.EXIT_FAILURE and "in use" in refused.text,
-                   "a crawl goes on under a reader", refused.tail())
+                   "a crawl continues under a reader", refused.tail())
 
 
 def reading_state(test, directory, options):

@@ -68,7 +68,7 @@ class LinkReader(html.parser.HTMLParser):
 
 
 def resolve(base, reference):
-    """An absolute URL without fragment as a browser serialises it; None if it is no http(s) URL."""
+    """An absolute URL without fragment as a browser serialises it; None if it is not an http(s) URL."""
     reference = re.sub("[\t\r\n]", "", reference.strip("\0\t\n\f\r "))
     try:
         parts = urllib.parse.urlsplit(urllib.parse.urljoin(base, reference))
@@ -163,7 +163,7 @@ def real_site(test, directory, options):
                f"{len(pages)} lines of output for {len(expected)} URLs")
     asked = nginx.requests()
     test.check_equal_sets(set(asked), expected, "nginx's log")
-    test.check(len(asked) == len(set(asked)), "some URL was asked for twice",
+    test.check(len(asked) == len(set(asked)), "some URL was requested twice",
                sorted(t.repeats(url for _, url in asked))[:10])
 
 

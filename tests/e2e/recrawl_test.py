@@ -62,7 +62,7 @@ def seconds(page):
 
 
 class Crawls:
-    """Runs of one config, and what each asked for."""
+    """Runs of one config, and what each requested."""
 
     def __init__(self, test, directory, options, name, site):
         self.test, self.directory, self.options, self.name = test, directory, options, name
@@ -72,7 +72,7 @@ class Crawls:
         self.asked = self.lines = 0
 
     def run(self, what, command="crawl"):
-        """The requests of the run by path, and its lines of output likewise."""
+        """The requests of the run by path, and its lines of output by path."""
         finished = t.run(self.options, self.directory, command, self.config)
         t.expect_exit(self.test, finished, t.EXIT_DONE, what)
         requests = self.site.pages[self.asked:]
@@ -80,7 +80,7 @@ class Crawls:
         pages = t.read_pages(self.test, self.state)
         new, self.lines = pages[self.lines:], len(pages)
         by_path = {request.path: request for request in requests}
-        self.test.check(len(by_path) == len(requests), f"{what}: asked for twice",
+        self.test.check(len(by_path) == len(requests), f"{what}: requested twice",
                         [request.path for request in requests])
         return by_path, {path: lines[0] for path, lines in t.by_path(new).items()}
 
@@ -100,7 +100,7 @@ def changes(test, directory, options):
                            for each in asked.values()), "the first crawl asks for changes")
         if time.time() < min(seconds(line) for line in lines.values()) + INTERVAL - 1:
             asked, _ = crawls.run("a crawl before anything is due")
-            test.check(not asked, "asked for before it was due", sorted(asked))
+            test.check(not asked, "requested before it was due", sorted(asked))
 
         crawls.wait_until_due(lines, OFTEN, INTERVAL)
         site.changed = CHANGED
@@ -110,10 +110,10 @@ def changes(test, directory, options):
                              ("/dated", "if-modified-since"),
                              ("/dated-changed", "if-modified-since")):
             test.check(path in asked and header in asked[path].headers,
-                       f"{path}: asked for without {header}")
+                       f"{path}: requested without {header}")
         test.check_equal_sets({path for path, line in lines.items() if line["status"] == 304},
                               {"/tagged", "/dated"}, "those that cost a 304")
-        test.check(all(line["recrawl"] for line in lines.values()), "not told as a recrawl", lines)
+        test.check(all(line["recrawl"] for line in lines.values()), "not reported as a recrawl", lines)
 
         # Half of the interval later those that changed are due; the others in twice of it.
         crawls.wait_until_due(lines, CHANGED & lines.keys(), INTERVAL / 2)
@@ -152,7 +152,7 @@ def check_records(test, site, crawls):
 
 
 def begun_without(test, directory, options):
-    """A crawl that was not to fetch again is told to later; `resume` does it, too."""
+    """[recrawl] is added to a crawl begun without it; `resume` obeys it too."""
     with Site() as site:
         crawls = Crawls(test, directory, options, "without", site)
         config = tables(site, crawls.state)
@@ -175,7 +175,7 @@ def begun_without(test, directory, options):
 
 
 def waits(test, directory, options):
-    """recrawl.wait: goes on until it is interrupted."""
+    """recrawl.wait: continues until it is interrupted."""
     with Site() as site:
         state = directory / "waits"
         config = t.write_config(directory / "waits.toml", tables(
@@ -195,7 +195,7 @@ def waits(test, directory, options):
 
 
 def vanishes(test, directory, options):
-    """A page that is gone when it is fetched again is told, and does not end the crawl."""
+    """A page that is gone when it is fetched again is reported, and does not end the crawl."""
     gone = set()
     with ScriptedServer(lambda request: answer("gone", "404 Not Found") if request.path in gone or
                         request.path == "/robots.txt" else
@@ -206,7 +206,7 @@ def vanishes(test, directory, options):
         gone.add("/a")
         crawls.wait_until_due(lines, ["/", "/a"], 1)
         _, lines = crawls.run("the second crawl")
-        test.check(lines.get("/a", {}).get("status") == 404, "/a: not told to be gone", lines)
+        test.check(lines.get("/a", {}).get("status") == 404, "/a: not reported as gone", lines)
         test.check("/" in lines, "/: not fetched again", lines)
 
 

@@ -1,4 +1,4 @@
-"""What `resume` goes on with: the crawl it was told of, wherever its state is now."""
+"""`resume` continues the crawl that was named, wherever its state is now."""
 
 import http.server
 import re
@@ -92,7 +92,7 @@ def printed_command_works_anywhere(test, directory, options, server):
                    f"the printed command: exit code {resumed.returncode}",
                    resumed.stdout + resumed.stderr)
         check_all(test, server, state, "the printed command")
-        test.check(t.read_pages(test, state)[:5] == first, "it began anew")
+        test.check(t.read_pages(test, state)[:5] == first, "it started again")
         test.check(not list(elsewhere.iterdir()), "files in the working directory",
                    list(elsewhere.iterdir()))
     test.check(not (directory / "printed-state").exists(),

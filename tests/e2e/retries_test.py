@@ -1,4 +1,4 @@
-"""What fails for a moment is asked for again, later; a host that cannot cope is left in peace."""
+"""Temporary failures are retried later; an overloaded host is parked."""
 
 import concurrent.futures
 import struct
@@ -81,11 +81,11 @@ def transient(test, directory, options):
         tries = site.of(path)
         # A connection that is closed without an answer may have been an old one.
         test.check(len(tries) == 2 or (path == "/nothing" and len(tries) in (2, 3)),
-                   f"{path}: asked for {len(tries)} times")
+                   f"{path}: requested {len(tries)} times")
         if path != "/nothing":
             check_gaps(test, tries, 0.3 / 2, f"{path}: the wait before a retry")
     for path in never:
-        test.check(len(site.of(path)) == 1, f"{path}: asked for {len(site.of(path))} times")
+        test.check(len(site.of(path)) == 1, f"{path}: requested {len(site.of(path))} times")
 
 
 def resets(test, directory, options):
@@ -124,15 +124,15 @@ def resets(test, directory, options):
 
 
 def gives_up(test, directory, options):
-    """Its last answer is told, and kept."""
+    """The last response is reported and stored."""
     with Site({"/": [answer("", BUSY)]}) as site:
         crawl = site.crawl(options, directory, "gives_up", fetch={"retries": 2},
                            output={"warc": True})
     t.expect_exit(test, crawl, t.EXIT_INCOMPLETE, "a page that never comes")
-    test.check(len(site.of("/")) == 3, f"asked for {len(site.of('/'))} times with 2 retries")
+    test.check(len(site.of("/")) == 3, f"requested {len(site.of('/'))} times with 2 retries")
     pages = t.read_pages(test, directory / "gives_up")
     test.check([(page["status"], page["attempts"]) for page in pages] == [(503, 3)],
-               "not told once, with its status and the number of attempts", pages)
+               "not reported once, with its status and the number of attempts", pages)
     records = read_warcs(test, directory / "gives_up" / "output")
     check_places(test, pages, records)
     test.check(any(record.type == "response" and record.url == site.url() for record in records),
@@ -163,7 +163,7 @@ def retry_after(test, directory, options):
 
 
 def slowed_host(test, directory, options):
-    """429 and 503 slow a host down without a word on how long; another host goes on."""
+    """429 and 503 without Retry-After slow a host down; another host continues."""
     for status in ("429 Too Many Requests", BUSY):
         name = "slowed_" + status[:3]
         paths = [f"/{i}" for i in range(3)]
@@ -175,13 +175,13 @@ def slowed_host(test, directory, options):
         t.expect_exit(test, crawl, t.EXIT_DONE, name)
         asked = site.pages
         busy = [i for i, each in enumerate(asked) if each.path == "/busy"]
-        test.check(len(busy) == 4, f"{name}: asked for {len(busy)} times", site.paths())
+        test.check(len(busy) == 4, f"{name}: requested {len(busy)} times", site.paths())
         for at in busy[:3]:
             check_gaps(test, asked[at:at + 2], 0.2 / 2, f"{name}: after {status}")
 
 
 def parked_host(test, directory, options):
-    """A host that keeps failing is left alone, the crawl of another goes on and ends, and says
+    """A host that keeps failing is parked, the crawl of another continues and ends, and says
     so."""
     many = [f"/{i}" for i in range(40)]
     good = ScriptedServer({"/": answer(links(many)),
@@ -199,7 +199,7 @@ def parked_host(test, directory, options):
     test.check(len(asked) <= 20, f"{len(asked)} requests to a host that is parked after 4 failures")
     test.check_equal_sets({request.path for request in good.pages}, {"/", *many}, "the other host")
     test.check("hosts parked after too many failures: 1" in crawl.text,
-               "the summary does not tell of the parked host", crawl.tail())
+               "the summary does not report the parked host", crawl.tail())
 
 
 def retries(test, directory, options):

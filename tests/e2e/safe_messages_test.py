@@ -119,7 +119,7 @@ def crawls(test, directory, options):
         for name in ("pages.jsonl", "links.jsonl", "skipped.jsonl"):
             check_safe(test, (directory / "captured" / "output" / name).read_bytes(), name)
         paths = {request.path for request in site.requests}
-        test.check(set(answers) - {"/map.xml", "/map.txt"} <= paths, "not all was asked for",
+        test.check(set(answers) - {"/map.xml", "/map.txt"} <= paths, "not all was requested",
                    set(answers) - paths)
 
 

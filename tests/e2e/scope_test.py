@@ -33,7 +33,7 @@ def crawl(options, directory, name, seeds, code=t.EXIT_DONE, test=None, **tables
 
 
 def fetched(server):
-    """What was asked for, as "host/path", in order."""
+    """What was requested, as "host/path", in order."""
     return [request.host.rsplit(":", 1)[0] + request.path for request in server.pages]
 
 
@@ -94,7 +94,7 @@ def rules(test, directory, options):
 
 def build_blocklist(test, directory, options, name, urls, seed, *arguments):
     """A filter of `urls` that is wrong often, but not about `seed`: a last key varies until so."""
-    # What a blocklist is asked for: the URL, its host with the port, and its host.
+    # Keys that a blocklist is searched for: the URL, its host with the port, and its host.
     host = seed.split("/")[2]
     (directory / "seed.txt").write_text(f"{seed}\n{host}\n{host.partition(':')[0]}\n")
     lines = directory / f"{name}.txt"
@@ -285,7 +285,7 @@ def known_links_take_no_places(test, directory, options):
         test.check(len(asked) == 60, f"max_urls_per_host = 60: {len(asked)} pages", asked)
         dropped = {url[url.index("//") + 2:] for url in skipped(test, directory, "menu")}
         dropped = {HERE + path[path.index("/"):] for path in dropped}
-        test.check(not dropped & set(asked), "fetched, and told as skipped", dropped & set(asked))
+        test.check(not dropped & set(asked), "fetched, and reported as skipped", dropped & set(asked))
 
 
 def limit_of_pages_changes(test, directory, options):
@@ -338,10 +338,10 @@ def endless_calendar(test, directory, options):
         months = [path for path in paths if path.startswith("/cal/")]
         test.check(100 <= len(months) <= 150, f"{len(months)} months were fetched")
         test.check_equal_sets({path for path in paths if path.startswith("/page/")},
-                              {f"/page/{i}" for i in range(301)}, "the pages beside a calendar")
+                              {f"/page/{i}" for i in range(301)}, "the pages other than the calendar")
         dropped = collections_of_reasons(skipped(test, directory, "calendar"))
         test.check(dropped.get("pattern parked", 0) > 0, "no URL was parked", dropped)
-        test.check("pattern parked" in ended.text, "the summary does not tell", ended.tail())
+        test.check("pattern parked" in ended.text, "the summary does not report it", ended.tail())
 
 
 def order(test, directory, options):

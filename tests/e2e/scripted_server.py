@@ -1,4 +1,4 @@
-"""A web server on loopback whose answers a test scripts, and which tells when each request came."""
+"""A web server on loopback with scripted answers, which records the time of each request."""
 
 import email.utils
 import gzip

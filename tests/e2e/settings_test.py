@@ -90,7 +90,7 @@ def retry_after(test, directory, options, server):
                        politeness={"max_retry_after": "300ms"})
         finished = t.run(options, directory, "crawl", config, timeout=60)
     t.expect_exit(test, finished, t.EXIT_DONE, "max_retry_after")
-    test.check(len(asked) == 2, "the page was not asked for again", asked)
+    test.check(len(asked) == 2, "the page was not requested again", asked)
 
 
 def in_vain(test, directory, options, server):
@@ -101,10 +101,10 @@ def in_vain(test, directory, options, server):
                                                  "[politeness]\nrespect_robots = false\n"))
     for command in ("check-config", "crawl", "resume"):
         finished = t.run(options, directory, command, config)
-        t.expect_exit(test, finished, t.EXIT_DONE, f"{command}, a setting in vain")
+        t.expect_exit(test, finished, t.EXIT_DONE, f"{command}, a setting without effect")
         check_says(test, finished, sitemaps, command)
         fine = t.run(options, directory, command, config, "--set", "links.sitemaps=false")
-        test.check("no effect" not in fine.text, f"{command}: nothing is in vain", fine.tail())
+        test.check("no effect" not in fine.text, f"{command}: a warning although every setting has an effect", fine.tail())
 
 
 def without_effect(test, directory, options, server):
@@ -166,7 +166,7 @@ def for_a_run(test, directory, options, server):
     test.check(len(t.read_pages(test, state)) == 5, "max_pages of the second run", more.tail())
     t.expect_exit(test, t.run(options, directory, "resume", state), t.EXIT_DONE, "without --set")
     check_all(test, server, state, "without --set")
-    # WARC files of a run that was killed are closed by the next, whatever it is called with.
+    # WARC files of a killed run are closed by the next, with any settings.
     slow = write(directory, "slow", [server.url()], politeness={
         "delay": "50ms", "per_host_connections": 1})
     killed = t.Run(options, directory, "crawl", slow, "--set", "output.warc=true",

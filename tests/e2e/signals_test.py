@@ -1,4 +1,4 @@
-"""Interrupts: one drains, two drop what is in flight, three end at once; nothing is ever lost."""
+"""Interrupts: one drains, two drop the requests in flight, three kill; nothing is ever lost."""
 
 import http.server
 import os
@@ -129,7 +129,7 @@ def drains(test, directory, options):
         pages = t.read_pages(test, crawl.state)
         # Those in flight are finished, and no others begun.
         test.check(len(pages) == 1 + asked == 1 + server.stalled,
-                   f"{asked} in flight, {server.stalled} asked for, {len(pages)} pages")
+                   f"{asked} in flight, {server.stalled} requested, {len(pages)} pages")
         crawl.check_resumes(test, "one interrupt")
 
 
@@ -169,7 +169,7 @@ def third_ends_at_once(test, directory, options):
                              filter={"expected_urls": 8_000_000})
         crawl.run.signal(signal.SIGINT)
         crawl.wait_for_log(DRAINS)
-        # The second and the third are both there when it goes on: it has no time to end between.
+        # The second and the third are both pending when it continues, so it cannot end in between.
         crawl.run.signal(signal.SIGSTOP)
         t.wait_until(lambda: is_stopped(crawl.run.process.pid), "a process that stops")
         crawl.run.signal(signal.SIGINT)

@@ -1,4 +1,4 @@
-"""Sitemaps that robots.txt names, if asked for, are read as pages are fetched: in scope, in order,
+"""Sitemaps that robots.txt names are read, if enabled, as pages are fetched: in scope, in order,
 politely."""
 
 import trawl_testing as t
@@ -26,7 +26,7 @@ def xml(text):
 
 
 class Site(ScriptedServer):
-    """`make(url)` makes the answers, for which it is told how to make URLs of the server."""
+    """`make(url)` makes the answers; `url` makes URLs of the server."""
 
     def __init__(self, make):
         super().__init__(lambda request: self.answers.get(request.path,
@@ -74,7 +74,7 @@ def kinds(test, directory, options):
         pages = crawl(test, directory, options, "kinds", site)
     expected = {"/", *PAGES, *MAPS, *(path + "/below" for path in PAGES)}
     test.check_equal_sets(set(site.paths()), expected, "sitemaps, requests")
-    test.check(not t.repeats(site.paths()), "asked for twice", site.paths())
+    test.check(not t.repeats(site.paths()), "requested twice", site.paths())
     good = {path for path, lines in pages.items() if lines[0]["status"] == 200}
     test.check(expected - {"/missing.xml"} - set(MAPS) <= good, "pages are missing in the output",
                sorted(expected - good))

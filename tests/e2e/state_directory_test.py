@@ -1,4 +1,4 @@
-"""A state directory is Trawl's alone: nothing of others is written over, followed or deleted."""
+"""In a state directory, files of others are never overwritten, followed or deleted."""
 
 import hashlib
 import os
@@ -252,14 +252,14 @@ def fresh_checks_first(test, directory, options, server):
             ("fetch.connections=no", "fetch.connections")):
         case.refused(f"--set {setting}", pattern,
                      arguments=("crawl", "--fresh", "--set", setting))
-    # Whoever writes there goes on.
+    # The crawl that writes there continues.
     slow = Case(test, directory, options, server, "slow", politeness={
         "delay": "20s", "per_host_connections": 1})
     running = t.Run(options, slow.runs, "crawl", slow.config)
     t.wait_until(lambda: (slow.state / "output" / "pages.jsonl").exists(), "a crawl that runs")
     refused = slow.run("crawl", slow.config, "--fresh")
     test.check(refused.exit_code == t.EXIT_FAILURE and "in use" in refused.text,
-               "--fresh beside a crawl that runs", refused.tail())
+               "--fresh while a crawl runs", refused.tail())
     test.check((slow.state / "MANIFEST").exists() and not (slow.state / "output.1").exists(),
                "--fresh touched a crawl that runs", tree(slow.state).keys())
     running.kill()

@@ -91,7 +91,7 @@ def check(test, directory, name, hosts, accepted):
         else:
             test.check(page["status"] == 0 and page["reason"] == "TLS failure",
                        f"{name}: {kind}: not refused for its TLS", page)
-            test.check(not host.paths, f"{name}: {kind}: was asked all the same", host.paths)
+            test.check(not host.paths, f"{name}: {kind}: was asked anyway", host.paths)
         host.paths.clear()
 
 
@@ -104,7 +104,7 @@ def old_protocol(authority):
 
 
 def forgotten_authority(test, directory, options, host):
-    """What a run does not trust any more waits for one that does, whatever is asked for first."""
+    """URLs that a run no longer trusts wait for a run that does, whatever is requested first."""
     ca_file = directory / "keys" / "ca.pem"
     for obeys in (True, False):
         name = f"forgotten-{obeys}"

@@ -28,7 +28,7 @@ def encodings(test, directory, options):
     packers = {
         "gzip": gzip.compress, "x-gzip": gzip.compress, "deflate": zlib.compress,
         "zstd": lambda data: b"\x28\xb5\x2f\xfd\0\x58" + raw_block(data),
-        # Without the header it should have: browsers read it all the same.
+        # Without the header it should have: browsers read it anyway.
         "raw-deflate": lambda data: deflate.compress(data) + deflate.flush(),
     }
     if brotli(b"") is not None:

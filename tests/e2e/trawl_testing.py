@@ -334,7 +334,7 @@ class SampleSite:
         self.run.kill()
 
     def requests(self):
-        """The canonical keys asked for, in order, robots.txt left out."""
+        """The canonical keys requested, in order, robots.txt left out."""
         urls = []
         if self.access_log.exists():
             for line in self.access_log.read_text().split("\n")[:-1]:

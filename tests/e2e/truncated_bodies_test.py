@@ -34,7 +34,7 @@ def cut(body, size, status="200 OK", *headers, length=None, close=True):
 
 class Case:
     """The answers to a URL's requests one after the other, and what is to come of them: why its
-    body is truncated, which bytes of it are archived, how often it is asked for."""
+    body is truncated, which bytes of it are archived, how often it is requested."""
 
     def __init__(self, answers, truncated, payload, status=200, requests=1 + RETRIES, follows=True):
         self.answers, self.truncated, self.payload = answers, truncated, payload
@@ -132,7 +132,7 @@ def kept(test, directory, options, name, warc):
         test.check(bool(line["error"]) == (case.truncated is not None),
                    f"{name} {path}: error {line['error']!r}", line)
         test.check(case.requests in (None, asked.count(path)),
-                   f"{name} {path}: asked for {asked.count(path)} times")
+                   f"{name} {path}: requested {asked.count(path)} times")
         test.check(asked.count(path + "/below") == int(case.follows),
                    f"{name} {path}: its link was followed {asked.count(path + '/below')} times")
         test.check(line["links"] == int(case.follows and path != "/moved")
@@ -173,7 +173,7 @@ def check_records(test, state, site, lines):
 
 
 def not_wanted(test, directory, options):
-    """Of what is neither archived nor has links nothing is read when it is too large."""
+    """A body that is too large is not read if it is neither archived nor parsed for links."""
     film = answer(b"\0" * 40 * LIMIT, content_type="video/mp4")
     with ScriptedServer({"/": answer(links(["/film"])), "/film": film}) as site:
         finished = crawl(options, directory, "film", [site.url()],

@@ -121,7 +121,7 @@ def check_places(test, pages, records, crashed=False):
 
 
 def check_index(test, directory, records):
-    """Each response and revisit is found by the CDXJ beside its file, in order."""
+    """Each response and revisit is found by the CDXJ file of its WARC file, in order."""
     found = set()
     for path in sorted(pathlib.Path(directory).rglob("*.cdxj")):
         lines = path.read_text(encoding="utf-8").splitlines()

@@ -1,5 +1,5 @@
 """WARC files and their indexes: what a server sent is in them, byte for byte, and is found by the
-places that pages.jsonl and the index tell, also after the crawler was killed."""
+places that pages.jsonl and the index give, also after the crawler was killed."""
 
 import base64
 import gzip
@@ -148,7 +148,7 @@ def check_heads(test, server, captures):
 
 def check_copies(test, server, pages, captures):
     """A revisit names a capture that has the body. Copies that are fetched at the same time may
-    both be responses; pages.jsonl tells which is the copy all the same."""
+    both be responses; pages.jsonl nevertheless says which is the copy."""
     for revisit in captures.values():
         if revisit.type != "revisit":
             continue
@@ -271,7 +271,7 @@ def killed(test, directory, options):
             told = t.read_pages(test, state)
             check_places(test, told, records, crashed=True)
             command = "resume"
-        # Under another name: the files of the old one are closed all the same.
+        # Under another name: the files of the old one are closed anyway.
         finished = t.run(options, directory, "resume", config, "--set",
                          'output.warc_prefix="after"')
         t.expect_exit(test, finished, t.EXIT_DONE, "resumed after kill -9")
@@ -290,7 +290,7 @@ def killed(test, directory, options):
 
 
 def relative(test, directory, options):
-    """A crawl whose paths are relative goes on, also from its directory, and from a copy of that."""
+    """A crawl whose paths are relative continues, also from its directory, and from a copy of that."""
     with ScriptedServer(tree) as server:
         tables = t.fast_crawl([server.url()], "here", output={"warc": True},
                               scope={"max_pages": 20})

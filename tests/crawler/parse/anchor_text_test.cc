@@ -145,7 +145,7 @@ TEST_P(AnchorText, IsUtf8WhateverThePageIs) {
     return bytes;
   }();
   EXPECT_THAT(texts_of(utf16, "text/html; charset=utf-16le"), ElementsAre("a\xC3\x9Fz"));
-  // What is none is replaced, a byte or the part of a character at a time.
+  // Invalid UTF-8 is replaced, by byte or by part of a character.
   EXPECT_EQ(text_of("<a href=x>a\xFF\xE6\x97z\xC3</a>"), "a\xEF\xBF\xBD\xEF\xBF\xBDz\xEF\xBF\xBD");
   EXPECT_EQ(text_of("<a href=x>\xE6\x97<b>\xA5</b></a>"), "\xEF\xBF\xBD\xEF\xBF\xBD");
   // Controls stay, as in the page.
@@ -160,7 +160,7 @@ TEST_P(AnchorText, EndsAtTheNextAnchor) {
   // The text of an anchor in another one is that of the inner one.
   EXPECT_THAT(texts_of("<a href=1>a<table><td>b<a href=2>c</a>d</table>e</a>"),
               ElementsAre("a b", "c"));
-  // One that is no element of the document ends nothing.
+  // A tag that makes no element of the document ends nothing.
   EXPECT_THAT(texts_of("<a href=1>a<template><a href=2>b</a></template>c</a>"), ElementsAre("ac"));
   EXPECT_THAT(texts_of("<a href=1>a<!--<a href=2>--><script>'<a href=3>'</script>b</a>"),
               ElementsAre("ab"));

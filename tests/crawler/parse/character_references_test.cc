@@ -105,7 +105,7 @@ TEST(CharacterReferences, AreAppended) {
 TEST(CharacterReferences, NeedOfDecodingIsSeenAnywhere) {
   EXPECT_FALSE(needs_decoding({}));
   for (std::size_t size = 1; size <= 70; ++size) {
-    // Exactly sized, so that the address sanitizer sees any byte read behind the end.
+    // Exactly sized, so that the address sanitizer detects reads beyond the end.
     const auto text = std::make_unique<char[]>(size);
     std::memset(text.get(), 'x', size);
     const std::string_view view(text.get(), size);

@@ -154,7 +154,7 @@ TEST(CssReferences, LargeSheets) {
   }
 }
 
-// Whatever the bytes: each URL is none of nothing or a fragment, and the end comes.
+// For any bytes: no URL is empty or only a fragment, and parsing ends.
 TEST(CssReferences, RandomSheets) {
   const auto seed = std::random_device{}();
   SCOPED_TRACE(fmt::format("seed {}", seed));

@@ -38,7 +38,7 @@ std::vector<std::string> all_names() {
   return names;
 }
 
-// Looks `name` up where the bytes around it are not to be read: a sanitizer tells.
+// Looks `name` up in memory of exactly its size: a sanitizer detects reads of bytes around it.
 void expect_as_the_plain_loop(std::string_view name) {
   const auto alone = std::make_unique<char[]>(name.size());
   std::copy(name.begin(), name.end(), alone.get());

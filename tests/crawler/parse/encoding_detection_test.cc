@@ -55,7 +55,7 @@ TEST(EncodingDetection, HttpParameters) {
   EXPECT_EQ(of_header("text/html;;charset;charset=gbk"), "GBK");
   EXPECT_EQ(of_header("text/html;charset=;charset=gbk"), "GBK");
   EXPECT_EQ(of_header("text/html;boundary=x;charset=gbk;charset=big5"), "GBK");
-  // The first counts, whatever it says.
+  // The first is used, even if it is wrong.
   EXPECT_EQ(of_header("text/html;charset=nonsense;charset=gbk"), kUndeclared);
   EXPECT_EQ(of_header("text/html;charset=\"\";charset=gbk"), kUndeclared);
   EXPECT_EQ(of_header("text/html;charset='gbk'"), kUndeclared);

@@ -220,7 +220,7 @@ TEST(GumboPageReader, MemoryCountsTheElementsFound) {
                   .max_time = std::chrono::milliseconds(60'000)});
   ASSERT_EQ(cage.parse(html), Verdict::kParsed);
   EXPECT_GT(page.reader.memory_used(), cage.memory_used());
-  // Enough for the tree, but for nothing else.
+  // Enough for the tree, and for nothing else.
   const Page refused(html, {.kinds = LinkKinds::all(), .max_memory = cage.memory_used()});
   EXPECT_EQ(refused.verdict, Verdict::kTooMuchMemory);
   EXPECT_THAT(refused.found, IsEmpty());
@@ -325,7 +325,7 @@ TEST(GumboCage, NeverTakesMoreMemoryThanAllowed) {
   }
 }
 
-// Gumbo reads a byte behind such a page. Here that byte is no memory.
+// Gumbo reads a byte beyond such a page. Here that byte is not mapped.
 TEST(GumboCage, ReadsNothingBehindThePage) {
   const auto page_size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   void* memory =

@@ -96,7 +96,7 @@ std::vector<std::string> attributes_of(const HtmlTokenizer& tokenizer) {
   return out;
 }
 
-// A page in memory of its size, so that the address sanitizer sees any byte read behind the end.
+// A page in memory of exactly its size, so that the address sanitizer detects reads beyond the end.
 class ExactPage {
  public:
   explicit ExactPage(std::string_view page)
@@ -346,7 +346,7 @@ std::string markup_soup(std::mt19937_64& random) {
   return soup;
 }
 
-// Changes the content after some tags: after the same ones whoever asks.
+// Changes the content model after some tags, the same ones for every kernel.
 class RandomContent {
  public:
   explicit RandomContent(std::uint64_t seed) : seed_(seed) {}

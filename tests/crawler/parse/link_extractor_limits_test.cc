@@ -1,5 +1,5 @@
-// What one page may take of LinkExtractor, whatever it is: measured from outside, in a process of
-// its own.
+// The time and memory of LinkExtractor for any page: measured from outside, in a process of its
+// own.
 #include <chrono>
 #include <cstdio>
 #include <functional>

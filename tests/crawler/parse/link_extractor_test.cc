@@ -260,7 +260,7 @@ TEST_P(BothEngines, TemplatesEndWhatBeganInThem) {
   EXPECT_EQ(paths_of("<template><select></template><a href=/1><svg><template></svg><a href=/2>"
                      "<template><svg></template><a href=/3>"),
             "/1 /2 /3");
-  // Where only columns may stand, <style> is none and its text is markup.
+  // Where only columns are allowed, <style> makes no element and its text is markup.
   EXPECT_EQ(paths_of("<template><col><style></template><a href=/1></style>"), "/1");
 }
 
@@ -300,7 +300,7 @@ TEST_P(BothEngines, AttributesOfASecondHtmlOrBodyCount) {
   EXPECT_EQ(paths_of("<select><html style='a:url(/1)'>"), "/1");
 }
 
-// An end tag that the page ends in is no text.
+// An incomplete end tag at the end of the page is not text.
 TEST_P(BothEngines, PagesCutOffInRawText) {
   for (const std::string_view cut : {"<title>t</title ", "<title>t</title/", "<title>t</title x='",
                                      "<title>t</title>", "<title>t"}) {
@@ -344,7 +344,7 @@ TEST_P(BothEngines, BytesThatAreNoUtf8) {
        {"<style>a{{{}}}</style>", "<svg><style>a{{{}}}</style></svg>", "<p style=\"{}\">"}) {
     EXPECT_EQ(paths_of(fmt::format(fmt::runtime(css), "b:url('/\xEF\\\n\xBF\xBD')")), three) << css;
   }
-  // U+F423F beside U+0001, U+FFFF, U+1FFFE.
+  // U+F423F together with U+0001, U+FFFF, U+1FFFE.
   EXPECT_EQ(paths_of("<a href='/&#999999;\x01\xEF\xBF\xBF\xF0\x9F\xBF\xBE'>"),
             "/%F3%B4%88%BF%01%EF%BF%BF%F0%9F%BF%BE");
 }

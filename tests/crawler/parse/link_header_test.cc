@@ -190,7 +190,7 @@ TEST(LinkHeader, AThousandLinksAtMost) {
   EXPECT_EQ(found.back().url.path(), "/dir/999");
 }
 
-// What is written is read back, whatever stands in it.
+// Any text that is written is read back.
 TEST(LinkHeader, ReadsBackRandomLinks) {
   const std::string alphabet = "ab ,;=<\"\\'%*\t/:";
   for (unsigned seed = 1; seed <= 300; ++seed) {

@@ -109,7 +109,7 @@ TEST(PageEncoding, Gb18030) {
   EXPECT_EQ(decoded("\x81\x30\x81\x30\x81\x35\xF4\x37", "gb18030"), "\u0080\uE7C7");
   EXPECT_EQ(decoded("\x90\x30\x81\x30\xE3\x32\x9A\x35", "gb18030"), "\U00010000\U0010FFFF");
   EXPECT_EQ(decoded("\xE3\x32\x9A\x36\x84\x31\xA5\x30", "gb18030"), "\uFFFD\uFFFD");
-  // The digit of a sequence that is none is text.
+  // The digit of an invalid sequence is text.
   EXPECT_EQ(decoded("\x81\x30<", "gbk"), "\uFFFD0<");
   EXPECT_EQ(decoded("\x81\x30\x81<", "gbk"), "\uFFFD0\uFFFD<");
   EXPECT_EQ(decoded("\x81\x30\xD6\xD0", "gbk"), "\uFFFD0中");
@@ -137,7 +137,7 @@ TEST(PageEncoding, Iso2022Jp) {
   EXPECT_EQ(decoded("\x1B(J\\~a\x1B(I1\x1B(B\\", "iso-2022-jp"), "¥‾aｱ\\");
   EXPECT_EQ(decoded("\x1B$@F|\n\x1B(Bx", "iso-2022-jp"), "日\uFFFDx");
   EXPECT_EQ(decoded("\x0E\x0F\xB1", "iso-2022-jp"), "\uFFFD\uFFFD\uFFFD");
-  // Escape sequences with nothing between them, or that are none, are not lost.
+  // Consecutive and invalid escape sequences are not lost.
   EXPECT_EQ(decoded("\x1B$B\x1B(B<", "iso-2022-jp"), "\uFFFD<");
   EXPECT_EQ(decoded("\x1B<\x1B(<\x1B$", "iso-2022-jp"), "\uFFFD<\uFFFD(<\uFFFD$");
   EXPECT_EQ(decoded("\x1B$BF\x1B(B<", "iso-2022-jp"), "\uFFFD<");

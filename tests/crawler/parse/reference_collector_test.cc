@@ -19,7 +19,7 @@ using testing::IsEmpty;
 
 using Attributes = std::initializer_list<std::pair<Attribute, std::string_view>>;
 
-// Collects what it is told, and writes it as "kind element@attribute=value".
+// Collects references, written as "kind element@attribute=value".
 class Collected {
  public:
   explicit Collected(LinkOptions options = {.kinds = LinkKinds::all()})
@@ -243,7 +243,7 @@ TEST(ReferenceCollector, MetaRobots) {
                 .html(Element::kMeta, {{Attribute::kContent, "none"}})
                 .page.robots,
             RobotsDirectives{})
-      << "a <meta> without a name is nobody's";
+      << "a <meta> without a name applies to no crawler";
 }
 
 TEST(ReferenceCollector, Refresh) {

@@ -64,7 +64,7 @@ inline std::string repeated(std::string_view unit, std::size_t size) {
   return text;
 }
 
-// Patterns that are looked for in vain, as only that takes the time of all of them.
+// Patterns that do not match, so that all of them are searched for.
 inline std::vector<HostileRobots> hostile_robots(std::size_t bytes = 500u << 10) {
   constexpr std::size_t kPath = 2000;
   const std::string letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~";
@@ -103,7 +103,7 @@ inline std::vector<HostileRobots> hostile_robots(std::size_t bytes = 500u << 10)
         pattern += "*" + piece_of(any_path, size);
       return pattern;
     });
-    // In their order in the URL, so that each is found, but for the last.
+    // In their order in the URL, so that each except the last is found.
     add(fmt::format("ordered_pieces_of_{}", size), any_path, [&, size](auto i) {
       std::string pattern = "/";
       for (std::size_t at = 1 + i % 3; at + size < kPath - 60; at += size)

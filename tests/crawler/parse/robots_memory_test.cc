@@ -137,7 +137,8 @@ TEST(Robots, M1_HoweverManyAgentsAreAskedForTheRulesKeptAreBounded) {
   EXPECT_GT(robots.memory(), parsed + (4u << 20));
 }
 
-// What takes the time is parsing the URLs' hosts; many robots.txt files are never asked for them.
+// Parsing the hosts of the URLs takes the time; the sitemaps of many robots.txt files are never
+// needed.
 TEST(Robots, SitemapsAreParsedWhenAskedFor) {
   std::string bytes = "# much that is forgotten, as it is more than a quarter of the file\n";
   for (int i = 0; i < 20; ++i)

@@ -1,4 +1,4 @@
-// What robots.txt means, in the plainest words: slow, and independent of what it is compared with.
+// A reference implementation of robots.txt: simple, slow, and independent of the tested one.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Damaged, broken and hostile documents: what stands before the damage counts, nothing takes more
+// Damaged, broken and hostile documents: the part before the damage is used, nothing takes more
 // memory than it should.
 #include <string>
 #include <string_view>
@@ -38,7 +38,7 @@ std::size_t most_memory(const std::string& head, const std::string& part, std::s
   return most;
 }
 
-// What a sitemap holds, as far as it can be told.
+// The contents of a sitemap, as far as they are readable.
 std::size_t size_of(const Sitemap& sitemap) {
   std::size_t size = 0;
   for (const SitemapEntry& entry : sitemap.entries) {

@@ -184,10 +184,10 @@ TEST(Sitemap, AnAmpersandThatBeginsNoReferenceStaysInTheUrl) {
 TEST(Sitemap, ReferencesToCharactersAreRead) {
   EXPECT_EQ(url_of("http://a.example/&#x41;&#66;&#38;&#x3c;"), "http://a.example/AB&%3C");
   EXPECT_EQ(url_of("http://a.example/&eacute;&apos;&quot;&gt;"), "http://a.example/%C3%A9'%22%3E");
-  // All that HTML has names for, be it two characters, or one that would be markup.
+  // All named characters of HTML, including pairs, and characters that would be markup.
   EXPECT_EQ(url_of("http://a.example/&NotEqualTilde;"), "http://a.example/%E2%89%82%CC%B8");
   EXPECT_EQ(url_of("http://a.example/?a&AMP;b&LT;c&num;d"), "http://a.example/?a&b%3Cc#d");
-  // What is no character of XML becomes U+FFFD.
+  // Characters that XML forbids become U+FFFD.
   EXPECT_EQ(url_of("http://a.example/&#0;&#xD800;&#99999999999999999999;"),
             "http://a.example/%EF%BF%BD%EF%BF%BD%EF%BF%BD");
 }

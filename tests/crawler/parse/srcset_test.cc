@@ -83,7 +83,7 @@ TEST(Srcset, ManyCandidates) {
   EXPECT_EQ(candidates(endings).size(), 1000u);
 }
 
-// What comes out stands in the value, in this order, and is no white space.
+// The URLs are parts of the value, in order, and not white space.
 TEST(Srcset, RandomValues) {
   const auto seed = std::random_device{}();
   SCOPED_TRACE(fmt::format("seed {}", seed));

@@ -35,7 +35,7 @@ Page crash_page(int i) {
 }
 
 struct Crawl {
-  std::vector<Appended> appended = {};  // each was told to be
+  std::vector<Appended> appended = {};  // each was reported as written
   std::size_t synced = 0;               // of them, those that are to survive a power loss
   bool failed = false;
 

@@ -97,7 +97,7 @@ TEST_F(WarcFilesTest, NamesAndWarcinfo) {
 TEST_F(WarcFilesTest, RotatesBySizeButNeverInsideAPage) {
   WarcFilesOptions options;
   options.max_size = 4000;
-  options.now = [] { return test::test_time(); };  // names differ all the same
+  options.now = [] { return test::test_time(); };  // names differ anyway
   const auto files = open(options);
   for (int i = 0; i < 60; ++i)
     append(*files, numbered(i));
@@ -215,7 +215,7 @@ TEST_F(WarcFilesTest, SaysWhichDirectoryItCannotUse) {
   EXPECT_THAT(files.error().message, HasSubstr(directory_ / "file"));
 }
 
-// The disk is full in the middle of a crawl; room is made; the crawl goes on where it was.
+// The disk fills up during a crawl; after space is freed, the crawl continues where it stopped.
 TEST(WarcDiskFull, NoTornRecordNothingLost) {
   test::SmallDisk disk(2u << 20);
   if (!disk.mounted()) GTEST_SKIP() << "no right to mount a file system";

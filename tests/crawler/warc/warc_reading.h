@@ -60,7 +60,7 @@ inline std::string independent_sha1(std::string_view bytes) {
   return text;
 }
 
-// The text of the member at the start of `bytes`; sets its length, 0 if there is no whole one.
+// The text of the member at the start of `bytes`; sets its length, 0 if it is incomplete.
 inline std::string inflate_member(std::string_view bytes, std::uint64_t& length) {
   z_stream stream{};
   inflateInit2(&stream, 31);

@@ -19,7 +19,7 @@ namespace trawl {
 
 namespace {
 
-// What files of filters begin with, those of the first version too.
+// The length of the magic number of filter files, in all versions.
 constexpr std::size_t kMagicBytes = 8;
 constexpr std::string_view kMagics[] = {"TRAWLFLT", "TRAWLBBF"};
 
@@ -40,12 +40,13 @@ bool is_public_suffix(std::string_view name, int part) {
                                part | PSL_TYPE_NO_STAR_RULE) != 0;
 }
 
-// Lines that block one host where thousands are likely meant.
+// Collects lines that name a public suffix: each blocks one host where thousands are probably
+// meant.
 class SuffixLines {
  public:
   void look_at(std::string_view entry) {
     if (entry.starts_with('.')) {
-      // Told of before, without its dot.
+      // Reported before, without its dot.
       entry.remove_prefix(1);
       if (!found_.empty() && found_.back() == entry) {
         found_.pop_back();
@@ -75,7 +76,7 @@ class SuffixLines {
  private:
   static constexpr std::size_t kShown = 5;
   std::uint64_t count_ = 0;
-  std::vector<std::string> found_;  // the first ones, and the last one
+  std::vector<std::string> found_;  // the first ones and the last one
 };
 
 }  // namespace
@@ -95,7 +96,8 @@ void BlockCandidates::set(const Url& url, const Canonicalizer& canonicalizer) {
   host_ = host;
   parents_begin_ = size_;
   if (url.host_is_ip()) return;
-  // From the shortest upwards: of a host with very many labels the registrable one is among them.
+  // From the shortest on, so that the registrable domain of a host with very many labels is
+  // included.
   std::size_t dot = host.rfind('.');
   for (std::size_t n = 0; n < kMaxParents && dot != std::string_view::npos; ++n) {
     add(host.substr(dot + 1));
@@ -118,7 +120,7 @@ HashedLines::HashedLines(std::vector<std::uint64_t> hashes) : hashes_(std::move(
   std::ranges::sort(hashes_);
   hashes_.erase(std::unique(hashes_.begin(), hashes_.end()), hashes_.end());
   hashes_.shrink_to_fit();
-  // About four hashes for each value of the first bits: half a cache line to look through.
+  // About four hashes for each value of the first bits: half a cache line to search.
   const int bits = std::clamp(static_cast<int>(std::bit_width(hashes_.size())) - 2, 1, 31);
   shift_ = 64 - bits;
   starts_.resize((std::size_t{1} << bits) + 1);
@@ -151,7 +153,7 @@ Result<Blocklist> Blocklist::open(const std::filesystem::path& path,
     auto opened = open_filter_and_keys(path.string());
     if (!opened) return tl::unexpected(std::move(opened.error()));
     auto& [filter, exact] = *opened;
-    // Bits that were lost would let pass what is to be blocked.
+    // Lost bits would let blocked URLs pass.
     if (auto verified = filter.verify(); !verified) return tl::unexpected(verified.error());
     if (exact) {
       if (auto verified = exact->verify(); !verified) return tl::unexpected(verified.error());

@@ -22,26 +22,26 @@
 
 namespace trawl {
 
-// What of a URL a blocklist is asked for, shared by several lists: its canonical key, its text, its
-// host with the port if that is not 80 or 443, its host, and the domains above. Views of the URL
-// and of its own buffers.
+// The texts of a URL that blocklists are searched for, shared by several lists: its canonical key,
+// its text, its host with a port other than 80 and 443, its host, and the parent domains. Views of
+// the URL and of its own buffers.
 class BlockCandidates {
  public:
-  // Host names have at most 127 labels, URLs' hosts any number; more are not looked at.
+  // Host names have at most 127 labels, hosts of URLs any number; further parents are ignored.
   static constexpr std::size_t kMaxParents = 16;
   static constexpr std::size_t kMax = kMaxParents + 4;
 
-  // Replaces what was there.
+  // Replaces the previous candidates.
   void set(const Url& url, const Canonicalizer& canonicalizer);
   void set(Url&& url, const Canonicalizer& canonicalizer) = delete;  // the views would dangle
   std::size_t size() const { return size_; }
   std::string_view operator[](std::size_t i) const { return texts_[i]; }
-  // A domain above the host with its dot in front, ".example" of "h.example"; else empty. In a list
-  // it blocks all hosts below, those of a public suffix, too.
+  // If candidate `i` is a parent domain, it with a leading dot, ".example" for "h.example"; else
+  // empty. A list entry with a dot blocks all hosts below, even below a public suffix.
   std::string_view with_dot(std::size_t i) const;
-  // False for a public suffix above the host that is in ICANN's part of the list ("co.uk"), which
-  // blocks nothing below it; one of the private part ("blogspot.com") does. That takes a look into
-  // that list: worth it for what is in a blocklist only.
+  // False for a parent domain in ICANN's part of the public suffix list ("co.uk"), which blocks
+  // nothing below it; entries of the private part ("blogspot.com") do. Searches that list, so call
+  // it only for candidates found in a blocklist.
   bool may_block(std::size_t i) const;
 
  private:
@@ -55,11 +55,11 @@ class BlockCandidates {
   std::string group_;
 };
 
-// 64-bit keyed hashes of lines, 9 bytes each: so few that millions fit, so many bits that a line
-// taken for another is not to be expected (one in 10^12 for a list of 10 million).
+// A set of 64-bit keyed hashes of lines, 9 bytes each: small enough for millions of lines, and
+// large enough that a false match is not to be expected (1 in 10^12 for a list of 10 million).
 class HashedLines {
  public:
-  // Sorted and freed of repetitions here.
+  // Sorts the hashes and removes duplicates.
   explicit HashedLines(std::vector<std::uint64_t> hashes);
 
   bool contains(std::uint64_t hash) const;
@@ -68,11 +68,11 @@ class HashedLines {
 
  private:
   std::vector<std::uint64_t> hashes_;
-  std::vector<std::uint32_t> starts_;  // where the hashes begin whose first bits are the index
-  int shift_ = 0;                      // leaves those bits
+  std::vector<std::uint32_t> starts_;  // for each value of the first bits, where its hashes begin
+  int shift_ = 0;                      // shifts out the other bits
 };
 
-// A filter, and its keys if it was built with them: without these it takes some lines for others.
+// A filter, and its exact keys if it has them; without them it has false positives.
 struct FilterLines {
   MappedFilter filter;
   std::optional<ExactKeys> exact;
@@ -82,23 +82,22 @@ struct FilterLines {
   }
 };
 
-// A list as the config names it: a filter made by `trawl filter build`, which is mapped and asked
-// for texts as they are, or a text file with a URL, a host or a domain a line. Immutable,
-// thread-safe.
+// A file of scope.blocklist: a filter made by `trawl filter build`, which is mapped and searched
+// for exact texts, or a text file with a URL, host or domain per line. Immutable, thread-safe.
 class Blocklist {
  public:
-  // Errors: kInvalidArgument with file and line for what is neither; those of MappedFilter,
-  // of ExactKeys and of their verify(); kNotFound, kPermission, kIo.
+  // Errors: kInvalidArgument with file and line for an invalid line; those of MappedFilter,
+  // ExactKeys and their verify(); kNotFound, kPermission, kIo.
   static Result<Blocklist> open(const std::filesystem::path& file,
                                 const Canonicalizer& canonicalizer);
 
-  // The first candidate that is in the list.
+  // Returns the first candidate in the list.
   std::optional<std::string_view> find(const BlockCandidates& candidates) const;
 
   const std::string& name() const { return name_; }
   bool is_filter() const { return std::holds_alternative<FilterLines>(lines_); }
-  std::uint64_t size() const;  // lines without repetitions; of a filter as it counted them
-  // What is hardly meant, for people; empty: nothing.
+  std::uint64_t size() const;  // distinct lines; for a filter, its own count
+  // A warning about lines that are probably not meant; empty if there are none.
   const std::string& warning() const { return warning_; }
 
  private:
@@ -108,7 +107,7 @@ class Blocklist {
   std::string name_;
   KeyedHash hash_;
   std::variant<HashedLines, FilterLines> lines_;
-  bool has_dotted_ = true;  // lines that begin with a dot: see BlockCandidates::with_dot()
+  bool has_dotted_ = true;  // has lines with a leading dot: see BlockCandidates::with_dot()
   std::string warning_;
 };
 

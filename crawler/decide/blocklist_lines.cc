@@ -28,21 +28,21 @@ std::string_view trimmed(std::string_view text) {
 std::string_view without_comment(std::string_view line) {
   for (std::size_t hash = line.find('#'); hash != std::string_view::npos;
        hash = line.find('#', hash + 1)) {
-    // Elsewhere it begins the fragment of a URL.
+    // Elsewhere a '#' begins the fragment of a URL.
     if (hash == 0 || kSpaces.find(line[hash - 1]) != std::string_view::npos)
       return line.substr(0, hash);
   }
   return line;
 }
 
-// The next word of `line`, which loses it.
+// Removes and returns the next word of `line`.
 std::string_view take_word(std::string_view& line) {
   const std::string_view word = line.substr(0, line.find_first_of(kSpaces));
   line = trimmed(line.substr(word.size()));
   return word;
 }
 
-// As files of hosts have them: "0.0.0.0", "::1", "fe80::1%lo0".
+// Addresses as in hosts files: "0.0.0.0", "::1", "fe80::1%lo0".
 bool looks_like_address(std::string_view word) {
   const std::string_view digits = word.substr(0, word.find('%'));
   return digits.find_first_of(".:") != std::string_view::npos &&
@@ -75,8 +75,8 @@ class BlockedLine {
     if (line.empty()) return word.find("://") != std::string_view::npos ? url(word) : host(word);
     if (!looks_like_address(word)) {
       return wrong(word,
-                   "is followed by something else: write one URL, host or domain a line, or "
-                   "an address and host names as in a hosts file");
+                   "is followed by something else: write one URL, host or domain per line, or an "
+                   "address and host names as in a hosts file");
     }
     while (!line.empty()) {
       const std::string_view name = take_word(line);
@@ -90,7 +90,7 @@ class BlockedLine {
   Result<void> url(std::string_view word) {
     if (const auto parsed = Url::parse_into(word, nullptr, url_); !parsed) {
       if (parsed.error().code == ErrorCode::kUnsupportedScheme) return {};
-      return wrong(word, "is no URL: " + parsed.error().message);
+      return wrong(word, "is not a URL: " + parsed.error().message);
     }
     take_(canonicalizer_.key_view(url_, scratch_));
     return {};
@@ -103,7 +103,7 @@ class BlockedLine {
     } else if (name.starts_with('.')) {
       name.remove_prefix(1);
     }
-    // IPv6 addresses may be without brackets where no port follows.
+    // IPv6 addresses may be without brackets if no port follows.
     const bool bare_v6 = std::ranges::count(name, ':') > 1 && !name.starts_with('[');
     text_ = bare_v6 ? fmt::format("http://[{}]/", name) : fmt::format("http://{}/", name);
     if (name.empty() || name.find_first_of("/?#@\\*|^$") != std::string_view::npos ||
@@ -130,7 +130,7 @@ Result<void> too_long() {
                fmt::format("the line is longer than {} KiB", kMaxLine >> 10));
 }
 
-// What is wrong with a file, a line for each of its lines; those beyond the first few are counted.
+// Collects errors of a file, one line for each; after the first ones they are only counted.
 class WrongLines {
  public:
   void add(std::string_view file, std::uint64_t line, std::string_view why) {

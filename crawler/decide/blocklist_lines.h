@@ -1,4 +1,4 @@
-// Reading the text files of blocklists.
+// Reads text files of blocklists.
 #pragma once
 
 #include <functional>
@@ -11,17 +11,14 @@
 
 namespace trawl {
 
-// Calls `take` with what each line blocks: the canonical key of a URL, or a host name as
-// politeness_group() spells it, which stands for its subdomains, too. One that has "." or "*."
-// before it and is a public suffix comes once more with a dot in front. A line is a URL; a host,
-// with ":port" if it is to be on that port alone, with "." or "*." before it or not; or one of a
-// hosts file, an address and then names, of which those without a dot and those that are addresses
-// (localhost and its like) are left out. Empty lines, and what follows a '#' at the beginning or
-// behind a space, are comments. URLs that are neither http nor https block nothing. Memory is that
-// of the longest line, which may have 64 KiB.
-//
-// Errors: kInvalidArgument as "file:line: what is wrong with it", a line for each of the first 100
-// that are wrong, and how many more there are; kIo.
+// Calls `take` with what each line blocks: the canonical key of a URL, or a host name in the form
+// of politeness_group(), which also stands for its subdomains. A public suffix with "." or "*."
+// before it is passed a second time, with a leading dot. A line is a URL; a host, optionally with
+// ":port" and with "." or "*." before it; or a line of a hosts file, an address followed by names,
+// of which names without a dot and addresses are ignored (localhost and similar). A '#' at the
+// beginning or after a space begins a comment. URLs that are not http(s) block nothing. Memory is
+// that of the longest line, at most 64 KiB. Errors: kInvalidArgument with "file:line: message" for
+// each of the first 100 bad lines, and the number of further ones; kIo.
 Result<void> read_blocklist_lines(const InputFile& file, const Canonicalizer& canonicalizer,
                                   const std::function<void(std::string_view)>& take);
 

@@ -29,7 +29,7 @@ class CrawlLimits {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // `bytes_before`: of earlier runs, if they are to count.
+  // `bytes_before`: bytes of earlier runs, if they count.
   CrawlLimits(std::optional<std::uint64_t> max_bytes,
               std::optional<std::chrono::milliseconds> max_time, Clock::time_point started,
               std::uint64_t bytes_before = 0)
@@ -37,24 +37,24 @@ class CrawlLimits {
         end_(end_of(started, max_time)),
         bytes_(bytes_before) {}
 
-  // Bytes of a body as they come in. True for the one call that reaches the limit.
+  // Adds received bytes of a body. Returns true for the one call that reaches the limit.
   bool add_bytes(std::uint64_t n) {
     const std::uint64_t before = bytes_.fetch_add(n, std::memory_order_relaxed);
     return before < max_bytes_ && n >= max_bytes_ - before;
   }
   std::uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
-  // Nothing as long as the crawl may go on.
+  // Returns nothing while the crawl may continue.
   std::optional<CrawlLimit> reached(Clock::time_point now) const {
     if (bytes() >= max_bytes_) return CrawlLimit::kBytes;
     return now >= end_ ? std::optional(CrawlLimit::kTime) : std::nullopt;
   }
-  // When the time is up; nothing: never.
+  // When the time limit ends the crawl; nothing: never.
   std::optional<Clock::time_point> end() const {
     return end_ == Clock::time_point::max() ? std::nullopt : std::optional(end_);
   }
 
  private:
-  // A time too long for the clock is none.
+  // A time too long for the clock counts as no limit.
   static Clock::time_point end_of(Clock::time_point started,
                                   std::optional<std::chrono::milliseconds> max_time) {
     const auto longest =

@@ -1,3 +1,11 @@
+// Two limits per host. HostUrlCounts counts URLs queued in a run. Several threads may offer links
+// to a host at the same time, so a link takes a place before it is offered, and gives it back if
+// the frontier answers that the URL was seen. Concurrent offers of the same URL share a place.
+//
+// HostPageLimits keeps a number of pages per host, as a durable limit in the frontier. When the
+// configured limit changes between runs, the limit of every host must change; that is written as a
+// plan to a small file first, with the new absolute numbers, so that an interrupted change can be
+// repeated by the next run.
 #include "crawler/decide/host_counts.h"
 
 #include <algorithm>
@@ -18,7 +26,7 @@ namespace {
 
 using Limit = std::optional<std::uint64_t>;
 
-// All hosts that the frontier tells of, one after another.
+// Calls a function for all hosts of the frontier.
 Result<void> for_each_host(const Frontier& frontier,
                            const std::function<void(const HostInfo&)>& take) {
   constexpr std::size_t kAtOnce = 10'000;
@@ -32,15 +40,15 @@ Result<void> for_each_host(const Frontier& frontier,
   }
 }
 
-// What the file of page limits says. Its text is "limit 20", or "limit none"; while the limit is
-// being changed "to 40" and a line "7 www.example.com" for each host follow, and "end".
+// The contents of the file of page limits. Its text is "limit 20" or "limit none"; while the limit
+// is being changed, followed by "to 40", a line "7 www.example.com" for each host, and "end".
 struct LimitFile {
   struct Host {
     std::string name;
     Limit remaining;
   };
   Limit limit;
-  std::optional<Limit> to;  // nothing: no change is under way
+  std::optional<Limit> to;  // absent: no change in progress
   std::vector<Host> hosts;
 };
 
@@ -65,10 +73,10 @@ std::string to_text(const LimitFile& file) {
   return text + "end\n";
 }
 
-// Nothing: it is damaged.
+// Returns nothing if the text is damaged.
 std::optional<LimitFile> limit_file_of(std::string_view text) {
   LimitFile file;
-  // The first word of the next line, and the rest of it.
+  // The first word of the next line, and the rest of the line.
   const auto next = [&text]() -> std::pair<std::string_view, std::string_view> {
     const std::size_t length = text.find('\n');
     if (length == std::string_view::npos) return {};
@@ -102,20 +110,19 @@ Result<std::optional<LimitFile>> read_limit_file(const std::string& path) {
   auto file = limit_file_of(text);
   if (!file || stream.bad()) {
     return error(ErrorCode::kCorrupt,
-                 path + " is damaged: delete it, and hosts keep the limits they have");
+                 path + " is damaged: delete the file, and hosts keep their current limits");
   }
   return file;
 }
 
-// What is left of the limit `now` to a host that had `remaining` left of `before`.
+// What remains of the limit `now` for a host that had `remaining` pages left of the limit `before`.
 Limit left_of(Limit now, std::uint64_t before, std::uint64_t remaining) {
   if (!now) return std::nullopt;
   const std::uint64_t fetched = before - std::min(before, remaining);
   return *now - std::min(*now, fetched);
 }
 
-// Sets what the file has planned. The numbers are what is to be left, so that this may be done
-// twice.
+// Carries out the plan in the file. The numbers are absolute, so this may be repeated.
 Result<void> finish_change(Frontier& frontier, LimitFile& file, const std::string& path) {
   for (const LimitFile::Host& host : file.hosts) {
     if (auto set = frontier.set_host(host.name,
@@ -273,8 +280,8 @@ Result<void> HostPageLimits::on_lease(std::string_view host) {
   }
   if (!known_.insert(hash_(host).low).second) return {};
   held_.take(kBytesOfAHost);
-  // A crawl that was resumed may have set it before, and so may this one. The frontier counts the
-  // host's queue to tell, which a new crawl need not wait for.
+  // An earlier run, or this one before it forgot the host, may have set the limit. Asking the
+  // frontier counts the host's queue, which a new crawl need not do.
   if (forgot_ || resumed_) {
     const auto info = frontier_.host(host);
     if (!info && info.error().code != ErrorCode::kNotFound) return tl::unexpected(info.error());

@@ -1,4 +1,4 @@
-// Limits on what is fetched of one host: URLs queued, and pages.
+// Limits per host: of URLs queued, and of pages fetched.
 #pragma once
 
 #include <array>
@@ -23,44 +23,43 @@
 
 namespace trawl {
 
-// The hashes last met, of a million at most, in 8 MiB. Thread-safe.
+// A set of the most recent hashes, at most a million, in 8 MiB. Thread-safe.
 class RecentHashes {
  public:
   static constexpr std::uint64_t kBytes = 8u << 20;
 
   RecentHashes() : slots_(kBuckets * kWays, 0) {}
 
-  // One that is there is then the last one met.
+  // If found, the hash becomes the most recent one.
   bool contains(std::uint64_t hash);
   void insert(std::uint64_t hash);
 
  private:
   static constexpr std::size_t kBuckets = std::size_t{1} << 17;
-  static constexpr std::size_t kWays = 8;  // a bucket is a cache line: the last one met is first
+  static constexpr std::size_t kWays = 8;  // a bucket is a cache line, most recent first
   static constexpr std::size_t kLocks = 64;
 
   Mutex& lock_of(std::uint64_t hash) { return locks_[hash % kBuckets % kLocks]; }
-  // The hashes of its bucket; 0: none.
+  // The hashes of the bucket; 0: empty.
   std::span<std::uint64_t, kWays> bucket_of(std::uint64_t hash) TRAWL_REQUIRES(lock_of(hash)) {
     return std::span<std::uint64_t, kWays>(slots_.data() + hash % kBuckets * kWays, kWays);
   }
-  // One that is there is then the first of its bucket.
+  // If found, the hash moves to the front of its bucket.
   bool find(std::uint64_t hash) TRAWL_REQUIRES(lock_of(hash));
 
   std::array<Mutex, kLocks> locks_;
   std::vector<std::uint64_t> slots_;
 };
 
-// Keeps a crawl within scope.max_urls_per_host: as many URLs of a host at most are offered to the
-// frontier as may still be new. Links to a host are found by all threads, so this is thread-safe;
-// hosts are spread over locks of their own. About 50 bytes a host, and 8 MiB, held of a budget.
-//
-// A link takes its place before it is offered, and settle() tells what became of it. Links that
-// are offered at the same time share a place if they are equal. One that the frontier is known to
-// have seen needs none, and has one even where the host is full. So the limit is never exceeded,
-// and known links keep no new ones out, but for those that are met for the first time in a run, or
-// again after a million others: until they are settled they take places. Counts are of one run, but
-// for URLs that wait when it begins: see start().
+// Enforces scope.max_urls_per_host: limits how many possibly new URLs of a host are offered to the
+// frontier. Thread-safe, since all threads find links to a host; hosts are spread over several
+// locks. Takes about 50 bytes per host and 8 MiB, counted in a budget. A link takes a place before
+// it is offered, and settle() passes in the frontier's answer. Equal links that are offered at the
+// same time share a place. A link that is known to be seen needs no place, and passes even if the
+// host is full. So the limit is never exceeded, and known links do not displace new ones, except
+// links met for the first time in a run or again after a million others, which take a place until
+// they are settled. Counts are per run, and include URLs that wait when the run begins: see
+// start().
 class HostUrlCounts {
  public:
   class Place {
@@ -68,7 +67,7 @@ class HostUrlCounts {
     friend class HostUrlCounts;
     std::uint64_t host = 0;
     std::uint64_t url = 0;
-    bool taken = false;  // false: it needs none
+    bool taken = false;  // false: no place was needed
   };
 
   static constexpr std::uint64_t kBytesOfAHost = 50;
@@ -76,22 +75,22 @@ class HostUrlCounts {
   explicit HostUrlCounts(std::optional<std::uint64_t> max_urls_per_host,
                          std::shared_ptr<BodyBudget> budget = nullptr);
 
-  // False: nothing is counted, and every URL has a place.
+  // False if there is no limit: nothing is counted, and every URL has a place.
   bool limited() const { return limit_.has_value(); }
-  // Counts the URLs that wait in the frontier's queues. Errors: those of Frontier::hosts().
+  // Counts the URLs waiting in the frontier's queues. Errors: those of Frontier::hosts().
   Result<void> start(const Frontier& frontier);
-  // Nothing: the host is full. `host` as Lease::host and politeness_group() have it, `url` as it is
-  // offered. Each place is to be settled.
+  // Returns nothing if the host is full. `host`: in the form of Lease::host and politeness_group();
+  // `url`: as offered. Each place must be settled.
   std::optional<Place> take(std::string_view host, std::string_view url);
-  // What the frontier said of the URL; nothing: it was not offered after all.
+  // Passes in the frontier's answer; nothing: the URL was not offered.
   void settle(const Place& place, std::optional<Admission> admission);
-  // Of a URL that was offered whether there was a place or not.
+  // Counts a URL that was offered without a place.
   void note(std::string_view host, std::string_view url, Admission admission);
   std::uint64_t count(std::string_view host) const;
 
  private:
   static constexpr std::size_t kParts = 64;
-  // A place of a URL that is being offered.
+  // The place of a URL that is being offered.
   struct Pending {
     std::uint32_t offers = 0;
     bool admitted = false;
@@ -99,7 +98,7 @@ class HostUrlCounts {
   };
   struct alignas(64) Part {
     mutable Mutex mutex;
-    // By the host's hash, and by the URL's.
+    // By hash of the host, and of the URL.
     std::unordered_map<std::uint64_t, std::uint64_t> counts TRAWL_GUARDED_BY(mutex);
     std::unordered_map<std::uint64_t, Pending> pending TRAWL_GUARDED_BY(mutex);
   };
@@ -116,9 +115,9 @@ class HostUrlCounts {
   HeldMemory held_;
 };
 
-// Keeps a crawl within scope.max_pages_per_host, by HostSettings::limit: durable, so that it
-// holds over restarts. Of one thread, for the hosts it leases. About 40 bytes a host, up to 10 MiB
-// and held of a budget: then it asks the frontier for what it has forgotten.
+// Enforces scope.max_pages_per_host with HostSettings::limit, which is durable and so holds over
+// restarts. For one thread, and the hosts it leases. Takes about 40 bytes per host, up to 10 MiB,
+// counted in a budget; beyond that it asks the frontier about hosts it has forgotten.
 class HostPageLimits {
  public:
   static constexpr std::uint64_t kBytesOfAHost = 40;
@@ -128,21 +127,21 @@ class HostPageLimits {
   HostPageLimits(Frontier& frontier, bool resumed, std::optional<std::uint64_t> max_pages_per_host,
                  std::shared_ptr<BodyBudget> budget = nullptr);
 
-  // Makes the limit `now` that of a crawl, before anything is leased from it: if it was another in
-  // the run before, which a small file in the state directory tells, each host's is set to what is
-  // left of the new one. One read of that file if nothing changed. A host that was asked while
-  // there was no limit counts from now on. What a crash leaves undone is done by the next call,
-  // whatever limit that brings. Errors: kCorrupt for the file, kIo, those of the frontier.
+  // Applies the limit `now` to a crawl before anything is leased. If the last run had another
+  // limit, which is stored in a small file in the state directory, each host's limit is set to what
+  // remains of the new one. Reads only that file if nothing changed. For hosts fetched from while
+  // there was no limit, counting starts now. A change interrupted by a crash is completed by the
+  // next call, with whatever limit. Errors: kCorrupt for the file, kIo, those of the frontier.
   static Result<void> begin(Frontier& frontier, bool resumed,
                             const std::filesystem::path& state_dir,
                             std::optional<std::uint64_t> now);
-  // The small file: to be deleted when the crawl begins anew.
+  // The small file, which --fresh deletes.
   static std::filesystem::path path(const std::filesystem::path& state_dir) {
     return state_dir / "host-page-limit";
   }
 
-  // To be called with each lease before its completion. Sets the limit of a host that has none yet;
-  // one that it has, from an earlier run, stays. Errors: those of the frontier.
+  // Call with each lease before its completion. Sets the limit of a host that has none; a limit
+  // from an earlier run stays. Errors: those of the frontier.
   Result<void> on_lease(std::string_view host);
 
  private:
@@ -151,7 +150,7 @@ class HostPageLimits {
   const std::optional<std::uint64_t> limit_;
   const KeyedHash hash_;
   std::unordered_set<std::uint64_t> known_;
-  bool forgot_ = false;  // some of them
+  bool forgot_ = false;  // some hosts were forgotten
   OneThread thread_;
   HeldMemory held_;
 };

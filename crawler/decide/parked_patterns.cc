@@ -24,8 +24,10 @@ Result<std::vector<std::string>> ParkedPatterns::read(const std::filesystem::pat
   const auto text = read_file(file, kMaxBytes + 4096);
   if (!text) return tl::unexpected(text.error());
   if (!text->starts_with("park_pattern_after ")) {
-    return error(ErrorCode::kCorrupt,
-                 file + " is not a list of parked patterns: delete it, and they are found again");
+    return error(
+        ErrorCode::kCorrupt,
+        file +
+            " is not a list of parked patterns: delete the file, and the patterns are found again");
   }
   const std::string first = first_line(park_pattern_after);
   if (!text->starts_with(first)) return patterns;

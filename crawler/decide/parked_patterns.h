@@ -1,5 +1,5 @@
-// ParkedPatterns: the URL patterns that scope.park_pattern_after has parked, in a file of the state
-// directory, so that the next run and `trawl explain` know them.
+// ParkedPatterns: the URL patterns parked by scope.park_pattern_after, stored in a file of the
+// state directory for later runs and `trawl explain`.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@
 
 namespace trawl {
 
-// A pattern is appended when it is parked, up to kMaxBytes of them. The file is text: a line
-// "park_pattern_after N", then a pattern a line (see url_pattern_of()), in the order they were
-// parked. It is not synced: a pattern that a power loss takes is found again.
+// A pattern is appended when it is parked, up to kMaxBytes in total. The file is text: a line
+// "park_pattern_after N", then one pattern per line (see url_pattern_of()), in the order in which
+// they were parked. It is not synced: patterns lost at a power loss are found again.
 class ParkedPatterns {
  public:
   static constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
@@ -26,19 +26,18 @@ class ParkedPatterns {
   static std::filesystem::path path(const std::filesystem::path& state_dir) {
     return state_dir / "parked-patterns";
   }
-  // The patterns in the file; none if there is no file, or its limit is another than
-  // `park_pattern_after`: then what it parked is to be tried again. A last line that a crash cut
-  // short is left out. Errors: kIo; kCorrupt if it is not such a file.
+  // The patterns in the file; none if there is no file, or it was written with another
+  // `park_pattern_after`, so that patterns are tried again. Ignores an incomplete last line.
+  // Errors: kIo; kCorrupt if it is not such a file.
   static Result<std::vector<std::string>> read(const std::filesystem::path& state_dir,
                                                std::uint32_t park_pattern_after);
 
-  // Goes on with the file of the run before, or begins a new one. Errors: those of read(),
-  // kNoSpace.
+  // Continues the file of the last run, or begins a new one. Errors: those of read(), kNoSpace.
   static Result<std::unique_ptr<ParkedPatterns>> open(const std::filesystem::path& state_dir,
                                                       bool resumed,
                                                       std::uint32_t park_pattern_after);
 
-  // Those of earlier runs.
+  // The patterns parked by earlier runs.
   const std::vector<std::string>& before() const { return before_; }
   // Thread-safe. Errors: kIo, kNoSpace.
   Result<void> add(std::string_view pattern) TRAWL_EXCLUDES(mutex_);

@@ -9,7 +9,7 @@ namespace trawl {
 
 namespace {
 
-constexpr std::uint32_t kDeepest = 500'000;  // those deeper are equal
+constexpr std::uint32_t kDeepest = 500'000;  // greater depths count as this
 static_assert(static_cast<std::int64_t>(kDeepest) * 2 <= -std::int64_t{Priorities::kSlow});
 
 }  // namespace

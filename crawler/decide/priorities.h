@@ -1,4 +1,4 @@
-// Priorities: in which order the URLs of a host are fetched.
+// Priorities: the order in which the URLs of a host are fetched.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +14,24 @@
 
 namespace trawl {
 
-// UrlRequest::priority for a URL, by crawl.order. Immutable, thread-safe.
+// Computes UrlRequest::priority by crawl.order. Immutable, thread-safe.
 class Priorities {
  public:
-  // Added to the priority of a URL whose pattern is slow (see TrapDetector): it waits behind all
-  // others of its host.
+  // Added to the priority of a URL whose pattern is slow (see TrapDetector), so that it waits
+  // behind all others of its host.
   static constexpr std::int32_t kSlow = -1'000'000;
 
-  // Errors: kInvalidArgument for a pattern that is none.
+  // Errors: kInvalidArgument for an invalid pattern.
   static Result<Priorities> create(const CrawlConfig::Crawl& config);
 
-  // "bfs": the less deep, the higher; "dfs": the deeper, the higher; "priority": that of the first
-  // rule that matches, else from -10 to 10 by the priority in the sitemap, else 0.
+  // "bfs": higher for smaller depth; "dfs": higher for greater depth; "priority": the priority of
+  // the first rule that matches, else -10 to 10 by the priority in the sitemap, else 0.
   std::int32_t of(const Url& url, std::uint32_t depth,
                   std::optional<double> sitemap_priority = std::nullopt) const;
 
  private:
   CrawlOrder order_ = CrawlOrder::kBreadthFirst;
-  Canonicalizer spelling_;  // of what patterns are matched with, as in Scope
+  Canonicalizer spelling_;  // normalises URLs for patterns, as in Scope
   UrlPatternSet patterns_;
   std::vector<std::int32_t> priorities_;  // of each pattern
 };

@@ -38,7 +38,7 @@ RecrawlPolicy::Interval RecrawlPolicy::next_interval(std::string_view href, Chan
   const Interval first = first_interval(href);
   if (!first || !adaptive_) return first;
   if (change == Change::kNew || !last_interval) return within_bounds(*first);
-  // Within the bounds before it is doubled, too: no sum overflows.
+  // Bounded before doubling too, so that nothing overflows.
   const std::chrono::milliseconds last = within_bounds(*last_interval);
   switch (change) {
     case Change::kChanged:

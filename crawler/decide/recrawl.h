@@ -1,4 +1,4 @@
-// RecrawlPolicy: when a page is fetched again.
+// RecrawlPolicy: decides when a page is fetched again.
 #pragma once
 
 #include <chrono>
@@ -13,31 +13,30 @@
 
 namespace trawl {
 
-// Immutable; for any number of threads.
+// Immutable, thread-safe.
 class RecrawlPolicy {
  public:
   using Interval = std::optional<std::chrono::milliseconds>;
-  // What a fetch found, beside the fetch of the page before it.
+  // The result of a fetch, compared with the previous fetch of the page.
   enum class Change { kNew, kChanged, kUnchanged, kFailed };
 
-  // A rule whose pattern does not parse, which no config that was read has, matches nothing.
+  // A rule with an invalid pattern matches nothing; validated configs have none.
   explicit RecrawlPolicy(const CrawlConfig::Recrawl& config);
 
   bool enabled() const { return enabled_; }
-  // Not only what brought no page.
+  // Whether pages are fetched again, not only failed URLs.
   bool recrawls_pages() const { return interval_ || !rules_.empty(); }
 
-  // How long after a fetch the page is fetched again; nothing: not again. The first rule that
-  // matches gives the interval of a new page, or else recrawl.interval. If it is adaptive,
-  // `last_interval` is halved when the page changed and doubled when it did not; after a fetch that
-  // failed it stays.
+  // How long after a fetch the page is fetched again; nothing: never. A new page gets the interval
+  // of the first rule that matches, else recrawl.interval. With recrawl.adaptive, `last_interval`
+  // is halved if the page changed and doubled if it did not; after a failed fetch it is unchanged.
   Interval next_interval(std::string_view href, Change change, Interval last_interval) const;
 
-  // The same of what was never a page: it failed, was missing, or redirected.
+  // The same for URLs that were never a page: they failed, were missing, or redirected.
   Interval failed_interval() const { return failed_; }
 
-  // By the answer to a request that succeeded: its status, the digest of its body, and the digest
-  // of the fetch before, empty if there was none.
+  // Classifies a successful fetch by its status, the digest of its body, and the digest of the
+  // previous fetch (empty: none).
   static Change compare(int status, std::string_view digest, std::string_view last_digest);
 
  private:
@@ -50,7 +49,7 @@ class RecrawlPolicy {
   std::chrono::milliseconds within_bounds(std::chrono::milliseconds interval) const;
 
   bool enabled_;
-  Canonicalizer spelling_;  // of what patterns are matched with, as in Scope
+  Canonicalizer spelling_;  // normalises URLs for patterns, as in Scope
   std::vector<Rule> rules_;
   Interval interval_;
   Interval failed_;

@@ -23,7 +23,7 @@ constexpr std::size_t kMaxMarkerBytes = 4096;
 
 constexpr std::uint64_t kNotModified = 304;
 
-// What a line says of a page that was fetched well, or redirected.
+// A line of a page that was fetched successfully, or redirected.
 struct FetchedPage {
   PlannedRecrawl planned;
   SystemTime fetched_at;
@@ -35,7 +35,7 @@ std::string text_of(const nlohmann::json& line, const char* name) {
   return found == line.end() || !found->is_string() ? std::string() : found->get<std::string>();
 }
 
-// The validators come from a file: nothing may get from it into a request that is no header.
+// The validators come from a file, so they are checked before they are sent as headers.
 std::string validator_of(const nlohmann::json& line, const char* name) {
   std::string text = text_of(line, name);
   return is_usable_validator(text) ? text : std::string();
@@ -52,7 +52,7 @@ bool went_well(const nlohmann::json& line, std::uint64_t status) {
   return good && text_of(line, "error").empty();
 }
 
-// False if the line is damaged; nothing in `page` if it is of no page to be fetched again.
+// Returns false if the line is damaged. Leaves `page` empty if the page is not to be fetched again.
 bool read_line(std::string_view text, std::optional<FetchedPage>& page) {
   const nlohmann::json line = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!line.is_object()) return false;
@@ -103,7 +103,7 @@ Result<RecrawlPlan> RecrawlPlan::open(const std::filesystem::path& state_dir,
     size = *length;
     plan.pages_ = std::make_unique<InputFile>(std::move(*file));
   }
-  // A crawl that never fetched anything again needs no file that says so.
+  // A crawl without recrawls needs no marker file.
   if (*marked || policy.enabled()) {
     if (auto begun = plan.begin(size); !begun) return tl::unexpected(begun.error());
   }
@@ -119,7 +119,7 @@ Result<RecrawlPlan> RecrawlPlan::open(const std::filesystem::path& state_dir,
 
 void RecrawlPlan::Range::begin(bool recrawls, std::uint64_t size) {
   if (recrawls) {
-    // Shorter than it was: another file now, and the old one's pages are gone with it.
+    // The file is shorter than before, so it is another file.
     if (recrawling && end > size) next = end = size;
     if (!recrawling) {
       if (next > size) next = 0;
@@ -153,13 +153,13 @@ Result<bool> RecrawlPlan::read_marker() {
                                "redirects_next %llu redirects_end %llu redirects_on %u",
                                &pages.next, &pages.end, &pages.recrawling, &redirects.next,
                                &redirects.end, &redirects.recrawling);
-  // Earlier ones do not tell of redirects: none has been planned, then.
+  // Marker files of older versions have no redirects: none were planned.
   if ((read != 3 && read != 6) || pages.next > pages.end || pages.recrawling > 1 ||
       redirects.next > redirects.end || redirects.recrawling > 1) {
-    return error(ErrorCode::kCorrupt,
-                 marker_file_ +
-                     " is damaged: delete it, and all pages are planned to be fetched "
-                     "again");
+    return error(
+        ErrorCode::kCorrupt,
+        marker_file_ +
+            " is damaged: delete the file, and all pages are scheduled to be fetched again");
   }
   marker_ = {.pages = {pages.next, pages.end, pages.recrawling == 1},
              .redirects = {redirects.next, redirects.end, redirects.recrawling == 1}};
@@ -182,7 +182,7 @@ Result<std::vector<PlannedRecrawl>> RecrawlPlan::next(std::size_t limit) {
   while (policy_.enabled() && planned.size() < limit) {
     const auto more = lines_ ? lines_->next() : Result<bool>(false);
     if (!more) return tl::unexpected(more.error());
-    // Of a line that is cut by the end of the file, nothing is planned.
+    // An incomplete last line is not planned.
     all_read_ = !*more || !lines_->whole();
     if (all_read_) break;
     if (lines_->too_long()) {
@@ -195,7 +195,7 @@ Result<std::vector<PlannedRecrawl>> RecrawlPlan::next(std::size_t limit) {
   if (!planned.empty()) {
     uncommitted_ = true;
   } else if (limit > 0 && !uncommitted_) {
-    // Lines behind the last batch that are of no page to be planned.
+    // Lines after the last batch that need no plan.
     if (auto done = commit(); !done) return tl::unexpected(done.error());
   }
   return planned;
@@ -220,11 +220,11 @@ void RecrawlPlan::take_line(std::string_view line, std::uint64_t from,
           : policy_.next_interval(planned.url, RecrawlPolicy::Change::kNew, std::nullopt);
   if (!interval || was_near(planned.url)) return;
   if (page->redirected) {
-    planned.note = {};  // it was no page
+    planned.note = {};  // it was not a page
   } else {
     planned.note.interval = interval;
   }
-  // A clock that was ahead when the page was fetched does not put it off.
+  // A clock that was ahead when the page was fetched does not delay it.
   planned.not_before = std::min(page->fetched_at, now_) + *interval;
   into.push_back(std::move(planned));
 }

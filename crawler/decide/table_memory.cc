@@ -8,8 +8,8 @@
 
 namespace trawl {
 
-// Bodies keep half of it, and room for the largest page: fewer at once, but none is too large for
-// what tables took.
+// Bodies keep half of the memory, and room for the largest page: there may be fewer bodies at a
+// time, but none becomes too large because of the tables.
 TableMemory TableMemory::of(const CrawlConfig& config) {
   TableMemory tables;
   const std::uint64_t threads = config.fetch.threads;

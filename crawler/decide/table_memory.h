@@ -1,5 +1,5 @@
-// How fetch.max_memory is shared by bodies and by the tables that grow with the crawl: cookies, and
-// the limits of hosts.
+// Divides fetch.max_memory between bodies and the tables that grow with the crawl: cookies, and
+// limits of hosts.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 namespace trawl {
 
 struct TableMemory {
-  std::uint64_t most = 0;         // what the tables may take; more if grows_with_hosts
-  bool grows_with_hosts = false;  // scope.max_urls_per_host: with the hosts that have had URLs
-  std::uint64_t for_bodies = 0;   // what they leave to bodies, whatever they take
+  std::uint64_t most = 0;         // maximum of the tables; more if grows_with_hosts
+  bool grows_with_hosts = false;  // scope.max_urls_per_host is set: grows with the number of hosts
+  std::uint64_t for_bodies = 0;   // always left to bodies
 
   static TableMemory of(const CrawlConfig& config);
 };

@@ -36,7 +36,7 @@ PatternState TrapDetector::on_page(const Url& url, bool new_content) {
   if (parked_patterns_.contains(pattern)) return PatternState::kParked;
   Entry& entry = met(pattern);
   const bool was_slow = is_slow(entry);
-  // No count grows beyond what parks, or makes slow where nothing is parked.
+  // Counts are capped at the limit that parks, or that slows if parking is disabled.
   const std::uint32_t most = std::max(slow_after_, park_after_);
   entry.stale = new_content ? entry.stale / 2 : std::min(entry.stale + 1, most);
   if (park_after_ != 0 && entry.stale >= park_after_) {

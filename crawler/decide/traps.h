@@ -1,4 +1,4 @@
-// TrapDetector: finds patterns of URLs that go on forever and bring nothing new.
+// TrapDetector: finds endless URL patterns without new content.
 #pragma once
 
 #include <cstddef>
@@ -20,17 +20,16 @@ namespace trawl {
 enum class PatternState : std::uint8_t {
   kOk,
   kSlow,    // its URLs wait behind all others of the host: see Priorities::kSlow
-  kParked,  // its URLs are left alone
+  kParked,  // its URLs are not fetched
 };
 
-// Counts the pages of each pattern (see url_pattern_of()) that brought nothing new: a page with a
-// body seen before adds one, a page with a new one halves the count, so that a pattern of which one
-// page in a thousand is new is found all the same. At scope.slow_pattern_after the pattern is slow
-// until the count is below it again; at scope.park_pattern_after it is parked for good.
-//
-// Of one thread, which knows the patterns of the hosts it fetches and, for a limit on memory, the
-// 100,000 last met of them; a parked one is forgotten after a million others. ParkedPatterns keeps
-// those that are parked for the next run.
+// Counts pages of each pattern (see url_pattern_of()) without new content: a page with a body seen
+// before adds one, a page with a new body halves the count, so that a pattern with one new page in
+// a thousand is still found. At scope.slow_pattern_after a pattern becomes slow, until the count
+// falls below; at scope.park_pattern_after it is parked for good. For one thread, which knows the
+// patterns of the hosts it fetches. To bound memory, only the 100,000 most recent patterns are
+// kept; a parked one is forgotten after a million others. ParkedPatterns stores parked patterns for
+// later runs.
 class TrapDetector {
  public:
   static constexpr std::size_t kMaxPatterns = 100'000;
@@ -39,13 +38,13 @@ class TrapDetector {
   explicit TrapDetector(const CrawlConfig::Scope& config, std::size_t max_patterns = kMaxPatterns,
                         std::size_t max_parked = kMaxParked);
 
-  // Costs next to nothing as long as no pattern is slow or parked.
+  // Very cheap while no pattern is slow or parked.
   PatternState state(const Url& url) const;
-  // A page was fetched; `new_content`: its body is none of those seen before. Returns the state
-  // that its pattern has then.
+  // Call for each fetched page. `new_content`: its body was not seen before. Returns the new state
+  // of its pattern.
   PatternState on_page(const Url& url, bool new_content);
 
-  // Parks a pattern that an earlier run did: url_pattern_of(). Before its thread begins.
+  // Parks a pattern that an earlier run parked. Call before the thread starts.
   void park_again(std::string_view pattern);
 
   // How often a pattern became slow, and how many were parked.
@@ -58,7 +57,7 @@ class TrapDetector {
     std::uint64_t pattern;
     std::uint32_t stale;
   };
-  using Order = std::list<Entry>;  // the last met first
+  using Order = std::list<Entry>;  // most recent first
 
   std::uint64_t key_of(const Url& url) const;
   bool is_slow(const Entry& entry) const { return slow_after_ != 0 && entry.stale >= slow_after_; }
@@ -66,16 +65,16 @@ class TrapDetector {
   void park(std::uint64_t pattern);
   void keep_parked(std::uint64_t pattern);
 
-  const std::uint32_t slow_after_;  // 0: never
-  const std::uint32_t park_after_;  // 0: never
+  const std::uint32_t slow_after_;  // 0 disables
+  const std::uint32_t park_after_;  // 0 disables
   const std::size_t max_patterns_;
   const std::size_t max_parked_;
-  const KeyedHash hash_;  // nobody may choose URLs whose patterns are taken for others
+  const KeyedHash hash_;  // keyed: URLs cannot be crafted to collide with other patterns
   mutable std::string text_;
   Order order_;
   std::unordered_map<std::uint64_t, Order::iterator> entries_;
   std::size_t slow_now_ = 0;
-  std::list<std::uint64_t> parked_order_;  // the last parked first
+  std::list<std::uint64_t> parked_order_;  // most recently parked first
   std::unordered_set<std::uint64_t> parked_patterns_;
   std::uint64_t slowed_ = 0;
   std::uint64_t parked_ = 0;

@@ -12,13 +12,13 @@ namespace trawl {
 namespace {
 
 constexpr std::uint64_t kVersion = 1;
-// Servers that send longer ones than these need no conditional requests.
+// Longer validators are not stored, so such pages are requested unconditionally.
 constexpr std::size_t kMaxValidatorBytes = 1024;
 constexpr std::size_t kMaxDigestBytes = 128;
 constexpr std::size_t kMaxDateBytes = 64;
 constexpr std::uint64_t kThousand = 1000;
 
-// Which fields follow, in this order.
+// Bits that say which fields follow, in this order.
 enum Field : std::uint64_t {
   kSitemap = 1 << 0,  // with sitemap_level
   kHops = 1 << 1,
@@ -28,7 +28,7 @@ enum Field : std::uint64_t {
   kDigest = 1 << 5,
   kInterval = 1 << 6,
   kFirst = 1 << 7,    // first_url, first_date
-  kVouched = 1 << 8,  // no bytes of its own
+  kVouched = 1 << 8,  // without bytes
   kAllFields = (1 << 9) - 1,
 };
 
@@ -55,7 +55,7 @@ std::uint64_t fields_of(const UrlNote& note) {
   add(note.role == UrlNote::Role::kSitemap, kSitemap);
   add(note.role == UrlNote::Role::kSitemap && note.vouched, kVouched);
   add(note.hops_off_scope > 0, kHops);
-  // The comparison is false for what is no number.
+  // The comparisons are false for NaN.
   add(note.sitemap_priority && *note.sitemap_priority >= 0 && *note.sitemap_priority <= 1,
       kPriority);
   add(is_usable_validator(note.etag), kEtag);
@@ -88,8 +88,7 @@ std::string encode_fields(const UrlNote& note, std::uint64_t fields) {
   return out;
 }
 
-// Takes the fields of a note off the bytes; ok() is false after a value that encode() cannot have
-// written.
+// Reads the fields of a note; ok() is false after a value that encode() cannot have written.
 class FieldReader {
  public:
   explicit FieldReader(std::string_view bytes) : in_(bytes) {}

@@ -1,5 +1,5 @@
-// UrlNote: what the crawl keeps with a URL in the frontier: where it comes from, and what the last
-// fetch of it brought.
+// UrlNote: data that a crawl stores with a URL in the frontier: its origin, and the result of its
+// last fetch.
 #pragma once
 
 #include <chrono>
@@ -15,34 +15,33 @@ struct UrlNote {
   enum class Role : std::uint8_t { kPage, kSitemap };
 
   Role role = Role::kPage;
-  std::uint32_t sitemap_level = 0;  // indexes between it and robots.txt, of a sitemap
-  // Of a sitemap: a site that is crawled names it, so that it need not be in scope itself.
+  std::uint32_t sitemap_level = 0;  // for a sitemap: number of indexes between it and robots.txt
+  // For a sitemap: named by a crawled site, so that it need not be in scope itself.
   bool vouched = false;
-  std::uint32_t hops_off_scope = 0;        // links out of scope, in a row, that led here
-  std::optional<double> sitemap_priority;  // 0 to 1; kept as a whole number of thousandths
+  std::uint32_t hops_off_scope = 0;        // consecutive pages out of scope that led here
+  std::optional<double> sitemap_priority;  // 0 to 1; stored in thousandths
 
-  // Of the last fetch. The validators as the server sent them; the digest as in pages.jsonl.
+  // From the last fetch: validators as the server sent them, the digest as in pages.jsonl.
   std::string etag;
   std::string last_modified;
   std::string digest;
   std::optional<std::chrono::milliseconds> interval;  // until the next fetch
-  // Of the WARC record that has the body, for revisit records; both empty if there is none.
+  // The WARC record with the body, for revisit records; both empty if there is none.
   std::string first_url;
   std::string first_date;
 
   friend bool operator==(const UrlNote&, const UrlNote&) = default;
 
-  static constexpr std::size_t kMaxBytes = 4096;  // of a note as encoded
+  static constexpr std::size_t kMaxBytes = 4096;  // of an encoded note
 
-  // A note that says nothing takes no bytes. What is too long, or no header could hold, is left
-  // out: a fetch is then unconditional, a revisit record names no other.
+  // An empty note takes no bytes. Values that are too long or not valid in a header are left out:
+  // the next fetch is then unconditional, or a revisit record names no original.
   std::string encode() const;
-  // Of damaged bytes, and of those of a later version, the note that says nothing.
+  // Returns an empty note for damaged bytes, and for those of a later version.
   static UrlNote decode(std::string_view bytes);
 };
 
-// True if `text` can be sent back in a request's header: printable, and no longer than a server
-// needs for it.
+// True if `text` can be sent in a request header: printable, and not too long.
 bool is_usable_validator(std::string_view text);
 
 }  // namespace trawl

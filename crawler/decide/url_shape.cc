@@ -23,7 +23,7 @@ bool is_hex_or_hyphen(char c) {
 }
 
 struct IdentifierCandidate {
-  std::size_t length;  // of the run of bytes that an identifier may be made of
+  std::size_t length;  // length of the run of bytes that may form an identifier
   bool is_identifier;
 };
 
@@ -41,7 +41,7 @@ IdentifierCandidate identifier_at_start(std::string_view text) {
 }
 
 void append_without_numbers(std::string_view text, std::string& out) {
-  std::size_t asked = 0;  // no identifier begins before it: asking once makes all of this linear
+  std::size_t asked = 0;  // no identifier begins before this position; makes the search linear
   for (std::size_t i = 0; i < text.size();) {
     if (!is_ascii_alphanumeric(text[i])) {
       out += text[i++];
@@ -100,10 +100,10 @@ std::uint32_t count_path_segments(std::string_view path) {
 
 bool has_repeated_segments(std::string_view path, std::uint32_t segments, std::uint32_t max_times) {
   if (max_times == 0 || segments <= max_times) return false;
-  // A run longer than this does not fit in so often.
+  // A longer run cannot be repeated that often.
   const std::uint32_t longest = std::min(kMaxRepeatedRun, segments / (max_times + 1));
-  std::array<std::string_view, kMaxRepeatedRun> last;  // the segment n is at n % longest
-  // For each length of a run, how many segments in a row equal the one so far before.
+  std::array<std::string_view, kMaxRepeatedRun> last;  // segment n is at n % longest
+  // For each run length r, how many consecutive segments equal the segment r before them.
   std::array<std::uint32_t, kMaxRepeatedRun + 1> equal{};
   std::string_view rest = without_slashes_at_ends(path);
   for (std::uint32_t n = 0; n < segments; ++n) {

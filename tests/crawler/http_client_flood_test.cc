@@ -151,7 +151,7 @@ TEST_F(HttpClientFloods, EmptyFramesEndTheTransferThatTheyAreFor) {
     options_.capture = capture;
     const HttpResponse response = get(server.url());
     EXPECT_EQ(response.failure, FetchError::kBadResponse);
-    EXPECT_THAT(response.error, HasSubstr("without end"));
+    EXPECT_THAT(response.error, HasSubstr("endless data"));
     EXPECT_FALSE(response.connection_was_stale);
   }
 }

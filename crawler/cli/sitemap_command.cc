@@ -47,7 +47,7 @@ Exit status: 0 at least a part was read, 1 not a sitemap or not readable, 2 wron
 space.)";
 
 constexpr SitemapOptions kOptions;
-// A compressed sitemap is no larger than an uncompressed one.
+// A compressed sitemap has the same limit as an uncompressed one.
 constexpr std::size_t kMaxSitemapBytes = kOptions.max_bytes + 1;
 constexpr std::size_t kPieceBytes = 64 << 10;
 

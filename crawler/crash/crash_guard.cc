@@ -42,7 +42,7 @@ Result<CrashHistory> read_history(const std::filesystem::path& path) {
 template <class T>
 Result<T> or_warning(Result<T> read, T otherwise, std::vector<std::string>& warnings) {
   if (read || read.error().code != ErrorCode::kCorrupt) return read;
-  warnings.push_back(read.error().message + "; the record of crashes starts anew");
+  warnings.push_back(read.error().message + "; starting with an empty record of crashes");
   return otherwise;
 }
 

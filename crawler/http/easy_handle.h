@@ -1,5 +1,5 @@
-// EasyHandle: a libcurl easy handle that is set up once and reused, with only the options of each
-// request set anew. With a libcurl whose handles cannot be reused, each transfer gets a new one.
+// EasyHandle: a libcurl easy handle that is set up once and reused, setting only the options of
+// each request. With a libcurl whose handles cannot be reused, each transfer gets a new one.
 #pragma once
 
 #include <cstdint>

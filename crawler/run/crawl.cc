@@ -565,7 +565,7 @@ class CrawlImpl final : public Crawl {
         config_.frontier.max_set_aside);
   }
 
-  // Losing totals is no reason to stop the crawl.
+  // A failure does not stop the crawl: only totals are lost.
   void save_totals() const {
     if (const auto saved = totals_->write(totals_now()); !saved)
       spdlog::warn("{}", saved.error().message);

@@ -54,7 +54,7 @@ TEST(BodyBudget, GrantsUpToItsLimitAndTakesBack) {
   one.shrink_to(10);
   EXPECT_EQ(budget->used(), 50u);
   one.shrink_to(20);
-  EXPECT_EQ(one.bytes(), 10u) << "that is no growth";
+  EXPECT_EQ(one.bytes(), 10u) << "nothing was granted";
   BodyCharge moved = std::move(one);
   EXPECT_EQ(moved.bytes(), 10u);
   EXPECT_EQ(budget->used(), 50u);
@@ -110,7 +110,7 @@ TEST(BodyBudget, IfOnlyWaitersHoldMemoryTheYoungestGoes) {
   for (int i : {2, 4, 0, 3})
     bodies[i]->wait(*budget, 30);
   for (const auto& body : bodies)
-    EXPECT_EQ(body->wakes, 0) << "one may still end by itself";
+    EXPECT_EQ(body->wakes, 0) << "a body may still end";
   bodies[1]->wait(*budget, 30);
   EXPECT_EQ(budget->state(bodies[4]->waiter), State::kEvicted);
   EXPECT_EQ(bodies[4]->wakes, 1);

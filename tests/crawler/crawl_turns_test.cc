@@ -47,7 +47,7 @@ class Street {
           return {};
         }) {}
 
-  // The first name takes so long to look up, and others wait for the name server meanwhile.
+  // Looking up the first name takes this long, and others wait for the name server meanwhile.
   void set_slow(milliseconds slow) { slow_ = slow; }
   std::string url(const std::string& host, const std::string& path = "/") const {
     return server_.url(path, host);

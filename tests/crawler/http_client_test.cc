@@ -58,7 +58,7 @@ TEST(HttpClient, GivesStatusTypeLocationAndBody) {
 
   const HttpResponse missing = get(server.url("/missing"));
   EXPECT_EQ(missing.status, 404);
-  EXPECT_EQ(missing.error, "") << "an answer is no failure";
+  EXPECT_EQ(missing.error, "") << "a response is not a failure";
   EXPECT_EQ(missing.body, "");
   EXPECT_EQ(missing.content_type, "");
 }
@@ -76,7 +76,7 @@ TEST(HttpClient, GivesTheAddressAndTheTimeToTheFirstByte) {
   EXPECT_EQ(page.address, "127.0.0.1");
   ASSERT_TRUE(page.response_time.has_value());
   EXPECT_GE(*page.response_time, kThought);
-  // How long the rest takes is no part of it; this thread may be late to see the first byte.
+  // The time of the rest is not included; this thread may be late to see the first byte.
   EXPECT_LE(*page.response_time + kRest / 2, page.elapsed);
 
   const DeafPort nobody;

@@ -43,7 +43,7 @@ inline HttpOptions mutation_options() {
   options.connections = 64;
   options.verify_tls = false;
   options.connect_timeout =
-      patient(std::chrono::milliseconds(20'000));  // a loaded machine is no failure
+      patient(std::chrono::milliseconds(20'000));  // a loaded machine must not cause failures
   options.first_byte_timeout = patient(std::chrono::milliseconds(1500));
   options.timeout = patient(std::chrono::milliseconds(25'000));
   options.min_speed = 1;

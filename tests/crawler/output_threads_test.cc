@@ -1,5 +1,4 @@
-// The output with several threads that submit, as fetchers do, and that write, whoever
-// comes first.
+// The output with several threads that submit, as fetchers do, and of which any may write.
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>

@@ -27,7 +27,7 @@ struct CertificateDelete {
   void operator()(X509* certificate) const { X509_free(certificate); }
 };
 
-// A key and its certificate for a host; a CA's if it is signed by itself.
+// A key and its certificate for a host; a CA's if it is self-signed.
 struct Identity {
   std::unique_ptr<EVP_PKEY, KeyDelete> key;
   std::unique_ptr<X509, CertificateDelete> certificate;

@@ -41,7 +41,7 @@ TEST(UrlNote, WhatSaysNothingTakesNoBytes) {
 
 TEST(UrlNote, ComesBackAsItWas) {
   EXPECT_EQ(UrlNote::decode(full_note().encode()), full_note());
-  // Each field by itself.
+  // Each field alone.
   UrlNote note;
   note.hops_off_scope = std::numeric_limits<std::uint32_t>::max();
   EXPECT_EQ(UrlNote::decode(note.encode()), note);

@@ -234,7 +234,7 @@ def crash_loop(test, directory, options):
 if __name__ == "__main__":
     arguments = t.parser(__doc__)
     arguments.add_argument("--kills", type=int, default=100)
-    # No files of hundreds of megabytes beside the test's own.
+    # No core files of hundreds of megabytes.
     import resource
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     t.main(crash_loop, arguments.parse_args())

@@ -127,7 +127,7 @@ def canonical_recorded(test, directory, options):
 
 def canonical_key(test, directory, options):
     """A page that says it is another one leads to that one and no further, unless that one is out
-    of scope: then nobody else has its links."""
+    of scope: then no other page has its links."""
     def stands_for(href, link="/of-the-copy"):
         return answer(f"<link rel=canonical href='{href}'><a href={link}>x</a>")
 

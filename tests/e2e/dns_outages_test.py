@@ -228,5 +228,5 @@ def dns_outages(test, directory, options):
 if __name__ == "__main__":
     arguments = t.parser(__doc__)
     arguments.add_argument("--seconds", type=int, nargs="+",
-                           help="every kind of outage for so long, in place of a few short ones")
+                           help="length of each kind of outage, in place of a few short ones")
     t.main(dns_outages, arguments.parse_args())

@@ -63,7 +63,7 @@ def check_told(test, server, pages, sha1=True):
 
 def told(test, directory, options):
     with ScriptedServer(site()) as server:
-        pages = crawl(test, directory, options, "told", server, output={"digest": "sha1"})
+        pages = crawl(test, directory, options, "reported", server, output={"digest": "sha1"})
     check_told(test, server, pages)
     test.check_equal_sets(set(pages), reachable(), "links of copies are followed")
 

@@ -643,7 +643,7 @@ class FilterCommand:
         self.expect(self.run("build", "-o", path, "--capacity", "1K", "--exact", "--force"),
                     t.EXIT_FAILURE, "over a file of others", re.escape(str(keys)), "another file")
         self.expect(self.run("build", "-o", path, "--capacity", "1K", "--force"), t.EXIT_DONE,
-                    "beside a file of others")
+                    "next to a file of others")
         self.test.check(keys.read_bytes() == b"my own notes", "a file of others was changed")
 
     def exact_apart(self):
@@ -657,12 +657,12 @@ class FilterCommand:
         for arguments in ([], ["--exact"]):
             self.expect(self.run("build", "-o", path, "--capacity", "1K", *arguments,
                                  stdin=text_of(lines)),
-                        t.EXIT_FAILURE, f"build {arguments} beside keys", re.escape(str(keys)))
+                        t.EXIT_FAILURE, f"build {arguments} next to keys", re.escape(str(keys)))
         self.test.check(keys.read_bytes() == whole, "the keys of a filter that was moved are gone")
         path.symlink_to(moved)
-        self.test.check(self.check(path, lines) == lines, "keys beside a link")
+        self.test.check(self.check(path, lines) == lines, "keys next to a link")
         self.expect(self.run("add", path, stdin=b"new\n"), t.EXIT_FAILURE,
-                    "add by a link with keys beside it", re.escape(str(keys)), "symbolic link")
+                    "add by a link with keys next to it", re.escape(str(keys)), "symbolic link")
         keys.rename(moved.with_name(moved.name + ".keys"))
         self.expect(self.run("add", path, stdin=b"new\n"), t.EXIT_DONE, "add by a link")
         self.test.check(self.check(path, lines + ["new"], "--verify") == lines + ["new"],

@@ -80,7 +80,7 @@ def gzip_bomb(mebibytes):
 
 
 def deflate_bomb(mebibytes):
-    """Its checksum is wrong, which is seen only by who reads to its end."""
+    """Its checksum is wrong, which only a reader of the whole body can detect."""
     return b"\x78\x9c" + gzip_bomb(mebibytes)[10:-8] + b"\0" * 4
 
 

@@ -48,8 +48,8 @@ class Lines:
         line = self.one(url, what)
         if line is None or expected is None:
             return
-        told = line["reason"]
-        self.test.check(told in expected, f"{what}: reason {told!r}, expected one of {expected}",
+        got = line["reason"]
+        self.test.check(got in expected, f"{what}: reason {got!r}, expected one of {expected}",
                         line)
 
     def good(self, url, what):

@@ -26,7 +26,7 @@ compile() {
   "${cxx[@]}" "$1" -o "$2" $(pkg-config --cflags --libs "$3")
 }
 
-# needs PROGRAM LIBRARY: it is among what the program loads, be it because another library needs it.
+# needs PROGRAM LIBRARY: the program loads the library, directly or through another library.
 needs() {
   [[ $(ldd "$1") == *"lib$2"[.-]* ]]
 }
@@ -45,7 +45,7 @@ for header in $headers; do
   "${cxx[@]}" -I "$prefix/include" -x c++ -fsyntax-only -MD -MF "$work/includes" - \
     <<<"#include \"trawl/$header\"
 #include \"trawl/$header\"" || fail "trawl/$header is not self-contained"
-  [[ $(<"$work/includes") == *"trawl/$header"* ]] || fail "what trawl/$header includes is not told"
+  [[ $(<"$work/includes") == *"trawl/$header"* ]] || fail "the includes of trawl/$header are not listed"
   if grep -E '/(rocksdb|curl|concurrentqueue|fmt|spdlog)/' "$work/includes"; then
     fail "trawl/$header includes a header that its users need not have"
   fi
@@ -61,7 +61,7 @@ compile "$source/tests/e2e/installed_parsers.cc" "$work/parsers" trawl-parse
 echo '<a href=b?c&amp;d>' | "$work/links" http://site.example/a | cmp - <(echo 'http://site.example/b?c&d')
 compile "$source/examples/embed-frontier/scraper.cc" "$work/scraper" trawl
 
-# CMake: whoever asks for a part needs nothing of the others, not even to be installed.
+# CMake: a user of one component needs nothing of the others, not even their packages.
 mkdir "$work/user"
 cat >"$work/user/CMakeLists.txt" <<'CMAKE'
 cmake_minimum_required(VERSION 3.25)
@@ -104,7 +104,7 @@ for program in "$work/filter" "$work/user/build/filter" "$work/links" "$work/par
   fi
 done
 for program in "$work/scraper" "$work/user/build/frontier" "$work/embed/build/scraper"; do
-  needs "$program" rocksdb || fail "$program does not load RocksDB: what it loads is told wrongly"
+  needs "$program" rocksdb || fail "$program does not load RocksDB: the list of its libraries is wrong"
   if needs "$program" curl; then fail "$program links libcurl: $(ldd "$program")"; fi
 done
 echo "installed package: ok"

@@ -13,7 +13,7 @@ MIB = 1 << 20
 
 
 def pages_host(pages):
-    """A Host with those pages, all linked from "/"; what is callable answers by itself."""
+    """A Host with those pages, all linked from "/"; callable ones write their own response."""
     def respond(connection, path):
         if path == "":
             connection.reply(links(["/" + name for name in pages]).encode())
@@ -36,8 +36,8 @@ def check_reasons(test, directory, name, expected):
     for path, reason in expected.items():
         lines = pages["/" + path]
         if test.check(len(lines) == 1, f"{name}: /{path}: {len(lines)} lines", lines):
-            told = lines[0]["reason"]
-            test.check(told == reason, f"{name}: /{path}: reason {told!r}, expected {reason!r}",
+            got = lines[0]["reason"]
+            test.check(got == reason, f"{name}: /{path}: reason {got!r}, expected {reason!r}",
                        lines[0])
 
 

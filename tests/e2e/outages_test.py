@@ -32,7 +32,7 @@ PORTS = itertools.count(random.randrange(10000, 30000))
 
 
 def port_for_good():
-    """A port that nobody else gets while nobody listens there: not one of those for clients."""
+    """A port that no other process gets while nothing listens there: not an ephemeral one."""
     while True:
         port = next(PORTS)
         with socket.socket() as probe:

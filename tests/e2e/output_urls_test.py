@@ -48,7 +48,7 @@ def dropped_elsewhere(test, directory, options):
     with ScriptedServer(respond) as server:
         config = config_of(directory, "elsewhere", server)
         crawl = t.run(options, directory, "crawl", config, "--set", "links.sitemaps=true")
-        t.expect_exit(test, crawl, t.EXIT_DONE, "a crawl of a sitemap of what are no URLs")
+        t.expect_exit(test, crawl, t.EXIT_DONE, "a crawl of a sitemap of invalid URLs")
         found = {(line["url"], line["reason"], line["from"]) for line in t.read_lines(
             test, directory / "elsewhere", "skipped.jsonl", {"url", "reason", "rule", "from"})}
         page, map_ = server.url("/"), server.url("/map.xml")

@@ -411,7 +411,7 @@ class PageCommands:
             output = self.run("sitemap", "-", stdin=contents, patterns=["^trawl: warning: "])
             self.equal(output.splitlines()[:2], SITEMAP_LINES, "what was read before the damage")
             *_, facts = self.json("sitemap", "-", stdin=contents)
-            self.test.check(not facts["complete"] and facts["warnings"], "damage told", facts)
+            self.test.check(not facts["complete"] and facts["warnings"], "damage reported", facts)
         for contents in (b"", b"<!DOCTYPE html><p>Hello", b"\x00\x01\x02" * 100):
             output = self.run("sitemap", "-", stdin=contents, code=t.EXIT_FAILURE,
                               patterns=["^trawl: standard input: "])

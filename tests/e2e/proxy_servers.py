@@ -108,7 +108,7 @@ class HttpProxy(Proxy):
 
 
 def read_answer(server):
-    """An answer with its body; its length must be told."""
+    """A response with its body; it must have a Content-Length."""
     answer = b""
     while True:
         head, end, body = answer.partition(b"\r\n\r\n")

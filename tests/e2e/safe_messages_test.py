@@ -12,7 +12,7 @@ import trawl_testing as t
 from scripted_server import ScriptedServer
 
 # An escape sequence that sets the window's title, one of a single byte and as UTF-8, a deletion, an
-# override of the direction, a line that is not Trawl's, bytes that are no UTF-8.
+# override of the direction, a line that is not Trawl's, bytes that are not UTF-8.
 EVILS = {"esc": b"\x1b]0;pwned\x07", "csi": b"\x9b31mred", "csi8": "\u009b31mred".encode(),
          "del": b"\x7f", "rlo": "\u202egnp.exe".encode(), "ls": "\u2028fake".encode(),
          "tag": "\U000e0041".encode(), "bad": b"\xff\xfe", "bell": b"\x07", "back": b"\x08\x08\x08"}

@@ -207,8 +207,8 @@ def depth_and_shape(test, directory, options):
         check_fetched(test, server, [f"{HERE}/", f"{HERE}/ok/a?b&c"], "limits on URLs")
         dropped = skipped(test, directory, "shape")
         for path, reason in bad.items():
-            told = dropped.get(server.url(path), ("",))[0]
-            test.check(told == reason, f"{path[:30]} skipped as {told!r}, expected {reason!r}")
+            got = dropped.get(server.url(path), ("",))[0]
+            test.check(got == reason, f"{path[:30]} skipped as {got!r}, expected {reason!r}")
             test.check(reason in ended.text, f"the summary has no {reason!r}", ended.tail())
 
 
@@ -239,8 +239,8 @@ def totals(test, directory, options):
         ended = crawl(options, directory, "max-bytes", seeds, code=t.EXIT_MAX_BYTES, test=test,
                       scope={"max_bytes": "100KiB"}, fetch={"connections": 2})
         test.check("max_bytes" in ended.text, "max_bytes is not named", ended.tail())
-        told = sum(page["bytes"] for page in t.read_pages(test, directory / "max-bytes"))
-        test.check(90_000 <= told <= 250_000, f"max_bytes: {told} bytes")
+        total = sum(page["bytes"] for page in t.read_pages(test, directory / "max-bytes"))
+        test.check(90_000 <= total <= 250_000, f"max_bytes: {total} bytes")
     with site(pages) as server:
         ended = crawl(options, directory, "max-time", [server.url()], code=t.EXIT_MAX_TIME,
                       test=test, scope={"max_time": "500ms"},
@@ -315,7 +315,7 @@ def collections_of_reasons(dropped):
 
 
 def endless_calendar(test, directory, options):
-    """Every month leads to the next, and none has an event. Beside it there is a real site."""
+    """Every month leads to the next, and none has an event. There is also a real site."""
     def respond(request):
         month = re.fullmatch(r"/cal/(\d+)/(\d+)", request.path)
         page = re.fullmatch(r"/page/(\d+)", request.path)

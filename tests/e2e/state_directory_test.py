@@ -96,10 +96,10 @@ def others_directories(test, directory, options, server):
         if name != "output/pages.jsonl":
             loaded = t.run(options, case.runs, "frontier", "load", case.state, "/dev/null")
             test.check(loaded.exit_code in (t.EXIT_FAILURE, t.EXIT_BAD_CONFIG),
-                       f"frontier load beside {name}",
+                       f"frontier load next to {name}",
                        loaded.tail())
             test.check(tree(case.directory).keys() <= {name, *map(str, pathlib.Path(name).parents)},
-                       f"frontier load beside {name} left files", tree(case.directory))
+                       f"frontier load next to {name} left files", tree(case.directory))
     empty = Case(test, directory, options, server, "folder", state=".")
     (empty.directory / "docs").mkdir()
     empty.refused("an empty folder of others", "docs")

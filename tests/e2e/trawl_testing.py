@@ -67,7 +67,7 @@ def parser(description):
 
 def run_parts(test, parts, common=(), at_once=None):
     """Runs all at the same time, `at_once` at most: they mostly wait. A part is a function and what
-    it is called with behind `common`, which is left out of what is told of a Failure."""
+    it is called with behind `common`, which is left out of the report of a Failure."""
     with concurrent.futures.ThreadPoolExecutor(at_once or len(parts)) as pool:
         started = [(part, more, pool.submit(part, *common, *more)) for part, *more in parts]
         for part, more, done in started:
@@ -202,8 +202,8 @@ class Run:
         return self.exit_code is not None
 
     def _look_at_memory(self):
-        """By the kernel's own mark of the most: what wait4() tells begins with the memory of the
-        script, which the process was before it became trawl."""
+        """The peak by the kernel's high-water mark: wait4() would include the memory of the script,
+        which the process was before it became trawl."""
         now = time.monotonic()
         if now < self.looked_at + 0.02:
             return

@@ -33,7 +33,7 @@ def cut(body, size, status="200 OK", *headers, length=None, close=True):
 
 
 class Case:
-    """The answers to a URL's requests one after the other, and what is to come of them: why its
+    """The answers to a URL's requests one after the other, and the expected result: why its
     body is truncated, which bytes of it are archived, how often it is requested."""
 
     def __init__(self, answers, truncated, payload, status=200, requests=1 + RETRIES, follows=True):

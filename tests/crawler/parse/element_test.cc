@@ -110,7 +110,7 @@ TEST(Element, WhatIsNoName) {
   EXPECT_EQ(find_element({}), Element::kOther);
   EXPECT_EQ(find_attribute({}), std::nullopt);
   EXPECT_EQ(find_element("*"), Element::kOther);
-  EXPECT_EQ(find_element("\u212Abd"), Element::kOther) << "the Kelvin sign is no k";
+  EXPECT_EQ(find_element("\u212Abd"), Element::kOther) << "the Kelvin sign is not a k";
   EXPECT_EQ(find_element(std::string(1'000'000, 'a')), Element::kOther);
   EXPECT_EQ(find_attribute(std::string(1'000'000, 'a')), std::nullopt);
 }

@@ -18,7 +18,7 @@ std::string_view of(std::string_view page, std::string_view content_type = "text
   return detect_encoding(page, content_type).name();
 }
 
-// Of a page that begins with `head` and is no UTF-8.
+// The encoding of a page that begins with `head` and is not UTF-8.
 std::string_view of_head(std::string_view head) {
   return of(std::string(head) += kNotUtf8);
 }

@@ -249,7 +249,7 @@ TEST(GumboPageReader, TimeLimit) {
 
 using NamedPages = std::vector<std::pair<std::string_view, std::string>>;
 
-// Gumbo by itself takes minutes or gigabytes for many such pages, or overflows the stack.
+// Gumbo alone takes minutes or gigabytes for many such pages, or overflows the stack.
 void expect_within_a_second_and_256_megabytes(const NamedPages& pages) {
   const auto processor_time = [] {
     timespec now{};

@@ -235,7 +235,7 @@ TEST_P(BothEngines, Svg) {
 TEST_P(BothEngines, ForeignContent) {
   EXPECT_EQ(paths_of("<svg><svg><a href=/1></svg><image href=/2 /></svg><image src=/3>"),
             "/1 /2 /3");
-  // An <svg> in <math> is no SVG, except in <annotation-xml>.
+  // An <svg> in <math> is not SVG, except in <annotation-xml>.
   EXPECT_EQ(paths_of("<svg><math><a href=/1></math></svg><math><svg><a href=/2></svg></math>"
                      "<math><annotation-xml><svg><a href=/3></svg></annotation-xml></math>"),
             "/1 /3");
@@ -450,7 +450,7 @@ TEST(LinkExtractor, GumboIsAskedWhereTheTreeDecides) {
   }
 }
 
-// Each of these takes Gumbo by itself minutes, gigabytes or a stack overflow.
+// With each of these, Gumbo alone takes minutes or gigabytes, or overflows the stack.
 TEST_P(BothEngines, HostilePagesComeBack) {
   const std::string distinct = [] {
     std::string fonts;

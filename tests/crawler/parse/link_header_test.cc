@@ -138,7 +138,7 @@ TEST(LinkHeader, ExtendedTitles) {
 
 TEST(LinkHeader, TextIsUtf8Afterwards) {
   EXPECT_EQ(title("title=\"caf\xc3\xa9\""), "caf\u00e9");
-  EXPECT_EQ(title("title=\"caf\xe9\""), "caf\u00e9") << "what is no UTF-8 is ISO-8859-1";
+  EXPECT_EQ(title("title=\"caf\xe9\""), "caf\u00e9") << "invalid UTF-8 is ISO-8859-1";
   EXPECT_EQ(only("<a>; type=\xff; hreflang=\xe9; rel=\xc9").type, "\u00ff");
   EXPECT_EQ(only("<a>; rel=\xc9").rel, "\u00c9");
 }

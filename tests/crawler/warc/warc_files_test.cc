@@ -241,7 +241,7 @@ TEST(WarcDiskFull, NoTornRecordNothingLost) {
     // The open file ends with a whole record, as everybody may see.
     for (const auto& open : files_ending(directory, ".warc.gz.open"))
       EXPECT_NE(read_records(read_whole(open)).size(), 0u);
-    // Whoever tries again gets the same answer, and leaves the same file.
+    // A second try gets the same error, and leaves the same file.
     EXPECT_FALSE(append_page(**files, builder, numbered(next, 10'000)));
     [[maybe_unused]] const auto closed = (*files)->close();  // may lack room for the index
   }

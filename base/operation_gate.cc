@@ -1,5 +1,6 @@
 #include "base/operation_gate.h"
 
+#include <cassert>
 #include <thread>
 
 namespace trawl {
@@ -19,9 +20,11 @@ std::size_t OperationGate::enter() noexcept {
 }
 
 void OperationGate::leave(std::size_t stripe) noexcept {
-  // release: pairs with the load in close_and_wait(): a closer that finds the stripe empty sees
-  // everything that the operation did.
-  stripes_[stripe].inside.fetch_sub(1, std::memory_order_release);
+  // release: what the operation did becomes visible to the closer that finds the stripe empty;
+  // pairs with the load in close_and_wait().
+  [[maybe_unused]] const std::uint32_t before =
+      stripes_[stripe].inside.fetch_sub(1, std::memory_order_release);
+  assert(before > 0);
 }
 
 void OperationGate::at_quiescence(const std::function<void()>& function) {
@@ -31,6 +34,9 @@ void OperationGate::at_quiescence(const std::function<void()>& function) {
 }
 
 void OperationGate::close_and_wait() noexcept {
+  closing_.assert_held();
+  assert(!closed_.load(std::memory_order_relaxed));
+  // seq_cst: pairs with the loads in enter(), as said there.
   closed_.store(true, std::memory_order_seq_cst);
   for (const Stripe& stripe : stripes_) {
     // seq_cst (hence acquire): pairs with enter(), see there, and with the release in leave().
@@ -41,8 +47,10 @@ void OperationGate::close_and_wait() noexcept {
 }
 
 void OperationGate::open() noexcept {
-  // seq_cst (hence release): pairs with the loads in enter(): operations that enter see everything
-  // that the function did.
+  closing_.assert_held();
+  assert(closed_.load(std::memory_order_relaxed));
+  // seq_cst (hence release): what the function did is visible to operations that enter; pairs
+  // with the loads in enter().
   closed_.store(false, std::memory_order_seq_cst);
   closed_.notify_all();
 }

@@ -1,6 +1,7 @@
 #include "frontier/frontier_impl.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "base/mix.h"
@@ -114,7 +115,8 @@ Result<void> FrontierImpl::restore() {
     return true;
   });
   if (!read) return read;
-  // Both are in ascending order.
+  // N1: what waits in the queues is leased again, what was leased before included. Both are in
+  // ascending order.
   auto next = records.begin();
   auto next_answered = answered.begin();
   read =
@@ -135,6 +137,7 @@ Result<void> FrontierImpl::restore() {
   if (!read) return read;
   if (read = writer_.read_first_deferred(); !read) return read;
   read = read_waiting_depths(*store_, writer_.counters().deepest, identity_, depths_);
+  restored_ = read.has_value();
   return read;
 }
 
@@ -143,6 +146,7 @@ Result<void> FrontierImpl::restore() {
 FrontierImpl::StoreUse::StoreUse(const FrontierImpl& frontier) TRAWL_NO_THREAD_SAFETY_ANALYSIS
     : mutex_(frontier.using_store_),
       open_(frontier.commits_->check()) {
+  assert(frontier.restored_);
   if (!open_) return;
   mutex_.lock_shared();
   locked_ = true;
@@ -193,6 +197,7 @@ Result<std::vector<Admission>> FrontierImpl::offer(std::span<const UrlRequest> r
 
 void FrontierImpl::after_commit(OperationGroup& group, std::vector<QueuedUrl>& promoted) {
   using_store_.assert_shared();  // close() ends this thread before it destroys the store
+  assert(store_ != nullptr);
   std::vector<bool> touched(options_.store.shards, false);
   const auto queue = [&](QueuedUrl url) {
     const std::uint32_t shard = shard_index(url.host);
@@ -217,7 +222,7 @@ void FrontierImpl::after_commit(OperationGroup& group, std::vector<QueuedUrl>& p
     // release: pairs with promote_due(): a thread that reads false also sees the next due time.
     if (operation->promote) promoting_.store(false, std::memory_order_release);
   }
-  // See ask_for_lease().
+  // seq_cst: pairs with the fence in ask_for_lease(), as said there.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   const bool leases_are_short = std::ranges::any_of(
       awaits_lease_, [](const auto& awaits) { return awaits.load(std::memory_order_relaxed); });

@@ -47,7 +47,7 @@ class FrontierImpl final : public Frontier {
  public:
   FrontierImpl(const EmbeddedOptions& options, FrontierParts parts);
   ~FrontierImpl() override;
-  // Fills the shards from the store; must be called before any other call. `resumed`: the frontier
+  // Fills the shards from the store, before any other call. `resumed`: the frontier
   // existed before.
   Result<void> restore();
   // Revives all parked hosts and returns their number.
@@ -212,6 +212,7 @@ class FrontierImpl final : public Frontier {
   std::atomic<bool> hurry_{false};       // close() is waiting for a checkpoint
   Mutex closing_;
   bool closed_ TRAWL_GUARDED_BY(closing_) = false;
+  bool restored_ = false;  // set before other threads know the frontier
   // Shared by StoreUse; exclusive in close().
   mutable SharedMutex using_store_ TRAWL_ACQUIRED_AFTER(closing_);
   // This and the store are empty once closed.

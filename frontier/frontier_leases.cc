@@ -10,6 +10,7 @@
 // may write its output (N3; Outcome::end_later). The URL stays in the store, and the lease counts
 // as open, until that operation is durable (N1).
 #include <algorithm>
+#include <cassert>
 #include <iterator>
 #include <utility>
 
@@ -91,6 +92,7 @@ Result<std::vector<Lease>> FrontierImpl::lease_from_all(std::size_t max) {
 }
 
 Result<std::vector<Lease>> FrontierImpl::lease_from(std::uint32_t shard, std::size_t max) {
+  assert(shard < shards_.size());
   const StoreUse use(*this);
   if (!use) return tl::unexpected(use.error());
   if (auto promoted = promote_due(); !promoted) return tl::unexpected(promoted.error());
@@ -109,6 +111,7 @@ Result<std::vector<Lease>> FrontierImpl::lease_from(std::uint32_t shard, std::si
     commits_->stop_with(done.error());
     return tl::unexpected(done.error());
   }
+  assert(urls.size() <= max);
   // The operations in the queue may make more URLs leasable. But while most leases are in use, the
   // caller has enough work.
   if (urls.size() < max && kShort * commits_->queued() >= shards_[shard]->leased())
@@ -133,8 +136,8 @@ bool FrontierImpl::lacks_lease(std::uint32_t shard) const {
 
 void FrontierImpl::ask_for_lease(std::uint32_t shard) const {
   // The flag is set first, so that every lease that ends from now on is announced to this shard.
-  // The fence pairs with that in after_commit(): either the commit thread sees the flag, or this
-  // thread sees what it pushed into the inboxes.
+  // seq_cst: pairs with the fence in after_commit(): either the commit thread sees the flag, or
+  // this thread sees what it pushed into the inboxes.
   awaits_lease_[shard].store(true, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_seq_cst);
   count_ended_leases();
@@ -327,6 +330,7 @@ Result<std::vector<Admission>> FrontierImpl::end_lease(std::uint64_t lease_id,
     admit(links, prepared, *end ? (*end)->ended.lease.url : std::string_view(), admissions,
           operation);
     operation.seen += outcome.known_links;
+    // N3: the end is in the operation that admits the links, or in a later one.
     if (*end && !ends_later) submit_end(**end, operation);
   });
   prepared.shrink();

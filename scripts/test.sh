@@ -66,6 +66,7 @@ if [[ $all == yes ]]; then
   stage "format check" scripts/format.sh --check || true
   stage "rooms check" scripts/check_rooms.py || true
   stage "words check" scripts/check_words.py || true
+  stage "atomics check" scripts/check_atomics.py || true
   stage "locks check" scripts/check_locks.py || true
   # ThreadSanitizer needs the address space as it was before kernels randomised more of it.
   no_aslr=()

@@ -1,6 +1,7 @@
 #include "crawler/crash/crash_guard.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include <fmt/format.h>
 
@@ -106,7 +107,7 @@ std::vector<std::string> CrashGuard::warnings_of(const InFlightRecord& run,
 
 void CrashGuard::Flight::end_alone(InFlightUrl suspect) {
   const MutexLock lock(mutex);
-  alone.store(false, std::memory_order_relaxed);
+  set_alone(false);
   if (!has(survived, suspect)) survived.push_back(std::move(suspect));
 }
 
@@ -118,7 +119,9 @@ struct CrashGuard::Begun {
   Begun& operator=(const Begun&) = delete;
   ~Begun() {
     flight->file->end(slot);
-    flight->tickets.fetch_sub(1, std::memory_order_relaxed);
+    [[maybe_unused]] const std::uint64_t before =
+        flight->tickets.fetch_sub(1, std::memory_order_relaxed);
+    assert(before > 0);
     if (suspect) flight->end_alone(std::move(*suspect));
   }
 
@@ -149,9 +152,10 @@ CrashVerdict CrashGuard::verdict(std::string_view asked, std::string_view leased
   if (flight_->alone.load(std::memory_order_relaxed))
     return leased == alone_ ? CrashVerdict::kFetch : CrashVerdict::kWait;
   if (!is_suspect(asked)) return CrashVerdict::kFetch;
-  // Safe against concurrent leases: a thread counts its lease first, and then has to pass here.
-  if (leased != alone_ || leases.load() > 1) return CrashVerdict::kPutOff;
-  flight_->alone.store(true, std::memory_order_relaxed);
+  // A thread that leases at the same moment counts its lease first, and then has to pass here.
+  // relaxed: the mutex orders this load after the count of each lease that passed here before.
+  if (leased != alone_ || leases.load(std::memory_order_relaxed) > 1) return CrashVerdict::kPutOff;
+  flight_->set_alone(true);
   return CrashVerdict::kFetch;
 }
 

@@ -101,8 +101,9 @@ class CrashGuard {
     bool any = false;
     Mutex mutex;  // also guards members of CrashGuard
     std::vector<InFlightUrl> survived TRAWL_GUARDED_BY(mutex);
-    std::atomic<bool> alone{false};  // a suspect is in flight alone; written with the lock held
+    std::atomic<bool> alone{false};  // a suspect is in flight alone; see set_alone()
 
+    void set_alone(bool is) TRAWL_REQUIRES(mutex) { alone.store(is, std::memory_order_relaxed); }
     // The suspect was in flight alone, and nothing crashed.
     void end_alone(InFlightUrl suspect);
   };

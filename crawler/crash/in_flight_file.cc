@@ -1,6 +1,7 @@
 #include "crawler/crash/in_flight_file.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -116,6 +117,7 @@ InFlightFile::~InFlightFile() {
 }
 
 InFlightFile::Entry& InFlightFile::entry(Slot slot) noexcept {
+  assert(slot < slots_);
   return *reinterpret_cast<Entry*>(static_cast<char*>(memory_) + (std::size_t{slot} + 1) * kBlock);
 }
 
@@ -137,7 +139,8 @@ InFlightFile::Slot InFlightFile::begin(std::string_view url) noexcept {
     entry.length = static_cast<std::uint32_t>(text.size());
     entry.checksum = XXH3_64bits_withSeed(text.data(), text.size(), hash.high64 ^ hash.low64);
     std::memcpy(entry.text, text.data(), text.size());
-    // release: a reader of the file after a crash finds the rest of the entry written.
+    // release: pairs with the reading of the file by the next run: where that finds 1, it finds the
+    // rest written, whatever the moment of the crash.
     entry.used.store(1, std::memory_order_release);
     return slot;
   }

@@ -9,6 +9,7 @@
 #include "crawler/http/body_budget.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace trawl {
 
@@ -45,7 +46,8 @@ void BodyBudget::hold(std::uint64_t bytes) noexcept {
 
 void BodyBudget::let_go(std::uint64_t bytes) noexcept {
   // seq_cst, both: as in give_back().
-  held_.fetch_sub(bytes, std::memory_order_seq_cst);
+  [[maybe_unused]] const std::uint64_t before = held_.fetch_sub(bytes, std::memory_order_seq_cst);
+  assert(before >= bytes);
   if (waiting_.load(std::memory_order_seq_cst) == 0) return;
   const MutexLock lock(mutex_);
   settle();
@@ -56,7 +58,8 @@ bool BodyBudget::take(std::uint64_t bytes) noexcept {
   do {
     const std::uint64_t most = room();
     if (bytes > most || used > most - bytes) return false;
-    // seq_cst: in settle(), reads what give_back() wrote before it looked for waiters.
+    // seq_cst: pairs with give_back(): in settle(), reads what that wrote before it looked for
+    // waiters.
   } while (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_seq_cst,
                                         std::memory_order_relaxed));
   return true;
@@ -65,7 +68,8 @@ bool BodyBudget::take(std::uint64_t bytes) noexcept {
 void BodyBudget::give_back(std::uint64_t bytes) noexcept {
   // seq_cst, both: with wait(), which announces itself and then looks at used_. Either this sees
   // the waiter, or the waiter sees the room.
-  used_.fetch_sub(bytes, std::memory_order_seq_cst);
+  [[maybe_unused]] const std::uint64_t before = used_.fetch_sub(bytes, std::memory_order_seq_cst);
+  assert(before >= bytes);
   if (waiting_.load(std::memory_order_seq_cst) == 0) return;
   const MutexLock lock(mutex_);
   settle();
@@ -73,6 +77,8 @@ void BodyBudget::give_back(std::uint64_t bytes) noexcept {
 
 void BodyBudget::wait(BodyWaiter& waiter) {
   const MutexLock lock(mutex_);
+  assert(waiter.charge != nullptr && waiter.wake != nullptr);
+  assert(state_of(waiter) != BodyWaiter::State::kWaiting);
   state_of(waiter) = BodyWaiter::State::kWaiting;
   const auto place = std::upper_bound(
       waiters_.begin(), waiters_.end(), &waiter,
@@ -94,7 +100,9 @@ void BodyBudget::cancel(BodyWaiter& waiter) {
   const auto place = std::find(waiters_.begin(), waiters_.end(), &waiter);
   if (place != waiters_.end()) {
     waiters_.erase(place);
+    assert(held_by_waiters_ >= waiter.charge->bytes());
     held_by_waiters_ -= waiter.charge->bytes();
+    // seq_cst: as in wait().
     waiting_.store(waiters_.size(), std::memory_order_seq_cst);
   }
   state_of(waiter) = BodyWaiter::State::kIdle;
@@ -106,7 +114,8 @@ void HeldMemory::take(std::uint64_t bytes) noexcept {
 }
 
 void HeldMemory::give_back(std::uint64_t bytes) noexcept {
-  bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+  [[maybe_unused]] const std::uint64_t before = bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+  assert(before >= bytes);
   if (budget_ != nullptr && bytes > 0) budget_->let_go(bytes);
 }
 
@@ -127,15 +136,20 @@ void BodyBudget::settle() {
 
 // A waiter that holds nothing frees nothing. If no waiter holds any, none can ever be served.
 std::size_t BodyBudget::youngest_that_frees() const {
+  assert(!waiters_.empty());
   for (std::size_t i = waiters_.size(); i > 0; --i)
     if (waiters_[i - 1]->charge->bytes() > 0) return i - 1;
   return waiters_.size() - 1;
 }
 
 void BodyBudget::conclude(std::size_t index, BodyWaiter::State state) {
+  assert(index < waiters_.size());
   BodyWaiter& waiter = *waiters_[index];
+  assert(state_of(waiter) == BodyWaiter::State::kWaiting);
+  assert(held_by_waiters_ >= waiter.charge->bytes());
   held_by_waiters_ -= waiter.charge->bytes();
   waiters_.erase(waiters_.begin() + static_cast<std::ptrdiff_t>(index));
+  // seq_cst: as in wait().
   waiting_.store(waiters_.size(), std::memory_order_seq_cst);
   state_of(waiter) = state;
   if (state == BodyWaiter::State::kGranted) waiter.charge->bytes_ += waiter.wanted;

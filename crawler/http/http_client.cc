@@ -44,8 +44,7 @@ struct CurlMultiDelete {
 
 // libcurl must be initialised once, before threads use it.
 void init_curl_once() {
-  static const CURLcode once = curl_global_init(CURL_GLOBAL_DEFAULT);
-  static_cast<void>(once);
+  [[maybe_unused]] static const CURLcode once = curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
 // How often the transfers' timeouts are checked: often enough for the shortest.
@@ -125,7 +124,7 @@ class EpollHttpClient final : public HttpClient {
   }
 
   void wake() override {
-    // seq_cst, pairs with wait(): either this thread sees that the other sleeps, or the other sees
+    // seq_cst, both: pairs with wait(): either this thread sees the other sleep, or that one sees
     // this call.
     woken_.store(true, std::memory_order_seq_cst);
     if (!asleep_.exchange(false, std::memory_order_seq_cst)) return;
@@ -139,6 +138,7 @@ class EpollHttpClient final : public HttpClient {
   // Waits for events, or for wake(), which may have been called since the last wait.
   std::span<const SocketWatch::Event> wait(milliseconds most) {
     if (most.count() > 0) {
+      // seq_cst, both: pairs with wake(), as said there.
       asleep_.store(true, std::memory_order_seq_cst);
       if (woken_.load(std::memory_order_seq_cst)) most = milliseconds(0);
     }

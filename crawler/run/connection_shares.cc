@@ -1,6 +1,7 @@
 #include "crawler/run/connection_shares.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 namespace trawl {
@@ -14,12 +15,14 @@ ConnectionShares::ConnectionShares(std::size_t connections, std::size_t threads,
 
 bool ConnectionShares::others_want(std::size_t i) const {
   for (std::size_t other = 0; other < threads_.size(); ++other) {
+    // seq_cst: pairs with the store in take(), as said there.
     if (other != i && threads_[other].wants.load(std::memory_order_seq_cst)) return true;
   }
   return false;
 }
 
 std::size_t ConnectionShares::take(std::size_t i, std::size_t held) {
+  assert(i < threads_.size());
   Thread& thread = threads_[i];
   const std::size_t own = thread.share - std::min(thread.share, held);
   // `wants` is set before `free_` is read; give_back() adds to `free_` before it reads `wants`. All
@@ -37,12 +40,14 @@ std::size_t ConnectionShares::take(std::size_t i, std::size_t held) {
 }
 
 void ConnectionShares::give_back_unused(std::size_t i, std::size_t n) {
+  assert(i < threads_.size());
   threads_[i].wants.store(false, std::memory_order_relaxed);
   give_back(i, n);
 }
 
 void ConnectionShares::give_back(std::size_t i, std::size_t n) {
   if (n == 0) return;
+  // seq_cst, both: pairs with take(), as said there.
   free_.fetch_add(n, std::memory_order_seq_cst);
   for (std::size_t other = 0; other < threads_.size(); ++other) {
     if (other != i && threads_[other].wants.load(std::memory_order_seq_cst)) wake_(other);

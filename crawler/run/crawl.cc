@@ -206,7 +206,8 @@ class CrawlImpl final : public Crawl {
     if (phase == CrawlPhase::kAborting) return true;
     const bool begins_more = phase == CrawlPhase::kRunning && !reached_max_pages();
     if (begins_more && offers_held(false)) return false;
-    if (context_->in_flight.load() > 0) return false;
+    // acquire: what ended the leases is seen; pairs with the release in Fetcher::lease_ended().
+    if (context_->in_flight.load(std::memory_order_acquire) > 0) return false;
     if (phase == CrawlPhase::kDraining || reached_max_pages()) return true;
     const Progress how_far = frontier_progress();
     if (!how_far.at_end() || offers_held(true) || fetch_suspect()) return false;
@@ -258,7 +259,7 @@ class CrawlImpl final : public Crawl {
     progress.truncated = totals_now().truncated;
     progress.fetched = done - std::min(done, progress.truncated);
     progress.fetched_now = done_now - std::min(done_now, fetches_.truncated());
-    progress.in_flight = context_->in_flight.load();
+    progress.in_flight = context_->in_flight.load(std::memory_order_relaxed);
     progress.bodies_memory = bodies_->used();
     progress.elapsed = std::chrono::steady_clock::now() - started_;
     return progress;
@@ -557,8 +558,11 @@ class CrawlImpl final : public Crawl {
 
   // Warns once when there is no more room for URLs set aside.
   void warn_of_full_set_aside() {
-    if (set_aside_full_ || stats().not_set_aside == at_open_.not_set_aside) return;
-    set_aside_full_ = true;
+    if (set_aside_full_.load(std::memory_order_relaxed) ||
+        stats().not_set_aside == at_open_.not_set_aside) {
+      return;
+    }
+    set_aside_full_.store(true, std::memory_order_relaxed);
     spdlog::warn(
         "frontier.max_set_aside = {} is reached: further failed or excluded URLs are counted, but "
         "not kept for a later run",

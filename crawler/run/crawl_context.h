@@ -82,17 +82,21 @@ struct CrawlContext {
   HeldOrigins held_origins = {};
   std::atomic<std::uint64_t> in_flight{0};  // leases that the fetchers hold
 
-  CrawlPhase phase() const { return phase_.load(); }
+  // acquire: a thread that sees a phase sees why it began; pairs with the release in advance_to().
+  CrawlPhase phase() const { return phase_.load(std::memory_order_acquire); }
   // Advances to `phase` unless the crawl is there or further. Returns true if it advanced.
   bool advance_to(CrawlPhase phase) {
-    CrawlPhase now = phase_.load();
+    CrawlPhase now = phase_.load(std::memory_order_relaxed);
     while (now < phase) {
-      if (phase_.compare_exchange_weak(now, phase)) return true;
+      // release: pairs with the acquire in phase().
+      if (phase_.compare_exchange_weak(now, phase, std::memory_order_release,
+                                       std::memory_order_relaxed))
+        return true;
     }
     return false;
   }
 
-  // Records the first error and aborts the crawl.
+  // E1: keeps the first error, and aborts the crawl.
   void stop_with(Error error) {
     {
       const MutexLock lock(mutex_);

@@ -1,5 +1,6 @@
 #include "crawler/run/cut_bodies.h"
 
+#include <cassert>
 #include <utility>
 
 namespace trawl {
@@ -22,11 +23,13 @@ void CutBodies::keep(const std::string& url, Kept kept) {
     remove(found->second);
   }
   if (memory > max_memory_) return;
-  while (memory_.load(std::memory_order_relaxed) + memory > max_memory_)
+  while (memory_.load(std::memory_order_relaxed) + memory > max_memory_) {
+    assert(!entries_.empty());
     remove(entries_.begin());
+  }
   const auto entry = entries_.insert(entries_.end(), {url, std::move(kept), memory});
   by_url_.emplace(entry->url, entry);
-  memory_.fetch_add(memory, std::memory_order_relaxed);
+  set_memory(this->memory() + memory);
 }
 
 std::optional<CutBodies::Kept> CutBodies::take(const std::string& url) {
@@ -42,12 +45,13 @@ void CutBodies::clear() {
   const MutexLock lock(mutex_);
   by_url_.clear();
   entries_.clear();
-  memory_.store(0, std::memory_order_relaxed);
+  set_memory(0);
 }
 
 CutBodies::Kept CutBodies::remove(Entries::iterator entry) {
   by_url_.erase(entry->url);
-  memory_.fetch_sub(entry->memory, std::memory_order_relaxed);
+  assert(memory() >= entry->memory);
+  set_memory(memory() - entry->memory);
   Kept kept = std::move(entry->kept);
   entries_.erase(entry);
   return kept;

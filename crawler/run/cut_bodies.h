@@ -44,9 +44,12 @@ class CutBodies {
   using Entries = std::list<Entry>;
 
   Kept remove(Entries::iterator entry) TRAWL_REQUIRES(mutex_);
+  void set_memory(std::uint64_t memory) TRAWL_REQUIRES(mutex_) {
+    memory_.store(memory, std::memory_order_relaxed);
+  }
 
   const std::uint64_t max_memory_;
-  std::atomic<std::uint64_t> memory_{0};  // written with the mutex held
+  std::atomic<std::uint64_t> memory_{0};  // see set_memory()
   Mutex mutex_;
   Entries entries_ TRAWL_GUARDED_BY(mutex_);                       // oldest first
   std::unordered_map<std::string_view, Entries::iterator> by_url_  // views of entries_

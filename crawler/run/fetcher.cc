@@ -136,7 +136,7 @@ void Fetcher::take_leases() {
   if (!leases) return context_.stop_with(leases.error());
   for (Lease& lease : *leases) {
     leases_.insert(lease.id);
-    context_.in_flight.fetch_add(1);
+    context_.in_flight.fetch_add(1, std::memory_order_relaxed);
     begin({.lease = std::move(lease),
            .leased_at = asked_at,
            .wall_time = std::chrono::system_clock::now()});
@@ -430,6 +430,7 @@ void Fetcher::submit(const OpenLease& open, PageHandler::Result result) {
   page.outcome = std::move(result.outcome);
   page.in_flight = open.in_flight;
   context_.output.submit(std::move(result.output), [&context = context_, id = open.lease.id] {
+    // N3: what the page leaves is in the files.
     if (const auto ended = context.frontier.complete(id, {}); !ended)
       context.stop_with(ended.error());
   });
@@ -520,7 +521,8 @@ void Fetcher::lease_ended(const OpenLease& open) {
   leases_.erase(open.lease.id);
   has_room_ = true;
   context_.connections.give_back(shard_, 1);
-  context_.in_flight.fetch_sub(1);
+  // release: pairs with the acquire in CrawlImpl::ended().
+  context_.in_flight.fetch_sub(1, std::memory_order_release);
 }
 
 }  // namespace trawl

@@ -40,6 +40,7 @@ Result<void> CommitQueue::close() {
   return end_;
 }
 
+// M1: who is faster than the committer waits.
 void CommitQueue::wait_for_room() {
   // acquire: pairs with the release in finish(), so that a failure is seen once room appears.
   for (auto bytes = bytes_.load(std::memory_order_acquire); bytes >= max_bytes_;
@@ -51,6 +52,7 @@ void CommitQueue::wait_for_room() {
 
 void CommitQueue::enqueue(std::unique_ptr<Operation> operation) {
   if (operation->durable_already) {
+    assert(operation->changes_nothing() && !operation->durable);
     writer_.count_offers(operation->seen, operation->invalid);
     return end(1);
   }
@@ -99,6 +101,7 @@ Result<void> CommitQueue::check() const {
 void CommitQueue::stop_with(Error error) {
   const MutexLock lock(mutex_);
   if (!failure_) failure_ = std::move(error);
+  // release: pairs with the acquire in check().
   stopped_.store(true, std::memory_order_release);
 }
 
@@ -122,7 +125,8 @@ void CommitQueue::run() {
 void CommitQueue::wait_for_operations() {
   for (int dozes = 0;; ++dozes) {
     rest(dozes < kDozesBeforeSleep ? Rest::kDozing : Rest::kAsleep);
-    // acquire: pairs with hurry(), so that its caller's operations are seen.
+    // acquire, both: pair with hurry() and add_to_queue(), so that their callers' operations are
+    // seen.
     const bool hurry = hurry_.exchange(false, std::memory_order_acquire);
     if (queued_.load(std::memory_order_acquire) > 0) return;
     if (hurry) dozes = 0;
@@ -132,8 +136,8 @@ void CommitQueue::wait_for_operations() {
 void CommitQueue::rest(Rest how) {
   const MutexLock lock(resting_);
   may_wait_ = true;
+  // seq_cst, here and below: pairs with add_to_queue() and hurry(), as said there.
   rest_.store(how, std::memory_order_seq_cst);
-  // seq_cst: see add_to_queue().
   const auto enough = [&] {
     return hurry_.load(std::memory_order_seq_cst) ||
            (how == Rest::kAsleep && queued_.load(std::memory_order_seq_cst) > 0);
@@ -157,6 +161,7 @@ Result<void> CommitQueue::commit_unless_stopped(OperationGroup& group) {
 }
 
 Result<void> CommitQueue::write(OperationGroup& group) {
+  assert(commit_number_.load(std::memory_order_relaxed) % 2 == 0);
   // acq_rel, both: pair with commit_number(), and keep the commit's effects between the two.
   commit_number_.fetch_add(1, std::memory_order_acq_rel);
   auto done = writer_.write(group);
@@ -167,6 +172,8 @@ Result<void> CommitQueue::write(OperationGroup& group) {
 // Takes every operation that has left the gate.
 OperationGroup CommitQueue::collect() {
   OperationGroup group;
+  // N3, N4: no operation is under way. Each is taken whole, and all that its "seen" answers relied
+  // on is in this group or was in one before.
   gate_.at_quiescence([&] {
     std::unique_ptr<Operation> operation;
     while (queue_.try_dequeue(operation))
@@ -182,6 +189,7 @@ void CommitQueue::finish(OperationGroup& group, const Result<void>& result, bool
   std::uint64_t bytes = 0;
   std::uint32_t ended = 0;
   for (auto& operation : group) {
+    assert(!operation->drop || operation->durable);  // somebody waits for it
     if (result && operation->drop && !operation->drop->done) {
       if (!last) {  // its next part goes into the next group
         add_to_queue(std::move(operation));

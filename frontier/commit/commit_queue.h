@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <chrono>
 #include <functional>
 #include <future>
@@ -110,13 +111,15 @@ class CommitQueue {
  private:
   // An operation is unsettled from begin(), before it does anything, to end(), when it is durable.
   void begin() noexcept {
-    // release: see is_alone().
+    // acq_rel: whoever sees the bits that this operation sets sees that it began: see is_alone().
     unsettled_.fetch_add(1, std::memory_order_acq_rel);
   }
   void end(std::uint32_t operations) noexcept {
     // release: pairs with is_alone(), so that a thread that sees them ended sees them durable or
     // the queue stopped.
-    unsettled_.fetch_sub(operations, std::memory_order_release);
+    [[maybe_unused]] const std::uint32_t before =
+        unsettled_.fetch_sub(operations, std::memory_order_release);
+    assert(before >= operations);
   }
   // Called by an operation inside the gate, after its filter lookups: true if all operations that
   // it may have relied on have ended. An operation whose bits it saw called begin() before it set
@@ -152,7 +155,7 @@ class CommitQueue {
   moodycamel::ConcurrentQueue<std::unique_ptr<Operation>> queue_;
   std::atomic<std::uint64_t> queued_{0};  // operations in queue_
   std::atomic<bool> hurry_{false};
-  std::atomic<Rest> rest_{Rest::kNone};  // changed under resting_
+  std::atomic<Rest> rest_{Rest::kNone};
   Mutex resting_;
   Condition woken_;
   bool may_wait_ TRAWL_GUARDED_BY(resting_) = false;  // for woken_

@@ -1,6 +1,7 @@
 #include "frontier/common/wake_calls.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 namespace trawl {
@@ -24,6 +25,7 @@ SteadyTime wait_for_due(std::optional<SteadyTime> due, SteadyTime now, bool real
 
 void WakeCalls::set(Callback callback, std::optional<std::uint32_t> shard) {
   const WriterLock lock(callbacks_);
+  assert(!shard || *shard < of_shards_.size());
   (shard ? of_shards_[*shard] : of_all_) = std::move(callback);
   const bool any = of_all_ || std::ranges::any_of(of_shards_, [](const Callback& one) {
                      return static_cast<bool>(one);
@@ -35,6 +37,7 @@ void WakeCalls::set(Callback callback, std::optional<std::uint32_t> shard) {
 void WakeCalls::announce(std::uint32_t shard) {
   if (has_callbacks_.load(std::memory_order_relaxed)) {
     const ReaderLock lock(callbacks_);
+    assert(shard < of_shards_.size());
     if (of_shards_[shard]) of_shards_[shard]();
     if (of_all_) of_all_();
   }
@@ -47,7 +50,7 @@ void WakeCalls::announce_due() {
 }
 
 void WakeCalls::poke() {
-  // Pairs with the fence in Waiter(): either this call sees the waiter, or the waiter sees
+  // seq_cst: pairs with the fence in Waiter(): either this call sees the waiter, or the waiter sees
   // everything that happened before this call.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (waiting_.load(std::memory_order_relaxed) == 0) return;
@@ -60,11 +63,14 @@ void WakeCalls::poke() {
 
 WakeCalls::Waiter::Waiter(WakeCalls& calls) : calls_(calls) {
   calls_.waiting_.fetch_add(1, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // see poke()
+  // seq_cst: pairs with the fence in poke().
+  std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
 WakeCalls::Waiter::~Waiter() {
-  calls_.waiting_.fetch_sub(1, std::memory_order_relaxed);
+  [[maybe_unused]] const std::uint32_t before =
+      calls_.waiting_.fetch_sub(1, std::memory_order_relaxed);
+  assert(before > 0);
 }
 
 std::uint64_t WakeCalls::Waiter::announcements() const {

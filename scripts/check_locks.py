@@ -4,6 +4,9 @@
     scripts/check_locks.py               # exit status 1, with clang's errors, if something is wrong
     scripts/check_locks.py --each-lock   # removes one lock after the other: clang must object
 
+Also reports mutexes that guard nothing by their annotations, and the standard library's mutexes and
+locks, which clang does not follow, outside base/mutex.h.
+
 Reads the sources as they are built, and builds nothing.
 """
 import concurrent.futures
@@ -49,6 +52,38 @@ def uses_locks(source, known):
         known[source] = known[source] or any(
             [uses_locks(path, known) for path in included(source.read_text())])
     return known[source]
+
+
+ROOMS = ("include", "base", "url", "filter", "frontier", "crawler", "bindings")
+STANDARD = re.compile(
+    r"\bstd::((?:\w+_)?mutex|lock_guard|unique_lock|scoped_lock|shared_lock|condition_variable\w*)\b")
+MEMBER = re.compile(r"^ *(?:static |mutable )*(std::array<)?(?:Shared)?Mutex(?:, \w+>)? (\w+)"
+                    r"(?: TRAWL_\w+\([^)]*\))?(?: = \{\})?;", re.MULTILINE)
+GUARDS = r"TRAWL_(?:PT_)?(?:GUARDED_BY|REQUIRES(?:_SHARED)?)\([^;{]*?\b"
+
+
+def unguarding(path):
+    """(line, what) for each mutex of a file that clang does not follow, or that guards nothing."""
+    text = re.sub(r"//.*", "", path.read_text())
+    line = lambda match: text.count("\n", 0, match.start()) + 1
+    if path != ROOT / "base/mutex.h":
+        for match in STANDARD.finditer(text):
+            yield line(match), f"std::{match.group(1)}: use what base/mutex.h has"
+    for match in MEMBER.finditer(text):
+        names = [match.group(2)]
+        # Of an array of mutexes, functions choose the one that is to be held.
+        if match.group(1):
+            names += re.findall(r"\bMutex& (\w+)\(", text)
+        if not any(re.search(GUARDS + name + r"\b", text) for name in names):
+            yield line(match), f"{match.group(2)} guards nothing: say what, by annotation"
+
+
+def check_mutexes():
+    found = [f"{path.relative_to(ROOT)}:{line}: {what}" for room in ROOMS
+             for path in sorted((ROOT / room).rglob("*")) if path.suffix in (".h", ".cc")
+             for line, what in unguarding(path)]
+    print("\n".join(found), end="\n" if found else "")
+    return len(found)
 
 
 # A lock that is held to the end of its scope. It is replaced by an object of its class that locks
@@ -118,8 +153,9 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         wrong = [said for said in pool.map(check, entries) if said]
     print("".join(wrong), end="")
-    print(f"{len(entries)} sources, {len(wrong)} with errors")
-    return 1 if wrong else 0
+    mutexes = check_mutexes()
+    print(f"{len(entries)} sources, {len(wrong)} with errors; {mutexes} mutexes that guard nothing")
+    return 1 if wrong or mutexes else 0
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
 
 #include <atomic>
 #include <bit>
+#include <cassert>
 #include <cstdint>
-#include <mutex>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -45,9 +45,10 @@ Result<void> check_mergeable(const State& mine, const State& theirs) {
 // bits set afterwards.
 inline double merge_bits(WordArray& into, const WordArray& from, StripeLocks::View locks,
                          std::uint64_t part_words) noexcept {
+  assert(into.size() == from.size() && part_words > 0 && into.size() % part_words == 0);
   std::uint64_t set = 0;
   for (std::uint64_t first = 0; first < into.size(); first += part_words) {
-    const std::lock_guard lock(locks.of(first / part_words));
+    const StripeGuard lock(locks.of(first / part_words));
     for (std::uint64_t i = first; i < first + part_words; ++i) {
       // acquire and release: pair with the inserts into `from` and with the lookups in `into`.
       const std::uint64_t bits = from[i].load(std::memory_order_acquire);

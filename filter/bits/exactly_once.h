@@ -37,8 +37,8 @@ namespace trawl {
 // A key whose bits are all set costs only loads, and never waits.
 template <class Key>
 TRAWL_KERNEL_TARGET inline bool exactly_once_insert(Key& key) {
-  if (key.is_in()) return false;
-  const bool is_new = !key.lock_and_ask();
+  if (key.is_in()) return false;            // A2
+  const bool is_new = !key.lock_and_ask();  // A1: nobody else sets the missing bits now
   key.add_and_unlock();
   return is_new;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -23,15 +24,29 @@ class StripeLock {
     return !held_.test_and_set(std::memory_order_acquire);
   }
   void unlock() noexcept {
-    // release: publishes this holder's writes; pairs with the acquires in lock() and
-    // wait_and_lock().
+    assert_held();
+    // release: publishes what was written; pairs with the acquires in lock() and wait_and_lock().
     held_.clear(std::memory_order_release);
   }
+  // Asserts that the lock is held. A byte has no room to record the holder.
+  void assert_held() const noexcept { assert(held_.test(std::memory_order_relaxed)); }
 
  private:
   void wait_and_lock() noexcept;
 
   std::atomic_flag held_;
+};
+
+// Holds the lock as long as it lives.
+class StripeGuard {
+ public:
+  explicit StripeGuard(StripeLock& lock) noexcept : lock_(lock) { lock_.lock(); }
+  ~StripeGuard() { lock_.unlock(); }
+  StripeGuard(const StripeGuard&) = delete;
+  StripeGuard& operator=(const StripeGuard&) = delete;
+
+ private:
+  StripeLock& lock_;
 };
 
 // One lock for each part, up to kMost; with more parts, several share a lock.
@@ -49,7 +64,10 @@ class StripeLocks {
    public:
     View() = default;
     std::uint64_t stripe_of(std::uint64_t part) const noexcept { return part & mask_; }
-    StripeLock& operator[](std::uint64_t stripe) const noexcept { return locks_[stripe]; }
+    StripeLock& operator[](std::uint64_t stripe) const noexcept {
+      assert(stripe <= mask_);
+      return locks_[stripe];
+    }
     StripeLock& of(std::uint64_t part) const noexcept { return locks_[stripe_of(part)]; }
 
    private:

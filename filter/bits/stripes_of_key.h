@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -27,6 +28,7 @@ class StripesOfKey {
   // place.
   template <class Use>
   bool try_lock(std::span<const std::uint64_t> places, const Use& with_lock) {
+    assert(places.size() <= kMost && count_ == 0);
     for (std::size_t i = 0; i < places.size(); ++i) {
       if (!filter_.locks[filter_.stripe_of(places[i])].try_lock()) {
         while (i > 0)
@@ -38,6 +40,7 @@ class StripesOfKey {
     return true;
   }
   [[gnu::noinline]] void lock_in_order(std::span<const std::uint64_t> places) {
+    assert(places.size() <= kMost && count_ == 0);
     for (std::size_t i = 0; i < places.size(); ++i)
       ordered_[i] = filter_.stripe_of(places[i]);
     const auto end = ordered_.begin() + static_cast<std::ptrdiff_t>(places.size());

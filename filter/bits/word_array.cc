@@ -1,5 +1,6 @@
 #include "filter/bits/word_array.h"
 
+#include <cassert>
 #include <cmath>
 #include <limits>
 
@@ -51,11 +52,13 @@ Result<WordArray> WordArray::allocate_unchecked(std::uint64_t words, std::string
 }
 
 void WordArray::store(std::uint64_t first, std::span<const std::uint64_t> from) const noexcept {
+  assert(first <= size_ && from.size() <= size_ - first);
   for (std::size_t i = 0; i < from.size(); ++i)
     words_[first + i].store(from[i], std::memory_order_relaxed);
 }
 
 void WordArray::copy(std::uint64_t first, std::span<std::uint64_t> out) const noexcept {
+  assert(first <= size_ && out.size() <= size_ - first);
   for (std::size_t i = 0; i < out.size(); ++i) {
     // acquire: pairs with the release that set a bit, so that a thread that finds a bit in the copy
     // also sees what its inserter did before, including its entry into a gate.

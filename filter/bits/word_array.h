@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -40,7 +41,10 @@ class WordArray {
   void copy(std::uint64_t first, std::span<std::uint64_t> out) const noexcept;
   // Touches all pages of a zeroed array, so that later writes cause no page faults.
   void take_pages() const noexcept;
-  std::atomic<std::uint64_t>& operator[](std::uint64_t i) const noexcept { return words_[i]; }
+  std::atomic<std::uint64_t>& operator[](std::uint64_t i) const noexcept {
+    assert(i < size_);
+    return words_[i];
+  }
 
  private:
   WordArray(std::atomic<std::uint64_t>* words, std::uint64_t size) : words_(words), size_(size) {}

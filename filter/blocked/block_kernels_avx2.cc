@@ -112,6 +112,7 @@ class Avx2Key {
     return is_in();
   }
   TRAWL_AVX2_MEMBER void add_and_unlock() noexcept {
+    lock_.assert_held();
     release_words(block_, _mm256_or_si256(acquire_words(block_), masks_.low));
     release_words(block_ + 4, _mm256_or_si256(acquire_words(block_ + 4), masks_.high));
     lock_.unlock();

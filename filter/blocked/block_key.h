@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 
 #include "filter/bits/stripe_locks.h"
@@ -20,8 +21,10 @@ class LockedBlock {
     // what its inserter did before, such as its entry into a gate.
     return words_[w].load(std::memory_order_acquire);
   }
-  // The caller must hold the lock.
+  // The caller must hold the lock. Bits are never cleared (A2).
   void store(unsigned w, std::uint64_t bits) noexcept {
+    lock_.assert_held();
+    assert((words_[w].load(std::memory_order_relaxed) & ~bits) == 0);
     // release: pairs with the acquire in load(), and in WordArray::copy().
     words_[w].store(bits, std::memory_order_release);
   }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cmath>
 #include <memory>
 #include <mutex>
@@ -107,6 +108,7 @@ BlockRate::BlockRate(unsigned hashes, std::size_t max_load) {
 }
 
 const BlockRate& BlockRate::of(unsigned hashes) {
+  assert(hashes <= kMaxHashes);
   static std::array<std::once_flag, kMaxHashes + 1> made;
   static std::array<std::unique_ptr<const BlockRate>, kMaxHashes + 1> rates;
   std::call_once(made[hashes], [hashes] { rates[hashes] = std::make_unique<BlockRate>(hashes); });

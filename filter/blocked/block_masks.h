@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cassert>
 #include <cstdint>
 
 #include "base/mix.h"
@@ -24,7 +25,9 @@ struct MaskShape {
   unsigned rounds;
   unsigned extra;
   explicit constexpr MaskShape(unsigned hashes)
-      : rounds(hashes / kWordsPerBlock), extra(hashes % kWordsPerBlock) {}
+      : rounds(hashes / kWordsPerBlock), extra(hashes % kWordsPerBlock) {
+    assert(hashes <= kMaxHashes);
+  }
   constexpr bool has_extra() const noexcept { return extra > 0; }
 };
 inline constexpr unsigned kMaxRounds = kMaxHashes / kWordsPerBlock;
@@ -50,6 +53,7 @@ inline constexpr auto kLastRound = [] {
 }();
 
 inline const std::uint64_t* last_round(std::uint64_t low, unsigned extra) noexcept {
+  assert(extra < kWordsPerBlock);
   const auto r = static_cast<unsigned>(low >> kRotationShift);
   return kLastRound[extra].data() + (kWordsPerBlock - r) % kWordsPerBlock;
 }

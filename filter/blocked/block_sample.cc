@@ -1,6 +1,7 @@
 #include "filter/blocked/block_sample.h"
 
 #include <bit>
+#include <cassert>
 #include <cmath>
 
 #include "filter/blocked/block_masks.h"
@@ -32,11 +33,13 @@ void BlockSampler::add(const std::atomic<std::uint64_t>* block) noexcept {
 
 BlockSample BlockSampler::result() const noexcept {
   if (blocks_ == 0) return {};
+  assert(set_ <= blocks_ * kBitsPerBlock);
   const auto blocks = static_cast<double>(blocks_);
   return {.fill = static_cast<double>(set_) / (blocks * kBitsPerBlock), .rate = rates_ / blocks};
 }
 
 double blocked_keys_with_fill(const SnapshotSection& section, double filled) {
+  assert(filled >= 0 && filled <= 1 && section.hashes > 0);
   // A key leaves a given bit of its block unset with probability `unset`. So with a mean load of x
   // keys a block, the share exp(-x (1 - unset)) of the bits remains unset.
   const MaskShape shape(section.hashes);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -16,18 +17,21 @@
 
 namespace trawl {
 
-// One thread (the producer) calls put() and end(), another (the consumer) take() and stop().
+// Producers call put() and end(), one thread at a time; one thread (the consumer) calls take() and
+// stop().
 class KeyQueue {
  public:
   KeyQueue(std::size_t buffers, std::size_t keys_per_buffer)
       : buffers_(buffers),
         keys_per_buffer_(keys_per_buffer),
-        keys_(std::make_unique_for_overwrite<Fingerprint[]>(buffers * keys_per_buffer)) {}
+        keys_(std::make_unique_for_overwrite<Fingerprint[]>(buffers * keys_per_buffer)) {
+    assert(buffers > 0 && keys_per_buffer > 0);
+  }
 
   // Copies the keys. Waits while all buffers are in use, calling `while_waiting` several times a
   // second. Returns false if the consumer has stopped.
   bool put(std::span<const Fingerprint> keys, const std::function<void()>& while_waiting) {
-    giver_.check();
+    const OneAtATime::Use use(giving_);
     while (!keys.empty()) {
       const std::size_t n = std::min(keys.size(), keys_per_buffer_ - filled_);
       std::copy_n(keys.data(), n, buffer(filling_) + filled_);
@@ -40,8 +44,9 @@ class KeyQueue {
 
   // Ends the stream: passes the rest, and waits until the consumer is done with it.
   void end(const std::function<void()>& while_waiting) {
-    giver_.check();
+    const OneAtATime::Use use(giving_);
     const MutexLock lock(mutex_);
+    assert(!ended_ && filled_ < keys_per_buffer_);
     last_ = filled_;
     ended_ = true;
     changed_.notify_all();
@@ -60,6 +65,7 @@ class KeyQueue {
     }
     while (done_ == given_ && !ended_)
       changed_.wait(mutex_);
+    assert(done_ <= given_ && given_ - done_ <= buffers_);
     std::size_t n = keys_per_buffer_;
     if (done_ == given_) n = std::exchange(last_, 0);
     taking_ = done_ < given_;
@@ -100,10 +106,11 @@ class KeyQueue {
   const std::size_t keys_per_buffer_;
   const std::unique_ptr<Fingerprint[]> keys_;
 
-  // Used by the producer only: the buffer that it fills, and the number of keys in it.
+  // Used by producers only: the buffer that it fills, and the number of keys in it.
   std::size_t filling_ = 0;
   std::size_t filled_ = 0;
-  OneThread giver_, taker_;
+  OneAtATime giving_;
+  OneThread taker_;
 
   Mutex mutex_;
   Condition changed_;

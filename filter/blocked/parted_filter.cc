@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <chrono>
 #include <memory>
 #include <string_view>
@@ -58,6 +59,7 @@ std::uint64_t PartedFilter::first_chunk(std::uint64_t range) const noexcept {
 }
 
 std::uint64_t PartedFilter::words_of(std::uint64_t range) const noexcept {
+  assert(range < plan_.ranges);
   const std::uint64_t all = layout_.blocks * kWordsPerBlock;
   return std::min(plan_.chunks_per_range * kSnapshotChunkWords,
                   all - first_chunk(range) * kSnapshotChunkWords);
@@ -71,11 +73,13 @@ std::uint64_t PartedFilter::bytes_to_move(std::uint64_t range) const noexcept {
 
 void PartedFilter::insert(const WordArray& words, std::uint64_t scale,
                           std::span<const Fingerprint> keys) {
+  assert(keys.size() <= admitted_.size());
   const BlockSpan span{words.data(), scale, MaskShape(layout_.hashes), locks_->view()};
   inserted_ += best_block_kernels(span.shape).insert_batch(span, keys, admitted_.data());
 }
 
 Result<void> PartedFilter::add(std::span<const Fingerprint> keys) {
+  const OneAtATime::Use use(using_);
   keys_ += keys.size();
   std::size_t residents = 0;
   const auto insert_residents = [&] {
@@ -90,6 +94,7 @@ Result<void> PartedFilter::add(std::span<const Fingerprint> keys) {
       continue;
     }
     const std::uint64_t range = (block - resident_blocks_) / blocks_per_range_;
+    assert(range < plan_.ranges);
     const std::uint64_t first = resident_blocks_ + range * blocks_per_range_;
     const SpooledKey spooled{static_cast<std::uint32_t>(block - first), key.low};
     if (auto added = spool_.add(range, spooled); !added) return added;
@@ -164,6 +169,7 @@ Result<void> PartedFilter::sweep() {
 
 Result<void> PartedFilter::write(const MakeHeader& header,
                                  const std::function<void(double)>& on_progress) {
+  const OneAtATime::Use use(using_);
   auto ready = spool_.finish_adding().and_then([&] { return begin_file(); });
   if (!ready) return ready;
   std::uint64_t all = resident_blocks_ * kBitsPerBlock / 8, done = 0;

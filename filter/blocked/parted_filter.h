@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/file_io.h"
+#include "base/one_thread.h"
 #include "filter/bits/stripe_locks.h"
 #include "filter/bits/word_array.h"
 #include "filter/blocked/block_kernels.h"
@@ -94,6 +95,7 @@ class PartedFilter {
   std::uint64_t keys_ = 0;
   std::uint64_t inserted_ = 0;
   std::uint64_t bits_set_ = 0;
+  OneAtATime using_;
 };
 
 }  // namespace trawl

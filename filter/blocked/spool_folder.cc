@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cassert>
 #include <cctype>
 #include <cerrno>
 #include <filesystem>
@@ -88,6 +89,7 @@ bool remove_spool(const std::string& folder) {
 Result<SpoolFolder> SpoolFolder::create(std::string path, std::uint64_t ranges,
                                         std::uint64_t blocks_per_range,
                                         std::uint64_t buffer_bytes) {
+  assert(ranges == 0 || (blocks_per_range > 0 && blocks_per_range <= std::uint64_t{1} << 32));
   auto lock = lock_folder(path);
   if (!lock) return tl::unexpected(lock.error());
   remove_spool_files(path);
@@ -132,6 +134,7 @@ std::string SpoolFolder::file_of(std::uint64_t range) const {
 }
 
 std::uint64_t SpoolFolder::keys(std::uint64_t number) const noexcept {
+  assert(number < ranges_.size());
   const Range& range = ranges_[number];
   return range.written + static_cast<std::uint64_t>(range.next - range.begin) / key_bytes_;
 }
@@ -147,6 +150,7 @@ std::uint64_t SpoolFolder::keys() const noexcept {
 
 Result<void> SpoolFolder::flush(std::uint64_t number) {
   Range& range = ranges_[number];
+  assert(range.begin <= range.next && range.next <= range.end);
   if (range.next == range.begin) return {};
   if (!range.file) {
     auto file = OutputFile::create(file_of(number));
@@ -178,6 +182,7 @@ void SpoolFolder::prefetch(std::uint64_t number) const noexcept {
 
 Result<void> SpoolFolder::take(std::uint64_t number, std::span<char> buffer, const Use& use) {
   Range& range = ranges_[number];
+  assert(!range.file && buffer.size() >= sizeof(SpooledKey));  // after finish_adding()
   if (range.written == 0) return {};
   const auto file = InputFile::open(file_of(number));
   if (!file) return tl::unexpected(file.error());

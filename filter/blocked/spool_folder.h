@@ -1,6 +1,7 @@
 // SpoolFolder: keys on disk, in one file for each range.
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -47,7 +48,9 @@ class SpoolFolder {
   // next add().
   Result<void> begin_adding();
   Result<void> add(std::uint64_t range, SpooledKey key) {
+    assert(range < ranges_.size() && buffers_);
     Range& spool = ranges_[range];
+    assert(spool.begin <= spool.next && spool.next < spool.end);
     std::memcpy(spool.next, &key.low, sizeof key.low);
     // Writes all bytes of `block`; the next key overwrites the excess.
     std::memcpy(spool.next + sizeof key.low, &key.block, sizeof key.block);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 
 #include "filter/bits/exactly_once.h"
 #include "filter/classic/classic_key.h"
@@ -25,7 +26,9 @@ using Places = std::array<std::uint64_t, kMaxClassicHashes>;
 template <std::size_t kKeys>
 class PlacesRing {
  public:
-  explicit PlacesRing(const ClassicBits& bits) : bits_(bits) {}
+  explicit PlacesRing(const ClassicBits& bits) : bits_(bits) {
+    assert(bits.hashes > 0 && bits.hashes <= kMaxClassicHashes);
+  }
   // Computes the places of the n-th key and fetches the lines of the first `fetched`.
   template <bool kWrites>
   void fill(std::size_t n, Fingerprint key, unsigned fetched) noexcept {

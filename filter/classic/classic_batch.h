@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -35,6 +36,8 @@ struct ClassicBits {
   }
   // The caller must hold the lock of the place's stripe.
   void set(std::uint64_t place) const noexcept {
+    assert(place < bits);
+    locks[stripe_of(place)].assert_held();
     // relaxed: no other thread writes to the word now. release: pairs with the acquire loads in
     // test() and WordArray::copy().
     std::atomic<std::uint64_t>& word = words[place / 64];

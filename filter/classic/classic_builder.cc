@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cassert>
 #include <cmath>
 #include <string_view>
 #include <utility>
@@ -29,6 +30,7 @@ void insert_into_part(const WordArray& part, std::uint64_t first_word, const Cla
   const std::uint64_t bits = layout.words * kClassicWordBits;
   const std::uint64_t first = first_word * kClassicWordBits;
   const std::uint64_t own = part.size() * kClassicWordBits;
+  assert(first_word + part.size() <= layout.words && layout.hashes <= kMaxClassicHashes);
   std::array<std::uint64_t, kKeysAtOnce * kMaxClassicHashes> places;
   for (; !keys.empty(); keys = keys.subspan(std::min(kKeysAtOnce, keys.size()))) {
     std::size_t n = 0;
@@ -82,6 +84,7 @@ ClassicBuilder::ClassicBuilder(const Options& options, const ClassicLayout& layo
       hash_(options.filter.hash ? *options.filter.hash : KeyedHash::random()),
       chunks_per_part_((options.max_memory_bytes - kBufferBytes) / kSnapshotChunkBytes),
       output_(std::move(output)) {
+  assert(chunks_per_part_ > 0);
   buffer_.reserve(kBufferKeys);
 }
 
@@ -101,6 +104,7 @@ Result<void> ClassicBuilder::add(std::span<const Fingerprint> keys) {
 
 Result<void> ClassicBuilder::spool_buffer() {
   if (buffer_.empty()) return {};
+  assert(buffer_.size() <= kBufferKeys);
   if (!spool_) {
     // The name is removed immediately, so that the file vanishes with the process.
     auto file = TemporaryFile::create(options_.path + ".spool");
@@ -118,6 +122,7 @@ Result<void> ClassicBuilder::spool_buffer() {
 Result<void> ClassicBuilder::insert_spooled(const WordArray& part, std::uint64_t first_word,
                                             const std::function<void(double)>& tell) {
   std::vector<Fingerprint> keys(kBufferKeys);
+  assert(spooled_ % kKeyBytes == 0);
   for (std::uint64_t at = 0; at < spooled_;) {
     const std::uint64_t bytes = std::min<std::uint64_t>(kBufferKeys * kKeyBytes, spooled_ - at);
     spool_->prefetch(at + bytes, bytes);
@@ -165,6 +170,7 @@ Result<void> ClassicBuilder::sweep() {
 }
 
 Result<void> ClassicBuilder::append(std::uint64_t first_chunk, const WordArray& words) {
+  assert(first_chunk % chunks_per_part_ == 0);
   std::vector<std::uint64_t> chunk(kSnapshotChunkWords);
   for (std::uint64_t first = 0; first < words.size(); first += kSnapshotChunkWords) {
     const std::span<std::uint64_t> some(
@@ -194,6 +200,7 @@ Result<FilterStats> ClassicBuilder::finish() {
 }
 
 SnapshotHeader ClassicBuilder::header() const {
+  assert(bits_set_ <= layout_.words * kClassicWordBits);
   const auto places = static_cast<double>(layout_.words * kClassicWordBits);
   const double fill = static_cast<double>(bits_set_) / places;
   const double keys = FlatFill(places, layout_.hashes).admitted(fill);

@@ -1,6 +1,7 @@
 // KeyPlaces: the bits of a key in a classic Bloom filter.
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 
 #include "trawl/fingerprint.h"
@@ -28,7 +29,9 @@ inline constexpr unsigned kMaxClassicHashes = 64;  // bits a key may have (k)
 class KeyPlaces {
  public:
   KeyPlaces(Fingerprint key, std::uint64_t bits) noexcept
-      : at_(key.high), step_(key.low | 1), bits_(bits) {}
+      : at_(key.high), step_(key.low | 1), bits_(bits) {
+    assert(bits > 0);
+  }
 
   // The next place, beginning with that of bit 0.
   std::uint64_t next() noexcept {

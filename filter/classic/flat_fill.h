@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 
 namespace trawl {
@@ -19,7 +20,9 @@ namespace trawl {
 class FlatFill {
  public:
   // `places` is m, the number of bits or counters; `hashes` is k.
-  FlatFill(double places, unsigned hashes) : hashes_(hashes), scale_(places / hashes) {}
+  FlatFill(double places, unsigned hashes) : hashes_(hashes), scale_(places / hashes) {
+    assert(places > 0 && hashes > 0);
+  }
 
   double admitted(double fill) const { return scale_ * first_terms(fill); }
 

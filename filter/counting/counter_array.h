@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <bit>
+#include <cassert>
 #include <cstdint>
 #include <utility>
 
@@ -51,6 +52,7 @@ class CounterArray {
   }
 
   void set(std::uint64_t c, std::uint64_t count) noexcept {
+    assert(c < size() && count <= kStuckCounter);
     std::atomic<std::uint64_t>& word = words_[c / kCountersPerWord];
     const std::uint64_t before = word.load(std::memory_order_relaxed);
     const unsigned shift = c % kCountersPerWord * kBitsPerCounter;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstdint>
 #include <span>
 
@@ -30,6 +31,7 @@ inline std::uint64_t counter_place(Fingerprint key, unsigned i, std::uint64_t si
 class CounterPlaces {
  public:
   void compute(Fingerprint key, unsigned hashes, std::uint64_t size) noexcept {
+    assert(hashes <= kMaxCountersOfKey && size > 0);
     count_ = hashes;
     for (unsigned i = 0; i < hashes; ++i)
       places_[i] = counter_place(key, i, size);

@@ -1,6 +1,7 @@
 // CountingKey: linearizable inserts and erases of a key in counters.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -22,7 +23,9 @@ template <class Counters>
 class CountingKey {
  public:
   CountingKey(const Counters& counters, std::span<const std::uint64_t> places)
-      : counters_(counters), places_(places), stripes_(counters) {}
+      : counters_(counters), places_(places), stripes_(counters) {
+    assert(places.size() <= kMaxCountersOfKey);
+  }
 
   // Returns whether a counter was 0, so that the key was absent.
   bool count_up() {
@@ -46,6 +49,7 @@ class CountingKey {
     stripes_.unlock(places_, [&](std::uint64_t place) {
       const std::uint64_t count = counters_.count(place);
       if (!is_in || count == kStuckCounter) return;
+      assert(count > 0);
       counters_.set(place, count - 1);
       gone |= count == 1;
     });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cassert>
 
 #include "base/mix.h"
 #include "filter/classic/classic_state.h"
@@ -80,6 +81,7 @@ std::size_t CountingBloomFilter::State::insert(std::span<const Fingerprint> keys
 
 std::size_t CountingBloomFilter::State::insert_some(std::span<const Fingerprint> keys,
                                                     bool* admitted) noexcept {
+  assert(keys.size() <= kKeysPerPass);
   const OperationGate::Pass pass(changes);
   std::array<CounterPlaces, kAhead> coming;
   const auto fetch = [&](std::size_t i) {
@@ -120,6 +122,7 @@ bool CountingBloomFilter::State::contains(Fingerprint key) const noexcept {
 }
 
 bool CountingBloomFilter::State::passes(Fingerprint key, unsigned first_places) const noexcept {
+  assert(first_places <= hashes);
   const std::uint64_t size = counters.size();
   for (unsigned i = 0; i < first_places; ++i) {
     if (counters.count(counter_place(key, i, size)) == 0) return false;

@@ -61,7 +61,9 @@ struct CountingBloomFilter::State {
     StripeLocks::View locks;  // of the words
 
     std::uint64_t count(std::uint64_t place) const noexcept { return counters.count(place); }
+    // With the lock of the place's stripe held.
     void set(std::uint64_t place, std::uint64_t count) const noexcept {
+      locks[stripe_of(place)].assert_held();
       counters.set(place, count);
     }
     std::uint64_t stripe_of(std::uint64_t place) const noexcept {

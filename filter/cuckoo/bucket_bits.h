@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bit>
+#include <cassert>
 #include <cstdint>
 
 #include "base/mix.h"
@@ -16,6 +17,7 @@ struct TagLanes {
   Uint128 tops;  // the highest bit of each lane
 
   explicit constexpr TagLanes(unsigned tag_bits) : bits(tag_bits), ones(0), tops(0) {
+    assert(tag_bits >= kMinTagBits && tag_bits <= kMaxTagBits);
     for (unsigned slot = 0; slot < kSlotsPerBucket; ++slot)
       ones |= Uint128{1} << (slot * bits);
     tops = ones << (bits - 1);
@@ -44,6 +46,7 @@ class BucketBits {
   }
 
   std::uint32_t tag(unsigned slot) const noexcept {
+    assert(slot < kSlotsPerBucket);
     const std::uint64_t mask = (std::uint64_t{1} << lanes_.bits) - 1;
     return static_cast<std::uint32_t>(static_cast<std::uint64_t>(bits_ >> (slot * lanes_.bits)) &
                                       mask);

@@ -1,6 +1,7 @@
 // CuckooLayout: the size of a cuckoo filter, the places of its tags, and its false-positive rate.
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <optional>
 
@@ -46,6 +47,7 @@ struct CuckooLayout {
 
   // The other bucket of a tag: (floor(mix64(tag) n / 2^64) - bucket) mod n.
   std::uint64_t alternate(std::uint64_t bucket, std::uint32_t tag) const noexcept {
+    assert(bucket < buckets());
     const std::uint64_t sum = scale_to(mix64(tag), buckets());
     return sum >= bucket ? sum - bucket : sum + buckets() - bucket;
   }

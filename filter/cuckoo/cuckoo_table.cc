@@ -1,8 +1,11 @@
 #include "filter/cuckoo/cuckoo_table.h"
 
+#include <cassert>
+
 namespace trawl {
 
 CuckooTable::Insert CuckooTable::insert(const TagPlaces& key) noexcept {
+  assert(key.tag != 0);
   // Every attempt except the last one made room, which another thread then took, or was disturbed
   // by another thread.
   constexpr int kAttempts = 1000;
@@ -26,6 +29,7 @@ CuckooTable::Insert CuckooTable::insert(const TagPlaces& key) noexcept {
 }
 
 bool CuckooTable::erase(const TagPlaces& key) noexcept {
+  assert(key.tag != 0);
   auto guard = lock(key.bucket[0], key.bucket[1]);
   for (const std::uint64_t bucket : key.bucket) {
     const unsigned slot = read(bucket).slot_of(key.tag);
@@ -57,6 +61,8 @@ bool CuckooTable::contains(const TagPlaces& key) const noexcept {
 }
 
 void CuckooTable::change(std::uint64_t bucket, unsigned slot, std::uint32_t difference) noexcept {
+  assert(locks_.is_held(GroupLocks::stripe_of(group_of(bucket))));
+  assert(slot < kSlotsPerBucket && difference != 0 && difference <= layout_.tags());
   const std::uint64_t bit = bucket * bucket_bits_ + slot * lanes_.bits;
   std::atomic<std::uint64_t>* const word = words_.data() + bit / 64;
   const Uint128 bits = Uint128{difference} << bit % 64;
@@ -106,6 +112,7 @@ std::uint64_t CuckooTable::count_tags() const noexcept {
 }
 
 void CuckooTable::copy_to(CuckooTable& other) const noexcept {
+  assert(other.words_.size() == words_.size());
   other.words_.take_pages();
   const std::uint64_t words_per_group = layout_.tag_bits;
   // No moves during the copy: a tag that moves from a group not yet copied to one that is would be

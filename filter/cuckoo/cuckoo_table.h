@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 #include <utility>
 
@@ -33,7 +34,9 @@ class CuckooTable {
       : layout_(layout),
         lanes_(layout.tag_bits),
         bucket_bits_(kSlotsPerBucket * layout.tag_bits),
-        words_(std::move(words)) {}
+        words_(std::move(words)) {
+    assert(words_.size() == layout.words());
+  }
 
   const CuckooLayout& layout() const noexcept { return layout_; }
   const WordArray& words() const noexcept { return words_; }
@@ -55,6 +58,7 @@ class CuckooTable {
   // Reads a bucket. The result is consistent only if the caller holds its lock or verifies its
   // version.
   BucketBits read(std::uint64_t bucket) const noexcept {
+    assert(bucket < layout_.buckets());
     const std::uint64_t bit = bucket * bucket_bits_;
     const std::atomic<std::uint64_t>* const word = words_.data() + bit / 64;
     const auto shift = static_cast<unsigned>(bit % 64);

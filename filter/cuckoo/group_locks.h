@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 
@@ -32,6 +33,11 @@ class GroupLocks {
   }
   bool unchanged(std::size_t stripe, std::uint64_t version) const noexcept {
     return stripes_[stripe].load(std::memory_order_relaxed) == version;
+  }
+
+  // Whether a thread holds the stripe.
+  bool is_held(std::size_t stripe) const noexcept {
+    return stripes_[stripe].load(std::memory_order_relaxed) % 2 == 1;
   }
 
   // Holds the stripes of two groups, which may be equal.
@@ -66,6 +72,7 @@ class GroupLocks {
     }
     void unlock(std::atomic<std::uint64_t>& stripe) const noexcept {
       const std::uint64_t held = stripe.load(std::memory_order_relaxed);
+      assert(held % 2 == 1);
       // release: publishes the changes; pairs with the acquire in lock() and version().
       stripe.store(changed_ ? held + 1 : held - 1, std::memory_order_release);
     }

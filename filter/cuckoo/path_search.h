@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 
@@ -47,7 +48,10 @@ class PathSearch {
     return kNone;
   }
 
-  const Node& node(std::uint16_t i) const noexcept { return nodes_[i]; }
+  const Node& node(std::uint16_t i) const noexcept {
+    assert(i < count_);
+    return nodes_[i];
+  }
 
  private:
   std::uint16_t last() const noexcept { return static_cast<std::uint16_t>(count_ - 1); }
@@ -58,6 +62,7 @@ class PathSearch {
     for (; seen_[at] != 0; at = (at + 1) % seen_.size()) {
       if (nodes_[seen_[at] - 1].bucket == bucket) return false;
     }
+    assert(count_ < kMaxNodes && (parent == kNone || parent < count_));
     nodes_[count_] = {bucket, parent, slot};
     seen_[at] = static_cast<std::uint16_t>(++count_);
     return true;

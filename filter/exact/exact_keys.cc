@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -136,6 +137,7 @@ bool ExactKeys::contains(Fingerprint key) const noexcept {
 
 std::size_t ExactKeys::keep_true_hits(std::span<const Fingerprint> keys,
                                       std::span<bool> found) const noexcept {
+  assert(keys.size() == found.size());
   std::size_t hits = 0;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     found[i] = found[i] && contains(keys[i]);

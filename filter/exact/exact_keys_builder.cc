@@ -1,6 +1,7 @@
 #include "filter/exact/exact_keys_builder.h"
 
 #include <algorithm>
+#include <cassert>
 #include <filesystem>
 #include <queue>
 #include <string_view>
@@ -39,8 +40,14 @@ class RunReader {
     some_ = buffer_;
     return true;
   }
-  Fingerprint next() const { return some_.front(); }
-  void drop() { some_ = some_.subspan(1); }
+  Fingerprint next() const {
+    assert(!some_.empty());
+    return some_.front();
+  }
+  void drop() {
+    assert(!some_.empty());
+    some_ = some_.subspan(1);
+  }
 
  private:
   std::span<const Fingerprint> some_;
@@ -96,6 +103,8 @@ ExactKeysBuilder::ExactKeysBuilder(const Options& options) : options_(options) {
 }
 
 Result<void> ExactKeysBuilder::add(std::span<const Fingerprint> keys) {
+  const OneAtATime::Use use(using_);
+  assert(!output_);
   const std::size_t most =
       std::max<std::size_t>(options_.max_memory_bytes / kExactKeyBytes, kLeastKeys);
   while (!keys.empty()) {
@@ -157,6 +166,8 @@ Result<void> ExactKeysBuilder::merge(OutputFile& out) {
 }
 
 Result<void> ExactKeysBuilder::finish() {
+  const OneAtATime::Use use(using_);
+  assert(!output_);
   sort_buffer();
   auto temporary = TemporaryFile::create(coming_exact_keys_path(options_.filter));
   if (!temporary) return tl::unexpected(temporary.error());
@@ -188,6 +199,8 @@ Result<void> ExactKeysBuilder::clear_way() const {
 }
 
 Result<void> ExactKeysBuilder::announce(const std::string& coming_filter) {
+  const OneAtATime::Use use(using_);
+  assert(output_);
   if (auto clear = clear_way(); !clear) return clear;
   const auto index = InputFile::open(coming_filter).and_then([](const InputFile& it) {
     return read_snapshot_index(it);

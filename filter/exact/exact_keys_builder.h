@@ -11,6 +11,7 @@
 #include "trawl/result.h"
 
 #include "base/file_io.h"
+#include "base/one_thread.h"
 #include "filter/exact/exact_keys.h"
 
 namespace trawl {
@@ -64,8 +65,9 @@ class ExactKeysBuilder {
   std::vector<Fingerprint> buffer_;
   std::vector<Run> runs_;
   std::vector<std::span<const Fingerprint>> others_;
-  std::optional<Output> output_;
+  std::optional<Output> output_;  // from finish() on
   ExactHeader header_;
+  OneAtATime using_;
 };
 
 }  // namespace trawl

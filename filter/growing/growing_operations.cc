@@ -1,6 +1,7 @@
 // Inserts and lookups of a growing filter.
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <numeric>
 
 #include "filter/growing/growing_state.h"
@@ -21,6 +22,7 @@ class KeysUnderWay {
  public:
   KeysUnderWay(const Table& table, std::span<const Fingerprint> keys)
       : table_(table), keys_(keys), done_(keys.size()) {
+    assert(keys.size() <= kMost);
     std::iota(place_.begin(), place_.begin() + static_cast<std::ptrdiff_t>(keys.size()),
               std::uint16_t{0});
   }
@@ -36,6 +38,7 @@ class KeysUnderWay {
     if (keys_.empty()) return;
     const std::size_t places = keys_.size();
     const std::size_t fresh = into.insert(keys_, answers_.data());
+    assert(fresh <= places);
     if (fresh == places) return;
     keep_where(true);
     into.room.put(places - fresh);
@@ -59,6 +62,7 @@ class KeysUnderWay {
     if (!room.has_plenty(keys_.size())) drop_found_in(layer);
     if (keys_.empty()) return;
     const std::size_t places = room.take(keys_.size());
+    assert(places <= keys_.size());
     if (places < keys_.size()) {
       done_ = place_[places];
       keys_ = keys_.first(places);
@@ -72,6 +76,7 @@ class KeysUnderWay {
       place_[kept] = place_[i];
       kept += answers_[i] == wanted ? 1 : 0;
     }
+    assert(kept <= keys_.size());
     keys_ = {kept_keys_.data(), kept};
   }
 

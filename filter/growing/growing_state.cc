@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <cmath>
 #include <new>
 #include <numbers>
@@ -17,9 +18,11 @@ double first_layer_rate(double budget) {
   return budget * 6 / (std::numbers::pi * std::numbers::pi);
 }
 
-// Layers 2 to 7 have the same rate; the layers after them have 1 / (1 * 2), 1 / (2 * 3), ... of
-// what these leave.
+// A3: however many layers there are, their rates sum to no more than the budget, as each takes a
+// part of what is left. So the layers 2 to 7 have the same rate, and those after them 1 / (1 * 2),
+// 1 / (2 * 3), ... of what these leave.
 double next_layer_rate(double left, std::size_t layers) {
+  assert(layers > 0);
   constexpr std::size_t kSame = 8;
   const std::size_t part = layers < kSame - 1 ? kSame - layers : layers - (kSame - 3);
   return left / static_cast<double>(part);
@@ -96,6 +99,8 @@ std::unique_ptr<const GrowingBloomFilter::State::Table> GrowingBloomFilter::Stat
 }
 
 void GrowingBloomFilter::State::publish(std::unique_ptr<const Table> next) {
+  // Layers only come, so that a key that was found stays found (A2).
+  assert(!next->layers.empty() && next->layers.size() > tables.size());
   tables.push_back(std::move(next));
   // release: publishes the table and its layers; pairs with the load in current().
   table.store(tables.back().get(), std::memory_order_release);
@@ -112,6 +117,7 @@ double GrowingBloomFilter::State::rate_of_next() const {
 // If memory is short, a smaller layer is better than none.
 Result<std::unique_ptr<GrowingBloomFilter::State::Layer>>
 GrowingBloomFilter::State::make_next_layer() const {
+  assert(!layers.empty());
   const std::uint64_t newest = layers.back()->bits->capacity;
   std::uint64_t planned = next_layer_capacity(newest);
   auto layer = make_layer(planned);
@@ -131,6 +137,7 @@ Result<void> GrowingBloomFilter::State::begin_layer() {
   tables.reserve(tables.size() + 1);
   auto next = table_of_layers(layer->get());
   layers.push_back(std::move(*layer));
+  assert(next->layers.back() == layers.back().get());
   begin_newest_layer(inserting, [&] {
     growing.assert_held();
     publish(std::move(next));

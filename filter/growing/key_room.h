@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 
@@ -71,6 +72,7 @@ class KeyRoom {
       if (mine.compare_exchange_weak(places, places - 1, std::memory_order_relaxed)) return true;
     }
     const std::size_t piece = from_stock(piece_);
+    assert(piece <= piece_);
     if (piece > 1) mine.fetch_add(piece - 1, std::memory_order_relaxed);
     return piece > 0;
   }

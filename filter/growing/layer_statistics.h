@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
 
 #include "trawl/filter.h"
@@ -12,6 +13,7 @@ namespace trawl {
 // keys are also counted in the previous layer. Does not change the fill. With one layer the sums
 // are exactly the layer's.
 inline void add_layer(FilterStats& sum, const FilterStats& layer, std::uint64_t in_previous) {
+  assert(sum.current_rate >= 0 && sum.current_rate <= 1);
   const std::uint64_t admitted = layer.inserted - std::min(layer.inserted, in_previous);
   sum.capacity += layer.capacity;
   sum.inserted += admitted;

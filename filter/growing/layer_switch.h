@@ -1,6 +1,7 @@
 // Linearizable inserts into the layers of a growing filter, and adding a new layer (A1, A2).
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 
 namespace trawl {
@@ -23,6 +24,7 @@ namespace trawl {
 // lookup is ordered after them.
 template <class Keys>
 void insert_through_layers(Keys& keys, std::size_t layers) {
+  assert(layers > 0);
   for (std::size_t older = layers - 1; older > 0; --older)
     keys.drop_found_in(older - 1);
   keys.insert_in(layers - 1);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 
 #include "filter/classic/classic_state.h"
 
@@ -36,7 +37,8 @@ void MappedBits::prefetch(Fingerprint key) const noexcept {
 }
 
 void MappedBits::find(std::span<const Fingerprint> keys, std::span<bool> found) const noexcept {
-  constexpr std::size_t kKeysAhead = 4;  // each has many cache lines
+  assert(keys.size() == found.size());
+  constexpr std::size_t kKeysAhead = 4;  // each is many cache lines
   const std::size_t n = keys.size();
   for (std::size_t i = 0; i < std::min(kKeysAhead, n); ++i)
     prefetch(keys[i]);

@@ -1,6 +1,7 @@
 #include "filter/mapped/mapped_blocks.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "filter/blocked/block_batch.h"
 #include "filter/blocked/block_sample.h"
@@ -25,6 +26,7 @@ bool MappedBlocks::contains(Fingerprint key) const noexcept {
 }
 
 void MappedBlocks::find(std::span<const Fingerprint> keys, std::span<bool> found) const noexcept {
+  assert(keys.size() == found.size());
   const std::size_t n = keys.size();
   // Prefetching from a page that is not in memory does nothing, and causes no page fault.
   for (std::size_t i = 0; i < std::min(kPrefetchDistance, n); ++i)

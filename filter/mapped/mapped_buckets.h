@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -27,6 +28,7 @@ class MappedBuckets {
 
   // Sets found[i] to true if keys[i] is present, and leaves it unchanged otherwise.
   void find(std::span<const Fingerprint> keys, std::span<bool> found) const noexcept {
+    assert(keys.size() == found.size());
     constexpr std::size_t kAhead = 16;
     std::array<TagPlaces, kAhead> coming;
     const auto fetch = [&](std::size_t i) {
@@ -72,6 +74,7 @@ class MappedBuckets {
     unsigned shift;
   };
   Place place_of(std::uint64_t bucket) const noexcept {
+    assert(bucket < layout_.buckets());
     // Computed by groups: the number of the table's bits may not fit 64 bits.
     const std::uint64_t group = bucket / kBucketsPerGroup * layout_.tag_bits;
     const unsigned bits = kSlotsPerBucket * layout_.tag_bits;

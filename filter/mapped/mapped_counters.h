@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -29,7 +30,8 @@ class MappedCounters {
 
   // Sets found[i] to true if keys[i] is present, and leaves it unchanged otherwise.
   void find(std::span<const Fingerprint> keys, std::span<bool> found) const noexcept {
-    constexpr std::size_t kAhead = 4;  // each has many cache lines
+    assert(keys.size() == found.size());
+    constexpr std::size_t kAhead = 4;  // each is many cache lines
     std::array<CounterPlaces, kAhead> coming;
     const auto fetch = [&](std::size_t i) {
       coming[i % kAhead].compute(keys[i], parameters_.hashes, size());

@@ -1,6 +1,7 @@
 #include "filter/mapped/mapped_snapshot.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <string_view>
 #include <vector>
@@ -60,6 +61,7 @@ Result<MappedSnapshot> MappedSnapshot::open(const std::string& path) {
 }
 
 MappedSection MappedSnapshot::section(std::size_t number) const noexcept {
+  assert(number < header().sections.size());
   std::uint64_t first_chunk = 0;
   for (std::size_t i = 0; i < number; ++i)
     first_chunk += header().sections[i].chunks();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -40,6 +41,7 @@ class MappedSection {
   // The word at `index`, followed by the other words of its chunk; null if the chunk is not in the
   // file because all its words are zero.
   const Word* find(std::uint64_t index) const noexcept {
+    assert(index < words_);
     const std::uint64_t place =
         places_[index / kSnapshotChunkWords].load(std::memory_order_relaxed);
     if (place == 0) return nullptr;

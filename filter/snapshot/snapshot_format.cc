@@ -1,6 +1,7 @@
 #include "filter/snapshot/snapshot_format.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <new>
 
@@ -184,6 +185,7 @@ std::string encode_snapshot_header(const SnapshotHeader& header) {
     put_fixed(out, section.hashes);
     put_fixed(out, section.detail);
   }
+  assert(out.size() <= kSnapshotHeaderBytes - kChecksumBytes);
   out.resize(kSnapshotHeaderBytes - kChecksumBytes, '\0');
   put_fixed(out, checksum(out));
   return out;
@@ -192,6 +194,7 @@ std::string encode_snapshot_header(const SnapshotHeader& header) {
 std::string encode_snapshot_directory(const std::vector<SnapshotChunk>& chunks) {
   std::string directory;
   for (const auto& chunk : chunks) {
+    assert(&chunk == &chunks.front() || (&chunk)[-1].index < chunk.index);
     put_fixed(directory, chunk.index);
     put_fixed(directory, chunk.checksum);
   }
@@ -214,6 +217,7 @@ std::size_t snapshot_words_of(const SnapshotHeader& header, std::uint64_t index)
 }
 
 std::size_t SnapshotIndex::bytes_of(std::size_t n) const noexcept {
+  assert(n < chunks.size());
   if (n + 1 < chunks.size() || version < kFirstCutVersion) return kSnapshotChunkBytes;
   return snapshot_words_of(header, chunks[n].index) * sizeof(std::uint64_t);
 }
@@ -224,6 +228,7 @@ std::uint64_t snapshot_file_bytes(const SnapshotSection& section) noexcept {
 }
 
 std::uint64_t snapshot_chunk_checksum(std::uint64_t index, std::string_view bytes) noexcept {
+  assert(bytes.size() == kSnapshotChunkBytes);
   return XXH3_64bits_withSeed(bytes.data(), bytes.size(), index);
 }
 

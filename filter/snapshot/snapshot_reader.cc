@@ -1,6 +1,7 @@
 #include "filter/snapshot/snapshot_reader.h"
 
 #include <algorithm>
+#include <cassert>
 #include <vector>
 
 #include <fmt/format.h>
@@ -40,6 +41,7 @@ Result<void> SnapshotReader::read_words(const StoreWords& store_words) const {
     }
     while (chunk.index - first_chunk >= header().sections[section].chunks())
       first_chunk += header().sections[section++].chunks();
+    assert(section < header().sections.size());
     const std::uint64_t first = (chunk.index - first_chunk) * kSnapshotChunkWords;
     const auto count =
         std::min<std::uint64_t>(kSnapshotChunkWords, header().sections[section].words - first);

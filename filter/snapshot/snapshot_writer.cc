@@ -35,6 +35,7 @@ Result<SnapshotWriter> SnapshotWriter::begin(OutputFile file) {
 
 Result<void> SnapshotWriter::append(std::uint64_t index, std::span<const std::uint64_t> words) {
   assert(words.size() <= kSnapshotChunkWords);
+  assert(chunks_.empty() || chunks_.back().index < index);
   if (std::ranges::all_of(words, [](std::uint64_t word) { return word == 0; })) return {};
   if (left_out_ > 0) {
     if (auto filled = file_.write(std::string(left_out_, '\0')); !filled) return filled;
@@ -56,6 +57,7 @@ Result<void> SnapshotWriter::set_aside(std::uint64_t index, const WordArray& wor
 }
 
 Result<void> SnapshotWriter::read_back(std::uint64_t index, const WordArray& words) const {
+  assert(set_aside_ && (chunks_.empty() || chunks_.back().index < index));
   return file_.read_at({reinterpret_cast<char*>(words.data()), words.bytes()},
                        furthest_place(index));
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <chrono>
 #include <cstdint>
 #include <thread>
@@ -19,6 +20,7 @@ class WritePacer {
   // Returns when a writer that has written `bytes` in total may continue. Errors: kClosed if it
   // must give up.
   Result<void> wait(std::uint64_t bytes) {
+    assert(bytes >= bytes_);
     const std::uint64_t more = bytes - bytes_;
     bytes_ = bytes;
     if (limited()) {

@@ -13,6 +13,7 @@
 #include "frontier/commit/admission.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "trawl/url_groups.h"
@@ -84,6 +85,8 @@ std::optional<Fingerprint> AdmissionDesk::identify(const UrlRequest& request, Ur
 Result<void> AdmissionDesk::prepare(std::span<const UrlRequest> requests,
                                     std::span<Admission> answers, PreparedUrls& prepared,
                                     std::span<const GivenIdentity> stored_with) {
+  assert(answers.size() == requests.size());
+  assert(stored_with.empty() || stored_with.size() == requests.size());
   if (prepared.urls_.size() < requests.size()) prepared.urls_.resize(requests.size());
   prepared.n_ = 0;
   prepared.fingerprints_.clear();
@@ -194,6 +197,9 @@ Result<void> AdmissionDesk::admit(std::span<const UrlRequest> requests, Prepared
                                   std::string_view parent, std::span<Admission> answers,
                                   Operation& operation) {
   const std::size_t n = prepared.n_;
+  assert(answers.size() == requests.size() && n + prepared.held_.size() <= requests.size());
+  assert(prepared.flags_size_ >= n && prepared.request_.size() == n);
+  assert(!options_.exact || prepared.known_.size() == n);
   operation.invalid += requests.size() - n - prepared.held_.size();
   for (const PreparedUrls::Held& link : prepared.held_) {
     // An admitted URL waits or is done: it need not be held.
@@ -228,6 +234,7 @@ Result<void> AdmissionDesk::admit(std::span<const UrlRequest> requests, Prepared
       is_new[i] = fresh;
     }
     if (is_new[i] || requests[request].again) {
+      // A1: the filter, or the claim, said so to this call alone.
       answers[request] = Admission::kNew;
       GivenIdentity own;
       if (given != prepared.given_.end() && given->first == i) own = std::move(given->second);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <span>
 #include <unordered_set>
@@ -41,7 +42,8 @@ class ExactClaims {
   void release(Fingerprint key) {
     Stripe& stripe = stripe_of(key);
     const MutexLock lock(stripe.mutex);
-    stripe.keys.erase(key);
+    [[maybe_unused]] const std::size_t released = stripe.keys.erase(key);
+    assert(released == 1);
   }
 
  private:

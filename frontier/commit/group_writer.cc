@@ -41,7 +41,10 @@ constexpr std::size_t kHeldLately = 1u << 14;
 }  // namespace
 
 GroupWriter::GroupWriter(Store& store, const Counters& counters, GroupWriterOptions options)
-    : store_(store), options_(std::move(options)), held_lately_(kHeldLately), counters_(counters) {}
+    : store_(store), options_(std::move(options)), held_lately_(kHeldLately), counters_(counters) {
+  assert(options_.after_commit && options_.now);
+  assert(options_.depths == nullptr || options_.identity != nullptr);
+}
 
 Counters GroupWriter::counters() const {
   const MutexLock lock(mutex_);
@@ -386,6 +389,7 @@ Result<void> GroupWriter::commit(const Store::Batch& batch, const Counters& befo
   assert(changed.admitted >= before.admitted && changed.sequence >= before.sequence);
   Counters totals = changed;
   totals.clock = static_cast<std::uint64_t>(std::max<std::int64_t>(options_.now(), 0));
+  assert(&batch == &batch_);
   batch_.set_counters(totals);
   if (auto written = store_.write(batch); !written) return written;
   take_totals(before, totals);
@@ -394,6 +398,7 @@ Result<void> GroupWriter::commit(const Store::Batch& batch, const Counters& befo
 
 void GroupWriter::take_totals(const Counters& before, const Counters& totals) {
   const MutexLock lock(mutex_);
+  assert(counters_.seen >= before.seen && counters_.invalid >= before.invalid);
   // Offers counted since `before` stay for the next commit.
   const std::uint64_t seen = counters_.seen - before.seen;
   const std::uint64_t invalid = counters_.invalid - before.invalid;
@@ -426,6 +431,7 @@ Result<void> GroupWriter::check_seen(const OperationGroup& group) {
 // Deletes the deferred URLs first and completely: otherwise one could be queued, between two parts,
 // at a position that the drop has passed.
 Result<void> GroupWriter::drop_some(Operation::Drop& drop) {
+  assert(!drop.done);
   if (drop.deferred_done) return drop_some_queued(drop);
   return drop_deferred(drop).and_then([&] {
     drop.deferred_done = true;

@@ -6,6 +6,7 @@
 #include "frontier/commit/waiting_depths.h"
 
 #include <algorithm>
+#include <cassert>
 #include <new>
 
 #include <sys/mman.h>
@@ -94,6 +95,7 @@ WaitingDepths::Depths WaitingDepths::find(const Places& places) const noexcept {
 }
 
 bool WaitingDepths::add_to(std::size_t bucket, std::uint32_t entry) noexcept {
+  assert(entry != 0);
   for (Entry& place : buckets_[bucket].entries) {
     std::uint32_t free = 0;
     // Relaxed: see the head of this file.
@@ -127,6 +129,7 @@ void WaitingDepths::add(Fingerprint key, std::uint32_t depth) noexcept {
 }
 
 void WaitingDepths::remove(Fingerprint key, std::uint32_t depth) noexcept {
+  const OneAtATime::Use use(removing_);
   if (depth == 0) return;
   // Of several entries, prefer one with this depth.
   Entry* found = nullptr;
@@ -139,12 +142,14 @@ void WaitingDepths::remove(Fingerprint key, std::uint32_t depth) noexcept {
 }
 
 void WaitingDepths::remove_double(Fingerprint key) noexcept {
+  const OneAtATime::Use use(removing_);
   int n = 0;
   visit_entries(places_of(key), [&](const Entry&, std::uint32_t) { return ++n < 2; });
   if (n == 2) remove(key, kMaxDepth);
 }
 
 void WaitingDepths::lower(Fingerprint key, std::uint32_t depth) noexcept {
+  const OneAtATime::Use use(removing_);
   if (depth >= kMaxDepth) return;
   visit_entries(places_of(key), [&](Entry& entry, std::uint32_t value) {
     // Only the committer changes an entry that is in use.

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 
 #include "trawl/fingerprint.h"
+
+#include "base/one_thread.h"
 
 namespace trawl {
 
@@ -21,8 +24,8 @@ namespace trawl {
 // greatest of their depths: a URL without an entry there may have any depth up to that, so that its
 // smaller depth is noted rather than missed.
 //
-// Any thread may call add(), mark() and the const members; only the committer calls remove() and
-// lower().
+// Any thread may call add(), mark() and the const members; one thread at a time, the committer,
+// calls remove(), remove_double() and lower().
 class WaitingDepths {
  public:
   explicit WaitingDepths(std::uint64_t max_bytes);
@@ -90,7 +93,10 @@ class WaitingDepths {
     ~Pages() { unmap(data_, bytes()); }
     Pages(const Pages&) = delete;
     Pages& operator=(const Pages&) = delete;
-    T& operator[](std::size_t i) const noexcept { return data_[i]; }
+    T& operator[](std::size_t i) const noexcept {
+      assert(i < size_);
+      return data_[i];
+    }
     std::size_t size() const noexcept { return size_; }
     std::size_t bytes() const noexcept { return size_ * sizeof(T); }
 
@@ -126,6 +132,7 @@ class WaitingDepths {
   std::atomic<std::uint64_t> overflowed_{0};  // URLs without an entry
   std::atomic<std::uint64_t> touched_{0};     // upper bound of touched buckets, for memory()
   std::atomic<bool> has_notes_{false};
+  OneAtATime removing_;
 };
 
 }  // namespace trawl

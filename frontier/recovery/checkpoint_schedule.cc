@@ -1,12 +1,14 @@
 #include "frontier/recovery/checkpoint_schedule.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 namespace trawl {
 
 CheckpointSchedule::CheckpointSchedule(CheckpointPlan plan, std::uint64_t admitted)
     : plan_(std::move(plan)), admitted_(admitted) {
+  assert(plan_.take && plan_.covered);
   begin();
 }
 
@@ -32,6 +34,7 @@ void CheckpointSchedule::stop() {
     notify();
     thread = std::move(thread_);
   }
+  assert(thread.get_id() != std::this_thread::get_id());  // from one of its own callbacks
   if (thread.joinable()) thread.join();
 }
 

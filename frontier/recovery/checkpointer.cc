@@ -58,6 +58,7 @@ Result<void> Checkpointer::take(const GrowingBloomFilter& filter, CommitQueue& c
   std::uint64_t end = 0;
   const auto path = Manifest::checkpoint_path(directory_, *number);
   auto written = write_checkpoint(filter, path, pace, [&] {
+    // N2: what set the bits that were copied is durable before the checkpoint is published.
     return commits.flush().and_then([&] {
       end = commits.counters().admitted;
       return store.sync();

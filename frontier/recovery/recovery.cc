@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -27,7 +28,8 @@ namespace trawl {
 
 namespace {
 
-// Inserts the admissions from `sequence` to `end`. Errors: kCorrupt if some are missing in the log.
+// A2: inserts the admissions from `sequence` to `end`, those that the checkpoint lacks. Errors:
+// kCorrupt if the log lacks some.
 Result<GrowingBloomFilter> replay(GrowingBloomFilter filter, std::uint64_t sequence,
                                   std::uint64_t end, const Store& store, OpenReport& report) {
   std::uint64_t next = sequence;
@@ -50,6 +52,7 @@ Result<GrowingBloomFilter> replay(GrowingBloomFilter filter, std::uint64_t seque
         fmt::format("the store is damaged: its admission log lacks some of the admissions {} to {}",
                     sequence, end));
   }
+  assert(end >= sequence);
   report.replayed = end - sequence;
   return filter;
 }
@@ -194,6 +197,7 @@ std::uint64_t FilterFeeder::finish() {
 }
 
 void FilterFeeder::flush() {
+  assert(keys_.size() <= kAtOnce);
   std::array<bool, kAtOnce> fresh;
   fresh_ += filter_.insert_batch(keys_, {fresh.data(), keys_.size()});
   keys_.clear();

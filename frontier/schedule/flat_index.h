@@ -1,6 +1,7 @@
 // FlatIndex: finds the number of an object by its 64-bit key, at 8 bytes an entry.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -27,14 +28,16 @@ class FlatIndex {
     }
   }
 
-  // `number` != kNone must not be there yet.
+  // A number that is not there yet.
   void insert(std::uint64_t key, std::uint32_t number) {
+    assert(number != kNone);
+    assert(find(key, [number](std::uint32_t there) { return there == number; }) == kNone);
     if (entries_.empty() || (size_ + 1) * 4 > entries_.size() * 3) grow();
     place({hash_of(key), number});
     ++size_;
   }
 
-  // What was inserted as `key` and `number` must be there.
+  // What was inserted as `key` and `number`.
   void erase(std::uint64_t key, std::uint32_t number) {
     std::size_t hole = find_slot(key, number);
     for (std::size_t i = (hole + 1) & mask(); entries_[i].number != kNone; i = (i + 1) & mask()) {
@@ -67,9 +70,12 @@ class FlatIndex {
   std::size_t mask() const noexcept { return entries_.size() - 1; }
 
   std::size_t find_slot(std::uint64_t key, std::uint32_t number) const {
+    assert(!entries_.empty());
     std::size_t i = hash_of(key) & mask();
-    while (entries_[i].number != number)
+    while (entries_[i].number != number) {
+      assert(entries_[i].number != kNone);  // else it is not there
       i = (i + 1) & mask();
+    }
     return i;
   }
   void place(Entry entry) {

@@ -1,6 +1,7 @@
 #include "frontier/schedule/group_clocks.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 namespace trawl {
@@ -128,6 +129,7 @@ void GroupClocks::settle(const Noted& noted, SteadyTime now, bool refused) {
   note(noted.group, now);
   Clock& clock = clocks_.at(noted.group);
   clock.begun = now;
+  assert(clock.next >= now + delay_);  // P1
   clock.busy_until = now + delay_ + patience(delay_);
 }
 
@@ -166,6 +168,7 @@ void GroupClocks::note_start(GroupId group, SteadyTime when, std::optional<Stead
 void GroupClocks::undo(GroupId group, SteadyTime when) {
   const auto clock = clocks_.find(group);
   if (clock == clocks_.end() || clock->second.next != when + delay_) return;
+  assert(clock->second.last > 0);
   if (--clock->second.last > 0) return;
   clock->second.next = clock->second.previous;
   clock->second.last = 1;

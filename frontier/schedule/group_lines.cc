@@ -1,6 +1,7 @@
 #include "frontier/schedule/group_lines.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 namespace trawl {
@@ -78,6 +79,7 @@ HostIndex GroupLines::choose(SteadyTime now) {
     Index before = goes_before(turn_, ticket, now);
     if (before == kNone) before = goes_before(other_group(line), ticket, now);
     if (before == kNone) return waits_[lines_[line].first].host;
+    assert(ticket_of(lines_[first_line(before)]) < ticket);
     turn_ = before;
   }
 }
@@ -106,13 +108,16 @@ void GroupLines::attach(Index line, bool by_domain, SteadyTime turn) {
   }
   if (groups_[group].lines.empty()) turns_.push(turn_of(groups_[group], turn), group);
   lines_[line].group = group;
-  groups_[group].lines.emplace(ticket_of(lines_[line]), line);
+  [[maybe_unused]] const bool joined =
+      groups_[group].lines.emplace(ticket_of(lines_[line]), line).second;
+  assert(joined);
 }
 
 void GroupLines::detach(Index line, std::uint64_t ticket) {
   const Index index = lines_[line].group;
   Group& group = groups_[index];
-  group.lines.erase({ticket, line});
+  [[maybe_unused]] const std::size_t left = group.lines.erase({ticket, line});
+  assert(left == 1);
   if (!group.lines.empty()) return;
   turns_.remove(group.position);
   remove_if_unused(index);
@@ -148,6 +153,7 @@ void GroupLines::release(Index line) {
 
 void GroupLines::join(HostIndex host, GroupId domain, GroupId address,
                       const std::optional<GroupClocks::Refusal>& refusal, SteadyTime now) {
+  assert(hosts_[host].place == Host::Place::kNowhere);
   const Index wait = waits_.add();
   Index line = find_line(domain, address);
   const bool is_new = line == kNone;
@@ -175,7 +181,9 @@ void GroupLines::join(HostIndex host, GroupId domain, GroupId address,
 }
 
 void GroupLines::leave(HostIndex host) {
+  assert(hosts_[host].place == Host::Place::kLine);
   const Index index = hosts_[host].position;
+  assert(waits_[index].host == host);
   hosts_[host].place = Host::Place::kNowhere;
   const Wait wait = waits_[index];
   waits_.remove(index);
@@ -192,6 +200,7 @@ void GroupLines::leave(HostIndex host) {
   }
   auto& lines = groups_[line.group].lines;
   auto place = lines.extract({wait.ticket, wait.line});
+  assert(!place.empty() && wait.ticket < ticket_of(line));
   place.value().first = ticket_of(line);
   lines.insert(std::move(place));
 }

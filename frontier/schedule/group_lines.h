@@ -2,6 +2,7 @@
 // their address's turn.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -106,7 +107,10 @@ class GroupLines {
   std::uint64_t ticket_of(const Line& line) const { return waits_[line.first].ticket; }
   Index find_line(GroupId domain, GroupId address) const;
   Index find_group(bool by_domain, GroupId id) const;
-  Index first_line(Index group) const { return groups_[group].lines.begin()->second; }
+  Index first_line(Index group) const {
+    assert(!groups_[group].lines.empty());
+    return groups_[group].lines.begin()->second;
+  }
   Index other_group(Index line) const;
   bool is_reserved(const Group& group, SteadyTime when) const;
   SteadyTime turn_of(const Group& group, SteadyTime when) const;

@@ -1,6 +1,7 @@
 #include "frontier/schedule/head_budget.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace trawl {
 
@@ -19,7 +20,10 @@ auto HeadBudget::change(HostIndex host, Change change) {
     HeadBudget& budget;
     HostQueue& queue;
     std::size_t before;
-    ~Account() { budget.bytes_ = budget.bytes_ - before + queue.head_bytes(); }
+    ~Account() {
+      assert(budget.bytes_ >= before);
+      budget.bytes_ = budget.bytes_ - before + queue.head_bytes();
+    }
   } const account{*this, queue, before};
   return change(queue);
 }
@@ -64,6 +68,7 @@ void HeadBudget::refill(HostIndex host, const std::vector<QueuedUrl>& urls) {
 }
 
 std::string HeadBudget::pop_front(HostIndex host) {
+  assert(!hosts_[host].queue.head_empty());
   return change(host, [](HostQueue& queue) { return queue.pop_front(); });
 }
 
@@ -79,6 +84,7 @@ void HeadBudget::drop(HostIndex host) {
 // than `most_bytes` and all heads together no more than they may.
 void HeadBudget::cut(HostIndex host, std::size_t keep, std::uint64_t most_bytes) {
   const std::size_t own = hosts_[host].queue.head_bytes();
+  assert(own <= bytes_);
   const std::uint64_t others = bytes_ - own;
   most_bytes = std::min(most_bytes, max_bytes_ - std::min(max_bytes_, others));
   if (own <= most_bytes && hosts_[host].queue.head_urls() <= kMostUrls) return;

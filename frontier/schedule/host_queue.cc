@@ -1,6 +1,7 @@
 #include "frontier/schedule/host_queue.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <limits>
 #include <new>
@@ -35,6 +36,7 @@ bool HostQueue::in_rest(const QueueOrder& order) const noexcept {
 }
 
 std::optional<QueueOrder> HostQueue::rest_after() const noexcept {
+  assert(has_rest());
   if (rest_ == Rest::kAll) return std::nullopt;
   return QueueOrder{.priority = rest_priority_, .sequence = rest_sequence_};
 }
@@ -58,12 +60,14 @@ void HostQueue::set_rest_from(const QueueOrder& order) noexcept {
 }
 
 HostQueue::EntryHeader HostQueue::header_at(std::uint32_t at) const noexcept {
+  assert(block_ && at >= block_->begin && at + sizeof(EntryHeader) <= block_->end);
   EntryHeader header;
   std::memcpy(&header, block_->bytes() + at, sizeof(header));
   return header;
 }
 
 std::uint32_t HostQueue::last_entry() const noexcept {
+  assert(block_ && block_->urls > 0);
   std::uint32_t size;
   std::memcpy(&size, block_->bytes() + block_->end - kTrailerBytes, sizeof(size));
   return block_->end - kTrailerBytes - size - std::uint32_t{sizeof(EntryHeader)};
@@ -108,6 +112,7 @@ void HostQueue::fit() {
 }
 
 bool HostQueue::insert(const QueueOrder& order, std::string_view record) {
+  assert(!in_rest(order) && record.size() <= std::numeric_limits<std::uint32_t>::max());
   const EntryHeader header{.sequence = order.sequence,
                            .priority = order.priority,
                            .size = static_cast<std::uint32_t>(record.size())};
@@ -120,6 +125,7 @@ bool HostQueue::insert(const QueueOrder& order, std::string_view record) {
     before = at - block_->begin;
   }
   make_room(bytes);
+  assert(bytes <= block_->capacity - block_->end);
   char* const to = block_->bytes() + block_->begin + before;
   std::memmove(to + bytes, to, block_->end - block_->begin - before);
   std::memcpy(to, &header, sizeof(header));
@@ -156,6 +162,7 @@ std::optional<std::string> HostQueue::take(const QueueOrder& order) {
 }
 
 void HostQueue::remove_at(std::uint32_t at) noexcept {
+  assert(block_ && block_->urls > 0 && at >= block_->begin && at < block_->end);
   if (--block_->urls == 0) {
     block_.reset();
     return;
@@ -173,6 +180,7 @@ void HostQueue::remove_at(std::uint32_t at) noexcept {
 
 // All URLs of the host that come no earlier than the one that leaves are in the store only then.
 void HostQueue::drop_last() noexcept {
+  assert(!head_empty());
   const std::uint32_t last = last_entry();
   set_rest_from(header_at(last).order());
   remove_at(last);

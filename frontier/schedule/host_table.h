@@ -74,7 +74,10 @@ class HostTable {
     index_.insert(id, i);
     return i;
   }
+  // One that nothing leads to any more.
   void remove(HostIndex i) {
+    assert(hosts_[i].leased == 0 && !hosts_[i].queue.has_urls());
+    assert(hosts_[i].place == Host::Place::kNowhere);
     index_.erase(hosts_[i].id, i);
     hosts_.remove(i);
   }

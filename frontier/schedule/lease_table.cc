@@ -6,6 +6,7 @@
 namespace trawl {
 
 void LeaseTable::append(List& list, LeaseIndex i) {
+  assert((list.first == kNoLease) == (list.last == kNoLease));
   slots_[i].previous = list.last;
   slots_[i].next = kNoLease;
   (list.last == kNoLease ? list.first : slots_[list.last].next) = i;
@@ -14,6 +15,8 @@ void LeaseTable::append(List& list, LeaseIndex i) {
 
 void LeaseTable::unlink(List& list, LeaseIndex i) {
   LeaseSlot& slot = slots_[i];
+  assert((slot.previous == kNoLease) == (list.first == i));
+  assert((slot.next == kNoLease) == (list.last == i));
   (slot.previous == kNoLease ? list.first : slots_[slot.previous].next) = slot.next;
   (slot.next == kNoLease ? list.last : slots_[slot.next].previous) = slot.previous;
 }
@@ -85,8 +88,10 @@ void LeaseTable::leave_url(LeaseIndex i) {
     }
     return;
   }
-  while (slots_[later].earlier != i)
+  while (slots_[later].earlier != i) {
     later = slots_[later].earlier;
+    assert(later != kNoLease);
+  }
   slots_[later].earlier = earlier;
 }
 
@@ -95,6 +100,7 @@ void LeaseTable::free(LeaseIndex i) {
   LeaseSlot& slot = slots_[i];
   assert(slot.state != LeaseSlot::State::kOpen);
   if (slot.state == LeaseSlot::State::kExpired) {
+    assert(expired_count_ > 0);
     unlink(expired_, i);
     --expired_count_;
   }
@@ -106,6 +112,7 @@ std::string LeaseTable::end(LeaseIndex i) {
   LeaseSlot& slot = slots_[i];
   leave_host(i);
   slot.state = LeaseSlot::State::kEnded;
+  assert(record_bytes_ >= slot.record.capacity());
   record_bytes_ -= slot.record.capacity();
   return std::exchange(slot.record, {});
 }
@@ -171,6 +178,7 @@ void LeaseTable::forget_expired(std::uint64_t sequence) {
 void LeaseTable::limit_expired(std::size_t most) {
   while (expired_count_ > most) {
     const LeaseIndex oldest = expired_.first;
+    assert(oldest != kNoLease);
     leave_url(oldest);
     free(oldest);
   }

@@ -1,6 +1,7 @@
 // LeaseTable: the leases of a shard, by number and by URL.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -81,7 +82,10 @@ class LeaseTable {
     return host.newest_lease == kNoLease ? SteadyTime::min() : slots_[host.newest_lease].since;
   }
   // Those open, and those whose end is not durable yet.
-  std::size_t leased() const noexcept { return slots_.size() - expired_count_; }
+  std::size_t leased() const noexcept {
+    assert(expired_count_ <= slots_.size());
+    return slots_.size() - expired_count_;
+  }
   std::size_t bytes() const noexcept {
     return slots_.bytes() + by_number_.bytes() + by_url_.bytes() + record_bytes_;
   }

@@ -1,5 +1,6 @@
 // ShardState: hosts come and go, and what is kept of them.
 #include <algorithm>
+#include <cassert>
 #include <limits>
 #include <utility>
 
@@ -45,6 +46,7 @@ Result<HostIndex> ShardState::load_host(HostId id) {
 HostIndex ShardState::add_host(HostId id, const std::optional<HostRecord>& record) {
   const HostIndex i = hosts_.add(id);
   Host& host = hosts_[i];
+  // P1: what was started just before a restart is not known, and every host waits its full delay.
   if (options_.restarted) host.surely_started = *options_.restarted;
   if (options_.domains != nullptr || options_.addresses != nullptr) {
     if (groups_.size() <= i) groups_.resize(std::max<std::size_t>(i + 1, groups_.size() * 3 / 2));
@@ -85,6 +87,7 @@ void ShardState::restore_host(HostId id, const std::optional<HostRecord>& record
 void ShardState::forget_if_idle(HostIndex i) {
   Host& host = hosts_[i];
   if (host.queue.has_urls() || host.leased > 0) return reschedule(i);
+  assert(host.place == Host::Place::kNowhere);
   const auto saved = is_saved(host);
   if (!saved) error_ = saved.error();
   if (!saved || !*saved) {
@@ -151,6 +154,7 @@ std::int64_t ShardState::wall_now() const {
 // Sets when the host is asked again by the clock of delays. The two clocks may drift apart, so that
 // the end of a block is looked at again when it has come.
 void ShardState::update_block(HostIndex i) {
+  assert(hosts_[i].extra);
   HostExtra& extra = *hosts_[i].extra;
   blocked_.erase({extra.unblocked, i});
   extra.unblocked = SteadyTime::min();

@@ -86,6 +86,7 @@ Result<void> ShardState::lease(std::size_t max, std::vector<NumberedLease>& out)
       break;
     }
     if (*host == kNoHost) break;
+    assert(!hosts_[*host].queue.head_empty());
     lease_from(*host, now, out);
   }
   note_starts(now);
@@ -185,6 +186,7 @@ void ShardState::expire_leases(SteadyTime now) {
     const LeaseIndex first = leases_.first_to_expire();
     if (first == kNoLease || leases_[first].expires > now) break;
     const LeaseSlot& slot = leases_[first];
+    assert(slot.state == LeaseSlot::State::kOpen);
     const HostIndex host = slot.host;
     const QueueOrder order = slot.order;
     ++expired_;
@@ -276,6 +278,7 @@ Result<EndedLease> ShardState::end_late(LeaseIndex lease, const Outcome& outcome
   EndedLease ended{.end = LeaseEnd::kLate,
                    .url = {.host = slot.host_id, .order = slot.order, .record = **record}};
   const HostIndex host = hosts_.find(slot.host_id);
+  assert(host != kNoHost);  // see take_late_record()
   if (outcome.requested) {
     const Charge charge = charge_of(slot);
     note_request(host, charge, outcome.started_after);
@@ -292,6 +295,7 @@ Result<EndedLease> ShardState::end_late(LeaseIndex lease, const Outcome& outcome
 Result<std::optional<std::string>> ShardState::take_late_record(LeaseIndex lease) {
   const QueueOrder order = leases_[lease].order;
   const HostIndex host = hosts_.find(leases_[lease].host_id);
+  assert(leases_.newest_of(order.sequence) != kNoLease);
   LeaseSlot& newest = leases_[leases_.newest_of(order.sequence)];
   if (newest.state == LeaseSlot::State::kOpen) {
     if (std::exchange(newest.url_ended, true)) return std::nullopt;

@@ -1,5 +1,6 @@
 // ShardState: when hosts may be asked, and the URLs of their queues in memory.
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "frontier/schedule/shard_state.h"
@@ -59,6 +60,8 @@ bool ShardState::awaits_revival(const Host& host) const {
 
 void ShardState::update_counts(Host& host) {
   const bool leasable = host.queue.has_urls() && !host.given_up() && !host.at_limit();
+  assert(!host.counted_leasable || leasable_ > 0);
+  assert(!host.counted_given_up || given_up_ > 0);
   if (leasable != host.counted_leasable) leasable ? ++leasable_ : --leasable_;
   host.counted_leasable = leasable;
   if (host.given_up() != host.counted_given_up) host.given_up() ? ++given_up_ : --given_up_;
@@ -93,6 +96,7 @@ void ShardState::reschedule(HostIndex i) {
       schedule_.move(host.position, time);
     return;
   }
+  assert(host.place == Host::Place::kNowhere);
   schedule_.push(time, i);
   host.place = Host::Place::kScheduled;
 }
@@ -116,6 +120,7 @@ Result<HostIndex> ShardState::next_host(SteadyTime now) {
 // to where it belongs.
 Result<bool> ShardState::take_turn(HostIndex i, bool in_line, SteadyTime now) {
   Host& host = hosts_[i];
+  assert(host.place == (in_line ? Host::Place::kLine : Host::Place::kScheduled));
   if (host.extra && host.extra->record.blocked_until != 0) update_block(i);
   if (awaits_revival(host) && host.extra->unblocked <= now) {
     commit_change(host.id, revive(i));  // no operation goes with it
@@ -149,6 +154,7 @@ bool ShardState::joins_line(HostIndex i, SteadyTime now) {
 }
 
 bool ShardState::take_groups_turn(HostIndex i, bool in_line, SteadyTime now) {
+  assert(i < groups_.size());
   learn_groups(i);
   if (!in_line && joins_line(i, now)) return false;
   const HostGroups groups = groups_[i];
@@ -176,6 +182,7 @@ Result<bool> ShardState::fill_head(HostIndex i) {
   HostQueue& queue = hosts_[i].queue;
   if (!queue.head_empty()) return true;
   if (!queue.has_rest()) return false;
+  assert(store_ != nullptr);
   const std::size_t limit = heads_.read_limit();
   const auto urls = store_->read_queue(
       hosts_[i].id, queue.rest_after(), limit,

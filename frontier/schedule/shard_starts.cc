@@ -44,7 +44,7 @@ std::optional<GroupClocks::Refusal> ShardState::host_refusal(HostIndex i, Steady
       .busy = true};
 }
 
-// It is noted for its groups already.
+// P1: the request begins now, and is noted for its host; for its groups it is already.
 StartTurn ShardState::granted(HostIndex i, const HostGroups& groups, SteadyTime now) {
   Host& host = hosts_[i];
   host.surely_started = std::max(host.surely_started, now);

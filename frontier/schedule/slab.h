@@ -1,6 +1,7 @@
 // Slab: objects by 32-bit number, in memory that never moves.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -24,12 +25,17 @@ class Slab {
     return next_++;
   }
   void remove(std::uint32_t index) {
+    assert(size() > 0);
     (*this)[index] = T();
     free_.push_back(index);
   }
 
-  T& operator[](std::uint32_t index) noexcept { return chunks_[index / kChunk][index % kChunk]; }
+  T& operator[](std::uint32_t index) noexcept {
+    assert(index < next_);
+    return chunks_[index / kChunk][index % kChunk];
+  }
   const T& operator[](std::uint32_t index) const noexcept {
+    assert(index < next_);
     return chunks_[index / kChunk][index % kChunk];
   }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -38,6 +39,7 @@ class HostJournal {
   explicit HostJournal(HostRecord stored) : stored_(std::move(stored)) {}
 
   void add(std::uint64_t number, std::string_view name, RecordChange change) {
+    assert(number != kEvery && (changes_.empty() || changes_.back().number < number));
     changes_.push_back({number, std::string(name), std::move(change)});
   }
   // Commits the change with this number, or all changes.

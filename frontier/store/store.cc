@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <numeric>
 #include <utility>
 
@@ -91,6 +92,7 @@ class RocksStore final : public Store {
   RocksStore(std::unique_ptr<rocksdb::DB> db, std::vector<rocksdb::ColumnFamilyHandle*> families,
              StoreOptions options, bool sync)
       : options_(std::move(options)), db_(std::move(db)), families_(std::move(families)) {
+    assert(db_ != nullptr && families_.size() == options_.families.size());
     write_options_.sync = sync;
   }
   ~RocksStore() override {
@@ -321,6 +323,7 @@ class RocksStore final : public Store {
 
   Result<void> find_in_ledger(std::span<const Fingerprint> fingerprints,
                               std::span<bool> found) const override {
+    assert(found.size() == fingerprints.size());
     constexpr std::size_t kAtOnce = 64;
     std::array<FingerprintKey, kAtOnce> keys;
     std::array<rocksdb::Slice, kAtOnce> slices;

@@ -1,3 +1,5 @@
+#include <cassert>
+
 #include "frontier/store/store.h"
 #include "frontier/store/store_records.h"
 
@@ -13,6 +15,7 @@ void Store::Batch::add(Family family, Kind kind, std::string_view key, std::stri
 }
 
 Store::Batch::Change Store::Batch::change(std::size_t i) const {
+  assert(i < entries_.size());
   const Entry& entry = entries_[i];
   const std::string_view bytes(bytes_);
   return {.family = entry.family,
@@ -45,6 +48,7 @@ void Store::Batch::remove_deferred(std::int64_t not_before, std::uint64_t sequen
 }
 
 void Store::Batch::log_admissions(std::uint64_t first, std::span<const Fingerprint> fingerprints) {
+  assert(!fingerprints.empty());
   std::string value;
   value.reserve(fingerprints.size() * 16);
   encode_fingerprints(value, fingerprints);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bit>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -21,6 +22,7 @@ inline std::uint64_t load_8_bytes(const char* at) {
 // all ASCII.
 inline std::size_t ascii_bytes_before(std::uint64_t word) {
   const std::uint64_t found = word & kNonAsciiBits;
+  assert(found != 0);
   const int bits = std::endian::native == std::endian::little ? std::countr_zero(found)
                                                               : std::countl_zero(found);
   return static_cast<std::size_t>(bits) / 8;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bit>
+#include <cassert>
 #include <concepts>
 #include <cstring>
 #include <string>
@@ -28,6 +29,7 @@ char* store_big_endian(char* out, T value) noexcept {
 // Reads the first sizeof(T) bytes of `bytes`, which must have at least so many.
 template <std::unsigned_integral T>
 T load_big_endian(std::string_view bytes) noexcept {
+  assert(bytes.size() >= sizeof(T));
   T value;
   std::memcpy(&value, bytes.data(), sizeof(T));
   return byte_swapped(value);

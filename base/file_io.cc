@@ -1,6 +1,7 @@
 #include "base/file_io.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -77,11 +78,13 @@ Result<OutputFile> OutputFile::create_new(const std::string& path, mode_t mode) 
 }
 
 Result<void> OutputFile::write(std::string_view bytes) {
+  assert(fd_.get() >= 0);
   size_ += bytes.size();
   return write_all(fd_.get(), bytes, path_);
 }
 
 Result<void> OutputFile::write_at(std::string_view bytes, std::uint64_t offset) {
+  assert(fd_.get() >= 0);
   while (!bytes.empty()) {
     const ssize_t n = ::pwrite(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (n < 0) {
@@ -130,6 +133,7 @@ Result<void> OutputFile::write_back() {
     return failed ? Result<void>(last_error("cannot write", path_)) : Result<void>{};
   };
   const std::uint64_t before = std::exchange(write_back_begun_, size_);
+  assert(before <= size_);
   return range(before, size_, SYNC_FILE_RANGE_WRITE).and_then([&] {
     return range(0, before, SYNC_FILE_RANGE_WAIT_BEFORE);
   });
@@ -154,6 +158,7 @@ Result<TemporaryFile::Created> TemporaryFile::create(const std::string& target) 
 }
 
 Result<void> TemporaryFile::publish() {
+  assert(!path_.empty());
   auto& all = temporary_files();
   {
     const MutexLock guard(all.lock);

@@ -1,6 +1,7 @@
 #include "base/file_lines.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 namespace trawl {
@@ -47,6 +48,7 @@ Result<bool> FileLines::next() {
 
 // Returns false at the end of the part to read.
 Result<bool> FileLines::fill() {
+  assert(taken_ <= buffer_.size());
   buffer_.erase(0, std::exchange(taken_, 0));
   const std::size_t held = buffer_.size();
   const auto wanted =

@@ -16,10 +16,12 @@ namespace trawl {
 class TRAWL_CAPABILITY("mutex") Mutex {
  public:
   void lock() TRAWL_ACQUIRE() {
+    assert_not_held();
     mutex_.lock();
     set_held(true);
   }
   void unlock() TRAWL_RELEASE() {
+    assert_held();
     set_held(false);
     mutex_.unlock();
   }
@@ -27,6 +29,12 @@ class TRAWL_CAPABILITY("mutex") Mutex {
     if (!mutex_.try_lock()) return false;
     set_held(true);
     return true;
+  }
+  // A thread that locks it twice would wait for itself.
+  void assert_not_held() const {
+#ifndef NDEBUG
+    assert(holder_.load(std::memory_order_relaxed) != std::this_thread::get_id());
+#endif
   }
   // For lambdas: the analysis treats each as a function that holds no lock.
   void assert_held() const TRAWL_ASSERT_CAPABILITY(this) {
@@ -59,10 +67,12 @@ class TRAWL_SCOPED_CAPABILITY MutexLock {
   MutexLock& operator=(const MutexLock&) = delete;
 
   void unlock() TRAWL_RELEASE() {
+    assert(locked_);
     mutex_.unlock();
     locked_ = false;
   }
   void lock() TRAWL_ACQUIRE() {
+    assert(!locked_);
     mutex_.lock();
     locked_ = true;
   }
@@ -77,6 +87,7 @@ class TRAWL_SCOPED_CAPABILITY MutexLock {
 class Condition {
  public:
   void wait(Mutex& mutex) TRAWL_REQUIRES(mutex) {
+    mutex.assert_held();
     mutex.set_held(false);
     std::unique_lock lock(mutex.mutex_, std::adopt_lock);
     condition_.wait(lock);
@@ -87,6 +98,7 @@ class Condition {
   template <class Clock, class Duration>
   bool wait_until(Mutex& mutex, std::chrono::time_point<Clock, Duration> time)
       TRAWL_REQUIRES(mutex) {
+    mutex.assert_held();
     mutex.set_held(false);
     std::unique_lock lock(mutex.mutex_, std::adopt_lock);
     const std::cv_status status = condition_.wait_until(lock, time);

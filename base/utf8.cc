@@ -1,8 +1,11 @@
 #include "base/utf8.h"
 
+#include <cassert>
+
 namespace trawl {
 
 void append_utf8(char32_t code_point, std::string& out) {
+  assert(code_point <= 0x10FFFF);
   const auto continuation = [&](unsigned shift) {
     out.push_back(static_cast<char>(0x80 | ((code_point >> shift) & 0x3F)));
   };
@@ -55,6 +58,7 @@ void append_json_escape(std::string& out, char32_t character) {
     for (int shift = 12; shift >= 0; shift -= 4)
       out += kHex[unit >> shift & 15];
   };
+  assert(character <= 0x10FFFF);
   if (character < 0x10000) return append_unit(character);
   append_unit(0xD800 + ((character - 0x10000) >> 10));
   append_unit(0xDC00 + ((character - 0x10000) & 0x3FF));

@@ -2,6 +2,7 @@
 // utf8_validation.h validates large texts.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -18,6 +19,7 @@ struct Utf8Sequence {
 // The character at the start of `text`, which must not be empty (Unicode, table 3-7: no overlong
 // forms, no surrogates); or else the longest part of a character, which counts as one error.
 inline Utf8Sequence utf8_sequence_at(std::string_view text) noexcept {
+  assert(!text.empty());
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
   if (lead < 0x80) return {.code = lead, .length = 1, .valid = true};

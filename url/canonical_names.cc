@@ -1,6 +1,7 @@
 #include "url/canonical_names.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include <fmt/format.h>
@@ -171,6 +172,7 @@ std::vector<std::string> normal_names(const std::optional<std::vector<std::strin
 
 NameMatcher::NameMatcher(std::span<const std::string> normal_names) {
   for (const std::string_view name : normal_names) {
+    assert(normal_name(name) == std::string(name));  // in its one spelling
     const bool any_ending = name.back() == '*';
     std::string bytes = folded(name.substr(0, name.size() - (any_ending ? 1 : 0)));
     if (bytes.empty()) {

@@ -1,6 +1,7 @@
 #include "url/canonical_path.h"
 
 #include <algorithm>
+#include <cassert>
 #include <string_view>
 
 #include "url/percent_encoding.h"
@@ -23,17 +24,27 @@ bool is_cookieless_session(std::string_view segment) {
          });
 }
 
+[[maybe_unused]] bool is_path(std::string_view text, std::size_t start) {
+  return start < text.size() && text[start] == '/';
+}
+
 // Rewrites a text in place: the output never overtakes the input.
 class InPlace {
  public:
   InPlace(std::string& text, std::size_t start) : text_(text), end_(start) {}
   std::size_t end() const { return end_; }
-  void put(char byte) { text_[end_++] = byte; }
+  void put(char byte) {
+    assert(end_ < text_.size());
+    text_[end_++] = byte;
+  }
   void put(std::string_view piece) {
     for (const char byte : piece)  // the ranges may overlap, moving to the front
       put(byte);
   }
-  void back_to(std::size_t end) { end_ = end; }
+  void back_to(std::size_t end) {
+    assert(end <= end_);
+    end_ = end;
+  }
   // Truncates the text to the output; returns whether it became shorter.
   bool finish() {
     const bool shorter = end_ < text_.size();
@@ -64,6 +75,7 @@ void put_without_session_ids(InPlace& out, std::string_view segment, const NameM
 }  // namespace
 
 bool drop_path_session_ids(std::string& text, std::size_t start, const NameMatcher& names) {
+  assert(is_path(text, start));
   const std::string_view path(text);
   if (path.find(';', start) == path.npos && path.find('(', start) == path.npos) return false;
   InPlace out(text, start);
@@ -82,6 +94,7 @@ bool drop_path_session_ids(std::string& text, std::size_t start, const NameMatch
 }
 
 bool merge_path_slashes(std::string& text, std::size_t start) {
+  assert(is_path(text, start));
   const std::size_t first = text.find("//", start);
   if (first == std::string::npos) return false;
   InPlace out(text, first + 1);
@@ -92,6 +105,7 @@ bool merge_path_slashes(std::string& text, std::size_t start) {
 }
 
 bool lowercase_path(std::string& text, std::size_t start) {
+  assert(is_path(text, start));
   bool changed = false;
   for (std::size_t i = start; i < text.size(); ++i) {
     if (text[i] == '%' && escape_length(text, i) != 0) {
@@ -107,6 +121,7 @@ bool lowercase_path(std::string& text, std::size_t start) {
 
 void trim_path_end(std::string& text, std::size_t start, const NameMatcher* index_names,
                    bool slashes, RuleSet& fired) {
+  assert(is_path(text, start));
   while (text.size() > start + 1) {
     if (text.back() == '/') {
       if (!slashes) return;

@@ -1,6 +1,7 @@
 #include "url/canonical_query.h"
 
 #include <algorithm>
+#include <cassert>
 #include <string_view>
 #include <vector>
 
@@ -37,6 +38,7 @@ bool is_sorted(std::string_view query) {
 }  // namespace
 
 bool drop_query_parameters(std::string& text, std::size_t start, const NameMatcher& names) {
+  assert(start <= text.size());
   const std::string_view query = std::string_view(text).substr(start);
   std::size_t end = start;  // end of the kept parameters, which overwrite the input
   bool any_kept = false;
@@ -51,11 +53,13 @@ bool drop_query_parameters(std::string& text, std::size_t start, const NameMatch
     std::copy(parameter.begin(), parameter.end(), text.begin() + static_cast<std::ptrdiff_t>(end));
     end += parameter.size();
   });
+  assert(end <= text.size());
   text.resize(end);
   return any_dropped;
 }
 
 bool sort_query_parameters(std::string& text, std::size_t start) {
+  assert(start <= text.size());
   const std::string query = text.substr(start);
   if (query.empty() || is_sorted(query)) return false;
   std::vector<std::string_view> parameters;

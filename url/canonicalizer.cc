@@ -1,6 +1,7 @@
 #include "trawl/canonicalizer.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <utility>
 
@@ -79,6 +80,7 @@ void append_host(const Url& url, std::string_view hostname, std::string& out, Ru
   const std::string_view name = without_root(hostname);
   if (name.size() != hostname.size()) fired.insert(Rule::kDropTrailingDot);
   out.append(name);
+  assert(url.hostname().ends_with(hostname));
   const char* const port = hostname.data() + hostname.size();
   out.append(port, static_cast<std::size_t>(url.path().data() - port));
 }

@@ -2,6 +2,7 @@
 // https://url.spec.whatwg.org/#percent-encoded-bytes
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@ inline constexpr AsciiSet kUserinfoSet = kPathSet.with("/:;=@[\\]|");
 
 // Length of the percent-escape at `position` of `text`: 3, or 0 if there is none.
 constexpr std::size_t escape_length(std::string_view text, std::size_t position) {
+  assert(position <= text.size());
   return text.size() - position >= 3 && text[position] == '%' &&
                  hex_value(text[position + 1]) >= 0 && hex_value(text[position + 2]) >= 0
              ? 3
@@ -27,6 +29,7 @@ constexpr std::size_t escape_length(std::string_view text, std::size_t position)
 
 // The byte encoded by the escape at `position`; there must be one.
 constexpr char escaped_byte(std::string_view text, std::size_t position) {
+  assert(escape_length(text, position) == 3);
   return static_cast<char>(hex_value(text[position + 1]) * 16 + hex_value(text[position + 2]));
 }
 

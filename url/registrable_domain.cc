@@ -1,6 +1,7 @@
 #include "url/registrable_domain.h"
 
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <cstring>
 #include <functional>
@@ -69,6 +70,7 @@ std::string_view group_host(const Url& url) noexcept {
 std::string_view registrable_domain(std::string_view hostname) {
   hostname = without_trailing_dot(hostname);
   const std::size_t length = registrable_length(hostname);
+  assert(length <= hostname.size());
   return length == 0 ? hostname : hostname.substr(hostname.size() - length);
 }
 

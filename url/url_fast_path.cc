@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cassert>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -186,6 +187,7 @@ inline std::size_t skip_dot_segments(std::string_view path, std::size_t& parents
 
 std::size_t directory_end_of_long(std::string_view href, std::size_t root, std::size_t end,
                                   std::size_t parents) {
+  assert(root < end && end <= href.size() && href[root] == '/');
   const auto behind_last_slash = [&](std::size_t limit) {
     while (href[limit - 1] != '/')
       --limit;
@@ -288,6 +290,7 @@ inline bool UrlFastPath::parse_authority(std::string_view scheme, std::string_vi
   out.username_end_ = out.host_start_ = to_offset(host_start + shift);
   out.host_end_ = to_offset(host_end + shift);
   out.path_start_ = to_offset(path_start + shift);
+  assert(out.href_[out.path_start_] == '/');
   if (!has_path) ++shift;
   out.query_start_ = offset_or_none(tail.query, shift);
   out.fragment_start_ = offset_or_none(tail.fragment, shift);
@@ -330,6 +333,7 @@ inline bool UrlFastPath::parse_relative(std::string_view input, const Url& base,
   out.query_start_ = kept > path_end ? base.query_start_ : offset_or_none(tail.query, kept - start);
   out.fragment_start_ = offset_or_none(tail.fragment, kept - start);
   // The part kept of the base may be without the base's '%'.
+  assert(out.href_[out.path_start_] == '/');
   out.has_percent_ =
       tail.has_percent || (base.has_percent_ && out.part(0, kept).find('%') != kNotThere);
   return true;
@@ -383,6 +387,7 @@ std::atomic<bool (*)(std::string_view, const Url*, Url&)> UrlFastPath::chosen_pa
     choose_and_parse;
 
 bool UrlFastPath::parse(std::string_view input, const Url* base, Url& out) {
+  assert(base != &out);
   if (input.size() > kMaxLength) return false;
   return chosen_parse.load(std::memory_order_relaxed)(input, base, out);
 }

@@ -1,6 +1,7 @@
 #include "url/url_parser.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include <fmt/format.h>
 
@@ -100,6 +101,11 @@ Result<Url> UrlParser::parse() {
     return tl::unexpected(
         error(ErrorCode::kInvalidUrl, "it would be longer than 4 GiB when escaped"));
   }
+  assert(url_.scheme_end_ < url_.username_end_ && url_.username_end_ <= url_.host_start_);
+  assert(url_.host_start_ < url_.host_end_ && url_.host_end_ <= url_.path_start_);
+  assert(url_.href_[url_.path_start_] == '/' && url_.path_start_ < url_.path_end());
+  assert(url_.query_start_ == Url::kNone || url_.href_[url_.query_start_] == '?');
+  assert(url_.fragment_start_ == Url::kNone || url_.href_[url_.fragment_start_] == '#');
   url_.has_percent_ = url_.href_without_fragment().find('%') != std::string_view::npos;
   return std::move(url_);
 }
@@ -259,6 +265,7 @@ void UrlParser::parse_query_and_fragment() {
 }
 
 void UrlParser::parse_query() {
+  assert(rest_.starts_with('?'));
   url_.query_start_ = position();
   rest_.remove_prefix(1);
   url_.href_.push_back('?');
@@ -266,6 +273,7 @@ void UrlParser::parse_query() {
 }
 
 void UrlParser::parse_fragment() {
+  assert(rest_.starts_with('#'));
   url_.fragment_start_ = position();
   rest_.remove_prefix(1);
   url_.href_.push_back('#');
@@ -279,6 +287,7 @@ void UrlParser::start_with_scheme(std::string_view scheme) {
 }
 
 void UrlParser::copy_authority_of_base() {
+  assert(base_ != nullptr);
   url_.href_.assign(base_->href_, 0, base_->path_start_);
   url_.username_end_ = base_->username_end_;
   url_.host_start_ = base_->host_start_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 
@@ -65,6 +66,7 @@ alignas(64) inline constexpr std::array<std::uint8_t, 256> kKinds = [] {
 struct PortableProcessor {
   static UrlSketch sketch(const char* start, std::size_t length) {
     using namespace url_sketch_detail;
+    assert(length <= UrlSketch::kBytes);
     UrlSketch sketch{.outside_host = ~low_bits(length), .special = 0, .slash = 0, .dot = 0};
     for (std::size_t i = 0; i < length; ++i) {
       const unsigned kinds = kKinds[static_cast<unsigned char>(start[i])];

@@ -1,6 +1,7 @@
 // Url: an http or https URL, parsed and serialised according to the WHATWG URL Standard.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -94,6 +95,7 @@ class Url : private UrlOffsets {
     href_.clear();
   }
   std::string_view part(std::size_t start, std::size_t end) const noexcept {
+    assert(start <= end && end <= href_.size());
     return std::string_view(href_).substr(start, end - start);
   }
   // After "://", where the userinfo or the host starts.

@@ -1,10 +1,25 @@
 #include "crawler/cli/signals.h"
 
+#include <cassert>
 #include <ctime>
+#include <filesystem>
+#include <iterator>
+#include <system_error>
 
 namespace trawl::cli {
 
+bool is_only_thread() {
+#if defined(__SANITIZE_THREAD__)
+  return true;  // ThreadSanitizer has a thread of its own
+#else
+  std::error_code failure;
+  const std::filesystem::directory_iterator threads("/proc/self/task", failure);
+  return failure || std::distance(begin(threads), end(threads)) == 1;
+#endif
+}
+
 SignalWaiter::SignalWaiter() {
+  assert(is_only_thread());
   std::signal(SIGPIPE, SIG_IGN);
   sigemptyset(&signals_);
   for (const int signal : {SIGINT, SIGTERM, SIGUSR1})

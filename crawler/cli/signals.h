@@ -7,6 +7,10 @@
 
 namespace trawl::cli {
 
+// Whether no other thread was started: it would not have a signal mask that is set now. Reads
+// /proc: for asserts.
+bool is_only_thread();
+
 // Create it before any thread is started: threads inherit its signal mask.
 class SignalWaiter {
  public:

@@ -1,6 +1,7 @@
 #include "crawler/cli/spool_guard.h"
 
 #include <array>
+#include <cassert>
 #include <cstdint>
 #include <utility>
 
@@ -23,6 +24,7 @@ bool is_ignored(int number) {
 }  // namespace
 
 SpoolGuard::SpoolGuard() {
+  assert(is_only_thread());
   sigemptyset(&signals_);
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     if (!is_ignored(number)) sigaddset(&signals_, number);
@@ -32,6 +34,7 @@ SpoolGuard::SpoolGuard() {
 }
 
 void SpoolGuard::arm(std::string spool) {
+  assert(taken_.get() < 0);  // once
   spool_ = std::move(spool);
   taken_ = FileDescriptor(::signalfd(-1, &signals_, SFD_CLOEXEC));
   ended_ = FileDescriptor(::eventfd(0, EFD_CLOEXEC));

@@ -9,6 +9,7 @@
 #include "crawler/decide/host_counts.h"
 
 #include <algorithm>
+#include <cassert>
 #include <charconv>
 #include <fstream>
 #include <functional>
@@ -207,11 +208,13 @@ void HostUrlCounts::settle(const Place& place, std::optional<Admission> admissio
   Part& part = part_of(place.host);
   const MutexLock lock(part.mutex);
   const auto found = part.pending.find(place.url);
+  assert(found != part.pending.end() && found->second.offers > 0);
   Pending& pending = found->second;
   pending.admitted = pending.admitted || admission == Admission::kNew;
   pending.known = pending.known || admission == Admission::kNew || admission == Admission::kSeen;
   if (--pending.offers > 0) return;
   if (pending.known) known_->insert(place.url);
+  assert(pending.admitted || part.counts.at(place.host) > 0);
   if (!pending.admitted) --part.counts[place.host];
   part.pending.erase(found);
 }

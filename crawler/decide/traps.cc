@@ -1,6 +1,7 @@
 #include "crawler/decide/traps.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "crawler/decide/url_shape.h"
 
@@ -44,6 +45,7 @@ PatternState TrapDetector::on_page(const Url& url, bool new_content) {
     park(pattern);
     return PatternState::kParked;
   }
+  assert(!was_slow || slow_now_ > 0);
   const bool slow = is_slow(entry);
   if (slow && !was_slow) {
     ++slowed_;
@@ -62,6 +64,7 @@ TrapDetector::Entry& TrapDetector::met(std::uint64_t pattern) {
   }
   order_.push_front({.pattern = pattern, .stale = 0});
   found->second = order_.begin();
+  assert(order_.size() == entries_.size());
   if (entries_.size() > max_patterns_) {
     slow_now_ -= is_slow(order_.back()) ? 1 : 0;
     entries_.erase(order_.back().pattern);
@@ -72,6 +75,7 @@ TrapDetector::Entry& TrapDetector::met(std::uint64_t pattern) {
 
 void TrapDetector::park(std::uint64_t pattern) {
   const auto entry = entries_.find(pattern);
+  assert(entry != entries_.end());
   order_.erase(entry->second);
   entries_.erase(entry);
   ++parked_;
@@ -88,6 +92,7 @@ void TrapDetector::keep_parked(std::uint64_t pattern) {
   if (parked_order_.size() > max_parked_) {
     parked_patterns_.erase(parked_order_.back());
     parked_order_.pop_back();
+    assert(parked_order_.size() == parked_patterns_.size());
   }
 }
 

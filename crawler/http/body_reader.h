@@ -1,6 +1,7 @@
 // BodyReader: receives a response's body: applies limits, decodes, and accounts memory.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -46,7 +47,10 @@ class BodyReader {
   bool ended_early() const noexcept { return ended_early_; }
   std::uint64_t wanted() const noexcept { return wanted_; }
   // The memory of wanted() was granted: the charge holds it.
-  void granted() noexcept { granted_ += wanted_; }
+  void granted() noexcept {
+    assert(wanted_ > 0);
+    granted_ += wanted_;
+  }
 
  private:
   struct Buffer {

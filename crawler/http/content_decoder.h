@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -31,6 +32,7 @@ class ContentDecoder {
   // Decodes from the front of `input` and removes the bytes taken. Returns the number of bytes
   // written; if `out` is not full, all input was taken, or broken() or exceeded() is true.
   std::size_t decode(std::string_view& input, std::span<char> out) {
+    assert(!stages_.empty());
     return decode(stages_.size() - 1, input, out);
   }
   bool broken() const;

@@ -1,6 +1,7 @@
 // DnsCache: an LRU cache of resolved host names.
 #pragma once
 
+#include <cassert>
 #include <chrono>
 #include <cstddef>
 #include <iterator>
@@ -59,9 +60,11 @@ class DnsCache {
     }
     entries_.push_front({host, std::move(resolution)});
     by_host_.emplace(entries_.front().host, entries_.begin());
+    assert(by_host_.size() == entries_.size());
     if (entries_.size() <= max_entries_) return;
     by_host_.erase(entries_.back().host);
     entries_.pop_back();
+    assert(entries_.size() <= max_entries_);
   }
 
   std::size_t size() const { return entries_.size(); }

@@ -15,7 +15,7 @@ constexpr char kPlaceholderAddresses[] = "[2001:db8::1],192.0.2.1";
 curl_slist* appended(CurlSlist& list, const std::string& text) {
   curl_slist* const longer = curl_slist_append(list.get(), text.c_str());
   if (longer != nullptr) {
-    static_cast<void>(list.release());
+    static_cast<void>(list.release());  // part of the longer one now
     list.reset(longer);
   }
   return list.get();

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <deque>
 #include <string_view>
 #include <unordered_map>
@@ -235,7 +236,10 @@ class AresResolver final : public Resolver {
   }
 
   void process(ares_socket_t readable, ares_socket_t writable) {
+    assert(!in_ares_);
+    in_ares_ = true;
     ares_process_fd(channel_.get(), readable, writable);
+    in_ares_ = false;
     timer_is_stale_ = true;
     take_changed_servers(Clock::now());
     start_waiting();
@@ -251,6 +255,7 @@ class AresResolver final : public Resolver {
   // Must not be called from within c-ares. Returns true if new servers are used from now on, also
   // for lookups in progress.
   bool take_changed_servers(Clock::time_point now) {
+    assert(!in_ares_);
     if (!heeds_resolv_conf() || !resolv_conf_.changed(now)) return false;
     auto channel = open_dns_channel(options_, &AresResolver::on_state, this);
     if (!channel) return false;  // no memory: keeps the old servers
@@ -388,6 +393,7 @@ class AresResolver final : public Resolver {
   mutable bool timer_is_stale_ = false;
   mutable std::optional<Clock::time_point> timer_;  // c-ares'
   OneThread thread_;
+  bool in_ares_ = false;  // which calls back
   bool closing_ = false;
   DnsChannel channel_;
 };

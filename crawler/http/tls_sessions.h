@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <memory>
 #include <string_view>
@@ -14,7 +15,11 @@
 namespace trawl {
 
 struct CurlShareDelete {
-  void operator()(CURLSH* share) const noexcept { curl_share_cleanup(share); }
+  // When no handle uses it any more.
+  void operator()(CURLSH* share) const noexcept {
+    [[maybe_unused]] const CURLSHcode code = curl_share_cleanup(share);
+    assert(code == CURLSHE_OK);
+  }
 };
 using CurlShare = std::unique_ptr<CURLSH, CurlShareDelete>;
 

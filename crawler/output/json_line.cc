@@ -2,6 +2,7 @@
 
 #include <array>
 #include <bit>
+#include <cassert>
 #include <charconv>
 #include <cstring>
 
@@ -92,6 +93,7 @@ void JsonLine::comma() {
 }
 
 void JsonLine::begin(std::string_view key) {
+  assert(!in_array_);
   comma();
   out_ += '"';
   out_ += key;
@@ -143,6 +145,7 @@ JsonLine& JsonLine::begin_object(std::string_view key) {
 }
 
 JsonLine& JsonLine::end_object() {
+  assert(!in_array_);
   out_ += '}';
   return *this;
 }
@@ -150,16 +153,20 @@ JsonLine& JsonLine::end_object() {
 JsonLine& JsonLine::begin_array(std::string_view key) {
   begin(key);
   out_ += '[';
+  in_array_ = true;
   return *this;
 }
 
 JsonLine& JsonLine::item(std::string_view value) {
+  assert(in_array_);
   comma();
   append_json_string(out_, value);
   return *this;
 }
 
 JsonLine& JsonLine::end_array() {
+  assert(in_array_);
+  in_array_ = false;
   out_ += ']';
   return *this;
 }

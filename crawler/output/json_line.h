@@ -1,6 +1,7 @@
 // JsonLine: appends JSON objects, a line each, to a buffer; several million values a second.
 #pragma once
 
+#include <cassert>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -29,17 +30,21 @@ class JsonLine {
   // An object within; until end_object() the calls are of it.
   JsonLine& begin_object(std::string_view key);
   JsonLine& end_object();
-  // An array of strings; until end_array() only item() may be called.
+  // An array of strings: until end_array() all calls are of item().
   JsonLine& begin_array(std::string_view key);
   JsonLine& item(std::string_view value);
   JsonLine& end_array();
   // Ends the object and the line.
-  void end() { out_ += "}\n"; }
+  void end() {
+    assert(!in_array_);
+    out_ += "}\n";
+  }
 
  private:
   void comma();
   void begin(std::string_view key);
   std::string& out_;
+  bool in_array_ = false;
 };
 
 }  // namespace trawl

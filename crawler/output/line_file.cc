@@ -95,7 +95,8 @@ Result<void> LineFile::append(std::string_view lines) {
   synced_ = false;
   torn_ = true;
   if (auto written = write_all(fd_.get(), lines, path_); !written) {
-    // What was written of it would be glued to the next line.
+    // What was written of it would be glued to the next line. If that fails as well, the file stays
+    // torn, and the next append() tries again.
     [[maybe_unused]] const auto cut = cut_back(size_);
     return written;
   }

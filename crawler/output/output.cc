@@ -147,6 +147,7 @@ class OutputImpl final : public Output {
   void write() {
     while (queue_.wait(longest_rest_)) {
       const MutexLock lock(writing_);
+      // What fails, failure() keeps: see attempt().
       if (!write_queued()) static_cast<void>(attempt([&files = files()] { return files.tick(); }));
     }
     const MutexLock lock(writing_);
@@ -191,6 +192,7 @@ class OutputImpl final : public Output {
       if (!page->page->has_lines()) page->page->charge.release();
     } else {
       auto& record = std::get<RecordJob>(job);
+      // What fails, failure() keeps: see attempt().
       static_cast<void>(
           attempt([&, &files = files()] { return files.write_records(record.records); }));
       queued_bytes_.fetch_sub(record.bytes, std::memory_order_relaxed);

@@ -1,5 +1,7 @@
 #include "crawler/run/link_follower.h"
 
+#include <cassert>
+
 #include <spdlog/spdlog.h>
 
 #include "trawl/url_groups.h"
@@ -119,6 +121,8 @@ bool LinkFollower::has_room_for(const Url& url) {
 }
 
 void LinkFollower::offered(std::span<const Admission> admissions) {
+  thread_.check();
+  assert(places_.size() <= admissions.size());
   for (std::size_t i = 0; i < places_.size() && i < admissions.size(); ++i)
     context_.urls_of_hosts.settle(places_[i], admissions[i]);
   places_.clear();

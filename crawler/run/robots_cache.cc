@@ -141,6 +141,7 @@ RobotsAnswer RobotsCache::answer(const Entry& entry) const {
 }
 
 RobotsAnswer RobotsCache::find(const std::string& origin, Time now) {
+  thread_.check();
   measure_last();
   const auto it = entries_.find(origin);
   if (it == entries_.end()) return {.action = Action::kFetch, .ask_for = robots_url(origin)};
@@ -159,6 +160,7 @@ RobotsAnswer RobotsCache::find(const std::string& origin, Time now) {
 }
 
 RobotsAnswer RobotsCache::store(const std::string& origin, const HttpResponse& response, Time now) {
+  thread_.check();
   measure_last();
   const auto it = entries_.try_emplace(origin).first;
   Entry& entry = it->second;
@@ -210,6 +212,7 @@ void RobotsCache::conclude(const std::string& origin, Entry& entry, const HttpRe
 }
 
 void RobotsCache::ask_again(const std::string& origin) {
+  thread_.check();
   const auto it = entries_.find(origin);
   if (it == entries_.end()) return;
   it->second.ask_at = {};

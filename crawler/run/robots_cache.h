@@ -14,6 +14,7 @@
 
 #include "trawl/robots.h"
 
+#include "base/one_thread.h"
 #include "crawler/http/http_client.h"
 
 namespace trawl {
@@ -137,6 +138,7 @@ class RobotsCache {
   std::size_t memory_ = 0;
   // The entry of the last answer. Its rules grow when they are first used.
   Entries::value_type* last_ = nullptr;
+  OneThread thread_;
 };
 
 }  // namespace trawl

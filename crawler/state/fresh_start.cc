@@ -3,6 +3,7 @@
 // old crawl is left, another --fresh recognises the directory as Trawl's and continues.
 #include "crawler/state/fresh_start.h"
 
+#include <cassert>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -144,6 +145,8 @@ Result<void> FreshStart::find_output() {
 }
 
 Result<std::vector<std::string>> FreshStart::carry_out() {
+  assert(!done_);
+  done_ = true;
   std::vector<std::string> report;
   if (contents_ == StateContents::kNothing) return report;
   // The output first: while the crawl exists, another --fresh finds the rest.

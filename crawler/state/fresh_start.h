@@ -39,7 +39,8 @@ class FreshStart {
   // The output of the old crawl; empty if there is none, or it may belong to another crawl.
   std::optional<CrawlConfig> former_;
   std::filesystem::path output_;
-  bool whole_ = true;  // rename the directory, not its files
+  bool done_ = false;
+  bool whole_ = true;  // the directory itself is renamed, not what is in it
 };
 
 }  // namespace trawl

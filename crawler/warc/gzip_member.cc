@@ -1,6 +1,7 @@
 #include "crawler/warc/gzip_member.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <new>
 
@@ -35,6 +36,7 @@ std::uint64_t GzipCompressor::append_member(std::string_view text, std::string& 
   }
   const std::size_t length = libdeflate_gzip_compress(compressor_.get(), text.data(), text.size(),
                                                       scratch_.get(), scratch_size_);
+  assert(length > 0 && length <= bound);
   out.append(scratch_.get(), length);
   if (scratch_size_ > kMaxKeptScratch) {
     scratch_.reset();

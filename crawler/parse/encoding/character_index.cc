@@ -1,6 +1,7 @@
 #include "crawler/parse/encoding/character_index.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <string_view>
 
@@ -60,9 +61,11 @@ CharacterIndex make_single_byte_characters(PageEncoding encoding) {
 
 void CharacterIndex::sort() {
   std::ranges::stable_sort(entries_, {}, &Entry::character);
+  sorted_ = true;
 }
 
 std::optional<std::uint32_t> CharacterIndex::find(char32_t character) const {
+  assert(sorted_);
   const auto at = std::ranges::lower_bound(entries_, character, {}, &Entry::character);
   if (at == entries_.end() || at->character != character) return std::nullopt;
   return at->value;

@@ -2,6 +2,7 @@
 // bytes.
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -13,7 +14,10 @@ namespace trawl {
 // Built from (character, value) pairs; the first pair added for a character is used.
 class CharacterIndex {
  public:
-  void add(char32_t character, std::uint32_t value) { entries_.push_back({character, value}); }
+  void add(char32_t character, std::uint32_t value) {
+    assert(!sorted_);
+    entries_.push_back({character, value});
+  }
   // Call after the last add().
   void sort();
 
@@ -25,6 +29,7 @@ class CharacterIndex {
     std::uint32_t value;
   };
   std::vector<Entry> entries_;
+  bool sorted_ = false;
 };
 
 // Built when first used. The values are pointers, except where noted.

@@ -1,4 +1,5 @@
 // Decoders of encodings whose multi-byte sequences begin with a byte of 0x80 or above.
+#include <cassert>
 #include <cstddef>
 
 #include "crawler/parse/encoding/decoders.h"
@@ -14,9 +15,14 @@ class Bytes {
 
   bool empty() const { return at_ == end_; }
   std::size_t left() const { return static_cast<std::size_t>(end_ - at_); }
-  // Requires that many bytes.
-  unsigned peek(std::size_t i) const { return static_cast<unsigned char>(at_[i]); }
-  void skip(std::size_t count) { at_ += count; }
+  unsigned peek(std::size_t i) const {
+    assert(i < left());
+    return static_cast<unsigned char>(at_[i]);
+  }
+  void skip(std::size_t count) {
+    assert(count <= left());
+    at_ += count;
+  }
   void copy_ascii(Utf8Output& out) { at_ = out.put_ascii(at_, end_); }
 
  private:
@@ -42,6 +48,7 @@ void put_error(Bytes& bytes, std::size_t length, Utf8Output& out) {
 }
 
 PackedUtf8 look_up(const PointerIndex& index, std::size_t pointer) {
+  assert(pointer == kNoPointer || pointer < index.size());
   return pointer == kNoPointer ? 0 : index[pointer];
 }
 

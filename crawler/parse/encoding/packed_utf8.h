@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bit>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -55,6 +56,7 @@ class Utf8Output {
   }
 
   void put(PackedUtf8 packed) {
+    assert(room_left() >= sizeof(packed));  // make_room()
     if constexpr (std::endian::native == std::endian::little) {
       std::memcpy(at_, &packed, sizeof(packed));
     } else {
@@ -63,7 +65,10 @@ class Utf8Output {
     }
     at_ += 4 - std::countl_zero(packed | 1) / 8;  // NUL takes a byte too
   }
-  void put_byte(char byte) { *at_++ = byte; }
+  void put_byte(char byte) {
+    assert(room_left() > 0);
+    *at_++ = byte;
+  }
 
   // Copies the ASCII bytes at `from` and returns where they end.
   const char* put_ascii(const char* from, const char* end) {
@@ -80,6 +85,7 @@ class Utf8Output {
       from += 8;
     }
     make_room();
+    assert(end - from < 8);
     while (from < end && static_cast<unsigned char>(*from) < 0x80)
       *at_++ = *from++;
     return from;
@@ -93,6 +99,9 @@ class Utf8Output {
   static constexpr std::size_t kRoom = 32;
 
   const char* start() const { return buffer_.data(); }
+  std::size_t room_left() const {
+    return static_cast<std::size_t>(buffer_.data() + buffer_.size() - at_);
+  }
 
   void set_pointers(std::size_t length) {
     at_ = buffer_.data() + length;

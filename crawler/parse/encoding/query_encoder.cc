@@ -1,5 +1,6 @@
 #include "crawler/parse/encoding/query_encoder.h"
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -130,6 +131,7 @@ void append_each(std::string_view query, std::string& out, Encode encode) {
 }  // namespace
 
 void append_encoded_query(std::string_view query, PageEncoding encoding, std::string& out) {
+  assert(!encoding.is_utf8() && encoding.output() == encoding);
   switch (encoding_info(encoding).family) {
     case EncodingFamily::kSingleByte:
       return append_each(query, out, [&](char32_t character) {

@@ -2,6 +2,7 @@
 // lead byte must be valid; an invalid trail byte gives kNoPointer.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 
 namespace trawl {
@@ -26,27 +27,32 @@ constexpr bool is_euc(unsigned byte) {
 }
 
 constexpr std::size_t big5_pointer(unsigned lead, unsigned trail) {
+  assert(is_lead(lead));
   if (trail >= 0x40 && trail <= 0x7E) return (lead - 0x81) * 157 + (trail - 0x40);
   if (trail >= 0xA1 && trail <= 0xFE) return (lead - 0x81) * 157 + (trail - 0x62);
   return kNoPointer;
 }
 
 constexpr std::size_t euc_kr_pointer(unsigned lead, unsigned trail) {
+  assert(is_lead(lead));
   if (trail < 0x41 || trail > 0xFE) return kNoPointer;
   return (lead - 0x81) * 190 + (trail - 0x41);
 }
 
 constexpr std::size_t gb18030_pointer(unsigned lead, unsigned trail) {
+  assert(is_lead(lead));
   if (trail < 0x40 || trail == 0x7F || trail > 0xFE) return kNoPointer;
   return (lead - 0x81) * 190 + (trail - (trail < 0x7F ? 0x40 : 0x41));
 }
 
 constexpr std::size_t shift_jis_pointer(unsigned lead, unsigned trail) {
+  assert(is_shift_jis_lead(lead));
   if (trail < 0x40 || trail == 0x7F || trail > 0xFC) return kNoPointer;
   return (lead - (lead < 0xA0 ? 0x81 : 0xC1)) * 188 + (trail - (trail < 0x7F ? 0x40 : 0x41));
 }
 
 constexpr std::size_t euc_jp_pointer(unsigned lead, unsigned trail) {
+  assert(is_euc(lead));
   return is_euc(trail) ? (lead - 0xA1) * 94 + (trail - 0xA1) : kNoPointer;
 }
 

@@ -1,6 +1,7 @@
 #include "crawler/parse/html/tokenizer.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -24,12 +25,14 @@ bool begins_markup(const char* open, const char* end) {
 
 // Whether markup that begins at `open` is a tag.
 bool begins_tag(const char* open) {
+  assert(*open == '<');
   return is_ascii_alpha(open[open[1] == '/' ? 2 : 1]);
 }
 
 }  // namespace
 
 void AttributeBuffer::make_room() {
+  assert(!has_room());
   constexpr std::size_t kMostKept = 1u << 18;
   if (capacity_ == kMostKept) {
     --size_;

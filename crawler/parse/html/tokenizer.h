@@ -6,6 +6,7 @@
 // every page has tokens.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -45,9 +46,15 @@ class AttributeBuffer {
  public:
   void clear() noexcept { size_ = 0; }
   // Requires room().
-  void push_back(const RawAttribute& attribute) noexcept { begin_[size_++] = attribute; }
+  void push_back(const RawAttribute& attribute) noexcept {
+    assert(has_room());
+    begin_[size_++] = attribute;
+  }
   bool empty() const noexcept { return size_ == 0; }
-  const RawAttribute& back() const noexcept { return begin_[size_ - 1]; }
+  const RawAttribute& back() const noexcept {
+    assert(!empty());
+    return begin_[size_ - 1];
+  }
   bool has_room() const noexcept { return size_ < capacity_; }
   // Makes room for one more attribute; beyond the limit, by dropping the last.
   void make_room();
@@ -108,9 +115,11 @@ class HtmlTokenizer {
   std::span<const RawAttribute> attributes() const noexcept { return state_.attributes.view(); }
   bool self_closing() const noexcept { return state_.self_closing; }
   std::string_view name_of(const RawAttribute& attribute) const noexcept {
+    assert(attribute.name <= attribute.name_end && attribute.name_end <= page_size());
     return {state_.begin + attribute.name, state_.begin + attribute.name_end};
   }
   std::string_view value_of(const RawAttribute& attribute) const noexcept {
+    assert(attribute.value <= attribute.value_end && attribute.value_end <= page_size());
     return {state_.begin + attribute.value, state_.begin + attribute.value_end};
   }
 
@@ -118,6 +127,7 @@ class HtmlTokenizer {
   // named `end_tag` (lower case), which is returned as kEndTag. The view must stay valid until
   // then.
   void set_content(ContentModel model, std::string_view end_tag) noexcept {
+    assert(model == ContentModel::kData || model == ContentModel::kPlaintext || !end_tag.empty());
     state_.model = model;
     state_.end_tag = end_tag;
   }
@@ -126,6 +136,9 @@ class HtmlTokenizer {
 
  private:
   TokenKind next_in_data();
+  std::size_t page_size() const noexcept {
+    return static_cast<std::size_t>(state_.end - state_.begin);
+  }
 
   TokenizerState state_;
   TokenKind (*next_tag_)(TokenizerState&);

@@ -5,6 +5,7 @@
 #include "crawler/parse/robots/literal_rules.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "crawler/parse/robots/robots_path.h"
 
@@ -19,6 +20,7 @@ std::size_t common_prefix(std::string_view a, std::string_view b) {
 }  // namespace
 
 void LiteralRules::add(std::string_view text, RuleRank rank) {
+  assert(!finished_);
   rules_.push_back({.key = robots_sort_key(text),
                     .begin = static_cast<std::uint32_t>(texts_.size()),
                     .size = static_cast<std::uint32_t>(text.size()),
@@ -28,6 +30,8 @@ void LiteralRules::add(std::string_view text, RuleRank rank) {
 }
 
 void LiteralRules::finish(Match match) {
+  assert(!finished_);
+  finished_ = match;
   std::sort(rules_.begin(), rules_.end(), [&](const Rule& a, const Rule& b) {
     if (a.key != b.key) return a.key < b.key;
     const int order = text(a).compare(text(b));
@@ -66,6 +70,7 @@ const LiteralRules::Rule* LiteralRules::last_up_to(std::string_view target) cons
 }
 
 RuleRank LiteralRules::find_prefix(std::string_view target) const {
+  assert(finished_ == Match::kPrefix);
   const Rule* rule = last_up_to(target);
   if (rule == nullptr) return 0;
   const std::size_t common = common_prefix(text(*rule), target);
@@ -77,6 +82,7 @@ RuleRank LiteralRules::find_prefix(std::string_view target) const {
 }
 
 RuleRank LiteralRules::find_whole(std::string_view target) const {
+  assert(finished_ == Match::kWhole);
   const Rule* rule = last_up_to(target);
   return rule != nullptr && text(*rule) == target ? rule->best : 0;
 }

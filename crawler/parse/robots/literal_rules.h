@@ -1,8 +1,10 @@
 // LiteralRules: rules without wildcards.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,7 +50,8 @@ class LiteralRules {
   const Rule* last_up_to(std::string_view target) const;
 
   std::string texts_;
-  std::vector<Rule> rules_;  // sorted by text, without duplicates
+  std::vector<Rule> rules_;        // once finished sorted by text, each text once
+  std::optional<Match> finished_;  // for which
 };
 
 }  // namespace trawl

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
+#include <limits>
 #include <numeric>
 
 #include "crawler/parse/robots/robots_path.h"
@@ -24,6 +26,7 @@ std::size_t short_run(std::size_t text_size) {
 }  // namespace
 
 TextIndex::TextIndex(std::string_view text) : text_(text) {
+  assert(text.size() <= std::numeric_limits<std::uint32_t>::max());
   sort_suffixes();
   collect_keys();
 }
@@ -119,6 +122,7 @@ const TextIndex::Bitmap& TextIndex::bitmap_of(Run run) {
 
 std::size_t TextIndex::next_in(const Bitmap& bitmap, std::size_t from) {
   std::size_t word = from / 64;
+  assert(word < bitmap.size());
   std::uint64_t bits = bitmap[word] & (~std::uint64_t{0} << (from % 64));
   while (bits == 0) {
     if (++word == bitmap.size()) return std::string_view::npos;
@@ -129,6 +133,7 @@ std::size_t TextIndex::next_in(const Bitmap& bitmap, std::size_t from) {
 }
 
 std::size_t TextIndex::find(std::string_view piece, std::size_t from) {
+  assert(!piece.empty() && from <= text_.size());
   steps_ += 4;
   const auto byte = static_cast<unsigned char>(piece.front());
   if (piece.size() == 1 && byte_bitmaps_[byte] != nullptr) {

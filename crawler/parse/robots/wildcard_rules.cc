@@ -9,6 +9,7 @@
 #include "crawler/parse/robots/wildcard_rules.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <memory>
 
@@ -40,6 +41,7 @@ class DirectSearch {
 
   // The first place of `piece` at or after `from`, or npos. `piece` must not be empty.
   std::size_t find(std::string_view piece, std::size_t from) {
+    assert(!piece.empty());
     while (from + piece.size() <= text_.size()) {
       const char* begin = text_.data() + from;
       const void* found = std::memchr(begin, piece.front(), text_.size() - from);
@@ -74,6 +76,9 @@ class DirectSearch {
 }  // namespace
 
 void WildcardRules::add(std::string_view pattern, bool anchored, RuleRank rank) {
+  assert(!finished_);
+  assert(pattern.find('*') != pattern.npos && pattern.find("**") == pattern.npos);
+  assert(anchored || !pattern.ends_with('*'));
   const std::string_view start = pattern.substr(0, pattern.find('*'));
   std::string_view end;
   if (anchored) end = pattern.substr(pattern.rfind('*') + 1);
@@ -93,6 +98,8 @@ void WildcardRules::add(std::string_view pattern, bool anchored, RuleRank rank) 
 }
 
 void WildcardRules::finish() {
+  assert(!finished_);
+  finished_ = true;
   std::sort(rules_.begin(), rules_.end(),
             [](const Rule& a, const Rule& b) { return a.rank > b.rank; });
   rules_.shrink_to_fit();
@@ -141,6 +148,7 @@ const WildcardRules::Rule* WildcardRules::next_candidate(const Rule* rule, const
 }
 
 RuleRank WildcardRules::find(const RobotsTarget& target, RuleRank least, RobotsWork& work) const {
+  assert(finished_);
   const std::string_view text = target.text();
   const Seen seen{.missing = ~target.bytes(),
                   .start = robots_sort_key(text),

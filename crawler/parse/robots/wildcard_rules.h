@@ -66,6 +66,7 @@ class WildcardRules {
 
   std::string patterns_;
   std::vector<Rule> rules_;
+  bool finished_ = false;
 };
 
 }  // namespace trawl

@@ -85,7 +85,8 @@ find_package(trawl 0.1 REQUIRED)
 add_executable(frontier frontier.cc)
 target_link_libraries(frontier PRIVATE trawl::frontier)
 CMAKE
-cp "$source"/examples/{filter,frontier}.cc "$source/tests/e2e/installed_parsers.cc" "$work/user"
+cp "$source/examples/filter.cc" "$source/tests/e2e/installed_parsers.cc" "$work/user"
+cp "$source/examples/embed-frontier/scraper.cc" "$work/user/frontier.cc"
 quietly configure cmake -S "$work/user" -B "$work/user/build" -DCMAKE_PREFIX_PATH="$prefix"
 quietly build cmake --build "$work/user/build" -j2
 "$work/user/build/parsers"

@@ -317,7 +317,8 @@ void ShardState::end_drop(HostId id) {
   reschedule(i);
 }
 
-std::optional<HostInfo> ShardState::info(HostId id) const {
+std::optional<HostInfo> ShardState::info(HostId id) {
+  take_inbox();
   const HostIndex i = hosts_.find(id);
   if (i == kNoHost) return std::nullopt;
   const Host& host = hosts_[i];

@@ -71,7 +71,7 @@ void ShardState::add(const QueuedUrl& url) {
 
 Result<void> ShardState::lease(std::size_t max, std::vector<NumberedLease>& out) {
   if (store_ == nullptr) return error(ErrorCode::kClosed, "the frontier is closed");
-  const SteadyTime now = count_ended_leases();
+  const SteadyTime now = end_leases();
   if (error_) return tl::unexpected(*error_);
   settle_leases();
   handed_out_.clear();
@@ -93,7 +93,11 @@ Result<void> ShardState::lease(std::size_t max, std::vector<NumberedLease>& out)
   return result;
 }
 
-SteadyTime ShardState::count_ended_leases() {
+void ShardState::count_ended_leases() {
+  if (!closed()) end_leases();
+}
+
+SteadyTime ShardState::end_leases() {
   take_inbox();
   const SteadyTime now = look_at_clock();
   expire_leases(now);

@@ -1,4 +1,4 @@
-// What a HostShard is made of.
+// ShardState: the host queues of one shard, and which of them may be asked next.
 #pragma once
 
 #include <chrono>
@@ -18,25 +18,92 @@
 
 #include "trawl/lease.h"
 
+#include "base/allowance.h"
 #include "frontier/common/host_backoff.h"
 #include "frontier/schedule/group_clocks.h"
 #include "frontier/schedule/group_lines.h"
 #include "frontier/schedule/head_budget.h"
-#include "frontier/schedule/host_shard.h"
 #include "frontier/schedule/host_table.h"
 #include "frontier/schedule/lease_table.h"
 #include "frontier/schedule/time_heap.h"
 #include "frontier/store/host_journal.h"
+#include "frontier/store/host_record.h"
+#include "frontier/store/queued_url.h"
 #include "frontier/store/store.h"
 
 namespace trawl {
+
+struct ShardOptions {
+  PolitenessOptions politeness = {};
+  RetryOptions retry = {};
+  std::chrono::milliseconds lease_timeout{3'600'000};  // as LimitOptions has it
+
+  std::size_t max_expired = 1'000'000;       // leases that expired are known, or 1,024
+  std::uint64_t max_head_bytes = 64u << 20;  // URLs of queues kept in memory
+  std::function<SteadyTime()> clock;
+  std::function<SystemTime()> wall_clock;
+  // Set after a restart: what was asked just before it is not known, so that every host waits its
+  // delay from then.
+  std::optional<SteadyTime> restarted;
+  std::uint64_t first_lease = 1;  // leases are numbered from here on; other than in any run before
+  std::uint64_t seed = 0;         // of the random part of waits
+  // Shared by all shards; null: none.
+  Allowance* leases = nullptr;  // that may be open
+  GroupClocks* domains = nullptr;
+  GroupClocks* addresses = nullptr;
+};
+
+// A URL that was leased, with the number of its lease.
+struct LeasedUrl : QueuedUrl {
+  bool paced = false;  // as Lease::paced
+};
+struct NumberedLease {
+  std::uint64_t number;
+  LeasedUrl url;
+};
+
+// What ending a lease means.
+enum class LeaseEnd : std::uint8_t {
+  kOpen,      // it was open: its URL ends with it
+  kLate,      // it had expired, but its URL has not ended since: it ends with it all the same
+  kRepeated,  // it, or another lease of its URL, had ended: nothing is to change
+};
+struct EndedLease {
+  LeaseEnd end = LeaseEnd::kRepeated;
+  QueuedUrl url;                  // not with kRepeated
+  bool host_changed = false;      // record_of() the host is another now
+  std::uint64_t host_change = 0;  // by this change; 0: by what is durable in any case
+};
+
+// What the failure of a fetch means for its host. Those reasons that make a host back off count as
+// failures in a row; any answer ends the row: kServerError, kPermanent with a status, and of course
+// a completion with a request and without an error. kPermanent without a status tells nothing of
+// the host. A failure of a lease that expired is kRepeated.
+struct HostFailure {
+  EndedLease lease;
+  std::optional<SystemTime> blocked_until;
+  bool given_up = false;
+  bool released = false;  // the URL went back to its place; `lease` is of no use then
+};
+
+struct ShardStats {
+  std::size_t leased = 0;
+  std::size_t hosts = 0;
+  std::size_t blocked = 0;
+  std::size_t given_up = 0;
+  std::size_t leasable = 0;  // hosts with URLs that are neither given up nor at their limit
+  std::uint64_t expired = 0;
+  std::uint64_t late = 0;
+  std::uint64_t repeated = 0;
+  std::uint64_t memory = 0;  // bytes, about
+};
 
 // What became durable, in commit order: the sequence of a URL whose lease has ended, or a URL that
 // waits to be leased.
 using InboxItem = std::variant<std::uint64_t, QueuedUrl>;
 using ShardInbox = moodycamel::ConcurrentQueue<InboxItem>;
 
-// Its HostShard guards it by a mutex.
+// Not thread-safe: HostShard guards it by a mutex.
 class ShardState {
  public:
   ShardState(const Store& store, ShardOptions options, ShardInbox& inbox);
@@ -51,7 +118,6 @@ class ShardState {
   std::optional<SteadyTime> next_due() const;
   std::optional<SteadyTime> next_expiry() const;
   void close() { store_ = nullptr; }
-  bool closed() const noexcept { return store_ == nullptr; }
   Result<EndedLease> begin_completion(std::uint64_t lease, const Outcome& outcome);
   Result<HostFailure> begin_failure(std::uint64_t lease, FailureReason reason,
                                     std::optional<std::chrono::milliseconds> retry_after,
@@ -67,22 +133,23 @@ class ShardState {
   void set_address(HostId host, std::string_view address);
   void begin_drop(HostId host);
   std::size_t leased() const noexcept { return leases_.leased(); }
-  // Now.
-  SteadyTime count_ended_leases();
-  // Gives back what was taken for leases that ended.
-  void settle_leases();
+  void count_ended_leases();
   bool is_leased(std::uint64_t sequence);
   bool has_lease(std::uint64_t sequence) const { return leases_.is_taken(sequence); }
   void end_drop(HostId host);
-  std::optional<HostInfo> info(HostId host) const;
-  bool exhausted() const { return leasable_ == 0; }
+  std::optional<HostInfo> info(HostId host);
   ShardStats stats();
+  // Gives back what was taken for leases that ended.
+  void settle_leases();
 
  private:
   // When a host may next be asked, as far as is known; SteadyTime::max(): none waits for a time.
   SteadyTime next_turn() const;
+  bool closed() const noexcept { return store_ == nullptr; }
   // Now. Hosts are scheduled for then at the earliest.
   SteadyTime look_at_clock();
+  // Takes the inbox in and ends what has expired. Now.
+  SteadyTime end_leases();
   struct HostMoved {
     HostTable* hosts;
     void operator()(HostIndex host, std::uint32_t position) const {

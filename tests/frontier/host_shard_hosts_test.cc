@@ -158,14 +158,14 @@ TEST_F(HostShardHosts, AHostThatFailsTooOftenIsGivenUpUntilItIsRevived) {
   HostShard shard(store_, impatient);
   admit(shard, 5);
   for (int n = 1; n <= 3; ++n) {
-    EXPECT_FALSE(shard.exhausted());
+    EXPECT_GT(shard.stats().leasable, 0u);
     EXPECT_EQ(fail_one(shard, FailureReason::kTimeout).given_up, n == 3);
     now_ += seconds(60);
   }
   EXPECT_EQ(info(shard).state, HostState::kParked);
   EXPECT_EQ(info(shard).host, "a.test");
   EXPECT_EQ(shard.stats().given_up, 1u);
-  EXPECT_TRUE(shard.exhausted());
+  EXPECT_EQ(shard.stats().leasable, 0u);
   EXPECT_THAT(lease(shard), IsEmpty());
   EXPECT_EQ(shard.next_due(), std::nullopt);
   change(shard, [](HostRecord& record) {
@@ -173,7 +173,7 @@ TEST_F(HostShardHosts, AHostThatFailsTooOftenIsGivenUpUntilItIsRevived) {
     record.failures = 0;
     record.blocked_until = 0;
   });
-  EXPECT_FALSE(shard.exhausted());
+  EXPECT_GT(shard.stats().leasable, 0u);
   EXPECT_EQ(shard.stats().given_up, 0u);
   EXPECT_THAT(sequences(lease(shard)), ElementsAre(3u));
 }
@@ -205,7 +205,7 @@ TEST_F(HostShardHosts, ABlockHoldsByTheWallClock) {
   EXPECT_THAT(lease(shard), IsEmpty());
   EXPECT_EQ(shard.next_due(), start_ + seconds(5));
   EXPECT_EQ(info(shard).state, HostState::kBlocked);
-  EXPECT_FALSE(shard.exhausted());
+  EXPECT_GT(shard.stats().leasable, 0u);
   now_ += milliseconds(4999);
   EXPECT_THAT(lease(shard), IsEmpty());
   now_ += milliseconds(1);
@@ -275,11 +275,11 @@ TEST_F(HostShardHosts, ALimitCountsOpenLeasesAndRequestsThatEnded) {
   const auto again = lease_one(shard);
   EXPECT_EQ(again.url.order, leases[2].url.order);
   begin(shard, again);
-  EXPECT_FALSE(shard.exhausted()) << "one more may be completed";
+  EXPECT_GT(shard.stats().leasable, 0u) << "one more may be completed";
   EXPECT_EQ(info(shard).settings.limit, 1u);
   EXPECT_TRUE(shard.begin_completion(4, {.status = 404, .error = "not found"})->host_changed);
   EXPECT_EQ(info(shard).state, HostState::kAtLimit);
-  EXPECT_TRUE(shard.exhausted());
+  EXPECT_EQ(shard.stats().leasable, 0u);
   EXPECT_THAT(lease(shard), IsEmpty());
   change(shard, [](HostRecord& record) { record.remaining.reset(); });
   EXPECT_EQ(lease(shard).size(), 6u);

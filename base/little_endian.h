@@ -14,11 +14,4 @@ inline std::uint64_t load_le64(const void* from) noexcept {
   return word;
 }
 
-inline std::uint32_t load_le32(const void* from) noexcept {
-  std::uint32_t word;
-  std::memcpy(&word, from, sizeof word);
-  if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap32(word);
-  return word;
-}
-
 }  // namespace trawl

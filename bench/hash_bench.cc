@@ -16,9 +16,6 @@
 
 #include "trawl/fingerprint.h"
 
-#include "base/mix.h"
-#include "filter/hash/siphash.h"
-
 namespace trawl {
 namespace {
 
@@ -55,11 +52,6 @@ const Links& links() {
 struct Keyed {
   KeyedHash hash = KeyedHash::from_seed(1);
   Fingerprint operator()(std::string_view bytes) const { return hash(bytes); }
-};
-
-struct Sip {
-  SipHash128<1, 3> hash{mix64(1), mix64(2)};
-  [[gnu::noinline]] Fingerprint operator()(std::string_view bytes) const { return hash(bytes); }
 };
 
 struct Xxh3 {
@@ -111,10 +103,8 @@ void BM_Latency(benchmark::State& state) {
 }
 
 BENCHMARK(BM_Throughput<Keyed>);
-BENCHMARK(BM_Throughput<Sip>);
 BENCHMARK(BM_Throughput<Xxh3>);
 BENCHMARK(BM_Latency<Keyed>);
-BENCHMARK(BM_Latency<Sip>);
 BENCHMARK(BM_Latency<Xxh3>);
 
 void BM_LongInput(benchmark::State& state) {
@@ -125,13 +115,6 @@ void BM_LongInput(benchmark::State& state) {
   state.SetBytesProcessed(static_cast<std::int64_t>(bytes.size()) * state.iterations());
 }
 BENCHMARK(BM_LongInput)->Arg(2083)->Arg(1 << 20);
-
-void BM_ExpandKey(benchmark::State& state) {
-  std::uint64_t seed = 0;
-  for (auto _ : state)
-    benchmark::DoNotOptimize(KeyedHash::from_seed(++seed));
-}
-BENCHMARK(BM_ExpandKey);
 
 }  // namespace
 }  // namespace trawl

@@ -76,10 +76,10 @@ Result<std::optional<Manifest>> Manifest::read(const std::filesystem::path& dire
   if (const auto algorithm = in.fixed<std::uint32_t>(); algorithm != KeyedHash::kAlgorithm) {
     return error(
         ErrorCode::kUnsupportedVersion,
-        fmt::format(
-            "{} is of a crawl with hash algorithm {}; this version of Trawl has algorithm {}: "
-            "finish this crawl with the version of Trawl that began it",
-            path, algorithm, KeyedHash::kAlgorithm));
+        fmt::format("{} is of a crawl with hash algorithm {}; this Trawl has algorithm {}: finish "
+                    "this crawl with the Trawl that began it, or save its queue with `trawl "
+                    "frontier dump {}` and load that into a new crawl with `trawl frontier load`",
+                    path, algorithm, KeyedHash::kAlgorithm, directory.string()));
   }
   Manifest manifest;
   for (auto& byte : manifest.hash_key)

@@ -3,18 +3,13 @@
 
 #include <array>
 #include <compare>
-#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string_view>
-#include <utility>
 
 namespace trawl {
 
-struct ExpandedKey;
-
-// 128 bits of a keyed hash. A fingerprint can stand for its key: the probability that two given
-// keys share one is below 2^-125 (filter/hash/keyed_hash.cc).
+// 128 bits of a keyed hash. A fingerprint can stand for its key: among n keys two share one with
+// a probability of about n^2 / 2^129.
 struct Fingerprint {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
@@ -22,45 +17,35 @@ struct Fingerprint {
   friend auto operator<=>(const Fingerprint&, const Fingerprint&) = default;
 };
 
-// The keyed hash behind fingerprints: without the key nobody can choose inputs that collide or that
-// fill chosen bits of a filter. The universal hash NH (Black, Halevi, Krawczyk, Krovetz, Rogaway:
-// "UMAC", 1999) twice over, finished by a keyed pseudo-random function made of SipHash's rounds;
-// filter/hash/keyed_hash.cc has the construction, its bound and its sources. The same on every
-// machine. Any length of input, in linear time.
-//
-// A copy costs a reference count: copies share one expanded key. Immutable; thread-safe.
+// The keyed hash behind fingerprints: SipHash-1-3 with 128 bits of output (Aumasson, Bernstein:
+// "SipHash: a fast short-input PRF", 2012). Without the key, nobody can choose inputs that collide
+// or that fill chosen bits of a filter. The same on every machine. Any length of input, in linear
+// time. Immutable; thread-safe.
 class KeyedHash {
  public:
   using Key = std::array<std::uint8_t, 16>;
 
-  // Names the function in files. 1 was SipHash-1-3 with 128 bits of output; 2 is this one. Never
-  // compare values of different algorithms or keys.
-  static constexpr std::uint32_t kAlgorithm = 2;
+  // Names the function in files. 2 was a hash of Trawl's own, in builds before the first release.
+  // Never compare values of different algorithms or keys.
+  static constexpr std::uint32_t kAlgorithm = 1;
 
   // A key from the operating system's random generator.
   static KeyedHash random();
   // A key derived from a seed, the same on every machine: for tests and reproducible runs.
-  static KeyedHash from_seed(std::uint64_t seed);
-  // Expands the key, in about a microsecond; allocates 1.1 kB, which copies share.
-  static KeyedHash from_key(const Key& key);
-
-  // Moving copies, because a moved-from hash would have no key.
-  KeyedHash(const KeyedHash&) = default;
-  KeyedHash& operator=(const KeyedHash&) = default;
+  static KeyedHash from_seed(std::uint64_t seed) noexcept;
+  static KeyedHash from_key(const Key& key) noexcept;
 
   Fingerprint operator()(std::string_view bytes) const noexcept;
   Key key() const noexcept;
 
   // Equal if the keys are equal, and so the functions.
-  friend bool operator==(const KeyedHash& a, const KeyedHash& b) noexcept {
-    return a.expanded_ == b.expanded_ || a.key() == b.key();
-  }
+  friend bool operator==(const KeyedHash&, const KeyedHash&) = default;
 
  private:
-  explicit KeyedHash(std::shared_ptr<const ExpandedKey> expanded)
-      : expanded_(std::move(expanded)) {}
+  KeyedHash(std::uint64_t k0, std::uint64_t k1) noexcept : k0_(k0), k1_(k1) {}
 
-  std::shared_ptr<const ExpandedKey> expanded_;
+  std::uint64_t k0_;  // the key's first 8 bytes, as a little-endian number
+  std::uint64_t k1_;  // the other 8
 };
 
 }  // namespace trawl

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -12,9 +13,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <xxhash.h>
 
 #include "trawl/frontier_dump.h"
 
+#include "base/file_io.h"
 #include "frontier/recovery/manifest.h"
 #include "frontier/recovery/state_directory.h"
 #include "frontier/store/store.h"
@@ -117,6 +120,30 @@ class Dump : public FrontierFixture {
 
   VirtualClocks clocks_;
 };
+
+// The fingerprints of such a crawl are of no use, but nothing of its queue is lost.
+TEST_F(Dump, ACrawlWithAnotherHashIsRefusedAndDumped) {
+  const auto frontier = open(virtual_options());
+  admit(*frontier, {{.url = "http://a.example/1", .depth = 2},
+                    {.url = "http://a.example/2"},
+                    {.url = "http://b.example/3"}});
+  close(*frontier);
+  const std::string path = Manifest::path_in(state()).string();
+  std::string manifest = *read_file(path, 1 << 20);
+  manifest[12] = 2;
+  const std::uint64_t sum = XXH3_64bits(manifest.data(), manifest.size() - 8);
+  std::memcpy(manifest.data() + manifest.size() - 8, &sum, sizeof sum);
+  ASSERT_TRUE(replace_file(path, manifest));
+
+  const auto opened = EmbeddedFrontier::open(virtual_options());
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, ErrorCode::kUnsupportedVersion);
+  EXPECT_THAT(opened.error().message, HasSubstr("hash algorithm 2"));
+  EXPECT_THAT(opened.error().message, HasSubstr("trawl frontier dump " + state().string()));
+  EXPECT_THAT(dumped_urls(), UnorderedElementsAre("http://a.example/1", "http://a.example/2",
+                                                  "http://b.example/3"));
+  EXPECT_THAT(dumped_urls({.host = "b.example"}), ElementsAre("http://b.example/3"));
+}
 
 TEST_F(Dump, HasEveryUrlThatWaitsWithWhatIsKnownOfIt) {
   const SystemTime later = clocks_.wall() + 1h;

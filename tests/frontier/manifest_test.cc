@@ -81,7 +81,7 @@ TEST_F(ManifestTest, AnotherVersionOrHashAlgorithmIsNamed) {
   published();
   const std::string ours = contents();
   // The version is at byte 8, the algorithm of the hash at byte 12.
-  for (const auto& [at, value] : {std::pair{8, 1}, {8, 2}, {8, 4}, {12, 1}}) {
+  for (const auto& [at, value] : {std::pair{8, 1}, {8, 2}, {8, 4}, {12, 2}}) {
     SCOPED_TRACE(testing::Message() << "byte " << at << ": " << value);
     overwrite_sealed(ours, static_cast<std::size_t>(at), static_cast<char>(value));
     const auto read = Manifest::read(directory_.path());
@@ -91,6 +91,8 @@ TEST_F(ManifestTest, AnotherVersionOrHashAlgorithmIsNamed) {
         << read.error().message;
     EXPECT_NE(read.error().message.find(value > 3 ? "use a newer one" : "finish this crawl with"),
               std::string::npos)
+        << read.error().message;
+    EXPECT_EQ(read.error().message.find("trawl frontier dump") != std::string::npos, at == 12)
         << read.error().message;
   }
 }

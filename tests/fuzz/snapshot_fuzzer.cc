@@ -148,6 +148,7 @@ std::string with_right_checksums(std::string_view input) {
   bytes.resize(kSnapshotHeaderBytes - kChecksumBytes, '\0');
   bytes.replace(0, 8, "TRAWLFLT");
   bytes.replace(8, 4, std::string("\2\0\0\0", 4));
+  std::memcpy(bytes.data() + 52, &KeyedHash::kAlgorithm, 4);
   const std::uint64_t sum = XXH3_64bits(bytes.data(), bytes.size());
   bytes.append(reinterpret_cast<const char*>(&sum), sizeof sum);
 

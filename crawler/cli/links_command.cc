@@ -1,5 +1,6 @@
 // trawl links
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,17 +12,20 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "trawl/link_header.h"
 #include "trawl/links.h"
+#include "trawl/robots_directives.h"
 
 #include "crawler/cli/commands.h"
 #include "crawler/cli/document_source.h"
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/normalize_output.h"
 #include "crawler/cli/printable_text.h"
-#include "crawler/cli/response_headers.h"
 #include "crawler/cli/say.h"
 #include "crawler/config/nearest_name.h"
+#include "crawler/parse/headers/link_types.h"
 #include "crawler/parse/headers/media_type.h"
+#include "crawler/parse/html/meta_refresh.h"
 
 namespace trawl::cli {
 
@@ -56,6 +60,48 @@ Examples:
   curl -s https://example.com/ | trawl links - --base https://example.com/ -q | cut -f4 | sort -u
 
 Exit status: 0 the page was read, 1 it could not be read, 2 wrong usage, 3 out of space.)";
+
+// Adds what Link, Refresh and X-Robots-Tag say to `page`, which `options` made of `document`. Links
+// are relative to `base`; they come before the page's own, from attribute "link" or "refresh" of
+// element "header", with the kinds that <link>s of their rel or a <meta> have; what a page forbids
+// or its header does is forbidden.
+void add_headers(const Document& document, const Url& base, const LinkOptions& options,
+                 PageLinks& page) {
+  page.robots |= parse_x_robots_tag(document.x_robots_tag, options.agent);
+  std::vector<Link> links;
+  for (HeaderLink& link : parse_link_header(document.link, base)) {
+    const LinkTypes types(link.rel);
+    if (!page.canonical && types.canonical) page.canonical = link.url;
+    const auto kind = types.kind();
+    if (!kind || !options.kinds.has(*kind)) continue;
+    links.push_back({.url = std::move(link.url),
+                     .kind = *kind,
+                     .follow = !says_nofollow(link.rel),
+                     .element = "header",
+                     .attribute = "link",
+                     .rel = std::move(link.rel)});
+  }
+  if (auto refresh = parse_meta_refresh(document.refresh)) {
+    auto url = Url::parse(refresh->url, &base);
+    const bool elsewhere = url && !refresh->url.empty();
+    if (elsewhere && options.kinds.has(LinkKind::kRefresh)) {
+      links.push_back({.url = *url,
+                       .kind = LinkKind::kRefresh,
+                       .element = "header",
+                       .attribute = "refresh",
+                       .rel = {}});
+    }
+    if (!page.refresh) {
+      page.refresh = MetaRefresh{.delay = refresh->delay,
+                                 .url = elsewhere ? std::optional(*std::move(url)) : std::nullopt};
+    }
+  }
+  page.links.insert(page.links.begin(), std::make_move_iterator(links.begin()),
+                    std::make_move_iterator(links.end()));
+  if (!page.robots.nofollow) return;
+  for (Link& link : page.links)
+    link.follow = false;
+}
 
 constexpr std::size_t kMaxPageBytes = 64u << 20;
 

@@ -11,7 +11,6 @@
 #include "base/ascii.h"
 #include "crawler/http/address_text.h"
 #include "crawler/http/private_address.h"
-#include "crawler/http/request_head.h"
 
 namespace trawl {
 

@@ -16,6 +16,7 @@
 #include "crawler/cli/state_names.h"
 #include "crawler/config/config_values.h"
 #include "crawler/config/nearest_name.h"
+#include "crawler/output/json_line.h"
 
 namespace trawl::cli {
 
@@ -23,34 +24,13 @@ namespace {
 
 using nlohmann::json;
 
-// --- writing
-
-void append_string(std::string_view text, std::string& out) {
-  const bool plain = std::ranges::all_of(
-      text, [](char c) { return c >= 0x20 && c < 0x7F && c != '"' && c != '\\'; });
-  if (plain) {
-    out.append("\"").append(text).append("\"");
-  } else {
-    // ASCII only, so that no escape sequence from a page reaches a terminal.
-    out += json(text).dump(-1, ' ', true, json::error_handler_t::replace);
-  }
-}
-
 // A note may hold any bytes.
-void append_hex(std::string_view bytes, std::string& out) {
+std::string hex(std::string_view bytes) {
+  std::string out;
   for (const char byte : bytes)
     fmt::format_to(std::back_inserter(out), "{:02x}", static_cast<unsigned char>(byte));
+  return out;
 }
-
-void append_set_aside(const DumpedUrl& url, std::string& out) {
-  out += R"(,"reason":)";
-  append_string(url.reason, out);
-  if (url.state == WaitingState::kFailed)
-    fmt::format_to(std::back_inserter(out), R"(,"status":{})", url.status);
-  fmt::format_to(std::back_inserter(out), R"(,"since":"{}")", to_rfc3339(*url.since));
-}
-
-// --- reading
 
 bool read_hex(std::string_view text, std::string& out) {
   if (text.size() % 2 != 0 || text.size() > 2 * kMaxNoteBytes) return false;
@@ -245,29 +225,24 @@ std::string finish(LineTokens& reader) {
 }  // namespace
 
 void append_frontier_line(const DumpedUrl& url, std::string& out) {
-  out += "{\"url\":";
-  append_string(url.url, out);
-  out += ",\"host\":";
-  append_string(url.host, out);
-  fmt::format_to(std::back_inserter(out),
-                 R"(,"priority":{},"depth":{},"redirects":{},"attempts":{},"parent":)",
-                 url.priority, url.depth, url.redirects, url.attempts);
-  if (url.parent.empty()) {
-    out += "null";
-  } else {
-    append_string(url.parent, out);
+  JsonLine line(out);
+  line.text("url", url.url)
+      .text("host", url.host)
+      .signed_number("priority", url.priority)
+      .number("depth", url.depth)
+      .number("redirects", url.redirects)
+      .number("attempts", url.attempts)
+      .text_or_null("parent", url.parent)
+      .text("state", to_string(url.state));
+  if (url.since) {
+    line.text("reason", url.reason);
+    if (url.state == WaitingState::kFailed) line.signed_number("status", url.status);
+    line.time("since", *url.since);
   }
-  fmt::format_to(std::back_inserter(out), R"(,"state":"{}")", to_string(url.state));
-  if (url.since) append_set_aside(url, out);
-  if (url.not_before)
-    fmt::format_to(std::back_inserter(out), R"(,"not_before":"{}")", to_rfc3339(*url.not_before));
-  if (url.recrawl) out += R"(,"recrawl":true)";
-  if (!url.note.empty()) {
-    out += R"(,"note":")";
-    append_hex(url.note, out);
-    out += '"';
-  }
-  out += "}\n";
+  if (url.not_before) line.time("not_before", *url.not_before);
+  if (url.recrawl) line.boolean("recrawl", true);
+  if (!url.note.empty()) line.text("note", hex(url.note));
+  line.end();
 }
 
 tl::expected<FrontierLine, std::string> parse_frontier_line(std::string_view text) {

@@ -4,10 +4,10 @@
 #include <cerrno>
 #include <charconv>
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include "base/safe_text.h"
+#include "crawler/output/json_line.h"
 
 namespace trawl::cli {
 
@@ -25,16 +25,7 @@ BufferedOutput& BufferedOutput::operator<<(std::uint64_t number) {
 }
 
 BufferedOutput& BufferedOutput::json_string(std::string_view text) {
-  text_ += '"';
-  for (const char byte : text) {
-    if (static_cast<unsigned char>(byte) < 0x20 || byte == 0x7F) {
-      text_ += fmt::format("\\u{:04x}", static_cast<unsigned>(byte));
-      continue;
-    }
-    if (byte == '"' || byte == '\\') text_ += '\\';
-    text_ += byte;
-  }
-  text_ += '"';
+  append_json_string(text_, text);
   return *this;
 }
 

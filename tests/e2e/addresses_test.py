@@ -168,13 +168,9 @@ def no_name_server(test, directory, options):
 
 
 def addresses(test, directory, options):
-    for part in (refused_by_default, redirects, private_behind_proxies, allowed, short_lived,
-                 no_name_server):
-        print(part.__name__, flush=True)
-        try:
-            part(test, directory, options)
-        except t.Failure as failure:
-            test.check(False, f"{part.__name__}: {failure}")
+    parts = (refused_by_default, redirects, private_behind_proxies, allowed, short_lived,
+             no_name_server)
+    t.run_parts(test, [(part,) for part in parts], (test, directory, options), at_once=1)
 
 
 if __name__ == "__main__":

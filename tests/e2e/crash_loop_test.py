@@ -224,11 +224,9 @@ def kills(test, directory, options):
 
 
 def crash_loop(test, directory, options):
-    for part in (one_bad_url, without_room, several_bad_urls, bad_seed, bad_robots_txt, harmless_suspects, kills):
-        try:
-            part(test, directory, options)
-        except t.Failure as failure:
-            test.check(False, f"{part.__name__}: {failure}")
+    parts = (one_bad_url, without_room, several_bad_urls, bad_seed, bad_robots_txt,
+             harmless_suspects, kills)
+    t.run_parts(test, [(part,) for part in parts], (test, directory, options), at_once=1)
 
 
 if __name__ == "__main__":

@@ -179,12 +179,9 @@ def link_lines(test, directory, options):
 
 
 def directives(test, directory, options):
-    for part in (nofollow_pages, nofollow_ignored, nofollow_links, canonical_recorded,
-                 canonical_key, meta_refresh, link_lines):
-        try:
-            part(test, directory, options)
-        except t.Failure as failure:
-            test.check(False, f"{part.__name__}: {failure}")
+    parts = (nofollow_pages, nofollow_ignored, nofollow_links, canonical_recorded, canonical_key,
+             meta_refresh, link_lines)
+    t.run_parts(test, [(part,) for part in parts], (test, directory, options), at_once=1)
 
 
 if __name__ == "__main__":

@@ -117,11 +117,8 @@ def written_once(test, directory, options):
 
 
 def duplicates(test, directory, options):
-    for part in (told, not_followed, written_once):
-        try:
-            part(test, directory, options)
-        except t.Failure as failure:
-            test.check(False, f"{part.__name__}: {failure}")
+    parts = (told, not_followed, written_once)
+    t.run_parts(test, [(part,) for part in parts], (test, directory, options), at_once=1)
 
 
 if __name__ == "__main__":

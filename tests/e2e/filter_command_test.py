@@ -1,6 +1,5 @@
 """`trawl filter`: lines added are found, errors are refused, and the exit codes are right."""
 
-import contextlib
 import json
 import os
 import re
@@ -1032,7 +1031,7 @@ class FilterCommand:
     def full_disk(self):
         disk = self.directory / "disk"
         disk.mkdir()
-        with tmpfs(disk, "1m") as works:
+        with t.tmpfs(disk, "1m") as works:
             if not works:
                 print("  left out: cannot mount a small file system here")
                 return
@@ -1051,33 +1050,8 @@ class FilterCommand:
                                 os.listdir(disk))
 
 
-@contextlib.contextmanager
-def tmpfs(directory, size):
-    """A file system of that size at `directory`; yields False where that is not allowed."""
-    command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "trawl-test", str(directory)]
-    try:
-        mounted = subprocess.run(command, capture_output=True, check=False).returncode == 0
-    except FileNotFoundError:
-        mounted = False
-    try:
-        yield mounted
-    finally:
-        if mounted:
-            subprocess.run(["umount", "-l", str(directory)], check=True)
-
-
 def filter_command(test, directory, options):
-    cases = FilterCommand(test, directory, options)
-    names = [name for name, value in vars(FilterCommand).items()
-             if callable(value) and not name.startswith("_") and name not in HELPERS]
-    for name in names:
-        if options.only and name not in options.only:
-            continue
-        print(name, flush=True)
-        try:
-            getattr(cases, name)()
-        except (t.Failure, subprocess.TimeoutExpired, OSError, ValueError) as failure:
-            test.check(False, f"{name}: {failure!r}")
+    t.run_cases(test, FilterCommand(test, directory, options), HELPERS, options.only)
 
 
 HELPERS = {"new_path", "file", "command", "run", "expect", "build", "check", "info", "run_measured",

@@ -672,17 +672,7 @@ sys.exit(os.waitstatus_to_exitcode(status))
 
 
 def frontier_command(test, directory, options):
-    cases = FrontierCommand(test, directory, options)
-    names = [name for name, value in vars(FrontierCommand).items()
-             if callable(value) and not name.startswith("_") and name not in HELPERS]
-    for name in names:
-        if options.only and name not in options.only:
-            continue
-        print(name, flush=True)
-        try:
-            getattr(cases, name)()
-        except (t.Failure, subprocess.TimeoutExpired, OSError, ValueError) as failure:
-            test.check(False, f"{name}: {failure!r}")
+    t.run_cases(test, FrontierCommand(test, directory, options), HELPERS, options.only)
 
 
 if __name__ == "__main__":

@@ -193,13 +193,8 @@ def checked_settings(test, directory, options):
 
 
 def host_requests(test, directory, options):
-    for part in (headers_and_authorization, cookies, referers, proxies, dead_proxy,
-                 checked_settings):
-        print(part.__name__, flush=True)
-        try:
-            part(test, directory, options)
-        except t.Failure as failure:
-            test.check(False, f"{part.__name__}: {failure}")
+    parts = (headers_and_authorization, cookies, referers, proxies, dead_proxy, checked_settings)
+    t.run_parts(test, [(part,) for part in parts], (test, directory, options), at_once=1)
 
 
 if __name__ == "__main__":

@@ -142,12 +142,8 @@ def robots_cases(test, directory, options):
 
 
 def hostile(test, directory, options):
-    for part in (every_case, robots_cases):
-        print(part.__name__, flush=True)
-        try:
-            part(test, directory, options)
-        except t.Failure as failure:
-            test.check(False, f"{part.__name__}: {failure}")
+    parts = (every_case, robots_cases)
+    t.run_parts(test, [(part,) for part in parts], (test, directory, options), at_once=1)
 
 
 if __name__ == "__main__":

@@ -333,17 +333,7 @@ open(sys.argv[1], "w").write(str(usage.ru_maxrss))
 
 
 def normalize(test, directory, options):
-    cases = Normalize(test, directory, options)
-    for name, value in vars(Normalize).items():
-        if not callable(value) or name.startswith("_") or name in HELPERS:
-            continue
-        if options.only and name not in options.only:
-            continue
-        print(name, flush=True)
-        try:
-            getattr(cases, name)()
-        except (t.Failure, subprocess.TimeoutExpired, OSError, ValueError, IndexError) as failure:
-            test.check(False, f"{name}: {failure!r}")
+    t.run_cases(test, Normalize(test, directory, options), HELPERS, options.only)
 
 
 if __name__ == "__main__":

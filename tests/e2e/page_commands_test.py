@@ -537,18 +537,7 @@ HELPERS = ("file", "run", "json", "silent", "equal", "links", "urls")
 def page_commands(test, directory, options):
     server = Server()
     try:
-        cases = PageCommands(test, directory, options, server)
-        for name, value in vars(PageCommands).items():
-            if not callable(value) or name.startswith("_") or name in HELPERS:
-                continue
-            if options.only and name not in options.only:
-                continue
-            print(name, flush=True)
-            try:
-                getattr(cases, name)()
-            except (t.Failure, subprocess.TimeoutExpired, OSError, ValueError,
-                    LookupError) as failure:
-                test.check(False, f"{name}: {failure!r}")
+        t.run_cases(test, PageCommands(test, directory, options, server), HELPERS, options.only)
     finally:
         server.stop()
 

@@ -205,11 +205,8 @@ def one_place(test, directory, options):
 
 
 def safe_messages(test, directory, options):
-    for part in (crawls, commands, certificates, one_place):
-        try:
-            part(test, directory, options)
-        except t.Failure as failure:
-            test.check(False, f"{part.__name__}: {failure}")
+    parts = (crawls, commands, certificates, one_place)
+    t.run_parts(test, [(part,) for part in parts], (test, directory, options), at_once=1)
 
 
 if __name__ == "__main__":

@@ -174,12 +174,8 @@ def second_loc(test, directory, options):
 
 
 def sitemaps(test, directory, options):
-    for part in (kinds, left_out, in_scope, priorities, polite, per_host, other_host,
-                 second_loc):
-        try:
-            part(test, directory, options)
-        except t.Failure as failure:
-            test.check(False, f"{part.__name__}: {failure}")
+    parts = (kinds, left_out, in_scope, priorities, polite, per_host, other_host, second_loc)
+    t.run_parts(test, [(part,) for part in parts], (test, directory, options), at_once=1)
 
 
 if __name__ == "__main__":

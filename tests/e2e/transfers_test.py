@@ -79,11 +79,8 @@ def ipv6(test, directory, options):
 
 
 def transfers(test, directory, options):
-    for part in (encodings, kept_connections, ipv6):
-        try:
-            part(test, directory, options)
-        except t.Failure as failure:
-            test.check(False, f"{part.__name__}: {failure}")
+    parts = (encodings, kept_connections, ipv6)
+    t.run_parts(test, [(part,) for part in parts], (test, directory, options), at_once=1)
 
 
 if __name__ == "__main__":

@@ -77,6 +77,21 @@ def run_parts(test, parts, common=(), at_once=None):
                 test.check(False, f"{part.__name__}{tuple(more) if more else ''}: {failure}")
 
 
+def run_cases(test, cases, helpers, only=None):
+    """Runs the methods of `cases` in their order, or those named in `only`: all but private ones
+    and `helpers`."""
+    for name, value in vars(type(cases)).items():
+        if not callable(value) or name.startswith("_") or name in helpers:
+            continue
+        if only and name not in only:
+            continue
+        print(name, flush=True)
+        try:
+            getattr(cases, name)()
+        except (Failure, subprocess.TimeoutExpired, OSError, ValueError, LookupError) as failure:
+            test.check(False, f"{name}: {failure!r}")
+
+
 def main(function, options):
     """Runs function(test, directory, options) and exits with 0, 1 or 77."""
     if not os.access(options.trawl, os.X_OK):

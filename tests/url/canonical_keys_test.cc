@@ -1,7 +1,5 @@
 // Keys under random profiles: always URLs, always their own keys.
 #include <cstdint>
-#include <cstdlib>
-#include <fstream>
 #include <random>
 #include <string>
 #include <string_view>
@@ -11,6 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "trawl/canonicalizer.h"
+
+#include "tests/url/url_test_data.h"
 
 namespace trawl {
 namespace {
@@ -156,19 +156,7 @@ TEST(CanonicalKeys, UnderEverySubsetOfTheRulesAreTheirOwn) {
   }
 }
 
-class CanonicalKeysCorpus : public testing::Test {
- protected:
-  void SetUp() override {
-    const char* folder = std::getenv("TRAWL_TEST_DATA");
-    if (folder == nullptr) GTEST_SKIP() << "TRAWL_TEST_DATA, the folder of test corpora, is unset";
-    std::ifstream file(std::string(folder) + "/url/links-48k.txt", std::ios::binary);
-    for (std::string line; std::getline(file, line);)
-      lines_.push_back(line);
-    ASSERT_GT(lines_.size(), 40'000u);
-  }
-
-  std::vector<std::string> lines_;
-};
+class CanonicalKeysCorpus : public RealLinks {};
 
 TEST_F(CanonicalKeysCorpus, OfRealLinksAreTheirOwn) {
   Random random(7);

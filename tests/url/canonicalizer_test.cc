@@ -1,8 +1,6 @@
 #include "trawl/canonicalizer.h"
 
 #include <cstdint>
-#include <cstdlib>
-#include <fstream>
 #include <random>
 #include <string>
 #include <string_view>
@@ -12,6 +10,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
+
+#include "tests/url/url_test_data.h"
 
 namespace trawl {
 namespace {
@@ -143,19 +143,7 @@ TEST(Canonicalizer, KeysOfRandomEscapesAreStable) {
   }
 }
 
-class CanonicalizerCorpus : public testing::Test {
- protected:
-  void SetUp() override {
-    const char* folder = std::getenv("TRAWL_TEST_DATA");
-    if (folder == nullptr) GTEST_SKIP() << "TRAWL_TEST_DATA, the folder of test corpora, is unset";
-    std::ifstream file(std::string(folder) + "/url/links-48k.txt", std::ios::binary);
-    for (std::string line; std::getline(file, line);)
-      lines_.push_back(line);
-    ASSERT_GT(lines_.size(), 40'000u);
-  }
-
-  std::vector<std::string> lines_;
-};
+class CanonicalizerCorpus : public RealLinks {};
 
 TEST_F(CanonicalizerCorpus, KeysOfRealLinksAreStable) {
   std::size_t parsed = 0;

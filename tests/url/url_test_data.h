@@ -73,4 +73,17 @@ inline std::vector<std::string> read_url_lines(const std::string& folder, const 
   return lines;
 }
 
+// The links of real pages; skips the test if there is no folder.
+class RealLinks : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto folder = url_data_folder();
+    if (!folder) GTEST_SKIP() << "TRAWL_TEST_DATA, the folder of test corpora, is unset";
+    lines_ = read_url_lines(*folder, "links-48k.txt");
+    ASSERT_GT(lines_.size(), 40'000u);
+  }
+
+  std::vector<std::string> lines_;
+};
+
 }  // namespace trawl

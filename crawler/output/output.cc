@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "base/mutex.h"
-#include "crawler/output/output_files.h"
 #include "crawler/output/writer_queue.h"
 
 namespace trawl {
@@ -21,7 +20,7 @@ void trim(std::string& bytes) {
   if (bytes.capacity() > bytes.size() + kSlack) bytes.shrink_to_fit();
 }
 
-// A group that takes longer is better written by a thread that has nothing else to do.
+// After a group that took longer the writer thread, which has nothing else to do, writes.
 constexpr std::chrono::milliseconds kSlow{5};
 
 Error closed_error() {
@@ -30,11 +29,10 @@ Error closed_error() {
 
 class OutputImpl final : public Output {
  public:
-  OutputImpl(OutputFiles files, std::chrono::milliseconds longest_rest)
-      : files_(std::move(files)), longest_rest_(longest_rest) {}
+  explicit OutputImpl(OutputSinks sinks)
+      : sinks_(std::move(sinks)), tick_interval_(sinks_.tick_interval()) {}
 
   ~OutputImpl() override {
-    // The writer looks at it between two jobs.
     abandoned_.store(true, std::memory_order_relaxed);
     stop_writer();
   }
@@ -50,21 +48,18 @@ class OutputImpl final : public Output {
     return {};
   }
 
-  bool keeps(const PageOutput& page) const override { return files_.keeps(page); }
+  const OutputSinks& sinks() const noexcept override { return sinks_; }
 
   void submit(std::shared_ptr<PageOutput> page, std::function<void()> written) override {
     if (page->warc) trim(page->warc->bytes);
     const std::uint64_t bytes = page->memory();
-    // The body itself is gone. Where there is no room for more than it took, little more it is.
+    // The body itself is gone. If there is no room for what is left, that is not much more than the
+    // body took.
     page->charge.shrink_to(bytes);
     if (page->charge.bytes() < bytes) page->charge.grow(bytes - page->charge.bytes());
-    enqueue(PageJob{std::move(page), std::move(written), bytes}, bytes);
-  }
-
-  void submit_record(WarcRecords records, BodyCharge charge) override {
-    trim(records.bytes);
-    const std::uint64_t bytes = sizeof records + records.bytes.capacity();
-    enqueue(RecordJob{std::move(records), std::move(charge), bytes}, bytes);
+    page->queued = QueueShare(queued_bytes_, bytes);
+    WriterJob job{std::move(page), std::move(written)};
+    if (!queue_.push(std::move(job), bytes)) job.page->discard();  // closed
   }
 
   void settle(bool now) override {
@@ -91,8 +86,8 @@ class OutputImpl final : public Output {
 
   std::optional<FirstCopy> find_duplicate(std::string_view digest,
                                           std::string_view url) const override {
-    if (files_.index() == nullptr) return std::nullopt;
-    auto first = files_.index()->find(digest);
+    if (sinks_.index() == nullptr) return std::nullopt;
+    auto first = sinks_.index()->find(digest);
     if (!first) {
       keep(first.error());
       return std::nullopt;
@@ -110,27 +105,18 @@ class OutputImpl final : public Output {
     const MutexLock lock(failure_mutex_);
     return failure_;
   }
-  const std::vector<std::string>& repairs() const override { return files_.repairs(); }
-  const std::string& pages_path() const override { return files_.pages_path(); }
 
   Result<void> close() override {
     if (!writer_.joinable()) return tl::unexpected(closed_error());
     stop_writer();
     const MutexLock lock(writing_);
     closed_ = true;
-    auto closed = files().close(!failure());
+    auto closed = writable().close();
     if (const auto error = failure()) return tl::unexpected(*error);
     return closed;
   }
 
  private:
-  void enqueue(WriterJob&& job, std::uint64_t bytes) {
-    queued_bytes_.fetch_add(bytes, std::memory_order_relaxed);
-    if (!queue_.push(std::move(job), bytes)) {
-      queued_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
-    }
-  }
-
   void stop_writer() {
     queue_.close();
     if (writer_.joinable()) writer_.join();
@@ -145,62 +131,41 @@ class OutputImpl final : public Output {
 
   // The writer thread.
   void write() {
-    while (queue_.wait(longest_rest_)) {
+    while (queue_.wait(tick_interval_)) {
       const MutexLock lock(writing_);
-      // What fails, failure() keeps: see attempt().
-      if (!write_queued()) static_cast<void>(attempt([&files = files()] { return files.tick(); }));
+      if (!write_queued())
+        static_cast<void>(attempt([&sinks = writable()] { return sinks.tick(); }));
     }
     const MutexLock lock(writing_);
     write_queued();
   }
 
-  // To be written.
-  OutputFiles& files() TRAWL_REQUIRES(writing_) { return files_; }
+  OutputSinks& writable() TRAWL_REQUIRES(writing_) { return sinks_; }
 
-  // False if there is nothing.
+  // False if nothing is queued.
   bool write_queued() TRAWL_REQUIRES(writing_) {
     queue_.take(jobs_);
     if (jobs_.empty()) return false;
     const auto start = std::chrono::steady_clock::now();
     std::vector<PageOutput*> pages;
-    for (WriterJob& job : jobs_) {
-      write(job);
-      if (const auto* const page = std::get_if<PageJob>(&job)) pages.push_back(page->page.get());
+    pages.reserve(jobs_.size());
+    bool complete = false;  // if a lease waits for it
+    for (const WriterJob& job : jobs_) {
+      pages.push_back(job.page.get());
+      complete |= job.written != nullptr;
     }
-    // What belongs to no page is flushed with the next one.
-    const auto finished = pages.empty()
-                              ? Result<void>{}
-                              : attempt([&, &files = files()] { return files.finish(pages); });
+    const auto written =
+        attempt([&, &sinks = writable()] { return sinks.write(pages, complete, abandoned_); });
     is_slow_.store(std::chrono::steady_clock::now() - start > kSlow, std::memory_order_relaxed);
     for (WriterJob& job : jobs_) {
-      auto* const page = std::get_if<PageJob>(&job);
-      if (page == nullptr) continue;
-      page->page->charge.release();
-      if (finished) page->written();
-      *page = {};
+      job.page->discard();
+      if (written && job.written) job.written();
+      job = {};
     }
     return true;
   }
 
-  // Frees at once what is written, not only when the rest of the jobs is done. Memory counts as
-  // free before its charge is given to another.
-  void write(WriterJob& job) TRAWL_REQUIRES(writing_) {
-    if (auto* const page = std::get_if<PageJob>(&job)) {
-      const auto written = attempt([&, &files = files()] { return files.write_page(*page->page); });
-      queued_bytes_.fetch_sub(page->bytes, std::memory_order_relaxed);
-      if (!written) page->page->discard();
-      if (!page->page->has_lines()) page->page->charge.release();
-    } else {
-      auto& record = std::get<RecordJob>(job);
-      // What fails, failure() keeps: see attempt().
-      static_cast<void>(
-          attempt([&, &files = files()] { return files.write_records(record.records); }));
-      queued_bytes_.fetch_sub(record.bytes, std::memory_order_relaxed);
-      record = {};
-    }
-  }
-
-  // E1: nothing is written any more after an error, which failure() keeps and the crawl ends with.
+  // E1: after an error nothing is written any more; the crawl ends with failure().
   template <class Action>
   Result<void> attempt(Action&& action) {
     if (auto error = failure()) return tl::unexpected(std::move(*error));
@@ -211,13 +176,13 @@ class OutputImpl final : public Output {
   }
 
   Mutex writing_;
-  OutputFiles files_;  // see files(); what is const of it needs no lock
+  OutputSinks sinks_;  // written to through writable(); its const functions need no lock
   std::vector<WriterJob> jobs_ TRAWL_GUARDED_BY(writing_);
   bool closed_ TRAWL_GUARDED_BY(writing_) = false;
-  std::atomic<bool> is_slow_{false};  // the last group took its time
-  const std::chrono::milliseconds longest_rest_;
-  WriterQueue queue_;
+  std::atomic<bool> is_slow_{false};  // the last group took longer than kSlow
+  const std::chrono::milliseconds tick_interval_;
   std::atomic<std::uint64_t> queued_bytes_{0};
+  WriterQueue queue_;
   std::atomic<bool> abandoned_{false};
 
   mutable Mutex failure_mutex_;
@@ -231,25 +196,23 @@ class OutputImpl final : public Output {
 
 Result<std::unique_ptr<Output>> Output::open(const CrawlConfig& config,
                                              const std::filesystem::path& directory,
-                                             const std::filesystem::path& state_dir, bool sync) {
-  auto files = OutputFiles::open(config, directory, state_dir, sync);
-  if (!files) return tl::unexpected(files.error());
-  // A WARC file that nobody writes to is closed when it is old enough all the same.
-  const bool files_age = config.output.warc && config.output.warc_time.count() > 0;
-  const std::chrono::milliseconds rest =
-      files_age ? std::chrono::milliseconds(std::chrono::seconds(1)) : std::chrono::hours(1);
-  auto output = std::make_unique<OutputImpl>(std::move(*files), rest);
+                                             const std::filesystem::path& state_dir, bool sync,
+                                             std::span<const SinkKind> kinds) {
+  auto sinks = OutputSinks::open(config, directory, state_dir, sync, kinds);
+  if (!sinks) return tl::unexpected(sinks.error());
+  auto output = std::make_unique<OutputImpl>(*std::move(sinks));
   if (auto started = output->start(); !started) return tl::unexpected(started.error());
   return output;
 }
 
-Result<std::vector<std::string>> Output::repair_warc_files(const CrawlConfig& config,
-                                                           const std::filesystem::path& directory) {
-  return OutputFiles::repair_warc_files(config, directory);
+Result<std::vector<std::string>> Output::repair_records(const CrawlConfig& config,
+                                                        const std::filesystem::path& directory) {
+  return OutputSinks::repair_records(config, directory, built_in_sinks());
 }
 
-Result<bool> Output::probe(const CrawlConfig& config, const std::filesystem::path& directory) {
-  return OutputFiles::probe(config, directory);
+Result<bool> Output::probe(const CrawlConfig& config, const std::filesystem::path& directory,
+                           std::span<const SinkKind> kinds) {
+  return OutputSinks::probe(config, directory, kinds);
 }
 
 }  // namespace trawl

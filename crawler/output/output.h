@@ -1,5 +1,4 @@
-// Output: everything a crawl writes for its user, one thread at a time: WARC files, pages.jsonl,
-// links.jsonl, skipped.jsonl.
+// Output: everything a crawl writes for its user, as the fetcher threads see it.
 #pragma once
 
 #include <chrono>
@@ -8,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,73 +16,80 @@
 
 #include "crawler/config/config.h"
 #include "crawler/output/content_index.h"
+#include "crawler/output/output_sinks.h"
 #include "crawler/output/page_output.h"
 
 namespace trawl {
 
-// One queue, first come, first written: by the writer thread, or by whoever calls settle(), as long
-// as the disk is quick. Nobody who submits ever waits, and yet the queue is bounded: pages come
-// with a BodyCharge on fetch.max_memory that is given back only when they are written, and whoever
-// fetches must have such a charge first. So a slow disk slows the crawl.
+// A queue in front of the sinks, first in, first out. While the disk is quick, the fetcher threads
+// write what is queued: see settle(). A slow disk gets a thread of its own, the writer.
+// submit() never waits; what bounds the queue are the charges on fetch.max_memory that pages come
+// with. They are released when the page is written, and a fetch needs one to begin. So a slow disk
+// slows the crawl down.
 //
-// What is queued is written as a group: of its pages the records first, then what they claim in the
-// index of bodies, then the lines; with `sync` each is on the disk before the next. Then whoever
-// submitted them is told, and ends their leases: a crash leaves records, or lines, of pages that
-// are fetched again, and never a line without its record.
+// Everything that is queued is written as one group (see OutputSinks). Then the callbacks of its
+// pages end their leases (N3). So a crash leaves records or lines of pages that are fetched again,
+// but never a line without its record.
 //
-// After an error nothing more is written, nobody is told of what was not, and all later calls
-// return it; the files end with a whole record or line. kNoSpace: the disk is full.
+// After an error (kNoSpace: the disk is full) nothing more is written, no more callbacks are
+// called, and all later calls return the error. The files end with a whole record or line.
 //
-// Thread-safe, but for close() and destruction.
+// Thread-safe, except for close() and destruction.
 class Output {
  public:
-  // Creates `directory` if missing; cuts off and repairs what a crash left half-written. The index
-  // of bodies is `state_dir`/content. Errors: kInUse if another process writes there.
+  // Creates `directory` if it is missing, and repairs what a crash left half-written. The index of
+  // bodies is `state_dir`/content. `sync`: what is written survives a power loss. Errors: kInUse if
+  // another process writes there.
   static Result<std::unique_ptr<Output>> open(const CrawlConfig& config,
                                               const std::filesystem::path& directory,
-                                              const std::filesystem::path& state_dir, bool sync);
-  // Whether `directory` holds output of a crawl. Checks that open() could make and write it, so
-  // that a mistake is found before a crawl is made; changes nothing. Errors: as open().
-  static Result<bool> probe(const CrawlConfig& config, const std::filesystem::path& directory);
-  // Repairs and closes the WARC files that a crawl with this config left open; what was done to
-  // them, for the log. For files that open() will not look for, as the config is another now.
-  static Result<std::vector<std::string>> repair_warc_files(const CrawlConfig& config,
-                                                            const std::filesystem::path& directory);
+                                              const std::filesystem::path& state_dir, bool sync,
+                                              std::span<const SinkKind> kinds = built_in_sinks());
+  // Whether `directory` holds output of a crawl. Checks that open() could create it and write to
+  // it, so that a mistake is found before a crawl begins; changes nothing. Errors: as open().
+  static Result<bool> probe(const CrawlConfig& config, const std::filesystem::path& directory,
+                            std::span<const SinkKind> kinds = built_in_sinks());
+  // Repairs and closes the files of records that a crawl with `config` left open. For files that
+  // open() does not look for because the config has changed. Returns lines for the log.
+  static Result<std::vector<std::string>> repair_records(const CrawlConfig& config,
+                                                         const std::filesystem::path& directory);
 
-  // Without close(): leaves what a crash at this moment would.
+  // Without close(): leaves what a crash at this moment would leave.
   virtual ~Output() = default;
 
-  // Whether a page leaves anything. If not, there is no need to submit it.
-  virtual bool keeps(const PageOutput& page) const = 0;
-  // Queues what a page leaves, and calls `written` once it is in the files, on whichever thread
-  // wrote it: it must not call the output. Never blocks.
+  // For what a fetcher thread adds to a page before submit(): the const functions.
+  virtual const OutputSinks& sinks() const noexcept = 0;
+  // Whether anything is written for a page. If not, submit() is unnecessary.
+  bool keeps(const PageOutput& page) const noexcept { return sinks().keeps(page); }
+  // Queues what a page leaves. Calls `written` when it is in the files, on the thread that wrote
+  // it; the callback must not call the output. Never blocks. Without a callback (for records of
+  // robots.txt, for example) nothing waits for the page, and it is written but made durable only
+  // with the next one.
   virtual void submit(std::shared_ptr<PageOutput> page, std::function<void()> written) = 0;
-  // Records that belong to no page, such as those of robots.txt. With a charge if they are large.
-  virtual void submit_record(WarcRecords records, BodyCharge charge = {}) = 0;
 
-  // What was submitted kPatience ago is to be written, by this thread if that is likely to be
-  // quick, and no other is at it. Whoever submits calls this from time to time. `now`: all of it.
+  // Writes what is queued if the oldest page has waited kPatience, or in any case if `now`: on this
+  // thread if that is likely to be quick and no other thread writes, else the writer does.
+  // To be called from time to time by threads that submit.
   static constexpr std::chrono::milliseconds kPatience{1};
   virtual void settle(bool now) = 0;
-  // Returns when all that was submitted before is written, and all who wait for it were told.
+  // Returns when everything submitted before is written and the callbacks have returned.
   virtual Result<void> flush() = 0;
 
-  // The URL that had this body first, unless it is `url` itself. What was submitted but not written
-  // yet is not known here, but it is for the line in pages.jsonl.
+  // The URL that had this body first, unless it is `url`. Pages that were submitted but not written
+  // yet may be missing here, but not in pages.jsonl.
   virtual std::optional<FirstCopy> find_duplicate(std::string_view digest,
                                                   std::string_view url) const = 0;
 
-  // Of the pages and records that wait to be written.
+  // Memory of the pages that wait to be written.
   virtual std::uint64_t queued_bytes() const = 0;
   // The first error, if there was one: a reason to stop fetching.
   virtual std::optional<Error> failure() const = 0;
-  // What open() repaired or cut, for the log.
-  virtual const std::vector<std::string>& repairs() const = 0;
+  // What open() repaired, for the log.
+  const std::vector<std::string>& repairs() const noexcept { return sinks().repairs(); }
   // "output/pages.jsonl", whether it is written or not.
-  virtual const std::string& pages_path() const = 0;
+  const std::string& pages_path() const noexcept { return sinks().pages_path(); }
 
   // Writes what is queued, closes all files, returns the first error there ever was. Later calls
-  // return kClosed, and no other thread may be in one now.
+  // return kClosed. No other call may run at the same time.
   virtual Result<void> close() = 0;
 };
 

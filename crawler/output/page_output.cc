@@ -1,28 +1,33 @@
 #include "crawler/output/page_output.h"
 
-#include "crawler/output/page_line.h"
+#include <algorithm>
 
 namespace trawl {
 
-void PageOutput::add_link(std::string_view from, const LinkRecord& link) {
-  append_link_line(link_lines, from, link);
-}
-
-void PageOutput::add_skipped(std::string_view from, const SkippedRecord& skipped) {
-  append_skipped_line(skipped_lines, from, skipped);
-}
-
 std::uint64_t PageOutput::memory() const noexcept {
-  const auto of = [](const std::optional<WarcRecords>& records) {
-    return records ? records->bytes.capacity() + records->cdxj.capacity() : 0;
-  };
-  return sizeof *this + of(warc) + link_lines.capacity() + skipped_lines.capacity();
+  std::uint64_t bytes = sizeof *this + parts.capacity() * sizeof(std::string);
+  if (warc) bytes += warc->bytes.capacity() + warc->cdxj.capacity();
+  for (const std::string& part : parts)
+    bytes += part.capacity();
+  return bytes;
+}
+
+bool PageOutput::holds_bytes() const noexcept {
+  return warc || std::ranges::any_of(parts, [](const auto& part) { return !part.empty(); });
+}
+
+void PageOutput::release_written(std::size_t sink) noexcept {
+  if (sink < parts.size()) std::string().swap(parts[sink]);
+  if (holds_bytes()) return;
+  // In this order: memory must count as free before its charge is granted to another fetch.
+  queued.release();
+  charge.release();
 }
 
 void PageOutput::discard() noexcept {
   warc.reset();
-  std::string().swap(link_lines);
-  std::string().swap(skipped_lines);
+  std::vector<std::string>().swap(parts);
+  queued.release();
   charge.release();
 }
 

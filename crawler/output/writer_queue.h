@@ -1,4 +1,4 @@
-// WriterQueue: what waits for the output's writer thread.
+// WriterQueue: pages that wait to be written.
 #pragma once
 
 #include <chrono>
@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <variant>
 #include <vector>
 
 #include "base/mutex.h"
@@ -14,41 +13,32 @@
 
 namespace trawl {
 
-struct PageJob {
+struct WriterJob {
   std::shared_ptr<PageOutput> page;
-  std::function<void()> written;  // Output::submit()
-  std::uint64_t bytes = 0;        // as counted when it was queued
+  std::function<void()> written;  // see Output::submit(); may be empty
 };
 
-// Records without a page.
-struct RecordJob {
-  WarcRecords records;
-  BodyCharge charge;
-  std::uint64_t bytes = 0;
-};
-
-using WriterJob = std::variant<PageJob, RecordJob>;
-
-// First in, first out. Any thread pushes; nobody waits but who takes.
+// First in, first out. Any thread pushes, without waiting; the writer waits.
 //
-// Pages do not wake the writer until some hundred KiB have come together: whoever queued them
-// writes them soon, as a thread that wakes for each page costs more than writing it. None waits
-// longer than kPatience.
+// Pages do not wake the writer until there are kWakeBytes of them, because waking a thread for each
+// page costs more than writing the page: the threads that push write soon. No page waits longer
+// than kPatience.
 class WriterQueue {
  public:
   static constexpr std::uint64_t kWakeBytes = 256u << 10;
   static constexpr std::chrono::milliseconds kPatience{100};
 
-  // False, and `job` is left alone, if the queue is closed.
-  bool push(WriterJob&& job, std::uint64_t bytes);
-  // Waits until there are enough, or some that waited long enough, or for `longest` if there are
-  // none. False: the queue is closed.
+  // `bytes`: the memory of the job. Returns false, and leaves `job` as it is, if the queue is
+  // closed.
+  [[nodiscard]] bool push(WriterJob&& job, std::uint64_t bytes);
+  // Waits until there are kWakeBytes, or some jobs and kPatience is over, or for `longest` if there
+  // are none. False: the queue is closed.
   bool wait(std::chrono::milliseconds longest);
-  // The writer is to take what there is, now.
+  // Makes the writer take what is queued now.
   void wake();
-  // When the oldest of what waits was pushed; nothing: nothing waits.
+  // When the oldest job was pushed; none: the queue is empty.
   std::optional<std::chrono::steady_clock::time_point> waits_since() const;
-  // Replaces `jobs` by all there are.
+  // Replaces `jobs` by everything that is queued.
   void take(std::vector<WriterJob>& jobs);
   void close();
 
@@ -61,7 +51,7 @@ class WriterQueue {
   // When the first of these was pushed.
   std::chrono::steady_clock::time_point since_ TRAWL_GUARDED_BY(mutex_);
   std::uint64_t bytes_ TRAWL_GUARDED_BY(mutex_) = 0;
-  bool asleep_ TRAWL_GUARDED_BY(mutex_) = false;  // the writer, until anything comes
+  bool asleep_ TRAWL_GUARDED_BY(mutex_) = false;  // the writer, until there is a job
   bool hurry_ TRAWL_GUARDED_BY(mutex_) = false;   // wake() was called
   bool closed_ TRAWL_GUARDED_BY(mutex_) = false;
 };

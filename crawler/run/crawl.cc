@@ -66,8 +66,7 @@ HttpOptions http_options(const CrawlConfig& config, std::size_t connections,
           .connections = connections,
           .http2 = fetch.http2,
           .multiplex = config.politeness.per_host_connections > 1,
-          .capture = config.output.warc,
-          .keep_encoded = true,  // digests are computed from them
+          .keep_encoded = true,  // digests are of them
           .allow_private_addresses = fetch.allow_private_addresses,
           .verify_tls = fetch.verify_tls,
           .ca_file = fetch.ca_file,
@@ -128,12 +127,13 @@ class CrawlImpl final : public Crawl {
   Result<void> open(const CrawlOpening& opening) {
     if (auto fits = check_descriptors(config_.fetch.connections); !fits) return fits;
     if (auto made = make_rules(); !made) return made;
-    if (auto usable = check_places(opening.mode); !usable) return usable;
+    if (auto usable = check_places(opening); !usable) return usable;
     if (auto opened = open_frontier(opening); !opened) return opened;
     // After the directory is locked, and before anything can be completed.
     if (auto closed = close_former_files(); !closed) return closed;
     const bool sync = config_.frontier.durability == Durability::kSync;
-    auto output = Output::open(config_, output_directory(config_), config_.crawl.state_dir, sync);
+    auto output = Output::open(config_, output_directory(config_), config_.crawl.state_dir, sync,
+                               opening.sinks);
     if (!output) return tl::unexpected(output.error());
     output_ = std::move(*output);
     if (auto saved = save_configs(config_, saved_); !saved) return saved;
@@ -325,11 +325,11 @@ class CrawlImpl final : public Crawl {
   }
 
   // Checked before anything is created, so that an error leaves no incomplete crawl behind.
-  Result<void> check_places(OpenMode mode) const {
+  Result<void> check_places(const CrawlOpening& opening) const {
     const auto contents = look_at_state(config_);
     if (!contents) return tl::unexpected(contents.error());
-    if (*contents == StateContents::kCrawl || mode == OpenMode::kResume) return {};
-    return check_output_is_free(config_);
+    if (*contents == StateContents::kCrawl || opening.mode == OpenMode::kResume) return {};
+    return check_output_is_free(config_, opening.sinks);
   }
 
   Result<void> make_rules() {
@@ -439,7 +439,7 @@ class CrawlImpl final : public Crawl {
     const bool same = config_.output.warc && is_same(directory, output_directory(config_)) &&
                       former->output.warc_prefix == config_.output.warc_prefix;
     if (same || !std::filesystem::exists(directory)) return {};
-    const auto repairs = Output::repair_warc_files(*former, directory);
+    const auto repairs = Output::repair_records(*former, directory);
     if (!repairs) return tl::unexpected(repairs.error());
     for (const std::string& repair : *repairs)
       spdlog::warn("{}", repair);
@@ -500,7 +500,9 @@ class CrawlImpl final : public Crawl {
   Result<void> create_fetchers() {
     const std::size_t kept = connections_kept(config_.fetch.connections, threads_wanted_);
     for (std::uint32_t i = 0; i < threads_wanted_; ++i) {
-      auto fetcher = Fetcher::create(*context_, i, http_options(config_, kept, bodies_));
+      HttpOptions options = http_options(config_, kept, bodies_);
+      options.capture = output_->sinks().inputs().exchanges;
+      auto fetcher = Fetcher::create(*context_, i, std::move(options));
       if (!fetcher) return tl::unexpected(fetcher.error());
       fetchers_.push_back(std::move(*fetcher));
     }

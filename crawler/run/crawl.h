@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "trawl/embedded_frontier.h"
@@ -15,6 +16,7 @@
 #include "crawler/config/config.h"
 #include "crawler/decide/crawl_limits.h"
 #include "crawler/decide/url_verdict.h"
+#include "crawler/output/built_in_sinks.h"
 #include "crawler/run/failed_seeds.h"
 #include "crawler/run/fetch_counts.h"
 
@@ -48,6 +50,8 @@ struct CrawlOpening {
   // Opens the frontier, which must have StorageOptions::shards shards.
   std::function<Result<std::unique_ptr<Frontier>>(const EmbeddedOptions&, OpenReport*)> frontier =
       EmbeddedFrontier::open;
+  // Of these the config chooses; see SinkKind.
+  std::span<const SinkKind> sinks = built_in_sinks();
 };
 
 class Crawl {

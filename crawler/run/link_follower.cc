@@ -24,7 +24,7 @@ class LinkFollower::Facts final : public CrawlFacts {
 void LinkFollower::begin(std::string_view from, PageOutput* output) {
   thread_.check();
   from_ = from;
-  output_ = context_.config.output.skipped ? output : nullptr;
+  output_ = context_.output.sinks().inputs().skipped ? output : nullptr;
   left_out_ = 0;
   requests_.clear();
   held_.clear();
@@ -108,8 +108,9 @@ void LinkFollower::skip(std::string_view url, SkipReason reason, std::string_vie
   if (spdlog::should_log(spdlog::level::debug))
     spdlog::debug("skipped: {}: {}{}{}", without_credentials(url), to_string(reason),
                   rule.empty() ? "" : ": ", rule);
-  if (output_ == nullptr || output_->skipped_lines.size() >= PageOutput::kMaxLines) return;
-  output_->add_skipped(from_, {.url = url, .reason = to_string(reason), .rule = rule});
+  if (output_ == nullptr) return;
+  context_.output.sinks().add_skipped(*output_, from_,
+                                      {.url = url, .reason = to_string(reason), .rule = rule});
 }
 
 bool LinkFollower::has_room_for(const Url& url) {

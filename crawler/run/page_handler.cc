@@ -56,8 +56,9 @@ LinkOptions link_options(const CrawlContext& context) {
   options.engine = config.links.engine;
   options.agent = context.robots_agent;
   options.max_bytes = std::max<std::size_t>(options.max_bytes, config.fetch.max_body);
-  options.texts = config.output.links;
-  options.dropped = config.output.skipped;
+  const SinkInputs inputs = context.output.sinks().inputs();
+  options.texts = inputs.links;
+  options.dropped = inputs.skipped;
   return options;
 }
 
@@ -113,11 +114,11 @@ PageHandler::PageHandler(CrawlContext& context)
       extractor_(link_options(context)),
       traps_(context.config.scope),
       follower_(context, traps_),
+      inputs_(context.output.sinks().inputs()),
+      encoders_(context.output.sinks().encoders()),
       digest_(context.config.output) {
   for (const std::string& pattern : context.parked_patterns.before())
     traps_.park_again(pattern);
-  if (context.config.output.warc)
-    warc_.emplace(WarcBuilderOptions{.metadata = context.config.output.warc_metadata});
 }
 
 PageHandler::Result PageHandler::handle(const OpenLease& open, const Url& url, HttpResponse newest,
@@ -168,7 +169,7 @@ PageHandler::Result PageHandler::handle(const OpenLease& open, const Url& url, H
     read(page);
     follow(page);
   }
-  if (answer.last && (result.truncated || !response.failure)) write_records(page);
+  if (answer.last && (result.truncated || !response.failure)) add_exchange(page);
   plan_recrawl(page);
   if (answer.last) {
     output.charge = std::move(response.charge);
@@ -201,7 +202,8 @@ PageHandler::Answer PageHandler::settle(const OpenLease& open, const Result& res
 bool PageHandler::wants_part(UrlNote::Role role, const HttpResponse& head) const {
   if (role == UrlNote::Role::kSitemap) return true;
   const CrawlRules& rules = context_.rules;
-  if (warc_ && (rules.stored_types.empty() || rules.stored_types.matches(head.content_type)))
+  if (inputs_.exchanges &&
+      (rules.stored_types.empty() || rules.stored_types.matches(head.content_type)))
     return true;
   if (!is_2xx(head.status)) return false;
   if (!rules.parsed_types.empty()) return rules.parsed_types.matches(head.content_type);
@@ -367,7 +369,7 @@ void PageHandler::follow_page(Page& page) {
 
 // References that are no URLs of ours.
 void PageHandler::skip_dropped() {
-  if (!context_.config.output.skipped) {
+  if (!inputs_.skipped) {
     follower_.skip_many(SkipReason::kInvalidUrl, found_.invalid);
     follower_.skip_many(SkipReason::kOtherScheme, found_.other_scheme);
     return;
@@ -431,16 +433,15 @@ FoundAs PageHandler::found_on(const Page& page, bool nofollow) {
                      .nofollow = nofollow}};
 }
 
-// A line of links.jsonl, if they are written.
+// For the sinks that take links.
 void PageHandler::note_link(Page& page, const Link& link) {
-  if (!context_.config.output.links || page.output.link_lines.size() >= PageOutput::kMaxLines)
-    return;
+  if (!inputs_.links) return;
   LinkRecord record;
   record.to = link.url.href_without_fragment();
   record.kind = to_string(link.kind);
   record.text = link.text;
   record.rel = link.rel;
-  page.output.add_link(page.open.lease.url, record);
+  context_.output.sinks().add_link(page.output, page.open.lease.url, record);
 }
 
 bool PageHandler::is_same_page(const Url& one, const Url& other) const {
@@ -465,14 +466,14 @@ bool PageHandler::is_parsed(const HttpResponse& response) const {
   return types.empty() ? is_html_media_type(type) : types.matches(type);
 }
 
-void PageHandler::write_records(Page& page) {
+void PageHandler::add_exchange(Page& page) {
   const HttpResponse& response = page.response;
   const MediaTypes& types = context_.rules.stored_types;
-  if (!warc_ || response.response_head.empty()) return;
+  if (!inputs_.exchanges || response.response_head.empty()) return;
   if (!page.unchanged && !types.empty() && !types.matches(content_type_of(response))) return;
   const Lease& lease = page.open.lease;
   std::vector<WarcOutlink> outlinks;
-  if (context_.config.output.warc_metadata && page.parsed) {
+  if (inputs_.outlinks && page.parsed) {
     for (const Link& link : found_.links)
       outlinks.push_back({.url = link.url.href_without_fragment(), .kind = to_string(link.kind)});
   }
@@ -494,13 +495,16 @@ void PageHandler::write_records(Page& page) {
   exchange.via = lease.parent;
   exchange.hops = lease.depth;
   exchange.outlinks = outlinks;
-  page.output.warc = warc_->build(exchange, digest, revisit ? &*revisit : nullptr);
+  encoders_.add_exchange(page.output, exchange, digest, revisit ? &*revisit : nullptr);
 }
 
-std::optional<WarcRecords> PageHandler::archive(std::string_view url, SystemTime date,
-                                                const HttpResponse& response) {
-  if (!warc_ || response.response_head.empty() || response.failure) return std::nullopt;
-  return warc_->build(exchange_of(url, date, response));
+std::shared_ptr<PageOutput> PageHandler::archive(std::string_view url, SystemTime date,
+                                                 const HttpResponse& response) {
+  if (!inputs_.exchanges || response.response_head.empty() || response.failure) return nullptr;
+  auto output = std::make_shared<PageOutput>();
+  output->listed = false;
+  encoders_.add_exchange(*output, exchange_of(url, date, response), {}, nullptr);
+  return output;
 }
 
 // One that was a page has the interval of a page, or none.

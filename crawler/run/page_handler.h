@@ -60,9 +60,9 @@ class PageHandler {
   // Of the patterns of URLs that this thread has met.
   const TrapDetector& traps() const { return traps_; }
 
-  // A robots.txt or its like, for the archive.
-  std::optional<WarcRecords> archive(std::string_view url, SystemTime date,
-                                     const HttpResponse& response);
+  // The exchange of a robots.txt, for Output::submit(); null if no sink takes it.
+  std::shared_ptr<PageOutput> archive(std::string_view url, SystemTime date,
+                                      const HttpResponse& response);
 
  private:
   struct Answer {
@@ -101,7 +101,7 @@ class PageHandler {
   bool is_same_page(const Url& one, const Url& other) const;
   bool stands_for_itself(const Page& page) const;
   bool is_parsed(const HttpResponse& response) const;
-  void write_records(Page& page);
+  void add_exchange(Page& page);
   void plan_recrawl(Page& page);
 
   CrawlContext& context_;
@@ -109,7 +109,8 @@ class PageHandler {
   PageLinks found_;  // on the page in hand
   TrapDetector traps_;
   LinkFollower follower_;
-  std::optional<WarcBuilder> warc_;  // if the crawl writes an archive
+  const SinkInputs inputs_;
+  OutputSinks::Encoders encoders_;
   BodyDigest digest_;
   OneThread thread_;
 };

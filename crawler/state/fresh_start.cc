@@ -163,9 +163,9 @@ Result<void> FreshStart::move_output(std::vector<std::string>& report) {
     if (!is_saved_config(path)) continue;
     const auto former = load_config(path);
     if (!former || !former->output.warc) continue;
-    if (const auto repaired = Output::repair_warc_files(*former, output_); !repaired) {
-      report.push_back(fmt::format("cannot repair WARC files that a crash left open: {}",
-                                   repaired.error().message));
+    if (const auto repaired = Output::repair_records(*former, output_); !repaired) {
+      report.push_back(
+          fmt::format("WARC files that a crash left open stay so: {}", repaired.error().message));
     }
   }
   const fs::path base = whole_ ? output_ : output_ / "output";
@@ -187,9 +187,9 @@ Result<void> FreshStart::move_output(std::vector<std::string>& report) {
   std::error_code error;
   fs::create_directory(to, error);
   std::vector<fs::path> files;
-  const std::string prefix = former_ ? former_->output.warc_prefix : std::string("trawl");
+  const CrawlConfig former = former_.value_or(CrawlConfig{});
   for (fs::directory_iterator it(output_, error), end; !error && it != end; it.increment(error)) {
-    if (is_output_name(it->path().filename().string(), prefix)) files.push_back(it->path());
+    if (is_output_name(it->path().filename().string(), former)) files.push_back(it->path());
   }
   for (const fs::path& file : files) {
     if (!error) fs::rename(file, to / file.filename(), error);

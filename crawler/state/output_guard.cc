@@ -1,7 +1,6 @@
 #include "crawler/state/output_guard.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <string_view>
 #include <system_error>
@@ -13,19 +12,12 @@
 #include "base/file_io.h"
 #include "crawler/config/crawl_paths.h"
 #include "crawler/output/output.h"
-#include "crawler/warc/warc_names.h"
 
 namespace trawl {
 
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_line_file(std::string_view name) {
-  static constexpr std::array<std::string_view, 3> kNames = {"pages.jsonl", "links.jsonl",
-                                                             "skipped.jsonl"};
-  return std::ranges::find(kNames, name) != kNames.end();
-}
 
 bool is_lock(std::string_view name) {
   return name.starts_with('.') && name.ends_with(".lock");
@@ -38,9 +30,9 @@ bool is_locked(const fs::path& file) {
 
 }  // namespace
 
-Result<void> check_output_is_free(const CrawlConfig& config) {
+Result<void> check_output_is_free(const CrawlConfig& config, std::span<const SinkKind> sinks) {
   const fs::path directory = output_directory(config);
-  const auto used = Output::probe(config, directory);
+  const auto used = Output::probe(config, directory, sinks);
   if (!used) return tl::unexpected(used.error());
   if (!*used) return {};
   return error(
@@ -64,22 +56,23 @@ bool holds_output(const fs::path& directory) {
 }
 
 Result<void> check_nobody_writes(const fs::path& directory) {
+  const CrawlConfig any;  // files with names that a config chooses have other locks
   std::error_code failure;
   for (fs::directory_iterator it(directory, failure), end; !failure && it != end;
        it.increment(failure)) {
     const std::string name = it->path().filename().string();
-    if ((is_line_file(name) || is_lock(name)) && is_locked(it->path())) {
-      return error(
-          ErrorCode::kInUse,
-          fmt::format("another crawl is writing to {}: stop it, or set another output.directory",
-                      directory.string()));
+    if ((is_output_name(name, any) || is_lock(name)) && is_locked(it->path())) {
+      return error(ErrorCode::kInUse, fmt::format("another crawl writes to {}: stop it, or choose "
+                                                  "another output.directory",
+                                                  directory.string()));
     }
   }
   return {};
 }
 
-bool is_output_name(std::string_view name, std::string_view warc_prefix) {
-  return is_line_file(name) || is_warc_name(name, warc_prefix);
+bool is_output_name(std::string_view name, const CrawlConfig& config) {
+  return std::ranges::any_of(built_in_sinks(),
+                             [&](const SinkKind& kind) { return kind.owns(name, config); });
 }
 
 }  // namespace trawl

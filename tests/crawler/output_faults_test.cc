@@ -49,7 +49,7 @@ class NumberedCrawl {
     if (!output) return tl::unexpected(output.error());
     std::vector<Fetched> group;
     for (int i = 0; i < pages_; ++i) {
-      if (!committed_.contains(i)) group.push_back(page(i));
+      if (!committed_.contains(i)) group.push_back(page(**output, i));
       if (group.empty() || (group.size() < kGroup && i + 1 < pages_)) continue;
       std::vector<std::string> written;
       const auto done = write(**output, group, written);
@@ -103,13 +103,13 @@ class NumberedCrawl {
     return std::stoi(url.substr(url.find_last_of('/') + 1));
   }
 
-  Fetched page(int i) {
+  Fetched page(const Output& output, int i) {
     std::mt19937 random(static_cast<unsigned>(i % kBodies));
     std::string body(body_size_, '\0');
     for (char& c : body)
       c = static_cast<char>(random());
     Fetched made = fetched_body(builder_, url(i), body);
-    made.output->add_link(url(i), {.to = url(i + 1), .kind = "form", .text = "", .rel = ""});
+    test::add_link(output, made, {.to = url(i + 1), .kind = "form", .text = "", .rel = ""});
     return made;
   }
 

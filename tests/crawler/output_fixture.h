@@ -93,8 +93,24 @@ inline Fetched fetched_body(WarcBuilder& builder, const std::string& url, std::s
   return made;
 }
 
-// Returns when all of them are in the files and were reported in order; after an error, `written`
-// has those that were: they may have been written as more than one group.
+inline void add_link(const Output& output, const Fetched& page, const LinkRecord& link) {
+  output.sinks().add_link(*page.output, page.lease.url, link);
+}
+
+inline void add_skipped(const Output& output, const Fetched& page, const SkippedRecord& skipped) {
+  output.sinks().add_skipped(*page.output, page.lease.url, skipped);
+}
+
+// Records without a page, such as those of robots.txt.
+inline void submit_record(Output& output, WarcRecords records) {
+  auto page = std::make_shared<PageOutput>();
+  page->listed = false;
+  page->warc = std::move(records);
+  output.submit(std::move(page), {});
+}
+
+// Returns when all of them are in the files and were reported in order; after an error,
+// `written` has those that were: they may have been written as more than one group.
 inline Result<void> write(Output& output, const std::vector<Fetched>& pages,
                           std::vector<std::string>& written) {
   std::vector<std::string> expected;

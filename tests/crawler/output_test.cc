@@ -45,8 +45,8 @@ TEST(Output, CommitReturnsWhenRecordsAndLinesAreInTheFiles) {
     for (std::size_t i = 0; i < 20; ++i) {
       const std::string url = url_of((sync ? "s" : "a") + std::to_string(i));
       Fetched page = fetched_body(builder, url, "the body of " + url);
-      page.output->add_link(url, {.to = url, .kind = "navigation", .text = "x", .rel = ""});
-      page.output->add_skipped(url, {.url = url, .reason = "excluded", .rule = "no"});
+      test::add_link(*output, page, {.to = url, .kind = "navigation", .text = "x", .rel = ""});
+      test::add_skipped(*output, page, {.url = url, .reason = "excluded", .rule = "no"});
       ASSERT_TRUE(write(*output, {page}));
       const auto lines = place.pages();
       ASSERT_EQ(lines.size(), before + i + 1);
@@ -71,8 +71,8 @@ TEST(Output, ManyPagesInOneCommit) {
     const std::string url = url_of(std::to_string(i));
     pages.push_back(fetched_body(builder, url, "body " + url));
     for (int k = 0; k < 20; ++k)
-      pages.back().output->add_link(
-          url, {.to = url_of(std::string(200, 'x')), .kind = "form", .text = "", .rel = ""});
+      test::add_link(*output, pages.back(),
+                     {.to = url_of(std::string(200, 'x')), .kind = "form", .text = "", .rel = ""});
   }
   ASSERT_TRUE(write(*output, pages));
   const auto lines = place.pages();
@@ -85,7 +85,7 @@ TEST(Output, ManyPagesInOneCommit) {
   EXPECT_EQ(test::read_lines(place.files() / "links.jsonl").size(), 10'000u);
   for (const Fetched& page : pages) {
     EXPECT_FALSE(page.output->warc);
-    EXPECT_EQ(page.output->link_lines.capacity(), std::string().capacity()) << "freed";
+    EXPECT_EQ(page.output->memory(), sizeof(PageOutput)) << "freed";
   }
 }
 
@@ -98,9 +98,8 @@ TEST(Output, APageWithVeryManyLinks) {
   for (int i = 0; i < 3; ++i) {
     pages.push_back(fetched(url_of(std::to_string(i))));
     for (int k = 0; k < (i == 1 ? 30'000 : 1); ++k)
-      pages.back().output->add_link(
-          pages.back().lease.url,
-          {.to = url_of(std::to_string(k)), .kind = "form", .text = "", .rel = ""});
+      test::add_link(*output, pages.back(),
+                     {.to = url_of(std::to_string(k)), .kind = "form", .text = "", .rel = ""});
   }
   ASSERT_TRUE(write(*output, pages));
   const auto links = test::read_lines(place.files() / "links.jsonl");
@@ -116,7 +115,7 @@ TEST(Output, APageThatIsNotListedGivesNoLine) {
   const auto output = place.open();
   Fetched unlisted = fetched(url_of("unlisted"));
   unlisted.output->listed = false;
-  unlisted.output->add_skipped("", {.url = url_of("unlisted"), .reason = "robots", .rule = ""});
+  test::add_skipped(*output, unlisted, {.url = url_of("unlisted"), .reason = "robots", .rule = ""});
   EXPECT_TRUE(output->keeps(*unlisted.output));
   const Fetched with = fetched(url_of("with"));
   ASSERT_TRUE(write(*output, {unlisted, with}));
@@ -147,7 +146,7 @@ TEST(Output, WhatLeavesNothingNeedNotBeSubmitted) {
   const auto output = place.open();
   Fetched page = fetched(url_of("a"));
   EXPECT_FALSE(output->keeps(*page.output)) << "without a digest";
-  page.output->add_link(url_of("a"), {.to = url_of("b"), .kind = "form", .text = "", .rel = ""});
+  test::add_link(*output, page, {.to = url_of("b"), .kind = "form", .text = "", .rel = ""});
   EXPECT_FALSE(output->keeps(*page.output));
   page.output->page.digest = "sha1:x";
   EXPECT_TRUE(output->keeps(*page.output)) << "others may be copies of it";
@@ -163,9 +162,9 @@ TEST(Output, OnlyTheFilesThatAreWanted) {
   WarcBuilder builder;
   const auto output = place.open();
   Fetched page = fetched_body(builder, url_of("a"), "body");
-  page.output->add_link(url_of("a"), {.to = url_of("b"), .kind = "form", .text = "", .rel = ""});
+  test::add_link(*output, page, {.to = url_of("b"), .kind = "form", .text = "", .rel = ""});
   ASSERT_TRUE(write(*output, {page}));
-  output->submit_record(builder.build(exchange_of(url_of("robots.txt"), "x")));
+  test::submit_record(*output, builder.build(exchange_of(url_of("robots.txt"), "x")));
   ASSERT_TRUE(output->close());
   EXPECT_TRUE(std::filesystem::is_empty(place.files()));
 }
@@ -175,10 +174,10 @@ TEST(Output, RecordsWithoutAPageAreKeptInOrder) {
   const OutputPlace place(directory.path());
   WarcBuilder builder;
   const auto output = place.open();
-  output->submit_record(builder.build(exchange_of(url_of("robots.txt"), "User-agent: *\n")));
+  test::submit_record(*output, builder.build(exchange_of(url_of("robots.txt"), "User-agent: *\n")));
   ASSERT_TRUE(write(*output, {fetched_body(builder, url_of("a"), "body")}));
   EXPECT_EQ(test::count_records(place.files())[(FoundRecord{"response", url_of("robots.txt")})], 1);
-  output->submit_record(builder.build(exchange_of(url_of("late"), "late")));
+  test::submit_record(*output, builder.build(exchange_of(url_of("late"), "late")));
   ASSERT_TRUE(output->close());
   EXPECT_EQ(test::count_records(place.files())[(FoundRecord{"response", url_of("late")})], 1);
   EXPECT_EQ(place.pages().size(), 1u);

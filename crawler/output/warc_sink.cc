@@ -1,0 +1,101 @@
+#include "crawler/output/warc_sink.h"
+
+#include <utility>
+
+#include "base/one_thread.h"
+#include "crawler/warc/warc_files.h"
+#include "crawler/warc/warc_names.h"
+
+namespace trawl {
+
+namespace {
+
+class WarcEncoder final : public ExchangeEncoder {
+ public:
+  explicit WarcEncoder(bool metadata) : builder_({.metadata = metadata}) {}
+
+  void encode(const WarcExchange& exchange, const std::string& digest, const RevisitOf* revisit,
+              PageOutput& page, std::string&) override {
+    page.warc = builder_.build(exchange, digest, revisit);
+  }
+
+ private:
+  WarcBuilder builder_;
+};
+
+// Records of a group that failed stay: each is complete, and the page is fetched again.
+class WarcSink final : public OutputSink {
+ public:
+  WarcSink(std::unique_ptr<WarcFiles> files, const CrawlConfig::Output& config)
+      : files_(std::move(files)),
+        metadata_(config.warc_metadata),
+        files_age_(config.warc_time.count() > 0) {}
+
+  SinkInputs inputs() const noexcept override { return {.exchanges = true, .outlinks = metadata_}; }
+  std::unique_ptr<ExchangeEncoder> exchange_encoder() const override {
+    return std::make_unique<WarcEncoder>(metadata_);
+  }
+  bool keeps(const PageOutput& page, std::string_view) const noexcept override {
+    return page.warc.has_value();
+  }
+
+  Result<void> add(PageOutput& page, std::string_view) override {
+    if (!page.warc) return {};
+    auto place = files_->append(*page.warc);
+    if (!place) return tl::unexpected(place.error());
+    page.written.place = std::move(*place);
+    // A revisit record holds no body, so no other can refer to it.
+    if (page.warc->page_bytes > 0) page.written.date = std::move(page.warc->date);
+    page.warc.reset();
+    return {};
+  }
+  Result<void> flush(bool sync) override {
+    return files_->flush(sync).and_then([&] { return files_->tick(); });
+  }
+  Result<void> tick() override { return files_->tick(); }
+  // A file to which nothing is written is closed all the same when it is old enough.
+  std::chrono::milliseconds tick_interval() const noexcept override {
+    return files_age_ ? std::chrono::seconds(1) : OutputSink::tick_interval();
+  }
+  Result<void> close() override { return files_->close(); }
+
+ private:
+  std::unique_ptr<WarcFiles> files_;
+  const bool metadata_;
+  const bool files_age_;
+};
+
+WarcFilesOptions options_of(const CrawlConfig& config) {
+  WarcFilesOptions options;
+  options.prefix = config.output.warc_prefix;
+  options.max_size = config.output.warc_size;
+  options.max_age = config.output.warc_time;
+  options.cdxj = config.output.cdxj;
+  options.operator_name = config.output.warc_operator;
+  options.description = config.output.warc_description;
+  options.user_agent = config.crawl.user_agent;
+  options.robots = config.politeness.respect_robots ? "obey" : "ignore";
+  return options;
+}
+
+Result<std::unique_ptr<OutputSink>> open(const SinkOpening& opening) {
+  auto files = WarcFiles::open(opening.directory, options_of(opening.config));
+  if (!files) return tl::unexpected(files.error());
+  for (const WarcRepair& repair : (*files)->repairs())
+    opening.repairs->push_back(repair.message);
+  return std::make_unique<WarcSink>(std::move(*files), opening.config.output);
+}
+
+}  // namespace
+
+SinkKind warc_sink() {
+  return {.stage = SinkKind::Stage::kRecords,
+          .is_wanted = [](const CrawlConfig& config) { return config.output.warc; },
+          .open = open,
+          .owns =
+              [](std::string_view name, const CrawlConfig& config) {
+                return is_warc_name(name, config.output.warc_prefix);
+              }};
+}
+
+}  // namespace trawl

@@ -22,11 +22,11 @@ namespace trawl {
 
 namespace {
 
-// One body in a hundred that was not seen before costs a read, at ten bits each.
+// One new body in a hundred costs a read; ten bits a body.
 constexpr double kFalsePositiveRate = 0.01;
 constexpr std::uint64_t kMinCapacity = 1u << 16;
-constexpr std::uint64_t kMaxCapacity = 1u << 20;  // to begin with
-// Beyond, more of the new bodies cost a read.
+constexpr std::uint64_t kMaxCapacity = 1u << 20;  // at first
+// With more bodies than fit, more of the new ones cost a read.
 constexpr std::uint64_t kMaxFilterMemory = 64u << 20;
 constexpr std::size_t kFilterBatch = 256;
 
@@ -94,7 +94,7 @@ struct ContentIndex::State {
 
   std::unique_ptr<ContentStore> store;
   GrowingBloomFilter filter;
-  const KeyedHash hash;  // of the digests; they are known by its fingerprints alone
+  const KeyedHash hash;  // of the digests; the store holds only fingerprints
   rocksdb::WriteOptions writes;
   std::atomic<std::uint64_t> bodies{0};
   std::optional<Error> failure;  // of a commit
@@ -108,7 +108,7 @@ struct ContentIndex::State {
   Result<std::optional<FirstCopy>> read(Fingerprint digest) const {
     if (!filter.contains(digest)) return std::nullopt;
     {
-      // Before the store: a commit takes them out of here only when they are there.
+      // Before the store: a commit removes claims here only when the store has them.
       const MutexLock lock(mutex);
       if (const auto found = claimed.find(digest); found != claimed.end()) {
         return found->second;
@@ -121,11 +121,11 @@ struct ContentIndex::State {
     if (status.IsNotFound()) return std::nullopt;
     if (!status.ok()) return tl::unexpected(store->store_error(status, "read"));
     auto copy = decode(view(record));
-    if (!copy) return tl::unexpected(store->damaged("a record does not decode"));
+    if (!copy) return tl::unexpected(store->damaged("a record cannot be decoded"));
     return copy;
   }
 
-  // Fills the filter with what the store has.
+  // Enters the digests of the store in the filter.
   Result<void> recount();
 };
 

@@ -15,14 +15,13 @@ namespace trawl {
 // The first fetch of a body.
 struct FirstCopy {
   std::string url;
-  std::string date;  // WARC-Date of its record; empty: there is none, and none can refer to it
+  std::string date;  // WARC-Date of its record; empty: no record to which a revisit can refer
   friend bool operator==(const FirstCopy&, const FirstCopy&) = default;
 };
 
-// Digest to first copy, exact: a small database of its own, and in front of it a filter that
-// answers for bodies not seen before, so that these cost no read. Only
-// find() is thread-safe, beside claim() and commit() too. Memory: 16 MiB and about two bytes a
-// body, bounded.
+// Maps digests to first copies, exactly: a small database, and in front of it a filter, so that new
+// bodies cost no read. Only find() is thread-safe, also beside claim() and commit(). Memory: 16 MiB
+// and about two bytes a body, bounded.
 class ContentIndex {
  public:
   struct Options {
@@ -35,16 +34,16 @@ class ContentIndex {
                                                     const Options& options);
   ContentIndex(const ContentIndex&) = delete;
   ContentIndex& operator=(const ContentIndex&) = delete;
-  ~ContentIndex();  // what was claimed but not committed is forgotten
+  ~ContentIndex();  // claims that were not committed are lost
 
-  // The first copy of the body, claimed ones not committed yet included.
+  // The first copy of the body, also if it was claimed but not committed yet.
   Result<std::optional<FirstCopy>> find(std::string_view digest) const;
-  // The first copy if there is one; or else `copy` becomes it.
+  // The first copy if there is one; otherwise none, and `copy` becomes the first.
   Result<std::optional<FirstCopy>> claim(std::string_view digest, const FirstCopy& copy);
-  // Makes the claims durable. After an error they are kept, and the index takes no more.
+  // Makes the claims durable. After an error all later calls return the error.
   Result<void> commit();
 
-  std::uint64_t bodies() const;  // known, those claimed included; after a crash, as found
+  std::uint64_t bodies() const;  // claims included
   std::uint64_t memory() const;  // bytes
 
  private:

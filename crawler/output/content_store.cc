@@ -15,17 +15,16 @@ namespace trawl {
 
 namespace {
 
-// 16 MiB in all. Beyond its write buffers a database takes what it needs to write one file.
+// 16 MiB in all: besides its write buffers a database needs memory to write one file.
 constexpr std::size_t kWriteBuffers = 6u << 20;
 constexpr std::size_t kBlockCache = 6u << 20;
 
-// Shorter than the fingerprints that are the other keys. The record: the version, then the hash
-// key.
+// Shorter than the other keys, which are fingerprints. Its record: the version, then the hash key.
 constexpr const char* kFormatKey = "format";
 constexpr char kFormat = 1;
 
-// RocksDB's own log is a file like others, and where it cannot be written (a full disk, above all)
-// Debian's build of the library ends the process at its next line.
+// RocksDB has a log file of its own. If it cannot be written (above all on a full disk), Debian's
+// build of the library ends the process at the next line.
 class Silent final : public rocksdb::Logger {
  public:
   using rocksdb::Logger::Logv;
@@ -46,13 +45,13 @@ rocksdb::Options options_with(const std::shared_ptr<rocksdb::Cache>& cache,
   options.wal_bytes_per_sync = 1u << 20;
   options.stats_dump_period_sec = 0;
   options.stats_persist_period_sec = 0;
-  // What was being written when a crash came is dropped: its pages are not completed.
+  // Drops a record that a crash left incomplete: its pages are not completed.
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
-  // Digests come in no order, so that levels would rewrite each of them many times.
+  // Digests arrive in random order, so levelled compaction would rewrite each many times.
   options.compaction_style = rocksdb::kCompactionStyleUniversal;
   options.level0_file_num_compaction_trigger = 8;
   options.compression = rocksdb::kNoCompression;
-  // What is looked up is nearly always there, says the filter in front.
+  // Behind the filter of ContentIndex nearly all lookups find their key.
   options.optimize_filters_for_hits = true;
   rocksdb::BlockBasedTableOptions table;
   table.block_cache = cache;
@@ -79,9 +78,9 @@ Result<std::unique_ptr<ContentStore>> ContentStore::open(const std::filesystem::
   const auto prepared = prepare_database(directory);
   if (!prepared) return tl::unexpected(prepared.error());
   if (*prepared == DatabaseState::kHeadless)
-    return tl::unexpected(store->damaged("its file CURRENT is gone"));
+    return tl::unexpected(store->damaged("its file CURRENT is missing"));
   auto options = options_with(store->cache_, store->write_buffers_);
-  // They would be started though there are no files.
+  // RocksDB starts the threads even if there are no files to open.
   if (*prepared == DatabaseState::kNew) options.max_file_opening_threads = 1;
   rocksdb::DB* opened = nullptr;
   const auto status = rocksdb::DB::Open(options, store->directory_, &opened);
@@ -107,12 +106,13 @@ Result<KeyedHash> ContentStore::hash() {
   if (record.empty() || record[0] != kFormat) {
     return error(
         ErrorCode::kUnsupportedVersion,
-        fmt::format("the index of bodies in {} was written by a newer Trawl: use that one, "
-                    "or start over",
+        fmt::format("the index of bodies in {} was written by a newer version of Trawl: use that "
+                    "version, or begin the crawl again with trawl crawl --fresh",
                     directory_));
   }
   KeyedHash::Key key;
-  if (record.size() != 1 + key.size()) return tl::unexpected(damaged("its format has no key"));
+  if (record.size() != 1 + key.size())
+    return tl::unexpected(damaged("its format record has no hash key"));
   std::copy(record.begin() + 1, record.end(), key.begin());
   return KeyedHash::from_key(key);
 }
@@ -134,18 +134,19 @@ Error ContentStore::store_error(const rocksdb::Status& status, std::string_view 
     return Error{code, fmt::format("cannot {} the index of bodies in {}: {}; {}", doing, directory_,
                                    text, advice)};
   };
-  if (status.IsNoSpace()) return as(ErrorCode::kNoSpace, "free some space, then resume the crawl");
+  if (status.IsNoSpace()) return as(ErrorCode::kNoSpace, "free some space, then run trawl resume");
   if (text.find("lock ") != std::string::npos) {
-    return as(ErrorCode::kInUse, "another process has it open: stop that one first");
+    return as(ErrorCode::kInUse, "another process has it open: stop that process first");
   }
-  return as(ErrorCode::kIo, "look at the disk and the system's log, then resume the crawl");
+  return as(ErrorCode::kIo, "check the disk and the system log, then run trawl resume");
 }
 
 Error ContentStore::damaged(std::string_view what) const {
-  return {ErrorCode::kCorrupt,
-          fmt::format("the index of bodies in {} is damaged: {}; remove that directory and resume "
-                      "the crawl, which then takes bodies seen before for new, once each",
-                      directory_, what)};
+  return {
+      ErrorCode::kCorrupt,
+      fmt::format("the index of bodies in {} is damaged: {}; remove that directory and run trawl "
+                  "resume, which then lists the next copy of each body as new",
+                  directory_, what)};
 }
 
 }  // namespace trawl

@@ -23,7 +23,7 @@ class ContentStore {
   static Result<std::unique_ptr<ContentStore>> open(const std::filesystem::path& directory);
 
   rocksdb::DB& database() const noexcept { return *database_; }
-  // The hash of its keys: that of its format record, which a new store gets with a random one.
+  // The hash of its keys, from the format record. A new store gets a record with a random key.
   // Errors: kUnsupportedVersion, kCorrupt, kNoSpace, kIo.
   Result<KeyedHash> hash();
   std::uint64_t estimated_records() const;

@@ -16,7 +16,7 @@ Result<void> make_durable_directory(const std::filesystem::path& directory) {
     if (level == level.parent_path()) break;
     level = level.parent_path();
   }
-  error.clear();  // what is wrong shows when they are created
+  error.clear();  // create_directories() reports what is wrong
   std::filesystem::create_directories(directory, error);
   if (error) {
     return tl::unexpected(

@@ -1,4 +1,4 @@
-// make_durable_directory: directories whose names survive a power loss.
+// make_durable_directory: creates directories that survive a power loss.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +7,7 @@
 
 namespace trawl {
 
-// Creates `directory`, and those above it that are missing, and syncs where they are listed.
+// Creates `directory` and its missing parents, and syncs the directories that list them.
 Result<void> make_durable_directory(const std::filesystem::path& directory);
 
 }  // namespace trawl

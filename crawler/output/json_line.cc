@@ -20,8 +20,8 @@ constexpr std::uint64_t repeated(std::uint8_t byte) {
   return 0x0101010101010101u * byte;
 }
 
-// True if one of the eight bytes is a control character, a quote, a backslash or not ASCII. May say
-// so wrongly of bytes above one of these, which costs a closer look.
+// True if one of the eight bytes is a control character, a quote, a backslash or not ASCII. May be
+// true by mistake for bytes above one of these, which costs a check of each byte.
 constexpr bool any_special(std::uint64_t bytes) {
   const auto zero_in = [](std::uint64_t word) { return (word - repeated(0x01)) & ~word; };
   const std::uint64_t controls = (bytes - repeated(0x20)) & ~bytes;
@@ -35,7 +35,7 @@ constexpr bool is_special(unsigned char c) {
   return c < 0x20 || c == '"' || c == '\\' || c >= 0x7f;
 }
 
-// How many bytes from `at` on need neither escaping nor checking.
+// The number of bytes from `at` on that need neither escaping nor checking.
 std::size_t plain_run(std::string_view bytes, std::size_t at) {
   std::size_t i = at;
   for (; i + 8 <= bytes.size(); i += 8) {
@@ -79,7 +79,7 @@ void append_json_string(std::string& out, std::string_view bytes) {
     if (!character.valid) {
       out += kReplacement;
     } else if (may_be_unsafe(c) && is_unsafe(character.code)) {
-      append_json_escape(out, character.code);  // the file may be looked at on a terminal
+      append_json_escape(out, character.code);  // the file may be shown on a terminal
     } else {
       out.append(bytes, at, character.length);
     }

@@ -9,11 +9,11 @@
 
 namespace trawl {
 
-// Appends `bytes` as a JSON string. They may be any: control characters are escaped, and what is
-// not UTF-8 becomes U+FFFD, one for each maximal part of a character, as browsers do.
+// Appends any `bytes` as a JSON string. Control characters, and characters that are unsafe on a
+// terminal, are escaped. Each maximal part of invalid UTF-8 becomes one U+FFFD, as in browsers.
 void append_json_string(std::string& out, std::string_view bytes);
 
-// One object. Keys are written as they are.
+// One object. Keys are not escaped.
 class JsonLine {
  public:
   explicit JsonLine(std::string& out) : out_(out) { out_ += '{'; }
@@ -27,7 +27,7 @@ class JsonLine {
   JsonLine& boolean(std::string_view key, bool value);
   JsonLine& null(std::string_view key);
   JsonLine& time(std::string_view key, std::chrono::system_clock::time_point value);
-  // An object within; until end_object() the calls are of it.
+  // A nested object: until end_object() the calls add to it.
   JsonLine& begin_object(std::string_view key);
   JsonLine& end_object();
   // An array of strings: until end_array() all calls are of item().

@@ -13,7 +13,7 @@ namespace trawl {
 
 namespace {
 
-// Where the last whole line ends.
+// The offset at which the last complete line ends.
 Result<std::uint64_t> end_of_whole_lines(int fd, std::uint64_t size, const std::string& path) {
   char block[64 * 1024];
   for (std::uint64_t end = size; end > 0;) {
@@ -36,9 +36,9 @@ Error not_regular(const std::string& path, std::string_view what) {
           fmt::format("{} is {}: move it away, or choose another output.directory", path, what)};
 }
 
-// Opened for appending, with `more` flags, and locked.
+// Opened for appending, with the flags `more` added, and locked.
 Result<FileDescriptor> open_locked(const std::string& path, int more) {
-  // Read as well, for the end of the last whole line. O_NONBLOCK: opening a pipe would wait.
+  // O_RDWR: to find the end of the last complete line. O_NONBLOCK: opening a pipe would block.
   constexpr int kFlags = O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   FileDescriptor fd(::open(path.c_str(), kFlags | more, 0644));
   if (fd.get() < 0 && errno == ELOOP) return tl::unexpected(not_regular(path, "a symbolic link"));
@@ -46,12 +46,12 @@ Result<FileDescriptor> open_locked(const std::string& path, int more) {
   if (fd.get() < 0 || ::fstat(fd.get(), &status) != 0) {
     return tl::unexpected(system_error(errno, "cannot open " + path));
   }
-  if (!S_ISREG(status.st_mode)) return tl::unexpected(not_regular(path, "no regular file"));
+  if (!S_ISREG(status.st_mode)) return tl::unexpected(not_regular(path, "not a regular file"));
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
   if (errno != EWOULDBLOCK) return tl::unexpected(system_error(errno, "cannot lock " + path));
   return error(ErrorCode::kInUse, path +
                                       " is being written by another crawl: choose another "
-                                      "output.directory");
+                                      "output.directory, or stop that crawl with trawl stop");
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ Result<LineFile> LineFile::open(const std::filesystem::path& file) {
   auto fd = open_locked(path, O_CREAT);
   if (!fd) return tl::unexpected(fd.error());
   struct stat status {};
-  // Again, now that nobody else writes.
+  // Again, under the lock.
   if (::fstat(fd->get(), &status) != 0) {
     return tl::unexpected(system_error(errno, "cannot open " + path));
   }
@@ -69,7 +69,8 @@ Result<LineFile> LineFile::open(const std::filesystem::path& file) {
   const auto end = end_of_whole_lines(fd->get(), size, path);
   if (!end) return tl::unexpected(end.error());
   if (*end != size && ::ftruncate(fd->get(), static_cast<off_t>(*end)) != 0) {
-    return tl::unexpected(system_error(errno, "cannot cut the half line at the end of " + path));
+    return tl::unexpected(
+        system_error(errno, "cannot remove the incomplete line at the end of " + path));
   }
   return LineFile(std::move(*fd), std::move(path), *end, size - *end);
 }
@@ -112,7 +113,7 @@ Result<void> LineFile::cut_back(std::uint64_t size) {
   synced_ = false;
   size_ = size;
   if (::ftruncate(fd_.get(), static_cast<off_t>(size)) != 0) {
-    return tl::unexpected(system_error(errno, "cannot take back the last lines of " + path_));
+    return tl::unexpected(system_error(errno, "cannot remove the last lines of " + path_));
   }
   torn_ = false;
   return {};

@@ -1,4 +1,4 @@
-// LineFile: a file of lines that ends with a whole one, whatever happens.
+// LineFile: a file of lines that always ends with a complete line.
 #pragma once
 
 #include <cstdint>
@@ -16,24 +16,24 @@ namespace trawl {
 // Not thread-safe.
 class LineFile {
  public:
-  // Opens `path` for appending, creates it if missing, and cuts a half line that a crash left at
-  // its end. Errors: kInUse if another process writes to it; kInvalidArgument if it is no regular
-  // file, but a symbolic link, say.
+  // Opens `path` for appending, creates it if it is missing, and removes an incomplete line that a
+  // crash left at its end. Errors: kInUse if another process writes to it; kInvalidArgument if it
+  // is not a regular file, but a symbolic link, for example.
   static Result<LineFile> open(const std::filesystem::path& path);
-  // How large the file is that open() would open, which is looked at alone; 0 if it is missing.
-  // Errors: those of open().
+  // The size of the file that open() would open; 0 if it is missing. Changes nothing. Errors: those
+  // of open().
   static Result<std::uint64_t> probe(const std::filesystem::path& path);
 
-  // Appends whole lines: all, or none and returns the error.
+  // Appends complete lines: all of them, or none and returns the error.
   Result<void> append(std::string_view lines);
-  // Takes back what was appended beyond `size`, one that size() was before.
+  // Removes what was appended beyond `size`, an earlier value of size().
   Result<void> cut_back(std::uint64_t size);
-  // What was appended survives a power loss. Costs nothing if nothing was.
+  // Makes what was appended survive a power loss. Costs nothing if nothing was appended.
   Result<void> sync();
 
   const std::string& path() const noexcept { return path_; }
   std::uint64_t size() const noexcept { return size_; }
-  // Bytes of the half line that open() cut.
+  // Bytes of the incomplete line that open() removed.
   std::uint64_t cut_at_open() const noexcept { return cut_at_open_; }
 
  private:
@@ -43,7 +43,7 @@ class LineFile {
   std::string path_;
   std::uint64_t size_;
   std::uint64_t cut_at_open_;
-  bool torn_ = false;    // there may be more in the file than size_ tells
+  bool torn_ = false;    // the file may have more bytes than size_
   bool synced_ = false;  // since the last change
   OneAtATime using_;
 };

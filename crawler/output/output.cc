@@ -43,7 +43,9 @@ class OutputImpl final : public Output {
     } catch (const std::system_error& failure) {
       return error(
           ErrorCode::kNoSpace,
-          fmt::format("cannot start the thread that writes the output: {}", failure.what()));
+          fmt::format("cannot start the thread that writes the output: {}; raise the limit of "
+                      "processes with ulimit -u",
+                      failure.code().message()));
     }
     return {};
   }

@@ -14,7 +14,7 @@ namespace trawl {
 
 namespace {
 
-// The text is visible ASCII: the rest is never let in.
+// Appends visible ASCII only: other bytes of `text` are omitted.
 void append_json(std::string& out, std::string_view name, std::string_view text) {
   if (text.empty()) return;
   out.append(out.ends_with('{') ? "\"" : ", \"").append(name).append("\": \"");
@@ -26,7 +26,7 @@ void append_json(std::string& out, std::string_view name, std::string_view text)
 }
 
 std::optional<std::uint64_t> number_behind(std::string_view line, std::string_view name) {
-  const std::size_t at = line.rfind(name);  // what a server wrote has its quotes escaped
+  const std::size_t at = line.rfind(name);  // quotes from a server are escaped
   if (at == std::string_view::npos) return {};
   const char* const begin = line.data() + at + name.size();
   const char* const end = line.data() + line.size();

@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kWriteBuffer = 1u << 20;
 constexpr std::size_t kAnyLength = std::numeric_limits<std::size_t>::max();
 
-// Collects what is written to a file.
+// Buffers what is written to a file.
 class LineWriter {
  public:
   explicit LineWriter(OutputFile file) : file_(std::move(file)) {}
@@ -109,7 +109,7 @@ Result<void> merge_runs(const InputFile& from, const std::vector<Run>& runs, Lin
 }
 
 Result<LineWriter> create(const std::string& path) {
-  ::unlink(path.c_str());  // a symbolic link is not to be followed
+  ::unlink(path.c_str());  // do not follow a symbolic link
   return OutputFile::create(path).map([](OutputFile file) { return LineWriter(std::move(file)); });
 }
 

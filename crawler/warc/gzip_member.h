@@ -1,5 +1,5 @@
-// gzip members, of which WARC files have one for each record: made from a whole text, and read
-// back one by one from a file.
+// gzip members, one for each record of a WARC file: compressed from a text, and read one by one
+// from a file.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ struct GzipMember {
   std::string end = {};      // its last 4 bytes
 };
 
-// Reads members that lie one behind another; in bounded memory, whatever the file holds.
+// Reads consecutive members in bounded memory, whatever the file holds.
 class GzipMemberReader {
  public:
   static constexpr std::size_t kMaxStart = 1u << 20;
@@ -54,8 +54,8 @@ class GzipMemberReader {
   GzipMemberReader(const GzipMemberReader&) = delete;
   GzipMemberReader& operator=(const GzipMemberReader&) = delete;
 
-  // The next one; none at the end of the file. kCorrupt: what follows is damaged or cut off, and
-  // offset() is where it begins.
+  // The next member; none at the end of the file. Errors: kCorrupt if what begins at offset() is
+  // damaged or cut off.
   Result<std::optional<GzipMember>> next();
   std::uint64_t offset() const noexcept { return offset_; }
 

@@ -24,7 +24,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// Cuts the first line off; it comes without its end.
+// Removes the first line from `text` and returns it without its end.
 std::string_view take_line(std::string_view& text) {
   const std::size_t end = text.find('\n');
   std::string_view line = text.substr(0, end);
@@ -48,7 +48,7 @@ std::string_view value_of(std::string_view line) {
   return trimmed(line.substr(line.find(':') + 1));
 }
 
-// Readers take a line of blanks for the end of the head.
+// Readers take a blank line for the end of the head.
 bool is_blank_line(std::string_view line) {
   return std::all_of(line.begin(), line.end(), is_blank);
 }
@@ -57,7 +57,7 @@ void append_line(std::string& out, std::string_view line) {
   out.append(line).append("\r\n");
 }
 
-// Whether no Content-Length says anything but `size`.
+// Whether every Content-Length is `size`.
 bool lengths_agree(std::string_view head, std::uint64_t size) {
   const std::string text = std::to_string(size);
   while (!head.empty()) {
@@ -75,7 +75,7 @@ void append_status_line(std::string& out, std::string_view& head, int status) {
   if (line.starts_with("HTTP/1.")) {
     append_line(out, line);
   } else if (line.starts_with("HTTP/")) {
-    // Readers know the form of HTTP/1 alone; WARC-Protocol has what it was.
+    // Readers know only the form of HTTP/1; WARC-Protocol has the protocol.
     const std::size_t space = line.find(' ');
     append_line(out, "HTTP/1.1" + std::string(space == line.npos ? "" : line.substr(space)));
   } else {

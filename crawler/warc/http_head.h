@@ -1,4 +1,4 @@
-// The heads of HTTP messages as they go into WARC records.
+// The heads of HTTP messages as they are written to WARC records.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,18 @@
 
 namespace trawl {
 
-// A request's head with the empty line at its end. Credentials (Authorization,
-// Proxy-Authorization) are left out: archives are passed on.
+// A request's head with its empty last line, without credentials (Authorization,
+// Proxy-Authorization), because archives are shared.
 std::string archived_request_head(std::string_view head);
 
-// A response's head with the empty line at its end, and none before, whatever the server sent: a
-// reader finds the payload where it is. Fields that do not fit the payload as it is kept get
-// "X-Archive-Orig-" before their names: Transfer-Encoding, as chunks are put together, and any
-// Content-Length that is not `payload_size`. `status` is for heads without a status line.
+// A response's head with its empty last line, and no empty line before, whatever the server sent,
+// so that a reader finds the payload. Fields that do not match the stored payload get the prefix
+// "X-Archive-Orig-": Transfer-Encoding, because the payload has no chunks, and a Content-Length
+// that is not `payload_size`. `status`: for heads without a status line.
 std::string archived_response_head(std::string_view head, int status,
                                    std::optional<std::uint64_t> payload_size);
 
-// What indexes tell of a response.
+// The facts of a response that an index has.
 struct HttpFacts {
   std::string status;      // three digits, or empty
   std::string mime;        // of the last Content-Type, without parameters; may be empty

@@ -1,4 +1,4 @@
-// Records of a WARC file, read back: what repairs need to know of them.
+// Reads the records of a WARC file, as far as repairs need.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ struct RecordFacts {
   std::size_t block = 0;  // where in GzipMember::start its block begins
 };
 
-// What the member holds, if it is one whole record and no more.
+// The facts of the record in `member`; none unless the member is exactly one complete record.
 std::optional<RecordFacts> record_facts(const GzipMember& member);
 
-// Its line in an index without the end, as WarcBuilder makes it; empty: it has none.
+// The first part of its index line, as WarcBuilder makes it; empty: it is not indexed.
 std::string cdxj_start_of(const RecordFacts& facts, const GzipMember& member);
 
 }  // namespace trawl

@@ -1,4 +1,4 @@
-// What all WARC records are made of: named fields, identifiers, dates.
+// The parts of WARC records: named fields, identifiers, dates.
 #pragma once
 
 #include <chrono>
@@ -13,11 +13,11 @@ namespace trawl {
 
 // Appends "Name: value\r\n". Control characters become spaces: no value can begin another field.
 void append_field(std::string& out, std::string_view name, std::string_view value);
-// The same for values that are words of ASCII; what is none of it is left out, and an empty value
-// takes its field with it.
+// The same for values of visible ASCII. Other bytes are omitted, and so is the field if nothing is
+// left.
 void append_ascii_field(std::string& out, std::string_view name, std::string_view value);
 
-// A URL as it is written into records: without its fragment, and escaped where it is no clean URL.
+// A URL as written to records: without its fragment, and escaped where it is not a valid URL.
 std::string record_url(std::string_view url);
 
 // "<urn:uuid:...>", random ones. Not thread-safe.

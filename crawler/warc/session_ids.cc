@@ -12,7 +12,8 @@ namespace {
 
 using Test = bool (*)(char);
 
-// Each takes what it is named after off the front of `text`, or nothing and returns false.
+// Each removes what it is named after from the front of `text`; or removes nothing and returns
+// false.
 bool take_name(std::string_view& text, std::string_view lowered) {
   const bool same = text.size() >= lowered.size() &&
                     std::equal(lowered.begin(), lowered.end(), text.begin(),
@@ -85,7 +86,7 @@ void strip_path_session_id(std::string& path) {
 }
 
 void strip_query_session_ids(std::string& query) {
-  // In this order: each looks at what the one before has left.
+  // In this order: each works on the result of the one before.
   strip_last(query, match_id<'j', 's', 'e', 's', 's', 'i', 'o', 'n', 'i', 'd'>);
   strip_last(query, match_id<'p', 'h', 'p', 's', 'e', 's', 's', 'i', 'd'>);
   strip_last(query, match_id<'s', 'i', 'd'>);

@@ -21,8 +21,8 @@ int hex_value(char c) {
   return l >= 'a' && l <= 'f' ? l - 'a' + 10 : -1;
 }
 
-// Takes escapes away until there are none, what they hide included. Escapes do not overlap, so
-// their order makes no difference, and one pass will do.
+// Decodes escapes until there are none, including those that decoding reveals. Escapes do not
+// overlap, so their order makes no difference and one pass is enough.
 std::string unescaped(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -127,7 +127,7 @@ void strip_www(std::string_view& host) {
   if (end != std::string_view::npos && host[end] == '.') host.remove_prefix(end + 1);
 }
 
-// "com,example"; addresses of IPv4 are turned round as names are.
+// "com,example"; IPv4 addresses are reversed like names.
 std::string host_key(const Url& url) {
   std::string_view host = url.hostname();
   if (host.starts_with('[') && host.ends_with(']'))

@@ -20,12 +20,12 @@ namespace trawl {
 
 namespace {
 
-// Lines of the index held back in memory.
+// Bytes of index lines that are buffered.
 constexpr std::size_t kMaxHeldLines = 64 * 1024;
-// Files of one millisecond.
+// Names of files that begin in one millisecond.
 constexpr int kMaxNamesTried = 10'000;
 
-// A file that only ever holds whole pieces, though its disk may be full.
+// A file that holds complete pieces only, even if its disk is full.
 class AppendFile {
  public:
   static Result<AppendFile> create(const std::string& path) {
@@ -34,9 +34,11 @@ class AppendFile {
     if (fd.get() < 0) return tl::unexpected(system_error(errno, "cannot create " + path));
     return AppendFile(std::move(fd), path);
   }
-  // All of `piece` or nothing.
+  // Appends all of `piece` or nothing.
   Result<void> append(std::string_view piece) {
-    if (torn_) return error(ErrorCode::kClosed, path_ + " has a torn end: start the crawl again");
+    if (torn_)
+      return error(ErrorCode::kClosed,
+                   path_ + " may end with an incomplete record: run trawl resume");
     auto written = write_all(fd_.get(), piece, path_);
     if (written) {
       size_ += piece.size();
@@ -46,9 +48,11 @@ class AppendFile {
     return written;
   }
   Result<void> sync() {
-    if (torn_) return error(ErrorCode::kClosed, path_ + " has a torn end: start the crawl again");
+    if (torn_)
+      return error(ErrorCode::kClosed,
+                   path_ + " may end with an incomplete record: run trawl resume");
     if (::fdatasync(fd_.get()) == 0) return {};
-    // The next sync would succeed, and what this one lost stay lost.
+    // The next sync would succeed although the data of this one is lost.
     torn_ = true;
     return tl::unexpected(system_error(errno, "cannot sync " + path_));
   }
@@ -68,7 +72,7 @@ struct OpenWarc {
   AppendFile warc;
   std::optional<AppendFile> lines;  // none: no index
   std::chrono::system_clock::time_point opened;
-  std::uint64_t info_size = 0;  // of the record that begins it
+  std::uint64_t info_size = 0;  // of the warcinfo record
   std::string held_lines = {};
   bool name_synced = false;
 
@@ -127,7 +131,7 @@ struct WarcFiles::State {
   Result<void> close_current();
 };
 
-// Creates the files and writes what begins them; whoever calls removes them if it fails.
+// Creates the files and writes the warcinfo record. After an error the caller removes the files.
 Result<void> WarcFiles::State::begin(const WarcNames& names) {
   const auto now = options.now();
   auto warc = AppendFile::create(names.open);
@@ -161,14 +165,14 @@ Result<void> WarcFiles::State::open_next() {
     }
     return begun;
   }
-  return error(ErrorCode::kAlreadyExists,
-               "no name is left for a WARC file in " + directory.string());
+  return error(ErrorCode::kAlreadyExists, "all names for a new WARC file in " + directory.string() +
+                                              " are taken: choose another output.warc_prefix");
 }
 
 Result<void> WarcFiles::State::close_current() {
   if (!current) return {};
   OpenWarc& file = *current;
-  if (file.warc.size() == file.info_size) {  // nothing could be appended
+  if (file.warc.size() == file.info_size) {  // it has no other record
     ::unlink(file.names.open.c_str());
     ::unlink(file.names.lines.c_str());
     current.reset();

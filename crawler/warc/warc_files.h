@@ -1,4 +1,4 @@
-// WarcFiles: appends records to WARC files, one after another, each with its index beside it.
+// WarcFiles: appends records to a sequence of WARC files, each with its own index.
 #pragma once
 
 #include <chrono>
@@ -17,54 +17,54 @@ namespace trawl {
 
 struct WarcFilesOptions {
   std::string prefix = "trawl";          // of file names: letters, digits, '.', '_', '-'
-  std::uint64_t max_size = 1u << 30;     // bytes; a file that has reached it is closed
-  std::chrono::milliseconds max_age{0};  // a file as old is closed; 0: however old
+  std::uint64_t max_size = 1u << 30;     // bytes; a file of this size is closed
+  std::chrono::milliseconds max_age{0};  // a file of this age is closed; 0 disables it
   bool cdxj = true;                      // an index beside each file
-  // For the warcinfo record; what is empty is left out.
+  // For the warcinfo record; empty ones are omitted.
   std::string operator_name;
   std::string description;
   std::string user_agent;
   std::string robots;  // "obey" or "ignore"
   std::string hostname;
-  // Tells the time; tests replace it.
+  // The clock; tests replace it.
   std::function<std::chrono::system_clock::time_point()> now;
 };
 
-// Where a record is to be found.
+// The place of a record.
 struct WarcPlace {
   std::string file;  // its name once the file is closed, without the directory
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
 };
 
-// What open() did to a file that a crash had left open.
+// The repair of a file that a crash had left open.
 struct WarcRepair {
   std::string file;              // its name, now that it is closed
-  std::uint64_t kept = 0;        // bytes; 0: the file held no whole record and was removed
-  std::uint64_t cut = 0;         // bytes of the record that was not whole
-  std::uint64_t lines_made = 0;  // of the index, for records that had none
+  std::uint64_t kept = 0;        // bytes; 0: the file had no complete record and was removed
+  std::uint64_t cut = 0;         // bytes of the incomplete record
+  std::uint64_t lines_made = 0;  // of the index, for records without one
   std::string message = {};      // for people
 };
 
-// Not thread-safe. After an error the files hold whole records only, and what was
-// appended before.
+// Not thread-safe. After an error the files hold complete records only, and all that was appended
+// before.
 class WarcFiles {
  public:
-  // Creates `directory` if missing, and closes the files of the prefix that a crash left open.
-  // Errors: kInUse if another process writes files of that prefix there.
+  // Creates `directory` if it is missing, and closes the files of the prefix that a crash left
+  // open. Errors: kInUse if another process writes files of that prefix there.
   static Result<std::unique_ptr<WarcFiles>> open(const std::filesystem::path& directory,
                                                  const WarcFilesOptions& options);
   ~WarcFiles();  // leaves the file as a crash would, to be closed by the next open()
   WarcFiles(const WarcFiles&) = delete;
   WarcFiles& operator=(const WarcFiles&) = delete;
 
-  // Appends all of `records` to one file, or nothing and returns the error. Tells where the
-  // response or revisit is.
+  // Appends all of `records` to one file and returns the place of the response or revisit; or
+  // appends nothing and returns the error.
   Result<WarcPlace> append(const WarcRecords& records);
   // Closes the file if it is old enough; append() does so too.
   Result<void> tick();
-  // With `sync` all that was appended survives a power loss. What a crash without one costs is the
-  // last record at most, either way.
+  // With `sync` all that was appended survives a power loss. A crash of the process costs at most
+  // the last record, with or without `sync`.
   Result<void> flush(bool sync);
   // Closes the file. Nothing may be appended any more.
   Result<void> close();

@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view kWarc = ".warc.gz";
 constexpr std::string_view kOpen = ".open";
 constexpr std::string_view kCdxj = ".cdxj";
-// The index while it is sorted, and the sorter's own file beside it.
+// The index while it is sorted, and the temporary file of the sorter.
 constexpr std::string_view kSorting = ".cdxj.tmp";
 constexpr std::string_view kRuns = ".cdxj.tmp.runs";
 
@@ -27,7 +27,7 @@ bool is_name_byte(char c) {
   return is_ascii_alphanumeric(c) || c == '.' || c == '_' || c == '-';
 }
 
-// The stem of a file of the prefix that ends with `ending`; empty if the name is not one of ours.
+// The stem of a file with this prefix and `ending`; empty if the name is not one of WarcNames.
 std::string stem_of(const std::string& name, std::string_view prefix, std::string_view ending) {
   std::string_view rest = name;
   if (!rest.starts_with(prefix) || !rest.ends_with(ending)) return {};
@@ -81,10 +81,11 @@ Result<void> check_warc_prefix(std::string_view prefix) {
   if (!prefix.empty() && prefix.size() <= 100 && prefix.front() != '.' &&
       std::all_of(prefix.begin(), prefix.end(), is_name_byte))
     return {};
-  return error(ErrorCode::kInvalidArgument,
-               fmt::format("\"{}\" cannot begin the names of WARC files: use 1 to 100 letters, "
-                           "digits, '.', '_' and '-', not a '.' first",
-                           prefix));
+  return error(
+      ErrorCode::kInvalidArgument,
+      fmt::format("output.warc_prefix = \"{}\" cannot begin file names: use 1 to 100 letters, "
+                  "digits, '.', '_' and '-', and do not begin with '.'",
+                  prefix));
 }
 
 bool is_warc_name(std::string_view name, std::string_view prefix) {
@@ -128,13 +129,13 @@ Result<void> publish_warc(const WarcNames& names, bool has_index) {
   if (has_index) {
     const std::string sorting = names.cdxj + ".tmp";
     if (auto sorted = sort_lines(names.lines, sorting); !sorted) {
-      ::unlink(sorting.c_str());  // not to take room from what is to be written when there is none
+      ::unlink(sorting.c_str());  // it would take up room on a full disk
       return sorted;
     }
     if (auto renamed = publish_file(sorting, names.cdxj); !renamed) return renamed;
   }
   if (auto renamed = publish_file(names.open, names.closed); !renamed) return renamed;
-  // Last: as long as the WARC file is open, its index can be made again.
+  // Last: as long as the WARC file is open, its index can be rebuilt.
   if (has_index) ::unlink(names.lines.c_str());
   return {};
 }

@@ -1,4 +1,4 @@
-// The names that a WARC file and its index go by, and how a finished file gets its own.
+// The names of a WARC file and its index, open and closed, and how a finished file is closed.
 #pragma once
 
 #include <chrono>
@@ -22,27 +22,28 @@ struct WarcNames {
   std::string open;     // STEM.warc.gz.open
   std::string lines;    // STEM.cdxj.open: lines of the index in the order of the records
   std::string cdxj;     // STEM.cdxj: sorted
-  std::string damaged;  // STEM.damaged: what was cut off, where whole records follow the damage
+  std::string damaged;  // STEM.damaged: what was removed, if complete records follow the damage
 };
 
 // Letters, digits, '.', '_' and '-', not beginning with '.'; 1 to 100 of them.
 Result<void> check_warc_prefix(std::string_view prefix);
 
-// The name of a WARC file of this prefix, of its index, or of what is made on the way to these.
+// Whether `name` is that of a WARC file with this prefix, of its index, or of their temporary
+// files.
 bool is_warc_name(std::string_view name, std::string_view prefix);
 
 std::string warc_stem(std::string_view prefix, std::chrono::system_clock::time_point time,
                       std::uint32_t serial);
 
-// The stems of the prefix's files that are open, in order of their names.
+// The stems of the open files with this prefix, in order of their names.
 Result<std::vector<std::string>> open_warc_stems(const std::filesystem::path& directory,
                                                  std::string_view prefix);
-// Removes what a crash while a file was closed may have left: an index in the making, and lines of
-// files that are closed.
+// Removes what a crash may have left while a file was being closed: an unfinished index, and the
+// unsorted lines of closed files.
 Result<void> remove_leftovers(const std::filesystem::path& directory, std::string_view prefix);
 
-// Makes a file that is whole and synced a closed one: sorts its index if it has one, and renames
-// both. May be called again if it failed or was interrupted.
+// Closes a file that is complete and synced: sorts its index if it has one, and renames both. May
+// be called again if it failed or was interrupted.
 Result<void> publish_warc(const WarcNames& names, bool has_index);
 
 }  // namespace trawl

@@ -20,12 +20,12 @@ constexpr std::string_view kSameDigest =
     "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
 constexpr std::string_view kNotModified =
     "http://netpreserve.org/warc/1.1/revisit/server-not-modified";
-// Letters of hopsFromSeed; a page further away has no more.
+// The most letters in hopsFromSeed.
 constexpr std::uint32_t kMaxHops = 255;
-// Larger ones are not kept for the next record.
+// Larger buffers are freed after a record.
 constexpr std::size_t kMaxKeptText = 1u << 20;
 
-// What all records of an exchange have in common.
+// The common part of all records of an exchange.
 struct Common {
   std::string url;
   std::string date;

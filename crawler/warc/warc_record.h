@@ -19,17 +19,17 @@ struct WarcOutlink {
   std::string_view kind;  // "a", "img", ...
 };
 
-// One request and what came back. Views need to live as long as the call that gets it. What a
-// server had a hand in may be any bytes.
+// A request and its response. The views are valid during the call that gets them. What a server
+// sent may be any bytes.
 struct WarcExchange {
   std::string_view url;            // as fetched
-  std::string_view ip;             // of the server, without brackets; empty: not known
+  std::string_view ip;             // of the server, without brackets; empty: unknown
   std::string_view request_head;   // as sent; empty: no request record
-  std::string_view response_head;  // as received, with or without the empty line at its end
-  std::string_view payload;        // the body without chunking, its Content-Encoding kept
+  std::string_view response_head;  // as received, with or without its empty last line
+  std::string_view payload;        // the body without chunking, still with its Content-Encoding
   std::string_view truncated;      // "length", "time", "disconnect", ...; empty: whole
   int status = 0;
-  std::string_view protocol;  // "http/1.1", "h2"; empty: not known
+  std::string_view protocol;  // "http/1.1", "h2"; empty: unknown
   std::chrono::system_clock::time_point date;
   // For the metadata record.
   std::string_view via;    // the page the link was on; empty: a seed
@@ -41,9 +41,9 @@ struct WarcExchange {
 // The earlier capture that a revisit record stands for.
 struct RevisitOf {
   std::string url;
-  std::string date;                  // its WARC-Date; empty: not known
-  std::string digest;                // of its payload; empty: not known
-  bool server_not_modified = false;  // a 304; or else the payload was the same
+  std::string date;                  // its WARC-Date; empty: unknown
+  std::string digest;                // of its payload; empty: unknown
+  bool server_not_modified = false;  // a 304; false: the payload was the same
 };
 
 // The records of one exchange: response or revisit first, then request, then metadata; a gzip
@@ -52,7 +52,7 @@ struct WarcRecords {
   std::string bytes;
   std::uint64_t main_offset = 0;  // of the response or revisit in `bytes`
   std::uint64_t main_length = 0;  // of its gzip member
-  std::string date;               // its WARC-Date, for a RevisitOf of later
+  std::string date;               // its WARC-Date, for later revisits
   // Its line in the index without length, offset and file name; empty: not indexed.
   std::string cdxj;
   std::uint64_t page_bytes = 0;  // of the payload that `bytes` holds, before compression
@@ -65,7 +65,7 @@ struct WarcBuilderOptions {
   std::size_t max_outlink_bytes = 128 * 1024;
 };
 
-// Keeps its compressor, digest context and random numbers: one for each thread.
+// Reuses its compressor, digest context and random numbers: each thread has its own builder.
 class WarcBuilder {
  public:
   explicit WarcBuilder(WarcBuilderOptions options = {});
@@ -73,9 +73,9 @@ class WarcBuilder {
   WarcBuilder(WarcBuilder&&) noexcept;
   WarcBuilder& operator=(WarcBuilder&&) noexcept;
 
-  // `digest` is sha1_digest(exchange.payload) if it is known already; empty: computed here. With
-  // `revisit_of` a revisit record takes the response's place, and holds its head alone;
-  // exchange.payload is that of the response all the same.
+  // `digest`: sha1_digest(exchange.payload); empty: computed here. With `revisit_of` the first
+  // record is a revisit with the head of the response only; exchange.payload is still that of the
+  // response.
   WarcRecords build(const WarcExchange& exchange, const std::string& digest = {},
                     const RevisitOf* revisit_of = nullptr);
 

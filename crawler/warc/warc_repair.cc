@@ -161,7 +161,7 @@ Result<void> cut(const std::string& path, std::uint64_t size) {
   FileDescriptor fd(::open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
   if (fd.get() < 0 || ::ftruncate(fd.get(), static_cast<off_t>(size)) != 0 ||
       ::fdatasync(fd.get()) != 0)
-    return tl::unexpected(system_error(errno, "cannot cut off the damaged end of " + path));
+    return tl::unexpected(system_error(errno, "cannot remove the damaged end of " + path));
   return {};
 }
 
@@ -175,14 +175,15 @@ Result<void> remove(const WarcNames& names) {
 std::string message(const WarcRepair& repair, const WarcNames& names, bool saved) {
   std::string text =
       repair.kept > 0
-          ? fmt::format("{} was left open and is closed now", names.closed)
-          : fmt::format("{} was left open without a whole page and is removed", names.open);
+          ? fmt::format("{} was left open and was closed", names.closed)
+          : fmt::format("{} was left open without a complete page and was removed", names.open);
   if (repair.cut > 0)
-    text += fmt::format("; {} bytes of a record that was not whole were cut off", repair.cut);
+    text += fmt::format("; {} bytes of an incomplete record were removed from its end", repair.cut);
   if (saved)
-    text += fmt::format("; whole records follow the damage and are kept in {}", names.damaged);
+    text +=
+        fmt::format("; complete records follow the damage and were copied to {}", names.damaged);
   if (repair.lines_made > 0)
-    text += fmt::format("; {} lines of its index were made again", repair.lines_made);
+    text += fmt::format("; {} lines of its index were rebuilt", repair.lines_made);
   return text;
 }
 

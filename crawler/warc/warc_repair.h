@@ -8,9 +8,9 @@
 
 namespace trawl {
 
-// Cuts off what is not a whole record, completes the index (if `cdxj`, or if there is one) and
-// closes the file. The index, as far as it was written, tells how much of the file is known to be
-// whole: no more than what follows is read. May be called again if it failed.
+// Removes an incomplete record at the end, completes the index (if `cdxj`, or if there is one) and
+// closes the file. Reads only what follows the last record in the index: the records before it are
+// known to be complete. May be called again if it failed.
 Result<WarcRepair> repair_warc(const WarcNames& names, bool cdxj);
 
 }  // namespace trawl

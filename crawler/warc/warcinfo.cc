@@ -9,18 +9,18 @@ namespace trawl {
 std::string warcinfo_member(const WarcFilesOptions& options, const std::string& file,
                             std::chrono::system_clock::time_point time) {
   std::string block;
-  const auto tell = [&](std::string_view name, const std::string& value) {
+  const auto add = [&](std::string_view name, const std::string& value) {
     if (!value.empty()) append_field(block, name, value);
   };
-  tell("software", "trawl/" TRAWL_VERSION);
-  tell("format", "WARC File Format 1.1");
-  tell("conformsTo",
-       "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/");
-  tell("operator", options.operator_name);
-  tell("description", options.description);
-  tell("hostname", options.hostname);
-  tell("robots", options.robots);
-  tell("http-header-user-agent", options.user_agent);
+  add("software", "trawl/" TRAWL_VERSION);
+  add("format", "WARC File Format 1.1");
+  add("conformsTo",
+      "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/");
+  add("operator", options.operator_name);
+  add("description", options.description);
+  add("hostname", options.hostname);
+  add("robots", options.robots);
+  add("http-header-user-agent", options.user_agent);
 
   std::string fields;
   append_field(fields, "WARC-Type", "warcinfo");

@@ -135,6 +135,7 @@ class OutputImpl final : public Output {
   void write() {
     while (queue_.wait(tick_interval_)) {
       const MutexLock lock(writing_);
+      // An error is kept by failure(): see attempt().
       if (!write_queued())
         static_cast<void>(attempt([&sinks = writable()] { return sinks.tick(); }));
     }

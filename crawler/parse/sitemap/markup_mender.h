@@ -1,4 +1,5 @@
-// MarkupMender: repairs the XML that sites serve, so that a parser accepts it.
+// MarkupMender: repairs the XML that sites serve, so that a parser accepts it. libxml2's recovery
+// mode alone loses URLs: it reads "/?x=1&y=2" as "/?x=1=2", and decodes decoded text again.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// trawl check-config
+// trawl check-config, trawl config-reference
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -13,6 +13,7 @@
 #include "crawler/cli/config_errors.h"
 #include "crawler/cli/say.h"
 #include "crawler/config/config.h"
+#include "crawler/config/config_reference.h"
 #include "crawler/config/config_values.h"
 #include "crawler/config/config_warnings.h"
 #include "crawler/config/user_agent.h"
@@ -81,6 +82,11 @@ int run_check_config(const std::string& file, const std::vector<std::string>& ov
   if (const TableMemory tables = TableMemory::of(*config); tables.most > 0)
     say_memory(*config, tables);
   return kDone;
+}
+
+int run_config_reference(bool markdown) {
+  const std::string text = markdown ? config_reference_table() : commented_config();
+  return std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0 ? kDone : kFailed;
 }
 
 }  // namespace trawl::cli

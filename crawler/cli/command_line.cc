@@ -42,6 +42,7 @@ struct Arguments {
   CrawlArguments crawl;
   SampleSiteArguments sample_site;
   DemoArguments demo;
+  bool markdown = false;  // of config-reference
 };
 
 void add_crawl_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
@@ -72,6 +73,12 @@ void add_crawl_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
   check->add_option("CONFIG", crawl.target, "The config file (TOML)")->required();
   add_overrides(check, crawl.overrides);
   check->callback([&] { exit_code = run_check_config(crawl.target, crawl.overrides); });
+
+  // Not in --help: for scripts/config_reference.sh.
+  auto* reference = app.add_subcommand("config-reference", "Print every config key with its text");
+  reference->group("");
+  reference->add_flag("--markdown", arguments.markdown, "As the table of docs/config.md");
+  reference->callback([&] { exit_code = run_config_reference(arguments.markdown); });
 }
 
 void add_sample_commands(CLI::App& app, Arguments& arguments, int& exit_code) {

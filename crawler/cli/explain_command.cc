@@ -154,27 +154,19 @@ UrlOrigin origin_of(const ExplainArguments& arguments, bool seed, const StoppedF
   return origin;
 }
 
-void check_limits(const CrawlConfig::Scope& limits, Explanation& it) {
-  const Url& url = *it.url;
-  const std::uint32_t segments = count_path_segments(url.path());
+void check_limits(const CrawlConfig::Scope& scope, Explanation& it) {
   it.limits = {
-      {.name = "depth", .key = "scope.max_depth", .value = it.depth, .limit = limits.max_depth},
-      {.name = "length",
-       .key = "scope.max_url_length",
-       .value = url.href_without_fragment().size(),
-       .limit = limits.max_url_length},
-      {.name = "segments",
-       .key = "scope.max_path_segments",
-       .value = segments,
-       .limit = limits.max_path_segments},
-      {.name = "parameters",
-       .key = "scope.max_query_parameters",
-       .value = count_query_parameters(url.query()),
-       .limit = limits.max_query_parameters},
-  };
-  it.max_repeated = limits.max_repeated_segments;
-  if (it.max_repeated != 0)
-    it.repeated = has_repeated_segments(url.path(), segments, it.max_repeated);
+      {.name = "depth", .key = "scope.max_depth", .value = it.depth, .limit = scope.max_depth}};
+  for (const UrlLimit& each : url_limits()) {
+    const std::uint32_t limit = scope.*each.limit;
+    const std::uint64_t value = each.measure(*it.url, limit);
+    if (each.reason == SkipReason::kRepeatedSegments) {
+      it.max_repeated = limit;
+      it.repeated = value > limit;
+    } else {
+      it.limits.push_back({each.name, config_key_of(each.reason), value, limit});
+    }
+  }
 }
 
 Explanation explain(const CrawlConfig& config, const Rules& rules,

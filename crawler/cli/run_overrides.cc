@@ -6,6 +6,8 @@
 #include <system_error>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "trawl/embedded_frontier.h"
 
 #include "crawler/config/config_keys.h"
@@ -66,7 +68,8 @@ std::vector<std::string> overrides_to_repeat(const std::vector<std::string>& ove
     }
     const std::string value = key->write(effective);
     const bool has_paths = key->type == "a path" || key->name == "scope.blocklist";
-    repeated.push_back(has_paths && !value.empty() ? key->name + "=" + value : assignment);
+    repeated.push_back(has_paths && !value.empty() ? fmt::format("{}={}", key->name, value)
+                                                   : assignment);
   }
   return repeated;
 }

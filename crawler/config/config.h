@@ -55,7 +55,8 @@ struct HostRequestsText {
 };
 
 // Defaults are what a config file that does not name the key gets. Relative paths are relative to
-// the current directory. A new key is a field here and an entry in config_keys.cc.
+// the current directory. A new key is a field here and a row in config_keys.cc, which says what it
+// does.
 struct CrawlConfig {
   struct Crawl {
     std::vector<std::string> seeds;   // parsed and serialised; those of seed_file appended

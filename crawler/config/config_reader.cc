@@ -108,9 +108,9 @@ void ConfigReader::read_table(const std::string& table, const toml::table& value
 }
 
 void ConfigReader::read_value(const ConfigKey& key, const toml::node& value) {
-  given_[key.name] = override_;
+  given_.insert_or_assign(std::string(key.name), override_);
   key.read(value, config_, [&](const toml::node& where, const std::string& message) {
-    failed_.insert(key.name);
+    failed_.emplace(key.name);
     report_at(where.source(), fmt::format("{}: {}", key.name, message));
   });
 }

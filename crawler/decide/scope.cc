@@ -55,7 +55,30 @@ UrlVerdict fails_by(SkipReason reason) {
   return {.reason = reason, .rule = key, .key = key};
 }
 
+constexpr UrlLimit kUrlLimits[] = {
+    {SkipReason::kTooLong, "length", &CrawlConfig::Scope::max_url_length,
+     [](const Url& url, std::uint32_t) {
+       return std::uint64_t{url.href_without_fragment().size()};
+     }},
+    {SkipReason::kTooManySegments, "segments", &CrawlConfig::Scope::max_path_segments,
+     [](const Url& url, std::uint32_t) { return std::uint64_t{count_path_segments(url.path())}; }},
+    {SkipReason::kRepeatedSegments, "repeated", &CrawlConfig::Scope::max_repeated_segments,
+     [](const Url& url, std::uint32_t limit) {
+       const std::uint32_t segments = count_path_segments(url.path());
+       const bool exceeded = has_repeated_segments(url.path(), segments, limit);
+       return exceeded ? std::uint64_t{limit} + 1 : 0;
+     }},
+    {SkipReason::kTooManyParameters, "parameters", &CrawlConfig::Scope::max_query_parameters,
+     [](const Url& url, std::uint32_t) {
+       return std::uint64_t{count_query_parameters(url.query())};
+     }},
+};
+
 }  // namespace
+
+std::span<const UrlLimit> url_limits() {
+  return kUrlLimits;
+}
 
 Result<std::unique_ptr<Scope>> Scope::create(const CrawlConfig::Scope& config,
                                              const std::vector<Url>& seeds,
@@ -142,13 +165,10 @@ UrlVerdict Scope::check(const Url& url, std::uint32_t depth, std::uint32_t hops_
 }
 
 std::optional<SkipReason> Scope::check_shape(const Url& url) const {
-  if (url.href_without_fragment().size() > config_.max_url_length) return SkipReason::kTooLong;
-  const std::uint32_t segments = count_path_segments(url.path());
-  if (segments > config_.max_path_segments) return SkipReason::kTooManySegments;
-  if (has_repeated_segments(url.path(), segments, config_.max_repeated_segments))
-    return SkipReason::kRepeatedSegments;
-  if (url.has_query() && count_query_parameters(url.query()) > config_.max_query_parameters)
-    return SkipReason::kTooManyParameters;
+  for (const UrlLimit& each : kUrlLimits) {
+    const std::uint32_t limit = config_.*each.limit;
+    if (each.measure(url, limit) > limit) return each.reason;
+  }
   return std::nullopt;
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -20,6 +21,17 @@
 #include "crawler/patterns/url_pattern_set.h"
 
 namespace trawl {
+
+// A limit on single URLs. A new one is a line in url_limits(), which the scope checks from the top
+// and `trawl explain` prints.
+struct UrlLimit {
+  SkipReason reason;
+  std::string_view name;  // for `trawl explain`
+  std::uint32_t CrawlConfig::Scope::*limit;
+  // What the URL has, to be compared with `limit`; if that is exceeded, any larger number.
+  std::uint64_t (*measure)(const Url& url, std::uint32_t limit);
+};
+std::span<const UrlLimit> url_limits();
 
 // Immutable, thread-safe.
 class Scope {

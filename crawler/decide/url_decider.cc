@@ -43,12 +43,14 @@ UrlDecider::UrlDecider(const CrawlConfig& config, std::unique_ptr<Scope> scope,
     : respect_nofollow_(config.links.respect_nofollow),
       respect_robots_(config.politeness.respect_robots),
       max_redirects_(config.fetch.max_redirects),
-      park_pattern_after_(config.scope.park_pattern_after),
-      max_urls_per_host_(config.scope.max_urls_per_host.value_or(0)),
       robots_agent_(robots_token_of(config.crawl)),
       scope_(std::move(scope)) {
   for (const Url& seed : seeds)
     seed_hosts_.insert(politeness_group(seed));
+  for (const SkipReasonRow& row : kSkipReasonRows) {
+    if (row.setting == nullptr) continue;
+    held_by_[static_cast<std::size_t>(row.reason)] = mix64(row.setting(config) + 1) | 1;  // never 0
+  }
 }
 
 UrlVerdict UrlDecider::decide(const Url& url, const UrlOrigin& origin) const {
@@ -85,35 +87,6 @@ UrlVerdict UrlDecider::decide(const Error& parse_error) {
 bool UrlDecider::is_wanted_sitemap(const Url& url, const UrlOrigin& origin) const {
   if (!origin.sitemap) return false;
   return origin.vouched || (origin.own_site && is_seed_host(politeness_group(url)));
-}
-
-bool UrlDecider::is_held(SkipReason reason) {
-  switch (reason) {
-    case SkipReason::kOutOfScope:
-    case SkipReason::kTooDeep:
-    case SkipReason::kTooManyUrlsOfHost:
-    case SkipReason::kNofollow:
-    case SkipReason::kTooManyRedirects:
-      return true;
-    default:
-      return false;
-  }
-}
-
-std::uint64_t UrlDecider::held_by(SkipReason reason) const {
-  const auto digest = [](std::uint64_t setting) { return mix64(setting + 1) | 1; };  // never 0
-  switch (reason) {
-    case SkipReason::kPatternParked:
-      return digest(park_pattern_after_);
-    case SkipReason::kTooManyUrlsOfHost:
-      return digest(max_urls_per_host_);
-    case SkipReason::kNofollow:
-      return digest(respect_nofollow_ ? 1 : 0);
-    case SkipReason::kTooManyRedirects:
-      return digest(max_redirects_);
-    default:
-      return 0;
-  }
 }
 
 }  // namespace trawl

@@ -5,6 +5,8 @@
 // CrawlFacts.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <set>
@@ -74,12 +76,10 @@ class UrlDecider {
   bool is_seed_host(std::string_view host) const { return seed_hosts_.contains(host); }
   const Scope& scope() const { return *scope_; }
 
-  // Whether what is skipped for that reason is held for a later run, whose config or circumstances
-  // may let it pass. The others would be skipped again, or there may be endlessly many of them.
-  static bool is_held(SkipReason reason);
-  // HoldReason::rules: a digest of the settings behind a reason where the URL alone does not show
-  // whether they have changed; 0 for the rest.
-  std::uint64_t held_by(SkipReason reason) const;
+  // HoldReason::rules: a digest of the reason's SkipReasonRow::setting; 0 where there is none.
+  std::uint64_t held_by(SkipReason reason) const {
+    return held_by_[static_cast<std::size_t>(reason)];
+  }
 
  private:
   UrlDecider(const CrawlConfig& config, std::unique_ptr<Scope> scope,
@@ -90,8 +90,7 @@ class UrlDecider {
   bool respect_nofollow_;
   bool respect_robots_;
   std::uint32_t max_redirects_;
-  std::uint32_t park_pattern_after_;
-  std::uint64_t max_urls_per_host_;  // 0: no limit
+  std::array<std::uint64_t, kSkipReasons> held_by_{};
   std::string robots_agent_;
   std::unique_ptr<Scope> scope_;
   std::set<std::string, std::less<>> seed_hosts_;

@@ -5,37 +5,93 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string_view>
 
+#include "crawler/config/config.h"
+
 namespace trawl {
 
-// Why a link is not offered to the frontier, or a leased URL is not fetched.
+// Why a link is not offered to the frontier, or a leased URL is not fetched. A new reason is a line
+// here and one in kSkipReasonRows.
 enum class SkipReason : std::uint8_t {
   kInvalidUrl,   // the reference is not a URL
   kOtherScheme,  // mailto:, javascript:, ...
   kOutOfScope,
-  kExcluded,           // by a rule of the scope
-  kTooDeep,            // beyond scope.max_depth
-  kTooLong,            // beyond scope.max_url_length
-  kTooManySegments,    // beyond scope.max_path_segments
-  kRepeatedSegments,   // beyond scope.max_repeated_segments
-  kTooManyParameters,  // beyond scope.max_query_parameters
-  kBlocked,            // by scope.blocklist
-  kTooManyUrlsOfHost,  // beyond scope.max_urls_per_host
-  kPatternParked,      // by scope.park_pattern_after; see TrapDetector
-  kNofollow,           // the page, its headers or the link ask for it
-  kTooManyRedirects,   // beyond fetch.max_redirects
-  kRobots,             // robots.txt disallows it
+  kExcluded,  // by a rule of the scope
+  kTooDeep,
+  kTooLong,
+  kTooManySegments,
+  kRepeatedSegments,
+  kTooManyParameters,
+  kBlocked,
+  kTooManyUrlsOfHost,
+  kPatternParked,  // see TrapDetector
+  kNofollow,       // the page, its headers or the link ask for it
+  kTooManyRedirects,
+  kRobots,
 };
-inline constexpr std::size_t kSkipReasons = static_cast<std::size_t>(SkipReason::kRobots) + 1;
 
-// As in the summary and in skipped.jsonl.
-std::string_view to_string(SkipReason reason);
+struct SkipReasonRow {
+  SkipReason reason;
+  std::string_view name;  // in the summary and in skipped.jsonl
+  std::string_view key;   // the config key that decides; empty: no config lets the URL pass
+  // Whether a link is held for a later run, whose config or circumstances may let it pass. Other
+  // links would be skipped again, or there may be endlessly many of them.
+  bool is_held = false;
+  // What decides besides the URL itself, as a number; null: the URL shows whether it passes.
+  std::uint64_t (*setting)(const CrawlConfig&) = nullptr;
+};
+
+// In the order of the enum.
+inline constexpr SkipReasonRow kSkipReasonRows[] = {
+    {SkipReason::kInvalidUrl, "invalid URL", ""},
+    {SkipReason::kOtherScheme, "other scheme", ""},
+    {SkipReason::kOutOfScope, "out of scope", "scope.type", true},
+    {SkipReason::kExcluded, "excluded by rule", "scope.exclude"},
+    {SkipReason::kTooDeep, "too deep", "scope.max_depth", true},
+    {SkipReason::kTooLong, "URL too long", "scope.max_url_length"},
+    {SkipReason::kTooManySegments, "too many path segments", "scope.max_path_segments"},
+    {SkipReason::kRepeatedSegments, "repeated path segments", "scope.max_repeated_segments"},
+    {SkipReason::kTooManyParameters, "too many query parameters", "scope.max_query_parameters"},
+    {SkipReason::kBlocked, "blocked", "scope.blocklist"},
+    {SkipReason::kTooManyUrlsOfHost, "too many URLs of the host", "scope.max_urls_per_host", true,
+     [](const CrawlConfig& config) { return config.scope.max_urls_per_host.value_or(0); }},
+    {SkipReason::kPatternParked, "pattern parked", "scope.park_pattern_after", false,
+     [](const CrawlConfig& config) { return std::uint64_t{config.scope.park_pattern_after}; }},
+    {SkipReason::kNofollow, "nofollow", "links.respect_nofollow", true,
+     [](const CrawlConfig& config) { return std::uint64_t{config.links.respect_nofollow}; }},
+    {SkipReason::kTooManyRedirects, "too many redirects", "fetch.max_redirects", true,
+     [](const CrawlConfig& config) { return std::uint64_t{config.fetch.max_redirects}; }},
+    {SkipReason::kRobots, "robots.txt", "politeness.respect_robots"},
+};
+inline constexpr std::size_t kSkipReasons = std::size(kSkipReasonRows);
+
+consteval bool skip_reasons_are_in_order() {
+  for (std::size_t i = 0; i < kSkipReasons; ++i) {
+    if (kSkipReasonRows[i].reason != static_cast<SkipReason>(i)) return false;
+  }
+  return true;
+}
+static_assert(skip_reasons_are_in_order());
+
+constexpr const SkipReasonRow& row_of(SkipReason reason) {
+  return kSkipReasonRows[static_cast<std::size_t>(reason)];
+}
+constexpr std::string_view to_string(SkipReason reason) {
+  return row_of(reason).name;
+}
+constexpr std::string_view config_key_of(SkipReason reason) {
+  return row_of(reason).key;
+}
 // The reason of that name; nothing if there is none.
-std::optional<SkipReason> skip_reason_of(std::string_view name);
-// The config key that decides: "scope.max_depth". Empty for URLs that no config could let pass.
-std::string_view config_key_of(SkipReason reason);
+constexpr std::optional<SkipReason> skip_reason_of(std::string_view name) {
+  for (const SkipReasonRow& row : kSkipReasonRows) {
+    if (row.name == name) return row.reason;
+  }
+  return std::nullopt;
+}
 
 // How many URLs were skipped, by reason (E1). Thread-safe.
 class SkipCounts {

@@ -81,7 +81,7 @@ std::string_view LinkFollower::note_of(const FoundAs& found, std::uint32_t hops_
 
 void LinkFollower::hold(const Url& url, const FoundAs& found, SkipReason reason) {
   const UrlOrigin& origin = found.origin;
-  if (!UrlDecider::is_held(reason) || origin.sitemap || context_.config.frontier.max_set_aside == 0)
+  if (!row_of(reason).is_held || origin.sitemap || context_.config.frontier.max_set_aside == 0)
     return;
   const std::string_view href = url.href_without_fragment();
   if (known_held_.knows(href, origin.depth, origin.hops_off_scope)) return;

@@ -1,8 +1,7 @@
-// The table of keys in the docs and the config to start from have every key as it is.
+// docs/config.md and config/quickstart.toml are what the table of keys gives.
 #include <sstream>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -10,33 +9,65 @@
 #include <gtest/gtest.h>
 
 #include "crawler/config/config_keys.h"
+#include "crawler/config/config_reference.h"
 #include "tests/crawler/config_fixture.h"
 
 namespace trawl::test {
 namespace {
 
 using testing::ElementsAre;
+using testing::EndsWith;
 
-// The row of docs/config.md for a key.
-std::string docs_row(const ConfigKey& key) {
-  const std::string value = key.write(CrawlConfig{});
-  const std::string standard = value.empty() || value == "[]" ? "unset" : '`' + value + '`';
-  return fmt::format("| `{}` | {} | {} | {} | {} |", key.name, key.doc, key.type, key.range,
-                     standard);
+// The first line in which a committed file and what is generated now differ; empty if they do not.
+std::string difference(const std::string& committed, const std::string& generated) {
+  std::istringstream old_lines(committed);
+  std::istringstream new_lines(generated);
+  for (int number = 1;; ++number) {
+    std::string before;
+    std::string now;
+    const bool old_one = static_cast<bool>(std::getline(old_lines, before));
+    const bool new_one = static_cast<bool>(std::getline(new_lines, now));
+    if (!old_one && !new_one) return {};
+    if (old_one != new_one || before != now) {
+      return fmt::format("line {}:\n  committed: {}\n  generated: {}", number, before, now);
+    }
+  }
 }
 
-TEST(ConfigDocs, HaveEveryKeyAsItIs) {
+constexpr std::string_view kWhatToDo =
+    "\nThe file is generated: build trawl, run scripts/config_reference.sh and commit the result.";
+
+TEST(ConfigDocs, AreWhatIsGenerated) {
   const std::string docs = contents(source_dir() / "docs/config.md");
-  std::size_t rows = 0;
-  for (std::size_t at = docs.find("\n| `"); at != std::string::npos;
-       at = docs.find("\n| `", at + 1)) {
-    ++rows;
-  }
-  EXPECT_EQ(rows, config_keys().size());
+  const std::size_t table = docs.find("\n| key |");
+  ASSERT_NE(table, std::string::npos) << "docs/config.md has no table of keys";
+  EXPECT_EQ(difference(docs.substr(table + 1), config_reference_table()), "") << kWhatToDo;
+}
+
+TEST(QuickstartConfig, IsWhatIsGenerated) {
+  EXPECT_EQ(difference(contents(source_dir() / "config/quickstart.toml"), commented_config()), "")
+      << kWhatToDo;
+}
+
+TEST(ConfigDocs, HaveARowForEveryKeyWithItsDefault) {
+  const std::string table = config_reference_table();
   for (const ConfigKey& key : config_keys()) {
-    EXPECT_NE(docs.find('\n' + docs_row(key) + '\n'), std::string::npos)
-        << "docs/config.md lacks this row:\n"
-        << docs_row(key);
+    SCOPED_TRACE(key.name);
+    const std::string value = key.write(CrawlConfig{});
+    const std::string standard = value.empty() || value == "[]" ? "unset" : '`' + value + '`';
+    const std::size_t row = table.find(fmt::format("\n| `{}` | ", key.name));
+    ASSERT_NE(row, std::string::npos);
+    EXPECT_THAT(table.substr(row + 1, table.find('\n', row + 1) - row - 1),
+                EndsWith(fmt::format(" | {} |", standard)));
+  }
+}
+
+TEST(ConfigDocs, EveryTextIsAWholeSentence) {
+  for (const ConfigKey& key : config_keys()) {
+    SCOPED_TRACE(key.name);
+    EXPECT_THAT(std::string(key.text), EndsWith("."));
+    EXPECT_TRUE(key.text.front() >= 'A' && key.text.front() <= 'Z') << key.text;
+    EXPECT_LE(key.text.size(), 300u) << "for docs/, not for a comment";
   }
 }
 
@@ -66,7 +97,7 @@ TEST(QuickstartConfig, HasEveryKeySetOrCommentedOut) {
   }
   std::vector<std::string> known;
   for (const ConfigKey& key : config_keys())
-    known.push_back(key.name);
+    known.emplace_back(key.name);
   EXPECT_THAT(named, testing::UnorderedElementsAreArray(known));
   EXPECT_THAT(errors(with_all), ElementsAre());
 }

@@ -275,7 +275,7 @@ Result<void> HostRequests::check_proxy(std::string_view proxy) {
   const std::size_t scheme_end = proxy.find("://");
   if (scheme_end == std::string_view::npos) return wrong("no scheme");
   if (std::ranges::find(kProxySchemes, proxy.substr(0, scheme_end)) == kProxySchemes.end())
-    return wrong("no scheme of a proxy");
+    return wrong("an unknown scheme");
   const bool is_plain = std::ranges::all_of(
       proxy, [](char byte) { return byte > ' ' && byte < '\x7F' && byte != '\\'; });
   if (!is_plain) return wrong("a space, a control character, '\\' or a byte beyond ASCII");
@@ -283,10 +283,10 @@ Result<void> HostRequests::check_proxy(std::string_view proxy) {
   if (rest.starts_with('/')) return wrong("no host");
   if (auto good = check_proxy_text(rest.substr(0, rest.find_first_of("/?#"))); !good) return good;
   const auto url = Url::parse(fmt::format("http://{}", rest));
-  if (!url) return wrong("no host, or a port that cannot be");
-  if (url->effective_port() == 0) return wrong("a port that cannot be");
+  if (!url) return wrong("no host, or an invalid port");
+  if (url->effective_port() == 0) return wrong("an invalid port");
   if (url->path() != "/" || url->has_query() || url->has_fragment())
-    return wrong("text behind the host and port");
+    return wrong("text after the host and port");
   return {};
 }
 

@@ -120,8 +120,8 @@ class Settling {
     }
   }
 
-  // Told of keys that were given where the one they need was not: who wrote that down as off knows
-  // what he does, and a config that was written by to_toml() has every key.
+  // Reports keys that were given without the key they need. If that key is given too, switched off,
+  // the user has decided; and a config that to_toml() wrote has every key.
   void check_what_needs_another() {
     static constexpr std::string_view kOfWarc[] = {"output.cdxj",
                                                    "output.warc_prefix",
@@ -133,12 +133,13 @@ class Settling {
                                                    "output.content_types"};
     for (const std::string_view key : kOfWarc) {
       if (given_(key) && !given_("output.warc")) {
-        conflict({key, "output.warc"}, "means nothing without output.warc = true");
+        conflict({key, "output.warc"},
+                 "has no effect without output.warc = true: set that, or remove this key");
       }
     }
     if (given_("crawl.priorities") && !given_("crawl.order")) {
       conflict({"crawl.priorities", "crawl.order"},
-               "means nothing without crawl.order = \"priority\"");
+               "has no effect without crawl.order = \"priority\": set that, or remove this key");
     }
   }
 

@@ -82,13 +82,14 @@ TEST(RelatedKeys, IntervalsOutOfTheirBoundsAreErrors) {
 
 TEST(RelatedKeys, KeysOfWhatIsNotAskedForAreErrors) {
   EXPECT_EQ(only_error(minimal_with("[output]\ncdxj = true\n")),
-            "c.toml:5:8: output.cdxj: means nothing without output.warc = true");
+            "c.toml:5:8: output.cdxj: has no effect without output.warc = true: set that, or "
+            "remove this key");
   EXPECT_THAT(errors(minimal_with("[output]\nwarc_size = \"1GB\"\nwarc_prefix = \"x\"\n")),
-              ElementsAre(StartsWith("c.toml:5:13: output.warc_size: means nothing"),
-                          StartsWith("c.toml:6:15: output.warc_prefix: means nothing")));
+              ElementsAre(StartsWith("c.toml:5:13: output.warc_size: has no effect"),
+                          StartsWith("c.toml:6:15: output.warc_prefix: has no effect")));
   EXPECT_THAT(errors(minimal_with("[output]\nwarc = false\ncdxj = true\n")), ElementsAre());
   EXPECT_THAT(only_error(kMinimal, {"crawl.priorities=[{ match = \"*\", priority = 1 }]"}),
-              HasSubstr("crawl.priorities: means nothing without crawl.order = \"priority\""));
+              HasSubstr("crawl.priorities: has no effect without crawl.order = \"priority\""));
 }
 
 TEST(RelatedKeys, AKeyThatIsWrongIsNotReportedTwice) {

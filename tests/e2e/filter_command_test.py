@@ -285,7 +285,7 @@ class FilterCommand:
                 (["build", "-o", output, "--kind", "classic", "--capacity", 10, "--bits", 9,
                   "--bits-per-key", 9], "give one"),
                 (["build", "-o", output, "--kind", "classic", "--capacity", 10, "--bits", 9,
-                  "--fpr", 0.1], "--fpr", "--bits", "leave one"),
+                  "--fpr", 0.1], "--fpr", "--bits", "leave out --fpr"),
                 (["build", "-o", output, "--kind", "classic", "--capacity", "1M", "--bits", 1000],
                  "finds every key", "more bits"),
                 (["build", "-o", output, "--like", path, "--hashes", 3], "--hashes", "--like")):
@@ -406,7 +406,7 @@ class FilterCommand:
                             f"{kind} filter", "counting and cuckoo")
                 self.test.check(path.read_bytes() == before, f"{kind}: erase changed the file")
                 continue
-            self.expect(finished, t.EXIT_DONE, f"erase from {kind}", "19991 lines, 1 of them not in")
+            self.expect(finished, t.EXIT_DONE, f"erase from {kind}", "19991 lines, 1 of them not present")
             self.test.check(len(self.check(path, first)) in range(10, 12), f"{kind}: not erased")
             self.test.check(self.check(path, second) == second, f"{kind}: others were erased")
             left = [file.name for file in self.directory.glob(f"{path.name}?*")]

@@ -452,7 +452,7 @@ class FrontierCommand:
                 self.expect(self.run("revive", state, *arguments), t.EXIT_USAGE,
                             f"revive {arguments}")
             some = self.run("revive", state, lost, "nowhere.example")
-            self.expect(some, t.EXIT_DONE, "revive of one of two", "nowhere.example is not")
+            self.expect(some, t.EXIT_DONE, "revive of one of two", "nowhere.example has no waiting URLs")
             self.check_same(re.sub(r"(?m)^to resume: \S*trawl ", "to resume: trawl ",
                                    some.stdout.decode()),
                             f"1 host revived; resume the crawl to fetch the queued URLs\n  {lost}\n"

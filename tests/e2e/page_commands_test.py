@@ -138,7 +138,7 @@ class PageCommands:
         self.equal(self.urls("-", "--base", "http://h/", stdin=b"<a href=x>"), ["http://h/x"], "-")
         self.equal(self.urls("-", "--base", "http://h/", stdin=b""), [], "nothing")
         whole = b"<a href=x><a href=//y/><a href=http://z/>"
-        self.equal(self.run("links", "-", "-q", stdin=whole, patterns=["2 references .*--base"]),
+        self.equal(self.run("links", "-", "-q", stdin=whole, patterns=["2 links .*--base"]),
                    "navigation\ta@href\tfollow\thttp://z/\n", "without a base")
         self.equal(self.urls("-", stdin=b"<base href=http://b/c/>" + whole),
                    ["http://b/c/x", "http://y/", "http://z/"], "the page's own base")
@@ -213,7 +213,7 @@ class PageCommands:
     def pages_that_are_none(self):
         url = self.server.serve("/text", b"<a href=x>", "text/plain")
         self.equal(self.urls(url), [self.server.root + "/x"], "text/plain")
-        self.test.check(re.search("warning: .*/text is text/plain", self.said), "not HTML",
+        self.test.check(re.search("warning: .*/text has the type text/plain", self.said), "not HTML",
                         self.said)
         url = self.server.serve("/xhtml", b"<a href=x>", "Application/XHTML+XML ;charset=utf-8")
         self.urls(url)
@@ -253,7 +253,7 @@ class PageCommands:
         self.run("links", large, "--base", "http://h/", code=t.EXIT_FAILURE,
                  patterns=["^trawl: .*large is larger than 64 MiB"])
         self.run("links", "/dev/zero", "--base", "http://h/", code=t.EXIT_FAILURE,
-                 patterns=["more than 64 MiB"])
+                 patterns=["larger than 64 MiB"])
         endless = self.server.serve("/endless", b"x" * (64 * MIB + 1))
         self.run("links", endless, code=t.EXIT_FAILURE, patterns=["/endless is larger than 64 MiB"])
 
@@ -318,7 +318,7 @@ class PageCommands:
                                    (503, DISALLOWED, "nothing is allowed")):
             self.server.serve(f"/{status}", b"User-agent: *\nDisallow: /b\n", status=status)
             verdict, _ = self.json("robots", f"{root}/{status}", "trawl", "/a", code=code,
-                                   patterns=[f"HTTP {status}: {word}"])
+                                   patterns=[f"HTTP status {status}: {word}"])
             self.equal((verdict["allowed"], verdict["line"], verdict["reason"]),
                        (code == ALLOWED, None, "status"), f"HTTP {status}")
         # Five redirects are followed, not six, and the rules are those of the site they began at.
@@ -327,7 +327,7 @@ class PageCommands:
         self.server.serve("/hop6", b"User-agent: *\nDisallow: /a\n", "text/plain")
         self.run("robots", root + "/hop1", "trawl", "/a", code=DISALLOWED)
         self.silent("five redirects")
-        self.run("robots", root + "/hop0", "trawl", "/a", patterns=["HTTP 302: everything"])
+        self.run("robots", root + "/hop0", "trawl", "/a", patterns=["HTTP status 302: everything"])
         self.run("robots", self.server.serve("/home", b"<p>Hello"), "trawl", "/a",
                  patterns=["/home is an HTML page"])
         for content_type in ("Text/HTML", "application/xhtml+xml; charset=utf-8"):
@@ -491,7 +491,7 @@ class PageCommands:
                 (["links", "-", "--base", "mailto:x"], "--base", "neither http nor https"),
                 (["links", "-", "--base=http://h/", "--kinds=formm"], "did you mean form"),
                 (["links", "-", "--base=http://h/", "--kinds=all,"], '"" is not a kind'),
-                (["links", "-", "--base=http://h/", "--kinds=\x1b"], "no kind"),
+                (["links", "-", "--base=http://h/", "--kinds=\x1b"], "not a kind"),
                 (["links", "-", "--base=http://h/", "--engine=lexbor"], "scanner", "gumbo"),
                 (["sitemap"], "SITEMAP"),
                 (["sitemap", "-", "--base", "x"], "--base"),

@@ -36,7 +36,8 @@ Result<DnsServerAddress> parse_dns_server(std::string_view text) {
     port = text.substr(end + 1);
     has_port = !port.empty();
     if (has_port && !port.starts_with(':')) return wrong("text after the bracket");
-    if (address.find(':') == std::string_view::npos) return wrong("not an IPv6 address in the brackets");
+    if (address.find(':') == std::string_view::npos)
+      return wrong("not an IPv6 address in the brackets");
   } else if (text.find(':') == text.rfind(':') && text.find(':') != std::string_view::npos) {
     address = text.substr(0, text.find(':'));
     port = text.substr(text.find(':'));
@@ -44,7 +45,8 @@ Result<DnsServerAddress> parse_dns_server(std::string_view text) {
   }
   if (has_port && !read_port(port.substr(1), server.port)) return wrong("no port (1 to 65535)");
   const std::string terminated(address);
-  if (terminated.size() != std::string_view(terminated.c_str()).size()) return wrong("not an address");
+  if (terminated.size() != std::string_view(terminated.c_str()).size())
+    return wrong("not an address");
   if (::inet_pton(AF_INET, terminated.c_str(), &server.v4) == 1) return server;
   server.family = AF_INET6;
   if (::inet_pton(AF_INET6, terminated.c_str(), &server.v6) == 1) return server;

@@ -328,6 +328,7 @@ std::string other_value(const ConfigKey& key) {
                                      "0.5",
                                      "\"7s\"",
                                      "\"77MiB\"",
+                                     "\"77KiB\"",
                                      "\"a-text\"",
                                      "[\"form\"]"};
   for (const ConfigChoice& choice : key.choices)

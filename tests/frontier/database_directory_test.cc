@@ -99,7 +99,7 @@ TEST_F(DatabaseDirectoryTest, ErrorsSayWhatToDo) {
   const auto prepared = prepare_database(path_);
   ASSERT_FALSE(prepared);
   EXPECT_NE(prepared.error().message.find(path_.string()), std::string::npos);
-  EXPECT_NE(prepared.error().message.find("; look at"), std::string::npos)
+  EXPECT_NE(prepared.error().message.find("; check the disk"), std::string::npos)
       << prepared.error().message;
 }
 

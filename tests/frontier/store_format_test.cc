@@ -218,9 +218,10 @@ TEST(StoreErrors, TellWhatWasWrongAndWhatToDo) {
   };
   expect(Status::NoSpace("No space left on device"), ErrorCode::kNoSpace, "free some space");
   expect(Status::Corruption("block checksum mismatch"), ErrorCode::kCorrupt, "backup");
-  expect(Status::IOError("store/000012.log: Permission denied"), ErrorCode::kPermission, "right");
+  expect(Status::IOError("store/000012.log: Permission denied"), ErrorCode::kPermission,
+         "write permission");
   expect(Status::IOError("store/000012.log: Read-only file system"), ErrorCode::kPermission,
-         "right");
+         "write permission");
   expect(Status::IOError("store/000012.log: Input/output error"), ErrorCode::kIo, "disk");
 }
 

@@ -325,6 +325,7 @@ std::string other_value(const ConfigKey& key) {
                                      "false",
                                      "7",
                                      "2",
+                                     "77",
                                      "0.5",
                                      "\"7s\"",
                                      "\"77MiB\"",

@@ -271,6 +271,7 @@ class Names:
         if not re.fullmatch(r"[\w./*-]+", span) or "..." in span or \
                 not (is_header or first in self.folders):
             return []
+        span = re.sub(r"\b(KIND|NAME)(?=\b|_)", "*", span)  # stands for a name to choose
         here = (self.root / page.name).parent
         for base in (self.root, self.root / "include", here):
             for pattern in (span.rstrip("/"), span + ".*"):

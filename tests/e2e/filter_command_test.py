@@ -919,7 +919,7 @@ class FilterCommand:
         output = self.new_path(".filter")
         finished = self.run("build", "-o", output, "--kind", "cuckoo", "--capacity", 1000,
                             "--fpr", "1e-4", stdin=text_of(urls("in", 100_000)))
-        self.expect(finished, t.EXIT_FAILURE, "a full cuckoo filter", "full with [0-9]{4} keys",
+        self.expect(finished, t.EXIT_FAILURE, "a full cuckoo filter", "full: it has [0-9]{4} keys",
                     "planned for 1000", "nothing was written", "--capacity")
         self.test.check(not output.exists(), "a full cuckoo filter was written")
 

@@ -237,7 +237,7 @@ class Normalize:
                 (["--rules", ""], ),
                 (["--rules", "sort_query,"], '"" is no(t a)? rule'),
                 (["--rules", "drop_fragment"], "always on"),
-                (["--rules=-all"], "takes no sign"),
+                (["--rules=-all"], "cannot have a sign"),
                 (["--host", "example.com"], "HOST=RULES"),
                 (["--host", "example.com=sort_qery"], "did you mean sort_query"),
                 (["--host", "http://h=sort_query"], "http://h", "name alone"),

@@ -51,8 +51,8 @@ void expect_accessors_to_add_up(const Url& url) {
 
 TEST(UrlBadInput, ErrorsNameWhatIsWrong) {
   const std::vector<std::pair<std::string, std::string>> wrong = {
-      {"http://[::1%25eth0]/", "not an IPv6 address"},
-      {"http://[::1%eth0]/", "not an IPv6 address"},
+      {"http://[::1%25eth0]/", "is not an IPv6 address"},
+      {"http://[::1%eth0]/", "is not an IPv6 address"},
       {"http://[::1/", "lacks its closing bracket"},
       {"http://h:65536/", "port is above 65535"},
       {"http://h:" + repeated("9", 100'000) + "/", "port is above 65535"},
@@ -63,7 +63,7 @@ TEST(UrlBadInput, ErrorsNameWhatIsWrong) {
       {"http://a b/", "a forbidden character"},
       {"http://a%00b/", "a forbidden character"},
       {"http://a%2Fb/", "a forbidden character"},
-      {"http://1.2.3.4.5/", "not an IPv4 address"},
+      {"http://1.2.3.4.5/", "is not an IPv4 address"},
       {"http://\xFF/", "not a valid internationalised domain name"},
       {"http://a\xED\xA0\x80/", "not a valid internationalised domain name"},
       {"http://u@/", "no host name"},

@@ -40,20 +40,19 @@ BANNED = (
     (r"\bnobody else\b", "no other thread, no other process"),
 )
 # Folders whose code is not in plain English yet.
-NOT_CLEAN = ("crawler/", "tests/crawler/", "tests/e2e/")
-CODE = {".h": "//", ".cc": "//", ".py": "#", ".sh": "#", ".cmake": "#", ".txt": "#", ".in": "#"}
+NOT_CLEAN = ("crawler/", "frontier/schedule/", "tests/crawler/", "tests/e2e/")
 # Pages with limits, in words: all of docs/ except formats, keys and commands; lines of the README.
 MAX_WORDS_OF_GUIDES = 16_000
 MAX_LINES_OF_README = 150
 NOT_GUIDES = {"formats.md", "config.md", "filter-command.md", "frontier-command.md",
               "page-commands.md"}
 
-# What a piece of code may be: a comment, a string, or neither. One group for each that is prose.
+# The comments and strings of each language.
 LITERALS = r'R"\w*\([\s\S]*?\)\w*"|"(?:[^"\\\n]|\\.)*"'
 CPP = re.compile(r"//[^\n]*|/\*[\s\S]*?\*/|'(?:[^'\\\n]|\\.)'|" + LITERALS)
 PYTHON = re.compile(r'#[^\n]*|"""[\s\S]*?"""|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'')
 SHELL = re.compile(r'#[^\n]*|"(?:[^"\\]|\\.)*"|\'[^\']*\'')
-MARKS = re.compile(r"^( *)(//+|#+)", re.MULTILINE)
+PIECES = {".h": CPP, ".cc": CPP, ".py": PYTHON}
 NOT_PROSE = re.compile(r"\S")
 
 
@@ -77,8 +76,7 @@ def blank(found):
 
 def prose_of_code(path, text):
     """The comments and strings of the code, without the marks of comments; all else is blanked."""
-    pieces = {".py": PYTHON, "//": CPP}.get(path.suffix) or (
-        CPP if CODE[path.suffix] == "//" else SHELL)
+    pieces = PIECES.get(path.suffix, SHELL)
     prose, end = [], 0
     for piece in pieces.finditer(text):
         prose.append(NOT_PROSE.sub("\0", text[end:piece.start()]))

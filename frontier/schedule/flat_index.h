@@ -1,4 +1,4 @@
-// FlatIndex: finds the number of an object by its 64-bit key, at 8 bytes an entry.
+// FlatIndex: maps 64-bit keys to numbers of objects, at 8 bytes an entry.
 #pragma once
 
 #include <cassert>
@@ -9,14 +9,15 @@
 
 namespace trawl {
 
-// A hash table with linear probing. It keeps half of each key's hash, not the key: find() asks its
-// caller whether an object is the one meant. Keys must not be of an attacker's choice (sequences,
-// numbers of leases, keyed hashes): the hash has no key of its own.
+// A hash table with linear probing. It stores half of each key's hash, not the key: find() asks its
+// caller whether an object matches. An attacker must not be able to choose keys (they are
+// sequences, lease numbers, keyed hashes), since the hash is not keyed.
 class FlatIndex {
  public:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-  // The number of the object with `key` for which `matches(number)` is true; kNone if none is.
+  // The number of the object with `key` for which `matches(number)` is true; kNone if there is
+  // none.
   template <class Matches>
   std::uint32_t find(std::uint64_t key, Matches matches) const {
     if (entries_.empty()) return kNone;
@@ -28,7 +29,7 @@ class FlatIndex {
     }
   }
 
-  // A number that is not there yet.
+  // `number` must not be kNone, nor present already.
   void insert(std::uint64_t key, std::uint32_t number) {
     assert(number != kNone);
     assert(find(key, [number](std::uint32_t there) { return there == number; }) == kNone);
@@ -37,11 +38,11 @@ class FlatIndex {
     ++size_;
   }
 
-  // What was inserted as `key` and `number`.
+  // The entry of `key` and `number` must be present.
   void erase(std::uint64_t key, std::uint32_t number) {
     std::size_t hole = find_slot(key, number);
     for (std::size_t i = (hole + 1) & mask(); entries_[i].number != kNone; i = (i + 1) & mask()) {
-      // An entry may move into the hole unless it would land before its own first place.
+      // An entry may move into the hole unless the hole is before its first place.
       const std::size_t first = entries_[i].hash & mask();
       if (((i - first) & mask()) < ((i - hole) & mask())) continue;
       entries_[hole] = entries_[i];
@@ -92,7 +93,7 @@ class FlatIndex {
     }
   }
 
-  std::vector<Entry> entries_;  // a power of two of them, or none
+  std::vector<Entry> entries_;  // the size is a power of two, or 0
   std::size_t size_ = 0;
 };
 

@@ -43,7 +43,7 @@ void GroupClocks::note(GroupId group, SteadyTime when) {
   expiries_.emplace(next, group);
 }
 
-// Each group has an expiry for the end of its delay, and perhaps some that are outdated.
+// Each group has an expiry entry for the end of its delay, and possibly outdated entries.
 void GroupClocks::forget_passed(SteadyTime now) {
   while (!expiries_.empty() && expiries_.top().first <= now) {
     const GroupId group = expiries_.top().second;
@@ -58,8 +58,8 @@ void GroupClocks::forget_passed(SteadyTime now) {
   }
 }
 
-// Holds the mutex of clocks that count for a request, as long as it lives. Not analysed: of clocks
-// that do not count it holds none, and nothing of them is used.
+// Holds the mutex of the clocks if they count for a request. Not analysed, since the lock is
+// conditional: clocks that do not count are neither locked nor used.
 class TRAWL_SCOPED_CAPABILITY GroupClocks::LockIfUsed {
  public:
   LockIfUsed(GroupClocks* clocks, GroupId group)
@@ -82,7 +82,7 @@ class TRAWL_SCOPED_CAPABILITY GroupClocks::LockIfUsed {
 std::optional<GroupClocks::Refusal> GroupClocks::start(GroupClocks* domains, GroupId domain,
                                                        GroupClocks* addresses, GroupId address,
                                                        SteadyTime now) {
-  // Both are locked, domains always first, so that a request is noted for both or for none (P1).
+  // Both are locked, domains always first, so that a request is recorded for both or for none (P1).
   const LockIfUsed by_domain(domains, domain);
   const LockIfUsed by_address(addresses, address);
   if (by_domain) {
@@ -164,7 +164,7 @@ void GroupClocks::note_start(GroupId group, SteadyTime when, std::optional<Stead
   note(group, when);
 }
 
-// Only the last start of a group can be undone. One before it is no loss: it holds nothing up.
+// Only the last start of a group can be undone. An earlier one need not be: it delays nothing.
 void GroupClocks::undo(GroupId group, SteadyTime when) {
   const auto clock = clocks_.find(group);
   if (clock == clocks_.end() || clock->second.next != when + delay_) return;

@@ -1,4 +1,4 @@
-// GroupClocks: when domains and addresses may be asked next, over all shards.
+// GroupClocks: when requests to domains and addresses may start next, over all shards.
 #pragma once
 
 #include <chrono>
@@ -19,16 +19,17 @@
 
 namespace trawl {
 
-// Stands for a domain or an address: a keyed hash of its name. 0: none.
+// Identifies a domain or an address: a keyed hash of its name. 0: none.
 using GroupId = std::uint64_t;
 
-// What a host belongs to, as far as it is known and counts.
+// The groups of a host, as far as they are known and count.
 struct HostGroups {
   GroupId domain = 0;
   GroupId address = 0;
 };
 
-// One for domains, one for addresses. Thread-safe. Keeps only groups whose delay has not passed.
+// There is one for domains and one for addresses. Thread-safe. Keeps only groups whose delay has
+// not passed.
 class GroupClocks {
  public:
   explicit GroupClocks(std::chrono::milliseconds delay) : delay_(delay) {}
@@ -40,46 +41,48 @@ class GroupClocks {
     return id == 0 && !name.empty() ? 1 : id;
   }
 
-  // After a restart: no request to any group before its delay from then on (P1).
+  // After a restart at `when`: no request to any group before its delay from then on (P1).
   void restarted(SteadyTime when);
 
-  // Says no to a request: a group, and when to ask again.
+  // A refused request: by which group, and when to ask again.
   struct Refusal {
     bool by_domain;
     SteadyTime again;
-    bool busy = false;  // another request to the group is about to be sent
+    bool busy = false;  // another request to the group has begun and was not sent yet
   };
-  // A request to the domain and the address may start at `now`: notes it for both and returns
-  // nothing. Otherwise for none. Clocks may be null, and groups 0: these do not count.
+  // If a request to the domain and the address may start at `now`, records it for both and returns
+  // nothing; otherwise records it for neither. Null clocks and groups of 0 do not count.
   static std::optional<Refusal> start(GroupClocks* domains, GroupId domain, GroupClocks* addresses,
                                       GroupId address, SteadyTime now);
-  // A group that a request goes to, 0: none; and when it was noted for that request, if it was.
+  // A group of a request (0: none), and the time at which the request was recorded for it, if it
+  // was.
   struct Noted {
     GroupId group = 0;
     std::optional<SteadyTime> at = std::nullopt;
   };
-  // The same for a request that is really made now, and may have been noted when it was handed out:
-  // that is forgotten. No other one to the groups may begin before it was sent: sent() says when,
-  // but is not waited for very long. If a group says no, all stays as it was.
+  // The same for a request that really starts now; the record of its lease, if any, is removed. No
+  // other request to the groups may begin until sent() reports that it was sent, or for patience()
+  // at most. If a group refuses it, nothing changes.
   static std::optional<Refusal> begin(GroupClocks* domains, const Noted& domain,
                                       GroupClocks* addresses, const Noted& address, SteadyTime now);
-  // That begin() let begin at `begun` was sent then; nothing: it never was, which counts as begun.
+  // The request that begin() allowed at `begun` was sent at `when`; nothing: it was never sent, and
+  // counts as begun.
   void sent(GroupId group, SteadyTime begun, std::optional<SteadyTime> when);
-  // How long after its delay a request that began is waited for, to be sent.
+  // How long after the delay other requests wait for sent().
   static std::chrono::milliseconds patience(std::chrono::milliseconds delay);
-  // When to ask again while it is.
+  // When to ask again during that wait.
   static SteadyTime ask_again(std::chrono::milliseconds delay, SteadyTime now) {
     return now + patience(delay) / 8;
   }
 
-  // A request to the group starts, or started, at `when`; if it was noted before, for
-  // `instead_of`, that is forgotten.
+  // Records that a request to the group starts, or started, at `when`; replaces its record for
+  // `instead_of`, if given.
   void note_start(GroupId group, SteadyTime when,
                   std::optional<SteadyTime> instead_of = std::nullopt);
-  // A request that was noted for `when` is not made after all.
+  // Removes the record of a request at `when` that is not made after all.
   void undo_start(GroupId group, SteadyTime when);
 
-  // No request to the group before; a time that has passed: none is known of.
+  // No request to the group may start before; a time in the past if no start is known.
   SteadyTime next_start(GroupId group) const;
 
   std::size_t groups() const;
@@ -87,10 +90,10 @@ class GroupClocks {
 
  private:
   struct Clock {
-    SteadyTime next;         // no request before
-    SteadyTime previous;     // what `next` is without the last start
-    std::uint32_t last = 1;  // starts at that time
-    // A request began and was not sent yet: when, and until when others wait for that.
+    SteadyTime next;         // no request may start before
+    SteadyTime previous;     // the value of `next` without the last start
+    std::uint32_t last = 1;  // number of starts at that time
+    // For a request that began and was not sent yet: when it began, and until when others wait.
     SteadyTime begun = SteadyTime::min();
     SteadyTime busy_until = SteadyTime::min();
   };
@@ -99,11 +102,11 @@ class GroupClocks {
   class LockIfUsed;
 
   SteadyTime next_of(GroupId group) const TRAWL_REQUIRES(mutex_);
-  // When to ask again; nothing: a request may begin now.
+  // When to ask again; nothing if a request may begin now.
   std::optional<SteadyTime> asked_again(GroupId group, SteadyTime now, bool& busy) const
       TRAWL_REQUIRES(mutex_);
-  // The two halves of begin(): takes what was noted back and asks whether a request may begin; then
-  // lets it begin, or notes again what was noted.
+  // The two halves of begin(). The first removes the request's record and asks whether it may
+  // begin; the second lets it begin, or restores the record.
   void look(const Noted& noted, bool is_domain, SteadyTime now, std::optional<Refusal>& refusal)
       TRAWL_REQUIRES(mutex_);
   void settle(const Noted& noted, SteadyTime now, bool refused) TRAWL_REQUIRES(mutex_);
@@ -112,7 +115,7 @@ class GroupClocks {
   void forget_passed(SteadyTime now) TRAWL_REQUIRES(mutex_);
 
   const std::chrono::milliseconds delay_;
-  // Nobody can choose names that share a clock, and it decides no order.
+  // Random, so that nobody can choose names that share a clock; it affects no order.
   const KeyedHash hash_ = KeyedHash::random();
 
   mutable Mutex mutex_;

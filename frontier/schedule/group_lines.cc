@@ -24,18 +24,18 @@ GroupLines::Index GroupLines::other_group(Index line) const {
   return find_group(!by_domain, by_domain ? lines_[line].address : lines_[line].domain);
 }
 
-// A start then would hold up the line that the group is reserved for.
+// Whether a start at `when` would delay the line that the group is reserved for.
 bool GroupLines::is_reserved(const Group& group, SteadyTime when) const {
   const auto delay = group.by_domain ? domain_delay_ : ip_delay_;
   return group.reserved_by != kNone && when < group.until && when + delay > group.until;
 }
 
-// Of a group that may be asked then.
+// The turn of a group whose delay ends at `when`.
 SteadyTime GroupLines::turn_of(const Group& group, SteadyTime when) const {
   return when != SteadyTime::min() && is_reserved(group, when) ? group.until : when;
 }
 
-// It goes first where it waits, and that group's turn has come.
+// Whether the line is first in its group, and the group's turn has come.
 bool GroupLines::is_due(Index line, SteadyTime now) const {
   const Index group = lines_[line].group;
   return first_line(group) == line && turns_.time_at(groups_[group].position) <= now &&
@@ -54,7 +54,7 @@ bool GroupLines::must_wait(GroupId domain, GroupId address, SteadyTime now) cons
          is_waited_for(find_group(false, address), now);
 }
 
-// The group where a line is due that wants this one too and came before the ticket.
+// A group with a due line that also needs this group and has an earlier ticket.
 GroupLines::Index GroupLines::goes_before(Index index, std::uint64_t ticket, SteadyTime now) const {
   if (index == kNone) return kNone;
   const Group& group = groups_[index];
@@ -66,7 +66,7 @@ GroupLines::Index GroupLines::goes_before(Index index, std::uint64_t ticket, Ste
   return kNone;
 }
 
-// Ends since each step is to a line that came before.
+// Terminates, since each step goes to a line with an earlier ticket.
 HostIndex GroupLines::choose(SteadyTime now) {
   turn_ = turns_.top().number;
   if (is_reserved(groups_[turn_], now)) {
@@ -95,8 +95,8 @@ std::optional<GroupClocks::Refusal> GroupLines::reserved(SteadyTime now) const {
   return GroupClocks::Refusal{group.by_domain, group.until};
 }
 
-// The line, which has a host, waits for its domain or its address from now on. A group that others
-// wait for already has its turn.
+// Makes the line, which must have a host, wait for its domain or its address. A group with other
+// lines keeps its turn.
 void GroupLines::attach(Index line, bool by_domain, SteadyTime turn) {
   const GroupId id = by_domain ? lines_[line].domain : lines_[line].address;
   Index group = find_group(by_domain, id);
@@ -141,7 +141,7 @@ void GroupLines::reserve(Index index, Index line, SteadyTime until) {
     turns_.move(group.position, until);
 }
 
-// Others may have the group at once, as far as is known.
+// Releases the reservation: others may use the group immediately, as far as is known.
 void GroupLines::release(Index line) {
   const Index index = std::exchange(lines_[line].reserved, kNone);
   if (index == kNone) return;
@@ -218,7 +218,7 @@ void GroupLines::put_off(const GroupClocks::Refusal& refusal) {
   reserve(group, line, refusal.again);
   detach(line, ticket_of(lines_[line]));
   attach(line, refusal.by_domain, refusal.again);
-  // Who came later loses what was reserved for it.
+  // A later line loses its reservation.
   const Index now_in = lines_[line].group;
   const Index holder = groups_[now_in].reserved_by;
   if (holder != kNone && ticket_of(lines_[holder]) > ticket_of(lines_[line])) {

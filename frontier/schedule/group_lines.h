@@ -1,5 +1,5 @@
-// GroupLines: hosts that may be asked as far as they go themselves, but wait for their domain's or
-// their address's turn.
+// GroupLines: hosts whose own delay has passed, but which wait for the turn of their domain or
+// address.
 #pragma once
 
 #include <cassert>
@@ -19,50 +19,50 @@
 
 namespace trawl {
 
-// Hosts with both in common stand in one line, first come, first served. A line waits for its
-// domain or for its address, whichever said no last, and of the lines that wait for one group that
-// goes first whose first host has waited longest. So when a group's turn comes only its first line
-// is looked at, and if that must wait for its other group instead, the whole line goes there:
-// however many hosts share a domain, each turn costs about the same.
+// Hosts with the same domain and address form one line, first come, first served. A line waits for
+// its domain or its address, whichever refused it last. Of the lines that wait for a group, the one
+// whose first host has waited longest goes first. So a group's turn examines only its first line;
+// if that must wait for its other group instead, the whole line moves there. The cost of a turn
+// hardly depends on the number of hosts that share a domain.
 //
-// The group that it leaves is reserved for its first host when the other one may be asked, lest the
-// two be free in turn and never at once: others have it until then if it will be free again by
-// then. Of two hosts that want a group at a time the one that has waited longer has it, wherever
-// they stand, and takes the other's reservation: so the host that has waited longest of all is held
-// up by nothing but the delays, and each will be that one.
+// The group that it leaves is reserved for its first host at the time when the other group becomes
+// free. Otherwise the two groups could be free alternately and never at the same time. Until then
+// other hosts may use it if it will be free again by then. Of two hosts that need a group at the
+// same time, the one that has waited longer gets it, in whichever line it is, and takes the other's
+// reservation. So only delays hold up the host that has waited longest of all, and every host
+// becomes that one at some time.
 class GroupLines {
  public:
   GroupLines(std::chrono::milliseconds domain_delay, std::chrono::milliseconds ip_delay,
              HostTable& hosts)
       : domain_delay_(domain_delay), ip_delay_(ip_delay), hosts_(hosts), turns_(Moved{&groups_}) {}
 
-  // When the next group may be asked, as far as is known; SteadyTime::max(): none waits.
+  // When the next group's turn comes, as far as is known; SteadyTime::max() if no host waits.
   SteadyTime next_turn() const noexcept {
     return turns_.empty() ? SteadyTime::max() : turns_.top().time;
   }
   bool empty() const noexcept { return turns_.empty(); }
-  // A group's turn has come: the host that goes first; kNoHost: it is reserved. What follows is of
-  // it until a host joins or leaves a line: which group's turn it is, and whether its other group
-  // is reserved for another.
+  // Chooses the host that goes first when a group's turn has come; kNoHost if the group is
+  // reserved. The following calls refer to this choice until a host joins or leaves a line.
   HostIndex choose(SteadyTime now);
   bool turn_is_domains() const { return groups_[turn_].by_domain; }
   std::optional<GroupClocks::Refusal> reserved(SteadyTime now) const;
 
-  // True if hosts are in line for the domain or the address, or it is reserved for one, so that
-  // another one must join them.
+  // True if hosts wait for the domain or the address, or one of them is reserved, so that a host
+  // must join a line.
   bool must_wait(GroupId domain, GroupId address, SteadyTime now) const;
-  // A host joins its line; if there is none yet, a new one waits for the group that said no, or for
-  // the one that others wait for.
+  // Adds a host to its line. A new line waits for the group that refused the host, or for the one
+  // that others wait for.
   void join(HostIndex host, GroupId domain, GroupId address,
             const std::optional<GroupClocks::Refusal>& refusal, SteadyTime now);
-  // A host leaves its line, wherever it stands.
+  // Removes a host from its line.
   void leave(HostIndex host);
 
-  // The chosen host was told no.
+  // The chosen host was refused.
   void put_off(const GroupClocks::Refusal& refusal);
-  // The chosen host may be asked: it leaves, and its group's next turn is then.
+  // The chosen host was leased: removes it, and sets its group's next turn.
   void serve(SteadyTime next_turn);
-  // A group may have its turn earlier than was thought.
+  // A group's turn may come earlier than recorded.
   void wake(bool domain, GroupId id, SteadyTime when);
 
   std::size_t bytes() const noexcept;
@@ -82,15 +82,16 @@ class GroupLines {
     GroupId address = 0;
     Index first = kNone;  // waits
     Index last = kNone;
-    Index group = kNone;     // that it waits for
-    Index reserved = kNone;  // its other one, for its first host
+    Index group = kNone;     // the group that it waits for
+    Index reserved = kNone;  // its other group, reserved for its first host
   };
   struct Group {
     GroupId id = 0;
     bool by_domain = false;
-    std::uint32_t position = 0;                       // in turns_, if it has lines
-    Index reserved_by = kNone;                        // a line that waits for another group
-    SteadyTime until = SteadyTime::min();             // when that may be asked
+    std::uint32_t position = 0;                       // in turns_, if the group has lines
+    Index reserved_by = kNone;                        // the line, waiting for another group, that
+                                                      // reserved it
+    SteadyTime until = SteadyTime::min();             // when that other group becomes free
     std::set<std::pair<std::uint64_t, Index>> lines;  // by the ticket of their first hosts
   };
   struct Moved {
@@ -131,7 +132,7 @@ class GroupLines {
   Slab<Group> groups_;
   FlatIndex line_index_;
   FlatIndex group_index_;
-  TimeHeap<Moved> turns_;  // of the groups that have a line
+  TimeHeap<Moved> turns_;  // the groups with lines
   Index turn_ = kNone;     // the group of the chosen host
   std::uint64_t next_ticket_ = 0;
 };

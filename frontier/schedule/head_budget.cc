@@ -7,7 +7,7 @@ namespace trawl {
 
 namespace {
 
-// Heads that reclaim() looks at each time.
+// Heads that reclaim() examines per call.
 constexpr int kReclaimSteps = 16;
 
 }  // namespace
@@ -80,8 +80,8 @@ void HeadBudget::drop(HostIndex host) {
   change(host, [](HostQueue& queue) { queue.drop_head(); });
 }
 
-// Leaves the host's last URLs to the rest, but for the first `keep`, until the head has no more
-// than `most_bytes` and all heads together no more than they may.
+// Drops the host's last URLs from its head, except the first `keep`, until the head has at most
+// `most_bytes` and all heads together are within the limit.
 void HeadBudget::cut(HostIndex host, std::size_t keep, std::uint64_t most_bytes) {
   const std::size_t own = hosts_[host].queue.head_bytes();
   assert(own <= bytes_);
@@ -97,7 +97,7 @@ void HeadBudget::cut(HostIndex host, std::size_t keep, std::uint64_t most_bytes)
   });
 }
 
-// Cuts heads that were filled when shares were larger. All heads fit if none exceeds its share.
+// Cuts heads that were filled when shares were larger. If no head exceeds its share, all fit.
 void HeadBudget::reclaim(HostIndex but) {
   for (int step = 0; step < kReclaimSteps && bytes_ > max_bytes_; ++step) {
     if (hand_ >= hosts_.end()) hand_ = 0;

@@ -1,4 +1,4 @@
-// HeadBudget: how much of the hosts' queues is kept in memory.
+// HeadBudget: limits the parts of the hosts' queues that are in memory.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,9 @@
 
 namespace trawl {
 
-// M1: each host may keep an equal share of the bytes, and 64 URLs at most. A share shrinks as hosts
-// come; a head that was filled before is cut when the bytes run out. With so many hosts that a
-// share has no room for a URL, heads hold just what a read brought, and that only while others
-// leave room.
+// M1: each host has an equal share of the bytes, and at most 64 URLs. Shares shrink as hosts are
+// added; a head that was filled before is cut when the bytes run out. With so many hosts that a
+// share has no room for a URL, heads hold only what a read returned, and only while there is room.
 class HeadBudget {
  public:
   static constexpr std::size_t kMostUrls = 64;
@@ -23,11 +22,12 @@ class HeadBudget {
 
   HeadBudget(std::uint64_t max_bytes, HostTable& hosts) : max_bytes_(max_bytes), hosts_(hosts) {}
 
-  // How many URLs to read from the store at once.
+  // The number of URLs to read from the store in one call.
   std::size_t read_limit() const;
-  // Puts a URL into the head, or leaves it to the rest.
+  // Puts a URL into the head, or leaves it in the rest.
   void insert(HostIndex host, const QueueOrder& order, std::string_view record);
-  // Puts in what was read: the first URLs of the rest, and of those at least the first.
+  // Puts URLs read from the store, the first of the rest, into the head: at least the first of
+  // them.
   void refill(HostIndex host, const std::vector<QueuedUrl>& urls);
   std::string pop_front(HostIndex host);
   std::optional<std::string> take(HostIndex host, const QueueOrder& order);
@@ -47,7 +47,7 @@ class HeadBudget {
   const std::uint64_t max_bytes_;
   HostTable& hosts_;
   std::uint64_t bytes_ = 0;
-  HostIndex hand_ = 0;             // where reclaim() goes on
+  HostIndex hand_ = 0;             // where reclaim() continues
   std::size_t usual_record_ = 96;  // bytes, smoothed
 };
 

@@ -11,7 +11,7 @@ HostInfo host_info(const HostRecord& record, std::int64_t wall_now) {
       .settings = {.delay = record.delay, .leases = record.max_leases, .limit = record.remaining}};
   const bool blocked = record.blocked_until > wall_now;
   if (blocked) info.settings.blocked_until = from_milliseconds(record.blocked_until);
-  // What lasts longest is told: a block ends by itself.
+  // The state that lasts longest comes first; a block ends automatically.
   if (record.given_up) {
     info.state = HostState::kParked;
   } else if (record.remaining && *record.remaining == 0) {

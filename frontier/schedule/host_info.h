@@ -1,4 +1,4 @@
-// What Frontier::hosts() tells of a host from what is kept of it.
+// Makes a HostInfo from a host's record.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace trawl {
 
-// All but the counts of its URLs, at `wall_now` milliseconds since the epoch.
+// Everything except the counts of URLs, at `wall_now` milliseconds since the epoch.
 HostInfo host_info(const HostRecord& record, std::int64_t wall_now);
 
 }  // namespace trawl

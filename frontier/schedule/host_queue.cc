@@ -47,7 +47,7 @@ void HostQueue::set_rest_after(const QueueOrder& order) noexcept {
   rest_sequence_ = order.sequence;
 }
 
-// The rest begins just behind the last place before `order`.
+// Makes the rest begin directly after the last possible place before `order`.
 void HostQueue::set_rest_from(const QueueOrder& order) noexcept {
   if (order.sequence > 0) {
     set_rest_after({.priority = order.priority, .sequence = order.sequence - 1});
@@ -73,7 +73,7 @@ std::uint32_t HostQueue::last_entry() const noexcept {
   return block_->end - kTrailerBytes - size - std::uint32_t{sizeof(EntryHeader)};
 }
 
-// Where the first URL that does not come before `order` begins.
+// The offset of the first URL that does not come before `order`.
 std::uint32_t HostQueue::find(const QueueOrder& order) const noexcept {
   std::uint32_t at = block_->begin;
   while (at < block_->end) {
@@ -84,7 +84,7 @@ std::uint32_t HostQueue::find(const QueueOrder& order) const noexcept {
   return at;
 }
 
-// Makes room for so many bytes behind the last URL.
+// Makes room for `more` bytes after the last URL.
 void HostQueue::make_room(std::uint32_t more) {
   const std::uint32_t used = block_ ? block_->end - block_->begin : 0;
   if (block_ && more <= block_->capacity - block_->end) return;
@@ -117,7 +117,7 @@ bool HostQueue::insert(const QueueOrder& order, std::string_view record) {
                            .priority = order.priority,
                            .size = static_cast<std::uint32_t>(record.size())};
   const std::uint32_t bytes = std::uint32_t{sizeof(header)} + header.size + kTrailerBytes;
-  std::uint32_t before = 0;  // bytes of the URLs that come before it
+  std::uint32_t before = 0;  // bytes of the URLs before it
   if (block_) {
     const bool is_last = header_at(last_entry()).order() < order;
     const std::uint32_t at = is_last ? block_->end : find(order);
@@ -178,7 +178,7 @@ void HostQueue::remove_at(std::uint32_t at) noexcept {
   block_->end -= size;
 }
 
-// All URLs of the host that come no earlier than the one that leaves are in the store only then.
+// Afterwards the dropped URL and all later ones of the host are only in the store.
 void HostQueue::drop_last() noexcept {
   assert(!head_empty());
   const std::uint32_t last = last_entry();

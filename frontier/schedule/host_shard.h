@@ -1,4 +1,4 @@
-// HostShard: a ShardState that threads share, and the inbox through which the committer feeds it.
+// HostShard: the host queues of one shard, and the schedule of their hosts.
 #pragma once
 
 #include <chrono>
@@ -20,61 +20,60 @@ namespace trawl {
 // records of hosts that changed. When leases run out it and the other shards' threads look what has
 // ended here.
 //
-// The inbox has one producer, the committer, and is therefore in commit order: a URL's admission
-// comes before the end of its lease. So a URL that was read from the store before its admission
-// was taken from the inbox is found in its host's head or among the leases then, and not queued
-// twice.
+// The inbox has one producer, the committer, so it is in commit order: a URL's admission comes
+// before the end of its lease. If a URL is read from the store before its admission is taken from
+// the inbox, the admission then finds it in its host's head or among the leases, and does not queue
+// it twice.
 class HostShard {
  public:
   HostShard(const Store& store, ShardOptions options) : state_(store, std::move(options), inbox_) {}
 
-  // The committer: what has just become durable. A URL that was leased leaves its lease's place in
-  // the queue for good with push_ended: it is completed, deferred, or dropped.
+  // Called by the committer with what has become durable. push_ended: a leased URL has left its
+  // place in the queue: it is completed, deferred, or dropped.
   void push_admitted(QueuedUrl url) { inbox_.enqueue(std::move(url)); }
   void push_ended(std::uint64_t sequence) { inbox_.enqueue(sequence); }
-  // Takes the inbox in: the leases that ended count no more.
+  // Processes the inbox; leases that ended no longer count.
   void take_inbox() { locked(&ShardState::take_inbox); }
-  // The same if it is long: memory stays bounded though nobody leases.
+  // The same if the inbox is long, so that memory stays bounded while no thread leases.
   void relieve_inbox() {
     if (inbox_.size_approx() >= kLongInbox) take_inbox();
   }
-  // Takes it in, and ends what has expired: leases that ended count no more.
+  // Processes the inbox and expires leases; leases that ended no longer count.
   void count_ended_leases() { locked(&ShardState::count_ended_leases); }
-  // What is to be stored of a host when `change` of it is committed, by default all there are:
-  // that one and those committed before count. A default record: nothing. Absent: what the store
-  // has is right, since the host was forgotten. A host whose record changed
-  // (EndedLease::host_changed, change_host()) stays in memory until this was called for each of its
-  // changes, so that none is lost.
+  // The record to store for a host when its change number `change` is committed (by default all
+  // changes): the result of this change and those committed before. A default record: delete the
+  // stored one. Absent: the stored record is right, since the host was forgotten. A host whose
+  // record changed (EndedLease::host_changed, change_host()) stays in memory until this was called
+  // for each of its changes, so that none is lost.
   std::optional<HostRecord> record_of(HostId host, std::uint64_t change = HostJournal::kEvery) {
     return locked(&ShardState::record_of, host, change);
   }
 
-  // Recovery: the store has URLs of this host, first these; `record` is what it has of it, if
-  // anything.
+  // For recovery: adds a host with URLs in the store. `first` are the first of them; `record` is
+  // the stored record, if any.
   void restore_host(HostId host, const std::optional<HostRecord>& record,
                     const QueueBeginning& queue = {}) {
     locked(&ShardState::restore_host, host, record, queue);
   }
 
-  // Appends up to `max` URLs whose hosts may be asked now.
+  // Leases up to `max` URLs whose hosts are due, and appends them to `out`.
   Result<void> lease(std::size_t max, std::vector<NumberedLease>& out) {
     return locked(&ShardState::lease, max, out);
   }
-  // Leases that are open, those whose end is not durable included.
+  // Open leases, including those whose end is not durable.
   std::size_t leased() const { return locked(&ShardState::leased); }
-  // Whether a host may be asked now, if there is a lease for it. Forgets hosts that have nothing.
+  // Whether a host is due, ignoring max_open_leases. Forgets idle hosts.
   bool has_turn() { return locked(&ShardState::has_turn); }
-  // When lease() may next have something, if there are leases; an expiry counts too.
+  // When lease() may next return something, ignoring max_open_leases; includes expiries.
   std::optional<SteadyTime> next_due() const { return locked(&ShardState::next_due); }
-  // When the first open lease expires; nothing: none does.
+  // When the first open lease expires; nothing if none does.
   std::optional<SteadyTime> next_expiry() const { return locked(&ShardState::next_expiry); }
-  // No more leases: lease() returns kClosed, and the store is not used any more.
+  // Afterwards lease() returns kClosed, and the store is no longer used.
   void close() { locked(&ShardState::close); }
 
-  // The request of a lease ended: frees its place at the host. The lease stays known until
-  // push_ended(), so that its URL is not read from the store again. Errors of this and all that
-  // follow: kNotFound if this shard gave no such lease (or, of release and renew, if it is not
-  // open).
+  // The request of a lease has ended: frees its place at the host. The lease is kept until
+  // push_ended(), so that its URL is not read from the store again. Errors, here and below:
+  // kNotFound if this shard never gave such a lease (for release() and renew(): if it is not open).
   Result<EndedLease> begin_completion(std::uint64_t lease, const Outcome& outcome) {
     return locked(&ShardState::begin_completion, lease, outcome);
   }

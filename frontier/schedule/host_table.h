@@ -1,4 +1,4 @@
-// HostTable: the hosts that a shard has in memory.
+// HostTable: the hosts of a shard in memory.
 #pragma once
 
 #include <algorithm>
@@ -22,39 +22,40 @@ namespace trawl {
 using HostIndex = std::uint32_t;
 inline constexpr HostIndex kNoHost = FlatIndex::kNone;
 
-// What few hosts have: a record that is not a default one.
+// For the few hosts whose record is not the default one.
 struct HostExtra {
   HostRecord record;
-  SteadyTime unblocked = SteadyTime::min();  // when record.blocked_until will have passed
-  // The first of the failures in a row without any answer; none if it answered last.
+  SteadyTime unblocked = SteadyTime::min();  // record.blocked_until on the clock of delays
+  // The first of the current failures in a row without an answer; absent if its last request was
+  // answered.
   std::optional<SteadyTime> silent_since = std::nullopt;
 };
 
-// One politeness group. There may be very many: 80 bytes, of which its place in the table and in
-// the schedule takes some 60 more.
+// One politeness group. There may be very many: 80 bytes each, and some 60 more in the table and
+// the schedule.
 struct Host {
   enum class Place : std::uint8_t { kNowhere, kScheduled, kLine };
 
   HostId id = 0;
   HostQueue queue;
-  std::unique_ptr<HostExtra> extra;               // null: its record is a default one
-  SteadyTime surely_started = SteadyTime::min();  // the last request that was surely made
+  std::unique_ptr<HostExtra> extra;               // null: its record is the default one
+  SteadyTime surely_started = SteadyTime::min();  // the last request that was certainly made
   SteadyTime not_before = SteadyTime::min();
-  std::uint32_t newest_lease = FlatIndex::kNone;  // of its open leases, in the LeaseTable
+  std::uint32_t newest_lease = FlatIndex::kNone;  // its newest open lease, in the LeaseTable
   std::uint32_t leased = 0;                       // its open leases
-  float response_time = -1;                       // smoothed, in milliseconds; < 0: none known
-  std::uint32_t position = 0;                     // in what `place` says
+  float response_time = -1;                       // smoothed, in milliseconds; < 0: unknown
+  std::uint32_t position = 0;                     // in the structure that `place` names
   Place place = Place::kNowhere;
-  std::uint16_t drops = 0;      // between begin_drop() and end_drop(), so many times
+  std::uint16_t drops = 0;      // number of drops between begin_drop() and end_drop()
   bool record_changed = false;  // since the host came into memory
-  bool record_unsaved = false;  // nobody asked for it since it changed
-  bool answered = false;        // HostRecord::answered: so many have only that in theirs
-  bool nameless = false;        // its name did not exist when it was asked last
-  bool revived = false;         // when its time came, which is not stored yet
+  bool record_unsaved = false;  // record_of() was not called since it changed
+  bool answered = false;        // HostRecord::answered, here since most records have nothing else
+  bool nameless = false;        // its name did not exist at the last request
+  bool revived = false;         // by park_time, not stored yet
   bool counted_leasable = false;
   bool counted_given_up = false;
-  bool groups_known = false;  // of its URLs, which domain it belongs to, or that it is apart
-  bool apart = false;         // UrlRequest::queue: it belongs to no domain and no address
+  bool groups_known = false;  // its domain and `apart` were derived from a URL
+  bool apart = false;         // UrlRequest::queue: without domain and address
 
   const HostRecord* record() const noexcept { return extra ? &extra->record : nullptr; }
   bool given_up() const noexcept { return extra && extra->record.given_up; }
@@ -66,7 +67,7 @@ class HostTable {
   HostIndex find(HostId id) const {
     return index_.find(id, [&](HostIndex i) { return hosts_[i].id == id; });
   }
-  // A host that is not there yet.
+  // Adds a host that is not in the table.
   HostIndex add(HostId id) {
     assert(find(id) == kNoHost);
     const HostIndex i = hosts_.add();
@@ -85,7 +86,7 @@ class HostTable {
   const Host& operator[](HostIndex i) const noexcept { return hosts_[i]; }
 
   std::size_t size() const noexcept { return hosts_.size(); }
-  // Numbers are below this; those not in use are of hosts without anything.
+  // All numbers are below this; unused ones are of empty hosts.
   HostIndex end() const noexcept { return hosts_.end(); }
   std::size_t bytes() const noexcept { return hosts_.bytes() + index_.bytes(); }
 

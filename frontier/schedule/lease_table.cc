@@ -95,7 +95,7 @@ void LeaseTable::leave_url(LeaseIndex i) {
   slots_[later].earlier = earlier;
 }
 
-// Of one that has left its URL.
+// Frees a lease that was removed from its URL.
 void LeaseTable::free(LeaseIndex i) {
   LeaseSlot& slot = slots_[i];
   assert(slot.state != LeaseSlot::State::kOpen);

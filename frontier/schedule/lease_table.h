@@ -20,27 +20,27 @@ namespace trawl {
 using LeaseIndex = std::uint32_t;
 inline constexpr LeaseIndex kNoLease = FlatIndex::kNone;
 
-// A lease is open until it ends or expires. One that ended is known until its URL's end is durable;
-// one that expired, until its URL ended or so many others expired.
+// A lease is open until it ends or expires. An ended lease is kept until its URL's end is durable;
+// an expired lease until its URL ends or max_expired others have expired.
 struct LeaseSlot {
   enum class State : std::uint8_t { kOpen, kEnded, kExpired };
 
   std::uint64_t number = 0;
   HostId host_id = 0;
   QueueOrder order;
-  HostGroups groups;               // for which its request is noted
+  HostGroups groups;               // for which its request is recorded
   SteadyTime since{};              // when it was handed out
   SteadyTime expires{};            // while open, if it does
   std::string record;              // while open
   HostIndex host = kNoHost;        // while open
   LeaseIndex before = kNoLease;    // the host's open lease before it
-  LeaseIndex after = kNoLease;     // ... and behind it
-  LeaseIndex previous = kNoLease;  // in the list of open or of expired ones
+  LeaseIndex after = kNoLease;     // ... and after it
+  LeaseIndex previous = kNoLease;  // in the list of open or of expired leases
   LeaseIndex next = kNoLease;      //
-  LeaseIndex earlier = kNoLease;   // lease of the same URL, which expired
+  LeaseIndex earlier = kNoLease;   // an expired lease of the same URL
   State state = State::kOpen;
-  bool started = false;    // its request is noted for when it really began
-  bool url_ended = false;  // while open: by an earlier lease of its URL, after that had expired
+  bool started = false;    // its request is recorded with its real start
+  bool url_ended = false;  // while open: an earlier, expired lease of its URL ended the URL
 };
 
 class LeaseTable {
@@ -50,38 +50,38 @@ class LeaseTable {
   LeaseSlot& operator[](LeaseIndex i) noexcept { return slots_[i]; }
   const LeaseSlot& operator[](LeaseIndex i) const noexcept { return slots_[i]; }
 
-  // A new open lease, which counts at its host. It expires after all that are open now.
+  // Opens a lease, which counts for its host. It expires after all that are open now.
   LeaseIndex open(HostIndex host, const QueueOrder& order, std::string record, SteadyTime now);
-  // By number; kNoLease: forgotten, or never given.
+  // The lease with that number; kNoLease if forgotten or never given.
   LeaseIndex find(std::uint64_t number) const;
   bool was_given(std::uint64_t number) const { return number >= first_ && number < next_; }
-  // The newest lease of a URL; the others are its `earlier` ones.
+  // The newest lease of a URL; `earlier` links to the others.
   LeaseIndex newest_of(std::uint64_t sequence) const;
-  // True if the URL is leased, or its end is not durable yet: it is not to be leased now.
+  // True if the URL must not be leased now: it is leased, or its end is not durable yet.
   bool is_taken(std::uint64_t sequence) const;
 
-  // An open lease leaves its host, and hands out its record: it ends, expires, or is forgotten.
+  // Ends or expires an open lease: removes it from its host and returns its record.
   std::string end(LeaseIndex i);
   std::string expire(LeaseIndex i);
   std::string remove(LeaseIndex i);
-  // An open one expires after all others from now on.
+  // Makes an open lease expire after all others.
   void renew(LeaseIndex i, SteadyTime expires);
-  // An expired one ends after all.
+  // Ends an expired lease.
   void end_late(LeaseIndex i);
-  // A URL's end is durable: forgets its leases but for an open one.
+  // Forgets a URL's leases when its end is durable, except an open one.
   void forget_url(std::uint64_t sequence);
-  // Forgets a URL's leases that expired.
+  // Forgets a URL's expired leases.
   void forget_expired(std::uint64_t sequence);
-  // Forgets the expired ones but for the last `most`.
+  // Forgets the expired leases except the last `most`.
   void limit_expired(std::size_t most);
 
   // The open lease that expires first.
   LeaseIndex first_to_expire() const { return open_.first; }
-  // When the host's newest open lease was handed out.
+  // When the host's newest open lease was given.
   SteadyTime newest_start(const Host& host) const {
     return host.newest_lease == kNoLease ? SteadyTime::min() : slots_[host.newest_lease].since;
   }
-  // Those open, and those whose end is not durable yet.
+  // Open leases, and those whose end is not durable yet.
   std::size_t leased() const noexcept {
     assert(expired_count_ <= slots_.size());
     return slots_.size() - expired_count_;
@@ -104,7 +104,7 @@ class LeaseTable {
   HostTable& hosts_;
   Slab<LeaseSlot> slots_;
   FlatIndex by_number_;
-  FlatIndex by_url_;  // sequence: the newest lease
+  FlatIndex by_url_;  // sequence to newest lease
   List open_;
   List expired_;
   std::size_t expired_count_ = 0;

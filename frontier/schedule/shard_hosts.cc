@@ -1,4 +1,4 @@
-// ShardState: hosts come and go, and what is kept of them.
+// ShardState: loading, forgetting and changing hosts.
 #include <algorithm>
 #include <cassert>
 #include <limits>
@@ -16,9 +16,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// How soon a host that could not be forgotten yet is looked at again.
+// When a host that could not be forgotten yet is examined again.
 constexpr std::chrono::seconds kForgetLater(1);
-// Open leases of a host whose requests are noted for an address that becomes known.
+// The most open leases of a host whose requests are recorded for an address that becomes known.
 constexpr int kMostMoved = 64;
 
 std::string_view without_port(std::string_view host) {
@@ -30,7 +30,7 @@ std::string_view without_port(std::string_view host) {
 
 }  // namespace
 
-// The host in memory, from the store if it is not there.
+// Returns the host, loading it from the store if it is not in memory.
 Result<HostIndex> ShardState::load_host(HostId id) {
   const HostIndex found = hosts_.find(id);
   if (found != kNoHost) return found;
@@ -61,8 +61,8 @@ HostIndex ShardState::add_host(HostId id, const std::optional<HostRecord>& recor
   return i;
 }
 
-// Its first URLs are at hand now; later each host's would be a read of its own. They are taken in
-// as if they were admitted, so that all hosts' shares are equal in the end.
+// The first URLs are available now; later each host would need a separate read. They are added like
+// admitted URLs, so that all hosts' shares are equal in the end.
 void ShardState::restore_host(HostId id, const std::optional<HostRecord>& record,
                               const QueueBeginning& queue) {
   HostIndex i = hosts_.find(id);
@@ -81,9 +81,8 @@ void ShardState::restore_host(HostId id, const std::optional<HostRecord>& record
   reschedule(i);
 }
 
-// A host without URLs and leases whose delay has passed is forgotten, but for a record that the
-// store does not have yet: the committer is to ask for it, and who loads the host again is to find
-// it there.
+// Forgets a host without URLs and leases whose delay has passed, unless its record is not stored
+// yet: the committer will ask for it, and a later load_host() must find it in the store.
 void ShardState::forget_if_idle(HostIndex i) {
   Host& host = hosts_[i];
   if (host.queue.has_urls() || host.leased > 0) return reschedule(i);
@@ -118,7 +117,7 @@ HostRecord ShardState::record_of(const Host& host) const {
   return record;
 }
 
-// Most hosts have no record in memory: that they answered is kept apart from it.
+// Most hosts have no record in memory: Host::answered is kept apart from it.
 void ShardState::note_answer(HostIndex i, EndedLease& ended) {
   Host& host = hosts_[i];
   host.nameless = false;
@@ -151,8 +150,8 @@ std::int64_t ShardState::wall_now() const {
   return to_milliseconds(options_.wall_clock());
 }
 
-// Sets when the host is asked again by the clock of delays. The two clocks may drift apart, so that
-// the end of a block is looked at again when it has come.
+// Sets the end of the block on the clock of delays. The two clocks may drift apart, so the end is
+// checked again when it has come.
 void ShardState::update_block(HostIndex i) {
   assert(hosts_[i].extra);
   HostExtra& extra = *hosts_[i].extra;
@@ -162,14 +161,14 @@ void ShardState::update_block(HostIndex i) {
   if (until == 0) return;
   const std::int64_t now = wall_now();
   if (until <= now) return;
-  // As unsigned numbers, since the difference may be too large for signed ones.
+  // Unsigned, since the difference may overflow signed numbers.
   const std::uint64_t wait = static_cast<std::uint64_t>(until) - static_cast<std::uint64_t>(now);
   extra.unblocked =
       options_.clock() + milliseconds(std::min<std::uint64_t>(wait, kMaxDelay.count()));
   blocked_.emplace(extra.unblocked, i);
 }
 
-// The number of the change; 0 if the record is as it was.
+// Returns the number of the change; 0 if the record is unchanged.
 std::uint64_t ShardState::change_record(HostIndex i, std::string_view name,
                                         const RecordChange& change) {
   Host& host = hosts_[i];
@@ -198,7 +197,7 @@ Result<std::uint64_t> ShardState::change_host(HostId id, std::string_view name,
   return number;
 }
 
-// Its failures and its block are forgotten.
+// Removes the host's failures and block.
 std::uint64_t ShardState::revive(HostIndex i) {
   if (hosts_[i].extra) hosts_[i].extra->silent_since.reset();
   return change_record(i, {}, [](HostRecord& record) {
@@ -220,8 +219,8 @@ HostGroups ShardState::groups_of(HostIndex i) const {
   return i < groups_.size() ? groups_[i] : HostGroups{};
 }
 
-// Its URLs tell a host's name, which is needed but once. With a record that cannot be read it is a
-// domain of its own.
+// The host's name comes from one of its URLs, and is needed only once. If the record cannot be
+// decoded, the host counts as a domain of its own.
 void ShardState::learn_groups(HostIndex i) {
   Host& host = hosts_[i];
   if (host.groups_known) return;
@@ -242,7 +241,7 @@ void ShardState::learn_domain(HostIndex i, std::string_view name) {
                                    : options_.domains->id(registrable_domain(without_port(name)));
 }
 
-// Requests that are being made already stay noted for where they go.
+// Running requests stay recorded for their own address.
 void ShardState::learn_address_only(HostIndex i, std::string_view text) {
   if (options_.addresses == nullptr || text.empty() || hosts_[i].apart) return;
   const GroupId address = options_.addresses->id(text);
@@ -252,7 +251,8 @@ void ShardState::learn_address_only(HostIndex i, std::string_view text) {
   reschedule(i);
 }
 
-// The requests that are being made now go there too, perhaps. Of very many the last ones do.
+// The host's running requests may go to that address too: records them for it, at most the last
+// kMostMoved.
 void ShardState::learn_address(HostIndex i, GroupId address) {
   if (groups_[i].address == address || hosts_[i].apart) return;
   if (hosts_[i].place == Host::Place::kLine) unschedule(i);
@@ -269,7 +269,7 @@ void ShardState::learn_address(HostIndex i, GroupId address) {
   reschedule(i);
 }
 
-// A host that nothing is known of yet is kept for a while, for its first URL to come.
+// A new host is kept for a while, until its first URL arrives.
 void ShardState::set_address(HostId id, std::string_view address) {
   if (options_.addresses == nullptr || store_ == nullptr) return;
   take_inbox();
@@ -294,7 +294,7 @@ void ShardState::begin_drop(HostId id) {
     return;
   }
   heads_.drop(*host);
-  // What is admitted meanwhile is left to the store.
+  // URLs admitted during the drop stay in the store.
   hosts_[*host].queue.set_rest_all();
   ++hosts_[*host].drops;
   reschedule(*host);
@@ -302,12 +302,12 @@ void ShardState::begin_drop(HostId id) {
 
 bool ShardState::is_leased(std::uint64_t sequence) {
   if (leases_.is_taken(sequence)) return true;
-  leases_.forget_expired(sequence);  // they come too late now
+  leases_.forget_expired(sequence);  // their completions now come too late
   return false;
 }
 
 void ShardState::end_drop(HostId id) {
-  take_inbox();  // what was admitted before or meanwhile: see begin_drop()
+  take_inbox();  // URLs admitted before or during the drop: see begin_drop()
   const HostIndex i = hosts_.find(id);
   if (i == kNoHost || hosts_[i].drops == 0) return;
   if (--hosts_[i].drops == 0 && store_ != nullptr) {
@@ -334,7 +334,7 @@ std::optional<HostInfo> ShardState::info(HostId id) {
 }
 
 ShardStats ShardState::stats() {
-  take_inbox();  // ends of leases that nobody has looked at yet
+  take_inbox();  // ends of leases not processed yet
   const SteadyTime now = options_.clock();
   while (!blocked_.empty() && blocked_.begin()->first <= now)
     blocked_.erase(blocked_.begin());

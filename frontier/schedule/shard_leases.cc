@@ -1,4 +1,4 @@
-// ShardState: leases, from beginning to end.
+// ShardState: giving, ending and expiring leases.
 #include <algorithm>
 #include <cassert>
 #include <iterator>
@@ -16,9 +16,9 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// How much the last request counts in the smoothed response time.
+// The weight of the last request in the smoothed response time.
 constexpr float kNewestResponse = 0.25f;
-// Leases that expired are known for late completions: as many as may be open, and these at least.
+// Expired leases are kept for late completions: as many as may be open, and at least this many.
 constexpr std::size_t kLeastExpiredKept = 1024;
 
 SteadyTime start_of(SteadyTime since, microseconds started_after) {
@@ -77,7 +77,7 @@ Result<void> ShardState::lease(std::size_t max, std::vector<NumberedLease>& out)
   handed_out_.clear();
   Result<void> result;
   while (handed_out_.size() < max) {
-    // One by one: others must not find none left while this looks for something to lease.
+    // One at a time, so that other shards find leases while this one searches for a URL.
     if (options_.leases != nullptr && options_.leases->take(1) == 0) break;
     ++taken_;
     const auto host = next_host(now);
@@ -117,7 +117,7 @@ void ShardState::settle_leases() {
 }
 
 void ShardState::lease_from(HostIndex i, SteadyTime now, std::vector<NumberedLease>& out) {
-  // P1: a host is asked when its turn has come, which its last request sets.
+  // P1: a host is leased from only when its turn has come, which its last request sets.
   assert(may_lease(hosts_[i]) && next_start(hosts_[i]) <= now);
   assert(hosts_[i].queue.has_urls());
   const QueueOrder order = hosts_[i].queue.front();
@@ -131,7 +131,8 @@ void ShardState::lease_from(HostIndex i, SteadyTime now, std::vector<NumberedLea
   reschedule(i);
 }
 
-// The requests start now at the earliest, which may be well after the store was read.
+// The requests start now at the earliest, which may be long after `assumed`, since the store was
+// read.
 void ShardState::note_starts(SteadyTime assumed) {
   if (handed_out_.empty()) return;
   const SteadyTime start = options_.clock();
@@ -158,11 +159,11 @@ SteadyTime ShardState::next_turn() const {
 
 bool ShardState::has_turn() {
   if (closed()) return false;
-  const SteadyTime now = look_at_clock();  // so that no host is scheduled for now again
+  const SteadyTime now = look_at_clock();  // so that no host is scheduled for this moment again
   while (!schedule_.empty() && schedule_.top().time <= now) {
     const HostIndex host = schedule_.top().number;
     if (hosts_[host].queue.has_urls()) return true;
-    // It is forgotten, or has its turn later.
+    // The host is forgotten, or its turn comes later.
     if (const auto turn = take_turn(host, false, now); !turn) {
       error_ = turn.error();
       return true;
@@ -184,7 +185,7 @@ std::optional<SteadyTime> ShardState::next_expiry() const {
   return leases_[first].expires;
 }
 
-// The URLs go back to their places. Whether the requests were made is not known, so they count.
+// Puts the URLs back into their places. Whether the requests were made is unknown, so they count.
 void ShardState::expire_leases(SteadyTime now) {
   for (;;) {
     const LeaseIndex first = leases_.first_to_expire();
@@ -205,11 +206,11 @@ void ShardState::expire_leases(SteadyTime now) {
   leases_.limit_expired(std::max(options_.max_expired, kLeastExpiredKept));
 }
 
-// kNoLease: it was given and is forgotten.
+// kNoLease: the lease was given and is forgotten.
 Result<LeaseIndex> ShardState::given_lease(std::uint64_t number) const {
   if (leases_.was_given(number)) return leases_.find(number);
-  return error(ErrorCode::kNotFound, "there is no lease " + std::to_string(number) +
-                                         ": it is of an earlier run, perhaps");
+  return error(ErrorCode::kNotFound,
+               "there is no lease " + std::to_string(number) + ": it may be of an earlier run");
 }
 
 Result<LeaseIndex> ShardState::open_lease(std::uint64_t number) const {
@@ -232,7 +233,7 @@ Result<EndedLease> ShardState::begin_completion(std::uint64_t number, const Outc
     if (ended.end == LeaseEnd::kOpen) {
       count_completion(host, outcome, ended);
       if (outcome.requested && outcome.status != 0) note_answer(host, ended);
-      // It may have been revived since.
+      // The host may have been revived since.
       ended.host_changed |= std::exchange(hosts_[host].revived, false);
     }
     reschedule(host);
@@ -244,7 +245,7 @@ Result<EndedLease> ShardState::begin_completion(std::uint64_t number, const Outc
   return EndedLease{};
 }
 
-// The host is to be rescheduled then.
+// The caller must reschedule the host.
 EndedLease ShardState::end_open(LeaseIndex lease, const Outcome& outcome) {
   const LeaseSlot& slot = leases_[lease];
   const HostIndex host = slot.host;
@@ -268,7 +269,7 @@ EndedLease ShardState::end_open(LeaseIndex lease, const Outcome& outcome) {
   return ended;
 }
 
-// The URL waits again, or is leased again, or has ended by another of its leases.
+// The URL waits again, is leased again, or was ended by another of its leases.
 Result<EndedLease> ShardState::end_late(LeaseIndex lease, const Outcome& outcome) {
   auto record = take_late_record(lease);
   if (!record) return tl::unexpected(record.error());
@@ -294,8 +295,8 @@ Result<EndedLease> ShardState::end_late(LeaseIndex lease, const Outcome& outcome
   return ended;
 }
 
-// Takes the URL of a lease that expired from where it is now; nothing if it has ended. Its host is
-// in memory if it has not.
+// Removes the URL of an expired lease from where it is now; nothing if it has ended. If it has not,
+// its host is in memory.
 Result<std::optional<std::string>> ShardState::take_late_record(LeaseIndex lease) {
   const QueueOrder order = leases_[lease].order;
   const HostIndex host = hosts_.find(leases_[lease].host_id);
@@ -348,13 +349,14 @@ Result<HostFailure> ShardState::begin_failure(std::uint64_t number, FailureReaso
   return failure;
 }
 
-// Whether it counts for the URL: not if the host failed before it was asked for that. A name that
-// does not exist ends the URLs of a host that never answered, unless it was not asked for again
-// yet; those leased before the wait for that began have to wait as well.
+// Whether the failure counts for the URL: not if the host failed before the URL was requested. A
+// name that does not exist ends the URLs of a host that never answered, but only after the second
+// lookup; URLs leased before that wait began have to wait too.
 bool ShardState::ends_url(HostIndex i, FailureReason reason, const Outcome& outcome) const {
   if (reason == FailureReason::kPermanent) return true;
   const Host& host = hosts_[i];
-  // One that is not given up for its failures has to answer first: see is_too_silent().
+  // With host_failures 0 a host that never answered is not given up (is_too_silent()), so its URLs
+  // must end.
   if (reason != FailureReason::kNoSuchHost)
     return outcome.requested || (options_.retry.host_failures == 0 && !host.answered);
   const bool waits = host.extra && host.extra->unblocked > options_.clock();
@@ -386,7 +388,7 @@ Result<void> ShardState::release(std::uint64_t number, std::optional<SteadyTime>
   const QueueOrder order = slot.order;
   const bool url_ended = slot.url_ended;
   const std::string record = leases_.remove(*lease);
-  // The host was asked for something else meanwhile, or is to be left alone.
+  // The host got another request meanwhile, or must wait.
   if (next_start) hosts_[host].not_before = std::max(hosts_[host].not_before, *next_start);
   if (next_start && started_after) {
     note_request(host, charge, *started_after);
@@ -412,7 +414,7 @@ void ShardState::note_request(HostIndex i, const Charge& charge, microseconds st
   if (options_.addresses != nullptr) options_.addresses->note_start(groups.address, start, noted);
 }
 
-// What the answer to a request tells of the host.
+// Updates the host from the outcome of a request.
 void ShardState::note_outcome(HostIndex i, const Charge& charge, const Outcome& outcome) {
   Host& host = hosts_[i];
   if (outcome.response_time) {
@@ -429,7 +431,7 @@ void ShardState::note_outcome(HostIndex i, const Charge& charge, const Outcome& 
   learn_address(i, address);
 }
 
-// The request of a lease was not made: its groups need not wait for it.
+// The request of a lease was not made: removes its records from its groups.
 void ShardState::undo_request(const Charge& charge) {
   const auto& [since, groups, started] = charge;
   if (started) return;
@@ -443,7 +445,7 @@ void ShardState::undo_request(const Charge& charge) {
   }
 }
 
-// Hosts with a record alone have something to count; those have a name.
+// Only hosts with a record have counts to change.
 void ShardState::count_completion(HostIndex host, const Outcome& outcome, EndedLease& ended) {
   if (!hosts_[host].extra || !outcome.requested) return;
   const auto change = [succeeded = outcome.error.empty(), now = wall_now()](HostRecord& record) {
@@ -479,7 +481,7 @@ void ShardState::count_failure(HostIndex host, FailureReason reason,
     silent_since = now;
   }
   const HostRecord before = extra ? extra->record : HostRecord{};
-  // One that never answered is not given up: its URLs end one after the other.
+  // A host that never answered is not given up: its URLs end one by one.
   const bool counts = backs_off && !(no_such_host && was_nameless);
   milliseconds wait(0);
   if (counts) {

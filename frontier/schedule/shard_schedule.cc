@@ -1,4 +1,4 @@
-// ShardState: when hosts may be asked, and the URLs of their queues in memory.
+// ShardState: the schedule of hosts, and the heads of their queues.
 #include <algorithm>
 #include <cassert>
 #include <utility>
@@ -26,7 +26,7 @@ milliseconds ShardState::delay_of(const Host& host) const {
   return delay;
 }
 
-// When the next request may start as far as the requests before it go (P1).
+// When the next request may start according to the host's earlier requests (P1).
 SteadyTime ShardState::own_start(const Host& host) const {
   const SteadyTime last = std::max(host.surely_started, leases_.newest_start(host));
   return std::max(host.not_before, last + delay_of(host));
@@ -37,8 +37,8 @@ SteadyTime ShardState::next_start(const Host& host) const {
   return host.extra ? std::max(own, host.extra->unblocked) : own;
 }
 
-// How long a host without URLs is kept in memory, if none comes: until its address may be asked
-// again, which would not be known of it otherwise.
+// How long a host without URLs stays in memory: until the delay of its address has passed, since
+// the address would be lost with the host.
 SteadyTime ShardState::idle_until(HostIndex i) const {
   const SteadyTime own = own_start(hosts_[i]);
   const GroupId address = groups_of(i).address;
@@ -75,16 +75,16 @@ void ShardState::unschedule(HostIndex i) {
   host.place = Host::Place::kNowhere;
 }
 
-// To be called whenever something about a host changed. A host without URLs is scheduled too: it is
-// forgotten when its turn comes, and not before its delay has passed, lest a new URL be asked for
-// too early. Hosts that are due already are scheduled for now, so that all of them have their turns
-// in the order in which they became ready.
+// Must be called whenever something about a host has changed. A host without URLs is scheduled too:
+// it is forgotten at its turn, which is not before its delay has passed, so that a new URL is not
+// requested too early. Hosts that are due already are scheduled for now, so that they have their
+// turns in the order in which they became ready.
 void ShardState::reschedule(HostIndex i) {
   Host& host = hosts_[i];
   update_counts(host);
   const bool idle = !host.queue.has_urls();
   if (idle ? host.leased > 0 : !may_lease(host) && !awaits_revival(host)) return unschedule(i);
-  // What the store keeps of an idle host, its block, need not be waited for.
+  // An idle host need not stay until the end of its block, which the store has.
   const SteadyTime time = std::max(idle ? idle_until(i) : next_start(host), last_now_);
   if (host.place == Host::Place::kLine) {
     if (time <= last_now_ && !idle) return;
@@ -101,7 +101,7 @@ void ShardState::reschedule(HostIndex i) {
   host.place = Host::Place::kScheduled;
 }
 
-// Takes the next host that may be asked off the schedule, a URL in its head; kNoHost if none may.
+// Takes the next due host, with a URL in its head, off the schedule; kNoHost if none is due.
 Result<HostIndex> ShardState::next_host(SteadyTime now) {
   for (;;) {
     const SteadyTime in_line = lines_.next_turn();
@@ -116,14 +116,14 @@ Result<HostIndex> ShardState::next_host(SteadyTime now) {
   }
 }
 
-// A host's turn has come: it is taken off the schedule and may be asked if true; else it has moved
-// to where it belongs.
+// Handles a host whose turn has come. True: it may be leased from and is taken off the schedule;
+// false: it was rescheduled or joined a line.
 Result<bool> ShardState::take_turn(HostIndex i, bool in_line, SteadyTime now) {
   Host& host = hosts_[i];
   assert(host.place == (in_line ? Host::Place::kLine : Host::Place::kScheduled));
   if (host.extra && host.extra->record.blocked_until != 0) update_block(i);
   if (awaits_revival(host) && host.extra->unblocked <= now) {
-    commit_change(host.id, revive(i));  // no operation goes with it
+    commit_change(host.id, revive(i));  // it belongs to no operation
     host.revived = true;
   }
   if (!host.queue.has_urls() ? own_start(host) > now : !may_lease(host) || next_start(host) > now) {
@@ -145,7 +145,7 @@ Result<bool> ShardState::take_turn(HostIndex i, bool in_line, SteadyTime now) {
   return true;
 }
 
-// If others wait for the host's groups, it waits behind them.
+// If other hosts wait for this host's groups, it joins their line.
 bool ShardState::joins_line(HostIndex i, SteadyTime now) {
   if (!lines_.must_wait(groups_[i].domain, groups_[i].address, now)) return false;
   unschedule(i);
@@ -176,8 +176,8 @@ bool ShardState::take_groups_turn(HostIndex i, bool in_line, SteadyTime now) {
   return !refusal;
 }
 
-// True if the head has a URL then. Leased URLs may be in the rest: some that were leased before
-// URLs of a higher priority pushed others out.
+// Returns whether the head has a URL. Leased URLs may be in the rest, if URLs of higher priority
+// pushed others out of the head.
 Result<bool> ShardState::fill_head(HostIndex i) {
   HostQueue& queue = hosts_[i].queue;
   if (!queue.head_empty()) return true;

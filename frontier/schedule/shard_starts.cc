@@ -1,15 +1,15 @@
-// ShardState: requests begin, when it is known where they go.
+// ShardState: starts of requests, when their addresses are known.
 //
-// A lease is handed out when its host, domain and address may be asked, as far as the address is
-// known; its request begins later, and not in the order of the hand-outs: one name takes longer to
-// be looked up than another. So the clocks are asked once more when it does. What was noted for the
-// hand-out is taken back then, and the real start noted; who is told no comes again.
+// A lease is given when the delays of its host, domain and address have passed, as far as the
+// address is known. Its request begins later, and requests do not begin in the order of their
+// leases: name lookups take different times. So start() checks the clocks again. It removes what
+// was recorded for the lease and records the real start; a refused request must ask again.
 //
-// Who comes again must not find that others were faster, time and again. Hosts stand in line for
-// their domain and address as soon as these are known of them. Requests to a host on behalf of
-// others are no leases of it and stand in no line: the first that is told no has the next turn, for
-// which it is noted with the host and its groups; those that come meanwhile are told to come one
-// after another behind it, with a turn of the host's own URLs between any two.
+// A request that asks again must not be overtaken repeatedly. Hosts wait in line for their domain
+// and address as soon as these are known (group_lines.h). Requests to a host on behalf of other
+// hosts are not leases and are in no line: the first that is refused gets the next turn, which is
+// recorded with the host and its groups; later ones get times after it, with a turn of the host's
+// own URLs between each two.
 #include <algorithm>
 #include <utility>
 
@@ -21,15 +21,15 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// So long a request may keep its lease, instead of giving it back. Of those that were handed out
-// in turn few have to wait at all: those that others held up by as much as they were late.
+// For waits up to this long the answer is kSoon: the caller keeps the lease. Few requests that were
+// leased in turn have to wait at all: only after others that were late by as much.
 constexpr milliseconds kSoon{25};
-// Entries for requests, before those that are of no use any more are dropped.
+// The number of entries for requests from which outdated ones are dropped.
 constexpr std::size_t kMostStarts = 10'000;
 
 }  // namespace
 
-// `last`: when the request before began.
+// `last`: when the previous request began.
 std::optional<GroupClocks::Refusal> ShardState::host_refusal(HostIndex i, SteadyTime last,
                                                              SteadyTime now) const {
   const Host& host = hosts_[i];
@@ -87,7 +87,7 @@ Result<StartTurn> ShardState::start(std::uint64_t number, std::string_view addre
   if (!refusal)
     refusal = GroupClocks::begin(options_.domains, domain, options_.addresses, at_address, now);
   if (refusal) {
-    // Else it was not handed out in turn: others wait for that group, too.
+    // Otherwise it was not leased in turn: others wait for that group too.
     const bool in_turn = by_host || (refusal->by_domain ? domain : at_address).at.has_value();
     const bool soon = refusal->busy || (in_turn && refusal->again - now <= kSoon);
     return StartTurn{.when = soon ? StartTurn::When::kSoon : StartTurn::When::kLater,
@@ -100,7 +100,7 @@ Result<StartTurn> ShardState::start(std::uint64_t number, std::string_view addre
   slot.groups = groups;
   slot.started = true;
   const StartTurn turn = granted(i, groups, now);
-  // The turn after this one is of those that come on behalf of others.
+  // The next turn belongs to the requests on behalf of other hosts.
   const auto others = elsewhere_.find(hosts_[i].id);
   if (others != elsewhere_.end() && others->second.last > now)
     hosts_[i].not_before = std::max(hosts_[i].not_before, now + 2 * delay_of(hosts_[i]));
@@ -122,7 +122,7 @@ Result<StartTurn> ShardState::start_elsewhere(HostId id, std::string_view name,
   const HostGroups groups = groups_of(i);
   const SteadyTime now = options_.clock();
   Elsewhere& others = elsewhere_[id];
-  // Another one comes before.
+  // Another request comes first.
   if (others.next && *others.next > now) {
     const milliseconds step = longest_delay(i) * (hosts_[i].queue.has_urls() ? 2 : 1);
     others.last = std::max(others.last, *others.next) + step;
@@ -148,14 +148,14 @@ Result<StartTurn> ShardState::start_elsewhere(HostId id, std::string_view name,
   return turn;
 }
 
-// It has the turn then: neither the host's own URLs nor the other hosts of its groups do.
+// Reserves that time: neither the host's own URLs nor other hosts of its groups start then.
 StartTurn ShardState::told_later(HostIndex i, Elsewhere& others, const HostGroups& groups,
                                  const GroupClocks::Refusal& refusal, SteadyTime now) {
   const SteadyTime next = refusal.again;
   const auto note = [&](GroupClocks* clocks, GroupId group, GroupId before) {
     if (clocks == nullptr) return;
     if (others.next) clocks->undo_start(before, *others.next);
-    // The other hosts of a group need not wait for the long delay of this one.
+    // Other hosts of the group need not wait for this host's long delay.
     if (next - now <= clocks->delay()) clocks->note_start(group, next);
   };
   note(options_.domains, groups.domain, others.groups.domain);

@@ -1,4 +1,4 @@
-// ShardState: the host queues of one shard, and which of them may be asked next.
+// ShardState: the state of a HostShard.
 #pragma once
 
 #include <chrono>
@@ -36,26 +36,26 @@ namespace trawl {
 struct ShardOptions {
   PolitenessOptions politeness = {};
   RetryOptions retry = {};
-  std::chrono::milliseconds lease_timeout{3'600'000};  // as LimitOptions has it
+  std::chrono::milliseconds lease_timeout{3'600'000};  // see LimitOptions
 
-  std::size_t max_expired = 1'000'000;       // leases that expired are known, or 1,024
-  std::uint64_t max_head_bytes = 64u << 20;  // URLs of queues kept in memory
+  std::size_t max_expired = 1'000'000;       // expired leases kept, at least 1,024
+  std::uint64_t max_head_bytes = 64u << 20;  // of queued URLs in memory
   std::function<SteadyTime()> clock;
   std::function<SystemTime()> wall_clock;
-  // Set after a restart: what was asked just before it is not known, so that every host waits its
-  // delay from then.
+  // The time of a restart, if there was one: requests just before it are unknown, so every host
+  // waits its delay from then on (P1).
   std::optional<SteadyTime> restarted;
-  std::uint64_t first_lease = 1;  // leases are numbered from here on; other than in any run before
-  std::uint64_t seed = 0;         // of the random part of waits
+  std::uint64_t first_lease = 1;  // number of the first lease; above those of all earlier runs
+  std::uint64_t seed = 0;         // for the random part of waits
   // Shared by all shards; null: none.
-  Allowance* leases = nullptr;  // that may be open
+  Allowance* leases = nullptr;  // leases that may still be given
   GroupClocks* domains = nullptr;
   GroupClocks* addresses = nullptr;
 };
 
-// A URL that was leased, with the number of its lease.
+// A leased URL with the number of its lease.
 struct LeasedUrl : QueuedUrl {
-  bool paced = false;  // as Lease::paced
+  bool paced = false;  // see Lease::paced
 };
 struct NumberedLease {
   std::uint64_t number;
@@ -103,12 +103,12 @@ struct ShardStats {
 using InboxItem = std::variant<std::uint64_t, QueuedUrl>;
 using ShardInbox = moodycamel::ConcurrentQueue<InboxItem>;
 
-// Not thread-safe: HostShard guards it by a mutex.
+// The HostShard guards it with a mutex.
 class ShardState {
  public:
   ShardState(const Store& store, ShardOptions options, ShardInbox& inbox);
 
-  // As the members of HostShard of the same names.
+  // See the members of HostShard with the same names.
   void take_inbox();
   std::optional<HostRecord> record_of(HostId host, std::uint64_t change);
   void restore_host(HostId host, const std::optional<HostRecord>& record,
@@ -143,10 +143,10 @@ class ShardState {
   void settle_leases();
 
  private:
-  // When a host may next be asked, as far as is known; SteadyTime::max(): none waits for a time.
+  // When the next host is due, as far as is known; SteadyTime::max() if none waits for a time.
   SteadyTime next_turn() const;
   bool closed() const noexcept { return store_ == nullptr; }
-  // Now. Hosts are scheduled for then at the earliest.
+  // Reads the clock. Hosts are scheduled for this time at the earliest.
   SteadyTime look_at_clock();
   // Takes the inbox in and ends what has expired. Now.
   SteadyTime end_leases();
@@ -156,32 +156,32 @@ class ShardState {
       (*hosts)[host].position = position;
     }
   };
-  // A request that was handed out, and the groups for which it is noted.
+  // A request of a lease, and the groups for which it is recorded.
   struct Charge {
     SteadyTime since;
     HostGroups groups;
     bool started = false;  // LeaseSlot::started
   };
   static Charge charge_of(const LeaseSlot& slot) { return {slot.since, slot.groups, slot.started}; }
-  // A request that began and was not sent yet; others wait for that, but not for ever.
+  // A request that began and was not sent yet; others wait for it for a limited time.
   struct Unsent {
     SteadyTime begun;
     SteadyTime waited_for_until;
   };
-  // Requests to a host on behalf of others: of those that were told to come again, the next one has
-  // the host's turn at `next`, with the groups noted for it; the others were told to come later.
+  // Requests to a host on behalf of others. Of the refused ones the next has the host's turn at
+  // `next`, recorded in `groups`; the others got later times.
   struct Elsewhere {
     std::optional<SteadyTime> next;
     HostGroups groups;
-    SteadyTime last = SteadyTime::min();  // when the last of them comes
+    SteadyTime last = SteadyTime::min();  // the time given to the last of them
   };
 
-  // shard_hosts.cc: hosts come and go, and what is kept of them.
+  // shard_hosts.cc: loading, forgetting and changing hosts.
   Result<HostIndex> load_host(HostId id);
   HostIndex add_host(HostId id, const std::optional<HostRecord>& record);
   void forget_if_idle(HostIndex host);
   Result<bool> is_saved(const Host& host) const;
-  // What is to be stored of it.
+  // The record to store for it.
   HostRecord record_of(const Host& host) const;
   void note_answer(HostIndex host, EndedLease& ended);
   std::uint64_t change_record(HostIndex host, std::string_view name, const RecordChange& change);
@@ -195,13 +195,13 @@ class ShardState {
   void learn_address(HostIndex host, GroupId address);
   HostGroups groups_of(HostIndex host) const;
 
-  // shard_schedule.cc: when hosts may be asked, and their heads.
+  // shard_schedule.cc: the schedule of hosts, and their heads.
   std::chrono::milliseconds delay_of(const Host& host) const;
   SteadyTime own_start(const Host& host) const;
   SteadyTime next_start(const Host& host) const;
   SteadyTime idle_until(HostIndex host) const;
   bool may_lease(const Host& host) const;
-  // Given up, but to be revived when its time comes.
+  // Parked, but revived when park_time is over.
   bool awaits_revival(const Host& host) const;
   void update_counts(Host& host);
   void reschedule(HostIndex host);
@@ -213,7 +213,7 @@ class ShardState {
   Result<bool> fill_head(HostIndex host);
   void queue_url(HostIndex host, const QueueOrder& order, std::string_view record);
 
-  // shard_starts.cc: requests begin.
+  // shard_starts.cc: starts of requests.
   std::optional<GroupClocks::Refusal> host_refusal(HostIndex host, SteadyTime last,
                                                    SteadyTime now) const;
   StartTurn granted(HostIndex host, const HostGroups& groups, SteadyTime now);
@@ -222,7 +222,7 @@ class ShardState {
   std::chrono::milliseconds longest_delay(HostIndex host) const;
   void forget_passed_starts(SteadyTime now);
 
-  // shard_leases.cc: leases, from beginning to end.
+  // shard_leases.cc: giving, ending and expiring leases.
   void add(const QueuedUrl& url);
   void lease_from(HostIndex host, SteadyTime now, std::vector<NumberedLease>& out);
   void note_starts(SteadyTime assumed);
@@ -245,27 +245,27 @@ class ShardState {
   ShardInbox& inbox_;
   const Store* store_;  // null once closed
   const ShardOptions options_;
-  std::optional<Error> error_;  // of the store, where it could not be told at once
+  std::optional<Error> error_;  // of the store, if it could not be returned immediately
 
   HostTable hosts_;
-  // Of hosts with changes that are not all committed.
+  // The journals of hosts with uncommitted changes.
   std::unordered_map<HostId, HostJournal> journals_;
   std::uint64_t next_change_ = 1;
-  std::vector<HostGroups> groups_;  // by HostIndex; empty if groups do not count
+  std::vector<HostGroups> groups_;  // by HostIndex; empty without domain and IP delays
   LeaseTable leases_;
   TimeHeap<HostMoved> schedule_;
   GroupLines lines_;
   HeadBudget heads_;
   HostBackoff backoff_;
-  // Blocked hosts by when that ends; some may have ended.
+  // Blocked hosts by the end of the block; some may have ended.
   std::set<std::pair<SteadyTime, HostIndex>> blocked_;
-  std::unordered_map<HostId, Unsent> unsent_;  // of hosts with a delay
+  std::unordered_map<HostId, Unsent> unsent_;  // for hosts with a delay
   std::unordered_map<HostId, Elsewhere> elsewhere_;
-  SteadyTime last_now_ = SteadyTime::min();  // of all that leases or expires
-  std::vector<LeaseIndex> handed_out_;       // by this call of lease()
-  std::size_t taken_ = 0;                    // of ShardOptions::leases
+  SteadyTime last_now_ = SteadyTime::min();  // the time of the last lease or expiry
+  std::vector<LeaseIndex> handed_out_;       // given by this call of lease()
+  std::size_t taken_ = 0;                    // from ShardOptions::leases
 
-  // Hosts with URLs that are neither given up nor at their limit, and those that are given up.
+  // Hosts with URLs that are neither parked nor at their limit; parked hosts.
   std::size_t leasable_ = 0;
   std::size_t given_up_ = 0;
   std::uint64_t expired_ = 0;

@@ -10,8 +10,8 @@
 
 namespace trawl {
 
-// Numbers of removed objects are given again, the last one first. An object that is not in use is
-// a default one, without memory of its own.
+// Numbers of removed objects are reused, the last one first. An unused object is a default one,
+// without memory of its own.
 template <class T>
 class Slab {
  public:
@@ -39,7 +39,7 @@ class Slab {
     return chunks_[index / kChunk][index % kChunk];
   }
 
-  // Those in use; every one of them has a number below end().
+  // The number of objects in use; their numbers are below end().
   std::size_t size() const noexcept { return next_ - free_.size(); }
   std::uint32_t end() const noexcept { return next_; }
   std::size_t bytes() const noexcept {

@@ -1,4 +1,4 @@
-// TimeHeap: numbers by time, the earliest first, ties in the order in which they came.
+// TimeHeap: a priority queue of numbers by time, ties in the order of insertion.
 #pragma once
 
 #include <cassert>
@@ -12,8 +12,9 @@
 
 namespace trawl {
 
-// A heap with four children a node. It tells `moved(number, position)` of each number that it puts
-// somewhere, so that one can be moved or taken out wherever it is: nothing outdated is ever in it.
+// A heap with four children per node. It calls `moved(number, position)` for each number that
+// changes its position, so that any number can be moved or removed: the heap never has outdated
+// entries.
 template <class Moved>
 class TimeHeap {
  public:
@@ -46,7 +47,7 @@ class TimeHeap {
     entries_.pop_back();
     if (position < entries_.size()) settle(position, last);
   }
-  // As if it had come anew.
+  // As if it were removed and inserted again.
   void move(std::uint32_t position, SteadyTime time) {
     assert(position < entries_.size());
     settle(position, {time, next_ticket_++, entries_[position].number});

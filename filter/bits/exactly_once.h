@@ -38,7 +38,7 @@ namespace trawl {
 template <class Key>
 TRAWL_KERNEL_TARGET inline bool exactly_once_insert(Key& key) {
   if (key.is_in()) return false;            // A2
-  const bool is_new = !key.lock_and_ask();  // A1: nobody else sets the missing bits now
+  const bool is_new = !key.lock_and_ask();  // A1: no other thread sets the missing bits
   key.add_and_unlock();
   return is_new;
 }

@@ -111,7 +111,8 @@ class CommitQueue {
  private:
   // An operation is unsettled from begin(), before it does anything, to end(), when it is durable.
   void begin() noexcept {
-    // acq_rel: whoever sees the bits that this operation sets sees that it began: see is_alone().
+    // acq_rel: pairs with is_alone(): a thread that sees the bits that this operation sets sees
+    // that it began.
     unsettled_.fetch_add(1, std::memory_order_acq_rel);
   }
   void end(std::uint32_t operations) noexcept {

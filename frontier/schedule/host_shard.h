@@ -15,10 +15,10 @@
 
 namespace trawl {
 
-// Thread-safe. Its mutex is uncontended while one thread leases from the shard; the committer
-// only pushes into the inbox, except when that grows long because nobody leases, and asks for the
-// records of hosts that changed. When leases run out it and the other shards' threads look what has
-// ended here.
+// Thread-safe. Its mutex is uncontended while one thread leases from the shard: the committer only
+// pushes into the inbox, and asks for the records of changed hosts. It takes the mutex also when
+// the inbox grows long because no thread leases. When leases run out, other shards' threads count
+// the ended leases here.
 //
 // The inbox has one producer, the committer, so it is in commit order: a URL's admission comes
 // before the end of its lease. If a URL is read from the store before its admission is taken from
@@ -89,7 +89,7 @@ class HostShard {
       std::optional<std::chrono::microseconds> started_after = std::chrono::microseconds(0)) {
     return locked(&ShardState::release, lease, next_start, started_after);
   }
-  // As the calls of Frontier of these names; `name` is the host's.
+  // See the calls of Frontier with these names; `name` is the host's.
   Result<StartTurn> start(std::uint64_t lease, std::string_view address) {
     return locked(&ShardState::start, lease, address);
   }
@@ -100,10 +100,9 @@ class HostShard {
     locked(&ShardState::sent, turn, when, address);
   }
 
-  // Changes what is kept of a host; the number of the change, 0 if `change` left the record as it
-  // is. A host that is not in memory is looked up in the store; `name` names it if it is new.
-  // Whatever becomes possible by it, a block that is lifted or a limit that is raised, holds at
-  // once.
+  // Changes a host's record; returns the number of the change, or 0 if `change` left the record
+  // unchanged. A host that is not in memory is read from the store; a new one gets `name`. Takes
+  // effect immediately, for example a removed block or a raised limit.
   Result<std::uint64_t> change_host(HostId host, std::string_view name,
                                     const RecordChange& change) {
     return locked(&ShardState::change_host, host, name, change);
@@ -112,27 +111,27 @@ class HostShard {
     locked(&ShardState::set_address, host, address);
   }
 
-  // Dropping a host's queue: between the two nothing of it is leased, and what is in memory of it
-  // is forgotten. is_leased() tells of a URL of it whether it must stay; if not, a late completion
-  // of it is taken for a repeated one from then on. end_drop() makes the queue what the store then
-  // has; what was committed before has been pushed before. Pairs of calls may overlap.
+  // Dropping a host's queue. Between begin_drop() and end_drop() none of its URLs is leased, and
+  // its head is forgotten. is_leased() returns whether a URL must stay; if not, a late completion
+  // of it counts as repeated from then on. end_drop() sets the queue to what the store then has;
+  // everything committed before must have been pushed before. Several drops of a host may overlap.
   void begin_drop(HostId host) { locked(&ShardState::begin_drop, host); }
   bool is_leased(std::uint64_t sequence) { return locked(&ShardState::is_leased, sequence); }
-  // Whether a lease of this URL is open, or its end is not yet durable.
+  // Whether the URL has a lease that is open or whose end is not yet durable.
   bool has_lease(std::uint64_t sequence) const { return locked(&ShardState::has_lease, sequence); }
   void end_drop(HostId host) { locked(&ShardState::end_drop, host); }
 
-  // Revives a host if it was given up; true if it was.
+  // Revives a host if it is parked; returns whether it was.
   Result<bool> revive_if_given_up(HostId host) {
     return locked(&ShardState::revive_if_given_up, host);
   }
 
-  // Of a host in memory: its state and its leases; nothing if it is not there.
+  // State and leases of a host in memory; nothing if it is not in memory.
   std::optional<HostInfo> info(HostId host) { return locked(&ShardState::info, host); }
   ShardStats stats() { return locked(&ShardState::stats); }
 
  private:
-  // Of what is admitted and ended; so many items take less than a megabyte.
+  // Admissions and ends of leases; this number takes less than a megabyte.
   static constexpr std::size_t kLongInbox = 4096;
 
   template <class R, class... P, class... A>
@@ -141,7 +140,7 @@ class HostShard {
     const Settling settling{state_};
     return (state_.*call)(std::forward<A>(arguments)...);
   }
-  // No lease ends by what changes nothing.
+  // A call that changes nothing ends no lease, so that there is nothing to settle.
   template <class R, class... P, class... A>
   R locked(R (ShardState::*call)(P...) const, A&&... arguments) const {
     const MutexLock lock(mutex_);
@@ -152,7 +151,7 @@ class HostShard {
     ~Settling() { state.settle_leases(); }
   };
 
-  ShardInbox inbox_;  // thread-safe by itself
+  ShardInbox inbox_;  // has its own synchronisation
   mutable Mutex mutex_;
   ShardState state_ TRAWL_GUARDED_BY(mutex_);
 };

@@ -62,28 +62,29 @@ struct NumberedLease {
   LeasedUrl url;
 };
 
-// What ending a lease means.
+// The effect of ending a lease.
 enum class LeaseEnd : std::uint8_t {
-  kOpen,      // it was open: its URL ends with it
-  kLate,      // it had expired, but its URL has not ended since: it ends with it all the same
-  kRepeated,  // it, or another lease of its URL, had ended: nothing is to change
+  kOpen,      // it was open: its URL ends
+  kLate,      // it had expired, but its URL has not ended since: the URL ends
+  kRepeated,  // it, or another lease of its URL, had ended: nothing changes
 };
 struct EndedLease {
   LeaseEnd end = LeaseEnd::kRepeated;
-  QueuedUrl url;                  // not with kRepeated
-  bool host_changed = false;      // record_of() the host is another now
-  std::uint64_t host_change = 0;  // by this change; 0: by what is durable in any case
+  QueuedUrl url;                  // unset for kRepeated
+  bool host_changed = false;      // record_of() the host has changed
+  std::uint64_t host_change = 0;  // number of the change; 0: only by changes that are durable
+                                  // already
 };
 
-// What the failure of a fetch means for its host. Those reasons that make a host back off count as
-// failures in a row; any answer ends the row: kServerError, kPermanent with a status, and of course
-// a completion with a request and without an error. kPermanent without a status tells nothing of
-// the host. A failure of a lease that expired is kRepeated.
+// The effect of a failed fetch on its host. Reasons that make a host back off count as failures in
+// a row. Any answer ends the row: kServerError, kPermanent with a status, or a completion with a
+// request and without an error. kPermanent without a status says nothing about the host. A failure
+// of an expired lease is kRepeated.
 struct HostFailure {
   EndedLease lease;
   std::optional<SystemTime> blocked_until;
   bool given_up = false;
-  bool released = false;  // the URL went back to its place; `lease` is of no use then
+  bool released = false;  // the URL went back to its place; `lease` is unset
 };
 
 struct ShardStats {
@@ -91,11 +92,11 @@ struct ShardStats {
   std::size_t hosts = 0;
   std::size_t blocked = 0;
   std::size_t given_up = 0;
-  std::size_t leasable = 0;  // hosts with URLs that are neither given up nor at their limit
+  std::size_t leasable = 0;  // hosts with URLs that are neither parked nor at their limit
   std::uint64_t expired = 0;
   std::uint64_t late = 0;
   std::uint64_t repeated = 0;
-  std::uint64_t memory = 0;  // bytes, about
+  std::uint64_t memory = 0;  // approximate bytes
 };
 
 // What became durable, in commit order: the sequence of a URL whose lease has ended, or a URL that

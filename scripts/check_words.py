@@ -40,7 +40,7 @@ BANNED = (
     (r"\bnobody else\b", "no other thread, no other process"),
 )
 # Folders whose code is not in plain English yet.
-NOT_CLEAN = ("crawler/", "tests/crawler/", "tests/e2e/")
+NOT_CLEAN = ()
 # Pages with limits, in words: all of docs/ except formats, keys and commands; lines of the README.
 MAX_WORDS_OF_GUIDES = 16_000
 MAX_LINES_OF_README = 150

@@ -21,7 +21,7 @@ std::string ConfigError::to_string() const {
   std::string place = file;
   if (line > 0) place += fmt::format(":{}", line);
   if (column > 0) place += fmt::format(":{}", column);
-  // What is quoted from a config must not reach a terminal as an escape sequence.
+  // Escaped, so that text quoted from a config cannot control a terminal.
   return escape_unsafe(fmt::format("{}: {}", place, message));
 }
 

@@ -1,4 +1,4 @@
-// CrawlConfig: everything a crawl can be told, as read from a TOML file.
+// CrawlConfig: the configuration of a crawl, read from a TOML file.
 #pragma once
 
 #include <chrono>
@@ -42,10 +42,10 @@ struct RecrawlRuleText {
   std::optional<std::chrono::milliseconds> interval;  // absent: not fetched again
   friend bool operator==(const RecrawlRuleText&, const RecrawlRuleText&) = default;
 };
-// How requests to a host, or to those of ".example.com", differ from others.
+// Settings for requests to a host, or to ".example.com" and its subdomains.
 struct HostRequestsText {
   std::string host;
-  std::vector<std::string> headers;  // "Name: value"; beside fetch.headers
+  std::vector<std::string> headers;  // "Name: value"; in addition to fetch.headers
   std::string basic_auth;            // "user:password"
   std::string bearer_token;
   std::optional<bool> cookies;       // absent: fetch.cookies
@@ -59,10 +59,10 @@ struct HostRequestsText {
 // does.
 struct CrawlConfig {
   struct Crawl {
-    std::vector<std::string> seeds;   // parsed and serialised; those of seed_file appended
+    std::vector<std::string> seeds;   // parsed and serialised, including those of seed_file
     std::filesystem::path seed_file;  // empty: none
     std::string user_agent = "trawl/0.1";
-    std::string robots_token;  // empty: that of the user agent
+    std::string robots_token;  // empty: the token of the user agent
     std::filesystem::path state_dir;
     CrawlOrder order = CrawlOrder::kBreadthFirst;
     std::vector<PriorityRuleText> priorities;  // first match wins
@@ -73,8 +73,7 @@ struct CrawlConfig {
     std::optional<std::uint32_t> max_depth;  // unlimited if absent; seeds have depth 0
     std::optional<std::uint64_t> max_pages;  // unlimited if absent; finished fetches
     std::optional<std::uint64_t> max_pages_per_host;
-    std::optional<std::uint64_t>
-        max_bytes;  // of all bodies together, as they came over the network
+    std::optional<std::uint64_t> max_bytes;             // all bodies together, as received
     std::optional<std::chrono::milliseconds> max_time;  // of one run
     std::uint32_t extra_hops = 0;                       // links followed out of scope, in a row
     std::vector<ScopeRuleText> rules;                   // first match wins, before the next two
@@ -84,11 +83,11 @@ struct CrawlConfig {
     std::uint32_t max_url_length = LimitOptions{}.max_url_length;  // bytes
     std::uint32_t max_path_segments = 50;
     std::uint32_t max_repeated_segments =
-        4;  // times a segment, or a run of them, may come in a row
+        4;  // how often a segment, or a run of segments, may be repeated
     std::uint32_t max_query_parameters = 50;
-    std::optional<std::uint64_t> max_urls_per_host;  // queued ones
-    // Pages of one pattern of URLs in a row without new content after which the pattern waits
-    // behind all others, and after which it is left alone; 0: never.
+    std::optional<std::uint64_t> max_urls_per_host;  // queued URLs
+    // The number of pages of a URL pattern without new content after which its URLs wait behind all
+    // others, and after which the pattern is parked; 0 disables.
     std::uint32_t slow_pattern_after = 200;
     std::uint32_t park_pattern_after = 1000;
     friend bool operator==(const Scope&, const Scope&) = default;
@@ -98,7 +97,7 @@ struct CrawlConfig {
     std::chrono::milliseconds domain_delay = PolitenessOptions{}.domain_delay;
     std::chrono::milliseconds ip_delay = PolitenessOptions{}.ip_delay;
     double adaptive_delay =
-        PolitenessOptions{}.adaptive_delay;  // times a host's response time; 0: none
+        PolitenessOptions{}.adaptive_delay;  // multiple of a host's response time; 0 disables
     std::chrono::milliseconds max_adaptive_delay = PolitenessOptions{}.max_adaptive_delay;
     std::uint32_t per_host_connections = PolitenessOptions{}.leases_per_host;
     bool respect_robots = true;
@@ -111,7 +110,8 @@ struct CrawlConfig {
     std::chrono::milliseconds host_backoff = RetryOptions{}.host_backoff;
     std::chrono::milliseconds max_host_backoff = RetryOptions{}.max_host_backoff;
     std::chrono::milliseconds max_retry_after = std::chrono::hours(1);
-    // In a row, then the host is parked; 0: only after a long silence, if it answered before.
+    // Failures in a row after which a host is parked; 0: only after a long silence, if it answered
+    // before.
     std::uint32_t host_failures = RetryOptions{}.host_failures;
     std::chrono::milliseconds park_time = std::chrono::hours(24);  // 0: until the next run
     friend bool operator==(const Politeness&, const Politeness&) = default;
@@ -121,13 +121,13 @@ struct CrawlConfig {
     std::uint32_t connections = 200;  // over all threads
     std::chrono::milliseconds connect_timeout{10'000};
     std::chrono::milliseconds first_byte_timeout{20'000};
-    std::chrono::milliseconds timeout{60'000};  // of all of it
-    std::uint64_t min_speed = 0;                // bytes a second; 0: any
+    std::chrono::milliseconds timeout{60'000};  // whole transfer
+    std::uint64_t min_speed = 0;                // bytes per second; 0 disables
     std::chrono::milliseconds min_speed_time{10'000};
     std::uint64_t max_body = 10u << 20;      // bytes, after decompression
-    std::uint64_t max_download = 10u << 20;  // bytes, before
+    std::uint64_t max_download = 10u << 20;  // bytes, before decompression
     std::uint64_t max_header = 256u << 10;   // bytes of all headers of a response
-    // Bytes of all bodies in flight or waiting to be written, cookies and limits of hosts.
+    // Bytes of all bodies in flight or waiting to be written, cookies, and limits of hosts.
     std::uint64_t max_memory = 256u << 20;
     std::uint32_t max_redirects = 10;        // in a row
     std::vector<std::string> content_types;  // "text/*"; empty: all
@@ -150,10 +150,10 @@ struct CrawlConfig {
     LinkKinds kinds = LinkKinds::pages();
     LinkEngine engine = LinkEngine::kScanner;
     bool respect_nofollow = true;  // rel=nofollow, meta robots, X-Robots-Tag
-    bool sitemaps = false;         // read those that robots.txt names
-    bool from_duplicates = true;   // follow the links of pages with a body seen before
+    bool sitemaps = false;         // read sitemaps named in robots.txt
+    bool from_duplicates = true;   // follow links of pages with a body seen before
     CanonicalLinks canonical = CanonicalLinks::kRecord;
-    // What is read for links; empty: HTML.
+    // The types of pages read for links; empty: HTML.
     std::vector<std::string> content_types;
     friend bool operator==(const Links&, const Links&) = default;
   } links;
@@ -175,24 +175,24 @@ struct CrawlConfig {
     Durability durability = Durability::kAsync;
     std::uint64_t max_memory = 256u << 20;  // bytes
     bool ledger = false;
-    std::uint64_t max_set_aside = 10'000'000;  // URLs held and failed
+    std::uint64_t max_set_aside = 10'000'000;  // held and failed URLs
     friend bool operator==(const FrontierStore&, const FrontierStore&) = default;
   } frontier;
   struct Checkpoint {
     std::chrono::milliseconds interval{60'000};
-    std::uint64_t admissions = 0;  // 0: not by their number
-    std::uint64_t max_rate = 0;    // bytes a second; 0: unlimited
+    std::uint64_t admissions = 0;  // 0 disables
+    std::uint64_t max_rate = 0;    // bytes per second; 0: unlimited
     std::uint32_t keep = 2;
     friend bool operator==(const Checkpoint&, const Checkpoint&) = default;
   } checkpoint;
   struct Recrawl {
-    std::optional<std::chrono::milliseconds> interval;  // absent: only what `rules` say
+    std::optional<std::chrono::milliseconds> interval;  // absent: only by `rules`
     std::vector<RecrawlRuleText> rules;                 // first match wins
-    std::optional<std::chrono::milliseconds> failed;    // of what was no page; absent: not again
-    bool adaptive = true;  // halve the interval when a page changed, double it when it did not
+    std::optional<std::chrono::milliseconds> failed;  // of URLs that were not a page; absent: never
+    bool adaptive = true;  // halve the interval if a page changed, double it if not
     std::chrono::milliseconds min_interval = std::chrono::hours(1);
     std::chrono::milliseconds max_interval = std::chrono::hours(24 * 30);
-    bool wait = false;  // for recrawls that are not due yet, instead of ending
+    bool wait = false;  // wait for recrawls that are due later, instead of ending
     friend bool operator==(const Recrawl&, const Recrawl&) = default;
     bool enabled() const { return interval || failed || !rules.empty(); }
   } recrawl;
@@ -203,14 +203,14 @@ struct CrawlConfig {
     bool skipped = false;
     DigestAlgorithm digest = DigestAlgorithm::kAuto;
     bool warc = false;
-    bool cdxj = true;  // beside each WARC file
+    bool cdxj = true;  // for each WARC file
     std::string warc_prefix = "trawl";
-    std::uint64_t warc_size = 1u << 30;      // a file is closed beyond
-    std::chrono::milliseconds warc_time{0};  // and after so long; 0: not so
+    std::uint64_t warc_size = 1u << 30;      // a larger file is closed
+    std::chrono::milliseconds warc_time{0};  // and after this time; 0 disables
     bool warc_metadata = true;               // a metadata record for each page
     std::string warc_operator;               // for the warcinfo record
     std::string warc_description;
-    std::vector<std::string> content_types;  // what is kept in WARC files; empty: all
+    std::vector<std::string> content_types;  // the types of pages kept in WARC files; empty: all
     friend bool operator==(const Output&, const Output&) = default;
   } output;
   struct Log {
@@ -222,8 +222,8 @@ struct CrawlConfig {
   friend bool operator==(const CrawlConfig&, const CrawlConfig&) = default;
 };
 
-// One thing wrong with a config. `line` and `column` count from 1; 0 where there is none (a
-// --set override, a file that cannot be read).
+// An error in a config. `line` and `column` count from 1; 0 if there is none (a --set override, an
+// unreadable file).
 struct ConfigError {
   std::string file;
   std::uint32_t line = 0;
@@ -237,16 +237,16 @@ struct ConfigError {
 template <class T>
 using ConfigResult = tl::expected<T, std::vector<ConfigError>>;
 
-// Reads and validates a config file; `overrides` are "table.key=value" with the value in TOML, or
-// a bare word taken as a string. Every error found is returned, not only the first.
+// Reads and validates a config file. `overrides`: "table.key=value" with the value in TOML, or a
+// bare word as a string. Returns all errors, not only the first.
 ConfigResult<CrawlConfig> load_config(const std::filesystem::path& file,
                                       const std::vector<std::string>& overrides = {});
-// The same for TOML text; `name` stands for the file in errors.
+// The same for TOML text; `name` is used as the file name in errors.
 ConfigResult<CrawlConfig> parse_config(std::string_view toml, const std::string& name,
                                        const std::vector<std::string>& overrides = {});
 
-// The config as TOML that parse_config reads back to the same values; paths made absolute, seeds
-// of a seed file inlined.
+// The config as TOML, from which parse_config() reads the same values. Paths are absolute, seeds of
+// a seed file are inlined.
 std::string to_toml(const CrawlConfig& config);
 
 }  // namespace trawl

@@ -423,7 +423,7 @@ Rows output() {
                 "ten times faster, but an attacker can make two bodies with the same digest"}}),
           "The digest by which bodies are compared."),
       KEY(output.warc, boolean(), "Keep all that was sent and received in WARC files."),
-      KEY(output.cdxj, boolean(), "Write an index (CDXJ) beside each WARC file."),
+      KEY(output.cdxj, boolean(), "Write an index (CDXJ) next to each WARC file."),
       KEY(output.warc_prefix, warc_prefix(), "What the names of WARC files begin with."),
       KEY(output.warc_size, size(1024, kPebibyte),
           "A WARC file with more bytes is closed, and the next one begun."),

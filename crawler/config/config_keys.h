@@ -14,7 +14,7 @@
 
 namespace trawl {
 
-// Reports that the value `where` is not what the key asks for; the message follows the key's name.
+// Reports that the value `where` is not valid for the key; the message follows the key's name.
 using ConfigComplaint = std::function<void(const toml::node& where, const std::string& message)>;
 
 // One of the words that a key may be set to.
@@ -31,7 +31,7 @@ struct ConfigKey {
   std::string_view text;              // what the key does: whole sentences, for users
   std::string_view example;           // a value as TOML, of a key that is unset by default
 
-  // Sets the key's field from `value`, or complains.
+  // Sets the key's field from `value`, or reports an error.
   std::function<void(const toml::node& value, CrawlConfig&, const ConfigComplaint&)> read;
   // The field as a TOML value; empty if it is unset.
   std::function<std::string(const CrawlConfig&)> write;
@@ -40,7 +40,7 @@ struct ConfigKey {
   std::string_view leaf() const { return name.substr(name.find('.') + 1); }
 };
 
-// Every key, those of a table together, in the order to write them.
+// All keys, grouped by table, in the order in which they are written.
 std::span<const ConfigKey> config_keys();
 
 // Null if there is no key of this name.

@@ -17,7 +17,7 @@
 namespace trawl {
 namespace {
 
-// More are counted only: a file that is no config at all must not fill the memory.
+// Further errors are only counted: a file that is not a config must not fill memory.
 constexpr std::size_t kMaxErrors = 1000;
 
 // `; did you mean "table.key"?`, or nothing if no known key is near.
@@ -27,7 +27,7 @@ std::string suggestion_for_key(std::string_view name) {
     names.push_back(key.name);
   std::string_view nearest = nearest_name(name, names);
   if (nearest.empty()) {
-    // Perhaps the right key in the wrong table.
+    // The key may be in the wrong table.
     const std::string_view leaf = name.substr(name.find('.') + 1);
     for (const ConfigKey& key : config_keys()) {
       if (key.leaf() == leaf) nearest = key.name;
@@ -52,8 +52,8 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// The value of an override as a table with the one key "value": as TOML if it is one TOML value,
-// else as a string.
+// Parses the value of an override into a table with the single key "value": as TOML if it is a TOML
+// value, else as a string.
 tl::expected<toml::table, ConfigError> parse_override_value(std::string_view text,
                                                             const std::string& name) {
   auto parsed = parse_toml(fmt::format("value = {}", text), name);
@@ -144,7 +144,7 @@ ConfigResult<CrawlConfig> ConfigReader::finish() {
     settle_related_keys();
   }
   if (errors_.empty()) return std::move(config_);
-  // The document's tables come in alphabetical order; a reader goes through it from the top.
+  // toml++ iterates in alphabetical order; errors are listed in the order of the file.
   std::ranges::stable_sort(errors_, {}, [this](const ConfigError& error) {
     return std::tuple(error.file != file_ || error.line == 0, error.file == file_ ? error.line : 0,
                       error.file == file_ ? error.column : 0);
@@ -158,8 +158,8 @@ ConfigResult<CrawlConfig> ConfigReader::finish() {
 void ConfigReader::require_state_dir() {
   if (!config_.crawl.state_dir.empty() || failed("crawl.state_dir")) return;
   report_missing("crawl",
-                 "crawl.state_dir: missing; name a directory that is to hold the state of the "
-                 "crawl, for example state_dir = \"state\" under [crawl]");
+                 "crawl.state_dir: missing; set the directory for the state of the crawl, for "
+                 "example state_dir = \"state\" under [crawl]");
 }
 
 void ConfigReader::read_seed_file() {
@@ -178,8 +178,8 @@ void ConfigReader::require_seeds() {
   if (!config_.crawl.seeds.empty() || failed("crawl.seeds") || failed("crawl.seed_file")) return;
   if (!config_.crawl.seed_file.empty()) {
     return report({config_.crawl.seed_file.string(), 0, 0,
-                   "crawl.seed_file: expected at least one URL; the file holds none, and "
-                   "crawl.seeds names none"});
+                   "crawl.seed_file: expected at least one URL; the file has none, and crawl.seeds "
+                   "is empty"});
   }
   const std::string message =
       "crawl.seeds: expected at least one URL to start from, for example "

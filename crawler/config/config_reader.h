@@ -1,4 +1,4 @@
-// ConfigReader: gathers a CrawlConfig and everything wrong with it from a document and overrides.
+// ConfigReader: reads a CrawlConfig and all its errors from a document and overrides.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ class ConfigReader {
   void read_document(std::string_view toml);
   // "table.key=value".
   void read_override(std::string_view assignment);
-  // Reads the seed file and checks what depends on more than one key.
+  // Reads the seed file, and checks that depend on several keys.
   ConfigResult<CrawlConfig> finish();
 
  private:
@@ -40,19 +40,19 @@ class ConfigReader {
 
   void report(ConfigError error);
   void report_at(const toml::source_region& where, std::string message);
-  // Where the key was given.
+  // Reports an error where the key was set.
   void report_for(const std::string& key, std::string message);
-  // At the header of [table], if the document has one.
+  // Reports an error at the header of [table], if the document has it.
   void report_missing(const std::string& table, std::string message);
   bool failed(const std::string& key) const;
 
   std::string file_;
-  std::string override_;  // the one being read, for errors; empty in the document
+  std::string override_;  // the override being read, for errors; empty for the document
   toml::table document_;
   bool document_failed_ = false;
   CrawlConfig config_;
   std::set<std::string, std::less<>> failed_;  // keys and tables with errors
-  // Keys that were given, each with the override that gave it, or empty.
+  // Keys that were set, each with its override, or empty if set in the document.
   std::map<std::string, std::string, std::less<>> given_;
   std::vector<ConfigError> errors_;
   std::size_t unlisted_errors_ = 0;

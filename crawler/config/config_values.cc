@@ -15,7 +15,7 @@ struct Unit {
   std::uint64_t factor;
 };
 
-// From small to large: the formatters rely on it.
+// In ascending order, on which the formatters rely.
 constexpr std::array kDurationUnits = {Unit{"ms", 1}, Unit{"s", 1'000}, Unit{"m", 60'000},
                                        Unit{"h", 3'600'000}, Unit{"d", 86'400'000}};
 constexpr std::array kSizeUnits = {
@@ -29,7 +29,7 @@ constexpr std::array kSizeUnits = {
     Unit{"GiB", 1ull << 30},
     Unit{"TiB", 1ull << 40},
 };
-// Times the largest factor this still fits 64 bits.
+// So many digits times the largest factor fit 64 bits.
 constexpr std::size_t kMaxFractionDigits = 6;
 constexpr std::uint64_t kMaxDurationMs = 100ull * 366 * 86'400'000;
 
@@ -41,7 +41,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// Cuts the digits off the front of `text`.
+// Removes and returns the digits at the front of `text`.
 std::string_view take_digits(std::string_view& text) {
   std::size_t length = 0;
   while (length < text.size() && is_digit(text[length]))
@@ -51,7 +51,7 @@ std::string_view take_digits(std::string_view& text) {
   return digits;
 }
 
-// False if the number does not fit.
+// Returns false if the number does not fit.
 bool to_number(std::string_view digits, std::uint64_t& number) {
   number = 0;
   for (const char c : digits) {
@@ -75,7 +75,7 @@ tl::expected<std::uint64_t, std::string> find_factor(std::string_view name,
   return wrong(fmt::format("unknown unit {}: one of {}", shown(name), known));
 }
 
-// "<digits>[.<digits>]<unit>" as a whole number of the smallest unit, without rounding.
+// Parses "<digits>[.<digits>]<unit>" into a whole number of the smallest unit, without rounding.
 tl::expected<std::uint64_t, std::string> parse_quantity(std::string_view text,
                                                         std::span<const Unit> units) {
   const std::string_view whole_digits = take_digits(text);
@@ -159,7 +159,7 @@ std::string shown(std::string_view text) {
   constexpr std::size_t kLongest = 120;
   if (text.size() <= kLongest) return toml_string(text);
   std::size_t end = kLongest;
-  // Not in the middle of a UTF-8 sequence.
+  // Does not cut within a UTF-8 sequence.
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80)
     --end;
   return toml_string(text.substr(0, end)) + "...";

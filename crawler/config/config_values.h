@@ -1,5 +1,5 @@
-// The values of a config as text: durations ("1.5s") and sizes ("10MiB") read and written, and
-// pieces of a config made fit to be shown in an error message or written as TOML.
+// Parses and formats durations ("1.5s") and sizes ("10MiB"), and formats values for error messages
+// and TOML.
 #pragma once
 
 #include <chrono>
@@ -16,20 +16,20 @@ namespace trawl {
 
 // "500ms", "1.5s", "2m", "1h", "1d". The error says what is wrong with the text. At most 100 years.
 tl::expected<std::chrono::milliseconds, std::string> parse_duration(std::string_view text);
-// In the largest unit that gives a whole number: "90s", "2m".
+// Formats in the largest unit that gives a whole number: "90s", "2m".
 std::string format_duration(std::chrono::milliseconds duration);
 
 // "64KiB", "10MiB", "1GB", in bytes. The error says what is wrong with the text.
 tl::expected<std::uint64_t, std::string> parse_size(std::string_view text);
 std::string format_size(std::uint64_t bytes);
 
-// `text` as a TOML basic string, quotes included.
+// `text` as a TOML basic string, including the quotes.
 std::string toml_string(std::string_view text);
 
-// `text` for a message: quoted, control characters escaped, cut if it is long.
+// `text` for a message: quoted, with control characters escaped, and cut if it is long.
 std::string shown(std::string_view text);
 
-// What a value is, for "found ...": `the integer 3`, `the string "abc"`, `an array`.
+// Describes a value, for "found ...": `the integer 3`, `the string "abc"`, `an array`.
 std::string describe(const toml::node& node);
 
 }  // namespace trawl

@@ -7,7 +7,7 @@ std::vector<std::string> config_warnings(const CrawlConfig& config) {
   if (config.links.sitemaps && !config.politeness.respect_robots) {
     warnings.emplace_back(
         "links.sitemaps = true has no effect with politeness.respect_robots = false: sitemaps are "
-        "those that robots.txt names, which is not fetched");
+        "found in robots.txt, which is not fetched");
   }
   if (!config.fetch.ca_file.empty() && !config.fetch.verify_tls) {
     warnings.emplace_back(

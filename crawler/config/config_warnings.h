@@ -1,4 +1,4 @@
-// What a config says in vain.
+// Warnings about settings without effect.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace trawl {
 
-// Settings that have no effect beside others, a sentence each. They are no errors: who turns one
-// thing off for a while need not take out what goes with it.
+// Settings that have no effect because of others, one sentence each. They are not errors, so that a
+// user can disable a feature without removing its other settings.
 std::vector<std::string> config_warnings(const CrawlConfig& config);
 
 }  // namespace trawl

@@ -1,4 +1,4 @@
-// Where a crawl's files lie.
+// Paths of a crawl's files.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 namespace trawl {
 
 std::filesystem::path output_directory(const CrawlConfig& config);
-// The config kept in a state directory, from which `resume STATE_DIR` reads.
+// The config stored in a state directory, which `resume STATE_DIR` reads.
 std::filesystem::path saved_config_path(const std::filesystem::path& state_dir);
 
 }  // namespace trawl

@@ -43,7 +43,7 @@ Result<DnsServerAddress> parse_dns_server(std::string_view text) {
     port = text.substr(text.find(':'));
     has_port = true;
   }
-  if (has_port && !read_port(port.substr(1), server.port)) return wrong("no port (1 to 65535)");
+  if (has_port && !read_port(port.substr(1), server.port)) return wrong("not a port (1 to 65535)");
   const std::string terminated(address);
   if (terminated.size() != std::string_view(terminated.c_str()).size())
     return wrong("not an address");

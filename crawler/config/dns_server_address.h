@@ -1,4 +1,4 @@
-// The address of a name server, as a config gives it.
+// Parses the address of a name server.
 #pragma once
 
 #include <cstdint>

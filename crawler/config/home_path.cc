@@ -15,7 +15,7 @@ namespace trawl {
 
 namespace {
 
-// Of the user `name`; of who runs this if it is empty. Empty: there is none.
+// The home directory of user `name`, or of the current user if `name` is empty; empty if unknown.
 std::string home_of(const std::string& name) {
   constexpr std::size_t kMost = 1u << 20;
   passwd entry{};
@@ -35,7 +35,7 @@ std::string home_of(const std::string& name) {
 tl::expected<std::filesystem::path, std::string> expand_home(std::string_view path) {
   if (!path.starts_with('~')) return std::filesystem::path(path);
   const std::string name(path.substr(1, path.find('/') - 1));
-  // For tests and services that have one of their own.
+  // HOME takes precedence, for tests and services.
   const char* const variable = name.empty() ? std::getenv("HOME") : nullptr;
   const std::string home =
       variable != nullptr && *variable != '\0' ? std::string(variable) : home_of(name);

@@ -1,4 +1,4 @@
-// expand_home: "~" in the paths of a config, which no shell has read.
+// expand_home: expands "~" in paths of a config, since no shell does.
 #pragma once
 
 #include <filesystem>
@@ -9,9 +9,9 @@
 
 namespace trawl {
 
-// "~" and "~/x" are in the home directory of the user (HOME, or what the system has for them),
-// "~name" and "~name/x" in that of the user of that name; any other path stays as it is, "./~"
-// too. The error says that there is no such user, or directory.
+// Expands "~" and "~/x" to the home directory of the user (HOME, or as the system knows it),
+// "~name" and "~name/x" to that of the named user; other paths, including "./~", are unchanged. The
+// error says that there is no such user or directory.
 tl::expected<std::filesystem::path, std::string> expand_home(std::string_view path);
 
 }  // namespace trawl

@@ -21,7 +21,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// What the crawler sets itself, and what would change the meaning of its messages.
+// Headers that the crawler sets itself, and headers that would change the framing of requests.
 constexpr std::array kOwnHeaders = {"accept-encoding"sv,
                                     "connection"sv,
                                     "content-length"sv,
@@ -56,7 +56,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// In lower case; empty if there is no colon.
+// The name in lower case; empty if there is no colon.
 std::string header_name(std::string_view header) {
   return lower(header.substr(0, std::min(header.find(':'), header.size())));
 }
@@ -82,7 +82,7 @@ std::string base64(std::string_view text) {
   return out;
 }
 
-// The host of an entry as a Profile has it: normal, so that spellings compare.
+// The normalised host of an entry, as in a Profile, so that spellings compare equal.
 Result<std::string> normal_host(const std::string& host) {
   const HostRulesText rules{.host = host, .text = {}};
   auto profile = Profile::from_text({}, {&rules, 1});
@@ -122,7 +122,7 @@ void replace_header(std::vector<std::string>& headers, std::string header) {
   headers.push_back(std::move(header));
 }
 
-// Of the entry, on top of those for all hosts.
+// The headers of an entry in addition to those for all hosts.
 std::vector<std::string> headers_of(const HostRequestsText& text,
                                     std::vector<std::string> headers) {
   std::erase_if(headers, [&](const std::string& common) {
@@ -136,7 +136,7 @@ std::vector<std::string> headers_of(const HostRequestsText& text,
   return headers;
 }
 
-// What libcurl would not take, or take for something else, in "user:password@host:port".
+// Rejects text that libcurl would refuse or misinterpret in "user:password@host:port".
 Result<void> check_proxy_text(std::string_view text) {
   const std::size_t at = text.find('@');
   const std::string_view user = text.substr(0, at == std::string_view::npos ? 0 : at);
@@ -145,7 +145,7 @@ Result<void> check_proxy_text(std::string_view text) {
     return invalid("a second '@' in a proxy: in a user or password, write it as %40");
   if (has_encoded_control(user))
     return invalid("a control character, written with '%', in a proxy's user or password");
-  if (host.starts_with('[')) return {};  // an IPv6 address, which the URL's parser checks
+  if (host.starts_with('[')) return {};  // an IPv6 address, which the URL parser checks
   host = host.substr(0, host.find(':'));
   const bool is_plain = std::ranges::all_of(host, [](char byte) {
     return is_ascii_alpha(byte) || is_ascii_digit(byte) || byte == '-' || byte == '.' ||
@@ -183,7 +183,7 @@ HostRequests::HostRequests(const CrawlConfig::Fetch& fetch) {
 
 const HostRequests::Settings& HostRequests::for_host(std::string_view hostname) const {
   std::string_view name = without_trailing_dot(hostname);
-  // No entry is for a name longer than the DNS has: neither are its last labels looked at.
+  // No entry matches a name longer than DNS allows, so its parent domains are not looked up.
   if (name.size() > kMaxHostBytes) return settings_[0];
   if (const auto found = hosts_.find(name); found != hosts_.end()) return settings_[found->second];
   while (!domains_.empty()) {
@@ -225,9 +225,9 @@ Result<void> HostRequests::check_hosts(std::span<const HostRequestsText> texts) 
 
 Result<void> HostRequests::check_header(std::string_view header) {
   const std::size_t colon = header.find(':');
-  // A bad name is not quoted: it may be a value whose name was forgotten.
+  // A bad name is not quoted, since it may be a secret value without a name.
   if (colon == std::string_view::npos || !is_token(header.substr(0, colon)))
-    return invalid("a header is written \"Name: value\", with a name of letters, digits and '-'");
+    return invalid("expected a header \"Name: value\", with a name of letters, digits and '-'");
   const std::string_view name = header.substr(0, colon);
   const std::string_view value = header.substr(colon + 1);
   if (header.size() > 16'384) return invalid(fmt::format("the header {} is too long", name));
@@ -235,7 +235,7 @@ Result<void> HostRequests::check_header(std::string_view header) {
     return invalid(
         fmt::format("the header {} has a control character, such as a line's end", name));
   }
-  // libcurl takes "Name:" for an order to leave the header out.
+  // For libcurl, "Name:" means to leave the header out.
   if (value.find_first_not_of(' ') == std::string_view::npos)
     return invalid(fmt::format("the header {} has no value", name));
   const std::string key = lower(name);
@@ -247,7 +247,7 @@ Result<void> HostRequests::check_header(std::string_view header) {
         "\"http://user:password@host:port\"");
   }
   if (std::ranges::find(kOwnHeaders, key) != kOwnHeaders.end())
-    return invalid(fmt::format("the header {} is the crawler's own to set", name));
+    return invalid(fmt::format("the header {} is set by the crawler", name));
   return {};
 }
 

@@ -1,5 +1,4 @@
-// HostRequests: how requests to a host differ from those to others: headers, authorization,
-// cookies, Referer, proxy.
+// HostRequests: settings for requests per host: headers, authorization, cookies, Referer, proxy.
 #pragma once
 
 #include <cstddef>
@@ -17,37 +16,38 @@
 
 namespace trawl {
 
-// Immutable; for any number of threads. Its headers and proxies may hold secrets: they go to their
-// host only, and are never logged.
+// Immutable, thread-safe. Headers and proxies may hold secrets: they are sent to their host only,
+// and never logged.
 class HostRequests {
  public:
   struct Settings {
-    std::vector<std::string> headers;  // "Name: value", with Authorization if there is one
+    std::vector<std::string> headers;  // "Name: value", including Authorization
     bool cookies = false;
     bool referer = false;
     std::string proxy;  // a URL; empty: none
     friend bool operator==(const Settings&, const Settings&) = default;
   };
 
-  // Of a config that passed the checks below; an entry with a bad host is left out.
+  // For a config that passed the checks below; an entry with an invalid host is ignored.
   explicit HostRequests(const CrawlConfig::Fetch& fetch);
 
-  // Of several entries that match a host the exact one counts, else the longest. What it does not
-  // say is as for all hosts; headers it names replace those of the same name for all hosts. Where
-  // a Cookie header is given, there is no jar. Lives as long as this.
+  // The settings for a URL: of several matching entries the exact one is used, else the longest.
+  // Settings that the entry lacks are those for all hosts; its headers replace headers of the same
+  // name for all hosts. With a Cookie header, there is no cookie jar. Valid as long as this object.
   const Settings& for_url(const Url& url) const {
     return settings_.size() == 1 ? settings_[0] : for_host(url.hostname());
   }
 
-  // Why something cannot be used: kInvalidArgument, in words for the one who wrote it. Values are
-  // not quoted, because they may be secrets.
+  // Checks an entry: kInvalidArgument, with a message for the author of the config. Values are not
+  // quoted, since they may be secrets.
   static Result<void> check(const HostRequestsText& text);
-  // Each of them, and that no two are for the same host.
+  // Checks each entry, and that no two are for the same host.
   static Result<void> check_hosts(std::span<const HostRequestsText> texts);
-  // "Name: value" for a host; and for all hosts, which must not have what is for one alone.
+  // Checks "Name: value" for a host; the second function for all hosts, where headers that must go
+  // to one host only are refused.
   static Result<void> check_header(std::string_view header);
   static Result<void> check_common_header(std::string_view header);
-  // Empty is none, and fine.
+  // An empty text means no proxy, and is valid.
   static Result<void> check_proxy(std::string_view proxy);
   static Result<void> check_dns_server(std::string_view server);
 
@@ -62,9 +62,9 @@ class HostRequests {
 
   const Settings& for_host(std::string_view hostname) const;
 
-  std::vector<Settings> settings_;  // the first for all hosts that are not below
+  std::vector<Settings> settings_;  // the first is for all other hosts
   Places hosts_;
-  Places domains_;  // and all below them; without the leading dot
+  Places domains_;  // domains with their subdomains, without the leading dot
 };
 
 }  // namespace trawl

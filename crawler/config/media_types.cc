@@ -8,7 +8,7 @@ namespace trawl {
 
 namespace {
 
-constexpr std::string_view kTypeMarks = "!#$%&'+-.^_`|~";  // of RFC 9110, but for *
+constexpr std::string_view kTypeMarks = "!#$%&'+-.^_`|~";  // of RFC 9110, except '*'
 
 bool is_type_token(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) {
@@ -25,7 +25,7 @@ std::string_view essence(std::string_view content_type) {
   return content_type.substr(start, content_type.find_last_not_of(kBlanks) - start + 1);
 }
 
-// What is before the * of "image/*" and "*/*", with the slash of the first.
+// The part of "image/*" and "*/*" before the final '*', with the slash of the first.
 std::string_view stem(std::string_view pattern) {
   return pattern.substr(0, pattern.find('*'));
 }

@@ -1,4 +1,4 @@
-// MediaTypes: a list of content types as a config names them: "text/html", "image/*".
+// MediaTypes: a list of content types of a config: "text/html", "image/*".
 #pragma once
 
 #include <span>
@@ -8,23 +8,23 @@
 
 namespace trawl {
 
-// Immutable; for any number of threads.
+// Immutable, thread-safe.
 class MediaTypes {
  public:
   MediaTypes() = default;
-  // Entries that are no pattern are left out.
+  // Ignores invalid entries.
   explicit MediaTypes(std::span<const std::string> patterns);
 
   bool empty() const { return patterns_.empty(); }
-  // `content_type` is the value of a header: parameters ("; charset=...") and letter case do not
-  // count. False for an empty list.
+  // `content_type`: the value of a header; parameters ("; charset=...") and letter case are
+  // ignored. False for an empty list.
   bool matches(std::string_view content_type) const;
 
   // "type/subtype", "type/*" or "*/*".
   static bool is_pattern(std::string_view text);
 
  private:
-  std::vector<std::string> patterns_;  // lower case; those with a * without it: "image/", ""
+  std::vector<std::string> patterns_;  // in lower case, without a final '*': "image/", ""
 };
 
 }  // namespace trawl

@@ -37,7 +37,7 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
   std::size_t best_distance = 0;
   for (const std::string_view candidate : candidates) {
     const std::size_t limit = std::max<std::size_t>(1, candidate.size() / 3);
-    // The lengths alone are a lower bound, and keep a name of megabytes cheap.
+    // The difference of lengths is a lower bound, which keeps very long names cheap.
     if (name.size() > candidate.size() + limit || candidate.size() > name.size() + limit) continue;
     const std::size_t distance = edit_distance(name, candidate);
     if (distance > limit || (!best.empty() && distance >= best_distance)) continue;

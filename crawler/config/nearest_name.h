@@ -1,4 +1,4 @@
-// nearest_name: which known name a misspelt one was meant to be.
+// nearest_name: finds the known name nearest to a misspelt one.
 #pragma once
 
 #include <span>
@@ -6,9 +6,9 @@
 
 namespace trawl {
 
-// The candidate that `name` turns into with the fewest letters inserted, dropped, changed or
-// swapped with their neighbour; empty if none is near (a third of the letters, at least one).
-// The first wins a tie. Takes time linear in the candidates whatever the length of `name`.
+// Returns the candidate with the smallest number of insertions, deletions, changes and swaps of
+// adjacent letters; empty if none is near (within a third of the letters, at least one). The first
+// wins a tie. Takes time linear in the candidates, for any length of `name`.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
 
 }  // namespace trawl

@@ -15,7 +15,7 @@ struct Kind {
   std::uint16_t port;
   bool wants_address;
 };
-// The ports are those that libcurl takes where a URL has none.
+// The default ports are libcurl's.
 constexpr std::array<Kind, 6> kKinds = {{{"http", 1080, false},
                                          {"https", 443, false},
                                          {"socks4", 1080, true},

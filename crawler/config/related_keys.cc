@@ -44,9 +44,9 @@ class Settling {
     const std::uint64_t least = least_body_memory(fetch);
     if (fetch.max_memory >= least) return;
     conflict({"fetch.max_memory", "fetch.max_body", "fetch.max_download"},
-             fmt::format("expected at least {}, which is fetch.max_body = {}, "
-                         "fetch.max_download = {} and {} for decompression together, so that one "
-                         "page fits; found {}. Raise it, or lower these",
+             fmt::format("expected at least {}, the sum of fetch.max_body = {}, fetch.max_download "
+                         "= {} and {} for decompression, so that one page fits; found {}. Raise "
+                         "fetch.max_memory, or lower the other keys",
                          format_size(least), format_size(fetch.max_body),
                          format_size(fetch.max_download), format_size(kMostDecoderMemory),
                          format_size(fetch.max_memory)));
@@ -154,7 +154,7 @@ std::vector<ConfigConflict> settle_related_keys(CrawlConfig& config, const Given
   return Settling(config, given).run();
 }
 
-// A body is held as it came and decompressed at once, and so is what decompresses it.
+// A body is held both as received and decompressed, together with the decoder.
 std::uint64_t least_body_memory(const CrawlConfig::Fetch& fetch) {
   return fetch.max_body + fetch.max_download + kMostDecoderMemory;
 }

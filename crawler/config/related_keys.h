@@ -1,4 +1,4 @@
-// What the keys of a config mean to each other.
+// Relations between keys of a config.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@
 namespace trawl {
 
 struct ConfigConflict {
-  // That do not go together. The message is about the first, without its name.
+  // The keys that conflict. The message is about the first, without its name.
   std::vector<std::string_view> keys;
   std::string message;
 };
 
-// Keys that were not given and whose default contradicts one that was follow that one; what
-// contradicts all the same is told. A config that passes does so again with every key given.
+// Adjusts keys that were not set and whose defaults conflict with keys that were, and returns the
+// remaining conflicts. A config that passes also passes with every key set.
 std::vector<ConfigConflict> settle_related_keys(
     CrawlConfig& config, const std::function<bool(std::string_view key)>& given);
 
-// What fetch.max_memory has to be at least, for one page of the largest size.
+// The minimum of fetch.max_memory: room for one page of the largest size.
 std::uint64_t least_body_memory(const CrawlConfig::Fetch& fetch);
 
 }  // namespace trawl

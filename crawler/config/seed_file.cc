@@ -20,8 +20,8 @@ namespace {
 constexpr std::size_t kMaxBytes = 256u << 20;
 constexpr std::size_t kMaxBadSeeds = 1000;
 
-// Where the next blank begins, and how many bytes it has; a URL parser would drop most of these, or
-// take them for a part of the URL, so that two words become one URL.
+// The position and length of the next blank. A URL parser would drop most blanks or take them as
+// part of the URL, so that two words become one URL.
 struct Blank {
   std::size_t at;
   std::size_t size;
@@ -30,7 +30,8 @@ std::optional<Blank> find_blank(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
     if (byte <= 0x20 || byte == 0x7f) return Blank{i, 1};
-    for (const std::string_view wide : {"\xC2\xA0", "\xE3\x80\x80"}) {  // no-break, ideographic
+    for (const std::string_view wide :
+         {"\xC2\xA0", "\xE3\x80\x80"}) {  // no-break space, ideographic space
       if (text.substr(i).starts_with(wide)) return Blank{i, wide.size()};
     }
   }
@@ -43,13 +44,13 @@ std::string_view without_leading_blanks(std::string_view line) {
   return line;
 }
 
-// What is wrong with a line.
+// An error in a line.
 struct WrongLine {
   std::uint32_t column;
   std::string message;
 };
 
-// The URL of a line; empty if it has none.
+// The URL of a line; empty if the line has none.
 tl::expected<std::string, WrongLine> read_line(std::string_view line, std::size_t max_url_length) {
   const std::string_view text = without_leading_blanks(line);
   if (text.empty() || text.starts_with('#')) return std::string();
@@ -66,7 +67,7 @@ tl::expected<std::string, WrongLine> read_line(std::string_view line, std::size_
                                    shown(rest.empty() ? word : text), url.error().message));
   }
   if (!rest.empty() && !rest.starts_with('#')) {
-    return wrong(rest, fmt::format("expected one URL on the line; found {} behind {}", shown(rest),
+    return wrong(rest, fmt::format("expected one URL on the line; found {} after {}", shown(rest),
                                    shown(word)));
   }
   if (url->href().size() > max_url_length) {

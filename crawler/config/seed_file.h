@@ -1,4 +1,4 @@
-// read_seed_file: the seeds of a text file.
+// read_seed_file: reads the seeds of a text file.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@ namespace trawl {
 
 struct SeedFileErrors {
   std::vector<ConfigError> listed;  // the first 1000
-  std::size_t unlisted = 0;         // how many more there are
+  std::size_t unlisted = 0;         // number of further errors
 };
 
-// One URL a line, serialised, in order; blank lines, and what follows a # at the beginning of a
-// line or behind a blank, are skipped. The file is at most 256 MiB. Errors: lines that are not one
-// http(s) URL of at most `max_url_length` bytes.
+// Returns the serialised URLs in order. The file has one URL per line; blank lines, and comments
+// from a '#' at the beginning of a line or after a blank, are ignored. The file may have at most
+// 256 MiB. Errors: lines that are not a single http(s) URL of at most `max_url_length` bytes.
 tl::expected<std::vector<std::string>, SeedFileErrors> read_seed_file(
     const std::filesystem::path& file, std::size_t max_url_length);
 

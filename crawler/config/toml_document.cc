@@ -11,15 +11,15 @@
 namespace trawl {
 namespace {
 
-// toml++ itself limits values in values to 256; this bounds what each adds to the depth.
+// toml++ limits nesting of values to 256; this limits the depth that each key adds.
 constexpr int kMaxKeyParts = 8;
 
-// Walks over TOML text just closely enough to tell strings and comments from keys.
+// Scans TOML text just enough to distinguish strings and comments from keys.
 class KeyDepthCheck {
  public:
   explicit KeyDepthCheck(std::string_view text) : text_(text) {}
 
-  // The offset of the dot that makes a key too deep.
+  // Returns the offset of the dot that makes a key too deep.
   std::optional<std::size_t> find_too_deep() {
     int dots = 0;
     while (at_ < text_.size()) {
@@ -54,7 +54,7 @@ class KeyDepthCheck {
       at_ += quote == '"' && text_[at_] == '\\' ? 2 : 1;
     }
     at_ = std::min(at_ + end.size(), text_.size());
-    // A multi-line string may end in up to two quotes of its own.
+    // A multi-line string may have up to two quotes before its end.
     for (int i = 0; multi_line && i < 2 && text_.substr(at_, 1) == end.substr(0, 1); ++i)
       ++at_;
   }

@@ -1,4 +1,4 @@
-// parse_toml: toml++ made safe for any bytes.
+// parse_toml: parses TOML with toml++, safely for any bytes.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace trawl {
 
-// Parses TOML; `name` stands for the file in the error. toml++ frees what it parsed recursively, so
-// that a key of thousands of parts ("a.a.a...") would overrun the stack: such keys are refused.
+// `name`: the file name in the error. toml++ frees values recursively, so a key of thousands of
+// parts ("a.a.a...") would overflow the stack: such keys are refused.
 tl::expected<toml::table, ConfigError> parse_toml(std::string_view text, const std::string& name);
 
 }  // namespace trawl

@@ -41,7 +41,7 @@ std::string did_you_mean(std::string_view text, std::string_view leaf) {
   return nearest.empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest);
 }
 
-// Each name is checked by itself, so that each bad one is named with its place.
+// Checks each name alone, so that each bad one is reported with its place.
 Kind<Strings> names_of(const NameList& list) {
   const auto read = [&list](const toml::node& element,
                             const ConfigComplaint& complain) -> std::optional<std::string> {

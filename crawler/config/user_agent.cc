@@ -23,7 +23,7 @@ bool is_host_char(char c) {
          static_cast<unsigned char>(c) >= 0x80;
 }
 
-// The host's name at the start of `text`, in lower case.
+// The host name at the start of `text`, in lower case.
 std::string host_at(std::string_view text) {
   if (text.starts_with('[')) return std::string(text.substr(0, text.find(']')));  // IPv6
   const auto end = std::ranges::find_if_not(text, is_host_char);
@@ -33,7 +33,7 @@ std::string host_at(std::string_view text) {
   return host;
 }
 
-// Behind each "://" and between "x@" and what follows, if there is a name with a dot in it.
+// The host names with a dot after each "://" and each '@'.
 std::vector<std::string> contact_hosts(std::string_view user_agent) {
   std::vector<std::string> hosts;
   for (const std::string_view mark : {"://", "@", "www."}) {
@@ -49,7 +49,7 @@ std::vector<std::string> contact_hosts(std::string_view user_agent) {
   return hosts;
 }
 
-// Set aside for examples (RFC 2606): nobody is to be reached there.
+// Names reserved for examples (RFC 2606).
 bool is_of_examples(std::string_view host) {
   return std::ranges::any_of(
       std::array{"example.org", "example.com", "example.net"}, [&](std::string_view example) {
@@ -67,10 +67,10 @@ std::string robots_token_of(const CrawlConfig::Crawl& crawl) {
 
 std::string user_agent_warning(std::string_view user_agent) {
   if (user_agent == CrawlConfig::Crawl().user_agent)
-    return fmt::format("is the default, \"{}\", which names nobody: {}", user_agent, kAdvice);
+    return fmt::format("is the default, \"{}\", which does not identify you: {}", user_agent,
+                       kAdvice);
   const std::vector<std::string> hosts = contact_hosts(user_agent);
-  if (hosts.empty())
-    return fmt::format("names no way to reach you, neither a URL nor a mail address: {}", kAdvice);
+  if (hosts.empty()) return fmt::format("has neither a URL nor a mail address: {}", kAdvice);
   if (std::ranges::all_of(hosts, is_of_examples)) {
     return fmt::format(
         "names {}, which is left over from an example: put your own name and "

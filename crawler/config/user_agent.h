@@ -1,4 +1,4 @@
-// What a crawl calls itself: to servers, and in robots.txt.
+// The user agent of a crawl, and its token in robots.txt.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace trawl {
 
-// The product token whose rules in robots.txt the crawl obeys, and those in headers and pages:
-// crawl.robots_token, or else that of crawl.user_agent. Empty if there is none: the rules for all
-// crawlers are obeyed.
+// The product token whose rules in robots.txt, headers and pages the crawl obeys:
+// crawl.robots_token, else the token of crawl.user_agent. Empty if there is none: then the rules
+// for all crawlers apply.
 std::string robots_token_of(const CrawlConfig::Crawl& crawl);
 
-// Why the owner of a site could not find out whose crawler this is, for who set it; empty if there
-// is nothing to say: it names a URL or a mail address, and not those of the sample configs.
+// A warning if the user agent gives site owners no way to reach the operator; empty if it has a URL
+// or a mail address other than those of the sample configs.
 std::string user_agent_warning(std::string_view user_agent);
 
 }  // namespace trawl

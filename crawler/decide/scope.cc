@@ -11,7 +11,7 @@ namespace trawl {
 
 namespace {
 
-// politeness_group(), without a copy wherever the URL has it in one piece.
+// politeness_group(), as a view if the URL contains it in one piece.
 std::string_view group_view(const Url& url, std::string& scratch) {
   const std::string_view host = group_host(url);
   const std::string_view port = url.port();
@@ -21,12 +21,12 @@ std::string_view group_view(const Url& url, std::string& scratch) {
   return scratch;
 }
 
-// What stands behind the politeness group in a URL as patterns see it: "/path?query".
+// The part of a normalised URL after the politeness group: "/path?query".
 std::string_view behind_authority(std::string_view href) {
   return href.substr(href.find('/', href.find("://") + 3));
 }
 
-// Prefixes and pages are compared without the scheme, as sites answer on both.
+// Prefixes and pages are compared without the scheme, since sites respond to both.
 std::string page_of(const Url& url, const Canonicalizer& canonicalizer) {
   return politeness_group(url) + std::string(behind_authority(canonicalizer.key(url)));
 }
@@ -36,7 +36,7 @@ std::string path_of(const Url& url, const Canonicalizer& spelling) {
   return page;
 }
 
-// A prefix that begins with another covers nothing more.
+// Removes prefixes that begin with another prefix.
 void remove_covered(std::vector<std::string>& prefixes) {
   std::ranges::sort(prefixes);
   std::vector<std::string> kept;
@@ -172,8 +172,8 @@ std::optional<SkipReason> Scope::check_shape(const Url& url) const {
   return std::nullopt;
 }
 
-// What depends on the URL alone comes first: a URL that a rule excludes is excluded from wherever
-// it is linked, and not held as too deep.
+// Checks that depend on the URL alone come first, so that an excluded URL gets the same reason
+// wherever it is linked, and is not held as too deep.
 UrlVerdict Scope::check_rules(const Url& url, std::uint32_t depth,
                               std::uint32_t hops_off_scope) const {
   const bool too_deep = config_.max_depth && depth > *config_.max_depth;

@@ -1,4 +1,4 @@
-// Scope: which links a crawl follows.
+// Scope: decides which links a crawl follows, by [scope].
 #pragma once
 
 #include <cstdint>
@@ -36,15 +36,15 @@ std::span<const UrlLimit> url_limits();
 // Immutable, thread-safe.
 class Scope {
  public:
-  // Reads the blocklists. `canonicalizer` makes the keys that they are asked for. Errors:
-  // kInvalidArgument for a pattern that is none, and those of Blocklist::open().
+  // Reads the blocklists. `canonicalizer` makes the keys to search them for. Errors:
+  // kInvalidArgument for an invalid pattern, and those of Blocklist::open().
   static Result<std::unique_ptr<Scope>> create(
       const CrawlConfig::Scope& config, const std::vector<Url>& seeds,
       const Canonicalizer& canonicalizer = Canonicalizer());
 
-  // `depth` is the link's own; `hops_off_scope` of the page it is on: 0 if that is in scope, else
-  // how many pages in a row, itself included, are out of it. A link that is in with `off_scope` is
-  // one hop further than its page, any other that is in has 0.
+  // `depth`: of the link; `hops_off_scope`: of the page with the link: 0 if the page is in scope,
+  // else the number of pages in a row, including it, that are out of scope. A link accepted with
+  // `off_scope` is one hop further than its page; other accepted links have 0 hops.
   UrlVerdict check(const Url& url, std::uint32_t depth, std::uint32_t hops_off_scope = 0) const;
 
   const std::vector<Blocklist>& blocklists() const { return blocklists_; }
@@ -68,19 +68,19 @@ class Scope {
 
   Result<void> add_rules();
   void add_seeds(const std::vector<Url>& seeds);
-  // The limit on single URLs that it exceeds, if any.
+  // The limit on URLs that the URL exceeds, if any.
   std::optional<SkipReason> check_shape(const Url& url) const;
   bool covers(const Url& url) const;
   UrlVerdict check_rules(const Url& url, std::uint32_t depth, std::uint32_t hops_off_scope) const;
 
   const CrawlConfig::Scope config_;
   const Canonicalizer canonicalizer_;
-  const Canonicalizer spelling_;  // of what patterns and prefixes are matched with
+  const Canonicalizer spelling_;  // normalises URLs for patterns and prefixes
   std::vector<Blocklist> blocklists_;
   UrlPatternSet patterns_;
-  std::vector<Rule> rules_;            // one for each pattern
+  std::vector<Rule> rules_;            // one per pattern
   TextSet members_;                    // kPage: pages, kHost: politeness groups, kDomain: domains
-  std::vector<std::string> prefixes_;  // kPrefix: sorted, none the beginning of another
+  std::vector<std::string> prefixes_;  // kPrefix: sorted, none a prefix of another
 };
 
 }  // namespace trawl

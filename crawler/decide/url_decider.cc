@@ -21,7 +21,7 @@ UrlVerdict fetched_by(std::string_view key) {
 
 }  // namespace
 
-// The page a URL was found on is one hop less out of scope than the URL.
+// The page on which a URL was found has one hop out of scope less than the URL.
 UrlOrigin UrlOrigin::of(std::uint32_t depth, std::uint32_t redirects, const UrlNote& note) {
   return {.depth = depth,
           .hops_off_scope = note.hops_off_scope > 0 ? note.hops_off_scope - 1 : 0,

@@ -1,7 +1,7 @@
-// UrlDecider: the one place where it is decided whether a URL is fetched.
+// UrlDecider: the only place that decides whether a URL is fetched.
 //
-// A link when it is found, a URL when its turn comes, a held URL when a run begins, and
-// `trawl explain` all get their verdict here. They differ in what they know of the URL: see
+// It gives the verdict on links when they are found, on URLs when they are leased, on held URLs
+// when a run begins, and for `trawl explain`. These differ in what they know about the URL: see
 // CrawlFacts.
 #pragma once
 
@@ -31,27 +31,27 @@ namespace trawl {
 struct UrlOrigin {
   std::uint32_t depth = 0;           // links from a seed
   std::uint32_t hops_off_scope = 0;  // of the page it was found on: see Scope::check()
-  std::uint32_t redirects = 0;       // in a row that led to it
-  bool nofollow = false;             // the page, its headers or the link ask not to follow it
+  std::uint32_t redirects = 0;       // redirects in a row that led to it
+  bool nofollow = false;             // page, headers or link say nofollow
   bool sitemap = false;
-  // Of a sitemap. A site's own one, which may lie where its pages are out of scope; one that a
-  // crawled site names in its robots.txt, which may lie anywhere.
+  // For sitemaps: a sitemap on a seed's host need not be in scope; a sitemap named in the
+  // robots.txt of a crawled site may be anywhere.
   bool own_site = false;
   bool vouched = false;
 
-  // Of a URL that was admitted or held, with the note that was kept with it.
+  // The origin of a URL that was admitted or held, from the note stored with it.
   static UrlOrigin of(std::uint32_t depth, std::uint32_t redirects, const UrlNote& note);
 };
 
-// What a crawl has learned of a URL so far. Each call is made at most once for a verdict, and only
-// if what comes before it lets the URL pass.
+// What a crawl knows about a URL. Each function is called at most once per verdict, and only if the
+// earlier checks pass.
 class CrawlFacts {
  public:
   virtual ~CrawlFacts() = default;
   virtual PatternState pattern(const Url&) { return PatternState::kOk; }
-  // Whether scope.max_urls_per_host leaves room for it.
+  // Whether scope.max_urls_per_host leaves room for the URL.
   virtual bool host_has_room(const Url&) { return true; }
-  // Whether robots.txt allows it, as far as that is known.
+  // Whether robots.txt allows the URL, if known.
   virtual bool robots_allow(const Url&) { return true; }
 };
 
@@ -62,14 +62,14 @@ class UrlDecider {
   static Result<UrlDecider> create(const CrawlConfig& config, const std::vector<Url>& seeds,
                                    const Canonicalizer& canonicalizer);
 
-  // In this order: nofollow, redirects, the scope with its limits and blocklists, the URL's
+  // Checks in this order: nofollow, redirects, the scope with its limits and blocklists, the URL's
   // pattern, its host's limit, robots.txt.
   UrlVerdict decide(const Url& url, const UrlOrigin& origin, CrawlFacts& facts) const;
-  // The same by the config alone.
+  // The same, by the config alone.
   UrlVerdict decide(const Url& url, const UrlOrigin& origin) const;
-  // By robots.txt alone, of a URL that everything else lets pass.
+  // By robots.txt alone, for a URL that passed the other checks.
   UrlVerdict decide(const Url& url, const Robots& robots) const;
-  // Of a text that Url::parse() refused with that error.
+  // The verdict on a text that Url::parse() refused with this error.
   static UrlVerdict decide(const Error& parse_error);
 
   // Whether a host (politeness_group()) has a seed.

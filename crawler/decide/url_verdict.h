@@ -1,4 +1,4 @@
-// UrlVerdict: whether a crawl fetches a URL, and what decided.
+// UrlVerdict: whether a crawl fetches a URL, and which rule decided.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ enum class SkipReason : std::uint8_t {
   kInvalidUrl,   // the reference is not a URL
   kOtherScheme,  // mailto:, javascript:, ...
   kOutOfScope,
-  kExcluded,  // by a rule of the scope
+  kExcluded,  // by scope.rules or scope.exclude
   kTooDeep,
   kTooLong,
   kTooManySegments,
@@ -28,7 +28,7 @@ enum class SkipReason : std::uint8_t {
   kBlocked,
   kTooManyUrlsOfHost,
   kPatternParked,  // see TrapDetector
-  kNofollow,       // the page, its headers or the link ask for it
+  kNofollow,       // page, headers or link say nofollow
   kTooManyRedirects,
   kRobots,
 };
@@ -85,7 +85,7 @@ constexpr std::string_view to_string(SkipReason reason) {
 constexpr std::string_view config_key_of(SkipReason reason) {
   return row_of(reason).key;
 }
-// The reason of that name; nothing if there is none.
+// The reason with that name; nothing for an unknown name.
 constexpr std::optional<SkipReason> skip_reason_of(std::string_view name) {
   for (const SkipReasonRow& row : kSkipReasonRows) {
     if (row.name == name) return row.reason;
@@ -93,7 +93,7 @@ constexpr std::optional<SkipReason> skip_reason_of(std::string_view name) {
   return std::nullopt;
 }
 
-// How many URLs were skipped, by reason (E1). Thread-safe.
+// Counts skipped URLs by reason (E1). Thread-safe.
 class SkipCounts {
  public:
   void add(SkipReason reason, std::uint64_t n = 1) {
@@ -108,13 +108,13 @@ class SkipCounts {
 };
 
 struct UrlVerdict {
-  std::optional<SkipReason> reason;  // why it is skipped; nothing: it is fetched
-  bool off_scope = false;            // fetched by scope.extra_hops alone
-  bool slow = false;  // its pattern is slow: it waits behind the other URLs of its host
-  // What decided, for people: the rule's name, its pattern if it has none, the blocklist's file, or
-  // the same as `key`; empty for what no rule of the scope decides. Lives as long as the Scope.
+  std::optional<SkipReason> reason;  // why it is skipped; absent: it is fetched
+  bool off_scope = false;            // fetched only because of scope.extra_hops
+  bool slow = false;  // its pattern is slow: it waits behind all other URLs of its host
+  // What decided, for reports: the rule's name, else its pattern, the blocklist's file, or the same
+  // as `key`; empty if no rule of the scope decided. Valid as long as the Scope.
   std::string_view rule = {};
-  std::string_view key = {};  // of the config: "scope.exclude"
+  std::string_view key = {};  // the config key: "scope.exclude"
 
   bool is_fetched() const { return !reason; }
 };

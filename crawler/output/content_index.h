@@ -20,7 +20,7 @@ struct FirstCopy {
 };
 
 // Maps digests to first copies, exactly: a small database, and in front of it a filter, so that new
-// bodies cost no read. Only find() is thread-safe, also beside claim() and commit(). Memory: 16 MiB
+// bodies cost no read. Only find() is thread-safe, also during claim() and commit(). Memory: 16 MiB
 // and about two bytes a body, bounded.
 class ContentIndex {
  public:

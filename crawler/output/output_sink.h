@@ -50,7 +50,7 @@ class OutputSink {
   OutputSink(const OutputSink&) = delete;
   OutputSink& operator=(const OutputSink&) = delete;
 
-  // Thread-safe; may run beside the calls that write.
+  // Thread-safe; may run during the calls that write.
 
   virtual SinkInputs inputs() const noexcept { return {}; }
   // Append to `part`, if the sink takes links or skipped URLs. `from`: the page's URL.

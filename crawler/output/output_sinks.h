@@ -23,7 +23,7 @@ namespace trawl {
 // The order of writing: sinks of records, the index of bodies, sinks of lines; within a stage the
 // order of the kinds.
 //
-// Const functions are thread-safe, also beside the others; of these, one at a time.
+// Const functions are thread-safe, also during the others, which must be called one at a time.
 class OutputSinks {
  public:
   // See Output::open().

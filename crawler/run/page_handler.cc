@@ -26,7 +26,7 @@ bool is_2xx(int status) {
   return status >= 200 && status < 300;
 }
 
-// The content type, by the content where the header leaves it to that.
+// The content type; sniffed from the body if the header does not give it.
 std::string_view content_type_of(const HttpResponse& response) {
   const bool is_sniffed = is_unknown_media_type(response.content_type) && !response.nosniff;
   if (is_sniffed && looks_like_html(response.body)) return "text/html";
@@ -62,7 +62,7 @@ LinkOptions link_options(const CrawlContext& context) {
   return options;
 }
 
-// Of a reference that is no http(s) URL.
+// Whether a reference that is not an http(s) URL has a scheme of its own.
 bool has_other_scheme(std::string_view reference) {
   const auto colon = reference.find_first_of(":/?#");
   if (colon == std::string_view::npos || colon == 0 || reference[colon] != ':') return false;
@@ -87,7 +87,7 @@ bool leads_to_pages(const HeaderLink& link) {
          link.has_rel("alternate") || link.has_rel("amphtml");
 }
 
-// The body as it came, which is what archives keep and digests are of.
+// The body as received: archives keep it, and digests are computed from it.
 std::string_view payload_of(const HttpResponse& response) {
   return response.encoded_body.empty() ? response.body : response.encoded_body;
 }
@@ -144,7 +144,7 @@ PageHandler::Result PageHandler::handle(const OpenLease& open, const Url& url, H
   record.reason = trawl::to_string(response.failure);
   record.etag = response.etag;
   record.last_modified = response.last_modified;
-  // What was cut off because it is not wanted is no failure.
+  // A body that was cut because its type is not wanted is not a failure.
   const bool unwanted = response.failure == FetchError::kUnwantedType;
   result.outcome.status = response.status;
   if (!unwanted) result.outcome.error = response.error;
@@ -162,7 +162,7 @@ PageHandler::Result PageHandler::handle(const OpenLease& open, const Url& url, H
   result.outcome.seed = open.lease.depth == 0 && page.note.role == UrlNote::Role::kPage;
   result.truncated = answer.last && response.cut;
   if (result.truncated) {
-    // Its digest says nothing of the page.
+    // The digest of a part does not identify the page.
     record.truncated = trawl::to_string(response.cut);
     follow(page);
   } else if (!result.failure && !response.failure) {
@@ -180,8 +180,8 @@ PageHandler::Result PageHandler::handle(const OpenLease& open, const Url& url, H
   return result;
 }
 
-// Of an answer that is asked for again the last counts; but if that failed too, and the longest
-// body that broke off came with one before, it is that one.
+// If a URL is fetched again, its last answer counts. If that one failed too, and an earlier answer
+// had the longest body that was cut off, the earlier one counts.
 PageHandler::Answer PageHandler::settle(const OpenLease& open, const Result& result,
                                         HttpResponse response) {
   const bool tries_are_used_up =
@@ -221,7 +221,7 @@ PageHandler::Result PageHandler::give_up(const OpenLease& open, std::string_view
   result.outcome.reason = reason;
   follower_.begin(open.lease.url, result.output.get());
   if (open.lease.recrawl) {
-    // A page that was there once is asked for again.
+    // A page that existed once is requested again.
     const UrlNote note = UrlNote::decode(open.lease.note);
     const RecrawlPolicy& policy = context_.rules.recrawl;
     const bool was_page = !note.digest.empty() || note.interval;
@@ -234,7 +234,7 @@ PageHandler::Result PageHandler::give_up(const OpenLease& open, std::string_view
   return result;
 }
 
-// What the body is, beside those before it.
+// Compares the body with earlier ones: unchanged, a duplicate, or new.
 void PageHandler::read(Page& page) {
   const HttpResponse& response = page.response;
   if (response.status == 304 && page.open.lease.recrawl) {  // else nobody asked for it
@@ -250,7 +250,7 @@ void PageHandler::read(Page& page) {
   page.unchanged = page.open.lease.recrawl && page.output.page.digest == page.note.digest;
   if (!page.unchanged)
     page.first_copy = context_.output.find_duplicate(page.output.page.digest, page.open.lease.url);
-  // That an old page is still the same is no trap.
+  // An old page that is unchanged is not a sign of a trap.
   if (!page.unchanged) watch_for_traps(page);
 }
 
@@ -294,10 +294,10 @@ void PageHandler::follow_redirect(Page& page) {
     page.outcome.error = "redirect: more than fetch.max_redirects in a row";
     page.output.page.reason = trawl::to_string(SkipReason::kTooManyRedirects);
   }
-  // It stands for the page it leads to, and is as deep; so it is as far out of scope.
+  // A redirect counts as the page that it leads to: same depth, same distance from the scope.
   const std::uint32_t hops = page.note.hops_off_scope;
-  // What is told apart by its spelling alone, or by a cookie that came with the redirect, would
-  // pass for seen.
+  // A target that differs only by its spelling, or by a cookie set with the redirect, has the key
+  // of this URL, and the frontier would call it seen.
   const bool may_differ = target->href_without_fragment() != page.url.href_without_fragment() ||
                           context_.rules.requests.for_url(page.url).cookies;
   const bool itself = may_differ && is_same_page(*target, page.url);
@@ -367,7 +367,7 @@ void PageHandler::follow_page(Page& page) {
   }
 }
 
-// References that are no URLs of ours.
+// References that are not http(s) URLs.
 void PageHandler::skip_dropped() {
   if (!inputs_.skipped) {
     follower_.skip_many(SkipReason::kInvalidUrl, found_.invalid);
@@ -404,7 +404,7 @@ void PageHandler::follow_header_links(Page& page, bool nofollow) {
   }
 }
 
-// The header, which says the same as <meta http-equiv=refresh>.
+// The Refresh header, which means the same as <meta http-equiv=refresh>.
 void PageHandler::follow_refresh(Page& page, bool nofollow) {
   if (!context_.config.links.kinds.has(LinkKind::kRefresh)) return;
   const auto refresh = parse_meta_refresh(page.response.refresh);
@@ -433,7 +433,7 @@ FoundAs PageHandler::found_on(const Page& page, bool nofollow) {
                      .nofollow = nofollow}};
 }
 
-// For the sinks that take links.
+// Links for the sinks that take them.
 void PageHandler::note_link(Page& page, const Link& link) {
   if (!inputs_.links) return;
   LinkRecord record;
@@ -449,8 +449,8 @@ bool PageHandler::is_same_page(const Url& one, const Url& other) const {
   return canonicalizer.key(one) == canonicalizer.key(other);
 }
 
-// With links.canonical = "key" a page that says it is another one is followed no further than to
-// that, if that one is followed at all.
+// With links.canonical = "key", a page that names another URL as canonical is followed only to that
+// URL, if that URL may be followed.
 bool PageHandler::stands_for_itself(const Page& page) const {
   const std::string& canonical = page.output.page.canonical;
   if (context_.config.links.canonical != CanonicalLinks::kKey || canonical.empty()) return true;
@@ -477,7 +477,7 @@ void PageHandler::add_exchange(Page& page) {
     for (const Link& link : found_.links)
       outlinks.push_back({.url = link.url.href_without_fragment(), .kind = to_string(link.kind)});
   }
-  // Of a fetch without WARC files it is another one than theirs.
+  // Without WARC files, another digest is used than theirs.
   const std::string& told = page.output.page.digest;
   const std::string digest = told.starts_with("sha1:") ? told : std::string();
   std::optional<RevisitOf> revisit;
@@ -507,7 +507,7 @@ std::shared_ptr<PageOutput> PageHandler::archive(std::string_view url, SystemTim
   return output;
 }
 
-// One that was a page has the interval of a page, or none.
+// A URL that was a page keeps the recrawl interval of a page, or has none.
 void PageHandler::plan_failed(const OpenLease& open, Outcome& outcome) const {
   const UrlNote note = UrlNote::decode(open.lease.note);
   if (outcome.recrawl_at || !note.digest.empty() || note.interval) return;
@@ -522,7 +522,7 @@ void PageHandler::plan_recrawl(Page& page) {
   const int status = page.response.status;
   const bool fetched =
       !page.response.failure && (is_2xx(status) || (status == 304 && lease.recrawl));
-  // Of one that was a page once, its own interval goes on.
+  // A URL that was a page once keeps its own interval.
   const bool was_page = !page.note.digest.empty() || page.note.interval;
   if (!fetched && !was_page) {
     if (const auto interval = policy.failed_interval()) {
@@ -548,7 +548,7 @@ void PageHandler::plan_recrawl(Page& page) {
       next.first_url = page.first_copy->url;
       next.first_date = page.first_copy->date;
     } else if (!page.unchanged || (status != 304 && page.note.first_date.empty())) {
-      // Whatever record was written, it has the body.
+      // Every kind of record that is written has the body.
       next.first_url = lease.url;
       next.first_date = page.output.warc ? page.output.warc->date : std::string();
     }

@@ -8,7 +8,7 @@
 
 namespace trawl {
 
-// What a line tells of a record. What is empty is left out.
+// The fields of a record's line. Empty ones are left out.
 struct CdxjFacts {
   std::string_view url;
   std::string_view date;  // the record's WARC-Date

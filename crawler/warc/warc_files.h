@@ -19,7 +19,7 @@ struct WarcFilesOptions {
   std::string prefix = "trawl";          // of file names: letters, digits, '.', '_', '-'
   std::uint64_t max_size = 1u << 30;     // bytes; a file of this size is closed
   std::chrono::milliseconds max_age{0};  // a file of this age is closed; 0 disables it
-  bool cdxj = true;                      // an index beside each file
+  bool cdxj = true;                      // an index next to each file
   // For the warcinfo record; empty ones are omitted.
   std::string operator_name;
   std::string description;

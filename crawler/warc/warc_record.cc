@@ -51,7 +51,7 @@ struct WarcBuilder::State {
                 const RevisitOf* revisit_of, WarcRecords& records);
   void add_request(const WarcExchange& exchange, const Common& common, WarcRecords& records);
   void add_metadata(const WarcExchange& exchange, const Common& common, WarcRecords& records);
-  // `fields` are those that the record has beside its length and block digest.
+  // `fields` are the record's fields without its length and block digest.
   void append_member(std::string& fields, std::string_view block, std::string_view rest,
                      std::string& out);
 };

@@ -238,7 +238,7 @@ CASES = {
     "endless-trailer": (endless(CHUNKED + b"2\r\nok\r\n0\r\n", b"X-T: %s\r\n" % (b"t" * 4000)),
                         HEADERS | LARGE | BAD | SLOW),
     # Encodings.
-    "invalid-gzip": (encoded(b"gzip", b"this is no gzip data"), ENCODING),
+    "invalid-gzip": (encoded(b"gzip", b"this is not gzip data"), ENCODING),
     "truncated-gzip": (encoded(b"gzip", gzip.compress(PAGE * 1000)[:30]), ENCODING),
     "garbage-after-gzip": (encoded(b"gzip", gzip.compress(PAGE) + b"more" * 100),
                            ENCODING | {None}),

@@ -75,7 +75,7 @@ TEST_F(ConfigFiles, ASeedHasNothingBehindItButAComment) {
     const auto bad = write("bad.txt", "# x\nhttp://a.example/" + text + "\nhttp://b.example/\n");
     EXPECT_THAT(errors("[crawl]\nstate_dir = \"s\"\n", {"crawl.seed_file=" + bad.string()}),
                 ElementsAre(AllOf(StartsWith(bad.string() + ":2:"),
-                                  HasSubstr("behind \"http://a.example/\""))))
+                                  HasSubstr("after \"http://a.example/\""))))
         << text;
   }
 }

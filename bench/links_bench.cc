@@ -18,10 +18,10 @@
 #include "trawl/fingerprint.h"
 #include "trawl/links.h"
 
+#include "crawler/parse/html/html_tokenizer.h"
 #include "crawler/parse/html/page_references.h"
 #include "crawler/parse/html/page_scanner.h"
 #include "crawler/parse/html/reference_collector.h"
-#include "crawler/parse/html/tokenizer.h"
 #include "crawler/parse/html/tokenizer_kernel.h"
 #include "tests/support/documentation_pages.h"
 

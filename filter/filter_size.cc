@@ -11,7 +11,7 @@
 #include "filter/classic/classic_layout.h"
 #include "filter/counting/counter_array.h"
 #include "filter/cuckoo/cuckoo_layout.h"
-#include "filter/growing/growing_state.h"
+#include "filter/growing/growing_bloom_filter_state.h"
 #include "filter/snapshot/snapshot_format.h"
 
 namespace trawl {

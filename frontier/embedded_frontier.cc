@@ -2,10 +2,10 @@
 
 #include <utility>
 
+#include "frontier/embedded_options_checks.h"
 #include "frontier/frontier_impl.h"
-#include "frontier/frontier_options.h"
-#include "frontier/recovery/recovery.h"
-#include "frontier/recovery/repair.h"
+#include "frontier/recovery/filter_recovery.h"
+#include "frontier/recovery/frontier_repair.h"
 #include "frontier/recovery/revive.h"
 #include "frontier/recovery/set_aside_keys.h"
 #include "frontier/recovery/state_directory.h"
@@ -32,7 +32,7 @@ Result<EmbeddedOptions> checked(const EmbeddedOptions& given) {
 }  // namespace
 
 Result<FrontierDirectory> EmbeddedFrontier::look_at(const std::filesystem::path& directory) {
-  return look_at_state_directory(directory);
+  return inspect_state_directory(directory);
 }
 
 Result<std::shared_ptr<const void>> EmbeddedFrontier::lock(const std::filesystem::path& directory) {

@@ -8,24 +8,24 @@
 #include "trawl/url_groups.h"
 
 #include "base/wall_time.h"
-#include "frontier/common/host_settings.h"
+#include "frontier/common/host_settings_checks.h"
 #include "frontier/common/queue_names.h"
 #include "frontier/frontier_impl.h"
-#include "frontier/schedule/host_info.h"
+#include "frontier/schedule/host_record_info.h"
 
 namespace trawl {
 
 // Any name may be that of a queue, but one that looks like a misspelt host must exist.
 Result<void> FrontierImpl::check_name(std::string_view name) const {
-  if (name.empty()) return no_queue(name);
+  if (name.empty()) return no_such_queue(name);
   if (is_host_name(name)) return {};
-  if (name.size() > kMaxQueueBytes) return no_queue(name);
-  if (!is_host_otherwise(name)) return {};
+  if (name.size() > kMaxQueueBytes) return no_such_queue(name);
+  if (!is_noncanonical_host(name)) return {};
   const HostId id = identity_.host(name);
   if (shard_of(id).info(id)) return {};
   auto waiting = name_of(id);
   if (!waiting) return tl::unexpected(waiting.error());
-  return *waiting ? Result<void>{} : no_queue(name);
+  return *waiting ? Result<void>{} : no_such_queue(name);
 }
 
 Result<void> FrontierImpl::change_host(std::string_view host, const RecordChange& change) {
@@ -195,7 +195,7 @@ Result<HostInfo> FrontierImpl::host(std::string_view name) const {
   if (!record) return tl::unexpected(record.error());
   auto info = info_of(id, *record);
   if (!info) return info;
-  if ((!*record || (*record)->is_default()) && !has_news(*info)) {
+  if ((!*record || (*record)->is_default()) && !differs_from_new_host(*info)) {
     return error(ErrorCode::kNotFound,
                  fmt::format("{} has neither waiting URLs nor settings", name));
   }

@@ -6,9 +6,9 @@
 
 #include "base/mix.h"
 #include "base/wall_time.h"
-#include "frontier/frontier_options.h"
+#include "frontier/embedded_options_checks.h"
 #include "frontier/recovery/depth_notes.h"
-#include "frontier/schedule/head_budget.h"
+#include "frontier/schedule/queue_head_cache.h"
 
 namespace trawl {
 
@@ -38,13 +38,13 @@ FrontierImpl::FrontierImpl(const EmbeddedOptions& options, FrontierParts parts)
       addresses_(options.politeness.ip_delay),
       depths_(memory_.depths),
       identity_(KeyedHash::from_key(parts.manifest.hash_key), options.seen.profile),
-      desk_(filter_, *store_, depths_, identity_,
-            {.limits = options.limits,
-             .exact = options.seen.mode == FilterMode::kExact,
-             .sample = ledger_,
-             .cache_bytes = memory_.ledger_cache,
-             .wall_clock = options.testing.wall_clock,
-             .from_wall = [this](SystemTime time) { return clock_.from_wall(time); }}),
+      admission_(filter_, *store_, depths_, identity_,
+                 {.limits = options.limits,
+                  .exact = options.seen.mode == FilterMode::kExact,
+                  .sample = ledger_,
+                  .cache_bytes = memory_.ledger_cache,
+                  .wall_clock = options.testing.wall_clock,
+                  .from_wall = [this](SystemTime time) { return clock_.from_wall(time); }}),
       writer_(*store_, parts.counters, writer_options(parts.set_aside_keys_changed)) {
   for (std::uint32_t i = 0; i < options_.store.shards; ++i) {
     ShardOptions shard = shard_options(options_, i, memory_.heads);
@@ -119,8 +119,8 @@ Result<void> FrontierImpl::restore() {
   // ascending order.
   auto next = records.begin();
   auto next_answered = answered.begin();
-  read =
-      store_->visit_queues(0, HeadBudget::kFewUrls, [&](HostId host, const QueueBeginning& queue) {
+  read = store_->visit_queues(
+      0, QueueHeadCache::kFewUrls, [&](HostId host, const QueueBeginning& queue) {
         while (next != records.end() && next->first < host)
           ++next;
         while (next_answered != answered.end() && *next_answered < host)
@@ -164,7 +164,7 @@ std::uint32_t FrontierImpl::shard_index(HostId host) const {
 void FrontierImpl::admit(std::span<const UrlRequest> requests, PreparedUrls& prepared,
                          std::string_view parent, std::span<Admission> answers,
                          Operation& operation) {
-  auto done = desk_.admit(requests, prepared, parent, answers, operation);
+  auto done = admission_.admit(requests, prepared, parent, answers, operation);
   if (!done) commits_->stop_with(done.error());
 }
 
@@ -177,7 +177,7 @@ Result<std::vector<Admission>> FrontierImpl::offer(std::span<const UrlRequest> r
   for (std::size_t first = 0; first < requests.size(); first += kOfferBatch) {
     const auto part = requests.subspan(first, std::min(kOfferBatch, requests.size() - first));
     const std::span<Admission> answers(admissions.data() + first, part.size());
-    auto done = desk_.prepare(part, answers, prepared);
+    auto done = admission_.prepare(part, answers, prepared);
     if (!done) {
       commits_->stop_with(done.error());
       return tl::unexpected(done.error());
@@ -207,7 +207,7 @@ void FrontierImpl::after_commit(OperationGroup& group, std::vector<QueuedUrl>& p
   for (QueuedUrl& url : promoted)
     queue(std::move(url));
   for (auto& operation : group) {
-    desk_.committed(*operation);
+    admission_.committed(*operation);
     for (Operation::Admitted& url : operation->admitted) {
       if (url.not_before != 0) continue;
       queue({.host = url.host,
@@ -291,7 +291,7 @@ Result<FrontierStats> FrontierImpl::stats() const {
   const StoreUse use(*this);
   FrontierStats stats;
   static_cast<FrontierCounters&>(stats) = counters;
-  stats.memory = desk_.memory() + depths_.memory() + commits_->bytes() + domains_.bytes() +
+  stats.memory = admission_.memory() + depths_.memory() + commits_->bytes() + domains_.bytes() +
                  addresses_.bytes() + (use ? store_->memory() : 0);
   for (const auto& shard : shards_) {
     const ShardStats of_shard = shard->stats();
@@ -310,8 +310,8 @@ Result<FrontierStats> FrontierImpl::stats() const {
   stats.checkpoints = checkpointer_.taken();
   const SeenChecks sampled = writer_.seen_checks();
   const bool exact = options_.seen.mode == FilterMode::kExact;
-  stats.seen_checked = exact ? desk_.checked() : sampled.checked;
-  stats.seen_false = exact ? desk_.averted() : sampled.wrong;
+  stats.seen_checked = exact ? admission_.checked() : sampled.checked;
+  stats.seen_false = exact ? admission_.averted() : sampled.wrong;
   const auto wrong = static_cast<double>(stats.seen_false) * (exact ? 1 : kSeenSample);
   const auto fresh =
       static_cast<double>(counters.admitted - admitted_before_) + (exact ? 0 : wrong);
@@ -347,7 +347,7 @@ Result<void> FrontierImpl::close() {
     const MutexLock lock_timer(waking_);
     wake_timer_.reset();
   }
-  wakes_.poke();  // threads waiting in lease() return kClosed
+  wakes_.wake_waiters();  // threads waiting in lease() return kClosed
   return done;
 }
 

@@ -14,18 +14,18 @@
 #include "trawl/growing_bloom_filter.h"
 
 #include "base/mutex.h"
-#include "frontier/commit/admission.h"
+#include "frontier/commit/admission_controller.h"
 #include "frontier/commit/commit_queue.h"
 #include "frontier/commit/group_writer.h"
 #include "frontier/commit/waiting_depths.h"
 #include "frontier/common/frontier_clock.h"
-#include "frontier/common/wake_calls.h"
+#include "frontier/common/wake_notifier.h"
 #include "frontier/pending_ends.h"
 #include "frontier/recovery/checkpoint_schedule.h"
 #include "frontier/recovery/checkpointer.h"
 #include "frontier/recovery/directory_lock.h"
 #include "frontier/recovery/manifest.h"
-#include "frontier/schedule/group_clocks.h"
+#include "frontier/schedule/group_rate_limiter.h"
 #include "frontier/schedule/host_shard.h"
 #include "frontier/store/store.h"
 
@@ -220,18 +220,18 @@ class FrontierImpl final : public Frontier {
   std::unique_ptr<Store> store_ TRAWL_GUARDED_BY(using_store_);
   GrowingBloomFilter filter_;
   Checkpointer checkpointer_;
-  Allowance leases_;                                     // leases that may still be given
+  Quota leases_;                                         // leases that may still be given
   mutable std::vector<std::atomic<bool>> awaits_lease_;  // by shard
-  mutable WakeCalls wakes_;
+  mutable WakeNotifier wakes_;
   PendingEnds pending_ends_;
-  GroupClocks domains_;
-  GroupClocks addresses_;
+  GroupRateLimiter domains_;
+  GroupRateLimiter addresses_;
   std::vector<std::unique_ptr<HostShard>> shards_;
   std::atomic<std::uint32_t> next_shard_{0};
   std::atomic<bool> promoting_{false};
   WaitingDepths depths_;
   const UrlIdentity identity_;
-  AdmissionDesk desk_ TRAWL_GUARDED_BY(using_store_);
+  AdmissionController admission_ TRAWL_GUARDED_BY(using_store_);
   GroupWriter writer_;
   // Last, so that their threads end before the members that they use.
   std::optional<CommitQueue> commits_;

@@ -18,8 +18,8 @@
 
 #include "base/wall_time.h"
 #include "frontier/common/outcome_rules.h"
+#include "frontier/embedded_options_checks.h"
 #include "frontier/frontier_impl.h"
-#include "frontier/frontier_options.h"
 
 namespace trawl {
 
@@ -62,7 +62,7 @@ Result<std::vector<Lease>> FrontierImpl::lease(const LeaseRequest& request) {
        .now = options_.testing.clock,
        .real_clock = has_real_clock_});
   // The next due time has changed.
-  if (leases && !leases->empty()) wakes_.poke();
+  if (leases && !leases->empty()) wakes_.wake_waiters();
   return leases;
 }
 
@@ -310,7 +310,7 @@ Result<std::vector<Admission>> FrontierImpl::end_lease(std::uint64_t lease_id,
   if (!use) return tl::unexpected(use.error());
   std::vector<Admission> admissions(links.size());
   PreparedUrls& prepared = PreparedUrls::of_this_thread();
-  if (auto done = desk_.prepare(links, admissions, prepared); !done) {
+  if (auto done = admission_.prepare(links, admissions, prepared); !done) {
     commits_->stop_with(done.error());
     return tl::unexpected(done.error());
   }
@@ -402,7 +402,7 @@ Result<FailureVerdict> FrontierImpl::fail(std::uint64_t lease_id, FailureReason 
     commits_->stop_with(end.error());
     return tl::unexpected(end.error());
   }
-  if (is_passing(reason) && end->lease.attempts < options_.retry.retries) {
+  if (is_transient(reason) && end->lease.attempts < options_.retry.retries) {
     const auto wait = retry_wait(options_.retry, end->lease.attempts, retry_after);
     const std::int64_t at = clock_.now() + wait.count();
     verdict.retry_at = clock_.to_wall(at);

@@ -129,7 +129,7 @@ Result<std::uint64_t> FrontierImpl::submit(RetryBatch& batch) {
   }
   std::vector<Admission> answers(requests.size());
   PreparedUrls& prepared = PreparedUrls::of_this_thread();
-  if (auto done = desk_.prepare(requests, answers, prepared, batch.given); !done) {
+  if (auto done = admission_.prepare(requests, answers, prepared, batch.given); !done) {
     commits_->stop_with(done.error());
     return tl::unexpected(done.error());
   }

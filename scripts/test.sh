@@ -2,7 +2,7 @@
 # Installs what is missing, builds, runs the tests.
 #
 #   scripts/test.sh          preset release: unit, crash and e2e tests, without those labelled slow
-#   scripts/test.sh --all    what must pass on every change: the checks of format, rooms and locks,
+#   scripts/test.sh --all    what must pass on every change: the checks of format, rooms, names and locks,
 #                            the unit tests under sanitizers, and the crash and e2e tests
 #
 # What the tools say is in build/logs/; here it is shown when a stage fails. The URL corpora are taken
@@ -65,6 +65,7 @@ scripts/deps.sh build test
 if [[ $all == yes ]]; then
   stage "format check" scripts/format.sh --check || true
   stage "rooms check" scripts/check_rooms.py || true
+  stage "names check" scripts/check_names.py || true
   stage "words check" scripts/check_words.py || true
   stage "atomics check" scripts/check_atomics.py || true
   stage "locks check" scripts/check_locks.py || true

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "url/canonical_names.h"
+#include "url/name_matcher.h"
 #include "url/percent_encoding.h"
 
 namespace trawl {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "url/canonical_names.h"
+#include "url/name_matcher.h"
 
 namespace trawl {
 

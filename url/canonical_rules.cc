@@ -9,8 +9,8 @@
 #include "trawl/canonical_profile.h"
 #include "trawl/url.h"
 
-#include "url/canonical_compiled.h"
-#include "url/canonical_names.h"
+#include "url/compiled_profile.h"
+#include "url/name_matcher.h"
 #include "url/registrable_domain.h"
 
 namespace trawl {

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <utility>
 
-#include "url/canonical_compiled.h"
 #include "url/canonical_path.h"
 #include "url/canonical_query.h"
+#include "url/compiled_profile.h"
 #include "url/percent_encoding.h"
 #include "url/registrable_domain.h"
 

@@ -10,7 +10,7 @@
 
 #include "url/host_parser.h"
 #include "url/percent_encoding.h"
-#include "url/url_sketch_x86.h"
+#include "url/url_byte_masks_x86.h"
 
 namespace trawl {
 
@@ -28,8 +28,8 @@ constexpr std::uint64_t from(std::size_t index) {
   return index >= 64 ? 0 : ~std::uint64_t{0} << index;
 }
 
-std::size_t sketched(std::string_view text) {
-  return std::min(text.size(), UrlSketch::kBytes);
+std::size_t masked_length(std::string_view text) {
+  return std::min(text.size(), UrlByteMasks::kBytes);
 }
 
 // starts_with() for a literal, without a call.
@@ -107,34 +107,35 @@ struct Tail {
 template <class Processor>
 [[gnu::always_inline]] inline std::size_t plain_end_of_long(std::string_view text,
                                                             bool in_segment) {
-  for (std::size_t offset = UrlSketch::kBytes; offset < text.size(); offset += UrlSketch::kBytes) {
+  for (std::size_t offset = UrlByteMasks::kBytes; offset < text.size();
+       offset += UrlByteMasks::kBytes) {
     const std::string_view rest = text.substr(offset);
-    const UrlSketch sketch = Processor::sketch(rest.data(), sketched(rest));
-    const std::uint64_t starts = (sketch.slash << 1) | (in_segment ? 0 : 1);
-    const std::uint64_t stops = sketch.special | (starts & sketch.dot);
+    const UrlByteMasks masks = Processor::masks(rest.data(), masked_length(rest));
+    const std::uint64_t starts = (masks.slash << 1) | (in_segment ? 0 : 1);
+    const std::uint64_t stops = masks.special | (starts & masks.dot);
     if (stops != 0) return offset + static_cast<std::size_t>(std::countr_zero(stops));
-    in_segment = sketch.slash >> 63 == 0;
+    in_segment = masks.slash >> 63 == 0;
   }
   return text.size();
 }
 
 // Finds '?' and '#' in text[start..], a path and what follows it, while everything is plain: no
-// escapes, no segment that starts with a dot. `sketch` is the sketch of the first 64 bytes of
+// escapes, no segment that starts with a dot. `masks` is the masks of the first 64 bytes of
 // `text`. Returns the end of the plain part.
 template <class Processor>
 [[gnu::always_inline]] inline std::size_t scan_plain_tail(std::string_view text, std::size_t start,
-                                                          const UrlSketch& sketch, Tail& tail) {
-  if (start >= UrlSketch::kBytes) return start;
-  const std::uint64_t starts = (sketch.slash << 1) | (std::uint64_t{1} << start);
-  const std::uint64_t special = sketch.special & from(start);
-  const std::uint64_t stops = special | (starts & sketch.dot & from(start));
+                                                          const UrlByteMasks& masks, Tail& tail) {
+  if (start >= UrlByteMasks::kBytes) return start;
+  const std::uint64_t starts = (masks.slash << 1) | (std::uint64_t{1} << start);
+  const std::uint64_t special = masks.special & from(start);
+  const std::uint64_t stops = special | (starts & masks.dot & from(start));
   if (stops == 0) {
-    if (text.size() <= UrlSketch::kBytes) return text.size();
-    return plain_end_of_long<Processor>(text, sketch.slash >> 63 == 0);
+    if (text.size() <= UrlByteMasks::kBytes) return text.size();
+    return plain_end_of_long<Processor>(text, masks.slash >> 63 == 0);
   }
   const auto stop = static_cast<std::size_t>(std::countr_zero(stops));
   const bool only_one = (special & ~(stops & (~stops + 1))) == 0;
-  if (!only_one || text.size() > UrlSketch::kBytes) return stop;
+  if (!only_one || text.size() > UrlByteMasks::kBytes) return stop;
   if (text[stop] == '#') {
     tail.fragment = stop;
     return text.size();
@@ -204,8 +205,8 @@ std::size_t directory_end_of_long(std::string_view href, std::size_t root, std::
 template <class Processor>
 [[gnu::always_inline]] inline std::size_t directory_end(const std::string& href, std::size_t root,
                                                         std::size_t end, std::size_t parents) {
-  const std::size_t length = std::min(end - root, UrlSketch::kBytes);
-  std::uint64_t slashes = Processor::sketch(href.data() + end - length, length).slash;
+  const std::size_t length = std::min(end - root, UrlByteMasks::kBytes);
+  std::uint64_t slashes = Processor::masks(href.data() + end - length, length).slash;
   std::size_t left = parents;
   for (; left > 0 && (slashes & (slashes - 1)) != 0; --left)
     slashes &= ~(std::uint64_t{1} << (std::bit_width(slashes) - 1));
@@ -226,8 +227,8 @@ std::uint32_t offset_or_none(std::size_t value, std::size_t shift) {
 }  // namespace
 
 template <class Processor>
-inline bool UrlFastPath::parse_sketched(std::string_view input, const Url* base,
-                                        const UrlSketch& sketch, Url& out) {
+inline bool UrlFastPath::parse_by_masks(std::string_view input, const Url* base,
+                                        const UrlByteMasks& masks, Url& out) {
   std::string_view scheme = "https";
   std::size_t host_start = 8;
   if (!begins_with(input, "https://")) {
@@ -240,20 +241,20 @@ inline bool UrlFastPath::parse_sketched(std::string_view input, const Url* base,
       scheme = base->scheme();
       host_start = 2;
     } else {
-      return parse_relative<Processor>(input, *base, sketch, out);
+      return parse_relative<Processor>(input, *base, masks, out);
     }
   }
-  return parse_authority<Processor>(scheme, input, host_start, sketch, out);
+  return parse_authority<Processor>(scheme, input, host_start, masks, out);
 }
 
 template <class Processor>
 inline bool UrlFastPath::parse_authority(std::string_view scheme, std::string_view input,
-                                         std::size_t host_start, const UrlSketch& sketch,
+                                         std::size_t host_start, const UrlByteMasks& masks,
                                          Url& out) {
-  const std::uint64_t behind_host = sketch.outside_host & from(host_start);
+  const std::uint64_t behind_host = masks.outside_host & from(host_start);
   const auto host_end = static_cast<std::size_t>(std::countr_zero(behind_host));
-  if (host_end == host_start || host_end == UrlSketch::kBytes) return false;
-  if (may_end_in_a_number(input, host_start, host_end, sketch.dot) &&
+  if (host_end == host_start || host_end == UrlByteMasks::kBytes) return false;
+  if (may_end_in_a_number(input, host_start, host_end, masks.dot) &&
       !is_serialised_ipv4(input.substr(host_start, host_end - host_start)) &&
       is_ip_literal(input.substr(host_start, host_end - host_start))) {
     return false;
@@ -270,7 +271,7 @@ inline bool UrlFastPath::parse_authority(std::string_view scheme, std::string_vi
     has_path = path_start < input.size() && input[path_start] == '/';
   }
   Tail tail;
-  const std::size_t plain = scan_plain_tail<Processor>(input, path_start, sketch, tail);
+  const std::size_t plain = scan_plain_tail<Processor>(input, path_start, masks, tail);
   if (plain != input.size() && !scan_tail(input, plain, false, tail)) return false;
 
   std::size_t shift = 0;  // from offsets in the input to offsets in href
@@ -300,7 +301,7 @@ inline bool UrlFastPath::parse_authority(std::string_view scheme, std::string_vi
 
 template <class Processor>
 inline bool UrlFastPath::parse_relative(std::string_view input, const Url& base,
-                                        const UrlSketch& sketch, Url& out) {
+                                        const UrlByteMasks& masks, Url& out) {
   const std::size_t path_end = base.path_end();
   std::size_t kept = base.query_end();
   std::size_t start = 0;  // the part of the input that is appended starts here
@@ -315,7 +316,7 @@ inline bool UrlFastPath::parse_relative(std::string_view input, const Url& base,
     may_have_scheme = input[0] != '.';
   }
   Tail tail;
-  const std::size_t plain = scan_plain_tail<Processor>(input, start, sketch, tail);
+  const std::size_t plain = scan_plain_tail<Processor>(input, start, masks, tail);
   if (plain != input.size()) {
     const bool scheme_possible =
         may_have_scheme && input.substr(0, plain).find('/') == std::string_view::npos;
@@ -340,35 +341,35 @@ inline bool UrlFastPath::parse_relative(std::string_view input, const Url& base,
 }
 
 bool UrlFastPath::parse_on_any(std::string_view input, const Url* base, Url& out) {
-  return parse_sketched<PortableProcessor>(
-      input, base, PortableProcessor::sketch(input.data(), sketched(input)), out);
+  return parse_by_masks<PortableProcessor>(
+      input, base, PortableProcessor::masks(input.data(), masked_length(input)), out);
 }
 
 #if defined(__x86_64__)
 
 bool UrlFastPath::parse_on_sse2(std::string_view input, const Url* base, Url& out) {
-  return parse_sketched<Sse2Processor>(input, base,
-                                       Sse2Processor::sketch(input.data(), sketched(input)), out);
+  return parse_by_masks<Sse2Processor>(
+      input, base, Sse2Processor::masks(input.data(), masked_length(input)), out);
 }
 
 [[gnu::target(TRAWL_URL_AVX2)]] bool UrlFastPath::parse_on_avx2(std::string_view input,
                                                                 const Url* base, Url& out) {
-  return parse_sketched<Avx2Processor>(input, base,
-                                       Avx2Processor::sketch(input.data(), sketched(input)), out);
+  return parse_by_masks<Avx2Processor>(
+      input, base, Avx2Processor::masks(input.data(), masked_length(input)), out);
 }
 
 [[gnu::target(TRAWL_URL_AVX512)]] bool UrlFastPath::parse_on_avx512(std::string_view input,
                                                                     const Url* base, Url& out) {
-  return parse_sketched<Avx512Processor>(
-      input, base, Avx512Processor::sketch(input.data(), sketched(input)), out);
+  return parse_by_masks<Avx512Processor>(
+      input, base, Avx512Processor::masks(input.data(), masked_length(input)), out);
 }
 
 std::span<const UrlFastPath::Implementation> UrlFastPath::implementations() {
   static constexpr std::array<Implementation, 4> kAll = {{
-      {"portable", parse_on_any, PortableProcessor::sketch},
-      {"SSE2", parse_on_sse2, Sse2Processor::sketch},
-      {"AVX2", parse_on_avx2, Avx2Processor::sketch},
-      {"AVX-512", parse_on_avx512, Avx512Processor::sketch},
+      {"portable", parse_on_any, PortableProcessor::masks},
+      {"SSE2", parse_on_sse2, Sse2Processor::masks},
+      {"AVX2", parse_on_avx2, Avx2Processor::masks},
+      {"AVX-512", parse_on_avx512, Avx512Processor::masks},
   }};
   // Each implementation requires the previous one's instructions: no processor has AVX-512 without
   // AVX2.
@@ -396,7 +397,7 @@ bool UrlFastPath::parse(std::string_view input, const Url* base, Url& out) {
 
 std::span<const UrlFastPath::Implementation> UrlFastPath::implementations() {
   static constexpr std::array<Implementation, 1> kAll = {
-      {{"portable", parse_on_any, PortableProcessor::sketch}}};
+      {{"portable", parse_on_any, PortableProcessor::masks}}};
   return kAll;
 }
 

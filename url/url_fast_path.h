@@ -8,7 +8,7 @@
 
 #include "trawl/url.h"
 
-#include "url/url_sketch.h"
+#include "url/url_byte_masks.h"
 
 namespace trawl {
 
@@ -23,12 +23,12 @@ class UrlFastPath {
   // be `base`, nor `input` a view into `out`.
   static bool parse(std::string_view input, const Url* base, Url& out);
 
-  // parse() and the sketch function for one kind of processor. All give the same results; `parse`
+  // parse() and the masks function for one kind of processor. All give the same results; `parse`
   // accepts only inputs of up to kMaxLength bytes.
   struct Implementation {
     std::string_view name;
     bool (*parse)(std::string_view input, const Url* base, Url& out);
-    UrlSketch (*sketch)(const char* start, std::size_t length);
+    UrlByteMasks (*masks)(const char* start, std::size_t length);
   };
   // The implementations that run on this processor; parse() uses the last, the fastest.
   static std::span<const Implementation> implementations();
@@ -48,19 +48,19 @@ class UrlFastPath {
   static std::atomic<bool (*)(std::string_view, const Url*, Url&)> chosen_parse;
 #endif
 
-  // `sketch` is the sketch of the first 64 bytes of `input`. Inlined into each parse_on_...(),
+  // `masks` is the masks of the first 64 bytes of `input`. Inlined into each parse_on_...(),
   // which compute it in different ways.
   template <class Processor>
-  [[gnu::always_inline]] static bool parse_sketched(std::string_view input, const Url* base,
-                                                    const UrlSketch& sketch, Url& out);
+  [[gnu::always_inline]] static bool parse_by_masks(std::string_view input, const Url* base,
+                                                    const UrlByteMasks& masks, Url& out);
   // The host is at `host_start`, which is 2 if the scheme is the base's and not in the input.
   template <class Processor>
   [[gnu::always_inline]] static bool parse_authority(std::string_view scheme,
                                                      std::string_view input, std::size_t host_start,
-                                                     const UrlSketch& sketch, Url& out);
+                                                     const UrlByteMasks& masks, Url& out);
   template <class Processor>
   [[gnu::always_inline]] static bool parse_relative(std::string_view input, const Url& base,
-                                                    const UrlSketch& sketch, Url& out);
+                                                    const UrlByteMasks& masks, Url& out);
 };
 
 }  // namespace trawl

@@ -12,15 +12,15 @@
 #include "crawler/cli/commands.h"
 #include "crawler/cli/config_errors.h"
 #include "crawler/cli/say.h"
-#include "crawler/config/config.h"
 #include "crawler/config/config_reference.h"
 #include "crawler/config/config_values.h"
 #include "crawler/config/config_warnings.h"
+#include "crawler/config/crawl_config.h"
 #include "crawler/config/user_agent.h"
 #include "crawler/decide/blocklist.h"
+#include "crawler/decide/fetch_memory_plan.h"
 #include "crawler/decide/priorities.h"
 #include "crawler/decide/scope.h"
-#include "crawler/decide/table_memory.h"
 
 namespace trawl::cli {
 
@@ -49,7 +49,7 @@ std::vector<std::string> check_rules(const CrawlConfig& config) {
 }
 
 // Prints how much of fetch.max_memory the tables of cookies and host limits may take from bodies.
-void say_memory(const CrawlConfig& config, const TableMemory& tables) {
+void say_memory(const CrawlConfig& config, const FetchMemoryPlan& tables) {
   const std::uint64_t most = config.fetch.max_memory - tables.for_bodies;
   say("memory: cookies and host limits take at most {} of fetch.max_memory = {}\n",
       format_size(tables.grows_with_hosts ? most : std::min(tables.most, most)),
@@ -79,7 +79,7 @@ int run_check_config(const std::string& file, const std::vector<std::string>& ov
       config->crawl.seeds.size() == 1 ? "" : "s");
   const std::string token = robots_token_of(config->crawl);
   say("robots.txt token: {}\n", token.empty() ? "none; the rules for all crawlers apply" : token);
-  if (const TableMemory tables = TableMemory::of(*config); tables.most > 0)
+  if (const FetchMemoryPlan tables = FetchMemoryPlan::of(*config); tables.most > 0)
     say_memory(*config, tables);
   return kDone;
 }

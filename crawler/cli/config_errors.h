@@ -8,7 +8,7 @@
 
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/say.h"
-#include "crawler/config/config.h"
+#include "crawler/config/crawl_config.h"
 
 namespace trawl::cli {
 

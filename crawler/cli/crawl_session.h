@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "crawler/cli/signals.h"
+#include "crawler/cli/signal_waiter.h"
 #include "crawler/run/crawl.h"
 
 namespace trawl::cli {

@@ -12,7 +12,7 @@
 #include "crawler/cli/crawl_session.h"
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/say.h"
-#include "crawler/config/config.h"
+#include "crawler/config/crawl_config.h"
 #include "crawler/run/crawl.h"
 
 namespace trawl::cli {

@@ -13,13 +13,13 @@
 #include "trawl/canonicalizer.h"
 #include "trawl/url_groups.h"
 
+#include "crawler/cli/buffered_output.h"
 #include "crawler/cli/commands.h"
 #include "crawler/cli/config_errors.h"
-#include "crawler/cli/document_source.h"
+#include "crawler/cli/document.h"
 #include "crawler/cli/exit_codes.h"
-#include "crawler/cli/explain_report.h"
-#include "crawler/cli/normalize_output.h"
-#include "crawler/config/config.h"
+#include "crawler/cli/explanation.h"
+#include "crawler/config/crawl_config.h"
 #include "crawler/config/user_agent.h"
 #include "crawler/decide/parked_patterns.h"
 #include "crawler/decide/priorities.h"
@@ -114,7 +114,7 @@ struct Rules {
 // used only if the key still has the value that the crawl ran with.
 class StoppedFacts final : public CrawlFacts {
  public:
-  StoppedFacts(const CrawlConfig& config, const UrlDecider& decider, const StateOfUrl& state)
+  StoppedFacts(const CrawlConfig& config, const UrlDecider& decider, const StoredUrlState& state)
       : config_(config), decider_(decider), state_(state) {}
 
   bool is_held_for(SkipReason reason) const {
@@ -137,12 +137,12 @@ class StoppedFacts final : public CrawlFacts {
  private:
   const CrawlConfig& config_;
   const UrlDecider& decider_;
-  const StateOfUrl& state_;
+  const StoredUrlState& state_;
 };
 
 // How the crawl found the URL, if known; --depth and --hops take precedence.
 UrlOrigin origin_of(const ExplainArguments& arguments, bool seed, const StoppedFacts& facts,
-                    const StateOfUrl& state) {
+                    const StoredUrlState& state) {
   UrlOrigin origin{.depth = seed ? 0u : 1u};
   if (state.set_aside) {
     const SetAsideUrl& held = *state.set_aside;

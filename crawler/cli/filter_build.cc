@@ -22,9 +22,9 @@
 #include "crawler/cli/filter_report.h"
 #include "crawler/cli/filter_sink.h"
 #include "crawler/cli/filter_values.h"
+#include "crawler/cli/interrupt_cleanup.h"
 #include "crawler/cli/line_reader.h"
 #include "crawler/cli/say.h"
-#include "crawler/cli/spool_guard.h"
 #include "filter/exact/exact_keys_builder.h"
 
 namespace trawl::cli {
@@ -238,9 +238,9 @@ Result<void> check_not_an_input(const FilterBuildArguments& arguments) {
 }
 
 // Removes unfinished files if the user interrupts the command.
-std::unique_ptr<SpoolGuard> guard_unless(bool guarded) {
+std::unique_ptr<InterruptCleanup> guard_unless(bool guarded) {
   if (guarded) return nullptr;
-  auto guard = std::make_unique<SpoolGuard>();
+  auto guard = std::make_unique<InterruptCleanup>();
   guard->arm();
   return guard;
 }
@@ -271,12 +271,12 @@ Result<std::uint64_t> add_lines(LineReader& lines, FilterSink& sink, ExactKeysBu
 // The keys file is complete before the filter's file is replaced, and is renamed right after it.
 Result<BuiltFilter> finish(FilterSink& sink, std::optional<ExactKeysBuilder>& exact) {
   if (exact) {
-    const auto guard = guard_unless(sink.is_guarded());
+    const auto guard = guard_unless(sink.cleans_up_on_interrupt());
     if (const auto sorted = exact->finish(); !sorted) return tl::unexpected(sorted.error());
   }
   auto built = sink.finish();
   if (!built || !exact) return built;
-  const auto guard = guard_unless(sink.is_guarded());
+  const auto guard = guard_unless(sink.cleans_up_on_interrupt());
   if (const auto published = exact->publish(); !published) return tl::unexpected(published.error());
   built->fresh = exact->keys();
   return built;

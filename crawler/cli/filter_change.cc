@@ -25,9 +25,9 @@
 #include "crawler/cli/filter_commands.h"
 #include "crawler/cli/filter_pair.h"
 #include "crawler/cli/filter_report.h"
+#include "crawler/cli/interrupt_cleanup.h"
 #include "crawler/cli/line_reader.h"
 #include "crawler/cli/say.h"
-#include "crawler/cli/spool_guard.h"
 #include "filter/exact/exact_keys.h"
 #include "filter/exact/exact_keys_builder.h"
 
@@ -124,7 +124,7 @@ Result<void> take_over(const std::string& path, const struct stat& old) {
 // The new files are never readable by other users, since they hold the hash key.
 Result<std::uint64_t> replace(const AnyFilter& filter, const std::string& path,
                               const struct stat& old, std::optional<ExactKeysBuilder>& exact) {
-  SpoolGuard guard;
+  InterruptCleanup guard;
   guard.arm();
   const mode_t before = ::umask(0777 & ~(old.st_mode & S_IRWXU));
   const auto save = [&](const std::string& to) { return filter.save(to); };
@@ -200,7 +200,7 @@ Result<void> change_filter(const FilterChangeArguments& arguments) {
   const auto kind = kind_to_change(arguments, path);
   if (!kind) return tl::unexpected(kind.error());
   if (const auto writable = check_filter_output(path, true); !writable) return writable;
-  const auto old_keys = ExactKeys::beside(path);
+  const auto old_keys = ExactKeys::open_for(path);
   if (!old_keys) return tl::unexpected(old_keys.error());
   if (*old_keys && arguments.erase) return no_erasing_from(**old_keys, arguments.filter);
   if (*old_keys) {

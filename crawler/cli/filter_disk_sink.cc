@@ -17,7 +17,7 @@
 
 #include "base/free_memory.h"
 #include "crawler/cli/filter_values.h"
-#include "crawler/cli/spool_guard.h"
+#include "crawler/cli/interrupt_cleanup.h"
 #include "filter/blocked/builder_plan.h"
 #include "filter/classic/classic_builder.h"
 
@@ -36,7 +36,7 @@ std::string progress_of(std::uint64_t added, std::uint64_t capacity, std::uint64
 
 class BlockedDiskSink : public FilterSink {
  public:
-  BlockedDiskSink(std::unique_ptr<SpoolGuard> guard, BlockedBloomBuilder builder,
+  BlockedDiskSink(std::unique_ptr<InterruptCleanup> guard, BlockedBloomBuilder builder,
                   std::uint64_t capacity)
       : guard_(std::move(guard)), builder_(std::move(builder)), capacity_(capacity) {}
 
@@ -64,10 +64,10 @@ class BlockedDiskSink : public FilterSink {
   }
 
   const KeyedHash& hash() const override { return builder_.hash(); }
-  bool is_guarded() const override { return guard_ != nullptr; }
+  bool cleans_up_on_interrupt() const override { return guard_ != nullptr; }
 
  private:
-  std::unique_ptr<SpoolGuard> guard_;  // destroyed after the builder
+  std::unique_ptr<InterruptCleanup> guard_;  // destroyed after the builder
   BlockedBloomBuilder builder_;
   const std::uint64_t capacity_;
   std::uint64_t added_ = 0;
@@ -75,8 +75,8 @@ class BlockedDiskSink : public FilterSink {
 
 class ClassicDiskSink : public FilterSink {
  public:
-  ClassicDiskSink(std::unique_ptr<SpoolGuard> guard, ClassicBuilder builder, const FilterPlan& plan,
-                  std::uint64_t filter_bytes)
+  ClassicDiskSink(std::unique_ptr<InterruptCleanup> guard, ClassicBuilder builder,
+                  const FilterPlan& plan, std::uint64_t filter_bytes)
       : guard_(std::move(guard)),
         builder_(std::move(builder)),
         capacity_(plan.options.capacity),
@@ -104,10 +104,10 @@ class ClassicDiskSink : public FilterSink {
   }
 
   const KeyedHash& hash() const override { return builder_.hash(); }
-  bool is_guarded() const override { return guard_ != nullptr; }
+  bool cleans_up_on_interrupt() const override { return guard_ != nullptr; }
 
  private:
-  std::unique_ptr<SpoolGuard> guard_;
+  std::unique_ptr<InterruptCleanup> guard_;
   ClassicBuilder builder_;
   const std::uint64_t capacity_;
   const std::uint64_t parts_;
@@ -172,7 +172,7 @@ Result<std::unique_ptr<FilterSink>> create_blocked(const FilterPlan& plan, std::
     if (on_writing) on_writing(static_cast<double>(done) / static_cast<double>(all));
   };
   options.on_sweep = plan.on_sweep;
-  auto guard = std::make_unique<SpoolGuard>();
+  auto guard = std::make_unique<InterruptCleanup>();
   auto builder = BlockedBloomBuilder::create(options);
   if (!builder) return tl::unexpected(builder.error());
   // Not earlier: until the builder is open, the spool may belong to another builder.
@@ -190,7 +190,7 @@ Result<std::unique_ptr<FilterSink>> create_classic(const FilterPlan& plan, std::
   options.max_spool_bytes = spool;
   options.on_sweep = plan.on_sweep;
   options.on_writing = plan.on_writing;
-  auto guard = std::make_unique<SpoolGuard>();
+  auto guard = std::make_unique<InterruptCleanup>();
   auto builder = ClassicBuilder::create(options);
   if (!builder) return tl::unexpected(builder.error());
   guard->arm();

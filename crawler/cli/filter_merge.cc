@@ -15,8 +15,8 @@
 #include "crawler/cli/filter_commands.h"
 #include "crawler/cli/filter_pair.h"
 #include "crawler/cli/filter_report.h"
+#include "crawler/cli/interrupt_cleanup.h"
 #include "crawler/cli/say.h"
-#include "crawler/cli/spool_guard.h"
 #include "filter/exact/exact_keys.h"
 #include "filter/exact/exact_keys_builder.h"
 
@@ -75,7 +75,7 @@ Result<std::vector<ExactKeys>> keys_of_all(const FilterMergeArguments& arguments
   std::vector<ExactKeys> all;
   std::string without;
   for (const auto& path : arguments.filters) {
-    auto keys = ExactKeys::beside(path);
+    auto keys = ExactKeys::open_for(path);
     if (!keys) return tl::unexpected(keys.error());
     if (*keys) {
       // Damage must be found now: the merged keys get a new checksum.
@@ -119,7 +119,7 @@ Result<Merged> merge_into(const std::string& output, std::span<const InputFile> 
     return error(ErrorCode::kInUse,
                  changed->path() + " was changed during the merge: merge the filters again");
   }
-  SpoolGuard guard;  // an interrupted merge leaves no temporary file
+  InterruptCleanup guard;  // an interrupted merge leaves no temporary file
   guard.arm();
   ExactKeysBuilder exact({output, sum->hash().key()});
   for (const ExactKeys& some : keys)

@@ -11,7 +11,7 @@
 #include "crawler/cli/any_filter.h"
 #include "crawler/cli/filter_disk_sink.h"
 #include "crawler/cli/filter_values.h"
-#include "crawler/cli/spool_guard.h"
+#include "crawler/cli/interrupt_cleanup.h"
 
 namespace trawl::cli {
 
@@ -38,7 +38,7 @@ class MemorySink : public FilterSink {
   }
 
   Result<BuiltFilter> finish() override {
-    SpoolGuard guard;
+    InterruptCleanup guard;
     guard.arm();
     if (const auto saved = filter_.save(plan_.path); !saved) return tl::unexpected(saved.error());
     return BuiltFilter{filter_.stats(), fresh_};

@@ -47,8 +47,8 @@ class FilterSink {
   // Writes the file. Called once, last.
   virtual Result<BuiltFilter> finish() = 0;
   virtual const KeyedHash& hash() const = 0;
-  // Whether the sink has its own SpoolGuard.
-  virtual bool is_guarded() const { return false; }
+  // Whether the sink has its own InterruptCleanup.
+  virtual bool cleans_up_on_interrupt() const { return false; }
   // A problem that did not end the work; empty if there is none.
   virtual std::string warning() const { return {}; }
 };

@@ -18,9 +18,9 @@
 #include "crawler/cli/frontier_line.h"
 #include "crawler/cli/frontier_settings.h"
 #include "crawler/cli/line_reader.h"
-#include "crawler/cli/normalize_lines.h"
+#include "crawler/cli/numbered_line_reader.h"
 #include "crawler/cli/say.h"
-#include "crawler/state/state_guard.h"
+#include "crawler/state/state_contents.h"
 
 namespace trawl::cli {
 
@@ -45,8 +45,8 @@ class Loader {
         set_aside_(arguments.set_aside) {}
 
   Result<void> load(int fd) {
-    NumberedLines lines(fd, name_);
-    NumberedLines::Line line;
+    NumberedLineReader lines(fd, name_);
+    NumberedLineReader::Line line;
     while (true) {
       // Lines already read are offered before waiting for more.
       if (full() || lines.may_wait()) {
@@ -190,7 +190,7 @@ int run_frontier_load(const FrontierLoadArguments& arguments) {
   if (!file) return report(file.error());
   CrawlConfig place;
   place.crawl.state_dir = options->directory;
-  if (const auto usable = look_at_state(place); !usable) return report(usable.error());
+  if (const auto usable = inspect_state(place); !usable) return report(usable.error());
   const bool standard = arguments.input == kStandardInput;
   OpenReport opened;
   const auto frontier = EmbeddedFrontier::open(*options, &opened);

@@ -13,8 +13,8 @@
 #include "crawler/cli/frontier_settings.h"
 #include "crawler/cli/say.h"
 #include "crawler/cli/shell_word.h"
-#include "crawler/config/config.h"
-#include "crawler/state/state_guard.h"
+#include "crawler/config/crawl_config.h"
+#include "crawler/state/state_contents.h"
 #include "frontier/recovery/state_directory.h"
 
 namespace trawl::cli {
@@ -37,7 +37,7 @@ RetryWhich which_of(const FrontierRetryArguments& arguments) {
 Result<void> check_is_of_a_crawl(const std::filesystem::path& directory) {
   CrawlConfig place;
   place.crawl.state_dir = directory;
-  const auto contents = look_at_state(place);
+  const auto contents = inspect_state(place);
   if (!contents) return tl::unexpected(contents.error());
   if (*contents == StateContents::kCrawl || holds_store(directory)) return {};
   return error(ErrorCode::kNotFound, "no crawl in " + directory.string());

@@ -5,7 +5,7 @@
 
 #include "crawler/cli/config_errors.h"
 #include "crawler/cli/exit_codes.h"
-#include "crawler/config/config.h"
+#include "crawler/config/crawl_config.h"
 #include "crawler/config/crawl_paths.h"
 #include "crawler/run/crawl.h"
 #include "frontier/recovery/manifest.h"

@@ -16,16 +16,16 @@
 #include "trawl/links.h"
 #include "trawl/robots_directives.h"
 
+#include "crawler/cli/buffered_output.h"
 #include "crawler/cli/commands.h"
-#include "crawler/cli/document_source.h"
+#include "crawler/cli/document.h"
 #include "crawler/cli/exit_codes.h"
-#include "crawler/cli/normalize_output.h"
 #include "crawler/cli/printable_text.h"
 #include "crawler/cli/say.h"
 #include "crawler/config/nearest_name.h"
 #include "crawler/parse/headers/link_types.h"
 #include "crawler/parse/headers/media_type.h"
-#include "crawler/parse/html/meta_refresh.h"
+#include "crawler/parse/html/meta_refresh_parser.h"
 
 namespace trawl::cli {
 

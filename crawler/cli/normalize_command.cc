@@ -18,12 +18,12 @@
 #include "trawl/url_groups.h"
 
 #include "base/utf8.h"
+#include "crawler/cli/buffered_output.h"
 #include "crawler/cli/commands.h"
 #include "crawler/cli/exit_codes.h"
-#include "crawler/cli/normalize_lines.h"
-#include "crawler/cli/normalize_merge.h"
-#include "crawler/cli/normalize_output.h"
+#include "crawler/cli/numbered_line_reader.h"
 #include "crawler/cli/say.h"
+#include "crawler/cli/urls_by_key.h"
 #include "crawler/config/nearest_name.h"
 
 namespace trawl::cli {
@@ -155,7 +155,7 @@ class Normalizer {
              std::string_view numbered)
       : numbered_(numbered),
         json_(arguments.json),
-        merge_(arguments.merge ? std::make_unique<MergedUrls>() : nullptr),
+        merge_(arguments.merge ? std::make_unique<UrlsByKey>() : nullptr),
         canonical_(std::move(profile)),
         base_(std::move(base)) {}
 
@@ -212,7 +212,7 @@ class Normalizer {
 
   const std::string_view numbered_;
   const bool json_;
-  const std::unique_ptr<MergedUrls> merge_;
+  const std::unique_ptr<UrlsByKey> merge_;
   const Canonicalizer canonical_;
   const std::optional<Url> base_;
   Url url_;
@@ -230,8 +230,8 @@ Result<int> normalize_arguments(const std::vector<std::string>& urls, Normalizer
 }
 
 Result<int> normalize_lines(Normalizer& normalizer) {
-  NumberedLines lines(STDIN_FILENO);
-  NumberedLines::Line line;
+  NumberedLineReader lines(STDIN_FILENO);
+  NumberedLineReader::Line line;
   while (true) {
     // Flushed before waiting for input, so that an interactive user sees the answer to each line.
     const auto written = lines.may_wait() ? normalizer.flush() : normalizer.flush_if_full();
@@ -243,7 +243,7 @@ Result<int> normalize_lines(Normalizer& normalizer) {
       line.text.remove_prefix(kByteOrderMark.size());
     if (line.too_long) {
       normalizer.refuse(line.number,
-                        fmt::format("longer than {} MiB", NumberedLines::kMaxLineBytes >> 20));
+                        fmt::format("longer than {} MiB", NumberedLineReader::kMaxLineBytes >> 20));
     } else if (!line.text.empty()) {
       normalizer.take(line.number, line.text);
     }

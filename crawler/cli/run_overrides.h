@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "crawler/config/config.h"
+#include "crawler/config/crawl_config.h"
 
 namespace trawl::cli {
 

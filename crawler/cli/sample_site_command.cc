@@ -4,7 +4,7 @@
 #include "crawler/cli/commands.h"
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/say.h"
-#include "crawler/cli/signals.h"
+#include "crawler/cli/signal_waiter.h"
 
 namespace trawl::cli {
 

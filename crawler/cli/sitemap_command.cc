@@ -13,10 +13,10 @@
 #include "trawl/sitemap.h"
 
 #include "base/rfc3339.h"
+#include "crawler/cli/buffered_output.h"
 #include "crawler/cli/commands.h"
-#include "crawler/cli/document_source.h"
+#include "crawler/cli/document.h"
 #include "crawler/cli/exit_codes.h"
-#include "crawler/cli/normalize_output.h"
 #include "crawler/cli/printable_text.h"
 #include "crawler/cli/say.h"
 

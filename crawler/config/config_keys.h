@@ -10,7 +10,7 @@
 
 #include <toml++/toml.h>
 
-#include "crawler/config/config.h"
+#include "crawler/config/crawl_config.h"
 
 namespace trawl {
 

@@ -141,7 +141,7 @@ ConfigResult<CrawlConfig> ConfigReader::finish() {
     if (!config_.crawl.seed_file.empty()) read_seed_file();
     require_seeds();
     check_seed_lengths();
-    settle_related_keys();
+    resolve_related_keys();
   }
   if (errors_.empty()) return std::move(config_);
   // toml++ iterates in alphabetical order; errors are listed in the order of the file.
@@ -200,8 +200,8 @@ void ConfigReader::check_seed_lengths() {
   }
 }
 
-void ConfigReader::settle_related_keys() {
-  const auto conflicts = trawl::settle_related_keys(
+void ConfigReader::resolve_related_keys() {
+  const auto conflicts = trawl::resolve_related_keys(
       config_, [this](std::string_view key) { return given_.contains(key); });
   for (const ConfigConflict& conflict : conflicts) {
     const bool known_wrong = std::ranges::any_of(

@@ -11,8 +11,8 @@
 
 #include <toml++/toml.h>
 
-#include "crawler/config/config.h"
 #include "crawler/config/config_keys.h"
+#include "crawler/config/crawl_config.h"
 
 namespace trawl {
 
@@ -36,7 +36,7 @@ class ConfigReader {
   void read_seed_file();
   void require_seeds();
   void check_seed_lengths();
-  void settle_related_keys();
+  void resolve_related_keys();
 
   void report(ConfigError error);
   void report_at(const toml::source_region& where, std::string message);

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "crawler/config/config.h"
+#include "crawler/config/crawl_config.h"
 
 namespace trawl {
 

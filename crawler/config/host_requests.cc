@@ -11,7 +11,7 @@
 
 #include "crawler/config/dns_server_address.h"
 #include "crawler/config/proxy.h"
-#include "url/canonical_compiled.h"
+#include "url/compiled_profile.h"
 #include "url/percent_encoding.h"
 #include "url/registrable_domain.h"
 

@@ -12,7 +12,7 @@
 #include "trawl/result.h"
 #include "trawl/url.h"
 
-#include "crawler/config/config.h"
+#include "crawler/config/crawl_config.h"
 
 namespace trawl {
 

@@ -23,10 +23,10 @@ class Settling {
   Settling(CrawlConfig& config, const Given& given) : config_(config), given_(given) {}
 
   std::vector<ConfigConflict> run() && {
-    settle_body_sizes();
-    settle_patterns();
-    settle_backoff();
-    settle_recrawl();
+    resolve_body_sizes();
+    resolve_patterns();
+    resolve_backoff();
+    resolve_recrawl();
     check_what_needs_another();
     return std::move(conflicts_);
   }
@@ -36,7 +36,7 @@ class Settling {
     conflicts_.push_back({std::move(keys), std::move(message)});
   }
 
-  void settle_body_sizes() {
+  void resolve_body_sizes() {
     auto& fetch = config_.fetch;
     if (given_("fetch.max_body") && !given_("fetch.max_download")) {
       fetch.max_download = std::max(fetch.max_download, fetch.max_body);
@@ -52,7 +52,7 @@ class Settling {
                          format_size(fetch.max_memory)));
   }
 
-  void settle_patterns() {
+  void resolve_patterns() {
     const auto [slow, park] =
         std::tie(config_.scope.slow_pattern_after, config_.scope.park_pattern_after);
     if (park == 0 || slow <= park) return;
@@ -66,7 +66,7 @@ class Settling {
     }
   }
 
-  void settle_backoff() {
+  void resolve_backoff() {
     const auto [first, longest] =
         std::tie(config_.politeness.host_backoff, config_.politeness.max_host_backoff);
     if (first <= longest) return;
@@ -81,7 +81,7 @@ class Settling {
     }
   }
 
-  void settle_recrawl() {
+  void resolve_recrawl() {
     auto& recrawl = config_.recrawl;
     if (!recrawl.adaptive) return;
     std::vector<std::pair<std::string_view, std::chrono::milliseconds>> intervals;
@@ -95,7 +95,7 @@ class Settling {
       if (!given_("recrawl.max_interval"))
         recrawl.max_interval = std::max(recrawl.max_interval, interval);
     }
-    settle_interval_bounds();
+    resolve_interval_bounds();
     for (const auto& [key, interval] : intervals) {
       if (interval >= recrawl.min_interval && interval <= recrawl.max_interval) continue;
       conflict({key, "recrawl.min_interval", "recrawl.max_interval"},
@@ -106,7 +106,7 @@ class Settling {
     }
   }
 
-  void settle_interval_bounds() {
+  void resolve_interval_bounds() {
     const auto [least, most] = std::tie(config_.recrawl.min_interval, config_.recrawl.max_interval);
     if (least <= most) return;
     if (!given_("recrawl.min_interval")) {
@@ -150,7 +150,7 @@ class Settling {
 
 }  // namespace
 
-std::vector<ConfigConflict> settle_related_keys(CrawlConfig& config, const Given& given) {
+std::vector<ConfigConflict> resolve_related_keys(CrawlConfig& config, const Given& given) {
   return Settling(config, given).run();
 }
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "crawler/config/config.h"
+#include "crawler/config/crawl_config.h"
 
 namespace trawl {
 
@@ -19,7 +19,7 @@ struct ConfigConflict {
 
 // Adjusts keys that were not set and whose defaults conflict with keys that were, and returns the
 // remaining conflicts. A config that passes also passes with every key set.
-std::vector<ConfigConflict> settle_related_keys(
+std::vector<ConfigConflict> resolve_related_keys(
     CrawlConfig& config, const std::function<bool(std::string_view key)>& given);
 
 // The minimum of fetch.max_memory: room for one page of the largest size.

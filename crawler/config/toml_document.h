@@ -8,7 +8,7 @@
 
 #include "trawl/result.h"
 
-#include "crawler/config/config.h"
+#include "crawler/config/crawl_config.h"
 
 namespace trawl {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "crawler/config/config.h"
+#include "crawler/config/crawl_config.h"
 
 namespace trawl {
 

@@ -116,7 +116,7 @@ bool BlockCandidates::may_block(std::size_t i) const {
          is_public_suffix(texts_[i], PSL_TYPE_PRIVATE);
 }
 
-HashedLines::HashedLines(std::vector<std::uint64_t> hashes) : hashes_(std::move(hashes)) {
+HashedLineSet::HashedLineSet(std::vector<std::uint64_t> hashes) : hashes_(std::move(hashes)) {
   std::ranges::sort(hashes_);
   hashes_.erase(std::unique(hashes_.begin(), hashes_.end()), hashes_.end());
   hashes_.shrink_to_fit();
@@ -132,14 +132,14 @@ HashedLines::HashedLines(std::vector<std::uint64_t> hashes) : hashes_(std::move(
   }
 }
 
-bool HashedLines::contains(std::uint64_t hash) const {
+bool HashedLineSet::contains(std::uint64_t hash) const {
   const std::size_t first_bits = hash >> shift_;
   const auto* const begin = hashes_.data() + starts_[first_bits];
   const auto* const end = hashes_.data() + starts_[first_bits + 1];
   return std::find(begin, end, hash) != end;
 }
 
-std::size_t HashedLines::memory() const {
+std::size_t HashedLineSet::memory() const {
   return hashes_.capacity() * sizeof(std::uint64_t) + starts_.capacity() * sizeof(std::uint32_t);
 }
 
@@ -159,7 +159,7 @@ Result<Blocklist> Blocklist::open(const std::filesystem::path& path,
       if (auto verified = exact->verify(); !verified) return tl::unexpected(verified.error());
     }
     const KeyedHash hash = filter.hash();
-    return Blocklist(path.string(), hash, FilterLines{std::move(filter), std::move(exact)});
+    return Blocklist(path.string(), hash, FilterLineSet{std::move(filter), std::move(exact)});
   }
   const KeyedHash hash = KeyedHash::random();
   std::vector<std::uint64_t> hashes;
@@ -171,15 +171,15 @@ Result<Blocklist> Blocklist::open(const std::filesystem::path& path,
     suffixes.look_at(entry);
   });
   if (!read) return tl::unexpected(read.error());
-  Blocklist list(path.string(), hash, HashedLines(std::move(hashes)));
+  Blocklist list(path.string(), hash, HashedLineSet(std::move(hashes)));
   list.has_dotted_ = has_dotted;
   list.warning_ = suffixes.warning(list.name_);
   return list;
 }
 
 std::optional<std::string_view> Blocklist::find(const BlockCandidates& candidates) const {
-  const auto* lines = std::get_if<HashedLines>(&lines_);
-  const auto* filter = std::get_if<FilterLines>(&lines_);
+  const auto* lines = std::get_if<HashedLineSet>(&lines_);
+  const auto* filter = std::get_if<FilterLineSet>(&lines_);
   const auto has = [&](std::string_view text) {
     const Fingerprint fingerprint = hash_(text);
     return lines != nullptr ? lines->contains(fingerprint.low) : filter->contains(fingerprint);
@@ -194,8 +194,8 @@ std::optional<std::string_view> Blocklist::find(const BlockCandidates& candidate
 }
 
 std::uint64_t Blocklist::size() const {
-  if (const auto* lines = std::get_if<HashedLines>(&lines_)) return lines->size();
-  const auto& filter = std::get<FilterLines>(lines_);
+  if (const auto* lines = std::get_if<HashedLineSet>(&lines_)) return lines->size();
+  const auto& filter = std::get<FilterLineSet>(lines_);
   return filter.exact ? filter.exact->size() : filter.filter.stats().inserted;
 }
 

@@ -57,10 +57,10 @@ class BlockCandidates {
 
 // A set of 64-bit keyed hashes of lines, 9 bytes each: small enough for millions of lines, and
 // large enough that a false match is not to be expected (1 in 10^12 for a list of 10 million).
-class HashedLines {
+class HashedLineSet {
  public:
   // Sorts the hashes and removes duplicates.
-  explicit HashedLines(std::vector<std::uint64_t> hashes);
+  explicit HashedLineSet(std::vector<std::uint64_t> hashes);
 
   bool contains(std::uint64_t hash) const;
   std::size_t size() const { return hashes_.size(); }
@@ -73,7 +73,7 @@ class HashedLines {
 };
 
 // A filter, and its exact keys if it has them; without them it has false positives.
-struct FilterLines {
+struct FilterLineSet {
   MappedFilter filter;
   std::optional<ExactKeys> exact;
 
@@ -95,18 +95,18 @@ class Blocklist {
   std::optional<std::string_view> find(const BlockCandidates& candidates) const;
 
   const std::string& name() const { return name_; }
-  bool is_filter() const { return std::holds_alternative<FilterLines>(lines_); }
+  bool is_filter() const { return std::holds_alternative<FilterLineSet>(lines_); }
   std::uint64_t size() const;  // distinct lines; for a filter, its own count
   // A warning about lines that are probably not meant; empty if there are none.
   const std::string& warning() const { return warning_; }
 
  private:
-  Blocklist(std::string name, KeyedHash hash, std::variant<HashedLines, FilterLines> lines)
+  Blocklist(std::string name, KeyedHash hash, std::variant<HashedLineSet, FilterLineSet> lines)
       : name_(std::move(name)), hash_(std::move(hash)), lines_(std::move(lines)) {}
 
   std::string name_;
   KeyedHash hash_;
-  std::variant<HashedLines, FilterLines> lines_;
+  std::variant<HashedLineSet, FilterLineSet> lines_;
   bool has_dotted_ = true;  // has lines with a leading dot: see BlockCandidates::with_dot()
   std::string warning_;
 };

@@ -9,7 +9,7 @@
 #include "trawl/url.h"
 #include "trawl/url_groups.h"
 
-#include "base/file_lines.h"
+#include "base/file_line_reader.h"
 #include "base/utf8.h"
 
 namespace trawl {
@@ -156,7 +156,7 @@ class WrongLines {
 
 Result<void> read_blocklist_lines(const InputFile& file, const Canonicalizer& canonicalizer,
                                   const std::function<void(std::string_view)>& take) {
-  FileLines lines(file, kMaxLine);
+  FileLineReader lines(file, kMaxLine);
   BlockedLine blocked(canonicalizer, take);
   WrongLines wrong;
   for (;;) {

@@ -24,7 +24,7 @@ constexpr std::string_view key_of(CrawlLimit limit) {
   return "";
 }
 
-// scope.max_bytes and scope.max_time; pages are PageBudget's. Thread-safe.
+// scope.max_bytes and scope.max_time; pages are PageQuota's. Thread-safe.
 class CrawlLimits {
  public:
   using Clock = std::chrono::steady_clock;

@@ -9,7 +9,7 @@
 #include "trawl/result.h"
 #include "trawl/url.h"
 
-#include "crawler/config/config.h"
+#include "crawler/config/crawl_config.h"
 #include "crawler/patterns/url_pattern_set.h"
 
 namespace trawl {

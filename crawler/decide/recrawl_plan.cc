@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/rfc3339.h"
-#include "crawler/crash/crash_guard.h"
+#include "crawler/crash/crash_loop_breaker.h"
 
 namespace trawl {
 
@@ -262,7 +262,7 @@ Result<std::uint64_t> plan_failed_urls(Frontier& frontier, const RecrawlPolicy& 
     after = urls->back().position;
     std::vector<UrlRequest> requests;
     for (const SetAsideUrl& url : *urls) {
-      if (url.state != SetAsideState::kFailed || url.reason == CrashGuard::kCrashed) continue;
+      if (url.state != SetAsideState::kFailed || url.reason == CrashLoopBreaker::kCrashed) continue;
       requests.push_back({.url = url.url,
                           .priority = url.priority,
                           .depth = url.depth,

@@ -15,9 +15,9 @@
 #include "trawl/result.h"
 
 #include "base/file_io.h"
-#include "base/file_lines.h"
+#include "base/file_line_reader.h"
 #include "base/one_thread.h"
-#include "crawler/decide/recrawl.h"
+#include "crawler/decide/recrawl_policy.h"
 #include "crawler/decide/url_note.h"
 
 namespace trawl {
@@ -92,8 +92,8 @@ class RecrawlPlan {
   std::string pages_file_;
   OneAtATime using_;
   SystemTime now_;
-  std::unique_ptr<InputFile> pages_;  // its address stays valid when this object is moved
-  std::optional<FileLines> lines_;    // the part of pages_ to be planned
+  std::unique_ptr<InputFile> pages_;     // its address stays valid when this object is moved
+  std::optional<FileLineReader> lines_;  // the part of pages_ to be planned
   Marker marker_;
   std::uint64_t end_ = 0;  // end of the part to read
   bool all_read_ = false;

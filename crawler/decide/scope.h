@@ -15,7 +15,7 @@
 #include "trawl/result.h"
 #include "trawl/url.h"
 
-#include "crawler/config/config.h"
+#include "crawler/config/crawl_config.h"
 #include "crawler/decide/blocklist.h"
 #include "crawler/decide/url_verdict.h"
 #include "crawler/patterns/url_pattern_set.h"

@@ -19,9 +19,9 @@
 #include "trawl/robots.h"
 #include "trawl/url.h"
 
-#include "crawler/config/config.h"
+#include "crawler/config/crawl_config.h"
 #include "crawler/decide/scope.h"
-#include "crawler/decide/traps.h"
+#include "crawler/decide/trap_detector.h"
 #include "crawler/decide/url_note.h"
 #include "crawler/decide/url_verdict.h"
 

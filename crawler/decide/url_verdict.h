@@ -9,7 +9,7 @@
 #include <optional>
 #include <string_view>
 
-#include "crawler/config/config.h"
+#include "crawler/config/crawl_config.h"
 
 namespace trawl {
 

@@ -7,7 +7,7 @@
 
 #include <sys/socket.h>
 
-#include "crawler/config/config.h"
+#include "crawler/config/crawl_config.h"
 
 namespace trawl {
 

@@ -4,7 +4,7 @@
 
 namespace trawl {
 
-CookieJar::CookieJar(std::shared_ptr<HeldMemory> total, bool tls)
+CookieJar::CookieJar(std::shared_ptr<TableCharge> total, bool tls)
     : tls_(tls), total_(std::move(total)) {
   total_->take(overhead());
 }

@@ -11,7 +11,7 @@
 #include <curl/curl.h>
 
 #include "base/one_thread.h"
-#include "crawler/http/body_budget.h"
+#include "crawler/http/body_memory_budget.h"
 #include "crawler/http/tls_sessions.h"
 
 namespace trawl {
@@ -21,7 +21,7 @@ class CookieJar {
  public:
   // Also counts its bytes, including those of an empty jar, in `total`. A libcurl handle has only
   // one share: with `tls`, the share of the cookies keeps TLS sessions too.
-  CookieJar(std::shared_ptr<HeldMemory> total, bool tls);
+  CookieJar(std::shared_ptr<TableCharge> total, bool tls);
   ~CookieJar();
   CookieJar(const CookieJar&) = delete;
   CookieJar& operator=(const CookieJar&) = delete;
@@ -40,7 +40,7 @@ class CookieJar {
 
   const bool tls_;
   CurlShare share_;
-  std::shared_ptr<HeldMemory> total_;
+  std::shared_ptr<TableCharge> total_;
   std::size_t bytes_ = 0;  // upper bound: cookies that replace others count again
 };
 
@@ -57,10 +57,10 @@ class CookieJars {
 
   // The memory is counted in `budget`, if not null.
   explicit CookieJars(std::size_t max_jars = kMaxJars, std::size_t max_bytes = kMaxBytes,
-                      std::shared_ptr<BodyBudget> budget = nullptr)
+                      std::shared_ptr<BodyMemoryBudget> budget = nullptr)
       : max_jars_(max_jars),
         max_bytes_(max_bytes),
-        total_(std::make_shared<HeldMemory>(std::move(budget))) {}
+        total_(std::make_shared<TableCharge>(std::move(budget))) {}
   // Returns the jar of that name. The least recently used jars are deleted if there are too many,
   // or they take too much memory.
   std::shared_ptr<CookieJar> find(const std::string& name);
@@ -78,7 +78,7 @@ class CookieJars {
   const std::size_t max_jars_;
   std::size_t jars_with_tls_ = 0;
   const std::size_t max_bytes_;
-  const std::shared_ptr<HeldMemory> total_;
+  const std::shared_ptr<TableCharge> total_;
   std::list<Named> by_use_;  // most recently used first
   std::unordered_map<std::string, std::list<Named>::iterator> jars_;
   OneThread thread_;

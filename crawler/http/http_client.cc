@@ -1,8 +1,8 @@
 // The event loop. libcurl's multi interface (curl_multi_socket_action) runs all transfers of a
 // thread; this class gives it events from epoll and its timer, and does what libcurl cannot: names
 // are resolved by a Resolver and passed to libcurl as placeholders; a StartGate is asked once the
-// address is known; bodies that find no memory pause until the BodyBudget decides; transfers that
-// exceed a time of their own are ended.
+// address is known; bodies that find no memory pause until the BodyMemoryBudget decides; transfers
+// that exceed a time of their own are ended.
 //
 // A transfer goes through these states: looking up names, waiting for its turn (`turns_`), with
 // libcurl, failed (`failed_`) or finished. Callbacks of libcurl only record what happened; results
@@ -27,7 +27,7 @@
 #include "base/file_io.h"
 #include "base/one_thread.h"
 #include "crawler/http/cookie_jars.h"
-#include "crawler/http/socket_watch.h"
+#include "crawler/http/socket_poller.h"
 #include "crawler/http/stale_urls.h"
 #include "crawler/http/transfer.h"
 
@@ -56,7 +56,7 @@ milliseconds tick_of(const HttpOptions& options) {
 
 class EpollHttpClient final : public HttpClient {
  public:
-  EpollHttpClient(const HttpOptions& options, SocketWatch sockets, FileDescriptor wakeup)
+  EpollHttpClient(const HttpOptions& options, SocketPoller sockets, FileDescriptor wakeup)
       : context_{.options = options,
                  .sockets = std::move(sockets),
                  .floods = FloodGuard([this](const void* tls) { end_flooded(tls); }),
@@ -74,7 +74,7 @@ class EpollHttpClient final : public HttpClient {
     curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, static_cast<long>(options.connections));
     curl_multi_setopt(multi, CURLMOPT_PIPELINING,
                       options.multiplex && options.http2 ? CURLPIPE_MULTIPLEX : CURLPIPE_NOTHING);
-    context_.sockets.watch(wakeup_.get(), SocketWatch::Owner::kWakeup, true, false);
+    context_.sockets.watch(wakeup_.get(), SocketPoller::Owner::kWakeup, true, false);
   }
 
   ~EpollHttpClient() override {
@@ -87,7 +87,7 @@ class EpollHttpClient final : public HttpClient {
     auto resolver =
         Resolver::create(context_.options.resolver, [this](int fd, bool read, bool write) {
           if (read || write) {
-            context_.sockets.watch(fd, SocketWatch::Owner::kResolver, read, write);
+            context_.sockets.watch(fd, SocketPoller::Owner::kResolver, read, write);
           } else {
             context_.sockets.drop(fd);
           }
@@ -113,12 +113,12 @@ class EpollHttpClient final : public HttpClient {
   void run(milliseconds max_wait) override {
     thread_.check();
     const bool busy = unfinished_ || !failed_.empty();
-    for (const SocketWatch::Event& event : wait(busy ? milliseconds(0) : wait_time(max_wait))) {
+    for (const SocketPoller::Event& event : wait(busy ? milliseconds(0) : wait_time(max_wait))) {
       // An earlier event of this batch may have ended the interest in this one.
       if (context_.sockets.wanted(event)) handle(event);
     }
     if (timer_ || resolver_->pending() > 0 || !active_.empty()) run_timers(Clock::now());
-    if (!context_.stalled.empty()) settle_stalled();
+    if (!context_.stalled.empty()) resume_stalled();
     end_failed();
     finish_transfers();
   }
@@ -136,7 +136,7 @@ class EpollHttpClient final : public HttpClient {
 
  private:
   // Waits for events, or for wake(), which may have been called since the last wait.
-  std::span<const SocketWatch::Event> wait(milliseconds most) {
+  std::span<const SocketPoller::Event> wait(milliseconds most) {
     if (most.count() > 0) {
       // seq_cst, both: pairs with wake(), as said there.
       asleep_.store(true, std::memory_order_seq_cst);
@@ -241,15 +241,15 @@ class EpollHttpClient final : public HttpClient {
       transfer->on_flood(tls);
   }
 
-  void handle(const SocketWatch::Event& event) {
+  void handle(const SocketPoller::Event& event) {
     switch (event.owner) {
-      case SocketWatch::Owner::kCurl:
+      case SocketPoller::Owner::kCurl:
         return act(event.fd, (event.readable ? CURL_CSELECT_IN : 0) |
                                  (event.writable ? CURL_CSELECT_OUT : 0) |
                                  (event.failed ? CURL_CSELECT_ERR : 0));
-      case SocketWatch::Owner::kResolver:
+      case SocketPoller::Owner::kResolver:
         return resolver_->on_socket(event.fd, event.readable || event.failed, event.writable);
-      case SocketWatch::Owner::kWakeup: {
+      case SocketPoller::Owner::kWakeup: {
         std::uint64_t count;
         [[maybe_unused]] const ssize_t read = ::read(event.fd, &count, sizeof count);
         return;
@@ -290,7 +290,7 @@ class EpollHttpClient final : public HttpClient {
   }
 
   // Continues or ends stalled transfers on which the budget has decided.
-  void settle_stalled() {
+  void resume_stalled() {
     const auto stalled = std::exchange(context_.stalled, {});
     const auto now = Clock::now();
     for (Transfer* transfer : stalled) {
@@ -382,11 +382,11 @@ class EpollHttpClient final : public HttpClient {
   }
 
   static int on_socket(CURL*, curl_socket_t fd, int what, void* sockets, void*) {
-    auto& watch = *static_cast<SocketWatch*>(sockets);
+    auto& watch = *static_cast<SocketPoller*>(sockets);
     if (what == CURL_POLL_REMOVE) {
       watch.ignore(fd);
     } else {
-      watch.watch(fd, SocketWatch::Owner::kCurl, (what & CURL_POLL_IN) != 0,
+      watch.watch(fd, SocketPoller::Owner::kCurl, (what & CURL_POLL_IN) != 0,
                   (what & CURL_POLL_OUT) != 0);
     }
     return 0;
@@ -416,7 +416,7 @@ class EpollHttpClient final : public HttpClient {
 }  // namespace
 
 Result<std::unique_ptr<HttpClient>> HttpClient::create(const HttpOptions& options) {
-  auto sockets = SocketWatch::create();
+  auto sockets = SocketPoller::create();
   if (!sockets) return tl::unexpected(sockets.error());
   FileDescriptor wakeup(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (wakeup.get() < 0)

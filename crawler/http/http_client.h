@@ -14,8 +14,8 @@
 
 #include "trawl/result.h"
 
-#include "crawler/http/body_budget.h"
-#include "crawler/http/body_cut.h"
+#include "crawler/http/body_memory_budget.h"
+#include "crawler/http/body_truncation.h"
 #include "crawler/http/fetch_error.h"
 #include "crawler/http/resolver.h"
 #include "crawler/http/start_gate.h"
@@ -42,9 +42,9 @@ struct HttpOptions {
   bool keep_encoded = false;             // keep bodies as received
   bool allow_private_addresses = false;  // allow loopback, private and link-local addresses
   bool verify_tls = true;
-  std::filesystem::path ca_file{};       // PEM; empty: the system's
-  ResolverOptions resolver{};            // includes the IP version
-  std::shared_ptr<BodyBudget> budget{};  // shared with other clients; null: no limit
+  std::filesystem::path ca_file{};             // PEM; empty: the system's
+  ResolverOptions resolver{};                  // includes the IP version
+  std::shared_ptr<BodyMemoryBudget> budget{};  // shared with other clients; null: no limit
 };
 
 struct HttpRequest {
@@ -88,7 +88,7 @@ struct HttpResponse {
   std::string body;                     // decompressed
   bool truncated = false;               // truncate_body cut the body
   // Why the body is incomplete or missing.
-  std::optional<BodyCut> cut;
+  std::optional<BodyTruncation> cut;
   std::uint64_t encoded_bytes = 0;  // bytes received of the body, before decompression
   // Only with `capture`: the heads of request and final response, in the form of HTTP/1.1 for any
   // protocol, with CRLF after each line and without the empty line. Credentials for a proxy are

@@ -388,9 +388,9 @@ void Transfer::conclude(CURLcode code) {
                 "the proxy requires a user name and a password: add them to fetch.proxy"};
   if (verdict_.failure == FetchError::kMemory) body_.fail(*verdict_.failure, verdict_.reason);
   if (context_.options.capture) response_.request_head = http1_request_head(response_.request_head);
-  if (response_.truncated) response_.cut = BodyCut::kLength;
+  if (response_.truncated) response_.cut = BodyTruncation::kLength;
   if (head_.complete() && verdict_.failure)
-    response_.cut = cut_by(*verdict_.failure, body_.ended_early());
+    response_.cut = truncation_by(*verdict_.failure, body_.ended_early());
   // A retry would not get the whole body either.
   const std::optional<FetchError> announced = body_.announced();
   if (response_.cut && !response_.truncated && announced)

@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 
 #include "crawler/config/proxy.h"
-#include "crawler/http/body_budget.h"
+#include "crawler/http/body_memory_budget.h"
 #include "crawler/http/body_reader.h"
 #include "crawler/http/cookie_jars.h"
 #include "crawler/http/curl_failure.h"
@@ -24,7 +24,7 @@
 #include "crawler/http/head_reader.h"
 #include "crawler/http/http_client.h"
 #include "crawler/http/open_connections.h"
-#include "crawler/http/socket_watch.h"
+#include "crawler/http/socket_poller.h"
 #include "crawler/http/tls_sessions.h"
 
 namespace trawl {
@@ -34,7 +34,7 @@ class Transfer;
 // State shared by the transfers of a client.
 struct TransferContext {
   const HttpOptions options;
-  SocketWatch sockets;
+  SocketPoller sockets;
   OpenConnections connections{};
   FloodGuard floods;
   HttpClient* client = nullptr;

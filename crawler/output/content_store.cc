@@ -8,7 +8,7 @@
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/table.h>
 
-#include "base/database_directory.h"
+#include "base/database_state.h"
 #include "crawler/output/durable_directory.h"
 
 namespace trawl {

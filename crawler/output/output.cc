@@ -64,9 +64,9 @@ class OutputImpl final : public Output {
     if (!queue_.push(std::move(job), bytes)) job.page->discard();  // closed
   }
 
-  void settle(bool now) override {
+  void write_due(bool now) override {
     const auto since = queue_.waits_since();
-    if (!since || (!now && std::chrono::steady_clock::now() < *since + kPatience)) return;
+    if (!since || (!now && std::chrono::steady_clock::now() < *since + kMaxDelay)) return;
     if (!is_slow_.load(std::memory_order_relaxed)) {
       if (writing_.try_lock()) {
         const bool open = !closed_;
@@ -137,7 +137,7 @@ class OutputImpl final : public Output {
       const MutexLock lock(writing_);
       // An error is kept by failure(): see attempt().
       if (!write_queued())
-        static_cast<void>(attempt([&sinks = writable()] { return sinks.tick(); }));
+        static_cast<void>(attempt([&sinks = writable()] { return sinks.do_periodic_work(); }));
     }
     const MutexLock lock(writing_);
     write_queued();

@@ -14,7 +14,7 @@
 
 #include "trawl/result.h"
 
-#include "crawler/config/config.h"
+#include "crawler/config/crawl_config.h"
 #include "crawler/output/content_index.h"
 #include "crawler/output/output_sinks.h"
 #include "crawler/output/page_output.h"
@@ -22,7 +22,7 @@
 namespace trawl {
 
 // A queue in front of the sinks, first in, first out. While the disk is quick, the fetcher threads
-// write what is queued: see settle(). A slow disk gets a thread of its own, the writer.
+// write what is queued: see write_due(). A slow disk gets a thread of its own, the writer.
 // submit() never waits; what bounds the queue are the charges on fetch.max_memory that pages come
 // with. They are released when the page is written, and a fetch needs one to begin. So a slow disk
 // slows the crawl down.
@@ -66,11 +66,11 @@ class Output {
   // with the next one.
   virtual void submit(std::shared_ptr<PageOutput> page, std::function<void()> written) = 0;
 
-  // Writes what is queued if the oldest page has waited kPatience, or in any case if `now`: on this
+  // Writes what is queued if the oldest page has waited kMaxDelay, or in any case if `now`: on this
   // thread if that is likely to be quick and no other thread writes, else the writer does.
   // To be called from time to time by threads that submit.
-  static constexpr std::chrono::milliseconds kPatience{1};
-  virtual void settle(bool now) = 0;
+  static constexpr std::chrono::milliseconds kMaxDelay{1};
+  virtual void write_due(bool now) = 0;
   // Returns when everything submitted before is written and the callbacks have returned.
   virtual Result<void> flush() = 0;
 

@@ -11,9 +11,9 @@
 
 #include "trawl/result.h"
 
-#include "crawler/config/config.h"
+#include "crawler/config/crawl_config.h"
 #include "crawler/output/page_output.h"
-#include "crawler/warc/warc_record.h"
+#include "crawler/warc/warc_builder.h"
 
 namespace trawl {
 
@@ -78,7 +78,7 @@ class OutputSink {
   // end with a whole record in any case.
   virtual void take_back() noexcept {}
   // Called from time to time, at least every tick_interval() if nothing is written.
-  virtual Result<void> tick() { return {}; }
+  virtual Result<void> do_periodic_work() { return {}; }
   virtual std::chrono::milliseconds tick_interval() const noexcept { return std::chrono::hours(1); }
   // Closes the files. No call but the destructor follows.
   virtual Result<void> close() = 0;

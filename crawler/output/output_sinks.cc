@@ -210,10 +210,10 @@ Result<void> OutputSinks::write_sink(std::size_t sink, std::span<PageOutput* con
   return complete ? sinks_[sink]->flush(sync_) : Result<void>();
 }
 
-Result<void> OutputSinks::tick() {
+Result<void> OutputSinks::do_periodic_work() {
   const OneAtATime::Use use(using_);
   for (const auto& sink : sinks_) {
-    if (auto ticked = sink->tick(); !ticked) return ticked;
+    if (auto ticked = sink->do_periodic_work(); !ticked) return ticked;
   }
   return {};
 }

@@ -67,7 +67,7 @@ class OutputSinks {
   Result<void> write(std::span<PageOutput* const> group, bool complete,
                      const std::atomic<bool>& abandoned);
   // What is due if nothing is written; at least every tick_interval().
-  Result<void> tick();
+  Result<void> do_periodic_work();
   std::chrono::milliseconds tick_interval() const noexcept;
   // Closes all of them. No call but the destructor and those without an effect on sinks follows.
   Result<void> close();

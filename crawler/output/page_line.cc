@@ -9,7 +9,7 @@ namespace trawl {
 
 namespace {
 
-void append_place(JsonLine& line, const std::optional<WarcPlace>& place) {
+void append_place(JsonLine& line, const std::optional<WarcLocation>& place) {
   if (!place) {
     line.null("warc");
     return;

@@ -14,9 +14,9 @@
 
 #include "trawl/lease.h"
 
-#include "crawler/http/body_budget.h"
+#include "crawler/http/body_memory_budget.h"
+#include "crawler/warc/warc_builder.h"
 #include "crawler/warc/warc_files.h"
-#include "crawler/warc/warc_record.h"
 
 namespace trawl {
 
@@ -31,7 +31,7 @@ struct PageRecord {
   std::chrono::milliseconds elapsed{0};
   std::string digest;           // of the body: "sha1:..." or "xxh128:..."
   std::string reason;           // to_string(FetchError or SkipReason); empty: success
-  std::string truncated;        // to_string(BodyCut): why `bytes` are not all of the body
+  std::string truncated;        // to_string(BodyTruncation): why `bytes` are not all of the body
   std::uint64_t new_links = 0;  // of the links, those that the frontier admitted
   std::string canonical;        // the page's canonical link
   bool noindex = false;         // as the page or its headers ask
@@ -99,7 +99,7 @@ struct PageOutput {
   std::vector<std::string> parts;
   BodyCharge charge;  // released with `queued`, when all of the above is written
   QueueShare queued;
-  // Kept until the page is written and its lease has ended: see CrashGuard::begin().
+  // Kept until the page is written and its lease has ended: see CrashLoopBreaker::begin().
   std::shared_ptr<const void> in_flight;
 
   // Bytes of memory: what submit() sets `charge` to.
@@ -117,7 +117,7 @@ struct PageOutput {
 
   // Set by the sinks, for those after them.
   struct Written {
-    std::optional<WarcPlace> place;  // of the response or revisit record; none: no record
+    std::optional<WarcLocation> place;  // of the response or revisit record; none: no record
     // WARC-Date of the record, if it holds the body, so that a revisit can refer to it.
     std::string date;
     std::string duplicate_of;  // the URL that had the same body first; empty: none

@@ -50,9 +50,9 @@ class WarcSink final : public OutputSink {
     return {};
   }
   Result<void> flush(bool sync) override {
-    return files_->flush(sync).and_then([&] { return files_->tick(); });
+    return files_->flush(sync).and_then([&] { return files_->close_if_old(); });
   }
-  Result<void> tick() override { return files_->tick(); }
+  Result<void> do_periodic_work() override { return files_->close_if_old(); }
   // A file to which nothing is written is closed all the same when it is old enough.
   std::chrono::milliseconds tick_interval() const noexcept override {
     return files_age_ ? std::chrono::seconds(1) : OutputSink::tick_interval();
@@ -81,7 +81,7 @@ WarcFilesOptions options_of(const CrawlConfig& config) {
 Result<std::unique_ptr<OutputSink>> open(const SinkOpening& opening) {
   auto files = WarcFiles::open(opening.directory, options_of(opening.config));
   if (!files) return tl::unexpected(files.error());
-  for (const WarcRepair& repair : (*files)->repairs())
+  for (const WarcRepairReport& repair : (*files)->repairs())
     opening.repairs->push_back(repair.message);
   return std::make_unique<WarcSink>(std::move(*files), opening.config.output);
 }

@@ -22,7 +22,7 @@ bool WriterQueue::push(WriterJob&& job, std::uint64_t bytes) {
 
 bool WriterQueue::wait(std::chrono::milliseconds longest) {
   const MutexLock lock(mutex_);
-  const auto patience = std::chrono::steady_clock::now() + std::min(kPatience, longest);
+  const auto patience = std::chrono::steady_clock::now() + std::min(kMaxDelay, longest);
   while (!ready() && wake_.wait_until(mutex_, patience)) {
   }
   if (!ready() && jobs_.empty()) {

@@ -22,16 +22,16 @@ struct WriterJob {
 //
 // Pages do not wake the writer until there are kWakeBytes of them, because waking a thread for each
 // page costs more than writing the page: the threads that push write soon. No page waits longer
-// than kPatience.
+// than kMaxDelay.
 class WriterQueue {
  public:
   static constexpr std::uint64_t kWakeBytes = 256u << 10;
-  static constexpr std::chrono::milliseconds kPatience{100};
+  static constexpr std::chrono::milliseconds kMaxDelay{100};
 
   // `bytes`: the memory of the job. Returns false, and leaves `job` as it is, if the queue is
   // closed.
   [[nodiscard]] bool push(WriterJob&& job, std::uint64_t bytes);
-  // Waits until there are kWakeBytes, or some jobs and kPatience is over, or for `longest` if there
+  // Waits until there are kWakeBytes, or some jobs and kMaxDelay is over, or for `longest` if there
   // are none. False: the queue is closed.
   bool wait(std::chrono::milliseconds longest);
   // Makes the writer take what is queued now.

@@ -19,7 +19,7 @@
 #include "crawler/parse/encoding/page_encoding.h"
 #include "crawler/parse/headers/link_types.h"
 #include "crawler/parse/headers/product_token.h"
-#include "crawler/parse/html/anchor_text.h"
+#include "crawler/parse/html/anchor_text_reader.h"
 #include "crawler/parse/html/gumbo_page_reader.h"
 #include "crawler/parse/html/page_references.h"
 #include "crawler/parse/html/page_scanner.h"
@@ -31,17 +31,17 @@ namespace {
 // The limit of the tokenizer's offsets.
 constexpr std::size_t kLargestPage = std::size_t{1} << 30;
 
-LinksSkipped skipped_by(GumboCage::Verdict verdict) {
+LinksSkipped skipped_by(GumboSandbox::Verdict verdict) {
   switch (verdict) {
-    case GumboCage::Verdict::kParsed:
+    case GumboSandbox::Verdict::kParsed:
       return LinksSkipped::kNo;
-    case GumboCage::Verdict::kTooMuchMemory:
+    case GumboSandbox::Verdict::kTooMuchMemory:
       return LinksSkipped::kTooLarge;
-    case GumboCage::Verdict::kTooDeep:
+    case GumboSandbox::Verdict::kTooDeep:
       return LinksSkipped::kTooDeep;
-    case GumboCage::Verdict::kTooSlow:
+    case GumboSandbox::Verdict::kTooSlow:
       return LinksSkipped::kTooSlow;
-    case GumboCage::Verdict::kBroken:
+    case GumboSandbox::Verdict::kBroken:
       return LinksSkipped::kUnparsable;
   }
   return LinksSkipped::kNo;

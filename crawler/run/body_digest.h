@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "crawler/config/config.h"
-#include "crawler/warc/digest.h"
+#include "crawler/config/crawl_config.h"
+#include "crawler/warc/sha1.h"
 
 namespace trawl {
 

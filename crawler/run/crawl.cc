@@ -27,18 +27,18 @@
 #include "base/one_thread.h"
 #include "crawler/config/crawl_paths.h"
 #include "crawler/config/user_agent.h"
-#include "crawler/decide/page_budget.h"
+#include "crawler/decide/fetch_memory_plan.h"
+#include "crawler/decide/page_quota.h"
 #include "crawler/decide/recrawl_plan.h"
-#include "crawler/decide/table_memory.h"
 #include "crawler/output/output.h"
 #include "crawler/run/fetcher.h"
-#include "crawler/run/held_offers.h"
+#include "crawler/run/held_url_requeuer.h"
 #include "crawler/run/held_urls.h"
-#include "crawler/run/patient_frontier.h"
+#include "crawler/run/retrying_frontier.h"
 #include "crawler/state/crawl_totals.h"
-#include "crawler/state/former_run.h"
-#include "crawler/state/output_guard.h"
-#include "crawler/state/state_guard.h"
+#include "crawler/state/output_checks.h"
+#include "crawler/state/resumed_config.h"
+#include "crawler/state/state_contents.h"
 
 namespace trawl {
 
@@ -54,7 +54,7 @@ std::vector<Url> parse_seeds(const CrawlConfig& config) {
 }
 
 HttpOptions http_options(const CrawlConfig& config, std::size_t connections,
-                         std::shared_ptr<BodyBudget> bodies) {
+                         std::shared_ptr<BodyMemoryBudget> bodies) {
   const CrawlConfig::Fetch& fetch = config.fetch;
   return {.user_agent = config.crawl.user_agent,
           .timeout = fetch.timeout,
@@ -93,7 +93,7 @@ Result<void> check_descriptors(std::uint32_t connections) {
 }
 
 // How long open() waits for a frontier that is out of reach.
-constexpr std::chrono::seconds kOpeningPatience(10);
+constexpr std::chrono::seconds kOpeningTimeout(10);
 
 // How many idle connections a thread keeps for later requests: as many as it may have, within the
 // limit of open files.
@@ -107,14 +107,14 @@ std::size_t connections_kept(std::size_t connections, std::size_t threads) {
 
 class CrawlImpl final : public Crawl {
  public:
-  explicit CrawlImpl(const SettledConfig& settled)
-      : config_(settled.config),
-        saved_(settled.saved),
-        trusts_less_(settled.trusts_less),
+  explicit CrawlImpl(const ResumedConfig& resumed)
+      : config_(resumed.config),
+        saved_(resumed.saved),
+        trusts_less_(resumed.trusts_less),
         seeds_(parse_seeds(config_)),
         threads_wanted_(std::min(config_.fetch.threads, config_.fetch.connections)),
-        bodies_(std::make_shared<BodyBudget>(config_.fetch.max_memory,
-                                             TableMemory::of(config_).for_bodies)),
+        bodies_(std::make_shared<BodyMemoryBudget>(config_.fetch.max_memory,
+                                                   FetchMemoryPlan::of(config_).for_bodies)),
         urls_of_hosts_(config_.scope.max_urls_per_host, bodies_) {}
 
   ~CrawlImpl() override {
@@ -142,8 +142,8 @@ class CrawlImpl final : public Crawl {
                                          config_.scope.park_pattern_after);
     if (!patterns) return tl::unexpected(patterns.error());
     parked_patterns_ = std::move(*patterns);
-    if (auto changed = HostPageLimits::begin(*frontier_, opened_.resumed, config_.crawl.state_dir,
-                                             config_.scope.max_pages_per_host);
+    if (auto changed = HostPageQuota::begin(*frontier_, opened_.resumed, config_.crawl.state_dir,
+                                            config_.scope.max_pages_per_host);
         !changed) {
       return changed;
     }
@@ -167,7 +167,7 @@ class CrawlImpl final : public Crawl {
                                     *limits_, *crashes_, urls_of_hosts_, *parked_patterns_,
                                     skipped_, fetches_, bodies_, robots_token_of(config_.crawl),
                                     opened_.resumed, trusts_less_});
-    held_offers_.emplace(*frontier_, context_->held_origins);
+    held_url_requeuer_.emplace(*frontier_, context_->held_origins);
     if (auto created = create_fetchers(); !created) return created;
     if (auto planned = plan_recrawls(); !planned) return planned;
     if (auto offered = offer_held(); !offered) return offered;
@@ -226,8 +226,8 @@ class CrawlImpl final : public Crawl {
 
   void request_checkpoint() override {
     checkpoint_asked_for_.store(true, std::memory_order_relaxed);
-    const auto asked = at_once_->request_checkpoint();
-    if (PatientFrontier::is_out_of_reach(asked)) {
+    const auto asked = without_retries_->request_checkpoint();
+    if (RetryingFrontier::is_out_of_reach(asked)) {
       spdlog::warn("no checkpoint written: {}", asked.error().message);
     } else if (!asked) {
       context_->stop_with(asked.error());
@@ -238,7 +238,7 @@ class CrawlImpl final : public Crawl {
     drain();
     join();
     warn_of_full_set_aside();
-    if (auto offered = held_offers_->stop(); !offered) context_->stop_with(offered.error());
+    if (auto offered = held_url_requeuer_->stop(); !offered) context_->stop_with(offered.error());
     // Writing a page completes its lease.
     if (auto written = output_->flush(); !written) context_->stop_with(written.error());
     auto closed = frontier_->close();
@@ -301,7 +301,7 @@ class CrawlImpl final : public Crawl {
  private:
   // The last known counts if the frontier is out of reach: progress reports must not wait.
   FrontierStats stats() const {
-    auto stats = at_once_->stats();
+    auto stats = without_retries_->stats();
     const MutexLock lock(last_stats_mutex_);
     if (stats) last_stats_ = *std::move(stats);
     return last_stats_;
@@ -326,7 +326,7 @@ class CrawlImpl final : public Crawl {
 
   // Checked before anything is created, so that an error leaves no incomplete crawl behind.
   Result<void> check_places(const CrawlOpening& opening) const {
-    const auto contents = look_at_state(config_);
+    const auto contents = inspect_state(config_);
     if (!contents) return tl::unexpected(contents.error());
     if (*contents == StateContents::kCrawl || opening.mode == OpenMode::kResume) return {};
     return check_output_is_free(config_, opening.sinks);
@@ -353,15 +353,15 @@ class CrawlImpl final : public Crawl {
     auto frontier = opening.frontier(*options, &opened_);
     if (!frontier) return tl::unexpected(frontier.error());
     const auto opened_at = std::chrono::steady_clock::now();
-    auto patient = std::make_unique<PatientFrontier>(std::move(*frontier), [this, opened_at] {
+    auto retrying = std::make_unique<RetryingFrontier>(std::move(*frontier), [this, opened_at] {
       // acquire: pairs with the store in start().
       if (running_.load(std::memory_order_acquire))
         return context_->phase() == CrawlPhase::kAborting;
       // Signals are not handled yet, so the wait is bounded.
-      return std::chrono::steady_clock::now() > opened_at + kOpeningPatience;
+      return std::chrono::steady_clock::now() > opened_at + kOpeningTimeout;
     });
-    at_once_ = &patient->at_once();
-    frontier_ = std::move(patient);
+    without_retries_ = &retrying->without_retries();
+    frontier_ = std::move(retrying);
     for (std::uint32_t shard = 0; shard < threads_wanted_; ++shard) {
       auto wakes = frontier_->on_wake([this, shard] { wake(shard); }, shard);
       if (!wakes) return wakes;
@@ -372,7 +372,7 @@ class CrawlImpl final : public Crawl {
   // Room for the transfers of all leases, and for completions that became durable just now.
   Result<void> open_crash_guard() {
     const std::uint32_t leases = config_.fetch.connections + config_.fetch.connections / 16;
-    auto crashes = CrashGuard::open(config_.crawl.state_dir, leases + leases / 4 + 16);
+    auto crashes = CrashLoopBreaker::open(config_.crawl.state_dir, leases + leases / 4 + 16);
     if (!crashes) return tl::unexpected(crashes.error());
     crashes_ = std::move(*crashes);
     for (const std::string& warning : crashes_->warnings())
@@ -380,13 +380,13 @@ class CrawlImpl final : public Crawl {
     if (at_open_.held == 0) return {};
     // URLs that an earlier run put off are queued again; the guard decides when they are leased.
     const auto queued = frontier_->retry(
-        {.state = SetAsideState::kHeld, .reason = std::string(CrashGuard::kSuspect)});
+        {.state = SetAsideState::kHeld, .reason = std::string(CrashLoopBreaker::kSuspect)});
     return queued ? Result<void>{} : tl::unexpected(queued.error());
   }
 
   // True while URLs of held origins are being queued again. `idle`: nothing else is left to fetch.
   bool offers_held(bool idle) {
-    const auto at_work = held_offers_->go_on(idle);
+    const auto at_work = held_url_requeuer_->run_step(idle);
     if (!at_work) context_->stop_with(at_work.error());
     return at_work && *at_work;
   }
@@ -398,15 +398,16 @@ class CrawlImpl final : public Crawl {
     // Waits until every in-flight entry is removed; a completion may be durable before that.
     if (crashes_->in_flight() > 0) return true;
     // The calls below would wait for the frontier, and could not be interrupted.
-    if (PatientFrontier::is_out_of_reach(at_once_->progress())) return true;
-    const CrashGuard::Next next = crashes_->next_put_off();
+    if (RetryingFrontier::is_out_of_reach(without_retries_->progress())) return true;
+    const CrashLoopBreaker::Next next = crashes_->next_put_off();
     if (next.leased.empty()) return false;
     if (next.alone)
       spdlog::info("{}: fetching it alone, since it was in flight at two crashes",
                    next.leased.front());
     for (const std::string& url : next.leased) {
-      const auto queued = frontier_->retry(
-          {.state = SetAsideState::kHeld, .key = url, .reason = std::string(CrashGuard::kSuspect)});
+      const auto queued = frontier_->retry({.state = SetAsideState::kHeld,
+                                            .key = url,
+                                            .reason = std::string(CrashLoopBreaker::kSuspect)});
       if (queued) continue;
       context_->stop_with(queued.error());
       return false;
@@ -592,15 +593,15 @@ class CrawlImpl final : public Crawl {
   OneThread thread_;  // the thread that calls ended()
   SkipCounts skipped_;
   FetchCounts fetches_;
-  const std::shared_ptr<BodyBudget> bodies_;
-  HostUrlCounts urls_of_hosts_;
+  const std::shared_ptr<BodyMemoryBudget> bodies_;
+  HostUrlQuota urls_of_hosts_;
   std::unique_ptr<ParkedPatterns> parked_patterns_;
-  std::optional<PageBudget> pages_;
+  std::optional<PageQuota> pages_;
   std::optional<ConnectionShares> shares_;
   std::optional<CrawlTotals> totals_;
   CrawlTotals::Totals before_;  // sums of earlier runs
   std::optional<CrawlLimits> limits_;
-  std::unique_ptr<CrashGuard> crashes_;
+  std::unique_ptr<CrashLoopBreaker> crashes_;
   std::unique_ptr<Output> output_;
   OpenReport opened_;
   FrontierStats at_open_;
@@ -616,19 +617,19 @@ class CrawlImpl final : public Crawl {
   std::unique_ptr<CrawlContext> context_;
   std::vector<std::unique_ptr<Fetcher>> fetchers_;
   std::unique_ptr<Frontier> frontier_;
-  Frontier* at_once_ = nullptr;  // the same, without waiting
+  Frontier* without_retries_ = nullptr;  // the same, without waiting
   std::vector<std::thread> threads_;
-  std::optional<HeldOffers> held_offers_;  // its thread uses the members above
+  std::optional<HeldUrlRequeuer> held_url_requeuer_;  // its thread uses the members above
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Crawl>> Crawl::open(const CrawlConfig& config, const CrawlOpening& opening) {
-  const SettledConfig settled = settle_with_former_run(
+  const ResumedConfig resumed = resolve_resumed_config(
       config, opening.saved == nullptr ? config : *opening.saved, opening.mode);
-  for (const std::string& warning : settled.warnings)
+  for (const std::string& warning : resumed.warnings)
     spdlog::warn("{}", warning);
-  auto crawl = std::make_unique<CrawlImpl>(settled);
+  auto crawl = std::make_unique<CrawlImpl>(resumed);
   if (auto opened = crawl->open(opening); !opened) return tl::unexpected(opened.error());
   return crawl;
 }
@@ -637,7 +638,7 @@ Result<void> check_crawl(const CrawlConfig& config) {
   if (auto fits = check_descriptors(config.fetch.connections); !fits) return fits;
   if (const auto rules = CrawlRules::create(config, parse_seeds(config)); !rules)
     return tl::unexpected(rules.error());
-  const auto bodies = std::make_shared<BodyBudget>(config.fetch.max_memory);
+  const auto bodies = std::make_shared<BodyMemoryBudget>(config.fetch.max_memory);
   const auto client = HttpClient::create(http_options(config, 1, bodies));
   return client ? Result<void>{} : tl::unexpected(client.error());
 }

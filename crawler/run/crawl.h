@@ -13,7 +13,7 @@
 #include "trawl/embedded_frontier.h"
 #include "trawl/result.h"
 
-#include "crawler/config/config.h"
+#include "crawler/config/crawl_config.h"
 #include "crawler/decide/crawl_limits.h"
 #include "crawler/decide/url_verdict.h"
 #include "crawler/output/built_in_sinks.h"

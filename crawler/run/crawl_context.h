@@ -13,24 +13,24 @@
 #include "trawl/frontier.h"
 
 #include "base/mutex.h"
-#include "crawler/config/config.h"
+#include "crawler/config/crawl_config.h"
 #include "crawler/config/host_requests.h"
 #include "crawler/config/media_types.h"
-#include "crawler/crash/crash_guard.h"
+#include "crawler/crash/crash_loop_breaker.h"
 #include "crawler/decide/crawl_limits.h"
-#include "crawler/decide/host_counts.h"
-#include "crawler/decide/page_budget.h"
+#include "crawler/decide/host_limits.h"
+#include "crawler/decide/page_quota.h"
 #include "crawler/decide/parked_patterns.h"
 #include "crawler/decide/priorities.h"
-#include "crawler/decide/recrawl.h"
+#include "crawler/decide/recrawl_policy.h"
 #include "crawler/decide/url_decider.h"
-#include "crawler/http/body_budget.h"
+#include "crawler/http/body_memory_budget.h"
 #include "crawler/output/output.h"
 #include "crawler/run/connection_shares.h"
-#include "crawler/run/cut_bodies.h"
 #include "crawler/run/failed_seeds.h"
 #include "crawler/run/fetch_counts.h"
 #include "crawler/run/held_origins.h"
+#include "crawler/run/truncated_responses.h"
 #include "url/url_credentials.h"
 
 namespace trawl {
@@ -65,20 +65,20 @@ struct CrawlContext {
   const CrawlRules& rules;
   Frontier& frontier;
   Output& output;
-  PageBudget& pages;
+  PageQuota& pages;
   ConnectionShares& connections;
   CrawlLimits& limits;
-  CrashGuard& crashes;
-  HostUrlCounts& urls_of_hosts;
+  CrashLoopBreaker& crashes;
+  HostUrlQuota& urls_of_hosts;
   ParkedPatterns& parked_patterns;
   SkipCounts& skipped;
   FetchCounts& fetches;
-  std::shared_ptr<BodyBudget> bodies;
+  std::shared_ptr<BodyMemoryBudget> bodies;
   const std::string robots_agent;  // our product token in robots.txt
   const bool resumed;              // an earlier run started this crawl
-  const bool trusts_less;          // than the run before; see SettledConfig::trusts_less
+  const bool trusts_less;          // than the run before; see ResumedConfig::trusts_less
   FailedSeeds failed_seeds = {};
-  CutBodies cut_bodies{config.fetch.max_memory / 4};
+  TruncatedResponses truncated_responses{config.fetch.max_memory / 4};
   HeldOrigins held_origins = {};
   std::atomic<std::uint64_t> in_flight{0};  // leases that the fetchers hold
 

@@ -72,11 +72,11 @@ bool failed_before_request(std::optional<FetchError> error) noexcept {
          error == FetchError::kTls;
 }
 
-bool is_silence(FailureReason reason) noexcept {
+bool is_no_answer(FailureReason reason) noexcept {
   return reason == FailureReason::kTimeout || reason == FailureReason::kConnection;
 }
 
-bool is_our_own_doing(std::optional<FetchError> error) noexcept {
+bool is_local_failure(std::optional<FetchError> error) noexcept {
   return error == FetchError::kMemory || error == FetchError::kAborted;
 }
 

@@ -18,9 +18,9 @@ FailureReason robots_failure_of(const HttpResponse& response);
 // True if the fetch failed before the URL was requested, so that the URL is not to blame.
 bool failed_before_request(std::optional<FetchError> error) noexcept;
 // True if there was no response: the whole host may be down.
-bool is_silence(FailureReason reason) noexcept;
+bool is_no_answer(FailureReason reason) noexcept;
 
 // True if the crawler ended the fetch: the URL goes back to its queue.
-bool is_our_own_doing(std::optional<FetchError> error) noexcept;
+bool is_local_failure(std::optional<FetchError> error) noexcept;
 
 }  // namespace trawl

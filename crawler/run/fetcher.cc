@@ -1,10 +1,10 @@
 // The life of a lease. take_leases() leases URLs that are due; begin() decides each again, as rules
 // may have changed since it was queued, and finds the rules of its origin's robots.txt. If those
 // are missing, the lease pays for the request of robots.txt and goes back to its queue. fetch()
-// starts the transfer, whose LeaseGate asks the frontier for the host's turn (P1). on_page() gives
-// the response to the PageHandler, and ends the lease in one of these ways: complete() with links;
-// retry(), after which the frontier decides whether the URL is tried again; skip(), hold() or
-// park() without a request; release() if it was not the host's turn.
+// starts the transfer, whose FrontierStartGate asks the frontier for the host's turn (P1).
+// on_page() gives the response to the PageHandler, and ends the lease in one of these ways:
+// complete() with links; retry(), after which the frontier decides whether the URL is tried again;
+// skip(), hold() or park() without a request; release() if it was not the host's turn.
 //
 // N3: a page's links and its output are durable no later than its completion. complete() and
 // retry() first give the links to the frontier, with Outcome::end_later set if there is output;
@@ -26,8 +26,8 @@
 #include "crawler/config/decoder_memory.h"
 #include "crawler/parse/headers/media_type.h"
 #include "crawler/run/fetch_failure.h"
+#include "crawler/run/frontier_start_gate.h"
 #include "crawler/run/held_urls.h"
-#include "crawler/run/lease_gate.h"
 #include "url/url_credentials.h"
 
 namespace trawl {
@@ -110,10 +110,10 @@ void Fetcher::run() {
       release_origins();
       take_leases();
     } else {
-      context_.cut_bodies.clear();  // no retries any more
+      context_.truncated_responses.clear();  // no retries any more
     }
     client_->run(idle_time());
-    context_.output.settle(!has_room_ || leases_.empty());
+    context_.output.write_due(!has_room_ || leases_.empty());
     if (auto failure = context_.output.failure()) context_.stop_with(*std::move(failure));
     renew_leases();
   }
@@ -121,7 +121,8 @@ void Fetcher::run() {
 
 void Fetcher::take_leases() {
   has_room_ = true;
-  if (is_crowded()) return context_.cut_bodies.clear();  // transfers in progress need the memory
+  if (is_crowded())
+    return context_.truncated_responses.clear();  // transfers in progress need the memory
   if (context_.crashes.is_alone()) return;
   const std::size_t room = context_.connections.take(shard_, leases_.size());
   const std::uint64_t wanted = context_.pages.take(room);
@@ -169,7 +170,7 @@ std::chrono::microseconds Fetcher::started_after(const OpenLease& open, SteadyTi
 
 std::chrono::milliseconds Fetcher::idle_time() const {
   // Output that was submitted is to be settled soon.
-  auto longest = context_.output.queued_bytes() > 0 ? Output::kPatience : kLongestWait;
+  auto longest = context_.output.queued_bytes() > 0 ? Output::kMaxDelay : kLongestWait;
   if (const auto end = context_.limits.end()) {
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(*end - std::chrono::steady_clock::now());
@@ -209,7 +210,7 @@ void Fetcher::begin(OpenLease open) {
     case RobotsAnswer::Action::kFetch:
       return fetch_robots(origin, std::move(robots.ask_for), std::move(open));
     case RobotsAnswer::Action::kWait:
-      if (robots.no_such_host) return lose(open, robots, open.leased_at);
+      if (robots.no_such_host) return fail_no_such_host(open, robots, open.leased_at);
       return release(open, robots.ask_at, std::nullopt);
     case RobotsAnswer::Action::kFail:
       if (robots.failure == FetchError::kAddressRefused) return hold_refused(open, robots.reason);
@@ -237,7 +238,7 @@ HttpRequest Fetcher::request_for(const Url& url, const std::string& host) const 
 std::shared_ptr<StartGate> Fetcher::gate_for(const OpenLease& open, const std::string& host) const {
   const bool own = host == open.lease.host;
   if (own && !open.lease.paced) return nullptr;
-  return std::make_shared<LeaseGate>(context_, open.lease.id, own ? std::string() : host);
+  return std::make_shared<FrontierStartGate>(context_, open.lease.id, own ? std::string() : host);
 }
 
 void Fetcher::fetch(OpenLease open, const Url& url) {
@@ -286,7 +287,7 @@ void Fetcher::fetch(OpenLease open, const Url& url) {
 void Fetcher::on_page(const OpenLease& open, HttpResponse response) {
   if (response.not_before) return release(open, *response.not_before, std::nullopt);
   // This ends, since each try uses up one stale connection.
-  if (response.connection_was_stale || is_our_own_doing(response.failure))
+  if (response.connection_was_stale || is_local_failure(response.failure))
     return release(open, response.sent, response.sent);
   const SteadyTime sent = response.sent;
   count(response);
@@ -380,7 +381,7 @@ void Fetcher::note_answer(const std::string& host, bool good) {
 // next failure counts as the URL's own. A URL that has only one try is never doubted.
 bool Fetcher::doubts_host(const OpenLease& open, std::optional<FailureReason> failure) {
   constexpr std::size_t kMostHosts = 100'000;
-  if (!failure || !is_silence(*failure)) return false;
+  if (!failure || !is_no_answer(*failure)) return false;
   if (silent_.size() >= kMostHosts) silent_.clear();
   if (doubted_.size() >= kMostHosts) doubted_.clear();
   const std::uint32_t silent = ++silent_[open.lease.host];
@@ -474,7 +475,8 @@ void Fetcher::park(const OpenLease& open, std::string_view reason) {
     context_.stop_with(parked.error());
 }
 
-void Fetcher::lose(const OpenLease& open, const RobotsAnswer& robots, SteadyTime asked_at) {
+void Fetcher::fail_no_such_host(const OpenLease& open, const RobotsAnswer& robots,
+                                SteadyTime asked_at) {
   PageHandler::Result result = handler_.give_up(open, robots.reason, to_string(robots.failure));
   result.failure = FailureReason::kNoSuchHost;
   result.outcome.requested = false;

@@ -13,7 +13,7 @@
 
 #include "trawl/frontier.h"
 
-#include "crawler/decide/host_counts.h"
+#include "crawler/decide/host_limits.h"
 #include "crawler/http/http_client.h"
 #include "crawler/run/crawl_context.h"
 #include "crawler/run/page_handler.h"
@@ -78,7 +78,7 @@ class Fetcher {
   // Returns true if the hold begins with this response: the lease has ended then.
   bool lacks_trust(const OpenLease& open, const Url& url, const HttpResponse& response);
   void hold_of(const OpenLease& open, const HeldOrigin& held);
-  // Schedules the held URLs of an origin to be queued again; see HeldOffers.
+  // Schedules the held URLs of an origin to be queued again; see HeldUrlRequeuer.
   void release_origin(const std::string& origin);
   // The same for all origins that were held long enough.
   void release_origins();
@@ -108,7 +108,7 @@ class Fetcher {
   // Parks the host of the lease, whose robots.txt cannot be fetched; its queue is kept.
   void park(const OpenLease& open, std::string_view reason);
   // The host name does not exist; the frontier decides what that means.
-  void lose(const OpenLease& open, const RobotsAnswer& robots, SteadyTime asked_at);
+  void fail_no_such_host(const OpenLease& open, const RobotsAnswer& robots, SteadyTime asked_at);
   void skip(const OpenLease& open, const Url& url, const UrlVerdict& verdict);
   // Returns the URL to its queue. The host is not requested before `next_start`, nor within its
   // delay after `asked_at`, the time of another request to it (absent: there was none).
@@ -129,7 +129,7 @@ class Fetcher {
   std::unique_ptr<HttpClient> client_;
   PageHandler handler_;
   RobotsCache robots_;
-  HostPageLimits page_limits_;
+  HostPageQuota page_limits_;
   // Leases whose origin's robots.txt is being fetched, by origin.
   std::unordered_map<std::string, std::vector<OpenLease>> waiting_for_robots_;
   std::unordered_map<std::string, HeldOrigin>

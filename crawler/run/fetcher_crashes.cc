@@ -1,4 +1,4 @@
-// Fetcher: URLs that may crash the crawl. See CrashGuard for the protocol.
+// Fetcher: URLs that may crash the crawl. See CrashLoopBreaker for the protocol.
 #include <utility>
 
 #include <spdlog/spdlog.h>
@@ -38,7 +38,7 @@ bool Fetcher::is_put_off(const OpenLease& open, std::string_view asked) {
 void Fetcher::put_off(const OpenLease& open, std::string_view asked) {
   context_.crashes.put_off(open.lease.url, std::string(asked));
   const auto held =
-      context_.frontier.hold(open.lease.id, {.reason = CrashGuard::kSuspect, .always = true});
+      context_.frontier.hold(open.lease.id, {.reason = CrashLoopBreaker::kSuspect, .always = true});
   context_.pages.give_back(1);
   lease_ended(open);
   if (!held) context_.stop_with(held.error());
@@ -48,8 +48,8 @@ void Fetcher::set_aside(const OpenLease& open, std::string_view asked) {
   if (asked != open.lease.url) return leave_host_alone(open, asked);
   if (auto noted = context_.crashes.set_aside(asked); !noted) context_.stop_with(noted.error());
   spdlog::warn("{}: set aside as failed: {}", asked, kCrashed);
-  PageHandler::Result result = handler_.give_up(open, kCrashed, CrashGuard::kCrashed);
-  result.outcome.reason = CrashGuard::kCrashed;
+  PageHandler::Result result = handler_.give_up(open, kCrashed, CrashLoopBreaker::kCrashed);
+  result.outcome.reason = CrashLoopBreaker::kCrashed;
   result.outcome.requested = false;
   result.outcome.keep_failed = true;  // such URLs are few, and the user may retry each
   result.outcome.recrawl_at.reset();

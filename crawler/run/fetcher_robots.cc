@@ -9,7 +9,7 @@
 
 #include "crawler/run/fetch_failure.h"
 #include "crawler/run/fetcher.h"
-#include "crawler/run/sitemap_intake.h"
+#include "crawler/run/sitemap_requests.h"
 
 namespace trawl {
 
@@ -52,7 +52,7 @@ void Fetcher::fetch_robots(const std::string& origin, std::string ask_for, OpenL
 // followed by the first lease of the origin that is leased again.
 void Fetcher::on_robots(const std::string& origin, const HttpResponse& response) {
   const auto waiting = waiting_for_robots_.extract(origin);
-  if (response.connection_was_stale || is_our_own_doing(response.failure)) {  // as in on_page()
+  if (response.connection_was_stale || is_local_failure(response.failure)) {  // as in on_page()
     for (const OpenLease& open : waiting.mapped())
       release(open, response.sent, response.sent);
     return;
@@ -60,7 +60,8 @@ void Fetcher::on_robots(const std::string& origin, const HttpResponse& response)
   const auto robots = robots_.store(origin, response, std::chrono::steady_clock::now());
   if (robots.no_such_host || robots.failure == FetchError::kAddressRefused) {
     for (const OpenLease& open : waiting.mapped()) {
-      robots.no_such_host ? lose(open, robots, response.sent) : hold_refused(open, robots.reason);
+      robots.no_such_host ? fail_no_such_host(open, robots, response.sent)
+                          : hold_refused(open, robots.reason);
     }
     return;
   }

@@ -16,7 +16,7 @@ namespace {
 
 class Wanted {
  public:
-  Wanted(const CrawlConfig& config, const CrawlRules& rules, HostUrlCounts& urls_of_hosts)
+  Wanted(const CrawlConfig& config, const CrawlRules& rules, HostUrlQuota& urls_of_hosts)
       : config_(config), rules_(rules), urls_of_hosts_(urls_of_hosts) {}
 
   bool operator()(const SetAsideUrl& held) const {
@@ -40,7 +40,7 @@ class Wanted {
  private:
   const CrawlConfig& config_;
   const CrawlRules& rules_;
-  HostUrlCounts& urls_of_hosts_;
+  HostUrlQuota& urls_of_hosts_;
 };
 
 }  // namespace
@@ -61,7 +61,7 @@ std::uint64_t held_by_address(const CrawlConfig& config) {
 }
 
 Result<std::uint64_t> retry_held_urls(Frontier& frontier, const CrawlConfig& config,
-                                      const CrawlRules& rules, HostUrlCounts& urls_of_hosts) {
+                                      const CrawlRules& rules, HostUrlQuota& urls_of_hosts) {
   return frontier.retry(
       {.state = SetAsideState::kHeld, .wanted = Wanted(config, rules, urls_of_hosts)});
 }

@@ -8,8 +8,8 @@
 #include "trawl/frontier.h"
 #include "trawl/result.h"
 
-#include "crawler/config/config.h"
-#include "crawler/decide/host_counts.h"
+#include "crawler/config/crawl_config.h"
+#include "crawler/decide/host_limits.h"
 #include "crawler/run/crawl_context.h"
 
 namespace trawl {
@@ -29,6 +29,6 @@ std::uint64_t held_by_address(const CrawlConfig& config);
 // Queues the held URLs that the rules of this run may allow; robots.txt is checked when they are
 // leased. Returns how many. Errors: those of the frontier.
 Result<std::uint64_t> retry_held_urls(Frontier& frontier, const CrawlConfig& config,
-                                      const CrawlRules& rules, HostUrlCounts& urls_of_hosts);
+                                      const CrawlRules& rules, HostUrlQuota& urls_of_hosts);
 
 }  // namespace trawl

@@ -33,14 +33,14 @@ void LinkFollower::begin(std::string_view from, PageOutput* output) {
   leave_places();
 }
 
-bool LinkFollower::is_ordinary(const FoundAs& found) const {
+bool LinkFollower::is_ordinary(const LinkContext& found) const {
   const auto& max_depth = context_.config.scope.max_depth;
   const UrlOrigin& origin = found.origin;
   return !origin.sitemap && !origin.nofollow && !found.again && origin.redirects == 0 &&
          !found.sitemap_priority && !(max_depth && origin.depth > *max_depth);
 }
 
-void LinkFollower::add(const Url& url, const FoundAs& found) {
+void LinkFollower::add(const Url& url, const LinkContext& found) {
   thread_.check();
   const UrlOrigin& origin = found.origin;
   const bool ordinary = is_ordinary(found);
@@ -67,7 +67,7 @@ void LinkFollower::add(const Url& url, const FoundAs& found) {
 }
 
 // Empty for most pages.
-std::string_view LinkFollower::note_of(const FoundAs& found, std::uint32_t hops_off_scope) {
+std::string_view LinkFollower::note_of(const LinkContext& found, std::uint32_t hops_off_scope) {
   const UrlOrigin& origin = found.origin;
   if (hops_off_scope == 0 && !origin.sitemap && !found.sitemap_priority) return {};
   UrlNote note;
@@ -79,7 +79,7 @@ std::string_view LinkFollower::note_of(const FoundAs& found, std::uint32_t hops_
   return notes_.emplace_back(note.encode());
 }
 
-void LinkFollower::hold(const Url& url, const FoundAs& found, SkipReason reason) {
+void LinkFollower::hold(const Url& url, const LinkContext& found, SkipReason reason) {
   const UrlOrigin& origin = found.origin;
   if (!row_of(reason).is_held || origin.sitemap || context_.config.frontier.max_set_aside == 0)
     return;
@@ -125,13 +125,13 @@ void LinkFollower::offered(std::span<const Admission> admissions) {
   thread_.check();
   assert(places_.size() <= admissions.size());
   for (std::size_t i = 0; i < places_.size() && i < admissions.size(); ++i)
-    context_.urls_of_hosts.settle(places_[i], admissions[i]);
+    context_.urls_of_hosts.report(places_[i], admissions[i]);
   places_.clear();
 }
 
 void LinkFollower::leave_places() {
-  for (const HostUrlCounts::Place& place : places_)
-    context_.urls_of_hosts.settle(place, std::nullopt);
+  for (const HostUrlQuota::Reservation& place : places_)
+    context_.urls_of_hosts.report(place, std::nullopt);
   places_.clear();
 }
 

@@ -14,7 +14,7 @@
 #include "trawl/url.h"
 
 #include "base/one_thread.h"
-#include "crawler/decide/traps.h"
+#include "crawler/decide/trap_detector.h"
 #include "crawler/decide/url_decider.h"
 #include "crawler/output/page_output.h"
 #include "crawler/run/crawl_context.h"
@@ -23,7 +23,7 @@
 namespace trawl {
 
 // How a URL was found; its depth, priority and note follow from this.
-struct FoundAs {
+struct LinkContext {
   UrlOrigin origin;
   std::uint32_t sitemap_level = 0;
   std::optional<double> sitemap_priority = std::nullopt;
@@ -42,9 +42,9 @@ class LinkFollower {
   // not write them.
   void begin(std::string_view from, PageOutput* output);
   // Adds a URL found on the page. `url` must stay valid until the requests were used.
-  void add(const Url& url, const FoundAs& found);
+  void add(const Url& url, const LinkContext& found);
   // The same, but takes the URL over.
-  void add(Url&& url, const FoundAs& found) { add(owned_.emplace_back(std::move(url)), found); }
+  void add(Url&& url, const LinkContext& found) { add(owned_.emplace_back(std::move(url)), found); }
   void skip(std::string_view url, SkipReason reason, std::string_view rule = {});
   // Counts `n` references that are not http(s) URLs.
   void skip_many(SkipReason reason, std::uint64_t n) {
@@ -64,11 +64,11 @@ class LinkFollower {
   static constexpr std::size_t kHeldKnown = std::size_t{1} << 13;
 
   // True for ordinary links, which KnownLinks may leave out if they were offered before.
-  bool is_ordinary(const FoundAs& found) const;
+  bool is_ordinary(const LinkContext& found) const;
   bool has_room_for(const Url& url);
   // Offers the URL to be set aside for a later run, if such URLs are held.
-  void hold(const Url& url, const FoundAs& found, SkipReason reason);
-  std::string_view note_of(const FoundAs& found, std::uint32_t hops_off_scope);
+  void hold(const Url& url, const LinkContext& found, SkipReason reason);
+  std::string_view note_of(const LinkContext& found, std::uint32_t hops_off_scope);
   // Releases the places of URLs that were not offered.
   void leave_places();
 
@@ -85,7 +85,7 @@ class LinkFollower {
   // Storage that the views in the requests point into.
   std::deque<Url> owned_;
   std::deque<std::string> notes_;
-  std::vector<HostUrlCounts::Place> places_;  // one per request, with scope.max_urls_per_host
+  std::vector<HostUrlQuota::Reservation> places_;  // one per request, with scope.max_urls_per_host
 };
 
 }  // namespace trawl

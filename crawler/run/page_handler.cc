@@ -13,9 +13,9 @@
 #include "base/ascii.h"
 #include "crawler/decide/url_shape.h"
 #include "crawler/parse/headers/media_type.h"
-#include "crawler/parse/html/meta_refresh.h"
+#include "crawler/parse/html/meta_refresh_parser.h"
 #include "crawler/run/fetch_failure.h"
-#include "crawler/run/sitemap_intake.h"
+#include "crawler/run/sitemap_requests.h"
 #include "url/url_credentials.h"
 
 namespace trawl {
@@ -132,7 +132,7 @@ PageHandler::Result PageHandler::handle(const OpenLease& open, const Url& url, H
   result.outcome = {.requested = !failed_before_request(newest.failure) && !host_doubted,
                     .response_time = newest.response_time,
                     .address = newest.address};
-  Answer answer = settle(open, result, std::move(newest));
+  Answer answer = choose_answer(open, result, std::move(newest));
   HttpResponse& response = answer.response;
   result.output = std::make_shared<PageOutput>();
   PageOutput& output = *result.output;
@@ -175,20 +175,20 @@ PageHandler::Result PageHandler::handle(const OpenLease& open, const Url& url, H
     output.charge = std::move(response.charge);
     output.charge.shrink_to(output.memory());
   } else if (response.cut) {
-    context_.cut_bodies.keep(open.lease.url, {std::move(response), answer.fetched_at});
+    context_.truncated_responses.keep(open.lease.url, {std::move(response), answer.fetched_at});
   }
   return result;
 }
 
 // If a URL is fetched again, its last answer counts. If that one failed too, and an earlier answer
 // had the longest body that was cut off, the earlier one counts.
-PageHandler::Answer PageHandler::settle(const OpenLease& open, const Result& result,
-                                        HttpResponse response) {
+PageHandler::Answer PageHandler::choose_answer(const OpenLease& open, const Result& result,
+                                               HttpResponse response) {
   const bool tries_are_used_up =
       result.outcome.requested && open.lease.attempts >= context_.config.politeness.retries;
   Answer answer{std::move(response), open.wall_time, !result.failure || tries_are_used_up};
   if (!answer.last || open.lease.attempts == 0) return answer;
-  auto kept = context_.cut_bodies.take(open.lease.url);
+  auto kept = context_.truncated_responses.take(open.lease.url);
   const std::optional<FetchError> failure = answer.response.failure;
   const bool failed = result.failure || (failure && failure != FetchError::kUnwantedType &&
                                          failure != FetchError::kAddressRefused);
@@ -315,7 +315,7 @@ void PageHandler::follow_redirect(Page& page) {
 
 void PageHandler::follow_sitemap(Page& page) {
   const std::uint32_t depth = page.open.lease.depth;
-  const SitemapIntake intake = read_sitemap(
+  const SitemapSummary intake = read_sitemap(
       page.response.body, page.url, page.note,
       [&](SitemapRequest&& request) {
         const bool is_page = request.role == UrlNote::Role::kPage;
@@ -427,7 +427,7 @@ void PageHandler::follow_link(Page& page, const Link& link, bool nofollow) {
   follower_.add(link.url, found_on(page, nofollow || !link.follow));
 }
 
-FoundAs PageHandler::found_on(const Page& page, bool nofollow) {
+LinkContext PageHandler::found_on(const Page& page, bool nofollow) {
   return {.origin = {.depth = page.open.lease.depth + 1,
                      .hops_off_scope = page.note.hops_off_scope,
                      .nofollow = nofollow}};

@@ -14,14 +14,14 @@
 #include "trawl/url.h"
 
 #include "base/one_thread.h"
-#include "crawler/decide/traps.h"
+#include "crawler/decide/trap_detector.h"
 #include "crawler/decide/url_note.h"
 #include "crawler/http/http_client.h"
 #include "crawler/output/page_output.h"
 #include "crawler/run/body_digest.h"
 #include "crawler/run/crawl_context.h"
 #include "crawler/run/link_follower.h"
-#include "crawler/warc/warc_record.h"
+#include "crawler/warc/warc_builder.h"
 
 namespace trawl {
 
@@ -30,7 +30,7 @@ struct OpenLease {
   Lease lease;
   SteadyTime leased_at;
   SystemTime wall_time;
-  CrashGuard::Ticket in_flight = {};  // from the request on
+  CrashLoopBreaker::Ticket in_flight = {};  // from the request on
 };
 
 // Of one thread.
@@ -70,7 +70,7 @@ class PageHandler {
     SystemTime fetched_at;
     bool last = true;  // the URL is not tried again
   };
-  Answer settle(const OpenLease& open, const Result& result, HttpResponse response);
+  Answer choose_answer(const OpenLease& open, const Result& result, HttpResponse response);
 
   // What is known of the page in hand.
   struct Page {
@@ -96,7 +96,7 @@ class PageHandler {
   void follow_header_links(Page& page, bool nofollow);
   void follow_refresh(Page& page, bool nofollow);
   void follow_link(Page& page, const Link& link, bool nofollow);
-  static FoundAs found_on(const Page& page, bool nofollow);
+  static LinkContext found_on(const Page& page, bool nofollow);
   void note_link(Page& page, const Link& link);
   bool is_same_page(const Url& one, const Url& other) const;
   bool stands_for_itself(const Page& page) const;

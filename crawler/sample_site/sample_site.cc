@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/mutex.h"
-#include "crawler/sample_site/sample_site_server.h"
-#include "crawler/sample_site/sample_site_web.h"
+#include "crawler/sample_site/loopback_server.h"
+#include "crawler/sample_site/sample_web.h"
 
 namespace trawl {
 

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "crawler/sample_site/sample_site_web.h"
+#include "crawler/sample_site/sample_web.h"
 
 namespace trawl {
 

@@ -17,18 +17,18 @@
 
 #include "trawl/embedded_frontier.h"
 
-#include "base/database_directory.h"
+#include "base/database_state.h"
 #include "base/directory_entries.h"
 #include "base/file_io.h"
 #include "crawler/config/crawl_paths.h"
-#include "crawler/crash/crash_guard.h"
-#include "crawler/decide/host_counts.h"
+#include "crawler/crash/crash_loop_breaker.h"
+#include "crawler/decide/host_limits.h"
 #include "crawler/decide/parked_patterns.h"
 #include "crawler/decide/recrawl_plan.h"
 #include "crawler/output/output.h"
 #include "crawler/state/crawl_totals.h"
-#include "crawler/state/former_run.h"
-#include "crawler/state/output_guard.h"
+#include "crawler/state/output_checks.h"
+#include "crawler/state/resumed_config.h"
 
 namespace trawl {
 
@@ -67,10 +67,10 @@ Result<void> check_writable(const fs::path& directory) {
 
 // The files of a crawl other than its frontier's.
 std::vector<fs::path> crawl_files(const fs::path& state) {
-  std::vector<fs::path> files = CrashGuard::paths(state);
+  std::vector<fs::path> files = CrashLoopBreaker::paths(state);
   files.insert(files.end(),
                {RecrawlPlan::marker_path(state), CrawlTotals::path(state),
-                HostPageLimits::path(state), ParkedPatterns::path(state), last_run_path(state)});
+                HostPageQuota::path(state), ParkedPatterns::path(state), last_run_path(state)});
   return files;
 }
 
@@ -94,7 +94,7 @@ std::string left(const fs::path& directory) {
 }  // namespace
 
 Result<FreshStart> FreshStart::prepare(const CrawlConfig& config) {
-  const auto contents = look_at_state(config);
+  const auto contents = inspect_state(config);
   if (!contents) return tl::unexpected(contents.error());
   FreshStart start;
   std::error_code error;

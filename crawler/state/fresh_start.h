@@ -9,8 +9,8 @@
 
 #include "trawl/result.h"
 
-#include "crawler/config/config.h"
-#include "crawler/state/state_guard.h"
+#include "crawler/config/crawl_config.h"
+#include "crawler/state/state_contents.h"
 
 namespace trawl {
 

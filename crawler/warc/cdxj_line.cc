@@ -38,7 +38,7 @@ std::optional<std::uint64_t> number_behind(std::string_view line, std::string_vi
 
 }  // namespace
 
-std::string cdxj_start(const CdxjFacts& facts) {
+std::string cdxj_start(const CdxjLine& facts) {
   const auto url = Url::parse(facts.url);
   std::string line = url ? surt(*url) : record_url(facts.url);
   line.append(" ").append(cdxj_timestamp(facts.date)).append(" {");
@@ -54,12 +54,12 @@ std::string cdxj_end(std::uint64_t length, std::uint64_t offset, std::string_vie
                      offset, file);
 }
 
-std::optional<CdxjPlace> cdxj_place(std::string_view line) {
+std::optional<CdxjLocation> cdxj_location(std::string_view line) {
   if (!line.ends_with("\"}")) return {};
   const auto length = number_behind(line, ", \"length\": \"");
   const auto offset = number_behind(line, ", \"offset\": \"");
   if (!length || !offset) return {};
-  return CdxjPlace{*length, *offset};
+  return CdxjLocation{*length, *offset};
 }
 
 }  // namespace trawl

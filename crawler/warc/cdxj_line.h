@@ -9,7 +9,7 @@
 namespace trawl {
 
 // The fields of a record's line. Empty ones are left out.
-struct CdxjFacts {
+struct CdxjLine {
   std::string_view url;
   std::string_view date;  // the record's WARC-Date
   std::string_view mime;  // "warc/revisit" of revisits
@@ -18,15 +18,15 @@ struct CdxjFacts {
 };
 
 // The line up to where the record lies.
-std::string cdxj_start(const CdxjFacts& facts);
+std::string cdxj_start(const CdxjLine& facts);
 // The rest of it, with its newline.
 std::string cdxj_end(std::uint64_t length, std::uint64_t offset, std::string_view file);
 
-struct CdxjPlace {
+struct CdxjLocation {
   std::uint64_t length = 0;
   std::uint64_t offset = 0;
 };
 // Where the record of a line lies; none if the line is damaged.
-std::optional<CdxjPlace> cdxj_place(std::string_view line);
+std::optional<CdxjLocation> cdxj_location(std::string_view line);
 
 }  // namespace trawl

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/file_io.h"
-#include "base/file_lines.h"
+#include "base/file_line_reader.h"
 
 namespace trawl {
 
@@ -66,7 +66,7 @@ Result<std::vector<Run>> write_runs(const InputFile& from, std::size_t memory, L
   const auto size = from.size();
   if (!size) return tl::unexpected(size.error());
   std::vector<Run> runs;
-  FileLines reader(from, kAnyLength, 0, *size);
+  FileLineReader reader(from, kAnyLength, 0, *size);
   std::string piece;
   for (bool more = true; more;) {
     const auto read = reader.next();
@@ -83,7 +83,7 @@ Result<std::vector<Run>> write_runs(const InputFile& from, std::size_t memory, L
 }
 
 Result<void> merge_runs(const InputFile& from, const std::vector<Run>& runs, LineWriter& out) {
-  std::vector<FileLines> readers;
+  std::vector<FileLineReader> readers;
   for (const Run& run : runs)
     readers.emplace_back(from, kAnyLength, run.begin, run.end);
   const auto later = [&](std::size_t a, std::size_t b) {

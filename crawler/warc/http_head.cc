@@ -117,8 +117,8 @@ std::string archived_response_head(std::string_view head, int status,
   return out += "\r\n";
 }
 
-HttpFacts http_facts(std::string_view message) {
-  HttpFacts facts;
+HttpHeadInfo read_http_head(std::string_view message) {
+  HttpHeadInfo facts;
   std::string_view rest = message;
   const std::string_view first = take_line(rest);
   const std::size_t space = first.find(' ');

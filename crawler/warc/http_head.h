@@ -20,12 +20,12 @@ std::string archived_response_head(std::string_view head, int status,
                                    std::optional<std::uint64_t> payload_size);
 
 // The facts of a response that an index has.
-struct HttpFacts {
+struct HttpHeadInfo {
   std::string status;      // three digits, or empty
   std::string mime;        // of the last Content-Type, without parameters; may be empty
   std::size_t length = 0;  // of the head
 };
 // `message` begins with an archived head.
-HttpFacts http_facts(std::string_view message);
+HttpHeadInfo read_http_head(std::string_view message);
 
 }  // namespace trawl

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/rfc3339.h"
-#include "crawler/warc/warc_record.h"
+#include "crawler/warc/warc_builder.h"
 #include "url/url_credentials.h"
 
 namespace trawl {
@@ -59,12 +59,12 @@ std::string record_url(std::string_view url) {
   return clean;
 }
 
-RecordIds::RecordIds() {
+RecordIdGenerator::RecordIdGenerator() {
   auto seed = seed_of_the_system();
   random_.seed(seed);
 }
 
-std::string RecordIds::next() {
+std::string RecordIdGenerator::next() {
   const OneAtATime::Use use(using_);
   // RFC 4122, version 4: all bits random but six.
   const std::uint64_t high = (random_() & ~0xf000ull) | 0x4000;

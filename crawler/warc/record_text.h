@@ -21,9 +21,9 @@ void append_ascii_field(std::string& out, std::string_view name, std::string_vie
 std::string record_url(std::string_view url);
 
 // "<urn:uuid:...>", random ones. Not thread-safe.
-class RecordIds {
+class RecordIdGenerator {
  public:
-  RecordIds();
+  RecordIdGenerator();
   std::string next();
 
  private:

@@ -101,7 +101,7 @@ struct WarcFiles::State {
   std::filesystem::path directory;
   WarcFilesOptions options;
   FileDescriptor lock;
-  std::vector<WarcRepair> repairs = {};
+  std::vector<WarcRepairReport> repairs = {};
   std::optional<OpenWarc> current = {};
   std::uint32_t serial = 0;
   std::uint64_t files_closed = 0;
@@ -210,7 +210,7 @@ Result<std::unique_ptr<WarcFiles>> WarcFiles::open(const std::filesystem::path& 
   return std::unique_ptr<WarcFiles>(new WarcFiles(std::move(state)));
 }
 
-Result<WarcPlace> WarcFiles::append(const WarcRecords& records) {
+Result<WarcLocation> WarcFiles::append(const WarcRecords& records) {
   const OneAtATime::Use use(state_->using_now);
   State& s = *state_;
   if (s.closed) return error(ErrorCode::kClosed, "the WARC files are closed");
@@ -224,9 +224,9 @@ Result<WarcPlace> WarcFiles::append(const WarcRecords& records) {
   if (file.held_lines.size() >= kMaxHeldLines) {
     if (auto written = file.write_lines(); !written) return tl::unexpected(written.error());
   }
-  const WarcPlace place{.file = file.names.file,
-                        .offset = file.warc.size() + records.main_offset,
-                        .length = records.main_length};
+  const WarcLocation place{.file = file.names.file,
+                           .offset = file.warc.size() + records.main_offset,
+                           .length = records.main_length};
   if (auto written = file.warc.append(records.bytes); !written)
     return tl::unexpected(written.error());
   s.bytes_written += records.bytes.size();
@@ -237,7 +237,7 @@ Result<WarcPlace> WarcFiles::append(const WarcRecords& records) {
   return place;
 }
 
-Result<void> WarcFiles::tick() {
+Result<void> WarcFiles::close_if_old() {
   const OneAtATime::Use use(state_->using_now);
   return state_->is_due() ? state_->close_current() : Result<void>();
 }
@@ -258,7 +258,7 @@ Result<void> WarcFiles::close() {
   return state_->close_current();
 }
 
-const std::vector<WarcRepair>& WarcFiles::repairs() const noexcept {
+const std::vector<WarcRepairReport>& WarcFiles::repairs() const noexcept {
   return state_->repairs;
 }
 std::uint64_t WarcFiles::files_closed() const noexcept {

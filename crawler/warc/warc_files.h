@@ -11,7 +11,7 @@
 
 #include "trawl/result.h"
 
-#include "crawler/warc/warc_record.h"
+#include "crawler/warc/warc_builder.h"
 
 namespace trawl {
 
@@ -31,14 +31,14 @@ struct WarcFilesOptions {
 };
 
 // The place of a record.
-struct WarcPlace {
+struct WarcLocation {
   std::string file;  // its name once the file is closed, without the directory
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
 };
 
 // The repair of a file that a crash had left open.
-struct WarcRepair {
+struct WarcRepairReport {
   std::string file;              // its name, now that it is closed
   std::uint64_t kept = 0;        // bytes; 0: the file had no complete record and was removed
   std::uint64_t cut = 0;         // bytes of the incomplete record
@@ -60,9 +60,9 @@ class WarcFiles {
 
   // Appends all of `records` to one file and returns the place of the response or revisit; or
   // appends nothing and returns the error.
-  Result<WarcPlace> append(const WarcRecords& records);
+  Result<WarcLocation> append(const WarcRecords& records);
   // Closes the file if it is old enough; append() does so too.
-  Result<void> tick();
+  Result<void> close_if_old();
   // With `sync` all that was appended survives a power loss. A crash of the process costs at most
   // the last record, with or without `sync`.
   Result<void> flush(bool sync);
@@ -70,7 +70,7 @@ class WarcFiles {
   Result<void> close();
 
   // What open() repaired.
-  const std::vector<WarcRepair>& repairs() const noexcept;
+  const std::vector<WarcRepairReport>& repairs() const noexcept;
   std::uint64_t files_closed() const noexcept;
   std::uint64_t bytes_written() const noexcept;
 

@@ -14,7 +14,7 @@
 #include "base/file_io.h"
 #include "crawler/warc/cdxj_line.h"
 #include "crawler/warc/gzip_member.h"
-#include "crawler/warc/record_reader.h"
+#include "crawler/warc/warc_record_info.h"
 
 namespace trawl {
 
@@ -38,7 +38,7 @@ bool is_record(const InputFile& file, std::uint64_t offset, std::optional<std::u
   GzipMemberReader reader(file, offset);
   const auto member = reader.next();
   if (!member || !*member || (length && (*member)->length != *length)) return false;
-  return record_facts(**member).has_value();
+  return read_record_info(**member).has_value();
 }
 
 // Looks for the last line whose record is whole.
@@ -60,7 +60,7 @@ Result<Known> find_known(const InputFile& warc, const std::string& lines_path) {
     if (newline == std::string_view::npos || newline == 0) break;
     rest = rest.substr(0, newline);
     const std::size_t start = rest.rfind('\n') + 1;  // npos + 1 is 0
-    const auto place = cdxj_place(rest.substr(start));
+    const auto place = cdxj_location(rest.substr(start));
     if (place && is_record(warc, place->offset, place->length))
       return Known{place->offset + place->length, begin + newline + 1};
   }
@@ -110,7 +110,7 @@ Result<Scan> scan(const InputFile& warc, const WarcNames& names, const Known& kn
     if (!member && member.error().code != ErrorCode::kCorrupt)
       return tl::unexpected(member.error());
     if (!member || !*member) break;
-    const auto facts = record_facts(**member);
+    const auto facts = read_record_info(**member);
     if (!facts) break;
     result.end = reader.offset();
     result.has_content |= facts->type != "warcinfo";
@@ -172,7 +172,7 @@ Result<void> remove(const WarcNames& names) {
   return {};
 }
 
-std::string message(const WarcRepair& repair, const WarcNames& names, bool saved) {
+std::string message(const WarcRepairReport& repair, const WarcNames& names, bool saved) {
   std::string text =
       repair.kept > 0
           ? fmt::format("{} was left open and was closed", names.closed)
@@ -189,7 +189,7 @@ std::string message(const WarcRepair& repair, const WarcNames& names, bool saved
 
 }  // namespace
 
-Result<WarcRepair> repair_warc(const WarcNames& names, bool cdxj) {
+Result<WarcRepairReport> repair_warc(const WarcNames& names, bool cdxj) {
   const auto warc = InputFile::open(names.open);
   if (!warc) return tl::unexpected(warc.error());
   const auto size = warc->size();
@@ -206,10 +206,10 @@ Result<WarcRepair> repair_warc(const WarcNames& names, bool cdxj) {
   const auto scanned = scan(*warc, names, *known, index ? &*index : nullptr);
   if (!scanned) return tl::unexpected(scanned.error());
 
-  WarcRepair repair{.file = names.file,
-                    .kept = scanned->has_content ? scanned->end : 0,
-                    .cut = *size - scanned->end,
-                    .lines_made = scanned->lines};
+  WarcRepairReport repair{.file = names.file,
+                          .kept = scanned->has_content ? scanned->end : 0,
+                          .cut = *size - scanned->end,
+                          .lines_made = scanned->lines};
   const auto saved =
       repair.cut > 0 ? records_follow(*warc, scanned->end, *size) : Result<bool>(false);
   if (!saved) return tl::unexpected(saved.error());

@@ -11,6 +11,6 @@ namespace trawl {
 // Removes an incomplete record at the end, completes the index (if `cdxj`, or if there is one) and
 // closes the file. Reads only what follows the last record in the index: the records before it are
 // known to be complete. May be called again if it failed.
-Result<WarcRepair> repair_warc(const WarcNames& names, bool cdxj);
+Result<WarcRepairReport> repair_warc(const WarcNames& names, bool cdxj);
 
 }  // namespace trawl

@@ -1,8 +1,8 @@
 #include "crawler/warc/warcinfo.h"
 
-#include "crawler/warc/digest.h"
 #include "crawler/warc/gzip_member.h"
 #include "crawler/warc/record_text.h"
+#include "crawler/warc/sha1.h"
 
 namespace trawl {
 
@@ -24,7 +24,7 @@ std::string warcinfo_member(const WarcFilesOptions& options, const std::string& 
 
   std::string fields;
   append_field(fields, "WARC-Type", "warcinfo");
-  append_field(fields, "WARC-Record-ID", RecordIds().next());
+  append_field(fields, "WARC-Record-ID", RecordIdGenerator().next());
   append_field(fields, "WARC-Date", warc_date(time));
   append_field(fields, "WARC-Filename", file);
   append_field(fields, "Content-Type", "application/warc-fields");

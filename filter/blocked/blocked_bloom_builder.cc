@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "filter/blocked/key_queue.h"
-#include "filter/blocked/parted_filter.h"
+#include "filter/blocked/partitioned_filter_builder.h"
 
 namespace trawl {
 
@@ -36,7 +36,8 @@ Result<void> check(const BlockedBloomBuilder::Options& options) {
 }  // namespace
 
 struct BlockedBloomBuilder::State {
-  State(const Options& asked, BlockLayout chosen, const BuilderPlan& planned, PartedFilter parts)
+  State(const Options& asked, BlockLayout chosen, const BuilderPlan& planned,
+        PartitionedFilterBuilder parts)
       : options(asked),
         hash(asked.filter.hash.value_or(KeyedHash::random())),
         layout(chosen),
@@ -71,10 +72,10 @@ struct BlockedBloomBuilder::State {
   KeyedHash hash;
   BlockLayout layout;
   BuilderPlan plan;
-  PartedFilter::Shared& shared;        // of `filter`
-  std::optional<PartedFilter> filter;  // until it failed or finished; only `inserter` uses it while
-                                       // it runs
-  std::optional<Error> failure;        // returned by every further call
+  PartitionedFilterBuilder::Shared& shared;        // of `filter`
+  std::optional<PartitionedFilterBuilder> filter;  // until it failed or finished; only `inserter`
+                                                   // uses it while it runs
+  std::optional<Error> failure;                    // returned by every further call
 
   std::optional<KeyQueue> queue;      // until all keys are in
   std::optional<Error> not_inserted;  // why `inserter` ended early; set once it has stopped the
@@ -97,10 +98,10 @@ Result<BlockedBloomBuilder> BlockedBloomBuilder::create(const Options& options) 
   const auto plan = plan_build(layout->blocks, options.max_memory_bytes);
   if (!plan) return tl::unexpected(plan.error());
   if (const auto possible = check(options); !possible) return tl::unexpected(possible.error());
-  auto parts = PartedFilter::create({.layout = *layout,
-                                     .plan = *plan,
-                                     .path = options.path,
-                                     .max_spool_bytes = options.max_spool_bytes});
+  auto parts = PartitionedFilterBuilder::create({.layout = *layout,
+                                                 .plan = *plan,
+                                                 .path = options.path,
+                                                 .max_spool_bytes = options.max_spool_bytes});
   if (!parts) return tl::unexpected(parts.error());
   return BlockedBloomBuilder(std::make_unique<State>(options, *layout, *plan, std::move(*parts)));
 }
@@ -125,7 +126,7 @@ const KeyedHash& BlockedBloomBuilder::hash() const noexcept {
 
 BlockedBloomBuilder::Work BlockedBloomBuilder::work() const noexcept {
   if (state_->failure) return {};
-  const PartedFilter::Shared& shared = state_->shared;
+  const PartitionedFilterBuilder::Shared& shared = state_->shared;
   const std::uint64_t bits = state_->layout.blocks * kBitsPerBlock / 8;
   const std::uint64_t resident = state_->plan.resident_chunks * kSnapshotChunkBytes;
   Work work{.spool_bytes = shared.spool_bytes.load(std::memory_order_relaxed),

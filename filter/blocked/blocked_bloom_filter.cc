@@ -4,7 +4,7 @@
 #include <cassert>
 
 #include "filter/blocked/block_layout.h"
-#include "filter/blocked/blocked_state.h"
+#include "filter/blocked/blocked_bloom_filter_state.h"
 #include "filter/snapshot/snapshot_reader.h"
 #include "filter/snapshot/snapshot_writer.h"
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cassert>
 
-#include "filter/classic/classic_batch.h"
+#include "filter/classic/classic_bits.h"
+#include "filter/classic/classic_bloom_filter_state.h"
 #include "filter/classic/classic_layout.h"
-#include "filter/classic/classic_state.h"
 #include "filter/snapshot/snapshot_reader.h"
 #include "filter/snapshot/snapshot_writer.h"
 

@@ -10,9 +10,9 @@
 
 #include <fmt/format.h>
 
+#include "filter/classic/classic_bloom_filter_state.h"
 #include "filter/classic/classic_places.h"
-#include "filter/classic/classic_state.h"
-#include "filter/classic/flat_fill.h"
+#include "filter/classic/fill_estimator.h"
 
 namespace trawl {
 
@@ -35,7 +35,7 @@ void insert_into_part(const WordArray& part, std::uint64_t first_word, const Cla
   for (; !keys.empty(); keys = keys.subspan(std::min(kKeysAtOnce, keys.size()))) {
     std::size_t n = 0;
     for (const Fingerprint key : keys.first(std::min(kKeysAtOnce, keys.size()))) {
-      KeyPlaces of_key(key, bits);
+      ClassicPlaces of_key(key, bits);
       for (unsigned i = 0; i < layout.hashes; ++i) {
         const std::uint64_t place = of_key.next() - first;
         if (place >= own) continue;
@@ -203,7 +203,7 @@ SnapshotHeader ClassicBuilder::header() const {
   assert(bits_set_ <= layout_.words * kClassicWordBits);
   const auto places = static_cast<double>(layout_.words * kClassicWordBits);
   const double fill = static_cast<double>(bits_set_) / places;
-  const double keys = FlatFill(places, layout_.hashes).admitted(fill);
+  const double keys = FillEstimator(places, layout_.hashes).admitted(fill);
   return {.kind = FilterKind::kClassic,
           .hash_key = hash_.key(),
           .capacity = options_.filter.capacity,

@@ -1,4 +1,4 @@
-// KeyPlaces: the bits of a key in a classic Bloom filter.
+// ClassicPlaces: the bits of a key in a classic Bloom filter.
 #pragma once
 
 #include <cassert>
@@ -26,9 +26,9 @@ inline constexpr unsigned kMaxClassicHashes = 64;  // bits a key may have (k)
 // probabilistic verification", 2004). The mixing breaks up the sequences: keys share all places
 // only if they agree in each place. The upper half of a 128-bit product maps the hash to any m,
 // including m above 2^32, with a negligible bias (below m / 2^64).
-class KeyPlaces {
+class ClassicPlaces {
  public:
-  KeyPlaces(Fingerprint key, std::uint64_t bits) noexcept
+  ClassicPlaces(Fingerprint key, std::uint64_t bits) noexcept
       : at_(key.high), step_(key.low | 1), bits_(bits) {
     assert(bits > 0);
   }

@@ -5,7 +5,7 @@
 
 #include "trawl/sizing.h"
 
-#include "filter/counting/counting_state.h"
+#include "filter/counting/counting_bloom_filter_state.h"
 #include "filter/snapshot/snapshot_reader.h"
 #include "filter/snapshot/snapshot_writer.h"
 

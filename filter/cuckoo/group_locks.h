@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/patience.h"
+#include "base/spin_wait.h"
 
 namespace trawl {
 
@@ -24,7 +24,7 @@ class GroupLocks {
 
   // Waits until the stripe is free and returns its version, an even number.
   std::uint64_t version(std::size_t stripe) const noexcept {
-    for (Patience patience;; patience.wait()) {
+    for (SpinWait spin;; spin.wait()) {
       // acquire: pairs with the release in unlock(), so that all of the last holder's writes are
       // seen.
       const std::uint64_t version = stripes_[stripe].load(std::memory_order_acquire);
@@ -60,7 +60,7 @@ class GroupLocks {
 
    private:
     void lock(std::atomic<std::uint64_t>& stripe) noexcept {
-      for (Patience patience;; patience.wait()) {
+      for (SpinWait spin;; spin.wait()) {
         std::uint64_t version = stripe.load(std::memory_order_relaxed);
         // acquire: pairs with the release in unlock().
         if (version % 2 == 0 &&

@@ -67,7 +67,7 @@ Result<ExactKeys> ExactKeys::open(const std::string& path, const std::string& fi
   return ExactKeys(std::move(*file), std::move(*mapping), *header);
 }
 
-Result<std::optional<ExactKeys>> ExactKeys::beside(const std::string& filter) {
+Result<std::optional<ExactKeys>> ExactKeys::open_for(const std::string& filter) {
   std::optional<SnapshotIndex> index;
   std::optional<Error> wrong;
   for (const std::string& place : places_of_keys(filter)) {
@@ -97,7 +97,7 @@ Result<FilterAndKeys> open_filter_and_keys(const std::string& path) {
     if (!file) return tl::unexpected(file.error());
     auto filter = MappedFilter::open(path);
     if (!filter) return tl::unexpected(std::move(filter.error()));
-    auto keys = ExactKeys::beside(path);
+    auto keys = ExactKeys::open_for(path);
     if (!file->is_current()) continue;
     if (!keys) return tl::unexpected(std::move(keys.error()));
     return FilterAndKeys{std::move(*filter), std::move(*keys)};

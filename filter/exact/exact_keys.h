@@ -27,7 +27,7 @@ class ExactKeys {
   // Opens the keys of a filter's file, including keys whose process was killed before it could
   // rename them; nothing if there are none. Reads the header, not the keys. Errors: kCorrupt,
   // kUnsupportedVersion, kIo; kInvalidArgument if they are another filter's.
-  static Result<std::optional<ExactKeys>> beside(const std::string& filter);
+  static Result<std::optional<ExactKeys>> open_for(const std::string& filter);
 
   bool contains(Fingerprint key) const noexcept;
   // Sets found[i] to false for keys that are not here; returns the number that stay true.
@@ -59,7 +59,7 @@ struct FilterAndKeys {
 };
 
 // Maps matching versions of both: if the filter's file is replaced meanwhile, opens the new one.
-// Errors: those of MappedFilter::open() and ExactKeys::beside(); kInUse if it is replaced
+// Errors: those of MappedFilter::open() and ExactKeys::open_for(); kInUse if it is replaced
 // repeatedly.
 Result<FilterAndKeys> open_filter_and_keys(const std::string& filter);
 

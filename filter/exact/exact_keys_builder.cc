@@ -193,7 +193,7 @@ Result<void> ExactKeysBuilder::clear_way() const {
         coming + " is needed for the filter's keys, but is another file: move or remove it");
   }
   if (!std::filesystem::exists(options_.filter, failure)) return {};
-  const auto keys = ExactKeys::beside(options_.filter);
+  const auto keys = ExactKeys::open_for(options_.filter);
   if (!keys || !*keys || (*keys)->path() != coming) return {};
   return publish_file(coming, exact_keys_path(options_.filter));
 }

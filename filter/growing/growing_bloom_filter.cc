@@ -2,7 +2,7 @@
 
 #include <cassert>
 
-#include "filter/growing/growing_state.h"
+#include "filter/growing/growing_bloom_filter_state.h"
 #include "filter/snapshot/snapshot_reader.h"
 #include "filter/snapshot/snapshot_writer.h"
 

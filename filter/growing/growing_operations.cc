@@ -4,7 +4,7 @@
 #include <cassert>
 #include <numeric>
 
-#include "filter/growing/growing_state.h"
+#include "filter/growing/growing_bloom_filter_state.h"
 #include "filter/growing/layer_switch.h"
 
 namespace trawl {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "filter/growing/growing_state.h"
+#include "filter/growing/growing_bloom_filter_state.h"
 #include "filter/growing/layer_checks.h"
 
 namespace trawl {

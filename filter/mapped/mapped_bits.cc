@@ -4,7 +4,7 @@
 #include <bit>
 #include <cassert>
 
-#include "filter/classic/classic_state.h"
+#include "filter/classic/classic_bloom_filter_state.h"
 
 namespace trawl {
 
@@ -15,12 +15,12 @@ Result<MappedBits> MappedBits::of_section(const MappedSnapshot& snapshot, std::s
   return MappedBits(snapshot.section(number), parameters);
 }
 
-KeyPlaces MappedBits::places_of(Fingerprint key) const noexcept {
+ClassicPlaces MappedBits::places_of(Fingerprint key) const noexcept {
   return {key, section_.words() * kClassicWordBits};
 }
 
 bool MappedBits::contains(Fingerprint key) const noexcept {
-  KeyPlaces places = places_of(key);
+  ClassicPlaces places = places_of(key);
   for (unsigned i = 0; i < parameters_.hashes; ++i) {
     const std::uint64_t place = places.next();
     const MappedSection::Word* const word = section_.find(place / kClassicWordBits);
@@ -31,7 +31,7 @@ bool MappedBits::contains(Fingerprint key) const noexcept {
 }
 
 void MappedBits::prefetch(Fingerprint key) const noexcept {
-  KeyPlaces places = places_of(key);
+  ClassicPlaces places = places_of(key);
   for (unsigned i = 0; i < parameters_.hashes; ++i)
     __builtin_prefetch(section_.find(places.next() / kClassicWordBits));
 }

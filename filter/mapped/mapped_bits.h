@@ -27,7 +27,7 @@ class MappedBits {
       : section_(section), parameters_(parameters) {}
   bool contains(Fingerprint key) const noexcept;
   void prefetch(Fingerprint key) const noexcept;
-  KeyPlaces places_of(Fingerprint key) const noexcept;
+  ClassicPlaces places_of(Fingerprint key) const noexcept;
   double fill() const noexcept;
 
   MappedSection section_;

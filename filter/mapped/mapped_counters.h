@@ -10,10 +10,10 @@
 
 #include "trawl/filter.h"
 
-#include "filter/classic/classic_state.h"
+#include "filter/classic/classic_bloom_filter_state.h"
 #include "filter/counting/counter_array.h"
 #include "filter/counting/counter_places.h"
-#include "filter/counting/counting_state.h"
+#include "filter/counting/counting_bloom_filter_state.h"
 #include "filter/mapped/mapped_snapshot.h"
 
 namespace trawl {

@@ -1,7 +1,7 @@
 // The commit thread, and how it sleeps and wakes. commit_queue.h has the argument for consistency.
 //
 // Waking a thread costs more than queueing an operation, so most operations wake nobody: the
-// committer dozes for kPatience and then takes what came in. Three things end a doze early: an
+// committer dozes for kMaxDelay and then takes what came in. Three things end a doze early: an
 // operation that a caller waits for, kEnough queued operations, and hurry(). After
 // kDozesBeforeSleep dozes without work the committer sleeps until an operation arrives. A wake-up
 // cannot get lost: rest() publishes its state before it checks the queue, add_to_queue() counts its
@@ -146,7 +146,7 @@ void CommitQueue::rest(Rest how) {
     while (!enough())
       woken_.wait(resting_);
   } else {
-    const auto end = std::chrono::steady_clock::now() + kPatience;
+    const auto end = std::chrono::steady_clock::now() + kMaxDelay;
     while (!enough() && woken_.wait_until(resting_, end)) {
     }
   }

@@ -33,11 +33,11 @@ namespace trawl {
 // N3: each operation is in exactly one group, so it is durable as a whole or not at all.
 //
 // Writing a group costs about as much as several operations, and so does waking the committer. So
-// operations are committed within kPatience, sooner if a caller waits or calls hurry(), and
+// operations are committed within kMaxDelay, sooner if a caller waits or calls hurry(), and
 // immediately after an idle time.
 class CommitQueue {
  public:
-  static constexpr std::chrono::milliseconds kPatience{1};
+  static constexpr std::chrono::milliseconds kMaxDelay{1};
 
   // `max_bytes`: when the queued operations take this much memory, new ones wait.
   CommitQueue(GroupWriter& writer, std::uint64_t max_bytes);
@@ -134,7 +134,7 @@ class CommitQueue {
   // How the committer rests.
   enum class Rest : std::uint8_t {
     kNone,
-    kDozing,  // for kPatience at most
+    kDozing,  // for kMaxDelay at most
     kAsleep,  // until an operation arrives
   };
   void wait_for_room();

@@ -300,7 +300,7 @@ Result<void> GroupWriter::hold_links(const Operation& operation, Counters& total
     Fingerprint& lately = held_lately_[link.fingerprint.low % kHeldLately];
     if (lately == link.fingerprint) continue;
     if (options_.exact) {
-      // It may have been admitted since AdmissionDesk::is_known().
+      // It may have been admitted since AdmissionController::is_known().
       const auto known = store_.ledger(link.fingerprint);
       if (!known) return tl::unexpected(known.error());
       if (*known) continue;

@@ -13,7 +13,7 @@
 #include "trawl/result.h"
 #include "trawl/set_aside.h"
 
-#include "frontier/store/host_journal.h"
+#include "frontier/store/pending_host_changes.h"
 #include "frontier/store/queued_url.h"
 
 namespace trawl {
@@ -71,10 +71,11 @@ struct Operation {
     bool done = false;
   };
 
-  // A host whose record changes with this operation, and the number of that change (HostJournal);
-  // 0: only by changes that are durable already.
+  // A host whose record changes with this operation, and the number of that change
+  // (PendingHostChanges); 0: only by changes that are durable already.
   struct ChangedHost {
-    ChangedHost(HostId id, std::uint64_t number = HostJournal::kEvery) : host(id), change(number) {}
+    ChangedHost(HostId id, std::uint64_t number = PendingHostChanges::kEvery)
+        : host(id), change(number) {}
     HostId host;
     std::uint64_t change;
   };

@@ -1,8 +1,8 @@
 // A table like a cuckoo filter's (Fan et al. 2014), but without moving entries: an entry goes into
 // the emptier of two buckets, and if both are full it is only counted in unknown_. Two choices keep
 // the loads of buckets close together, so that both are full only when nearly all are. All accesses
-// are relaxed: an entry is a single word, and WaitingDepths::settle() orders what another thread
-// must see.
+// are relaxed: an entry is a single word, and WaitingDepths::full_fence() orders what another
+// thread must see.
 #include "frontier/commit/waiting_depths.h"
 
 #include <algorithm>

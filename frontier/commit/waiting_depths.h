@@ -60,15 +60,15 @@ class WaitingDepths {
 
   // One thread may offer a URL again before the thread that admits it has called add(). So a thread
   // with the answer "seen" calls mark() and then is_deeper(); a thread with "new" calls add() and
-  // then marked(). With settle() in between, at least one of the two sees what the other did.
+  // then marked(). With full_fence() in between, at least one of the two sees what the other did.
   //
   // Returns true if there is already a recent mark with this depth or a smaller one.
   bool mark(Fingerprint key, std::uint32_t depth) noexcept;
   // The depth of the URL's mark, if there is a recent one.
   std::optional<std::uint32_t> marked(Fingerprint key) const noexcept;
   void unmark(Fingerprint key) noexcept;
-  // seq_cst: pairs with the fence of another thread's settle().
-  static void settle() noexcept { std::atomic_thread_fence(std::memory_order_seq_cst); }
+  // seq_cst: pairs with the fence of another thread's full_fence().
+  static void full_fence() noexcept { std::atomic_thread_fence(std::memory_order_seq_cst); }
 
   // Whether the store has, or may have, notes of smaller depths.
   bool has_notes() const noexcept { return has_notes_.load(std::memory_order_relaxed); }

@@ -30,7 +30,7 @@ bool makes_host_back_off(FailureReason reason) {
   return false;
 }
 
-bool is_passing(FailureReason reason) {
+bool is_transient(FailureReason reason) {
   return reason != FailureReason::kPermanent && reason != FailureReason::kNoSuchHost;
 }
 

@@ -15,7 +15,7 @@ namespace trawl {
 // Whether the host is blocked for a while.
 bool makes_host_back_off(FailureReason reason);
 // Whether the URL is retried, if it has retries left.
-bool is_passing(FailureReason reason);
+bool is_transient(FailureReason reason);
 // A description for outcomes without an error text.
 std::string_view to_string(FailureReason reason);
 

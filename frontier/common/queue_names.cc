@@ -38,11 +38,11 @@ bool is_host_name(std::string_view name) {
   return url && politeness_group(*url) == name;
 }
 
-bool is_host_otherwise(std::string_view name) {
+bool is_noncanonical_host(std::string_view name) {
   return Url::parse(fmt::format("http://{}/", name)).has_value() && !is_host_name(name);
 }
 
-tl::unexpected<Error> no_queue(std::string_view name) {
+tl::unexpected<Error> no_such_queue(std::string_view name) {
   constexpr std::size_t kMostQuoted = 300;
   return error(
       ErrorCode::kInvalidArgument,

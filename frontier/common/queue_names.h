@@ -17,8 +17,8 @@ std::string host_of_any(std::string_view url);
 bool is_host_name(std::string_view name);
 // Whether `name` looks like a host but is not in the canonical form. Any name may be that of a
 // queue, but such a name is accepted only if the queue exists.
-bool is_host_otherwise(std::string_view name);
+bool is_noncanonical_host(std::string_view name);
 // The error for an invalid or too long name.
-tl::unexpected<Error> no_queue(std::string_view name);
+tl::unexpected<Error> no_such_queue(std::string_view name);
 
 }  // namespace trawl

@@ -7,7 +7,7 @@
 
 #include "base/mutex.h"
 #include "frontier/common/option_checks.h"
-#include "frontier/common/wake_calls.h"
+#include "frontier/common/wake_notifier.h"
 #include "frontier/memory/memory_state.h"
 
 namespace trawl {
@@ -146,7 +146,7 @@ class MemoryFrontierImpl final : public Frontier {
       const MutexLock lock(waking_);
       wake_timer_.reset();
     }
-    wakes_.poke();
+    wakes_.wake_waiters();
     return {};
   }
 
@@ -191,7 +191,7 @@ class MemoryFrontierImpl final : public Frontier {
     auto leases =
         locked([&](MemoryState& state) -> Result<std::vector<Lease>> { return state.lease(max); });
     // The next due time has changed.
-    if (leases && !leases->empty()) wakes_.poke();
+    if (leases && !leases->empty()) wakes_.wake_waiters();
     return leases;
   }
 
@@ -211,7 +211,7 @@ class MemoryFrontierImpl final : public Frontier {
   mutable Mutex mutex_;
   mutable MemoryState state_ TRAWL_GUARDED_BY(mutex_);
   bool is_closed_ TRAWL_GUARDED_BY(mutex_) = false;
-  WakeCalls wakes_{1};
+  WakeNotifier wakes_{1};
   Mutex waking_;
   std::optional<WakeTimer> wake_timer_ TRAWL_GUARDED_BY(waking_);
 };

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/wall_time.h"
-#include "frontier/common/host_settings.h"
+#include "frontier/common/host_settings_checks.h"
 #include "frontier/common/queue_names.h"
 #include "frontier/memory/memory_state.h"
 
@@ -29,10 +29,10 @@ const MemoryHost* MemoryState::find_host(std::string_view name) const {
 }
 
 Result<void> MemoryState::check_name(std::string_view name) const {
-  if (name.empty()) return no_queue(name);
+  if (name.empty()) return no_such_queue(name);
   if (is_host_name(name)) return {};
-  const bool is_mistake = is_host_otherwise(name) && find_host(name) == nullptr;
-  return name.size() > kMaxQueueBytes || is_mistake ? no_queue(name) : Result<void>{};
+  const bool is_mistake = is_noncanonical_host(name) && find_host(name) == nullptr;
+  return name.size() > kMaxQueueBytes || is_mistake ? no_such_queue(name) : Result<void>{};
 }
 
 bool MemoryState::may_lease(const MemoryHost& host) const {
@@ -99,7 +99,7 @@ HostInfo MemoryState::info(const MemoryHost& host) const {
 
 Result<HostInfo> MemoryState::host(std::string_view name) const {
   const MemoryHost* const host = find_host(name);
-  if (host != nullptr && has_news(info(*host))) return info(*host);
+  if (host != nullptr && differs_from_new_host(info(*host))) return info(*host);
   return error(ErrorCode::kNotFound, std::string(name) + " has neither waiting URLs nor settings");
 }
 
@@ -108,7 +108,7 @@ std::vector<HostInfo> MemoryState::hosts(std::string_view after, std::size_t lim
   for (auto next = hosts_.upper_bound(after); next != hosts_.end() && infos.size() < limit;
        ++next) {
     HostInfo found = info(next->second);
-    if (has_news(found)) infos.push_back(std::move(found));
+    if (differs_from_new_host(found)) infos.push_back(std::move(found));
   }
   return infos;
 }

@@ -102,7 +102,7 @@ void MemoryState::expire(SteadyTime now) {
     ++totals_.expired;
     lease.state = MemoryLease::State::kExpired;
     expired_.push_back(id);
-    settle(lease, lease.since);
+    note_began(lease, lease.since);
     --lease.host->leased;
     --open_leases_;
     const bool waits = lease.url->state == MemoryUrl::State::kLeased;
@@ -136,9 +136,9 @@ Result<MemoryLease*> MemoryState::open(std::uint64_t id) {
 
 // Records when the lease's request began, or that it was never made (nothing). Ignored if start()
 // has already let it begin.
-void MemoryState::settle(MemoryLease& lease, std::optional<SteadyTime> began) {
-  for (StartClock* const clock : std::exchange(lease.clocks, {}))
-    clock->settle(lease.since, began);
+void MemoryState::note_began(MemoryLease& lease, std::optional<SteadyTime> began) {
+  for (RequestRateLimiter* const clock : std::exchange(lease.clocks, {}))
+    clock->note_began(lease.since, began);
   if (began) lease.host->clock.note(*began);
 }
 
@@ -146,7 +146,7 @@ void MemoryState::settle(MemoryLease& lease, std::optional<SteadyTime> began) {
 void MemoryState::note_outcome(MemoryLease& lease, const Outcome& outcome) {
   MemoryHost& host = *lease.host;
   const SteadyTime start = start_of(lease, outcome.started_after);
-  settle(lease, start);
+  note_began(lease, start);
   if (outcome.response_time) {
     const auto time =
         static_cast<double>(std::clamp(*outcome.response_time, milliseconds(0), kMaxDelay).count());
@@ -175,7 +175,7 @@ MemoryUrlPointer MemoryState::end(std::uint64_t id, const Outcome& outcome) {
     std::erase(expired_, id);
   }
   if (was_open || is_its)
-    outcome.requested ? note_outcome(lease, outcome) : settle(lease, std::nullopt);
+    outcome.requested ? note_outcome(lease, outcome) : note_began(lease, std::nullopt);
   if (!is_its) return nullptr;
   if (!was_open) ++totals_.late;
   if (lease.url->state == MemoryUrl::State::kQueued) lease.host->queue.erase(lease.url->place);
@@ -264,7 +264,7 @@ void MemoryState::finish(const MemoryUrlPointer& url, const Outcome& outcome,
     known.status = outcome.status;
     known.done = to_milliseconds(options_.wall_clock());
   }
-  MemoryAside aside{.url = *url, .status = outcome.status};
+  MemorySetAside aside{.url = *url, .status = outcome.status};
   aside.url.depth = known.noted_depth;  // depths found later are noted again
   if (held != nullptr) {
     aside.reason = held->reason.substr(0, kMaxReasonBytes);
@@ -303,7 +303,7 @@ Result<FailureVerdict> MemoryState::fail(std::uint64_t id, FailureReason reason,
       lease.url->state != MemoryUrl::State::kLeased || lease.url->place.number != lease.number;
   if (!has_ended && !ends_url(host, reason, outcome)) {
     const MemoryUrlPointer url = lease.url;
-    settle(lease, start_of(lease, outcome.started_after));
+    note_began(lease, start_of(lease, outcome.started_after));
     --host.leased;
     --open_leases_;
     leases_.erase(id);
@@ -319,7 +319,7 @@ Result<FailureVerdict> MemoryState::fail(std::uint64_t id, FailureReason reason,
   }
   totals_.seen += outcome.known_links;
   count_failure(host, reason, retry_after, outcome, *url, verdict);
-  if (is_passing(reason) && url->attempts < options_.retry.retries) {
+  if (is_transient(reason) && url->attempts < options_.retry.retries) {
     const std::int64_t at =
         clock_.now() + retry_wait(options_.retry, url->attempts, retry_after).count();
     ++totals_.retried;
@@ -398,8 +398,8 @@ Result<void> MemoryState::release(std::uint64_t id, std::optional<SteadyTime> ne
   if (!lease) return tl::unexpected(lease.error());
   MemoryHost& host = *(*lease)->host;
   if (next_start) host.not_before = std::max(host.not_before, *next_start);
-  settle(**lease, next_start && started_after ? std::optional(start_of(**lease, *started_after))
-                                              : std::nullopt);
+  note_began(**lease, next_start && started_after ? std::optional(start_of(**lease, *started_after))
+                                                  : std::nullopt);
   const MemoryUrlPointer url = (*lease)->url;
   const bool waits =
       url->state == MemoryUrl::State::kLeased && url->place.number == (*lease)->number;

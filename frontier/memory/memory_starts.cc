@@ -70,13 +70,13 @@ SteadyTime MemoryState::next_start(MemoryHost& host) {
 void MemoryState::learn_address(MemoryHost& host, std::string_view address) {
   if (options_.politeness.ip_delay.count() == 0 || host.named) return;
   if (host.set.address.value_or("") == address) return;
-  StartClock* const before = host.set.address ? &addresses_[*host.set.address] : nullptr;
+  RequestRateLimiter* const before = host.set.address ? &addresses_[*host.set.address] : nullptr;
   host.set.address =
       address.empty() ? std::nullopt : std::optional<std::string>(std::in_place, address);
   for (auto& [id, lease] : leases_) {
     if (lease.host != &host || lease.clocks.empty()) continue;
     if (before != nullptr && std::erase(lease.clocks, before) > 0)
-      before->settle(lease.since, std::nullopt);
+      before->note_began(lease.since, std::nullopt);
     if (address.empty()) continue;
     lease.clocks.push_back(&addresses_[*host.set.address]);
     lease.clocks.back()->hand_out(lease.since);
@@ -84,7 +84,7 @@ void MemoryState::learn_address(MemoryHost& host, std::string_view address) {
 }
 
 StartTurn MemoryState::begin(const std::vector<Delayed>& clocks, SteadyTime now) {
-  std::vector<StartClock*>& told = turns_[++last_turn_];
+  std::vector<RequestRateLimiter*>& told = turns_[++last_turn_];
   for (const auto& [clock, delay] : clocks) {
     clock->begin(now, delay);
     told.push_back(clock);
@@ -108,8 +108,8 @@ Result<StartTurn> MemoryState::start(std::uint64_t id, std::string_view address)
     if (const auto again = clock->ask_again(now, delay))
       return StartTurn{.when = StartTurn::When::kSoon, .at = *again};
   }
-  for (StartClock* const clock : std::exchange((*lease)->clocks, {}))
-    clock->settle((*lease)->since, std::nullopt);
+  for (RequestRateLimiter* const clock : std::exchange((*lease)->clocks, {}))
+    clock->note_began((*lease)->since, std::nullopt);
   // The next turn belongs to the requests on behalf of other hosts.
   if (host.last_elsewhere > now)
     host.not_before = std::max(host.not_before, now + 2 * delay_of(host));
@@ -130,8 +130,8 @@ Result<StartTurn> MemoryState::start_elsewhere(std::string_view name, std::strin
     host.last_elsewhere = std::max(host.last_elsewhere, host.elsewhere) + step;
     return StartTurn{.when = StartTurn::When::kLater, .at = host.last_elsewhere};
   }
-  for (StartClock* const clock : std::exchange(host.told, {}))
-    clock->settle(host.elsewhere, std::nullopt);
+  for (RequestRateLimiter* const clock : std::exchange(host.told, {}))
+    clock->note_began(host.elsewhere, std::nullopt);
   SteadyTime next = SteadyTime::min();
   for (const auto& [clock, delay] : clocks) {
     next = std::max(next, clock->next(delay));
@@ -153,7 +153,7 @@ void MemoryState::sent(const StartTurn& turn, std::optional<SteadyTime> when,
                        std::string_view address) {
   const auto found = turns_.extract(turn.host);
   if (!found) return;
-  for (StartClock* const clock : found.mapped())
+  for (RequestRateLimiter* const clock : found.mapped())
     clock->sent(turn.at, when);
   if (when && !address.empty() && options_.politeness.ip_delay.count() > 0)
     addresses_[std::string(address)].note(*when);

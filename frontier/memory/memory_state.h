@@ -22,7 +22,7 @@
 
 #include "frontier/common/frontier_clock.h"
 #include "frontier/common/host_backoff.h"
-#include "frontier/memory/start_clock.h"
+#include "frontier/memory/request_rate_limiter.h"
 
 namespace trawl {
 
@@ -74,7 +74,7 @@ struct KnownUrl {
   std::int64_t done = 0;  // when it was fetched
 };
 
-struct MemoryAside {
+struct MemorySetAside {
   MemoryUrl url;
   SetAsideState state = SetAsideState::kHeld;
   bool was_queued = true;
@@ -94,7 +94,8 @@ struct MemoryLease {
   MemoryUrlPointer url;
   std::uint64_t number = 0;  // of the URL's place
   MemoryHost* host = nullptr;
-  std::vector<StartClock*> clocks = {};  // of host, domain and address, until its request begins
+  std::vector<RequestRateLimiter*> clocks =
+      {};  // of host, domain and address, until its request begins
   SteadyTime since = {};
   SteadyTime expires = {};
   // Of a lease that ends later: its outcome, and the HoldReason if it is held.
@@ -117,13 +118,13 @@ struct MemoryHost {
   std::optional<double> response_time;                 // in milliseconds, smoothed
   std::map<MemoryUrl::Place, MemoryUrlPointer> queue;  // waiting URLs
   std::uint32_t leased = 0;
-  StartClock clock;
+  RequestRateLimiter clock;
   SteadyTime not_before = SteadyTime::min();
   // For start_elsewhere(): when the next such request begins, the latest time given to one, and the
   // clocks of other groups that reserve the next.
   SteadyTime elsewhere = SteadyTime::min();
   SteadyTime last_elsewhere = SteadyTime::min();
-  std::vector<StartClock*> told;
+  std::vector<RequestRateLimiter*> told;
 
   bool at_limit() const { return set.limit == 0; }
 };
@@ -165,7 +166,7 @@ class MemoryState {
 
  private:
   using milliseconds = std::chrono::milliseconds;
-  using Aside = std::map<std::string, MemoryAside, std::less<>>;
+  using Aside = std::map<std::string, MemorySetAside, std::less<>>;
 
   // memory_urls.cc. The key of a request; nothing if it is invalid.
   std::optional<std::string> identify(const UrlRequest& request, MemoryUrl& url) const;
@@ -176,9 +177,9 @@ class MemoryState {
   void promote_due();
   void count_deferred(const MemoryUrl& url, bool more);
   void end_url(const MemoryUrlPointer& url);
-  void put_aside(MemoryAside aside);
+  void put_aside(MemorySetAside aside);
   Aside::iterator forget_aside(Aside::iterator aside);
-  SetAsideUrl told(const MemoryAside& aside, const std::string& key) const;
+  SetAsideUrl to_set_aside_url(const MemorySetAside& aside, const std::string& key) const;
   std::optional<UrlState> find(const std::string& key) const;
 
   // memory_leases.cc
@@ -190,7 +191,7 @@ class MemoryState {
   // ended.
   MemoryUrlPointer end(std::uint64_t id, const Outcome& outcome);
   void note_outcome(MemoryLease& lease, const Outcome& outcome);
-  void settle(MemoryLease& lease, std::optional<SteadyTime> began);
+  void note_began(MemoryLease& lease, std::optional<SteadyTime> began);
   void end_later(std::uint64_t id, const MemoryUrlPointer& url, const Outcome& outcome,
                  const HoldReason* held);
   void finish(const MemoryUrlPointer& url, const Outcome& outcome, const HoldReason* held);
@@ -203,7 +204,7 @@ class MemoryState {
   // memory_starts.cc
   milliseconds delay_of(const MemoryHost& host) const;
   struct Delayed {
-    StartClock* clock;
+    RequestRateLimiter* clock;
     milliseconds delay;
   };
   bool is_paced(const MemoryHost& host) const;
@@ -234,13 +235,13 @@ class MemoryState {
   std::map<std::pair<std::int64_t, std::uint64_t>, MemoryUrlPointer> deferred_;  // by time
   // Pointers to hosts and clocks stay valid: none is ever removed.
   std::map<std::string, MemoryHost, std::less<>> hosts_;
-  std::map<std::string, StartClock, std::less<>> domains_, addresses_;
+  std::map<std::string, RequestRateLimiter, std::less<>> domains_, addresses_;
   std::string last_leased_;  // lease() continues after this host
   std::map<std::uint64_t, MemoryLease> leases_;
-  SteadyTime next_expiry_ = SteadyTime::max();               // no lease expires before
-  std::deque<std::uint64_t> expired_;                        // oldest first
-  std::size_t open_leases_ = 0;                              // including those that end later
-  std::map<std::uint64_t, std::vector<StartClock*>> turns_;  // answered kNow, not yet sent
+  SteadyTime next_expiry_ = SteadyTime::max();  // no lease expires before
+  std::deque<std::uint64_t> expired_;           // oldest first
+  std::size_t open_leases_ = 0;                 // including those that end later
+  std::map<std::uint64_t, std::vector<RequestRateLimiter*>> turns_;  // answered kNow, not yet sent
 
   std::uint64_t last_lease_ = 0;
   std::uint64_t next_place_ = 0;

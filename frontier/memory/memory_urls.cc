@@ -138,7 +138,7 @@ void MemoryState::end_url(const MemoryUrlPointer& url) {
   std::erase(known_[url->key].waiting, url);
 }
 
-void MemoryState::put_aside(MemoryAside aside) {
+void MemoryState::put_aside(MemorySetAside aside) {
   aside.since = to_milliseconds(options_.wall_clock());
   std::string key = aside.url.key;
   const auto [found, is_new] = aside_.try_emplace(std::move(key));
@@ -156,7 +156,8 @@ MemoryState::Aside::iterator MemoryState::forget_aside(Aside::iterator aside) {
   return aside_.erase(aside);
 }
 
-SetAsideUrl MemoryState::told(const MemoryAside& aside, const std::string& key) const {
+SetAsideUrl MemoryState::to_set_aside_url(const MemorySetAside& aside,
+                                          const std::string& key) const {
   return {.state = aside.state,
           .url = aside.url.url,
           .host = aside.url.queue,
@@ -176,7 +177,7 @@ SetAsideUrl MemoryState::told(const MemoryAside& aside, const std::string& key) 
 std::vector<SetAsideUrl> MemoryState::set_aside(std::string_view after, std::size_t limit) const {
   std::vector<SetAsideUrl> urls;
   for (auto next = aside_.upper_bound(after); next != aside_.end() && urls.size() < limit; ++next)
-    urls.push_back(told(next->second, next->first));
+    urls.push_back(to_set_aside_url(next->second, next->first));
   return urls;
 }
 
@@ -184,11 +185,11 @@ std::uint64_t MemoryState::retry(const RetryWhich& which) {
   std::string as_url;
   if (const auto url = Url::parse(which.key)) as_url = canonicalizer_.key(*url);
   const std::string as_bytes = key_of_bytes(which.key);
-  std::vector<MemoryAside> chosen;
+  std::vector<MemorySetAside> chosen;
   for (auto next = aside_.begin(); next != aside_.end();) {
     const auto& [key, aside] = *next;
     const bool named = which.key.empty() || key == as_url || key == as_bytes;
-    if (!named || !which.matches(told(aside, key))) {
+    if (!named || !which.matches(to_set_aside_url(aside, key))) {
       ++next;
       continue;
     }
@@ -196,10 +197,10 @@ std::uint64_t MemoryState::retry(const RetryWhich& which) {
     next = forget_aside(next);
   }
   // Held links are offered first.
-  for (MemoryAside& link : chosen) {
+  for (MemorySetAside& link : chosen) {
     if (!link.was_queued) admit(std::move(link.url), false, std::nullopt);
   }
-  for (MemoryAside& aside : chosen) {
+  for (MemorySetAside& aside : chosen) {
     if (!aside.was_queued) continue;
     ++totals_.requeued;
     aside.url.attempts = 0;
@@ -219,7 +220,7 @@ UrlState MemoryState::lookup(std::string_view url_or_key) const {
 
 std::optional<UrlState> MemoryState::find(const std::string& key) const {
   if (const auto found = aside_.find(key); found != aside_.end()) {
-    const MemoryAside& aside = found->second;
+    const MemorySetAside& aside = found->second;
     return UrlState{.kind = aside.state == SetAsideState::kHeld ? UrlState::Kind::kHeld
                                                                 : UrlState::Kind::kFailed,
                     .host = aside.url.queue,

@@ -152,7 +152,7 @@ class Dump {
 
 Result<void> dump_frontier(const std::filesystem::path& directory, const DumpOptions& options,
                            const std::function<Result<void>(const DumpedUrl&)>& visit) {
-  const auto stopped = StoppedFrontier::look_at(directory);
+  const auto stopped = StoppedFrontier::open_to_read(directory);
   if (!stopped) return tl::unexpected(stopped.error());
   return Dump(*stopped->store, stopped->manifest, options, visit).run();
 }

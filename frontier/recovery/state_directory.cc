@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/database_directory.h"
+#include "base/database_state.h"
 #include "base/directory_entries.h"
 #include "base/file_io.h"
 #include "base/text_file.h"
@@ -158,7 +158,7 @@ bool holds_store(const std::filesystem::path& directory) {
   return holds_database(store_path(directory));
 }
 
-Result<FrontierDirectory> look_at_state_directory(const std::filesystem::path& directory) {
+Result<FrontierDirectory> inspect_state_directory(const std::filesystem::path& directory) {
   if (auto own = refuse_links(directory, {kLock, kManifest, kRemovedManifest, kStore}); !own)
     return tl::unexpected(own.error());
   FrontierDirectory found;

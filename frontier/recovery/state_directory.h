@@ -27,7 +27,7 @@ Result<void> publish_new_crawl(const Manifest& manifest, std::uint64_t admitted,
                                const std::filesystem::path& directory);
 
 // EmbeddedFrontier::look_at() and remove().
-Result<FrontierDirectory> look_at_state_directory(const std::filesystem::path& directory);
+Result<FrontierDirectory> inspect_state_directory(const std::filesystem::path& directory);
 Result<std::vector<std::filesystem::path>> remove_state_directory(
     const std::filesystem::path& directory, bool remains);
 

@@ -58,7 +58,7 @@ Result<StoppedFrontier> StoppedFrontier::open(const std::filesystem::path& direc
   return with_store(std::move(*lock), directory, Store::open);
 }
 
-Result<StoppedFrontier> StoppedFrontier::look_at(const std::filesystem::path& directory) {
+Result<StoppedFrontier> StoppedFrontier::open_to_read(const std::filesystem::path& directory) {
   if (auto holds = check_holds_frontier(directory); !holds) return tl::unexpected(holds.error());
   auto lock = DirectoryLock::share(directory);
   if (!lock) return tl::unexpected(lock.error());

@@ -25,7 +25,7 @@ struct StoppedFrontier {
   // Opens it for changes. Errors: kInUse, kNotFound, and those of Store::open().
   static Result<StoppedFrontier> open(const std::filesystem::path& directory);
   // Opens it for reading: changes nothing, and needs no write permission. The same errors.
-  static Result<StoppedFrontier> look_at(const std::filesystem::path& directory);
+  static Result<StoppedFrontier> open_to_read(const std::filesystem::path& directory);
 };
 
 }  // namespace trawl

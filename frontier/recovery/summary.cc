@@ -16,7 +16,7 @@
 #include "base/wall_time.h"
 #include "frontier/recovery/state_directory.h"
 #include "frontier/recovery/stopped_frontier.h"
-#include "frontier/schedule/host_info.h"
+#include "frontier/schedule/host_record_info.h"
 #include "frontier/store/queued_url.h"
 
 namespace trawl {
@@ -178,7 +178,7 @@ void add_files(const std::filesystem::path& directory, bool list_checkpoints,
 
 Result<FrontierSummary> summarize_frontier(const std::filesystem::path& directory,
                                            std::size_t longest_queues) {
-  auto stopped = StoppedFrontier::look_at(directory);
+  auto stopped = StoppedFrontier::open_to_read(directory);
   if (!stopped) return tl::unexpected(stopped.error());
   FrontierSummary summary;
   summary.warnings = std::move(stopped->warnings);

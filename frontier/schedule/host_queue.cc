@@ -106,7 +106,7 @@ void HostQueue::reallocate(std::uint32_t capacity) {
   block_ = std::move(block);
 }
 
-void HostQueue::fit() {
+void HostQueue::shrink_to_fit() {
   if (block_ && block_->capacity - (block_->end - block_->begin) >= 16)
     reallocate(block_->end - block_->begin);
 }

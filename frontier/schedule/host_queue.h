@@ -56,7 +56,7 @@ class HostQueue {
   void drop_last() noexcept;
   void drop_head() noexcept;
   // Frees the room for further URLs.
-  void fit();
+  void shrink_to_fit();
 
  private:
   enum class Rest : std::uint8_t { kNone, kBehind, kAll };

@@ -45,7 +45,8 @@ class HostShard {
   // stored one. Absent: the stored record is right, since the host was forgotten. A host whose
   // record changed (EndedLease::host_changed, change_host()) stays in memory until this was called
   // for each of its changes, so that none is lost.
-  std::optional<HostRecord> record_of(HostId host, std::uint64_t change = HostJournal::kEvery) {
+  std::optional<HostRecord> record_of(HostId host,
+                                      std::uint64_t change = PendingHostChanges::kEvery) {
     return locked(&ShardState::record_of, host, change);
   }
 
@@ -148,7 +149,7 @@ class HostShard {
   }
   struct Settling {
     ShardState& state;
-    ~Settling() { state.settle_leases(); }
+    ~Settling() { state.return_ended_leases(); }
   };
 
   ShardInbox inbox_;  // has its own synchronisation

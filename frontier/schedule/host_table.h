@@ -34,7 +34,7 @@ struct HostExtra {
 // One politeness group. There may be very many: 80 bytes each, and some 60 more in the table and
 // the schedule.
 struct Host {
-  enum class Place : std::uint8_t { kNowhere, kScheduled, kLine };
+  enum class Place : std::uint8_t { kNowhere, kScheduled, kGroupQueue };
 
   HostId id = 0;
   HostQueue queue;

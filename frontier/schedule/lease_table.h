@@ -10,7 +10,7 @@
 #include "trawl/lease.h"
 
 #include "frontier/schedule/flat_index.h"
-#include "frontier/schedule/group_clocks.h"
+#include "frontier/schedule/group_rate_limiter.h"
 #include "frontier/schedule/host_table.h"
 #include "frontier/schedule/slab.h"
 #include "frontier/store/queued_url.h"

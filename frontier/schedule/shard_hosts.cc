@@ -7,7 +7,7 @@
 #include "trawl/url_groups.h"
 
 #include "base/wall_time.h"
-#include "frontier/schedule/host_info.h"
+#include "frontier/schedule/host_record_info.h"
 #include "frontier/schedule/shard_state.h"
 
 namespace trawl {
@@ -131,19 +131,19 @@ std::optional<HostRecord> ShardState::record_of(HostId id, std::uint64_t change)
   const HostIndex i = hosts_.find(id);
   if (i == kNoHost) return std::nullopt;
   commit_change(id, change);
-  const auto journal = journals_.find(id);
-  hosts_[i].record_unsaved = journal != journals_.end();
-  if (journal == journals_.end()) return record_of(hosts_[i]);
+  const auto journal = pending_changes_.find(id);
+  hosts_[i].record_unsaved = journal != pending_changes_.end();
+  if (journal == pending_changes_.end()) return record_of(hosts_[i]);
   HostRecord record = journal->second.record();
   record.answered = hosts_[i].answered;
   return record;
 }
 
 void ShardState::commit_change(HostId id, std::uint64_t change) {
-  const auto journal = journals_.find(id);
-  if (journal == journals_.end()) return;
+  const auto journal = pending_changes_.find(id);
+  if (journal == pending_changes_.end()) return;
   journal->second.commit(change);
-  if (journal->second.empty()) journals_.erase(journal);
+  if (journal->second.empty()) pending_changes_.erase(journal);
 }
 
 std::int64_t ShardState::wall_now() const {
@@ -176,7 +176,7 @@ std::uint64_t ShardState::change_record(HostIndex i, std::string_view name,
   HostRecord record = before;
   trawl::change_record(record, name, change);
   if (record == before) return 0;
-  journals_.try_emplace(host.id, before).first->second.add(next_change_, name, change);
+  pending_changes_.try_emplace(host.id, before).first->second.add(next_change_, name, change);
   const bool keep = !record.is_default();
   if (!host.extra) host.extra = std::make_unique<HostExtra>();
   host.extra->record = std::move(record);
@@ -246,7 +246,7 @@ void ShardState::learn_address_only(HostIndex i, std::string_view text) {
   if (options_.addresses == nullptr || text.empty() || hosts_[i].apart) return;
   const GroupId address = options_.addresses->id(text);
   if (groups_[i].address == address) return;
-  if (hosts_[i].place == Host::Place::kLine) unschedule(i);
+  if (hosts_[i].place == Host::Place::kGroupQueue) unschedule(i);
   groups_[i].address = address;
   reschedule(i);
 }
@@ -255,7 +255,7 @@ void ShardState::learn_address_only(HostIndex i, std::string_view text) {
 // kMostMoved.
 void ShardState::learn_address(HostIndex i, GroupId address) {
   if (groups_[i].address == address || hosts_[i].apart) return;
-  if (hosts_[i].place == Host::Place::kLine) unschedule(i);
+  if (hosts_[i].place == Host::Place::kGroupQueue) unschedule(i);
   groups_[i].address = address;
   if (address != 0) {
     LeaseIndex lease = hosts_[i].newest_lease;
@@ -347,7 +347,7 @@ ShardStats ShardState::stats() {
           .late = late_,
           .repeated = repeated_,
           .memory = hosts_.bytes() + groups_.capacity() * sizeof(HostGroups) + leases_.bytes() +
-                    schedule_.bytes() + lines_.bytes() + heads_.bytes()};
+                    schedule_.bytes() + group_queues_.bytes() + heads_.bytes()};
 }
 
 }  // namespace trawl

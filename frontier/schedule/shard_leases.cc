@@ -37,11 +37,12 @@ ShardState::ShardState(const Store& store, ShardOptions options, ShardInbox& inb
       options_(std::move(options)),
       leases_(options_.first_lease, hosts_),
       schedule_(HostMoved{&hosts_}),
-      lines_(options_.domains != nullptr ? options_.domains->delay() : milliseconds(0),
-             options_.addresses != nullptr ? options_.addresses->delay() : milliseconds(0), hosts_),
+      group_queues_(options_.domains != nullptr ? options_.domains->delay() : milliseconds(0),
+                    options_.addresses != nullptr ? options_.addresses->delay() : milliseconds(0),
+                    hosts_),
       heads_(options_.max_head_bytes, hosts_),
       backoff_(options_.retry.host_backoff, options_.retry.max_host_backoff, options_.seed) {
-  for (GroupClocks* const clocks : {options_.domains, options_.addresses}) {
+  for (GroupRateLimiter* const clocks : {options_.domains, options_.addresses}) {
     if (clocks != nullptr && options_.restarted) clocks->restarted(*options_.restarted);
   }
 }
@@ -73,7 +74,7 @@ Result<void> ShardState::lease(std::size_t max, std::vector<NumberedLease>& out)
   if (store_ == nullptr) return error(ErrorCode::kClosed, "the frontier is closed");
   const SteadyTime now = end_leases();
   if (error_) return tl::unexpected(*error_);
-  settle_leases();
+  return_ended_leases();
   handed_out_.clear();
   Result<void> result;
   while (handed_out_.size() < max) {
@@ -110,7 +111,7 @@ SteadyTime ShardState::look_at_clock() {
   return now;
 }
 
-void ShardState::settle_leases() {
+void ShardState::return_ended_leases() {
   if (taken_ <= leases_.leased()) return;
   if (options_.leases != nullptr) options_.leases->give_back(taken_ - leases_.leased());
   taken_ = leases_.leased();
@@ -153,7 +154,7 @@ void ShardState::note_starts(SteadyTime assumed) {
 }
 
 SteadyTime ShardState::next_turn() const {
-  const SteadyTime turn = lines_.next_turn();
+  const SteadyTime turn = group_queues_.next_turn();
   return schedule_.empty() ? turn : std::min(turn, schedule_.top().time);
 }
 
@@ -169,7 +170,7 @@ bool ShardState::has_turn() {
       return true;
     }
   }
-  return inbox_.size_approx() > 0 || lines_.next_turn() <= now;
+  return inbox_.size_approx() > 0 || group_queues_.next_turn() <= now;
 }
 
 std::optional<SteadyTime> ShardState::next_due() const {
@@ -437,11 +438,11 @@ void ShardState::undo_request(const Charge& charge) {
   if (started) return;
   if (options_.domains != nullptr) {
     options_.domains->undo_start(groups.domain, since);
-    lines_.wake(true, groups.domain, last_now_);
+    group_queues_.wake(true, groups.domain, last_now_);
   }
   if (options_.addresses != nullptr) {
     options_.addresses->undo_start(groups.address, since);
-    lines_.wake(false, groups.address, last_now_);
+    group_queues_.wake(false, groups.address, last_now_);
   }
 }
 

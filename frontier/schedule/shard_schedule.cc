@@ -71,7 +71,7 @@ void ShardState::update_counts(Host& host) {
 void ShardState::unschedule(HostIndex i) {
   Host& host = hosts_[i];
   if (host.place == Host::Place::kScheduled) schedule_.remove(host.position);
-  if (host.place == Host::Place::kLine) lines_.leave(i);
+  if (host.place == Host::Place::kGroupQueue) group_queues_.leave(i);
   host.place = Host::Place::kNowhere;
 }
 
@@ -86,7 +86,7 @@ void ShardState::reschedule(HostIndex i) {
   if (idle ? host.leased > 0 : !may_lease(host) && !awaits_revival(host)) return unschedule(i);
   // An idle host need not stay until the end of its block, which the store has.
   const SteadyTime time = std::max(idle ? idle_until(i) : next_start(host), last_now_);
-  if (host.place == Host::Place::kLine) {
+  if (host.place == Host::Place::kGroupQueue) {
     if (time <= last_now_ && !idle) return;
     unschedule(i);
   }
@@ -104,13 +104,14 @@ void ShardState::reschedule(HostIndex i) {
 // Takes the next due host, with a URL in its head, off the schedule; kNoHost if none is due.
 Result<HostIndex> ShardState::next_host(SteadyTime now) {
   for (;;) {
-    const SteadyTime in_line = lines_.next_turn();
+    const SteadyTime in_group_queue = group_queues_.next_turn();
     const SteadyTime own = schedule_.empty() ? SteadyTime::max() : schedule_.top().time;
-    if (std::min(in_line, own) > now || (schedule_.empty() && lines_.empty())) return kNoHost;
-    const bool is_in_line = in_line <= own && !lines_.empty();
-    const HostIndex i = is_in_line ? lines_.choose(now) : schedule_.top().number;
+    if (std::min(in_group_queue, own) > now || (schedule_.empty() && group_queues_.empty()))
+      return kNoHost;
+    const bool is_in_group_queue = in_group_queue <= own && !group_queues_.empty();
+    const HostIndex i = is_in_group_queue ? group_queues_.choose(now) : schedule_.top().number;
     if (i == kNoHost) continue;
-    const auto turn = take_turn(i, is_in_line, now);
+    const auto turn = take_turn(i, is_in_group_queue, now);
     if (!turn) return tl::unexpected(turn.error());
     if (*turn) return i;
   }
@@ -118,9 +119,9 @@ Result<HostIndex> ShardState::next_host(SteadyTime now) {
 
 // Handles a host whose turn has come. True: it may be leased from and is taken off the schedule;
 // false: it was rescheduled or joined a line.
-Result<bool> ShardState::take_turn(HostIndex i, bool in_line, SteadyTime now) {
+Result<bool> ShardState::take_turn(HostIndex i, bool in_group_queue, SteadyTime now) {
   Host& host = hosts_[i];
-  assert(host.place == (in_line ? Host::Place::kLine : Host::Place::kScheduled));
+  assert(host.place == (in_group_queue ? Host::Place::kGroupQueue : Host::Place::kScheduled));
   if (host.extra && host.extra->record.blocked_until != 0) update_block(i);
   if (awaits_revival(host) && host.extra->unblocked <= now) {
     commit_change(host.id, revive(i));  // it belongs to no operation
@@ -132,7 +133,7 @@ Result<bool> ShardState::take_turn(HostIndex i, bool in_line, SteadyTime now) {
     return false;
   }
   const bool in_groups = !groups_.empty();
-  if (in_groups && !in_line && host.groups_known && joins_line(i, now)) return false;
+  if (in_groups && !in_group_queue && host.groups_known && joins_group_queue(i, now)) return false;
   const auto filled = fill_head(i);
   if (!filled) return filled;
   if (!*filled) {
@@ -140,38 +141,39 @@ Result<bool> ShardState::take_turn(HostIndex i, bool in_line, SteadyTime now) {
     forget_if_idle(i);
     return false;
   }
-  if (in_groups) return take_groups_turn(i, in_line, now);
+  if (in_groups) return take_turn_of_groups(i, in_group_queue, now);
   unschedule(i);
   return true;
 }
 
 // If other hosts wait for this host's groups, it joins their line.
-bool ShardState::joins_line(HostIndex i, SteadyTime now) {
-  if (!lines_.must_wait(groups_[i].domain, groups_[i].address, now)) return false;
+bool ShardState::joins_group_queue(HostIndex i, SteadyTime now) {
+  if (!group_queues_.must_wait(groups_[i].domain, groups_[i].address, now)) return false;
   unschedule(i);
-  lines_.join(i, groups_[i].domain, groups_[i].address, std::nullopt, now);
+  group_queues_.join(i, groups_[i].domain, groups_[i].address, std::nullopt, now);
   return true;
 }
 
-bool ShardState::take_groups_turn(HostIndex i, bool in_line, SteadyTime now) {
+bool ShardState::take_turn_of_groups(HostIndex i, bool in_group_queue, SteadyTime now) {
   assert(i < groups_.size());
   learn_groups(i);
-  if (!in_line && joins_line(i, now)) return false;
+  if (!in_group_queue && joins_group_queue(i, now)) return false;
   const HostGroups groups = groups_[i];
-  std::optional<GroupClocks::Refusal> refusal;
-  if (in_line) refusal = lines_.reserved(now);
+  std::optional<GroupRateLimiter::Refusal> refusal;
+  if (in_group_queue) refusal = group_queues_.reserved(now);
   if (!refusal) {
-    refusal = GroupClocks::start(options_.domains, groups.domain, options_.addresses,
-                                 groups.address, now);
+    refusal = GroupRateLimiter::start(options_.domains, groups.domain, options_.addresses,
+                                      groups.address, now);
   }
-  if (!in_line) {
+  if (!in_group_queue) {
     unschedule(i);
-    if (refusal) lines_.join(i, groups.domain, groups.address, refusal, now);
+    if (refusal) group_queues_.join(i, groups.domain, groups.address, refusal, now);
   } else if (refusal) {
-    lines_.put_off(*refusal);
+    group_queues_.put_off(*refusal);
   } else {
-    const GroupClocks& clocks = lines_.turn_is_domains() ? *options_.domains : *options_.addresses;
-    lines_.serve(now + clocks.delay());
+    const GroupRateLimiter& clocks =
+        group_queues_.turn_is_domains() ? *options_.domains : *options_.addresses;
+    group_queues_.serve(now + clocks.delay());
   }
   return !refusal;
 }

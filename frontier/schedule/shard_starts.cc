@@ -6,10 +6,10 @@
 // was recorded for the lease and records the real start; a refused request must ask again.
 //
 // A request that asks again must not be overtaken repeatedly. Hosts wait in line for their domain
-// and address as soon as these are known (group_lines.h). Requests to a host on behalf of other
-// hosts are not leases and are in no line: the first that is refused gets the next turn, which is
-// recorded with the host and its groups; later ones get times after it, with a turn of the host's
-// own URLs between each two.
+// and address as soon as these are known (group_wait_queues.h). Requests to a host on behalf of
+// other hosts are not leases and are in no line: the first that is refused gets the next turn,
+// which is recorded with the host and its groups; later ones get times after it, with a turn of the
+// host's own URLs between each two.
 #include <algorithm>
 #include <utility>
 
@@ -30,17 +30,18 @@ constexpr std::size_t kMostStarts = 10'000;
 }  // namespace
 
 // `last`: when the previous request began.
-std::optional<GroupClocks::Refusal> ShardState::host_refusal(HostIndex i, SteadyTime last,
-                                                             SteadyTime now) const {
+std::optional<GroupRateLimiter::Refusal> ShardState::host_refusal(HostIndex i, SteadyTime last,
+                                                                  SteadyTime now) const {
   const Host& host = hosts_[i];
   const milliseconds delay = delay_of(host);
   if (delay.count() == 0) return std::nullopt;
-  if (last + delay > now) return GroupClocks::Refusal{.by_domain = false, .again = last + delay};
+  if (last + delay > now)
+    return GroupRateLimiter::Refusal{.by_domain = false, .again = last + delay};
   const auto unsent = unsent_.find(host.id);
   if (unsent == unsent_.end() || unsent->second.waited_for_until <= now) return std::nullopt;
-  return GroupClocks::Refusal{
+  return GroupRateLimiter::Refusal{
       .by_domain = false,
-      .again = std::min(unsent->second.waited_for_until, GroupClocks::ask_again(delay, now)),
+      .again = std::min(unsent->second.waited_for_until, GroupRateLimiter::ask_again(delay, now)),
       .busy = true};
 }
 
@@ -52,7 +53,7 @@ StartTurn ShardState::granted(HostIndex i, const HostGroups& groups, SteadyTime 
   if (delay.count() > 0) {
     if (unsent_.size() >= kMostStarts) forget_passed_starts(now);
     unsent_[host.id] = {.begun = now,
-                        .waited_for_until = now + delay + GroupClocks::patience(delay)};
+                        .waited_for_until = now + delay + GroupRateLimiter::send_timeout(delay)};
   }
   return {.when = StartTurn::When::kNow,
           .at = now,
@@ -78,14 +79,15 @@ Result<StartTurn> ShardState::start(std::uint64_t number, std::string_view addre
   const SteadyTime now = options_.clock();
   const auto noted = [&](GroupId group, GroupId before) {
     const bool is_noted = !slot.started && group == before;
-    return GroupClocks::Noted{group, is_noted ? std::optional(slot.since) : std::nullopt};
+    return GroupRateLimiter::Noted{group, is_noted ? std::optional(slot.since) : std::nullopt};
   };
   const auto domain = noted(groups.domain, slot.groups.domain);
   const auto at_address = noted(groups.address, slot.groups.address);
   auto refusal = host_refusal(i, hosts_[i].surely_started, now);
   const bool by_host = refusal.has_value();
   if (!refusal)
-    refusal = GroupClocks::begin(options_.domains, domain, options_.addresses, at_address, now);
+    refusal =
+        GroupRateLimiter::begin(options_.domains, domain, options_.addresses, at_address, now);
   if (refusal) {
     // Otherwise it was not leased in turn: others wait for that group too.
     const bool in_turn = by_host || (refusal->by_domain ? domain : at_address).at.has_value();
@@ -95,7 +97,7 @@ Result<StartTurn> ShardState::start(std::uint64_t number, std::string_view addre
   }
   if (!slot.started && slot.groups.address != groups.address && options_.addresses != nullptr) {
     options_.addresses->undo_start(slot.groups.address, slot.since);
-    lines_.wake(false, slot.groups.address, last_now_);
+    group_queues_.wake(false, slot.groups.address, last_now_);
   }
   slot.groups = groups;
   slot.started = true;
@@ -130,14 +132,14 @@ Result<StartTurn> ShardState::start_elsewhere(HostId id, std::string_view name,
     return StartTurn{.when = StartTurn::When::kLater, .at = others.last};
   }
   const auto noted = [&](GroupId group, GroupId before) {
-    return GroupClocks::Noted{group, group == before ? others.next : std::nullopt};
+    return GroupRateLimiter::Noted{group, group == before ? others.next : std::nullopt};
   };
   const SteadyTime last = std::max(hosts_[i].surely_started, leases_.newest_start(hosts_[i]));
   auto refusal = host_refusal(i, last, now);
   if (!refusal) {
-    refusal =
-        GroupClocks::begin(options_.domains, noted(groups.domain, others.groups.domain),
-                           options_.addresses, noted(groups.address, others.groups.address), now);
+    refusal = GroupRateLimiter::begin(options_.domains, noted(groups.domain, others.groups.domain),
+                                      options_.addresses,
+                                      noted(groups.address, others.groups.address), now);
   }
   if (refusal) return told_later(i, others, groups, *refusal, now);
   others.next.reset();
@@ -150,9 +152,9 @@ Result<StartTurn> ShardState::start_elsewhere(HostId id, std::string_view name,
 
 // Reserves that time: neither the host's own URLs nor other hosts of its groups start then.
 StartTurn ShardState::told_later(HostIndex i, Elsewhere& others, const HostGroups& groups,
-                                 const GroupClocks::Refusal& refusal, SteadyTime now) {
+                                 const GroupRateLimiter::Refusal& refusal, SteadyTime now) {
   const SteadyTime next = refusal.again;
-  const auto note = [&](GroupClocks* clocks, GroupId group, GroupId before) {
+  const auto note = [&](GroupRateLimiter* clocks, GroupId group, GroupId before) {
     if (clocks == nullptr) return;
     if (others.next) clocks->undo_start(before, *others.next);
     // Other hosts of the group need not wait for this host's long delay.
@@ -171,7 +173,7 @@ StartTurn ShardState::told_later(HostIndex i, Elsewhere& others, const HostGroup
 
 milliseconds ShardState::longest_delay(HostIndex i) const {
   milliseconds longest = delay_of(hosts_[i]);
-  for (const GroupClocks* const clocks : {options_.domains, options_.addresses}) {
+  for (const GroupRateLimiter* const clocks : {options_.domains, options_.addresses}) {
     if (clocks != nullptr) longest = std::max(longest, clocks->delay());
   }
   return std::max(longest, milliseconds(1));

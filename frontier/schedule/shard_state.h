@@ -18,16 +18,16 @@
 
 #include "trawl/lease.h"
 
-#include "base/allowance.h"
+#include "base/quota.h"
 #include "frontier/common/host_backoff.h"
-#include "frontier/schedule/group_clocks.h"
-#include "frontier/schedule/group_lines.h"
-#include "frontier/schedule/head_budget.h"
+#include "frontier/schedule/group_rate_limiter.h"
+#include "frontier/schedule/group_wait_queues.h"
 #include "frontier/schedule/host_table.h"
 #include "frontier/schedule/lease_table.h"
+#include "frontier/schedule/queue_head_cache.h"
 #include "frontier/schedule/time_heap.h"
-#include "frontier/store/host_journal.h"
 #include "frontier/store/host_record.h"
+#include "frontier/store/pending_host_changes.h"
 #include "frontier/store/queued_url.h"
 #include "frontier/store/store.h"
 
@@ -48,9 +48,9 @@ struct ShardOptions {
   std::uint64_t first_lease = 1;  // number of the first lease; above those of all earlier runs
   std::uint64_t seed = 0;         // for the random part of waits
   // Shared by all shards; null: none.
-  Allowance* leases = nullptr;  // leases that may still be given
-  GroupClocks* domains = nullptr;
-  GroupClocks* addresses = nullptr;
+  Quota* leases = nullptr;  // leases that may still be given
+  GroupRateLimiter* domains = nullptr;
+  GroupRateLimiter* addresses = nullptr;
 };
 
 // A leased URL with the number of its lease.
@@ -141,7 +141,7 @@ class ShardState {
   std::optional<HostInfo> info(HostId host);
   ShardStats stats();
   // Gives back what was taken for leases that ended.
-  void settle_leases();
+  void return_ended_leases();
 
  private:
   // When the next host is due, as far as is known; SteadyTime::max() if none waits for a time.
@@ -208,18 +208,18 @@ class ShardState {
   void reschedule(HostIndex host);
   void unschedule(HostIndex host);
   Result<HostIndex> next_host(SteadyTime now);
-  Result<bool> take_turn(HostIndex host, bool in_line, SteadyTime now);
-  bool joins_line(HostIndex host, SteadyTime now);
-  bool take_groups_turn(HostIndex host, bool in_line, SteadyTime now);
+  Result<bool> take_turn(HostIndex host, bool in_group_queue, SteadyTime now);
+  bool joins_group_queue(HostIndex host, SteadyTime now);
+  bool take_turn_of_groups(HostIndex host, bool in_group_queue, SteadyTime now);
   Result<bool> fill_head(HostIndex host);
   void queue_url(HostIndex host, const QueueOrder& order, std::string_view record);
 
   // shard_starts.cc: starts of requests.
-  std::optional<GroupClocks::Refusal> host_refusal(HostIndex host, SteadyTime last,
-                                                   SteadyTime now) const;
+  std::optional<GroupRateLimiter::Refusal> host_refusal(HostIndex host, SteadyTime last,
+                                                        SteadyTime now) const;
   StartTurn granted(HostIndex host, const HostGroups& groups, SteadyTime now);
   StartTurn told_later(HostIndex host, Elsewhere& others, const HostGroups& groups,
-                       const GroupClocks::Refusal& refusal, SteadyTime now);
+                       const GroupRateLimiter::Refusal& refusal, SteadyTime now);
   std::chrono::milliseconds longest_delay(HostIndex host) const;
   void forget_passed_starts(SteadyTime now);
 
@@ -250,13 +250,13 @@ class ShardState {
 
   HostTable hosts_;
   // The journals of hosts with uncommitted changes.
-  std::unordered_map<HostId, HostJournal> journals_;
+  std::unordered_map<HostId, PendingHostChanges> pending_changes_;
   std::uint64_t next_change_ = 1;
   std::vector<HostGroups> groups_;  // by HostIndex; empty without domain and IP delays
   LeaseTable leases_;
   TimeHeap<HostMoved> schedule_;
-  GroupLines lines_;
-  HeadBudget heads_;
+  GroupWaitQueues group_queues_;
+  QueueHeadCache heads_;
   HostBackoff backoff_;
   // Blocked hosts by the end of the block; some may have ended.
   std::set<std::pair<SteadyTime, HostIndex>> blocked_;

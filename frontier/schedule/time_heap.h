@@ -39,18 +39,18 @@ class TimeHeap {
 
   void push(SteadyTime time, std::uint32_t number) {
     entries_.push_back({});
-    rise(entries_.size() - 1, {time, next_ticket_++, number});
+    sift_up(entries_.size() - 1, {time, next_ticket_++, number});
   }
   void remove(std::uint32_t position) {
     assert(position < entries_.size());
     const Entry last = entries_.back();
     entries_.pop_back();
-    if (position < entries_.size()) settle(position, last);
+    if (position < entries_.size()) sift(position, last);
   }
   // As if it were removed and inserted again.
   void move(std::uint32_t position, SteadyTime time) {
     assert(position < entries_.size());
-    settle(position, {time, next_ticket_++, entries_[position].number});
+    sift(position, {time, next_ticket_++, entries_[position].number});
   }
 
  private:
@@ -61,14 +61,14 @@ class TimeHeap {
     entries_[position] = entry;
     moved_(entry.number, static_cast<std::uint32_t>(position));
   }
-  void settle(std::size_t position, const Entry& entry) {
+  void sift(std::size_t position, const Entry& entry) {
     if (position > 0 && before(entry, entries_[(position - 1) / 4])) {
-      rise(position, entry);
+      sift_up(position, entry);
     } else {
-      sink(position, entry);
+      sift_down(position, entry);
     }
   }
-  void rise(std::size_t position, const Entry& entry) {
+  void sift_up(std::size_t position, const Entry& entry) {
     while (position > 0) {
       const std::size_t parent = (position - 1) / 4;
       if (!before(entry, entries_[parent])) break;
@@ -77,7 +77,7 @@ class TimeHeap {
     }
     put(position, entry);
   }
-  void sink(std::size_t position, const Entry& entry) {
+  void sift_down(std::size_t position, const Entry& entry) {
     for (;;) {
       const std::size_t first = 4 * position + 1;
       if (first >= entries_.size()) break;

@@ -13,9 +13,9 @@
 #include <rocksdb/write_batch.h>
 
 #include "base/coding.h"
-#include "base/database_directory.h"
+#include "base/database_state.h"
+#include "frontier/store/deferred_floor.h"
 #include "frontier/store/distinct_hosts.h"
-#include "frontier/store/store_floor.h"
 #include "frontier/store/store_format.h"
 #include "frontier/store/store_options.h"
 #include "frontier/store/store_records.h"

@@ -9,7 +9,7 @@
 #include <rocksdb/db.h>
 
 #include "base/coding.h"
-#include "base/database_directory.h"
+#include "base/database_state.h"
 #include "frontier/store/store_records.h"
 
 namespace trawl {

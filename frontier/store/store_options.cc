@@ -135,8 +135,8 @@ StoreOptions StoreOptions::of(const MemoryPlan& memory) {
   database.info_log = std::make_shared<NoLog>();
   database.max_total_wal_size = std::max<std::uint64_t>(2 * memory.write_buffers, 32u << 20);
   // Drops everything after the first damaged write, whether it was truncated by a crash or damaged
-  // otherwise. The store then has the state of an earlier moment; recovery.cc handles checkpoints
-  // newer than that.
+  // otherwise. The store then has the state of an earlier moment; filter_recovery.cc handles
+  // checkpoints newer than that.
   database.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
   for (std::size_t i = 0; i < kNames.size(); ++i) {
     const auto family = static_cast<StoreFamily>(i);

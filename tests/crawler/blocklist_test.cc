@@ -269,7 +269,7 @@ TEST_F(BlocklistTest, HundredsOfThousandsOfLinesTakeLittleMemory) {
   EXPECT_FALSE(blocks(list, "http://example1.test/"));
 }
 
-TEST(HashedLines, FindsWhatIsInAndNothingElse) {
+TEST(HashedLineSet, FindsWhatIsInAndNothingElse) {
   const auto seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
@@ -278,7 +278,7 @@ TEST(HashedLines, FindsWhatIsInAndNothingElse) {
     for (std::size_t i = 0; i < count; ++i)
       hashes.push_back(random());
     if (count > 2) hashes.insert(hashes.end(), {0, UINT64_MAX, hashes.front()});
-    const HashedLines lines(hashes);
+    const HashedLineSet lines(hashes);
     EXPECT_LE(lines.memory(), 10 * hashes.size() + 64);
     for (const std::uint64_t hash : hashes)
       ASSERT_TRUE(lines.contains(hash));

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "crawler/config/config.h"
+#include "crawler/config/crawl_config.h"
 #include "tests/crawler/config_fixture.h"
 
 namespace trawl::test {

@@ -12,8 +12,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "crawler/config/config.h"
 #include "crawler/config/config_keys.h"
+#include "crawler/config/crawl_config.h"
 #include "tests/support/temporary_directory.h"
 
 namespace trawl::test {

@@ -10,8 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "crawler/config/config.h"
 #include "crawler/config/config_keys.h"
+#include "crawler/config/crawl_config.h"
 #include "tests/crawler/config_fixture.h"
 
 namespace trawl::test {

@@ -23,8 +23,8 @@
 
 #include "crawler/config/crawl_paths.h"
 #include "crawler/run/crawl.h"
+#include "crawler/sample_site/loopback_server.h"
 #include "crawler/sample_site/sample_site.h"
-#include "crawler/sample_site/sample_site_server.h"
 #include "tests/support/temporary_directory.h"
 
 namespace trawl::test {

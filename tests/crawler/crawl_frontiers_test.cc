@@ -51,24 +51,24 @@ TEST(CrawlFrontiers, N1_AFrontierThatIsOutOfReachAtEveryThirdCallIsCrawledToTheE
 }
 
 // As of a worker that was stopped for too long: another takes every fifth lease from it.
-class ForgetfulFrontier final : public FrontierAround<ForgetfulFrontier> {
+class ForgetfulFrontier final : public FrontierDecorator<ForgetfulFrontier> {
  public:
   explicit ForgetfulFrontier(std::unique_ptr<Frontier> frontier)
-      : FrontierAround(std::move(frontier)) {}
+      : FrontierDecorator(std::move(frontier)) {}
 
   Result<std::vector<Lease>> lease(const LeaseRequest& request) override {
-    auto leases = within().lease(request);
+    auto leases = inner().lease(request);
     for (std::size_t i = 0; leases && i < leases->size(); ++i) {
-      if (given_.fetch_add(1) % 5 == 4 && within().release((*leases)[i].id)) ++forgotten;
+      if (given_.fetch_add(1) % 5 == 4 && inner().release((*leases)[i].id)) ++forgotten;
     }
     return leases;
   }
   mutable std::atomic<int> forgotten = 0;
 
  private:
-  friend FrontierAround;
+  friend FrontierDecorator;
   template <class Call>
-  auto through(Call&& call) const {
+  auto forward(Call&& call) const {
     return call();
   }
   std::atomic<int> given_ = 0;

@@ -19,7 +19,7 @@
 
 #include "crawl_fixture.h"
 #include "crawler/output/line_sink.h"
-#include "crawler/run/frontier_around.h"
+#include "crawler/run/frontier_decorator.h"
 #include "tests/support/file_faults.h"
 
 namespace trawl {
@@ -137,13 +137,13 @@ void expect_same_pages(const CrawlConfig& config) {
 }
 
 // Looks for a page's row at the moment when its lease ends.
-class WatchedFrontier final : public FrontierAround<WatchedFrontier> {
+class WatchedFrontier final : public FrontierDecorator<WatchedFrontier> {
  public:
   WatchedFrontier(std::unique_ptr<Frontier> frontier, std::filesystem::path csv)
-      : FrontierAround(std::move(frontier)), csv_(std::move(csv)) {}
+      : FrontierDecorator(std::move(frontier)), csv_(std::move(csv)) {}
 
   Result<std::vector<Lease>> lease(const LeaseRequest& request) override {
-    auto leases = within().lease(request);
+    auto leases = inner().lease(request);
     const std::lock_guard lock(mutex_);
     for (std::size_t i = 0; leases && i < leases->size(); ++i)
       urls_[(*leases)[i].id] = (*leases)[i].url;
@@ -157,16 +157,16 @@ class WatchedFrontier final : public FrontierAround<WatchedFrontier> {
       if (ends && !is_written(urls_[id])) ++early;
       if (ends) ++ended;
     }
-    return within().complete(id, outcome, links);
+    return inner().complete(id, outcome, links);
   }
 
   int ended = 0;  // leases
   int early = 0;  // of these, before there was a row
 
  private:
-  friend FrontierAround;
+  friend FrontierDecorator;
   template <class Call>
-  auto through(Call&& call) const {
+  auto forward(Call&& call) const {
     return call();
   }
 

@@ -50,7 +50,7 @@ TEST(FetchFailure, WhatWillNotPassEndsTheUrl) {
        {FetchError::kBodyTooLarge, FetchError::kDownloadTooLarge, FetchError::kHeadersTooLarge,
         FetchError::kAddressRefused, FetchError::kUnwantedType}) {
     EXPECT_FALSE(of_failure(failure)) << to_string(failure);
-    EXPECT_FALSE(is_our_own_doing(failure)) << to_string(failure);
+    EXPECT_FALSE(is_local_failure(failure)) << to_string(failure);
   }
 }
 
@@ -67,8 +67,8 @@ TEST(FetchFailure, ANameThatDoesNotExistIsToldFromOneThatCannotBeAskedFor) {
 }
 
 TEST(FetchFailure, WhatWeEndedOurselvesSaysNothingOfTheUrl) {
-  EXPECT_TRUE(is_our_own_doing(FetchError::kMemory));
-  EXPECT_TRUE(is_our_own_doing(FetchError::kAborted));
+  EXPECT_TRUE(is_local_failure(FetchError::kMemory));
+  EXPECT_TRUE(is_local_failure(FetchError::kAborted));
   EXPECT_FALSE(failure_reason_of(HttpResponse{}));
 }
 

@@ -311,7 +311,7 @@ TEST(HttpClientMemory, TheBodiesOfAllClientsStayWithinTheBudget) {
     return client.send("0\r\n\r\n");
   });
   HttpOptions options = quick();
-  options.budget = std::make_shared<BodyBudget>(kLimit);
+  options.budget = std::make_shared<BodyMemoryBudget>(kLimit);
   options.connections = kBodies;
   std::uint64_t most = 0;
   int whole = 0;
@@ -354,7 +354,7 @@ TEST(HttpClientMemory, APausedTransferGoesOnWhenThereIsRoomAgain) {
   const RawServer server(
       [&](Connection& client, const std::string&) { return client.reply(kOk, body); });
   HttpOptions options = quick();
-  options.budget = std::make_shared<BodyBudget>(500'000);
+  options.budget = std::make_shared<BodyMemoryBudget>(500'000);
   options.timeout = milliseconds(300);  // does not count while it waits
   options.min_speed = 1'000'000;
   options.min_speed_time = milliseconds(100);
@@ -390,7 +390,7 @@ TEST(HttpClientMemory, ABodyLargerThanAllMemoryIsTooLarge) {
     return false;
   });
   HttpOptions options = quick();
-  options.budget = std::make_shared<BodyBudget>(100'000);
+  options.budget = std::make_shared<BodyMemoryBudget>(100'000);
   for (const char* target : {"/known", "/unknown", "/packed"}) {
     const HttpResponse got = get(server.url(target), options);
     EXPECT_EQ(got.failure, FetchError::kBodyTooLarge) << target;
@@ -408,7 +408,7 @@ TEST(HttpClientMemory, ADecoderLargerThanAllMemoryIsTooLarge) {
     return client.reply(std::string(kOk) + "Content-Encoding: zstd\r\n", packed);
   });
   HttpOptions options = quick();
-  options.budget = std::make_shared<BodyBudget>(4 << 20);
+  options.budget = std::make_shared<BodyMemoryBudget>(4 << 20);
   const HttpResponse got = get(server.url("/"), options);
   EXPECT_EQ(got.failure, FetchError::kBodyTooLarge);
   EXPECT_THAT(got.error, HasSubstr("fetch.max_memory"));
@@ -437,7 +437,7 @@ TEST(HttpClientMemory, TheLargestBodyAndTheLargestDecoderFitTogether) {
   options.keep_encoded = true;
   for (const char* target : {"/br", "/zstd"}) {
     const std::uint64_t download = std::max(by_brotli.size(), by_zstd.size());
-    options.budget = std::make_shared<BodyBudget>(kMost + download + kMostDecoderMemory);
+    options.budget = std::make_shared<BodyMemoryBudget>(kMost + download + kMostDecoderMemory);
     const HttpResponse got =
         fetch({.url = server.url(target), .max_body = kMost, .max_download = download}, options);
     EXPECT_EQ(got.error, "") << target;
@@ -452,7 +452,7 @@ TEST(HttpClientMemory, ADecoderWaitsForRoomAsBodiesDo) {
     return client.reply(std::string(kOk) + "Content-Encoding: zstd\r\n", packed);
   });
   HttpOptions options = quick();
-  options.budget = std::make_shared<BodyBudget>(12 << 20);
+  options.budget = std::make_shared<BodyMemoryBudget>(12 << 20);
   BodyCharge elsewhere(options.budget);
   ASSERT_TRUE(elsewhere.grow(8 << 20));
   const auto client = client_of(options);
@@ -475,7 +475,7 @@ TEST(HttpClientMemory, AClientMayGoWhileItsTransfersWait) {
     return client.reply(kOk, std::string(400'000, 'x'));
   });
   HttpOptions options = quick();
-  options.budget = std::make_shared<BodyBudget>(500'000);
+  options.budget = std::make_shared<BodyMemoryBudget>(500'000);
   BodyCharge elsewhere(options.budget);
   ASSERT_TRUE(elsewhere.grow(450'000));
   {

@@ -123,7 +123,7 @@ TEST(CookieJars, TheyStayWithinTheirBytes) {
 }
 
 TEST(CookieJars, TheirMemoryCountsInTheBudget) {
-  const auto budget = std::make_shared<BodyBudget>(64u << 20);
+  const auto budget = std::make_shared<BodyMemoryBudget>(64u << 20);
   {
     CookieJars jars(1000, CookieJars::kMaxBytes, budget);
     jars.find("one")->add(5000);

@@ -281,9 +281,9 @@ TEST(HttpClient, SaysWhyABodyIsNotWhole) {
   const auto cut = [&](const char* target) { return get(server.url(target), impatient()).cut; };
   EXPECT_EQ(cut("/whole"), std::nullopt);
   for (const char* target : {"/short", "/chunked", "/torn-chunk", "/reset", "/zipped"})
-    EXPECT_EQ(cut(target), BodyCut::kDisconnect) << target;
-  EXPECT_EQ(cut("/stalled"), BodyCut::kTime);
-  EXPECT_EQ(cut("/large"), BodyCut::kLength);
+    EXPECT_EQ(cut(target), BodyTruncation::kDisconnect) << target;
+  EXPECT_EQ(cut("/stalled"), BodyTruncation::kTime);
+  EXPECT_EQ(cut("/large"), BodyTruncation::kLength);
   for (const char* target : {"/no-head", "/garbage", "/nothing"})
     EXPECT_EQ(cut(target), std::nullopt) << target;
   const HttpResponse zipped = get(server.url("/zipped"));
@@ -309,15 +309,15 @@ TEST(HttpClient, ReadsAPartOfWhatIsTooLargeIfThatIsWanted) {
   };
   const HttpResponse page = get_part("/page", kLimit, 10 * kLimit);
   EXPECT_EQ(page.failure, FetchError::kBodyTooLarge);
-  EXPECT_EQ(page.cut, BodyCut::kLength);
+  EXPECT_EQ(page.cut, BodyTruncation::kLength);
   EXPECT_EQ(page.body.size(), kLimit);
   const HttpResponse download = get_part("/page", 10 * kLimit, kLimit);
   EXPECT_EQ(download.failure, FetchError::kDownloadTooLarge);
-  EXPECT_EQ(download.cut, BodyCut::kLength);
+  EXPECT_EQ(download.cut, BodyTruncation::kLength);
   EXPECT_EQ(download.body.size(), kLimit);
   const HttpResponse film = get_part("/film", kLimit, 10 * kLimit);
   EXPECT_EQ(film.failure, FetchError::kBodyTooLarge);
-  EXPECT_EQ(film.cut, BodyCut::kLength);
+  EXPECT_EQ(film.cut, BodyTruncation::kLength);
   EXPECT_EQ(film.body, "");
 }
 

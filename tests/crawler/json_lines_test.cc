@@ -146,7 +146,7 @@ TEST(PageLine, HasAllValues) {
   output.page.etag = "W/\"1\"";
   output.page.last_modified = "Tue, 14 Nov 2023 22:13:20 GMT";
   output.written.duplicate_of = "http://site.example/first";
-  output.written.place = WarcPlace{"trawl-1.warc.gz", 5'000'000'000, 1'234};
+  output.written.place = WarcLocation{"trawl-1.warc.gz", 5'000'000'000, 1'234};
   EXPECT_THAT(
       line_of(all),
       HasSubstr(R"("elapsed_ms":56,"digest":"sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ",)"

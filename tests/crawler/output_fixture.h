@@ -19,7 +19,7 @@
 #include <zlib.h>
 
 #include "crawler/output/output.h"
-#include "crawler/warc/digest.h"
+#include "crawler/warc/sha1.h"
 
 namespace trawl::test {
 

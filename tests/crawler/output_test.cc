@@ -129,10 +129,10 @@ TEST(Output, SettlingWritesWhatWasSubmitted) {
   const TemporaryDirectory directory;
   const OutputPlace place(directory.path());
   const auto output = place.open();
-  output->settle(true);
+  output->write_due(true);
   int written = 0;
   output->submit(fetched(url_of("a")).output, [&] { ++written; });
-  output->settle(true);
+  output->write_due(true);
   ASSERT_TRUE(output->flush());
   EXPECT_EQ(written, 1);
   EXPECT_EQ(place.pages().size(), 1u);

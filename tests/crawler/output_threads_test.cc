@@ -16,7 +16,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "crawler/http/body_budget.h"
+#include "crawler/http/body_memory_budget.h"
 #include "crawler/output/output.h"
 #include "tests/crawler/output_fixture.h"
 #include "tests/support/temporary_directory.h"
@@ -58,7 +58,7 @@ TEST(OutputThreads, OfNEqualBodiesOneIsTheFirst) {
         output->submit(page.output, [&] { ++written; });
         if (i % 100 == 0)
           test::submit_record(*output, builder.build(exchange_of(url + "/robots", "")));
-        if (random() % 4 == 0) output->settle(true);
+        if (random() % 4 == 0) output->write_due(true);
       }
     });
   }
@@ -99,7 +99,7 @@ TEST(OutputThreads, OfNEqualBodiesOneIsTheFirst) {
 
 // Takes `bytes` of the budget, as a transfer does. False: the budget answered that there never will
 // be room.
-bool wait_for_room(BodyBudget& budget, BodyCharge& charge, std::uint64_t bytes) {
+bool wait_for_room(BodyMemoryBudget& budget, BodyCharge& charge, std::uint64_t bytes) {
   struct Waker {
     std::mutex mutex;
     std::condition_variable changed;
@@ -140,7 +140,7 @@ TEST_P(OutputBudget, BoundsWhatWaitsToBeWritten) {
   const TemporaryDirectory directory;
   const OutputPlace place(directory.path());
   const auto output = place.open(true);
-  const auto budget = std::make_shared<BodyBudget>(given.limit);
+  const auto budget = std::make_shared<BodyMemoryBudget>(given.limit);
   std::atomic<std::uint64_t> most{0};
   std::vector<std::thread> fetchers;
   std::atomic<int> evicted{0};
@@ -164,7 +164,7 @@ TEST_P(OutputBudget, BoundsWhatWaitsToBeWritten) {
         page.output->charge = std::move(charge);
         output->submit(page.output, [] {});
         most.store(std::max(most.load(), output->queued_bytes()));
-        if (given.settles) output->settle(true);
+        if (given.settles) output->write_due(true);
       }
     });
   }
@@ -195,7 +195,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(OutputThreads, AChargeIsGivenBackWithTheLastOfWhatItWasFor) {
   const TemporaryDirectory directory;
   const OutputPlace place(directory.path());
-  const auto budget = std::make_shared<BodyBudget>(10u << 20);
+  const auto budget = std::make_shared<BodyMemoryBudget>(10u << 20);
   const auto output = place.open();
   WarcBuilder builder;
   Fetched page = fetched_body(builder, "http://a.example/", "body");

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "crawler/decide/traps.h"
+#include "crawler/decide/trap_detector.h"
 #include "crawler/decide/url_shape.h"
 #include "tests/support/temporary_directory.h"
 

@@ -13,7 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "crawler/sample_site/sample_site_web.h"
+#include "crawler/sample_site/sample_web.h"
 #include "tests/support/temporary_directory.h"
 #include "tiny_crawler.h"
 

@@ -60,7 +60,7 @@ class SlowOutput : public ::testing::Test {
           ++written_;
         });
       }
-      output_->settle(false);
+      output_->write_due(false);
     }
     EXPECT_TRUE(output_->flush());
     ++run_;

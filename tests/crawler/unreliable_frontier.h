@@ -6,23 +6,23 @@
 #include <type_traits>
 #include <utility>
 
-#include "crawler/run/frontier_around.h"
+#include "crawler/run/frontier_decorator.h"
 
 namespace trawl::test {
 
-class UnreliableFrontier final : public FrontierAround<UnreliableFrontier> {
+class UnreliableFrontier final : public FrontierDecorator<UnreliableFrontier> {
  public:
   explicit UnreliableFrontier(std::unique_ptr<Frontier> frontier)
-      : FrontierAround(std::move(frontier)) {}
+      : FrontierDecorator(std::move(frontier)) {}
 
   std::atomic<bool> gone{false};         // at every call
   mutable std::atomic<int> refused = 0;  // so many were
 
  private:
-  friend FrontierAround;
+  friend FrontierDecorator;
 
   template <class Call>
-  auto through(Call&& call) const -> std::invoke_result_t<Call> {
+  auto forward(Call&& call) const -> std::invoke_result_t<Call> {
     if (!gone && calls_.fetch_add(1) % 3 != 2) return call();
     ++refused;
     return error(ErrorCode::kUnavailable, "the frontier is out of reach");

@@ -60,7 +60,8 @@ TEST(UserAgent, IsWarnedOfWithoutContact) {
   for (const char* nobody :
        {"mybot/1.0", "mybot/1.0 (a crawler)", "Mozilla/5.0 (compatible; mybot/1)",
         "mybot/1.0 (+https://)", "mybot @ home", "mybot@", "@my.site"}) {
-    EXPECT_THAT(user_agent_warning(nobody), HasSubstr("neither a URL nor a mail address")) << nobody;
+    EXPECT_THAT(user_agent_warning(nobody), HasSubstr("neither a URL nor a mail address"))
+        << nobody;
   }
 }
 

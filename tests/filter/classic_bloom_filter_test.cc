@@ -16,8 +16,8 @@
 
 #include "base/file_io.h"
 #include "base/mix.h"
+#include "filter/classic/classic_bloom_filter_state.h"
 #include "filter/classic/classic_places.h"
-#include "filter/classic/classic_state.h"
 #include "filter/snapshot/snapshot_writer.h"
 #include "tests/support/filter_keys.h"
 #include "tests/support/temporary_directory.h"
@@ -188,14 +188,14 @@ TEST(ClassicBloomFilter, PlacesAreThoseOfTheFileFormat) {
   // By hand, from the formula in classic_places.h.
   const Fingerprint key{.high = 0x0123456789abcdef, .low = 0x9e6c63d0676a9a98};
   const std::uint64_t bits = (std::uint64_t{1} << 40) + 512;
-  KeyPlaces places(key, bits);
+  ClassicPlaces places(key, bits);
   for (std::uint64_t i = 0; i < 50; ++i) {
     const std::uint64_t x = key.high + i * (key.low | 1);
     const std::uint64_t mixed = (x ^ (x >> 32)) * 0x9e3779b97f4a7c15;
     const auto product = static_cast<Uint128>(mixed) * bits;
     EXPECT_EQ(places.next(), static_cast<std::uint64_t>(product >> 64)) << i;
   }
-  KeyPlaces again(key, 1024);
+  ClassicPlaces again(key, 1024);
   EXPECT_EQ(again.next(), 74u);
   EXPECT_EQ(again.next(), 201u);
   EXPECT_EQ(again.next(), 922u);
@@ -208,7 +208,7 @@ TEST(ClassicBloomFilter, PlacesAreEvenlySpreadAndIndependentInLargeFilters) {
   constexpr std::size_t kParts = 64;
   std::vector<double> high(kParts), low(kParts), pairs(kParts * kParts);
   for (std::uint64_t n = 0; n < kKeys; ++n) {
-    KeyPlaces places(nth_key(n), bits);
+    ClassicPlaces places(nth_key(n), bits);
     std::uint64_t before = 0;
     for (unsigned i = 0; i < kHashes; ++i) {
       const std::uint64_t place = places.next();

@@ -45,14 +45,14 @@ class ExactKeysTest : public ::testing::Test {
   }
 
   ExactKeys open() const {
-    auto keys = ExactKeys::beside(filter_);
+    auto keys = ExactKeys::open_for(filter_);
     EXPECT_TRUE(keys) << keys.error().message;
     EXPECT_TRUE(keys->has_value());
     return std::move(**keys);
   }
 
   Result<void> open_and_verify() const {
-    auto keys = ExactKeys::beside(filter_);
+    auto keys = ExactKeys::open_for(filter_);
     return keys ? (*keys)->verify() : tl::unexpected(keys.error());
   }
 
@@ -169,7 +169,7 @@ TEST_F(ExactKeysTest, OtherFilesKeysAreMergedIn) {
 
 TEST_F(ExactKeysTest, NoFileIsNoError) {
   save_filter();
-  const auto keys = ExactKeys::beside(filter_);
+  const auto keys = ExactKeys::open_for(filter_);
   ASSERT_TRUE(keys);
   EXPECT_FALSE(keys->has_value());
 }
@@ -178,7 +178,7 @@ TEST_F(ExactKeysTest, AreFoundBesideWhatALinkLeadsTo) {
   save(some_keys(10));
   const std::string link = directory_ / "link.filter";
   std::filesystem::create_symlink(filter_, link);
-  const auto keys = ExactKeys::beside(link);
+  const auto keys = ExactKeys::open_for(link);
   ASSERT_TRUE(keys);
   ASSERT_TRUE(keys->has_value());
   EXPECT_EQ((*keys)->path(), keys_);
@@ -188,7 +188,7 @@ TEST_F(ExactKeysTest, AreFoundBesideWhatALinkLeadsTo) {
 TEST_F(ExactKeysTest, ThoseOfAnotherFilterAreRefused) {
   save(some_keys(100));
   save_filter();  // with another hash key
-  const auto other = ExactKeys::beside(filter_);
+  const auto other = ExactKeys::open_for(filter_);
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().code, ErrorCode::kInvalidArgument);
   EXPECT_NE(other.error().message.find(keys_), std::string::npos) << other.error().message;
@@ -198,7 +198,7 @@ TEST_F(ExactKeysTest, ThoseOfAnotherFilterAreRefused) {
   auto filter = BlockedBloomFilter::load(filter_).value();
   filter.insert(nth_key(5));
   ASSERT_TRUE(filter.save(filter_));
-  EXPECT_FALSE(ExactKeys::beside(filter_));
+  EXPECT_FALSE(ExactKeys::open_for(filter_));
 }
 
 TEST_F(ExactKeysTest, EachDamagedByteIsNoticed) {
@@ -218,13 +218,13 @@ TEST_F(ExactKeysTest, FilesOfAnotherLengthAreRefused) {
   const std::string whole = *read_file(keys_, 1 << 20);
   for (std::size_t size = 0; size < whole.size(); ++size) {
     test::write_contents(keys_, whole.substr(0, size));
-    const auto opened = ExactKeys::beside(filter_);
+    const auto opened = ExactKeys::open_for(filter_);
     ASSERT_FALSE(opened) << size;
     EXPECT_EQ(opened.error().code, ErrorCode::kCorrupt) << opened.error().message;
   }
   for (const std::size_t more : {1u, 15u, 16u}) {
     test::write_contents(keys_, whole + std::string(more, '\0'));
-    EXPECT_FALSE(ExactKeys::beside(filter_)) << more;
+    EXPECT_FALSE(ExactKeys::open_for(filter_)) << more;
   }
 }
 

@@ -17,7 +17,7 @@
 #include <gtest/gtest.h>
 
 #include "base/mix.h"
-#include "filter/growing/growing_state.h"
+#include "filter/growing/growing_bloom_filter_state.h"
 #include "filter/snapshot/snapshot_reader.h"
 #include "filter/snapshot/snapshot_writer.h"
 #include "tests/support/filter_keys.h"

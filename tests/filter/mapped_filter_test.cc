@@ -18,7 +18,7 @@
 #include "trawl/cuckoo_filter.h"
 #include "trawl/growing_bloom_filter.h"
 
-#include "filter/growing/growing_state.h"
+#include "filter/growing/growing_bloom_filter_state.h"
 #include "tests/support/filter_keys.h"
 #include "tests/support/snapshot_file.h"
 #include "tests/support/temporary_directory.h"

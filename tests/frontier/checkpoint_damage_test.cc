@@ -12,7 +12,7 @@
 #include "trawl/embedded_frontier.h"
 
 #include "base/file_io.h"
-#include "frontier/recovery/recovery.h"
+#include "frontier/recovery/filter_recovery.h"
 #include "tests/frontier/frontier_fixture.h"
 
 namespace trawl {

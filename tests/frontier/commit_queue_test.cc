@@ -126,7 +126,7 @@ TEST_F(CommitQueueTest, WhatNobodyWaitsForIsCommittedAllTheSame) {
     ASSERT_TRUE(queue.submit([&](Operation& operation) { admit(operation, name); }));
     EXPECT_TRUE(store_.wait_for_write(milliseconds(10'000))) << name;
     // Long enough for the committer to go to sleep.
-    std::this_thread::sleep_for(20 * CommitQueue::kPatience);
+    std::this_thread::sleep_for(20 * CommitQueue::kMaxDelay);
   }
   EXPECT_EQ(durable(), (std::multiset<std::string>{"a", "b"}));
 }
@@ -142,7 +142,7 @@ TEST_F(CommitQueueTest, AHurryIsAnsweredAtOnce) {
   // At most one each time its patience ends.
   const auto took = std::chrono::steady_clock::now() - begin;
   EXPECT_LE(store_.batches().size(),
-            static_cast<std::size_t>(took / CommitQueue::kPatience) + 2 + kOperations / 256);
+            static_cast<std::size_t>(took / CommitQueue::kMaxDelay) + 2 + kOperations / 256);
   const std::size_t before = store_.batches().size();
   for (int i = 0; i < 50; ++i) {
     ASSERT_TRUE(queue.submit([&](Operation& operation) { admit(operation, "b"); }));

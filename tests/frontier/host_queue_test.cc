@@ -103,7 +103,7 @@ TEST(HostQueue, IsAsAMapOfItsUrls) {
         ASSERT_TRUE(model.empty() || !queue.in_rest(model.rbegin()->first));
         break;
       default:
-        queue.fit();
+        queue.shrink_to_fit();
         ASSERT_LT(queue.head_bytes(), queue.head_bytes_used() + 16);
     }
     ASSERT_EQ(queue.head_urls(), model.size());

@@ -34,8 +34,8 @@ class HostShardGroups : public test::HostShardFixture {
     shard.set_address(test::id_of(host), address);
   }
 
-  std::optional<GroupClocks> domains_;
-  std::optional<GroupClocks> addresses_;
+  std::optional<GroupRateLimiter> domains_;
+  std::optional<GroupRateLimiter> addresses_;
 };
 
 TEST_F(HostShardGroups, P1_HostsOfADomainTakeTurns) {

@@ -44,8 +44,8 @@ class HostShardStarts : public test::HostShardFixture {
     EXPECT_EQ(turn.at - start_, at - start_);
   }
 
-  std::optional<GroupClocks> domains_;
-  std::optional<GroupClocks> addresses_;
+  std::optional<GroupRateLimiter> domains_;
+  std::optional<GroupRateLimiter> addresses_;
 };
 
 TEST_F(HostShardStarts, P1_HostsWhoseAddressIsNotKnownYetDoNotStartTogether) {

@@ -266,7 +266,7 @@ TEST_F(HostShardTest, AStoreThatCannotBeReadIsToldAndAClosedShardLeasesNothing) 
 
 TEST_F(HostShardTest, WhatIsOpenAtTheSameTimeIsBounded) {
   auto few = options(milliseconds(0), 10);
-  Allowance three(3);
+  Quota three(3);
   few.leases = &three;
   HostShard shard(store_, few);
   admit(shard, 5);

@@ -141,7 +141,7 @@ TEST(WaitingDepths, AMarkOrTheUrlIsSeen) {
       while (round.load() < i)
         std::this_thread::yield();
       static_cast<void>(depths.mark(key_of_url(i), 3));
-      WaitingDepths::settle();
+      WaitingDepths::full_fence();
       const bool saw_url = depths.is_deeper(key_of_url(i), 3);
       while (done.load() < i)
         std::this_thread::yield();
@@ -153,7 +153,7 @@ TEST(WaitingDepths, AMarkOrTheUrlIsSeen) {
     const Fingerprint key = key_of_url(i);
     round.store(i);
     depths.add(key, 9);
-    WaitingDepths::settle();
+    WaitingDepths::full_fence();
     saw_mark.store(depths.marked(key) == 3);
     done.store(i);
     while (done.load() != 0)

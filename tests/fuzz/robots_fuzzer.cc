@@ -49,9 +49,9 @@ void check_matching(std::string_view text, const Robots& robots, const trawl::Ur
   const trawl::RobotsFile file(text, {});
   const auto agents = file.agents_for(kAgent);
   const trawl::RobotsRuleSet compiled(file, agents);
-  const trawl::RobotsTarget target(url);
-  trawl::RobotsWork direct;
-  trawl::RobotsWork indexed{.direct_steps = 0};
+  const trawl::RobotsPath target(url);
+  trawl::RobotsMatchCost direct;
+  trawl::RobotsMatchCost indexed{.direct_steps = 0};
   const std::size_t found = compiled.find(target, direct);
   require(found == compiled.find(target, indexed));
   if (text.size() > 1'000 || target.text().size() > 200) return;

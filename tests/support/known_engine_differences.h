@@ -12,7 +12,7 @@
 
 #include "base/ascii.h"
 #include "crawler/parse/html/gumbo_text.h"
-#include "crawler/parse/html/tokenizer.h"
+#include "crawler/parse/html/html_tokenizer.h"
 
 namespace trawl {
 

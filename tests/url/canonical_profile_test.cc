@@ -11,7 +11,7 @@
 
 #include "trawl/canonicalizer.h"
 
-#include "url/canonical_names.h"
+#include "url/name_matcher.h"
 
 namespace trawl {
 namespace {

@@ -20,8 +20,8 @@
 #include "trawl/url.h"
 
 #include "tests/url/url_test_data.h"
+#include "url/url_byte_masks.h"
 #include "url/url_parser.h"
-#include "url/url_sketch.h"
 
 namespace trawl {
 namespace {
@@ -339,9 +339,9 @@ TEST(UrlFastPath, LeavesTheOldValueWhenItSaysNo) {
   }
 }
 
-// --- UrlSketch: all ways of making one give the same.
+// --- UrlByteMasks: all ways of making one give the same.
 
-TEST(UrlSketch, IsTheSameOnEveryProcessor) {
+TEST(UrlByteMasks, IsTheSameOnEveryProcessor) {
   const std::uint64_t seed = std::random_device{}();
   SCOPED_TRACE(fmt::format("seed {}", seed));
   Random random(seed);
@@ -354,21 +354,21 @@ TEST(UrlSketch, IsTheSameOnEveryProcessor) {
       const std::string_view piece = random_piece(random);
       byte = round % 3 == 0 ? static_cast<char>(random()) : piece[below(random, piece.size())];
     }
-    const UrlSketch expected = PortableProcessor::sketch(bytes.data(), bytes.size());
+    const UrlByteMasks expected = PortableProcessor::masks(bytes.data(), bytes.size());
     for (const auto& implementation : UrlFastPath::implementations()) {
       for (const auto& place : {&GuardedMemory::at_end, &GuardedMemory::at_start}) {
         const std::string_view copy = (memory.*place)(bytes);
-        ASSERT_EQ(implementation.sketch(copy.data(), copy.size()), expected)
+        ASSERT_EQ(implementation.masks(copy.data(), copy.size()), expected)
             << implementation.name << " of " << testing::PrintToString(bytes);
       }
     }
   }
 }
 
-TEST(UrlSketch, SaysWhatEachByteIsWhereverItStands) {
+TEST(UrlByteMasks, SaysWhatEachByteIsWhereverItStands) {
   for (const auto& implementation : UrlFastPath::implementations()) {
     SCOPED_TRACE(implementation.name);
-    for (std::size_t length = 1; length <= UrlSketch::kBytes; ++length) {
+    for (std::size_t length = 1; length <= UrlByteMasks::kBytes; ++length) {
       for (unsigned i = 0; i < 256; ++i) {
         const std::size_t at = i % length;
         const auto bit = [at](bool is_set) { return std::uint64_t{is_set} << at; };
@@ -376,11 +376,11 @@ TEST(UrlSketch, SaysWhatEachByteIsWhereverItStands) {
         std::string text(length, 'a');
         text[at] = static_cast<char>(byte);
         const std::uint64_t behind = length == 64 ? 0 : ~std::uint64_t{0} << length;
-        const UrlSketch sketch = implementation.sketch(text.data(), length);
-        ASSERT_EQ(sketch.outside_host, bit(!is_plain_in_host(byte)) | behind) << i;
-        ASSERT_EQ(sketch.special, bit(is_special(byte))) << i;
-        ASSERT_EQ(sketch.slash, bit(byte == '/')) << i;
-        ASSERT_EQ(sketch.dot, bit(byte == '.')) << i;
+        const UrlByteMasks masks = implementation.masks(text.data(), length);
+        ASSERT_EQ(masks.outside_host, bit(!is_plain_in_host(byte)) | behind) << i;
+        ASSERT_EQ(masks.special, bit(is_special(byte))) << i;
+        ASSERT_EQ(masks.slash, bit(byte == '/')) << i;
+        ASSERT_EQ(masks.dot, bit(byte == '.')) << i;
       }
     }
   }

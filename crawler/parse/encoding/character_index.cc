@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "crawler/parse/encoding/encoding_index.h"
-#include "crawler/parse/encoding/encoding_list.h"
+#include "crawler/parse/encoding/encoding_info.h"
 #include "crawler/parse/encoding/per_encoding.h"
 
 namespace trawl {

@@ -6,7 +6,7 @@
 #include "crawler/parse/encoding/byte_order_mark.h"
 #include "crawler/parse/encoding/decoders.h"
 #include "crawler/parse/encoding/encoding_index.h"
-#include "crawler/parse/encoding/encoding_list.h"
+#include "crawler/parse/encoding/encoding_info.h"
 #include "crawler/parse/encoding/packed_utf8.h"
 #include "crawler/parse/encoding/page_encoding.h"
 

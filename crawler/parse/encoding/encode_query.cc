@@ -11,7 +11,7 @@
 #include "base/utf8.h"
 #include "crawler/parse/encoding/character_index.h"
 #include "crawler/parse/encoding/encoding_index.h"
-#include "crawler/parse/encoding/encoding_list.h"
+#include "crawler/parse/encoding/encoding_info.h"
 #include "crawler/parse/encoding/page_encoding.h"
 #include "url/percent_encoding.h"
 

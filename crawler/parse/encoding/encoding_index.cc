@@ -5,7 +5,7 @@
 
 #include <iconv.h>
 
-#include "crawler/parse/encoding/encoding_list.h"
+#include "crawler/parse/encoding/encoding_info.h"
 #include "crawler/parse/encoding/index_corrections.h"
 #include "crawler/parse/encoding/per_encoding.h"
 #include "crawler/parse/encoding/windows_1252.h"

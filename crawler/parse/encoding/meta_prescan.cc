@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/ascii.h"
-#include "crawler/parse/encoding/encoding_list.h"
+#include "crawler/parse/encoding/encoding_info.h"
 
 namespace trawl {
 

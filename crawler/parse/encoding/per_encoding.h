@@ -4,7 +4,7 @@
 #include <array>
 #include <mutex>
 
-#include "crawler/parse/encoding/encoding_list.h"
+#include "crawler/parse/encoding/encoding_info.h"
 #include "crawler/parse/encoding/page_encoding.h"
 
 namespace trawl {

@@ -85,14 +85,15 @@ const GumboAttribute* style_attribute(const GumboElement& element) noexcept {
 
 }  // namespace
 
-GumboCage::Verdict GumboPageReader::read(std::string_view html, ReferenceCollector& collector) {
+GumboSandbox::Verdict GumboPageReader::read(std::string_view html, ReferenceCollector& collector) {
   found_.clear();
   texts_.clear();
-  cage_.emplace(limits_);
-  const GumboCage::Verdict verdict = cage_->parse(characters_.hide(html));
-  memory_used_ = cage_->memory_used();
-  if (verdict != GumboCage::Verdict::kParsed) return verdict;
-  if (!find_elements(*cage_->document(), collector)) return GumboCage::Verdict::kTooMuchMemory;
+  sandbox_.emplace(limits_);
+  const GumboSandbox::Verdict verdict = sandbox_->parse(characters_.hide(html));
+  memory_used_ = sandbox_->memory_used();
+  if (verdict != GumboSandbox::Verdict::kParsed) return verdict;
+  if (!find_elements(*sandbox_->document(), collector))
+    return GumboSandbox::Verdict::kTooMuchMemory;
   std::ranges::stable_sort(found_, std::less<>(), &Found::place);
   for (std::size_t i = 0; i < found_.size(); ++i) {
     report(found_[i], collector);
@@ -171,7 +172,7 @@ void GumboPageReader::report(const Found& found, ReferenceCollector& collector) 
 
 // The source after the start tag of an <a>, up to the next <a>.
 std::string_view GumboPageReader::inside_anchor(std::size_t index) {
-  const std::string_view source = cage_->source();
+  const std::string_view source = sandbox_->source();
   const char* const begin = found_[index].place + found_[index].element->original_tag.length;
   const char* end = source.data() + source.size();
   for (std::size_t next = index + 1; next < found_.size(); ++next) {

@@ -12,7 +12,7 @@
 #include "trawl/links.h"
 
 #include "crawler/parse/html/element.h"
-#include "crawler/parse/html/gumbo_cage.h"
+#include "crawler/parse/html/gumbo_sandbox.h"
 #include "crawler/parse/html/gumbo_text.h"
 #include "crawler/parse/html/reference_collector.h"
 
@@ -31,7 +31,7 @@ class GumboPageReader {
   // and the contents of HTML <template>s. Reports nothing unless it returns kParsed. The values
   // reported are valid until the next read() or the reader's destruction; `html` may be freed
   // earlier.
-  GumboCage::Verdict read(std::string_view html, ReferenceCollector& collector);
+  GumboSandbox::Verdict read(std::string_view html, ReferenceCollector& collector);
 
   // Bytes used for building and reading the tree.
   std::size_t memory_used() const noexcept { return memory_used_; }
@@ -54,9 +54,9 @@ class GumboPageReader {
   std::string_view inside_anchor(std::size_t index);
   std::string_view text_of(const GumboElement& element);
 
-  const GumboCage::Limits limits_;
+  const GumboSandbox::Limits limits_;
   GumboText characters_;
-  std::optional<GumboCage> cage_;
+  std::optional<GumboSandbox> sandbox_;
   std::vector<Found> found_;
   ElementAttributes attributes_;
   std::deque<std::string> texts_;  // restored texts, see GumboText

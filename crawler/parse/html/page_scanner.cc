@@ -7,7 +7,7 @@
 #include "base/ascii_prefix.h"
 #include "base/utf8_validation.h"
 #include "crawler/parse/encoding/valid_utf8.h"
-#include "crawler/parse/html/content_model.h"
+#include "crawler/parse/html/element_content_model.h"
 #include "crawler/parse/html/shadow_root.h"
 
 namespace trawl {

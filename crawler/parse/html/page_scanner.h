@@ -14,9 +14,9 @@
 
 #include "crawler/parse/html/character_references.h"
 #include "crawler/parse/html/element.h"
+#include "crawler/parse/html/html_tokenizer.h"
 #include "crawler/parse/html/page_references.h"
 #include "crawler/parse/html/reference_collector.h"
-#include "crawler/parse/html/tokenizer.h"
 
 namespace trawl {
 

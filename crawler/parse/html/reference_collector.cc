@@ -8,7 +8,7 @@
 #include "crawler/parse/headers/link_types.h"
 #include "crawler/parse/html/collapsed_text.h"
 #include "crawler/parse/html/css_references.h"
-#include "crawler/parse/html/meta_refresh.h"
+#include "crawler/parse/html/meta_refresh_parser.h"
 #include "crawler/parse/html/srcset.h"
 
 namespace trawl {

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "crawler/parse/html/tokenizer.h"
+#include "crawler/parse/html/html_tokenizer.h"
 
 namespace trawl {
 

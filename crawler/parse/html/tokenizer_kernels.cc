@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <span>
 
+#include "crawler/parse/html/token_masks.h"
+#include "crawler/parse/html/token_masks_x86.h"
 #include "crawler/parse/html/tokenizer_kernel.h"
-#include "crawler/parse/html/tokenizer_masks.h"
-#include "crawler/parse/html/tokenizer_masks_x86.h"
 #include "crawler/parse/html/tokenizer_text.h"
 
 namespace trawl {

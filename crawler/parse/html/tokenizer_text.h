@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/ascii.h"
-#include "crawler/parse/html/tokenizer.h"
+#include "crawler/parse/html/html_tokenizer.h"
 
 namespace trawl {
 

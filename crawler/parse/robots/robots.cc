@@ -120,7 +120,7 @@ const RobotsRuleSet* Robots::Rules::rules_of_first_asked(std::string_view agent)
 
 RobotsReason Robots::Rules::find(std::string_view agent, const Url& url,
                                  const RobotsRule*& rule) const {
-  const RobotsTarget target(url);
+  const RobotsPath target(url);
   if (target.text() == "/robots.txt") return RobotsReason::kRobotsTxt;
   if (whole_site) return RobotsReason::kWholeSite;
   std::unique_ptr<const RobotsRuleSet> not_kept;
@@ -130,7 +130,7 @@ RobotsReason Robots::Rules::find(std::string_view agent, const Url& url,
     if (agents.empty()) return RobotsReason::kNoGroup;
     rules = &rules_for(agent, agents, not_kept);
   }
-  RobotsWork work;
+  RobotsMatchCost work;
   const std::size_t found = rules->find(target, work);
   if (found == RobotsRuleSet::kNone) return RobotsReason::kNoRuleMatches;
   rule = &file.rules[found];

@@ -120,7 +120,7 @@ std::uint64_t robots_sort_key(std::string_view text) {
   return key;
 }
 
-RobotsTarget::RobotsTarget(const Url& url) : text_(path_and_query(url)) {
+RobotsPath::RobotsPath(const Url& url) : text_(path_and_query(url)) {
   const std::uint64_t found = signature(text_);
   bytes_ = found & kByteBits;
   if ((found & kNotPlain) == 0 && ((found & kPercent) == 0 || escapes_are_normal(text_))) return;

@@ -23,11 +23,11 @@ std::uint64_t robots_byte_set(std::string_view text);
 std::uint64_t robots_sort_key(std::string_view text);
 
 // The normalised path and query of a URL; a view of the URL if nothing changes.
-class RobotsTarget {
+class RobotsPath {
  public:
-  explicit RobotsTarget(const Url& url);
-  RobotsTarget(const RobotsTarget&) = delete;
-  RobotsTarget& operator=(const RobotsTarget&) = delete;
+  explicit RobotsPath(const Url& url);
+  RobotsPath(const RobotsPath&) = delete;
+  RobotsPath& operator=(const RobotsPath&) = delete;
 
   std::string_view text() const noexcept { return text_; }
   std::uint64_t bytes() const noexcept { return bytes_; }  // robots_byte_set(text())

@@ -61,7 +61,7 @@ void RobotsRuleSet::add(std::string_view value, bool allow, std::size_t index) {
   }
 }
 
-std::size_t RobotsRuleSet::find(const RobotsTarget& target, RobotsWork& work) const {
+std::size_t RobotsRuleSet::find(const RobotsPath& target, RobotsMatchCost& work) const {
   RuleRank best = prefixes_.find_prefix(target.text());
   best = std::max(best, wholes_.find_whole(target.text()));
   best = std::max(best, wildcards_.find(target, best, work));

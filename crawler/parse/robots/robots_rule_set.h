@@ -22,7 +22,7 @@ class RobotsRuleSet {
 
   // The index into RobotsFile::rules of the deciding rule, or kNone.
   static constexpr std::size_t kNone = SIZE_MAX;
-  std::size_t find(const RobotsTarget& target, RobotsWork& work) const;
+  std::size_t find(const RobotsPath& target, RobotsMatchCost& work) const;
 
   std::size_t memory() const noexcept {  // including this object, in bytes
     return sizeof(*this) + prefixes_.memory() + wholes_.memory() + wildcards_.memory();

@@ -25,7 +25,7 @@ class TextIndex {
   // The first occurrence of `piece` at or after `from`, or npos. `piece` must not be empty.
   std::size_t find(std::string_view piece, std::size_t from);
 
-  // The work so far, in the unit of RobotsWork.
+  // The work so far, in the unit of RobotsMatchCost.
   std::uint64_t steps() const noexcept { return steps_; }
 
  private:

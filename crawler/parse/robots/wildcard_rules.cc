@@ -147,7 +147,8 @@ const WildcardRules::Rule* WildcardRules::next_candidate(const Rule* rule, const
   return end;
 }
 
-RuleRank WildcardRules::find(const RobotsTarget& target, RuleRank least, RobotsWork& work) const {
+RuleRank WildcardRules::find(const RobotsPath& target, RuleRank least,
+                             RobotsMatchCost& work) const {
   assert(finished_);
   const std::string_view text = target.text();
   const Seen seen{.missing = ~target.bytes(),

@@ -13,7 +13,7 @@
 namespace trawl {
 
 // The cost of finding a rule: limit and count.
-struct RobotsWork {
+struct RobotsMatchCost {
   // Steps of direct search before the index is used: far more than ordinary files need, and well
   // under a millisecond.
   std::uint64_t direct_steps = 50'000;
@@ -31,7 +31,7 @@ class WildcardRules {
   void finish();  // call once, after the last add()
 
   // The best rank above `least` of a matching rule, or 0.
-  RuleRank find(const RobotsTarget& target, RuleRank least, RobotsWork& work) const;
+  RuleRank find(const RobotsPath& target, RuleRank least, RobotsMatchCost& work) const;
 
   std::size_t memory() const noexcept {  // allocated, in bytes
     return patterns_.capacity() + rules_.capacity() * sizeof(Rule);

@@ -5,7 +5,7 @@
 //  3. Utf8Stream decodes, by a byte order mark, the pattern of UTF-16, or the XML declaration, else
 //     as UTF-8. ISO-8859-1 means windows-1252, as in browsers. A declaration of UTF-16 that can be
 //     read as ASCII is wrong and ignored.
-//  4. MarkupMender rewrites what a parser would refuse: '&' without a reference, names of HTML 4
+//  4. XmlRepairer rewrites what a parser would refuse: '&' without a reference, names of HTML 4
 //     entities, CDATA, comments, DOCTYPE, control characters, mismatched end tags.
 //  5. XmlPushParser is libxml2's push parser: no tree, no network, no files, no DTD.
 //  6. SitemapElements finds entries and fields, in any case and namespace. A field ends with the
@@ -26,11 +26,11 @@
 #include "base/utf8.h"
 #include "crawler/parse/sitemap/entry_collector.h"
 #include "crawler/parse/sitemap/gzip_stream.h"
-#include "crawler/parse/sitemap/markup_mender.h"
 #include "crawler/parse/sitemap/sitemap_elements.h"
-#include "crawler/parse/sitemap/text_lines.h"
+#include "crawler/parse/sitemap/text_sitemap_parser.h"
 #include "crawler/parse/sitemap/utf8_stream.h"
 #include "crawler/parse/sitemap/xml_push_parser.h"
+#include "crawler/parse/sitemap/xml_repairer.h"
 
 namespace trawl {
 namespace {
@@ -56,8 +56,8 @@ std::size_t xml_start(std::string_view text) {
 
 }  // namespace
 
-// Bytes -> GzipStream -> blocks -> Utf8Stream -> MarkupMender -> XmlPushParser -> SitemapElements,
-// or, if the text does not begin with a '<', -> TextLines; both -> EntryCollector.
+// Bytes -> GzipStream -> blocks -> Utf8Stream -> XmlRepairer -> XmlPushParser -> SitemapElements,
+// or, if the text does not begin with a '<', -> TextSitemapParser; both -> EntryCollector.
 struct SitemapReader::State {
   State(const Url& base, OnEntry callback, const SitemapOptions& options, OnDropped on_dropped)
       : on_entry(std::move(callback)),
@@ -84,13 +84,13 @@ struct SitemapReader::State {
   EntryCollector collector;
   GzipStream gzip;
   Utf8Stream decoder;
-  TextLines lines;
+  TextSitemapParser lines;
   SitemapElements elements;
   XmlPushParser parser;
-  MarkupMender mender;
-  std::string block;   // an incomplete block
-  std::string text;    // the block as UTF-8
-  std::string mended;  // the text as XML
+  XmlRepairer repairer;
+  std::string block;     // an incomplete block
+  std::string text;      // the block as UTF-8
+  std::string repaired;  // the text as XML
   Format format = Format::kUndecided;
   bool done = false;  // no more bytes are needed
   bool over_size = false;
@@ -197,10 +197,10 @@ void SitemapReader::State::take_text(bool last) {
 }
 
 void SitemapReader::State::take_xml(bool last) {
-  mended.clear();
-  mender.mend(text, mended);
-  if (last) mender.finish(mended);
-  const bool going_on = parser.feed(mended);
+  repaired.clear();
+  repairer.repair(text, repaired);
+  if (last) repairer.finish(repaired);
+  const bool going_on = parser.feed(repaired);
   done = !going_on || elements.done();
   if (last && !done) parser.finish();
   if (last || !going_on) elements.finish();
@@ -224,11 +224,11 @@ void SitemapReader::State::add_warnings(bool cut_short) {
     collector.warn_incomplete("more than " + std::to_string(collector.options().max_bytes) +
                               " bytes: the rest is not read");
   }
-  if (decoder.mended())
+  if (decoder.repaired())
     collector.warn("has bytes that are not UTF-8: they are read as windows-1252");
   if (skipped_preface) collector.warn("the text before the XML is ignored");
   if (format == Format::kXml) {
-    if (mender.declares_entities()) collector.warn("declares entities: they are not expanded");
+    if (repairer.declares_entities()) collector.warn("declares entities: they are not expanded");
     if (info.kind == SitemapKind::kUnknown) {
       collector.warn(elements.root().empty() ? "not a sitemap: markup without an element"
                      : elements.root() == "html"
@@ -243,8 +243,8 @@ void SitemapReader::State::add_warnings(bool cut_short) {
     if (!parser.first_error().empty()) {
       collector.warn_incomplete("an XML error in " + parser.first_error() +
                                 (parser.stopped() ? "; only the part before it is used" : ""));
-    } else if (mender.mended_tags()) {
-      collector.warn_incomplete("an XML error in line " + std::to_string(mender.mended_line()) +
+    } else if (repairer.repaired_tags()) {
+      collector.warn_incomplete("an XML error in line " + std::to_string(repairer.repaired_line()) +
                                 ": mismatched tags");
     }
     if (!parser.root_closed() && to_the_end)

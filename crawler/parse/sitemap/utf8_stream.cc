@@ -10,7 +10,7 @@
 #include "base/utf8.h"
 #include "base/utf8_validation.h"
 #include "crawler/parse/encoding/decoders.h"
-#include "crawler/parse/encoding/encoding_list.h"
+#include "crawler/parse/encoding/encoding_info.h"
 #include "crawler/parse/encoding/windows_1252.h"
 #include "url/percent_encoding.h"
 
@@ -140,7 +140,7 @@ std::size_t Utf8Stream::decode_utf8(std::string_view bytes, bool last, std::stri
     out += bytes;
     return bytes.size();
   }
-  mended_ = true;
+  repaired_ = true;
   std::size_t at = 0;
   while (true) {
     const std::size_t ascii = ascii_prefix_length(bytes.substr(at));

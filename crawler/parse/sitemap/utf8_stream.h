@@ -25,7 +25,7 @@ class Utf8Stream {
   void decode(std::string_view bytes, bool last, std::string& out);
 
   // True if bytes were not UTF-8 although no other encoding was declared.
-  bool mended() const noexcept { return mended_; }
+  bool repaired() const noexcept { return repaired_; }
 
  private:
   enum class Encoding : std::uint8_t { kUtf8, kUtf16Little, kUtf16Big, kSingleByte, kIconv };
@@ -39,7 +39,7 @@ class Utf8Stream {
 
   Encoding encoding_ = Encoding::kUtf8;
   bool detected_ = false;
-  bool mended_ = false;
+  bool repaired_ = false;
   std::string carry_;  // an incomplete character
   const SingleByteIndex* single_byte_index_ = nullptr;
   void* iconv_ = nullptr;  // iconv_t

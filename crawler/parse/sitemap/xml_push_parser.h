@@ -34,7 +34,7 @@ class XmlHandler {
   virtual void text(std::string_view text) = 0;
 };
 
-// Parses the UTF-8 output of MarkupMender, and continues after errors if libxml2 can. Loads
+// Parses the UTF-8 output of XmlRepairer, and continues after errors if libxml2 can. Loads
 // nothing, expands no entities, prints nothing. Names are passed as written: prefixes are not
 // resolved, since their declarations are often wrong.
 class XmlPushParser {

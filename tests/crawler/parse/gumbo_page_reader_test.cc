@@ -40,7 +40,7 @@ using test::repeated;
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-using Verdict = GumboCage::Verdict;
+using Verdict = GumboSandbox::Verdict;
 
 // A page as Gumbo has it, its references written as "element@attribute=value".
 struct Page {
@@ -215,13 +215,13 @@ TEST(GumboPageReader, MemoryCountsTheElementsFound) {
   const std::string html = repeated("<br style=x>", 20'000);
   const Page page(html);
   ASSERT_EQ(page.verdict, Verdict::kParsed);
-  GumboCage cage({.max_depth = 512,
-                  .max_memory = page.options.max_memory,
-                  .max_time = std::chrono::milliseconds(60'000)});
-  ASSERT_EQ(cage.parse(html), Verdict::kParsed);
-  EXPECT_GT(page.reader.memory_used(), cage.memory_used());
+  GumboSandbox sandbox({.max_depth = 512,
+                        .max_memory = page.options.max_memory,
+                        .max_time = std::chrono::milliseconds(60'000)});
+  ASSERT_EQ(sandbox.parse(html), Verdict::kParsed);
+  EXPECT_GT(page.reader.memory_used(), sandbox.memory_used());
   // Enough for the tree, and for nothing else.
-  const Page refused(html, {.kinds = LinkKinds::all(), .max_memory = cage.memory_used()});
+  const Page refused(html, {.kinds = LinkKinds::all(), .max_memory = sandbox.memory_used()});
   EXPECT_EQ(refused.verdict, Verdict::kTooMuchMemory);
   EXPECT_THAT(refused.found, IsEmpty());
 }
@@ -314,19 +314,19 @@ TEST(GumboPageReaderSlow, MoreHostilePagesTakeNoSecondAndNo256MegaBytes) {
   });
 }
 
-TEST(GumboCage, NeverTakesMoreMemoryThanAllowed) {
+TEST(GumboSandbox, NeverTakesMoreMemoryThanAllowed) {
   const std::string page = repeated("<a b=c d=e>text", 50'000);
   for (const std::size_t limit : {0u, 1u, 1000u, 100'000u, 10'000'000u}) {
-    GumboCage cage(
+    GumboSandbox sandbox(
         {.max_depth = 512, .max_memory = limit, .max_time = std::chrono::milliseconds(60'000)});
-    EXPECT_EQ(cage.parse(page), Verdict::kTooMuchMemory);
-    EXPECT_EQ(cage.document(), nullptr);
-    EXPECT_LE(cage.memory_used(), limit);
+    EXPECT_EQ(sandbox.parse(page), Verdict::kTooMuchMemory);
+    EXPECT_EQ(sandbox.document(), nullptr);
+    EXPECT_LE(sandbox.memory_used(), limit);
   }
 }
 
 // Gumbo reads a byte beyond such a page. Here that byte is not mapped.
-TEST(GumboCage, ReadsNothingBehindThePage) {
+TEST(GumboSandbox, ReadsNothingBehindThePage) {
   const auto page_size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   void* memory =
       mmap(nullptr, 2 * page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -342,7 +342,7 @@ TEST(GumboCage, ReadsNothingBehindThePage) {
 }
 
 // An assertion of Gumbo's fails on such a page; the process must not end with it.
-TEST(GumboCage, APageTheParserFailsOnIsBroken) {
+TEST(GumboSandbox, APageTheParserFailsOnIsBroken) {
   const std::string page = "<table><svg><select><title><select></table><a href=x>";
   for (int round = 0; round < 3; ++round) {
     EXPECT_EQ(Page(page).verdict, Verdict::kBroken);

@@ -17,7 +17,7 @@
 
 #include "base/ascii.h"
 #include "crawler/parse/html/character_references.h"
-#include "crawler/parse/html/tokenizer.h"
+#include "crawler/parse/html/html_tokenizer.h"
 #include "crawler/parse/html/tokenizer_kernel.h"
 
 namespace trawl {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "crawler/parse/html/tokenizer.h"
+#include "crawler/parse/html/html_tokenizer.h"
 #include "crawler/parse/html/tokenizer_kernel.h"
 #include "tests/support/repeated.h"
 

@@ -1,3 +1,5 @@
+#include "crawler/parse/html/html_tokenizer.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +14,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "crawler/parse/html/tokenizer.h"
 #include "crawler/parse/html/tokenizer_kernel.h"
 
 namespace trawl {

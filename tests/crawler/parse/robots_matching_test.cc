@@ -53,8 +53,8 @@ const std::vector<std::string_view> kEscapedPath = {"a",   "b",   "%61", "*",   
 std::size_t decision_by_index(const std::string& robots, const Url& url) {
   const RobotsFile file(robots, {});
   const RobotsRuleSet rules(file, file.agents_for("trawl"));
-  RobotsWork work{.direct_steps = 0};
-  return std::min(rules.find(RobotsTarget(url), work), file.rules.size());
+  RobotsMatchCost work{.direct_steps = 0};
+  return std::min(rules.find(RobotsPath(url), work), file.rules.size());
 }
 
 // `robots` and the index must agree with the reference on which rule decides over `path`.
@@ -154,8 +154,8 @@ TEST(RobotsMatching, AnIndexFindsWhatASearchDoes) {
 
 std::uint64_t steps_of(const RobotsRuleSet& rules, const std::string& path) {
   const Url url = *Url::parse("http://site.example" + path);
-  RobotsWork work;
-  rules.find(RobotsTarget(url), work);
+  RobotsMatchCost work;
+  rules.find(RobotsPath(url), work);
   return work.steps;
 }
 

@@ -19,7 +19,7 @@ namespace trawl::test {
 // Where a page was said to be.
 struct Appended {
   std::string url;
-  WarcPlace place;
+  WarcLocation place;
 };
 
 // Appends a page; none if that failed.

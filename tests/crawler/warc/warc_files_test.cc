@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "crawler/warc/digest.h"
+#include "crawler/warc/sha1.h"
 #include "tests/crawler/warc/warc_checks.h"
 #include "tests/support/small_disk.h"
 #include "tests/support/temporary_directory.h"
@@ -123,17 +123,17 @@ TEST_F(WarcFilesTest, RotatesByAgeAlsoWhenNothingIsWritten) {
   options.max_age = std::chrono::seconds(10);
   options.now = [&now] { return now; };
   const auto files = open(options);
-  ASSERT_TRUE(files->tick());  // no file yet
+  ASSERT_TRUE(files->close_if_old());  // no file yet
   append(*files, numbered(1));
   now += std::chrono::milliseconds(9'999);
   append(*files, numbered(2));
-  ASSERT_TRUE(files->tick());
+  ASSERT_TRUE(files->close_if_old());
   EXPECT_EQ(files->files_closed(), 0u);
   now += std::chrono::milliseconds(1);
   append(*files, numbered(3));
   EXPECT_EQ(files->files_closed(), 1u);
   now += std::chrono::seconds(10);
-  ASSERT_TRUE(files->tick());
+  ASSERT_TRUE(files->close_if_old());
   EXPECT_EQ(files->files_closed(), 2u);
   EXPECT_TRUE(files_ending(directory_.path(), ".open").empty());
   append(*files, numbered(4));
@@ -166,7 +166,7 @@ TEST_F(WarcFilesTest, RecordsThatNoIndexListsHaveNoLine) {
 TEST_F(WarcFilesTest, NothingAppendedLeavesNoFile) {
   const auto files = open();
   ASSERT_TRUE(files->flush(true));
-  ASSERT_TRUE(files->tick());
+  ASSERT_TRUE(files->close_if_old());
   ASSERT_TRUE(files->close());
   EXPECT_TRUE(files_ending(directory_.path(), "z").empty());
   EXPECT_TRUE(files_ending(directory_.path(), ".cdxj").empty());
@@ -249,7 +249,7 @@ TEST(WarcDiskFull, NoTornRecordNothingLost) {
   std::filesystem::remove(disk / "filler");
   auto files = WarcFiles::open(directory, options);
   ASSERT_TRUE(files) << files.error().message;
-  for (const WarcRepair& repair : (*files)->repairs())
+  for (const WarcRepairReport& repair : (*files)->repairs())
     EXPECT_EQ(repair.cut, 0u) << repair.message;
   for (const int end = next + 10; next < end; ++next) {
     auto page = append_page(**files, builder, numbered(next, 10'000));

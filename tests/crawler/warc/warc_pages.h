@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "crawler/warc/warc_record.h"
+#include "crawler/warc/warc_builder.h"
 
 namespace trawl::test {
 

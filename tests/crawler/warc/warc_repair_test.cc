@@ -79,11 +79,11 @@ struct Interrupted {
   std::vector<std::uint64_t> set_starts;
 };
 
-class WarcRepairTest : public testing::Test {
+class WarcRepairReportTest : public testing::Test {
  protected:
   // Leaves the files as given, opens them, and returns what was done.
-  std::vector<WarcRepair> reopen(std::string_view warc, const std::string* lines,
-                                 bool cdxj = true) {
+  std::vector<WarcRepairReport> reopen(std::string_view warc, const std::string* lines,
+                                       bool cdxj = true) {
     directory_.emplace();
     const test::FileFaults without_syncs(directory_->path());
     write_whole(path(".warc.gz.open"), warc);
@@ -92,14 +92,14 @@ class WarcRepairTest : public testing::Test {
     options.cdxj = cdxj;
     auto files = WarcFiles::open(directory_->path(), options);
     EXPECT_TRUE(files) << files.error().message;
-    return files ? (*files)->repairs() : std::vector<WarcRepair>();
+    return files ? (*files)->repairs() : std::vector<WarcRepairReport>();
   }
   std::string path(const std::string& ending) const { return *directory_ / (kStem + ending); }
 
   std::optional<test::TemporaryDirectory> directory_;
 };
 
-TEST_F(WarcRepairTest, AWholeFileIsClosedAsItIs) {
+TEST_F(WarcRepairReportTest, AWholeFileIsClosedAsItIs) {
   const Interrupted crawl(20);
   // However many lines the crash left, and whatever became of the last one.
   for (std::size_t count : {0u, 1u, 19u, 20u}) {
@@ -119,7 +119,7 @@ TEST_F(WarcRepairTest, AWholeFileIsClosedAsItIs) {
   }
 }
 
-TEST_F(WarcRepairTest, CutAtEveryByteOfTheLastPage) {
+TEST_F(WarcRepairReportTest, CutAtEveryByteOfTheLastPage) {
   const Interrupted crawl(4);
   for (std::uint64_t size = crawl.set_starts[3]; size < crawl.warc.size(); ++size) {
     SCOPED_TRACE(size);
@@ -135,7 +135,7 @@ TEST_F(WarcRepairTest, CutAtEveryByteOfTheLastPage) {
   }
 }
 
-TEST_F(WarcRepairTest, CutBeforeTheFirstPageLeavesNothing) {
+TEST_F(WarcRepairReportTest, CutBeforeTheFirstPageLeavesNothing) {
   const Interrupted crawl(1);
   for (std::uint64_t size = 0; size <= crawl.appended[0].place.offset; size += 13) {
     const auto repairs = reopen(crawl.warc.substr(0, size), nullptr);
@@ -146,7 +146,7 @@ TEST_F(WarcRepairTest, CutBeforeTheFirstPageLeavesNothing) {
   }
 }
 
-TEST_F(WarcRepairTest, ZerosWhereAPowerLossLeftThem) {
+TEST_F(WarcRepairReportTest, ZerosWhereAPowerLossLeftThem) {
   const Interrupted crawl(5);
   std::string warc = crawl.warc.substr(0, crawl.set_starts[4] + 10);
   warc.resize(crawl.warc.size() + 5000, '\0');
@@ -159,7 +159,7 @@ TEST_F(WarcRepairTest, ZerosWhereAPowerLossLeftThem) {
 
 // A damaged record that is not the last one is not the end of an interrupted write: what whole
 // records follow it are kept aside.
-TEST_F(WarcRepairTest, FlippedBytes) {
+TEST_F(WarcRepairReportTest, FlippedBytes) {
   const Interrupted crawl(6);
   const unsigned seed = std::random_device()();
   SCOPED_TRACE(seed);
@@ -187,7 +187,7 @@ TEST_F(WarcRepairTest, FlippedBytes) {
   }
 }
 
-TEST_F(WarcRepairTest, LinesThatLieDoNoHarm) {
+TEST_F(WarcRepairReportTest, LinesThatLieDoNoHarm) {
   const Interrupted crawl(5);
   const std::string line = crawl.lines.at(2);
   const auto with = [&](const std::string& offset, const std::string& length) {
@@ -207,7 +207,7 @@ TEST_F(WarcRepairTest, LinesThatLieDoNoHarm) {
   }
 }
 
-TEST_F(WarcRepairTest, IndexIsMadeForAFileWithoutOneIfItIsWantedNow) {
+TEST_F(WarcRepairReportTest, IndexIsMadeForAFileWithoutOneIfItIsWantedNow) {
   const Interrupted crawl(5);
   auto repairs = reopen(crawl.warc, nullptr);
   EXPECT_EQ(repairs.at(0).lines_made, 5u);
@@ -220,7 +220,7 @@ TEST_F(WarcRepairTest, IndexIsMadeForAFileWithoutOneIfItIsWantedNow) {
   check_closed_files(directory_->path(), crawl.appended);
 }
 
-TEST_F(WarcRepairTest, OtherFilesAreLeftAlone) {
+TEST_F(WarcRepairReportTest, OtherFilesAreLeftAlone) {
   const Interrupted crawl(2);
   directory_.emplace();
   const std::string names[] = {"trawl-x-20261121203109123-00000.warc.gz.open",
@@ -239,7 +239,7 @@ TEST_F(WarcRepairTest, OtherFilesAreLeftAlone) {
     EXPECT_EQ(read_whole(*directory_ / name), name);
 }
 
-TEST_F(WarcRepairTest, SeveralFilesAndWhatAClosingCrawlLeft) {
+TEST_F(WarcRepairReportTest, SeveralFilesAndWhatAClosingCrawlLeft) {
   const Interrupted crawl(3);
   directory_.emplace();
   const std::string second = *directory_ / "trawl-20261121203109123-00001";
@@ -260,7 +260,7 @@ TEST_F(WarcRepairTest, SeveralFilesAndWhatAClosingCrawlLeft) {
 }
 
 // Bodies larger than what is kept of a record while it is read.
-TEST_F(WarcRepairTest, LargeRecords) {
+TEST_F(WarcRepairReportTest, LargeRecords) {
   const Interrupted crawl(3, 5u << 20);
   const auto repairs = reopen(crawl.warc.substr(0, crawl.warc.size() - 1), nullptr);
   ASSERT_EQ(repairs.size(), 1u);
@@ -268,7 +268,7 @@ TEST_F(WarcRepairTest, LargeRecords) {
 }
 
 // Random bytes in place of a file cost it, and nothing else.
-TEST_F(WarcRepairTest, Garbage) {
+TEST_F(WarcRepairReportTest, Garbage) {
   const unsigned seed = std::random_device()();
   SCOPED_TRACE(seed);
   std::mt19937 random(seed);

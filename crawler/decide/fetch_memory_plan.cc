@@ -1,0 +1,33 @@
+#include "crawler/decide/fetch_memory_plan.h"
+
+#include <algorithm>
+
+#include "crawler/config/related_keys.h"
+#include "crawler/decide/host_limits.h"
+#include "crawler/http/cookie_jars.h"
+
+namespace trawl {
+
+// Bodies keep half of the memory, and room for the largest page: there may be fewer bodies at a
+// time, but none becomes too large because of the tables.
+FetchMemoryPlan FetchMemoryPlan::of(const CrawlConfig& config) {
+  FetchMemoryPlan tables;
+  const std::uint64_t threads = config.fetch.threads;
+  if (config.fetch.cookies || std::ranges::any_of(config.fetch.hosts, [](const auto& host) {
+        return host.cookies.value_or(false);
+      })) {
+    tables.most += threads * CookieJars::kMaxBytes;
+  }
+  if (config.scope.max_pages_per_host)
+    tables.most += threads * HostPageQuota::kMaxHosts * HostPageQuota::kBytesOfAHost;
+  if (config.scope.max_urls_per_host) {
+    tables.most += RecentHashes::kBytes;
+    tables.grows_with_hosts = true;
+  }
+  const std::uint64_t half = config.fetch.max_memory / 2;
+  const std::uint64_t held = tables.grows_with_hosts ? half : std::min(tables.most, half);
+  tables.for_bodies = std::max(least_body_memory(config.fetch), config.fetch.max_memory - held);
+  return tables;
+}
+
+}  // namespace trawl

@@ -1,0 +1,180 @@
+#include "crawler/warc/warc_builder.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "crawler/warc/cdxj_line.h"
+#include "crawler/warc/gzip_member.h"
+#include "crawler/warc/http_head.h"
+#include "crawler/warc/record_text.h"
+#include "crawler/warc/sha1.h"
+
+namespace trawl {
+
+namespace {
+
+constexpr std::string_view kSameDigest =
+    "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
+constexpr std::string_view kNotModified =
+    "http://netpreserve.org/warc/1.1/revisit/server-not-modified";
+// The most letters in hopsFromSeed.
+constexpr std::uint32_t kMaxHops = 255;
+// Larger buffers are freed after a record.
+constexpr std::size_t kMaxKeptText = 1u << 20;
+
+// The common part of all records of an exchange.
+struct Common {
+  std::string url;
+  std::string date;
+  std::string main_id;  // of the response or revisit
+};
+
+bool has_no_body(int status) {
+  return status < 200 || status == 204 || status == 304;
+}
+
+}  // namespace
+
+struct WarcBuilder::State {
+  explicit State(const WarcBuilderOptions& given) : options(given), gzip(given.level) {}
+
+  WarcBuilderOptions options;
+  GzipCompressor gzip;
+  Sha1 sha1;
+  RecordIdGenerator ids;
+  std::string text;  // of the record being made
+
+  void add_main(const WarcExchange& exchange, const Common& common, const std::string& digest,
+                const RevisitOf* revisit_of, WarcRecords& records);
+  void add_request(const WarcExchange& exchange, const Common& common, WarcRecords& records);
+  void add_metadata(const WarcExchange& exchange, const Common& common, WarcRecords& records);
+  // `fields` are the record's fields without its length and block digest.
+  void append_member(std::string& fields, std::string_view block, std::string_view rest,
+                     std::string& out);
+};
+
+namespace {
+
+void append_revisit_fields(std::string& fields, const RevisitOf& of) {
+  append_field(fields, "WARC-Profile", of.server_not_modified ? kNotModified : kSameDigest);
+  append_ascii_field(fields, "WARC-Refers-To-Target-URI", record_url(of.url));
+  append_ascii_field(fields, "WARC-Refers-To-Date", of.date);
+}
+
+void append_http_fields(std::string& fields, const WarcExchange& exchange) {
+  append_ascii_field(fields, "WARC-IP-Address", exchange.ip);
+  if (!exchange.protocol.starts_with("http/1")) {
+    append_ascii_field(fields, "WARC-Protocol", exchange.protocol);
+  }
+}
+
+// The fields that begin every record.
+std::string first_fields(std::string_view type, const std::string& id, const Common& common) {
+  std::string fields;
+  append_field(fields, "WARC-Type", type);
+  append_field(fields, "WARC-Record-ID", id);
+  append_field(fields, "WARC-Date", common.date);
+  append_field(fields, "WARC-Target-URI", common.url);
+  return fields;
+}
+
+std::string metadata_block(const WarcExchange& exchange, const WarcBuilderOptions& options) {
+  std::string block;
+  append_ascii_field(block, "via", record_url(exchange.via));
+  append_ascii_field(block, "hopsFromSeed", std::string(std::min(exchange.hops, kMaxHops), 'L'));
+  append_field(block, "fetchTimeMs", std::to_string(exchange.elapsed.count()));
+  const std::size_t count = std::min(exchange.outlinks.size(), options.max_outlinks);
+  std::size_t listed = 0;
+  for (std::size_t limit = block.size() + options.max_outlink_bytes; listed < count; ++listed) {
+    const WarcOutlink& link = exchange.outlinks[listed];
+    if (block.size() + link.url.size() > limit) break;
+    append_field(block, "outlink", record_url(link.url) + " " + std::string(link.kind));
+  }
+  if (listed < exchange.outlinks.size())
+    append_field(block, "outlinksLeftOut", std::to_string(exchange.outlinks.size() - listed));
+  return block;
+}
+
+}  // namespace
+
+void WarcBuilder::State::append_member(std::string& fields, std::string_view block,
+                                       std::string_view rest, std::string& out) {
+  append_field(fields, "WARC-Block-Digest", sha1.digest(block, rest));
+  text.clear();
+  append_record(text, fields, block, rest);
+  gzip.append_member(text, out);
+  if (text.capacity() > kMaxKeptText) text = {};
+}
+
+void WarcBuilder::State::add_main(const WarcExchange& exchange, const Common& common,
+                                  const std::string& digest, const RevisitOf* revisit_of,
+                                  WarcRecords& records) {
+  const bool revisit = revisit_of != nullptr;
+  const bool not_modified = revisit && revisit_of->server_not_modified;
+  std::optional<std::uint64_t> payload_size;
+  if (!not_modified && !has_no_body(exchange.status)) payload_size = exchange.payload.size();
+  const std::string head =
+      archived_response_head(exchange.response_head, exchange.status, payload_size);
+  // The payload of a revisit is by definition that of the first capture.
+  const std::string payload_digest = not_modified      ? revisit_of->digest
+                                     : !digest.empty() ? digest
+                                                       : sha1.digest(exchange.payload);
+
+  std::string fields = first_fields(revisit ? "revisit" : "response", common.main_id, common);
+  append_http_fields(fields, exchange);
+  if (revisit) append_revisit_fields(fields, *revisit_of);
+  append_ascii_field(fields, "WARC-Payload-Digest", payload_digest);
+  append_ascii_field(fields, "WARC-Truncated",
+                     revisit && !not_modified ? "length" : exchange.truncated);
+  append_field(fields, "Content-Type", "application/http;msgtype=response");
+  const std::string_view payload = revisit ? std::string_view() : exchange.payload;
+  append_member(fields, head, payload, records.bytes);
+  records.main_length = records.bytes.size();
+  records.page_bytes = payload.size();
+
+  const HttpHeadInfo facts = read_http_head(head);
+  records.cdxj = cdxj_start({.url = common.url,
+                             .date = common.date,
+                             .mime = revisit ? "warc/revisit" : facts.mime,
+                             .status = facts.status,
+                             .digest = payload_digest});
+}
+
+void WarcBuilder::State::add_request(const WarcExchange& exchange, const Common& common,
+                                     WarcRecords& records) {
+  std::string fields = first_fields("request", ids.next(), common);
+  append_field(fields, "WARC-Concurrent-To", common.main_id);
+  append_http_fields(fields, exchange);
+  append_field(fields, "Content-Type", "application/http;msgtype=request");
+  append_member(fields, archived_request_head(exchange.request_head), {}, records.bytes);
+}
+
+void WarcBuilder::State::add_metadata(const WarcExchange& exchange, const Common& common,
+                                      WarcRecords& records) {
+  std::string fields = first_fields("metadata", ids.next(), common);
+  append_field(fields, "WARC-Concurrent-To", common.main_id);
+  append_field(fields, "Content-Type", "application/warc-fields");
+  append_member(fields, metadata_block(exchange, options), {}, records.bytes);
+}
+
+WarcBuilder::WarcBuilder(WarcBuilderOptions options) : state_(std::make_unique<State>(options)) {}
+WarcBuilder::~WarcBuilder() = default;
+WarcBuilder::WarcBuilder(WarcBuilder&&) noexcept = default;
+WarcBuilder& WarcBuilder::operator=(WarcBuilder&&) noexcept = default;
+
+WarcRecords WarcBuilder::build(const WarcExchange& exchange, const std::string& digest,
+                               const RevisitOf* revisit_of) {
+  WarcRecords records;
+  records.date = warc_date(exchange.date);
+  const Common common{
+      .url = record_url(exchange.url), .date = records.date, .main_id = state_->ids.next()};
+  state_->add_main(exchange, common, digest, revisit_of, records);
+  if (!exchange.request_head.empty()) state_->add_request(exchange, common, records);
+  if (state_->options.metadata) state_->add_metadata(exchange, common, records);
+  return records;
+}
+
+}  // namespace trawl

@@ -1,0 +1,343 @@
+// How an offer becomes an operation.
+//
+// prepare() runs outside the gate: it parses the URLs, computes their canonical keys and
+// fingerprints, and answers the requests that need no filter (invalid, too long). In exact mode it
+// also looks up in the ledger the URLs that the filter may have seen. The ledger only grows, so
+// that what is found there needs no second lookup.
+//
+// admit() runs inside the gate, in memory except for exact mode: it holds links, inserts all
+// fingerprints into the filter in one batch (A1), and encodes a record for each winner. In exact
+// mode claims and the ledger decide about the filter's "seen" answers (exact_claims.h). Last,
+// note_depths() reports URLs that were found closer to a seed than when they were admitted
+// (waiting_depths.h).
+#include "frontier/commit/admission_controller.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "trawl/url_groups.h"
+
+#include "base/mix.h"
+#include "base/wall_time.h"
+#include "frontier/common/queue_names.h"
+#include "frontier/store/set_aside_record.h"
+
+namespace trawl {
+
+namespace {
+
+constexpr std::size_t kUrlsKept = 4096;
+
+bool has_any(const GivenIdentity& given) {
+  return given.fingerprint || !given.queue.empty();
+}
+
+// A URL with a key is stored as given. `url` is the parsed URL.
+std::string_view url_to_store(const UrlRequest& request, const Url& url,
+                              const GivenIdentity& given) {
+  return given.fingerprint ? request.url : url.href_without_fragment();
+}
+
+bool is_sampled(Fingerprint key) {
+  return mix64(key.high ^ key.low) % kSeenSample == 0;
+}
+
+}  // namespace
+
+PreparedUrls& PreparedUrls::of_this_thread() {
+  thread_local PreparedUrls prepared;
+  return prepared;
+}
+
+void PreparedUrls::shrink() {
+  if (urls_.size() > kUrlsKept) *this = {};
+}
+
+AdmissionController::AdmissionController(GrowingBloomFilter& filter, const Store& store,
+                                         WaitingDepths& depths, const UrlIdentity& identity,
+                                         AdmissionOptions options)
+    : filter_(filter),
+      store_(store),
+      options_(std::move(options)),
+      identity_(identity),
+      depths_(depths),
+      cache_(options_.exact ? options_.cache_bytes : 0) {}
+
+std::optional<Fingerprint> AdmissionController::identify(const UrlRequest& request, Url& url,
+                                                         GivenIdentity& given,
+                                                         std::string& buffer) const {
+  if (request.url.empty() || request.queue.size() > kMaxQueueBytes) return std::nullopt;
+  const bool parses = Url::parse_into(request.url, nullptr, url).has_value();
+  if (request.key.empty() && !parses) return std::nullopt;
+  std::string queue(request.queue);
+  if (queue.empty()) queue = parses ? politeness_group(url) : host_of_any(request.url);
+  if (queue.empty()) return std::nullopt;
+  const std::string_view stored = request.key.empty() ? url.href_without_fragment() : request.url;
+  if (queue != host_of(stored)) {
+    given.queue = std::move(queue);
+    given.named = !request.queue.empty();
+  }
+  if (request.key.empty()) return identity_.of_url(url, buffer);
+  given.fingerprint = identity_.of_key(request.key, buffer);
+  return given.fingerprint;
+}
+
+Result<void> AdmissionController::prepare(std::span<const UrlRequest> requests,
+                                          std::span<Admission> answers, PreparedUrls& prepared,
+                                          std::span<const GivenIdentity> stored_with) {
+  assert(answers.size() == requests.size());
+  assert(stored_with.empty() || stored_with.size() == requests.size());
+  if (prepared.urls_.size() < requests.size()) prepared.urls_.resize(requests.size());
+  prepared.n_ = 0;
+  prepared.fingerprints_.clear();
+  prepared.request_.clear();
+  prepared.held_.clear();
+  prepared.given_.clear();
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const UrlRequest& request = requests[i];
+    Url& url = prepared.urls_[prepared.n_];
+    GivenIdentity given;
+    if (!stored_with.empty()) given = stored_with[i];
+    std::optional<Fingerprint> fingerprint = given.fingerprint;
+    if (fingerprint) {
+      // Known from its stored record.
+    } else if (!request.key.empty() || !request.queue.empty()) {
+      fingerprint = identify(request, url, given, prepared.key_);
+    } else if (Url::parse_into(request.url, nullptr, url)) {
+      fingerprint = identity_.of_url(url, prepared.key_);
+    }
+    const std::string_view stored = url_to_store(request, url, given);
+    if (!fingerprint) {
+      answers[i] = Admission::kInvalid;
+    } else if (stored.size() > options_.limits.max_url_length) {
+      answers[i] = Admission::kTooLong;
+    } else if (request.note.size() > options_.limits.max_note_bytes) {
+      answers[i] = Admission::kNoteTooLong;
+    } else if (request.hold) {
+      answers[i] = Admission::kHeld;
+      prepared.held_.push_back({i, *fingerprint, std::string(stored), std::move(given)});
+    } else {
+      answers[i] = Admission::kSeen;
+      prepared.fingerprints_.push_back(*fingerprint);
+      prepared.request_.push_back(i);
+      if (has_any(given)) prepared.given_.emplace_back(prepared.n_, std::move(given));
+      ++prepared.n_;
+    }
+  }
+  if (prepared.flags_size_ < prepared.n_) {
+    prepared.flags_size_ = std::max(prepared.n_, 2 * prepared.flags_size_);
+    prepared.flags_ = std::make_unique<bool[]>(prepared.flags_size_);
+  }
+  return options_.exact ? find_known(prepared) : Result<void>{};
+}
+
+// A record never leaves the ledger, so a positive answer stays valid inside the gate. Fingerprints
+// not found are looked up again there.
+Result<void> AdmissionController::find_known(PreparedUrls& prepared) {
+  prepared.known_.assign(prepared.n_, 0);
+  const std::span<bool> maybe(prepared.flags_.get(), prepared.n_);
+  filter_.contains_batch(prepared.fingerprints_, maybe);
+  std::vector<std::size_t> asked;
+  std::vector<Fingerprint> keys;
+  for (std::size_t i = 0; i < prepared.n_; ++i) {
+    if (!maybe[i]) continue;
+    if (cache_.contains(prepared.fingerprints_[i])) {
+      prepared.known_[i] = 1;
+    } else {
+      asked.push_back(i);
+      keys.push_back(prepared.fingerprints_[i]);
+    }
+  }
+  if (keys.empty()) return {};
+  const auto found = std::make_unique<bool[]>(keys.size());
+  if (auto read = store_.find_in_ledger(keys, {found.get(), keys.size()}); !read) return read;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (!found[i]) continue;
+    prepared.known_[asked[i]] = 1;
+    checked_.fetch_add(1, std::memory_order_relaxed);
+    cache_.add(keys[i]);
+  }
+  return {};
+}
+
+Result<bool> AdmissionController::is_new_exactly(Fingerprint key, bool told_new) {
+  if (!claims_.claim(key)) {
+    // The filter called the claim's owner "seen" because of this operation's bits: that was not a
+    // false positive, so take its count back.
+    if (told_new) averted_.fetch_sub(1, std::memory_order_relaxed);
+    return false;
+  }
+  if (told_new) return true;
+  checked_.fetch_add(1, std::memory_order_relaxed);
+  bool found = false;
+  if (auto read = store_.find_in_ledger({&key, 1}, {&found, 1}); !read) {
+    claims_.release(key);
+    return tl::unexpected(read.error());
+  }
+  if (found) {
+    claims_.release(key);
+  } else {
+    averted_.fetch_add(1, std::memory_order_relaxed);
+  }
+  return !found;
+}
+
+// In exact mode, false for a URL that is being admitted at the moment: GroupWriter::hold_links()
+// checks it again.
+Result<bool> AdmissionController::is_known(Fingerprint key) const {
+  if (!filter_.contains(key)) return false;
+  if (!options_.exact) return true;
+  bool found = false;
+  if (auto read = store_.find_in_ledger({&key, 1}, {&found, 1}); !read)
+    return tl::unexpected(read.error());
+  return found;
+}
+
+Result<void> AdmissionController::admit(std::span<const UrlRequest> requests,
+                                        PreparedUrls& prepared, std::string_view parent,
+                                        std::span<Admission> answers, Operation& operation) {
+  const std::size_t n = prepared.n_;
+  assert(answers.size() == requests.size() && n + prepared.held_.size() <= requests.size());
+  assert(prepared.flags_size_ >= n && prepared.request_.size() == n);
+  assert(!options_.exact || prepared.known_.size() == n);
+  operation.invalid += requests.size() - n - prepared.held_.size();
+  for (const PreparedUrls::Held& link : prepared.held_) {
+    // An admitted URL waits or is done: it need not be held.
+    const auto known = is_known(link.fingerprint);
+    if (!known) return tl::unexpected(known.error());
+    if (*known) {
+      answers[link.request] = Admission::kSeen;
+      ++operation.seen;
+    } else {
+      hold(requests[link.request], link, parent, operation);
+    }
+  }
+  const std::span<bool> is_new(prepared.flags_.get(), n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint32_t depth = requests[prepared.request_[i]].depth;
+    if (depth > 0 || depths_.any_deeper(depth)) depths_.prefetch(prepared.fingerprints_[i]);
+  }
+  filter_.insert_batch(prepared.fingerprints_, is_new);
+  auto given = prepared.given_.begin();
+  for (std::size_t i = 0; i < n; ++i) {
+    const Fingerprint key = prepared.fingerprints_[i];
+    const std::size_t request = prepared.request_[i];
+    while (given != prepared.given_.end() && given->first < i)
+      ++given;
+    if (options_.exact) {
+      bool fresh = false;
+      if (!prepared.known_[i]) {
+        auto answer = is_new_exactly(key, is_new[i]);
+        if (!answer) return tl::unexpected(answer.error());
+        fresh = *answer;
+      }
+      is_new[i] = fresh;
+    }
+    if (is_new[i] || requests[request].again) {
+      // A1: the filter, or the claim, said so to this call alone.
+      answers[request] = Admission::kNew;
+      GivenIdentity own;
+      if (given != prepared.given_.end() && given->first == i) own = std::move(given->second);
+      add_winner(requests[request], !is_new[i], prepared.urls_[i], std::move(own), key, parent,
+                 operation);
+    } else {
+      ++operation.seen;
+      if (options_.sample && is_sampled(key)) operation.seen_to_check.push_back(key);
+    }
+  }
+  note_depths(requests, prepared, operation);
+  return {};
+}
+
+// In two passes with full_fence() in between: see WaitingDepths::mark().
+void AdmissionController::note_depths(std::span<const UrlRequest> requests, PreparedUrls& prepared,
+                                      Operation& operation) {
+  const std::size_t n = prepared.n_;
+  const bool* const is_new = prepared.flags_.get();
+  bool any = false;
+  prepared.marked_.assign(n, 0);
+  for (std::size_t i = 0; i < n; ++i) {
+    const UrlRequest& request = requests[prepared.request_[i]];
+    const Fingerprint key = prepared.fingerprints_[i];
+    if (is_new[i] || request.again) {
+      if (request.depth == 0) continue;
+      if (!is_new[i]) depths_.unmark(key);
+      depths_.add(key, request.depth);
+    } else if (depths_.any_deeper(request.depth)) {
+      prepared.marked_[i] = depths_.mark(key, request.depth) ? 1 : 0;
+    } else {
+      continue;
+    }
+    any = true;
+  }
+  if (!any) return;
+  WaitingDepths::full_fence();
+  for (std::size_t i = 0; i < n; ++i) {
+    const UrlRequest& request = requests[prepared.request_[i]];
+    const Fingerprint key = prepared.fingerprints_[i];
+    if (is_new[i]) {
+      const auto marked = depths_.marked(key);
+      if (marked && *marked < request.depth) operation.lowered_depths.emplace_back(key, *marked);
+    } else if (!request.again && depths_.any_deeper(request.depth) &&
+               depths_.is_deeper(key, request.depth, prepared.marked_[i] != 0)) {
+      operation.lowered_depths.emplace_back(key, request.depth);
+    }
+  }
+}
+
+void AdmissionController::add_winner(const UrlRequest& request, bool recrawl, const Url& url,
+                                     GivenIdentity given, Fingerprint fingerprint,
+                                     std::string_view parent, Operation& operation) {
+  const bool in_own_queue = has_any(given);
+  const UrlRecord record{.url = url_to_store(request, url, given),
+                         .parent = std::string(parent_of(request, parent)),
+                         .depth = request.depth,
+                         .redirects = request.redirects,
+                         .recrawl = recrawl,
+                         .note = request.note,
+                         .given = std::move(given)};
+  operation.add({.fingerprint = fingerprint,
+                 .host = identity_.host(in_own_queue ? queue_of(record) : politeness_group(url)),
+                 .priority = request.priority,
+                 .depth = request.depth,
+                 .not_before = request.not_before ? options_.from_wall(*request.not_before) : 0,
+                 .record = encode_record(record)});
+}
+
+std::string_view AdmissionController::parent_of(const UrlRequest& request,
+                                                std::string_view parent) const {
+  if (!request.parent.empty()) parent = request.parent;
+  return parent.size() > options_.limits.max_url_length ? std::string_view() : parent;
+}
+
+void AdmissionController::hold(const UrlRequest& request, const PreparedUrls::Held& link,
+                               std::string_view parent, Operation& operation) const {
+  const std::string url = encode_record({.url = link.url,
+                                         .parent = std::string(parent_of(request, parent)),
+                                         .depth = request.depth,
+                                         .redirects = request.redirects,
+                                         .note = request.note,
+                                         .given = link.given});
+  operation.hold({.fingerprint = link.fingerprint,
+                  .state = SetAsideState::kHeld,
+                  .was_queued = false,
+                  .value = encode_set_aside({.state = SetAsideState::kHeld,
+                                             .was_queued = false,
+                                             .reason = request.hold->reason,
+                                             .rules = request.hold->rules,
+                                             .since = to_milliseconds(options_.wall_clock()),
+                                             .priority = request.priority,
+                                             .url_record = url})});
+}
+
+void AdmissionController::committed(const Operation& operation) {
+  if (!options_.exact) return;
+  for (const auto& url : operation.admitted) {
+    cache_.add(url.fingerprint);
+    // A recrawl has no claim of its own; a claim on its fingerprint would be another operation's.
+    if (!is_recrawl_record(url.record)) claims_.release(url.fingerprint);
+  }
+}
+
+}  // namespace trawl

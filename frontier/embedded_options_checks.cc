@@ -1,0 +1,75 @@
+#include "frontier/embedded_options_checks.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "trawl/sizing.h"
+
+#include "frontier/common/option_checks.h"
+#include "frontier/store/memory_plan.h"
+
+namespace trawl {
+
+namespace {
+
+static_assert(kMinFrontierMemory == MemoryPlan::kLeast);
+
+tl::unexpected<Error> invalid(std::string message) {
+  return error(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+// Leases are numbered from the current time in microseconds, which is above every number of earlier
+// runs.
+std::uint64_t first_lease_number() {
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
+                                        std::chrono::system_clock::now().time_since_epoch())
+                                        .count());
+}
+
+}  // namespace
+
+Result<void> check_options(const EmbeddedOptions& options) {
+  if (options.directory.empty())
+    return invalid("directory is empty: name the directory of the frontier");
+  auto valid =
+      check_options(options.politeness, options.retry, options.limits, options.seen.profile);
+  if (!valid) return valid;
+  if (valid = check_wait("checkpoints.interval", options.checkpoints.interval); !valid)
+    return valid;
+  if (options.checkpoints.keep == 0) return invalid("checkpoints.keep must be at least 1, not 0");
+  if (options.store.shards == 0 || options.store.shards > 1024) {
+    return invalid(
+        fmt::format("store.shards must be from 1 to 1024, not {}", options.store.shards));
+  }
+  if (options.limits.max_open_leases < options.store.shards) {
+    return invalid(fmt::format("limits.max_open_leases must be at least store.shards ({}), not {}",
+                               options.store.shards, options.limits.max_open_leases));
+  }
+  if (options.store.max_memory < kMinFrontierMemory) {
+    return invalid(fmt::format("store.max_memory must be at least {} bytes, not {}",
+                               kMinFrontierMemory, options.store.max_memory));
+  }
+  const auto size =
+      blocked_bloom_size(options.seen.expected_urls, options.seen.false_positive_rate);
+  if (!size) return tl::unexpected(size.error());
+  return {};
+}
+
+ShardOptions shard_options(const EmbeddedOptions& options, std::uint32_t index,
+                           std::uint64_t max_head_bytes) {
+  const std::uint32_t shards = options.store.shards;
+  ShardOptions shard;
+  shard.politeness = options.politeness;
+  shard.retry = options.retry;
+  shard.lease_timeout = options.limits.lease_timeout;
+  shard.max_expired = options.limits.max_open_leases / shards;
+  shard.max_head_bytes = max_head_bytes / shards;
+  shard.clock = options.testing.clock;
+  shard.wall_clock = options.testing.wall_clock;
+  shard.first_lease = options.testing.deterministic_seed ? 1 : first_lease_number();
+  shard.seed = options.testing.deterministic_seed.value_or(shard.first_lease) + index;
+  return shard;
+}
+
+}  // namespace trawl

@@ -26,6 +26,8 @@ export PATH=$PATH:/usr/sbin
 logs=build/logs
 mkdir -p "$logs"
 jobs=$(nproc)
+# Tests at once: most wait for servers, delays and disks more than they compute.
+tests=$((3 * jobs))
 failed=()
 
 # stage NAME COMMAND...: runs a command with its output in a log; shows the log's end if it fails.
@@ -57,7 +59,7 @@ suite() {
   # race of ours comes again. (`ctest --preset tsan` alone does not repeat.)
   local repeat=()
   if [[ $preset == tsan ]]; then repeat=(--repeat until-pass:3); fi
-  stage "$preset test" "$@" ctest --preset "$preset" -j "$jobs" "${repeat[@]}" || return 0
+  stage "$preset test" "$@" ctest --preset "$preset" -j "$tests" "${repeat[@]}" || return 0
   closing_lines "$preset" | sed -n 's/.*tests passed.*/   &/p'
 }
 

@@ -124,10 +124,9 @@ class HtmlTokenizer {
   }
 
   // Sets the content model from here on. Except for kData and kPlaintext, it ends with the end tag
-  // named `end_tag` (lower case), which is returned as kEndTag. The view must stay valid until
-  // then.
+  // named `end_tag` (lower case), which is returned as kEndTag. With an empty name it does not end.
+  // The view must stay valid until then.
   void set_content(ContentModel model, std::string_view end_tag) noexcept {
-    assert(model == ContentModel::kData || model == ContentModel::kPlaintext || !end_tag.empty());
     state_.model = model;
     state_.end_tag = end_tag;
   }

@@ -9,8 +9,9 @@ std::size_t OperationGate::enter() noexcept {
   const std::size_t stripe = thread_stripe(kStripes);
   std::atomic<std::uint32_t>& inside = stripes_[stripe].inside;
   for (;;) {
-    // seq_cst on all four: either this thread sees the gate closed, or the closer, which closes
-    // first and counts then, sees this thread inside (store buffering needs the total order).
+    // seq_cst on all four: pairs with close_and_wait(): either this thread sees the gate closed, or
+    // the closer, which closes first and counts then, sees this thread inside (store buffering
+    // needs the total order).
     inside.fetch_add(1, std::memory_order_seq_cst);
     if (!closed_.load(std::memory_order_seq_cst)) return stripe;
     leave(stripe);

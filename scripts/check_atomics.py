@@ -22,7 +22,7 @@ OPERATION = re.compile(
     rf"(?:\.|->)\s*({ALWAYS_ATOMIC}|load|store|exchange|wait|clear|test)\s*\(|"
     r"\b(atomic_thread_fence)\s*\(")
 ORDER = re.compile(r"memory_order(?:_|::)(relaxed|consume|acquire|release|acq_rel|seq_cst)")
-REASON = re.compile(r"\bpairs?\b|\bas (?:in|for|said)\b|\bsee\b|\beither\b|\bwith\b", re.IGNORECASE)
+REASON = re.compile(r"\bpairs?\b|\bas (?:in|for|said)\b|\bsee\b", re.IGNORECASE)
 PLAIN = r"\b(?:bool|double|int|unsigned|u?int\d+_t|auto|\w*string\w*|size_t|[A-Z]\w+|thread)"
 REACH = 10  # lines
 
@@ -110,7 +110,8 @@ def is_explained(lines, number, orders):
         if comment:
             comments.insert(0, comment.group(1))
     text = " ".join(comments)
-    named = any(order in text or order == "acq_rel" and "release" in text for order in orders)
+    said = set(re.findall(r"\w+", text))
+    named = any(order in said or order == "acq_rel" and "release" in said for order in orders)
     return (named or "fence" in text) and REASON.search(text)
 
 

@@ -222,6 +222,7 @@ int run_explain(const ExplainArguments& arguments) {
       report(robots.error());
       return kUsage;
     }
+    robots->obeyed = config->politeness.respect_robots;
     it.robots = std::move(*robots);
   }
   BufferedOutput out;

@@ -18,7 +18,7 @@ namespace trawl::cli {
 
 // A limit that depends on the URL alone.
 struct LimitCheck {
-  std::string_view name;  // "path segments"
+  std::string_view name;  // "segments"
   std::string_view key;   // of the config
   std::uint64_t value;
   std::optional<std::uint64_t> limit;
@@ -32,6 +32,7 @@ struct BlocklistCheck {
 struct RobotsCheck {
   std::string source;  // the file, or the URL it was fetched from
   RobotsDecision decision;
+  bool obeyed = true;  // politeness.respect_robots
 };
 
 struct Explanation {
@@ -58,7 +59,9 @@ struct Explanation {
   StoredUrlState state = {};
 
   // Whether the URL would be fetched, as far as was checked.
-  bool followed() const { return verdict.is_fetched() && (!robots || robots->decision.allowed); }
+  bool followed() const {
+    return verdict.is_fetched() && (!robots || !robots->obeyed || robots->decision.allowed);
+  }
 };
 
 std::string as_text(const Explanation& explanation);

@@ -50,7 +50,8 @@ be fetched, then deferred URLs, then URLs set aside (held or failed) in no parti
 "parent" is null for a seed. A "deferred" URL waits until "not_before", a time such as
 "2026-11-21T08:40:00.123Z". "recrawl":true marks a URL that was fetched before. A "held" URL was
 excluded by a rule; a "failed" URL could not be fetched. Both have "reason" and "since"; a failed URL
-also has "status", which is 0 if there was no response.
+also has "status", which is 0 if there was no response. Without a readable MANIFEST, "depth" is the
+depth that the URL was queued with.
 
 Examples:
   trawl frontier dump example-state --state queued --state deferred    only waiting URLs

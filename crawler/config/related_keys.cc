@@ -18,9 +18,9 @@ namespace {
 
 using Given = std::function<bool(std::string_view)>;
 
-class Settling {
+class RelatedKeysResolver {
  public:
-  Settling(CrawlConfig& config, const Given& given) : config_(config), given_(given) {}
+  RelatedKeysResolver(CrawlConfig& config, const Given& given) : config_(config), given_(given) {}
 
   std::vector<ConfigConflict> run() && {
     resolve_body_sizes();
@@ -151,7 +151,7 @@ class Settling {
 }  // namespace
 
 std::vector<ConfigConflict> resolve_related_keys(CrawlConfig& config, const Given& given) {
-  return Settling(config, given).run();
+  return RelatedKeysResolver(config, given).run();
 }
 
 // A body is held both as received and decompressed, together with the decoder.

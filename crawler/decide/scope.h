@@ -22,8 +22,8 @@
 
 namespace trawl {
 
-// A limit on single URLs. A new one is a line in url_limits(), which the scope checks from the top
-// and `trawl explain` prints.
+// A limit on single URLs. A new one is a row of kUrlLimits in scope.cc, which the scope checks
+// from the top and `trawl explain` prints.
 struct UrlLimit {
   SkipReason reason;
   std::string_view name;  // for `trawl explain`

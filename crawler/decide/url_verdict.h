@@ -40,7 +40,8 @@ struct SkipReasonRow {
   // Whether a link is held for a later run, whose config or circumstances may let it pass. Other
   // links would be skipped again, or there may be endlessly many of them.
   bool is_held = false;
-  // What decides besides the URL itself, as a number; null: the URL shows whether it passes.
+  // The setting that decides, as a number, for reasons that UrlDecider::decide() cannot check again
+  // for a held URL; null: the URL is decided again in each run.
   std::uint64_t (*setting)(const CrawlConfig&) = nullptr;
 };
 

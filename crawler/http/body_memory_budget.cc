@@ -66,8 +66,8 @@ bool BodyMemoryBudget::take(std::uint64_t bytes) noexcept {
 }
 
 void BodyMemoryBudget::give_back(std::uint64_t bytes) noexcept {
-  // seq_cst, both: with wait(), which announces itself and then looks at used_. Either this sees
-  // the waiter, or the waiter sees the room.
+  // seq_cst, both: pairs with wait(), which announces itself and then looks at used_. Either this
+  // sees the waiter, or the waiter sees the room.
   [[maybe_unused]] const std::uint64_t before = used_.fetch_sub(bytes, std::memory_order_seq_cst);
   assert(before >= bytes);
   if (waiting_.load(std::memory_order_seq_cst) == 0) return;

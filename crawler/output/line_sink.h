@@ -28,7 +28,7 @@ class LineSink : public OutputSink {
   Result<void> add(PageOutput& page, std::string_view part) override;
   Result<void> flush(bool sync) override;
   void take_back() noexcept override;
-  Result<void> close() override { return {}; }
+  Result<void> close() override { return flush(false); }
 
  protected:
   // The first line of a new file, with its newline.

@@ -40,8 +40,8 @@ class OutputSinks {
 
   // What at least one sink takes.
   SinkInputs inputs() const noexcept { return inputs_; }
-  // Hand a part of a page to the sinks that take it. `from`: the page's URL. What a sink holds of a
-  // page is limited: of pages with more, that is dropped which comes last.
+  // Hand a part of a page to the sinks that take it. `from`: the page's URL. A sink holds
+  // at most kMaxPart bytes of a page; further links and skipped URLs of that page are not written.
   void add_link(PageOutput& page, std::string_view from, const LinkRecord& link) const;
   void add_skipped(PageOutput& page, std::string_view from, const SkippedRecord& skipped) const;
   // Whether any sink writes something for this page.

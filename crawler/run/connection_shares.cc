@@ -25,9 +25,9 @@ std::size_t ConnectionShares::take(std::size_t i, std::size_t held) {
   assert(i < threads_.size());
   Thread& thread = threads_[i];
   const std::size_t own = thread.share - std::min(thread.share, held);
-  // `wants` is set before `free_` is read; give_back() adds to `free_` before it reads `wants`. All
-  // four are seq_cst, so no wake-up is lost: either this thread sees the returned connections, or
-  // the thread that returns them sees that they are wanted.
+  // Pairs with give_back(): `wants` is set before `free_` is read; give_back() adds to `free_`
+  // before it reads `wants`. All four are seq_cst, so no wake-up is lost: either this thread sees
+  // the returned connections, or the thread that returns them sees that they are wanted.
   if (own > 0) thread.wants.store(true, std::memory_order_seq_cst);
   std::size_t free = free_.load(std::memory_order_seq_cst);
   std::size_t taken = 0;

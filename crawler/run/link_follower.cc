@@ -123,7 +123,6 @@ bool LinkFollower::has_room_for(const Url& url) {
 
 void LinkFollower::offered(std::span<const Admission> admissions) {
   thread_.check();
-  assert(places_.size() <= admissions.size());
   for (std::size_t i = 0; i < places_.size() && i < admissions.size(); ++i)
     context_.urls_of_hosts.report(places_[i], admissions[i]);
   places_.clear();

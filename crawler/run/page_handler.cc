@@ -478,8 +478,8 @@ void PageHandler::add_exchange(Page& page) {
       outlinks.push_back({.url = link.url.href_without_fragment(), .kind = to_string(link.kind)});
   }
   // Without WARC files, another digest is used than theirs.
-  const std::string& told = page.output.page.digest;
-  const std::string digest = told.starts_with("sha1:") ? told : std::string();
+  const std::string& page_digest = page.output.page.digest;
+  const std::string digest = page_digest.starts_with("sha1:") ? page_digest : std::string();
   std::optional<RevisitOf> revisit;
   if (response.status == 304 && page.unchanged) {
     revisit = {.url = page.note.first_url.empty() ? lease.url : page.note.first_url,

@@ -23,7 +23,7 @@ bool holds_output(const std::filesystem::path& directory);
 // Errors: kInUse if a process is writing the output of a crawl there.
 Result<void> check_nobody_writes(const std::filesystem::path& directory);
 
-// Whether Output makes files of this name, with this prefix of WARC files.
+// Whether a crawl with this config makes output files of this name.
 bool is_output_name(std::string_view name, const CrawlConfig& config);
 
 }  // namespace trawl

@@ -76,9 +76,11 @@ Result<std::optional<Manifest>> Manifest::read(const std::filesystem::path& dire
   if (const auto algorithm = in.fixed<std::uint32_t>(); algorithm != KeyedHash::kAlgorithm) {
     return error(
         ErrorCode::kUnsupportedVersion,
-        fmt::format("{} is of a crawl with hash algorithm {}; this Trawl has algorithm {}: finish "
-                    "this crawl with the Trawl that began it, or save its queue with `trawl "
-                    "frontier dump {}` and load that into a new crawl with `trawl frontier load`",
+        fmt::format("{} is of a crawl with hash algorithm {}; this version of Trawl has algorithm "
+                    "{}: finish this crawl with the version that began it, or save its queue with "
+                    "`trawl frontier dump \"{}\"` and load it into a new state directory with "
+                    "`trawl frontier load NEW_DIR FILE --config CONFIG` (URLs that were fetched "
+                    "before are then fetched again if links lead to them)",
                     path, algorithm, KeyedHash::kAlgorithm, directory.string()));
   }
   Manifest manifest;

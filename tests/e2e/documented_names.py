@@ -192,7 +192,8 @@ class Names:
         return complaints
 
     def _of_test_program(self, name, words):
-        if f"{name}.cc" not in self.file_names:
+        lists = (self.root / "tests").rglob("CMakeLists.txt")
+        if not any(f"trawl_unit_test({name}\n" in path.read_text() for path in lists):
             return [f"there is no test program {name}"]
         complaints = []
         for word in words:

@@ -139,7 +139,8 @@ TEST_F(Dump, ACrawlWithAnotherHashIsRefusedAndDumped) {
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, ErrorCode::kUnsupportedVersion);
   EXPECT_THAT(opened.error().message, HasSubstr("hash algorithm 2"));
-  EXPECT_THAT(opened.error().message, HasSubstr("trawl frontier dump " + state().string()));
+  EXPECT_THAT(opened.error().message,
+              HasSubstr("trawl frontier dump \"" + state().string() + "\""));
   EXPECT_THAT(dumped_urls(), UnorderedElementsAre("http://a.example/1", "http://a.example/2",
                                                   "http://b.example/3"));
   EXPECT_THAT(dumped_urls({.host = "b.example"}), ElementsAre("http://b.example/3"));

@@ -13,8 +13,7 @@ echo "== Build (a few minutes the first time)"
 log=$build/build.log
 mkdir -p "$build"
 if ! {
-  cmake --preset release -B "$build" -DTRAWL_BUILD_TESTS=OFF -DTRAWL_BUILD_BENCH=OFF \
-    -DTRAWL_UNITY_BATCH=32 &&
+  cmake --preset release -B "$build" -DTRAWL_BUILD_TESTS=OFF -DTRAWL_BUILD_BENCH=OFF &&
     cmake --build "$build" --target trawl -j "$(nproc)"
 } >"$log" 2>&1; then
   tail -n 60 "$log" >&2

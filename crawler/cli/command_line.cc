@@ -48,7 +48,14 @@ struct Arguments {
 void add_crawl_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
   CrawlArguments& crawl = arguments.crawl;
   auto* start = app.add_subcommand("crawl", "Start a crawl from a config file");
-  start->add_option("CONFIG", crawl.target, "The config file (TOML)")->required();
+  start
+      ->add_option("INPUT", crawl.inputs,
+                   "URLs, files of URLs, or a config file; - is standard input")
+      ->required();
+  start
+      ->add_option("-o,--output", crawl.directory,
+                   "The directory of the crawl, for state and output")
+      ->type_name("DIR");
   add_overrides(start, crawl.overrides);
   auto* fresh = start->add_flag(
       "--fresh", crawl.fresh,

@@ -5,10 +5,8 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include "trawl/embedded_frontier.h"
-
 #include "crawler/cli/commands.h"
-#include "crawler/cli/config_errors.h"
+#include "crawler/cli/crawl_input.h"
 #include "crawler/cli/crawl_session.h"
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/printable_text.h"
@@ -17,7 +15,6 @@
 #include "crawler/cli/shell_word.h"
 #include "crawler/config/config_warnings.h"
 #include "crawler/config/crawl_config.h"
-#include "crawler/config/crawl_paths.h"
 #include "crawler/run/crawl.h"
 #include "crawler/state/fresh_start.h"
 
@@ -40,27 +37,16 @@ Result<void> start_afresh(const CrawlConfig& config) {
   return {};
 }
 
-// Errors: kNotFound, with the directory that was searched.
-Result<void> check_holds_crawl(const std::filesystem::path& state_dir) {
-  std::error_code failure;
-  const auto directory = std::filesystem::absolute(state_dir, failure).lexically_normal();
-  const auto found = EmbeddedFrontier::look_at(directory);
-  if (!found) return tl::unexpected(found.error());
-  if (found->resumable) return {};
-  const bool exists = std::filesystem::exists(directory, failure);
-  return error(ErrorCode::kNotFound,
-               fmt::format("no crawl in {}{}", directory.string(),
-                           exists ? ": the directory has no MANIFEST" : ", which does not exist"));
-}
-
 // The command to print for resuming. With overrides, the config file may name another state
-// directory, so the command names the state directory itself and repeats the overrides.
-std::string command_to_resume(const CrawlArguments& arguments, const CrawlConfig& config) {
-  const std::string target = arguments.overrides.empty()
-                                 ? arguments.target
-                                 : std::filesystem::absolute(config.crawl.state_dir).string();
+// directory, so the command names the state directory itself and repeats the overrides; those of a
+// crawl without a config file are in its state directory.
+std::string command_to_resume(const CrawlArguments& arguments, const CrawlInput& input) {
+  const bool named = arguments.overrides.empty() || input.kind() == CrawlInput::Kind::kUrls;
+  const std::string target =
+      named ? input.name() : std::filesystem::absolute(input.state_dir()).string();
   std::string command = quoted(arguments.program) + " resume " + quoted(target);
-  for (const std::string& assignment : overrides_to_repeat(arguments.overrides, config))
+  if (input.kind() == CrawlInput::Kind::kUrls) return command;
+  for (const std::string& assignment : overrides_to_repeat(arguments.overrides, input.config()))
     command += " --set " + quoted(assignment);
   return command;
 }
@@ -103,50 +89,32 @@ int run(const CrawlConfig& config, const CrawlConfig& saved, OpenMode mode,
 }  // namespace
 
 int run_crawl(const CrawlArguments& arguments) {
-  const auto config = load_config(arguments.target, arguments.overrides);
-  if (!config) return report_config_errors(config.error());
+  const auto input =
+      CrawlInput::of_new_crawl(arguments.inputs, arguments.directory, arguments.overrides);
+  if (!input) return input.error();
+  const CrawlConfig& config = input->config();
   if (arguments.fresh) {
-    if (auto begun = start_afresh(*config); !begun) return report(begun.error());
+    if (auto begun = start_afresh(config); !begun) return report(begun.error());
   }
   // With [recrawl], the same command continues the crawl each time it is run.
-  const OpenMode mode = arguments.or_resume || config->recrawl.enabled() ? OpenMode::kCreateOrResume
-                                                                         : OpenMode::kCreate;
-  return run(*config, config_to_keep(arguments.target, arguments.overrides, *config), mode,
-             command_to_resume(arguments, *config));
+  const OpenMode mode = arguments.or_resume || config.recrawl.enabled() ? OpenMode::kCreateOrResume
+                                                                        : OpenMode::kCreate;
+  return run(config, input->config_to_store(), mode, command_to_resume(arguments, *input));
 }
 
 int run_resume(const CrawlArguments& arguments) {
-  std::filesystem::path file = arguments.target;
-  std::error_code error;
-  if (!std::filesystem::exists(file, error)) {
-    return report({ErrorCode::kNotFound,
-                   fmt::format("no such config file or state directory: {}", file.string())});
-  }
-  const bool is_state = std::filesystem::is_directory(file, error);
-  if (is_state) file = saved_config_path(file);
-  if (is_state && !std::filesystem::exists(file, error)) {
-    if (auto holds = check_holds_crawl(arguments.target); !holds) return report(holds.error());
-    return report(
-        {ErrorCode::kNotFound,
-         fmt::format("{} holds a crawl, but not its config file {}: give the config file instead",
-                     arguments.target, file.filename().string())});
-  }
-  auto config = load_config(file, arguments.overrides);
-  if (!config) return report_config_errors(config.error());
-  if (is_state) {
-    // The state directory may have been moved since the crawl started.
-    config->crawl.state_dir = std::filesystem::absolute(arguments.target);
-  }
-  if (auto holds = check_holds_crawl(config->crawl.state_dir); !holds) {
+  const auto input = CrawlInput::resolve(arguments.target, arguments.overrides);
+  if (!input) return input.error();
+  if (auto holds = expect_crawl(input->state_dir()); !holds) {
     const int code = report(holds.error());
-    if (!is_state) {
+    if (input->kind() == CrawlInput::Kind::kConfigFile) {
       say(stderr, "trawl: to start a crawl: {} crawl {}\n", quoted(arguments.program),
           quoted(arguments.target));
     }
     return code;
   }
-  return run(*config, config_to_keep(file, arguments.overrides, *config), OpenMode::kResume,
-             command_to_resume(arguments, *config), arguments.change_url_rules,
+  return run(input->config(), input->config_to_store(), OpenMode::kResume,
+             command_to_resume(arguments, *input), arguments.change_url_rules,
              arguments.retry_failed);
 }
 

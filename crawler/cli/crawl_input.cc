@@ -50,8 +50,9 @@ bool is_plain_file(const fs::path& path) {
 tl::expected<std::string, int> text_of(const std::string& target) {
   auto text = read_text_file(target == "-" ? "/dev/stdin" : target, kMaxListBytes);
   if (text) return std::move(*text);
-  return tl::unexpected(report(
-      {ErrorCode::kIo, fmt::format("{}: {}", target == "-" ? kStandardInputName : target, text.error())}));
+  return tl::unexpected(
+      report({ErrorCode::kIo,
+              fmt::format("{}: {}", target == "-" ? kStandardInputName : target, text.error())}));
 }
 
 std::string list_name(const std::string& target) {
@@ -61,15 +62,16 @@ std::string list_name(const std::string& target) {
 int report_url_lines(const UrlLines& lines, const std::string& name) {
   for (const WrongUrlLine& wrong : lines.wrong)
     say(stderr, "trawl: {}:{}: {}\n", name, wrong.line, wrong.why);
-  if (lines.more_wrong > 0) say(stderr, "trawl: and {} more lines that are not URLs\n", lines.more_wrong);
+  if (lines.more_wrong > 0)
+    say(stderr, "trawl: and {} more lines that are not URLs\n", lines.more_wrong);
   return kUsage;
 }
 
 // A name that can only be a config gets the error, and the exit code, of a config.
 int report_missing(const std::string& target) {
   if (target.ends_with(".toml")) return report_config_errors(load_config(target).error());
-  return report({ErrorCode::kNotFound,
-                 fmt::format("no such config file or state directory: {}", target)});
+  return report(
+      {ErrorCode::kNotFound, fmt::format("no such config file or state directory: {}", target)});
 }
 
 std::string config_text(const std::string& seed, const std::string& directory) {
@@ -85,10 +87,10 @@ Result<void> expect_crawl(const fs::path& state_dir) {
   const auto found = EmbeddedFrontier::look_at(directory);
   if (!found) return tl::unexpected(found.error());
   if (found->resumable) return {};
-  return error(ErrorCode::kNotFound, fmt::format("no crawl in {}{}", directory.string(),
-                                                 is_there(directory)
-                                                     ? ": the directory has no MANIFEST"
-                                                     : ", which does not exist"));
+  return error(ErrorCode::kNotFound,
+               fmt::format("no crawl in {}{}", directory.string(),
+                           is_there(directory) ? ": the directory has no MANIFEST"
+                                               : ", which does not exist"));
 }
 
 tl::expected<CrawlInput, int> CrawlInput::resolve(const std::string& target,
@@ -216,7 +218,8 @@ tl::expected<CrawlInput, int> CrawlInput::of_new_crawl(const std::vector<std::st
   std::string config_name;
   std::vector<std::string> urls;
   for (const std::string& target : inputs) {
-    const bool typed = target != "-" && (!is_there(target) || (is_folder(target) && looks_like_url(target)));
+    const bool typed =
+        target != "-" && (!is_there(target) || (is_folder(target) && looks_like_url(target)));
     if (typed) {
       if (!looks_like_url(target)) return tl::unexpected(report_missing(target));
       auto url = typed_url(target);
@@ -229,14 +232,13 @@ tl::expected<CrawlInput, int> CrawlInput::of_new_crawl(const std::vector<std::st
     if (!text) return tl::unexpected(text.error());
     if (!is_state && !target.ends_with(".toml") && kind_of_text(*text) == TextKind::kUrls) {
       UrlLines lines = read_url_lines(*text);
-      if (!lines.wrong.empty())
-        return tl::unexpected(report_url_lines(lines, list_name(target)));
+      if (!lines.wrong.empty()) return tl::unexpected(report_url_lines(lines, list_name(target)));
       std::ranges::move(lines.urls, std::back_inserter(urls));
       continue;
     }
     if (!config_name.empty()) {
-      return tl::unexpected(usage_error(
-          fmt::format("{} and {} are both configs: give one", list_name(config_name), list_name(target))));
+      return tl::unexpected(usage_error(fmt::format("{} and {} are both configs: give one",
+                                                    list_name(config_name), list_name(target))));
     }
     config_name = target;
     // What is not a file can be read only once.
@@ -246,9 +248,9 @@ tl::expected<CrawlInput, int> CrawlInput::of_new_crawl(const std::vector<std::st
   if (config_name.empty()) return from_urls(urls, directory, overrides);
   if (!directory.empty()) all.push_back("crawl.state_dir=" + toml_string(directory));
   all.insert(all.end(), overrides.begin(), overrides.end());
-  auto input = config                       ? from_text(*config, list_name(config_name), all)
+  auto input = config                   ? from_text(*config, list_name(config_name), all)
                : is_folder(config_name) ? from_state_directory(config_name, all)
-                                           : from_config_file(config_name, all);
+                                        : from_config_file(config_name, all);
   if (!input) return input;
   if (const int code = input->add_seeds(urls); code != kDone) return tl::unexpected(code);
   return input;

@@ -103,9 +103,9 @@ class UrlMember final : public nlohmann::json::json_sax_t {
 
 // A config or a list that does not exist is not the name of a host.
 bool is_file_name(std::string_view word) {
-  static constexpr std::string_view kEndings[] = {".toml", ".txt", ".json", ".jsonl", ".csv", ".conf",
-                                                  ".cfg",  ".ini", ".list", ".log",   ".gz",  ".yaml",
-                                                  ".yml",  ".xml", ".html"};
+  static constexpr std::string_view kEndings[] = {".toml", ".txt",  ".json", ".jsonl", ".csv",
+                                                  ".conf", ".cfg",  ".ini",  ".list",  ".log",
+                                                  ".gz",   ".yaml", ".yml",  ".xml",   ".html"};
   return std::ranges::any_of(kEndings,
                              [word](std::string_view ending) { return word.ends_with(ending); });
 }
@@ -153,7 +153,8 @@ bool looks_like_url(std::string_view word) {
   if (word.find("://") != std::string_view::npos) return true;  // perhaps of another scheme
   const std::string_view host = word.substr(0, word.find_first_of("/?#"));
   if (is_file_name(host) || word.ends_with(".toml")) return false;
-  if (host.empty() || host.starts_with('.') || host.find_first_of(kBlanks) != host.npos) return false;
+  if (host.empty() || host.starts_with('.') || host.find_first_of(kBlanks) != host.npos)
+    return false;
   const auto url = Url::parse(fmt::format("https://{}", host));
   if (!url) return false;
   const std::string_view name = group_host(*url);
@@ -167,7 +168,8 @@ TextKind kind_of_text(std::string_view text) {
     const std::string_view line = content_of(take_line(text));
     if (line.empty()) continue;
     if (is_toml(line)) return TextKind::kConfig;
-    return url_of_line(line) && (looks_like_url(line) || line.starts_with('{') || line.starts_with('"'))
+    return url_of_line(line) &&
+                   (looks_like_url(line) || line.starts_with('{') || line.starts_with('"'))
                ? TextKind::kUrls
                : TextKind::kConfig;
   }

@@ -36,8 +36,8 @@ struct UrlLines {
 inline constexpr std::size_t kMostWrong = 20;
 
 // The URLs of lines: a URL or host each, a JSON string, or a JSON object with a member "url" whose
-// other members are not used. Blank lines, and comments from a # at the beginning of a line or after
-// a blank, are skipped.
+// other members are not used. Blank lines, and comments from a # at the beginning of a line or
+// after a blank, are skipped.
 UrlLines read_url_lines(std::string_view text);
 
 // The name of the directory for a crawl that begins with this URL: its host, with other characters

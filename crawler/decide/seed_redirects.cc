@@ -29,10 +29,11 @@ Result<std::shared_ptr<SeedRedirects>> SeedRedirects::read(const std::filesystem
   const auto text = read_file(file, kMaxFileBytes);
   if (!text) return tl::unexpected(text.error());
   if (!text->starts_with(kFirstLine)) {
-    return error(ErrorCode::kCorrupt,
-                 fmt::format("{} is not a list of redirects of seeds: delete the file, and fetch the "
-                             "seeds again with --fresh",
-                             file));
+    return error(
+        ErrorCode::kCorrupt,
+        fmt::format("{} is not a list of redirects of seeds: delete the file, and fetch the "
+                    "seeds again with --fresh",
+                    file));
   }
   const MutexLock lock(redirects->mutex_);
   std::vector<Url> targets;
@@ -64,8 +65,7 @@ Result<void> SeedRedirects::begin(const std::filesystem::path& state_dir, bool r
   std::error_code failure;
   std::filesystem::remove(path(state_dir), failure);
   if (!failure) return {};
-  return tl::unexpected(
-      system_error(failure.value(), "cannot remove " + path(state_dir).string()));
+  return tl::unexpected(system_error(failure.value(), "cannot remove " + path(state_dir).string()));
 }
 
 Result<void> SeedRedirects::add(const Url& seed, const Url& target) {

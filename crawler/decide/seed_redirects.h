@@ -39,7 +39,8 @@ class SeedRedirects {
     return state_dir / "seed-redirects";
   }
 
-  // Those that a crawl has found so far, to be read only. A missing file has none. Errors: kIo; kCorrupt if it is not such a file.
+  // Those that a crawl has found so far, to be read only. A missing file has none. Errors: kIo;
+  // kCorrupt if it is not such a file.
   static Result<std::shared_ptr<SeedRedirects>> read(const std::filesystem::path& state_dir,
                                                      ScopeType type,
                                                      const Canonicalizer& canonicalizer);

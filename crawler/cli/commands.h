@@ -27,6 +27,9 @@ struct CrawlArguments {
 int run_crawl(const CrawlArguments& arguments);
 int run_resume(const CrawlArguments& arguments);
 
+// Prints a config for the URLs of `arguments`.
+int run_init(const CrawlArguments& arguments);
+
 int run_check_config(const std::string& config, const std::vector<std::string>& overrides);
 // Prints config/quickstart.toml or, as Markdown, the table of docs/config.md.
 int run_config_reference(bool markdown);

@@ -1,9 +1,14 @@
 // trawl crawl, trawl resume
 #include <cstdio>
 #include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
+
+#include "trawl/frontier_dump.h"
 
 #include "crawler/cli/commands.h"
 #include "crawler/cli/crawl_input.h"
@@ -13,8 +18,10 @@
 #include "crawler/cli/run_overrides.h"
 #include "crawler/cli/say.h"
 #include "crawler/cli/shell_word.h"
+#include "crawler/cli/start_traces.h"
 #include "crawler/config/config_warnings.h"
 #include "crawler/config/crawl_config.h"
+#include "crawler/config/crawl_paths.h"
 #include "crawler/run/crawl.h"
 #include "crawler/state/fresh_start.h"
 
@@ -58,28 +65,78 @@ Result<void> queue_failed(Crawl& crawl) {
   return {};
 }
 
-int run(const CrawlConfig& config, const CrawlConfig& saved, OpenMode mode,
-        const std::string& resume, bool change_url_rules = false, bool retry_failed = false) {
+// Whether a first try fetched nothing since the addresses, or rules, did not allow it. The same
+// command with other settings then continues it.
+bool was_refused(const std::filesystem::path& state_dir) {
+  std::error_code failure;
+  if (!std::filesystem::exists(saved_config_path(state_dir), failure)) return false;
+  const auto summary = summarize_frontier(state_dir, 0);
+  if (!summary) return false;
+  const FrontierStats& stats = summary->stats;
+  return stats.held > 0 && stats.succeeded == 0 && stats.failed == 0 && stats.queued == 0 &&
+         stats.deferred == 0;
+}
+
+// How far the crawl is that a new one would replace.
+void say_what_is_there(const CrawlInput& input) {
+  const auto summary = summarize_frontier(input.state_dir(), 0);
+  if (!summary) return;
+  const FrontierStats& stats = summary->stats;
+  say(stderr, "trawl: it has fetched {} pages; {} URLs are queued\n", stats.succeeded,
+      stats.queued + stats.deferred);
+  const auto former = load_config(saved_config_path(input.state_dir()));
+  if (!former || former->crawl.seeds.empty()) return;
+  if (former->crawl.seeds.front() != input.config().crawl.seeds.front())
+    say(stderr, "trawl: it began with {}\n", printable(former->crawl.seeds.front()));
+}
+
+int report_opening(const Error& error, const CrawlInput& input, const std::string& resume) {
+  const int code = report(error);
+  if (error.code == ErrorCode::kAlreadyExists) {
+    say_what_is_there(input);
+    say(stderr, "trawl: to resume it: {}\ntrawl: to start over: add --fresh\n", resume);
+    if (input.kind() == CrawlInput::Kind::kUrls)
+      say(stderr, "trawl: to begin another next to it: add -o DIR\n");
+  }
+  if (error.code == ErrorCode::kProfileMismatch) {
+    say(stderr,
+        "trawl: to resume with the new rules: {} --change-url-rules\ntrawl: URLs that were seen "
+        "before may then be fetched again\n",
+        resume);
+  }
+  return code;
+}
+
+// Where a crawl without a config puts its files, which the user did not say.
+void say_places(const CrawlConfig& config, const Crawl& crawl) {
+  const std::vector<std::string>& seeds = config.crawl.seeds;
+  say("crawling {}{}\n", printable(seeds.front()),
+      seeds.size() > 1 ? fmt::format(" and {} more", seeds.size() - 1) : "");
+  say("state in {}, output in {}\n", config.crawl.state_dir.string(),
+      crawl.pages_path().empty() ? output_directory(config).string() : crawl.pages_path());
+  std::fflush(stdout);
+}
+
+int run(const CrawlInput& input, OpenMode mode, const std::string& resume,
+        bool change_url_rules = false, bool retry_failed = false) {
+  const CrawlConfig& config = input.config();
+  const CrawlConfig saved = input.config_to_store();
   // Created before any thread, the log's included, so that all threads inherit the signal mask.
   const SignalWaiter signals;
-  if (auto logging = set_up_logging(config.log); !logging) return report(logging.error());
+  const StartTraces traces(config);
+  if (auto logging = set_up_logging(config.log); !logging) {
+    traces.remove_after(logging.error());
+    return report(logging.error());
+  }
   for (const std::string& warning : config_warnings(config))
     spdlog::warn("{}", warning);
   auto crawl =
       Crawl::open(config, {.mode = mode, .replace_profile = change_url_rules, .saved = &saved});
   if (!crawl) {
-    const int code = report(crawl.error());
-    if (crawl.error().code == ErrorCode::kAlreadyExists) {
-      say(stderr, "trawl: to resume it: {}\ntrawl: to start over: add --fresh\n", resume);
-    }
-    if (crawl.error().code == ErrorCode::kProfileMismatch) {
-      say(stderr,
-          "trawl: to resume with the new rules: {} --change-url-rules\ntrawl: URLs that were seen "
-          "before may then be fetched again\n",
-          resume);
-    }
-    return code;
+    traces.remove_after(crawl.error());
+    return report_opening(crawl.error(), input, resume);
   }
+  if (input.kind() == CrawlInput::Kind::kUrls) say_places(config, **crawl);
   if (retry_failed) {
     if (auto queued = queue_failed(**crawl); !queued) return report(queued.error());
   }
@@ -97,9 +154,10 @@ int run_crawl(const CrawlArguments& arguments) {
     if (auto begun = start_afresh(config); !begun) return report(begun.error());
   }
   // With [recrawl], the same command continues the crawl each time it is run.
-  const OpenMode mode = arguments.or_resume || config.recrawl.enabled() ? OpenMode::kCreateOrResume
-                                                                        : OpenMode::kCreate;
-  return run(config, input->config_to_store(), mode, command_to_resume(arguments, *input));
+  const bool continues =
+      arguments.or_resume || config.recrawl.enabled() || was_refused(config.crawl.state_dir);
+  const OpenMode mode = continues ? OpenMode::kCreateOrResume : OpenMode::kCreate;
+  return run(*input, mode, command_to_resume(arguments, *input));
 }
 
 int run_resume(const CrawlArguments& arguments) {
@@ -113,9 +171,8 @@ int run_resume(const CrawlArguments& arguments) {
     }
     return code;
   }
-  return run(input->config(), input->config_to_store(), OpenMode::kResume,
-             command_to_resume(arguments, *input), arguments.change_url_rules,
-             arguments.retry_failed);
+  return run(*input, OpenMode::kResume, command_to_resume(arguments, *input),
+             arguments.change_url_rules, arguments.retry_failed);
 }
 
 }  // namespace trawl::cli

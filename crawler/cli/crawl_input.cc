@@ -221,7 +221,11 @@ tl::expected<CrawlInput, int> CrawlInput::of_new_crawl(const std::vector<std::st
     const bool typed =
         target != "-" && (!is_there(target) || (is_folder(target) && looks_like_url(target)));
     if (typed) {
-      if (!looks_like_url(target)) return tl::unexpected(report_missing(target));
+      if (!looks_like_url(target)) {
+        const int code = report_missing(target);
+        if (typed_url(target)) say(stderr, "trawl: if it is a host, write https://{}/\n", target);
+        return tl::unexpected(code);
+      }
       auto url = typed_url(target);
       if (!url) return tl::unexpected(usage_error(url.error().message));
       urls.push_back(std::move(*url));

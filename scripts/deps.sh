@@ -20,6 +20,7 @@ test_packages=(
   clang          # checks that locks are held where they must be
   python3 curl openssl jq
   nginx-light    # serves the real site of tests/e2e
+  dpkg-dev mmdebstrap systemd  # the Debian packages, and an empty system to install them into
   wget2          # bench/peers measures against it
   cmake-doc      # the HTML pages that tests/e2e crawls; with those below it also holds the link
                  # engines against each other on them

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes completions of trawl's commands and options: trawl.bash, _trawl (zsh), trawl.fish.
 
-    completions.py REFERENCE.json DIRECTORY
+    completions.py TRAWL DIRECTORY
 """
 
 import pathlib
@@ -122,7 +122,7 @@ def fish(program):
 
 
 def main():
-    program, _ = help_reference.read(sys.argv[1])
+    program, _ = help_reference.of_program(sys.argv[1])
     directory = pathlib.Path(sys.argv[2])
     directory.mkdir(parents=True, exist_ok=True)
     for name, make in (("trawl.bash", bash), ("_trawl", zsh), ("trawl.fish", fish)):

@@ -1,6 +1,7 @@
 """What `trawl help-reference` prints, as objects: the program and its commands."""
 
 import json
+import subprocess
 
 
 class Command:
@@ -26,8 +27,7 @@ class Command:
             yield from command.all()
 
 
-def read(path):
-    """Returns the program as a Command, and its version."""
-    with open(path, encoding="utf-8") as file:
-        data = json.load(file)
+def of_program(trawl):
+    """Returns the program at this path as a Command, and its version."""
+    data = json.loads(subprocess.run([trawl, "help-reference"], check=True, stdout=subprocess.PIPE).stdout)
     return Command(data, []), data["version"]

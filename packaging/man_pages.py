@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes a manual page for trawl and one for each of its commands.
 
-    man_pages.py REFERENCE.json DIRECTORY
+    man_pages.py TRAWL DIRECTORY
 """
 
 import gzip
@@ -66,7 +66,7 @@ def page(command, version):
 
 
 def main():
-    program, version = help_reference.read(sys.argv[1])
+    program, version = help_reference.of_program(sys.argv[1])
     directory = pathlib.Path(sys.argv[2])
     directory.mkdir(parents=True, exist_ok=True)
     for command in program.all():

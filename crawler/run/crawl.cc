@@ -31,6 +31,7 @@
 #include "crawler/decide/page_quota.h"
 #include "crawler/decide/recrawl_plan.h"
 #include "crawler/output/output.h"
+#include "crawler/run/crawl_steering.h"
 #include "crawler/run/fetcher.h"
 #include "crawler/run/held_url_requeuer.h"
 #include "crawler/run/held_urls.h"
@@ -169,6 +170,8 @@ class CrawlImpl final : public Crawl {
                                     *limits_, *crashes_, urls_of_hosts_, *parked_patterns_,
                                     *seed_redirects_, skipped_, fetches_, bodies_,
                                     robots_token_of(config_.crawl), opened_.resumed, trusts_less_});
+    steering_.emplace(*context_, *without_retries_, [this] { wake_all(); });
+    reread_ = opening.reread;
     held_url_requeuer_.emplace(*frontier_, context_->held_origins);
     if (auto created = create_fetchers(); !created) return created;
     if (auto planned = plan_recrawls(); !planned) return planned;
@@ -206,6 +209,8 @@ class CrawlImpl final : public Crawl {
     thread_.check();
     const CrawlPhase phase = context_->phase();
     if (phase == CrawlPhase::kAborting) return true;
+    // More may be offered meanwhile.
+    if (phase == CrawlPhase::kRunning && context_->paused()) return false;
     const bool begins_more = phase == CrawlPhase::kRunning && !reached_max_pages();
     if (begins_more && offers_held(false)) return false;
     // acquire: what ended the leases is seen; pairs with the release in Fetcher::lease_ended().
@@ -300,6 +305,46 @@ class CrawlImpl final : public Crawl {
   const std::string& pages_path() const override { return output_->pages_path(); }
   std::vector<std::string> crashed() const override { return crashes_->were_set_aside(); }
   const std::vector<std::string>& repairs() const override { return output_->repairs(); }
+
+  void pause() override { steering_->pause(PauseReason::kAsked); }
+  void unpause() override { steering_->unpause(PauseReason::kAsked); }
+  bool paused() const override { return context_->paused(); }
+  CrawlPhase phase() const override { return context_->phase(); }
+  Result<OfferReport> offer(std::span<const OfferedUrl> urls) override {
+    return steering_->offer(urls);
+  }
+  Result<ReloadReport> reload(const CrawlConfig&) override {
+    return error(ErrorCode::kInvalidArgument, "reload is not supported yet");
+  }
+  Result<ReloadReport> reload() override {
+    if (!reread_)
+      return error(ErrorCode::kInvalidArgument, "this crawl has no config to read again");
+    const auto config = reread_();
+    return config ? reload(*config) : tl::unexpected(config.error());
+  }
+  CrawlConfig config() const override { return config_; }
+  std::string state_dir() const override { return config_.crawl.state_dir.string(); }
+  Result<std::vector<HostRow>> hosts(HostOrder order, std::size_t limit) const override {
+    return steering_->hosts(order, limit);
+  }
+  Result<HostRow> host(const std::string& name) const override { return steering_->host(name); }
+  Result<void> set_host(const std::string& name, const HostSettings& settings) override {
+    return without_retries_->set_host(name, settings);
+  }
+  Result<void> block_host(const std::string& name, std::optional<SystemTime> until) override {
+    return set_host(name, {.blocked_until = until.value_or(HostSettings::kParked)});
+  }
+  Result<void> unblock_host(const std::string& name) override {
+    return set_host(name, {.blocked_until = HostSettings::kNotBlocked});
+  }
+  Result<std::uint64_t> drop_host(const std::string& name) override {
+    return without_retries_->drop_host(name);
+  }
+  Result<UrlState> lookup(const std::string& url) override { return without_retries_->lookup(url); }
+  std::optional<CheckpointInfo> last_checkpoint() const override {
+    const MutexLock lock(last_stats_mutex_);
+    return last_checkpoint_;
+  }
 
  private:
   // The last known counts if the frontier is out of reach: progress reports must not wait.
@@ -542,6 +587,10 @@ class CrawlImpl final : public Crawl {
     if (!context_) return;
     context_->advance_to(phase);
     // Wakes all even if the phase was set before: the thread that set it may not have woken them.
+    wake_all();
+  }
+
+  void wake_all() {
     for (const auto& fetcher : fetchers_)
       fetcher->wake();
   }
@@ -553,6 +602,7 @@ class CrawlImpl final : public Crawl {
     const bool running = running_.load(std::memory_order_acquire);
     if (running) warn_of_full_set_aside();
     if (event.result) {
+      note_checkpoint(event);
       if (running) save_totals();
       spdlog::log(asked_for ? spdlog::level::info : spdlog::level::debug,
                   "checkpoint published in {:.3f} s",
@@ -562,6 +612,12 @@ class CrawlImpl final : public Crawl {
     } else {
       spdlog::warn("{}", event.result.error().message);  // fatal only if a later one fails too
     }
+  }
+
+  void note_checkpoint(const CheckpointEvent& event) {
+    const MutexLock lock(last_stats_mutex_);
+    last_checkpoint_ = {.ended = std::chrono::system_clock::now(),
+                        .took = std::chrono::duration_cast<std::chrono::milliseconds>(event.took)};
   }
 
   CrawlTotals::Totals totals_now() const {
@@ -617,6 +673,7 @@ class CrawlImpl final : public Crawl {
   FrontierStats at_open_;
   mutable Mutex last_stats_mutex_;
   mutable FrontierStats last_stats_ TRAWL_GUARDED_BY(last_stats_mutex_);
+  std::optional<CheckpointInfo> last_checkpoint_ TRAWL_GUARDED_BY(last_stats_mutex_);
   std::chrono::steady_clock::time_point started_{};
 
   std::atomic<bool> running_{false};
@@ -629,6 +686,8 @@ class CrawlImpl final : public Crawl {
   std::unique_ptr<Frontier> frontier_;
   Frontier* without_retries_ = nullptr;  // the same, without waiting
   std::vector<std::thread> threads_;
+  std::optional<CrawlSteering> steering_;
+  std::function<Result<CrawlConfig>()> reread_;
   std::optional<HeldUrlRequeuer> held_url_requeuer_;  // its thread uses the members above
 };
 

@@ -121,6 +121,7 @@ void Fetcher::run() {
 
 void Fetcher::take_leases() {
   has_room_ = true;
+  if (context_.paused()) return;
   if (is_crowded())
     return context_.truncated_responses.clear();  // transfers in progress need the memory
   if (context_.crashes.is_alone()) return;
@@ -176,7 +177,7 @@ std::chrono::milliseconds Fetcher::idle_time() const {
         std::chrono::ceil<std::chrono::milliseconds>(*end - std::chrono::steady_clock::now());
     longest = std::clamp(left, std::chrono::milliseconds(0), longest);
   }
-  if (context_.phase() != CrawlPhase::kRunning || !has_room_) return longest;
+  if (context_.phase() != CrawlPhase::kRunning || context_.paused() || !has_room_) return longest;
   if (is_crowded() || context_.crashes.is_alone()) return std::min(kCrowdedWait, longest);
   const auto due = context_.frontier.next_due(shard_);
   if (!due || !*due || context_.pages.all_taken()) return longest;

@@ -7,12 +7,11 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
-#include <spdlog/spdlog.h>
 
 #include "crawler/cli/commands.h"
 #include "crawler/cli/exit_codes.h"
-#include "crawler/cli/safe_log.h"
 #include "crawler/cli/say.h"
+#include "crawler/log/room_log.h"
 
 namespace trawl::cli {
 
@@ -134,7 +133,7 @@ int run_command_line(int argc, char** argv) {
   add_links_command(app, exit_code);
   add_robots_command(app, exit_code);
   add_sitemap_command(app, exit_code);
-  spdlog::set_formatter(safe_log_formatter());
+  if (auto logging = apply_log_settings({}); !logging) return report(logging.error());
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

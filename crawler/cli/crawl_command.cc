@@ -18,6 +18,7 @@
 #include "crawler/config/config_warnings.h"
 #include "crawler/config/crawl_config.h"
 #include "crawler/config/crawl_paths.h"
+#include "crawler/log/room_log.h"
 #include "crawler/run/crawl.h"
 #include "crawler/state/fresh_start.h"
 
@@ -28,7 +29,7 @@ namespace {
 // Starts over. Everything is checked first, so that nothing is deleted for a crawl that cannot
 // start.
 Result<void> start_afresh(const CrawlConfig& config) {
-  if (auto logging = set_up_logging(config.log); !logging) return logging;
+  if (auto logging = apply_log_settings(config.log); !logging) return logging;
   if (auto usable = check_crawl(config); !usable) return usable;
   auto start = FreshStart::prepare(config);
   if (!start) return tl::unexpected(start.error());
@@ -76,7 +77,7 @@ int run(const CrawlConfig& config, const CrawlConfig& saved, OpenMode mode,
         const std::string& resume, bool change_url_rules = false, bool retry_failed = false) {
   // Created before any thread, the log's included, so that all threads inherit the signal mask.
   const SignalWaiter signals;
-  if (auto logging = set_up_logging(config.log); !logging) return report(logging.error());
+  if (auto logging = apply_log_settings(config.log); !logging) return report(logging.error());
   for (const std::string& warning : config_warnings(config))
     spdlog::warn("{}", warning);
   auto crawl =

@@ -34,6 +34,7 @@ FLOORS = [
     ["crawler/parse/sitemap"],
     ["crawler/parse"],
     ["crawler/config"],
+    ["crawler/log"],
     ["crawler/http"],
     ["crawler/output", "crawler/crash"],
     ["crawler/decide"],

@@ -13,7 +13,4 @@ namespace trawl::cli {
 // is left (nothing if it is empty). Returns an exit code.
 int run_session(Crawl& crawl, const SignalWaiter& signals, const std::string& resume_command);
 
-// Sets log level and destination as [log] says. Errors: those of opening the file.
-Result<void> set_up_logging(const CrawlConfig::Log& config);
-
 }  // namespace trawl::cli

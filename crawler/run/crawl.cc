@@ -30,6 +30,7 @@
 #include "crawler/decide/fetch_memory_plan.h"
 #include "crawler/decide/page_quota.h"
 #include "crawler/decide/recrawl_plan.h"
+#include "crawler/log/room_log.h"
 #include "crawler/output/output.h"
 #include "crawler/run/crawl_steering.h"
 #include "crawler/run/fetcher.h"
@@ -235,7 +236,7 @@ class CrawlImpl final : public Crawl {
     checkpoint_asked_for_.store(true, std::memory_order_relaxed);
     const auto asked = without_retries_->request_checkpoint();
     if (RetryingFrontier::is_out_of_reach(asked)) {
-      spdlog::warn("no checkpoint written: {}", asked.error().message);
+      room_log(LogRoom::kFrontier).warn("no checkpoint written: {}", asked.error().message);
     } else if (!asked) {
       context_->stop_with(asked.error());
     }
@@ -604,9 +605,10 @@ class CrawlImpl final : public Crawl {
     if (event.result) {
       note_checkpoint(event);
       if (running) save_totals();
-      spdlog::log(asked_for ? spdlog::level::info : spdlog::level::debug,
-                  "checkpoint published in {:.3f} s",
-                  std::chrono::duration<double>(event.took).count());
+      room_log(LogRoom::kFrontier)
+          .log(asked_for ? spdlog::level::info : spdlog::level::debug,
+               "checkpoint published in {:.3f} s",
+               std::chrono::duration<double>(event.took).count());
     } else if (running) {
       context_->stop_with(event.result.error());
     } else {

@@ -19,11 +19,11 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include "trawl/url.h"
 
 #include "crawler/config/decoder_memory.h"
+#include "crawler/log/room_log.h"
 #include "crawler/parse/headers/media_type.h"
 #include "crawler/run/fetch_failure.h"
 #include "crawler/run/frontier_start_gate.h"
@@ -292,6 +292,11 @@ void Fetcher::on_page(const OpenLease& open, HttpResponse response) {
     return release(open, response.sent, response.sent);
   const SteadyTime sent = response.sent;
   count(response);
+  if (auto& log = room_log(LogRoom::kHttp); log.should_log(spdlog::level::debug)) {
+    log.debug("{}: {}, {} bytes in {} ms{}", without_credentials(open.lease.url), response.status,
+              response.encoded_bytes, response.elapsed.count(),
+              response.address.empty() ? "" : " from " + response.address);
+  }
   const auto url = Url::parse(open.lease.url);
   if (!url) return end(open, url.error().message, {}, sent);
   if (lacks_trust(open, *url, response)) return;
@@ -316,7 +321,8 @@ void Fetcher::count(const HttpResponse& response) {
 }
 
 void Fetcher::retry(const OpenLease& open, PageHandler::Result result) {
-  spdlog::debug("{}: {}", without_credentials(open.lease.url), scrubbed(result.outcome.error));
+  room_log(LogRoom::kHttp)
+      .debug("{}: {}", without_credentials(open.lease.url), scrubbed(result.outcome.error));
   if (result.truncated && !offer_links(open, *result.output)) return lease_ended(open);
   result.outcome.known_links = result.truncated ? handler_.links().known() : 0;
   result.outcome.end_later = context_.output.keeps(*result.output);
@@ -327,8 +333,9 @@ void Fetcher::retry(const OpenLease& open, PageHandler::Result result) {
     return context_.stop_with(verdict.error());
   }
   if (verdict->host_parked) {
-    spdlog::warn("{}: host parked, its queue is kept; last failure: {}", open.lease.host,
-                 result.outcome.error);
+    room_log(LogRoom::kFrontier)
+        .warn("{}: host parked, its queue is kept; last failure: {}: {}", open.lease.host,
+              without_credentials(open.lease.url), scrubbed(result.outcome.error));
   }
   if (verdict->retry_at) {
     context_.fetches.add_retry();
@@ -401,7 +408,8 @@ void Fetcher::complete(const OpenLease& open, PageHandler::Result result) {
   result.outcome.known_links = links.known();
   const Outcome& outcome = result.outcome;
   if (!outcome.error.empty()) {
-    spdlog::debug("{}: {}", without_credentials(open.lease.url), scrubbed(outcome.error));
+    room_log(LogRoom::kHttp)
+        .debug("{}: {}", without_credentials(open.lease.url), scrubbed(outcome.error));
   } else if (outcome.requested) {
     context_.fetches.add_succeeded();
   }
@@ -469,7 +477,9 @@ void Fetcher::hold_refused(const OpenLease& open, std::string_view error) {
 void Fetcher::park(const OpenLease& open, std::string_view reason) {
   const std::string& host = open.lease.host;
   context_.note_failed_fetch(open.lease.url, std::string(reason));
-  spdlog::warn("{}: host parked, its queue is kept; {}", host, reason);
+  room_log(LogRoom::kFrontier)
+      .warn("{}: host parked, its queue is kept; {}; needed for {}", host, reason,
+            without_credentials(open.lease.url));
   if (const auto parked =
           context_.frontier.set_host(host, {.blocked_until = HostSettings::kParked});
       !parked)

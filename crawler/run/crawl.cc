@@ -25,6 +25,7 @@
 
 #include "base/mutex.h"
 #include "base/one_thread.h"
+#include "base/process_memory.h"
 #include "crawler/config/crawl_paths.h"
 #include "crawler/config/user_agent.h"
 #include "crawler/decide/fetch_memory_plan.h"
@@ -41,6 +42,7 @@
 #include "crawler/state/output_checks.h"
 #include "crawler/state/resumed_config.h"
 #include "crawler/state/state_contents.h"
+#include "crawler/tally/stored_tally.h"
 
 namespace trawl {
 
@@ -134,8 +136,9 @@ class CrawlImpl final : public Crawl {
     // After the directory is locked, and before anything can be completed.
     if (auto closed = close_former_files(); !closed) return closed;
     const bool sync = config_.frontier.durability == Durability::kSync;
+    if (auto read = open_tally(); !read) return read;
     auto output = Output::open(config_, output_directory(config_), config_.crawl.state_dir, sync,
-                               opening.sinks);
+                               opening.sinks, tally_target());
     if (!output) return tl::unexpected(output.error());
     output_ = std::move(*output);
     if (auto saved = save_configs(config_, saved_); !saved) return saved;
@@ -169,7 +172,7 @@ class CrawlImpl final : public Crawl {
                     [this](std::size_t thread) { wake(static_cast<std::uint32_t>(thread)); });
     context_.reset(new CrawlContext{config_, *rules_, *frontier_, *output_, *pages_, *shares_,
                                     *limits_, *crashes_, urls_of_hosts_, *parked_patterns_,
-                                    *seed_redirects_, skipped_, fetches_, bodies_,
+                                    *seed_redirects_, skipped_, fetches_, *tally_, bodies_,
                                     robots_token_of(config_.crawl), opened_.resumed, trusts_less_});
     steering_.emplace(*context_, *without_retries_, [this] { wake_all(); });
     reread_ = opening.reread;
@@ -208,6 +211,7 @@ class CrawlImpl final : public Crawl {
 
   bool ended() override {
     thread_.check();
+    sample_history();
     const CrawlPhase phase = context_->phase();
     if (phase == CrawlPhase::kAborting) return true;
     // More may be offered meanwhile.
@@ -273,7 +277,17 @@ class CrawlImpl final : public Crawl {
     return progress;
   }
   const SkipCounts& skipped() const override { return skipped_; }
+  std::map<std::string, std::uint64_t> skipped_in_all() const override {
+    auto skipped = stored_before_.skipped;
+    for (std::size_t i = 0; i < kSkipReasons; ++i) {
+      const auto reason = static_cast<SkipReason>(i);
+      if (const auto n = skipped_[reason]; n > 0) skipped[std::string(to_string(reason))] += n;
+    }
+    return skipped;
+  }
   const FetchCounts& fetches() const override { return fetches_; }
+  const CrawlTally& tally() const override { return *tally_; }
+  const CrawlHistory& history() const override { return *history_; }
   const OpenReport& opened() const override { return opened_; }
   bool waits_for_recrawls() const {
     return !config_.recrawl.wait && frontier_progress().only_recrawls_wait;
@@ -553,6 +567,62 @@ class CrawlImpl final : public Crawl {
     return {};
   }
 
+  // What earlier runs did.
+  Result<void> open_tally() {
+    auto stored =
+        StoredTally::read(config_.crawl.state_dir, output_directory(config_) / "pages.jsonl");
+    if (!stored) return tl::unexpected(stored.error());
+    for (const std::string& warning : stored->warnings)
+      spdlog::warn("{}", warning);
+    history_.emplace(std::move(stored->history), stored->history_interval);
+    tally_.emplace(std::move(stored->tally));
+    stored_before_ = {.skipped = std::move(stored->skipped),
+                      .peak_memory = stored->peak_memory,
+                      .elapsed_ms = stored->elapsed_ms};
+    return {};
+  }
+
+  TallyTarget tally_target() {
+    return {.tally = &*tally_, .store = [this](std::uint64_t offset) { store_tally(offset); }};
+  }
+
+  // A failure does not stop the crawl: the lines of pages.jsonl are counted again at the next
+  // start.
+  void store_tally(std::uint64_t offset) const {
+    StoredTally stored{.tally = tally_->snapshot(),
+                       .history = history_->samples(),
+                       .history_interval = history_->interval(),
+                       .skipped = skipped_in_all(),
+                       .peak_memory = std::max(stored_before_.peak_memory, peak_memory()),
+                       .elapsed_ms = stored_before_.elapsed_ms + run_ms()};
+    stored.tally.offset = offset;
+    if (const auto written = stored.write(config_.crawl.state_dir); !written)
+      spdlog::warn("{}", written.error().message);
+  }
+
+  std::uint64_t run_ms() const {
+    if (started_ == std::chrono::steady_clock::time_point{}) return 0;
+    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(
+                                          std::chrono::steady_clock::now() - started_)
+                                          .count());
+  }
+
+  void sample_history() {
+    const auto now =
+        std::chrono::time_point_cast<SystemTime::duration>(std::chrono::system_clock::now());
+    if (!history_->is_due(now)) return;
+    const CrawlProgress progress = this->progress();
+    const TallyTotals totals = tally_->totals();
+    history_->add({.time = now,
+                   .pages = totals.lines,
+                   .bytes = totals.bytes(),
+                   .queued = progress.frontier.queued,
+                   .seen = progress.frontier.seen,
+                   .failed = totals.failed,
+                   .in_flight = progress.in_flight,
+                   .memory = resident_memory()});
+  }
+
   Result<void> create_fetchers() {
     const std::size_t kept = connections_kept(config_.fetch.connections, threads_wanted_);
     for (std::uint32_t i = 0; i < threads_wanted_; ++i) {
@@ -660,6 +730,9 @@ class CrawlImpl final : public Crawl {
   OneThread thread_;  // the thread that calls ended()
   SkipCounts skipped_;
   FetchCounts fetches_;
+  std::optional<CrawlTally> tally_;
+  std::optional<CrawlHistory> history_;
+  StoredTally stored_before_;  // of earlier runs: what `tally_` and `history_` do not have
   const std::shared_ptr<BodyMemoryBudget> bodies_;
   HostUrlQuota urls_of_hosts_;
   std::unique_ptr<ParkedPatterns> parked_patterns_;

@@ -33,6 +33,7 @@
 #include "crawler/run/fetch_counts.h"
 #include "crawler/run/held_origins.h"
 #include "crawler/run/truncated_responses.h"
+#include "crawler/tally/crawl_tally.h"
 #include "url/url_credentials.h"
 
 namespace trawl {
@@ -74,6 +75,7 @@ struct CrawlContext {
   SeedRedirects& seed_redirects;
   SkipCounts& skipped;
   FetchCounts& fetches;
+  CrawlTally& tally;
   std::shared_ptr<BodyMemoryBudget> bodies;
   const std::string robots_agent;  // our product token in robots.txt
   const bool resumed;              // an earlier run started this crawl

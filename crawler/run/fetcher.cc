@@ -239,7 +239,7 @@ HttpRequest Fetcher::request_for(const Url& url, const std::string& host) const 
 std::shared_ptr<StartGate> Fetcher::gate_for(const OpenLease& open, const std::string& host) const {
   const bool own = host == open.lease.host;
   if (own && !open.lease.paced) return nullptr;
-  return std::make_shared<FrontierStartGate>(context_, open.lease.id, own ? std::string() : host);
+  return std::make_shared<FrontierStartGate>(context_, open.lease.id, host, own);
 }
 
 void Fetcher::fetch(OpenLease open, const Url& url) {

@@ -56,15 +56,15 @@ void merge(const HostTally& from, HostTally& into) {
     into.smallest_gap = from.smallest_gap;
 }
 
-std::uint64_t rank_of(const HostTally& host, HostOrder order) {
+std::uint64_t rank_of(const HostTally& host, TallyOrder order) {
   switch (order) {
-    case HostOrder::kFetched:
+    case TallyOrder::kFetched:
       return host.fetched;
-    case HostOrder::kFailed:
+    case TallyOrder::kFailed:
       return host.failed;
-    case HostOrder::kBytes:
+    case TallyOrder::kBytes:
       return host.bytes;
-    case HostOrder::kSlowest:
+    case TallyOrder::kSlowest:
       return host.mean_ms();
   }
   return 0;
@@ -185,7 +185,7 @@ TallyTotals CrawlTally::of_this_run() const {
   return run_;
 }
 
-std::vector<HostTally> CrawlTally::top_hosts(HostOrder order, std::size_t limit) const {
+std::vector<HostTally> CrawlTally::top_hosts(TallyOrder order, std::size_t limit) const {
   std::vector<HostTally> hosts;
   {
     const MutexLock lock(mutex_);
@@ -225,7 +225,7 @@ TallySnapshot CrawlTally::snapshot() const {
   return snapshot;
 }
 
-void sort_hosts(std::vector<HostTally>& hosts, HostOrder order, std::size_t limit) {
+void sort_hosts(std::vector<HostTally>& hosts, TallyOrder order, std::size_t limit) {
   const auto before = [order](const HostTally& one, const HostTally& other) {
     const std::uint64_t first = rank_of(one, order);
     const std::uint64_t second = rank_of(other, order);

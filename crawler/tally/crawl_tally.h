@@ -66,7 +66,7 @@ struct TallyTotals {
   std::uint64_t duplicates = 0;
   std::uint64_t truncated = 0;
   std::uint64_t recrawls = 0;
-  std::uint64_t failed = 0;                 // lines with an error, or a status of 400 or above
+  std::uint64_t failed = 0;                      // lines with an error, or a status of 400 or above
   std::map<std::string, FailureTally> failures;  // these by reason
   FetchTimes times;
 
@@ -104,7 +104,7 @@ struct RecentError {
   friend bool operator==(const RecentError&, const RecentError&) = default;
 };
 
-enum class HostOrder : std::uint8_t { kFetched, kFailed, kBytes, kSlowest };
+enum class TallyOrder : std::uint8_t { kFetched, kFailed, kBytes, kSlowest };
 
 // All that is kept of the fetches of a crawl, over all its runs.
 struct TallySnapshot {
@@ -131,9 +131,9 @@ class CrawlTally {
   // A request to the host was sent.
   void note_start(std::string_view host, std::chrono::steady_clock::time_point sent);
 
-  TallyTotals totals() const;      // over all runs
+  TallyTotals totals() const;  // over all runs
   TallyTotals of_this_run() const;
-  std::vector<HostTally> top_hosts(HostOrder order, std::size_t limit) const;
+  std::vector<HostTally> top_hosts(TallyOrder order, std::size_t limit) const;
   std::optional<HostTally> host(std::string_view name) const;
   std::vector<RecentError> recent_errors(std::size_t limit) const;  // the newest first
   // Number of errors ever added to recent_errors(): to see whether there are new ones.
@@ -166,6 +166,6 @@ class CrawlTally {
 };
 
 // Sorts hosts, the first in `order` first, and keeps `limit` of them.
-void sort_hosts(std::vector<HostTally>& hosts, HostOrder order, std::size_t limit);
+void sort_hosts(std::vector<HostTally>& hosts, TallyOrder order, std::size_t limit);
 
 }  // namespace trawl

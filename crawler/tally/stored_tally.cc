@@ -193,8 +193,8 @@ Result<std::optional<StoredTally>> read_stored(const std::filesystem::path& file
     }
     return stored_of(json);
   } catch (const std::exception&) {
-    warning = fmt::format("{} is damaged: its numbers are counted anew from pages.jsonl",
-                          file.string());
+    warning =
+        fmt::format("{} is damaged: its numbers are counted anew from pages.jsonl", file.string());
     return std::nullopt;
   }
 }

@@ -39,6 +39,7 @@ FLOORS = [
     ["crawler/decide"],
     ["crawler/state"],
     ["crawler/run"],
+    ["crawler/status"],
     ["crawler/cli"],
     ["crawler"],
 ]

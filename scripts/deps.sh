@@ -7,7 +7,7 @@
 set -euo pipefail
 
 build_packages=(
-  cmake ninja-build g++ pkg-config ccache git ca-certificates
+  cmake ninja-build g++ pkg-config ccache git ca-certificates python3
   libcurl4-openssl-dev libgumbo-dev libconcurrentqueue-dev librocksdb-dev
   libtomlplusplus-dev libcli11-dev libspdlog-dev libfmt-dev
   libidn2-dev libpsl-dev libxxhash-dev
@@ -18,8 +18,9 @@ build_packages=(
 test_packages=(
   libgtest-dev libgmock-dev libbenchmark-dev clang-format
   clang          # checks that locks are held where they must be
-  python3 curl openssl jq
+  curl openssl jq
   nginx-light    # serves the real site of tests/e2e
+  dpkg-dev mmdebstrap systemd  # the Debian packages, and an empty system to install them into
   wget2          # bench/peers measures against it
   prometheus     # promtool checks the metrics
   cmake-doc      # the HTML pages that tests/e2e crawls; with those below it also holds the link

@@ -11,6 +11,7 @@
 
 #include "crawler/cli/commands.h"
 #include "crawler/cli/exit_codes.h"
+#include "crawler/cli/help_reference.h"
 #include "crawler/cli/safe_log.h"
 #include "crawler/cli/say.h"
 
@@ -134,6 +135,10 @@ int run_command_line(int argc, char** argv) {
   add_links_command(app, exit_code);
   add_robots_command(app, exit_code);
   add_sitemap_command(app, exit_code);
+  // Not in --help: for manual pages and completions.
+  auto* reference = app.add_subcommand("help-reference", "Print the help of all commands as JSON");
+  reference->group("");
+  reference->callback([&app] { say_lines(stdout, help_reference(app)); });
   spdlog::set_formatter(safe_log_formatter());
   try {
     app.parse(argc, argv);

@@ -100,8 +100,12 @@ void explain_idle_run(const Crawl& crawl, const std::string& resume_command) {
 
 int conclude_incomplete(const Crawl& crawl, const std::string& why,
                         const std::string& resume_command) {
-  const bool failed = crawl.progress().frontier.set_aside_failed > 0;
-  const char* const how = failed && !crawl.has_parked_hosts() ? " --retry-failed" : "";
+  const FrontierStats stats = crawl.progress().frontier;
+  const bool refused = stats.succeeded == 0 && crawl.fetches()[FetchError::kAddressRefused] > 0;
+  const bool failed = stats.set_aside_failed > 0;
+  const char* const how = refused                               ? " --allow-private"
+                          : failed && !crawl.has_parked_hosts() ? " --retry-failed"
+                                                                : "";
   say(stderr, "trawl: incomplete: {}{}\n", why,
       resume_command.empty() ? "" : fmt::format("; to try again: {}{}", resume_command, how));
   return kIncomplete;

@@ -138,6 +138,8 @@ class CrawlImpl final : public Crawl {
     if (!output) return tl::unexpected(output.error());
     output_ = std::move(*output);
     if (auto saved = save_configs(config_, saved_); !saved) return saved;
+    if (auto begun = seed_redirects_->begin(config_.crawl.state_dir, opened_.resumed); !begun)
+      return begun;
     if (auto counted = urls_of_hosts_.start(*frontier_); !counted) return counted;
     auto patterns = ParkedPatterns::open(config_.crawl.state_dir, opened_.resumed,
                                          config_.scope.park_pattern_after);
@@ -166,8 +168,8 @@ class CrawlImpl final : public Crawl {
                     [this](std::size_t thread) { wake(static_cast<std::uint32_t>(thread)); });
     context_.reset(new CrawlContext{config_, *rules_, *frontier_, *output_, *pages_, *shares_,
                                     *limits_, *crashes_, urls_of_hosts_, *parked_patterns_,
-                                    skipped_, fetches_, bodies_, robots_token_of(config_.crawl),
-                                    opened_.resumed, trusts_less_});
+                                    *seed_redirects_, skipped_, fetches_, bodies_,
+                                    robots_token_of(config_.crawl), opened_.resumed, trusts_less_});
     steering_.emplace(*context_, *without_retries_, [this] { wake_all(); });
     reread_ = opening.reread;
     held_url_requeuer_.emplace(*frontier_, context_->held_origins);
@@ -299,6 +301,7 @@ class CrawlImpl final : public Crawl {
     return has_parked_queue(stats()) || context_->held_origins.count() > 0;
   }
   const FailedSeeds& failed_seeds() const override { return context_->failed_seeds; }
+  std::vector<SeedRedirect> redirected_seeds() const override { return seed_redirects_->found(); }
   const std::string& pages_path() const override { return output_->pages_path(); }
   std::vector<std::string> crashed() const override { return crashes_->were_set_aside(); }
   const std::vector<std::string>& repairs() const override { return output_->repairs(); }
@@ -378,7 +381,13 @@ class CrawlImpl final : public Crawl {
   }
 
   Result<void> make_rules() {
-    auto rules = CrawlRules::create(config_, seeds_);
+    auto profile = Profile::from_text(config_.url.text, config_.url.hosts);
+    if (!profile) return tl::unexpected(profile.error());
+    auto redirects =
+        SeedRedirects::read(config_.crawl.state_dir, config_.scope.type, Canonicalizer(*profile));
+    if (!redirects) return tl::unexpected(redirects.error());
+    seed_redirects_ = *std::move(redirects);
+    auto rules = CrawlRules::create(config_, seeds_, seed_redirects_);
     if (!rules) return tl::unexpected(rules.error());
     rules_ = std::move(*rules);
     for (const Blocklist& blocklist : rules_->decider.scope().blocklists()) {
@@ -652,6 +661,7 @@ class CrawlImpl final : public Crawl {
   const std::shared_ptr<BodyMemoryBudget> bodies_;
   HostUrlQuota urls_of_hosts_;
   std::unique_ptr<ParkedPatterns> parked_patterns_;
+  std::shared_ptr<SeedRedirects> seed_redirects_;
   std::optional<PageQuota> pages_;
   std::optional<ConnectionShares> shares_;
   std::optional<CrawlTotals> totals_;

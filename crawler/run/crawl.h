@@ -9,12 +9,14 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "trawl/embedded_frontier.h"
 #include "trawl/result.h"
 
 #include "crawler/config/crawl_config.h"
 #include "crawler/decide/crawl_limits.h"
+#include "crawler/decide/seed_redirects.h"
 #include "crawler/decide/url_verdict.h"
 #include "crawler/output/built_in_sinks.h"
 #include "crawler/run/crawl_control.h"
@@ -97,6 +99,8 @@ class Crawl {
   // Whether another run would retry failures of this run without --retry-failed.
   virtual bool has_parked_hosts() const = 0;
   virtual const FailedSeeds& failed_seeds() const = 0;
+  // Redirects of seeds to what did not belong to a seed; see SeedRedirects.
+  virtual std::vector<SeedRedirect> redirected_seeds() const = 0;
   virtual const std::string& pages_path() const = 0;
   // URLs set aside in this run because the crawl crashed on them.
   virtual std::vector<std::string> crashed() const = 0;

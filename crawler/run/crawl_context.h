@@ -23,6 +23,7 @@
 #include "crawler/decide/parked_patterns.h"
 #include "crawler/decide/priorities.h"
 #include "crawler/decide/recrawl_policy.h"
+#include "crawler/decide/seed_redirects.h"
 #include "crawler/decide/url_decider.h"
 #include "crawler/http/body_memory_budget.h"
 #include "crawler/output/output.h"
@@ -44,8 +45,10 @@ enum class PauseReason : std::uint32_t { kAsked = 1, kDiskFull = 2 };
 
 // The rules of a config on URLs and responses. Immutable, thread-safe.
 struct CrawlRules {
-  static Result<std::unique_ptr<CrawlRules>> create(const CrawlConfig& config,
-                                                    const std::vector<Url>& seeds);
+  // `redirects`: see UrlDecider::create().
+  static Result<std::unique_ptr<CrawlRules>> create(
+      const CrawlConfig& config, const std::vector<Url>& seeds,
+      std::shared_ptr<const SeedRedirects> redirects = nullptr);
 
   Canonicalizer canonicalizer;
   UrlDecider decider;
@@ -68,6 +71,7 @@ struct CrawlContext {
   CrashLoopBreaker& crashes;
   HostUrlQuota& urls_of_hosts;
   ParkedPatterns& parked_patterns;
+  SeedRedirects& seed_redirects;
   SkipCounts& skipped;
   FetchCounts& fetches;
   std::shared_ptr<BodyMemoryBudget> bodies;

@@ -32,7 +32,7 @@ struct OfferReport {
   std::uint64_t offered = 0;  // the sum of the others
   std::uint64_t fresh = 0;    // admitted: queued
   std::uint64_t seen = 0;
-  std::uint64_t invalid = 0;                     // no http(s) URL, or too long
+  std::uint64_t invalid = 0;                          // no http(s) URL, or too long
   std::map<std::string, std::uint64_t> skipped = {};  // by the scope: reason and count
 };
 
@@ -45,21 +45,19 @@ struct ReloadReport {
   std::vector<std::string> warnings;
 };
 
-enum class HostOrder : std::uint8_t {
-  kQueued,     // most URLs queued first
-  kFailures,   // most failures in a row first
-  kNextStart,  // those that may be requested first
-};
-
 // One host of a crawl, from counters in memory: nothing is read from the disk.
 struct HostRow {
   std::string host;
   HostState state = HostState::kActive;
   std::uint64_t queued = 0;  // waiting URLs, including leased and excluding deferred ones
+  // False while the URLs that earlier runs queued are still being counted: there are at least
+  // `queued`.
+  bool queued_is_exact = true;
   std::uint32_t leased = 0;
-  std::uint32_t failures = 0;             // in a row
-  std::chrono::milliseconds delay{0};     // in effect: the longest of all that apply to the host
-  std::optional<SystemTime> next_start = std::nullopt;   // of its next request; absent: nothing is queued
+  std::uint32_t failures = 0;          // in a row
+  std::chrono::milliseconds delay{0};  // in effect: the longest of all that apply to the host
+  std::optional<SystemTime> next_start =
+      std::nullopt;  // of its next request; absent: none waits for a time
   std::optional<SystemTime> blocked_until = std::nullopt;
   std::string reason = {};  // why it is blocked or parked, in words; empty if it is not
 };

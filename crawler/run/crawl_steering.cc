@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include "trawl/url.h"
@@ -66,14 +67,40 @@ class OfferBatch {
   std::vector<OfferedUrl> urls_;
 };
 
-HostRow row_of(HostInfo info, std::chrono::milliseconds least_delay) {
-  HostRow row{.host = std::move(info.host),
-              .state = info.state,
-              .queued = info.queued,
-              .leased = info.leased,
-              .failures = info.failures,
-              .delay = std::max(least_delay, info.settings.delay.value_or(least_delay))};
-  row.blocked_until = info.settings.blocked_until;
+std::string reason_of(const HostCounts& counts) {
+  const std::string failures = counts.failures == 0 ? ""
+                               : counts.failures == 1
+                                   ? "1 failure"
+                                   : fmt::format("{} failures in a row", counts.failures);
+  switch (counts.state) {
+    case HostState::kActive:
+      break;
+    case HostState::kBlocked:
+      return failures.empty() ? "blocked by a call or by its own wish (Retry-After)" : failures;
+    case HostState::kParked:
+      return failures.empty() ? "parked by a call, or for lack of a robots.txt"
+                              : "parked after " + failures;
+    case HostState::kAtLimit:
+      return "as many pages fetched as scope.max_pages_per_host allows";
+  }
+  return failures;
+}
+
+HostRow row_of(HostCounts counts) {
+  HostRow row{.host = counts.host,
+              .state = counts.state,
+              .queued = counts.queued,
+              .queued_is_exact = counts.is_exact,
+              .leased = counts.leased,
+              .failures = counts.failures,
+              .delay = counts.delay,
+              .blocked_until = counts.blocked_until,
+              .reason = reason_of(counts)};
+  if (counts.next_start) {
+    const auto wait = *counts.next_start - std::chrono::steady_clock::now();
+    row.next_start = std::chrono::time_point_cast<SystemTime::duration>(
+        std::chrono::system_clock::now() + std::max(wait, std::chrono::nanoseconds(0)));
+  }
   return row;
 }
 
@@ -115,20 +142,20 @@ Result<OfferReport> CrawlSteering::offer(std::span<const OfferedUrl> urls) {
   return report;
 }
 
-Result<std::vector<HostRow>> CrawlSteering::hosts(HostOrder, std::size_t limit) const {
-  auto infos = frontier_.hosts({}, limit);
-  if (!infos) return tl::unexpected(infos.error());
+Result<std::vector<HostRow>> CrawlSteering::hosts(HostOrder order, std::size_t limit) const {
+  auto busiest = frontier_.busiest_hosts(order, limit);
+  if (!busiest) return tl::unexpected(busiest.error());
   std::vector<HostRow> rows;
-  for (HostInfo& info : *infos)
-    rows.push_back(row_of(std::move(info), context_.config.politeness.delay));
-  std::ranges::sort(rows, std::ranges::greater(), &HostRow::queued);
+  rows.reserve(busiest->size());
+  for (HostCounts& counts : *busiest)
+    rows.push_back(row_of(std::move(counts)));
   return rows;
 }
 
 Result<HostRow> CrawlSteering::host(const std::string& name) const {
-  auto info = frontier_.host(name);
-  if (!info) return tl::unexpected(info.error());
-  return row_of(std::move(*info), context_.config.politeness.delay);
+  auto counts = frontier_.host_counts(name);
+  if (!counts) return tl::unexpected(counts.error());
+  return row_of(std::move(*counts));
 }
 
 }  // namespace trawl

@@ -13,7 +13,9 @@
 #include "trawl/frontier.h"
 
 #include "base/mutex.h"
+#include "base/rate_limiter.h"
 #include "crawler/config/crawl_config.h"
+#include "crawler/config/host_politeness.h"
 #include "crawler/config/host_requests.h"
 #include "crawler/config/media_types.h"
 #include "crawler/crash/crash_loop_breaker.h"
@@ -55,6 +57,7 @@ struct CrawlRules {
   Priorities priorities;
   RecrawlPolicy recrawl;
   HostRequests requests;
+  HostPoliteness politeness;
   MediaTypes fetched_types;  // empty: all
   MediaTypes parsed_types;   // empty: HTML
   MediaTypes stored_types;   // empty: all
@@ -68,6 +71,7 @@ struct CrawlContext {
   PageQuota& pages;
   ConnectionShares& connections;
   CrawlLimits& limits;
+  RateLimiter& request_rate;
   CrashLoopBreaker& crashes;
   HostUrlQuota& urls_of_hosts;
   ParkedPatterns& parked_patterns;
@@ -81,6 +85,8 @@ struct CrawlContext {
   TruncatedResponses truncated_responses{config.fetch.max_memory / 4};
   HeldOrigins held_origins = {};
   std::atomic<std::uint64_t> in_flight{0};  // leases that the fetchers hold
+  // The disk has less space than output.min_free: nothing is leased. Nothing else depends on it.
+  std::atomic<bool> lacks_space{false};
 
   // acquire: a thread that sees a phase sees why it began; pairs with the release in advance_to().
   CrawlPhase phase() const { return phase_.load(std::memory_order_acquire); }

@@ -23,6 +23,7 @@
 #include "crawler/config/crawl_paths.h"
 #include "crawler/crash/crash_loop_breaker.h"
 #include "crawler/decide/host_limits.h"
+#include "crawler/decide/host_pace.h"
 #include "crawler/decide/parked_patterns.h"
 #include "crawler/decide/recrawl_plan.h"
 #include "crawler/output/output.h"
@@ -68,9 +69,9 @@ Result<void> check_writable(const fs::path& directory) {
 // The files of a crawl other than its frontier's.
 std::vector<fs::path> crawl_files(const fs::path& state) {
   std::vector<fs::path> files = CrashLoopBreaker::paths(state);
-  files.insert(files.end(),
-               {RecrawlPlan::marker_path(state), CrawlTotals::path(state),
-                HostPageQuota::path(state), ParkedPatterns::path(state), last_run_path(state)});
+  files.insert(files.end(), {RecrawlPlan::marker_path(state), CrawlTotals::path(state),
+                             HostPageQuota::path(state), HostPace::path(state),
+                             ParkedPatterns::path(state), last_run_path(state)});
   return files;
 }
 

@@ -28,7 +28,7 @@ FLOORS = [
     ["frontier/commit", "frontier/schedule"],
     ["frontier/recovery"],
     ["frontier"],
-    ["crawler/parse/encoding", "crawler/patterns", "crawler/sample_site", "crawler/warc"],
+    ["crawler/parse/encoding", "crawler/patterns", "crawler/sample_site", "crawler/tally", "crawler/warc"],
     ["crawler/parse/headers"],
     ["crawler/parse/html", "crawler/parse/robots"],
     ["crawler/parse/sitemap"],
@@ -40,6 +40,7 @@ FLOORS = [
     ["crawler/decide"],
     ["crawler/state"],
     ["crawler/run"],
+    ["crawler/status"],
     ["crawler/cli"],
     ["crawler"],
 ]

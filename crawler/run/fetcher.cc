@@ -122,9 +122,10 @@ void Fetcher::run() {
 
 void Fetcher::take_leases() {
   has_room_ = true;
+  if (context_.paused()) return;
   if (is_crowded())
     return context_.truncated_responses.clear();  // transfers in progress need the memory
-  if (context_.crashes.is_alone() || context_.lacks_space.load(std::memory_order_relaxed)) return;
+  if (context_.crashes.is_alone()) return;
   const std::size_t room = context_.connections.take(shard_, leases_.size());
   const std::uint64_t wanted = context_.pages.take(std::min(room, most_leases()));
   // Read before the frontier reads its clock, so that delays measured from here are not too short.
@@ -187,7 +188,7 @@ std::chrono::milliseconds Fetcher::idle_time() const {
         std::chrono::ceil<std::chrono::milliseconds>(*end - std::chrono::steady_clock::now());
     longest = std::clamp(left, std::chrono::milliseconds(0), longest);
   }
-  if (context_.phase() != CrawlPhase::kRunning || !has_room_) return longest;
+  if (context_.phase() != CrawlPhase::kRunning || context_.paused() || !has_room_) return longest;
   if (is_crowded() || context_.crashes.is_alone()) return std::min(kCrowdedWait, longest);
   const auto due = context_.frontier.next_due(shard_);
   if (!due || !*due || context_.pages.all_taken()) return longest;
@@ -253,8 +254,7 @@ std::shared_ptr<StartGate> Fetcher::gate_for(const OpenLease& open, const std::s
   const bool own = host == open.lease.host;
   const bool paced = !own || open.lease.paced;
   if (!paced && !context_.request_rate.limited()) return nullptr;
-  return std::make_shared<FrontierStartGate>(context_, open.lease.id, own ? std::string() : host,
-                                             paced);
+  return std::make_shared<FrontierStartGate>(context_, open.lease.id, host, own, paced);
 }
 
 void Fetcher::fetch(OpenLease open, const Url& url) {

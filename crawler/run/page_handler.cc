@@ -303,15 +303,24 @@ void PageHandler::follow_redirect(Page& page) {
                           context_.rules.requests.for_url(page.url).cookies;
   const bool itself = may_differ && is_same_page(*target, page.url);
   const bool own_site = politeness_group(*target) == lease.host;
+  const UrlOrigin origin{.depth = lease.depth,
+                         .hops_off_scope = hops > 0 ? hops - 1 : 0,
+                         .redirects = lease.redirects + 1,
+                         .sitemap = page.note.role == UrlNote::Role::kSitemap,
+                         .own_site = own_site,
+                         .vouched = page.note.vouched};
+  follow_as_seed(page, *target, origin);
   follower_.add(std::move(*target),
-                {.origin = {.depth = lease.depth,
-                            .hops_off_scope = hops > 0 ? hops - 1 : 0,
-                            .redirects = lease.redirects + 1,
-                            .sitemap = page.note.role == UrlNote::Role::kSitemap,
-                            .own_site = own_site,
-                            .vouched = page.note.vouched},
-                 .sitemap_level = page.note.sitemap_level,
-                 .again = itself});
+                {.origin = origin, .sitemap_level = page.note.sitemap_level, .again = itself});
+}
+
+// The target of a seed's redirect is a seed too: what belongs to it joins the scope.
+void PageHandler::follow_as_seed(const Page& page, const Url& target, const UrlOrigin& origin) {
+  if (!page.outcome.seed || page.note.hops_off_scope > 0) return;
+  const UrlVerdict verdict = context_.rules.decider.decide(target, origin);
+  if (verdict.reason != SkipReason::kOutOfScope && !verdict.off_scope) return;
+  if (auto added = context_.seed_redirects.add(page.url, target); !added)
+    context_.stop_with(std::move(added.error()));
 }
 
 void PageHandler::follow_sitemap(Page& page) {

@@ -7,12 +7,13 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
-#include <spdlog/spdlog.h>
 
 #include "crawler/cli/commands.h"
+#include "crawler/cli/crawl_flags.h"
 #include "crawler/cli/exit_codes.h"
-#include "crawler/cli/safe_log.h"
+#include "crawler/cli/help_reference.h"
 #include "crawler/cli/say.h"
+#include "crawler/log/room_log.h"
 
 namespace trawl::cli {
 
@@ -32,12 +33,6 @@ Signals: the first SIGINT or SIGTERM finishes the requests in flight, writes a c
 the resume command; the second drops the requests in flight; the third quits without a checkpoint.
 SIGUSR1 writes a checkpoint.)";
 
-void add_overrides(CLI::App* command, std::vector<std::string>& overrides) {
-  command->add_option("--set", overrides, "Override a config key, e.g. politeness.delay=2s")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
-}
-
 struct Arguments {
   CrawlArguments crawl;
   SampleSiteArguments sample_site;
@@ -48,8 +43,16 @@ struct Arguments {
 void add_crawl_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
   CrawlArguments& crawl = arguments.crawl;
   auto* start = app.add_subcommand("crawl", "Start a crawl from a config file");
-  start->add_option("CONFIG", crawl.target, "The config file (TOML)")->required();
-  add_overrides(start, crawl.overrides);
+  start
+      ->add_option("INPUT", crawl.inputs,
+                   "URLs, files of URLs, or a config file; - is standard input")
+      ->required();
+  start
+      ->add_option("-o,--output", crawl.directory,
+                   "The directory of the crawl, for state and output (default: the host, or as in "
+                   "the config)")
+      ->type_name("DIR");
+  add_crawl_flags(start, crawl.overrides);
   auto* fresh = start->add_flag(
       "--fresh", crawl.fresh,
       "Start over: delete the state of the earlier crawl and rename its output files");
@@ -62,16 +65,24 @@ void add_crawl_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
   auto* resume = app.add_subcommand("resume", "Continue a crawl from its last checkpoint");
   resume->add_option("CONFIG|STATE_DIR", crawl.target, "The config file, or the state directory")
       ->required();
-  add_overrides(resume, crawl.overrides);
+  add_crawl_flags(resume, crawl.overrides);
   resume->add_flag("--change-url-rules", crawl.change_url_rules,
                    "Continue although [url] has changed; URLs seen before may be fetched again");
   resume->add_flag("--retry-failed", crawl.retry_failed,
                    "First queue all failed URLs again; see also trawl frontier retry");
   resume->callback([&] { exit_code = run_resume(crawl); });
 
+  auto* init = app.add_subcommand("init", "Print a short config for a crawl of these URLs");
+  init->add_option("URL", crawl.inputs, "URLs, or files of URLs; - is standard input")->required();
+  init->add_option("-o,--output", crawl.directory,
+                   "The directory of the crawl, for state and output (default: the host)")
+      ->type_name("DIR");
+  add_crawl_flags(init, crawl.overrides);
+  init->callback([&] { exit_code = run_init(crawl); });
+
   auto* check = app.add_subcommand("check-config", "Check a config file and print every error");
   check->add_option("CONFIG", crawl.target, "The config file (TOML)")->required();
-  add_overrides(check, crawl.overrides);
+  add_crawl_flags(check, crawl.overrides);
   check->callback([&] { exit_code = run_check_config(crawl.target, crawl.overrides); });
 
   // Not in --help: for scripts/config_reference.sh.
@@ -134,7 +145,11 @@ int run_command_line(int argc, char** argv) {
   add_links_command(app, exit_code);
   add_robots_command(app, exit_code);
   add_sitemap_command(app, exit_code);
-  spdlog::set_formatter(safe_log_formatter());
+  // Not in --help: for manual pages and completions.
+  auto* reference = app.add_subcommand("help-reference", "Print the help of all commands as JSON");
+  reference->group("");
+  reference->callback([&app] { say_lines(stdout, help_reference(app)); });
+  if (auto logging = apply_log_settings({}); !logging) return report(logging.error());
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -19,11 +19,11 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include "trawl/url.h"
 
 #include "crawler/config/decoder_memory.h"
+#include "crawler/log/room_log.h"
 #include "crawler/parse/headers/media_type.h"
 #include "crawler/run/fetch_failure.h"
 #include "crawler/run/frontier_start_gate.h"
@@ -121,6 +121,7 @@ void Fetcher::run() {
 
 void Fetcher::take_leases() {
   has_room_ = true;
+  if (context_.paused()) return;
   if (is_crowded())
     return context_.truncated_responses.clear();  // transfers in progress need the memory
   if (context_.crashes.is_alone()) return;
@@ -176,7 +177,7 @@ std::chrono::milliseconds Fetcher::idle_time() const {
         std::chrono::ceil<std::chrono::milliseconds>(*end - std::chrono::steady_clock::now());
     longest = std::clamp(left, std::chrono::milliseconds(0), longest);
   }
-  if (context_.phase() != CrawlPhase::kRunning || !has_room_) return longest;
+  if (context_.phase() != CrawlPhase::kRunning || context_.paused() || !has_room_) return longest;
   if (is_crowded() || context_.crashes.is_alone()) return std::min(kCrowdedWait, longest);
   const auto due = context_.frontier.next_due(shard_);
   if (!due || !*due || context_.pages.all_taken()) return longest;
@@ -238,7 +239,7 @@ HttpRequest Fetcher::request_for(const Url& url, const std::string& host) const 
 std::shared_ptr<StartGate> Fetcher::gate_for(const OpenLease& open, const std::string& host) const {
   const bool own = host == open.lease.host;
   if (own && !open.lease.paced) return nullptr;
-  return std::make_shared<FrontierStartGate>(context_, open.lease.id, own ? std::string() : host);
+  return std::make_shared<FrontierStartGate>(context_, open.lease.id, host, own);
 }
 
 void Fetcher::fetch(OpenLease open, const Url& url) {
@@ -291,6 +292,11 @@ void Fetcher::on_page(const OpenLease& open, HttpResponse response) {
     return release(open, response.sent, response.sent);
   const SteadyTime sent = response.sent;
   count(response);
+  if (auto& log = room_log(LogRoom::kHttp); log.should_log(spdlog::level::debug)) {
+    log.debug("{}: {}, {} bytes in {} ms{}", without_credentials(open.lease.url), response.status,
+              response.encoded_bytes, response.elapsed.count(),
+              response.address.empty() ? "" : " from " + response.address);
+  }
   const auto url = Url::parse(open.lease.url);
   if (!url) return end(open, url.error().message, {}, sent);
   if (lacks_trust(open, *url, response)) return;
@@ -315,7 +321,8 @@ void Fetcher::count(const HttpResponse& response) {
 }
 
 void Fetcher::retry(const OpenLease& open, PageHandler::Result result) {
-  spdlog::debug("{}: {}", without_credentials(open.lease.url), scrubbed(result.outcome.error));
+  room_log(LogRoom::kHttp)
+      .debug("{}: {}", without_credentials(open.lease.url), scrubbed(result.outcome.error));
   if (result.truncated && !offer_links(open, *result.output)) return lease_ended(open);
   result.outcome.known_links = result.truncated ? handler_.links().known() : 0;
   result.outcome.end_later = context_.output.keeps(*result.output);
@@ -326,8 +333,9 @@ void Fetcher::retry(const OpenLease& open, PageHandler::Result result) {
     return context_.stop_with(verdict.error());
   }
   if (verdict->host_parked) {
-    spdlog::warn("{}: host parked, its queue is kept; last failure: {}", open.lease.host,
-                 result.outcome.error);
+    room_log(LogRoom::kFrontier)
+        .warn("{}: host parked, its queue is kept; last failure: {}: {}", open.lease.host,
+              without_credentials(open.lease.url), scrubbed(result.outcome.error));
   }
   if (verdict->retry_at) {
     context_.fetches.add_retry();
@@ -400,7 +408,8 @@ void Fetcher::complete(const OpenLease& open, PageHandler::Result result) {
   result.outcome.known_links = links.known();
   const Outcome& outcome = result.outcome;
   if (!outcome.error.empty()) {
-    spdlog::debug("{}: {}", without_credentials(open.lease.url), scrubbed(outcome.error));
+    room_log(LogRoom::kHttp)
+        .debug("{}: {}", without_credentials(open.lease.url), scrubbed(outcome.error));
   } else if (outcome.requested) {
     context_.fetches.add_succeeded();
   }
@@ -468,7 +477,9 @@ void Fetcher::hold_refused(const OpenLease& open, std::string_view error) {
 void Fetcher::park(const OpenLease& open, std::string_view reason) {
   const std::string& host = open.lease.host;
   context_.note_failed_fetch(open.lease.url, std::string(reason));
-  spdlog::warn("{}: host parked, its queue is kept; {}", host, reason);
+  room_log(LogRoom::kFrontier)
+      .warn("{}: host parked, its queue is kept; {}; needed for {}", host, reason,
+            without_credentials(open.lease.url));
   if (const auto parked =
           context_.frontier.set_host(host, {.blocked_until = HostSettings::kParked});
       !parked)

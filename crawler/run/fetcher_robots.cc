@@ -2,11 +2,10 @@
 #include <algorithm>
 #include <utility>
 
-#include <spdlog/spdlog.h>
-
 #include "trawl/url.h"
 #include "trawl/url_groups.h"
 
+#include "crawler/log/room_log.h"
 #include "crawler/run/fetch_failure.h"
 #include "crawler/run/fetcher.h"
 #include "crawler/run/sitemap_requests.h"
@@ -77,7 +76,8 @@ void Fetcher::on_robots(const std::string& origin, const HttpResponse& response)
   SteadyTime next_start = response.sent;
   if (!held && (robots.action == RobotsAnswer::Action::kWait ||
                 robots.action == RobotsAnswer::Action::kFail)) {
-    spdlog::debug("{}: {}; robots.txt will be requested again", origin, robots.reason);
+    room_log(LogRoom::kRobots)
+        .debug("{}: {}; robots.txt will be requested again", origin, robots.reason);
     next_start = robots.ask_at;
   } else if (robots.action == RobotsAnswer::Action::kObey &&
              context_.config.politeness.respect_robots) {

@@ -11,13 +11,13 @@ namespace trawl {
 
 class FrontierStartGate final : public StartGate {
  public:
-  // For a request to the lease's host, or to the host `elsewhere` (as Lease::host) if not empty.
-  FrontierStartGate(CrawlContext& context, std::uint64_t lease, std::string elsewhere)
-      : context_(context), lease_(lease), elsewhere_(std::move(elsewhere)) {}
+  // For a request to `host` (as Lease::host): that of the lease if `own`.
+  FrontierStartGate(CrawlContext& context, std::uint64_t lease, std::string host, bool own)
+      : context_(context), lease_(lease), host_(std::move(host)), own_(own) {}
 
   Answer ask(std::string_view address) override {
-    const auto turn = elsewhere_.empty() ? context_.frontier.start(lease_, address)
-                                         : context_.frontier.start_elsewhere(elsewhere_, address);
+    const auto turn = own_ ? context_.frontier.start(lease_, address)
+                           : context_.frontier.start_elsewhere(host_, address);
     if (!turn) {
       // An expired lease is dropped without a request: its URL is leased to another thread.
       if (turn.error().code != ErrorCode::kNotFound) context_.stop_with(turn.error());
@@ -36,6 +36,7 @@ class FrontierStartGate final : public StartGate {
   }
 
   void sent(std::optional<Time> when, std::string_view address) override {
+    if (when) context_.tally.note_start(host_, *when);
     if (const auto noted = context_.frontier.sent(turn_, when, address); !noted)
       context_.stop_with(noted.error());
   }
@@ -43,7 +44,8 @@ class FrontierStartGate final : public StartGate {
  private:
   CrawlContext& context_;
   const std::uint64_t lease_;
-  const std::string elsewhere_;
+  const std::string host_;
+  const bool own_;
   StartTurn turn_;
 };
 

@@ -225,6 +225,29 @@ struct HostInfo {
   HostSettings settings = {};
 };
 
+// Which hosts Frontier::busiest_hosts() returns first.
+enum class HostOrder : std::uint8_t {
+  kQueued,    // those with the most waiting URLs
+  kFailures,  // those with the most failures in a row
+};
+
+// A host's queue as counted in memory.
+struct HostCounts {
+  std::string host;  // as Lease::host
+  HostState state = HostState::kActive;
+  std::uint64_t queued = 0;  // waiting URLs, including leased and excluding deferred ones
+  // False while the URLs that earlier processes queued are still being counted: there are at least
+  // `queued`.
+  bool is_exact = true;
+  std::uint32_t leased = 0;
+  std::uint32_t failures = 0;  // in a row
+  // The least time between the starts of two requests, by all that applies to the host now.
+  std::chrono::milliseconds delay{0};
+  // When its next request may start; absent if none waits for a time.
+  std::optional<SteadyTime> next_start = std::nullopt;
+  std::optional<SystemTime> blocked_until = std::nullopt;  // as in HostInfo::settings
+};
+
 // Whether a frontier has more to do.
 struct Progress {
   // Every admitted URL is completed or dropped, durably, and none waits for a recrawl.

@@ -1,5 +1,6 @@
 // The frontier's operations on single hosts.
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 
 #include "base/wall_time.h"
 #include "frontier/common/host_settings_checks.h"
+#include "frontier/common/option_checks.h"
 #include "frontier/common/queue_names.h"
 #include "frontier/frontier_impl.h"
 #include "frontier/schedule/host_record_info.h"
@@ -47,9 +49,10 @@ Result<RecordChange> FrontierImpl::record_change(const HostSettings& settings) c
   if (!until) return tl::unexpected(until.error());
   const bool parks = settings.blocked_until == HostSettings::kParked;
   const std::int64_t now = clock_.now();
-  const auto park_time = options_.retry.park_time;
+  const auto park_time = retry_options().park_time;
   return RecordChange([=, until = *until](HostRecord& record) {
     if (settings.delay) record.delay = settings.delay->count() > 0 ? settings.delay : std::nullopt;
+    if (settings.exact_delay) record.exact_delay = *settings.exact_delay;
     if (settings.leases) record.max_leases = *settings.leases > 0 ? settings.leases : std::nullopt;
     if (settings.limit)
       record.remaining = *settings.limit != HostSettings::kNoLimit ? settings.limit : std::nullopt;
@@ -77,8 +80,8 @@ Result<void> FrontierImpl::set_host(std::string_view host, const HostSettings& s
     if (auto valid = check_name(host); !valid) return valid;
     const HostId id = identity_.host(host);
     shard_of(id).set_address(id, *settings.address);
-    const bool others =
-        settings.delay || settings.leases || settings.limit || settings.blocked_until;
+    const bool others = settings.delay || settings.exact_delay || settings.leases ||
+                        settings.limit || settings.blocked_until;
     if (!others) return {};
   }
   return change_host(host, *change);
@@ -96,7 +99,7 @@ Result<std::uint64_t> FrontierImpl::drop_host(std::string_view host) {
   drop->host = id;
   shard.begin_drop(id);
   auto done = commits_->submit_and_wait([&](Operation& operation) { operation.drop = drop; });
-  shard.end_drop(id);
+  shard.end_drop(id, drop->dropped_queued);
   if (!done) return tl::unexpected(done.error());
   return drop->dropped;
 }
@@ -201,6 +204,84 @@ Result<HostInfo> FrontierImpl::host(std::string_view name) const {
   }
   info->host = name;
   return info;
+}
+
+Result<std::optional<HostCounts>> FrontierImpl::counts_of(HostId host) const {
+  auto counts = shard_of(host).counts(host);
+  if (!counts) {
+    // Without waiting URLs, except deferred ones.
+    const auto record = store_->host(host);
+    if (!record) return tl::unexpected(record.error());
+    if (!*record || (*record)->is_default()) return std::nullopt;
+    const HostInfo info = host_info(**record, clock_.now());
+    counts = HostCounts{.host = info.host,
+                        .state = info.state,
+                        .failures = info.failures,
+                        .blocked_until = info.settings.blocked_until};
+  }
+  if (auto& until = counts->blocked_until) until = clock_.to_wall(to_milliseconds(*until));
+  if (counts->host.empty()) {
+    auto name = name_of(host);
+    if (!name) return tl::unexpected(name.error());
+    counts->host = name->value_or("");
+  }
+  return counts;
+}
+
+Result<std::vector<HostCounts>> FrontierImpl::busiest_hosts(HostOrder order,
+                                                            std::size_t limit) const {
+  const StoreUse use(*this);
+  if (!use) return tl::unexpected(use.error());
+  RankedHosts ranked(limit);
+  for (const auto& shard : shards_)
+    shard->rank_hosts(order, ranked);
+  std::vector<HostCounts> busiest;
+  for (const HostId host : ranked.take()) {
+    auto counts = counts_of(host);
+    if (!counts) return tl::unexpected(counts.error());
+    // It may be done since.
+    if (*counts && !(*counts)->host.empty()) busiest.push_back(std::move(**counts));
+  }
+  return busiest;
+}
+
+Result<HostCounts> FrontierImpl::host_counts(std::string_view name) const {
+  const StoreUse use(*this);
+  if (!use) return tl::unexpected(use.error());
+  auto counts = counts_of(identity_.host(name));
+  if (!counts) return tl::unexpected(counts.error());
+  if (!*counts) {
+    return error(ErrorCode::kNotFound,
+                 fmt::format("{} has neither waiting URLs nor settings", name));
+  }
+  (*counts)->host = name;
+  return std::move(**counts);
+}
+
+Result<void> FrontierImpl::set_politeness(const PolitenessOptions& politeness,
+                                          const RetryOptions& retry) {
+  if (auto open = commits_->check(); !open) return open;
+  if (auto valid = check_options(politeness, retry, options_.limits, options_.seen.profile); !valid)
+    return valid;
+  for (const auto& [delay, groups, name] :
+       {std::tuple{politeness.domain_delay, &domains_, "domain_delay"},
+        std::tuple{politeness.ip_delay, &addresses_, "ip_delay"}}) {
+    if ((delay.count() > 0) == groups->enabled()) continue;
+    return error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{} can be neither introduced nor removed while the frontier is open", name));
+  }
+  {
+    const MutexLock lock(retry_mutex_);
+    retry_ = retry;
+  }
+  if (domains_.enabled()) domains_.set_delay(politeness.domain_delay);
+  if (addresses_.enabled()) addresses_.set_delay(politeness.ip_delay);
+  for (std::uint32_t shard = 0; shard < options_.store.shards; ++shard) {
+    shards_[shard]->set_politeness(politeness, retry);
+    wakes_.announce(shard);
+  }
+  return {};
 }
 
 Result<void> FrontierImpl::visit_queue(std::string_view host,

@@ -16,11 +16,14 @@ namespace {
 
 // The most URLs of one operation of offer(): bounds how long it stays inside the gate.
 constexpr std::size_t kOfferBatch = 1024;
+// With at most this many URLs waiting, all queues are counted before open() returns.
+constexpr std::uint64_t kCountedAtOnce = 20'000;
 
 }  // namespace
 
 FrontierImpl::FrontierImpl(const EmbeddedOptions& options, FrontierParts parts)
     : options_(options),
+      retry_(options.retry),
       has_real_clock_(parts.real_clock),
       clock_(options_.testing.clock, options_.testing.wall_clock,
              static_cast<std::int64_t>(parts.counters.clock)),
@@ -73,7 +76,8 @@ FrontierImpl::FrontierImpl(const EmbeddedOptions& options, FrontierParts parts)
 }
 
 FrontierImpl::~FrontierImpl() {
-  wake_timer_.reset();  // first: its thread uses the other members
+  if (queue_counter_) queue_counter_->stop();  // before the shards and the store
+  wake_timer_.reset();                         // first: its thread uses the other members
   schedule_->stop();
   // While the other members exist, which after_commit() uses. Without a close() before, an error is
   // lost.
@@ -115,6 +119,9 @@ Result<void> FrontierImpl::restore() {
     return true;
   });
   if (!read) return read;
+  // The queues stay as they are until this function returns.
+  auto view = store_->view_queues();
+  std::vector<HostId> uncounted;
   // N1: what waits in the queues is leased again, what was leased before included. Both are in
   // ascending order.
   auto next = records.begin();
@@ -132,13 +139,24 @@ Result<void> FrontierImpl::restore() {
           record.emplace().answered = true;
         }
         shard_of(host).restore_host(host, record, queue);
+        if (!queue.whole) uncounted.push_back(host);
         return true;
       });
   if (!read) return read;
+  count_queues(std::move(view), std::move(uncounted));
   if (read = writer_.read_first_deferred(); !read) return read;
   read = read_waiting_depths(*store_, writer_.counters().deepest, identity_, depths_);
   restored_ = read.has_value();
   return read;
+}
+
+void FrontierImpl::count_queues(std::unique_ptr<Store::QueueView> view, std::vector<HostId> hosts) {
+  if (hosts.empty()) return;
+  queue_counter_.emplace(
+      std::move(view), std::move(hosts),
+      [this](HostId host, std::uint64_t urls) { shard_of(host).add_counted(host, urls); });
+  const bool few = writer_.counters().open() <= kCountedAtOnce;
+  few || options_.testing.deterministic_seed ? queue_counter_->run() : queue_counter_->start();
 }
 
 // Not analysed, since the lock is conditional: a closed frontier takes no lock, so that close()
@@ -216,7 +234,7 @@ void FrontierImpl::after_commit(OperationGroup& group, std::vector<QueuedUrl>& p
     }
     if (operation->ended) {
       const std::uint32_t shard = shard_index(operation->ended->host);
-      shards_[shard]->push_ended(operation->ended->order.sequence);
+      shards_[shard]->push_ended(operation->ended->host, operation->ended->order.sequence);
       touched[shard] = true;
     }
     // release: pairs with promote_due(): a thread that reads false also sees the next due time.
@@ -308,6 +326,7 @@ Result<FrontierStats> FrontierImpl::stats() const {
   const std::uint64_t open = counters.open() - std::min(counters.open(), counters.deferred);
   stats.queued = open - std::min(open, stats.leased);
   stats.checkpoints = checkpointer_.taken();
+  stats.commit_times = commits_->times();
   const SeenChecks sampled = writer_.seen_checks();
   const bool exact = options_.seen.mode == FilterMode::kExact;
   stats.seen_checked = exact ? admission_.checked() : sampled.checked;
@@ -331,6 +350,7 @@ Result<void> FrontierImpl::close() {
   schedule_->stop();
   const MutexLock lock(closing_);
   if (std::exchange(closed_, true)) return {};
+  if (queue_counter_) queue_counter_->stop();
   Result<void> done;
   {
     const ReaderLock use(using_store_);

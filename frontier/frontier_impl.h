@@ -21,6 +21,7 @@
 #include "frontier/common/frontier_clock.h"
 #include "frontier/common/wake_notifier.h"
 #include "frontier/pending_ends.h"
+#include "frontier/queue_counter.h"
 #include "frontier/recovery/checkpoint_schedule.h"
 #include "frontier/recovery/checkpointer.h"
 #include "frontier/recovery/directory_lock.h"
@@ -76,6 +77,10 @@ class FrontierImpl final : public Frontier {
                     std::string_view address) override;
 
   Result<void> set_host(std::string_view host, const HostSettings& settings) override;
+  Result<std::vector<HostCounts>> busiest_hosts(HostOrder order, std::size_t limit) const override;
+  Result<HostCounts> host_counts(std::string_view name) const override;
+  Result<void> set_politeness(const PolitenessOptions& politeness,
+                              const RetryOptions& retry) override;
   Result<std::uint64_t> drop_host(std::string_view host) override;
   Result<std::vector<HostInfo>> hosts(std::string_view after, std::size_t limit) const override;
   Result<HostInfo> host(std::string_view name) const override;
@@ -118,6 +123,11 @@ class FrontierImpl final : public Frontier {
     return *shards_[lease_id % options_.store.shards];
   }
   std::uint64_t number_of(std::uint64_t lease_id) const { return lease_id / options_.store.shards; }
+  RetryOptions retry_options() const {
+    const MutexLock lock(retry_mutex_);
+    return retry_;
+  }
+  void count_queues(std::unique_ptr<Store::QueueView> view, std::vector<HostId> hosts);
   // Whether a URL of the shard could be leased but max_open_leases is reached.
   bool lacks_lease(std::uint32_t shard) const;
   // Announces to the shard when leases are free again. Also counts ended leases, which may free
@@ -196,6 +206,9 @@ class FrontierImpl final : public Frontier {
       TRAWL_REQUIRES_SHARED(using_store_);
   // Errors: kInvalidArgument.
   Result<void> check_name(std::string_view name) const TRAWL_REQUIRES_SHARED(using_store_);
+  // Empty if the frontier has neither a record nor waiting URLs of the host.
+  Result<std::optional<HostCounts>> counts_of(HostId host) const
+      TRAWL_REQUIRES_SHARED(using_store_);
   Result<HostInfo> info_of(HostId host, const std::optional<HostRecord>& record) const
       TRAWL_REQUIRES_SHARED(using_store_);
   Result<std::optional<std::string>> name_of(HostId host) const TRAWL_REQUIRES_SHARED(using_store_);
@@ -203,7 +216,9 @@ class FrontierImpl final : public Frontier {
   void after_commit(OperationGroup& group, std::vector<QueuedUrl>& promoted);
   GroupWriterOptions writer_options(bool set_aside_keys_changed);
 
-  const EmbeddedOptions options_;  // with clocks
+  const EmbeddedOptions options_;  // with clocks; see set_politeness() for what changes
+  mutable Mutex retry_mutex_;
+  RetryOptions retry_ TRAWL_GUARDED_BY(retry_mutex_);
   const bool has_real_clock_;
   const FrontierClock clock_;
   const MemoryPlan memory_;
@@ -236,6 +251,7 @@ class FrontierImpl final : public Frontier {
   // Last, so that their threads end before the members that they use.
   std::optional<CommitQueue> commits_;
   std::optional<CheckpointSchedule> schedule_;
+  std::optional<QueueCounter> queue_counter_;
   Mutex waking_;
   // Created by the first on_wake() that needs it.
   std::optional<WakeTimer> wake_timer_ TRAWL_GUARDED_BY(waking_);

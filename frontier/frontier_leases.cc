@@ -402,8 +402,9 @@ Result<FailureVerdict> FrontierImpl::fail(std::uint64_t lease_id, FailureReason 
     commits_->stop_with(end.error());
     return tl::unexpected(end.error());
   }
-  if (is_transient(reason) && end->lease.attempts < options_.retry.retries) {
-    const auto wait = retry_wait(options_.retry, end->lease.attempts, retry_after);
+  const RetryOptions retry = retry_options();
+  if (is_transient(reason) && end->lease.attempts < retry.retries) {
+    const auto wait = retry_wait(retry, end->lease.attempts, retry_after);
     const std::int64_t at = clock_.now() + wait.count();
     verdict.retry_at = clock_.to_wall(at);
     defer(*end, Operation::Ended::Kind::kRetry, at);

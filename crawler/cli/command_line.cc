@@ -9,15 +9,14 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
-#include <spdlog/spdlog.h>
 
 #include "crawler/cli/command_search.h"
 #include "crawler/cli/commands.h"
 #include "crawler/cli/crawl_flags.h"
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/help_reference.h"
-#include "crawler/cli/safe_log.h"
 #include "crawler/cli/say.h"
+#include "crawler/log/room_log.h"
 #include "crawler/cli/verb_help.h"
 
 namespace trawl::cli {
@@ -316,7 +315,7 @@ int run_command_line(int argc, char** argv) {
   auto* reference = app.add_subcommand("help-reference", "Print the help of all commands as JSON");
   reference->group("");
   reference->callback([&app] { say_lines(stdout, help_reference(app)); });
-  spdlog::set_formatter(safe_log_formatter());
+  if (auto logging = apply_log_settings({}); !logging) return report(logging.error());
   try {
     return parse_and_run(app, {argv + 1, argv + argc}, exit_code);
   } catch (const std::exception& error) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -19,8 +20,11 @@
 #include "crawler/decide/seed_redirects.h"
 #include "crawler/decide/url_verdict.h"
 #include "crawler/output/built_in_sinks.h"
+#include "crawler/run/crawl_control.h"
 #include "crawler/run/failed_seeds.h"
 #include "crawler/run/fetch_counts.h"
+#include "crawler/tally/crawl_history.h"
+#include "crawler/tally/crawl_tally.h"
 
 namespace trawl {
 
@@ -54,6 +58,10 @@ struct CrawlOpening {
       EmbeddedFrontier::open;
   // Of these the config chooses; see SinkKind.
   std::span<const SinkKind> sinks = built_in_sinks();
+  // Reads the config again, for Crawl::reload(). Empty: reload() without a config is refused.
+  std::function<Result<CrawlConfig>()> reread = {};
+  // Applies changed log settings; null: they need a restart. Must be thread-safe.
+  std::function<Result<void>(const CrawlConfig::Log&)> set_log = {};
 };
 
 class Crawl {
@@ -83,7 +91,12 @@ class Crawl {
   virtual Result<void> close() = 0;
 
   virtual CrawlProgress progress() const = 0;
-  virtual const SkipCounts& skipped() const = 0;
+  virtual const SkipCounts& skipped() const = 0;  // by this process
+  // URLs skipped since the crawl began, by reason. A crash may lose those of the last minute.
+  virtual std::map<std::string, std::uint64_t> skipped_in_all() const = 0;
+  // What was fetched, over all runs; and how that went over time. Thread-safe.
+  virtual const CrawlTally& tally() const = 0;
+  virtual const CrawlHistory& history() const = 0;
   virtual const FetchCounts& fetches() const = 0;
   virtual const OpenReport& opened() const = 0;
   virtual std::optional<CrawlLimit> reached_limit() const = 0;
@@ -101,6 +114,44 @@ class Crawl {
   virtual std::vector<std::string> crashed() const = 0;
   // Messages on damage that a crash left in the output, and its repair.
   virtual const std::vector<std::string>& repairs() const = 0;
+
+  // Steering. All these calls are thread-safe, from open() to the destruction of the crawl; after
+  // close() those that return a Result fail with kClosed. None waits for a frontier that is out of
+  // reach: it fails with kUnavailable.
+
+  // Leases nothing more until unpause(); requests in flight finish, scope.max_time goes on, and the
+  // crawl does not end for lack of URLs.
+  virtual void pause() = 0;
+  virtual void unpause() = 0;
+  virtual bool paused() const = 0;
+  virtual CrawlPhase phase() const = 0;
+  // Queues URLs durably, as far as the scope allows them; robots.txt is asked before they are
+  // fetched.
+  virtual Result<OfferReport> offer(std::span<const OfferedUrl> urls) = 0;
+  // Applies another config, as far as that is possible without a restart: see docs/operating.md. An
+  // error changes nothing. Waits until each fetcher thread is between two pages.
+  virtual Result<ReloadReport> reload(const CrawlConfig& config) = 0;
+  // The same with the config that CrawlOpening::reread reads.
+  virtual Result<ReloadReport> reload() = 0;
+  // The config in effect.
+  virtual CrawlConfig config() const = 0;
+  virtual std::string state_dir() const = 0;
+
+  // Hosts with queued URLs or settings of their own.
+  virtual Result<std::vector<HostRow>> hosts(HostOrder order, std::size_t limit) const = 0;
+  // Errors: kNotFound.
+  virtual Result<HostRow> host(const std::string& name) const = 0;
+  // Errors: kInvalidArgument.
+  virtual Result<void> set_host(const std::string& name, const HostSettings& settings) = 0;
+  // No requests to the host until `until`; absent: it is parked, as after too many failures.
+  virtual Result<void> block_host(const std::string& name, std::optional<SystemTime> until) = 0;
+  // Ends a block, and revives a parked host.
+  virtual Result<void> unblock_host(const std::string& name) = 0;
+  // Deletes the queue of a host; its URLs stay seen. Returns how many were deleted.
+  virtual Result<std::uint64_t> drop_host(const std::string& name) = 0;
+  virtual Result<UrlState> lookup(const std::string& url) = 0;
+  // The newest checkpoint of this run.
+  virtual std::optional<CheckpointInfo> last_checkpoint() const = 0;
 };
 
 // Checks what a crawl with this config needs regardless of its state: rules, lists and certificates

@@ -13,7 +13,9 @@
 #include "trawl/frontier.h"
 
 #include "base/mutex.h"
+#include "base/rate_limiter.h"
 #include "crawler/config/crawl_config.h"
+#include "crawler/config/host_politeness.h"
 #include "crawler/config/host_requests.h"
 #include "crawler/config/media_types.h"
 #include "crawler/crash/crash_loop_breaker.h"
@@ -28,10 +30,12 @@
 #include "crawler/http/body_memory_budget.h"
 #include "crawler/output/output.h"
 #include "crawler/run/connection_shares.h"
+#include "crawler/run/crawl_control.h"
 #include "crawler/run/failed_seeds.h"
 #include "crawler/run/fetch_counts.h"
 #include "crawler/run/held_origins.h"
 #include "crawler/run/truncated_responses.h"
+#include "crawler/tally/crawl_tally.h"
 #include "url/url_credentials.h"
 
 namespace trawl {
@@ -39,12 +43,8 @@ namespace trawl {
 // A lease expires unless its fetcher renews it within this time.
 inline constexpr std::chrono::milliseconds kLeaseTimeout = std::chrono::minutes(10);
 
-// A crawl passes through these phases in order, and never back.
-enum class CrawlPhase {
-  kRunning,
-  kDraining,  // no new leases; requests in flight are finished
-  kAborting,  // requests in flight are dropped
-};
+// Why a crawl is paused. The reasons are independent of each other.
+enum class PauseReason : std::uint32_t { kAsked = 1, kDiskFull = 2 };
 
 // The rules of a config on URLs and responses. Immutable, thread-safe.
 struct CrawlRules {
@@ -58,6 +58,7 @@ struct CrawlRules {
   Priorities priorities;
   RecrawlPolicy recrawl;
   HostRequests requests;
+  HostPoliteness politeness;
   MediaTypes fetched_types;  // empty: all
   MediaTypes parsed_types;   // empty: HTML
   MediaTypes stored_types;   // empty: all
@@ -71,12 +72,14 @@ struct CrawlContext {
   PageQuota& pages;
   ConnectionShares& connections;
   CrawlLimits& limits;
+  RateLimiter& request_rate;
   CrashLoopBreaker& crashes;
   HostUrlQuota& urls_of_hosts;
   ParkedPatterns& parked_patterns;
   SeedRedirects& seed_redirects;
   SkipCounts& skipped;
   FetchCounts& fetches;
+  CrawlTally& tally;
   std::shared_ptr<BodyMemoryBudget> bodies;
   const std::string robots_agent;  // our product token in robots.txt
   const bool resumed;              // an earlier run started this crawl
@@ -98,6 +101,19 @@ struct CrawlContext {
         return true;
     }
     return false;
+  }
+
+  // While any reason to pause holds, the fetchers lease nothing.
+  bool paused() const { return pauses_.load(std::memory_order_relaxed) != 0; }
+  bool paused_for(PauseReason reason) const {
+    return (pauses_.load(std::memory_order_relaxed) & static_cast<std::uint32_t>(reason)) != 0;
+  }
+  // Returns true if that changed anything. Who ends a pause wakes the fetchers.
+  bool set_paused(PauseReason reason, bool paused) {
+    const auto bit = static_cast<std::uint32_t>(reason);
+    const std::uint32_t before = paused ? pauses_.fetch_or(bit, std::memory_order_relaxed)
+                                        : pauses_.fetch_and(~bit, std::memory_order_relaxed);
+    return ((before & bit) != 0) != paused;
   }
 
   // E1: keeps the first error, and aborts the crawl.
@@ -124,6 +140,7 @@ struct CrawlContext {
   }
 
   std::atomic<CrawlPhase> phase_{CrawlPhase::kRunning};
+  std::atomic<std::uint32_t> pauses_{0};  // PauseReason
   mutable Mutex mutex_ = {};
   std::optional<Error> failure_ TRAWL_GUARDED_BY(mutex_) = {};
   std::string failed_fetch_ TRAWL_GUARDED_BY(mutex_) = {};

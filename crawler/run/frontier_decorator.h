@@ -69,6 +69,16 @@ class FrontierDecorator : public Frontier {
   Result<std::vector<HostInfo>> hosts(std::string_view after, std::size_t limit) const override {
     return derived().forward([&] { return frontier_->hosts(after, limit); });
   }
+  Result<std::vector<HostCounts>> busiest_hosts(HostOrder order, std::size_t limit) const override {
+    return derived().forward([&] { return frontier_->busiest_hosts(order, limit); });
+  }
+  Result<HostCounts> host_counts(std::string_view name) const override {
+    return derived().forward([&] { return frontier_->host_counts(name); });
+  }
+  Result<void> set_politeness(const PolitenessOptions& politeness,
+                              const RetryOptions& retry) override {
+    return derived().forward([&] { return frontier_->set_politeness(politeness, retry); });
+  }
   Result<std::uint64_t> drop_host(std::string_view host) override {
     return derived().forward([&] { return frontier_->drop_host(host); });
   }

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <chrono>
 #include <cstdlib>
 
 namespace trawl {
@@ -164,9 +165,20 @@ Result<void> CommitQueue::write(OperationGroup& group) {
   assert(commit_number_.load(std::memory_order_relaxed) % 2 == 0);
   // acq_rel, both: pair with commit_number(), and keep the commit's effects between the two.
   commit_number_.fetch_add(1, std::memory_order_acq_rel);
+  const auto began = std::chrono::steady_clock::now();
   auto done = writer_.write(group);
+  {
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+    const MutexLock lock(mutex_);
+    times_.add(took.count());
+  }
   commit_number_.fetch_add(1, std::memory_order_acq_rel);
   return done;
+}
+
+DurationHistogram CommitQueue::times() const {
+  const MutexLock lock(mutex_);
+  return times_;
 }
 
 // Takes every operation that has left the gate.

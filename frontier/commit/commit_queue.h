@@ -101,6 +101,8 @@ class CommitQueue {
     // acquire: pairs with write(), so that a reader of the number sees what happened before it.
     return commit_number_.load(std::memory_order_acquire);
   }
+  // How long the commits took.
+  DurationHistogram times() const;
   // Memory of the operations that are queued or being committed.
   std::uint64_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
   // The error that stopped the queue, if any: nothing is committed after it.
@@ -165,6 +167,7 @@ class CommitQueue {
   std::atomic<std::uint32_t> unsettled_{0};  // operations between begin() and end()
   mutable Mutex mutex_;
   std::optional<Error> failure_ TRAWL_GUARDED_BY(mutex_);
+  DurationHistogram times_ TRAWL_GUARDED_BY(mutex_);
   std::atomic<bool> stopped_{false};  // failure_ is set; avoids the mutex until then
   Result<void> end_;                  // the result when the thread ended
   std::thread committer_;

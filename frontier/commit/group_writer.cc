@@ -483,6 +483,7 @@ Result<void> GroupWriter::commit_drop(Operation::Drop& drop, const Dropped& drop
   totals.deferred -= dropped.deferred;
   totals.recrawls_deferred -= dropped.recrawls;
   drop.dropped += urls;
+  drop.dropped_queued += dropped.queued;
   return commit(batch_, before, totals);
 }
 

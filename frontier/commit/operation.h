@@ -65,7 +65,8 @@ struct Operation {
   // The deletion of a host's queue, a part with each commit.
   struct Drop {
     HostId host = 0;
-    std::uint64_t dropped = 0;
+    std::uint64_t dropped = 0;  // in all
+    std::uint64_t dropped_queued = 0;
     std::optional<QueueOrder> behind = std::nullopt;  // the next part begins after this
     bool deferred_done = false;
     bool done = false;

@@ -10,9 +10,14 @@ namespace trawl {
 class HostBackoff {
  public:
   HostBackoff(std::chrono::milliseconds first, std::chrono::milliseconds most, std::uint64_t seed)
-      : first_(std::max(first, std::chrono::milliseconds(0))),
-        most_(std::max(most, std::chrono::milliseconds(0))),
-        random_(seed) {}
+      : random_(seed) {
+    set(first, most);
+  }
+
+  void set(std::chrono::milliseconds first, std::chrono::milliseconds most) {
+    first_ = std::max(first, std::chrono::milliseconds(0));
+    most_ = std::max(most, std::chrono::milliseconds(0));
+  }
 
   // The wait after `failures` (>= 1) in a row: `first`, doubled with each further failure, at most
   // `most`. Half of it is random, so that hosts that failed together do not return together.
@@ -34,8 +39,8 @@ class HostBackoff {
     return z ^ z >> 31;
   }
 
-  const std::chrono::milliseconds first_;
-  const std::chrono::milliseconds most_;
+  std::chrono::milliseconds first_{0};
+  std::chrono::milliseconds most_{0};
   std::uint64_t random_;
 };
 

@@ -94,6 +94,18 @@ class MemoryFrontierImpl final : public Frontier {
       return state.hosts(after, limit);
     });
   }
+  Result<std::vector<HostCounts>> busiest_hosts(HostOrder order, std::size_t limit) const override {
+    return locked([&](MemoryState& state) -> Result<std::vector<HostCounts>> {
+      return state.busiest_hosts(order, limit);
+    });
+  }
+  Result<HostCounts> host_counts(std::string_view name) const override {
+    return locked([&](MemoryState& state) { return state.host_counts(name); });
+  }
+  Result<void> set_politeness(const PolitenessOptions& politeness,
+                              const RetryOptions& retry) override {
+    return changing([&](MemoryState& state) { return state.set_politeness(politeness, retry); });
+  }
   Result<std::uint64_t> drop_host(std::string_view host) override {
     return changing([&](MemoryState& state) { return state.drop_host(host); });
   }

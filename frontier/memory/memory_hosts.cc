@@ -4,6 +4,7 @@
 
 #include "base/wall_time.h"
 #include "frontier/common/host_settings_checks.h"
+#include "frontier/common/option_checks.h"
 #include "frontier/common/queue_names.h"
 #include "frontier/memory/memory_state.h"
 
@@ -51,6 +52,8 @@ Result<void> MemoryState::set_host(std::string_view name, const HostSettings& se
   MemoryHost& host = add_host(name);
   if (settings.address) learn_address(host, *settings.address);
   if (settings.delay) host.set.delay = settings.delay->count() > 0 ? settings.delay : std::nullopt;
+  if (settings.exact_delay)
+    host.set.exact_delay = *settings.exact_delay ? settings.exact_delay : std::nullopt;
   if (settings.leases) host.set.leases = *settings.leases > 0 ? settings.leases : std::nullopt;
   if (settings.limit)
     host.set.limit = *settings.limit != HostSettings::kNoLimit ? settings.limit : std::nullopt;
@@ -111,6 +114,66 @@ std::vector<HostInfo> MemoryState::hosts(std::string_view after, std::size_t lim
     if (differs_from_new_host(found)) infos.push_back(std::move(found));
   }
   return infos;
+}
+
+HostCounts MemoryState::counts(MemoryHost& host) {
+  HostInfo info = this->info(host);
+  HostCounts counts{.host = std::move(info.host),
+                    .state = info.state,
+                    .queued = info.queued,
+                    .leased = info.leased,
+                    .failures = info.failures,
+                    .blocked_until = info.settings.blocked_until};
+  for (const auto& [clock, delay] : clocks_of(host))
+    counts.delay = std::max(counts.delay, delay);
+  if (!host.queue.empty() && (may_lease(host) || awaits_revival(host))) {
+    counts.next_start = std::max(next_start(host), SteadyTime());
+    if (is_blocked(host)) {
+      const milliseconds wait(host.blocked_until - clock_.now());
+      counts.next_start = std::max(*counts.next_start, options_.clock() + wait);
+    }
+  }
+  return counts;
+}
+
+std::vector<HostCounts> MemoryState::busiest_hosts(HostOrder order, std::size_t limit) {
+  std::vector<HostCounts> all;
+  for (auto& [name, host] : hosts_) {
+    HostCounts found = counts(host);
+    if ((order == HostOrder::kQueued ? found.queued : found.failures) > 0)
+      all.push_back(std::move(found));
+  }
+  std::ranges::stable_sort(all, [&](const HostCounts& a, const HostCounts& b) {
+    return order == HostOrder::kQueued ? a.queued > b.queued : a.failures > b.failures;
+  });
+  all.resize(std::min(all.size(), limit));
+  return all;
+}
+
+Result<HostCounts> MemoryState::host_counts(std::string_view name) {
+  if (const auto host = hosts_.find(name);
+      host != hosts_.end() && differs_from_new_host(info(host->second)))
+    return counts(host->second);
+  return error(ErrorCode::kNotFound, std::string(name) + " has neither waiting URLs nor settings");
+}
+
+Result<void> MemoryState::set_politeness(const PolitenessOptions& politeness,
+                                         const RetryOptions& retry) {
+  if (auto valid = check_options(politeness, retry, options_.limits, options_.profile); !valid)
+    return valid;
+  const auto is_switched = [](milliseconds before, milliseconds now) {
+    return (before.count() > 0) != (now.count() > 0);
+  };
+  if (is_switched(options_.politeness.domain_delay, politeness.domain_delay) ||
+      is_switched(options_.politeness.ip_delay, politeness.ip_delay)) {
+    return error(ErrorCode::kInvalidArgument,
+                 "domain_delay and ip_delay can be neither introduced nor removed while the "
+                 "frontier is open");
+  }
+  options_.politeness = politeness;
+  options_.retry = retry;
+  backoff_.set(retry.host_backoff, retry.max_host_backoff);
+  return {};
 }
 
 Result<std::uint64_t> MemoryState::drop_host(std::string_view name) {

@@ -108,7 +108,8 @@ struct MemoryHost {
   std::string name;
   bool named = false;  // MemoryUrl::named: without domain and address
   bool had_urls = false;
-  HostSettings set;  // delay, leases, limit, address; delay and leases are never 0
+  HostSettings
+      set;  // delay, leases, limit, address; delay and leases are never 0, exact_delay never false
   std::uint32_t failures = 0;
   std::int64_t blocked_until = 0;  // by FrontierClock
   bool parked = false;
@@ -153,6 +154,9 @@ class MemoryState {
   Result<void> set_host(std::string_view name, const HostSettings& settings);
   Result<HostInfo> host(std::string_view name) const;
   std::vector<HostInfo> hosts(std::string_view after, std::size_t limit) const;
+  std::vector<HostCounts> busiest_hosts(HostOrder order, std::size_t limit);
+  Result<HostCounts> host_counts(std::string_view name);
+  Result<void> set_politeness(const PolitenessOptions& politeness, const RetryOptions& retry);
   Result<std::uint64_t> drop_host(std::string_view name);
   void visit_queue(std::string_view name, const std::function<bool(std::string_view)>& visit) const;
 
@@ -221,11 +225,12 @@ class MemoryState {
   // Includes leased URLs.
   std::map<MemoryUrl::Place, MemoryUrlPointer> waiting(const MemoryHost& host) const;
   HostInfo info(const MemoryHost& host) const;
+  HostCounts counts(MemoryHost& host);
   bool is_blocked(const MemoryHost& host) const { return host.blocked_until > clock_.now(); }
   bool may_lease(const MemoryHost& host) const;
   bool awaits_revival(const MemoryHost& host) const;
 
-  const MemoryOptions options_;
+  MemoryOptions options_;
   const Canonicalizer canonicalizer_;
   const FrontierClock clock_;
   HostBackoff backoff_;

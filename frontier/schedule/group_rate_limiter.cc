@@ -10,7 +10,7 @@ using std::chrono::milliseconds;
 
 void GroupRateLimiter::restarted(SteadyTime when) {
   const MutexLock lock(mutex_);
-  first_start_ = std::max(first_start_, when + delay_);
+  first_start_ = std::max(first_start_, when + delay());
 }
 
 SteadyTime GroupRateLimiter::next_start(GroupId group) const {
@@ -23,24 +23,27 @@ SteadyTime GroupRateLimiter::next_of(GroupId group) const {
   return clock == clocks_.end() ? first_start_ : std::max(first_start_, clock->second.next);
 }
 
-void GroupRateLimiter::note(GroupId group, SteadyTime when) {
-  const SteadyTime next = when + delay_;
+// Returns the delay.
+milliseconds GroupRateLimiter::note(GroupId group, SteadyTime when) {
+  const milliseconds wait = delay();
+  const SteadyTime next = when + wait;
   const auto [it, is_new] =
       clocks_.try_emplace(group, Clock{.next = next, .previous = SteadyTime::min()});
   if (!is_new) {
     Clock& clock = it->second;
     if (next == clock.next) {
       ++clock.last;
-      return;
+      return wait;
     }
     if (next < clock.next) {
       clock.previous = std::max(clock.previous, next);
-      return;
+      return wait;
     }
     clock.previous = std::exchange(clock.next, next);
     clock.last = 1;
   }
   expiries_.emplace(next, group);
+  return wait;
 }
 
 // Each group has an expiry entry for the end of its delay, and possibly outdated entries.
@@ -109,7 +112,7 @@ std::optional<SteadyTime> GroupRateLimiter::asked_again(GroupId group, SteadyTim
   if (const SteadyTime next = next_of(group); next > now) return next;
   const auto clock = clocks_.find(group);
   busy = clock != clocks_.end() && clock->second.busy_until > now;
-  return busy ? std::optional(std::min(clock->second.busy_until, ask_again(delay_, now)))
+  return busy ? std::optional(std::min(clock->second.busy_until, ask_again(delay(), now)))
               : std::nullopt;
 }
 
@@ -127,11 +130,11 @@ void GroupRateLimiter::begin_or_restore(const Noted& noted, SteadyTime now, bool
     if (noted.at) note(noted.group, *noted.at);
     return;
   }
-  note(noted.group, now);
+  const milliseconds wait = note(noted.group, now);
   Clock& clock = clocks_.at(noted.group);
   clock.begun = now;
-  assert(clock.next >= now + delay_);  // P1
-  clock.busy_until = now + delay_ + send_timeout(delay_);
+  assert(clock.next >= now + wait);  // P1
+  clock.busy_until = now + wait + send_timeout(wait);
 }
 
 std::optional<GroupRateLimiter::Refusal> GroupRateLimiter::begin(GroupRateLimiter* domains,
@@ -168,10 +171,11 @@ void GroupRateLimiter::note_start(GroupId group, SteadyTime when,
   note(group, when);
 }
 
-// Only the last start of a group can be undone. An earlier one need not be: it delays nothing.
+// Only the last start of a group can be undone. An earlier one need not be: it delays nothing. One
+// that was noted with another delay is not found, and stays.
 void GroupRateLimiter::undo(GroupId group, SteadyTime when) {
   const auto clock = clocks_.find(group);
-  if (clock == clocks_.end() || clock->second.next != when + delay_) return;
+  if (clock == clocks_.end() || clock->second.next != when + delay()) return;
   assert(clock->second.last > 0);
   if (--clock->second.last > 0) return;
   clock->second.next = clock->second.previous;

@@ -1,6 +1,7 @@
 // GroupRateLimiter: when requests to domains and addresses may start next, over all shards.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -34,8 +35,15 @@ class GroupRateLimiter {
  public:
   explicit GroupRateLimiter(std::chrono::milliseconds delay) : delay_(delay) {}
 
-  bool enabled() const noexcept { return delay_.count() > 0; }
-  std::chrono::milliseconds delay() const noexcept { return delay_; }
+  bool enabled() const noexcept { return delay().count() > 0; }
+  // Relaxed: a thread that reads the former delay after a change acts as just before it.
+  std::chrono::milliseconds delay() const noexcept {
+    return delay_.load(std::memory_order_relaxed);
+  }
+  // For starts from now on; those noted before keep the delay that they had.
+  void set_delay(std::chrono::milliseconds delay) noexcept {
+    delay_.store(delay, std::memory_order_relaxed);
+  }
   GroupId id(std::string_view name) const noexcept {
     const GroupId id = name.empty() ? 0 : hash_(name).high;
     return id == 0 && !name.empty() ? 1 : id;
@@ -111,11 +119,11 @@ class GroupRateLimiter {
   void look(const Noted& noted, bool is_domain, SteadyTime now, std::optional<Refusal>& refusal)
       TRAWL_REQUIRES(mutex_);
   void begin_or_restore(const Noted& noted, SteadyTime now, bool refused) TRAWL_REQUIRES(mutex_);
-  void note(GroupId group, SteadyTime when) TRAWL_REQUIRES(mutex_);
+  std::chrono::milliseconds note(GroupId group, SteadyTime when) TRAWL_REQUIRES(mutex_);
   void undo(GroupId group, SteadyTime when) TRAWL_REQUIRES(mutex_);
   void forget_passed(SteadyTime now) TRAWL_REQUIRES(mutex_);
 
-  const std::chrono::milliseconds delay_;
+  std::atomic<std::chrono::milliseconds> delay_;
   // Random, so that nobody can choose names that share a clock; it affects no order.
   const KeyedHash hash_ = KeyedHash::random();
 

@@ -37,6 +37,10 @@ class GroupWaitQueues {
                   HostTable& hosts)
       : domain_delay_(domain_delay), ip_delay_(ip_delay), hosts_(hosts), turns_(Moved{&groups_}) {}
 
+  void set_delays(std::chrono::milliseconds domain_delay, std::chrono::milliseconds ip_delay) {
+    domain_delay_ = domain_delay;
+    ip_delay_ = ip_delay;
+  }
   // When the next group's turn comes, as far as is known; SteadyTime::max() if no host waits.
   SteadyTime next_turn() const noexcept {
     return turns_.empty() ? SteadyTime::max() : turns_.top().time;
@@ -124,8 +128,8 @@ class GroupWaitQueues {
   void release(Index queue);
   void remove_if_unused(Index group);
 
-  const std::chrono::milliseconds domain_delay_;
-  const std::chrono::milliseconds ip_delay_;
+  std::chrono::milliseconds domain_delay_;
+  std::chrono::milliseconds ip_delay_;
   HostTable& hosts_;
   Slab<Wait> waits_;
   Slab<Queue> queues_;

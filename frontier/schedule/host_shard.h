@@ -29,9 +29,11 @@ class HostShard {
   HostShard(const Store& store, ShardOptions options) : state_(store, std::move(options), inbox_) {}
 
   // Called by the committer with what has become durable. push_ended: a leased URL has left its
-  // place in the queue: it is completed, deferred, or dropped.
+  // place in the queue: it is completed or deferred.
   void push_admitted(QueuedUrl url) { inbox_.enqueue(std::move(url)); }
-  void push_ended(std::uint64_t sequence) { inbox_.enqueue(sequence); }
+  void push_ended(HostId host, std::uint64_t sequence) {
+    inbox_.enqueue(EndedUrl{.host = host, .sequence = sequence});
+  }
   // Processes the inbox; leases that ended no longer count.
   void take_inbox() { locked(&ShardState::take_inbox); }
   // The same if the inbox is long, so that memory stays bounded while no thread leases.
@@ -51,7 +53,8 @@ class HostShard {
   }
 
   // For recovery: adds a host with URLs in the store. `first` are the first of them; `record` is
-  // the stored record, if any.
+  // the stored record, if any. Unless the queue is whole, add_counted() must follow, with the
+  // number of the host's URLs in the store at this time; the host stays in memory until then.
   void restore_host(HostId host, const std::optional<HostRecord>& record,
                     const QueueBeginning& queue = {}) {
     locked(&ShardState::restore_host, host, record, queue);
@@ -120,7 +123,10 @@ class HostShard {
   bool is_leased(std::uint64_t sequence) { return locked(&ShardState::is_leased, sequence); }
   // Whether the URL has a lease that is open or whose end is not yet durable.
   bool has_lease(std::uint64_t sequence) const { return locked(&ShardState::has_lease, sequence); }
-  void end_drop(HostId host) { locked(&ShardState::end_drop, host); }
+  // `dropped`: how many URLs left the queue.
+  void end_drop(HostId host, std::uint64_t dropped = 0) {
+    locked(&ShardState::end_drop, host, dropped);
+  }
 
   // Revives a host if it is parked; returns whether it was.
   Result<bool> revive_if_given_up(HostId host) {
@@ -131,9 +137,38 @@ class HostShard {
   std::optional<HostInfo> info(HostId host) { return locked(&ShardState::info, host); }
   ShardStats stats() { return locked(&ShardState::stats); }
 
+  void add_counted(HostId host, std::uint64_t urls) {
+    locked(&ShardState::add_counted, host, urls);
+  }
+  // Adds all hosts in memory with their ranks. Other threads get the mutex in between.
+  void rank_hosts(HostOrder order, RankedHosts& ranked) {
+    in_parts([&](HostIndex from) {
+      return locked(&ShardState::rank_hosts, order, from, kHostsAtOnce, ranked);
+    });
+  }
+  std::optional<HostCounts> counts(HostId host) { return locked(&ShardState::counts, host); }
+  // The delays of domains and addresses are those of ShardOptions::domains and addresses.
+  void set_politeness(const PolitenessOptions& politeness, const RetryOptions& retry) {
+    locked(&ShardState::set_politeness, politeness, retry);
+    in_parts(
+        [&](HostIndex from) { return locked(&ShardState::reschedule_some, from, kHostsAtOnce); });
+  }
+
  private:
   // Admissions and ends of leases; this number takes less than a megabyte.
   static constexpr std::size_t kLongInbox = 4096;
+  // Hosts that one call looks at while others wait for the mutex: some ten microseconds.
+  static constexpr std::size_t kHostsAtOnce = 4096;
+
+  // `call` handles the hosts from a number on, and returns the number after them.
+  template <class Call>
+  static void in_parts(Call&& call) {
+    for (HostIndex from = 0;;) {
+      const HostIndex next = call(from);
+      if (next - from < kHostsAtOnce) return;
+      from = next;
+    }
+  }
 
   template <class R, class... P, class... A>
   R locked(R (ShardState::*call)(P...), A&&... arguments) {

@@ -31,7 +31,7 @@ struct HostExtra {
   std::optional<SteadyTime> silent_since = std::nullopt;
 };
 
-// One politeness group. There may be very many: 80 bytes each, and some 60 more in the table and
+// One politeness group. There may be very many: 88 bytes each, and some 60 more in the table and
 // the schedule.
 struct Host {
   enum class Place : std::uint8_t { kNowhere, kScheduled, kGroupQueue };
@@ -43,24 +43,30 @@ struct Host {
   SteadyTime not_before = SteadyTime::min();
   std::uint32_t newest_lease = FlatIndex::kNone;  // its newest open lease, in the LeaseTable
   std::uint32_t leased = 0;                       // its open leases
-  float response_time = -1;                       // smoothed, in milliseconds; < 0: unknown
-  std::uint32_t position = 0;                     // in the structure that `place` names
+  // URLs in its queue that are durable, leased ones included. While `is_counted` is false, without
+  // those that waited at the restart; it may be negative then.
+  std::int64_t queued = 0;
+  float response_time = -1;    // smoothed, in milliseconds; < 0: unknown
+  std::uint32_t position = 0;  // in the structure that `place` names
   Place place = Place::kNowhere;
-  std::uint16_t drops = 0;      // number of drops between begin_drop() and end_drop()
-  bool record_changed = false;  // since the host came into memory
-  bool record_unsaved = false;  // record_of() was not called since it changed
-  bool answered = false;        // HostRecord::answered, here since most records have nothing else
-  bool nameless = false;        // its name did not exist at the last request
-  bool revived = false;         // by park_time, not stored yet
-  bool counted_leasable = false;
-  bool counted_given_up = false;
-  bool groups_known = false;  // its domain and `apart` were derived from a URL
-  bool apart = false;         // UrlRequest::queue: without domain and address
+  std::uint16_t drops = 0;          // number of drops between begin_drop() and end_drop()
+  bool record_changed : 1 = false;  // since the host came into memory
+  bool record_unsaved : 1 = false;  // record_of() was not called since it changed
+  bool answered : 1 = false;  // HostRecord::answered, here since most records have nothing else
+  bool nameless = false;      // its name did not exist at the last request
+  bool revived = false;       // by park_time, not stored yet
+  bool counted_leasable : 1 = false;
+  bool counted_given_up : 1 = false;
+  bool groups_known : 1 = false;  // its domain and `apart` were derived from a URL
+  bool apart : 1 = false;         // UrlRequest::queue: without domain and address
+  bool is_counted : 1 = true;
 
   const HostRecord* record() const noexcept { return extra ? &extra->record : nullptr; }
   bool given_up() const noexcept { return extra && extra->record.given_up; }
   bool at_limit() const noexcept { return extra && extra->record.remaining == 0; }
 };
+
+static_assert(sizeof(Host) <= 88, "there may be very many");
 
 class HostTable {
  public:

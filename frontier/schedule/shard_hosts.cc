@@ -67,6 +67,8 @@ void ShardState::restore_host(HostId id, const std::optional<HostRecord>& record
                               const QueueBeginning& queue) {
   HostIndex i = hosts_.find(id);
   if (i == kNoHost) i = add_host(id, record);
+  hosts_[i].is_counted = queue.whole;
+  if (queue.whole) hosts_[i].queued = static_cast<std::int64_t>(queue.urls.size());
   HostQueue& waiting = hosts_[i].queue;
   if (queue.whole) {
     waiting.set_no_rest();
@@ -82,14 +84,15 @@ void ShardState::restore_host(HostId id, const std::optional<HostRecord>& record
 }
 
 // Forgets a host without URLs and leases whose delay has passed, unless its record is not stored
-// yet: the committer will ask for it, and a later load_host() must find it in the store.
+// yet: the committer will ask for it, and a later load_host() must find it in the store. It also
+// stays until the ends of its last URLs are durable, since its count would be lost with it.
 void ShardState::forget_if_idle(HostIndex i) {
   Host& host = hosts_[i];
   if (host.queue.has_urls() || host.leased > 0) return reschedule(i);
   assert(host.place == Host::Place::kNowhere);
   const auto saved = is_saved(host);
   if (!saved) error_ = saved.error();
-  if (!saved || !*saved) {
+  if (!saved || !*saved || host.queued != 0 || !host.is_counted) {
     update_counts(host);
     schedule_.push(last_now_ + kForgetLater, i);
     host.place = Host::Place::kScheduled;
@@ -306,10 +309,11 @@ bool ShardState::is_leased(std::uint64_t sequence) {
   return false;
 }
 
-void ShardState::end_drop(HostId id) {
+void ShardState::end_drop(HostId id, std::uint64_t dropped) {
   take_inbox();  // URLs admitted before or during the drop: see begin_drop()
   const HostIndex i = hosts_.find(id);
   if (i == kNoHost || hosts_[i].drops == 0) return;
+  hosts_[i].queued -= static_cast<std::int64_t>(dropped);
   if (--hosts_[i].drops == 0 && store_ != nullptr) {
     const auto filled = fill_head(i);
     if (!filled) error_ = filled.error();

@@ -54,20 +54,31 @@ void ShardState::take_inbox() {
       if (auto* url = std::get_if<QueuedUrl>(&items[i])) {
         add(*url);
       } else {
-        leases_.forget_url(std::get<std::uint64_t>(items[i]));
+        end_url(std::get<EndedUrl>(items[i]));
       }
     }
   }
 }
 
 void ShardState::add(const QueuedUrl& url) {
-  if (leases_.is_taken(url.order.sequence)) return;
   const auto host = load_host(url.host);
   if (!host) {
     error_ = host.error();
     return;
   }
-  queue_url(*host, url.order, url.record);
+  ++hosts_[*host].queued;
+  if (leases_.is_taken(url.order.sequence)) {
+    reschedule(*host);  // its host may have come into memory for this count alone
+  } else {
+    queue_url(*host, url.order, url.record);
+  }
+}
+
+// The host is in memory while it has URLs in the store: see forget_if_idle().
+void ShardState::end_url(const EndedUrl& url) {
+  leases_.forget_url(url.sequence);
+  const HostIndex host = hosts_.find(url.host);
+  if (host != kNoHost) --hosts_[host].queued;
 }
 
 Result<void> ShardState::lease(std::size_t max, std::vector<NumberedLease>& out) {

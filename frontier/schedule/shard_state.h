@@ -25,6 +25,7 @@
 #include "frontier/schedule/host_table.h"
 #include "frontier/schedule/lease_table.h"
 #include "frontier/schedule/queue_head_cache.h"
+#include "frontier/schedule/ranked_hosts.h"
 #include "frontier/schedule/time_heap.h"
 #include "frontier/store/host_record.h"
 #include "frontier/store/pending_host_changes.h"
@@ -99,9 +100,13 @@ struct ShardStats {
   std::uint64_t memory = 0;  // approximate bytes
 };
 
-// What became durable, in commit order: the sequence of a URL whose lease has ended, or a URL that
-// waits to be leased.
-using InboxItem = std::variant<std::uint64_t, QueuedUrl>;
+// What became durable, in commit order: a URL that has left its host's queue, or a URL that waits
+// to be leased.
+struct EndedUrl {
+  HostId host;
+  std::uint64_t sequence;
+};
+using InboxItem = std::variant<EndedUrl, QueuedUrl>;
 using ShardInbox = moodycamel::ConcurrentQueue<InboxItem>;
 
 // The HostShard guards it with a mutex.
@@ -137,8 +142,14 @@ class ShardState {
   void count_ended_leases();
   bool is_leased(std::uint64_t sequence);
   bool has_lease(std::uint64_t sequence) const { return leases_.is_taken(sequence); }
-  void end_drop(HostId host);
+  void end_drop(HostId host, std::uint64_t dropped);
   std::optional<HostInfo> info(HostId host);
+  // In shard_counts.cc.
+  void add_counted(HostId host, std::uint64_t urls);
+  HostIndex rank_hosts(HostOrder order, HostIndex from, std::size_t most, RankedHosts& ranked);
+  std::optional<HostCounts> counts(HostId host);
+  void set_politeness(const PolitenessOptions& politeness, const RetryOptions& retry);
+  HostIndex reschedule_some(HostIndex from, std::size_t most);
   ShardStats stats();
   // Gives back what was taken for leases that ended.
   void return_ended_leases();
@@ -204,6 +215,8 @@ class ShardState {
   bool may_lease(const Host& host) const;
   // Parked, but revived when park_time is over.
   bool awaits_revival(const Host& host) const;
+  std::chrono::milliseconds effective_delay(HostIndex host) const;
+  std::optional<SteadyTime> expected_start(HostIndex host) const;
   void update_counts(Host& host);
   void reschedule(HostIndex host);
   void unschedule(HostIndex host);
@@ -225,6 +238,7 @@ class ShardState {
 
   // shard_leases.cc: giving, ending and expiring leases.
   void add(const QueuedUrl& url);
+  void end_url(const EndedUrl& url);
   void lease_from(HostIndex host, SteadyTime now, std::vector<NumberedLease>& out);
   void note_starts(SteadyTime assumed);
   void expire_leases(SteadyTime now);
@@ -245,7 +259,7 @@ class ShardState {
 
   ShardInbox& inbox_;
   const Store* store_;  // null once closed
-  const ShardOptions options_;
+  ShardOptions options_;
   std::optional<Error> error_;  // of the store, if it could not be returned immediately
 
   HostTable hosts_;

@@ -66,6 +66,30 @@ class BoundedIterator {
   std::unique_ptr<rocksdb::Iterator> iterator_;
 };
 
+// An iterator shows the state at its creation.
+class RocksQueueView final : public Store::QueueView {
+ public:
+  RocksQueueView(rocksdb::DB& db, rocksdb::ColumnFamilyHandle* family) {
+    rocksdb::ReadOptions options;
+    options.fill_cache = false;
+    iterator_.reset(db.NewIterator(options, family));
+  }
+
+  Result<void> visit(HostId host, const std::function<bool()>& visit) override {
+    const auto begin = number_key(host);
+    iterator_->Seek(slice(view(begin)));
+    for (; iterator_->Valid(); iterator_->Next()) {
+      const auto key = decode_pending_key(bytes_of(iterator_->key()));
+      if (!key) return damaged("the key of a queued URL cannot be decoded");
+      if (key->first != host || !visit()) return {};
+    }
+    return checked(iterator_->status(), "read");
+  }
+
+ private:
+  std::unique_ptr<rocksdb::Iterator> iterator_;
+};
+
 // At or above the key of every deferred URL.
 constexpr DeferredKey kBehindDeferred = [] {
   DeferredKey key;
@@ -282,6 +306,10 @@ class RocksStore final : public Store {
       if (!visit(key->first, key->second, it.value())) return {};
     }
     return checked(it->status(), "read");
+  }
+
+  std::unique_ptr<QueueView> view_queues() const override {
+    return std::make_unique<RocksQueueView>(*db_, families_[kPending]);
   }
 
   Result<void> visit_deferred(const std::function<bool(const DeferredUrl&)>& visit) const override {

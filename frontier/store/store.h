@@ -131,6 +131,16 @@ class Store {
   virtual Result<void> visit_deferred(
       const std::function<bool(const DeferredUrl&)>& visit) const = 0;
 
+  // The queues as they are when it is made, whatever is written later. Keeps that state on the disk
+  // while it exists. Not thread-safe; the store must outlive it.
+  class QueueView {
+   public:
+    virtual ~QueueView() = default;
+    // Calls `visit` for each URL of the host until it returns false.
+    virtual Result<void> visit(HostId host, const std::function<bool()>& visit) = 0;
+  };
+  virtual std::unique_ptr<QueueView> view_queues() const = 0;
+
   virtual Result<std::optional<HostRecord>> host(HostId host) const = 0;
   // In ascending order from `from` on, until `visit` returns false.
   virtual Result<void> visit_hosts(HostId from,

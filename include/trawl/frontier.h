@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "trawl/clocks.h"
+#include "trawl/frontier_options.h"
 #include "trawl/frontier_stats.h"
 #include "trawl/lease.h"
 #include "trawl/result.h"
@@ -119,6 +120,19 @@ class Frontier {
   // call; empty: from the first.
   [[nodiscard]] virtual Result<std::vector<HostInfo>> hosts(std::string_view after,
                                                             std::size_t limit) const = 0;
+  // At most `limit` hosts that have waiting URLs (or failures, for HostOrder::kFailures), in that
+  // order, from counters: reads no queue, and at most one record for each host returned. Takes time
+  // in proportion to the number of hosts in memory. For status displays.
+  [[nodiscard]] virtual Result<std::vector<HostCounts>> busiest_hosts(HostOrder order,
+                                                                      std::size_t limit) const = 0;
+  // The same for one host. Errors: kNotFound if the frontier has neither waiting URLs nor a record
+  // of it.
+  [[nodiscard]] virtual Result<HostCounts> host_counts(std::string_view name) const = 0;
+  // Replaces the delays and what happens after failures, for all requests that start from now on. A
+  // delay of domains or addresses can be changed, but neither introduced nor removed. Errors:
+  // kInvalidArgument, and nothing is changed.
+  [[nodiscard]] virtual Result<void> set_politeness(const PolitenessOptions& politeness,
+                                                    const RetryOptions& retry) = 0;
   // Deletes the host's queued and deferred URLs, except those leased now; they stay seen. Returns
   // the number deleted, when the deletion is durable.
   [[nodiscard]] virtual Result<std::uint64_t> drop_host(std::string_view host) = 0;

@@ -1,6 +1,8 @@
 // The counters and statistics of a frontier.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -41,6 +43,32 @@ struct FrontierCounters {
   friend bool operator==(const FrontierCounters&, const FrontierCounters&) = default;
 };
 
+// How long something took, counted by time.
+struct DurationHistogram {
+  // The upper bounds of all buckets but the last, in seconds.
+  static constexpr std::array<double, 16> kBounds = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005,
+                                                     0.01,   0.025,   0.05,   0.1,   0.25,   0.5,
+                                                     1,      2.5,     5,      10};
+
+  std::array<std::uint64_t, kBounds.size() + 1> counts{};  // of each bucket alone
+  double sum = 0;                                          // seconds
+
+  void add(double seconds) noexcept {
+    std::size_t bucket = 0;
+    while (bucket < kBounds.size() && seconds > kBounds[bucket])
+      ++bucket;
+    ++counts[bucket];
+    sum += seconds;
+  }
+  std::uint64_t count() const noexcept {
+    std::uint64_t all = 0;
+    for (const std::uint64_t of_bucket : counts)
+      all += of_bucket;
+    return all;
+  }
+  friend bool operator==(const DurationHistogram&, const DurationHistogram&) = default;
+};
+
 // The state of a frontier. What an implementation does not count is 0.
 struct FrontierStats : FrontierCounters {
   std::uint64_t queued = 0;  // waiting in a host queue, not leased
@@ -62,8 +90,9 @@ struct FrontierStats : FrontierCounters {
   std::uint64_t seen_checked = 0;
   std::uint64_t seen_false = 0;
   double measured_false_positive_rate = 0;
-  std::uint64_t memory = 0;    // bytes of queues, caches and buffers, about; no filter
-  std::string filter_warning;  // why the filter could not grow; empty if it did not fail
+  std::uint64_t memory = 0;        // bytes of queues, caches and buffers, about; no filter
+  DurationHistogram commit_times;  // of the writes of this process that made changes durable
+  std::string filter_warning;      // why the filter could not grow; empty if it did not fail
 };
 
 }  // namespace trawl

@@ -190,6 +190,9 @@ struct HostSettings {
   // The delay between the starts of its requests, for example from its robots.txt: the longer of
   // this and PolitenessOptions::delay applies. From 0 to kMaxDelay; 0: no delay of its own.
   std::optional<std::chrono::milliseconds> delay = std::nullopt;
+  // True: `delay` alone applies (0: no delay), even if PolitenessOptions::delay or ::adaptive_delay
+  // demand more; those of domain and IP address still hold. For hosts of one's own. False: not so.
+  std::optional<bool> exact_delay = std::nullopt;
   // Leases open at the same time, in place of PolitenessOptions::leases_per_host; 0: no number of
   // its own.
   std::optional<std::uint32_t> leases = std::nullopt;
@@ -223,6 +226,29 @@ struct HostInfo {
   // As set; `limit` is what is left. `blocked_until` is present while the host is blocked, by a
   // call or by failures. `address` is always absent.
   HostSettings settings = {};
+};
+
+// Which hosts Frontier::busiest_hosts() returns first.
+enum class HostOrder : std::uint8_t {
+  kQueued,    // those with the most waiting URLs
+  kFailures,  // those with the most failures in a row
+};
+
+// A host's queue as counted in memory.
+struct HostCounts {
+  std::string host;  // as Lease::host
+  HostState state = HostState::kActive;
+  std::uint64_t queued = 0;  // waiting URLs, including leased and excluding deferred ones
+  // False while the URLs that earlier processes queued are still being counted: there are at least
+  // `queued`.
+  bool is_exact = true;
+  std::uint32_t leased = 0;
+  std::uint32_t failures = 0;  // in a row
+  // The least time between the starts of two requests, by all that applies to the host now.
+  std::chrono::milliseconds delay{0};
+  // When its next request may start; absent if none waits for a time.
+  std::optional<SteadyTime> next_start = std::nullopt;
+  std::optional<SystemTime> blocked_until = std::nullopt;  // as in HostInfo::settings
 };
 
 // Whether a frontier has more to do.

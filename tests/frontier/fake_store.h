@@ -105,6 +105,23 @@ class FakeStore final : public Store {
     }
     return {};
   }
+  std::unique_ptr<QueueView> view_queues() const override {
+    class View final : public QueueView {
+     public:
+      explicit View(const FakeStore& store) : queues_(store.queues) {}
+      Result<void> visit(HostId host, const std::function<bool()>& visit) override {
+        const auto queue = queues_.find(host);
+        if (queue == queues_.end()) return {};
+        for (std::size_t i = 0; i < queue->second.size() && visit(); ++i) {
+        }
+        return {};
+      }
+
+     private:
+      const std::map<HostId, std::map<QueueOrder, std::string>> queues_;
+    };
+    return std::make_unique<View>(*this);
+  }
   Result<void> visit_deferred(const std::function<bool(const DeferredUrl&)>& visit) const override {
     for (const DeferredUrl& url : deferred) {
       if (!visit(url)) break;

@@ -69,6 +69,7 @@ class HostShardFixture : public ::testing::Test {
     const auto record = store_.host(id_of(host));
     ASSERT_TRUE(record);
     shard.restore_host(id_of(host), *record);
+    shard.add_counted(id_of(host), store_.queues[id_of(host)].size());
   }
   static std::vector<NumberedLease> lease(HostShard& shard, std::size_t max = 1'000'000) {
     std::vector<NumberedLease> leases;
@@ -101,7 +102,7 @@ class HostShardFixture : public ::testing::Test {
   void commit_end(HostShard& shard, const QueuedUrl& url) {
     store_.remove(url);
     commit_host(shard, url.host);  // it answered, for the first time perhaps
-    shard.push_ended(url.order.sequence);
+    shard.push_ended(url.host, url.order.sequence);
   }
   // As the committer does with a host that changed.
   void commit_host(HostShard& shard, const std::string& host = "a.test") {

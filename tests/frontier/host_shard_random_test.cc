@@ -436,7 +436,7 @@ class RandomRun {
       ModelUrl& url = urls_[committing_.front()];
       store_.remove(url.url);
       url.state = UrlState::kGone;
-      shard_.push_ended(committing_.front());
+      shard_.push_ended(url.url.host, committing_.front());
       committing_.pop_front();
     }
     for (const std::size_t host : changed_hosts_) {

@@ -39,7 +39,8 @@ TEST_F(HostShardThreads, A1_EachUrlIsLeasedOnceHoweverManyThreadsAsk) {
         shard.push_admitted(queued(next, 0, "host" + std::to_string(next % kHosts) + ".test"));
       const std::lock_guard lock(mutex);
       for (; !ended.empty(); ended.pop_front(), ++told)
-        shard.push_ended(ended.front());
+        shard.push_ended(test::id_of("host" + std::to_string(ended.front() % kHosts) + ".test"),
+                         ended.front());
       shard.relieve_inbox();
       (void)shard.record_of(test::id_of("host1.test"));
     }

@@ -36,8 +36,8 @@ TEST(TypedUrl, IsToldFromTheNamesOfFiles) {
                           "localhost:8000", "127.0.0.1", "[::1]", "ftp://x/", "intranet:8080"}) {
     EXPECT_TRUE(looks_like_url(url)) << url;
   }
-  for (const char* name : {"", "crawl", "no-such.toml", "urls.txt", "./example.com", "../x", "state",
-                           "dir/my.toml", "a b.com", "pages.jsonl"}) {
+  for (const char* name : {"", "crawl", "no-such.toml", "urls.txt", "./example.com", "../x",
+                           "state", "dir/my.toml", "a b.com", "pages.jsonl"}) {
     EXPECT_FALSE(looks_like_url(name)) << name;
   }
 }

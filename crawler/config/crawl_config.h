@@ -201,6 +201,8 @@ struct CrawlConfig {
     bool pages = true;
     bool links = false;
     bool skipped = false;
+    bool files = false;  // the bodies of pages, each as a file
+    bool text = false;   // of pages, in pages.jsonl
     DigestAlgorithm digest = DigestAlgorithm::kAuto;
     bool warc = false;
     bool cdxj = true;  // for each WARC file
@@ -210,7 +212,7 @@ struct CrawlConfig {
     bool warc_metadata = true;               // a metadata record for each page
     std::string warc_operator;               // for the warcinfo record
     std::string warc_description;
-    std::vector<std::string> content_types;  // the types of pages kept in WARC files; empty: all
+    std::vector<std::string> content_types;  // the types of pages whose bodies are kept; empty: all
     friend bool operator==(const Output&, const Output&) = default;
   } output;
   struct Log {

@@ -59,12 +59,12 @@ struct HostRequestsText {
 
 // Politeness for a host, or for ".example.com" and its subdomains. Absent: as for all hosts.
 struct HostPolitenessText {
-  std::string host;
-  std::optional<std::chrono::milliseconds> delay;
-  std::optional<std::uint32_t> connections;
-  std::optional<bool> respect_robots;
-  std::optional<std::uint64_t> max_pages;  // in place of scope.max_pages_per_host
-  std::optional<std::uint64_t> max_urls;   // in place of scope.max_urls_per_host
+  std::string host = {};
+  std::optional<std::chrono::milliseconds> delay = std::nullopt;
+  std::optional<std::uint32_t> connections = std::nullopt;
+  std::optional<bool> respect_robots = std::nullopt;
+  std::optional<std::uint64_t> max_pages = std::nullopt;  // in place of scope.max_pages_per_host
+  std::optional<std::uint64_t> max_urls = std::nullopt;   // in place of scope.max_urls_per_host
   // The user's own host: `delay` and `connections` hold even where they demand less than
   // politeness.delay or robots.txt.
   bool own = false;

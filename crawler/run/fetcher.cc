@@ -98,7 +98,7 @@ Fetcher::Fetcher(CrawlContext& context, std::uint32_t shard, std::unique_ptr<Htt
                .longest_age = context.config.politeness.robots_max_age}),
       page_limits_(context.frontier, context.resumed, LimitByHost::pages(context.config),
                    context.bodies),
-      pace_(context.frontier, context.config.politeness, context.rules.politeness) {}
+      pace_(context.frontier, context.rules.politeness) {}
 
 void Fetcher::run() {
   for (;;) {
@@ -215,7 +215,11 @@ void Fetcher::begin(OpenLease open) {
     context_.stop_with(limited.error());
   const auto fresh = pace_.on_lease(open.lease.host);
   if (!fresh) context_.stop_with(fresh.error());
-  if (fresh && *fresh) return release(open, open.leased_at, std::nullopt);
+  if (fresh && *fresh) {
+    if (context_.rules.politeness.respects_robots(open.lease.host))
+      set_crawl_delay(open.lease.host);
+    return release(open, open.leased_at, std::nullopt);
+  }
   if (hold_untrusted(open, *url)) return;
   const bool obeys = context_.rules.politeness.respects_robots(open.lease.host);
   if (!obeys && !doubted_.contains(open.lease.host)) return fetch(std::move(open), *url);

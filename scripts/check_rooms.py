@@ -40,6 +40,7 @@ FLOORS = [
     ["crawler/decide"],
     ["crawler/state"],
     ["crawler/run"],
+    ["crawler/status"],
     ["crawler/cli"],
     ["crawler"],
 ]

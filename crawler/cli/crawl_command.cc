@@ -35,6 +35,7 @@ namespace {
 Result<void> start_afresh(const CrawlConfig& config) {
   if (auto logging = apply_log_settings(config.log); !logging) return logging;
   if (auto usable = check_crawl(config); !usable) return usable;
+  if (auto free = StatusServer::open(config); !free) return tl::unexpected(free.error());
   auto start = FreshStart::prepare(config);
   if (!start) return tl::unexpected(start.error());
   const auto report = start->carry_out();
@@ -131,6 +132,9 @@ int run(const CrawlInput& input, OpenMode mode, const std::string& resume,
   }
   for (const std::string& warning : config_warnings(config))
     spdlog::warn("{}", warning);
+  // Before the crawl is created: its port may be in use.
+  const auto status = StatusServer::open(config);
+  if (!status) return report(status.error());
   auto crawl =
       Crawl::open(config, {.mode = mode, .replace_profile = change_url_rules, .saved = &saved});
   if (!crawl) {
@@ -141,7 +145,7 @@ int run(const CrawlInput& input, OpenMode mode, const std::string& resume,
   if (retry_failed) {
     if (auto queued = queue_failed(**crawl); !queued) return report(queued.error());
   }
-  return run_session(**crawl, signals, resume);
+  return run_session(**crawl, signals, resume, **status);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "crawler/cli/crawl_session.h"
 
+#include <atomic>
 #include <future>
+#include <utility>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -34,10 +36,38 @@ class Interruption {
       ::_exit(kForced);
     }
   }
+  // As `trawl stop` asks, perhaps repeatedly: never quits.
+  void stop(Crawl& crawl, bool now) {
+    if (signals_ == 0) handle(crawl);
+    if (now && signals_ == 1) handle(crawl);
+  }
   bool requested() const { return signals_ > 0; }
 
  private:
   int signals_ = 0;
+};
+
+// What `trawl stop` and the status page ask for, on another thread.
+class StopRequest {
+ public:
+  enum Wanted { kNone, kDrain, kNow };
+  void ask(bool now) { wanted_.store(now ? kNow : kDrain, std::memory_order_relaxed); }
+  Wanted take() { return wanted_.exchange(kNone, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<Wanted> wanted_{kNone};
+};
+
+// Whichever way the session ends: the server uses what is in it.
+class StopServer {
+ public:
+  explicit StopServer(StatusServer& server) : server_(server) {}
+  StopServer(const StopServer&) = delete;
+  StopServer& operator=(const StopServer&) = delete;
+  ~StopServer() { server_.stop(); }
+
+ private:
+  StatusServer& server_;
 };
 
 void report_opening(const OpenReport& opened) {
@@ -114,12 +144,21 @@ void report_repairs(const Crawl& crawl) {
 
 }  // namespace
 
-int run_session(Crawl& crawl, const SignalWaiter& signals, const std::string& resume_command) {
+int run_session(Crawl& crawl, const SignalWaiter& signals, const std::string& resume_command,
+                StatusServer& status, StatusCalls calls) {
   report_opening(crawl.opened());
   report_repairs(crawl);
   ProgressReport progress;
   Interruption interruption;
+  StopRequest stop;
+  calls.stop = [&stop](bool now) { stop.ask(now); };
+  if (const auto started = status.start(crawl, std::move(calls)); !started)
+    return report(started.error());
+  const StopServer stop_server(status);
+  if (!status.url().empty()) spdlog::info("status page: {}", status.url());
   const auto attend = [&] {
+    if (const auto wanted = stop.take(); wanted != StopRequest::kNone)
+      interruption.stop(crawl, wanted == StopRequest::kNow);
     if (const auto signal = signals.wait(kTick)) {
       progress.finish();
       if (*signal == SIGUSR1) {
@@ -135,6 +174,7 @@ int run_session(Crawl& crawl, const SignalWaiter& signals, const std::string& re
     attend();
   // Read before close(): more URLs may fall due while it runs.
   const CrawlEnd end = crawl.why_ended();
+  status.crawl_has_ended();
   // close() writes the last checkpoint, which may take seconds: signals are handled meanwhile.
   auto closing = std::async(std::launch::async, [&] { return crawl.close(); });
   while (closing.wait_for(std::chrono::seconds(0)) != std::future_status::ready)

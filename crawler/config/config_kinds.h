@@ -54,6 +54,7 @@ Kind<std::filesystem::path> seed_file();
 Kind<std::string> robots_token();
 Kind<std::string> proxy();
 Kind<std::string> warc_prefix();
+Kind<std::string> listen_address();  // empty unsets it
 
 // Arrays, whose elements are checked one by one: each bad one is named with its place.
 Kind<Strings> seeds();

@@ -237,6 +237,11 @@ struct CrawlConfig {
     std::chrono::milliseconds min_free_wait = std::chrono::minutes(1);
     friend bool operator==(const Output&, const Output&) = default;
   } output;
+  struct Status {
+    std::string listen;  // "127.0.0.1:8088"; empty: no status page. See parse_listen_address().
+    bool token = false;  // reading needs the token, too
+    friend bool operator==(const Status&, const Status&) = default;
+  } status;
   struct Log {
     std::string level = "info";  // trace, debug, info, warn, error, off
     std::vector<LogRoomLevel> levels;

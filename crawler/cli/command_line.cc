@@ -60,6 +60,7 @@ void add_crawl_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
       ->add_flag("--or-resume", crawl.or_resume,
                  "Continue the crawl in the state directory, if there is one")
       ->excludes(fresh);
+  add_verbosity_flags(start, crawl.verbosity);
   start->callback([&] { exit_code = run_crawl(crawl); });
 
   auto* resume = app.add_subcommand("resume", "Continue a crawl from its last checkpoint");
@@ -70,6 +71,7 @@ void add_crawl_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
                    "Continue although [url] has changed; URLs seen before may be fetched again");
   resume->add_flag("--retry-failed", crawl.retry_failed,
                    "First queue all failed URLs again; see also trawl frontier retry");
+  add_verbosity_flags(resume, crawl.verbosity);
   resume->callback([&] { exit_code = run_resume(crawl); });
 
   auto* init = app.add_subcommand("init", "Print a short config for a crawl of these URLs");
@@ -101,6 +103,7 @@ void add_sample_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
   demo_command->add_option(
       "--directory", demo.directory,
       "Where to keep state and output (default: a temporary directory, removed at the end)");
+  add_verbosity_flags(demo_command, demo.verbosity);
   demo_command->callback([&] { exit_code = run_demo(demo); });
 
   SampleSiteArguments& sample = arguments.sample_site;

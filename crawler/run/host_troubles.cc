@@ -113,9 +113,10 @@ void HostTroubles::log_left_out() {
     if (left_out_ == 0 || Clock::now() < minute_ + std::chrono::minutes(1)) return;
     left_out = std::exchange(left_out_, 0);
   }
-  log_(fmt::format("{} more lines about hosts that fail or answer again were left out in the last "
-                   "minute",
-                   left_out));
+  log_(
+      fmt::format("{} more lines about hosts that fail or answer again were left out in the last "
+                  "minute",
+                  left_out));
 }
 
 std::vector<HostTrouble> HostTroubles::first(std::size_t limit) const {

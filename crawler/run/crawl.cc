@@ -623,7 +623,7 @@ class CrawlImpl final : public Crawl {
   }
 
   TallyTarget tally_target() {
-    return {.tally = &*tally_, .store = [this](std::uint64_t offset) { store_tally(offset); }};
+    return {.tally = &*tally_, .save = [this](std::uint64_t offset) { store_tally(offset); }};
   }
 
   // A failure does not stop the crawl: the lines of pages.jsonl are counted again at the next

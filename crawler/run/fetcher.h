@@ -35,6 +35,7 @@ class Fetcher {
  private:
   Fetcher(CrawlContext& context, std::uint32_t shard, std::unique_ptr<HttpClient> client);
 
+  void run_rounds();
   void take_leases();
   static std::chrono::microseconds started_after(const OpenLease& open, SteadyTime sent);
   bool is_crowded() const;
@@ -141,7 +142,8 @@ class Fetcher {
   std::unordered_map<std::string, std::uint32_t> silent_;
   std::unordered_set<std::uint64_t> leases_;  // leases whose requests have not ended
   SteadyTime renewed_ = std::chrono::steady_clock::now();
-  bool has_room_ = true;  // for another lease, at the last call of take_leases()
+  std::uint32_t reloads_ = 0;  // CrawlContext::reloads at the last round
+  bool has_room_ = true;       // for another lease, at the last call of take_leases()
 };
 
 }  // namespace trawl

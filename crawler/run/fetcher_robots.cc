@@ -135,8 +135,8 @@ void Fetcher::set_crawl_delay(const std::string& host) {
   const auto& politeness = context_.config.politeness;
   const auto delay =
       std::min(robots_.crawl_delay(host, context_.robots_agent), politeness.max_crawl_delay);
-  const auto set = context_.frontier.set_host(
-      host, {.delay = delay > politeness.delay ? delay : std::chrono::milliseconds(0)});
+  const auto set =
+      context_.frontier.set_host(host, {.delay = std::max(delay, context_.asked_delays.of(host))});
   if (!set) context_.stop_with(set.error());
 }
 

@@ -10,6 +10,7 @@
 #include <spdlog/spdlog.h>
 
 #include "crawler/cli/commands.h"
+#include "crawler/cli/control_commands.h"
 #include "crawler/cli/crawl_flags.h"
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/help_reference.h"
@@ -140,6 +141,7 @@ int run_command_line(int argc, char** argv) {
   add_crawl_commands(app, arguments, exit_code);
   add_sample_commands(app, arguments, exit_code);
   add_filter_commands(app, exit_code);
+  add_control_commands(app, arguments.crawl.program, exit_code);
   add_frontier_commands(app, arguments.crawl.program, exit_code);
   add_normalize_command(app, exit_code);
   add_explain_command(app, exit_code);

@@ -44,10 +44,11 @@ const json& part_of(const json& object, const char* key) {
 
 // "1,234,567".
 std::string grouped(std::uint64_t n) {
-  std::string text = std::to_string(n);
-  for (std::size_t i = text.size(); i > 3;) {
-    i -= 3;
-    text.insert(i, ",");
+  const std::string digits = std::to_string(n);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
   }
   return text;
 }
@@ -173,16 +174,18 @@ void StatusView::entry(std::string_view label, const std::vector<std::string>& p
   const std::size_t indent = std::min(kLabelWidth, width_ / 3);
   const std::size_t room = width_ - std::min(indent, width_);
   const std::string shown = fmt::format("{:<{}}", fitted(label, indent - 1), indent);
-  std::string head = colour_ ? "\x1b[1m" + shown + "\x1b[0m" : shown;
+  std::string head = colour_ ? fmt::format("\x1b[1m{}\x1b[0m", shown) : shown;
   std::string text;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const std::string part = fitted(parts[i], room - 1) + (i + 1 < parts.size() ? "," : "");
+    std::string part = fitted(parts[i], room - 1);
+    if (i + 1 < parts.size()) part += ',';
     if (!text.empty() && text.size() + 1 + part.size() > room) {
       lines_.push_back(head + text);
       head.assign(indent, ' ');
       text.clear();
     }
-    text += (text.empty() ? "" : " ") + part;
+    if (!text.empty()) text += ' ';
+    text += part;
   }
   lines_.push_back(head + text);
 }
@@ -228,9 +231,10 @@ StatusView& StatusView::status(const json& status) {
   const json& memory = part_of(status, "memory");
   entry("memory", {size_words(number_in(memory, "rss")),
                    "peak " + size_words(number_in(memory, "peak"))});
-  entry("disk", {size_words(number_in(part_of(status, "disk"), "free")) + " free",
-                 text_in(part_of(status, "disk"), "state")});
-  if (lines_.back().ends_with(", ")) lines_.back().resize(lines_.back().size() - 2);
+  std::vector<std::string> disk = {size_words(number_in(part_of(status, "disk"), "free")) + " free"};
+  if (const auto state = text_in(part_of(status, "disk"), "state"); !state.empty())
+    disk.push_back(state);
+  entry("disk", disk);
   if (const double left = number_in(status, "eta_ms"); left > 0)
     entry("limit", {"reached in about " + time_words(left / 1000)});
   const json& output = part_of(status, "output");

@@ -22,6 +22,7 @@
 #include "crawler/config/config_warnings.h"
 #include "crawler/config/crawl_config.h"
 #include "crawler/config/crawl_paths.h"
+#include "crawler/log/room_log.h"
 #include "crawler/run/crawl.h"
 #include "crawler/state/fresh_start.h"
 
@@ -32,7 +33,7 @@ namespace {
 // Starts over. Everything is checked first, so that nothing is deleted for a crawl that cannot
 // start.
 Result<void> start_afresh(const CrawlConfig& config) {
-  if (auto logging = set_up_logging(config.log); !logging) return logging;
+  if (auto logging = apply_log_settings(config.log); !logging) return logging;
   if (auto usable = check_crawl(config); !usable) return usable;
   if (auto free = StatusServer::open(config); !free) return tl::unexpected(free.error());
   auto start = FreshStart::prepare(config);
@@ -125,7 +126,7 @@ int run(const CrawlInput& input, OpenMode mode, const std::string& resume,
   // Created before any thread, the log's included, so that all threads inherit the signal mask.
   const SignalWaiter signals;
   const StartTraces traces(config);
-  if (auto logging = set_up_logging(config.log); !logging) {
+  if (auto logging = apply_log_settings(config.log); !logging) {
     traces.remove_after(logging.error());
     return report(logging.error());
   }

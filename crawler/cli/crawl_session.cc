@@ -5,15 +5,12 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <spdlog/sinks/basic_file_sink.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/printable_text.h"
 #include "crawler/cli/progress_report.h"
-#include "crawler/cli/safe_log.h"
 #include "crawler/cli/say.h"
 
 namespace trawl::cli {
@@ -139,29 +136,6 @@ int conclude(const Crawl& crawl, CrawlEnd end, bool interrupted,
   }
   return kDone;
 }
-
-}  // namespace
-
-Result<void> set_up_logging(const CrawlConfig::Log& config) {
-  try {
-    auto logger =
-        config.file.empty()
-            ? std::make_shared<spdlog::logger>(
-                  "trawl", std::make_shared<spdlog::sinks::stderr_color_sink_mt>())
-            : std::make_shared<spdlog::logger>(
-                  "trawl",
-                  std::make_shared<spdlog::sinks::basic_file_sink_mt>(config.file.string()));
-    logger->set_formatter(safe_log_formatter());
-    logger->set_level(spdlog::level::from_str(config.level));
-    logger->flush_on(spdlog::level::info);
-    spdlog::set_default_logger(std::move(logger));
-  } catch (const spdlog::spdlog_ex& failure) {
-    return error(ErrorCode::kIo, fmt::format("cannot open log.file: {}", failure.what()));
-  }
-  return {};
-}
-
-namespace {
 
 void report_repairs(const Crawl& crawl) {
   for (const std::string& repair : crawl.repairs())

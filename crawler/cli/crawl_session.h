@@ -11,12 +11,9 @@ namespace trawl::cli {
 
 // The first SIGINT or SIGTERM finishes the requests in flight, the second drops them, the third
 // ends the process; SIGUSR1 requests a checkpoint. Prints a summary, and `resume_command` if work
-// is left (nothing if it is empty). Meanwhile `status` answers; `calls` need no `stop`. Returns an exit
-// code.
+// is left (nothing if it is empty). Meanwhile `status` answers; `calls` need no `stop`. Returns an
+// exit code.
 int run_session(Crawl& crawl, const SignalWaiter& signals, const std::string& resume_command,
                 StatusServer& status, StatusCalls calls = {});
-
-// Sets log level and destination as [log] says. Errors: those of opening the file.
-Result<void> set_up_logging(const CrawlConfig::Log& config);
 
 }  // namespace trawl::cli

@@ -13,6 +13,7 @@
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/say.h"
 #include "crawler/config/crawl_config.h"
+#include "crawler/log/room_log.h"
 #include "crawler/run/crawl.h"
 
 namespace trawl::cli {
@@ -68,7 +69,7 @@ int run_demo(const DemoArguments& arguments) {
   auto site = SampleSite::start({.pages = arguments.pages});
   if (!site) return report(site.error());
   const CrawlConfig config = demo_config((*site)->seeds(), *directory);
-  if (auto logging = set_up_logging(config.log); !logging) return report(logging.error());
+  if (auto logging = apply_log_settings(config.log); !logging) return report(logging.error());
 
   say("serving a sample site of {} pages; crawling it from\n", arguments.pages);
   for (const auto& seed : config.crawl.seeds)

@@ -66,7 +66,8 @@ void add_options(const CLI::App& command, HelpJson& help) {
     if (option->nonpositional()) {
       options.push_back(option_help(*option));
     } else {
-      positionals.push_back({{"name", option->get_name(true)}, {"text", option->get_description()}});
+      positionals.push_back(
+          {{"name", option->get_name(true)}, {"text", option->get_description()}});
     }
   }
   help["positionals"] = std::move(positionals);
@@ -83,7 +84,7 @@ std::string usage_of(const CLI::App& command, const std::string& path, const Hel
     usage += option->get_required() ? " " + name : " [" + name + "]";
   }
   return command.get_subcommands([](const CLI::App*) { return true; }).empty() ? usage
-                                                                                : usage + " COMMAND";
+                                                                               : usage + " COMMAND";
 }
 
 HelpJson help_of(const CLI::App& command, const std::string& above) {

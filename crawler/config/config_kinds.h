@@ -70,6 +70,11 @@ Kind<std::vector<PriorityRuleText>> priorities();
 Kind<std::vector<ScopeRuleText>> scope_rules();
 Kind<std::vector<RecrawlRuleText>> recrawl_rules();
 Kind<std::vector<HostRequestsText>> host_requests();
+Kind<std::vector<HostPolitenessText>> host_politeness();
+
+// [log]
+Kind<std::string> log_level();
+Kind<std::vector<LogRoomLevel>> log_levels();
 
 // [url]: a list of names, by its key; and [[url.host]].
 Kind<std::optional<Strings>> url_names(std::string_view leaf);

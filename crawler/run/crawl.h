@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,6 +23,8 @@
 #include "crawler/run/crawl_control.h"
 #include "crawler/run/failed_seeds.h"
 #include "crawler/run/fetch_counts.h"
+#include "crawler/tally/crawl_history.h"
+#include "crawler/tally/crawl_tally.h"
 
 namespace trawl {
 
@@ -88,7 +91,12 @@ class Crawl {
   virtual Result<void> close() = 0;
 
   virtual CrawlProgress progress() const = 0;
-  virtual const SkipCounts& skipped() const = 0;
+  virtual const SkipCounts& skipped() const = 0;  // by this process
+  // URLs skipped since the crawl began, by reason. A crash may lose those of the last minute.
+  virtual std::map<std::string, std::uint64_t> skipped_in_all() const = 0;
+  // What was fetched, over all runs; and how that went over time. Thread-safe.
+  virtual const CrawlTally& tally() const = 0;
+  virtual const CrawlHistory& history() const = 0;
   virtual const FetchCounts& fetches() const = 0;
   virtual const OpenReport& opened() const = 0;
   virtual std::optional<CrawlLimit> reached_limit() const = 0;

@@ -13,7 +13,9 @@
 #include "trawl/frontier.h"
 
 #include "base/mutex.h"
+#include "base/rate_limiter.h"
 #include "crawler/config/crawl_config.h"
+#include "crawler/config/host_politeness.h"
 #include "crawler/config/host_requests.h"
 #include "crawler/config/media_types.h"
 #include "crawler/crash/crash_loop_breaker.h"
@@ -33,6 +35,7 @@
 #include "crawler/run/fetch_counts.h"
 #include "crawler/run/held_origins.h"
 #include "crawler/run/truncated_responses.h"
+#include "crawler/tally/crawl_tally.h"
 #include "url/url_credentials.h"
 
 namespace trawl {
@@ -55,6 +58,7 @@ struct CrawlRules {
   Priorities priorities;
   RecrawlPolicy recrawl;
   HostRequests requests;
+  HostPoliteness politeness;
   MediaTypes fetched_types;  // empty: all
   MediaTypes parsed_types;   // empty: HTML
   MediaTypes stored_types;   // empty: all
@@ -68,12 +72,14 @@ struct CrawlContext {
   PageQuota& pages;
   ConnectionShares& connections;
   CrawlLimits& limits;
+  RateLimiter& request_rate;
   CrashLoopBreaker& crashes;
   HostUrlQuota& urls_of_hosts;
   ParkedPatterns& parked_patterns;
   SeedRedirects& seed_redirects;
   SkipCounts& skipped;
   FetchCounts& fetches;
+  CrawlTally& tally;
   std::shared_ptr<BodyMemoryBudget> bodies;
   const std::string robots_agent;  // our product token in robots.txt
   const bool resumed;              // an earlier run started this crawl

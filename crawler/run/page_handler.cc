@@ -4,14 +4,13 @@
 #include <utility>
 #include <vector>
 
-#include <spdlog/spdlog.h>
-
 #include "trawl/link_header.h"
 #include "trawl/robots_directives.h"
 #include "trawl/url_groups.h"
 
 #include "base/ascii.h"
 #include "crawler/decide/url_shape.h"
+#include "crawler/log/room_log.h"
 #include "crawler/parse/headers/media_type.h"
 #include "crawler/parse/html/meta_refresh_parser.h"
 #include "crawler/run/fetch_failure.h"
@@ -262,11 +261,13 @@ void PageHandler::watch_for_traps(const Page& page) {
   if (traps_.parked() > parked) {
     if (auto kept = context_.parked_patterns.add(url_pattern_of(page.url)); !kept)
       context_.stop_with(std::move(kept.error()));
-    spdlog::warn("{}: left alone with all URLs of its pattern: {} pages of it brought nothing new",
-                 without_credentials(page.url.href()), scope.park_pattern_after);
+    room_log(LogRoom::kLinks)
+        .warn("{}: left alone with all URLs of its pattern: {} pages of it brought nothing new",
+              without_credentials(page.url.href()), scope.park_pattern_after);
   } else if (traps_.slowed() > slowed) {
-    spdlog::info("{}: URLs of its pattern wait behind others: {} pages of it brought nothing new",
-                 without_credentials(page.url.href()), scope.slow_pattern_after);
+    room_log(LogRoom::kLinks)
+        .info("{}: URLs of its pattern wait behind others: {} pages of it brought nothing new",
+              without_credentials(page.url.href()), scope.slow_pattern_after);
   }
 }
 

@@ -32,8 +32,7 @@ std::filesystem::path status_token_path(const std::filesystem::path& state_dir) 
 Result<std::string> status_token(const std::filesystem::path& state_dir) {
   const std::string path = status_token_path(state_dir).string();
   struct stat found {};
-  if (::lstat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
-      (found.st_mode & 077) == 0) {
+  if (::lstat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) && (found.st_mode & 077) == 0) {
     auto text = read_file(path, 4096);
     if (text) {
       while (text->ends_with('\n'))

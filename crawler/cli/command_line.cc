@@ -12,6 +12,7 @@
 
 #include "crawler/cli/command_search.h"
 #include "crawler/cli/commands.h"
+#include "crawler/cli/control_commands.h"
 #include "crawler/cli/crawl_flags.h"
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/help_reference.h"
@@ -307,6 +308,7 @@ int run_command_line(int argc, char** argv) {
   add_crawl_commands(app, arguments, exit_code);
   add_sample_commands(app, arguments, exit_code);
   add_filter_commands(app, exit_code);
+  add_control_commands(app, arguments.crawl.program, exit_code);
   add_frontier_commands(app, arguments.crawl.program, exit_code);
   add_normalize_command(app, exit_code);
   add_explain_command(app, exit_code);

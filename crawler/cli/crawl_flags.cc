@@ -43,10 +43,7 @@ constexpr CrawlFlag kCrawlFlags[] = {
      {},
      "TEXT",
      "Who you are: \"mybot/1.0 (+https://my.site/bot)\""},
-    {"--allow-private",
-     "fetch.allow_private_addresses",
-     "true",
-     "",
+    {"--allow-private", "fetch.allow_private_addresses", "true", "",
      "Also fetch from this machine and from private networks"},
 };
 

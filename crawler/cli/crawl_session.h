@@ -11,8 +11,8 @@ namespace trawl::cli {
 
 // The first SIGINT or SIGTERM finishes the requests in flight, the second drops them, the third
 // ends the process; SIGUSR1 requests a checkpoint. Prints a summary, and `resume_command` if work
-// is left (nothing if it is empty). Meanwhile `status` answers; `calls` need no `stop`. Returns an exit
-// code.
+// is left (nothing if it is empty). Meanwhile `status` answers; `calls` need no `stop`. Returns an
+// exit code.
 int run_session(Crawl& crawl, const SignalWaiter& signals, const std::string& resume_command,
                 StatusServer& status, StatusCalls calls = {});
 

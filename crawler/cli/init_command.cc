@@ -31,8 +31,7 @@ struct InitKey {
 constexpr InitKey kInitKeys[] = {
     {"crawl.seeds", "where the crawl starts", {}},
     {"crawl.state_dir", "state and output of the crawl; `trawl resume` continues from it", {}},
-    {"crawl.user_agent",
-     "say who you are, so that site owners can reach you",
+    {"crawl.user_agent", "say who you are, so that site owners can reach you",
      "\"mybot/1.0 (+https://example.org/mybot)\""},
     {"scope.type", "links that are followed: page, prefix, host, domain or any", {}},
     {"scope.exclude", "URLs that are not", "[\"*/calendar/*\", \"*.iso\"]"},

@@ -39,7 +39,8 @@ void remove_empty_files(const fs::path& directory) {
 
 }  // namespace
 
-StartTraces::StartTraces(const CrawlConfig& config) : state_(config.crawl.state_dir), output_(output_directory(config)) {
+StartTraces::StartTraces(const CrawlConfig& config)
+    : state_(config.crawl.state_dir), output_(output_directory(config)) {
   std::error_code failure;
   state_is_new_ = !fs::exists(state_, failure) && !failure;
   add_missing(output_, new_directories_);

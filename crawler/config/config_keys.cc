@@ -467,11 +467,13 @@ Rows output() {
 Rows status() {
   return {
       KEY(status.listen, listen_address(),
-          "Where the status page, the API and the metrics are served: an IP address and a port; port "
+          "Where the status page, the API and the metrics are served: an IP address and a port; "
+          "port "
           "0 picks a free one. If unset: nowhere.",
           R"("127.0.0.1:8088")"),
       KEY(status.token, boolean(),
-          "Requests that only read need the token in `status-token` of the state directory, too, as "
+          "Requests that only read need the token in `status-token` of the state directory, too, "
+          "as "
           "those that change something always do. Required for an address that other machines can "
           "reach."),
   };
@@ -509,11 +511,11 @@ Rows log() {
 
 std::vector<ConfigKey> make_keys() {
   std::vector<ConfigKey> keys;
-  for (auto* make : {rows::crawl, rows::scope_rules_and_type, rows::scope_limits,
-                     rows::politeness_delays, rows::politeness_robots, rows::politeness_backoff,
-                     rows::fetch_requests, rows::fetch_limits, rows::fetch_network, rows::links,
-                     rows::url, rows::filter_and_frontier, rows::recrawl, rows::output,
-                     rows::status, rows::log})
+  for (auto* make :
+       {rows::crawl, rows::scope_rules_and_type, rows::scope_limits, rows::politeness_delays,
+        rows::politeness_robots, rows::politeness_backoff, rows::fetch_requests, rows::fetch_limits,
+        rows::fetch_network, rows::links, rows::url, rows::filter_and_frontier, rows::recrawl,
+        rows::output, rows::status, rows::log})
     std::ranges::move(make(), std::back_inserter(keys));
   return keys;
 }

@@ -16,8 +16,8 @@ struct ListenAddress {
   bool loopback = true;
 };
 
-// "127.0.0.1:8088", "localhost:8088", "[::1]:8088", "0.0.0.0:8088", or a port alone, which is one of
-// 127.0.0.1. Errors: kInvalidArgument.
+// "127.0.0.1:8088", "localhost:8088", "[::1]:8088", "0.0.0.0:8088", or a port alone, which is one
+// of 127.0.0.1. Errors: kInvalidArgument.
 Result<ListenAddress> parse_listen_address(std::string_view text);
 
 }  // namespace trawl

@@ -99,15 +99,17 @@ std::optional<ApiReply> AccessRules::refuse(const ApiRequest& request, Needs nee
     const std::string ours = "://" + to_lower(request.hosts.front());
     // https: behind a proxy that has a certificate.
     if (to_lower(origin) == "http" + ours || to_lower(origin) == "https" + ours) continue;
-    return error_reply(403, "the header Origin is that of another site: only the status page "
-                            "itself may send requests from a browser");
+    return error_reply(403,
+                       "the header Origin is that of another site: only the status page "
+                       "itself may send requests from a browser");
   }
   const bool changes = needs == Needs::kChanging;
   if (!changes && !token_to_read_) return std::nullopt;
   if (has_token(request, !changes)) return std::nullopt;
   ApiReply refused = error_reply(
-      401, "the token is missing or wrong: send the text of the file status-token in the state "
-           "directory as \"Authorization: Bearer TOKEN\" or \"X-Trawl-Token: TOKEN\"");
+      401,
+      "the token is missing or wrong: send the text of the file status-token in the state "
+      "directory as \"Authorization: Bearer TOKEN\" or \"X-Trawl-Token: TOKEN\"");
   refused.headers.emplace_back("WWW-Authenticate", "Bearer");
   return refused;
 }

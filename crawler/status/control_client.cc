@@ -116,10 +116,11 @@ Result<std::string> ControlClient::ask(const std::string& target, const std::str
   if (failure == CURLE_COULDNT_CONNECT)
     return error(ErrorCode::kClosed, fmt::format("the crawl in {} has ended", name_));
   if (failure == CURLE_OPERATION_TIMEDOUT) {
-    return error(ErrorCode::kUnavailable,
-                 fmt::format("the crawl in {} did not answer within {} s: it may be stopped, or its "
-                             "machine overloaded; try again",
-                             name_, (timeout_.count() + 999) / 1000));
+    return error(
+        ErrorCode::kUnavailable,
+        fmt::format("the crawl in {} did not answer within {} s: it may be stopped, or its "
+                    "machine overloaded; try again",
+                    name_, (timeout_.count() + 999) / 1000));
   }
   if (failure != CURLE_OK && status == 0) {
     return error(ErrorCode::kClosed, fmt::format("the crawl in {} closed the connection ({}): it "

@@ -14,8 +14,8 @@ namespace trawl {
 
 class ControlSocket {
  public:
-  // Listens, with mode 0600. The caller has locked the directory, so that a socket that is there was
-  // left by a crash; it is replaced. Errors: kIo, kPermission.
+  // Listens, with mode 0600. The caller has locked the directory, so that a socket that is there
+  // was left by a crash; it is replaced. Errors: kIo, kPermission.
   static Result<ControlSocket> open(const std::filesystem::path& state_dir);
   ControlSocket(ControlSocket&&) = default;
   ~ControlSocket();  // removes the socket

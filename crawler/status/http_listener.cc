@@ -49,7 +49,7 @@ class HttpListenerImpl;
 struct OpenConnection {
   int fd = -1;
   bool control_socket = false;
-  bool answering = false;      // a request is complete and not yet answered
+  bool answering = false;           // a request is complete and not yet answered
   Clock::time_point waiting_since;  // for a complete request
 };
 
@@ -98,7 +98,9 @@ MHD_Result read_parameter(void* cls, MHD_ValueKind, const char* name, const char
 }
 
 // Paths are compared as sent; parameters are decoded by read_parameter(), which keeps bytes of 0.
-std::size_t keep_escapes(void*, MHD_Connection*, char* text) { return std::strlen(text); }
+std::size_t keep_escapes(void*, MHD_Connection*, char* text) {
+  return std::strlen(text);
+}
 
 void log_problem(void*, const char* format, va_list arguments) {
   char text[512];
@@ -226,8 +228,7 @@ ssize_t call_stream(void* cls, std::uint64_t, char* out, std::size_t size) {
 
 Result<void> HttpListenerImpl::start_daemon(const Socket& socket) {
   const int descriptor = ::fcntl(socket.descriptor, F_DUPFD_CLOEXEC, 3);
-  if (descriptor < 0)
-    return tl::unexpected(system_error(errno, "cannot start a status server"));
+  if (descriptor < 0) return tl::unexpected(system_error(errno, "cannot start a status server"));
   Daemon& daemon = daemons_.emplace_back();
   daemon.listener = this;
   daemon.control_socket = socket.control_socket;
@@ -236,11 +237,11 @@ Result<void> HttpListenerImpl::start_daemon(const Socket& socket) {
       &call_access, &daemon, MHD_OPTION_EXTERNAL_LOGGER, &log_problem, nullptr,
       MHD_OPTION_LISTEN_SOCKET, descriptor, MHD_OPTION_CONNECTION_LIMIT,
       static_cast<unsigned>(limits_.connections), MHD_OPTION_CONNECTION_TIMEOUT,
-      static_cast<unsigned>(limits_.time_without_bytes.count()),
-      MHD_OPTION_CONNECTION_MEMORY_LIMIT, limits_.request_head, MHD_OPTION_NOTIFY_COMPLETED,
-      &call_completed, &daemon, MHD_OPTION_NOTIFY_CONNECTION, &call_connection, &daemon,
-      MHD_OPTION_UNESCAPE_CALLBACK, &keep_escapes, nullptr, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-      MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
+      static_cast<unsigned>(limits_.time_without_bytes.count()), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+      limits_.request_head, MHD_OPTION_NOTIFY_COMPLETED, &call_completed, &daemon,
+      MHD_OPTION_NOTIFY_CONNECTION, &call_connection, &daemon, MHD_OPTION_UNESCAPE_CALLBACK,
+      &keep_escapes, nullptr, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
+      MHD_OPTION_END);
   if (daemon.mhd == nullptr) {
     const int reason = errno;
     ::close(descriptor);
@@ -324,20 +325,19 @@ MHD_Result HttpListenerImpl::take_outcome(OpenRequest& request) {
 
 MHD_Result HttpListenerImpl::defer(OpenRequest& request, DeferredReply deferred) {
   CallThread& lane = deferred.lane == CallLane::kReads ? reads_ : slow_;
-  const bool taken =
-      lane.submit([this, id = request.id, make = std::move(deferred.make)] {
-        ApiReply reply;
-        try {
-          reply = make();
-        } catch (const std::exception& failure) {
-          reply = error_reply(500, failure.what());
-        }
-        {
-          const MutexLock lock(mutex_);
-          results_.emplace_back(id, std::move(reply));
-        }
-        wake();
-      });
+  const bool taken = lane.submit([this, id = request.id, make = std::move(deferred.make)] {
+    ApiReply reply;
+    try {
+      reply = make();
+    } catch (const std::exception& failure) {
+      reply = error_reply(500, failure.what());
+    }
+    {
+      const MutexLock lock(mutex_);
+      results_.emplace_back(id, std::move(reply));
+    }
+    wake();
+  });
   if (!taken) return send(request, error_reply(503, "too many requests wait: ask again later"));
   request.suspended = true;
   MHD_suspend_connection(request.connection);
@@ -382,9 +382,8 @@ std::int64_t HttpListenerImpl::on_stream_ready(OpenRequest& request, char* out, 
 }
 
 MHD_Result HttpListenerImpl::send(OpenRequest& request, const ApiReply& reply) {
-  MHD_Response* response =
-      MHD_create_response_from_buffer(reply.body.size(), const_cast<char*>(reply.body.data()),
-                                      MHD_RESPMEM_MUST_COPY);
+  MHD_Response* response = MHD_create_response_from_buffer(
+      reply.body.size(), const_cast<char*>(reply.body.data()), MHD_RESPMEM_MUST_COPY);
   if (response == nullptr) return MHD_NO;
   MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply.content_type.c_str());
   MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");

@@ -30,9 +30,10 @@ tl::unexpected<Error> cannot_listen(const ListenAddress& address, int reason) {
                              where));
   }
   if (reason == EADDRNOTAVAIL) {
-    return error(ErrorCode::kIo, fmt::format("cannot serve the status page on {}: this machine does "
-                                             "not have the address: change status.listen",
-                                             where));
+    return error(ErrorCode::kIo,
+                 fmt::format("cannot serve the status page on {}: this machine does "
+                             "not have the address: change status.listen",
+                             where));
   }
   if (reason == EACCES) {
     return error(ErrorCode::kPermission,
@@ -60,8 +61,7 @@ Result<ListeningSocket> ListeningSocket::open(const ListenAddress& address) {
     v4.sin_port = htons(address.port);
     ::inet_pton(AF_INET, address.host.c_str(), &v4.sin_addr);
   }
-  FileDescriptor socket(
-      ::socket(place.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  FileDescriptor socket(::socket(place.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (socket.get() < 0) return cannot_listen(address, errno);
   const int yes = 1;
   // A port that a crawl left a moment ago can be used; one that is listened on cannot.

@@ -62,8 +62,8 @@ void add_storage(const Crawl& crawl, const CrawlProgress& progress, PrometheusTe
   out.counter("trawl_checkpoints_total", "Checkpoints published by this process.",
               progress.frontier.checkpoints);
   if (const auto last = crawl.last_checkpoint()) {
-    out.gauge("trawl_checkpoint_last_timestamp_seconds", "When the newest checkpoint was published.",
-              seconds_since_epoch(last->ended));
+    out.gauge("trawl_checkpoint_last_timestamp_seconds",
+              "When the newest checkpoint was published.", seconds_since_epoch(last->ended));
     out.gauge("trawl_checkpoint_last_duration_seconds", "How long the newest checkpoint took.",
               std::chrono::duration<double>(last->took).count());
   }

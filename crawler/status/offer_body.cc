@@ -73,7 +73,8 @@ std::string_view without_blanks(std::string_view line) {
 }  // namespace
 
 Result<std::vector<OfferedUrl>> parse_offer_body(std::string_view body) {
-  const std::string_view text = body.substr(std::min(body.find_first_not_of(" \t\r\n"), body.size()));
+  const std::string_view text =
+      body.substr(std::min(body.find_first_not_of(" \t\r\n"), body.size()));
   if (text.starts_with('{') || text.starts_with('[')) {
     const json whole = json::parse(body, nullptr, false);
     if (whole.is_object() && whole.contains("urls")) return urls_of_array(whole["urls"]);

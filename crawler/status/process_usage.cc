@@ -25,7 +25,9 @@ void read_stat(ProcessUsage& usage) {
   const std::vector<std::string> field{std::istream_iterator<std::string>(fields), {}};
   if (field.size() < 22) return;
   const double tick = static_cast<double>(::sysconf(_SC_CLK_TCK));
-  const auto number = [&field](std::size_t i) { return std::strtoull(field[i].c_str(), nullptr, 10); };
+  const auto number = [&field](std::size_t i) {
+    return std::strtoull(field[i].c_str(), nullptr, 10);
+  };
   usage.cpu_seconds = static_cast<double>(number(11) + number(12)) / tick;
   usage.threads = number(17);
   usage.virtual_memory = number(20);
@@ -33,9 +35,9 @@ void read_stat(ProcessUsage& usage) {
   double up = 0;
   std::ifstream("/proc/uptime") >> up;
   const double age = up - static_cast<double>(number(19)) / tick;
-  usage.started = std::chrono::system_clock::now() -
-                  std::chrono::duration_cast<SystemTime::duration>(
-                      std::chrono::duration<double>(age));
+  usage.started =
+      std::chrono::system_clock::now() -
+      std::chrono::duration_cast<SystemTime::duration>(std::chrono::duration<double>(age));
 }
 
 }  // namespace
@@ -49,8 +51,8 @@ ProcessUsage ProcessUsage::now() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) usage.max_files = limit.rlim_cur;
   std::error_code failure;
-  for (std::filesystem::directory_iterator it("/proc/self/fd", failure), end;
-       !failure && it != end; it.increment(failure))
+  for (std::filesystem::directory_iterator it("/proc/self/fd", failure), end; !failure && it != end;
+       it.increment(failure))
     ++usage.open_files;
   return usage;
 }

@@ -19,8 +19,8 @@ class PrometheusText {
   PrometheusText& metric(std::string_view name, Type type, std::string_view help);
   PrometheusText& sample(double value, std::initializer_list<Label> labels = {});
   PrometheusText& sample(std::uint64_t value, std::initializer_list<Label> labels = {});
-  // Samples of a histogram. `bounds`: upper bounds in seconds, in order; `counts`: the values in each,
-  // with those above the last bound at the end.
+  // Samples of a histogram. `bounds`: upper bounds in seconds, in order; `counts`: the values in
+  // each, with those above the last bound at the end.
   PrometheusText& histogram(std::span<const double> bounds, std::span<const std::uint64_t> counts,
                             double sum);
 

@@ -10,7 +10,9 @@
 #include "crawler/config/config_values.h"
 #include "crawler/status/metrics.h"
 #include "crawler/status/offer_body.h"
+#include "crawler/status/page/status_page.h"
 #include "crawler/status/status_json.h"
+#include "crawler/status/status_token.h"
 
 namespace trawl {
 
@@ -22,11 +24,6 @@ using nlohmann::ordered_json;
 constexpr std::size_t kMaxOfferBody = 4 << 20;
 constexpr std::size_t kMaxCallBody = 64 << 10;
 constexpr std::size_t kMostRows = 10'000;
-
-// Nothing from elsewhere is loaded, and no other site may show the page in a frame.
-constexpr const char* kPagePolicy =
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
-    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 constexpr std::string_view kEvents = "/api/v1/events";
 
@@ -50,7 +47,9 @@ ApiReply failed(const Error& failure) {
   return error_reply(http_status_of(failure.code), failure.message);
 }
 
-ApiReply reply_of(const ordered_json& value) { return {.body = dump_json(value) + "\n"}; }
+ApiReply reply_of(const ordered_json& value) {
+  return {.body = dump_json(value) + "\n"};
+}
 
 // A number from 1 to kMostRows; nothing if it is another text.
 std::optional<std::size_t> limit_of(const ApiRequest& request, std::size_t usual) {
@@ -59,8 +58,7 @@ std::optional<std::size_t> limit_of(const ApiRequest& request, std::size_t usual
   std::size_t limit = 0;
   const char* const end = text->data() + text->size();
   const auto [stop, failure] = std::from_chars(text->data(), end, limit);
-  if (failure != std::errc() || stop != end || limit == 0 || limit > kMostRows)
-    return std::nullopt;
+  if (failure != std::errc() || stop != end || limit == 0 || limit > kMostRows) return std::nullopt;
   return limit;
 }
 
@@ -106,9 +104,8 @@ struct StatusRoutes {
   static const Route* find(const ApiRequest& request) {
     const bool post = request.method == "POST";
     if (!post && request.method != "GET" && request.method != "HEAD") return nullptr;
-    const auto* found = std::ranges::find_if(kAll, [&](const Route& route) {
-      return route.path == request.path && route.post == post;
-    });
+    const auto* found = std::ranges::find_if(
+        kAll, [&](const Route& route) { return route.path == request.path && route.post == post; });
     return found == std::end(kAll) ? nullptr : found;
   }
   static std::string methods(std::string_view path) {
@@ -133,13 +130,13 @@ std::optional<ApiReply> StatusApi::refuse(const ApiRequest& request) const {
     if (auto refused = rules_->refuse(request, needs)) return refused;
   }
   if (route == nullptr && !StatusRoutes::exists(request.path)) {
-    return error_reply(404, "no such page: the status page is at /, the API under /api/v1/ (see "
-                            "docs/api.md), metrics are at /metrics");
+    return error_reply(404,
+                       "no such page: the status page is at /, the API under /api/v1/ (see "
+                       "docs/api.md), metrics are at /metrics");
   }
   if (route == nullptr) {
     const std::string allowed = StatusRoutes::methods(request.path);
-    ApiReply refused =
-        error_reply(405, fmt::format("{} takes only {}", request.path, allowed));
+    ApiReply refused = error_reply(405, fmt::format("{} takes only {}", request.path, allowed));
     refused.headers.emplace_back("Allow", allowed);
     return refused;
   }
@@ -148,8 +145,9 @@ std::optional<ApiReply> StatusApi::refuse(const ApiRequest& request) const {
       std::string_view(request.content_type).substr(0, request.content_type.find(';'));
   if (route->post && !request.control_socket && !type.empty() && type != "application/json" &&
       type != "application/x-ndjson" && type != "application/jsonl" && type != "text/plain") {
-    return error_reply(415, "the body must be JSON or lines: send the header \"Content-Type: "
-                            "application/json\" or text/plain");
+    return error_reply(415,
+                       "the body must be JSON or lines: send the header \"Content-Type: "
+                       "application/json\" or text/plain");
   }
   return std::nullopt;
 }
@@ -173,11 +171,14 @@ std::string StatusApi::events() {
   return fmt::format("event: status\ndata: {}\n\n", dump_json(status_json(crawl_, ended())));
 }
 
-ApiReply StatusApi::page(const ApiRequest&) {
+ApiReply StatusApi::page(const ApiRequest& request) {
+  // A client that got here may have the token: it is on this machine, or has shown the token.
+  const bool steers = rules_ != nullptr && !request.control_socket;
+  const auto nonce = random_digits();
+  if (!nonce) return failed(nonce.error());
   return {.content_type = "text/html; charset=utf-8",
-          .body = "<!doctype html><title>trawl</title><p>See <a href=\"api/v1/status\">the "
-                  "status</a>.\n",
-          .headers = {{"Content-Security-Policy", kPagePolicy}}};
+          .body = status_page(steers ? std::string_view(rules_->token()) : "", *nonce),
+          .headers = {{"Content-Security-Policy", status_page_policy(*nonce)}}};
 }
 
 ApiReply StatusApi::health(const ApiRequest&) {
@@ -185,13 +186,16 @@ ApiReply StatusApi::health(const ApiRequest&) {
 }
 
 ApiReply StatusApi::metrics(const ApiRequest&) {
-  return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
-          .body = metrics_text(crawl_)};
+  return {.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = metrics_text(crawl_)};
 }
 
-ApiReply StatusApi::status(const ApiRequest&) { return reply_of(status_json(crawl_, ended())); }
+ApiReply StatusApi::status(const ApiRequest&) {
+  return reply_of(status_json(crawl_, ended()));
+}
 
-ApiReply StatusApi::frontier(const ApiRequest&) { return reply_of(frontier_json(crawl_)); }
+ApiReply StatusApi::frontier(const ApiRequest&) {
+  return reply_of(frontier_json(crawl_));
+}
 
 ApiReply StatusApi::history(const ApiRequest&) {
   return reply_of({{"interval_ms", 1000}, {"samples", ordered_json::array()}});
@@ -219,8 +223,9 @@ ApiReply StatusApi::host(const ApiRequest& request) {
 ApiReply StatusApi::url(const ApiRequest& request) {
   const auto url = request.parameter("url");
   if (!url || url->empty()) {
-    return error_reply(400, "name a URL, percent-encoded: "
-                            "/api/v1/url?url=https%3A%2F%2Fexample.com%2F");
+    return error_reply(400,
+                       "name a URL, percent-encoded: "
+                       "/api/v1/url?url=https%3A%2F%2Fexample.com%2F");
   }
   if (!calls_.explain) return error_reply(503, "this crawl cannot explain URLs");
   auto text = calls_.explain(std::string(*url));

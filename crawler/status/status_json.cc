@@ -46,21 +46,21 @@ std::string_view word_of(HostState state) {
 
 ordered_json filter_part(const FrontierStats& stats) {
   const FilterStats& filter = stats.filter;
-  return {{"items", filter.inserted},
-          {"capacity", filter.capacity},
-          {"layers", filter.layers},
-          {"fill", filter.fill},
-          {"memory", filter.memory_bytes},
-          {"rate", stats.false_positive_rate},
-          {"target_rate", filter.target_rate},
-          {"expected_lost", stats.expected_lost},
-          {"measured_rate", stats.seen_checked > 0
-                                ? ordered_json(stats.measured_false_positive_rate)
-                                : ordered_json()},
-          {"measured_lost", stats.seen_checked > 0 ? ordered_json(stats.seen_false) : ordered_json()},
-          {"seen", stats.seen},
-          {"warning", stats.filter_warning.empty() ? ordered_json()
-                                                   : ordered_json(stats.filter_warning)}};
+  return {
+      {"items", filter.inserted},
+      {"capacity", filter.capacity},
+      {"layers", filter.layers},
+      {"fill", filter.fill},
+      {"memory", filter.memory_bytes},
+      {"rate", stats.false_positive_rate},
+      {"target_rate", filter.target_rate},
+      {"expected_lost", stats.expected_lost},
+      {"measured_rate",
+       stats.seen_checked > 0 ? ordered_json(stats.measured_false_positive_rate) : ordered_json()},
+      {"measured_lost", stats.seen_checked > 0 ? ordered_json(stats.seen_false) : ordered_json()},
+      {"seen", stats.seen},
+      {"warning",
+       stats.filter_warning.empty() ? ordered_json() : ordered_json(stats.filter_warning)}};
 }
 
 ordered_json limits_part(const CrawlConfig& config) {
@@ -73,8 +73,8 @@ ordered_json limits_part(const CrawlConfig& config) {
 ordered_json checkpoint_part(const Crawl& crawl, const CrawlConfig& config,
                              const FrontierStats& stats) {
   const auto last = crawl.last_checkpoint();
-  ordered_json part{{"count", stats.checkpoints}, {"last", nullptr}, {"took_ms", nullptr},
-                    {"next", nullptr}};
+  ordered_json part{
+      {"count", stats.checkpoints}, {"last", nullptr}, {"took_ms", nullptr}, {"next", nullptr}};
   if (!last) return part;
   part["last"] = to_rfc3339(last->ended);
   part["took_ms"] = last->took.count();
@@ -100,9 +100,9 @@ ordered_json status_json(const Crawl& crawl, bool ended) {
                     {"pid", ::getpid()},
                     {"version", TRAWL_VERSION},
                     {"state_dir", crawl.state_dir()}};
-  json["started_at"] = to_rfc3339(
-      std::chrono::system_clock::now() -
-      std::chrono::duration_cast<std::chrono::system_clock::duration>(progress.elapsed));
+  json["started_at"] =
+      to_rfc3339(std::chrono::system_clock::now() -
+                 std::chrono::duration_cast<std::chrono::system_clock::duration>(progress.elapsed));
   json["elapsed_ms"] = milliseconds_of(progress.elapsed);
   json["pages"] = progress.fetched;
   json["pages_of_run"] = progress.fetched_now;
@@ -128,9 +128,9 @@ ordered_json status_json(const Crawl& crawl, bool ended) {
                     {"bodies", progress.bodies_memory}};
   json["disk"] = {{"free", value_or_null(free_disk_space(crawl.state_dir()))}, {"state", nullptr}};
   json["limits"] = limits_part(config);
-  json["output"] = {{"directory", output_directory(config).string()},
-                    {"pages", config.output.pages ? ordered_json(crawl.pages_path())
-                                                  : ordered_json()}};
+  json["output"] = {
+      {"directory", output_directory(config).string()},
+      {"pages", config.output.pages ? ordered_json(crawl.pages_path()) : ordered_json()}};
   return json;
 }
 
@@ -179,8 +179,8 @@ ordered_json skipped_json(const Crawl& crawl) {
 
 ordered_json host_json(const HostRow& row) {
   const auto now = std::chrono::system_clock::now();
-  const bool waits = row.state == HostState::kActive && row.leased == 0 && row.next_start &&
-                     *row.next_start > now;
+  const bool waits =
+      row.state == HostState::kActive && row.leased == 0 && row.next_start && *row.next_start > now;
   return {{"host", row.host},
           {"state", waits ? "waiting" : word_of(row.state)},
           {"queued", row.queued},

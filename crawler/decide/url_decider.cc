@@ -47,7 +47,7 @@ Result<UrlDecider> UrlDecider::create(const CrawlConfig& config, const std::vect
 UrlDecider::UrlDecider(const CrawlConfig& config, std::unique_ptr<Scope> scope,
                        const std::vector<Url>& seeds)
     : respect_nofollow_(config.links.respect_nofollow),
-      respect_robots_(config.politeness.respect_robots),
+      hosts_(config.politeness),
       max_redirects_(config.fetch.max_redirects),
       robots_agent_(robots_token_of(config.crawl)),
       scope_(std::move(scope)) {
@@ -82,7 +82,7 @@ UrlVerdict UrlDecider::decide(const Url& url, const UrlOrigin& origin, CrawlFact
 }
 
 UrlVerdict UrlDecider::decide(const Url& url, const Robots& robots) const {
-  if (respect_robots_ && !robots.allowed(robots_agent_, url))
+  if (hosts_.respects_robots(politeness_group(url)) && !robots.allowed(robots_agent_, url))
     return skipped_for(SkipReason::kRobots);
   return fetched_by("");
 }

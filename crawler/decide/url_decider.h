@@ -20,6 +20,7 @@
 #include "trawl/url.h"
 
 #include "crawler/config/crawl_config.h"
+#include "crawler/config/host_politeness.h"
 #include "crawler/decide/scope.h"
 #include "crawler/decide/trap_detector.h"
 #include "crawler/decide/url_note.h"
@@ -90,7 +91,7 @@ class UrlDecider {
   bool is_wanted_sitemap(const Url& url, const UrlOrigin& origin) const;
 
   bool respect_nofollow_;
-  bool respect_robots_;
+  HostPoliteness hosts_;
   std::uint32_t max_redirects_;
   std::array<std::uint64_t, kSkipReasons> held_by_{};
   std::string robots_agent_;

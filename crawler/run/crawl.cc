@@ -26,9 +26,11 @@
 #include "base/mutex.h"
 #include "base/one_thread.h"
 #include "base/process_memory.h"
+#include "crawler/config/config_values.h"
 #include "crawler/config/crawl_paths.h"
 #include "crawler/config/user_agent.h"
 #include "crawler/decide/fetch_memory_plan.h"
+#include "crawler/decide/host_pace.h"
 #include "crawler/decide/page_quota.h"
 #include "crawler/decide/recrawl_plan.h"
 #include "crawler/log/room_log.h"
@@ -39,6 +41,7 @@
 #include "crawler/run/held_urls.h"
 #include "crawler/run/retrying_frontier.h"
 #include "crawler/state/crawl_totals.h"
+#include "crawler/state/free_space_guard.h"
 #include "crawler/state/output_checks.h"
 #include "crawler/state/resumed_config.h"
 #include "crawler/state/state_contents.h"
@@ -57,8 +60,16 @@ std::vector<Url> parse_seeds(const CrawlConfig& config) {
   return seeds;
 }
 
+std::uint32_t most_connections_of_a_host(const CrawlConfig::Politeness& politeness) {
+  std::uint32_t most = politeness.per_host_connections;
+  for (const HostPolitenessText& host : politeness.hosts)
+    most = std::max(most, host.connections.value_or(0));
+  return most;
+}
+
 HttpOptions http_options(const CrawlConfig& config, std::size_t connections,
-                         std::shared_ptr<BodyMemoryBudget> bodies) {
+                         std::shared_ptr<BodyMemoryBudget> bodies,
+                         std::shared_ptr<RateLimiter> rate) {
   const CrawlConfig::Fetch& fetch = config.fetch;
   return {.user_agent = config.crawl.user_agent,
           .timeout = fetch.timeout,
@@ -69,7 +80,7 @@ HttpOptions http_options(const CrawlConfig& config, std::size_t connections,
           .max_header_bytes = fetch.max_header,
           .connections = connections,
           .http2 = fetch.http2,
-          .multiplex = config.politeness.per_host_connections > 1,
+          .multiplex = most_connections_of_a_host(config.politeness) > 1,
           .keep_encoded = true,  // digests are of them
           .allow_private_addresses = fetch.allow_private_addresses,
           .verify_tls = fetch.verify_tls,
@@ -78,7 +89,8 @@ HttpOptions http_options(const CrawlConfig& config, std::size_t connections,
                        .timeout = fetch.dns_timeout,
                        .negative_age = fetch.dns_negative_age,
                        .ip_version = fetch.ip_version},
-          .budget = std::move(bodies)};
+          .budget = std::move(bodies),
+          .rate = std::move(rate)};
 }
 
 // File descriptors of the store, the output and all else; each connection takes one more.
@@ -119,7 +131,11 @@ class CrawlImpl final : public Crawl {
         threads_wanted_(std::min(config_.fetch.threads, config_.fetch.connections)),
         bodies_(std::make_shared<BodyMemoryBudget>(config_.fetch.max_memory,
                                                    FetchMemoryPlan::of(config_).for_bodies)),
-        urls_of_hosts_(config_.scope.max_urls_per_host, bodies_) {}
+        receive_rate_(std::make_shared<RateLimiter>(static_cast<double>(config_.fetch.limit_rate))),
+        request_rate_(config_.politeness.max_rate),
+        free_space_({config_.crawl.state_dir, output_directory(config_)}, config_.output.min_free,
+                    config_.output.min_free_wait),
+        urls_of_hosts_(LimitByHost::urls(config_), bodies_) {}
 
   ~CrawlImpl() override {
     abort();
@@ -150,7 +166,12 @@ class CrawlImpl final : public Crawl {
     if (!patterns) return tl::unexpected(patterns.error());
     parked_patterns_ = std::move(*patterns);
     if (auto changed = HostPageQuota::begin(*frontier_, opened_.resumed, config_.crawl.state_dir,
-                                            config_.scope.max_pages_per_host);
+                                            LimitByHost::pages(config_));
+        !changed) {
+      return changed;
+    }
+    if (auto changed = HostPace::begin(*frontier_, opened_.resumed, config_.crawl.state_dir,
+                                       rules_->politeness);
         !changed) {
       return changed;
     }
@@ -170,10 +191,10 @@ class CrawlImpl final : public Crawl {
                     std::chrono::steady_clock::now(), before_.bytes);
     shares_.emplace(config_.fetch.connections, threads_wanted_,
                     [this](std::size_t thread) { wake(static_cast<std::uint32_t>(thread)); });
-    context_.reset(new CrawlContext{config_, *rules_, *frontier_, *output_, *pages_, *shares_,
-                                    *limits_, *crashes_, urls_of_hosts_, *parked_patterns_,
-                                    *seed_redirects_, skipped_, fetches_, *tally_, bodies_,
-                                    robots_token_of(config_.crawl), opened_.resumed, trusts_less_});
+    context_.reset(new CrawlContext{
+        config_, *rules_, *frontier_, *output_, *pages_, *shares_, *limits_, request_rate_,
+        *crashes_, urls_of_hosts_, *parked_patterns_, *seed_redirects_, skipped_, fetches_, *tally_,
+        bodies_, robots_token_of(config_.crawl), opened_.resumed, trusts_less_});
     steering_.emplace(*context_, *without_retries_, [this] { wake_all(); });
     reread_ = opening.reread;
     held_url_requeuer_.emplace(*frontier_, context_->held_origins);
@@ -193,6 +214,7 @@ class CrawlImpl final : public Crawl {
     const auto planned = plan_failed_urls(*frontier_, rules_->recrawl);
     if (!planned) return context_->stop_with(planned.error());
     if (*planned > 0) spdlog::info("{} failed URLs are scheduled to be fetched again", *planned);
+    check_free_space();
     // release: publishes what open() made; pairs with the acquire load in on_checkpoint().
     running_.store(true, std::memory_order_release);
     try {
@@ -211,6 +233,7 @@ class CrawlImpl final : public Crawl {
 
   bool ended() override {
     thread_.check();
+    check_free_space();
     sample_history();
     const CrawlPhase phase = context_->phase();
     if (phase == CrawlPhase::kAborting) return true;
@@ -626,7 +649,7 @@ class CrawlImpl final : public Crawl {
   Result<void> create_fetchers() {
     const std::size_t kept = connections_kept(config_.fetch.connections, threads_wanted_);
     for (std::uint32_t i = 0; i < threads_wanted_; ++i) {
-      HttpOptions options = http_options(config_, kept, bodies_);
+      HttpOptions options = http_options(config_, kept, bodies_, receive_rate_);
       options.capture = output_->sinks().inputs().exchanges;
       auto fetcher = Fetcher::create(*context_, i, std::move(options));
       if (!fetcher) return tl::unexpected(fetcher.error());
@@ -647,6 +670,29 @@ class CrawlImpl final : public Crawl {
                           (*admissions)[i]);
     }
     return {};
+  }
+
+  // output.min_free: pauses, goes on, or ends the crawl before a disk is full.
+  void check_free_space() {
+    if (context_->phase() != CrawlPhase::kRunning) return;
+    switch (free_space_.check(std::chrono::steady_clock::now())) {
+      case FreeSpaceGuard::Step::kNone:
+        return;
+      case FreeSpaceGuard::Step::kPause:
+        context_->set_paused(PauseReason::kDiskFull, true);
+        room_log(LogRoom::kOutput)
+            .warn("{}: the crawl pauses until there is more, for {} at most", free_space_.what(),
+                  format_duration(config_.output.min_free_wait));
+        return;
+      case FreeSpaceGuard::Step::kGoOn:
+        context_->set_paused(PauseReason::kDiskFull, false);
+        room_log(LogRoom::kOutput).info("there is enough free space again: the crawl goes on");
+        wake_all();
+        return;
+      case FreeSpaceGuard::Step::kGiveUp:
+        context_->stop_with({ErrorCode::kNoSpace, free_space_.what()});
+        return;
+    }
   }
 
   void wake(std::uint32_t shard) {
@@ -734,6 +780,9 @@ class CrawlImpl final : public Crawl {
   std::optional<CrawlHistory> history_;
   StoredTally stored_before_;  // of earlier runs: what `tally_` and `history_` do not have
   const std::shared_ptr<BodyMemoryBudget> bodies_;
+  const std::shared_ptr<RateLimiter> receive_rate_;  // fetch.limit_rate
+  RateLimiter request_rate_;                         // politeness.max_rate
+  FreeSpaceGuard free_space_;
   HostUrlQuota urls_of_hosts_;
   std::unique_ptr<ParkedPatterns> parked_patterns_;
   std::shared_ptr<SeedRedirects> seed_redirects_;
@@ -783,7 +832,7 @@ Result<void> check_crawl(const CrawlConfig& config) {
   if (const auto rules = CrawlRules::create(config, parse_seeds(config)); !rules)
     return tl::unexpected(rules.error());
   const auto bodies = std::make_shared<BodyMemoryBudget>(config.fetch.max_memory);
-  const auto client = HttpClient::create(http_options(config, 1, bodies));
+  const auto client = HttpClient::create(http_options(config, 1, bodies, nullptr));
   return client ? Result<void>{} : tl::unexpected(client.error());
 }
 

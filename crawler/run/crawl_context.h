@@ -13,7 +13,9 @@
 #include "trawl/frontier.h"
 
 #include "base/mutex.h"
+#include "base/rate_limiter.h"
 #include "crawler/config/crawl_config.h"
+#include "crawler/config/host_politeness.h"
 #include "crawler/config/host_requests.h"
 #include "crawler/config/media_types.h"
 #include "crawler/crash/crash_loop_breaker.h"
@@ -56,6 +58,7 @@ struct CrawlRules {
   Priorities priorities;
   RecrawlPolicy recrawl;
   HostRequests requests;
+  HostPoliteness politeness;
   MediaTypes fetched_types;  // empty: all
   MediaTypes parsed_types;   // empty: HTML
   MediaTypes stored_types;   // empty: all
@@ -69,6 +72,7 @@ struct CrawlContext {
   PageQuota& pages;
   ConnectionShares& connections;
   CrawlLimits& limits;
+  RateLimiter& request_rate;
   CrashLoopBreaker& crashes;
   HostUrlQuota& urls_of_hosts;
   ParkedPatterns& parked_patterns;

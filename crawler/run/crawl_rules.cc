@@ -18,6 +18,7 @@ Result<std::unique_ptr<CrawlRules>> CrawlRules::create(
                  .priorities = std::move(*priorities),
                  .recrawl = RecrawlPolicy(config.recrawl),
                  .requests = HostRequests(config.fetch),
+                 .politeness = HostPoliteness(config.politeness),
                  .fetched_types = MediaTypes(config.fetch.content_types),
                  .parsed_types = MediaTypes(config.links.content_types),
                  .stored_types = MediaTypes(config.output.content_types)});

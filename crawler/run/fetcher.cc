@@ -96,8 +96,9 @@ Fetcher::Fetcher(CrawlContext& context, std::uint32_t shard, std::unique_ptr<Htt
                .backoff = context.config.politeness.robots_backoff,
                .longest_retry_after = context.config.politeness.max_retry_after,
                .longest_age = context.config.politeness.robots_max_age}),
-      page_limits_(context.frontier, context.resumed, context.config.scope.max_pages_per_host,
-                   context.bodies) {}
+      page_limits_(context.frontier, context.resumed, LimitByHost::pages(context.config),
+                   context.bodies),
+      pace_(context.frontier, context.config.politeness, context.rules.politeness) {}
 
 void Fetcher::run() {
   for (;;) {
@@ -126,7 +127,7 @@ void Fetcher::take_leases() {
     return context_.truncated_responses.clear();  // transfers in progress need the memory
   if (context_.crashes.is_alone()) return;
   const std::size_t room = context_.connections.take(shard_, leases_.size());
-  const std::uint64_t wanted = context_.pages.take(room);
+  const std::uint64_t wanted = context_.pages.take(std::min(room, most_leases()));
   // Read before the frontier reads its clock, so that delays measured from here are not too short.
   const SteadyTime asked_at = std::chrono::steady_clock::now();
   auto leases =
@@ -136,6 +137,7 @@ void Fetcher::take_leases() {
   has_room_ = given < room;
   if (has_room_) context_.connections.give_back_unused(shard_, room - given);
   if (!leases) return context_.stop_with(leases.error());
+  pace_.begin_batch();
   for (Lease& lease : *leases) {
     leases_.insert(lease.id);
     context_.in_flight.fetch_add(1, std::memory_order_relaxed);
@@ -143,6 +145,15 @@ void Fetcher::take_leases() {
            .leased_at = asked_at,
            .wall_time = std::chrono::system_clock::now()});
   }
+}
+
+// With politeness.max_rate no more than what is requested within a second: other leases would only
+// wait, and their hosts with them.
+std::size_t Fetcher::most_leases() const {
+  using namespace std::chrono_literals;
+  return context_.request_rate.limited()
+             ? context_.request_rate.room(1s, std::chrono::steady_clock::now())
+             : static_cast<std::size_t>(-1);
 }
 
 // A shared frontier hands out leases again that are not renewed, as those of a dead process.
@@ -202,8 +213,11 @@ void Fetcher::begin(OpenLease open) {
   }
   if (auto limited = page_limits_.on_lease(open.lease.host); !limited)
     context_.stop_with(limited.error());
+  const auto fresh = pace_.on_lease(open.lease.host);
+  if (!fresh) context_.stop_with(fresh.error());
+  if (fresh && *fresh) return release(open, open.leased_at, std::nullopt);
   if (hold_untrusted(open, *url)) return;
-  const bool obeys = context_.config.politeness.respect_robots;
+  const bool obeys = context_.rules.politeness.respects_robots(open.lease.host);
   if (!obeys && !doubted_.contains(open.lease.host)) return fetch(std::move(open), *url);
   const std::string origin(url->origin());
   RobotsAnswer robots = robots_.find(origin, std::chrono::steady_clock::now());
@@ -238,8 +252,9 @@ HttpRequest Fetcher::request_for(const Url& url, const std::string& host) const 
 
 std::shared_ptr<StartGate> Fetcher::gate_for(const OpenLease& open, const std::string& host) const {
   const bool own = host == open.lease.host;
-  if (own && !open.lease.paced) return nullptr;
-  return std::make_shared<FrontierStartGate>(context_, open.lease.id, host, own);
+  const bool paced = !own || open.lease.paced;
+  if (!paced && !context_.request_rate.limited()) return nullptr;
+  return std::make_shared<FrontierStartGate>(context_, open.lease.id, host, own, paced);
 }
 
 void Fetcher::fetch(OpenLease open, const Url& url) {

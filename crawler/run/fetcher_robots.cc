@@ -80,7 +80,7 @@ void Fetcher::on_robots(const std::string& origin, const HttpResponse& response)
         .debug("{}: {}; robots.txt will be requested again", origin, robots.reason);
     next_start = robots.ask_at;
   } else if (robots.action == RobotsAnswer::Action::kObey &&
-             context_.config.politeness.respect_robots) {
+             context_.rules.politeness.respects_robots(first.lease.host)) {
     set_crawl_delay(waiting.mapped().front().lease.host);
     if (context_.config.links.sitemaps && robots.rules != nullptr)
       offer_sitemaps(origin, *robots.rules);
@@ -132,11 +132,9 @@ void Fetcher::set_address(const std::string& host, const std::string& address) {
 }
 
 void Fetcher::set_crawl_delay(const std::string& host) {
-  const auto& politeness = context_.config.politeness;
-  const auto delay =
-      std::min(robots_.crawl_delay(host, context_.robots_agent), politeness.max_crawl_delay);
-  const auto set = context_.frontier.set_host(
-      host, {.delay = delay > politeness.delay ? delay : std::chrono::milliseconds(0)});
+  const auto delay = std::min(robots_.crawl_delay(host, context_.robots_agent),
+                              context_.config.politeness.max_crawl_delay);
+  const auto set = pace_.set_crawl_delay(host, delay);
   if (!set) context_.stop_with(set.error());
 }
 

@@ -23,6 +23,7 @@
 #include "crawler/config/crawl_paths.h"
 #include "crawler/crash/crash_loop_breaker.h"
 #include "crawler/decide/host_limits.h"
+#include "crawler/decide/host_pace.h"
 #include "crawler/decide/parked_patterns.h"
 #include "crawler/decide/recrawl_plan.h"
 #include "crawler/decide/seed_redirects.h"
@@ -72,8 +73,8 @@ std::vector<fs::path> crawl_files(const fs::path& state) {
   std::vector<fs::path> files = CrashLoopBreaker::paths(state);
   files.insert(files.end(),
                {RecrawlPlan::marker_path(state), CrawlTotals::path(state), StoredTally::path(state),
-                HostPageQuota::path(state), ParkedPatterns::path(state), SeedRedirects::path(state),
-                last_run_path(state)});
+                HostPageQuota::path(state), HostPace::path(state), ParkedPatterns::path(state),
+                SeedRedirects::path(state), last_run_path(state)});
   return files;
 }
 

@@ -27,6 +27,7 @@
 #include "base/ascii.h"
 #include "base/file_io.h"
 #include "base/mutex.h"
+#include "crawler/log/room_log.h"
 #include "crawler/status/call_thread.h"
 #include "url/percent_encoding.h"
 
@@ -108,7 +109,7 @@ void log_problem(void*, const char* format, va_list arguments) {
   std::string_view line(text);
   while (line.ends_with('\n'))
     line.remove_suffix(1);
-  spdlog::debug("status server: {}", line);
+  room_log(LogRoom::kStatus).debug("status server: {}", line);
 }
 
 class HttpListenerImpl final : public HttpListener {
@@ -488,7 +489,7 @@ void HttpListenerImpl::make_events() {
     try {
       text = std::make_shared<const std::string>(handler_.events());
     } catch (const std::exception& failure) {
-      spdlog::debug("status server: {}", failure.what());
+      room_log(LogRoom::kStatus).debug("status server: {}", failure.what());
     }
     {
       const MutexLock lock(mutex_);

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include "crawler/config/listen_address.h"
+#include "crawler/log/room_log.h"
 #include "crawler/status/status_token.h"
 
 namespace trawl {
@@ -44,8 +45,8 @@ Result<void> StatusServer::start(Crawl& crawl, StatusCalls calls) {
     control_.emplace(std::move(*control));
     sockets.push_back({.descriptor = control_->descriptor(), .control_socket = true});
   } else {
-    spdlog::warn("{}: commands such as trawl status cannot reach this crawl",
-                 control.error().message);
+    room_log(LogRoom::kStatus)
+        .warn("{}: commands such as trawl status cannot reach this crawl", control.error().message);
   }
   if (page_) {
     auto token = status_token(state_dir);

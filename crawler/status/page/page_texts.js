@@ -50,7 +50,6 @@ function clock(time, withDate) {
   return withDate || t.toDateString() !== new Date().toDateString()
       ? `${t.toLocaleDateString("en-CA")} ${hours}` : hours;
 }
-// A time to come or gone by the crawler's clock, which may differ from ours.
 function away(time, now) {
   const ms = Date.parse(time) - now;
   if (Number.isNaN(ms)) return kNone;

@@ -22,7 +22,7 @@ function setHistory(history) {
   drawCharts();
 }
 function addSample(status) {
-  const t = status.time ? Date.parse(status.time) : Date.now();
+  const t = now();
   if (samples.length > 0 && t <= samples.at(-1).t) return;
   samples.push({t, pages: status.pages, bytes: status.bytes, queued: status.queued, failed: status.failed,
                 in_flight: status.in_flight, memory: status.memory?.rss});
@@ -42,7 +42,11 @@ function drawCharts() {
 // --- the numbers -----------------------------------------------------------------------------------
 let status = null;
 let lost = !saved;
-const now = () => saved ? Date.parse(saved.saved_at) || Date.now() : Date.now();
+// By the crawler's clock, from which ours may differ.
+function now() {
+  const then = saved ? Date.parse(saved.saved_at) : Date.parse(status?.started_at) + status?.elapsed_ms;
+  return then || Date.now();
+}
 
 const kStateTones = {running: "good", paused: "warn", draining: "warn", ended: "idle"};
 function showHead() {

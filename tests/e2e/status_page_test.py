@@ -43,7 +43,7 @@ return least;
 # Buttons, fields and drawings that have no name for a screen reader.
 NAMELESS = """
 return [...document.querySelectorAll("button, select, input, svg, [role=img]")].filter((e) =>
-    !(e.textContent.trim() && e.tagName === "BUTTON") && !e.getAttribute("aria-label") &&
+    e.checkVisibility() && !(e.textContent.trim() && e.tagName === "BUTTON") && !e.getAttribute("aria-label") &&
     !e.labels?.length).map((e) => e.outerHTML.slice(0, 200));
 """
 OUTSIDE = """
@@ -86,7 +86,7 @@ class StatusPage:
                 tr.firstElementChild.textContent === arguments[0]);
             if (!row) return null;
             const cells = {state: row.querySelector(".badge").textContent};
-            for (const td of row.querySelectorAll("td.n")) cells[td.dataset.name] = td.textContent;
+            for (const td of row.querySelectorAll("td.n")) cells[td.dataset.name] = td.firstChild.textContent;
             return cells;""", host)
 
     def press(self, host, button):
@@ -107,7 +107,7 @@ class StatusPage:
         before = self.number("Pages")
         self.wait(lambda: self.number("Pages") > before, "the number of pages to grow")
         self.test.check(self.browser.text("#state") == "running", "the state is not running")
-        self.test.check(self.number("Items") or 0 > 0, "the filter panel has no items")
+        self.test.check((self.number("Items") or 0) > 0, "the filter panel has no items")
         for name in ("Queued", "Layers", "Memory now", "Disk free"):
             self.test.check(self.number(name) is not None, f"no number for {name}")
         self.wait(lambda: "200" in (self.browser.text("#statuses") or ""), "the status code 200")
@@ -141,9 +141,9 @@ class StatusPage:
             grounds.add(self.browser.run("return getComputedStyle(document.body).backgroundColor"))
         self.test.check(len(grounds) == 2, "light and dark look the same", grounds)
         self.browser.width(1280)
-        self.test.check(not self.browser.run(NAMELESS), "without a name", self.browser.run(NAMELESS))
-        self.test.check(not self.browser.run(OUTSIDE), "loaded from elsewhere",
-                        self.browser.run(OUTSIDE))
+        for script, what in ((NAMELESS, "without a name"), (OUTSIDE, "loaded from elsewhere")):
+            found = self.browser.run(script)
+            self.test.check(not found, what, "\n".join(found))
 
     def pauses(self):
         self.browser.click("#pause")
@@ -209,7 +209,8 @@ class StatusPage:
         self.test.check(self.browser.text("#state") == "running", "stopped without a yes")
         self.browser.click("#stop")
         self.browser.click("#ask-yes")
-        expect_exit(self.test, self.crawl, self.crawl.wait(30) and EXIT_INTERRUPTED, "the crawl")
+        self.crawl.wait(30)
+        expect_exit(self.test, self.crawl, EXIT_INTERRUPTED, "the crawl")
         wait_until(lambda: self.browser.run("return document.querySelector('.top')"
                                             ".hasAttribute('data-lost')"), "a lost connection", 15)
         self.test.check(self.browser.run("return document.getElementById('pause').disabled"),

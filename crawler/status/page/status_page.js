@@ -50,14 +50,14 @@ function now() {
 
 const kStateTones = {running: "good", paused: "warn", draining: "warn", ended: "idle"};
 function showHead() {
-  setText(byId("state"), status.state);
+  setText(byId("state"), status.state || "unknown");
   setTone(byId("state"), kStateTones[status.state] || "idle");
   setText(byId("directory"), status.state_dir || "");
   byId("directory").title = status.state_dir || "";
   const since = status.started_at ? `since ${clock(status.started_at, true)}, ` : "";
   setText(byId("since"), `${since}${duration(status.elapsed_ms)}`);
   setText(byId("version"), `Trawl ${status.version || ""}${status.pid ? `, process ${status.pid}` : ""}`);
-  document.title = `${status.state}, ${count(status.pages)} pages – Trawl`;
+  document.title = `${status.state || "unknown"}, ${count(status.pages)} pages – Trawl`;
   setText(byId("pause"), status.state === "paused" ? "Go on" : "Pause");
   enableButtons();
 }
@@ -172,7 +172,7 @@ let hostRows = new Map();
 function makeHost(row) {
   const line = make("tr", {}, make("th", {scope: "row", class: "clip mono"}),
       make("td", {}, make("span", {class: "badge"}), make("span", {class: "more clip"})),
-      ...kNumbers.map((name) => make("td", {class: "n", "data-name": name})), make("td", {class: "act"}));
+      ...kNumbers.map((name) => make("td", {class: "n", "data-name": name}, make("span"))), make("td", {class: "act"}));
   const button = (action, text, style) => {
     const element = make("button", {type: "button", "data-action": action, class: style || ""}, text);
     element.setAttribute("aria-label", `${text.replace("…", "")}: ${row.host}`);
@@ -195,13 +195,17 @@ function updateHost(line, row) {
   const why = [until, row.reason || row.last_error].filter(Boolean).join(": ");
   setText(state.children[1], why);
   state.children[1].title = why;
-  const gap = isNumber(row.smallest_gap_ms) ? `smallest gap seen: ${duration(row.smallest_gap_ms)}` : "";
+  if (!saved) updateButtons(line, row);
   const cells = [...line.children].slice(2, 9);
   [count(row.queued), count(row.fetched), count(row.failed ?? row.failures), bytes(row.bytes),
    duration(row.mean_ms), duration(row.delay_ms),
-   row.next_start ? away(row.next_start, now()) : kNone].forEach((text, i) => setText(cells[i], text));
-  cells[5].title = gap;
-  if (saved) return;
+   row.next_start ? away(row.next_start, now()) : kNone].forEach((text, i) => setText(cells[i].firstChild, text));
+  if (!isNumber(row.smallest_gap_ms)) return;
+  if (cells[5].children.length === 1) cells[5].append(make("span", {class: "more"}));
+  setText(cells[5].lastChild, `least ${duration(row.smallest_gap_ms)}`);
+  cells[5].title = "below: the smallest gap between two requests so far";
+}
+function updateButtons(line, row) {
   const [revive, block] = line.lastElementChild.children;
   revive.hidden = row.state !== "parked";
   const blocked = row.state === "blocked";

@@ -417,6 +417,7 @@ async function live() {
     const wait = Math.min(10, 1 + tries);
     for (let left = wait; left > 0; --left) {
       const over = status && (status.state === "ended" || status.state === "draining");
+      if (over) setText(byId("state"), "ended");
       connected(over ? "the crawl has ended" : `connection lost, next try in ${left} s`, "bad");
       await sleep(1000);
     }

@@ -13,6 +13,7 @@
 
 #include "crawler/cli/command_search.h"
 #include "crawler/cli/commands.h"
+#include "crawler/cli/control_commands.h"
 #include "crawler/cli/crawl_flags.h"
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/help_reference.h"
@@ -159,6 +160,7 @@ void add_crawl_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
       ->add_flag("--or-resume", crawl.or_resume,
                  "Continue the crawl in the state directory, if there is one")
       ->excludes(fresh);
+  add_verbosity_flags(start, crawl.verbosity);
   describe(start, help_of_crawl());
   start->callback([&] { exit_code = run_crawl(crawl); });
 
@@ -172,6 +174,7 @@ void add_crawl_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
                    "Continue although [url] has changed; URLs seen before may be fetched again");
   resume->add_flag("--retry-failed", crawl.retry_failed,
                    "First queue all failed URLs again; see also trawl frontier retry");
+  add_verbosity_flags(resume, crawl.verbosity);
   describe(resume, help_of_resume());
   resume->callback([&] { exit_code = run_resume(crawl); });
 
@@ -209,6 +212,7 @@ void add_sample_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
   demo_command->add_option(
       "--directory", demo.directory,
       "Where to keep state and output (default: a temporary directory, removed at the end)");
+  add_verbosity_flags(demo_command, demo.verbosity);
   describe(demo_command, help_of_demo());
   demo_command->callback([&] { exit_code = run_demo(demo); });
 
@@ -302,6 +306,7 @@ int run_command_line(int argc, char** argv) {
   add_crawl_commands(app, arguments, exit_code);
   add_sample_commands(app, arguments, exit_code);
   add_filter_commands(app, exit_code);
+  add_control_commands(app, arguments.crawl.program, exit_code);
   add_frontier_commands(app, arguments.crawl.program, exit_code);
   add_normalize_command(app, exit_code);
   add_explain_command(app, exit_code);

@@ -79,6 +79,14 @@ void Fetcher::on_robots(const std::string& origin, const HttpResponse& response)
     room_log(LogRoom::kRobots)
         .debug("{}: {}; robots.txt will be requested again", origin, robots.reason);
     next_start = robots.ask_at;
+    if (robots.action == RobotsAnswer::Action::kWait) {
+      const std::string_view why = robots.failure ? to_string(*robots.failure) : robots.reason;
+      note_trouble(first, why, robots.reason,
+                   std::chrono::system_clock::now() +
+                       std::chrono::duration_cast<std::chrono::system_clock::duration>(
+                           robots.ask_at - std::chrono::steady_clock::now()),
+                   false);
+    }
   } else if (robots.action == RobotsAnswer::Action::kObey &&
              context_.rules.politeness.respects_robots(first.lease.host)) {
     set_crawl_delay(waiting.mapped().front().lease.host);

@@ -247,6 +247,17 @@ function showErrors(list) {
       });
   byId("no-errors").hidden = errors.length > 0;
 }
+// Many may come at once. One that the page read before it followed the stream comes twice.
+let arrived = [];
+function addError(error) {
+  const same = (other) => other.time === error.time && other.url === error.url;
+  if (errors.some(same) || arrived.some(same)) return;
+  if (arrived.unshift(error) > 1) return;
+  requestAnimationFrame(() => {
+    showErrors([...arrived, ...errors]);
+    arrived = [];
+  });
+}
 const newestFirst = (list) => [...list].sort((a, b) => Date.parse(b.time) - Date.parse(a.time));
 
 // --- calls -----------------------------------------------------------------------------------------
@@ -354,7 +365,7 @@ function received(name, data) {
     showStatus(value);
     addSample(value);
   } else if (name === "log") {
-    showErrors([...(Array.isArray(value) ? value : value.errors || [value]), ...errors]);
+    addError(value);
   }
 }
 // Reads the stream with fetch() and not with an EventSource, which cannot send the token.

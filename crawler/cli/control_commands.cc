@@ -40,8 +40,8 @@ int run_status(const ControlArguments& arguments) {
   const auto crawl = find_running_crawl(arguments.target, arguments.program);
   if (!crawl) return crawl.error();
   if (arguments.watch) {
-    return watch_crawl(*crawl, std::chrono::milliseconds(
-                                   static_cast<std::int64_t>(arguments.interval * 1000)));
+    return watch_crawl(
+        *crawl, std::chrono::milliseconds(static_cast<std::int64_t>(arguments.interval * 1000)));
   }
   const auto text = crawl->client.get("/api/v1/status");
   if (!text) return report(text.error());
@@ -208,8 +208,7 @@ void add_control_commands(CLI::App& app, const std::string& program, int& exit_c
           ->check(CLI::Range(0.1, 86400.0))
           ->capture_default_str();
     }
-    if (name == "stop")
-      command->add_flag("--now", arguments->now, "Drop the requests in flight");
+    if (name == "stop") command->add_flag("--now", arguments->now, "Drop the requests in flight");
     if (name == "offer") {
       command
           ->add_option("URL|FILE", arguments->urls,
@@ -218,8 +217,7 @@ void add_control_commands(CLI::App& app, const std::string& program, int& exit_c
           ->required();
     }
     command->footer(verb.footer);
-    command->callback(
-        [arguments, run = verb.run, &exit_code] { exit_code = run(*arguments); });
+    command->callback([arguments, run = verb.run, &exit_code] { exit_code = run(*arguments); });
   }
 }
 

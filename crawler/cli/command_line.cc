@@ -18,8 +18,8 @@
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/help_reference.h"
 #include "crawler/cli/say.h"
-#include "crawler/log/room_log.h"
 #include "crawler/cli/verb_help.h"
+#include "crawler/log/room_log.h"
 
 namespace trawl::cli {
 

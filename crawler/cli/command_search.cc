@@ -83,7 +83,8 @@ std::string unknown_option(CLI::App& command, const std::string& name) {
   }
   const std::string_view nearest = nearest_name(name, known);
   std::string message = fmt::format("unknown option {} of {}", name, path_of(command));
-  const ConfigKey* const key = option_named(command, "--set") == nullptr ? nullptr : key_meant_by(name);
+  const ConfigKey* const key =
+      option_named(command, "--set") == nullptr ? nullptr : key_meant_by(name);
   if (key != nullptr && nearest != name) {
     message += fmt::format("; did you mean --set {}=VALUE?", key->name);
   } else if (!nearest.empty()) {

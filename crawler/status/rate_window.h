@@ -11,7 +11,7 @@
 
 namespace trawl {
 
-// Thread-safe. Counts nothing by itself: its samples are what it was asked about, and the history's.
+// Thread-safe. Its samples are what it was asked about, and the history's.
 class RateWindow {
  public:
   struct Rates {

@@ -221,6 +221,8 @@ struct CrawlConfig {
     bool pages = true;
     bool links = false;
     bool skipped = false;
+    bool files = false;  // the bodies of pages, each as a file
+    bool text = false;   // of pages, in pages.jsonl
     DigestAlgorithm digest = DigestAlgorithm::kAuto;
     bool warc = false;
     bool cdxj = true;  // for each WARC file
@@ -230,7 +232,7 @@ struct CrawlConfig {
     bool warc_metadata = true;               // a metadata record for each page
     std::string warc_operator;               // for the warcinfo record
     std::string warc_description;
-    std::vector<std::string> content_types;  // the types of pages kept in WARC files; empty: all
+    std::vector<std::string> content_types;  // the types of pages whose bodies are kept; empty: all
     // Bytes. With less free on the disk of the state or the output the crawl pauses, and ends if
     // that lasts for min_free_wait. 0 disables.
     std::uint64_t min_free = 0;

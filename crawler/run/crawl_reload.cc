@@ -15,6 +15,7 @@
 
 #include "crawler/config/config_warnings.h"
 #include "crawler/config/crawl_paths.h"
+#include "crawler/decide/host_pace.h"
 #include "crawler/run/config_change.h"
 #include "crawler/run/crawl.h"
 #include "crawler/run/crawl_steering.h"
@@ -92,6 +93,8 @@ Result<void> CrawlSteering::put_into_effect(const CrawlConfig& next,
   if (!options) return tl::unexpected(options.error());
   const auto before = frontier_options_of(parts_.config);
   if (!before) return tl::unexpected(before.error());
+  if (auto noted = HostPace::note_entries(next.crawl.state_dir, rules->politeness); !noted)
+    return noted;
   if (auto set = frontier_.set_politeness(options->politeness, options->retry); !set) return set;
   // No other thread reads or changes them now: neither fetchers, nor callers of this object.
   const auto change = [&] {
@@ -107,6 +110,7 @@ Result<void> CrawlSteering::put_into_effect(const CrawlConfig& next,
     parts_.rules = std::move(*rules);
     context_.pages.set_limit(next.scope.max_pages);
     context_.limits.set(next.scope.max_bytes, next.scope.max_time);
+    context_.request_rate.set(next.politeness.max_rate);
     ++context_.reloads;
   };
   if (context_.safe_point.change(kPatience, wake_, change)) return {};

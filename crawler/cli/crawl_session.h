@@ -1,18 +1,12 @@
 // crawl_session: runs an open crawl to its end, with signals and progress.
 #pragma once
 
-#include "crawler/cli/next_command.h"
+#include "crawler/cli/session_options.h"
 #include "crawler/cli/signal_waiter.h"
-#include "crawler/cli/verbosity.h"
 #include "crawler/run/crawl.h"
 #include "crawler/status/status_server.h"
 
 namespace trawl::cli {
-
-struct SessionOptions {
-  NextCommand next = {};  // to resume the crawl
-  Verbosity verbosity = Verbosity::kNormal;
-};
 
 // The first SIGINT or SIGTERM finishes the requests in flight, the second drops them, the third
 // ends the process; SIGUSR1 requests a checkpoint. Prints a summary, and what to type next.

@@ -173,7 +173,7 @@ TEST_F(StoredTallyTest, ComesBackAsItWas) {
   EXPECT_EQ(read_back.elapsed_ms, 99u);
 }
 
-TEST_F(StoredTallyTest, IsCountedAnewWhereverItIsDamaged) {
+TEST_F(StoredTallyTest, IsCountedAgainWhereverItIsDamaged) {
   append(line("http://a.example/", 200) + line("http://a.example/b", 503));
   ASSERT_TRUE(read().write(directory_.path()));
   std::ifstream file(StoredTally::path(directory_.path()), std::ios::binary);
@@ -188,7 +188,7 @@ TEST_F(StoredTallyTest, IsCountedAnewWhereverItIsDamaged) {
   }
 }
 
-TEST_F(StoredTallyTest, IsCountedAnewIfPagesAreOfAnotherCrawl) {
+TEST_F(StoredTallyTest, IsCountedAgainIfPagesAreOfAnotherCrawl) {
   append(line("http://a.example/", 200) + line("http://a.example/b", 200));
   ASSERT_TRUE(read().write(directory_.path()));
   std::filesystem::remove(pages());

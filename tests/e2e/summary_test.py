@@ -96,12 +96,12 @@ def crawls_odd_site(test, directory, options):
     for part in ("peak memory: ", f"output: {state}/output/pages.jsonl", "are not kept"):
         test.check(part in rest.text, f"no '{part}'", rest.tail())
     test.check("filter:" not in rest.text, "the filter is as good as asked for", rest.tail())
-    # A damaged file of the tally is counted anew.
+    # A damaged file of the tally is counted again.
     (state / "tally").write_bytes(b"{\"version\":1,")
-    anew = t.run(options, directory, "resume", state, "-v")
-    check_adds_up(test, anew.text, pages, "after damage")
-    test.check("is damaged: its numbers are counted anew" in anew.text, "no warning", anew.tail())
-    test.check("\nfilter: " in anew.text, "-v does not show the filter", anew.tail())
+    later = t.run(options, directory, "resume", state, "-v")
+    check_adds_up(test, later.text, pages, "after damage")
+    test.check("is damaged: its numbers are counted again" in later.text, "no warning", later.tail())
+    test.check("\nfilter: " in later.text, "-v does not show the filter", later.tail())
     server.stop()
 
 

@@ -24,6 +24,7 @@ constexpr std::array<std::string_view, kAttributes> kAttributeNames = {
     "href",   "xlink:href", "src",      "srcset", "imagesrcset", "poster",     "data",    "action",
     "method", "cite",       "rel",      "type",   "name",        "http-equiv", "content", "charset",
     "style",  "media",      "encoding", "color",  "face",        "size",
+    "lang",
 };
 constexpr NameTable<kAttributes, 6> kAttributeTable(kAttributeNames);
 

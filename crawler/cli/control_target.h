@@ -16,8 +16,8 @@ struct RunningCrawl {
   std::filesystem::path state_dir;
 };
 
-// `target`: a config file or a state directory. Prints why there is none, with what to do, and returns
-// the exit code.
+// `target`: a config file or a state directory. Prints why there is none, with what to do, and
+// returns the exit code.
 tl::expected<RunningCrawl, int> find_running_crawl(const std::string& target,
                                                    const std::string& program);
 

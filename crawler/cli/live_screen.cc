@@ -74,7 +74,9 @@ void LiveScreen::leave() {
   if (raw_) ::tcsetattr(STDIN_FILENO, TCSANOW, &former_);
 }
 
-TerminalSize LiveScreen::size() const { return terminal_size(STDOUT_FILENO); }
+TerminalSize LiveScreen::size() const {
+  return terminal_size(STDOUT_FILENO);
+}
 
 void LiveScreen::draw(const std::vector<std::string>& lines) {
   const std::size_t rows = size().rows;

@@ -119,7 +119,8 @@ Result<void> send_lines(OfferSender& sender, int fd, const std::string& name) {
     if (!more) return tl::unexpected(more.error());
     if (!*more) return {};
     const std::string_view text = line.text;
-    if (text.find_first_not_of(" \t\r") == std::string_view::npos || text.starts_with('#')) continue;
+    if (text.find_first_not_of(" \t\r") == std::string_view::npos || text.starts_with('#'))
+      continue;
     if (auto added = sender.add(text, fmt::format("{}:{}", name, line.number)); !added)
       return added;
   }
@@ -132,14 +133,12 @@ Result<void> send_input(OfferSender& sender, const std::string& input) {
   const int failure = errno;
   if (looks_like_url(input)) return sender.add(input, "the argument");
   if (failure != ENOENT) return tl::unexpected(system_error(failure, "cannot open " + input));
-  return error(ErrorCode::kInvalidArgument,
-               fmt::format("{} is neither a URL nor a file", input));
+  return error(ErrorCode::kInvalidArgument, fmt::format("{} is neither a URL nor a file", input));
 }
 
 }  // namespace
 
-int offer_lines(const ControlClient& client, const std::vector<std::string>& inputs,
-                bool as_json) {
+int offer_lines(const ControlClient& client, const std::vector<std::string>& inputs, bool as_json) {
   OfferSender sender(client);
   Result<void> sent;
   for (const std::string& input : inputs) {

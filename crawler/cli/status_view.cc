@@ -138,11 +138,11 @@ std::vector<std::string> host_parts(const json& status) {
 
 std::vector<std::string> filter_parts(const json& status) {
   const json& filter = part_of(status, "filter");
-  std::vector<std::string> parts = {fmt::format("{} URLs", grouped(count_in(filter, "items"))),
-                                    fmt::format("room for {}", grouped(count_in(filter, "capacity"))),
-                                    fmt::format("{:.2g} false positives, {:.2g} allowed",
-                                                number_in(filter, "rate"),
-                                                number_in(filter, "target_rate"))};
+  std::vector<std::string> parts = {
+      fmt::format("{} URLs", grouped(count_in(filter, "items"))),
+      fmt::format("room for {}", grouped(count_in(filter, "capacity"))),
+      fmt::format("{:.2g} false positives, {:.2g} allowed", number_in(filter, "rate"),
+                  number_in(filter, "target_rate"))};
   if (const double lost = number_in(filter, "expected_lost"); lost >= 0.01)
     parts.push_back(fmt::format("{:.2f} URLs lost", lost));
   if (const auto warning = text_in(filter, "warning"); !warning.empty()) parts.push_back(warning);
@@ -161,8 +161,8 @@ std::vector<std::string> error_parts(const json& status) {
   std::vector<std::string> parts;
   if (!status.contains("failures") || !status["failures"].is_array()) return parts;
   for (const json& failure : status["failures"])
-    parts.push_back(fmt::format("{} {}", text_in(failure, "reason"),
-                                grouped(count_in(failure, "count"))));
+    parts.push_back(
+        fmt::format("{} {}", text_in(failure, "reason"), grouped(count_in(failure, "count"))));
   return parts;
 }
 
@@ -208,7 +208,8 @@ StatusView& StatusView::status(const json& status) {
                          time_words(number_in(status, "elapsed_ms") / 1000)),
              width_);
   lines_.push_back(colour_ ? tint + title + "\x1b[0m" : title);
-  entry("in", {fmt::format("{}, process {}", text_in(status, "state_dir"), count_in(status, "pid"))});
+  entry("in",
+        {fmt::format("{}, process {}", text_in(status, "state_dir"), count_in(status, "pid"))});
   entry("pages", {grouped(count_in(status, "pages")),
                   fmt::format("{:.1f} a second", number_in(status, "pages_per_second"))});
   entry("bytes", {size_words(number_in(status, "bytes")),
@@ -229,9 +230,10 @@ StatusView& StatusView::status(const json& status) {
   entry("filter", filter_parts(status));
   entry("checkpoint", checkpoint_parts(status));
   const json& memory = part_of(status, "memory");
-  entry("memory", {size_words(number_in(memory, "rss")),
-                   "peak " + size_words(number_in(memory, "peak"))});
-  std::vector<std::string> disk = {size_words(number_in(part_of(status, "disk"), "free")) + " free"};
+  entry("memory",
+        {size_words(number_in(memory, "rss")), "peak " + size_words(number_in(memory, "peak"))});
+  std::vector<std::string> disk = {size_words(number_in(part_of(status, "disk"), "free")) +
+                                   " free"};
   if (const auto state = text_in(part_of(status, "disk"), "state"); !state.empty())
     disk.push_back(state);
   entry("disk", disk);

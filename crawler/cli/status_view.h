@@ -10,8 +10,8 @@
 
 namespace trawl::cli {
 
-// Lays out the answer of GET /api/v1/status, and of others, in lines of at most `width` columns. What
-// is missing in the JSON is left out.
+// Lays out the answer of GET /api/v1/status, and of others, in lines of at most `width` columns.
+// What is missing in the JSON is left out.
 class StatusView {
  public:
   StatusView(std::size_t width, bool colour) : width_(width), colour_(colour) {}

@@ -162,12 +162,12 @@ std::string report_of_stopped(const StoppedCrawl& crawl) {
   ordered_json errors = ordered_json::array();
   for (const RecentError& error : crawl.tally.tally.errors)
     errors.push_back(error_json(error));
-  return dump_json({{"status", status_of_stopped(crawl)},
-                    {"history", history_json(CrawlHistory(crawl.tally.history,
-                                                          crawl.tally.history_interval))},
-                    {"hosts", hosts_of_stopped(crawl)},
-                    {"errors", {{"errors", std::move(errors)}}},
-                    {"saved_at", to_rfc3339(std::chrono::system_clock::now())}});
+  return dump_json(
+      {{"status", status_of_stopped(crawl)},
+       {"history", history_json(CrawlHistory(crawl.tally.history, crawl.tally.history_interval))},
+       {"hosts", hosts_of_stopped(crawl)},
+       {"errors", {{"errors", std::move(errors)}}},
+       {"saved_at", to_rfc3339(std::chrono::system_clock::now())}});
 }
 
 }  // namespace

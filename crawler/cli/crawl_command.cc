@@ -137,7 +137,10 @@ int run(const CrawlInput& input, OpenMode mode, const SessionOptions& options,
     spdlog::warn("{}", warning);
   // Before the crawl is created: its port may be in use.
   const auto status = StatusServer::open(config);
-  if (!status) return report(status.error());
+  if (!status) {
+    traces.remove_after(status.error());
+    return report(status.error());
+  }
   auto crawl =
       Crawl::open(config, {.mode = mode, .replace_profile = change_url_rules, .saved = &saved});
   if (!crawl) {

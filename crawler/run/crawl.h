@@ -66,7 +66,7 @@ struct CrawlOpening {
   // Of these the config chooses; see SinkKind.
   std::span<const SinkKind> sinks = built_in_sinks();
   // Reads the config again, for Crawl::reload(). Empty: reload() without a config is refused.
-  std::function<Result<CrawlConfig>()> reread = {};
+  std::function<Result<ReadConfig>()> reread = {};
   // Applies changed log settings; null: they need a restart. Must be thread-safe.
   std::function<Result<void>(const CrawlConfig::Log&)> set_log = {};
 };

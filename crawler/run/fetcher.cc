@@ -51,6 +51,13 @@ std::uint32_t robots_retries(const CrawlConfig::Politeness& politeness) {
   return std::min(politeness.robots_retries, politeness.host_failures - 1);
 }
 
+RobotsCacheOptions robots_options(const CrawlConfig::Politeness& politeness) {
+  return {.retries = robots_retries(politeness),
+          .backoff = politeness.robots_backoff,
+          .longest_retry_after = politeness.max_retry_after,
+          .longest_age = politeness.robots_max_age};
+}
+
 // Another origin gets only the page's origin: strict-origin-when-cross-origin of
 // https://www.w3.org/TR/referrer-policy/
 std::string referer_of(const std::string& parent, const Url& url) {
@@ -99,16 +106,24 @@ Fetcher::Fetcher(CrawlContext& context, std::uint32_t shard, std::unique_ptr<Htt
       shard_(shard),
       client_(std::move(client)),
       handler_(context),
-      robots_({.retries = robots_retries(context.config.politeness),
-               .backoff = context.config.politeness.robots_backoff,
-               .longest_retry_after = context.config.politeness.max_retry_after,
-               .longest_age = context.config.politeness.robots_max_age}),
+      robots_(robots_options(context.config.politeness)),
       page_limits_(context.frontier, context.resumed, LimitByHost::pages(context.config),
                    context.bodies),
-      pace_(context.frontier, context.config.politeness, context.rules.politeness) {}
+      pace_(context.frontier, context.rules.politeness) {}
 
 void Fetcher::run() {
+  context_.safe_point.join();
+  run_rounds();
+  context_.safe_point.leave();
+}
+
+void Fetcher::run_rounds() {
   for (;;) {
+    context_.safe_point.come_by();
+    if (std::exchange(reloads_, context_.reloads) != context_.reloads) {
+      robots_.set_waits(robots_options(context_.config.politeness));
+      pace_.reloaded();
+    }
     if (context_.limits.reached(std::chrono::steady_clock::now()))
       context_.advance_to(CrawlPhase::kDraining);
     const CrawlPhase phase = context_.phase();
@@ -222,7 +237,11 @@ void Fetcher::begin(OpenLease open) {
     context_.stop_with(limited.error());
   const auto fresh = pace_.on_lease(open.lease.host);
   if (!fresh) context_.stop_with(fresh.error());
-  if (fresh && *fresh) return release(open, open.leased_at, std::nullopt);
+  if (fresh && *fresh) {
+    if (context_.rules.politeness.respects_robots(open.lease.host))
+      set_crawl_delay(open.lease.host);
+    return release(open, open.leased_at, std::nullopt);
+  }
   if (hold_untrusted(open, *url)) return;
   const bool obeys = context_.rules.politeness.respects_robots(open.lease.host);
   if (!obeys && !doubted_.contains(open.lease.host)) return fetch(std::move(open), *url);

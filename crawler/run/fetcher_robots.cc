@@ -142,7 +142,7 @@ void Fetcher::set_address(const std::string& host, const std::string& address) {
 void Fetcher::set_crawl_delay(const std::string& host) {
   const auto delay = std::min(robots_.crawl_delay(host, context_.robots_agent),
                               context_.config.politeness.max_crawl_delay);
-  const auto set = pace_.set_crawl_delay(host, delay);
+  const auto set = pace_.set_crawl_delay(host, delay, context_.asked_delays.of(host));
   if (!set) context_.stop_with(set.error());
 }
 

@@ -52,6 +52,7 @@ Result<RecordChange> FrontierImpl::record_change(const HostSettings& settings) c
   const auto park_time = retry_options().park_time;
   return RecordChange([=, until = *until](HostRecord& record) {
     if (settings.delay) record.delay = settings.delay->count() > 0 ? settings.delay : std::nullopt;
+    if (settings.exact_delay) record.exact_delay = *settings.exact_delay;
     if (settings.leases) record.max_leases = *settings.leases > 0 ? settings.leases : std::nullopt;
     if (settings.limit)
       record.remaining = *settings.limit != HostSettings::kNoLimit ? settings.limit : std::nullopt;
@@ -79,8 +80,8 @@ Result<void> FrontierImpl::set_host(std::string_view host, const HostSettings& s
     if (auto valid = check_name(host); !valid) return valid;
     const HostId id = identity_.host(host);
     shard_of(id).set_address(id, *settings.address);
-    const bool others =
-        settings.delay || settings.leases || settings.limit || settings.blocked_until;
+    const bool others = settings.delay || settings.exact_delay || settings.leases ||
+                        settings.limit || settings.blocked_until;
     if (!others) return {};
   }
   return change_host(host, *change);

@@ -7,20 +7,22 @@
 set -euo pipefail
 
 build_packages=(
-  cmake ninja-build g++ pkg-config ccache git ca-certificates
+  cmake ninja-build g++ pkg-config ccache git ca-certificates python3
   libcurl4-openssl-dev libgumbo-dev libconcurrentqueue-dev librocksdb-dev
   libtomlplusplus-dev libcli11-dev libspdlog-dev libfmt-dev
   libidn2-dev libpsl-dev libxxhash-dev
   libxml2-dev zlib1g-dev libdeflate-dev libbrotli-dev libzstd-dev
   libc-ares-dev libre2-dev libssl-dev
-  nlohmann-json3-dev libcpp-httplib-dev libexpected-dev
+  nlohmann-json3-dev libcpp-httplib-dev libmicrohttpd-dev libexpected-dev
 )
 test_packages=(
   libgtest-dev libgmock-dev libbenchmark-dev clang-format
   clang          # checks that locks are held where they must be
-  python3 curl openssl jq
+  curl openssl jq
   nginx-light    # serves the real site of tests/e2e
+  dpkg-dev mmdebstrap systemd  # the Debian packages, and an empty system to install them into
   wget2          # bench/peers measures against it
+  prometheus     # promtool checks the metrics
   cmake-doc      # the HTML pages that tests/e2e crawls; with those below it also holds the link
                  # engines against each other on them
   apache2-doc git-doc libstdc++-12-doc postgresql-doc-15 python3.11-doc

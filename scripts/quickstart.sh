@@ -36,4 +36,7 @@ To crawl a real site, put its address into config/quickstart.toml, then
 Stop it at any moment (Ctrl-C, or even kill -9) and go on with
 
   $trawl resume config/quickstart.toml
+
+To install it with manual pages, completions and a systemd service: scripts/package.sh builds a
+Debian package (docs/installing.md).
 END

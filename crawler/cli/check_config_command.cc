@@ -10,7 +10,8 @@
 #include "trawl/canonicalizer.h"
 
 #include "crawler/cli/commands.h"
-#include "crawler/cli/config_errors.h"
+#include "crawler/cli/crawl_input.h"
+#include "crawler/cli/exit_codes.h"
 #include "crawler/cli/say.h"
 #include "crawler/config/config_reference.h"
 #include "crawler/config/config_values.h"
@@ -65,8 +66,9 @@ void say_memory(const CrawlConfig& config, const FetchMemoryPlan& tables) {
 }  // namespace
 
 int run_check_config(const std::string& file, const std::vector<std::string>& overrides) {
-  const auto config = load_config(file, overrides);
-  if (!config) return report_config_errors(config.error());
+  const auto input = CrawlInput::resolve(file, overrides);
+  if (!input) return input.error();
+  const CrawlConfig* const config = &input->config();
   const auto errors = check_rules(*config);
   for (const std::string& error : errors)
     say(stderr, "{}: {}\n", file, error);

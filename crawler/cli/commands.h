@@ -15,7 +15,9 @@ namespace trawl::cli {
 
 struct CrawlArguments {
   std::string program = "trawl";       // argv[0]
-  std::string target;                  // a config file; for resume, or a state directory
+  std::vector<std::string> inputs;     // of crawl: a config, URLs, files of URLs
+  std::string directory;               // of crawl: another state directory
+  std::string target;                  // of resume: see CrawlInput
   std::vector<std::string> overrides;  // --set
   bool fresh = false;
   bool or_resume = false;
@@ -24,6 +26,9 @@ struct CrawlArguments {
 };
 int run_crawl(const CrawlArguments& arguments);
 int run_resume(const CrawlArguments& arguments);
+
+// Prints a config for the URLs of `arguments`.
+int run_init(const CrawlArguments& arguments);
 
 int run_check_config(const std::string& config, const std::vector<std::string>& overrides);
 // Prints config/quickstart.toml or, as Markdown, the table of docs/config.md.

@@ -1,23 +1,28 @@
 // trawl crawl, trawl resume
 #include <cstdio>
 #include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include "trawl/embedded_frontier.h"
+#include "trawl/frontier_dump.h"
 
 #include "crawler/cli/commands.h"
-#include "crawler/cli/config_errors.h"
+#include "crawler/cli/crawl_input.h"
 #include "crawler/cli/crawl_session.h"
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/printable_text.h"
 #include "crawler/cli/run_overrides.h"
 #include "crawler/cli/say.h"
 #include "crawler/cli/shell_word.h"
+#include "crawler/cli/start_traces.h"
 #include "crawler/config/config_warnings.h"
 #include "crawler/config/crawl_config.h"
 #include "crawler/config/crawl_paths.h"
+#include "crawler/log/room_log.h"
 #include "crawler/run/crawl.h"
 #include "crawler/state/fresh_start.h"
 
@@ -28,8 +33,9 @@ namespace {
 // Starts over. Everything is checked first, so that nothing is deleted for a crawl that cannot
 // start.
 Result<void> start_afresh(const CrawlConfig& config) {
-  if (auto logging = set_up_logging(config.log); !logging) return logging;
+  if (auto logging = apply_log_settings(config.log); !logging) return logging;
   if (auto usable = check_crawl(config); !usable) return usable;
+  if (auto free = StatusServer::open(config); !free) return tl::unexpected(free.error());
   auto start = FreshStart::prepare(config);
   if (!start) return tl::unexpected(start.error());
   const auto report = start->carry_out();
@@ -40,27 +46,16 @@ Result<void> start_afresh(const CrawlConfig& config) {
   return {};
 }
 
-// Errors: kNotFound, with the directory that was searched.
-Result<void> check_holds_crawl(const std::filesystem::path& state_dir) {
-  std::error_code failure;
-  const auto directory = std::filesystem::absolute(state_dir, failure).lexically_normal();
-  const auto found = EmbeddedFrontier::look_at(directory);
-  if (!found) return tl::unexpected(found.error());
-  if (found->resumable) return {};
-  const bool exists = std::filesystem::exists(directory, failure);
-  return error(ErrorCode::kNotFound,
-               fmt::format("no crawl in {}{}", directory.string(),
-                           exists ? ": the directory has no MANIFEST" : ", which does not exist"));
-}
-
 // The command to print for resuming. With overrides, the config file may name another state
-// directory, so the command names the state directory itself and repeats the overrides.
-std::string command_to_resume(const CrawlArguments& arguments, const CrawlConfig& config) {
-  const std::string target = arguments.overrides.empty()
-                                 ? arguments.target
-                                 : std::filesystem::absolute(config.crawl.state_dir).string();
+// directory, so the command names the state directory itself and repeats the overrides; those of a
+// crawl without a config file are in its state directory.
+std::string command_to_resume(const CrawlArguments& arguments, const CrawlInput& input) {
+  const bool named = arguments.overrides.empty() || input.kind() == CrawlInput::Kind::kUrls;
+  const std::string target =
+      named ? input.name() : std::filesystem::absolute(input.state_dir()).string();
   std::string command = quoted(arguments.program) + " resume " + quoted(target);
-  for (const std::string& assignment : overrides_to_repeat(arguments.overrides, config))
+  if (input.kind() == CrawlInput::Kind::kUrls) return command;
+  for (const std::string& assignment : overrides_to_repeat(arguments.overrides, input.config()))
     command += " --set " + quoted(assignment);
   return command;
 }
@@ -72,82 +67,121 @@ Result<void> queue_failed(Crawl& crawl) {
   return {};
 }
 
-int run(const CrawlConfig& config, const CrawlConfig& saved, OpenMode mode,
-        const std::string& resume, bool change_url_rules = false, bool retry_failed = false) {
+// Whether a first try fetched nothing since the addresses, or rules, did not allow it. The same
+// command with other settings then continues it.
+bool was_refused(const std::filesystem::path& state_dir) {
+  std::error_code failure;
+  if (!std::filesystem::exists(saved_config_path(state_dir), failure)) return false;
+  const auto summary = summarize_frontier(state_dir, 0);
+  if (!summary) return false;
+  const FrontierStats& stats = summary->stats;
+  return stats.held > 0 && stats.succeeded == 0 && stats.failed == 0 && stats.queued == 0 &&
+         stats.deferred == 0;
+}
+
+// How far the crawl is that a new one would replace.
+void say_what_is_there(const CrawlInput& input) {
+  const auto summary = summarize_frontier(input.state_dir(), 0);
+  if (!summary) return;
+  const FrontierStats& stats = summary->stats;
+  say(stderr, "trawl: it has fetched {} pages; {} URLs are queued\n", stats.succeeded,
+      stats.queued + stats.deferred);
+  const auto former = load_config(saved_config_path(input.state_dir()));
+  if (!former || former->crawl.seeds.empty()) return;
+  if (former->crawl.seeds.front() != input.config().crawl.seeds.front())
+    say(stderr, "trawl: it began with {}\n", printable(former->crawl.seeds.front()));
+}
+
+int report_opening(const Error& error, const CrawlInput& input, const std::string& resume) {
+  const int code = report(error);
+  if (error.code == ErrorCode::kAlreadyExists) {
+    say_what_is_there(input);
+    say(stderr, "trawl: to resume it: {}\ntrawl: to start over: add --fresh\n", resume);
+    if (input.kind() == CrawlInput::Kind::kUrls)
+      say(stderr, "trawl: to begin another next to it: add -o DIR\n");
+  }
+  if (error.code == ErrorCode::kProfileMismatch) {
+    say(stderr,
+        "trawl: to resume with the new rules: {} --change-url-rules\ntrawl: URLs that were seen "
+        "before may then be fetched again\n",
+        resume);
+  }
+  return code;
+}
+
+// Where a crawl without a config puts its files, which the user did not say.
+void say_places(const CrawlConfig& config, const Crawl& crawl) {
+  const std::vector<std::string>& seeds = config.crawl.seeds;
+  say("crawling {}{}\n", printable(seeds.front()),
+      seeds.size() > 1 ? fmt::format(" and {} more", seeds.size() - 1) : "");
+  say("state in {}, output in {}\n", config.crawl.state_dir.string(),
+      crawl.pages_path().empty() ? output_directory(config).string() : crawl.pages_path());
+  std::fflush(stdout);
+}
+
+int run(const CrawlInput& input, OpenMode mode, const std::string& resume,
+        bool change_url_rules = false, bool retry_failed = false) {
+  const CrawlConfig& config = input.config();
+  const CrawlConfig saved = input.config_to_store();
   // Created before any thread, the log's included, so that all threads inherit the signal mask.
   const SignalWaiter signals;
-  if (auto logging = set_up_logging(config.log); !logging) return report(logging.error());
+  const StartTraces traces(config);
+  if (auto logging = apply_log_settings(config.log); !logging) {
+    traces.remove_after(logging.error());
+    return report(logging.error());
+  }
   for (const std::string& warning : config_warnings(config))
     spdlog::warn("{}", warning);
+  // Before the crawl is created: its port may be in use.
+  const auto status = StatusServer::open(config);
+  if (!status) return report(status.error());
   auto crawl =
-      Crawl::open(config, {.mode = mode, .replace_profile = change_url_rules, .saved = &saved});
+      Crawl::open(config, {.mode = mode,
+                            .replace_profile = change_url_rules,
+                            .saved = &saved,
+                            .reread = [&input] { return input.read_again(); },
+                            .set_log = apply_log_settings});
   if (!crawl) {
-    const int code = report(crawl.error());
-    if (crawl.error().code == ErrorCode::kAlreadyExists) {
-      say(stderr, "trawl: to resume it: {}\ntrawl: to start over: add --fresh\n", resume);
-    }
-    if (crawl.error().code == ErrorCode::kProfileMismatch) {
-      say(stderr,
-          "trawl: to resume with the new rules: {} --change-url-rules\ntrawl: URLs that were seen "
-          "before may then be fetched again\n",
-          resume);
-    }
-    return code;
+    traces.remove_after(crawl.error());
+    return report_opening(crawl.error(), input, resume);
   }
+  if (input.kind() == CrawlInput::Kind::kUrls) say_places(config, **crawl);
   if (retry_failed) {
     if (auto queued = queue_failed(**crawl); !queued) return report(queued.error());
   }
-  return run_session(**crawl, signals, resume);
+  return run_session(**crawl, signals, resume, **status);
 }
 
 }  // namespace
 
 int run_crawl(const CrawlArguments& arguments) {
-  const auto config = load_config(arguments.target, arguments.overrides);
-  if (!config) return report_config_errors(config.error());
+  const auto input =
+      CrawlInput::of_new_crawl(arguments.inputs, arguments.directory, arguments.overrides);
+  if (!input) return input.error();
+  const CrawlConfig& config = input->config();
   if (arguments.fresh) {
-    if (auto begun = start_afresh(*config); !begun) return report(begun.error());
+    if (auto begun = start_afresh(config); !begun) return report(begun.error());
   }
   // With [recrawl], the same command continues the crawl each time it is run.
-  const OpenMode mode = arguments.or_resume || config->recrawl.enabled() ? OpenMode::kCreateOrResume
-                                                                         : OpenMode::kCreate;
-  return run(*config, config_to_keep(arguments.target, arguments.overrides, *config), mode,
-             command_to_resume(arguments, *config));
+  const bool continues =
+      arguments.or_resume || config.recrawl.enabled() || was_refused(config.crawl.state_dir);
+  const OpenMode mode = continues ? OpenMode::kCreateOrResume : OpenMode::kCreate;
+  return run(*input, mode, command_to_resume(arguments, *input));
 }
 
 int run_resume(const CrawlArguments& arguments) {
-  std::filesystem::path file = arguments.target;
-  std::error_code error;
-  if (!std::filesystem::exists(file, error)) {
-    return report({ErrorCode::kNotFound,
-                   fmt::format("no such config file or state directory: {}", file.string())});
-  }
-  const bool is_state = std::filesystem::is_directory(file, error);
-  if (is_state) file = saved_config_path(file);
-  if (is_state && !std::filesystem::exists(file, error)) {
-    if (auto holds = check_holds_crawl(arguments.target); !holds) return report(holds.error());
-    return report(
-        {ErrorCode::kNotFound,
-         fmt::format("{} holds a crawl, but not its config file {}: give the config file instead",
-                     arguments.target, file.filename().string())});
-  }
-  auto config = load_config(file, arguments.overrides);
-  if (!config) return report_config_errors(config.error());
-  if (is_state) {
-    // The state directory may have been moved since the crawl started.
-    config->crawl.state_dir = std::filesystem::absolute(arguments.target);
-  }
-  if (auto holds = check_holds_crawl(config->crawl.state_dir); !holds) {
+  const auto input = CrawlInput::resolve(arguments.target, arguments.overrides);
+  if (!input) return input.error();
+  if (auto holds = expect_crawl(input->state_dir()); !holds) {
     const int code = report(holds.error());
-    if (!is_state) {
+    if (input->kind() == CrawlInput::Kind::kConfigFile) {
       say(stderr, "trawl: to start a crawl: {} crawl {}\n", quoted(arguments.program),
           quoted(arguments.target));
     }
     return code;
   }
-  return run(*config, config_to_keep(file, arguments.overrides, *config), OpenMode::kResume,
-             command_to_resume(arguments, *config), arguments.change_url_rules,
-             arguments.retry_failed);
+  return run(*input, OpenMode::kResume, command_to_resume(arguments, *input),
+             arguments.change_url_rules, arguments.retry_failed);
 }
 
 }  // namespace trawl::cli

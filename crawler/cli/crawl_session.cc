@@ -1,17 +1,17 @@
 #include "crawler/cli/crawl_session.h"
 
+#include <atomic>
 #include <future>
+#include <utility>
 
 #include <fmt/format.h>
-#include <spdlog/sinks/basic_file_sink.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include "crawler/cli/config_reload.h"
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/printable_text.h"
 #include "crawler/cli/progress_report.h"
-#include "crawler/cli/safe_log.h"
 #include "crawler/cli/say.h"
 
 namespace trawl::cli {
@@ -37,10 +37,38 @@ class Interruption {
       ::_exit(kForced);
     }
   }
+  // As `trawl stop` asks, perhaps repeatedly: never quits.
+  void stop(Crawl& crawl, bool now) {
+    if (signals_ == 0) handle(crawl);
+    if (now && signals_ == 1) handle(crawl);
+  }
   bool requested() const { return signals_ > 0; }
 
  private:
   int signals_ = 0;
+};
+
+// What `trawl stop` and the status page ask for, on another thread.
+class StopRequest {
+ public:
+  enum Wanted { kNone, kDrain, kNow };
+  void ask(bool now) { wanted_.store(now ? kNow : kDrain, std::memory_order_relaxed); }
+  Wanted take() { return wanted_.exchange(kNone, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<Wanted> wanted_{kNone};
+};
+
+// Whichever way the session ends: the server uses what is in it.
+class StopServer {
+ public:
+  explicit StopServer(StatusServer& server) : server_(server) {}
+  StopServer(const StopServer&) = delete;
+  StopServer& operator=(const StopServer&) = delete;
+  ~StopServer() { server_.stop(); }
+
+ private:
+  StatusServer& server_;
 };
 
 void report_opening(const OpenReport& opened) {
@@ -70,8 +98,12 @@ void explain_idle_run(const Crawl& crawl, const std::string& resume_command) {
 
 int conclude_incomplete(const Crawl& crawl, const std::string& why,
                         const std::string& resume_command) {
-  const bool failed = crawl.progress().frontier.set_aside_failed > 0;
-  const char* const how = failed && !crawl.has_parked_hosts() ? " --retry-failed" : "";
+  const FrontierStats stats = crawl.progress().frontier;
+  const bool refused = stats.succeeded == 0 && crawl.fetches()[FetchError::kAddressRefused] > 0;
+  const bool failed = stats.set_aside_failed > 0;
+  const char* const how = refused                               ? " --allow-private"
+                          : failed && !crawl.has_parked_hosts() ? " --retry-failed"
+                                                                : "";
   say(stderr, "trawl: incomplete: {}{}\n", why,
       resume_command.empty() ? "" : fmt::format("; to try again: {}{}", resume_command, how));
   return kIncomplete;
@@ -106,29 +138,6 @@ int conclude(const Crawl& crawl, CrawlEnd end, bool interrupted,
   return kDone;
 }
 
-}  // namespace
-
-Result<void> set_up_logging(const CrawlConfig::Log& config) {
-  try {
-    auto logger =
-        config.file.empty()
-            ? std::make_shared<spdlog::logger>(
-                  "trawl", std::make_shared<spdlog::sinks::stderr_color_sink_mt>())
-            : std::make_shared<spdlog::logger>(
-                  "trawl",
-                  std::make_shared<spdlog::sinks::basic_file_sink_mt>(config.file.string()));
-    logger->set_formatter(safe_log_formatter());
-    logger->set_level(spdlog::level::from_str(config.level));
-    logger->flush_on(spdlog::level::info);
-    spdlog::set_default_logger(std::move(logger));
-  } catch (const spdlog::spdlog_ex& failure) {
-    return error(ErrorCode::kIo, fmt::format("cannot open log.file: {}", failure.what()));
-  }
-  return {};
-}
-
-namespace {
-
 void report_repairs(const Crawl& crawl) {
   for (const std::string& repair : crawl.repairs())
     spdlog::warn("{}", repair);
@@ -136,20 +145,33 @@ void report_repairs(const Crawl& crawl) {
 
 }  // namespace
 
-int run_session(Crawl& crawl, const SignalWaiter& signals, const std::string& resume_command) {
+int run_session(Crawl& crawl, const SignalWaiter& signals, const std::string& resume_command,
+                StatusServer& status, StatusCalls calls) {
   report_opening(crawl.opened());
   report_repairs(crawl);
   ProgressReport progress;
   Interruption interruption;
+  ConfigReload reload(crawl);
+  StopRequest stop;
+  calls.stop = [&stop](bool now) { stop.ask(now); };
+  if (const auto started = status.start(crawl, std::move(calls)); !started)
+    return report(started.error());
+  const StopServer stop_server(status);
+  if (!status.url().empty()) spdlog::info("status page: {}", status.url());
   const auto attend = [&] {
+    if (const auto wanted = stop.take(); wanted != StopRequest::kNone)
+      interruption.stop(crawl, wanted == StopRequest::kNow);
     if (const auto signal = signals.wait(kTick)) {
       progress.finish();
       if (*signal == SIGUSR1) {
         crawl.request_checkpoint();
+      } else if (*signal == SIGHUP) {
+        reload.ask();
       } else {
         interruption.handle(crawl);
       }
     }
+    reload.attend();
     progress.update(crawl);
   };
   crawl.start();
@@ -157,6 +179,7 @@ int run_session(Crawl& crawl, const SignalWaiter& signals, const std::string& re
     attend();
   // Read before close(): more URLs may fall due while it runs.
   const CrawlEnd end = crawl.why_ended();
+  status.crawl_has_ended();
   // close() writes the last checkpoint, which may take seconds: signals are handled meanwhile.
   auto closing = std::async(std::launch::async, [&] { return crawl.close(); });
   while (closing.wait_for(std::chrono::seconds(0)) != std::future_status::ready)

@@ -5,15 +5,15 @@
 
 #include "crawler/cli/signal_waiter.h"
 #include "crawler/run/crawl.h"
+#include "crawler/status/status_server.h"
 
 namespace trawl::cli {
 
 // The first SIGINT or SIGTERM finishes the requests in flight, the second drops them, the third
 // ends the process; SIGUSR1 requests a checkpoint. Prints a summary, and `resume_command` if work
-// is left (nothing if it is empty). Returns an exit code.
-int run_session(Crawl& crawl, const SignalWaiter& signals, const std::string& resume_command);
-
-// Sets log level and destination as [log] says. Errors: those of opening the file.
-Result<void> set_up_logging(const CrawlConfig::Log& config);
+// is left (nothing if it is empty). Meanwhile `status` answers; `calls` need no `stop`. Returns an
+// exit code.
+int run_session(Crawl& crawl, const SignalWaiter& signals, const std::string& resume_command,
+                StatusServer& status, StatusCalls calls = {});
 
 }  // namespace trawl::cli

@@ -13,6 +13,7 @@
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/say.h"
 #include "crawler/config/crawl_config.h"
+#include "crawler/log/room_log.h"
 #include "crawler/run/crawl.h"
 
 namespace trawl::cli {
@@ -54,6 +55,7 @@ CrawlConfig demo_config(const std::vector<std::string>& seeds, const std::string
   config.fetch.connections = 32;
   config.fetch.allow_private_addresses = true;
   config.filter.expected_urls = 100'000;
+  config.status.listen = "127.0.0.1:0";
   return config;
 }
 
@@ -67,11 +69,14 @@ int run_demo(const DemoArguments& arguments) {
   auto site = SampleSite::start({.pages = arguments.pages});
   if (!site) return report(site.error());
   const CrawlConfig config = demo_config((*site)->seeds(), *directory);
-  if (auto logging = set_up_logging(config.log); !logging) return report(logging.error());
+  if (auto logging = apply_log_settings(config.log); !logging) return report(logging.error());
 
   say("serving a sample site of {} pages; crawling it from\n", arguments.pages);
   for (const auto& seed : config.crawl.seeds)
     say("  {}\n", seed);
+  const auto status = StatusServer::open(config);
+  if (!status) return report(status.error());
+  say("status page: {}\n", (*status)->url());
   std::fflush(stdout);
   auto crawl = Crawl::open(config, {.mode = OpenMode::kCreate});
   if (!crawl) {
@@ -79,7 +84,7 @@ int run_demo(const DemoArguments& arguments) {
     say(stderr, "trawl: demo needs a --directory that holds no crawl\n");
     return failed;
   }
-  const int code = run_session(**crawl, signals, "");
+  const int code = run_session(**crawl, signals, "", **status);
   if (code == kDone) {
     const std::size_t expected = (*site)->reachable_urls().size();
     say("a crawl can reach {} URLs of the site; {} were fetched\n", expected,

@@ -20,6 +20,7 @@
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/explanation.h"
 #include "crawler/config/crawl_config.h"
+#include "crawler/config/host_politeness.h"
 #include "crawler/config/user_agent.h"
 #include "crawler/decide/parked_patterns.h"
 #include "crawler/decide/priorities.h"
@@ -130,8 +131,9 @@ class StoppedFacts final : public CrawlFacts {
                                                                           : PatternState::kOk;
   }
   bool host_has_room(const Url&) override { return !is_held_for(SkipReason::kTooManyUrlsOfHost); }
-  bool robots_allow(const Url&) override {
-    return !config_.politeness.respect_robots || !is_held_for(SkipReason::kRobots);
+  bool robots_allow(const Url& url) override {
+    return !HostPoliteness(config_.politeness).respects_robots(politeness_group(url)) ||
+           !is_held_for(SkipReason::kRobots);
   }
 
  private:
@@ -222,7 +224,7 @@ int run_explain(const ExplainArguments& arguments) {
       report(robots.error());
       return kUsage;
     }
-    robots->obeyed = config->politeness.respect_robots;
+    robots->obeyed = HostPoliteness(config->politeness).respects_robots(politeness_group(*it.url));
     it.robots = std::move(*robots);
   }
   BufferedOutput out;

@@ -1,5 +1,6 @@
 // The options of `trawl frontier`.
 #include <charconv>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "trawl/url_groups.h"
 
 #include "crawler/cli/commands.h"
+#include "crawler/cli/crawl_input.h"
 #include "crawler/cli/filter_values.h"
 #include "crawler/cli/frontier_commands.h"
 #include "crawler/cli/parsed_option.h"
@@ -24,8 +26,8 @@ namespace trawl::cli {
 namespace {
 
 constexpr const char* kFrontierFooter = R"(
-STATE_DIR is the state directory of a stopped crawl, or of a program that embeds the frontier. Only
-load, retry and repair load the filter. The other commands need little memory and do not need a
+STATE_DIR is the state directory of a stopped crawl, or of a program that embeds the frontier; the
+config of the crawl does as well. Only load, retry and repair load the filter. The other commands need little memory and do not need a
 checkpoint; stats and dump do not need the MANIFEST either.
 
 Examples:
@@ -94,7 +96,21 @@ A bad line is reported with its number. Lines after the first bad line are not l
 Prints how many URLs were new, seen and invalid.)";
 
 void add_state_dir(CLI::App* command, std::string& state_dir) {
-  command->add_option("STATE_DIR", state_dir, "The state directory")->required();
+  command->add_option("STATE_DIR", state_dir, "The state directory, or the config")->required();
+}
+
+// Runs a command on the state directory that `state_dir` leads to: see CrawlInput. A directory
+// stays as typed, for messages.
+template <class Run>
+int on_state_of(std::string& state_dir, Run run) {
+  const auto found = CrawlInput::state_directory(state_dir);
+  if (!found) return found.error();
+  std::error_code error;
+  if (!std::filesystem::equivalent(*found, state_dir, error) && *found != state_dir) {
+    const bool named = std::filesystem::absolute(state_dir, error) == *found;
+    if (!named) state_dir = found->string();
+  }
+  return run();
 }
 
 // Returns the host's name in the frontier: "Example.COM:80" becomes example.com.
@@ -177,7 +193,9 @@ void add_stats(CLI::App* frontier, int& exit_code) {
                    "How many of the longest queues to show; 0 skips reading the queues")
       ->type_name("N")
       ->capture_default_str();
-  stats->callback([arguments, &exit_code] { exit_code = run_frontier_stats(*arguments); });
+  stats->callback([arguments, &exit_code] {
+    exit_code = on_state_of(arguments->state_dir, [&] { return run_frontier_stats(*arguments); });
+  });
 }
 
 void add_dump(CLI::App* frontier, int& exit_code) {
@@ -190,7 +208,9 @@ void add_dump(CLI::App* frontier, int& exit_code) {
                "Only URLs in this state: queued, deferred, held or failed; may be repeated")
       ->type_name("STATE");
   dump->footer(kDumpFooter);
-  dump->callback([arguments, &exit_code] { exit_code = run_frontier_dump(*arguments); });
+  dump->callback([arguments, &exit_code] {
+    exit_code = on_state_of(arguments->state_dir, [&] { return run_frontier_dump(*arguments); });
+  });
 }
 
 void add_load(CLI::App* frontier, int& exit_code) {
@@ -219,7 +239,9 @@ void add_load(CLI::App* frontier, int& exit_code) {
   load->add_flag("--ledger", arguments->ledger, "New frontier: keep a record of each URL on disk")
       ->excludes(append);
   load->footer(kLoadFooter);
-  load->callback([arguments, &exit_code] { exit_code = run_frontier_load(*arguments); });
+  load->callback([arguments, &exit_code] {
+    exit_code = on_state_of(arguments->state_dir, [&] { return run_frontier_load(*arguments); });
+  });
 }
 
 void add_retry(CLI::App* frontier, const std::string& program, int& exit_code) {
@@ -248,7 +270,9 @@ void add_retry(CLI::App* frontier, const std::string& program, int& exit_code) {
           "--all", [arguments] { arguments->state = std::nullopt; }, "Failed and held URLs")
       ->excludes(held);
   retry->footer(kRetryFooter);
-  retry->callback([arguments, &exit_code] { exit_code = run_frontier_retry(*arguments); });
+  retry->callback([arguments, &exit_code] {
+    exit_code = on_state_of(arguments->state_dir, [&] { return run_frontier_retry(*arguments); });
+  });
 }
 
 void add_revive(CLI::App* frontier, const std::string& program, int& exit_code) {
@@ -264,7 +288,9 @@ void add_revive(CLI::App* frontier, const std::string& program, int& exit_code) 
       },
       "The hosts, such as example.com or example.com:8080 (default: all parked hosts)");
   revive->footer(kReviveFooter);
-  revive->callback([arguments, &exit_code] { exit_code = run_frontier_revive(*arguments); });
+  revive->callback([arguments, &exit_code] {
+    exit_code = on_state_of(arguments->state_dir, [&] { return run_frontier_revive(*arguments); });
+  });
 }
 
 void add_repair(CLI::App* frontier, int& exit_code) {
@@ -272,7 +298,9 @@ void add_repair(CLI::App* frontier, int& exit_code) {
   auto* repair = frontier->add_subcommand(
       "repair", "Rebuild the filter if all checkpoints are damaged, and print what is lost");
   add_state_dir(repair, *state_dir);
-  repair->callback([state_dir, &exit_code] { exit_code = run_frontier_repair(*state_dir); });
+  repair->callback([state_dir, &exit_code] {
+    exit_code = on_state_of(*state_dir, [&] { return run_frontier_repair(*state_dir); });
+  });
 }
 
 }  // namespace

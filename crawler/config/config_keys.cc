@@ -159,6 +159,18 @@ Rows politeness_delays() {
       KEY(politeness.per_host_connections, integer("requests", 1, 1024),
           "How many requests to one host may be in progress at once. With more than one, the delay "
           "is kept between handing them out; a slow connection may bring two closer together."),
+      KEY(politeness.max_rate, factor(1'000'000),
+          "How many requests per second are started, over all hosts, those for robots.txt "
+          "included. 0 disables this limit."),
+      KEY_OF(
+          "politeness.host", politeness.hosts, host_politeness(),
+          "Other settings for a host, or for \".example.com\" and its subdomains; the most "
+          "specific entry holds: any of delay, connections (per_host_connections), "
+          "respect_robots, max_pages (scope.max_pages_per_host), max_urls "
+          "(scope.max_urls_per_host). The longest of this delay, politeness.delay and the "
+          "Crawl-delay of robots.txt holds. With own = true, for hosts that are yours, this "
+          "delay holds exactly, even if it is shorter; adaptive_delay does not apply then.",
+          R"([{ host = "slow.example.com", delay = "10s" }, { host = ".example.org", own = true, delay = "100ms", connections = 4 }])"),
   };
 }
 
@@ -223,6 +235,10 @@ Rows fetch_requests() {
           "Responses with fewer bytes per second, averaged over min_speed_time, are aborted. 0 "
           "disables this."),
       KEY(fetch.min_speed_time, duration(1ms, kDay), "The time over which min_speed is measured."),
+      KEY(fetch.limit_rate, size(0, 1ull << 40),
+          "How many bytes per second are received, over all transfers together, such as \"2MiB\". "
+          "0 "
+          "disables this limit."),
   };
 }
 
@@ -438,22 +454,56 @@ Rows output() {
       KEY(output.content_types, media_types(),
           "Which content types are kept in WARC files. If unset: all.",
           R"(["text/html", "image/*"])"),
+      KEY(output.min_free, size(0, kPebibyte),
+          "With less space free on the disk of the state directory or of the output, the crawl "
+          "pauses; it goes on when there is space again, and ends with exit code 3 if there is "
+          "none "
+          "for min_free_wait. Nothing is lost. 0 disables this."),
+      KEY(output.min_free_wait, duration(0ms, kMaxDelay),
+          "How long a crawl that paused for min_free waits for space."),
+  };
+}
+
+Rows status() {
+  return {
+      KEY(status.listen, listen_address(),
+          "Where the status page, the API and the metrics are served: an IP address and a port; "
+          "port "
+          "0 picks a free one. If unset: nowhere.",
+          R"("127.0.0.1:8088")"),
+      KEY(status.token, boolean(),
+          "Requests that only read need the token in `status-token` of the state directory, too, "
+          "as "
+          "those that change something always do. Required for an address that other machines can "
+          "reach."),
   };
 }
 
 Rows log() {
   return {
-      KEY(log.level,
-          one_of<std::string>({{"trace", "trace"},
-                               {"debug", "debug"},
-                               {"info", "info"},
-                               {"warn", "warn"},
-                               {"error", "error"},
-                               {"off", "off"}}),
+      KEY(log.level, log_level(),
           "How much is logged: messages of this level and above (trace, debug, info, warn, error), "
           "or \"off\"."),
+      KEY(log.levels, log_levels(),
+          "Other levels for single parts of the crawler: crawl (begin, progress, signals), "
+          "frontier "
+          "(queues, parked hosts, checkpoints), http (requests; with \"debug\" a line for each), "
+          "robots, links (with \"debug\" a line for each link skipped), output, status. Also "
+          "written as [\"http=debug\"].",
+          R"({ http = "debug", links = "warn" })"),
+      KEY(log.format,
+          one_of<LogFormat>({{"text", LogFormat::kText, "for people"},
+                             {"json", LogFormat::kJson,
+                              "a JSON object a line: time, level, room, message and, where the "
+                              "message is about one, url"}}),
+          "How messages are written."),
       KEY(log.file, path(), "A file to append the log to. If unset: standard error.",
           R"("trawl.log")"),
+      KEY(log.max_size, size(0, kPebibyte),
+          "When log.file has this size, it is renamed (trawl.log to trawl.1.log, that to "
+          "trawl.2.log), and a new one begun. 0 disables this: for logrotate, which sends SIGHUP."),
+      KEY(log.keep, integer("files", 1, 1000),
+          "How many renamed log files are kept; the oldest is deleted."),
   };
 }
 
@@ -461,10 +511,11 @@ Rows log() {
 
 std::vector<ConfigKey> make_keys() {
   std::vector<ConfigKey> keys;
-  for (auto* make : {rows::crawl, rows::scope_rules_and_type, rows::scope_limits,
-                     rows::politeness_delays, rows::politeness_robots, rows::politeness_backoff,
-                     rows::fetch_requests, rows::fetch_limits, rows::fetch_network, rows::links,
-                     rows::url, rows::filter_and_frontier, rows::recrawl, rows::output, rows::log})
+  for (auto* make :
+       {rows::crawl, rows::scope_rules_and_type, rows::scope_limits, rows::politeness_delays,
+        rows::politeness_robots, rows::politeness_backoff, rows::fetch_requests, rows::fetch_limits,
+        rows::fetch_network, rows::links, rows::url, rows::filter_and_frontier, rows::recrawl,
+        rows::output, rows::status, rows::log})
     std::ranges::move(make(), std::back_inserter(keys));
   return keys;
 }

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/ascii.h"
 #include "crawler/config/config_keys.h"
 
 namespace trawl::config_kind {
@@ -53,6 +54,7 @@ Kind<std::filesystem::path> seed_file();
 Kind<std::string> robots_token();
 Kind<std::string> proxy();
 Kind<std::string> warc_prefix();
+Kind<std::string> listen_address();  // empty unsets it
 
 // Arrays, whose elements are checked one by one: each bad one is named with its place.
 Kind<Strings> seeds();
@@ -68,6 +70,11 @@ Kind<std::vector<PriorityRuleText>> priorities();
 Kind<std::vector<ScopeRuleText>> scope_rules();
 Kind<std::vector<RecrawlRuleText>> recrawl_rules();
 Kind<std::vector<HostRequestsText>> host_requests();
+Kind<std::vector<HostPolitenessText>> host_politeness();
+
+// [log]
+Kind<std::string> log_level();
+Kind<std::vector<LogRoomLevel>> log_levels();
 
 // [url]: a list of names, by its key; and [[url.host]].
 Kind<std::optional<Strings>> url_names(std::string_view leaf);
@@ -81,6 +88,8 @@ struct Word {
 };
 
 std::string type_of_choices(const std::vector<ConfigChoice>& choices);
+// `did you mean "host"?`, or nothing if no word is near.
+std::string nearest_choice(const std::vector<ConfigChoice>& choices, const toml::node& node);
 // "expected <type>, <range>; found <node> (<why>)".
 std::string mismatch(std::string_view type, std::string_view range, const toml::node& node,
                      std::string_view why = {});
@@ -93,13 +102,13 @@ Kind<Enum> one_of(std::initializer_list<Word<Enum>> words) {
     kind.choices.push_back({word.text, word.meaning});
   kind.type = type_of_choices(kind.choices);
   const std::vector<Word<Enum>> all(words);
-  kind.read = [all, type = kind.type](const toml::node& node,
-                                      const ConfigComplaint& complain) -> std::optional<Enum> {
+  kind.read = [all, type = kind.type, choices = kind.choices](
+                  const toml::node& node, const ConfigComplaint& complain) -> std::optional<Enum> {
     const auto text = node.value_exact<std::string_view>();
     for (const Word<Enum>& word : all) {
-      if (text && *text == word.text) return word.value;
+      if (text && equal_in_any_case(*text, word.text)) return word.value;
     }
-    complain(node, mismatch(type, "", node));
+    complain(node, mismatch(type, "", node, nearest_choice(choices, node)));
     return std::nullopt;
   };
   kind.write = [all](const Enum& value) -> std::string {

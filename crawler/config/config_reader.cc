@@ -63,6 +63,16 @@ tl::expected<toml::table, ConfigError> parse_override_value(std::string_view tex
 
 }  // namespace
 
+std::string fault_of_value(const ConfigKey& key, std::string_view value) {
+  const auto parsed = parse_override_value(trimmed(value), std::string(key.name));
+  if (!parsed) return "neither a TOML value nor UTF-8 text";
+  std::string fault;
+  CrawlConfig config;
+  key.read(*parsed->get("value"), config,
+           [&fault](const toml::node&, const std::string& message) { fault = message; });
+  return fault;
+}
+
 void ConfigReader::read_document(std::string_view toml) {
   auto parsed = parse_toml(toml, file_);
   if (!parsed) {

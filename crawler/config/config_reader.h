@@ -16,6 +16,9 @@
 
 namespace trawl {
 
+// What is wrong with the text of an override for the key; empty if nothing is.
+std::string fault_of_value(const ConfigKey& key, std::string_view value);
+
 // Call read_document, then read_override for each override, then finish.
 class ConfigReader {
  public:

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "base/ascii.h"
+
 namespace trawl {
 namespace {
 
@@ -29,9 +31,32 @@ constexpr std::array kSizeUnits = {
     Unit{"GiB", 1ull << 30},
     Unit{"TiB", 1ull << 40},
 };
+// Other names that people write, in lower case.
+constexpr Unit kOtherDurationUnits[] = {
+    {"msec", 1},          {"millisecond", 1},  {"milliseconds", 1},   {"sec", 1'000},
+    {"secs", 1'000},      {"second", 1'000},   {"seconds", 1'000},    {"min", 60'000},
+    {"mins", 60'000},     {"minute", 60'000},  {"minutes", 60'000},   {"hr", 3'600'000},
+    {"hrs", 3'600'000},   {"hour", 3'600'000}, {"hours", 3'600'000},  {"day", 86'400'000},
+    {"days", 86'400'000}, {"w", 604'800'000},  {"week", 604'800'000}, {"weeks", 604'800'000}};
+// "10M" is a power of two, as with wget, curl and dd; "10MB" is not.
+constexpr Unit kOtherSizeUnits[] = {{"byte", 1},       {"bytes", 1},      {"k", 1ull << 10},
+                                    {"m", 1ull << 20}, {"g", 1ull << 30}, {"t", 1ull << 40}};
+constexpr std::array kCountUnits = {Unit{"k", 1'000}, Unit{"M", 1'000'000},
+                                    Unit{"G", 1'000'000'000}, Unit{"T", 1'000'000'000'000}};
+
 // So many digits times the largest factor fit 64 bits.
 constexpr std::size_t kMaxFractionDigits = 6;
 constexpr std::uint64_t kMaxDurationMs = 100ull * 366 * 86'400'000;
+
+// What the number of a kind may be followed by.
+struct Units {
+  std::span<const Unit> units;
+  std::span<const Unit> others = {};
+  bool needed = true;  // a number without a unit is wrong, unless it is 0
+};
+constexpr Units kDurations{kDurationUnits, kOtherDurationUnits};
+constexpr Units kSizes{kSizeUnits, kOtherSizeUnits, false};
+constexpr Units kCounts{kCountUnits, {}, false};
 
 tl::unexpected<std::string> wrong(std::string why) {
   return tl::unexpected(std::move(why));
@@ -39,6 +64,22 @@ tl::unexpected<std::string> wrong(std::string why) {
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
+}
+
+bool is_blank(char c) {
+  return c == ' ' || c == '\t';
+}
+
+void skip_blanks(std::string_view& text) {
+  while (!text.empty() && is_blank(text.front()))
+    text.remove_prefix(1);
+}
+
+std::string_view without_blanks(std::string_view text) {
+  skip_blanks(text);
+  while (!text.empty() && is_blank(text.back()))
+    text.remove_suffix(1);
+  return text;
 }
 
 // Removes and returns the digits at the front of `text`.
@@ -63,21 +104,25 @@ bool to_number(std::string_view digits, std::uint64_t& number) {
   return true;
 }
 
-tl::expected<std::uint64_t, std::string> find_factor(std::string_view name,
-                                                     std::span<const Unit> units) {
+tl::expected<std::uint64_t, std::string> find_factor(std::string_view name, const Units& units,
+                                                     bool is_zero) {
   std::string known;
-  for (const Unit& unit : units) {
-    if (unit.name == name) return unit.factor;
+  for (const Unit& unit : units.units) {
+    if (equal_in_any_case(unit.name, name)) return unit.factor;
     known += known.empty() ? "" : ", ";
     known += unit.name;
   }
+  for (const Unit& unit : units.others) {
+    if (equal_in_any_case(unit.name, name)) return unit.factor;
+  }
+  if (name.empty() && (is_zero || !units.needed)) return 1;
   if (name.empty()) return wrong("the unit is missing: one of " + known);
   return wrong(fmt::format("unknown unit {}: one of {}", shown(name), known));
 }
 
-// Parses "<digits>[.<digits>]<unit>" into a whole number of the smallest unit, without rounding.
-tl::expected<std::uint64_t, std::string> parse_quantity(std::string_view text,
-                                                        std::span<const Unit> units) {
+// Parses "<digits>[.<digits>][ ][<unit>]" at the front of `text` into a whole number of the
+// smallest unit, without rounding.
+tl::expected<std::uint64_t, std::string> take_quantity(std::string_view& text, const Units& units) {
   const std::string_view whole_digits = take_digits(text);
   std::string_view fraction_digits;
   if (text.starts_with('.')) {
@@ -86,15 +131,19 @@ tl::expected<std::uint64_t, std::string> parse_quantity(std::string_view text,
     if (fraction_digits.empty()) return wrong("no digits after the point");
   }
   if (whole_digits.empty()) return wrong("it does not start with a digit");
-  const auto factor = find_factor(text, units);
-  if (!factor) return factor;
-
-  std::uint64_t value = 0;
-  if (!to_number(whole_digits, value) || __builtin_mul_overflow(value, *factor, &value)) {
-    return wrong("too large");
-  }
   while (fraction_digits.ends_with('0'))
     fraction_digits.remove_suffix(1);
+  std::uint64_t value = 0;
+  const bool fits = to_number(whole_digits, value);
+  skip_blanks(text);
+  std::size_t length = 0;
+  while (length < text.size() && !is_digit(text[length]) && !is_blank(text[length]))
+    ++length;
+  const auto factor =
+      find_factor(text.substr(0, length), units, fits && value == 0 && fraction_digits.empty());
+  if (!factor) return factor;
+  text.remove_prefix(length);
+  if (!fits || __builtin_mul_overflow(value, *factor, &value)) return wrong("too large");
   if (fraction_digits.size() > kMaxFractionDigits) {
     return wrong(fmt::format("more than {} digits after the point", kMaxFractionDigits));
   }
@@ -102,10 +151,17 @@ tl::expected<std::uint64_t, std::string> parse_quantity(std::string_view text,
   to_number(fraction_digits, fraction);
   fraction *= *factor;
   for (std::size_t i = 0; i < fraction_digits.size(); ++i) {
-    if (fraction % 10 != 0) return wrong(fmt::format("finer than 1 {}", units[0].name));
+    if (fraction % 10 != 0) return wrong(fmt::format("finer than 1 {}", units.units[0].name));
     fraction /= 10;
   }
   if (__builtin_add_overflow(value, fraction, &value)) return wrong("too large");
+  return value;
+}
+
+tl::expected<std::uint64_t, std::string> parse_quantity(std::string_view text, const Units& units) {
+  text = without_blanks(text);
+  const auto value = take_quantity(text, units);
+  if (value && !text.empty()) return wrong("one number with one unit is expected");
   return value;
 }
 
@@ -119,11 +175,17 @@ std::string format_quantity(std::uint64_t value, std::span<const Unit> units) {
 
 }  // namespace
 
+// "1h 30m" is the sum of its parts.
 tl::expected<std::chrono::milliseconds, std::string> parse_duration(std::string_view text) {
-  const auto value = parse_quantity(text, kDurationUnits);
-  if (!value) return tl::unexpected(value.error());
-  if (*value > kMaxDurationMs) return wrong("too large");
-  return std::chrono::milliseconds(static_cast<std::int64_t>(*value));
+  text = without_blanks(text);
+  std::uint64_t sum = 0;
+  do {
+    const auto value = take_quantity(text, kDurations);
+    if (!value) return tl::unexpected(value.error());
+    if (*value > kMaxDurationMs || (sum += *value) > kMaxDurationMs) return wrong("too large");
+    skip_blanks(text);
+  } while (!text.empty());
+  return std::chrono::milliseconds(static_cast<std::int64_t>(sum));
 }
 
 std::string format_duration(std::chrono::milliseconds duration) {
@@ -132,7 +194,11 @@ std::string format_duration(std::chrono::milliseconds duration) {
 }
 
 tl::expected<std::uint64_t, std::string> parse_size(std::string_view text) {
-  return parse_quantity(text, kSizeUnits);
+  return parse_quantity(text, kSizes);
+}
+
+tl::expected<std::uint64_t, std::string> parse_count(std::string_view text) {
+  return parse_quantity(text, kCounts);
 }
 
 std::string format_size(std::uint64_t bytes) {

@@ -16,6 +16,8 @@
 #include "trawl/result.h"
 #include "trawl/url.h"
 
+#include "crawler/config/log_room.h"
+
 namespace trawl {
 
 enum class ScopeType { kPage, kPrefix, kHost, kDomain, kAny };
@@ -23,6 +25,7 @@ enum class CrawlOrder { kBreadthFirst, kDepthFirst, kPriority };
 enum class IpVersion { kAny, kV4, kV6 };
 // What a page's <link rel=canonical> means.
 enum class CanonicalLinks { kRecord, kKey };
+enum class LogFormat { kText, kJson };
 enum class DigestAlgorithm { kAuto, kSha1, kXxh128 };
 
 // A pattern of URLs as written: a glob, or "re:" and a regular expression; see url_pattern.h.
@@ -52,6 +55,20 @@ struct HostRequestsText {
   std::optional<bool> referer;       // absent: fetch.referer
   std::optional<std::string> proxy;  // absent: fetch.proxy; empty: none
   friend bool operator==(const HostRequestsText&, const HostRequestsText&) = default;
+};
+
+// Politeness for a host, or for ".example.com" and its subdomains. Absent: as for all hosts.
+struct HostPolitenessText {
+  std::string host;
+  std::optional<std::chrono::milliseconds> delay;
+  std::optional<std::uint32_t> connections;
+  std::optional<bool> respect_robots;
+  std::optional<std::uint64_t> max_pages;  // in place of scope.max_pages_per_host
+  std::optional<std::uint64_t> max_urls;   // in place of scope.max_urls_per_host
+  // The user's own host: `delay` and `connections` hold even where they demand less than
+  // politeness.delay or robots.txt.
+  bool own = false;
+  friend bool operator==(const HostPolitenessText&, const HostPolitenessText&) = default;
 };
 
 // Defaults are what a config file that does not name the key gets. Relative paths are relative to
@@ -114,6 +131,8 @@ struct CrawlConfig {
     // before.
     std::uint32_t host_failures = RetryOptions{}.host_failures;
     std::chrono::milliseconds park_time = std::chrono::hours(24);  // 0: until the next run
+    double max_rate = 0;  // requests per second over all hosts; 0: unlimited
+    std::vector<HostPolitenessText> hosts;
     friend bool operator==(const Politeness&, const Politeness&) = default;
   } politeness;
   struct Fetch {
@@ -124,6 +143,7 @@ struct CrawlConfig {
     std::chrono::milliseconds timeout{60'000};  // whole transfer
     std::uint64_t min_speed = 0;                // bytes per second; 0 disables
     std::chrono::milliseconds min_speed_time{10'000};
+    std::uint64_t limit_rate = 0;            // bytes per second over all transfers; 0: unlimited
     std::uint64_t max_body = 10u << 20;      // bytes, after decompression
     std::uint64_t max_download = 10u << 20;  // bytes, before decompression
     std::uint64_t max_header = 256u << 10;   // bytes of all headers of a response
@@ -211,11 +231,24 @@ struct CrawlConfig {
     std::string warc_operator;               // for the warcinfo record
     std::string warc_description;
     std::vector<std::string> content_types;  // the types of pages kept in WARC files; empty: all
+    // Bytes. With less free on the disk of the state or the output the crawl pauses, and ends if
+    // that lasts for min_free_wait. 0 disables.
+    std::uint64_t min_free = 0;
+    std::chrono::milliseconds min_free_wait = std::chrono::minutes(1);
     friend bool operator==(const Output&, const Output&) = default;
   } output;
+  struct Status {
+    std::string listen;  // "127.0.0.1:8088"; empty: no status page. See parse_listen_address().
+    bool token = false;  // reading needs the token, too
+    friend bool operator==(const Status&, const Status&) = default;
+  } status;
   struct Log {
     std::string level = "info";  // trace, debug, info, warn, error, off
+    std::vector<LogRoomLevel> levels;
+    LogFormat format = LogFormat::kText;
     std::filesystem::path file;  // empty: standard error
+    std::uint64_t max_size = 0;  // bytes of `file`, beyond which another begins; 0 disables
+    std::uint32_t keep = 5;      // files besides the current one
     friend bool operator==(const Log&, const Log&) = default;
   } log;
 

@@ -11,9 +11,7 @@
 
 #include "crawler/config/dns_server_address.h"
 #include "crawler/config/proxy.h"
-#include "url/compiled_profile.h"
 #include "url/percent_encoding.h"
-#include "url/registrable_domain.h"
 
 namespace trawl {
 
@@ -80,14 +78,6 @@ std::string base64(std::string_view text) {
                                    static_cast<int>(text.size()));
   out.resize(static_cast<std::size_t>(size));
   return out;
-}
-
-// The normalised host of an entry, as in a Profile, so that spellings compare equal.
-Result<std::string> normal_host(const std::string& host) {
-  const HostRulesText rules{.host = host, .text = {}};
-  auto profile = Profile::from_text({}, {&rules, 1});
-  if (!profile) return tl::unexpected(profile.error());
-  return std::move(profile->hosts[0].host);
 }
 
 Result<void> check_authorization(const HostRequestsText& text) {
@@ -165,13 +155,9 @@ HostRequests::HostRequests(const CrawlConfig::Fetch& fetch) {
   settings_.push_back(
       {fetch.headers, fetch.cookies && !has_cookie(fetch.headers), fetch.referer, fetch.proxy});
   for (const HostRequestsText& text : fetch.hosts) {
-    const auto host = normal_host(text.host);
+    const auto host = HostPlaces::normal(text.host);
     if (!host) continue;
-    const bool is_domain = host->starts_with('.');
-    const bool is_new = (is_domain ? domains_ : hosts_)
-                            .emplace(host->substr(is_domain ? 1 : 0), settings_.size())
-                            .second;
-    if (!is_new) continue;
+    if (!places_.add(*host, settings_.size())) continue;
     Settings settings;
     settings.headers = headers_of(text, fetch.headers);
     settings.cookies = text.cookies.value_or(fetch.cookies) && !has_cookie(settings.headers);
@@ -182,22 +168,11 @@ HostRequests::HostRequests(const CrawlConfig::Fetch& fetch) {
 }
 
 const HostRequests::Settings& HostRequests::for_host(std::string_view hostname) const {
-  std::string_view name = without_trailing_dot(hostname);
-  // No entry matches a name longer than DNS allows, so its parent domains are not looked up.
-  if (name.size() > kMaxHostBytes) return settings_[0];
-  if (const auto found = hosts_.find(name); found != hosts_.end()) return settings_[found->second];
-  while (!domains_.empty()) {
-    if (const auto found = domains_.find(name); found != domains_.end())
-      return settings_[found->second];
-    const std::size_t dot = name.find('.');
-    if (dot == std::string_view::npos) break;
-    name.remove_prefix(dot + 1);
-  }
-  return settings_[0];
+  return settings_[places_.find(hostname).value_or(0)];
 }
 
 Result<void> HostRequests::check(const HostRequestsText& text) {
-  if (const auto host = normal_host(text.host); !host) return tl::unexpected(host.error());
+  if (const auto host = HostPlaces::normal(text.host); !host) return tl::unexpected(host.error());
   for (const std::string& header : text.headers) {
     if (auto good = check_header(header); !good) return good;
   }
@@ -210,15 +185,14 @@ Result<void> HostRequests::check(const HostRequestsText& text) {
 }
 
 Result<void> HostRequests::check_hosts(std::span<const HostRequestsText> texts) {
-  Places seen;
+  HostPlaces seen;
   for (const HostRequestsText& text : texts) {
     if (auto good = check(text); !good) {
       return invalid(
           fmt::format("requests to {}: {}", text.host.substr(0, 80), good.error().message));
     }
-    auto host = normal_host(text.host);
-    if (!seen.emplace(*host, 0).second)
-      return invalid(fmt::format("the host {} is named twice", *host));
+    auto host = HostPlaces::normal(text.host);
+    if (!seen.add(*host, 0)) return invalid(fmt::format("the host {} is named twice", *host));
   }
   return {};
 }

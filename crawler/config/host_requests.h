@@ -2,17 +2,16 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "trawl/result.h"
 #include "trawl/url.h"
 
 #include "crawler/config/crawl_config.h"
+#include "crawler/config/host_places.h"
 
 namespace trawl {
 
@@ -52,19 +51,10 @@ class HostRequests {
   static Result<void> check_dns_server(std::string_view server);
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const noexcept {
-      return std::hash<std::string_view>()(text);
-    }
-  };
-  using Places = std::unordered_map<std::string, std::size_t, Hash, std::equal_to<>>;
-
   const Settings& for_host(std::string_view hostname) const;
 
   std::vector<Settings> settings_;  // the first is for all other hosts
-  Places hosts_;
-  Places domains_;  // domains with their subdomains, without the leading dot
+  HostPlaces places_;
 };
 
 }  // namespace trawl

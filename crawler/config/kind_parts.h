@@ -20,7 +20,8 @@ bool has_control_character(std::string_view text);
 std::string toml_path(const std::filesystem::path& value);
 
 // An array whose elements are read one by one: `read(element, complain)` gives a value, or
-// complains and gives nothing. `write_all(values)` writes the whole.
+// complains and gives nothing. A single string or table is an array of one. `write_all(values)`
+// writes the whole.
 template <class E, class Read, class WriteAll>
 Kind<std::vector<E>> array(std::string type, Read read, WriteAll write_all) {
   Kind<std::vector<E>> kind{std::move(type), {}, {}, write_all};
@@ -28,11 +29,17 @@ Kind<std::vector<E>> array(std::string type, Read read, WriteAll write_all) {
                   const toml::node& node,
                   const ConfigComplaint& complain) -> std::optional<std::vector<E>> {
     const toml::array* elements = node.as_array();
+    std::vector<E> values;
+    if (elements == nullptr && (node.is_string() || node.is_table())) {
+      auto value = read(node, complain);
+      if (!value) return std::nullopt;
+      values.push_back(std::move(*value));
+      return values;
+    }
     if (elements == nullptr) {
       complain(node, mismatch(type, "", node));
       return std::nullopt;
     }
-    std::vector<E> values;
     for (const toml::node& element : *elements) {
       if (auto value = read(element, complain)) values.push_back(std::move(*value));
     }

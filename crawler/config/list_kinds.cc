@@ -150,12 +150,14 @@ Kind<LinkKinds> link_kinds() {
   kind.read = [](const toml::node& node,
                  const ConfigComplaint& complain) -> std::optional<LinkKinds> {
     const toml::array* array = node.as_array();
-    if (array == nullptr) {
+    const toml::array single =
+        node.is_string() ? toml::array{*node.value<std::string>()} : toml::array{};
+    if (array == nullptr && !node.is_string()) {
       complain(node, mismatch("an array of kinds", "", node));
       return std::nullopt;
     }
     LinkKinds kinds;
-    for (const toml::node& element : *array) {
+    for (const toml::node& element : array == nullptr ? single : *array) {
       const auto text = element.value_exact<std::string_view>();
       if (const auto found = text ? find_link_kind(*text) : std::nullopt) {
         kinds |= {*found};

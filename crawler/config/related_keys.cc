@@ -11,6 +11,7 @@
 
 #include "crawler/config/config_values.h"
 #include "crawler/config/decoder_memory.h"
+#include "crawler/config/listen_address.h"
 
 namespace trawl {
 
@@ -27,6 +28,7 @@ class RelatedKeysResolver {
     resolve_patterns();
     resolve_backoff();
     resolve_recrawl();
+    check_status();
     check_what_needs_another();
     return std::move(conflicts_);
   }
@@ -104,6 +106,17 @@ class RelatedKeysResolver {
                            format_duration(recrawl.min_interval),
                            format_duration(recrawl.max_interval), format_duration(interval)));
     }
+  }
+
+  void check_status() {
+    const auto& status = config_.status;
+    if (status.listen.empty() || status.token) return;
+    const auto address = parse_listen_address(status.listen);
+    if (!address || address->loopback) return;
+    conflict({"status.listen", "status.token"},
+             fmt::format("other machines can reach {}: set status.token = true, so that only those "
+                         "with the token can read and steer the crawl, or listen on 127.0.0.1",
+                         status.listen));
   }
 
   void resolve_interval_bounds() {

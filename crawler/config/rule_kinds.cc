@@ -8,6 +8,7 @@
 
 #include "crawler/config/config_kinds.h"
 #include "crawler/config/config_values.h"
+#include "crawler/config/host_places.h"
 #include "crawler/config/host_requests.h"
 #include "crawler/config/kind_parts.h"
 #include "crawler/config/nearest_name.h"
@@ -244,7 +245,83 @@ std::string write_host_requests(const HostRequestsText& text) {
   return out + " }";
 }
 
+// A value of another kind at `name`. False if it is wrong, after a complaint.
+template <class V, class T>
+bool read_optional(const toml::table& table, std::string_view name, const Kind<V>& kind,
+                   std::optional<T>& value, const ConfigComplaint& complain) {
+  const toml::node* node = table.get(name);
+  if (node == nullptr) return true;
+  const auto read = kind.read(*node, [&](const toml::node& where, const std::string& message) {
+    complain(where, fmt::format("{}: {}", name, message));
+  });
+  if (read) value = static_cast<T>(*read);
+  return read.has_value();
+}
+
+std::optional<HostPolitenessText> read_host_politeness(const toml::table& table,
+                                                       const ConfigComplaint& complain) {
+  HostPolitenessText text;
+  std::optional<bool> own;
+  bool good = only_names(
+      table, {"host", "delay", "connections", "respect_robots", "max_pages", "max_urls", "own"},
+      complain);
+  if (auto host = text_at(table, "host", complain)) {
+    text.host = std::move(*host);
+  } else {
+    if (!table.contains("host"))
+      complain(table, "host is missing: a host, or \".example.com\" for it and its subdomains");
+    good = false;
+  }
+  using namespace std::chrono_literals;
+  static const auto delays = duration(0ms, 24h);
+  static const auto connections = integer("requests", 1, 1024);
+  static const auto pages = integer("fetches", 1);
+  static const auto urls = integer("URLs", 1);
+  good &= read_optional(table, "delay", delays, text.delay, complain);
+  good &= read_optional(table, "connections", connections, text.connections, complain);
+  good &= read_flag(table, "respect_robots", text.respect_robots, complain);
+  good &= read_optional(table, "max_pages", pages, text.max_pages, complain);
+  good &= read_optional(table, "max_urls", urls, text.max_urls, complain);
+  good &= read_flag(table, "own", own, complain);
+  text.own = own.value_or(false);
+  if (!good) return std::nullopt;
+  if (const auto host = HostPlaces::normal(text.host); !host) {
+    complain(table, host.error().message);
+    return std::nullopt;
+  }
+  return text;
+}
+
+std::string write_host_politeness(const HostPolitenessText& text) {
+  std::string out = "{ host = " + toml_string(text.host);
+  if (text.delay) out += fmt::format(", delay = \"{}\"", format_duration(*text.delay));
+  if (text.connections) out += fmt::format(", connections = {}", *text.connections);
+  if (text.respect_robots) out += fmt::format(", respect_robots = {}", *text.respect_robots);
+  if (text.max_pages) out += fmt::format(", max_pages = {}", *text.max_pages);
+  if (text.max_urls) out += fmt::format(", max_urls = {}", *text.max_urls);
+  if (text.own) out += ", own = true";
+  return out + " }";
+}
+
 }  // namespace
+
+Kind<std::vector<HostPolitenessText>> host_politeness() {
+  auto kind = tables(
+      "tables [[politeness.host]] with a host and any of delay, connections, respect_robots, "
+      "max_pages, max_urls, own",
+      read_host_politeness, write_host_politeness);
+  kind.read = [read = kind.read](const toml::node& node, const ConfigComplaint& complain) {
+    auto hosts = read(node, complain);
+    HostPlaces seen;
+    for (const HostPolitenessText& text : hosts.value_or(std::vector<HostPolitenessText>())) {
+      const auto host = HostPlaces::normal(text.host);
+      if (host && !seen.add(*host, 0))
+        complain(node, fmt::format("the host {} is named twice", *host));
+    }
+    return hosts;
+  };
+  return kind;
+}
 
 Kind<std::vector<PriorityRuleText>> priorities() {
   return tables("an array of { match = URL pattern, priority = -1000 to 1000 }", read_priority,

@@ -1,16 +1,20 @@
 // Kinds of single values.
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "trawl/frontier_options.h"
 
+#include "base/ascii.h"
 #include "crawler/config/config_kinds.h"
 #include "crawler/config/config_values.h"
 #include "crawler/config/home_path.h"
 #include "crawler/config/host_requests.h"
 #include "crawler/config/kind_parts.h"
+#include "crawler/config/nearest_name.h"
 #include "crawler/parse/headers/product_token.h"
 
 namespace trawl::config_kind {
@@ -70,11 +74,38 @@ std::optional<std::uint64_t> bytes_of(const toml::node& node, std::string& why) 
   return std::nullopt;
 }
 
+// A whole number, or a text such as "10k".
+std::optional<std::int64_t> count_of(const toml::node& node, std::string& why) {
+  if (const auto* number = node.as_integer()) return **number;
+  const auto text = node.value_exact<std::string_view>();
+  if (!text) return std::nullopt;
+  const auto value = parse_count(*text);
+  if (!value) {
+    why = value.error();
+  } else if (*value <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+    return static_cast<std::int64_t>(*value);
+  }
+  return std::nullopt;
+}
+
+// Any number, or a text that is one.
+std::optional<double> number_of(const toml::node& node) {
+  if (node.is_number()) return node.value<double>();
+  const auto text = node.value_exact<std::string_view>();
+  if (!text || text->empty()) return std::nullopt;
+  double value = 0;
+  const char* const end = text->data() + text->size();
+  const auto parsed = std::from_chars(text->data(), end, value);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  return value;
+}
+
 std::optional<milliseconds> duration_of(const toml::node& node, milliseconds least,
                                         milliseconds most, std::string& why) {
   const auto text = node.value_exact<std::string_view>();
-  if (!text) return std::nullopt;
-  const auto value = parse_duration(*text);
+  const auto* number = node.as_integer();
+  if (!text && number == nullptr) return std::nullopt;
+  const auto value = parse_duration(text ? std::string(*text) : std::to_string(**number));
   if (!value) why = value.error();
   if (!value || *value < least || *value > most) return std::nullopt;
   return *value;
@@ -86,6 +117,16 @@ std::string mismatch(std::string_view type, std::string_view range, const toml::
                      std::string_view why) {
   return fmt::format("expected {}{}{}; found {}{}{}{}", type, range.empty() ? "" : ", ", range,
                      describe(node), why.empty() ? "" : " (", why, why.empty() ? "" : ")");
+}
+
+std::string nearest_choice(const std::vector<ConfigChoice>& choices, const toml::node& node) {
+  const auto text = node.value_exact<std::string_view>();
+  if (!text) return {};
+  std::vector<std::string_view> words;
+  for (const ConfigChoice& choice : choices)
+    words.push_back(choice.word);
+  const std::string_view nearest = nearest_name(*text, words);
+  return nearest.empty() ? "" : fmt::format("did you mean \"{}\"?", nearest);
 }
 
 std::string type_of_choices(const std::vector<ConfigChoice>& choices) {
@@ -112,10 +153,10 @@ Kind<std::int64_t> integer(std::string_view unit, std::int64_t least, std::int64
   return whole<std::int64_t>(
       fmt::format("a whole number of {}", unit),
       open ? fmt::format("at least {}", least) : fmt::format("{} to {}", least, most),
-      [least, most](const toml::node& node, std::string&) -> std::optional<std::int64_t> {
-        const auto* value = node.as_integer();
-        if (value == nullptr || **value < least || **value > most) return std::nullopt;
-        return **value;
+      [least, most](const toml::node& node, std::string& why) -> std::optional<std::int64_t> {
+        const auto value = count_of(node, why);
+        if (!value || *value < least || *value > most) return std::nullopt;
+        return value;
       },
       [](std::int64_t value) { return fmt::format("{}", value); });
 }
@@ -124,9 +165,9 @@ Kind<double> probability() {
   return whole<double>(
       "a number such as 1e-6", "above 0 and below 1",
       [](const toml::node& node, std::string&) -> std::optional<double> {
-        const auto* value = node.as_floating_point();
-        if (value == nullptr || !(**value > 0 && **value < 1)) return std::nullopt;
-        return **value;
+        const auto value = number_of(node);
+        if (!value || !(*value > 0 && *value < 1)) return std::nullopt;
+        return value;
       },
       [](double value) {
         const std::string text = fmt::format("{}", value);
@@ -139,8 +180,8 @@ Kind<double> factor(double most) {
   return whole<double>(
       "a number such as 2 or 1.5", fmt::format("0 to {}", most),
       [most](const toml::node& node, std::string&) -> std::optional<double> {
-        const auto value = node.value<double>();
-        if (!node.is_number() || !value || !(*value >= 0 && *value <= most)) return std::nullopt;
+        const auto value = number_of(node);
+        if (!value || !(*value >= 0 && *value <= most)) return std::nullopt;
         return *value == 0 ? 0 : *value;  // no negative zero
       },
       [](double value) { return fmt::format("{}", value); });
@@ -149,7 +190,15 @@ Kind<double> factor(double most) {
 Kind<bool> boolean() {
   return whole<bool>(
       "true or false", "",
-      [](const toml::node& node, std::string&) { return node.value_exact<bool>(); },
+      [](const toml::node& node, std::string&) -> std::optional<bool> {
+        const auto word = node.value_exact<std::string_view>();
+        if (!word) return node.value_exact<bool>();
+        for (const std::string_view yes : {"true", "yes", "on"})
+          if (equal_in_any_case(*word, yes)) return true;
+        for (const std::string_view no : {"false", "no", "off"})
+          if (equal_in_any_case(*word, no)) return false;
+        return std::nullopt;
+      },
       [](bool value) { return value ? "true" : "false"; });
 }
 

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "crawler/config/config_values.h"
+
 namespace trawl {
 namespace {
 
@@ -77,6 +79,24 @@ ConfigError error_at(std::string_view text, std::size_t offset, const std::strin
   return error;
 }
 
+// A hint if the value on a line is a text without quotes, such as 1s or example.com.
+std::string hint_of_quotes(std::string_view text, std::uint32_t line) {
+  for (std::uint32_t before = 1; before < line && !text.empty(); ++before) {
+    const std::size_t end = text.find('\n');
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  text = text.substr(0, text.find('\n'));
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos) return {};
+  std::string_view value = text.substr(equals + 1);
+  value = value.substr(0, value.find('#'));
+  value.remove_prefix(std::min(value.find_first_not_of(" \t"), value.size()));
+  while (!value.empty() && (value.back() == ' ' || value.back() == '\t' || value.back() == '\r'))
+    value.remove_suffix(1);
+  if (value.empty() || value.find_first_of("\"'[{,") != std::string_view::npos) return {};
+  return fmt::format("; a text is written in quotes: {}", shown(value));
+}
+
 }  // namespace
 
 tl::expected<toml::table, ConfigError> parse_toml(std::string_view text, const std::string& name) {
@@ -90,8 +110,9 @@ tl::expected<toml::table, ConfigError> parse_toml(std::string_view text, const s
     return toml::parse(text, std::string_view(name));
   } catch (const toml::parse_error& error) {
     const toml::source_position at = error.source().begin;
-    return tl::unexpected(ConfigError{name, at.line, at.column,
-                                      fmt::format("not valid TOML: {}", error.description())});
+    return tl::unexpected(ConfigError{
+        name, at.line, at.column,
+        fmt::format("not valid TOML: {}{}", error.description(), hint_of_quotes(text, at.line))});
   }
 }
 

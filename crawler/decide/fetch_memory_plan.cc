@@ -18,9 +18,9 @@ FetchMemoryPlan FetchMemoryPlan::of(const CrawlConfig& config) {
       })) {
     tables.most += threads * CookieJars::kMaxBytes;
   }
-  if (config.scope.max_pages_per_host)
+  if (LimitByHost::pages(config).any())
     tables.most += threads * HostPageQuota::kMaxHosts * HostPageQuota::kBytesOfAHost;
-  if (config.scope.max_urls_per_host) {
+  if (LimitByHost::urls(config).any()) {
     tables.most += RecentHashes::kBytes;
     tables.grows_with_hosts = true;
   }

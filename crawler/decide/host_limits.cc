@@ -41,15 +41,16 @@ Result<void> for_each_host(const Frontier& frontier,
   }
 }
 
-// The contents of the file of page limits. Its text is "limit 20" or "limit none"; while the limit
+// The contents of the file of page limits. Its text is "limit 20" or "limit none", with the limits
+// of single hosts as LimitByHost writes them; while the limit
 // is being changed, followed by "to 40", a line "7 www.example.com" for each host, and "end".
 struct LimitFile {
   struct Host {
     std::string name;
     Limit remaining;
   };
-  Limit limit;
-  std::optional<Limit> to;  // absent: no change in progress
+  LimitByHost limit;
+  std::optional<LimitByHost> to;  // absent: no change in progress
   std::vector<Host> hosts;
 };
 
@@ -66,9 +67,9 @@ std::optional<Limit> limit_of(std::string_view text) {
 }
 
 std::string to_text(const LimitFile& file) {
-  std::string text = fmt::format("limit {}\n", to_text(file.limit));
+  std::string text = fmt::format("limit {}\n", file.limit.to_text());
   if (!file.to) return text;
-  text += fmt::format("to {}\n", to_text(*file.to));
+  text += fmt::format("to {}\n", file.to->to_text());
   for (const LimitFile::Host& host : file.hosts)
     text += fmt::format("{} {}\n", to_text(host.remaining), host.name);
   return text + "end\n";
@@ -76,7 +77,7 @@ std::string to_text(const LimitFile& file) {
 
 // Returns nothing if the text is damaged.
 std::optional<LimitFile> limit_file_of(std::string_view text) {
-  LimitFile file;
+  LimitFile file{.limit = std::nullopt, .to = {}, .hosts = {}};
   // The first word of the next line, and the rest of the line.
   const auto next = [&text]() -> std::pair<std::string_view, std::string_view> {
     const std::size_t length = text.find('\n');
@@ -87,12 +88,12 @@ std::optional<LimitFile> limit_file_of(std::string_view text) {
     return {line.substr(0, space), line.substr(std::min(space + 1, line.size()))};
   };
   const auto [first, limit] = next();
-  const auto in_force = limit_of(limit);
+  const auto in_force = LimitByHost::parse(limit);
   if (first != "limit" || !in_force) return std::nullopt;
   file.limit = *in_force;
   if (text.empty()) return file;
   const auto [second, to] = next();
-  file.to = limit_of(to);
+  file.to = LimitByHost::parse(to);
   if (second != "to" || !file.to) return std::nullopt;
   for (;;) {
     const auto [word, host] = next();
@@ -158,10 +159,12 @@ void RecentHashes::insert(std::uint64_t hash) {
   bucket.front() = hash;
 }
 
-HostUrlQuota::HostUrlQuota(std::optional<std::uint64_t> max_urls_per_host,
-                           std::shared_ptr<BodyMemoryBudget> budget)
-    : limit_(max_urls_per_host), hash_(KeyedHash::random()), held_(std::move(budget)) {
-  if (!limit_) return;
+HostUrlQuota::HostUrlQuota(LimitByHost limits, std::shared_ptr<BodyMemoryBudget> budget)
+    : limits_(std::move(limits)),
+      limited_(limits_.any()),
+      hash_(KeyedHash::random()),
+      held_(std::move(budget)) {
+  if (!limited_) return;
   known_.emplace();
   held_.take(RecentHashes::kBytes);
 }
@@ -173,8 +176,9 @@ std::uint64_t& HostUrlQuota::count_of(Part& part, std::uint64_t hash) {
 }
 
 Result<void> HostUrlQuota::start(const Frontier& frontier) {
-  if (!limit_) return {};
+  if (!limited_) return {};
   return for_each_host(frontier, [this](const HostInfo& host) {
+    if (!limits_.of(host.host)) return;
     const std::uint64_t hash = hash_of(host.host);
     Part& part = part_of(hash);
     const MutexLock lock(part.mutex);
@@ -185,7 +189,9 @@ Result<void> HostUrlQuota::start(const Frontier& frontier) {
 std::optional<HostUrlQuota::Reservation> HostUrlQuota::take(std::string_view host,
                                                             std::string_view url) {
   Reservation place;
-  if (!limit_) return place;
+  if (!limited_) return place;
+  const Limit limit = limits_.of(host);
+  if (!limit) return place;
   place.host = hash_of(host);
   place.url = hash_of(url);
   Part& part = part_of(place.host);
@@ -197,7 +203,7 @@ std::optional<HostUrlQuota::Reservation> HostUrlQuota::take(std::string_view hos
     return place;
   }
   std::uint64_t& count = count_of(part, place.host);
-  if (count >= *limit_) return std::nullopt;
+  if (count >= *limit) return std::nullopt;
   ++count;
   part.pending[place.url].offers = 1;
   return place;
@@ -220,7 +226,7 @@ void HostUrlQuota::report(const Reservation& place, std::optional<Admission> adm
 }
 
 void HostUrlQuota::note(std::string_view host, std::string_view url, Admission admission) {
-  if (!limit_) return;
+  if (!limited_ || !limits_.of(host)) return;
   const std::uint64_t hash = hash_of(host);
   Part& part = part_of(hash);
   const MutexLock lock(part.mutex);
@@ -236,18 +242,16 @@ std::uint64_t HostUrlQuota::count(std::string_view host) const {
   return found == part.counts.end() ? 0 : found->second;
 }
 
-HostPageQuota::HostPageQuota(Frontier& frontier, bool resumed,
-                             std::optional<std::uint64_t> max_pages_per_host,
+HostPageQuota::HostPageQuota(Frontier& frontier, bool resumed, LimitByHost limits,
                              std::shared_ptr<BodyMemoryBudget> budget)
     : frontier_(frontier),
       resumed_(resumed),
-      limit_(max_pages_per_host),
+      limits_(std::move(limits)),
       hash_(KeyedHash::random()),
       held_(std::move(budget)) {}
 
 Result<void> HostPageQuota::begin(Frontier& frontier, bool resumed,
-                                  const std::filesystem::path& state_dir,
-                                  std::optional<std::uint64_t> now) {
+                                  const std::filesystem::path& state_dir, const LimitByHost& now) {
   const std::string file_path = path(state_dir).string();
   std::optional<LimitFile> file;
   if (resumed) {
@@ -261,10 +265,12 @@ Result<void> HostPageQuota::begin(Frontier& frontier, bool resumed,
     if (auto done = finish_change(frontier, *file, file_path); !done) return done;
   }
   if (file->limit == now) return {};
-  if (file->limit) {
+  if (file->limit.any()) {
     auto listed = for_each_host(frontier, [&](const HostInfo& host) {
-      if (!host.settings.limit) return;
-      file->hosts.push_back({host.host, left_of(now, *file->limit, *host.settings.limit)});
+      const Limit before = file->limit.of(host.host);
+      const Limit after = now.of(host.host);
+      if (!before || !host.settings.limit || before == after) return;
+      file->hosts.push_back({host.host, left_of(after, *before, *host.settings.limit)});
     });
     if (!listed) return listed;
   }
@@ -275,7 +281,8 @@ Result<void> HostPageQuota::begin(Frontier& frontier, bool resumed,
 
 Result<void> HostPageQuota::on_lease(std::string_view host) {
   thread_.check();
-  if (!limit_) return {};
+  const Limit limit = limits_.of(host);
+  if (!limit) return {};
   if (known_.size() >= kMaxHosts) {
     held_.give_back(known_.size() * kBytesOfAHost);
     known_.clear();
@@ -290,7 +297,7 @@ Result<void> HostPageQuota::on_lease(std::string_view host) {
     if (!info && info.error().code != ErrorCode::kNotFound) return tl::unexpected(info.error());
     if (info && info->settings.limit) return {};
   }
-  return frontier_.set_host(host, {.limit = *limit_});
+  return frontier_.set_host(host, {.limit = *limit});
 }
 
 }  // namespace trawl

@@ -19,6 +19,7 @@
 
 #include "base/mutex.h"
 #include "base/one_thread.h"
+#include "crawler/decide/limit_by_host.h"
 #include "crawler/http/body_memory_budget.h"
 
 namespace trawl {
@@ -51,15 +52,15 @@ class RecentHashes {
   std::vector<std::uint64_t> slots_;
 };
 
-// Enforces scope.max_urls_per_host: limits how many possibly new URLs of a host are offered to the
-// frontier. Thread-safe, since all threads find links to a host; hosts are spread over several
-// locks. Takes about 50 bytes per host and 8 MiB, counted in a budget. A link takes a place before
-// it is offered, and report() passes in the frontier's answer. Equal links that are offered at the
-// same time share a place. A link that is known to be seen needs no place, and passes even if the
-// host is full. So the limit is never exceeded, and known links do not displace new ones, except
-// links met for the first time in a run or again after a million others, which take a place until
-// they are settled. Counts are per run, and include URLs that wait when the run begins: see
-// start().
+// Enforces scope.max_urls_per_host and max_urls of [[politeness.host]]: limits how many possibly
+// new URLs of a host are offered to the frontier. Thread-safe, since all threads find links to a
+// host; hosts are spread over several locks. Takes about 50 bytes per host and 8 MiB, counted in a
+// budget. A link takes a place before it is offered, and report() passes in the frontier's answer.
+// Equal links that are offered at the same time share a place. A link that is known to be seen
+// needs no place, and passes even if the host is full. So the limit is never exceeded, and known
+// links do not displace new ones, except links met for the first time in a run or again after a
+// million others, which take a place until they are settled. Counts are per run, and include URLs
+// that wait when the run begins: see start().
 class HostUrlQuota {
  public:
   class Reservation {
@@ -72,11 +73,10 @@ class HostUrlQuota {
 
   static constexpr std::uint64_t kBytesOfAHost = 50;
 
-  explicit HostUrlQuota(std::optional<std::uint64_t> max_urls_per_host,
-                        std::shared_ptr<BodyMemoryBudget> budget = nullptr);
+  explicit HostUrlQuota(LimitByHost limits, std::shared_ptr<BodyMemoryBudget> budget = nullptr);
 
   // False if there is no limit: nothing is counted, and every URL has a place.
-  bool limited() const { return limit_.has_value(); }
+  bool limited() const { return limited_; }
   // Counts the URLs waiting in the frontier's queues. Errors: those of Frontier::hosts().
   Result<void> start(const Frontier& frontier);
   // Returns nothing if the host is full. `host`: in the form of Lease::host and politeness_group();
@@ -87,6 +87,8 @@ class HostUrlQuota {
   // Counts a URL that was offered without a place.
   void note(std::string_view host, std::string_view url, Admission admission);
   std::uint64_t count(std::string_view host) const;
+  // Of the host; absent: none.
+  std::optional<std::uint64_t> limit(std::string_view host) const { return limits_.of(host); }
 
  private:
   static constexpr std::size_t kParts = 64;
@@ -108,23 +110,25 @@ class HostUrlQuota {
   const Part& part_of(std::uint64_t hash) const { return parts_[hash % kParts]; }
   std::uint64_t& count_of(Part& part, std::uint64_t hash) TRAWL_REQUIRES(part.mutex);
 
-  const std::optional<std::uint64_t> limit_;
+  const LimitByHost limits_;
+  const bool limited_;
   const KeyedHash hash_;
   std::array<Part, kParts> parts_;
   std::optional<RecentHashes> known_;  // URLs that the frontier has seen
   TableCharge held_;
 };
 
-// Enforces scope.max_pages_per_host with HostSettings::limit, which is durable and so holds over
-// restarts. For one thread, and the hosts it leases. Takes about 40 bytes per host, up to 10 MiB,
-// counted in a budget; beyond that it asks the frontier about hosts it has forgotten.
+// Enforces scope.max_pages_per_host, and max_pages of [[politeness.host]], with
+// HostSettings::limit, which is durable and so holds over restarts. For one thread, and the hosts
+// it leases. Takes about 40 bytes per host, up to 10 MiB, counted in a budget; beyond that it asks
+// the frontier about hosts it has forgotten.
 class HostPageQuota {
  public:
   static constexpr std::uint64_t kBytesOfAHost = 40;
   static constexpr std::size_t kMaxHosts = 1u << 18;
 
   // `resumed`: hosts may have limits from an earlier run.
-  HostPageQuota(Frontier& frontier, bool resumed, std::optional<std::uint64_t> max_pages_per_host,
+  HostPageQuota(Frontier& frontier, bool resumed, LimitByHost limits,
                 std::shared_ptr<BodyMemoryBudget> budget = nullptr);
 
   // Applies the limit `now` to a crawl before anything is leased. If the last run had another
@@ -133,8 +137,7 @@ class HostPageQuota {
   // there was no limit, counting starts now. A change interrupted by a crash is completed by the
   // next call, with whatever limit. Errors: kCorrupt for the file, kIo, those of the frontier.
   static Result<void> begin(Frontier& frontier, bool resumed,
-                            const std::filesystem::path& state_dir,
-                            std::optional<std::uint64_t> now);
+                            const std::filesystem::path& state_dir, const LimitByHost& now);
   // The small file, which --fresh deletes.
   static std::filesystem::path path(const std::filesystem::path& state_dir) {
     return state_dir / "host-page-limit";
@@ -147,7 +150,7 @@ class HostPageQuota {
  private:
   Frontier& frontier_;
   const bool resumed_;
-  const std::optional<std::uint64_t> limit_;
+  const LimitByHost limits_;
   const KeyedHash hash_;
   std::unordered_set<std::uint64_t> known_;
   bool forgot_ = false;  // some hosts were forgotten

@@ -1,50 +1,12 @@
 #include "crawler/decide/scope.h"
 
-#include <algorithm>
 #include <utility>
-
-#include "trawl/url_groups.h"
 
 #include "crawler/decide/url_shape.h"
 
 namespace trawl {
 
 namespace {
-
-// politeness_group(), as a view if the URL contains it in one piece.
-std::string_view group_view(const Url& url, std::string& scratch) {
-  const std::string_view host = group_host(url);
-  const std::string_view port = url.port();
-  if (port.empty() || port == "80" || port == "443") return host;
-  if (host.size() == url.hostname().size()) return url.host();
-  scratch = politeness_group(url);
-  return scratch;
-}
-
-// The part of a normalised URL after the politeness group: "/path?query".
-std::string_view behind_authority(std::string_view href) {
-  return href.substr(href.find('/', href.find("://") + 3));
-}
-
-// Prefixes and pages are compared without the scheme, since sites respond to both.
-std::string page_of(const Url& url, const Canonicalizer& canonicalizer) {
-  return politeness_group(url) + std::string(behind_authority(canonicalizer.key(url)));
-}
-std::string path_of(const Url& url, const Canonicalizer& spelling) {
-  std::string page = page_of(url, spelling);
-  page.erase(std::min(page.find('?'), page.size()));
-  return page;
-}
-
-// Removes prefixes that begin with another prefix.
-void remove_covered(std::vector<std::string>& prefixes) {
-  std::ranges::sort(prefixes);
-  std::vector<std::string> kept;
-  for (std::string& prefix : prefixes) {
-    if (kept.empty() || !prefix.starts_with(kept.back())) kept.push_back(std::move(prefix));
-  }
-  prefixes = std::move(kept);
-}
 
 UrlVerdict passes_by(std::string_view key) {
   return {.reason = std::nullopt, .rule = key, .key = key};
@@ -82,8 +44,9 @@ std::span<const UrlLimit> url_limits() {
 
 Result<std::unique_ptr<Scope>> Scope::create(const CrawlConfig::Scope& config,
                                              const std::vector<Url>& seeds,
-                                             const Canonicalizer& canonicalizer) {
-  std::unique_ptr<Scope> scope(new Scope(config, canonicalizer));
+                                             const Canonicalizer& canonicalizer,
+                                             std::shared_ptr<const SeedRedirects> redirects) {
+  std::unique_ptr<Scope> scope(new Scope(config, canonicalizer, std::move(redirects)));
   if (auto added = scope->add_rules(); !added) return tl::unexpected(std::move(added.error()));
   for (const std::filesystem::path& file : config.blocklist) {
     auto list = Blocklist::open(file, canonicalizer);
@@ -93,7 +56,7 @@ Result<std::unique_ptr<Scope>> Scope::create(const CrawlConfig::Scope& config,
     }
     scope->blocklists_.push_back(std::move(*list));
   }
-  scope->add_seeds(seeds);
+  scope->seeds_.add(seeds);
   return scope;
 }
 
@@ -122,32 +85,6 @@ Result<void> Scope::add_rules() {
   if (!set) return tl::unexpected(std::move(set.error()));
   patterns_ = std::move(*set);
   return {};
-}
-
-void Scope::add_seeds(const std::vector<Url>& seeds) {
-  for (const Url& seed : seeds) {
-    switch (config_.type) {
-      case ScopeType::kPage:
-        members_.insert(page_of(seed, canonicalizer_));
-        break;
-      case ScopeType::kPrefix: {
-        // Everything in the directory of the seed: "/a/b.html" gives the prefix "/a/".
-        std::string prefix = path_of(seed, spelling_);
-        prefix.erase(prefix.rfind('/') + 1);
-        prefixes_.push_back(std::move(prefix));
-        break;
-      }
-      case ScopeType::kHost:
-        members_.insert(politeness_group(seed));
-        break;
-      case ScopeType::kDomain:
-        members_.emplace(registrable_domain(seed.hostname()));
-        break;
-      case ScopeType::kAny:
-        break;
-    }
-  }
-  remove_covered(prefixes_);
 }
 
 UrlVerdict Scope::check(const Url& url, std::uint32_t depth, std::uint32_t hops_off_scope) const {
@@ -198,23 +135,7 @@ UrlVerdict Scope::check_rules(const Url& url, std::uint32_t depth,
 }
 
 bool Scope::covers(const Url& url) const {
-  std::string scratch;
-  switch (config_.type) {
-    case ScopeType::kAny:
-      return true;
-    case ScopeType::kHost:
-      return members_.contains(group_view(url, scratch));
-    case ScopeType::kDomain:
-      return members_.contains(registrable_domain(url.hostname()));
-    case ScopeType::kPage:
-      return members_.contains(page_of(url, canonicalizer_));
-    case ScopeType::kPrefix: {
-      const std::string target = path_of(url, spelling_);
-      const auto behind = std::ranges::upper_bound(prefixes_, target);
-      return behind != prefixes_.begin() && target.starts_with(*std::prev(behind));
-    }
-  }
-  return false;
+  return seeds_.covers(url) || (redirects_ && redirects_->covers(url));
 }
 
 }  // namespace trawl

@@ -2,13 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "trawl/canonicalizer.h"
@@ -17,6 +16,8 @@
 
 #include "crawler/config/crawl_config.h"
 #include "crawler/decide/blocklist.h"
+#include "crawler/decide/seed_members.h"
+#include "crawler/decide/seed_redirects.h"
 #include "crawler/decide/url_verdict.h"
 #include "crawler/patterns/url_pattern_set.h"
 
@@ -33,14 +34,15 @@ struct UrlLimit {
 };
 std::span<const UrlLimit> url_limits();
 
-// Immutable, thread-safe.
+// Thread-safe; only the redirects of seeds may change it.
 class Scope {
  public:
   // Reads the blocklists. `canonicalizer` makes the keys to search them for. Errors:
-  // kInvalidArgument for an invalid pattern, and those of Blocklist::open().
+  // kInvalidArgument for an invalid pattern, and those of Blocklist::open(). `redirects` may grow.
   static Result<std::unique_ptr<Scope>> create(
       const CrawlConfig::Scope& config, const std::vector<Url>& seeds,
-      const Canonicalizer& canonicalizer = Canonicalizer());
+      const Canonicalizer& canonicalizer = Canonicalizer(),
+      std::shared_ptr<const SeedRedirects> redirects = nullptr);
 
   // `depth`: of the link; `hops_off_scope`: of the page with the link: 0 if the page is in scope,
   // else the number of pages in a row, including it, that are out of scope. A link accepted with
@@ -55,19 +57,14 @@ class Scope {
     std::string name;
     std::string_view key;
   };
-  struct TextHash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const noexcept {
-      return std::hash<std::string_view>{}(text);
-    }
-  };
-  using TextSet = std::unordered_set<std::string, TextHash, std::equal_to<>>;
-
-  Scope(const CrawlConfig::Scope& config, const Canonicalizer& canonicalizer)
-      : config_(config), canonicalizer_(canonicalizer) {}
+  Scope(const CrawlConfig::Scope& config, const Canonicalizer& canonicalizer,
+        std::shared_ptr<const SeedRedirects> redirects)
+      : config_(config),
+        canonicalizer_(canonicalizer),
+        seeds_(config.type, canonicalizer),
+        redirects_(std::move(redirects)) {}
 
   Result<void> add_rules();
-  void add_seeds(const std::vector<Url>& seeds);
   // The limit on URLs that the URL exceeds, if any.
   std::optional<SkipReason> check_shape(const Url& url) const;
   bool covers(const Url& url) const;
@@ -75,12 +72,12 @@ class Scope {
 
   const CrawlConfig::Scope config_;
   const Canonicalizer canonicalizer_;
-  const Canonicalizer spelling_;  // normalises URLs for patterns and prefixes
+  const Canonicalizer spelling_;  // normalises URLs for patterns
   std::vector<Blocklist> blocklists_;
   UrlPatternSet patterns_;
-  std::vector<Rule> rules_;            // one per pattern
-  TextSet members_;                    // kPage: pages, kHost: politeness groups, kDomain: domains
-  std::vector<std::string> prefixes_;  // kPrefix: sorted, none a prefix of another
+  std::vector<Rule> rules_;  // one per pattern
+  SeedMembers seeds_;
+  const std::shared_ptr<const SeedRedirects> redirects_;  // null: none
 };
 
 }  // namespace trawl

@@ -32,8 +32,14 @@ UrlOrigin UrlOrigin::of(std::uint32_t depth, std::uint32_t redirects, const UrlN
 }
 
 Result<UrlDecider> UrlDecider::create(const CrawlConfig& config, const std::vector<Url>& seeds,
-                                      const Canonicalizer& canonicalizer) {
-  auto scope = Scope::create(config.scope, seeds, canonicalizer);
+                                      const Canonicalizer& canonicalizer,
+                                      std::shared_ptr<const SeedRedirects> redirects) {
+  if (redirects == nullptr) {
+    auto stored = SeedRedirects::read(config.crawl.state_dir, config.scope.type, canonicalizer);
+    if (!stored) return tl::unexpected(std::move(stored.error()));
+    redirects = *std::move(stored);
+  }
+  auto scope = Scope::create(config.scope, seeds, canonicalizer, std::move(redirects));
   if (!scope) return tl::unexpected(std::move(scope.error()));
   return UrlDecider(config, std::move(*scope), seeds);
 }
@@ -41,12 +47,14 @@ Result<UrlDecider> UrlDecider::create(const CrawlConfig& config, const std::vect
 UrlDecider::UrlDecider(const CrawlConfig& config, std::unique_ptr<Scope> scope,
                        const std::vector<Url>& seeds)
     : respect_nofollow_(config.links.respect_nofollow),
-      respect_robots_(config.politeness.respect_robots),
+      hosts_(config.politeness),
       max_redirects_(config.fetch.max_redirects),
       robots_agent_(robots_token_of(config.crawl)),
       scope_(std::move(scope)) {
-  for (const Url& seed : seeds)
-    seed_hosts_.insert(politeness_group(seed));
+  for (const Url& seed : seeds) {
+    for (std::string& host : seed_hosts(seed))
+      seed_hosts_.insert(std::move(host));
+  }
   for (const SkipReasonRow& row : kSkipReasonRows) {
     if (row.setting == nullptr) continue;
     held_by_[static_cast<std::size_t>(row.reason)] = mix64(row.setting(config) + 1) | 1;  // never 0
@@ -74,7 +82,7 @@ UrlVerdict UrlDecider::decide(const Url& url, const UrlOrigin& origin, CrawlFact
 }
 
 UrlVerdict UrlDecider::decide(const Url& url, const Robots& robots) const {
-  if (respect_robots_ && !robots.allowed(robots_agent_, url))
+  if (hosts_.respects_robots(politeness_group(url)) && !robots.allowed(robots_agent_, url))
     return skipped_for(SkipReason::kRobots);
   return fetched_by("");
 }

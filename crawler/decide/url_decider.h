@@ -20,6 +20,7 @@
 #include "trawl/url.h"
 
 #include "crawler/config/crawl_config.h"
+#include "crawler/config/host_politeness.h"
 #include "crawler/decide/scope.h"
 #include "crawler/decide/trap_detector.h"
 #include "crawler/decide/url_note.h"
@@ -58,9 +59,11 @@ class CrawlFacts {
 // Immutable, thread-safe.
 class UrlDecider {
  public:
-  // Errors: those of Scope::create().
+  // `redirects`: those of a running crawl; null: those that the state directory of the config has.
+  // Errors: those of Scope::create() and SeedRedirects::read().
   static Result<UrlDecider> create(const CrawlConfig& config, const std::vector<Url>& seeds,
-                                   const Canonicalizer& canonicalizer);
+                                   const Canonicalizer& canonicalizer,
+                                   std::shared_ptr<const SeedRedirects> redirects = nullptr);
 
   // Checks in this order: nofollow, redirects, the scope with its limits and blocklists, the URL's
   // pattern, its host's limit, robots.txt.
@@ -72,7 +75,7 @@ class UrlDecider {
   // The verdict on a text that Url::parse() refused with this error.
   static UrlVerdict decide(const Error& parse_error);
 
-  // Whether a host (politeness_group()) has a seed.
+  // Whether a host (politeness_group()) has a seed; with and without "www." are one host.
   bool is_seed_host(std::string_view host) const { return seed_hosts_.contains(host); }
   const Scope& scope() const { return *scope_; }
 
@@ -88,7 +91,7 @@ class UrlDecider {
   bool is_wanted_sitemap(const Url& url, const UrlOrigin& origin) const;
 
   bool respect_nofollow_;
-  bool respect_robots_;
+  HostPoliteness hosts_;
   std::uint32_t max_redirects_;
   std::array<std::uint64_t, kSkipReasons> held_by_{};
   std::string robots_agent_;

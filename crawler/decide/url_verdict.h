@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "crawler/config/crawl_config.h"
+#include "crawler/decide/limit_by_host.h"
 
 namespace trawl {
 
@@ -58,7 +59,7 @@ inline constexpr SkipReasonRow kSkipReasonRows[] = {
     {SkipReason::kTooManyParameters, "too many query parameters", "scope.max_query_parameters"},
     {SkipReason::kBlocked, "blocked", "scope.blocklist"},
     {SkipReason::kTooManyUrlsOfHost, "too many URLs of the host", "scope.max_urls_per_host", true,
-     [](const CrawlConfig& config) { return config.scope.max_urls_per_host.value_or(0); }},
+     [](const CrawlConfig& config) { return LimitByHost::urls(config).number(); }},
     {SkipReason::kPatternParked, "pattern parked", "scope.park_pattern_after", false,
      [](const CrawlConfig& config) { return std::uint64_t{config.scope.park_pattern_after}; }},
     {SkipReason::kNofollow, "nofollow", "links.respect_nofollow", true,

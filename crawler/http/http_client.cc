@@ -119,6 +119,7 @@ class EpollHttpClient final : public HttpClient {
     }
     if (timer_ || resolver_->pending() > 0 || !active_.empty()) run_timers(Clock::now());
     if (!context_.stalled.empty()) resume_stalled();
+    if (!context_.slowed.empty()) resume_slowed();
     end_failed();
     finish_transfers();
   }
@@ -311,11 +312,29 @@ class EpollHttpClient final : public HttpClient {
     }
   }
 
+  // One after the other, for each takes bytes that the next then waits for.
+  void resume_slowed() {
+    const auto slowed = std::exchange(context_.slowed, {});
+    for (std::size_t i = 0; i < slowed.size(); ++i) {
+      if (slowed[i]->ended) continue;
+      const auto now = Clock::now();
+      if (context_.options.rate->free_at() > now) {
+        // Those that paused again meanwhile are last.
+        context_.slowed.insert(context_.slowed.begin(),
+                               slowed.begin() + static_cast<std::ptrdiff_t>(i), slowed.end());
+        return;
+      }
+      context_.floods.begin_call();
+      if (!slowed[i]->resume_slowed(now)) give_up(*slowed[i], {});
+    }
+  }
+
   milliseconds wait_time(milliseconds max_wait) const {
     auto until = Clock::time_point::max();
     if (timer_) until = *timer_;
     if (!active_.empty()) until = std::min(until, next_check_);
     if (!turns_.empty()) until = std::min(until, turns_.begin()->first);
+    if (!context_.slowed.empty()) until = std::min(until, context_.options.rate->free_at());
     if (const auto due = resolver_->next_time()) until = std::min(until, *due);
     if (until == Clock::time_point::max()) return max_wait;
     const auto now = Clock::now();
@@ -366,6 +385,7 @@ class EpollHttpClient final : public HttpClient {
     std::swap(active_[transfer.place], active_.back());
     active_.pop_back();
     std::erase(context_.stalled, &transfer);
+    std::erase(context_.slowed, &transfer);
     auto& idle = transfer.proxy_text().empty() ? idle_ : idle_by_proxy_[transfer.proxy_text()];
     idle.push_back(&transfer);
     done(std::move(response));

@@ -14,6 +14,7 @@
 
 #include "trawl/result.h"
 
+#include "base/rate_limiter.h"
 #include "crawler/http/body_memory_budget.h"
 #include "crawler/http/body_truncation.h"
 #include "crawler/http/fetch_error.h"
@@ -45,6 +46,9 @@ struct HttpOptions {
   std::filesystem::path ca_file{};             // PEM; empty: the system's
   ResolverOptions resolver{};                  // includes the IP version
   std::shared_ptr<BodyMemoryBudget> budget{};  // shared with other clients; null: no limit
+  // Bytes of heads and bodies; shared with other clients. Transfers pause for it, and no timer runs
+  // meanwhile. Null: unlimited.
+  std::shared_ptr<RateLimiter> rate{};
 };
 
 struct HttpRequest {

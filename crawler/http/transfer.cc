@@ -276,7 +276,7 @@ bool Transfer::wants_other_address(Time now) const {
 }
 
 Transfer::Verdict Transfer::check(Time now) {
-  if (stalled_) return {};
+  if (stalled_ || slowed_) return {};
   const HttpOptions& options = context_.options;
   const auto age = now - begun_ - paused_;
   if (age > options.timeout)
@@ -336,6 +336,7 @@ HttpResponse Transfer::finish(CURLcode code, Time now) {
   if (response_.protocol.starts_with("http/1")) context_.connections.set_sequential(connection_);
   if (stalled_) context_.options.budget->cancel(waiter_);
   stalled_ = false;
+  slowed_ = false;
   conclude(code);
   body_.end();
   response_.elapsed = std::chrono::ceil<milliseconds>(now - begun_);
@@ -421,8 +422,12 @@ bool Transfer::is_tunnelled() const {
 
 std::size_t Transfer::take_body(std::string_view bytes) {
   context_.floods.add_piece();
+  RateLimiter* const rate = context_.options.rate.get();
+  if (rate != nullptr && rate->limited() && waits_for_rate()) return CURL_WRITEFUNC_PAUSE;
   switch (body_.take(bytes)) {
     case BodyReader::Step::kTaken:
+      if (rate != nullptr && rate->limited())
+        rate->take(static_cast<double>(bytes.size()), std::chrono::steady_clock::now());
       return bytes.size();
     case BodyReader::Step::kPause:
       stall();
@@ -441,9 +446,28 @@ std::size_t Transfer::take_header(std::string_view line) {
   }
   const bool was_complete = head_.complete();
   if (!head_.take(line)) return 0;
+  if (RateLimiter* const rate = context_.options.rate.get(); rate != nullptr && rate->limited())
+    rate->take(static_cast<double>(line.size()), std::chrono::steady_clock::now());
   if (jar_ != nullptr && starts_with_in_any_case(line, "set-cookie:")) jar_->add(line.size());
   if (head_.complete() && !was_complete && !take_head()) return 0;
   return line.size();
+}
+
+// libcurl gives the piece again when the transfer goes on, so it is not counted yet.
+bool Transfer::waits_for_rate() {
+  const Time now = std::chrono::steady_clock::now();
+  if (context_.options.rate->free_at() <= now) return false;
+  slowed_ = true;
+  slowed_at_ = now;
+  context_.slowed.push_back(this);
+  return true;
+}
+
+bool Transfer::resume_slowed(Time now) {
+  slowed_ = false;
+  paused_ += now - slowed_at_;
+  set_window(now);
+  return curl_easy_pause(easy(), CURLPAUSE_CONT) == CURLE_OK;
 }
 
 bool Transfer::take_head() {
@@ -475,11 +499,15 @@ BodyWaiter::State Transfer::waiter_state() const {
   return context_.options.budget->state(waiter_);
 }
 
+void Transfer::set_window(Time now) {
+  window_begun_ = now;
+  window_bytes_ = head_.bytes() + response_.encoded_bytes;
+}
+
 bool Transfer::resume(Time now) {
   stalled_ = false;
   paused_ += now - stalled_at_;
-  window_begun_ = now;
-  window_bytes_ = head_.bytes() + response_.encoded_bytes;
+  set_window(now);
   body_.granted();
   return curl_easy_pause(easy(), CURLPAUSE_CONT) == CURLE_OK;
 }

@@ -40,6 +40,7 @@ struct TransferContext {
   HttpClient* client = nullptr;
   std::vector<Transfer*> sending{};  // requests that libcurl sent just now
   std::vector<Transfer*> stalled{};  // transfers that wait for memory
+  std::vector<Transfer*> slowed{};   // transfers that wait for HttpOptions::rate
   Placeholders placeholders{};
   std::unordered_map<std::string, TlsSessions> tls_sessions{};  // by proxy, "" without one
 };
@@ -103,6 +104,9 @@ class Transfer {
   bool is_stalled() const noexcept { return stalled_; }
   BodyWaiter::State waiter_state() const;
   bool resume(Time now);
+  // Continues a transfer that waits for HttpOptions::rate; it may begin to wait again. Returns
+  // false if it must end.
+  bool resume_slowed(Time now);
 
   // Used by the client: position among the active transfers, URL, and the number of uses, which
   // distinguishes a late answer of the resolver from a current one.
@@ -140,6 +144,8 @@ class Transfer {
   std::size_t take_header(std::string_view line);
   bool take_head();
   void stall();
+  bool waits_for_rate();
+  void set_window(Time now);
   curl_socket_t open_socket(curl_sockaddr& address);
   void conclude(CURLcode code);
   bool is_tunnelled() const;
@@ -191,6 +197,8 @@ class Transfer {
 
   bool stalled_ = false;
   Time stalled_at_{};
+  bool slowed_ = false;
+  Time slowed_at_{};
   BodyWaiter waiter_;
 
   Verdict verdict_;  // why it ended for a reason outside libcurl

@@ -200,8 +200,8 @@ class OutputImpl final : public Output {
 Result<std::unique_ptr<Output>> Output::open(const CrawlConfig& config,
                                              const std::filesystem::path& directory,
                                              const std::filesystem::path& state_dir, bool sync,
-                                             std::span<const SinkKind> kinds) {
-  auto sinks = OutputSinks::open(config, directory, state_dir, sync, kinds);
+                                             std::span<const SinkKind> kinds, TallyTarget tally) {
+  auto sinks = OutputSinks::open(config, directory, state_dir, sync, kinds, std::move(tally));
   if (!sinks) return tl::unexpected(sinks.error());
   auto output = std::make_unique<OutputImpl>(*std::move(sinks));
   if (auto started = output->start(); !started) return tl::unexpected(started.error());

@@ -18,6 +18,7 @@
 #include "crawler/output/content_index.h"
 #include "crawler/output/output_sinks.h"
 #include "crawler/output/page_output.h"
+#include "crawler/output/tally_sink.h"
 
 namespace trawl {
 
@@ -39,11 +40,12 @@ class Output {
  public:
   // Creates `directory` if it is missing, and repairs what a crash left half-written. The index of
   // bodies is `state_dir`/content. `sync`: what is written survives a power loss. Errors: kInUse if
-  // another process writes there.
+  // another process writes there. `tally` gets what is written to pages.jsonl.
   static Result<std::unique_ptr<Output>> open(const CrawlConfig& config,
                                               const std::filesystem::path& directory,
                                               const std::filesystem::path& state_dir, bool sync,
-                                              std::span<const SinkKind> kinds = built_in_sinks());
+                                              std::span<const SinkKind> kinds = built_in_sinks(),
+                                              TallyTarget tally = {});
   // Whether `directory` holds output of a crawl. Checks that open() could create it and write to
   // it, so that a mistake is found before a crawl begins; changes nothing. Errors: as open().
   static Result<bool> probe(const CrawlConfig& config, const std::filesystem::path& directory,

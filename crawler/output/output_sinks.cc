@@ -68,13 +68,15 @@ std::string_view part_of(const PageOutput& page, std::size_t sink) {
 Result<OutputSinks> OutputSinks::open(const CrawlConfig& config,
                                       const std::filesystem::path& directory,
                                       const std::filesystem::path& state_dir, bool sync,
-                                      std::span<const SinkKind> kinds) {
+                                      std::span<const SinkKind> kinds, TallyTarget tally) {
   if (auto made = make_directory(directory); !made) return tl::unexpected(made.error());
   OutputSinks sinks;
   sinks.sync_ = sync;
   sinks.pages_path_ = (directory / "pages.jsonl").string();
   if (auto opened = sinks.open_sinks(config, directory, state_dir, kinds); !opened)
     return tl::unexpected(opened.error());
+  if (tally.tally != nullptr)
+    sinks.sinks_.push_back(std::make_unique<TallySink>(std::move(tally), sinks.pages_path_));
   for (std::size_t i = 0; i < sinks.sinks_.size(); ++i) {
     const SinkInputs inputs = sinks.sinks_[i]->inputs();
     if (inputs.links) sinks.link_sinks_.push_back(i);

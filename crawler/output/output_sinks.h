@@ -17,6 +17,7 @@
 #include "crawler/output/built_in_sinks.h"
 #include "crawler/output/content_index.h"
 #include "crawler/output/output_sink.h"
+#include "crawler/output/tally_sink.h"
 
 namespace trawl {
 
@@ -29,7 +30,7 @@ class OutputSinks {
   // See Output::open().
   static Result<OutputSinks> open(const CrawlConfig& config, const std::filesystem::path& directory,
                                   const std::filesystem::path& state_dir, bool sync,
-                                  std::span<const SinkKind> kinds);
+                                  std::span<const SinkKind> kinds, TallyTarget tally = {});
   // See Output::probe().
   static Result<bool> probe(const CrawlConfig& config, const std::filesystem::path& directory,
                             std::span<const SinkKind> kinds);

@@ -25,11 +25,15 @@
 
 #include "base/mutex.h"
 #include "base/one_thread.h"
+#include "base/process_memory.h"
+#include "crawler/config/config_values.h"
 #include "crawler/config/crawl_paths.h"
 #include "crawler/config/user_agent.h"
 #include "crawler/decide/fetch_memory_plan.h"
+#include "crawler/decide/host_pace.h"
 #include "crawler/decide/page_quota.h"
 #include "crawler/decide/recrawl_plan.h"
+#include "crawler/log/room_log.h"
 #include "crawler/output/output.h"
 #include "crawler/run/crawl_steering.h"
 #include "crawler/run/fetcher.h"
@@ -37,9 +41,11 @@
 #include "crawler/run/held_urls.h"
 #include "crawler/run/retrying_frontier.h"
 #include "crawler/state/crawl_totals.h"
+#include "crawler/state/free_space_guard.h"
 #include "crawler/state/output_checks.h"
 #include "crawler/state/resumed_config.h"
 #include "crawler/state/state_contents.h"
+#include "crawler/tally/stored_tally.h"
 
 namespace trawl {
 
@@ -54,8 +60,16 @@ std::vector<Url> parse_seeds(const CrawlConfig& config) {
   return seeds;
 }
 
+std::uint32_t most_connections_of_a_host(const CrawlConfig::Politeness& politeness) {
+  std::uint32_t most = politeness.per_host_connections;
+  for (const HostPolitenessText& host : politeness.hosts)
+    most = std::max(most, host.connections.value_or(0));
+  return most;
+}
+
 HttpOptions http_options(const CrawlConfig& config, std::size_t connections,
-                         std::shared_ptr<BodyMemoryBudget> bodies) {
+                         std::shared_ptr<BodyMemoryBudget> bodies,
+                         std::shared_ptr<RateLimiter> rate) {
   const CrawlConfig::Fetch& fetch = config.fetch;
   return {.user_agent = config.crawl.user_agent,
           .timeout = fetch.timeout,
@@ -66,7 +80,7 @@ HttpOptions http_options(const CrawlConfig& config, std::size_t connections,
           .max_header_bytes = fetch.max_header,
           .connections = connections,
           .http2 = fetch.http2,
-          .multiplex = config.politeness.per_host_connections > 1,
+          .multiplex = most_connections_of_a_host(config.politeness) > 1,
           .keep_encoded = true,  // digests are of them
           .allow_private_addresses = fetch.allow_private_addresses,
           .verify_tls = fetch.verify_tls,
@@ -75,7 +89,8 @@ HttpOptions http_options(const CrawlConfig& config, std::size_t connections,
                        .timeout = fetch.dns_timeout,
                        .negative_age = fetch.dns_negative_age,
                        .ip_version = fetch.ip_version},
-          .budget = std::move(bodies)};
+          .budget = std::move(bodies),
+          .rate = std::move(rate)};
 }
 
 // File descriptors of the store, the output and all else; each connection takes one more.
@@ -117,7 +132,11 @@ class CrawlImpl final : public Crawl {
         threads_wanted_(std::min(config_.fetch.threads, config_.fetch.connections)),
         bodies_(std::make_shared<BodyMemoryBudget>(config_.fetch.max_memory,
                                                    FetchMemoryPlan::of(config_).for_bodies)),
-        urls_of_hosts_(config_.scope.max_urls_per_host, bodies_) {}
+        receive_rate_(std::make_shared<RateLimiter>(static_cast<double>(config_.fetch.limit_rate))),
+        request_rate_(config_.politeness.max_rate),
+        free_space_({config_.crawl.state_dir, output_directory(config_)}, config_.output.min_free,
+                    config_.output.min_free_wait),
+        urls_of_hosts_(LimitByHost::urls(config_), bodies_) {}
 
   ~CrawlImpl() override {
     abort();
@@ -134,18 +153,26 @@ class CrawlImpl final : public Crawl {
     // After the directory is locked, and before anything can be completed.
     if (auto closed = close_former_files(); !closed) return closed;
     const bool sync = config_.frontier.durability == Durability::kSync;
+    if (auto read = open_tally(); !read) return read;
     auto output = Output::open(config_, output_directory(config_), config_.crawl.state_dir, sync,
-                               opening.sinks);
+                               opening.sinks, tally_target());
     if (!output) return tl::unexpected(output.error());
     output_ = std::move(*output);
     if (auto saved = save_configs(config_, saved_); !saved) return saved;
+    if (auto begun = seed_redirects_->begin(config_.crawl.state_dir, opened_.resumed); !begun)
+      return begun;
     if (auto counted = urls_of_hosts_.start(*frontier_); !counted) return counted;
     auto patterns = ParkedPatterns::open(config_.crawl.state_dir, opened_.resumed,
                                          config_.scope.park_pattern_after);
     if (!patterns) return tl::unexpected(patterns.error());
     parked_patterns_ = std::move(*patterns);
     if (auto changed = HostPageQuota::begin(*frontier_, opened_.resumed, config_.crawl.state_dir,
-                                            config_.scope.max_pages_per_host);
+                                            LimitByHost::pages(config_));
+        !changed) {
+      return changed;
+    }
+    if (auto changed = HostPace::begin(*frontier_, opened_.resumed, config_.crawl.state_dir,
+                                       rules_->politeness);
         !changed) {
       return changed;
     }
@@ -165,13 +192,15 @@ class CrawlImpl final : public Crawl {
                     std::chrono::steady_clock::now(), before_.bytes);
     shares_.emplace(config_.fetch.connections, threads_wanted_,
                     [this](std::size_t thread) { wake(static_cast<std::uint32_t>(thread)); });
-    context_.reset(new CrawlContext{config_, *rules_, *frontier_, *output_, *pages_, *shares_,
-                                    *limits_, *crashes_, urls_of_hosts_, *parked_patterns_,
-                                    skipped_, fetches_, bodies_, robots_token_of(config_.crawl),
-                                    opened_.resumed, trusts_less_});
+    context_.reset(new CrawlContext{
+        config_, *rules_, *frontier_, *output_, *pages_, *shares_, *limits_, request_rate_,
+        *crashes_, urls_of_hosts_, *parked_patterns_, *seed_redirects_, skipped_, fetches_, *tally_,
+        bodies_, robots_token_of(config_.crawl), opened_.resumed, trusts_less_});
     steering_.emplace(*context_, *without_retries_,
                       ReloadedParts{.config = config_,
                                     .rules = *rules_,
+                                    .redirects = seed_redirects_,
+                                    .receive_rate = *receive_rate_,
                                     .read = read_,
                                     .saved = saved_,
                                     .set_log = opening.set_log},
@@ -194,6 +223,7 @@ class CrawlImpl final : public Crawl {
     const auto planned = plan_failed_urls(*frontier_, rules_->recrawl);
     if (!planned) return context_->stop_with(planned.error());
     if (*planned > 0) spdlog::info("{} failed URLs are scheduled to be fetched again", *planned);
+    check_free_space();
     // release: publishes what open() made; pairs with the acquire load in on_checkpoint().
     running_.store(true, std::memory_order_release);
     try {
@@ -212,6 +242,8 @@ class CrawlImpl final : public Crawl {
 
   bool ended() override {
     thread_.check();
+    check_free_space();
+    sample_history();
     const CrawlPhase phase = context_->phase();
     if (phase == CrawlPhase::kAborting) return true;
     // More may be offered meanwhile.
@@ -241,7 +273,7 @@ class CrawlImpl final : public Crawl {
     checkpoint_asked_for_.store(true, std::memory_order_relaxed);
     const auto asked = without_retries_->request_checkpoint();
     if (RetryingFrontier::is_out_of_reach(asked)) {
-      spdlog::warn("no checkpoint written: {}", asked.error().message);
+      room_log(LogRoom::kFrontier).warn("no checkpoint written: {}", asked.error().message);
     } else if (!asked) {
       context_->stop_with(asked.error());
     }
@@ -278,7 +310,17 @@ class CrawlImpl final : public Crawl {
     return progress;
   }
   const SkipCounts& skipped() const override { return skipped_; }
+  std::map<std::string, std::uint64_t> skipped_in_all() const override {
+    auto skipped = stored_before_.skipped;
+    for (std::size_t i = 0; i < kSkipReasons; ++i) {
+      const auto reason = static_cast<SkipReason>(i);
+      if (const auto n = skipped_[reason]; n > 0) skipped[std::string(to_string(reason))] += n;
+    }
+    return skipped;
+  }
   const FetchCounts& fetches() const override { return fetches_; }
+  const CrawlTally& tally() const override { return *tally_; }
+  const CrawlHistory& history() const override { return *history_; }
   const OpenReport& opened() const override { return opened_; }
   bool waits_for_recrawls() const {
     return !config_.recrawl.wait && frontier_progress().only_recrawls_wait;
@@ -307,6 +349,7 @@ class CrawlImpl final : public Crawl {
     return has_parked_queue(stats()) || context_->held_origins.count() > 0;
   }
   const FailedSeeds& failed_seeds() const override { return context_->failed_seeds; }
+  std::vector<SeedRedirect> redirected_seeds() const override { return seed_redirects_->found(); }
   const std::string& pages_path() const override { return output_->pages_path(); }
   std::vector<std::string> crashed() const override { return crashes_->were_set_aside(); }
   const std::vector<std::string>& repairs() const override { return output_->repairs(); }
@@ -386,7 +429,13 @@ class CrawlImpl final : public Crawl {
   }
 
   Result<void> make_rules() {
-    auto rules = CrawlRules::create(config_, seeds_);
+    auto profile = Profile::from_text(config_.url.text, config_.url.hosts);
+    if (!profile) return tl::unexpected(profile.error());
+    auto redirects =
+        SeedRedirects::read(config_.crawl.state_dir, config_.scope.type, Canonicalizer(*profile));
+    if (!redirects) return tl::unexpected(redirects.error());
+    seed_redirects_ = *std::move(redirects);
+    auto rules = CrawlRules::create(config_, seeds_, seed_redirects_);
     if (!rules) return tl::unexpected(rules.error());
     rules_ = std::move(*rules);
     for (const Blocklist& blocklist : rules_->decider.scope().blocklists()) {
@@ -551,10 +600,66 @@ class CrawlImpl final : public Crawl {
     return {};
   }
 
+  // What earlier runs did.
+  Result<void> open_tally() {
+    auto stored =
+        StoredTally::read(config_.crawl.state_dir, output_directory(config_) / "pages.jsonl");
+    if (!stored) return tl::unexpected(stored.error());
+    for (const std::string& warning : stored->warnings)
+      spdlog::warn("{}", warning);
+    history_.emplace(std::move(stored->history), stored->history_interval);
+    tally_.emplace(std::move(stored->tally));
+    stored_before_ = {.skipped = std::move(stored->skipped),
+                      .peak_memory = stored->peak_memory,
+                      .elapsed_ms = stored->elapsed_ms};
+    return {};
+  }
+
+  TallyTarget tally_target() {
+    return {.tally = &*tally_, .store = [this](std::uint64_t offset) { store_tally(offset); }};
+  }
+
+  // A failure does not stop the crawl: the lines of pages.jsonl are counted again at the next
+  // start.
+  void store_tally(std::uint64_t offset) const {
+    StoredTally stored{.tally = tally_->snapshot(),
+                       .history = history_->samples(),
+                       .history_interval = history_->interval(),
+                       .skipped = skipped_in_all(),
+                       .peak_memory = std::max(stored_before_.peak_memory, peak_memory()),
+                       .elapsed_ms = stored_before_.elapsed_ms + run_ms()};
+    stored.tally.offset = offset;
+    if (const auto written = stored.write(config_.crawl.state_dir); !written)
+      spdlog::warn("{}", written.error().message);
+  }
+
+  std::uint64_t run_ms() const {
+    if (started_ == std::chrono::steady_clock::time_point{}) return 0;
+    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(
+                                          std::chrono::steady_clock::now() - started_)
+                                          .count());
+  }
+
+  void sample_history() {
+    const auto now =
+        std::chrono::time_point_cast<SystemTime::duration>(std::chrono::system_clock::now());
+    if (!history_->is_due(now)) return;
+    const CrawlProgress progress = this->progress();
+    const TallyTotals totals = tally_->totals();
+    history_->add({.time = now,
+                   .pages = totals.lines,
+                   .bytes = totals.bytes(),
+                   .queued = progress.frontier.queued,
+                   .seen = progress.frontier.seen,
+                   .failed = totals.failed,
+                   .in_flight = progress.in_flight,
+                   .memory = resident_memory()});
+  }
+
   Result<void> create_fetchers() {
     const std::size_t kept = connections_kept(config_.fetch.connections, threads_wanted_);
     for (std::uint32_t i = 0; i < threads_wanted_; ++i) {
-      HttpOptions options = http_options(config_, kept, bodies_);
+      HttpOptions options = http_options(config_, kept, bodies_, receive_rate_);
       options.capture = output_->sinks().inputs().exchanges;
       auto fetcher = Fetcher::create(*context_, i, std::move(options));
       if (!fetcher) return tl::unexpected(fetcher.error());
@@ -575,6 +680,29 @@ class CrawlImpl final : public Crawl {
                           (*admissions)[i]);
     }
     return {};
+  }
+
+  // output.min_free: pauses, goes on, or ends the crawl before a disk is full.
+  void check_free_space() {
+    if (context_->phase() != CrawlPhase::kRunning) return;
+    switch (free_space_.check(std::chrono::steady_clock::now())) {
+      case FreeSpaceGuard::Step::kNone:
+        return;
+      case FreeSpaceGuard::Step::kPause:
+        context_->set_paused(PauseReason::kDiskFull, true);
+        room_log(LogRoom::kOutput)
+            .warn("{}: the crawl pauses until there is more, for {} at most", free_space_.what(),
+                  format_duration(config_.output.min_free_wait));
+        return;
+      case FreeSpaceGuard::Step::kGoOn:
+        context_->set_paused(PauseReason::kDiskFull, false);
+        room_log(LogRoom::kOutput).info("there is enough free space again: the crawl goes on");
+        wake_all();
+        return;
+      case FreeSpaceGuard::Step::kGiveUp:
+        context_->stop_with({ErrorCode::kNoSpace, free_space_.what()});
+        return;
+    }
   }
 
   void wake(std::uint32_t shard) {
@@ -603,9 +731,10 @@ class CrawlImpl final : public Crawl {
     if (event.result) {
       note_checkpoint(event);
       if (running) save_totals();
-      spdlog::log(asked_for ? spdlog::level::info : spdlog::level::debug,
-                  "checkpoint published in {:.3f} s",
-                  std::chrono::duration<double>(event.took).count());
+      room_log(LogRoom::kFrontier)
+          .log(asked_for ? spdlog::level::info : spdlog::level::debug,
+               "checkpoint published in {:.3f} s",
+               std::chrono::duration<double>(event.took).count());
     } else if (running) {
       context_->stop_with(event.result.error());
     } else {
@@ -658,9 +787,16 @@ class CrawlImpl final : public Crawl {
   OneThread thread_;  // the thread that calls ended()
   SkipCounts skipped_;
   FetchCounts fetches_;
+  std::optional<CrawlTally> tally_;
+  std::optional<CrawlHistory> history_;
+  StoredTally stored_before_;  // of earlier runs: what `tally_` and `history_` do not have
   const std::shared_ptr<BodyMemoryBudget> bodies_;
+  const std::shared_ptr<RateLimiter> receive_rate_;  // fetch.limit_rate
+  RateLimiter request_rate_;                         // politeness.max_rate
+  FreeSpaceGuard free_space_;
   HostUrlQuota urls_of_hosts_;
   std::unique_ptr<ParkedPatterns> parked_patterns_;
+  std::shared_ptr<SeedRedirects> seed_redirects_;
   std::optional<PageQuota> pages_;
   std::optional<ConnectionShares> shares_;
   std::optional<CrawlTotals> totals_;
@@ -707,7 +843,7 @@ Result<void> check_crawl(const CrawlConfig& config) {
   if (const auto rules = CrawlRules::create(config, parse_seeds(config)); !rules)
     return tl::unexpected(rules.error());
   const auto bodies = std::make_shared<BodyMemoryBudget>(config.fetch.max_memory);
-  const auto client = HttpClient::create(http_options(config, 1, bodies));
+  const auto client = HttpClient::create(http_options(config, 1, bodies, nullptr));
   return client ? Result<void>{} : tl::unexpected(client.error());
 }
 

@@ -5,21 +5,26 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "trawl/embedded_frontier.h"
 #include "trawl/result.h"
 
 #include "crawler/config/crawl_config.h"
 #include "crawler/decide/crawl_limits.h"
+#include "crawler/decide/seed_redirects.h"
 #include "crawler/decide/url_verdict.h"
 #include "crawler/output/built_in_sinks.h"
 #include "crawler/run/crawl_control.h"
 #include "crawler/run/failed_seeds.h"
 #include "crawler/run/fetch_counts.h"
+#include "crawler/tally/crawl_history.h"
+#include "crawler/tally/crawl_tally.h"
 
 namespace trawl {
 
@@ -86,7 +91,12 @@ class Crawl {
   virtual Result<void> close() = 0;
 
   virtual CrawlProgress progress() const = 0;
-  virtual const SkipCounts& skipped() const = 0;
+  virtual const SkipCounts& skipped() const = 0;  // by this process
+  // URLs skipped since the crawl began, by reason. A crash may lose those of the last minute.
+  virtual std::map<std::string, std::uint64_t> skipped_in_all() const = 0;
+  // What was fetched, over all runs; and how that went over time. Thread-safe.
+  virtual const CrawlTally& tally() const = 0;
+  virtual const CrawlHistory& history() const = 0;
   virtual const FetchCounts& fetches() const = 0;
   virtual const OpenReport& opened() const = 0;
   virtual std::optional<CrawlLimit> reached_limit() const = 0;
@@ -97,6 +107,8 @@ class Crawl {
   // Whether another run would retry failures of this run without --retry-failed.
   virtual bool has_parked_hosts() const = 0;
   virtual const FailedSeeds& failed_seeds() const = 0;
+  // Redirects of seeds to what did not belong to a seed; see SeedRedirects.
+  virtual std::vector<SeedRedirect> redirected_seeds() const = 0;
   virtual const std::string& pages_path() const = 0;
   // URLs set aside in this run because the crawl crashed on them.
   virtual std::vector<std::string> crashed() const = 0;

@@ -13,7 +13,9 @@
 #include "trawl/frontier.h"
 
 #include "base/mutex.h"
+#include "base/rate_limiter.h"
 #include "crawler/config/crawl_config.h"
+#include "crawler/config/host_politeness.h"
 #include "crawler/config/host_requests.h"
 #include "crawler/config/media_types.h"
 #include "crawler/crash/crash_loop_breaker.h"
@@ -23,6 +25,7 @@
 #include "crawler/decide/parked_patterns.h"
 #include "crawler/decide/priorities.h"
 #include "crawler/decide/recrawl_policy.h"
+#include "crawler/decide/seed_redirects.h"
 #include "crawler/decide/url_decider.h"
 #include "crawler/http/body_memory_budget.h"
 #include "crawler/output/output.h"
@@ -34,6 +37,7 @@
 #include "crawler/run/held_origins.h"
 #include "crawler/run/safe_point.h"
 #include "crawler/run/truncated_responses.h"
+#include "crawler/tally/crawl_tally.h"
 #include "url/url_credentials.h"
 
 namespace trawl {
@@ -46,14 +50,17 @@ enum class PauseReason : std::uint32_t { kAsked = 1, kDiskFull = 2 };
 
 // The rules of a config on URLs and responses. Immutable, thread-safe.
 struct CrawlRules {
-  static Result<std::unique_ptr<CrawlRules>> create(const CrawlConfig& config,
-                                                    const std::vector<Url>& seeds);
+  // `redirects`: see UrlDecider::create().
+  static Result<std::unique_ptr<CrawlRules>> create(
+      const CrawlConfig& config, const std::vector<Url>& seeds,
+      std::shared_ptr<const SeedRedirects> redirects = nullptr);
 
   Canonicalizer canonicalizer;
   UrlDecider decider;
   Priorities priorities;
   RecrawlPolicy recrawl;
   HostRequests requests;
+  HostPoliteness politeness;
   MediaTypes fetched_types;  // empty: all
   MediaTypes parsed_types;   // empty: HTML
   MediaTypes stored_types;   // empty: all
@@ -67,11 +74,14 @@ struct CrawlContext {
   PageQuota& pages;
   ConnectionShares& connections;
   CrawlLimits& limits;
+  RateLimiter& request_rate;
   CrashLoopBreaker& crashes;
   HostUrlQuota& urls_of_hosts;
   ParkedPatterns& parked_patterns;
+  SeedRedirects& seed_redirects;
   SkipCounts& skipped;
   FetchCounts& fetches;
+  CrawlTally& tally;
   std::shared_ptr<BodyMemoryBudget> bodies;
   const std::string robots_agent;  // our product token in robots.txt
   const bool resumed;              // an earlier run started this crawl

@@ -2,12 +2,13 @@
 
 namespace trawl {
 
-Result<std::unique_ptr<CrawlRules>> CrawlRules::create(const CrawlConfig& config,
-                                                       const std::vector<Url>& seeds) {
+Result<std::unique_ptr<CrawlRules>> CrawlRules::create(
+    const CrawlConfig& config, const std::vector<Url>& seeds,
+    std::shared_ptr<const SeedRedirects> redirects) {
   auto profile = Profile::from_text(config.url.text, config.url.hosts);
   if (!profile) return tl::unexpected(profile.error());
   Canonicalizer canonicalizer(*profile);
-  auto decider = UrlDecider::create(config, seeds, canonicalizer);
+  auto decider = UrlDecider::create(config, seeds, canonicalizer, std::move(redirects));
   if (!decider) return tl::unexpected(decider.error());
   auto priorities = Priorities::create(config.crawl);
   if (!priorities) return tl::unexpected(priorities.error());
@@ -17,6 +18,7 @@ Result<std::unique_ptr<CrawlRules>> CrawlRules::create(const CrawlConfig& config
                  .priorities = std::move(*priorities),
                  .recrawl = RecrawlPolicy(config.recrawl),
                  .requests = HostRequests(config.fetch),
+                 .politeness = HostPoliteness(config.politeness),
                  .fetched_types = MediaTypes(config.fetch.content_types),
                  .parsed_types = MediaTypes(config.links.content_types),
                  .stored_types = MediaTypes(config.output.content_types)});

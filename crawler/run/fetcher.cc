@@ -19,11 +19,11 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include "trawl/url.h"
 
 #include "crawler/config/decoder_memory.h"
+#include "crawler/log/room_log.h"
 #include "crawler/parse/headers/media_type.h"
 #include "crawler/run/fetch_failure.h"
 #include "crawler/run/frontier_start_gate.h"
@@ -100,8 +100,9 @@ Fetcher::Fetcher(CrawlContext& context, std::uint32_t shard, std::unique_ptr<Htt
       client_(std::move(client)),
       handler_(context),
       robots_(robots_options(context.config.politeness)),
-      page_limits_(context.frontier, context.resumed, context.config.scope.max_pages_per_host,
-                   context.bodies) {}
+      page_limits_(context.frontier, context.resumed, LimitByHost::pages(context.config),
+                   context.bodies),
+      pace_(context.frontier, context.rules.politeness) {}
 
 void Fetcher::run() {
   context_.safe_point.join();
@@ -112,8 +113,10 @@ void Fetcher::run() {
 void Fetcher::run_rounds() {
   for (;;) {
     context_.safe_point.come_by();
-    if (std::exchange(reloads_, context_.reloads) != context_.reloads)
+    if (std::exchange(reloads_, context_.reloads) != context_.reloads) {
       robots_.set_waits(robots_options(context_.config.politeness));
+      pace_.begin_anew();
+    }
     if (context_.limits.reached(std::chrono::steady_clock::now()))
       context_.advance_to(CrawlPhase::kDraining);
     const CrawlPhase phase = context_.phase();
@@ -139,7 +142,7 @@ void Fetcher::take_leases() {
     return context_.truncated_responses.clear();  // transfers in progress need the memory
   if (context_.crashes.is_alone()) return;
   const std::size_t room = context_.connections.take(shard_, leases_.size());
-  const std::uint64_t wanted = context_.pages.take(room);
+  const std::uint64_t wanted = context_.pages.take(std::min(room, most_leases()));
   // Read before the frontier reads its clock, so that delays measured from here are not too short.
   const SteadyTime asked_at = std::chrono::steady_clock::now();
   auto leases =
@@ -149,6 +152,7 @@ void Fetcher::take_leases() {
   has_room_ = given < room;
   if (has_room_) context_.connections.give_back_unused(shard_, room - given);
   if (!leases) return context_.stop_with(leases.error());
+  pace_.begin_batch();
   for (Lease& lease : *leases) {
     leases_.insert(lease.id);
     context_.in_flight.fetch_add(1, std::memory_order_relaxed);
@@ -156,6 +160,15 @@ void Fetcher::take_leases() {
            .leased_at = asked_at,
            .wall_time = std::chrono::system_clock::now()});
   }
+}
+
+// With politeness.max_rate no more than what is requested within a second: other leases would only
+// wait, and their hosts with them.
+std::size_t Fetcher::most_leases() const {
+  using namespace std::chrono_literals;
+  return context_.request_rate.limited()
+             ? context_.request_rate.room(1s, std::chrono::steady_clock::now())
+             : static_cast<std::size_t>(-1);
 }
 
 // A shared frontier hands out leases again that are not renewed, as those of a dead process.
@@ -215,8 +228,11 @@ void Fetcher::begin(OpenLease open) {
   }
   if (auto limited = page_limits_.on_lease(open.lease.host); !limited)
     context_.stop_with(limited.error());
+  const auto fresh = pace_.on_lease(open.lease.host);
+  if (!fresh) context_.stop_with(fresh.error());
+  if (fresh && *fresh) return release(open, open.leased_at, std::nullopt);
   if (hold_untrusted(open, *url)) return;
-  const bool obeys = context_.config.politeness.respect_robots;
+  const bool obeys = context_.rules.politeness.respects_robots(open.lease.host);
   if (!obeys && !doubted_.contains(open.lease.host)) return fetch(std::move(open), *url);
   const std::string origin(url->origin());
   RobotsAnswer robots = robots_.find(origin, std::chrono::steady_clock::now());
@@ -251,8 +267,9 @@ HttpRequest Fetcher::request_for(const Url& url, const std::string& host) const 
 
 std::shared_ptr<StartGate> Fetcher::gate_for(const OpenLease& open, const std::string& host) const {
   const bool own = host == open.lease.host;
-  if (own && !open.lease.paced) return nullptr;
-  return std::make_shared<FrontierStartGate>(context_, open.lease.id, own ? std::string() : host);
+  const bool paced = !own || open.lease.paced;
+  if (!paced && !context_.request_rate.limited()) return nullptr;
+  return std::make_shared<FrontierStartGate>(context_, open.lease.id, host, own, paced);
 }
 
 void Fetcher::fetch(OpenLease open, const Url& url) {
@@ -305,6 +322,11 @@ void Fetcher::on_page(const OpenLease& open, HttpResponse response) {
     return release(open, response.sent, response.sent);
   const SteadyTime sent = response.sent;
   count(response);
+  if (auto& log = room_log(LogRoom::kHttp); log.should_log(spdlog::level::debug)) {
+    log.debug("{}: {}, {} bytes in {} ms{}", without_credentials(open.lease.url), response.status,
+              response.encoded_bytes, response.elapsed.count(),
+              response.address.empty() ? "" : " from " + response.address);
+  }
   const auto url = Url::parse(open.lease.url);
   if (!url) return end(open, url.error().message, {}, sent);
   if (lacks_trust(open, *url, response)) return;
@@ -329,7 +351,8 @@ void Fetcher::count(const HttpResponse& response) {
 }
 
 void Fetcher::retry(const OpenLease& open, PageHandler::Result result) {
-  spdlog::debug("{}: {}", without_credentials(open.lease.url), scrubbed(result.outcome.error));
+  room_log(LogRoom::kHttp)
+      .debug("{}: {}", without_credentials(open.lease.url), scrubbed(result.outcome.error));
   if (result.truncated && !offer_links(open, *result.output)) return lease_ended(open);
   result.outcome.known_links = result.truncated ? handler_.links().known() : 0;
   result.outcome.end_later = context_.output.keeps(*result.output);
@@ -340,8 +363,9 @@ void Fetcher::retry(const OpenLease& open, PageHandler::Result result) {
     return context_.stop_with(verdict.error());
   }
   if (verdict->host_parked) {
-    spdlog::warn("{}: host parked, its queue is kept; last failure: {}", open.lease.host,
-                 result.outcome.error);
+    room_log(LogRoom::kFrontier)
+        .warn("{}: host parked, its queue is kept; last failure: {}: {}", open.lease.host,
+              without_credentials(open.lease.url), scrubbed(result.outcome.error));
   }
   if (verdict->retry_at) {
     context_.fetches.add_retry();
@@ -414,7 +438,8 @@ void Fetcher::complete(const OpenLease& open, PageHandler::Result result) {
   result.outcome.known_links = links.known();
   const Outcome& outcome = result.outcome;
   if (!outcome.error.empty()) {
-    spdlog::debug("{}: {}", without_credentials(open.lease.url), scrubbed(outcome.error));
+    room_log(LogRoom::kHttp)
+        .debug("{}: {}", without_credentials(open.lease.url), scrubbed(outcome.error));
   } else if (outcome.requested) {
     context_.fetches.add_succeeded();
   }
@@ -482,7 +507,9 @@ void Fetcher::hold_refused(const OpenLease& open, std::string_view error) {
 void Fetcher::park(const OpenLease& open, std::string_view reason) {
   const std::string& host = open.lease.host;
   context_.note_failed_fetch(open.lease.url, std::string(reason));
-  spdlog::warn("{}: host parked, its queue is kept; {}", host, reason);
+  room_log(LogRoom::kFrontier)
+      .warn("{}: host parked, its queue is kept; {}; needed for {}", host, reason,
+            without_credentials(open.lease.url));
   if (const auto parked =
           context_.frontier.set_host(host, {.blocked_until = HostSettings::kParked});
       !parked)

@@ -14,6 +14,7 @@
 #include "trawl/frontier.h"
 
 #include "crawler/decide/host_limits.h"
+#include "crawler/decide/host_pace.h"
 #include "crawler/http/http_client.h"
 #include "crawler/run/crawl_context.h"
 #include "crawler/run/page_handler.h"
@@ -37,6 +38,8 @@ class Fetcher {
 
   void run_rounds();
   void take_leases();
+  // How many leases may be taken now.
+  std::size_t most_leases() const;
   static std::chrono::microseconds started_after(const OpenLease& open, SteadyTime sent);
   bool is_crowded() const;
   std::chrono::milliseconds idle_time() const;
@@ -131,6 +134,7 @@ class Fetcher {
   PageHandler handler_;
   RobotsCache robots_;
   HostPageQuota page_limits_;
+  HostPace pace_;
   // Leases whose origin's robots.txt is being fetched, by origin.
   std::unordered_map<std::string, std::vector<OpenLease>> waiting_for_robots_;
   std::unordered_map<std::string, HeldOrigin>

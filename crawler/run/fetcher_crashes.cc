@@ -1,8 +1,7 @@
 // Fetcher: URLs that may crash the crawl. See CrashLoopBreaker for the protocol.
 #include <utility>
 
-#include <spdlog/spdlog.h>
-
+#include "crawler/log/room_log.h"
 #include "crawler/run/fetcher.h"
 
 namespace trawl {
@@ -47,7 +46,7 @@ void Fetcher::put_off(const OpenLease& open, std::string_view asked) {
 void Fetcher::set_aside(const OpenLease& open, std::string_view asked) {
   if (asked != open.lease.url) return leave_host_alone(open, asked);
   if (auto noted = context_.crashes.set_aside(asked); !noted) context_.stop_with(noted.error());
-  spdlog::warn("{}: set aside as failed: {}", asked, kCrashed);
+  room_log(LogRoom::kCrawl).warn("{}: set aside as failed: {}", asked, kCrashed);
   PageHandler::Result result = handler_.give_up(open, kCrashed, CrashLoopBreaker::kCrashed);
   result.outcome.reason = CrashLoopBreaker::kCrashed;
   result.outcome.requested = false;
@@ -59,7 +58,7 @@ void Fetcher::set_aside(const OpenLease& open, std::string_view asked) {
 // Parks a host whose robots.txt crashes the crawl: without it, nothing of the host may be fetched.
 void Fetcher::leave_host_alone(const OpenLease& open, std::string_view robots_txt) {
   if (context_.crashes.leave_alone(robots_txt))
-    spdlog::warn("{}: host parked: {}", robots_txt, kCrashed);
+    room_log(LogRoom::kCrawl).warn("{}: host parked: {}", robots_txt, kCrashed);
   // Each time, since the user may have revived the host.
   if (auto parked =
           context_.frontier.set_host(open.lease.host, {.blocked_until = HostSettings::kParked});

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include <spdlog/spdlog.h>
-
 #include "trawl/url.h"
 
+#include "crawler/log/room_log.h"
 #include "crawler/run/fetcher.h"
 #include "crawler/run/held_urls.h"
 
@@ -59,7 +58,7 @@ bool Fetcher::begin_hold(const std::string& origin, SteadyTime ask_at, std::stri
       HeldOrigin{.since = now, .ask_at = ask_at, .reason = reason, .why = std::string(why)});
   held->second.ask_at = ask_at;
   first_held_ = std::min(first_held_, held->second.since);
-  if (is_new) spdlog::warn("{}: URLs of this origin are held; {}", origin, why);
+  if (is_new) room_log(LogRoom::kRobots).warn("{}: URLs of this origin are held; {}", origin, why);
   return true;
 }
 

@@ -2,11 +2,10 @@
 #include <algorithm>
 #include <utility>
 
-#include <spdlog/spdlog.h>
-
 #include "trawl/url.h"
 #include "trawl/url_groups.h"
 
+#include "crawler/log/room_log.h"
 #include "crawler/run/fetch_failure.h"
 #include "crawler/run/fetcher.h"
 #include "crawler/run/sitemap_requests.h"
@@ -77,10 +76,11 @@ void Fetcher::on_robots(const std::string& origin, const HttpResponse& response)
   SteadyTime next_start = response.sent;
   if (!held && (robots.action == RobotsAnswer::Action::kWait ||
                 robots.action == RobotsAnswer::Action::kFail)) {
-    spdlog::debug("{}: {}; robots.txt will be requested again", origin, robots.reason);
+    room_log(LogRoom::kRobots)
+        .debug("{}: {}; robots.txt will be requested again", origin, robots.reason);
     next_start = robots.ask_at;
   } else if (robots.action == RobotsAnswer::Action::kObey &&
-             context_.config.politeness.respect_robots) {
+             context_.rules.politeness.respects_robots(first.lease.host)) {
     set_crawl_delay(waiting.mapped().front().lease.host);
     if (context_.config.links.sitemaps && robots.rules != nullptr)
       offer_sitemaps(origin, *robots.rules);
@@ -132,11 +132,9 @@ void Fetcher::set_address(const std::string& host, const std::string& address) {
 }
 
 void Fetcher::set_crawl_delay(const std::string& host) {
-  const auto& politeness = context_.config.politeness;
-  const auto delay =
-      std::min(robots_.crawl_delay(host, context_.robots_agent), politeness.max_crawl_delay);
-  const auto set =
-      context_.frontier.set_host(host, {.delay = std::max(delay, context_.asked_delays.of(host))});
+  const auto delay = std::min(robots_.crawl_delay(host, context_.robots_agent),
+                              context_.config.politeness.max_crawl_delay);
+  const auto set = pace_.set_crawl_delay(host, std::max(delay, context_.asked_delays.of(host)));
   if (!set) context_.stop_with(set.error());
 }
 

@@ -32,7 +32,8 @@ class Wanted {
     if (!rules_.decider.decide(*url, origin).is_fetched()) return false;
     if (held.was_queued || !urls_of_hosts_.limited()) return true;
     const std::string host = politeness_group(*url);
-    if (urls_of_hosts_.count(host) >= *config_.scope.max_urls_per_host) return false;
+    const auto limit = urls_of_hosts_.limit(host);
+    if (limit && urls_of_hosts_.count(host) >= *limit) return false;
     urls_of_hosts_.note(host, held.url, Admission::kNew);
     return true;
   }

@@ -2,10 +2,9 @@
 
 #include <cassert>
 
-#include <spdlog/spdlog.h>
-
 #include "trawl/url_groups.h"
 
+#include "crawler/log/room_log.h"
 #include "url/url_credentials.h"
 
 namespace trawl {
@@ -105,9 +104,10 @@ std::span<const UrlRequest> LinkFollower::requests() {
 
 void LinkFollower::skip(std::string_view url, SkipReason reason, std::string_view rule) {
   context_.skipped.add(reason);
-  if (spdlog::should_log(spdlog::level::debug))
-    spdlog::debug("skipped: {}: {}{}{}", without_credentials(url), to_string(reason),
-                  rule.empty() ? "" : ": ", rule);
+  if (room_log(LogRoom::kLinks).should_log(spdlog::level::debug))
+    room_log(LogRoom::kLinks)
+        .debug("skipped: {}: {}{}{}", without_credentials(url), to_string(reason),
+               rule.empty() ? "" : ": ", rule);
   if (output_ == nullptr) return;
   context_.output.sinks().add_skipped(*output_, from_,
                                       {.url = url, .reason = to_string(reason), .rule = rule});

@@ -4,14 +4,13 @@
 #include <utility>
 #include <vector>
 
-#include <spdlog/spdlog.h>
-
 #include "trawl/link_header.h"
 #include "trawl/robots_directives.h"
 #include "trawl/url_groups.h"
 
 #include "base/ascii.h"
 #include "crawler/decide/url_shape.h"
+#include "crawler/log/room_log.h"
 #include "crawler/parse/headers/media_type.h"
 #include "crawler/parse/html/meta_refresh_parser.h"
 #include "crawler/run/fetch_failure.h"
@@ -262,11 +261,13 @@ void PageHandler::watch_for_traps(const Page& page) {
   if (traps_.parked() > parked) {
     if (auto kept = context_.parked_patterns.add(url_pattern_of(page.url)); !kept)
       context_.stop_with(std::move(kept.error()));
-    spdlog::warn("{}: left alone with all URLs of its pattern: {} pages of it brought nothing new",
-                 without_credentials(page.url.href()), scope.park_pattern_after);
+    room_log(LogRoom::kLinks)
+        .warn("{}: left alone with all URLs of its pattern: {} pages of it brought nothing new",
+              without_credentials(page.url.href()), scope.park_pattern_after);
   } else if (traps_.slowed() > slowed) {
-    spdlog::info("{}: URLs of its pattern wait behind others: {} pages of it brought nothing new",
-                 without_credentials(page.url.href()), scope.slow_pattern_after);
+    room_log(LogRoom::kLinks)
+        .info("{}: URLs of its pattern wait behind others: {} pages of it brought nothing new",
+              without_credentials(page.url.href()), scope.slow_pattern_after);
   }
 }
 
@@ -302,15 +303,24 @@ void PageHandler::follow_redirect(Page& page) {
                           context_.rules.requests.for_url(page.url).cookies;
   const bool itself = may_differ && is_same_page(*target, page.url);
   const bool own_site = politeness_group(*target) == lease.host;
+  const UrlOrigin origin{.depth = lease.depth,
+                         .hops_off_scope = hops > 0 ? hops - 1 : 0,
+                         .redirects = lease.redirects + 1,
+                         .sitemap = page.note.role == UrlNote::Role::kSitemap,
+                         .own_site = own_site,
+                         .vouched = page.note.vouched};
+  follow_as_seed(page, *target, origin);
   follower_.add(std::move(*target),
-                {.origin = {.depth = lease.depth,
-                            .hops_off_scope = hops > 0 ? hops - 1 : 0,
-                            .redirects = lease.redirects + 1,
-                            .sitemap = page.note.role == UrlNote::Role::kSitemap,
-                            .own_site = own_site,
-                            .vouched = page.note.vouched},
-                 .sitemap_level = page.note.sitemap_level,
-                 .again = itself});
+                {.origin = origin, .sitemap_level = page.note.sitemap_level, .again = itself});
+}
+
+// The target of a seed's redirect is a seed too: what belongs to it joins the scope.
+void PageHandler::follow_as_seed(const Page& page, const Url& target, const UrlOrigin& origin) {
+  if (!page.outcome.seed || page.note.hops_off_scope > 0) return;
+  const UrlVerdict verdict = context_.rules.decider.decide(target, origin);
+  if (verdict.reason != SkipReason::kOutOfScope && !verdict.off_scope) return;
+  if (auto added = context_.seed_redirects.add(page.url, target); !added)
+    context_.stop_with(std::move(added.error()));
 }
 
 void PageHandler::follow_sitemap(Page& page) {

@@ -90,6 +90,7 @@ class PageHandler {
   void watch_for_traps(const Page& page);
   void follow(Page& page);
   void follow_redirect(Page& page);
+  void follow_as_seed(const Page& page, const Url& target, const UrlOrigin& origin);
   void follow_sitemap(Page& page);
   void follow_page(Page& page);
   void skip_dropped();

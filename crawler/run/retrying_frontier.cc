@@ -1,18 +1,19 @@
 #include "crawler/run/retrying_frontier.h"
 
-#include <spdlog/spdlog.h>
+#include "crawler/log/room_log.h"
 
 namespace trawl {
 
 void RetryingFrontier::note(const Error& error) const {
   if (!out_of_reach_.exchange(true, std::memory_order_relaxed))
-    spdlog::warn("{}; the crawl waits until the frontier is reachable", error.message);
+    room_log(LogRoom::kFrontier)
+        .warn("{}; the crawl waits until the frontier is reachable", error.message);
 }
 
 void RetryingFrontier::note_reached() const {
   if (out_of_reach_.load(std::memory_order_relaxed) &&
       out_of_reach_.exchange(false, std::memory_order_relaxed))
-    spdlog::info("the frontier is reachable again");
+    room_log(LogRoom::kFrontier).info("the frontier is reachable again");
 }
 
 Result<std::vector<Lease>> RetryingFrontier::lease(const LeaseRequest& request) {

@@ -23,12 +23,15 @@
 #include "crawler/config/crawl_paths.h"
 #include "crawler/crash/crash_loop_breaker.h"
 #include "crawler/decide/host_limits.h"
+#include "crawler/decide/host_pace.h"
 #include "crawler/decide/parked_patterns.h"
 #include "crawler/decide/recrawl_plan.h"
+#include "crawler/decide/seed_redirects.h"
 #include "crawler/output/output.h"
 #include "crawler/state/crawl_totals.h"
 #include "crawler/state/output_checks.h"
 #include "crawler/state/resumed_config.h"
+#include "crawler/tally/stored_tally.h"
 
 namespace trawl {
 
@@ -69,8 +72,9 @@ Result<void> check_writable(const fs::path& directory) {
 std::vector<fs::path> crawl_files(const fs::path& state) {
   std::vector<fs::path> files = CrashLoopBreaker::paths(state);
   files.insert(files.end(),
-               {RecrawlPlan::marker_path(state), CrawlTotals::path(state),
-                HostPageQuota::path(state), ParkedPatterns::path(state), last_run_path(state)});
+               {RecrawlPlan::marker_path(state), CrawlTotals::path(state), StoredTally::path(state),
+                HostPageQuota::path(state), HostPace::path(state), ParkedPatterns::path(state),
+                SeedRedirects::path(state), last_run_path(state)});
   return files;
 }
 

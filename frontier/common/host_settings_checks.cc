@@ -25,7 +25,8 @@ Result<std::int64_t> checked_block(const HostSettings& settings, const FrontierC
 
 bool differs_from_new_host(const HostInfo& info) {
   return info.queued > 0 || info.leased > 0 || info.state != HostState::kActive ||
-         info.failures > 0 || info.settings.delay || info.settings.leases || info.settings.limit;
+         info.failures > 0 || info.settings.delay || info.settings.exact_delay ||
+         info.settings.leases || info.settings.limit;
 }
 
 }  // namespace trawl

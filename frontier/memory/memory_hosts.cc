@@ -52,6 +52,8 @@ Result<void> MemoryState::set_host(std::string_view name, const HostSettings& se
   MemoryHost& host = add_host(name);
   if (settings.address) learn_address(host, *settings.address);
   if (settings.delay) host.set.delay = settings.delay->count() > 0 ? settings.delay : std::nullopt;
+  if (settings.exact_delay)
+    host.set.exact_delay = *settings.exact_delay ? settings.exact_delay : std::nullopt;
   if (settings.leases) host.set.leases = *settings.leases > 0 ? settings.leases : std::nullopt;
   if (settings.limit)
     host.set.limit = *settings.limit != HostSettings::kNoLimit ? settings.limit : std::nullopt;

@@ -31,7 +31,9 @@ StartTurn later(SteadyTime at, SteadyTime now) {
 
 std::chrono::milliseconds MemoryState::delay_of(const MemoryHost& host) const {
   const PolitenessOptions& politeness = options_.politeness;
-  milliseconds delay = std::max(politeness.delay, host.set.delay.value_or(milliseconds(0)));
+  const milliseconds own = host.set.delay.value_or(milliseconds(0));
+  if (host.set.exact_delay) return own;
+  milliseconds delay = std::max(politeness.delay, own);
   if (politeness.adaptive_delay > 0 && host.response_time) {
     const double most = static_cast<double>(politeness.max_adaptive_delay.count());
     const double wanted = std::min(politeness.adaptive_delay * *host.response_time, most);

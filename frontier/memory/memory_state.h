@@ -108,7 +108,8 @@ struct MemoryHost {
   std::string name;
   bool named = false;  // MemoryUrl::named: without domain and address
   bool had_urls = false;
-  HostSettings set;  // delay, leases, limit, address; delay and leases are never 0
+  HostSettings
+      set;  // delay, leases, limit, address; delay and leases are never 0, exact_delay never false
   std::uint32_t failures = 0;
   std::int64_t blocked_until = 0;  // by FrontierClock
   bool parked = false;

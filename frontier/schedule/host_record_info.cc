@@ -5,10 +5,12 @@
 namespace trawl {
 
 HostInfo host_info(const HostRecord& record, std::int64_t wall_now) {
-  HostInfo info{
-      .host = record.name,
-      .failures = record.failures,
-      .settings = {.delay = record.delay, .leases = record.max_leases, .limit = record.remaining}};
+  HostInfo info{.host = record.name,
+                .failures = record.failures,
+                .settings = {.delay = record.delay,
+                             .exact_delay = record.exact_delay ? std::optional(true) : std::nullopt,
+                             .leases = record.max_leases,
+                             .limit = record.remaining}};
   const bool blocked = record.blocked_until > wall_now;
   if (blocked) info.settings.blocked_until = from_milliseconds(record.blocked_until);
   // The state that lasts longest comes first; a block ends automatically.

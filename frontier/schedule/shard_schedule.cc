@@ -15,8 +15,11 @@ using std::chrono::milliseconds;
 
 milliseconds ShardState::delay_of(const Host& host) const {
   milliseconds delay = options_.politeness.delay;
-  if (host.extra && host.extra->record.delay)
-    delay = std::max(delay, std::min(*host.extra->record.delay, kMaxDelay));
+  if (const HostRecord* const record = host.record(); record != nullptr) {
+    const milliseconds own = std::min(record->delay.value_or(milliseconds(0)), kMaxDelay);
+    if (record->exact_delay) return own;
+    delay = std::max(delay, own);
+  }
   if (options_.politeness.adaptive_delay > 0 && host.response_time >= 0) {
     const double wanted =
         options_.politeness.adaptive_delay * static_cast<double>(host.response_time);

@@ -16,7 +16,8 @@ constexpr std::uint64_t kFailures = 8;
 constexpr std::uint64_t kBlocked = 16;
 constexpr std::uint64_t kGivenUp = 32;
 constexpr std::uint64_t kAnswered = 64;
-constexpr std::uint64_t kAllHostParts = 127;
+constexpr std::uint64_t kExactDelay = 128;
+constexpr std::uint64_t kAllHostParts = 255;
 
 std::optional<std::uint32_t> narrow(std::uint64_t value) {
   if (value > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
@@ -30,7 +31,7 @@ std::string encode_host(const HostRecord& host) {
   put_varint(value, (host.delay ? kDelay : 0) | (host.max_leases ? kMaxLeases : 0) |
                         (host.remaining ? kRemaining : 0) | (host.failures != 0 ? kFailures : 0) |
                         (host.blocked_until != 0 ? kBlocked : 0) | (host.given_up ? kGivenUp : 0) |
-                        (host.answered ? kAnswered : 0));
+                        (host.answered ? kAnswered : 0) | (host.exact_delay ? kExactDelay : 0));
   put_string(value, host.name);
   if (host.delay) put_fixed(value, static_cast<std::int64_t>(host.delay->count()));
   if (host.max_leases) put_varint(value, *host.max_leases);
@@ -60,6 +61,7 @@ std::optional<HostRecord> decode_host(std::string_view value) {
   if ((parts & kBlocked) != 0) host.blocked_until = in.fixed<std::int64_t>();
   host.given_up = (parts & kGivenUp) != 0;
   host.answered = (parts & kAnswered) != 0;
+  host.exact_delay = (parts & kExactDelay) != 0;
   if (!in.done()) return std::nullopt;
   return host;
 }

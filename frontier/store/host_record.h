@@ -12,6 +12,7 @@ namespace trawl {
 struct HostRecord {
   std::string name;  // Lease::host
   std::optional<std::chrono::milliseconds> delay = std::nullopt;
+  bool exact_delay = false;  // HostSettings::exact_delay
   std::optional<std::uint32_t> max_leases = std::nullopt;
   std::optional<std::uint64_t> remaining = std::nullopt;  // URLs that may still be completed
   std::uint32_t failures = 0;                             // in a row
@@ -22,7 +23,8 @@ struct HostRecord {
 
   // Ignores the name and `answered`.
   bool is_default() const {
-    return !delay && !max_leases && !remaining && failures == 0 && blocked_until == 0 && !given_up;
+    return !delay && !exact_delay && !max_leases && !remaining && failures == 0 &&
+           blocked_until == 0 && !given_up;
   }
   friend bool operator==(const HostRecord&, const HostRecord&) = default;
 };

@@ -73,6 +73,12 @@ max_host_backoff = "1h"
 max_retry_after = "2h"
 host_failures = 0
 park_time = "2d"
+max_rate = 2.5
+host = [
+  { host = ".example.com", delay = "3s", connections = 2, respect_robots = false, max_pages = 10,
+    max_urls = 20, own = true },
+  { host = "a.example.com", delay = "0s" },
+]
 
 [fetch]
 threads = 8
@@ -85,6 +91,7 @@ first_byte_timeout = "4s"
 timeout = "1h"
 min_speed = "1KiB"
 min_speed_time = "30s"
+limit_rate = "2MiB"
 max_body = "64KiB"
 max_download = "32KiB"
 max_header = "8KiB"
@@ -180,9 +187,16 @@ warc_operator = "Us \"and\" them"
 warc_description = "for \u00e9"
 content_types = ["text/html", "*/*"]
 
+min_free = "2GiB"
+min_free_wait = "5m"
+
 [log]
 level = "off"
+levels = ["http=debug", "frontier=warn"]
+format = "json"
 file = "/log.txt"
+max_size = "10MiB"
+keep = 3
 )toml";
 
 void set_crawl_and_scope(CrawlConfig& config) {
@@ -211,8 +225,33 @@ void set_crawl_and_scope(CrawlConfig& config) {
                   .max_urls_per_host = 1'000'000,
                   .slow_pattern_after = 3,
                   .park_pattern_after = 0};
-  config.politeness = {1500ms, 300ms, 100ms, 2,   20s, 4,  false, 2min, 0,
-                       50ms,   6h,    5,     60s, 5s,  1h, 2h,    0,    48h};
+  config.politeness = {1500ms,
+                       300ms,
+                       100ms,
+                       2,
+                       20s,
+                       4,
+                       false,
+                       2min,
+                       0,
+                       50ms,
+                       6h,
+                       5,
+                       60s,
+                       5s,
+                       1h,
+                       2h,
+                       0,
+                       48h,
+                       2.5,
+                       {{.host = ".example.com",
+                         .delay = 3s,
+                         .connections = 2,
+                         .respect_robots = false,
+                         .max_pages = 10,
+                         .max_urls = 20,
+                         .own = true},
+                        {.host = "a.example.com", .delay = 0s}}};
 }
 
 void set_fetch(CrawlConfig& config) {
@@ -223,6 +262,7 @@ void set_fetch(CrawlConfig& config) {
                   .timeout = 1h,
                   .min_speed = 1024,
                   .min_speed_time = 30s,
+                  .limit_rate = 2u << 20,
                   .max_body = 64 << 10,
                   .max_download = 32 << 10,
                   .max_header = 8 << 10,
@@ -295,8 +335,11 @@ CrawlConfig every_key() {
                    .warc_metadata = false,
                    .warc_operator = "Us \"and\" them",
                    .warc_description = "for \xc3\xa9",
-                   .content_types = {"text/html", "*/*"}};
-  config.log = {"off", "/log.txt"};
+                   .content_types = {"text/html", "*/*"},
+                   .min_free = 2ull << 30,
+                   .min_free_wait = 5min};
+  config.log = {
+      "off", {{"frontier", "warn"}, {"http", "debug"}}, LogFormat::kJson, "/log.txt", 10u << 20, 3};
   return config;
 }
 

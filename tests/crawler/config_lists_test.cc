@@ -57,6 +57,51 @@ rules = [
                                 HasSubstr("the string"))));
 }
 
+TEST(ConfigLists, BadHostPolitenessIsNamedWithItsPlace) {
+  EXPECT_THAT(errors_in(R"toml([[politeness.host]]
+host = "a b"
+[[politeness.host]]
+delay = "1s"
+[[politeness.host]]
+host = "c.example"
+delay = "25h"
+connections = 0
+respect_robots = "no"
+max_pages = 0
+wait = 1
+)toml"),
+              testing::UnorderedElementsAre(
+                  StartsWith("c.toml:4:1: politeness.host: "),
+                  AllOf(StartsWith("c.toml:6:1: politeness.host: "), HasSubstr("host is missing")),
+                  StartsWith("c.toml:10:9: politeness.host: delay: expected "),
+                  StartsWith("c.toml:11:15: politeness.host: connections: expected "),
+                  StartsWith("c.toml:12:18: politeness.host: respect_robots: expected "),
+                  StartsWith("c.toml:13:13: politeness.host: max_pages: expected "),
+                  StartsWith("c.toml:14:8: politeness.host: unknown name \"wait\"")));
+  EXPECT_THAT(
+      errors_in("[politeness]\nhost = [{ host = \"a.example\" }, { host = \"A.example\" }]\n"),
+      ElementsAre(HasSubstr("a.example is named twice")));
+}
+
+TEST(ConfigLists, LogLevelsAreATableOrStrings) {
+  const std::vector<LogRoomLevel> expected = {{"frontier", "warn"}, {"http", "debug"}};
+  for (const char* const written :
+       {"{ http = \"debug\", frontier = \"warn\" }", "[\"http=debug\", \"frontier=warn\"]",
+        "[\"http = debug, frontier=warn\"]", "\"http=debug,frontier=warn\""}) {
+    EXPECT_EQ(accepted(minimal_with(std::string("[log]\nlevels = ") + written + "\n")).log.levels,
+              expected)
+        << written;
+  }
+  EXPECT_EQ(
+      accepted(minimal_with("[log.levels]\nhttp = \"debug\"\nfrontier = \"warn\"\n")).log.levels,
+      expected);
+  EXPECT_THAT(errors_in("[log]\nlevels = { htp = \"debug\" }\n"),
+              ElementsAre(AllOf(StartsWith("c.toml:5:18: log.levels: "), HasSubstr("\"http\"?"))));
+  EXPECT_THAT(errors_in("[log]\nlevels = { http = \"loud\" }\n"), ElementsAre(HasSubstr("loud")));
+  EXPECT_THAT(errors_in("[log]\nlevels = [\"http=info\", \"http=warn\"]\n"),
+              ElementsAre(HasSubstr("twice")));
+}
+
 TEST(ConfigLists, BadPrioritiesAndRecrawlRulesAreNamedWithTheirPlace) {
   EXPECT_THAT(errors(R"toml([crawl]
 seeds = ["http://a.example/"]

@@ -113,6 +113,14 @@ TEST(Config, RangesAreChecked) {
       {"checkpoint.max_rate", {"-1", "\"1025TiB\"", "\"10MiB/s\""}},
       {"checkpoint.keep", {"0", "101"}},
       {"log.level", {"\"verbose\"", "\"INFO\""}},
+      {"log.levels", {"1", "[1]", "[\"http\"]"}},
+      {"log.format", {"\"JSON\"", "1"}},
+      {"log.max_size", {"-1", "\"1025TiB\""}},
+      {"log.keep", {"0", "1001"}},
+      {"fetch.limit_rate", {"-1", "\"2MiB/s\""}},
+      {"politeness.max_rate", {"-1.0", "nan", "1000001.0", "\"5\""}},
+      {"output.min_free", {"-1", "\"5%\""}},
+      {"output.min_free_wait", {"1", "\"366d\""}},
   };
   for (const auto& [name, values] : refused) {
     for (const std::string& value : values) {

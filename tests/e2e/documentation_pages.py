@@ -10,8 +10,9 @@ from page_examples import SITEMAP
 
 # Commands that do not run here, and why. Their names and flags are checked all the same.
 NOT_RUN = [
-    (r"scripts/(quickstart|test|deps)\.sh", "installs packages, and builds"),
+    (r"scripts/(quickstart|test|deps|package)\.sh", "installs packages, and builds"),
     (r"scripts/format\.sh", "changes the sources"),
+    (r"sudo |journalctl ", "needs an installed package and systemd"),
     (r"cmake --workflow", "builds for minutes"),
     (r"ctest --preset slow", "runs for an hour"),
     (r"(build/release/bench/\w+|bench/peers/run\.py)( |$)", "measures for minutes"),

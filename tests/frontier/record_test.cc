@@ -38,6 +38,7 @@ std::vector<HostRecord> some_hosts() {
           {.name = "a", .given_up = true},
           {.name = std::string(300, 'x'),
            .delay = milliseconds(1),
+           .exact_delay = true,
            .max_leases = 2,
            .remaining = 3,
            .failures = 4,
@@ -62,7 +63,7 @@ TEST(HostRecord, CutShortOrWithMoreBehindIsRefused) {
       EXPECT_FALSE(decode_host(value.substr(0, n)));
     EXPECT_FALSE(decode_host(value + "x"));
   }
-  EXPECT_FALSE(decode_host(std::string("\x80\x01\0", 3))) << "a part that no host has";
+  EXPECT_FALSE(decode_host(std::string("\x80\x02\0", 3))) << "a part that no host has";
   EXPECT_FALSE(decode_host(std::string("\x02\0\x80\x80\x80\x80\x10", 7))) << "2^32 leases";
   EXPECT_FALSE(decode_host(std::string("\x08\0\x80\x80\x80\x80\x10", 7))) << "2^32 failures";
 }

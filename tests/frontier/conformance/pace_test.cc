@@ -52,6 +52,31 @@ TEST_P(ConformancePace, P1_HandOutsOfAHostAreItsDelayApart) {
   EXPECT_THAT(due(), ElementsAre("http://a.test/3"));
 }
 
+TEST_P(ConformancePace, P1_AnExactDelayReplacesThatOfAllHosts) {
+  options_.politeness.adaptive_delay = 10;
+  open_anew();
+  ASSERT_TRUE(frontier_->set_host("a.test", {.delay = 100ms, .exact_delay = true}));
+  offer(*frontier_, {"http://a.test/1", "http://a.test/2", "http://a.test/3", "http://a.test/4"});
+  end(lease_one(*frontier_), {.status = 200, .response_time = 10s});
+  clocks_.advance(99ms);
+  EXPECT_THAT(due(), IsEmpty());
+  clocks_.advance(1ms);
+  EXPECT_THAT(due(), ElementsAre("http://a.test/2"));
+  EXPECT_EQ(frontier_->host("a.test")->settings.exact_delay, true);
+  ASSERT_TRUE(frontier_->set_host("a.test", {.exact_delay = false}));
+  clocks_.advance(900ms);
+  EXPECT_THAT(due(), IsEmpty());
+  EXPECT_EQ(frontier_->host("a.test")->settings.exact_delay, std::nullopt);
+}
+
+TEST_P(ConformancePace, AnExactDelayOfZeroIsNone) {
+  options_.politeness.leases_per_host = 3;
+  open_anew();
+  ASSERT_TRUE(frontier_->set_host("a.test", {.delay = 0ms, .exact_delay = true}));
+  offer(*frontier_, {"http://a.test/1", "http://a.test/2", "http://a.test/3"});
+  EXPECT_EQ(due().size(), 3u);
+}
+
 TEST_P(ConformancePace, P1_TheDelayCountsFromTheRealStart) {
   open_anew();
   offer(*frontier_, {"http://a.test/1", "http://a.test/2", "http://a.test/3"});

@@ -1,0 +1,21 @@
+// Options of commands that are short for config keys.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace trawl::cli {
+
+// Adds --depth, --max-pages, --delay, --scope, --warc, --save, --user-agent, --allow-private and
+// --set, which append "table.key=value" to `overrides`; --set comes last, and wins. Wrong values of
+// the former are usage errors.
+void add_crawl_flags(CLI::App* command, std::vector<std::string>& overrides);
+
+// The flag that is short for "key=value": "--warc"; empty if there is none.
+std::string flag_of(const std::string& assignment);
+
+}  // namespace trawl::cli

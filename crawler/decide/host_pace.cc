@@ -1,0 +1,111 @@
+#include "crawler/decide/host_pace.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "base/file_io.h"
+
+namespace trawl {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+// A line for each entry that sets something in the frontier, beginning with its host.
+std::string entries_text(const HostPoliteness& hosts) {
+  std::string text;
+  for (const HostPolitenessText& entry : hosts.entries()) {
+    text += fmt::format("{} {} {} {}\n", entry.host, entry.delay.value_or(milliseconds(-1)).count(),
+                        entry.connections.value_or(0), entry.own ? 1 : 0);
+  }
+  return text;
+}
+
+HostPlaces hosts_of_entries(std::string_view text) {
+  HostPlaces places;
+  while (!text.empty()) {
+    const std::size_t length = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, length);
+    text.remove_prefix(std::min(length + 1, text.size()));
+    if (!line.empty()) places.add(line.substr(0, line.find(' ')), 0);
+  }
+  return places;
+}
+
+// Removes delay and number of requests from the hosts of the former entries. Those of the entries
+// now get theirs when they are leased from.
+Result<void> forget_former(Frontier& frontier, const HostPlaces& former) {
+  constexpr std::size_t kAtOnce = 10'000;
+  std::string after;
+  for (;;) {
+    const auto hosts = frontier.hosts(after, kAtOnce);
+    if (!hosts) return tl::unexpected(hosts.error());
+    if (hosts->empty()) return {};
+    for (const HostInfo& info : *hosts) {
+      if (!former.find(hostname_of_queue(info.host))) continue;
+      const auto set = frontier.set_host(
+          info.host, {.delay = milliseconds(0), .exact_delay = false, .leases = 0});
+      if (!set) return set;
+    }
+    after = hosts->back().host;
+  }
+}
+
+}  // namespace
+
+HostPace::HostPace(Frontier& frontier, const HostPoliteness& hosts)
+    : frontier_(frontier), hosts_(hosts), hash_(KeyedHash::random()) {}
+
+Result<void> HostPace::begin(Frontier& frontier, bool resumed,
+                             const std::filesystem::path& state_dir, const HostPoliteness& hosts) {
+  const std::string file = path(state_dir).string();
+  std::string before;
+  if (std::error_code ignored; resumed && std::filesystem::exists(file, ignored)) {
+    std::ifstream stream(file, std::ios::binary);
+    before.assign(std::istreambuf_iterator<char>(stream), {});
+    if (stream.bad()) return error(ErrorCode::kIo, "cannot read " + file);
+  }
+  const std::string now = entries_text(hosts);
+  if (now == before) return {};
+  if (!before.empty()) {
+    if (auto removed = forget_former(frontier, hosts_of_entries(before)); !removed) return removed;
+  }
+  return replace_file(file, now);
+}
+
+HostSettings HostPace::settings_of(const HostPolitenessText& entry,
+                                   milliseconds crawl_delay) const {
+  const bool exact = entry.own && entry.delay;
+  const milliseconds own = entry.delay.value_or(milliseconds(0));
+  return {.delay = exact ? own : std::max(own, crawl_delay),
+          .exact_delay = exact,
+          .leases = entry.connections.value_or(0)};
+}
+
+Result<bool> HostPace::on_lease(std::string_view host) {
+  thread_.check();
+  if (hosts_.empty()) return false;
+  const HostPolitenessText* const entry = hosts_.find(host);
+  if (entry == nullptr) return false;
+  const std::uint64_t hash = hash_(host).low;
+  if (fresh_.contains(hash)) return true;
+  if (known_.size() >= kMaxHosts) known_.clear();
+  if (!known_.insert(hash).second) return false;
+  if (auto set = frontier_.set_host(host, settings_of(*entry, milliseconds(0))); !set)
+    return tl::unexpected(set.error());
+  fresh_.insert(hash);
+  return true;
+}
+
+Result<void> HostPace::set_crawl_delay(std::string_view host, milliseconds crawl_delay) {
+  const HostPolitenessText* const entry = hosts_.find(host);
+  if (entry != nullptr) return frontier_.set_host(host, settings_of(*entry, crawl_delay));
+  return frontier_.set_host(host, {.delay = crawl_delay});
+}
+
+}  // namespace trawl

@@ -1,0 +1,106 @@
+#include "crawler/status/metrics.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "crawler/status/process_usage.h"
+#include "crawler/status/prometheus_text.h"
+
+namespace trawl {
+
+namespace {
+
+using Type = PrometheusText::Type;
+
+double seconds_since_epoch(SystemTime time) {
+  return std::chrono::duration<double>(time.time_since_epoch()).count();
+}
+
+void add_urls(const Crawl& crawl, const CrawlProgress& progress, PrometheusText& out) {
+  const FrontierStats& stats = progress.frontier;
+  out.counter("trawl_urls_admitted_total", "URLs that were new and were queued.", stats.admitted);
+  out.counter("trawl_urls_seen_total", "URLs found that were known.", stats.seen);
+  out.counter("trawl_urls_invalid_total", "URLs found that were invalid or too long.",
+              stats.invalid);
+  out.counter("trawl_urls_completed_total", "URLs that ended, fetched or not.", stats.completed);
+  out.counter("trawl_fetch_retries_total", "Fetches that failed and are tried again.",
+              stats.retried);
+  out.metric("trawl_urls", Type::kGauge, "URLs by what they wait for.")
+      .sample(stats.queued, {{"state", "queued"}})
+      .sample(stats.leased, {{"state", "leased"}})
+      .sample(stats.deferred, {{"state", "deferred"}})
+      .sample(stats.held, {{"state", "held"}})
+      .sample(stats.set_aside_failed, {{"state", "failed"}});
+  const std::uint64_t waiting = stats.hosts_blocked + stats.hosts_parked;
+  out.metric("trawl_hosts", Type::kGauge, "Hosts with URLs queued, by state.")
+      .sample(stats.hosts - std::min(stats.hosts, waiting), {{"state", "active"}})
+      .sample(stats.hosts_blocked, {{"state", "blocked"}})
+      .sample(stats.hosts_parked, {{"state", "parked"}});
+  out.gauge("trawl_requests_in_flight", "URLs that are being fetched.", progress.in_flight);
+  out.metric("trawl_links_skipped_total", Type::kCounter,
+             "Links that were not followed, by reason, in this run.");
+  for (std::size_t i = 0; i < kSkipReasons; ++i) {
+    const auto reason = static_cast<SkipReason>(i);
+    out.sample(crawl.skipped()[reason], {{"reason", to_string(reason)}});
+  }
+}
+
+void add_filter(const FrontierStats& stats, PrometheusText& out) {
+  const FilterStats& filter = stats.filter;
+  out.gauge("trawl_filter_urls", "URLs in the filter.", filter.inserted);
+  out.gauge("trawl_filter_capacity_urls", "URLs that the filter has room for.", filter.capacity);
+  out.gauge("trawl_filter_layers", "Layers of the filter.", std::uint64_t{filter.layers});
+  out.gauge("trawl_filter_fill_ratio", "Share of the bits set in the newest layer.", filter.fill);
+  out.gauge("trawl_filter_false_positive_ratio",
+            "Probability that a new URL is taken for a known one.", stats.false_positive_rate);
+  out.gauge("trawl_filter_expected_lost_urls",
+            "Expected number of URLs wrongly taken for known so far.", stats.expected_lost);
+  out.gauge("trawl_filter_memory_bytes", "Memory of the filter.", filter.memory_bytes);
+}
+
+void add_storage(const Crawl& crawl, const CrawlProgress& progress, PrometheusText& out) {
+  out.counter("trawl_checkpoints_total", "Checkpoints published by this process.",
+              progress.frontier.checkpoints);
+  if (const auto last = crawl.last_checkpoint()) {
+    out.gauge("trawl_checkpoint_last_timestamp_seconds",
+              "When the newest checkpoint was published.", seconds_since_epoch(last->ended));
+    out.gauge("trawl_checkpoint_last_duration_seconds", "How long the newest checkpoint took.",
+              std::chrono::duration<double>(last->took).count());
+  }
+  out.gauge("trawl_frontier_memory_bytes", "Memory of queues, caches and buffers, about.",
+            progress.frontier.memory);
+  out.gauge("trawl_bodies_memory_bytes", "Memory of bodies that are fetched or written.",
+            progress.bodies_memory);
+  if (const auto free = free_disk_space(crawl.state_dir()))
+    out.gauge("trawl_disk_free_bytes", "Free space where the state directory is.", *free);
+}
+
+void add_process(PrometheusText& out) {
+  const ProcessUsage usage = ProcessUsage::now();
+  out.counter("process_cpu_seconds_total", "Processor time used, user and system.",
+              usage.cpu_seconds);
+  out.gauge("process_resident_memory_bytes", "Resident memory.", usage.resident);
+  out.gauge("process_virtual_memory_bytes", "Virtual memory.", usage.virtual_memory);
+  out.gauge("process_open_fds", "Open file descriptors.", usage.open_files);
+  out.gauge("process_max_fds", "The most file descriptors that may be open.", usage.max_files);
+  out.gauge("process_threads", "Threads.", usage.threads);
+  out.gauge("process_start_time_seconds", "When the process started, since the epoch.",
+            seconds_since_epoch(usage.started));
+}
+
+}  // namespace
+
+std::string metrics_text(const Crawl& crawl) {
+  const CrawlProgress progress = crawl.progress();
+  PrometheusText out;
+  out.metric("trawl_build_info", Type::kGauge, "The version of trawl.")
+      .sample(std::uint64_t{1}, {{"version", TRAWL_VERSION}});
+  out.gauge("trawl_paused", "1 while the crawl is paused.", std::uint64_t{crawl.paused()});
+  add_urls(crawl, progress, out);
+  add_filter(progress.frontier, out);
+  add_storage(crawl, progress, out);
+  add_process(out);
+  return out.text();
+}
+
+}  // namespace trawl

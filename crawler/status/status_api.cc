@@ -1,0 +1,343 @@
+#include "crawler/status/status_api.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/rfc3339.h"
+#include "crawler/config/config_values.h"
+#include "crawler/status/metrics.h"
+#include "crawler/status/offer_body.h"
+#include "crawler/status/status_json.h"
+
+namespace trawl {
+
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr std::size_t kMaxOfferBody = 4 << 20;
+constexpr std::size_t kMaxCallBody = 64 << 10;
+constexpr std::size_t kMostRows = 10'000;
+
+// Nothing from elsewhere is loaded, and no other site may show the page in a frame.
+constexpr const char* kPagePolicy =
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+constexpr std::string_view kEvents = "/api/v1/events";
+
+int http_status_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalidArgument:
+    case ErrorCode::kInvalidUrl:
+    case ErrorCode::kUnsupportedScheme:
+      return 400;
+    case ErrorCode::kNotFound:
+      return 404;
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kClosed:
+      return 503;
+    default:
+      return 500;
+  }
+}
+
+ApiReply failed(const Error& failure) {
+  return error_reply(http_status_of(failure.code), failure.message);
+}
+
+ApiReply reply_of(const ordered_json& value) {
+  return {.body = dump_json(value) + "\n"};
+}
+
+// A number from 1 to kMostRows; nothing if it is another text.
+std::optional<std::size_t> limit_of(const ApiRequest& request, std::size_t usual) {
+  const auto text = request.parameter("limit");
+  if (!text) return usual;
+  std::size_t limit = 0;
+  const char* const end = text->data() + text->size();
+  const auto [stop, failure] = std::from_chars(text->data(), end, limit);
+  if (failure != std::errc() || stop != end || limit == 0 || limit > kMostRows) return std::nullopt;
+  return limit;
+}
+
+ApiReply bad_limit() {
+  return error_reply(400, fmt::format("limit must be a number from 1 to {}", kMostRows));
+}
+
+}  // namespace
+
+struct StatusRoutes {
+  struct Route {
+    std::string_view path;
+    bool post;
+    CallLane lane;
+    StatusApi::Call call;  // null: the events
+  };
+  static constexpr Route kAll[] = {
+      {"/", false, CallLane::kReads, &StatusApi::page},
+      {"/healthz", false, CallLane::kReads, &StatusApi::health},
+      {"/metrics", false, CallLane::kReads, &StatusApi::metrics},
+      {kEvents, false, CallLane::kReads, nullptr},
+      {"/api/v1/status", false, CallLane::kReads, &StatusApi::status},
+      {"/api/v1/frontier", false, CallLane::kReads, &StatusApi::frontier},
+      {"/api/v1/history", false, CallLane::kReads, &StatusApi::history},
+      {"/api/v1/hosts", false, CallLane::kReads, &StatusApi::hosts},
+      {"/api/v1/host", false, CallLane::kReads, &StatusApi::host},
+      {"/api/v1/url", false, CallLane::kSlow, &StatusApi::url},
+      {"/api/v1/skipped", false, CallLane::kReads, &StatusApi::skipped},
+      {"/api/v1/errors", false, CallLane::kReads, &StatusApi::errors},
+      {"/api/v1/config", false, CallLane::kReads, &StatusApi::config},
+      {"/api/v1/pause", true, CallLane::kReads, &StatusApi::pause},
+      {"/api/v1/unpause", true, CallLane::kReads, &StatusApi::unpause},
+      {"/api/v1/checkpoint", true, CallLane::kSlow, &StatusApi::checkpoint},
+      {"/api/v1/stop", true, CallLane::kReads, &StatusApi::stop},
+      {"/api/v1/offer", true, CallLane::kSlow, &StatusApi::offer},
+      {"/api/v1/reload", true, CallLane::kSlow, &StatusApi::reload},
+      {"/api/v1/host", true, CallLane::kSlow, &StatusApi::change_host},
+  };
+
+  static bool exists(std::string_view path) {
+    return std::ranges::find(kAll, path, &Route::path) != std::end(kAll);
+  }
+  static const Route* find(const ApiRequest& request) {
+    const bool post = request.method == "POST";
+    if (!post && request.method != "GET" && request.method != "HEAD") return nullptr;
+    const auto* found = std::ranges::find_if(
+        kAll, [&](const Route& route) { return route.path == request.path && route.post == post; });
+    return found == std::end(kAll) ? nullptr : found;
+  }
+  static std::string methods(std::string_view path) {
+    std::string allowed;
+    for (const Route& route : kAll) {
+      if (route.path != path) continue;
+      allowed += allowed.empty() ? "" : ", ";
+      allowed += route.post ? "POST" : "GET, HEAD";
+    }
+    return allowed;
+  }
+};
+
+std::optional<ApiReply> StatusApi::refuse(const ApiRequest& request) const {
+  const auto* const route = StatusRoutes::find(request);
+  if (rules_ != nullptr && !request.control_socket) {
+    const auto needs = request.path == "/healthz" ? AccessRules::Needs::kNothing
+                       : request.method == "GET" || request.method == "HEAD"
+                           ? AccessRules::Needs::kReading
+                       : route == nullptr ? AccessRules::Needs::kReading
+                                          : AccessRules::Needs::kChanging;
+    if (auto refused = rules_->refuse(request, needs)) return refused;
+  }
+  if (route == nullptr && !StatusRoutes::exists(request.path)) {
+    return error_reply(404,
+                       "no such page: the status page is at /, the API under /api/v1/ (see "
+                       "docs/api.md), metrics are at /metrics");
+  }
+  if (route == nullptr) {
+    const std::string allowed = StatusRoutes::methods(request.path);
+    ApiReply refused = error_reply(405, fmt::format("{} takes only {}", request.path, allowed));
+    refused.headers.emplace_back("Allow", allowed);
+    return refused;
+  }
+  // A form of another site cannot send JSON.
+  const std::string_view type =
+      std::string_view(request.content_type).substr(0, request.content_type.find(';'));
+  if (route->post && !request.control_socket && !type.empty() && type != "application/json" &&
+      type != "application/x-ndjson" && type != "application/jsonl" && type != "text/plain") {
+    return error_reply(415,
+                       "the body must be JSON or lines: send the header \"Content-Type: "
+                       "application/json\" or text/plain");
+  }
+  return std::nullopt;
+}
+
+std::size_t StatusApi::max_body(const ApiRequest& request) const {
+  if (request.method != "POST") return 0;
+  return request.path == "/api/v1/offer" ? kMaxOfferBody : kMaxCallBody;
+}
+
+ApiOutcome StatusApi::answer(const ApiRequest& request) {
+  const auto* const route = StatusRoutes::find(request);
+  if (route == nullptr) return error_reply(404, "no such page");
+  if (route->call == nullptr) return EventSubscription{};
+  if (route->path == "/healthz") return health(request);
+  if (route->post && ended()) return error_reply(503, "the crawl has ended");
+  return DeferredReply{route->lane,
+                       [this, request, call = route->call] { return (this->*call)(request); }};
+}
+
+std::string StatusApi::events() {
+  return fmt::format("event: status\ndata: {}\n\n", dump_json(status_json(crawl_, ended())));
+}
+
+ApiReply StatusApi::page(const ApiRequest&) {
+  return {.content_type = "text/html; charset=utf-8",
+          .body =
+              "<!doctype html><title>trawl</title><p>See <a href=\"api/v1/status\">the "
+              "status</a>.\n",
+          .headers = {{"Content-Security-Policy", kPagePolicy}}};
+}
+
+ApiReply StatusApi::health(const ApiRequest&) {
+  return {.content_type = "text/plain; charset=utf-8", .body = "ok\n"};
+}
+
+ApiReply StatusApi::metrics(const ApiRequest&) {
+  return {.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = metrics_text(crawl_)};
+}
+
+ApiReply StatusApi::status(const ApiRequest&) {
+  return reply_of(status_json(crawl_, ended()));
+}
+
+ApiReply StatusApi::frontier(const ApiRequest&) {
+  return reply_of(frontier_json(crawl_));
+}
+
+ApiReply StatusApi::history(const ApiRequest&) {
+  return reply_of({{"interval_ms", 1000}, {"samples", ordered_json::array()}});
+}
+
+ApiReply StatusApi::hosts(const ApiRequest& request) {
+  const auto limit = limit_of(request, 50);
+  if (!limit) return bad_limit();
+  const auto rows = crawl_.hosts(HostOrder::kQueued, *limit);
+  if (!rows) return failed(rows.error());
+  ordered_json list = ordered_json::array();
+  for (const HostRow& row : *rows)
+    list.push_back(host_json(row));
+  return reply_of({{"hosts", std::move(list)}});
+}
+
+ApiReply StatusApi::host(const ApiRequest& request) {
+  const auto name = request.parameter("host");
+  if (!name || name->empty()) return error_reply(400, "name a host: /api/v1/host?host=example.com");
+  const auto row = crawl_.host(std::string(*name));
+  if (!row) return failed(row.error());
+  return reply_of(host_json(*row));
+}
+
+ApiReply StatusApi::url(const ApiRequest& request) {
+  const auto url = request.parameter("url");
+  if (!url || url->empty()) {
+    return error_reply(400,
+                       "name a URL, percent-encoded: "
+                       "/api/v1/url?url=https%3A%2F%2Fexample.com%2F");
+  }
+  if (!calls_.explain) return error_reply(503, "this crawl cannot explain URLs");
+  auto text = calls_.explain(std::string(*url));
+  if (!text) return failed(text.error());
+  if (!text->ends_with('\n')) *text += '\n';
+  return {.body = std::move(*text)};
+}
+
+ApiReply StatusApi::skipped(const ApiRequest&) {
+  return reply_of({{"skipped", skipped_json(crawl_)}});
+}
+
+ApiReply StatusApi::errors(const ApiRequest& request) {
+  if (!limit_of(request, 100)) return bad_limit();
+  return reply_of({{"errors", ordered_json::array()}});
+}
+
+ApiReply StatusApi::config(const ApiRequest&) {
+  return {.content_type = "application/toml; charset=utf-8",
+          .body = config_without_secrets(crawl_.config())};
+}
+
+ApiReply StatusApi::done() const {
+  return reply_of({{"ok", true}, {"state", state_word(crawl_, ended())}});
+}
+
+ApiReply StatusApi::pause(const ApiRequest&) {
+  crawl_.pause();
+  return done();
+}
+
+ApiReply StatusApi::unpause(const ApiRequest&) {
+  crawl_.unpause();
+  return done();
+}
+
+ApiReply StatusApi::checkpoint(const ApiRequest&) {
+  crawl_.request_checkpoint();
+  return done();
+}
+
+ApiReply StatusApi::stop(const ApiRequest& request) {
+  bool now = false;
+  if (!request.body.empty()) {
+    const json body = json::parse(request.body, nullptr, false);
+    if (!body.is_object() || (body.contains("now") && !body["now"].is_boolean()))
+      return error_reply(400, "send {\"now\": true} to drop the requests in flight, or no body");
+    now = body.value("now", false);
+  }
+  calls_.stop(now);
+  return reply_of({{"ok", true}, {"state", "draining"}});
+}
+
+ApiReply StatusApi::offer(const ApiRequest& request) {
+  const auto urls = parse_offer_body(request.body);
+  if (!urls) return failed(urls.error());
+  const auto report = crawl_.offer(*urls);
+  if (!report) return failed(report.error());
+  return reply_of(offer_json(*report));
+}
+
+ApiReply StatusApi::reload(const ApiRequest&) {
+  const auto report = crawl_.reload();
+  if (!report) return failed(report.error());
+  return reply_of(reload_json(*report));
+}
+
+ApiReply StatusApi::change_host(const ApiRequest& request) {
+  constexpr const char* kUsage =
+      "send {\"host\": \"example.com\", \"action\": \"block\"}, with block, unblock, revive, delay "
+      "or drop; block may have \"until\", and delay needs \"delay\", such as \"2s\"";
+  const json body = json::parse(request.body, nullptr, false);
+  if (!body.is_object()) return error_reply(400, kUsage);
+  const auto text = [&body](const char* key) -> std::optional<std::string> {
+    if (!body.contains(key)) return std::nullopt;
+    return body[key].is_string() ? body[key].get<std::string>() : std::string();
+  };
+  const std::string host = text("host").value_or("");
+  const std::string action = text("action").value_or("");
+  if (host.empty()) return error_reply(400, kUsage);
+  Result<void> changed;
+  std::optional<std::uint64_t> dropped;
+  if (action == "block") {
+    std::optional<SystemTime> until;
+    if (const auto given = text("until"); given && !given->empty()) {
+      until = parse_rfc3339(*given);
+      if (!until) {
+        const auto time = parse_duration(*given);
+        if (!time) return error_reply(400, "until: " + time.error());
+        until = std::chrono::system_clock::now() + *time;
+      }
+    }
+    changed = crawl_.block_host(host, until);
+  } else if (action == "unblock" || action == "revive") {
+    changed = crawl_.unblock_host(host);
+  } else if (action == "delay") {
+    const auto delay = parse_duration(text("delay").value_or(""));
+    if (!delay) return error_reply(400, "delay: " + delay.error());
+    changed = crawl_.set_host(host, {.delay = *delay});
+  } else if (action == "drop") {
+    const auto count = crawl_.drop_host(host);
+    if (!count) return failed(count.error());
+    dropped = *count;
+  } else {
+    return error_reply(400, kUsage);
+  }
+  if (!changed) return failed(changed.error());
+  ordered_json answer{{"ok", true}, {"host", host}};
+  if (dropped) answer["dropped"] = *dropped;
+  if (const auto row = crawl_.host(host)) answer["now"] = host_json(*row);
+  return reply_of(answer);
+}
+
+}  // namespace trawl

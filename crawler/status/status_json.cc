@@ -1,0 +1,240 @@
+#include "crawler/status/status_json.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include <unistd.h>
+
+#include "base/rfc3339.h"
+#include "crawler/config/crawl_paths.h"
+#include "crawler/status/process_usage.h"
+
+namespace trawl {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+template <class Time>
+ordered_json time_or_null(const std::optional<Time>& time) {
+  return time ? ordered_json(to_rfc3339(*time)) : ordered_json();
+}
+
+template <class Value>
+ordered_json value_or_null(const std::optional<Value>& value) {
+  return value ? ordered_json(*value) : ordered_json();
+}
+
+std::int64_t milliseconds_of(std::chrono::steady_clock::duration time) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
+}
+
+std::string_view word_of(HostState state) {
+  switch (state) {
+    case HostState::kActive:
+      return "active";
+    case HostState::kBlocked:
+      return "blocked";
+    case HostState::kParked:
+      return "parked";
+    case HostState::kAtLimit:
+      return "at limit";
+  }
+  return "active";
+}
+
+ordered_json filter_part(const FrontierStats& stats) {
+  const FilterStats& filter = stats.filter;
+  return {
+      {"items", filter.inserted},
+      {"capacity", filter.capacity},
+      {"layers", filter.layers},
+      {"fill", filter.fill},
+      {"memory", filter.memory_bytes},
+      {"rate", stats.false_positive_rate},
+      {"target_rate", filter.target_rate},
+      {"expected_lost", stats.expected_lost},
+      {"measured_rate",
+       stats.seen_checked > 0 ? ordered_json(stats.measured_false_positive_rate) : ordered_json()},
+      {"measured_lost", stats.seen_checked > 0 ? ordered_json(stats.seen_false) : ordered_json()},
+      {"seen", stats.seen},
+      {"warning",
+       stats.filter_warning.empty() ? ordered_json() : ordered_json(stats.filter_warning)}};
+}
+
+ordered_json limits_part(const CrawlConfig& config) {
+  const auto& scope = config.scope;
+  return {{"max_pages", value_or_null(scope.max_pages)},
+          {"max_time_ms", scope.max_time ? ordered_json(scope.max_time->count()) : ordered_json()},
+          {"max_bytes", value_or_null(scope.max_bytes)}};
+}
+
+ordered_json checkpoint_part(const Crawl& crawl, const CrawlConfig& config,
+                             const FrontierStats& stats) {
+  const auto last = crawl.last_checkpoint();
+  ordered_json part{
+      {"count", stats.checkpoints}, {"last", nullptr}, {"took_ms", nullptr}, {"next", nullptr}};
+  if (!last) return part;
+  part["last"] = to_rfc3339(last->ended);
+  part["took_ms"] = last->took.count();
+  if (config.checkpoint.interval.count() > 0)
+    part["next"] = to_rfc3339(last->ended + config.checkpoint.interval);
+  return part;
+}
+
+}  // namespace
+
+std::string_view state_word(const Crawl& crawl, bool ended) {
+  if (ended) return "ended";
+  if (crawl.phase() != CrawlPhase::kRunning) return "draining";
+  return crawl.paused() ? "paused" : "running";
+}
+
+ordered_json status_json(const Crawl& crawl, bool ended) {
+  const CrawlProgress progress = crawl.progress();
+  const FrontierStats& stats = progress.frontier;
+  const CrawlConfig config = crawl.config();
+  const ProcessUsage usage = ProcessUsage::now();
+  ordered_json json{{"state", state_word(crawl, ended)},
+                    {"pid", ::getpid()},
+                    {"version", TRAWL_VERSION},
+                    {"state_dir", crawl.state_dir()}};
+  json["started_at"] =
+      to_rfc3339(std::chrono::system_clock::now() -
+                 std::chrono::duration_cast<std::chrono::system_clock::duration>(progress.elapsed));
+  json["elapsed_ms"] = milliseconds_of(progress.elapsed);
+  json["pages"] = progress.fetched;
+  json["pages_of_run"] = progress.fetched_now;
+  json["failed"] = stats.failed;
+  json["truncated"] = progress.truncated;
+  json["queued"] = stats.queued;
+  json["leased"] = stats.leased;
+  json["deferred"] = stats.deferred;
+  json["held"] = stats.held;
+  json["set_aside_failed"] = stats.set_aside_failed;
+  json["in_flight"] = progress.in_flight;
+  const std::uint64_t waiting = stats.hosts_blocked + stats.hosts_parked;
+  json["hosts"] = {{"known", stats.hosts},
+                   {"active", stats.hosts - std::min(stats.hosts, waiting)},
+                   {"waiting", 0},
+                   {"blocked", stats.hosts_blocked},
+                   {"parked", stats.hosts_parked}};
+  json["filter"] = filter_part(stats);
+  json["checkpoint"] = checkpoint_part(crawl, config, stats);
+  json["memory"] = {{"rss", usage.resident},
+                    {"peak", usage.peak_resident},
+                    {"frontier", stats.memory},
+                    {"bodies", progress.bodies_memory}};
+  json["disk"] = {{"free", value_or_null(free_disk_space(crawl.state_dir()))}, {"state", nullptr}};
+  json["limits"] = limits_part(config);
+  json["output"] = {
+      {"directory", output_directory(config).string()},
+      {"pages", config.output.pages ? ordered_json(crawl.pages_path()) : ordered_json()}};
+  return json;
+}
+
+ordered_json frontier_json(const Crawl& crawl) {
+  const FrontierStats stats = crawl.progress().frontier;
+  return {{"admitted", stats.admitted},
+          {"completed", stats.completed},
+          {"failed", stats.failed},
+          {"skipped", stats.skipped},
+          {"succeeded", stats.succeeded},
+          {"held", stats.held},
+          {"set_aside_failed", stats.set_aside_failed},
+          {"requeued", stats.requeued},
+          {"not_set_aside", stats.not_set_aside},
+          {"dropped", stats.dropped},
+          {"queued", stats.queued},
+          {"leased", stats.leased},
+          {"deferred", stats.deferred},
+          {"retried", stats.retried},
+          {"recrawls", stats.recrawls},
+          {"seen", stats.seen},
+          {"invalid", stats.invalid},
+          {"depth_repairs", stats.depth_repairs},
+          {"deepest", stats.deepest},
+          {"hosts", stats.hosts},
+          {"hosts_blocked", stats.hosts_blocked},
+          {"hosts_given_up", stats.hosts_parked},
+          {"filter",
+           {{"keys", stats.filter.inserted},
+            {"capacity", stats.filter.capacity},
+            {"layers", stats.filter.layers},
+            {"memory_bytes", stats.filter.memory_bytes},
+            {"rate", stats.filter.current_rate}}},
+          {"truncated", crawl.progress().truncated}};
+}
+
+ordered_json skipped_json(const Crawl& crawl) {
+  ordered_json reasons = ordered_json::object();
+  for (std::size_t i = 0; i < kSkipReasons; ++i) {
+    const auto reason = static_cast<SkipReason>(i);
+    if (const std::uint64_t n = crawl.skipped()[reason]; n > 0)
+      reasons[std::string(to_string(reason))] = n;
+  }
+  return reasons;
+}
+
+ordered_json host_json(const HostRow& row) {
+  const auto now = std::chrono::system_clock::now();
+  const bool waits =
+      row.state == HostState::kActive && row.leased == 0 && row.next_start && *row.next_start > now;
+  return {{"host", row.host},
+          {"state", waits ? "waiting" : word_of(row.state)},
+          {"queued", row.queued},
+          {"leased", row.leased},
+          {"failures", row.failures},
+          {"delay_ms", row.delay.count()},
+          {"next_start", time_or_null(row.next_start)},
+          {"blocked_until", time_or_null(row.blocked_until)},
+          {"reason", row.reason.empty() ? ordered_json() : ordered_json(row.reason)}};
+}
+
+ordered_json offer_json(const OfferReport& report) {
+  return {{"offered", report.offered},
+          {"new", report.fresh},
+          {"seen", report.seen},
+          {"invalid", report.invalid},
+          {"skipped", report.skipped}};
+}
+
+ordered_json reload_json(const ReloadReport& report) {
+  return {{"changed", report.changed},
+          {"needs_restart", report.needs_restart},
+          {"held", report.held},
+          {"requeued", report.requeued},
+          {"warnings", report.warnings}};
+}
+
+std::string dump_json(const ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string config_without_secrets(CrawlConfig config) {
+  constexpr const char* kHidden = "(hidden)";
+  const auto hide_headers = [](std::vector<std::string>& headers) {
+    for (std::string& header : headers)
+      header = header.substr(0, header.find(':')) + ": " + kHidden;
+  };
+  // The credentials in a URL of a proxy.
+  const auto hide_proxy = [](std::string& proxy) {
+    const std::size_t scheme = proxy.find("://");
+    const std::size_t at = proxy.rfind('@');
+    if (at == std::string::npos) return;
+    const std::size_t begin = scheme == std::string::npos || scheme > at ? 0 : scheme + 3;
+    proxy.replace(begin, at - begin, kHidden);
+  };
+  hide_headers(config.fetch.headers);
+  hide_proxy(config.fetch.proxy);
+  for (HostRequestsText& host : config.fetch.hosts) {
+    hide_headers(host.headers);
+    if (!host.basic_auth.empty()) host.basic_auth = kHidden;
+    if (!host.bearer_token.empty()) host.bearer_token = kHidden;
+    if (host.proxy) hide_proxy(*host.proxy);
+  }
+  return to_toml(config);
+}
+
+}  // namespace trawl

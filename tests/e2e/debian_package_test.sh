@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# Makes the Debian packages, installs the program into an empty Debian system and crawls there, and builds
+# a program against what the development package holds.
+#
+#   debian_package_test.sh BUILD_DIR SOURCE_DIR
+set -euo pipefail
+build=$1 source=$2
+[[ -f /etc/debian_version ]] || { echo "SKIPPED: this is not Debian"; exit 77; }
+for tool in cpack dpkg-shlibdeps mmdebstrap; do
+  command -v "$tool" >/dev/null || { echo "SKIPPED: $tool is missing"; exit 77; }
+done
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+  echo "FAILED: $*" >&2
+  exit 1
+}
+
+# quietly NAME COMMAND...: its output is shown only if it fails.
+quietly() {
+  local log=$work/$1.log
+  shift
+  "$@" >"$log" 2>&1 || { tail -n 80 "$log"; fail "$*"; }
+}
+
+quietly cpack cpack --config "$build/CPackConfig.cmake" -B "$work/packages"
+program=$(ls "$work"/packages/trawl_*.deb)
+development=$(ls "$work"/packages/libtrawl-dev_*.deb)
+
+# What they hold.
+dpkg-deb --contents "$program" | awk '{print $6}' >"$work/program"
+for file in usr/bin/trawl usr/share/man/man1/trawl.1.gz usr/share/man/man1/trawl-crawl.1.gz \
+  usr/share/bash-completion/completions/trawl usr/share/zsh/vendor-completions/_trawl \
+  usr/share/fish/vendor_completions.d/trawl.fish usr/lib/systemd/system/trawl@.service \
+  usr/share/doc/trawl/examples/quickstart.toml usr/share/doc/trawl/copyright; do
+  grep -qx "./$file" "$work/program" || fail "$program lacks $file"
+done
+if grep -E '/include/|\.a$|\.cmake$' "$work/program"; then fail "$program holds files for developers"; fi
+dpkg-deb --contents "$development" | awk '{print $6}' >"$work/development"
+for file in usr/include/trawl/frontier.h usr/lib/libtrawl_frontier.a usr/lib/pkgconfig/trawl.pc \
+  usr/lib/cmake/trawl/trawlConfig.cmake; do
+  grep -qx "./$file" "$work/development" || fail "$development lacks $file"
+done
+if grep -q '/bin/' "$work/development"; then fail "$development holds programs"; fi
+
+# The service file is one that systemd accepts, and hardened.
+if command -v systemd-analyze >/dev/null; then
+  mkdir -p "$work/units"
+  # The program that it starts is not installed here.
+  sed 's#/usr/bin/trawl#/bin/true#' "$source/packaging/trawl@.service" >"$work/units/trawl@.service"
+  quietly verify systemd-analyze --man=no verify "$work/units/trawl@.service"
+  if [[ -s $work/verify.log ]]; then cat "$work/verify.log"; fail "the service file has mistakes"; fi
+  quietly security systemd-analyze security --offline=true --threshold=25 "$work/units/trawl@.service"
+fi
+
+# What a user meets after the installation, run within the new system.
+cat >"$work/as-user.sh" <<'USER'
+set -euo pipefail
+apt-get install -y -q --no-install-recommends /packages/trawl_*.deb
+apt-get install -s -q --no-install-recommends /packages/libtrawl-dev_*.deb >/dev/null
+cd /tmp
+trawl --version
+trawl help >/dev/null
+trawl help crawl | grep -q -- --depth
+trawl demo --pages 200 --directory /tmp/demo
+test -s /tmp/demo/output/pages.jsonl
+trawl check-config /usr/share/doc/trawl/examples/quickstart.toml
+bash -n /usr/share/bash-completion/completions/trawl
+. /usr/share/bash-completion/completions/trawl
+COMP_WORDS=(trawl cr) COMP_CWORD=1 COMPREPLY=()
+_trawl
+[[ " ${COMPREPLY[*]} " == *" crawl "* ]] || { echo "bash completes cr to: ${COMPREPLY[*]}"; exit 1; }
+trawl crawl http://127.0.0.1:1/ >/tmp/refused 2>&1 && exit 1
+grep -q allow_private_addresses /tmp/refused
+dpkg -P trawl
+test ! -e /usr/bin/trawl
+echo all seen
+USER
+mode=root
+((EUID == 0)) || mode=unshare
+quietly install mmdebstrap --format=null --variant=minbase --mode="$mode" \
+  --customize-hook="copy-in $work/packages /" --customize-hook="copy-in $work/as-user.sh /" \
+  --customize-hook='chroot "$1" bash /as-user.sh' bookworm /dev/null
+grep -q 'all seen' "$work/install.log" || fail "the installed program was not tried"
+
+# The development package, where its libraries' own packages are installed.
+dpkg-deb --extract "$development" "$work/dev"
+PKG_CONFIG_PATH=$work/dev/usr/lib/pkgconfig
+export PKG_CONFIG_PATH
+# shellcheck disable=SC2046,SC2086
+${CXX:-c++} -std=c++20 "$source/examples/embed-frontier/scraper.cc" -o "$work/scraper" \
+  $(pkg-config --cflags --libs trawl)
+echo "Debian packages: ok"

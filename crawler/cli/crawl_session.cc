@@ -12,6 +12,7 @@
 #include "crawler/cli/printable_text.h"
 #include "crawler/cli/progress_report.h"
 #include "crawler/cli/say.h"
+#include "crawler/explain/running_crawl_source.h"
 
 namespace trawl::cli {
 
@@ -152,6 +153,11 @@ int run_session(Crawl& crawl, const SignalWaiter& signals, const std::string& re
   Interruption interruption;
   StopRequest stop;
   calls.stop = [&stop](bool now) { stop.ask(now); };
+  RunningCrawlSource explainer(crawl);
+  calls.explain = [&explainer](const std::string& url, std::optional<std::uint32_t> depth,
+                               std::optional<std::uint32_t> hops) {
+    return explainer.explain({.url = url, .depth = depth, .hops = hops});
+  };
   if (const auto started = status.start(crawl, std::move(calls)); !started)
     return report(started.error());
   const StopServer stop_server(status);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "crawler/cli/verbosity.h"
 #include "crawler/sample_site/sample_site.h"
 
 namespace CLI {
@@ -23,6 +24,7 @@ struct CrawlArguments {
   bool or_resume = false;
   bool change_url_rules = false;
   bool retry_failed = false;
+  Verbosity verbosity = Verbosity::kNormal;
 };
 int run_crawl(const CrawlArguments& arguments);
 int run_resume(const CrawlArguments& arguments);
@@ -43,6 +45,7 @@ int run_sample_site(const SampleSiteArguments& arguments);
 struct DemoArguments {
   std::uint64_t pages = 1000;
   std::string directory;  // state directory; empty: a new temporary one
+  Verbosity verbosity = Verbosity::kNormal;
 };
 int run_demo(const DemoArguments& arguments);
 

@@ -33,24 +33,35 @@ class CrawlLimits {
   CrawlLimits(std::optional<std::uint64_t> max_bytes,
               std::optional<std::chrono::milliseconds> max_time, Clock::time_point started,
               std::uint64_t bytes_before = 0)
-      : max_bytes_(max_bytes.value_or(std::numeric_limits<std::uint64_t>::max())),
+      : started_(started),
+        max_bytes_(max_bytes.value_or(std::numeric_limits<std::uint64_t>::max())),
         end_(end_of(started, max_time)),
         bytes_(bytes_before) {}
 
   // Adds received bytes of a body. Returns true for the one call that reaches the limit.
   bool add_bytes(std::uint64_t n) {
     const std::uint64_t before = bytes_.fetch_add(n, std::memory_order_relaxed);
-    return before < max_bytes_ && n >= max_bytes_ - before;
+    const std::uint64_t most = max_bytes_.load(std::memory_order_relaxed);
+    return before < most && n >= most - before;
   }
   std::uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   // Returns nothing while the crawl may continue.
   std::optional<CrawlLimit> reached(Clock::time_point now) const {
-    if (bytes() >= max_bytes_) return CrawlLimit::kBytes;
-    return now >= end_ ? std::optional(CrawlLimit::kTime) : std::nullopt;
+    if (bytes() >= max_bytes_.load(std::memory_order_relaxed)) return CrawlLimit::kBytes;
+    return now >= end_.load(std::memory_order_relaxed) ? std::optional(CrawlLimit::kTime)
+                                                       : std::nullopt;
   }
   // When the time limit ends the crawl; nothing: never.
   std::optional<Clock::time_point> end() const {
-    return end_ == Clock::time_point::max() ? std::nullopt : std::optional(end_);
+    const Clock::time_point end = end_.load(std::memory_order_relaxed);
+    return end == Clock::time_point::max() ? std::nullopt : std::optional(end);
+  }
+  // The time still counts from the start.
+  void set(std::optional<std::uint64_t> max_bytes,
+           std::optional<std::chrono::milliseconds> max_time) {
+    max_bytes_.store(max_bytes.value_or(std::numeric_limits<std::uint64_t>::max()),
+                     std::memory_order_relaxed);
+    end_.store(end_of(started_, max_time), std::memory_order_relaxed);
   }
 
  private:
@@ -62,8 +73,9 @@ class CrawlLimits {
     return !max_time || *max_time >= longest ? Clock::time_point::max() : started + *max_time;
   }
 
-  const std::uint64_t max_bytes_;
-  const Clock::time_point end_;  // max(): never
+  const Clock::time_point started_;
+  std::atomic<std::uint64_t> max_bytes_;
+  std::atomic<Clock::time_point> end_;  // max(): never
   std::atomic<std::uint64_t> bytes_;
 };
 

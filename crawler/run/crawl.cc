@@ -123,9 +123,10 @@ std::size_t connections_kept(std::size_t connections, std::size_t threads) {
 
 class CrawlImpl final : public Crawl {
  public:
-  explicit CrawlImpl(const ResumedConfig& resumed)
+  CrawlImpl(const ResumedConfig& resumed, const CrawlConfig& read)
       : config_(resumed.config),
         saved_(resumed.saved),
+        read_(read),
         trusts_less_(resumed.trusts_less),
         seeds_(parse_seeds(config_)),
         threads_wanted_(std::min(config_.fetch.threads, config_.fetch.connections)),
@@ -195,7 +196,13 @@ class CrawlImpl final : public Crawl {
         config_, *rules_, *frontier_, *output_, *pages_, *shares_, *limits_, request_rate_,
         *crashes_, urls_of_hosts_, *parked_patterns_, *seed_redirects_, skipped_, fetches_, *tally_,
         bodies_, robots_token_of(config_.crawl), opened_.resumed, trusts_less_});
-    steering_.emplace(*context_, *without_retries_, [this] { wake_all(); });
+    steering_.emplace(*context_, *without_retries_,
+                      ReloadedParts{.config = config_,
+                                    .rules = *rules_,
+                                    .read = read_,
+                                    .saved = saved_,
+                                    .set_log = opening.set_log},
+                      [this] { wake_all(); });
     reread_ = opening.reread;
     held_url_requeuer_.emplace(*frontier_, context_->held_origins);
     if (auto created = create_fetchers(); !created) return created;
@@ -235,10 +242,12 @@ class CrawlImpl final : public Crawl {
     thread_.check();
     check_free_space();
     sample_history();
+    context_->host_troubles.log_left_out();
     const CrawlPhase phase = context_->phase();
     if (phase == CrawlPhase::kAborting) return true;
     // More may be offered meanwhile.
-    if (phase == CrawlPhase::kRunning && context_->paused()) return false;
+    if (phase == CrawlPhase::kRunning && (context_->paused() || steering_->is_reloading()))
+      return false;
     const bool begins_more = phase == CrawlPhase::kRunning && !reached_max_pages();
     if (begins_more && offers_held(false)) return false;
     // acquire: what ended the leases is seen; pairs with the release in Fetcher::lease_ended().
@@ -296,7 +305,10 @@ class CrawlImpl final : public Crawl {
     progress.fetched_now = done_now - std::min(done_now, fetches_.truncated());
     progress.in_flight = context_->in_flight.load(std::memory_order_relaxed);
     progress.bodies_memory = bodies_->used();
-    progress.elapsed = std::chrono::steady_clock::now() - started_;
+    const auto now = std::chrono::steady_clock::now();
+    progress.elapsed = now - started_;
+    if (const auto due = without_retries_->next_due()) progress.next_start = *due;
+    note_limits(progress, now);
     return progress;
   }
   const SkipCounts& skipped() const override { return skipped_; }
@@ -339,6 +351,7 @@ class CrawlImpl final : public Crawl {
     return has_parked_queue(stats()) || context_->held_origins.count() > 0;
   }
   const FailedSeeds& failed_seeds() const override { return context_->failed_seeds; }
+  const HostTroubles& host_troubles() const override { return context_->host_troubles; }
   std::vector<SeedRedirect> redirected_seeds() const override { return seed_redirects_->found(); }
   const std::string& pages_path() const override { return output_->pages_path(); }
   std::vector<std::string> crashed() const override { return crashes_->were_set_aside(); }
@@ -351,23 +364,23 @@ class CrawlImpl final : public Crawl {
   Result<OfferReport> offer(std::span<const OfferedUrl> urls) override {
     return steering_->offer(urls);
   }
-  Result<ReloadReport> reload(const CrawlConfig&) override {
-    return error(ErrorCode::kInvalidArgument, "reload is not supported yet");
+  Result<ReloadReport> reload(const CrawlConfig& config) override {
+    return steering_->reload({.config = config, .saved = config});
   }
   Result<ReloadReport> reload() override {
     if (!reread_)
       return error(ErrorCode::kInvalidArgument, "this crawl has no config to read again");
-    const auto config = reread_();
-    return config ? reload(*config) : tl::unexpected(config.error());
+    const auto read = reread_();
+    return read ? steering_->reload(*read) : tl::unexpected(read.error());
   }
-  CrawlConfig config() const override { return config_; }
+  CrawlConfig config() const override { return steering_->config(); }
   std::string state_dir() const override { return config_.crawl.state_dir.string(); }
   Result<std::vector<HostRow>> hosts(HostOrder order, std::size_t limit) const override {
     return steering_->hosts(order, limit);
   }
   Result<HostRow> host(const std::string& name) const override { return steering_->host(name); }
   Result<void> set_host(const std::string& name, const HostSettings& settings) override {
-    return without_retries_->set_host(name, settings);
+    return steering_->set_host(name, settings);
   }
   Result<void> block_host(const std::string& name, std::optional<SystemTime> until) override {
     return set_host(name, {.blocked_until = until.value_or(HostSettings::kParked)});
@@ -392,6 +405,18 @@ class CrawlImpl final : public Crawl {
     if (stats) last_stats_ = *std::move(stats);
     return last_stats_;
   }
+  void note_limits(CrawlProgress& progress, std::chrono::steady_clock::time_point now) const {
+    const auto left = [](std::uint64_t limit, std::uint64_t used) {
+      return limit - std::min(limit, used);
+    };
+    if (const auto most = config_.scope.max_pages)
+      progress.pages_left = left(*most, progress.fetched + progress.truncated);
+    if (const auto most = config_.scope.max_bytes)
+      progress.bytes_left = left(*most, limits_->bytes());
+    if (const auto end = limits_->end())
+      progress.time_left = std::max(*end - now, std::chrono::steady_clock::duration{0});
+  }
+
   // An unknown progress is not the end.
   Progress frontier_progress() const {
     const auto progress = frontier_->progress();
@@ -606,7 +631,7 @@ class CrawlImpl final : public Crawl {
   }
 
   TallyTarget tally_target() {
-    return {.tally = &*tally_, .store = [this](std::uint64_t offset) { store_tally(offset); }};
+    return {.tally = &*tally_, .save = [this](std::uint64_t offset) { store_tally(offset); }};
   }
 
   // A failure does not stop the crawl: the lines of pages.jsonl are counted again at the next
@@ -767,8 +792,9 @@ class CrawlImpl final : public Crawl {
     threads_.clear();
   }
 
-  const CrawlConfig config_;
+  CrawlConfig config_;       // see ReloadedParts for what changes, and when
   const CrawlConfig saved_;  // for later runs
+  const CrawlConfig read_;   // as given to open()
   const bool trusts_less_;
   const std::vector<Url> seeds_;
   std::unique_ptr<CrawlRules> rules_;
@@ -811,7 +837,7 @@ class CrawlImpl final : public Crawl {
   Frontier* without_retries_ = nullptr;  // the same, without waiting
   std::vector<std::thread> threads_;
   std::optional<CrawlSteering> steering_;
-  std::function<Result<CrawlConfig>()> reread_;
+  std::function<Result<ReadConfig>()> reread_;
   std::optional<HeldUrlRequeuer> held_url_requeuer_;  // its thread uses the members above
 };
 
@@ -822,7 +848,7 @@ Result<std::unique_ptr<Crawl>> Crawl::open(const CrawlConfig& config, const Craw
       config, opening.saved == nullptr ? config : *opening.saved, opening.mode);
   for (const std::string& warning : resumed.warnings)
     spdlog::warn("{}", warning);
-  auto crawl = std::make_unique<CrawlImpl>(resumed);
+  auto crawl = std::make_unique<CrawlImpl>(resumed, config);
   if (auto opened = crawl->open(opening); !opened) return tl::unexpected(opened.error());
   return crawl;
 }

@@ -28,12 +28,16 @@
 #include "crawler/decide/seed_redirects.h"
 #include "crawler/decide/url_decider.h"
 #include "crawler/http/body_memory_budget.h"
+#include "crawler/log/room_log.h"
 #include "crawler/output/output.h"
+#include "crawler/run/asked_delays.h"
 #include "crawler/run/connection_shares.h"
 #include "crawler/run/crawl_control.h"
 #include "crawler/run/failed_seeds.h"
 #include "crawler/run/fetch_counts.h"
 #include "crawler/run/held_origins.h"
+#include "crawler/run/host_troubles.h"
+#include "crawler/run/safe_point.h"
 #include "crawler/run/truncated_responses.h"
 #include "crawler/tally/crawl_tally.h"
 #include "url/url_credentials.h"
@@ -87,7 +91,13 @@ struct CrawlContext {
   FailedSeeds failed_seeds = {};
   TruncatedResponses truncated_responses{config.fetch.max_memory / 4};
   HeldOrigins held_origins = {};
+  HostTroubles host_troubles{
+      [](const std::string& line) { room_log(LogRoom::kFrontier).warn("{}", line); }};
+  AskedDelays asked_delays = {};
   std::atomic<std::uint64_t> in_flight{0};  // leases that the fetchers hold
+  // `config`, `rules` and `reloads` change only there.
+  SafePoint safe_point = {};
+  std::uint32_t reloads = 0;  // how often they changed
 
   // acquire: a thread that sees a phase sees why it began; pairs with the release in advance_to().
   CrawlPhase phase() const { return phase_.load(std::memory_order_acquire); }

@@ -10,6 +10,8 @@
 
 #include "trawl/lease.h"
 
+#include "crawler/config/crawl_config.h"
+
 namespace trawl {
 
 // A crawl passes through these phases in order, and never back.
@@ -34,6 +36,12 @@ struct OfferReport {
   std::uint64_t seen = 0;
   std::uint64_t invalid = 0;                          // no http(s) URL, or too long
   std::map<std::string, std::uint64_t> skipped = {};  // by the scope: reason and count
+};
+
+// A config that was read again.
+struct ReadConfig {
+  CrawlConfig config;
+  CrawlConfig saved;  // for later runs: without what holds for this run alone
 };
 
 // What Crawl::reload() did.

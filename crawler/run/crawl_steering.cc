@@ -117,6 +117,7 @@ void CrawlSteering::unpause(PauseReason reason) {
 }
 
 Result<OfferReport> CrawlSteering::offer(std::span<const OfferedUrl> urls) {
+  const ReaderLock use(using_parts_);
   OfferReport report;
   report.offered = urls.size();
   OfferBatch batch(report);
@@ -156,6 +157,15 @@ Result<HostRow> CrawlSteering::host(const std::string& name) const {
   auto counts = frontier_.host_counts(name);
   if (!counts) return tl::unexpected(counts.error());
   return row_of(std::move(*counts));
+}
+
+Result<void> CrawlSteering::set_host(const std::string& name, const HostSettings& settings) {
+  if (settings.delay && !context_.asked_delays.set(name, *settings.delay)) {
+    return error(ErrorCode::kInvalidArgument,
+                 fmt::format("delays are set for {} hosts already: set politeness.delay instead",
+                             AskedDelays::kMostHosts));
+  }
+  return frontier_.set_host(name, settings);
 }
 
 }  // namespace trawl

@@ -1,9 +1,11 @@
 // CrawlSteering: what other threads ask of a running crawl. See the steering calls of Crawl.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,18 +13,30 @@
 
 #include "trawl/frontier.h"
 
+#include "base/mutex.h"
 #include "crawler/run/crawl_context.h"
 #include "crawler/run/crawl_control.h"
 
 namespace trawl {
+
+// What a reload changes: `config` and `rules` are those that the context refers to. `read` is the
+// config as it was read last, `saved` the one that is stored for later runs.
+struct ReloadedParts {
+  CrawlConfig& config;
+  CrawlRules& rules;
+  CrawlConfig read;
+  CrawlConfig saved;
+  std::function<Result<void>(const CrawlConfig::Log&)> set_log = {};
+};
 
 // Thread-safe.
 class CrawlSteering {
  public:
   // All must outlive the object. `frontier`: one that does not wait while it is out of reach.
   // `wake`: wakes all fetchers.
-  CrawlSteering(CrawlContext& context, Frontier& frontier, std::function<void()> wake)
-      : context_(context), frontier_(frontier), wake_(std::move(wake)) {}
+  CrawlSteering(CrawlContext& context, Frontier& frontier, ReloadedParts parts,
+                std::function<void()> wake)
+      : context_(context), frontier_(frontier), wake_(std::move(wake)), parts_(std::move(parts)) {}
 
   // See the members of Crawl with the same names.
   void pause(PauseReason reason);
@@ -30,11 +44,28 @@ class CrawlSteering {
   Result<OfferReport> offer(std::span<const OfferedUrl> urls);
   Result<std::vector<HostRow>> hosts(HostOrder order, std::size_t limit) const;
   Result<HostRow> host(const std::string& name) const;
+  Result<void> set_host(const std::string& name, const HostSettings& settings);
+  Result<ReloadReport> reload(const ReadConfig& read);
+  CrawlConfig config() const;
+  // Held URLs may still be queued.
+  bool is_reloading() const { return reloading_now_.load(std::memory_order_relaxed); }
 
  private:
+  Result<ReloadReport> reload_alone(const ReadConfig& read) TRAWL_REQUIRES(reloading_);
+  Result<void> put_into_effect(const CrawlConfig& next, std::unique_ptr<CrawlRules> rules)
+      TRAWL_REQUIRES(reloading_);
+  Result<void> offer_new_seeds(const std::vector<std::string>& before) TRAWL_REQUIRES(reloading_);
+  void save(const CrawlConfig& read);
+
   CrawlContext& context_;
   Frontier& frontier_;
   const std::function<void()> wake_;
+  Mutex reloading_;  // held during a reload
+  std::atomic<bool> reloading_now_{false};
+  // For threads other than the fetchers: shared to read the config and the rules; exclusive, at a
+  // safe point of the fetchers too, to change them.
+  mutable SharedMutex using_parts_ TRAWL_ACQUIRED_AFTER(reloading_);
+  ReloadedParts parts_;
 };
 
 }  // namespace trawl

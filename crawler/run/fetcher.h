@@ -36,6 +36,7 @@ class Fetcher {
  private:
   Fetcher(CrawlContext& context, std::uint32_t shard, std::unique_ptr<HttpClient> client);
 
+  void run_rounds();
   void take_leases();
   // How many leases may be taken now.
   std::size_t most_leases() const;
@@ -124,6 +125,8 @@ class Fetcher {
   // Notes a failed fetch for the summary.
   void note_failure(const OpenLease& open, const Outcome& outcome);
   // Updates what is known about silent hosts.
+  void note_trouble(const OpenLease& open, std::string_view why, std::string_view error,
+                    std::optional<SystemTime> until, bool parked);
   void note_answer(const std::string& host, bool good);
   bool doubts_host(const OpenLease& open, std::optional<FailureReason> failure);
 
@@ -145,7 +148,8 @@ class Fetcher {
   std::unordered_map<std::string, std::uint32_t> silent_;
   std::unordered_set<std::uint64_t> leases_;  // leases whose requests have not ended
   SteadyTime renewed_ = std::chrono::steady_clock::now();
-  bool has_room_ = true;  // for another lease, at the last call of take_leases()
+  std::uint32_t reloads_ = 0;  // CrawlContext::reloads at the last round
+  bool has_room_ = true;       // for another lease, at the last call of take_leases()
 };
 
 }  // namespace trawl

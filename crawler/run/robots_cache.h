@@ -99,6 +99,14 @@ class RobotsCache {
   bool has_failed(const std::string& origin) const;
   // Makes find() request robots.txt again in any case, to see whether the site answers.
   void ask_again(const std::string& origin);
+  // For retries and rules from now on.
+  void set_waits(const RobotsCacheOptions& options) {
+    thread_.check();
+    options_.retries = options.retries;
+    options_.backoff = options.backoff;
+    options_.longest_retry_after = options.longest_retry_after;
+    options_.longest_age = options.longest_age;
+  }
   std::size_t size() const noexcept { return entries_.size(); }
   // Approximate memory in bytes, as of the last call; rules may grow when they are used.
   std::size_t memory() const noexcept { return memory_; }
@@ -130,7 +138,7 @@ class RobotsCache {
   void measure_last();
   void make_room();
 
-  const RobotsCacheOptions options_;
+  RobotsCacheOptions options_;
   std::minstd_rand random_;
   std::list<std::string> by_use_;  // most recent first
   using Entries = std::unordered_map<std::string, Entry>;

@@ -10,7 +10,9 @@
 #include "crawler/config/config_values.h"
 #include "crawler/status/metrics.h"
 #include "crawler/status/offer_body.h"
+#include "crawler/status/page/status_page.h"
 #include "crawler/status/status_json.h"
+#include "crawler/status/status_token.h"
 
 namespace trawl {
 
@@ -22,11 +24,6 @@ using nlohmann::ordered_json;
 constexpr std::size_t kMaxOfferBody = 4 << 20;
 constexpr std::size_t kMaxCallBody = 64 << 10;
 constexpr std::size_t kMostRows = 10'000;
-
-// Nothing from elsewhere is loaded, and no other site may show the page in a frame.
-constexpr const char* kPagePolicy =
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
-    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 constexpr std::string_view kEvents = "/api/v1/events";
 
@@ -174,12 +171,14 @@ std::string StatusApi::events() {
   return fmt::format("event: status\ndata: {}\n\n", dump_json(status_json(crawl_, ended())));
 }
 
-ApiReply StatusApi::page(const ApiRequest&) {
+ApiReply StatusApi::page(const ApiRequest& request) {
+  // A client that got here may have the token: it is on this machine, or has shown the token.
+  const bool steers = rules_ != nullptr && !request.control_socket;
+  const auto nonce = random_digits();
+  if (!nonce) return failed(nonce.error());
   return {.content_type = "text/html; charset=utf-8",
-          .body =
-              "<!doctype html><title>trawl</title><p>See <a href=\"api/v1/status\">the "
-              "status</a>.\n",
-          .headers = {{"Content-Security-Policy", kPagePolicy}}};
+          .body = status_page(steers ? std::string_view(rules_->token()) : "", *nonce),
+          .headers = {{"Content-Security-Policy", status_page_policy(*nonce)}}};
 }
 
 ApiReply StatusApi::health(const ApiRequest&) {

@@ -78,7 +78,9 @@ void ShardState::add(const QueuedUrl& url) {
 void ShardState::end_url(const EndedUrl& url) {
   leases_.forget_url(url.sequence);
   const HostIndex host = hosts_.find(url.host);
-  if (host != kNoHost) --hosts_[host].queued;
+  if (host == kNoHost) return;
+  // What kept it in memory may be gone.
+  if (--hosts_[host].queued == 0 && !hosts_[host].queue.has_urls()) reschedule(host);
 }
 
 Result<void> ShardState::lease(std::size_t max, std::vector<NumberedLease>& out) {

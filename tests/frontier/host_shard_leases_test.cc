@@ -217,7 +217,7 @@ TEST_F(HostShardLeases, ALateCompletionAfterItsUrlWasDroppedIsRepeated) {
   EXPECT_EQ(end_of(shard, leases[1].number), LeaseEnd::kLate);
   EXPECT_TRUE(shard.is_leased(1)) << "its end is to be committed";
   store_.remove(leases[0].url);
-  shard.end_drop(test::id_of("a.test"));
+  shard.end_drop(test::id_of("a.test"), 1);
   commit_end(shard, leases[1].url);
   EXPECT_THAT(lease(shard), IsEmpty());
   EXPECT_EQ(shard.stats().hosts, 0u);

@@ -415,6 +415,7 @@ class RandomRun {
 
   void drop(std::size_t host) {
     shard_.begin_drop(id(host));
+    std::uint64_t dropped = 0;
     for (ModelUrl& url : urls_) {
       if (url.host != host || url.state == UrlState::kGone) continue;
       const bool stays = shard_.is_leased(url.url.order.sequence);
@@ -423,11 +424,12 @@ class RandomRun {
       store_.remove(url.url);
       hosts_[host].waiting.erase(url.url.order.sequence);
       url.state = UrlState::kGone;
+      ++dropped;
     }
     hosts_[host].dropping = true;
     lease(5);
     hosts_[host].dropping = false;
-    shard_.end_drop(id(host));
+    shard_.end_drop(id(host), dropped);
   }
 
   // The committer: ends of URLs and changes of hosts become durable.

@@ -1,0 +1,88 @@
+#include "crawler/run/config_change.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "crawler/config/config_keys.h"
+
+namespace trawl {
+
+namespace {
+
+// A longer value is cut in a report.
+constexpr std::size_t kMostShown = 200;
+
+// Tables whose keys may change while a crawl runs, and keys of them that may not: the frontier, or
+// each thread, is made with these.
+constexpr std::array<std::string_view, 3> kReloadedTables = {"scope", "politeness", "log"};
+constexpr std::array<std::string_view, 5> kNotReloaded = {
+    "scope.max_pages_per_host", "scope.max_urls_per_host", "scope.max_url_length",
+    "scope.slow_pattern_after", "scope.park_pattern_after"};
+constexpr std::array<std::string_view, 4> kReloadedKeys = {"crawl.seeds", "crawl.seed_file",
+                                                           "crawl.order", "crawl.priorities"};
+// Their values may be passwords.
+constexpr std::array<std::string_view, 3> kSecret = {"fetch.hosts", "fetch.headers", "fetch.proxy"};
+
+bool contains(const auto& keys, std::string_view key) {
+  return std::ranges::find(keys, key) != keys.end();
+}
+
+std::string shown_value(std::string_view value) {
+  if (value.empty()) return "unset";
+  if (value.size() <= kMostShown) return std::string(value);
+  std::size_t end = kMostShown;
+  while (end > 0 && (static_cast<unsigned char>(value[end]) & 0xC0u) == 0x80u)
+    --end;  // not within a character
+  return std::string(value.substr(0, end)) + "...";
+}
+
+bool is_switched(std::chrono::milliseconds before, std::chrono::milliseconds now) {
+  return (before.count() > 0) != (now.count() > 0);
+}
+
+}  // namespace
+
+bool is_reloaded(std::string_view key) {
+  if (contains(kNotReloaded, key)) return false;
+  return contains(kReloadedKeys, key) || contains(kReloadedTables, key.substr(0, key.find('.')));
+}
+
+ConfigChange config_change(const CrawlConfig& now, const CrawlConfig& before,
+                           const CrawlConfig& read, bool sets_log) {
+  ConfigChange change{.next = now, .changed = {}, .needs_restart = {}};
+  CrawlConfig& next = change.next;
+  next.crawl.seeds = read.crawl.seeds;
+  next.crawl.seed_file = read.crawl.seed_file;
+  next.crawl.order = read.crawl.order;
+  next.crawl.priorities = read.crawl.priorities;
+  next.scope = read.scope;
+  next.scope.max_pages_per_host = now.scope.max_pages_per_host;
+  next.scope.max_urls_per_host = now.scope.max_urls_per_host;
+  next.scope.max_url_length = now.scope.max_url_length;
+  next.scope.slow_pattern_after = now.scope.slow_pattern_after;
+  next.scope.park_pattern_after = now.scope.park_pattern_after;
+  next.politeness = read.politeness;
+  // See Frontier::set_politeness().
+  const bool domain_stays = is_switched(now.politeness.domain_delay, read.politeness.domain_delay);
+  const bool ip_stays = is_switched(now.politeness.ip_delay, read.politeness.ip_delay);
+  if (domain_stays) next.politeness.domain_delay = now.politeness.domain_delay;
+  if (ip_stays) next.politeness.ip_delay = now.politeness.ip_delay;
+  if (sets_log) next.log = read.log;
+  for (const ConfigKey& key : config_keys()) {
+    const std::string was = key.write(before);
+    const std::string is = key.write(read);
+    if (was == is) continue;
+    const bool stays = !is_reloaded(key.name) || (key.table() == "log" && !sets_log) ||
+                       (key.name == "politeness.domain_delay" && domain_stays) ||
+                       (key.name == "politeness.ip_delay" && ip_stays);
+    (stays ? change.needs_restart : change.changed)
+        .push_back(contains(kSecret, key.name)
+                       ? fmt::format("{}: changed (not shown)", key.name)
+                       : fmt::format("{}: {} -> {}", key.name, shown_value(was), shown_value(is)));
+  }
+  return change;
+}
+
+}  // namespace trawl

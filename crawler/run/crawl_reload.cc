@@ -1,0 +1,156 @@
+// CrawlSteering: another config for a running crawl.
+//
+// First everything that can fail: the config is checked, its rules are made and its blocklists are
+// read. Then the frontier gets its delays, and the fetchers get config and rules at a safe point
+// (safe_point.h). At last held URLs that the new rules allow are queued again; those in the queues
+// that they exclude are held when they are leased (Fetcher::begin()), so that nothing need be read
+// for them.
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "trawl/url.h"
+
+#include "crawler/config/config_warnings.h"
+#include "crawler/config/crawl_paths.h"
+#include "crawler/run/config_change.h"
+#include "crawler/run/crawl.h"
+#include "crawler/run/crawl_steering.h"
+#include "crawler/run/held_urls.h"
+#include "crawler/state/resumed_config.h"
+
+namespace trawl {
+
+namespace {
+
+// How long a reload waits for the fetchers, which may wait for a slow disk.
+constexpr std::chrono::seconds kPatience(20);
+
+std::vector<Url> urls_of_seeds(const CrawlConfig& config) {
+  std::vector<Url> seeds;
+  for (const std::string& seed : config.crawl.seeds) {
+    if (auto url = Url::parse(seed)) seeds.push_back(std::move(*url));
+  }
+  return seeds;
+}
+
+}  // namespace
+
+CrawlConfig CrawlSteering::config() const {
+  const ReaderLock use(using_parts_);
+  return parts_.config;
+}
+
+Result<ReloadReport> CrawlSteering::reload(const ReadConfig& read) {
+  const MutexLock lock(reloading_);
+  reloading_now_.store(true, std::memory_order_relaxed);
+  auto report = reload_alone(read);
+  reloading_now_.store(false, std::memory_order_relaxed);
+  return report;
+}
+
+Result<ReloadReport> CrawlSteering::reload_alone(const ReadConfig& read) {
+  const CrawlConfig before = config();
+  const bool sets_log = parts_.set_log != nullptr;
+  ConfigChange change = config_change(before, parts_.read, read.config, sets_log);
+  // Also without a change: blocklists may have changed.
+  auto rules = CrawlRules::create(change.next, urls_of_seeds(change.next));
+  if (!rules) return tl::unexpected(rules.error());
+  ReloadReport report{.changed = std::move(change.changed),
+                      .needs_restart = std::move(change.needs_restart),
+                      .warnings = config_warnings(read.config)};
+  for (const Blocklist& blocklist : (*rules)->decider.scope().blocklists()) {
+    if (!blocklist.warning().empty()) report.warnings.push_back(blocklist.warning());
+  }
+  if (auto done = put_into_effect(change.next, std::move(*rules)); !done)
+    return tl::unexpected(done.error());
+  parts_.read = read.config;
+  save(read.saved);
+  if (sets_log) {
+    // Also without a change: the file may have been moved away.
+    if (auto set = parts_.set_log(change.next.log); !set)
+      report.warnings.push_back(set.error().message);
+  }
+  if (auto offered = offer_new_seeds(before.crawl.seeds); !offered)
+    return tl::unexpected(offered.error());
+  const auto requeued =
+      retry_held_urls(frontier_, context_.config, context_.rules, context_.urls_of_hosts);
+  if (!requeued) return tl::unexpected(requeued.error());
+  report.requeued = *requeued;
+  const auto stats = frontier_.stats();
+  if (!stats) return tl::unexpected(stats.error());
+  report.held = stats->held;
+  wake_();
+  return report;
+}
+
+Result<void> CrawlSteering::put_into_effect(const CrawlConfig& next,
+                                            std::unique_ptr<CrawlRules> rules) {
+  const auto options = frontier_options_of(next);
+  if (!options) return tl::unexpected(options.error());
+  const auto before = frontier_options_of(parts_.config);
+  if (!before) return tl::unexpected(before.error());
+  if (auto set = frontier_.set_politeness(options->politeness, options->retry); !set) return set;
+  // No other thread reads or changes them now: neither fetchers, nor callers of this object.
+  const auto change = [&] {
+    const WriterLock alone(using_parts_);
+    // Only what may have changed: other threads read the rest without a lock.
+    parts_.config.crawl.order = next.crawl.order;
+    parts_.config.crawl.priorities = next.crawl.priorities;
+    parts_.config.crawl.seeds = next.crawl.seeds;
+    parts_.config.crawl.seed_file = next.crawl.seed_file;
+    parts_.config.scope = next.scope;
+    parts_.config.politeness = next.politeness;
+    parts_.config.log = next.log;
+    parts_.rules = std::move(*rules);
+    context_.pages.set_limit(next.scope.max_pages);
+    context_.limits.set(next.scope.max_bytes, next.scope.max_time);
+    ++context_.reloads;
+  };
+  if (context_.safe_point.change(kPatience, wake_, change)) return {};
+  if (auto restored = frontier_.set_politeness(before->politeness, before->retry); !restored)
+    return restored;
+  return error(ErrorCode::kUnavailable,
+               fmt::format("a fetcher thread was busy for {} s, perhaps with a slow disk: nothing "
+                           "is changed; try again",
+                           kPatience.count()));
+}
+
+Result<void> CrawlSteering::offer_new_seeds(const std::vector<std::string>& before) {
+  std::vector<std::string> fresh;
+  for (const std::string& seed : context_.config.crawl.seeds) {
+    if (std::ranges::find(before, seed) == before.end()) fresh.push_back(seed);
+  }
+  std::vector<UrlRequest> requests;
+  for (const std::string& seed : fresh) {
+    if (const auto url = Url::parse(seed))
+      requests.push_back({.url = seed, .priority = context_.rules.priorities.of(*url, 0)});
+  }
+  if (requests.empty()) return {};
+  const auto offered = frontier_.offer(requests);
+  return offered ? Result<void>{} : tl::unexpected(offered.error());
+}
+
+// For `trawl resume STATE_DIR`. What the crawl was created with stays. A failure is no reason to
+// undo the reload.
+void CrawlSteering::save(const CrawlConfig& read) {
+  CrawlConfig saved = read;
+  saved.crawl.state_dir = parts_.saved.crawl.state_dir;
+  saved.filter = parts_.saved.filter;
+  saved.frontier.ledger = parts_.saved.frontier.ledger;
+  saved.output.directory = parts_.saved.output.directory;
+  if (saved == parts_.saved) return;
+  const auto stored = load_config(saved_config_path(saved.crawl.state_dir));
+  // Perhaps it is the file that was read.
+  if (!stored || *stored != saved) {
+    if (auto written = save_configs(context_.config, saved); !written) {
+      spdlog::warn("{}: the config for later runs is not updated", written.error().message);
+      return;
+    }
+  }
+  parts_.saved = std::move(saved);
+}
+
+}  // namespace trawl

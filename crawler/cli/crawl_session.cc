@@ -14,6 +14,7 @@
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/progress_report.h"
 #include "crawler/cli/say.h"
+#include "crawler/explain/running_crawl_source.h"
 
 namespace trawl::cli {
 
@@ -104,6 +105,11 @@ int run_session(Crawl& crawl, const SignalWaiter& signals, const SessionOptions&
   ConfigReload reload(crawl);
   StopRequest stop;
   calls.stop = [&stop](bool now) { stop.ask(now); };
+  RunningCrawlSource explainer(crawl);
+  calls.explain = [&explainer](const std::string& url, std::optional<std::uint32_t> depth,
+                               std::optional<std::uint32_t> hops) {
+    return explainer.explain({.url = url, .depth = depth, .hops = hops});
+  };
   if (const auto started = status.start(crawl, std::move(calls)); !started)
     return report(started.error());
   const StopServer stop_server(status);

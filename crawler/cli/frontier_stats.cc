@@ -18,8 +18,8 @@
 #include "crawler/cli/frontier_commands.h"
 #include "crawler/cli/printable_text.h"
 #include "crawler/cli/say.h"
-#include "crawler/cli/state_names.h"
 #include "crawler/config/config_values.h"
+#include "crawler/explain/state_names.h"
 #include "crawler/state/crawl_totals.h"
 #include "crawler/status/control_client.h"
 

@@ -257,7 +257,18 @@ ApiReply StatusApi::url(const ApiRequest& request) {
                        "/api/v1/url?url=https%3A%2F%2Fexample.com%2F");
   }
   if (!calls_.explain) return error_reply(503, "this crawl cannot explain URLs");
-  auto text = calls_.explain(std::string(*url));
+  const auto number = [&request](const char* name) -> Result<std::optional<std::uint32_t>> {
+    const auto text = request.parameter(name);
+    if (!text) return std::nullopt;
+    std::uint32_t value = 0;
+    const char* const end = text->data() + text->size();
+    const auto [stop, failure] = std::from_chars(text->data(), end, value);
+    if (failure == std::errc() && stop == end) return value;
+    return error(ErrorCode::kInvalidArgument, fmt::format("{} must be a number from 0", name));
+  };
+  const auto depth = number("depth"), hops = number("hops");
+  if (!depth || !hops) return failed(!depth ? depth.error() : hops.error());
+  auto text = calls_.explain(std::string(*url), *depth, *hops);
   if (!text) return failed(text.error());
   if (!text->ends_with('\n')) *text += '\n';
   return {.body = std::move(*text)};

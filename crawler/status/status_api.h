@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -20,7 +21,9 @@ struct StatusCalls {
   // Ends the crawl as the first SIGINT does, or with `now` as the second. Thread-safe.
   std::function<void(bool now)> stop;
   // What `trawl explain --json` prints on a URL. Thread-safe.
-  std::function<Result<std::string>(const std::string& url)> explain = {};
+  std::function<Result<std::string>(const std::string& url, std::optional<std::uint32_t> depth,
+                                    std::optional<std::uint32_t> hops)>
+      explain = {};
 };
 
 class StatusApi final : public RequestHandler {

@@ -17,8 +17,7 @@ namespace {
 using std::chrono::milliseconds;
 
 // Removes what an entry sets.
-const HostSettings kNothing = {
-    .delay = milliseconds(0), .exact_delay = false, .leases = 0};
+const HostSettings kNothing = {.delay = milliseconds(0), .exact_delay = false, .leases = 0};
 
 // A line for each entry that sets something in the frontier, beginning with its host.
 std::string entries_text(const HostPoliteness& hosts) {
@@ -126,7 +125,8 @@ Result<bool> HostPace::on_lease(std::string_view host) {
   }
   if (known_.size() >= kMaxHosts) known_.clear();
   if (!known_.insert(hash).second) return false;
-  if (auto set = frontier_.set_host(host, settings_of(*entry, milliseconds(0), milliseconds(0))); !set)
+  if (auto set = frontier_.set_host(host, settings_of(*entry, milliseconds(0), milliseconds(0)));
+      !set)
     return tl::unexpected(set.error());
   fresh_.insert(hash);
   return true;

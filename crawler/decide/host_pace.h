@@ -35,7 +35,8 @@ class HostPace {
 
   // Call when a batch of leases was taken, and then for each of them before its request. Returns
   // true if the host got its settings just now: the lease was given without regard to them, and
-  // must be released, after set_crawl_delay() if robots.txt is known. Errors: those of the frontier.
+  // must be released, after set_crawl_delay() if robots.txt is known. Errors: those of the
+  // frontier.
   void begin_batch() { fresh_.clear(); }
   Result<bool> on_lease(std::string_view host);
 

@@ -79,10 +79,11 @@ std::string kept_bodies(const CrawlConfig& config, const std::string& directory)
   const std::string_view types =
       config.output.content_types.empty() ? "Pages" : "Pages of output.content_types";
   if (files && config.output.warc)
-    return fmt::format("{} are kept as files in {}/{} and in the WARC files in {}.", types, directory,
-                       kFilesFolder, directory);
+    return fmt::format("{} are kept as files in {}/{} and in the WARC files in {}.", types,
+                       directory, kFilesFolder, directory);
   if (files) return fmt::format("{} are kept as files in {}/{}.", types, directory, kFilesFolder);
-  if (config.output.warc) return fmt::format("{} are kept in the WARC files in {}.", types, directory);
+  if (config.output.warc)
+    return fmt::format("{} are kept in the WARC files in {}.", types, directory);
   return "The bodies of pages are not kept: output.files = true saves them as files, output.warc = "
          "true as WARC files.";
 }

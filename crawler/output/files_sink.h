@@ -10,8 +10,8 @@ namespace trawl {
 
 SinkKind files_sink();
 
-// What a crawl with `config` keeps of the pages' bodies, as a sentence for its user. `directory`: the
-// output directory, as it is to be shown.
+// What a crawl with `config` keeps of the pages' bodies, as a sentence for its user. `directory`:
+// the output directory, as it is to be shown.
 std::string kept_bodies(const CrawlConfig& config, const std::string& directory);
 
 }  // namespace trawl

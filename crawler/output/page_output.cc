@@ -14,7 +14,8 @@ std::uint64_t PageOutput::memory() const noexcept {
 }
 
 bool PageOutput::holds_bytes() const noexcept {
-  return warc || (page.text && !page.text->empty()) || std::ranges::any_of(parts, [](const auto& part) { return !part.empty(); });
+  return warc || (page.text && !page.text->empty()) ||
+         std::ranges::any_of(parts, [](const auto& part) { return !part.empty(); });
 }
 
 void PageOutput::release_written(std::size_t sink) noexcept {

@@ -54,7 +54,8 @@ bool is_device_name(std::string_view name) {
   std::string_view stem = name.substr(0, name.find_first_of(".:?"));
   while (stem.ends_with(' '))
     stem.remove_suffix(1);
-  for (const std::string_view device : {"con", "prn", "aux", "nul", "conin$", "conout$", "clock$"}) {
+  for (const std::string_view device :
+       {"con", "prn", "aux", "nul", "conin$", "conout$", "clock$"}) {
     if (equal_in_any_case(stem, device)) return true;
   }
   if (stem.size() < 4) return false;
@@ -74,7 +75,8 @@ std::string escaped_name(std::string_view raw) {
     const Utf8Sequence character = utf8_sequence_at(rest);
     const std::string_view text = rest.substr(0, character.length);
     const bool unsafe = !character.valid || character.code < ' ' || character.code == 0x7F ||
-                        character.code == '/' || character.code == '\\' || is_unsafe(character.code);
+                        character.code == '/' || character.code == '\\' ||
+                        is_unsafe(character.code);
     if (unsafe) {
       append_escaped(name, text);
     } else {
@@ -110,10 +112,10 @@ std::string_view extension_of(std::string_view name) {
   const std::size_t dot = name.rfind('.');
   if (dot == std::string_view::npos || dot == 0 || name.size() - dot > kLongestExtension) return {};
   const std::string_view extension = name.substr(dot);
-  const bool plain = extension.size() > 1 && std::ranges::all_of(extension.substr(1), [](char c) {
-                       return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-                              (c >= 'A' && c <= 'Z');
-                     });
+  const bool plain =
+      extension.size() > 1 && std::ranges::all_of(extension.substr(1), [](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+      });
   return plain ? extension : std::string_view();
 }
 
@@ -144,7 +146,8 @@ SavedFileName saved_file_name(const Url& url, std::size_t longest) {
   std::size_t size = name.folders.back().size();
   bool cut = false;
   std::string_view rest = url.path();
-  for (std::size_t slash = rest.find('/'); slash != std::string_view::npos; slash = rest.find('/')) {
+  for (std::size_t slash = rest.find('/'); slash != std::string_view::npos;
+       slash = rest.find('/')) {
     const std::string_view part = rest.substr(0, slash);
     rest.remove_prefix(slash + 1);
     if (part.empty() || cut) continue;

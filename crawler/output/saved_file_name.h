@@ -15,8 +15,9 @@ namespace trawl {
 // safe in a file's name stay percent-encoded: separators (also '\'), control characters, invalid
 // UTF-8, "." and "..", a dot or blank at the end, and names of devices on Windows (CON, aux.txt).
 //
-// No name is empty, ".", "..", has a '/' or a NUL, or is longer than `longest`; all of them together
-// have at most kMaxSavedPath bytes. What is longer is cut, and marked with a hash of the URL.
+// No name is empty, ".", "..", has a '/' or a NUL, or is longer than `longest`; all of them
+// together have at most kMaxSavedPath bytes. What is longer is cut, and marked with a hash of the
+// URL.
 struct SavedFileName {
   std::vector<std::string> folders;  // the host first; never empty
   std::string file;

@@ -58,8 +58,7 @@ Result<std::unique_ptr<SavedFiles>> SavedFiles::open(const std::filesystem::path
   if (auto made = make_durable_directory(root); !made) return tl::unexpected(made.error());
   files->root_.fd = FileDescriptor(::open(root.c_str(), kOpenFolder));
   if (files->root_.fd.get() < 0) {
-    if (errno != ENOTDIR && errno != ELOOP)
-      return tl::unexpected(files->failed(errno, "open", ""));
+    if (errno != ENOTDIR && errno != ELOOP) return tl::unexpected(files->failed(errno, "open", ""));
     return error(ErrorCode::kInvalidArgument,
                  fmt::format("{} is a symbolic link, or not a folder: remove it, or set another "
                              "output.directory",
@@ -141,10 +140,9 @@ Result<SavedFiles::Taking> SavedFiles::take(const Place& place, const std::strin
                                             bool claims) {
   const bool folder = owner == kFolderOwner;
   struct stat found {};
-  const bool exists = ::fstatat(place.folder->fd.get(), place.name.c_str(), &found,
-                                AT_SYMLINK_NOFOLLOW) == 0;
-  if (!exists && errno != ENOENT)
-    return tl::unexpected(failed(errno, "look for", place.path()));
+  const bool exists =
+      ::fstatat(place.folder->fd.get(), place.name.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0;
+  if (!exists && errno != ENOENT) return tl::unexpected(failed(errno, "look for", place.path()));
   const std::string key = name_without_case(place.path());
   const auto known = names_->find(key);
   if (!known) return tl::unexpected(known.error());
@@ -225,8 +223,8 @@ Result<std::string> SavedFiles::finish(NewFile&& file, const Url& url) {
     if (place) {
       if (auto committed = names_->commit(); !committed) return tl::unexpected(committed.error());
       Folder& folder = *(*place)->folder;
-      if (::renameat(own_.get(), finished.name_.c_str(), folder.fd.get(),
-                     (*place)->name.c_str()) == 0) {
+      if (::renameat(own_.get(), finished.name_.c_str(), folder.fd.get(), (*place)->name.c_str()) ==
+          0) {
         folder.unsynced = true;
         finished.name_.clear();
         return (*place)->path();

@@ -1,4 +1,5 @@
-// SavedFiles: a tree of files, one for each URL, which nothing in a URL or on the disk leads out of.
+// SavedFiles: a tree of files, one for each URL, which nothing in a URL or on the disk leads out
+// of.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +21,9 @@
 namespace trawl {
 
 // Files are named by saved_file_name(). A small database in the tree (kOwnFolder) remembers which
-// URL a name belongs to, so no URL takes the file of another: the second gets a marked name, as does
-// a URL whose name is in use by a folder, differs from another's by case only, or by a file that is
-// not from here. Folders are opened one after the other without following symbolic links.
+// URL a name belongs to, so no URL takes the file of another: the second gets a marked name, as
+// does a URL whose name is in use by a folder, differs from another's by case only, or by a file
+// that is not from here. Folders are opened one after the other without following symbolic links.
 //
 // A file appears whole or not at all: it is written under another name and renamed. Before that its
 // name is entered in the database, so that a file without an entry is never one of ours.

@@ -175,7 +175,8 @@ PageHandler::Result PageHandler::handle(const OpenLease& open, const Url& url, H
   if (answer.last && (result.truncated || !response.failure)) add_exchange(page);
   plan_recrawl(page);
   if (answer.last) {
-    if (keeps_body(page, result)) context_.output.sinks().add_body(output, std::move(response.body));
+    if (keeps_body(page, result))
+      context_.output.sinks().add_body(output, std::move(response.body));
     output.charge = std::move(response.charge);
     output.charge.shrink_to(output.memory());
   } else if (response.cut) {

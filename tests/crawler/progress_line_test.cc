@@ -36,20 +36,20 @@ TEST(ProgressLineTest, HasTimeRatesAndCounts) {
   totals.failed = 3;
   const std::string line =
       progress_line(some_progress(), totals, {.pages = 12.4, .bytes = 2048}, {}, 0);
-  EXPECT_EQ(line,
-            "3 min 20 s  12 pages/s, 2 KiB/s, 1234 pages, 5 MiB, 17 queued, 3 failed, hosts 5 active");
+  EXPECT_EQ(
+      line,
+      "3 min 20 s  12 pages/s, 2 KiB/s, 1234 pages, 5 MiB, 17 queued, 3 failed, hosts 5 active");
 }
 
 TEST(ProgressLineTest, SaysWhatTheOnlyHostWaitsFor) {
   CrawlProgress progress = some_progress();
   progress.frontier.hosts = 1;
-  const std::string line = progress_line(
-      progress, {}, {},
-      {{.host = "example.com",
-        .why = "connection refused",
-        .failures = 3,
-        .until = std::chrono::system_clock::now() + 100s}},
-      1);
+  const std::string line = progress_line(progress, {}, {},
+                                         {{.host = "example.com",
+                                           .why = "connection refused",
+                                           .failures = 3,
+                                           .until = std::chrono::system_clock::now() + 100s}},
+                                         1);
   EXPECT_THAT(line, StartsWith("3 min 20 s  waiting for example.com: connection refused, 3 in a "
                                "row, next try in 1 min "));
   EXPECT_THAT(line, Not(HasSubstr("pages/s")));

@@ -17,8 +17,8 @@ namespace trawl {
 
 class PageTextReader {
  public:
-  // Stores at most `limit` bytes of the text of `html` in `text`, in the form of PageLinks::text. Takes
-  // linear time.
+  // Stores at most `limit` bytes of the text of `html` in `text`, in the form of PageLinks::text.
+  // Takes linear time.
   void read(std::string_view html, std::size_t limit, std::string& text);
 
  private:

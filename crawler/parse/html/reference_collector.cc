@@ -57,10 +57,9 @@ constexpr Wanted kWanted[] = {
 // `text` if it has the form of a language tag, else nothing.
 std::string_view language_tag(std::string_view text) noexcept {
   const std::string_view tag = next_token(text);
-  const bool is_tag = tag.size() <= kMaxLanguage && !tag.empty() && is_ascii_alpha(tag.front()) &&
-                      std::ranges::all_of(tag, [](char c) {
-                        return c == '-' || is_ascii_alphanumeric(c);
-                      });
+  const bool is_tag =
+      tag.size() <= kMaxLanguage && !tag.empty() && is_ascii_alpha(tag.front()) &&
+      std::ranges::all_of(tag, [](char c) { return c == '-' || is_ascii_alphanumeric(c); });
   return is_tag && next_token(text).empty() ? tag : std::string_view();
 }
 

@@ -14,7 +14,8 @@ constexpr std::size_t kLongestPiece = 4096;
 }  // namespace
 
 // Adds `raw` text of the page. Decodes only as much as fits.
-void TextDecoder::add(std::string_view raw, std::optional<ReferenceContext> context, CollapsedText& text) {
+void TextDecoder::add(std::string_view raw, std::optional<ReferenceContext> context,
+                      CollapsedText& text) {
   while (!raw.empty() && !text.full()) {
     std::string_view piece = raw.substr(0, kLongestPiece);
     if (piece.size() < raw.size()) {
@@ -27,7 +28,8 @@ void TextDecoder::add(std::string_view raw, std::optional<ReferenceContext> cont
   }
 }
 
-void TextDecoder::add_piece(std::string_view raw, std::optional<ReferenceContext> context, CollapsedText& text) {
+void TextDecoder::add_piece(std::string_view raw, std::optional<ReferenceContext> context,
+                            CollapsedText& text) {
   if (context && needs_decoding(raw)) {
     decoded_.clear();
     decode_text(raw, *context, decoded_);

@@ -64,8 +64,10 @@ std::string host_text(const ordered_json& host) {
   if (const auto n = text_at(host, "failures"); !n.empty() && n != "0")
     text += fmt::format(", failed {} times in a row", n);
   if (has(host, "delay_ms") && host["delay_ms"].is_number_integer())
-    text += ", delay " + format_duration(std::chrono::milliseconds(host["delay_ms"].get<std::int64_t>()));
-  if (has(host, "remaining")) text += fmt::format(", {} more to be fetched", text_at(host, "remaining"));
+    text += ", delay " +
+            format_duration(std::chrono::milliseconds(host["delay_ms"].get<std::int64_t>()));
+  if (has(host, "remaining"))
+    text += fmt::format(", {} more to be fetched", text_at(host, "remaining"));
   if (has(host, "next_start")) text += ", next request at " + text_at(host, "next_start");
   return text;
 }
@@ -106,22 +108,21 @@ void add_state(const ordered_json& state, ExplanationLines& lines) {
 void add_limits(const ordered_json& it, ExplanationLines& lines) {
   if (has(it, "limits") && it["limits"].is_array()) {
     for (const ordered_json& check : it["limits"]) {
-      lines.add(text_at(check, "name"),
-                text_at(check, "value") +
-                    (has(check, "limit") ? " of " + text_at(check, "limit") : ""));
+      lines.add(
+          text_at(check, "name"),
+          text_at(check, "value") + (has(check, "limit") ? " of " + text_at(check, "limit") : ""));
     }
   }
   if (has(it, "repeated_segments")) {
-    lines.add("repeated",
-              fmt::format("{} ({} times in a row at most)",
-                          text_at(it, "repeated_segments") == "true" ? "yes" : "no",
-                          text_at(it, "max_repeated_segments")));
+    lines.add("repeated", fmt::format("{} ({} times in a row at most)",
+                                      text_at(it, "repeated_segments") == "true" ? "yes" : "no",
+                                      text_at(it, "max_repeated_segments")));
   }
   if (has(it, "blocklists") && it["blocklists"].is_array()) {
     for (const ordered_json& list : it["blocklists"]) {
       const std::string by = text_at(list, "blocked_by"), file = text_at(list, "file");
-      lines.add("blocklist", has(list, "blocked_by") ? fmt::format("{} has {}", file, by)
-                                                     : "not in " + file);
+      lines.add("blocklist",
+                has(list, "blocked_by") ? fmt::format("{} has {}", file, by) : "not in " + file);
     }
   }
 }
@@ -139,7 +140,8 @@ std::string explanation_text(const ordered_json& it) {
   if (has(it, "state")) add_state(it["state"], lines);
   lines.add("rule", rule_of(it));
   lines.add("key", text_at(it, "key"));
-  lines.add("queue", fmt::format("{}, of the domain {}", text_at(it, "host"), text_at(it, "domain")));
+  lines.add("queue",
+            fmt::format("{}, of the domain {}", text_at(it, "host"), text_at(it, "domain")));
   lines.add("pattern", text_at(it, "pattern") +
                            (has(it, "pattern_note")
                                 ? "; unknown whether it is parked: " + text_at(it, "pattern_note")

@@ -47,7 +47,8 @@ std::string_view name_of(SetAsideState state) {
 
 // What the crawl knows of the URL, in a word.
 std::string_view knowledge_of(const UrlKnowledge& state) {
-  if (!state.is_known()) return state.found == UrlKnowledge::Found::kNoCrawl ? "no crawl" : "unknown";
+  if (!state.is_known())
+    return state.found == UrlKnowledge::Found::kNoCrawl ? "no crawl" : "unknown";
   if (state.waits != UrlKnowledge::Waits::kNo) return name_of(state.waits);
   if (state.set_aside) return name_of(state.set_aside->state);
   if (state.fetch && state.fetch->fetches > 0) return "fetched";
@@ -62,9 +63,8 @@ ordered_json or_null(const std::optional<T>& value) {
 
 ordered_json host_json_of(const UrlKnowledge& state) {
   const HostInfo& known = state.host;
-  ordered_json host{{"state", to_string(known.state)},
-                    {"queued", known.queued},
-                    {"failures", known.failures}};
+  ordered_json host{
+      {"state", to_string(known.state)}, {"queued", known.queued}, {"failures", known.failures}};
   if (known.settings.blocked_until)
     host["blocked_until"] = to_rfc3339(*known.settings.blocked_until);
   if (state.delay) {
@@ -79,9 +79,8 @@ ordered_json host_json_of(const UrlKnowledge& state) {
 }
 
 ordered_json json_of(const UrlKnowledge& state, const std::string& directory) {
-  ordered_json json{{"directory", directory},
-                    {"found", name_of(state.found)},
-                    {"knows", knowledge_of(state)}};
+  ordered_json json{
+      {"directory", directory}, {"found", name_of(state.found)}, {"knows", knowledge_of(state)}};
   if (!state.note.empty()) json["note"] = state.note;
   if (!state.is_known()) return json;
   json["key"] = state.key;
@@ -168,11 +167,10 @@ void add_robots(ordered_json& explanation, const RobotsCheck& robots) {
   if (robots.decision.allowed || !robots.obeyed || !explanation.value("in_scope", false)) return;
   explanation["followed"] = false;
   explanation["would_be_fetched"] = false;
-  explanation["verdict"] =
-      rule ? fmt::format("would not be fetched: robots.txt, line {}: {}", robots.decision.line,
-                         robots.decision.text)
-           : fmt::format("would not be fetched: robots.txt ({})",
-                         to_string(robots.decision.reason));
+  explanation["verdict"] = rule ? fmt::format("would not be fetched: robots.txt, line {}: {}",
+                                              robots.decision.line, robots.decision.text)
+                                : fmt::format("would not be fetched: robots.txt ({})",
+                                              to_string(robots.decision.reason));
 }
 
 }  // namespace trawl

@@ -1,11 +1,10 @@
 // RunningCrawlSource: what a crawl that runs in this process knows of a URL.
 #pragma once
 
+#include "base/mutex.h"
 #include "crawler/explain/url_explainer.h"
 #include "crawler/explain/url_knowledge.h"
 #include "crawler/run/crawl.h"
-
-#include "base/mutex.h"
 
 namespace trawl {
 

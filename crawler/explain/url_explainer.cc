@@ -135,9 +135,9 @@ Result<UrlExplainer> UrlExplainer::create(const CrawlConfig& config) {
   if (!decider) return tl::unexpected(std::move(decider.error()));
   auto priorities = Priorities::create(config.crawl);
   if (!priorities) return tl::unexpected(std::move(priorities.error()));
-  return UrlExplainer(std::unique_ptr<Rules>(new Rules{config, std::move(*profile), canonicalizer,
-                                                       std::move(seeds), std::move(*decider),
-                                                       std::move(*priorities)}));
+  return UrlExplainer(
+      std::unique_ptr<Rules>(new Rules{config, std::move(*profile), canonicalizer, std::move(seeds),
+                                       std::move(*decider), std::move(*priorities)}));
 }
 
 Explanation UrlExplainer::explain(const UrlQuestion& question, UrlKnowledgeSource* source) const {

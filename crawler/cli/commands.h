@@ -69,4 +69,7 @@ void add_links_command(CLI::App& app, int& exit_code);
 void add_robots_command(CLI::App& app, int& exit_code);
 void add_sitemap_command(CLI::App& app, int& exit_code);
 
+// Adds `trawl warc` and its commands.
+void add_warc_command(CLI::App& app, int& exit_code);
+
 }  // namespace trawl::cli

@@ -10,6 +10,7 @@
 
 #include "crawler/cli/crawl_conclusion.h"
 #include "crawler/cli/crawl_summary.h"
+#include "crawler/cli/config_reload.h"
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/progress_report.h"
 #include "crawler/cli/say.h"
@@ -101,6 +102,7 @@ int run_session(Crawl& crawl, const SignalWaiter& signals, const SessionOptions&
   report_repairs(crawl);
   ProgressReport progress(options.verbosity);
   Interruption interruption;
+  ConfigReload reload(crawl);
   StopRequest stop;
   calls.stop = [&stop](bool now) { stop.ask(now); };
   RunningCrawlSource explainer(crawl);
@@ -119,10 +121,13 @@ int run_session(Crawl& crawl, const SignalWaiter& signals, const SessionOptions&
       progress.finish();
       if (*signal == SIGUSR1) {
         crawl.request_checkpoint();
+      } else if (*signal == SIGHUP) {
+        reload.ask();
       } else {
         interruption.handle(crawl);
       }
     }
+    reload.attend();
     progress.update(crawl);
   };
   crawl.start();

@@ -11,6 +11,7 @@
 
 #include "crawler/run/crawl.h"
 #include "crawler/status/access_rules.h"
+#include "crawler/status/rate_window.h"
 #include "crawler/status/request_handler.h"
 
 namespace trawl {
@@ -76,7 +77,9 @@ class StatusApi final : public RequestHandler {
   Crawl& crawl_;
   const StatusCalls calls_;
   const AccessRules* const rules_;
+  RateWindow window_;
   std::atomic<bool> ended_{false};
+  std::uint64_t errors_shown_ = 0;  // used by events() alone
 };
 
 }  // namespace trawl

@@ -30,7 +30,7 @@ struct StoredTally {
 
   static std::filesystem::path path(const std::filesystem::path& state_dir);
   // Reads the file, and the lines that `pages` (pages.jsonl) has after it. A missing file is an
-  // empty tally; a damaged one is made anew from all lines. Errors: those of reading.
+  // empty tally; a damaged one is made again from all lines. Errors: those of reading.
   static Result<StoredTally> read(const std::filesystem::path& state_dir,
                                   const std::filesystem::path& pages);
   // Replaces the file. A crash leaves the old file or the new one.

@@ -239,7 +239,8 @@ Result<std::optional<WarcRecord>> WarcReader::next() {
   if (!head) return tl::unexpected(head.error());
   if (head->empty()) return state.damaged("cut off, or has no end of its head");
   if (!head->starts_with("WARC/")) return state.damaged("not a WARC record");
-  WarcRecord record{.offset = state.record_offset};
+  WarcRecord record;
+  record.offset = state.record_offset;
   std::optional<std::uint64_t> length;
   each_field(*head, [&](std::string_view name, std::string_view value) {
     const auto is = [&](std::string_view other) { return equal_in_any_case(name, other); };

@@ -22,6 +22,7 @@ SUBJECTS = {
     "base/utf8_validation_x86.h": "a version for one processor",
     "crawler/cli/command_search.h": "commands and options by name",
     "crawler/cli/commands.h": "the commands of trawl",
+    "crawler/cli/control_target.h": "the running crawl a command is about",
     "crawler/cli/filter_commands.h": "the commands of trawl filter",
     "crawler/cli/frontier_commands.h": "the commands of trawl frontier",
     "crawler/cli/typed_urls.h": "URLs and lists of them, as people type them",

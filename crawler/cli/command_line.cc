@@ -312,9 +312,11 @@ int run_command_line(int argc, char** argv) {
   add_frontier_commands(app, arguments.crawl.program, exit_code);
   add_normalize_command(app, exit_code);
   add_explain_command(app, exit_code);
+  add_report_command(app, exit_code);
   add_links_command(app, exit_code);
   add_robots_command(app, exit_code);
   add_sitemap_command(app, exit_code);
+  add_warc_command(app, exit_code);
   add_help_command(app);
   // Not in --help: for manual pages and completions.
   auto* reference = app.add_subcommand("help-reference", "Print the help of all commands as JSON");

@@ -61,9 +61,15 @@ void add_normalize_command(CLI::App& app, int& exit_code);
 // Adds `trawl explain`.
 void add_explain_command(CLI::App& app, int& exit_code);
 
+// Adds `trawl report`.
+void add_report_command(CLI::App& app, int& exit_code);
+
 // Add the commands that read one document: `trawl links`, `trawl robots`, `trawl sitemap`.
 void add_links_command(CLI::App& app, int& exit_code);
 void add_robots_command(CLI::App& app, int& exit_code);
 void add_sitemap_command(CLI::App& app, int& exit_code);
+
+// Adds `trawl warc` and its commands.
+void add_warc_command(CLI::App& app, int& exit_code);
 
 }  // namespace trawl::cli

@@ -18,6 +18,7 @@
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/offered_lines.h"
 #include "crawler/cli/say.h"
+#include "crawler/cli/verb_help.h"
 #include "crawler/cli/watch_view.h"
 
 namespace trawl::cli {
@@ -116,7 +117,7 @@ int run_offer(const ControlArguments& arguments) {
 struct Verb {
   const char* name;
   const char* summary;
-  const char* footer;
+  VerbHelp help;
   int (*run)(const ControlArguments&);
 };
 
@@ -137,62 +138,72 @@ int run_stop(const ControlArguments& a) {
                           "stopping: the requests in flight finish first; --now drops them");
 }
 
-constexpr Verb kVerbs[] = {
-    {"status", "Show what a running crawl does", R"(Examples:
-  trawl status example.com                 the crawl in that directory
-  trawl status my.toml --watch             a live view; p pauses, q quits
-  trawl status example.com --json | jq .queued
+std::vector<VerbExit> exits_of_control(std::string_view done, std::string_view failed) {
+  return {{0, done}, {1, failed}, {2, "wrong usage"}};
+}
 
-Output: a summary; with --json, the JSON of docs/api.md. --watch prints a summary at each interval where
-the output is not a terminal.
-Exit status: 0 done, 1 no crawl is running there, 2 wrong usage.)",
-     &run_status},
-    {"pause", "Let a running crawl start no more requests", R"(Examples:
-  trawl pause example.com
-  trawl pause my.toml --json
-
-Exit status: 0 done, 1 no crawl is running there, 2 wrong usage.)",
-     &run_pause},
-    {"unpause", "Let a paused crawl go on", R"(Examples:
-  trawl unpause example.com
-
-Exit status: 0 done, 1 no crawl is running there, 2 wrong usage.)",
-     &run_unpause},
-    {"checkpoint", "Let a running crawl write a checkpoint", R"(Examples:
-  trawl checkpoint example.com
-
-Exit status: 0 asked for, 1 no crawl is running there, 2 wrong usage.)",
-     &run_checkpoint},
-    {"stop", "End a running crawl, which can be resumed", R"(Examples:
-  trawl stop example.com                   the requests in flight finish
-  trawl stop example.com --now             they are dropped, and made again later
-
-Returns at once; the crawl ends with exit status 11, as after SIGINT.
-Exit status: 0 asked for, 1 no crawl is running there, 2 wrong usage.)",
-     &run_stop},
-    {"offer", "Add URLs to a running crawl", R"(Examples:
-  trawl offer example.com https://example.com/new
-  trawl offer my.toml urls.txt             a file with a URL, or a JSON object, on each line
-  trawl frontier dump old-state | trawl offer example.com -
-
-An object has "url" and may have "priority" and "depth". URLs out of the crawl's scope are skipped.
-Output: how many URLs were new, seen before, invalid and skipped; with --json, as JSON.
-Exit status: 0 done, 1 failed or some lines were wrong, 2 wrong usage.)",
-     &run_offer},
-    {"reload", "Let a running crawl read its config again", R"(Examples:
-  trawl reload my.toml
-
-Scope, politeness, limits and log settings change at once, as after SIGHUP. A config with errors changes
-nothing.
-Output: each key that has changed, and those that need a restart.
-Exit status: 0 done, 1 failed, 2 wrong usage.)",
-     &run_reload},
-};
+std::vector<Verb> control_verbs() {
+  constexpr std::string_view kNotRunning = "no crawl is running there, or it does not answer";
+  return {
+      {"status",
+       "Show what a running crawl does",
+       {.output =
+            "A summary; with --json, the JSON of docs/api.md. Without a terminal, --watch prints a "
+            "summary at each\ninterval.",
+        .examples = {{"trawl status example.com", "the crawl in that directory"},
+                     {"trawl status my.toml --watch", "a live view: p pauses, q quits"},
+                     {"trawl status example.com --json | jq .queued"}},
+        .exits = exits_of_control("done", kNotRunning)},
+       &run_status},
+      {"pause",
+       "Let a running crawl start no more requests",
+       {.examples = {{"trawl pause example.com"}, {"trawl pause my.toml --json"}},
+        .exits = exits_of_control("paused", kNotRunning)},
+       &run_pause},
+      {"unpause",
+       "Let a paused crawl go on",
+       {.examples = {{"trawl unpause example.com"}},
+        .exits = exits_of_control("it goes on", kNotRunning)},
+       &run_unpause},
+      {"checkpoint",
+       "Let a running crawl write a checkpoint",
+       {.examples = {{"trawl checkpoint example.com"}},
+        .exits = exits_of_control("asked for", kNotRunning)},
+       &run_checkpoint},
+      {"stop",
+       "End a running crawl, which can be resumed",
+       {.text = "Returns at once. The crawl ends with exit status 11, as after SIGINT.",
+        .examples = {{"trawl stop example.com", "the requests in flight finish"},
+                     {"trawl stop example.com --now", "they are dropped, and sent again later"}},
+        .exits = exits_of_control("asked for", kNotRunning)},
+       &run_stop},
+      {"offer",
+       "Add URLs to a running crawl",
+       {.text = "Takes URLs, and files with a URL or a JSON object on each line. An object has "
+                "\"url\" and "
+                "may have\n\"priority\" and \"depth\". URLs out of the crawl's scope are skipped.",
+        .output = "How many URLs were new, seen before, invalid and skipped; with --json, as JSON.",
+        .examples = {{"trawl offer example.com https://example.com/new"},
+                     {"trawl offer my.toml urls.txt"},
+                     {"trawl frontier dump old-state | trawl offer example.com -"}},
+        .exits = exits_of_control("done", "failed, or some lines were wrong")},
+       &run_offer},
+      {"reload",
+       "Let a running crawl read its config again",
+       {.text = "Scope, politeness, limits and log settings change at once, as after SIGHUP. A "
+                "config with "
+                "errors\nchanges nothing.",
+        .output = "Each key that has changed, and those that need a restart.",
+        .examples = {{"trawl reload my.toml"}},
+        .exits = exits_of_control("done", "failed: nothing has changed")},
+       &run_reload},
+  };
+}
 
 }  // namespace
 
 void add_control_commands(CLI::App& app, const std::string& program, int& exit_code) {
-  for (const Verb& verb : kVerbs) {
+  for (const Verb& verb : control_verbs()) {
     auto arguments = std::make_shared<ControlArguments>();
     arguments->program = program;
     auto* command = app.add_subcommand(verb.name, verb.summary);
@@ -216,7 +227,7 @@ void add_control_commands(CLI::App& app, const std::string& program, int& exit_c
                        "input")
           ->required();
     }
-    command->footer(verb.footer);
+    describe(command, verb.help);
     command->callback([arguments, run = verb.run, &exit_code] { exit_code = run(*arguments); });
   }
 }

@@ -260,6 +260,25 @@ tl::expected<CrawlInput, int> CrawlInput::of_new_crawl(const std::vector<std::st
   return input;
 }
 
+Result<ReadConfig> CrawlInput::read_again() const {
+  const bool has_file = !file_.empty();
+  const fs::path file = has_file ? file_ : saved_config_path(state_dir());
+  auto config = load_config(file, has_file ? overrides_ : std::vector<std::string>());
+  if (!config) {
+    std::string lines;
+    for (const ConfigError& wrong : config.error())
+      lines += (lines.empty() ? "" : "\n") + wrong.to_string();
+    return error(ErrorCode::kInvalidArgument, lines);
+  }
+  if (!has_file || kind_ == Kind::kStateDirectory) config->crawl.state_dir = state_dir();
+  if (!has_file) return ReadConfig{.config = *config, .saved = *config};
+  auto& seeds = config->crawl.seeds;
+  seeds.insert(seeds.end(), added_seeds_.begin(), added_seeds_.end());
+  CrawlInput now = *this;
+  now.config_ = *config;
+  return ReadConfig{.config = std::move(*config), .saved = now.config_to_store()};
+}
+
 CrawlConfig CrawlInput::config_to_store() const {
   if (file_.empty()) return config_;
   CrawlConfig stored = config_to_keep(file_, overrides_, config_);

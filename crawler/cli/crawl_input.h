@@ -9,6 +9,7 @@
 #include "trawl/result.h"
 
 #include "crawler/config/crawl_config.h"
+#include "crawler/run/crawl_control.h"
 
 namespace trawl::cli {
 
@@ -42,6 +43,9 @@ class CrawlInput {
   const std::filesystem::path& state_dir() const { return config_.crawl.state_dir; }
   // The config to store for later runs: without most of the overrides, unless there is no file.
   CrawlConfig config_to_store() const;
+  // Reads the file again, for a running crawl: the one that was given or, without one, that of the
+  // state directory. Errors: kInvalidArgument, with a line for each error in the file.
+  Result<ReadConfig> read_again() const;
   // As typed, for messages and for commands to type next: "my.toml", "example.com". A state
   // directory for what cannot be given again.
   const std::string& name() const { return name_; }

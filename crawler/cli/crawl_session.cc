@@ -8,11 +8,13 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include "crawler/cli/config_reload.h"
 #include "crawler/cli/crawl_conclusion.h"
 #include "crawler/cli/crawl_summary.h"
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/progress_report.h"
 #include "crawler/cli/say.h"
+#include "crawler/explain/running_crawl_source.h"
 
 namespace trawl::cli {
 
@@ -100,8 +102,14 @@ int run_session(Crawl& crawl, const SignalWaiter& signals, const SessionOptions&
   report_repairs(crawl);
   ProgressReport progress(options.verbosity);
   Interruption interruption;
+  ConfigReload reload(crawl);
   StopRequest stop;
   calls.stop = [&stop](bool now) { stop.ask(now); };
+  RunningCrawlSource explainer(crawl);
+  calls.explain = [&explainer](const std::string& url, std::optional<std::uint32_t> depth,
+                               std::optional<std::uint32_t> hops) {
+    return explainer.explain({.url = url, .depth = depth, .hops = hops});
+  };
   if (const auto started = status.start(crawl, std::move(calls)); !started)
     return report(started.error());
   const StopServer stop_server(status);
@@ -113,10 +121,13 @@ int run_session(Crawl& crawl, const SignalWaiter& signals, const SessionOptions&
       progress.finish();
       if (*signal == SIGUSR1) {
         crawl.request_checkpoint();
+      } else if (*signal == SIGHUP) {
+        reload.ask();
       } else {
         interruption.handle(crawl);
       }
     }
+    reload.attend();
     progress.update(crawl);
   };
   crawl.start();

@@ -18,9 +18,9 @@
 #include "crawler/cli/filter_values.h"
 #include "crawler/cli/frontier_commands.h"
 #include "crawler/cli/parsed_option.h"
-#include "crawler/cli/state_names.h"
 #include "crawler/cli/verb_help.h"
 #include "crawler/config/config_values.h"
+#include "crawler/explain/state_names.h"
 
 namespace trawl::cli {
 

@@ -20,8 +20,8 @@
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/printable_text.h"
 #include "crawler/cli/say.h"
-#include "crawler/cli/state_names.h"
 #include "crawler/cli/verb_help.h"
+#include "crawler/explain/state_names.h"
 #include "crawler/parse/headers/media_type.h"
 
 namespace trawl::cli {

@@ -22,7 +22,7 @@ SignalWaiter::SignalWaiter() {
   assert(is_only_thread());
   std::signal(SIGPIPE, SIG_IGN);
   sigemptyset(&signals_);
-  for (const int signal : {SIGINT, SIGTERM, SIGUSR1})
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGHUP})
     sigaddset(&signals_, signal);
   pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
 }

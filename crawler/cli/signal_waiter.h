@@ -14,7 +14,7 @@ bool is_only_thread();
 // Create it before any thread is started: threads inherit its signal mask.
 class SignalWaiter {
  public:
-  SignalWaiter();  // blocks SIGINT, SIGTERM and SIGUSR1; ignores SIGPIPE
+  SignalWaiter();  // blocks SIGINT, SIGTERM, SIGUSR1 and SIGHUP; ignores SIGPIPE
   // Returns the next signal, or nothing after `timeout`.
   std::optional<int> wait(std::chrono::milliseconds timeout) const;
 

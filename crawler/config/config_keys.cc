@@ -499,7 +499,7 @@ Rows log() {
           one_of<LogFormat>({{"text", LogFormat::kText, "for people"},
                              {"json", LogFormat::kJson,
                               "a JSON object a line: time, level, room, message and, where the "
-                              "message is about one, url"}}),
+                              "message has one, url"}}),
           "How messages are written."),
       KEY(log.file, path(), "A file to append the log to. If unset: standard error.",
           R"("trawl.log")"),

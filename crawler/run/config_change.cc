@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "crawler/config/config_keys.h"
+#include "crawler/decide/limit_by_host.h"
 
 namespace trawl {
 
@@ -20,10 +21,10 @@ constexpr std::array<std::string_view, 3> kReloadedTables = {"scope", "politenes
 constexpr std::array<std::string_view, 5> kNotReloaded = {
     "scope.max_pages_per_host", "scope.max_urls_per_host", "scope.max_url_length",
     "scope.slow_pattern_after", "scope.park_pattern_after"};
-constexpr std::array<std::string_view, 4> kReloadedKeys = {"crawl.seeds", "crawl.seed_file",
-                                                           "crawl.order", "crawl.priorities"};
+constexpr std::array<std::string_view, 5> kReloadedKeys = {
+    "crawl.seeds", "crawl.seed_file", "fetch.limit_rate", "crawl.order", "crawl.priorities"};
 // Their values may be passwords.
-constexpr std::array<std::string_view, 3> kSecret = {"fetch.hosts", "fetch.headers", "fetch.proxy"};
+constexpr std::array<std::string_view, 3> kSecret = {"fetch.host", "fetch.headers", "fetch.proxy"};
 
 bool contains(const auto& keys, std::string_view key) {
   return std::ranges::find(keys, key) != keys.end();
@@ -69,6 +70,7 @@ ConfigChange config_change(const CrawlConfig& now, const CrawlConfig& before,
   const bool ip_stays = is_switched(now.politeness.ip_delay, read.politeness.ip_delay);
   if (domain_stays) next.politeness.domain_delay = now.politeness.domain_delay;
   if (ip_stays) next.politeness.ip_delay = now.politeness.ip_delay;
+  next.fetch.limit_rate = read.fetch.limit_rate;
   if (sets_log) next.log = read.log;
   for (const ConfigKey& key : config_keys()) {
     const std::string was = key.write(before);
@@ -82,6 +84,10 @@ ConfigChange config_change(const CrawlConfig& now, const CrawlConfig& before,
                        ? fmt::format("{}: changed (not shown)", key.name)
                        : fmt::format("{}: {} -> {}", key.name, shown_value(was), shown_value(is)));
   }
+  // The limits of single hosts, which are counted as those of all hosts are.
+  if (LimitByHost::pages(next) != LimitByHost::pages(now) ||
+      LimitByHost::urls(next) != LimitByHost::urls(now))
+    change.needs_restart.push_back("politeness.host: max_pages and max_urls of hosts");
   return change;
 }
 

@@ -199,6 +199,8 @@ class CrawlImpl final : public Crawl {
     steering_.emplace(*context_, *without_retries_,
                       ReloadedParts{.config = config_,
                                     .rules = *rules_,
+                                    .redirects = seed_redirects_,
+                                    .receive_rate = *receive_rate_,
                                     .read = read_,
                                     .saved = saved_,
                                     .set_log = opening.set_log},

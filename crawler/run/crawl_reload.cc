@@ -15,6 +15,7 @@
 
 #include "crawler/config/config_warnings.h"
 #include "crawler/config/crawl_paths.h"
+#include "crawler/decide/host_pace.h"
 #include "crawler/run/config_change.h"
 #include "crawler/run/crawl.h"
 #include "crawler/run/crawl_steering.h"
@@ -56,7 +57,7 @@ Result<ReloadReport> CrawlSteering::reload_alone(const ReadConfig& read) {
   const bool sets_log = parts_.set_log != nullptr;
   ConfigChange change = config_change(before, parts_.read, read.config, sets_log);
   // Also without a change: blocklists may have changed.
-  auto rules = CrawlRules::create(change.next, urls_of_seeds(change.next));
+  auto rules = CrawlRules::create(change.next, urls_of_seeds(change.next), parts_.redirects);
   if (!rules) return tl::unexpected(rules.error());
   ReloadReport report{.changed = std::move(change.changed),
                       .needs_restart = std::move(change.needs_restart),
@@ -92,6 +93,8 @@ Result<void> CrawlSteering::put_into_effect(const CrawlConfig& next,
   if (!options) return tl::unexpected(options.error());
   const auto before = frontier_options_of(parts_.config);
   if (!before) return tl::unexpected(before.error());
+  if (auto noted = HostPace::note_entries(next.crawl.state_dir, rules->politeness); !noted)
+    return noted;
   if (auto set = frontier_.set_politeness(options->politeness, options->retry); !set) return set;
   // No other thread reads or changes them now: neither fetchers, nor callers of this object.
   const auto change = [&] {
@@ -104,9 +107,12 @@ Result<void> CrawlSteering::put_into_effect(const CrawlConfig& next,
     parts_.config.scope = next.scope;
     parts_.config.politeness = next.politeness;
     parts_.config.log = next.log;
+    parts_.config.fetch.limit_rate = next.fetch.limit_rate;
     parts_.rules = std::move(*rules);
     context_.pages.set_limit(next.scope.max_pages);
     context_.limits.set(next.scope.max_bytes, next.scope.max_time);
+    context_.request_rate.set(next.politeness.max_rate);
+    parts_.receive_rate.set(static_cast<double>(next.fetch.limit_rate));
     ++context_.reloads;
   };
   if (context_.safe_point.change(kPatience, wake_, change)) return {};

@@ -14,6 +14,8 @@
 #include "trawl/frontier.h"
 
 #include "base/mutex.h"
+#include "base/rate_limiter.h"
+#include "crawler/decide/seed_redirects.h"
 #include "crawler/run/crawl_context.h"
 #include "crawler/run/crawl_control.h"
 
@@ -24,6 +26,8 @@ namespace trawl {
 struct ReloadedParts {
   CrawlConfig& config;
   CrawlRules& rules;
+  std::shared_ptr<const SeedRedirects> redirects;
+  RateLimiter& receive_rate;  // fetch.limit_rate
   CrawlConfig read;
   CrawlConfig saved;
   std::function<Result<void>(const CrawlConfig::Log&)> set_log = {};

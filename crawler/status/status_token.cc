@@ -25,10 +25,11 @@ bool is_token(std::string_view text) {
 
 }  // namespace
 
-Result<std::string> random_digits() {
+std::string random_hex() {
   std::array<unsigned char, kTokenDigits / 2> bytes{};
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
-    return tl::unexpected(system_error(errno, "cannot make random digits for the status page"));
+  // Of so few bytes the call neither fails nor returns fewer, once the system has started.
+  while (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+  }
   std::string digits;
   for (const unsigned char byte : bytes)
     fmt::format_to(std::back_inserter(digits), "{:02x}", byte);
@@ -50,9 +51,8 @@ Result<std::string> status_token(const std::filesystem::path& state_dir) {
       if (is_token(*text)) return *text;
     }
   }
-  auto token = random_digits();
-  if (!token) return token;
-  if (auto written = replace_file(path, *token + "\n", 0600); !written)
+  std::string token = random_hex();
+  if (auto written = replace_file(path, token + "\n", 0600); !written)
     return tl::unexpected(written.error());
   return token;
 }

@@ -176,6 +176,7 @@ std::vector<Verb> control_verbs() {
       {"stop",
        "End a running crawl, which can be resumed",
        {.text = "Returns at once. The crawl ends with exit status 11, as after SIGINT.",
+        .output = "A line that says what happens; with --json, the answer of the crawl.",
         .examples = {{"trawl stop example.com", "the requests in flight finish"},
                      {"trawl stop example.com --now", "they are dropped, and sent again later"}},
         .exits = exits_of_control("asked for", kNotRunning)},

@@ -86,19 +86,17 @@ ordered_json stopped_host_json(const std::string& name, const HostInfo* info,
 ordered_json stopped_filter_json(const FrontierSummary& summary) {
   if (!summary.filter_read) return nullptr;
   const FilterStats& filter = summary.stats.filter;
-  ordered_json json{{"items", filter.inserted},
-                    {"capacity", filter.capacity},
-                    {"layers", filter.layers},
-                    {"fill", filter.fill},
-                    {"memory", filter.memory_bytes},
-                    {"rate", filter.current_rate},
+  ordered_json json{{"items", filter.inserted},         {"capacity", filter.capacity},
+                    {"layers", filter.layers},          {"fill", filter.fill},
+                    {"memory", filter.memory_bytes},    {"rate", filter.current_rate},
                     {"target_rate", filter.target_rate}};
   // Of the offers called seen, as many as the rate says are new URLs at most.
   json["expected_lost"] = nullptr;
   json["measured_rate"] = nullptr;
   json["seen"] = summary.stats.seen;
-  json["warning"] = summary.stats.filter_warning.empty() ? ordered_json()
-                                                         : ordered_json(summary.stats.filter_warning);
+  json["warning"] = summary.stats.filter_warning.empty()
+                        ? ordered_json()
+                        : ordered_json(summary.stats.filter_warning);
   return json;
 }
 
@@ -155,17 +153,14 @@ Result<CrawlReport> CrawlReport::of_running(const ControlClient& crawl, std::siz
     report.json_[name] = std::move(*json);
     return {};
   };
-  if (auto done = take("status", "/api/v1/status"); !done)
-    return tl::unexpected(done.error());
-  if (auto done = take("history", "/api/v1/history"); !done)
-    return tl::unexpected(done.error());
+  if (auto done = take("status", "/api/v1/status"); !done) return tl::unexpected(done.error());
+  if (auto done = take("history", "/api/v1/history"); !done) return tl::unexpected(done.error());
   for (const auto& list : kHostLists) {
     const auto target = fmt::format("/api/v1/hosts?order={}&limit={}", list.order, hosts);
     if (auto done = take(list.name, target); !done) return tl::unexpected(done.error());
   }
   const auto waiting = fmt::format("/api/v1/hosts?order=queued&limit={}", hosts);
-  if (auto done = take("waiting_hosts", waiting); !done)
-    return tl::unexpected(done.error());
+  if (auto done = take("waiting_hosts", waiting); !done) return tl::unexpected(done.error());
   const auto errors = fmt::format("/api/v1/errors?limit={}", kMostErrors);
   if (auto done = take("errors", errors); !done) return tl::unexpected(done.error());
   return report;
@@ -176,8 +171,7 @@ Result<CrawlReport> CrawlReport::of_stopped(const CrawlConfig& config, std::size
   const auto summary =
       summarize_frontier(config.crawl.state_dir, std::max(hosts, CrawlTally::kMaxHosts));
   if (!summary) return tl::unexpected(summary.error());
-  auto stored =
-      StoredTally::read(config.crawl.state_dir, output_directory(config) / "pages.jsonl");
+  auto stored = StoredTally::read(config.crawl.state_dir, output_directory(config) / "pages.jsonl");
   if (!stored) return tl::unexpected(stored.error());
   std::map<std::string_view, const HostInfo*> infos;
   for (const HostInfo& host : summary->longest_queues)
@@ -201,8 +195,8 @@ Result<CrawlReport> CrawlReport::of_stopped(const CrawlConfig& config, std::size
   ordered_json waiting = ordered_json::array();
   for (std::size_t i = 0; i < std::min(hosts, summary->longest_queues.size()); ++i) {
     const HostInfo& info = summary->longest_queues[i];
-    waiting.push_back(stopped_host_json(info.host, &info,
-                                        tally.host(info.host).value_or(HostTally{}), delay));
+    waiting.push_back(
+        stopped_host_json(info.host, &info, tally.host(info.host).value_or(HostTally{}), delay));
   }
   report.json_["waiting_hosts"] = {{"hosts", std::move(waiting)}};
   ordered_json errors = ordered_json::array();

@@ -15,9 +15,9 @@
 namespace trawl::cli {
 
 // An object with the answers of the API by their names: "status", "history", "hosts" (those with
-// the most fetches), "slowest_hosts", "largest_hosts", "failing_hosts", "waiting_hosts" (the longest
-// queues), "errors" and "saved_at". The numbers of pages are those of the tally, which add up to
-// the lines of pages.jsonl.
+// the most fetches), "slowest_hosts", "largest_hosts", "failing_hosts", "waiting_hosts" (the
+// longest queues), "errors" and "saved_at". The numbers of pages are those of the tally, which add
+// up to the lines of pages.jsonl.
 class CrawlReport {
  public:
   // `hosts`: the most hosts in each list. Errors: those of asking the crawl.

@@ -8,9 +8,9 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include "crawler/cli/config_reload.h"
 #include "crawler/cli/crawl_conclusion.h"
 #include "crawler/cli/crawl_summary.h"
-#include "crawler/cli/config_reload.h"
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/progress_report.h"
 #include "crawler/cli/say.h"

@@ -89,7 +89,8 @@ void add_report_command(CLI::App& app, int& exit_code) {
   command->add_flag("--json", arguments->json, "One JSON object");
   command->add_option("--html", arguments->html, "Write the report as a page with charts")
       ->type_name("FILE");
-  command->add_option("--hosts", arguments->hosts, "The most hosts in each list of --json and --html")
+  command
+      ->add_option("--hosts", arguments->hosts, "The most hosts in each list of --json and --html")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
   describe(command, help_of_report());

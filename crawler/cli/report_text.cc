@@ -86,9 +86,9 @@ void add_pages(const ordered_json& status, ReportLines& lines) {
   lines.line("set aside", fmt::format("{} held, {} failed", number(status, "held"),
                                       number(status, "set_aside_failed")));
   const ordered_json& hosts = part(status, "hosts");
-  lines.line("hosts", fmt::format("{} with URLs queued, {} blocked, {} parked",
-                                  number(hosts, "known"), number(hosts, "blocked"),
-                                  number(hosts, "parked")));
+  lines.line("hosts",
+             fmt::format("{} with URLs queued, {} blocked, {} parked", number(hosts, "known"),
+                         number(hosts, "blocked"), number(hosts, "parked")));
   if (const auto peak = number(part(status, "memory"), "peak"); peak > 0)
     lines.line("peak memory", readable_bytes(peak));
   if (const auto file = words(part(status, "output"), "pages"); !file.empty())

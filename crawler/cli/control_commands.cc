@@ -145,34 +145,42 @@ std::vector<VerbExit> exits_of_control(std::string_view done, std::string_view f
 std::vector<Verb> control_verbs() {
   constexpr std::string_view kNotRunning = "no crawl is running there, or it does not answer";
   return {
-      {"status", "Show what a running crawl does",
-       {.output = "A summary; with --json, the JSON of docs/api.md. Without a terminal, --watch prints a "
-                  "summary at each\ninterval.",
+      {"status",
+       "Show what a running crawl does",
+       {.output =
+            "A summary; with --json, the JSON of docs/api.md. Without a terminal, --watch prints a "
+            "summary at each\ninterval.",
         .examples = {{"trawl status example.com", "the crawl in that directory"},
                      {"trawl status my.toml --watch", "a live view: p pauses, q quits"},
                      {"trawl status example.com --json | jq .queued"}},
         .exits = exits_of_control("done", kNotRunning)},
        &run_status},
-      {"pause", "Let a running crawl start no more requests",
+      {"pause",
+       "Let a running crawl start no more requests",
        {.examples = {{"trawl pause example.com"}, {"trawl pause my.toml --json"}},
         .exits = exits_of_control("paused", kNotRunning)},
        &run_pause},
-      {"unpause", "Let a paused crawl go on",
+      {"unpause",
+       "Let a paused crawl go on",
        {.examples = {{"trawl unpause example.com"}},
         .exits = exits_of_control("it goes on", kNotRunning)},
        &run_unpause},
-      {"checkpoint", "Let a running crawl write a checkpoint",
+      {"checkpoint",
+       "Let a running crawl write a checkpoint",
        {.examples = {{"trawl checkpoint example.com"}},
         .exits = exits_of_control("asked for", kNotRunning)},
        &run_checkpoint},
-      {"stop", "End a running crawl, which can be resumed",
+      {"stop",
+       "End a running crawl, which can be resumed",
        {.text = "Returns at once. The crawl ends with exit status 11, as after SIGINT.",
         .examples = {{"trawl stop example.com", "the requests in flight finish"},
                      {"trawl stop example.com --now", "they are dropped, and sent again later"}},
         .exits = exits_of_control("asked for", kNotRunning)},
        &run_stop},
-      {"offer", "Add URLs to a running crawl",
-       {.text = "Takes URLs, and files with a URL or a JSON object on each line. An object has \"url\" and "
+      {"offer",
+       "Add URLs to a running crawl",
+       {.text = "Takes URLs, and files with a URL or a JSON object on each line. An object has "
+                "\"url\" and "
                 "may have\n\"priority\" and \"depth\". URLs out of the crawl's scope are skipped.",
         .output = "How many URLs were new, seen before, invalid and skipped; with --json, as JSON.",
         .examples = {{"trawl offer example.com https://example.com/new"},
@@ -180,8 +188,10 @@ std::vector<Verb> control_verbs() {
                      {"trawl frontier dump old-state | trawl offer example.com -"}},
         .exits = exits_of_control("done", "failed, or some lines were wrong")},
        &run_offer},
-      {"reload", "Let a running crawl read its config again",
-       {.text = "Scope, politeness, limits and log settings change at once, as after SIGHUP. A config with "
+      {"reload",
+       "Let a running crawl read its config again",
+       {.text = "Scope, politeness, limits and log settings change at once, as after SIGHUP. A "
+                "config with "
                 "errors\nchanges nothing.",
         .output = "Each key that has changed, and those that need a restart.",
         .examples = {{"trawl reload my.toml"}},

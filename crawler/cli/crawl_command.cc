@@ -141,12 +141,11 @@ int run(const CrawlInput& input, OpenMode mode, const SessionOptions& options,
     traces.remove_after(status.error());
     return report(status.error());
   }
-  auto crawl =
-      Crawl::open(config, {.mode = mode,
-                            .replace_profile = change_url_rules,
-                            .saved = &saved,
-                            .reread = [&input] { return input.read_again(); },
-                            .set_log = apply_log_settings});
+  auto crawl = Crawl::open(config, {.mode = mode,
+                                    .replace_profile = change_url_rules,
+                                    .saved = &saved,
+                                    .reread = [&input] { return input.read_again(); },
+                                    .set_log = apply_log_settings});
   if (!crawl) {
     traces.remove_after(crawl.error());
     return report_opening(crawl.error(), input, options.next);

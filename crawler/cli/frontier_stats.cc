@@ -175,8 +175,8 @@ int stats_of_running(const ControlClient& crawl, const FrontierStatsArguments& a
   if (!text) return report(text.error());
   auto json = ordered_json::parse(*text, nullptr, false);
   if (arguments.hosts > 0) {
-    const auto hosts = crawl.get(fmt::format("/api/v1/hosts?limit={}",
-                                             std::min<std::size_t>(arguments.hosts, 10'000)));
+    const auto hosts = crawl.get(
+        fmt::format("/api/v1/hosts?limit={}", std::min<std::size_t>(arguments.hosts, 10'000)));
     if (!hosts) return report(hosts.error());
     json["longest_queues"] = ordered_json::parse(*hosts, nullptr, false)["hosts"];
   }

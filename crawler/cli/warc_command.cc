@@ -74,8 +74,7 @@ bool is_wanted(const WarcArguments& arguments, const WarcRecord& record) {
 // Reads records with `use`, which returns whether to go on. After damage it goes on with the next
 // record that is whole. Returns whether all was whole; errors of `use` end it.
 using UseRecord = std::function<Result<bool>(WarcReader&, const WarcRecord&)>;
-Result<bool> each_record(const std::string& file, const UseRecord& use,
-                         std::uint64_t offset = 0) {
+Result<bool> each_record(const std::string& file, const UseRecord& use, std::uint64_t offset = 0) {
   auto reader = WarcReader::open(file, offset);
   if (!reader) return tl::unexpected(reader.error());
   bool whole = true;
@@ -118,25 +117,27 @@ void print_record(const WarcArguments& arguments, const std::string& file, const
     return;
   }
   if (arguments.files.size() > 1) say("{}\t", file);
-  say("{}\t{}\t{}\t{}\t{}\t{}\n", record.offset, record.type, record.date.empty() ? "-" : record.date,
-      status > 0 ? std::to_string(status) : "-", record.length, record.url.empty() ? "-" : record.url);
+  say("{}\t{}\t{}\t{}\t{}\t{}\n", record.offset, record.type,
+      record.date.empty() ? "-" : record.date, status > 0 ? std::to_string(status) : "-",
+      record.length, record.url.empty() ? "-" : record.url);
 }
 
 int run_warc_list(const WarcArguments& arguments) {
   bool whole = true;
   for (const std::string& file : arguments.files) {
-    const auto read = each_record(file, [&](WarcReader& reader, const WarcRecord& record) -> Result<bool> {
-      if (!is_wanted(arguments, record)) return true;
-      int status = 0;
-      if (record.is_http() && record.type != "request") {
-        const auto head = reader.read_http_head();
-        if (!head) return tl::unexpected(head.error());
-        status = head->status;
-      }
-      if (arguments.status.empty() || has_status(arguments.status, status))
-        print_record(arguments, file, record, status);
-      return true;
-    });
+    const auto read =
+        each_record(file, [&](WarcReader& reader, const WarcRecord& record) -> Result<bool> {
+          if (!is_wanted(arguments, record)) return true;
+          int status = 0;
+          if (record.is_http() && record.type != "request") {
+            const auto head = reader.read_http_head();
+            if (!head) return tl::unexpected(head.error());
+            status = head->status;
+          }
+          if (arguments.status.empty() || has_status(arguments.status, status))
+            print_record(arguments, file, record, status);
+          return true;
+        });
     if (!read) return report(read.error());
     whole = whole && *read;
   }
@@ -152,8 +153,9 @@ Result<void> write_payload(WarcReader& reader, const WarcRecord& record, bool ra
   for (;;) {
     const auto piece = payload->next();
     if (!piece) {
-      return error(piece.error().code, fmt::format("the record at offset {} ({}): {}", record.offset,
-                                                   record.url, piece.error().message));
+      return error(piece.error().code,
+                   fmt::format("the record at offset {} ({}): {}", record.offset, record.url,
+                               piece.error().message));
     }
     if (piece->empty()) return {};
     if (auto written = write(*piece); !written) return written;
@@ -167,15 +169,16 @@ Result<bool> write_revisited(const WarcArguments& arguments, const WarcRecord& r
   const std::string& url = revisit.refers_to_url.empty() ? revisit.url : revisit.refers_to_url;
   bool found = false;
   for (const std::string& file : arguments.files) {
-    const auto read = each_record(file, [&](WarcReader& reader, const WarcRecord& record) -> Result<bool> {
-      if (record.type != "response" && record.type != "resource") return true;
-      const bool same = !revisit.digest.empty() && !record.digest.empty()
-                            ? record.digest == revisit.digest
-                            : record.url == url && record.date == revisit.refers_to_date;
-      if (!same) return true;
-      found = true;
-      return write_payload(reader, record, arguments.raw, write).map([] { return false; });
-    });
+    const auto read =
+        each_record(file, [&](WarcReader& reader, const WarcRecord& record) -> Result<bool> {
+          if (record.type != "response" && record.type != "resource") return true;
+          const bool same = !revisit.digest.empty() && !record.digest.empty()
+                                ? record.digest == revisit.digest
+                                : record.url == url && record.date == revisit.refers_to_date;
+          if (!same) return true;
+          found = true;
+          return write_payload(reader, record, arguments.raw, write).map([] { return false; });
+        });
     if (!read) return tl::unexpected(read.error());
     if (found) return true;
   }
@@ -214,7 +217,8 @@ int run_warc_cat(const WarcArguments& arguments) {
     if (!written) return report(written.error());
     if (*written) return kDone;
     say(stderr,
-        "trawl: the record of {} refers to an earlier one that is not in the files given: {} of {}\n",
+        "trawl: the record of {} refers to an earlier one that is not in the files given: {} of "
+        "{}\n",
         revisit->url, revisit->refers_to_url, revisit->refers_to_date);
     return kFailed;
   }
@@ -229,64 +233,67 @@ int run_warc_extract(const WarcArguments& arguments) {
   std::uint64_t written = 0, missing = 0;
   bool whole = true;
   for (const std::string& file : arguments.files) {
-    const auto read = each_record(file, [&](WarcReader& reader, const WarcRecord& record) -> Result<bool> {
-      const bool revisit = record.type == "revisit";
-      if (record.type != "response" && record.type != "resource" && !revisit) return true;
-      if (!is_wanted(arguments, record)) return true;
-      const auto url = Url::parse(record.url);
-      if (!url) return true;  // "dns:", for example
-      auto out = (*files)->create();
-      if (!out) return tl::unexpected(out.error());
-      std::uint64_t bytes = 0;
-      const Write write = [&](std::string_view piece) {
-        bytes += piece.size();
-        return out->write(piece);
-      };
-      if (revisit) {
-        const auto found = write_revisited(arguments, record, write);
-        if (!found) return tl::unexpected(found.error());
-        if (!*found) {
-          ++missing;
+    const auto read =
+        each_record(file, [&](WarcReader& reader, const WarcRecord& record) -> Result<bool> {
+          const bool revisit = record.type == "revisit";
+          if (record.type != "response" && record.type != "resource" && !revisit) return true;
+          if (!is_wanted(arguments, record)) return true;
+          const auto url = Url::parse(record.url);
+          if (!url) return true;  // "dns:", for example
+          auto out = (*files)->create();
+          if (!out) return tl::unexpected(out.error());
+          std::uint64_t bytes = 0;
+          const Write write = [&](std::string_view piece) {
+            bytes += piece.size();
+            return out->write(piece);
+          };
+          if (revisit) {
+            const auto found = write_revisited(arguments, record, write);
+            if (!found) return tl::unexpected(found.error());
+            if (!*found) {
+              ++missing;
+              return true;
+            }
+          } else {
+            auto payload = WarcPayload::open(reader, record, arguments.raw);
+            if (!payload) return tl::unexpected(payload.error());
+            const int status = payload->http() ? payload->http()->status : 200;
+            const bool kept = arguments.status.empty() ? status >= 200 && status < 300
+                                                       : has_status(arguments.status, status);
+            if (!kept) return true;
+            for (;;) {
+              const auto piece = payload->next();
+              if (!piece)
+                return error(piece.error().code,
+                             fmt::format("{}: the record at offset {} ({}): {}", file,
+                                         record.offset, record.url, piece.error().message));
+              if (piece->empty()) break;
+              if (auto added = write(*piece); !added) return tl::unexpected(added.error());
+            }
+          }
+          if (bytes == 0) return true;
+          const auto path = (*files)->finish(*std::move(out), *url);
+          if (!path) return tl::unexpected(path.error());
+          ++written;
+          say("{}\t{}\n", *path, record.url);
           return true;
-        }
-      } else {
-        auto payload = WarcPayload::open(reader, record, arguments.raw);
-        if (!payload) return tl::unexpected(payload.error());
-        const int status = payload->http() ? payload->http()->status : 200;
-        const bool kept = arguments.status.empty() ? status >= 200 && status < 300
-                                                   : has_status(arguments.status, status);
-        if (!kept) return true;
-        for (;;) {
-          const auto piece = payload->next();
-          if (!piece)
-            return error(piece.error().code,
-                         fmt::format("{}: the record at offset {} ({}): {}", file, record.offset,
-                                     record.url, piece.error().message));
-          if (piece->empty()) break;
-          if (auto added = write(*piece); !added) return tl::unexpected(added.error());
-        }
-      }
-      if (bytes == 0) return true;
-      const auto path = (*files)->finish(*std::move(out), *url);
-      if (!path) return tl::unexpected(path.error());
-      ++written;
-      say("{}\t{}\n", *path, record.url);
-      return true;
-    });
+        });
     if (!read) return report(read.error());
     whole = whole && *read;
   }
   say(stderr, "{} files written to {}{}\n", written, arguments.directory,
-      missing > 0 ? fmt::format("; {} revisit records refer to records that are not in the files given",
-                                missing)
-                  : "");
+      missing > 0
+          ? fmt::format("; {} revisit records refer to records that are not in the files given",
+                        missing)
+          : "");
   return whole ? kDone : kFailed;
 }
 
 void add_filters(CLI::App* command, WarcArguments& arguments) {
   command->add_option("FILE", arguments.files, "WARC files, .warc or .warc.gz")->required();
   command->add_option("--url", arguments.url, "Only records of this URL; * stands for anything");
-  command->add_option("--type", arguments.type, "Only records of this type: response, request, ...");
+  command->add_option("--type", arguments.type,
+                      "Only records of this type: response, request, ...");
 }
 
 }  // namespace
@@ -335,14 +342,15 @@ void add_warc_command(CLI::App& app, int& exit_code) {
       ->type_name("DIR")
       ->capture_default_str();
   extract->add_flag("--raw", arguments->raw, "Do not decode chunks and Content-Encoding");
-  describe(extract,
-           {.text = "Writes DIR/HOST/FOLDER/FILE, named as output.files names them: no URL leads out "
-                    "of DIR, and no two URLs share a file. A later record of a URL replaces its "
-                    "file.\n\n" +
-                    damage,
-            .output = "A line for each file: its path in DIR, a tab, the URL.",
-            .examples = {{"trawl warc extract -o site pages.warc.gz"}},
-            .exits = common_exits()});
+  describe(
+      extract,
+      {.text = "Writes DIR/HOST/FOLDER/FILE, named as output.files names them: no URL leads out "
+               "of DIR, and no two URLs share a file. A later record of a URL replaces its "
+               "file.\n\n" +
+               damage,
+       .output = "A line for each file: its path in DIR, a tab, the URL.",
+       .examples = {{"trawl warc extract -o site pages.warc.gz"}},
+       .exits = common_exits()});
   extract->callback([arguments, &exit_code] { exit_code = run_warc_extract(*arguments); });
 }
 

@@ -36,9 +36,9 @@ class WarcPayload {
   bool ended_ = false;
   bool after_chunk_ = false;
   std::uint64_t chunk_left_ = 0;
-  std::string input_;          // read of the record, from used_ on not yet taken
+  std::string input_;  // read of the record, from used_ on not yet taken
   std::size_t used_ = 0;
-  std::string_view coded_;     // not yet decoded
+  std::string_view coded_;  // not yet decoded
   std::string output_;
 };
 

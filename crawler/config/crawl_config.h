@@ -246,7 +246,7 @@ struct CrawlConfig {
   } status;
   struct Log {
     std::string level = "info";  // trace, debug, info, warn, error, off
-    std::vector<LogRoomLevel> levels;
+    std::vector<LogRoomLevel> levels = {};
     LogFormat format = LogFormat::kText;
     std::filesystem::path file;  // empty: standard error
     std::uint64_t max_size = 0;  // bytes of `file`, beyond which another begins; 0 disables

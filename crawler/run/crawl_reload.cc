@@ -118,9 +118,6 @@ Result<void> CrawlSteering::put_into_effect(const CrawlConfig& next,
   if (context_.safe_point.change(kPatience, wake_, change)) return {};
   if (auto restored = frontier_.set_politeness(before->politeness, before->retry); !restored)
     return restored;
-  if (auto restored = HostPace::begin(frontier_, true, state_dir, parts_.rules.politeness);
-      !restored)
-    return restored;
   return error(ErrorCode::kUnavailable,
                fmt::format("a fetcher thread was busy for {} s, perhaps with a slow disk: nothing "
                            "is changed; try again",

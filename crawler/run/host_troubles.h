@@ -20,7 +20,7 @@ namespace trawl {
 
 struct HostTrouble {
   std::string host;
-  std::string why;             // the newest failure, in a few words: "connection refused"
+  std::string why = {};        // the newest failure, in a few words: "connection refused"
   std::uint32_t failures = 0;  // in a row, in this run
   bool parked = false;
   std::optional<SystemTime> until = {};  // of the next try; absent: none in this run

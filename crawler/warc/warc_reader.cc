@@ -44,13 +44,15 @@ void each_field(std::string_view head, Use use) {
 
 // WARC/1.0 has URIs in angle brackets.
 std::string_view without_brackets(std::string_view uri) {
-  if (uri.size() >= 2 && uri.front() == '<' && uri.back() == '>') return uri.substr(1, uri.size() - 2);
+  if (uri.size() >= 2 && uri.front() == '<' && uri.back() == '>')
+    return uri.substr(1, uri.size() - 2);
   return uri;
 }
 
 // Where a head ends in `text`, behind its empty line; npos: not yet.
 std::size_t end_of_head(std::string_view text) {
-  for (std::size_t at = text.find('\n'); at != std::string_view::npos; at = text.find('\n', at + 1)) {
+  for (std::size_t at = text.find('\n'); at != std::string_view::npos;
+       at = text.find('\n', at + 1)) {
     if (text.substr(at + 1).starts_with('\n')) return at + 2;
     if (text.substr(at + 1).starts_with("\r\n")) return at + 3;
   }
@@ -66,17 +68,17 @@ struct WarcReader::State {
   }
 
   InputFile file;
-  std::uint64_t at = 0;            // of the next byte to be read of the file
+  std::uint64_t at = 0;  // of the next byte to be read of the file
   bool gzip = false;
   bool inflating = false;
   bool in_member = false;
   z_stream stream{};
   std::array<char, kPiece> input{};
-  std::string text;                // decoded, from `used` on not yet taken
+  std::string text;  // decoded, from `used` on not yet taken
   std::size_t used = 0;
-  std::uint64_t text_offset = 0;   // in the file: of text[0], or of its gzip member
+  std::uint64_t text_offset = 0;  // in the file: of text[0], or of its gzip member
   std::uint64_t record_offset = 0;
-  std::uint64_t left = 0;          // of the block
+  std::uint64_t left = 0;  // of the block
   bool has_record = false;
 
   std::string_view rest() const { return std::string_view(text).substr(used); }
@@ -105,9 +107,9 @@ struct WarcReader::State {
   }
 
   tl::unexpected<Error> damaged(std::string_view how) const {
-    return tl::unexpected(Error{
-        ErrorCode::kCorrupt,
-        fmt::format("{}: the record at offset {} is {}", file.path(), record_offset, how)});
+    return tl::unexpected(
+        Error{ErrorCode::kCorrupt,
+              fmt::format("{}: the record at offset {} is {}", file.path(), record_offset, how)});
   }
 
   // Appends to `text` what comes next, all of one gzip member; false at the end of the file.
@@ -237,7 +239,8 @@ Result<std::optional<WarcRecord>> WarcReader::next() {
   if (!head) return tl::unexpected(head.error());
   if (head->empty()) return state.damaged("cut off, or has no end of its head");
   if (!head->starts_with("WARC/")) return state.damaged("not a WARC record");
-  WarcRecord record{.offset = state.record_offset};
+  WarcRecord record;
+  record.offset = state.record_offset;
   std::optional<std::uint64_t> length;
   each_field(*head, [&](std::string_view name, std::string_view value) {
     const auto is = [&](std::string_view other) { return equal_in_any_case(name, other); };

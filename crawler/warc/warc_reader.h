@@ -17,13 +17,13 @@ struct z_stream_s;
 namespace trawl {
 
 struct WarcRecord {
-  std::uint64_t offset = 0;  // in the file; of its gzip member if it is compressed
-  std::uint64_t length = 0;  // of its block
-  std::string type;          // "response", "warcinfo", ...
-  std::string url;           // WARC-Target-URI; empty: none
-  std::string date;          // WARC-Date
-  std::string content_type;  // of the block
-  std::string digest;        // WARC-Payload-Digest
+  std::uint64_t offset = 0;                   // in the file; of its gzip member if it is compressed
+  std::uint64_t length = 0;                   // of its block
+  std::string type;                           // "response", "warcinfo", ...
+  std::string url;                            // WARC-Target-URI; empty: none
+  std::string date;                           // WARC-Date
+  std::string content_type;                   // of the block
+  std::string digest;                         // WARC-Payload-Digest
   std::string refers_to_url, refers_to_date;  // of a revisit
   bool is_http() const noexcept { return content_type.starts_with("application/http"); }
 };

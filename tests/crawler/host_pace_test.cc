@@ -7,11 +7,10 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/temporary_directory.h"
-
 #include "trawl/memory_frontier.h"
 
 #include "crawler/decide/limit_by_host.h"
+#include "tests/support/temporary_directory.h"
 
 namespace trawl {
 namespace {
@@ -56,9 +55,8 @@ TEST(LimitByHost, IsReadBackAsWritten) {
 class HostPaceTest : public testing::Test {
  protected:
   HostPaceTest() {
-    const std::vector<UrlRequest> urls = {{.url = "http://a.example/"},
-                                          {.url = "http://b.example:8080/"},
-                                          {.url = "http://c.test/"}};
+    const std::vector<UrlRequest> urls = {
+        {.url = "http://a.example/"}, {.url = "http://b.example:8080/"}, {.url = "http://c.test/"}};
     EXPECT_TRUE(frontier_->offer(urls));
   }
   void begin(bool resumed, std::vector<HostPolitenessText> hosts) {
@@ -123,9 +121,9 @@ TEST_F(HostPaceTest, WhatAnEntrySetGoesWithIt) {
 }
 
 TEST_F(HostPaceTest, EntriesMayChangeWhileItRuns) {
-  HostPoliteness entries(config_with({{.host = "a.example", .delay = 5s},
-                                      {.host = "b.example", .delay = 5s}})
-                             .politeness);
+  HostPoliteness entries(
+      config_with({{.host = "a.example", .delay = 5s}, {.host = "b.example", .delay = 5s}})
+          .politeness);
   HostPace pace(*frontier_, entries);
   ASSERT_TRUE(pace.on_lease("a.example"));
   ASSERT_TRUE(pace.on_lease("b.example:8080"));

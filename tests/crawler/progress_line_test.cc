@@ -56,7 +56,8 @@ TEST(ProgressLineTest, SaysWhatTheOnlyHostWaitsFor) {
 }
 
 TEST(ProgressLineTest, CountsHostsThatWaitBesideOthers) {
-  const std::string line = progress_line(some_progress(), {}, {.pages = 5}, {{.host = "a", .why = "timeout"}}, 2);
+  const std::string line =
+      progress_line(some_progress(), {}, {.pages = 5}, {{.host = "a", .why = "timeout"}}, 2);
   EXPECT_THAT(line, AllOf(HasSubstr("5.0 pages/s"), HasSubstr("hosts 3 active, 2 waiting")));
 }
 

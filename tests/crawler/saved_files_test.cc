@@ -1,4 +1,6 @@
 // The names of saved pages, and the tree they are in.
+#include "crawler/output/saved_files.h"
+
 #include <filesystem>
 #include <map>
 #include <random>
@@ -8,7 +10,6 @@
 #include <gtest/gtest.h>
 
 #include "crawler/output/saved_file_name.h"
-#include "crawler/output/saved_files.h"
 #include "output_fixture.h"
 #include "tests/support/temporary_directory.h"
 
@@ -49,7 +50,8 @@ TEST(SavedFileName, HostileUrlsStayInside) {
     return path;
   }()));
   EXPECT_LE(deep.path().size(), kMaxSavedPath);
-  const auto longest = saved_file_name(*Url::parse("http://a.example/" + std::string(3000, 'x') + ".html"));
+  const auto longest =
+      saved_file_name(*Url::parse("http://a.example/" + std::string(3000, 'x') + ".html"));
   EXPECT_EQ(longest.file.size(), 255u);
   EXPECT_TRUE(longest.file.ends_with(".html"));
 }
@@ -63,9 +65,31 @@ TEST(SavedFiles, RandomUrlsNeverMeet) {
   const fs::path root = place.path() / "files";
   auto files = SavedFiles::open(root, false);
   ASSERT_TRUE(files) << files.error().message;
-  static const std::vector<std::string> kParts = {
-      "a", "A", "b", "/", "/", "//", "%2f", "..", "%2e%2e", ".", "%00", "index.html", "con", "NUL.txt",
-      "?", "?x", "%5c", " ", "%20", "~", "%C3%A9", "%c3%89", std::string(300, 'l'), ".trawl", "%ff"};
+  static const std::vector<std::string> kParts = {"a",
+                                                  "A",
+                                                  "b",
+                                                  "/",
+                                                  "/",
+                                                  "//",
+                                                  "%2f",
+                                                  "..",
+                                                  "%2e%2e",
+                                                  ".",
+                                                  "%00",
+                                                  "index.html",
+                                                  "con",
+                                                  "NUL.txt",
+                                                  "?",
+                                                  "?x",
+                                                  "%5c",
+                                                  " ",
+                                                  "%20",
+                                                  "~",
+                                                  "%C3%A9",
+                                                  "%c3%89",
+                                                  std::string(300, 'l'),
+                                                  ".trawl",
+                                                  "%ff"};
   std::map<std::string, std::string> url_of, body_of;
   for (int i = 0; i < 2000; ++i) {
     std::string text = "http://h.example/";
@@ -78,7 +102,8 @@ TEST(SavedFiles, RandomUrlsNeverMeet) {
     const auto path = (*files)->save(*url, body);
     ASSERT_TRUE(path) << text << ": " << path.error().message;
     const auto [known, is_new] = url_of.emplace(name_without_case(*path), href);
-    EXPECT_TRUE(is_new || known->second == href) << *path << ": " << known->second << " and " << href;
+    EXPECT_TRUE(is_new || known->second == href)
+        << *path << ": " << known->second << " and " << href;
     body_of[*path] = body;
     EXPECT_EQ((*files)->find(*url).value(), *path);
   }
@@ -98,7 +123,8 @@ TEST(SavedFiles, FollowsNoLinksAndKeepsWhatIsThere) {
   fs::create_symlink(outside / "target", root / "h.example/file");
   auto files = SavedFiles::open(root, true);
   ASSERT_TRUE(files) << files.error().message;
-  for (const char* url : {"http://h.example/dir/x", "http://evil.example/x", "http://h.example/file"}) {
+  for (const char* url :
+       {"http://h.example/dir/x", "http://evil.example/x", "http://h.example/file"}) {
     const auto path = (*files)->save(*Url::parse(url), "body");
     ASSERT_TRUE(path) << path.error().message;
     EXPECT_EQ(read_all(root / *path), "body");

@@ -48,8 +48,9 @@ class Cases:
         return done.stdout
 
     def urls(self, state):
-        lines = (state / "output" / "pages.jsonl").read_text().splitlines()
-        return sorted(json.loads(line)["url"] for line in lines)
+        """The URLs that were answered."""
+        pages = map(json.loads, (state / "output" / "pages.jsonl").read_text().splitlines())
+        return sorted(page["url"] for page in pages if page["status"])
 
     # --- the first crawl
 

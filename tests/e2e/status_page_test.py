@@ -167,10 +167,11 @@ class StatusPage:
         if self.row(host) is None:
             host = self.site.hosts[1]
         self.wait(lambda: self.row(host), f"{host} in the table")
+        stopped = ("blocked", "parked")
         self.press(host, "block")
-        self.wait(lambda: self.row(host)["state"] == "blocked", "a host to be blocked")
+        self.wait(lambda: self.row(host)["state"] in stopped, "a host to be blocked")
         self.press(host, "unblock")
-        self.wait(lambda: self.row(host)["state"] != "blocked", "a host to be unblocked")
+        self.wait(lambda: self.row(host)["state"] not in stopped, "a host to be unblocked")
         self.press(host, "delay")
         self.browser.write("#ask-input", "soon")
         self.browser.click("#ask-yes")

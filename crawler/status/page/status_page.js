@@ -208,7 +208,7 @@ function updateHost(line, row) {
 function updateButtons(line, row) {
   const [revive, block] = line.lastElementChild.children;
   revive.hidden = row.state !== "parked";
-  const blocked = row.state === "blocked";
+  const blocked = row.state === "blocked" || row.state === "parked";
   block.dataset.action = blocked ? "unblock" : "block";
   setText(block, blocked ? "Unblock" : "Block");
   block.setAttribute("aria-label", `${block.textContent}: ${row.host}`);

@@ -135,12 +135,11 @@ int run(const CrawlInput& input, OpenMode mode, const std::string& resume,
   // Before the crawl is created: its port may be in use.
   const auto status = StatusServer::open(config);
   if (!status) return report(status.error());
-  auto crawl =
-      Crawl::open(config, {.mode = mode,
-                            .replace_profile = change_url_rules,
-                            .saved = &saved,
-                            .reread = [&input] { return input.read_again(); },
-                            .set_log = apply_log_settings});
+  auto crawl = Crawl::open(config, {.mode = mode,
+                                    .replace_profile = change_url_rules,
+                                    .saved = &saved,
+                                    .reread = [&input] { return input.read_again(); },
+                                    .set_log = apply_log_settings});
   if (!crawl) {
     traces.remove_after(crawl.error());
     return report_opening(crawl.error(), input, resume);

@@ -21,6 +21,7 @@ test_packages=(
   curl openssl jq
   nginx-light    # serves the real site of tests/e2e
   dpkg-dev mmdebstrap systemd  # the Debian packages, and an empty system to install them into
+  chromium chromium-driver  # tests/e2e looks at the status page with it
   wget2          # bench/peers measures against it
   prometheus     # promtool checks the metrics
   cmake-doc      # the HTML pages that tests/e2e crawls; with those below it also holds the link

@@ -6,13 +6,13 @@
 #include <memory>
 #include <sstream>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "crawler/cli/command_search.h"
 #include "crawler/cli/commands.h"
+#include "crawler/cli/control_commands.h"
 #include "crawler/cli/crawl_flags.h"
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/help_reference.h"
@@ -159,6 +159,7 @@ void add_crawl_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
       ->add_flag("--or-resume", crawl.or_resume,
                  "Continue the crawl in the state directory, if there is one")
       ->excludes(fresh);
+  add_verbosity_flags(start, crawl.verbosity);
   describe(start, help_of_crawl());
   start->callback([&] { exit_code = run_crawl(crawl); });
 
@@ -172,6 +173,7 @@ void add_crawl_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
                    "Continue although [url] has changed; URLs seen before may be fetched again");
   resume->add_flag("--retry-failed", crawl.retry_failed,
                    "First queue all failed URLs again; see also trawl frontier retry");
+  add_verbosity_flags(resume, crawl.verbosity);
   describe(resume, help_of_resume());
   resume->callback([&] { exit_code = run_resume(crawl); });
 
@@ -209,6 +211,7 @@ void add_sample_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
   demo_command->add_option(
       "--directory", demo.directory,
       "Where to keep state and output (default: a temporary directory, removed at the end)");
+  add_verbosity_flags(demo_command, demo.verbosity);
   describe(demo_command, help_of_demo());
   demo_command->callback([&] { exit_code = run_demo(demo); });
 
@@ -263,12 +266,17 @@ const CLI::App& command_of(const CLI::App& app) {
   return named.empty() ? app : command_of(*named.back());
 }
 
+int point_to_help(const CLI::App& app, const CLI::App& command) {
+  const std::string path = path_of(command).substr(app.get_name().size());
+  say(stderr, "trawl: see: {} help{}\n", app.get_name(), path);
+  return kUsage;
+}
+
 int parse_and_run(CLI::App& app, const std::vector<std::string>& given, const int& exit_code) {
   std::vector<std::string> words = as_help_option(given);
-  if (const auto wrong = misspelt(app, words)) {
-    const int code = usage_error(*wrong);
-    say(stderr, "trawl: see: {} help\n", app.get_name());
-    return code;
+  if (const auto wrong = find_misspelling(app, words)) {
+    usage_error(wrong->message);
+    return point_to_help(app, *wrong->command);
   }
   try {
     std::ranges::reverse(words);  // as parse() takes them
@@ -280,11 +288,9 @@ int parse_and_run(CLI::App& app, const std::vector<std::string>& given, const in
       say_lines(stdout, out.str());
       return kDone;
     }
-    const std::string path = path_of(command_of(app));
-    say(stderr, "{}: {}\n", path, error.what());
-    const std::string_view rest = std::string_view(path).substr(app.get_name().size());
-    say(stderr, "trawl: see: {} help{}\n", app.get_name(), rest);
-    return kUsage;
+    const CLI::App& command = command_of(app);
+    say(stderr, "{}: {}\n", path_of(command), error.what());
+    return point_to_help(app, command);
   }
   return exit_code;
 }
@@ -302,12 +308,15 @@ int run_command_line(int argc, char** argv) {
   add_crawl_commands(app, arguments, exit_code);
   add_sample_commands(app, arguments, exit_code);
   add_filter_commands(app, exit_code);
+  add_control_commands(app, arguments.crawl.program, exit_code);
   add_frontier_commands(app, arguments.crawl.program, exit_code);
   add_normalize_command(app, exit_code);
   add_explain_command(app, exit_code);
+  add_report_command(app, exit_code);
   add_links_command(app, exit_code);
   add_robots_command(app, exit_code);
   add_sitemap_command(app, exit_code);
+  add_warc_command(app, exit_code);
   add_help_command(app);
   // Not in --help: for manual pages and completions.
   auto* reference = app.add_subcommand("help-reference", "Print the help of all commands as JSON");

@@ -110,7 +110,7 @@ CLI::App* find_command(CLI::App& app, std::span<const std::string> words) {
   return command;
 }
 
-std::optional<std::string> misspelt(CLI::App& app, const std::vector<std::string>& words) {
+std::optional<Misspelling> find_misspelling(CLI::App& app, const std::vector<std::string>& words) {
   CLI::App* command = &app;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
@@ -119,11 +119,11 @@ std::optional<std::string> misspelt(CLI::App& app, const std::vector<std::string
       const bool is_long = word.starts_with("--");
       const std::string name = is_long ? word.substr(0, word.find('=')) : word.substr(0, 2);
       const CLI::Option* const option = option_named(*command, name);
-      if (option == nullptr) return unknown_option(*command, name);
+      if (option == nullptr) return Misspelling{unknown_option(*command, name), command};
       if (name == word && option->get_items_expected_min() > 0) ++i;  // its value
     } else if (!visible_commands(*command).empty()) {
       CLI::App* const next = command_named(*command, word);
-      if (next == nullptr) return unknown_command(*command, word);
+      if (next == nullptr) return Misspelling{unknown_command(*command, word), command};
       command = next;
     }
   }

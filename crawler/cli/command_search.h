@@ -18,9 +18,13 @@ std::string path_of(const CLI::App& command);
 // The command that the words name, such as {"frontier", "dump"}; null if there is none.
 CLI::App* find_command(CLI::App& app, std::span<const std::string> words);
 
-// What is wrong with the commands and the names of options in `words`, which follow the program's
-// name: an unknown one, with the nearest known one. Nothing if all are known; values of options are
-// not checked.
-std::optional<std::string> misspelt(CLI::App& app, const std::vector<std::string>& words);
+struct Misspelling {
+  std::string message;      // names the nearest known name
+  const CLI::App* command;  // where it is
+};
+
+// An unknown command or name of an option in `words`, which follow the program's name. Nothing if
+// all are known; values of options are not checked.
+std::optional<Misspelling> find_misspelling(CLI::App& app, const std::vector<std::string>& words);
 
 }  // namespace trawl::cli

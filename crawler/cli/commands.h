@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "crawler/cli/verbosity.h"
 #include "crawler/sample_site/sample_site.h"
 
 namespace CLI {
@@ -23,6 +24,7 @@ struct CrawlArguments {
   bool or_resume = false;
   bool change_url_rules = false;
   bool retry_failed = false;
+  Verbosity verbosity = Verbosity::kNormal;
 };
 int run_crawl(const CrawlArguments& arguments);
 int run_resume(const CrawlArguments& arguments);
@@ -43,6 +45,7 @@ int run_sample_site(const SampleSiteArguments& arguments);
 struct DemoArguments {
   std::uint64_t pages = 1000;
   std::string directory;  // state directory; empty: a new temporary one
+  Verbosity verbosity = Verbosity::kNormal;
 };
 int run_demo(const DemoArguments& arguments);
 
@@ -58,9 +61,15 @@ void add_normalize_command(CLI::App& app, int& exit_code);
 // Adds `trawl explain`.
 void add_explain_command(CLI::App& app, int& exit_code);
 
+// Adds `trawl report`.
+void add_report_command(CLI::App& app, int& exit_code);
+
 // Add the commands that read one document: `trawl links`, `trawl robots`, `trawl sitemap`.
 void add_links_command(CLI::App& app, int& exit_code);
 void add_robots_command(CLI::App& app, int& exit_code);
 void add_sitemap_command(CLI::App& app, int& exit_code);
+
+// Adds `trawl warc` and its commands.
+void add_warc_command(CLI::App& app, int& exit_code);
 
 }  // namespace trawl::cli

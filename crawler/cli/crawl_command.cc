@@ -49,15 +49,16 @@ Result<void> start_afresh(const CrawlConfig& config) {
 // The command to print for resuming. With overrides, the config file may name another state
 // directory, so the command names the state directory itself and repeats the overrides; those of a
 // crawl without a config file are in its state directory.
-std::string command_to_resume(const CrawlArguments& arguments, const CrawlInput& input) {
+NextCommand command_to_resume(const CrawlArguments& arguments, const CrawlInput& input) {
   const bool named = arguments.overrides.empty() || input.kind() == CrawlInput::Kind::kUrls;
   const std::string target =
       named ? input.name() : std::filesystem::absolute(input.state_dir()).string();
-  std::string command = quoted(arguments.program) + " resume " + quoted(target);
-  if (input.kind() == CrawlInput::Kind::kUrls) return command;
-  for (const std::string& assignment : overrides_to_repeat(arguments.overrides, input.config()))
-    command += " --set " + quoted(assignment);
-  return command;
+  if (input.kind() == CrawlInput::Kind::kUrls) return {arguments.program, target};
+  return {arguments.program, target, overrides_to_repeat(arguments.overrides, input.config())};
+}
+
+SessionOptions session_options(const CrawlArguments& arguments, const CrawlInput& input) {
+  return {.next = command_to_resume(arguments, input), .verbosity = arguments.verbosity};
 }
 
 Result<void> queue_failed(Crawl& crawl) {
@@ -92,7 +93,8 @@ void say_what_is_there(const CrawlInput& input) {
     say(stderr, "trawl: it began with {}\n", printable(former->crawl.seeds.front()));
 }
 
-int report_opening(const Error& error, const CrawlInput& input, const std::string& resume) {
+int report_opening(const Error& error, const CrawlInput& input, const NextCommand& next) {
+  const std::string resume = next.resume();
   const int code = report(error);
   if (error.code == ErrorCode::kAlreadyExists) {
     say_what_is_there(input);
@@ -119,14 +121,15 @@ void say_places(const CrawlConfig& config, const Crawl& crawl) {
   std::fflush(stdout);
 }
 
-int run(const CrawlInput& input, OpenMode mode, const std::string& resume,
+int run(const CrawlInput& input, OpenMode mode, const SessionOptions& options,
         bool change_url_rules = false, bool retry_failed = false) {
   const CrawlConfig& config = input.config();
   const CrawlConfig saved = input.config_to_store();
   // Created before any thread, the log's included, so that all threads inherit the signal mask.
   const SignalWaiter signals;
   const StartTraces traces(config);
-  if (auto logging = apply_log_settings(config.log); !logging) {
+  const CrawlConfig::Log log = log_settings_of(options.verbosity, config.log);
+  if (auto logging = apply_log_settings(log); !logging) {
     traces.remove_after(logging.error());
     return report(logging.error());
   }
@@ -134,7 +137,10 @@ int run(const CrawlInput& input, OpenMode mode, const std::string& resume,
     spdlog::warn("{}", warning);
   // Before the crawl is created: its port may be in use.
   const auto status = StatusServer::open(config);
-  if (!status) return report(status.error());
+  if (!status) {
+    traces.remove_after(status.error());
+    return report(status.error());
+  }
   auto crawl = Crawl::open(config, {.mode = mode,
                                     .replace_profile = change_url_rules,
                                     .saved = &saved,
@@ -142,13 +148,14 @@ int run(const CrawlInput& input, OpenMode mode, const std::string& resume,
                                     .set_log = apply_log_settings});
   if (!crawl) {
     traces.remove_after(crawl.error());
-    return report_opening(crawl.error(), input, resume);
+    return report_opening(crawl.error(), input, options.next);
   }
-  if (input.kind() == CrawlInput::Kind::kUrls) say_places(config, **crawl);
+  if (input.kind() == CrawlInput::Kind::kUrls && options.verbosity != Verbosity::kQuiet)
+    say_places(config, **crawl);
   if (retry_failed) {
     if (auto queued = queue_failed(**crawl); !queued) return report(queued.error());
   }
-  return run_session(**crawl, signals, resume, **status);
+  return run_session(**crawl, signals, options, **status);
 }
 
 }  // namespace
@@ -165,7 +172,7 @@ int run_crawl(const CrawlArguments& arguments) {
   const bool continues =
       arguments.or_resume || config.recrawl.enabled() || was_refused(config.crawl.state_dir);
   const OpenMode mode = continues ? OpenMode::kCreateOrResume : OpenMode::kCreate;
-  return run(*input, mode, command_to_resume(arguments, *input));
+  return run(*input, mode, session_options(arguments, *input));
 }
 
 int run_resume(const CrawlArguments& arguments) {
@@ -179,7 +186,7 @@ int run_resume(const CrawlArguments& arguments) {
     }
     return code;
   }
-  return run(*input, OpenMode::kResume, command_to_resume(arguments, *input),
+  return run(*input, OpenMode::kResume, session_options(arguments, *input),
              arguments.change_url_rules, arguments.retry_failed);
 }
 

@@ -1,6 +1,5 @@
 #include "crawler/cli/crawl_flags.h"
 
-#include <algorithm>
 #include <string_view>
 
 #include <CLI/CLI.hpp>
@@ -93,14 +92,6 @@ void add_crawl_flags(CLI::App* command, std::vector<std::string>& overrides) {
           "Override a config key, e.g. politeness.delay=2s; may be repeated")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-}
-
-std::string flag_of(const std::string& assignment) {
-  for (const CrawlFlag& flag : kCrawlFlags) {
-    if (!flag.value.empty() && assignment == fmt::format("{}={}", flag.key, flag.value))
-      return flag.name;
-  }
-  return {};
 }
 
 }  // namespace trawl::cli

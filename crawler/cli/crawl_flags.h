@@ -15,7 +15,4 @@ namespace trawl::cli {
 // the former are usage errors.
 void add_crawl_flags(CLI::App* command, std::vector<std::string>& overrides);
 
-// The flag that is short for "key=value": "--warc"; empty if there is none.
-std::string flag_of(const std::string& assignment);
-
 }  // namespace trawl::cli

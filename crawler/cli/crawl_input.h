@@ -51,8 +51,6 @@ class CrawlInput {
   const std::string& name() const { return name_; }
 
  private:
-  class Builder;
-
   static tl::expected<CrawlInput, int> from_config_file(const std::string& target,
                                                         const std::vector<std::string>& overrides);
   static tl::expected<CrawlInput, int> from_state_directory(

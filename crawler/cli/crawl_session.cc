@@ -9,10 +9,12 @@
 #include <unistd.h>
 
 #include "crawler/cli/config_reload.h"
+#include "crawler/cli/crawl_conclusion.h"
+#include "crawler/cli/crawl_summary.h"
 #include "crawler/cli/exit_codes.h"
-#include "crawler/cli/printable_text.h"
 #include "crawler/cli/progress_report.h"
 #include "crawler/cli/say.h"
+#include "crawler/explain/running_crawl_source.h"
 
 namespace trawl::cli {
 
@@ -80,62 +82,11 @@ void report_opening(const OpenReport& opened) {
                opened.replayed);
 }
 
-void print_resume(const std::string& resume_command) {
-  if (!resume_command.empty()) say("to resume: {}\n", resume_command);
-}
-
-// Explains a run that had nothing to fetch.
-void explain_idle_run(const Crawl& crawl, const std::string& resume_command) {
-  const FrontierStats stats = crawl.progress().frontier;
-  say("nothing to fetch: all {} URLs are done\n", stats.admitted);
-  if (stats.held > 0)
-    say("{} more URLs are held by rules; a later run fetches them if its rules allow them\n",
-        stats.held);
-  if (stats.set_aside_failed > 0 && !resume_command.empty())
-    say("{} URLs failed; to try them again: {} --retry-failed\n", stats.set_aside_failed,
-        resume_command);
-}
-
-int conclude_incomplete(const Crawl& crawl, const std::string& why,
-                        const std::string& resume_command) {
-  const FrontierStats stats = crawl.progress().frontier;
-  const bool refused = stats.succeeded == 0 && crawl.fetches()[FetchError::kAddressRefused] > 0;
-  const bool failed = stats.set_aside_failed > 0;
-  const char* const how = refused                               ? " --allow-private"
-                          : failed && !crawl.has_parked_hosts() ? " --retry-failed"
-                                                                : "";
-  say(stderr, "trawl: incomplete: {}{}\n", why,
-      resume_command.empty() ? "" : fmt::format("; to try again: {}{}", resume_command, how));
-  return kIncomplete;
-}
-
-// Prints how the crawl ended and returns the exit code. Called after the state is closed.
-int conclude(const Crawl& crawl, CrawlEnd end, bool interrupted,
-             const std::string& resume_command) {
-  if (interrupted && end != CrawlEnd::kFinished) {
-    say("interrupted\n");
-    print_resume(resume_command);
-    return kInterrupted;
-  }
-  if (end == CrawlEnd::kLimit) {
-    const CrawlLimit limit = *crawl.reached_limit();
-    say("stopped at {}; raise the limit to continue\n", key_of(limit));
-    print_resume(resume_command);
-    return limit == CrawlLimit::kBytes  ? kSizeLimit
-           : limit == CrawlLimit::kTime ? kTimeLimit
-                                        : kDone;
-  }
-  if (const auto why = crawl.incomplete()) return conclude_incomplete(crawl, *why, resume_command);
-  const CrawlProgress progress = crawl.progress();
-  if (end == CrawlEnd::kRecrawlsWait) {
-    say("done; {} pages are due later: run the same command again to fetch them then\n",
-        progress.frontier.recrawls_deferred);
-  } else if (end == CrawlEnd::kExhausted) {
-    say("done; the URLs still queued belong to hosts that are blocked\n");
-  } else if (progress.fetched_now == 0) {
-    explain_idle_run(crawl, resume_command);
-  }
-  return kDone;
+// Returns the exit code.
+int print(const CrawlConclusion& conclusion, Verbosity verbosity) {
+  if (verbosity != Verbosity::kQuiet) say_lines(stdout, conclusion.text);
+  say_lines(stderr, conclusion.warning);
+  return conclusion.exit_code;
 }
 
 void report_repairs(const Crawl& crawl) {
@@ -145,15 +96,20 @@ void report_repairs(const Crawl& crawl) {
 
 }  // namespace
 
-int run_session(Crawl& crawl, const SignalWaiter& signals, const std::string& resume_command,
+int run_session(Crawl& crawl, const SignalWaiter& signals, const SessionOptions& options,
                 StatusServer& status, StatusCalls calls) {
   report_opening(crawl.opened());
   report_repairs(crawl);
-  ProgressReport progress;
+  ProgressReport progress(options.verbosity);
   Interruption interruption;
   ConfigReload reload(crawl);
   StopRequest stop;
   calls.stop = [&stop](bool now) { stop.ask(now); };
+  RunningCrawlSource explainer(crawl);
+  calls.explain = [&explainer](const std::string& url, std::optional<std::uint32_t> depth,
+                               std::optional<std::uint32_t> hops) {
+    return explainer.explain({.url = url, .depth = depth, .hops = hops});
+  };
   if (const auto started = status.start(crawl, std::move(calls)); !started)
     return report(started.error());
   const StopServer stop_server(status);
@@ -186,14 +142,14 @@ int run_session(Crawl& crawl, const SignalWaiter& signals, const std::string& re
     attend();
   const auto closed = closing.get();
   progress.finish();
-  say_lines(stdout, summary(crawl));
+  if (options.verbosity != Verbosity::kQuiet)
+    say_lines(stdout, crawl_summary(crawl, options.verbosity));
   if (!closed) {
     const int code = report({closed.error().code, "the crawl stopped: " + closed.error().message});
-    say("the state is intact: fix the cause, then resume the crawl\n");
-    print_resume(resume_command);
-    return code;
+    return print(CrawlConclusion::of_failed(code, options.next), options.verbosity);
   }
-  return conclude(crawl, end, interruption.requested(), resume_command);
+  return print(CrawlConclusion::of(crawl, end, interruption.requested(), options.next),
+               options.verbosity);
 }
 
 }  // namespace trawl::cli

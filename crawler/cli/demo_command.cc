@@ -59,6 +59,12 @@ CrawlConfig demo_config(const std::vector<std::string>& seeds, const std::string
   return config;
 }
 
+void say_start(const CrawlConfig& config, std::uint64_t pages) {
+  say("serving a sample site of {} pages; crawling it from\n", pages);
+  for (const auto& seed : config.crawl.seeds)
+    say("  {}\n", seed);
+}
+
 }  // namespace
 
 int run_demo(const DemoArguments& arguments) {
@@ -69,14 +75,14 @@ int run_demo(const DemoArguments& arguments) {
   auto site = SampleSite::start({.pages = arguments.pages});
   if (!site) return report(site.error());
   const CrawlConfig config = demo_config((*site)->seeds(), *directory);
-  if (auto logging = apply_log_settings(config.log); !logging) return report(logging.error());
+  if (auto logging = apply_log_settings(log_settings_of(arguments.verbosity, config.log)); !logging)
+    return report(logging.error());
 
-  say("serving a sample site of {} pages; crawling it from\n", arguments.pages);
-  for (const auto& seed : config.crawl.seeds)
-    say("  {}\n", seed);
+  const bool quiet = arguments.verbosity == Verbosity::kQuiet;
+  if (!quiet) say_start(config, arguments.pages);
   const auto status = StatusServer::open(config);
   if (!status) return report(status.error());
-  say("status page: {}\n", (*status)->url());
+  if (!quiet) say("status page: {}\n", (*status)->url());
   std::fflush(stdout);
   auto crawl = Crawl::open(config, {.mode = OpenMode::kCreate});
   if (!crawl) {
@@ -84,8 +90,8 @@ int run_demo(const DemoArguments& arguments) {
     say(stderr, "trawl: demo needs a --directory that holds no crawl\n");
     return failed;
   }
-  const int code = run_session(**crawl, signals, "", **status);
-  if (code == kDone) {
+  const int code = run_session(**crawl, signals, {.verbosity = arguments.verbosity}, **status);
+  if (code == kDone && !quiet) {
     const std::size_t expected = (*site)->reachable_urls().size();
     say("a crawl can reach {} URLs of the site; {} were fetched\n", expected,
         (*crawl)->progress().fetched);

@@ -1,5 +1,6 @@
 // trawl explain
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -9,54 +10,63 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
 
-#include "trawl/canonicalizer.h"
 #include "trawl/url_groups.h"
 
 #include "crawler/cli/buffered_output.h"
 #include "crawler/cli/commands.h"
-#include "crawler/cli/config_errors.h"
+#include "crawler/cli/crawl_input.h"
 #include "crawler/cli/document.h"
 #include "crawler/cli/exit_codes.h"
-#include "crawler/cli/explanation.h"
-#include "crawler/config/crawl_config.h"
+#include "crawler/cli/explanation_text.h"
+#include "crawler/cli/numbered_line_reader.h"
+#include "crawler/cli/verb_help.h"
 #include "crawler/config/host_politeness.h"
 #include "crawler/config/user_agent.h"
-#include "crawler/decide/parked_patterns.h"
-#include "crawler/decide/priorities.h"
-#include "crawler/decide/url_decider.h"
-#include "crawler/decide/url_shape.h"
+#include "crawler/explain/url_explainer.h"
+#include "crawler/status/control_client.h"
 
 namespace trawl::cli {
 
 namespace {
 
-constexpr const char* kExplainFooter = R"(
-Prints what a crawl with this config would do with a URL, and why: its canonical key and host queue,
-each limit, the blocklists, the rule that decides, its priority. If the state directory holds a
-stopped crawl, also what the crawl knows: whether it has seen the URL, why it holds it (robots.txt,
-a limit of the host, a parked pattern), how its last fetch ended (with frontier.ledger = true), and
-the state of its host.
+using nlohmann::ordered_json;
 
-A seed has depth 0, a URL that the crawl holds the depth at which it was found, any other URL depth
-1. --depth sets another depth, --hops how many pages in a row, up to the one with the link, were out
-of scope. A link in skipped.jsonl has the depth of its page plus one, the target of a redirect the
-depth of the redirect.
+VerbHelp help_of_explain() {
+  return {
+      .text =
+          R"(Says first whether a crawl with this config would fetch a URL, and when, or which rule forbids it.
+Then what the crawl knows of the URL: fetched with status and time (with frontier.ledger = true,
+otherwise only seen), failed, held, queued; the state of its host; and the details: its canonical key and
+host queue, each limit, the blocklists, its priority.
 
-  --robots FILE   also check it against this robots.txt: a file, - for standard input, or a URL
-  --fetch-robots  also check it against the robots.txt of its site, which is fetched
-  --json          one JSON object
+A crawl that is running is asked through its control socket, by the rules it has in effect, unless --set
+is given. Otherwise the state directory is read; nothing is changed.
 
-Examples:
-  trawl explain config.toml https://example.com/calendar/2031/07
-  trawl explain config.toml --json --depth 5 https://example.com/a | jq .reason
-
-Exit status: 0 it would be fetched, 1 a rule, a limit or robots.txt forbids it, 2 wrong usage, 4 errors in the config.)";
+A seed has depth 0, a URL that the crawl holds the depth at which it was found, any other URL depth 1.
+--depth sets another depth, --hops how many pages in a row, up to the one with the link, were out of
+scope. A link in skipped.jsonl has the depth of its page plus one, the target of a redirect the depth of
+the redirect.)",
+      .output =
+          R"(For each URL the verdict and lines of details, with an empty line between two URLs; with --json,
+an object on each line.)",
+      .examples = {{"trawl explain my.toml https://example.com/calendar/2031/07"},
+                   {"trawl explain example.com https://example.com/a",
+                    "the crawl in that directory"},
+                   {"trawl explain my.toml --json --depth 5 https://example.com/a | jq .verdict"},
+                   {"trawl explain my.toml - <urls.txt", "a URL on each line"}},
+      .exits = {{kDone, "the rules allow all URLs, fetched before or not"},
+                {kFailed, "a rule, a limit or robots.txt forbids one"},
+                {kUsage, "wrong usage"},
+                {kBadConfig, "errors in the config"}}};
+}
 
 struct ExplainArguments {
-  std::string config;
+  std::string target;
   std::vector<std::string> overrides;
-  std::string url;
+  std::vector<std::string> urls;
   std::optional<std::uint32_t> depth;
   std::optional<std::uint32_t> hops;
   std::string robots;
@@ -78,171 +88,152 @@ Result<RobotsCheck> check_robots(const std::string& source, const std::string& a
   return RobotsCheck{.source = document->name, .decision = robots_of(*document).decide(agent, url)};
 }
 
-// The rules by which a crawl with this config decides.
-struct Rules {
-  Profile profile;
-  Canonicalizer canonicalizer;
-  std::vector<Url> seeds;
-  UrlDecider decider;
-  Priorities priorities;
-
-  static Result<Rules> create(const CrawlConfig& config) {
-    auto profile = Profile::from_text(config.url.text, config.url.hosts);
-    if (!profile) return tl::unexpected(std::move(profile.error()));
-    const Canonicalizer canonicalizer(*profile);
-    std::vector<Url> seeds;
-    for (const std::string& seed : config.crawl.seeds) {
-      auto url = Url::parse(seed);
-      if (!url) return tl::unexpected(std::move(url.error()));
-      seeds.push_back(std::move(*url));
-    }
-    auto decider = UrlDecider::create(config, seeds, canonicalizer);
-    if (!decider) return tl::unexpected(std::move(decider.error()));
-    auto priorities = Priorities::create(config.crawl);
-    if (!priorities) return tl::unexpected(std::move(priorities.error()));
-    return Rules{std::move(*profile), canonicalizer, std::move(seeds), std::move(*decider),
-                 std::move(*priorities)};
-  }
-
-  bool is_seed(std::string_view key) const {
-    for (const Url& seed : seeds)
-      if (canonicalizer.key(seed) == key) return true;
-    return false;
-  }
-};
-
-// What a stopped crawl knows of a URL, read from its files. Facts that depend on a config key are
-// used only if the key still has the value that the crawl ran with.
-class StoppedFacts final : public CrawlFacts {
+// Answers questions on URLs, with the help of the crawl if it is running.
+class Answers {
  public:
-  StoppedFacts(const CrawlConfig& config, const UrlDecider& decider, const StoredUrlState& state)
-      : config_(config), decider_(decider), state_(state) {}
+  static tl::expected<std::unique_ptr<Answers>, int> open(const ExplainArguments& arguments) {
+    const auto input = CrawlInput::resolve(arguments.target, arguments.overrides);
+    if (!input) return tl::unexpected(input.error());
+    auto answers = std::unique_ptr<Answers>(new Answers(arguments, input->config()));
+    const std::filesystem::path& state_dir = input->state_dir();
+    if (arguments.overrides.empty() && !state_dir.empty()) {
+      if (auto client = ControlClient::connect(state_dir)) {
+        answers->running_ = std::move(*client);
+        answers->running_->set_timeout(std::chrono::minutes(10));  // long queues are read
+        return answers;
+      }
+    }
+    auto explainer = UrlExplainer::create(input->config());
+    if (!explainer) {
+      report(explainer.error());
+      return tl::unexpected(static_cast<int>(kBadConfig));
+    }
+    answers->explainer_ = std::move(*explainer);
+    if (!state_dir.empty()) answers->files_ = std::make_unique<StoppedCrawlFiles>(state_dir);
+    return answers;
+  }
 
-  bool is_held_for(SkipReason reason) const {
-    const auto& it = state_.set_aside;
-    return it && it->reason == to_string(reason) && it->rules == decider_.held_by(reason);
-  }
-  PatternState pattern(const Url& url) override {
-    if (is_held_for(SkipReason::kPatternParked)) return PatternState::kParked;
-    if (config_.crawl.state_dir.empty()) return PatternState::kOk;
-    const auto parked =
-        ParkedPatterns::read(config_.crawl.state_dir, config_.scope.park_pattern_after);
-    return parked && std::ranges::count(*parked, url_pattern_of(url)) > 0 ? PatternState::kParked
-                                                                          : PatternState::kOk;
-  }
-  bool host_has_room(const Url&) override { return !is_held_for(SkipReason::kTooManyUrlsOfHost); }
-  bool robots_allow(const Url& url) override {
-    return !HostPoliteness(config_.politeness).respects_robots(politeness_group(url)) ||
-           !is_held_for(SkipReason::kRobots);
+  Result<ordered_json> answer(const std::string& text) const {
+    auto json = explain(text);
+    if (!json || (!arguments_.fetch_robots && arguments_.robots.empty())) return json;
+    const auto url = Url::parse(text);
+    if (!url) return json;
+    const std::string source =
+        arguments_.fetch_robots ? url->origin() + "/robots.txt" : arguments_.robots;
+    auto robots = check_robots(source, robots_token_of(config_.crawl), *url);
+    if (!robots) return tl::unexpected(std::move(robots.error()));
+    robots->obeyed = HostPoliteness(config_.politeness).respects_robots(politeness_group(*url));
+    add_robots(*json, *robots);
+    return json;
   }
 
  private:
-  const CrawlConfig& config_;
-  const UrlDecider& decider_;
-  const StoredUrlState& state_;
+  Answers(const ExplainArguments& arguments, const CrawlConfig& config)
+      : arguments_(arguments), config_(config) {}
+
+  Result<ordered_json> explain(const std::string& url) const {
+    const UrlQuestion question{.url = url, .depth = arguments_.depth, .hops = arguments_.hops};
+    if (explainer_) return to_json(explainer_->explain(question, files_.get()));
+    std::string target = "/api/v1/url?url=" + ControlClient::escaped(url);
+    if (question.depth) target += fmt::format("&depth={}", *question.depth);
+    if (question.hops) target += fmt::format("&hops={}", *question.hops);
+    const auto text = running_->get(target);
+    if (!text) return tl::unexpected(text.error());
+    auto json = ordered_json::parse(*text, nullptr, false);
+    if (json.is_object()) return json;
+    return error(ErrorCode::kCorrupt, "the running crawl gives an answer that is not JSON");
+  }
+
+  const ExplainArguments& arguments_;
+  const CrawlConfig config_;
+  std::optional<ControlClient> running_;
+  std::optional<UrlExplainer> explainer_;
+  std::unique_ptr<StoppedCrawlFiles> files_;
 };
 
-// How the crawl found the URL, if known; --depth and --hops take precedence.
-UrlOrigin origin_of(const ExplainArguments& arguments, bool seed, const StoppedFacts& facts,
-                    const StoredUrlState& state) {
-  UrlOrigin origin{.depth = seed ? 0u : 1u};
-  if (state.set_aside) {
-    const SetAsideUrl& held = *state.set_aside;
-    origin = UrlOrigin::of(held.depth, held.redirects, UrlNote::decode(held.note));
-    origin.nofollow = facts.is_held_for(SkipReason::kNofollow);
-  }
-  if (arguments.depth) origin.depth = *arguments.depth;
-  if (arguments.hops) origin.hops_off_scope = *arguments.hops;
-  return origin;
-}
+// Explains one URL after the other.
+class ExplainSession {
+ public:
+  ExplainSession(const ExplainArguments& arguments, const Answers& answers)
+      : arguments_(arguments), answers_(answers) {}
 
-void check_limits(const CrawlConfig::Scope& scope, Explanation& it) {
-  it.limits = {
-      {.name = "depth", .key = "scope.max_depth", .value = it.depth, .limit = scope.max_depth}};
-  for (const UrlLimit& each : url_limits()) {
-    const std::uint32_t limit = scope.*each.limit;
-    const std::uint64_t value = each.measure(*it.url, limit);
-    if (each.reason == SkipReason::kRepeatedSegments) {
-      it.max_repeated = limit;
-      it.repeated = value > limit;
+  Result<void> explain(const std::string& url) {
+    const auto json = answers_.answer(url);
+    if (!json) return tl::unexpected(json.error());
+    if (!json->value("followed", false)) all_allowed_ = false;
+    if (arguments_.json) {
+      out_ << json->dump(-1, ' ', true, ordered_json::error_handler_t::replace) << "\n";
     } else {
-      it.limits.push_back({each.name, config_key_of(each.reason), value, limit});
+      if (!first_) out_ << "\n";
+      out_ << explanation_text(*json);
+    }
+    first_ = false;
+    return out_.flush_if_full();
+  }
+
+  // A URL on each line of standard input.
+  Result<void> explain_input() {
+    NumberedLineReader lines(STDIN_FILENO);
+    NumberedLineReader::Line line;
+    while (true) {
+      if (lines.may_wait()) {
+        if (auto written = out_.flush(); !written) return written;
+      }
+      const auto more = lines.next(line);
+      if (!more) return tl::unexpected(more.error());
+      if (!*more) return {};
+      if (line.text.empty()) continue;
+      if (auto done = explain(std::string(line.text)); !done) return done;
     }
   }
-}
 
-Explanation explain(const CrawlConfig& config, const Rules& rules,
-                    const ExplainArguments& arguments) {
-  Explanation it{.text = arguments.url, .url = {}, .error = {}, .verdict = {}};
-  auto url = Url::parse(arguments.url);
-  if (!url) {
-    it.error = std::move(url.error().message);
-    it.verdict = UrlDecider::decide(url.error());
-    return it;
+  Result<bool> finish() {
+    if (auto written = out_.flush(); !written) return tl::unexpected(written.error());
+    return all_allowed_;
   }
-  it.url = std::move(*url);
-  it.key = rules.canonicalizer.key(*it.url);
-  it.group = politeness_group(*it.url);
-  it.domain = registrable_domain(it.url->hostname());
-  it.pattern = url_pattern_of(*it.url);
-  it.seed = rules.is_seed(it.key);
-  if (!config.crawl.state_dir.empty()) {
-    it.directory = config.crawl.state_dir.string();
-    it.state = look_up_state(config.crawl.state_dir, *it.url, rules.profile);
-  }
-  StoppedFacts facts(config, rules.decider, it.state);
-  const UrlOrigin origin = origin_of(arguments, it.seed, facts, it.state);
-  it.depth = origin.depth;
-  it.hops = origin.hops_off_scope;
-  it.verdict = rules.decider.decide(*it.url, origin, facts);
-  it.priority = rules.priorities.of(*it.url, it.depth);
-  check_limits(config.scope, it);
-  BlockCandidates candidates;
-  candidates.set(*it.url, rules.canonicalizer);
-  for (const Blocklist& list : rules.decider.scope().blocklists()) {
-    BlocklistCheck check{.file = list.name(), .blocked_by = {}};
-    if (const auto found = list.find(candidates)) check.blocked_by = std::string(*found);
-    it.blocklists.push_back(std::move(check));
-  }
-  return it;
-}
+
+ private:
+  const ExplainArguments& arguments_;
+  const Answers& answers_;
+  BufferedOutput out_;
+  bool first_ = true;
+  bool all_allowed_ = true;
+};
 
 int run_explain(const ExplainArguments& arguments) {
-  const auto config = load_config(arguments.config, arguments.overrides);
-  if (!config) return report_config_errors(config.error());
-  const auto rules = Rules::create(*config);
-  if (!rules) {
-    report(rules.error());
-    return kBadConfig;
-  }
-  Explanation it = explain(*config, *rules, arguments);
-  if (it.url && (arguments.fetch_robots || !arguments.robots.empty())) {
-    const std::string source =
-        arguments.fetch_robots ? it.url->origin() + "/robots.txt" : arguments.robots;
-    auto robots = check_robots(source, robots_token_of(config->crawl), *it.url);
-    if (!robots) {
-      report(robots.error());
-      return kUsage;
-    }
-    robots->obeyed = HostPoliteness(config->politeness).respects_robots(politeness_group(*it.url));
-    it.robots = std::move(*robots);
-  }
-  BufferedOutput out;
-  out << (arguments.json ? as_json(it) : as_text(it));
-  if (const auto written = out.flush(); !written) {
-    report(written.error());
+  const auto reads_input = std::ranges::count(arguments.urls, "-") +
+                           (arguments.target == "-" ? 1 : 0) + (arguments.robots == "-" ? 1 : 0);
+  if (reads_input > 1) return usage_error("only one argument can be - for standard input");
+  const auto answers = Answers::open(arguments);
+  if (!answers) return answers.error();
+  ExplainSession session(arguments, **answers);
+  for (const std::string& url : arguments.urls) {
+    const auto done = url == "-" ? session.explain_input() : session.explain(url);
+    if (done) continue;
+    report(done.error());
     return kUsage;
   }
-  return it.followed() ? kDone : kFailed;
+  const auto allowed = session.finish();
+  if (!allowed) {
+    report(allowed.error());
+    return kUsage;
+  }
+  return *allowed ? kDone : kFailed;
 }
 
 }  // namespace
 
 void add_explain_command(CLI::App& app, int& exit_code) {
   const auto arguments = std::make_shared<ExplainArguments>();
-  auto* command = app.add_subcommand("explain", "Show what a crawl would do with a URL, and why");
-  command->add_option("CONFIG", arguments->config, "The config file (TOML)")->required();
-  command->add_option("URL", arguments->url, "The URL to explain")->required();
+  auto* command =
+      app.add_subcommand("explain", "Say whether and when a crawl would fetch a URL, and why");
+  command
+      ->add_option("CONFIG|STATE_DIR", arguments->target,
+                   "The config file (TOML) or the directory of a crawl")
+      ->required();
+  command
+      ->add_option("URL", arguments->urls, "The URLs to explain; - reads them from standard input")
+      ->required();
   command->add_option("--set", arguments->overrides, "Override a config key")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
@@ -258,7 +249,7 @@ void add_explain_command(CLI::App& app, int& exit_code) {
                  "Fetch the site's robots.txt and check the URL against it")
       ->excludes(robots);
   command->add_flag("--json", arguments->json, "One JSON object");
-  command->footer(kExplainFooter);
+  describe(command, help_of_explain());
   command->callback([arguments, &exit_code] { exit_code = run_explain(*arguments); });
 }
 

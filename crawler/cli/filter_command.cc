@@ -8,6 +8,7 @@
 #include "crawler/cli/filter_commands.h"
 #include "crawler/cli/filter_values.h"
 #include "crawler/cli/parsed_option.h"
+#include "crawler/cli/verb_help.h"
 #include "crawler/config/config_values.h"
 
 namespace trawl::cli {
@@ -27,28 +28,37 @@ constexpr const char* kKindsText = R"(Kinds of filters:
             than a classic one below about 0.4 % (always below 0.084 %). Keys can be erased. A full
             filter refuses keys)";
 
-constexpr const char* kExamples = R"(
-A filter stores a set of lines in a few bits each. For a line it answers "certainly not in the set"
-or "probably in the set"; the second answer is wrong at the false-positive rate.
-
-Examples:
-  trawl filter size --capacity 10M --fpr 1e-4                              print its size
-  trawl filter build -o seen.filter --capacity 10M --fpr 1e-4 urls.txt     build it
-  zcat *.gz | trawl filter build -o seen.filter                            number of keys unknown
-  trawl filter add seen.filter more.txt                                    add lines
-  trawl filter check seen.filter new.txt > again.txt                       lines probably in it
-  trawl filter check seen.filter new.txt --invert > fresh.txt              lines certainly not in it
-  trawl filter check -q seen.filter line.txt && echo known                 for scripts
-  trawl filter build -o b.filter --like a.filter more.txt                  can be merged with a
-  trawl filter merge -o both.filter a.filter b.filter                      merge two filters
-  zcat *.gz | trawl filter build -o big.filter --capacity 10G --fpr 1e-4   larger than memory)";
+VerbHelp help_of_filter() {
+  return {
+      .text =
+          R"(A filter stores a set of lines in a few bits each. For a line it answers "certainly not in the set"
+or "probably in the set"; the second answer is wrong at the false-positive rate.)",
+      .output = R"(Lines and reports go to standard output, messages to standard error.)",
+      .examples = {{"trawl filter size --capacity 10M --fpr 1e-4", "print its size"},
+                   {"trawl filter build -o seen.filter --capacity 10M --fpr 1e-4 urls.txt",
+                    "build it"},
+                   {"zcat *.gz | trawl filter build -o seen.filter", "number of keys unknown"},
+                   {"trawl filter add seen.filter more.txt", "add lines"},
+                   {"trawl filter check seen.filter new.txt > again.txt", "lines probably in it"},
+                   {"trawl filter check seen.filter new.txt --invert > fresh.txt",
+                    "lines certainly not in it"},
+                   {"trawl filter check -q seen.filter line.txt && echo known", "for scripts"},
+                   {"trawl filter build -o b.filter --like a.filter more.txt",
+                    "can be merged with a"},
+                   {"trawl filter merge -o both.filter a.filter b.filter", "merge two filters"},
+                   {"zcat *.gz | trawl filter build -o big.filter --capacity 10G --fpr 1e-4",
+                    "larger than memory"}},
+      .exits = {{0, "done"}, {1, "failed"}, {2, "wrong usage"}, {3, "out of disk or memory"}}};
+}
 
 constexpr const char* kLines =
     R"(Each line is a key, without its line end (LF or CR LF). Empty lines are ignored.
 Without INPUT, or if INPUT is -, lines are read from standard input.)";
 
-constexpr const char* kBuildFooter = R"(
---capacity takes numbers such as 1000000, 1e6, 10M and 2.5G: K, M, G and T are powers of 1000. SIZE
+VerbHelp help_of_build() {
+  return {
+      .text =
+          R"(--capacity takes numbers such as 1000000, 1e6, 10M and 2.5G: K, M, G and T are powers of 1000. SIZE
 is a size such as 512MiB.
 
 A blocked or classic filter that is larger than --max-memory is built on disk. Keys that do not fit
@@ -57,13 +67,15 @@ with 16 bytes each. When FILE.spool reaches --max-spool, its keys are added to t
 takes about a minute.
 
 --exact writes the keys' fingerprints to FILE.keys, with 16 bytes each. check looks lines up there
-that are probably in FILE.
+that are probably in FILE.)",
+      .output = R"(FILE, which appears complete or not at all; a report on standard error.)",
+      .exits = {{0, "built"}, {1, "failed"}, {2, "wrong usage"}, {3, "out of disk or memory"}}};
+}
 
-FILE is written at the end, and appears complete or not at all.
-Exit status: 0 built, 1 failed, 2 wrong usage, 3 out of disk or memory.)";
-
-constexpr const char* kSizeFooter = R"(
-Prints the size and the rate of a filter of each kind for --capacity and one of --fpr,
+VerbHelp help_of_size() {
+  return {
+      .text =
+          R"(Prints the size and the rate of a filter of each kind for --capacity and one of --fpr,
 --bits-per-key and --bits. With --max-memory it prints how many keys fit, and at what rate. `build`
 with the same numbers makes filters of exactly these sizes.
 
@@ -73,35 +85,49 @@ with the same numbers makes filters of exactly these sizes.
 
 For a growing filter, the size is that of the first layer, which holds --capacity keys. --bits,
 --bits-per-key and --hashes apply to the classic filter; other kinds are shown at the lowest rate,
-to three figures, at which they are not larger.
+to three figures, at which they are not larger.)",
+      .output = R"(A line for each kind of filter; with --json an object.)",
+      .examples = {{"trawl filter size --capacity 10M --fpr 1e-4"},
+                   {"trawl filter size --capacity 10M --bits-per-key 20 --hashes 14"},
+                   {"trawl filter size --capacity 1M --bits 33554432 --hashes 6"},
+                   {"trawl filter size --max-memory 1GiB --fpr 1e-3"}},
+      .exits = {{0, "printed"}, {1, "failed"}, {2, "wrong usage"}}};
+}
 
-Examples:
-  trawl filter size --capacity 10M --fpr 1e-4
-  trawl filter size --capacity 10M --bits-per-key 20 --hashes 14
-  trawl filter size --capacity 1M --bits 33554432 --hashes 6
-  trawl filter size --max-memory 1GiB --fpr 1e-3
+VerbHelp help_of_check() {
+  return {.output = R"(The lines selected, on standard output.)",
+          .exits = {{0, "at least one line was selected"},
+                    {1, "none was"},
+                    {2, "on errors and wrong usage"}},
+          .exits_note = "as for grep"};
+}
 
-Exit status: 0 printed, 1 failed, 2 wrong usage.)";
+constexpr const char* kEraseText =
+    R"(Erase only lines that were added. Erasing a line that was not added but tests positive (a false
+positive) can erase other lines. Lines that are certainly not in the filter are counted and ignored.
 
-constexpr const char* kCheckFooter = R"(
-Exit status, as for grep: 0 if at least one line was selected, 1 if none was, 2 on errors and wrong
-usage.)";
+)";
 
-constexpr const char* kEraseFooter = R"(
-Erase only lines that were added. Erasing a line that was not added but tests positive (a false
-positive) can erase other lines. Lines that are certainly not in the filter are counted and ignored.)";
-
-constexpr const char* kChangeFooter = R"(
-The filter is loaded, changed and saved to a new file, which replaces the old one at the end. If the
+VerbHelp help_of_change() {
+  return {
+      .text =
+          R"(The filter is loaded, changed and saved to a new file, which replaces the old one at the end. If the
 command fails before that, the old file is unchanged. Commands that change the same filter wait for
-each other.
-Exit status: 0 done, 1 failed, 2 wrong usage, 3 out of disk or memory.)";
+each other.)",
+      .output = R"(A report of what changed; the file is replaced at the end.)",
+      .exits = {{0, "done"}, {1, "failed"}, {2, "wrong usage"}, {3, "out of disk or memory"}}};
+}
 
-constexpr const char* kMergeFooter =
-    R"(Blocked and classic filters can be merged if kind, capacity, rate and hash key are equal: build
-them with --like, or with the same --key. The result equals one filter of all their lines.
-
-Exit status: 0 merged, 1 failed, 2 wrong usage, 3 out of disk or memory.)";
+VerbHelp help_of_merge() {
+  return {
+      .text =
+          R"(Blocked and classic filters can be merged if kind, capacity, rate and hash key are equal: build
+them with --like, or with the same --key. The result equals one filter of all their lines.)",
+      .output = "FILE, which appears complete or not at all; a report on standard error.",
+      .examples = {{"trawl filter build -o b.filter --like a.filter more.txt"},
+                   {"trawl filter merge -o both.filter a.filter b.filter"}},
+      .exits = {{0, "merged"}, {1, "failed"}, {2, "wrong usage"}, {3, "out of disk or memory"}}};
+}
 
 tl::expected<std::uint64_t, std::string> parse_max_memory(const std::string& text) {
   constexpr std::uint64_t kLeast = 1 << 20;
@@ -145,7 +171,7 @@ void add_size(CLI::App* filter, int& exit_code) {
              "Also print how many keys fit into this size, and at what rate")
       ->type_name("SIZE");
   size->add_flag("--json", arguments->json, "Print a JSON object");
-  size->footer(kSizeFooter);
+  describe(size, help_of_size());
   size->callback([arguments, &exit_code] { exit_code = run_filter_size(*arguments); });
 }
 
@@ -187,7 +213,11 @@ void add_build(CLI::App* filter, int& exit_code) {
   build->add_flag("--progress", arguments->progress,
                   "Print progress even if standard error is not a terminal");
   build->add_flag("-q,--quiet", arguments->quiet, "Print warnings and errors only");
-  build->footer(std::string(kKindsText) + "\n\n" + kLines + "\n" + kBuildFooter);
+  VerbHelp help = help_of_build();
+  help.text = fmt::format("{}\n\n{}\n\n{}", kKindsText, kLines, help.text);
+  help.examples = {{"trawl filter build -o seen.filter --capacity 10M --fpr 1e-4 urls.txt"},
+                   {"zcat *.gz | trawl filter build -o seen.filter", "number of keys unknown"}};
+  describe(build, help);
   build->callback([arguments, &exit_code] { exit_code = run_filter_build(*arguments); });
 }
 
@@ -202,7 +232,11 @@ void add_check(CLI::App* filter, int& exit_code) {
   check->add_flag("-q,--quiet", arguments->quiet, "Print nothing; exit at the first selected line");
   check->add_flag("--verify", arguments->verify,
                   "Read the whole filter first and fail if it is damaged");
-  check->footer(std::string(kLines) + "\n" + kCheckFooter);
+  VerbHelp help = help_of_check();
+  help.text = kLines;
+  help.examples = {{"trawl filter check seen.filter new.txt > again.txt", "lines probably in it"},
+                   {"trawl filter check -q seen.filter line.txt && echo known", "for scripts"}};
+  describe(check, help);
   check->callback([arguments, &exit_code] { exit_code = run_filter_check(*arguments); });
 }
 
@@ -212,6 +246,10 @@ void add_info(CLI::App* filter, int& exit_code) {
   info->add_option("FILE", arguments->filter, "The filter's file")->required();
   info->add_flag("--json", arguments->json, "Print a JSON object");
   info->add_flag("--verify", arguments->verify, "Read the whole file and fail if it is damaged");
+  describe(info, {.output = "Its kind, keys, size and rates; with --json an object.",
+                  .examples = {{"trawl filter info seen.filter"},
+                               {"trawl filter info seen.filter --verify"}},
+                  .exits = {{0, "read"}, {1, "failed"}, {2, "wrong usage"}}});
   info->callback([arguments, &exit_code] { exit_code = run_filter_info(*arguments); });
 }
 
@@ -224,7 +262,11 @@ void add_change(CLI::App* filter, int& exit_code, bool erase) {
   change->add_option("FILE", arguments->filter, "The filter's file")->required();
   change->add_option("INPUT", arguments->inputs, "Files of lines; - is standard input");
   change->add_flag("-q,--quiet", arguments->quiet, "Print warnings and errors only");
-  change->footer(std::string(kLines) + "\n" + (erase ? kEraseFooter : "") + kChangeFooter);
+  VerbHelp help = help_of_change();
+  help.text = fmt::format("{}\n\n{}{}", kLines, erase ? kEraseText : "", help.text);
+  help.examples = {
+      {erase ? "trawl filter erase seen.filter old.txt" : "trawl filter add seen.filter more.txt"}};
+  describe(change, help);
   change->callback([arguments, &exit_code] { exit_code = run_filter_change(*arguments); });
 }
 
@@ -239,7 +281,7 @@ void add_merge(CLI::App* filter, int& exit_code) {
       ->expected(2, CLI::detail::expected_max_vector_size);
   merge->add_flag("--force", arguments->force, "Replace FILE if it exists");
   merge->add_flag("-q,--quiet", arguments->quiet, "Print warnings and errors only");
-  merge->footer(kMergeFooter);
+  describe(merge, help_of_merge());
   merge->callback([arguments, &exit_code] { exit_code = run_filter_merge(*arguments); });
 }
 
@@ -249,7 +291,9 @@ void add_filter_commands(CLI::App& app, int& exit_code) {
   auto* filter = app.add_subcommand(
       "filter", "Size, build, change, query, inspect and merge filters of lines");
   filter->require_subcommand(1);
-  filter->footer(std::string(kKindsText) + "\n" + kExamples);
+  VerbHelp help = help_of_filter();
+  help.text = fmt::format("{}\n\n{}", kKindsText, help.text);
+  describe(filter, help);
   add_size(filter, exit_code);
   add_build(filter, exit_code);
   add_change(filter, exit_code, false);

@@ -18,32 +18,45 @@
 #include "crawler/cli/filter_values.h"
 #include "crawler/cli/frontier_commands.h"
 #include "crawler/cli/parsed_option.h"
-#include "crawler/cli/state_names.h"
+#include "crawler/cli/verb_help.h"
 #include "crawler/config/config_values.h"
+#include "crawler/explain/state_names.h"
 
 namespace trawl::cli {
 
 namespace {
 
-constexpr const char* kFrontierFooter = R"(
-STATE_DIR is the state directory of a stopped crawl, or of a program that embeds the frontier; the
+VerbHelp help_of_frontier() {
+  return {
+      .text =
+          R"(STATE_DIR is the state directory of a stopped crawl, or of a program that embeds the frontier; the
 config of the crawl does as well. Only load, retry and repair load the filter. The other commands need little memory and do not need a
-checkpoint; stats and dump do not need the MANIFEST either.
+checkpoint; stats and dump do not need the MANIFEST either.)",
+      .output = R"(Of stats and dump: on standard output. The others print a line of counts.)",
+      .examples = {{"trawl frontier stats example-state", "counts, hosts, filter, longest queues"},
+                   {"trawl frontier dump example-state > waiting.jsonl",
+                    "all waiting, held and failed URLs"},
+                   {"trawl frontier dump example-state --host example.com | head"},
+                   {"trawl frontier load new-state waiting.jsonl",
+                    "a new frontier with these URLs"},
+                   {"echo '{\"url\":\"https://example.com/\",\"priority\":5}' | trawl frontier "
+                    "load new-state --append"},
+                   {"trawl frontier retry example-state --status 5xx",
+                    "queue URLs again that got such a status"},
+                   {"trawl frontier revive example-state example.com",
+                    "request URLs of a parked host again"},
+                   {"trawl frontier repair example-state", "if all checkpoints are damaged"}},
+      .exits = {{0, "done"},
+                {1, "failed"},
+                {2, "wrong usage"},
+                {3, "out of space"},
+                {4, "errors in the config"}}};
+}
 
-Examples:
-  trawl frontier stats example-state                   counts, hosts, filter, longest queues
-  trawl frontier dump example-state > waiting.jsonl    all waiting, held and failed URLs
-  trawl frontier dump example-state --host example.com | head
-  trawl frontier load new-state waiting.jsonl          a new frontier with these URLs
-  echo '{"url":"https://example.com/","priority":5}' | trawl frontier load new-state --append
-  trawl frontier retry example-state --status 5xx      queue URLs again that got such a status
-  trawl frontier revive example-state example.com      request URLs of a parked host again
-  trawl frontier repair example-state                  if all checkpoints are damaged
-
-Exit status: 0 done, 1 failed, 2 wrong usage, 3 out of space, 4 errors in the config.)";
-
-constexpr const char* kDumpFooter = R"(
-Prints a JSON object for each URL: first queued URLs, host by host in the order in which they would
+VerbHelp help_of_dump() {
+  return {
+      .text =
+          R"(Prints a JSON object for each URL: first queued URLs, host by host in the order in which they would
 be fetched, then deferred URLs, then URLs set aside (held or failed) in no particular order:
 
   {"url":"...","host":"...","priority":0,"depth":1,"redirects":0,"attempts":0,"parent":"...",
@@ -53,35 +66,56 @@ be fetched, then deferred URLs, then URLs set aside (held or failed) in no parti
 "2026-11-21T08:40:00.123Z". "recrawl":true marks a URL that was fetched before. A "held" URL was
 excluded by a rule; a "failed" URL could not be fetched. Both have "reason" and "since"; a failed URL
 also has "status", which is 0 if there was no response. Without a readable MANIFEST, "depth" is the
-depth that the URL was queued with.
+depth that the URL was queued with.)",
+      .output = R"(A JSON object for each URL, on standard output.)",
+      .examples = {{"trawl frontier dump example-state --state queued --state deferred",
+                    "only waiting URLs"},
+                   {"trawl frontier dump example-state --state failed", "what retry would queue"}},
+      .exits = {{0, "done"},
+                {1, "failed"},
+                {2, "wrong usage"},
+                {3, "out of space"},
+                {4, "errors in the config"}}};
+}
 
-Examples:
-  trawl frontier dump example-state --state queued --state deferred    only waiting URLs
-  trawl frontier dump example-state --state failed                     what retry would queue)";
+VerbHelp help_of_retry() {
+  return {
+      .text =
+          R"(Queues failed URLs again, with all retries; trawl resume then fetches them. A URL must match all
+options given; several --status are alternatives.)",
+      .output =
+          R"(How many URLs were queued, how many are still set aside, and the command to resume with.)",
+      .examples = {{"trawl frontier retry example-state"},
+                   {"trawl frontier retry example-state --status 5xx --status 429"},
+                   {"trawl frontier retry example-state --reason crashed --host example.com"},
+                   {"trawl frontier dump example-state --state failed",
+                    "list failed URLs with their reasons"}},
+      .exits = {{0, "done"},
+                {1, "failed"},
+                {2, "wrong usage"},
+                {3, "out of space"},
+                {4, "errors in the config"}}};
+}
 
-constexpr const char* kRetryFooter = R"(
-Queues failed URLs again, with all retries; trawl resume then fetches them. A URL must match all
-options given; several --status are alternatives. Prints how many URLs were queued, and how many are
-still set aside.
+VerbHelp help_of_revive() {
+  return {
+      .text =
+          R"(A host with too many failures in a row is parked: its queue is kept, but no URL of it is requested.
+revive resets the host's failures; when the crawl is resumed, its URLs are requested again.)",
+      .output = R"(The hosts that were parked, and the command to resume with.)",
+      .examples = {{"trawl frontier revive example-state", "all parked hosts"},
+                   {"trawl frontier revive example-state example.com example.org:8080"}},
+      .exits = {{0, "done"},
+                {1, "failed, or none of the hosts given is parked"},
+                {2, "wrong usage"},
+                {3, "out of space"},
+                {4, "errors in the config"}}};
+}
 
-Examples:
-  trawl frontier retry example-state
-  trawl frontier retry example-state --status 5xx --status 429
-  trawl frontier retry example-state --reason crashed --host example.com
-  trawl frontier dump example-state --state failed     list failed URLs with their reasons)";
-
-constexpr const char* kReviveFooter = R"(
-A host with too many failures in a row is parked: its queue is kept, but no URL of it is requested.
-revive resets the host's failures; when the crawl is resumed, its URLs are requested again.
-
-Exits with 1 if hosts are given and none of them is parked.
-
-Examples:
-  trawl frontier revive example-state                  all parked hosts
-  trawl frontier revive example-state example.com example.org:8080)";
-
-constexpr const char* kLoadFooter = R"(
-Reads lines as `trawl frontier dump` prints them, from FILE, or from standard input if FILE is - or
+VerbHelp help_of_load() {
+  return {
+      .text =
+          R"(Reads lines as `trawl frontier dump` prints them, from FILE, or from standard input if FILE is - or
 is not given. Only "url" is required. "attempts" and "recrawl" are ignored: each URL starts as new.
 Empty lines are ignored. Lines whose state is "held" or "failed" are counted and not loaded, except
 with --set-aside.
@@ -91,9 +125,19 @@ STATE_DIR. Without a config, only lossless rules for canonical keys apply. To cr
 frontier: trawl resume CONFIG, with STATE_DIR as crawl.state_dir.
 
 A bad line is reported with its number. Lines after the first bad line are not loaded, except with
---skip-bad-lines. A file can be loaded again: URLs that are already known are counted as seen.
-
-Prints how many URLs were new, seen and invalid.)";
+--skip-bad-lines. A file can be loaded again: URLs that are already known are counted as seen.)",
+      .output =
+          R"(How many URLs were new, seen and invalid. Bad lines are reported on standard error.)",
+      .examples = {{"trawl frontier load new-state waiting.jsonl",
+                    "a new frontier with these URLs"},
+                   {"trawl frontier load example-state --append < more.jsonl",
+                    "more URLs for a stopped crawl"}},
+      .exits = {{0, "done"},
+                {1, "failed"},
+                {2, "wrong usage"},
+                {3, "out of space"},
+                {4, "errors in the config"}}};
+}
 
 void add_state_dir(CLI::App* command, std::string& state_dir) {
   command->add_option("STATE_DIR", state_dir, "The state directory, or the config")->required();
@@ -193,6 +237,13 @@ void add_stats(CLI::App* frontier, int& exit_code) {
                    "How many of the longest queues to show; 0 skips reading the queues")
       ->type_name("N")
       ->capture_default_str();
+  describe(stats,
+           {.text = "Reads the files of a stopped crawl. The filter itself is not loaded.",
+            .output = "A line for each count, checkpoint and long queue; with --json an object.",
+            .examples = {{"trawl frontier stats example-state"},
+                         {"trawl frontier stats my.toml --hosts 50", "more of the queues"},
+                         {"trawl frontier stats example-state --json | jq .queued"}},
+            .exits = common_exits()});
   stats->callback([arguments, &exit_code] {
     exit_code = on_state_of(arguments->state_dir, [&] { return run_frontier_stats(*arguments); });
   });
@@ -207,7 +258,7 @@ void add_dump(CLI::App* frontier, int& exit_code) {
   add_repeated(dump, "--state", arguments->states, parse_state,
                "Only URLs in this state: queued, deferred, held or failed; may be repeated")
       ->type_name("STATE");
-  dump->footer(kDumpFooter);
+  describe(dump, help_of_dump());
   dump->callback([arguments, &exit_code] {
     exit_code = on_state_of(arguments->state_dir, [&] { return run_frontier_dump(*arguments); });
   });
@@ -238,7 +289,7 @@ void add_load(CLI::App* frontier, int& exit_code) {
       ->excludes(append);
   load->add_flag("--ledger", arguments->ledger, "New frontier: keep a record of each URL on disk")
       ->excludes(append);
-  load->footer(kLoadFooter);
+  describe(load, help_of_load());
   load->callback([arguments, &exit_code] {
     exit_code = on_state_of(arguments->state_dir, [&] { return run_frontier_load(*arguments); });
   });
@@ -269,7 +320,7 @@ void add_retry(CLI::App* frontier, const std::string& program, int& exit_code) {
       ->add_flag_callback(
           "--all", [arguments] { arguments->state = std::nullopt; }, "Failed and held URLs")
       ->excludes(held);
-  retry->footer(kRetryFooter);
+  describe(retry, help_of_retry());
   retry->callback([arguments, &exit_code] {
     exit_code = on_state_of(arguments->state_dir, [&] { return run_frontier_retry(*arguments); });
   });
@@ -287,7 +338,7 @@ void add_revive(CLI::App* frontier, const std::string& program, int& exit_code) 
           arguments->hosts.push_back(parse_host(text, "HOST"));
       },
       "The hosts, such as example.com or example.com:8080 (default: all parked hosts)");
-  revive->footer(kReviveFooter);
+  describe(revive, help_of_revive());
   revive->callback([arguments, &exit_code] {
     exit_code = on_state_of(arguments->state_dir, [&] { return run_frontier_revive(*arguments); });
   });
@@ -298,6 +349,13 @@ void add_repair(CLI::App* frontier, int& exit_code) {
   auto* repair = frontier->add_subcommand(
       "repair", "Rebuild the filter if all checkpoints are damaged, and print what is lost");
   add_state_dir(repair, *state_dir);
+  describe(repair, {.text = "For a crawl that no longer opens since all its checkpoints are "
+                            "damaged. With a ledger, the filter "
+                            "is\nrebuilt from it; else from the URLs that wait, so that others may "
+                            "be fetched again.",
+                    .output = "What was rebuilt, and what is lost.",
+                    .examples = {{"trawl frontier repair example-state"}},
+                    .exits = common_exits()});
   repair->callback([state_dir, &exit_code] {
     exit_code = on_state_of(*state_dir, [&] { return run_frontier_repair(*state_dir); });
   });
@@ -309,7 +367,7 @@ void add_frontier_commands(CLI::App& app, const std::string& program, int& exit_
   auto* frontier = app.add_subcommand(
       "frontier", "Inspect, dump, load and repair a stopped crawl's queues; retry failed URLs");
   frontier->require_subcommand(1);
-  frontier->footer(kFrontierFooter);
+  describe(frontier, help_of_frontier());
   add_stats(frontier, exit_code);
   add_dump(frontier, exit_code);
   add_load(frontier, exit_code);

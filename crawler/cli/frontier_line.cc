@@ -13,9 +13,9 @@
 #include "trawl/url_groups.h"
 
 #include "base/rfc3339.h"
-#include "crawler/cli/state_names.h"
 #include "crawler/config/config_values.h"
 #include "crawler/config/nearest_name.h"
+#include "crawler/explain/state_names.h"
 #include "crawler/output/json_line.h"
 
 namespace trawl::cli {

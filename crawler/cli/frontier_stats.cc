@@ -1,4 +1,6 @@
 // trawl frontier stats
+#include <algorithm>
+#include <cstdio>
 #include <string>
 #include <string_view>
 
@@ -16,9 +18,10 @@
 #include "crawler/cli/frontier_commands.h"
 #include "crawler/cli/printable_text.h"
 #include "crawler/cli/say.h"
-#include "crawler/cli/state_names.h"
 #include "crawler/config/config_values.h"
+#include "crawler/explain/state_names.h"
 #include "crawler/state/crawl_totals.h"
+#include "crawler/status/control_client.h"
 
 namespace trawl::cli {
 
@@ -166,9 +169,40 @@ std::string as_text(const FrontierSummary& summary, const CrawlTotals::Totals& t
   return text;
 }
 
+// Of a running crawl, which has its state locked and answers instead.
+int stats_of_running(const ControlClient& crawl, const FrontierStatsArguments& arguments) {
+  const auto text = crawl.get("/api/v1/frontier");
+  if (!text) return report(text.error());
+  auto json = ordered_json::parse(*text, nullptr, false);
+  if (arguments.hosts > 0) {
+    const auto hosts = crawl.get(
+        fmt::format("/api/v1/hosts?limit={}", std::min<std::size_t>(arguments.hosts, 10'000)));
+    if (!hosts) return report(hosts.error());
+    json["longest_queues"] = ordered_json::parse(*hosts, nullptr, false)["hosts"];
+  }
+  if (arguments.json) {
+    say_lines(stdout, json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) + "\n");
+    return kDone;
+  }
+  for (const auto& [name, value] : json.items()) {
+    if (value.is_number()) say("{:<17} {}\n", name, value.dump());
+  }
+  const auto filter = json.value("filter", ordered_json::object());
+  say("{:<17} {} of {} URLs, false-positive rate {:.2g}\n", "filter",
+      filter.value("keys", std::uint64_t{0}), filter.value("capacity", std::uint64_t{0}),
+      filter.value("rate", 0.0));
+  for (const auto& host : json.value("longest_queues", ordered_json::array())) {
+    say("{:>12}  {}  {}\n", host.value("queued", std::uint64_t{0}), host.value("host", ""),
+        host.value("state", ""));
+  }
+  return kDone;
+}
+
 }  // namespace
 
 int run_frontier_stats(const FrontierStatsArguments& arguments) {
+  if (const auto crawl = ControlClient::connect(arguments.state_dir))
+    return stats_of_running(*crawl, arguments);
   const auto summary = summarize_frontier(arguments.state_dir, arguments.hosts);
   if (!summary) return report(summary.error());
   const CrawlTotals::Totals totals = CrawlTotals(arguments.state_dir).read();

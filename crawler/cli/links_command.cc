@@ -22,6 +22,7 @@
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/printable_text.h"
 #include "crawler/cli/say.h"
+#include "crawler/cli/verb_help.h"
 #include "crawler/config/nearest_name.h"
 #include "crawler/parse/headers/link_types.h"
 #include "crawler/parse/headers/media_type.h"
@@ -31,8 +32,10 @@ namespace trawl::cli {
 
 namespace {
 
-constexpr const char* kLinksFooter = R"(
-Prints a line for each link, in page order, with fields separated by tabs: kind, element and
+VerbHelp help_of_links() {
+  return {
+      .text =
+          R"(Prints a line for each link, in page order, with fields separated by tabs: kind, element and
 attribute, "follow" or "nofollow", and URL. Properties of the page, such as its title, robots
 directives and encoding, are printed to standard error.
 
@@ -52,14 +55,18 @@ or "pages", the default (navigation, document, related and refresh, which a craw
   --text   add a column before the URL: the text between <a> and </a>, empty for other links
   --json   {"url":"...","kind":"navigation","element":"a","attribute":"href","rel":"",
            "follow":true} for each link, with --text also "text":"..."; then {"page":"...", ...} with
-           the properties of the page
-
-Examples:
-  trawl links https://example.com/
-  trawl links page.html --base https://example.com/a/ --kinds all
-  curl -s https://example.com/ | trawl links - --base https://example.com/ -q | cut -f4 | sort -u
-
-Exit status: 0 the page was read, 1 it could not be read, 2 wrong usage, 3 out of space.)";
+           the properties of the page)",
+      .output =
+          R"(A line for each link, on standard output; properties of the page on standard error.)",
+      .examples = {{"trawl links https://example.com/"},
+                   {"trawl links page.html --base https://example.com/a/ --kinds all"},
+                   {"curl -s https://example.com/ | trawl links - --base https://example.com/ -q | "
+                    "cut -f4 | sort -u"}},
+      .exits = {{0, "the page was read"},
+                {1, "it could not be read"},
+                {2, "wrong usage"},
+                {3, "out of space"}}};
+}
 
 // Adds what Link, Refresh and X-Robots-Tag say to `page`, which `options` made of `document`. Links
 // are relative to `base`; they come before the page's own, from attribute "link" or "refresh" of
@@ -346,7 +353,7 @@ void add_links_command(CLI::App& app, int& exit_code) {
   command->add_flag("--text", arguments->text, "Also print the texts of links");
   command->add_flag("--json", arguments->json, "Print JSON, one object per line");
   command->add_flag("-q,--quiet", arguments->quiet, "Print links, warnings and errors only");
-  command->footer(kLinksFooter);
+  describe(command, help_of_links());
   command->callback([arguments, &exit_code] { exit_code = run_links(*arguments); });
 }
 

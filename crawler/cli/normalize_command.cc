@@ -24,14 +24,17 @@
 #include "crawler/cli/numbered_line_reader.h"
 #include "crawler/cli/say.h"
 #include "crawler/cli/urls_by_key.h"
+#include "crawler/cli/verb_help.h"
 #include "crawler/config/nearest_name.h"
 
 namespace trawl::cli {
 
 namespace {
 
-constexpr const char* kNormalizeFooter = R"(
-Prints a line for each URL, with fields separated by tabs: its href (the URL that is fetched), its
+VerbHelp help_of_normalize() {
+  return {
+      .text =
+          R"(Prints a line for each URL, with fields separated by tabs: its href (the URL that is fetched), its
 canonical key (by which URLs are deduplicated), and the rules that changed the href into the key, or
 "-". Without URLs, or if URL is -, URLs are read from standard input, one per line; empty lines and a
 byte order mark are skipped. A line that is not an http(s) URL is reported on standard error; the
@@ -48,16 +51,19 @@ others are still printed.
 RULES is a comma-separated list of names, or all, or none (the default, as in a crawl). A '-' before
 a name removes a rule: --rules all,-lowercase_path. NAMES are compared ignoring case; '*' at the end
 matches any ending. They replace the default names; if the first has a '+' or '-' before it, they are
-added to the default names or removed from them.
-
-Examples:
-  trawl normalize 'HTTP://Example.com:80/%7ejoe/?utm_source=x#top' --rules all
-  trawl normalize --rules drop_parameters --parameter-names=+ref,+src_* < urls.txt
-  trawl normalize --merge --rules sort_query,drop_index < urls.txt
-  trawl normalize --rules all --host .example.com=-drop_www,-sort_query < urls.txt
-
-Exit status: 0 all were URLs, 1 some were not, or reading or writing failed, 2 wrong usage, 3 out of
-space.)";
+added to the default names or removed from them.)",
+      .output =
+          R"(A line for each URL, on standard output; lines that are not URLs on standard error.)",
+      .examples =
+          {{"trawl normalize 'HTTP://Example.com:80/%7ejoe/?utm_source=x#top' --rules all"},
+           {"trawl normalize --rules drop_parameters --parameter-names=+ref,+src_* < urls.txt"},
+           {"trawl normalize --merge --rules sort_query,drop_index < urls.txt"},
+           {"trawl normalize --rules all --host .example.com=-drop_www,-sort_query < urls.txt"}},
+      .exits = {{0, "all were URLs"},
+                {1, "some were not, or reading or writing failed"},
+                {2, "wrong usage"},
+                {3, "out of space"}}};
+}
 
 struct NormalizeArguments {
   std::vector<std::string> urls;
@@ -316,7 +322,7 @@ void add_normalize_command(CLI::App& app, int& exit_code) {
   command->add_flag("--json", arguments->json, "Print JSON, one object per line");
   command->add_flag("--merge", arguments->merge, "Print which lines have the same key");
   command->add_flag("--list-rules", arguments->list_rules, "Explain each rule");
-  command->footer(kNormalizeFooter);
+  describe(command, help_of_normalize());
   command->callback([arguments, &exit_code] { exit_code = run_normalize(*arguments); });
 }
 

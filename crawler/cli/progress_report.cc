@@ -2,42 +2,29 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <vector>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "crawler/cli/filter_report.h"
+#include "base/local_time.h"
+#include "crawler/cli/filter_values.h"
 #include "crawler/cli/printable_text.h"
 
 namespace trawl::cli {
 
 namespace {
 
+using std::chrono::duration;
+
 constexpr std::chrono::milliseconds kLiveInterval{500};
 constexpr std::chrono::seconds kLogInterval{10};
-
-double seconds(std::chrono::steady_clock::duration duration) {
-  return std::chrono::duration<double>(duration).count();
-}
-
-// Expected losses are usually far below one URL.
-std::string lost_text(double lost) {
-  return lost < 0.001 ? "under 0.001" : fmt::format("about {:.3g}", lost);
-}
-
-std::string crashed_text(const std::vector<std::string>& urls) {
-  constexpr std::size_t kNamed = 10;
-  if (urls.empty()) return "";
-  std::string text =
-      fmt::format("URLs set aside because the crawl crashed on them: {}", urls.size());
-  for (std::size_t i = 0; i < std::min(urls.size(), kNamed); ++i)
-    text += fmt::format("\n  {}", urls[i]);
-  if (urls.size() > kNamed) text += fmt::format("\n  and {} more", urls.size() - kNamed);
-  return text + "\n";
-}
+// Rates are those of this time: shorter ones jump, longer ones hide a stop.
+constexpr std::chrono::seconds kWindow{10};
 
 // A line longer than this would wrap.
 std::size_t terminal_width() {
@@ -46,112 +33,126 @@ std::size_t terminal_width() {
   return known ? size.ws_col : 80;
 }
 
-}  // namespace
-
-std::string progress_line(const CrawlProgress& progress, double pages_per_second) {
-  const FrontierStats& stats = progress.frontier;
-  return fmt::format("{:.0f} pages/s, {} fetched, {} queued, {} seen, {} failed, hosts {}, lost {}",
-                     pages_per_second, progress.fetched, stats.queued, stats.seen, stats.failed,
-                     stats.hosts, lost_text(stats.expected_lost));
+// Whether standard error is a terminal that knows more than characters.
+bool has_live_line() {
+  if (::isatty(STDERR_FILENO) == 0) return false;
+  const char* const term = std::getenv("TERM");
+  return term != nullptr && *term != '\0' && std::string_view(term) != "dumb";
 }
 
-std::string summary(const Crawl& crawl) {
-  const CrawlProgress progress = crawl.progress();
-  const FrontierStats& stats = progress.frontier;
-  const double time = seconds(progress.elapsed);
-  std::string text =
-      fmt::format("fetched {} URLs in {:.1f} s ({:.0f} URLs/s)", progress.fetched_now, time,
-                  time > 0 ? static_cast<double>(progress.fetched_now) / time : 0.0);
-  if (progress.fetched != progress.fetched_now) {
-    text += fmt::format(", {} since the crawl began", progress.fetched);
+// The first `width` characters of UTF-8.
+std::string_view shortened(std::string_view line, std::size_t width) {
+  std::size_t end = 0;
+  for (std::size_t shown = 0; end < line.size(); ++end) {
+    const bool begins = (static_cast<unsigned char>(line[end]) & 0xC0) != 0x80;
+    if (begins && shown++ == width) break;
   }
-  text += fmt::format("\nfailed {}, still queued {}, links seen before {}\n", stats.failed,
-                      stats.queued + stats.leased + stats.deferred - stats.recrawls_deferred,
-                      stats.seen);
-  if (stats.held + stats.set_aside_failed > 0) {
-    text += fmt::format("kept for a later run: {} held by rules, {} failed\n", stats.held,
-                        stats.set_aside_failed);
+  return line.substr(0, end);
+}
+
+std::string rate_text(double pages) {
+  return pages > 0 && pages < 10 ? fmt::format("{:.1f} pages/s", pages)
+                                 : fmt::format("{:.0f} pages/s", pages);
+}
+
+std::string waiting_for(const std::vector<HostTrouble>& troubles, std::size_t failing) {
+  const HostTrouble& next = troubles.front();
+  const SystemTime now = std::chrono::system_clock::now();
+  std::string text = fmt::format("waiting for {}: {}, {} in a row, ", printable(next.host),
+                                 printable(next.why), next.failures);
+  if (next.until) {
+    text += *next.until > now ? "next try in " + readable_duration(*next.until - now) : "trying";
+  } else {
+    text += "parked";
   }
-  for (const FailedSeeds::Seed& seed : crawl.failed_seeds().named())
-    text += fmt::format("seed failed: {}: {}\n", printable(seed.url), printable(seed.why));
-  if (const std::uint64_t more = crawl.failed_seeds().count(); more > FailedSeeds::kNamed)
-    text += fmt::format("more seeds failed: {}\n", more - FailedSeeds::kNamed);
-  std::string skipped;
-  for (std::size_t i = 0; i < kSkipReasons; ++i) {
-    const auto reason = static_cast<SkipReason>(i);
-    if (const auto n = crawl.skipped()[reason]; n > 0) {
-      skipped += fmt::format("{}{} {}", skipped.empty() ? "" : ", ", to_string(reason), n);
-    }
-  }
-  std::string failures;
-  for (std::size_t i = 0; i < kFetchErrors; ++i) {
-    const auto error = static_cast<FetchError>(i);
-    if (const auto n = crawl.fetches()[error]; n > 0)
-      failures += fmt::format("{}{} {}", failures.empty() ? "" : ", ", to_string(error), n);
-  }
-  if (!failures.empty()) text += fmt::format("fetch errors: {}\n", failures);
-  if (crawl.fetches().retries() > 0)
-    text += fmt::format("retries: {}\n", crawl.fetches().retries());
-  if (progress.truncated > 0) {
-    text += fmt::format(
-        "truncated: {} since the crawl began: only a part of the body was received, and kept; not "
-        "counted as fetched\n",
-        progress.truncated);
-  }
-  if (crawl.fetches().not_modified() > 0)
-    text += fmt::format("pages not modified: {}\n", crawl.fetches().not_modified());
-  text += fmt::format("links skipped: {}\n", skipped.empty() ? "none" : skipped);
-  text += fmt::format(
-      "filter: {} URLs, room for {}, {:.1f} MiB, false-positive rate {:.2g}, URLs lost to false "
-      "positives: {}, not counting URLs linked only from lost pages\n",
-      stats.admitted, stats.filter.capacity,
-      static_cast<double>(stats.filter.memory_bytes) / (1 << 20), stats.false_positive_rate,
-      lost_text(stats.expected_lost));
-  if (const auto advice = capacity_advice(stats.filter, "expected_urls"); !advice.empty())
-    text += fmt::format("advice: frontier.{}\n", advice);
-  if (!stats.filter_warning.empty()) {
-    text += fmt::format(
-        "warning: the filter could not grow, so its false-positive rate is above "
-        "filter.false_positive_rate: {}\n",
-        stats.filter_warning);
-  }
-  if (stats.seen_checked > 0) {
-    text += fmt::format(
-        "ledger: checked {} of the links seen before, {} of them wrongly taken for seen; measured "
-        "false-positive rate {:.2g}\n",
-        stats.seen_checked, stats.seen_false, stats.measured_false_positive_rate);
-  }
-  if (stats.hosts_parked > 0) {
-    text += fmt::format("hosts parked after too many failures: {}; their URLs stay queued\n",
-                        stats.hosts_parked);
-  }
-  text += crashed_text(crawl.crashed());
-  text += fmt::format("output: {}\n", crawl.pages_path());
+  if (failing > 1) text += fmt::format(", and for {} more hosts", failing - 1);
   return text;
 }
 
-ProgressReport::ProgressReport() : terminal_(::isatty(STDERR_FILENO) != 0), last_(Clock::now()) {}
+// The time until the first of the limits is reached at these rates; nothing if there is none.
+std::optional<std::chrono::nanoseconds> time_to_limit(const CrawlProgress& progress,
+                                                      CrawlRates rates) {
+  std::optional<double> least;
+  const auto consider = [&least](double seconds) {
+    least = std::min(least.value_or(seconds), seconds);
+  };
+  if (progress.pages_left && rates.pages > 0)
+    consider(static_cast<double>(*progress.pages_left) / rates.pages);
+  if (progress.bytes_left && rates.bytes > 0)
+    consider(static_cast<double>(*progress.bytes_left) / rates.bytes);
+  if (progress.time_left) consider(duration<double>(*progress.time_left).count());
+  constexpr double kTooLong = 1e9;  // seconds
+  if (!least || *least > kTooLong) return std::nullopt;
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(duration<double>(*least));
+}
+
+std::string hosts_text(const CrawlProgress& progress, std::size_t failing) {
+  const FrontierStats& stats = progress.frontier;
+  const std::uint64_t waiting =
+      std::min(stats.hosts, std::max<std::uint64_t>(stats.hosts_blocked, failing));
+  std::string text = fmt::format("hosts {} active", stats.hosts - waiting);
+  if (waiting > 0) text += fmt::format(", {} waiting", waiting);
+  const auto now = std::chrono::steady_clock::now();
+  // Otherwise requests are under way, or about to start.
+  if (progress.in_flight == 0 && progress.next_start && *progress.next_start > now)
+    text += fmt::format(" (next in {})", readable_duration(*progress.next_start - now));
+  return text;
+}
+
+}  // namespace
+
+std::string progress_line(const CrawlProgress& progress, const TallyTotals& totals,
+                          CrawlRates rates, const std::vector<HostTrouble>& troubles,
+                          std::size_t failing) {
+  const FrontierStats& stats = progress.frontier;
+  const bool all_fail = !troubles.empty() && failing >= stats.hosts;
+  std::string line = readable_duration(std::chrono::floor<std::chrono::seconds>(progress.elapsed));
+  line += all_fail ? "  " + waiting_for(troubles, failing)
+                   : fmt::format("  {}, {}/s", rate_text(rates.pages),
+                                 readable_bytes(static_cast<std::uint64_t>(rates.bytes)));
+  line += fmt::format(", {} pages, {}, {} queued, {} failed", totals.lines,
+                      readable_bytes(totals.bytes()), stats.queued, totals.failed);
+  if (!all_fail) line += ", " + hosts_text(progress, failing);
+  if (const auto left = time_to_limit(progress, rates))
+    line += fmt::format(", ETA {}", readable_duration(*left));
+  return line;
+}
+
+ProgressReport::ProgressReport(Verbosity verbosity)
+    : verbosity_(verbosity), live_(has_live_line()), last_(Clock::now()) {}
+
+CrawlRates ProgressReport::rates_now(Clock::time_point now, const TallyTotals& totals) {
+  samples_.push_back({now, totals.lines, totals.bytes()});
+  while (samples_.size() > 2 && samples_[1].time <= now - kWindow)
+    samples_.pop_front();
+  const Sample& first = samples_.front();
+  const double time = duration<double>(now - first.time).count();
+  if (time <= 0) return {};
+  return {.pages = static_cast<double>(totals.lines - first.pages) / time,
+          .bytes = static_cast<double>(totals.bytes() - first.bytes) / time};
+}
 
 void ProgressReport::update(const Crawl& crawl) {
+  if (verbosity_ == Verbosity::kQuiet) return;
   const auto now = Clock::now();
-  if (now - last_ < (terminal_ ? Clock::duration(kLiveInterval) : Clock::duration(kLogInterval))) {
+  if (samples_.empty()) {
+    rates_now(now, crawl.tally().totals());
     return;
   }
-  const CrawlProgress progress = crawl.progress();
-  const std::uint64_t fetched =
-      progress.fetched_now - std::min(progress.fetched_now, last_fetched_);
-  const double rate = static_cast<double>(fetched) / seconds(now - last_);
+  if (now - last_ < (live_ ? Clock::duration(kLiveInterval) : Clock::duration(kLogInterval)))
+    return;
   last_ = now;
-  last_fetched_ = progress.fetched_now;
-  const std::string line = progress_line(progress, rate);
-  if (!terminal_) {
+  const TallyTotals totals = crawl.tally().totals();
+  const std::vector<HostTrouble> troubles = crawl.host_troubles().first(1);
+  const std::string line = progress_line(crawl.progress(), totals, rates_now(now, totals), troubles,
+                                         crawl.host_troubles().count());
+  if (!live_) {
     spdlog::info("{}", line);
     return;
   }
   // Rewrites the line and clears the rest of a longer one. Errors are ignored: a closed terminal
   // must not end the crawl.
-  const std::string shown =
-      fmt::format("\r{}\x1b[K", std::string_view(line).substr(0, terminal_width() - 1));
+  const std::string shown = fmt::format("\r{}\x1b[K", shortened(line, terminal_width() - 1));
   std::fputs(shown.c_str(), stderr);
   std::fflush(stderr);
   line_open_ = true;

@@ -20,15 +20,18 @@
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/printable_text.h"
 #include "crawler/cli/say.h"
-#include "crawler/cli/state_names.h"
+#include "crawler/cli/verb_help.h"
+#include "crawler/explain/state_names.h"
 #include "crawler/parse/headers/media_type.h"
 
 namespace trawl::cli {
 
 namespace {
 
-constexpr const char* kRobotsFooter = R"(
-Prints a line for each URL, with fields separated by tabs: "allowed" or "disallowed", the number and
+VerbHelp help_of_robots() {
+  return {
+      .text =
+          R"(Prints a line for each URL, with fields separated by tabs: "allowed" or "disallowed", the number and
 the text of the deciding line of the robots.txt (or "-" and the reason if no line decides), and the
 URL.
 
@@ -41,18 +44,19 @@ agent with "compatible; trawl/0.1" in parentheses. A URL may be only a path.
   --json   {"url":"...","allowed":true,"line":12,"text":"Allow: /a","reason":"rule"} for each URL;
            then {"robots":"...","agent":"...","crawl_delay_s":2.5,"sitemaps":["..."]}. If no line
            decides, "line" is null and "reason" is "no rule matches", "no group", "robots.txt" (which
-           may always be fetched) or "status"
-
-Examples:
-  trawl robots https://example.com/robots.txt trawl https://example.com/a /b
-  trawl robots robots.txt examplebot/2.0 /private/ && echo allowed
-
-Exit status, as for grep: 0 if all URLs are allowed, 1 if some are disallowed, 2 on errors and wrong
-usage.)";
+           may always be fetched) or "status")",
+      .output = R"(A line for each URL, on standard output.)",
+      .examples = {{"trawl robots https://example.com/robots.txt trawl https://example.com/a /b"},
+                   {"trawl robots robots.txt examplebot/2.0 /private/ && echo allowed"}},
+      .exits = {{0, "all URLs are allowed"},
+                {1, "some are disallowed"},
+                {2, "on errors and wrong usage"}},
+      .exits_note = "as for grep"};
+}
 
 constexpr std::size_t kMaxCounted = 500 << 10;
 
-// Exit codes; see kRobotsFooter.
+// Exit codes; see help_of_robots().
 constexpr int kAllowed = 0;
 constexpr int kDisallowed = 1;
 
@@ -202,7 +206,7 @@ void add_robots_command(CLI::App& app, int& exit_code) {
   command->add_option("URL", arguments->urls, "The URLs to check")->required();
   command->add_flag("--json", arguments->json, "Print JSON, one object per line");
   command->add_flag("-q,--quiet", arguments->quiet, "Print verdicts, warnings and errors only");
-  command->footer(kRobotsFooter);
+  describe(command, help_of_robots());
   command->callback([arguments, &exit_code] { exit_code = run_robots(*arguments); });
 }
 

@@ -19,13 +19,16 @@
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/printable_text.h"
 #include "crawler/cli/say.h"
+#include "crawler/cli/verb_help.h"
 
 namespace trawl::cli {
 
 namespace {
 
-constexpr const char* kSitemapFooter = R"(
-Prints a line for each entry of a sitemap (XML or text), a sitemap index or a feed (RSS, Atom), with
+VerbHelp help_of_sitemap() {
+  return {
+      .text =
+          R"(Prints a line for each entry of a sitemap (XML or text), a sitemap index or a feed (RSS, Atom), with
 fields separated by tabs: "page", or "sitemap" for an entry of an index; modification time in UTC;
 change frequency; priority; URL. "-" marks a missing field. The kind of the document and problems in
 it are printed to standard error.
@@ -36,15 +39,16 @@ compressed with gzip. The sitemaps listed in an index are not read.
 
   --json   {"url":"...","kind":"page","lastmod":"2026-01-31T00:00:00Z","changefreq":"weekly",
            "priority":0.5,"alternates":[{"hreflang":"de","url":"..."}]} for each entry, with null
-           for missing fields; then {"sitemap":"...", ...} with the kind of the document
-
-Examples:
-  trawl sitemap https://example.com/sitemap.xml
-  trawl sitemap sitemap.xml.gz | cut -f5 | trawl normalize
-  trawl sitemap https://example.com/sitemap_index.xml | grep ^sitemap
-
-Exit status: 0 at least a part was read, 1 not a sitemap or not readable, 2 wrong usage, 3 out of
-space.)";
+           for missing fields; then {"sitemap":"...", ...} with the kind of the document)",
+      .output = R"(A line for each entry, on standard output; problems on standard error.)",
+      .examples = {{"trawl sitemap https://example.com/sitemap.xml"},
+                   {"trawl sitemap sitemap.xml.gz | cut -f5 | trawl normalize"},
+                   {"trawl sitemap https://example.com/sitemap_index.xml | grep ^sitemap"}},
+      .exits = {{0, "at least a part was read"},
+                {1, "not a sitemap or not readable"},
+                {2, "wrong usage"},
+                {3, "out of space"}}};
+}
 
 constexpr SitemapOptions kOptions;
 // A compressed sitemap has the same limit as an uncompressed one.
@@ -201,7 +205,7 @@ void add_sitemap_command(CLI::App& app, int& exit_code) {
       ->type_name("URL");
   command->add_flag("--json", arguments->json, "Print JSON, one object per line");
   command->add_flag("-q,--quiet", arguments->quiet, "Print entries, warnings and errors only");
-  command->footer(kSitemapFooter);
+  describe(command, help_of_sitemap());
   command->callback([arguments, &exit_code] { exit_code = run_sitemap(*arguments); });
 }
 

@@ -23,9 +23,9 @@ struct VerbExit {
 };
 
 struct VerbHelp {
-  std::string_view text = {};    // how it works: paragraphs, and lists with an indent
-  std::string_view output = {};  // what it prints or writes, and where
-  std::vector<VerbExample> examples;
+  std::string text = {};    // how it works: paragraphs, and lists with an indent
+  std::string output = {};  // what it prints or writes, and where
+  std::vector<VerbExample> examples = {};
   std::vector<VerbExit> exits;       // in ascending order
   std::string_view exits_note = {};  // before the codes: "as for grep"
   std::string_view signals = {};

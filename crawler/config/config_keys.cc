@@ -431,6 +431,10 @@ Rows output() {
       KEY(output.links, boolean(), "Write links.jsonl: a line for each link found."),
       KEY(output.skipped, boolean(),
           "Write skipped.jsonl: a line for each URL not followed, with the reason."),
+      KEY(output.files, boolean(),
+          "Save each page as a file: files/HOST/FOLDER/FILE in the output, named as wget -r does."),
+      KEY(output.text, boolean(),
+          "Add the readable text of HTML pages to pages.jsonl, up to 1 MiB each."),
       KEY(output.digest,
           one_of<DigestAlgorithm>(
               {{"auto", DigestAlgorithm::kAuto, "sha1 with WARC files, xxh128 without"},
@@ -452,7 +456,7 @@ Rows output() {
       KEY(output.warc_description, text(0, 1024),
           "What the crawl is for; written to the beginning of each WARC file."),
       KEY(output.content_types, media_types(),
-          "Which content types are kept in WARC files. If unset: all.",
+          "Which content types are kept in WARC files and as files. If unset: all.",
           R"(["text/html", "image/*"])"),
       KEY(output.min_free, size(0, kPebibyte),
           "With less space free on the disk of the state directory or of the output, the crawl "
@@ -495,7 +499,7 @@ Rows log() {
           one_of<LogFormat>({{"text", LogFormat::kText, "for people"},
                              {"json", LogFormat::kJson,
                               "a JSON object a line: time, level, room, message and, where the "
-                              "message is about one, url"}}),
+                              "message has one, url"}}),
           "How messages are written."),
       KEY(log.file, path(), "A file to append the log to. If unset: standard error.",
           R"("trawl.log")"),

@@ -1,5 +1,9 @@
 #include "crawler/config/config_warnings.h"
 
+#include <fmt/format.h>
+
+#include "crawler/config/config_values.h"
+
 namespace trawl {
 
 std::vector<std::string> config_warnings(const CrawlConfig& config) {
@@ -17,6 +21,15 @@ std::vector<std::string> config_warnings(const CrawlConfig& config) {
     warnings.emplace_back(
         "recrawl.wait = true has no effect without recrawl.interval or recrawl.rules");
   }
+  for (const HostPolitenessText& host : config.politeness.hosts) {
+    if (host.own || !host.delay || *host.delay >= config.politeness.delay) continue;
+    warnings.push_back(fmt::format(
+        "politeness.host: delay = \"{}\" of {} has no effect, since politeness.delay = "
+        "\"{}\" is longer: set own = true if the host is yours",
+        format_duration(*host.delay), host.host, format_duration(config.politeness.delay)));
+  }
+  if (config.log.max_size > 0 && config.log.file.empty())
+    warnings.emplace_back("log.max_size has no effect without log.file");
   return warnings;
 }
 

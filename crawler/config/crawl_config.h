@@ -59,12 +59,12 @@ struct HostRequestsText {
 
 // Politeness for a host, or for ".example.com" and its subdomains. Absent: as for all hosts.
 struct HostPolitenessText {
-  std::string host;
-  std::optional<std::chrono::milliseconds> delay;
-  std::optional<std::uint32_t> connections;
-  std::optional<bool> respect_robots;
-  std::optional<std::uint64_t> max_pages;  // in place of scope.max_pages_per_host
-  std::optional<std::uint64_t> max_urls;   // in place of scope.max_urls_per_host
+  std::string host = {};
+  std::optional<std::chrono::milliseconds> delay = std::nullopt;
+  std::optional<std::uint32_t> connections = std::nullopt;
+  std::optional<bool> respect_robots = std::nullopt;
+  std::optional<std::uint64_t> max_pages = std::nullopt;  // in place of scope.max_pages_per_host
+  std::optional<std::uint64_t> max_urls = std::nullopt;   // in place of scope.max_urls_per_host
   // The user's own host: `delay` and `connections` hold even where they demand less than
   // politeness.delay or robots.txt.
   bool own = false;
@@ -221,6 +221,8 @@ struct CrawlConfig {
     bool pages = true;
     bool links = false;
     bool skipped = false;
+    bool files = false;  // the bodies of pages, each as a file
+    bool text = false;   // of pages, in pages.jsonl
     DigestAlgorithm digest = DigestAlgorithm::kAuto;
     bool warc = false;
     bool cdxj = true;  // for each WARC file
@@ -230,7 +232,7 @@ struct CrawlConfig {
     bool warc_metadata = true;               // a metadata record for each page
     std::string warc_operator;               // for the warcinfo record
     std::string warc_description;
-    std::vector<std::string> content_types;  // the types of pages kept in WARC files; empty: all
+    std::vector<std::string> content_types;  // the types of pages whose bodies are kept; empty: all
     // Bytes. With less free on the disk of the state or the output the crawl pauses, and ends if
     // that lasts for min_free_wait. 0 disables.
     std::uint64_t min_free = 0;
@@ -244,7 +246,7 @@ struct CrawlConfig {
   } status;
   struct Log {
     std::string level = "info";  // trace, debug, info, warn, error, off
-    std::vector<LogRoomLevel> levels;
+    std::vector<LogRoomLevel> levels = {};
     LogFormat format = LogFormat::kText;
     std::filesystem::path file;  // empty: standard error
     std::uint64_t max_size = 0;  // bytes of `file`, beyond which another begins; 0 disables

@@ -16,6 +16,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// Removes what an entry sets.
+const HostSettings kNothing = {.delay = milliseconds(0), .exact_delay = false, .leases = 0};
+
 // A line for each entry that sets something in the frontier, beginning with its host.
 std::string entries_text(const HostPoliteness& hosts) {
   std::string text;
@@ -23,6 +26,16 @@ std::string entries_text(const HostPoliteness& hosts) {
     text += fmt::format("{} {} {} {}\n", entry.host, entry.delay.value_or(milliseconds(-1)).count(),
                         entry.connections.value_or(0), entry.own ? 1 : 0);
   }
+  return text;
+}
+
+// Empty if there is no file.
+Result<std::string> read_entries(const std::string& file) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored)) return std::string();
+  std::ifstream stream(file, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (stream.bad()) return error(ErrorCode::kIo, "cannot read " + file);
   return text;
 }
 
@@ -48,9 +61,7 @@ Result<void> forget_former(Frontier& frontier, const HostPlaces& former) {
     if (hosts->empty()) return {};
     for (const HostInfo& info : *hosts) {
       if (!former.find(hostname_of_queue(info.host))) continue;
-      const auto set = frontier.set_host(
-          info.host, {.delay = milliseconds(0), .exact_delay = false, .leases = 0});
-      if (!set) return set;
+      if (auto set = frontier.set_host(info.host, kNothing); !set) return set;
     }
     after = hosts->back().host;
   }
@@ -64,24 +75,35 @@ HostPace::HostPace(Frontier& frontier, const HostPoliteness& hosts)
 Result<void> HostPace::begin(Frontier& frontier, bool resumed,
                              const std::filesystem::path& state_dir, const HostPoliteness& hosts) {
   const std::string file = path(state_dir).string();
-  std::string before;
-  if (std::error_code ignored; resumed && std::filesystem::exists(file, ignored)) {
-    std::ifstream stream(file, std::ios::binary);
-    before.assign(std::istreambuf_iterator<char>(stream), {});
-    if (stream.bad()) return error(ErrorCode::kIo, "cannot read " + file);
-  }
+  const auto before = resumed ? read_entries(file) : Result<std::string>();
+  if (!before) return tl::unexpected(before.error());
   const std::string now = entries_text(hosts);
-  if (now == before) return {};
-  if (!before.empty()) {
-    if (auto removed = forget_former(frontier, hosts_of_entries(before)); !removed) return removed;
+  if (now == *before) return {};
+  if (!before->empty()) {
+    if (auto removed = forget_former(frontier, hosts_of_entries(*before)); !removed) return removed;
   }
   return replace_file(file, now);
 }
 
-HostSettings HostPace::settings_of(const HostPolitenessText& entry,
-                                   milliseconds crawl_delay) const {
+Result<void> HostPace::note_entries(const std::filesystem::path& state_dir,
+                                    const HostPoliteness& hosts) {
+  const std::string file = path(state_dir).string();
+  const auto before = read_entries(file);
+  if (!before) return tl::unexpected(before.error());
+  const std::string now = entries_text(hosts);
+  if (now.empty() || now == *before) return {};
+  return replace_file(file, *before + now);
+}
+
+void HostPace::reloaded() {
+  former_.merge(known_);
+  known_.clear();
+}
+
+HostSettings HostPace::settings_of(const HostPolitenessText& entry, milliseconds crawl_delay,
+                                   milliseconds asked) {
   const bool exact = entry.own && entry.delay;
-  const milliseconds own = entry.delay.value_or(milliseconds(0));
+  const milliseconds own = std::max(entry.delay.value_or(milliseconds(0)), asked);
   return {.delay = exact ? own : std::max(own, crawl_delay),
           .exact_delay = exact,
           .leases = entry.connections.value_or(0)};
@@ -89,23 +111,33 @@ HostSettings HostPace::settings_of(const HostPolitenessText& entry,
 
 Result<bool> HostPace::on_lease(std::string_view host) {
   thread_.check();
-  if (hosts_.empty()) return false;
+  if (hosts_.empty() && former_.empty() && fresh_.empty()) return false;
   const HostPolitenessText* const entry = hosts_.find(host);
-  if (entry == nullptr) return false;
+  if (entry == nullptr && former_.empty() && fresh_.empty()) return false;
   const std::uint64_t hash = hash_(host).low;
   if (fresh_.contains(hash)) return true;
+  const bool was_former = former_.erase(hash) > 0;
+  if (entry == nullptr) {
+    if (!was_former) return false;
+    if (auto set = frontier_.set_host(host, kNothing); !set) return tl::unexpected(set.error());
+    fresh_.insert(hash);
+    return true;
+  }
   if (known_.size() >= kMaxHosts) known_.clear();
   if (!known_.insert(hash).second) return false;
-  if (auto set = frontier_.set_host(host, settings_of(*entry, milliseconds(0))); !set)
+  if (auto set = frontier_.set_host(host, settings_of(*entry, milliseconds(0), milliseconds(0)));
+      !set)
     return tl::unexpected(set.error());
   fresh_.insert(hash);
   return true;
 }
 
-Result<void> HostPace::set_crawl_delay(std::string_view host, milliseconds crawl_delay) {
+Result<void> HostPace::set_crawl_delay(std::string_view host, milliseconds crawl_delay,
+                                       milliseconds asked) {
   const HostPolitenessText* const entry = hosts_.find(host);
-  if (entry != nullptr) return frontier_.set_host(host, settings_of(*entry, crawl_delay));
-  return frontier_.set_host(host, {.delay = crawl_delay});
+  if (entry != nullptr) return frontier_.set_host(host, settings_of(*entry, crawl_delay, asked));
+  const milliseconds delay = std::max(crawl_delay, asked);
+  return frontier_.set_host(host, {.delay = delay});
 }
 
 }  // namespace trawl

@@ -20,7 +20,7 @@ namespace trawl {
 // As durable settings of hosts in the frontier. For one thread, and the hosts it leases.
 class HostPace {
  public:
-  // `hosts` must outlive this.
+  // `hosts` must outlive this; see reloaded().
   HostPace(Frontier& frontier, const HostPoliteness& hosts);
 
   // Call before anything is leased. If the last run had other entries, which are in a small file in
@@ -35,31 +35,39 @@ class HostPace {
 
   // Call when a batch of leases was taken, and then for each of them before its request. Returns
   // true if the host got its settings just now: the lease was given without regard to them, and
-  // must be released. Errors: those of the frontier.
+  // must be released, after set_crawl_delay() if robots.txt is known. Errors: those of the
+  // frontier.
   void begin_batch() { fresh_.clear(); }
   Result<bool> on_lease(std::string_view host);
 
-  // The entries have changed.
-  void begin_anew() {
-    thread_.check();
-    known_.clear();
-  }
+  // Sets the delay of a host whose robots.txt demands `crawl_delay` and somebody else `asked` (0:
+  // none).
+  Result<void> set_crawl_delay(std::string_view host, std::chrono::milliseconds crawl_delay,
+                               std::chrono::milliseconds asked);
 
-  // Sets the delay of a host whose robots.txt demands `crawl_delay` (0: none).
-  Result<void> set_crawl_delay(std::string_view host, std::chrono::milliseconds crawl_delay);
+  // Call when config and entries have changed while the crawl runs. Each host gets its settings
+  // when it is leased from next.
+  void reloaded();
+  // Call before: adds the new entries to the small file, so that the next run can remove what they
+  // set. Errors: kIo.
+  static Result<void> note_entries(const std::filesystem::path& state_dir,
+                                   const HostPoliteness& hosts);
 
  private:
   static constexpr std::size_t kMaxHosts = 1u << 18;
 
   // The settings of a host with this entry.
-  HostSettings settings_of(const HostPolitenessText& entry,
-                           std::chrono::milliseconds crawl_delay) const;
+  static HostSettings settings_of(const HostPolitenessText& entry,
+                                  std::chrono::milliseconds crawl_delay,
+                                  std::chrono::milliseconds asked);
 
   Frontier& frontier_;
   const HostPoliteness& hosts_;
   const KeyedHash hash_;
   std::unordered_set<std::uint64_t> known_;  // hosts with an entry that have their settings
   std::unordered_set<std::uint64_t> fresh_;  // those since begin_batch()
+  // Hosts that had settings by entries before reloaded().
+  std::unordered_set<std::uint64_t> former_;
   OneThread thread_;
 };
 

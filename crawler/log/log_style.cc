@@ -1,5 +1,6 @@
 #include "crawler/log/log_style.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdlib>
@@ -65,13 +66,18 @@ std::string file_time(SystemTime time) {
                      milliseconds_of(time), offset < 0 ? '-' : '+', minutes / 60, minutes % 60);
 }
 
+// The first URL of the text; URLs have no spaces.
 std::string_view url_of(std::string_view text) {
-  if (!text.starts_with("http://") && !text.starts_with("https://")) return {};
-  // A URL has no space.
-  const std::size_t end = std::min(text.find(' '), text.size());
-  std::string_view url = text.substr(0, end);
-  if (url.ends_with(':')) url.remove_suffix(1);
-  return url;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (!word.starts_with("http://") && !word.starts_with("https://")) continue;
+    while (word.ends_with(':') || word.ends_with(',') || word.ends_with(';'))
+      word.remove_suffix(1);
+    return word;
+  }
+  return {};
 }
 
 std::string json_line(const Message& message) {

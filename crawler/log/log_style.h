@@ -16,8 +16,8 @@ enum class LogStyle : std::uint8_t {
   kJson,      // an object: time (UTC), level, room, message, url
 };
 
-// Characters that are unsafe for a terminal are escaped, so that each message is one line. A
-// message about a URL begins with it and ": "; JSON has it as `url`.
+// Characters that are unsafe for a terminal are escaped, so that each message is one line. JSON has
+// the first URL of the message as `url`.
 std::unique_ptr<spdlog::formatter> make_log_formatter(LogStyle style);
 
 // The style for standard error if it is a terminal (`terminal`), as TERM and NO_COLOR

@@ -16,6 +16,12 @@ class PagesSink final : public LineSink {
   bool keeps(const PageOutput& page, std::string_view) const noexcept override {
     return page.listed;
   }
+  Result<void> add(PageOutput& page, std::string_view part) override {
+    auto added = LineSink::add(page, part);
+    // Before the page's charge is given back.
+    if (page.page.text) std::string().swap(*page.page.text);
+    return added;
+  }
 
  protected:
   void encode_page(const PageOutput& page, std::string& lines) const override {

@@ -23,6 +23,7 @@ struct SinkInputs {
   bool skipped = false;
   bool exchanges = false;  // the request and the response, byte for byte
   bool outlinks = false;   // the links of a page as part of its exchange
+  bool bodies = false;     // decompressed, as the sink's part of the page
 };
 
 // Encodes exchanges for one sink. Each fetcher thread has its own.

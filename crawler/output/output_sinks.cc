@@ -81,10 +81,12 @@ Result<OutputSinks> OutputSinks::open(const CrawlConfig& config,
     const SinkInputs inputs = sinks.sinks_[i]->inputs();
     if (inputs.links) sinks.link_sinks_.push_back(i);
     if (inputs.skipped) sinks.skipped_sinks_.push_back(i);
+    if (inputs.bodies) sinks.body_sinks_.push_back(i);
     sinks.inputs_.links |= inputs.links;
     sinks.inputs_.skipped |= inputs.skipped;
     sinks.inputs_.exchanges |= inputs.exchanges;
     sinks.inputs_.outlinks |= inputs.outlinks;
+    sinks.inputs_.bodies |= inputs.bodies;
   }
   return sinks;
 }
@@ -160,6 +162,17 @@ void OutputSinks::add_skipped(PageOutput& page, std::string_view from,
   for (const std::size_t i : skipped_sinks_) {
     std::string& part = part_of(page, i, sinks_.size());
     if (part.size() < kMaxPart) sinks_[i]->encode_skipped(from, skipped, part);
+  }
+}
+
+void OutputSinks::add_body(PageOutput& page, std::string&& body) const {
+  for (const std::size_t i : body_sinks_) {
+    std::string& part = part_of(page, i, sinks_.size());
+    if (i == body_sinks_.back()) {
+      part = std::move(body);
+    } else {
+      part = body;
+    }
   }
 }
 

@@ -45,6 +45,8 @@ class OutputSinks {
   // at most kMaxPart bytes of a page; further links and skipped URLs of that page are not written.
   void add_link(PageOutput& page, std::string_view from, const LinkRecord& link) const;
   void add_skipped(PageOutput& page, std::string_view from, const SkippedRecord& skipped) const;
+  // `body`: of a page that is kept, decompressed. Does nothing if no sink takes bodies.
+  void add_body(PageOutput& page, std::string&& body) const;
   // Whether any sink writes something for this page.
   bool keeps(const PageOutput& page) const noexcept;
 
@@ -86,7 +88,7 @@ class OutputSinks {
 
   std::vector<std::unique_ptr<OutputSink>> sinks_;  // in the order of writing
   SinkInputs inputs_;
-  std::vector<std::size_t> link_sinks_, skipped_sinks_;  // those that take them
+  std::vector<std::size_t> link_sinks_, skipped_sinks_, body_sinks_;  // those that take them
   const ContentIndex* index_ = nullptr;
   std::string pages_path_;
   bool sync_ = false;

@@ -63,7 +63,11 @@ void append_page_line(std::string& out, const PageOutput& output) {
       .text_or_null("last_modified", page.last_modified)
       .number("attempts", lease.attempts + (outcome.requested ? 1u : 0u))
       .boolean("recrawl", lease.recrawl)
-      .text_or_null("truncated", page.truncated);
+      .text_or_null("truncated", page.truncated)
+      .text_or_null("title", page.title)
+      .text_or_null("language", page.language);
+  if (page.text) line.text_or_null("text", *page.text);
+  line.text_or_null("file", output.written.file);
   line.end();
 }
 

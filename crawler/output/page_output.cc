@@ -6,6 +6,7 @@ namespace trawl {
 
 std::uint64_t PageOutput::memory() const noexcept {
   std::uint64_t bytes = sizeof *this + parts.capacity() * sizeof(std::string);
+  if (page.text) bytes += page.text->capacity();
   if (warc) bytes += warc->bytes.capacity() + warc->cdxj.capacity();
   for (const std::string& part : parts)
     bytes += part.capacity();
@@ -13,7 +14,8 @@ std::uint64_t PageOutput::memory() const noexcept {
 }
 
 bool PageOutput::holds_bytes() const noexcept {
-  return warc || std::ranges::any_of(parts, [](const auto& part) { return !part.empty(); });
+  return warc || (page.text && !page.text->empty()) ||
+         std::ranges::any_of(parts, [](const auto& part) { return !part.empty(); });
 }
 
 void PageOutput::release_written(std::size_t sink) noexcept {
@@ -27,6 +29,7 @@ void PageOutput::release_written(std::size_t sink) noexcept {
 void PageOutput::discard() noexcept {
   warc.reset();
   std::vector<std::string>().swap(parts);
+  page.text.reset();
   queued.release();
   charge.release();
 }

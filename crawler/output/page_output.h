@@ -39,6 +39,9 @@ struct PageRecord {
   bool noarchive = false;
   std::string etag;
   std::string last_modified;
+  std::string title;
+  std::string language;             // as the page says: "de", "en-GB"
+  std::optional<std::string> text;  // none: not asked for
 };
 
 // A link of a page. The views are valid during the call that gets them.
@@ -121,6 +124,7 @@ struct PageOutput {
     // WARC-Date of the record, if it holds the body, so that a revisit can refer to it.
     std::string date;
     std::string duplicate_of;  // the URL that had the same body first; empty: none
+    std::string file;          // with the body, in output.directory; empty: none
   } written;
 };
 

@@ -38,7 +38,7 @@ Result<void> TallySink::close() {
 void TallySink::store() {
   std::error_code missing;
   const auto size = std::filesystem::file_size(pages_, missing);
-  target_.store(missing ? 0 : size);
+  target_.save(missing ? 0 : size);
   stored_ = std::chrono::steady_clock::now();
 }
 

@@ -16,7 +16,7 @@ namespace trawl {
 struct TallyTarget {
   CrawlTally* tally = nullptr;  // null: nowhere
   // Stores the tally, which has the lines of pages.jsonl up to `offset`. Called between two groups.
-  std::function<void(std::uint64_t offset)> store;
+  std::function<void(std::uint64_t offset)> save;
 };
 
 // Written after pages.jsonl, so that a line that is counted is in the file.

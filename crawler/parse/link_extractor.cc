@@ -23,6 +23,7 @@
 #include "crawler/parse/html/gumbo_page_reader.h"
 #include "crawler/parse/html/page_references.h"
 #include "crawler/parse/html/page_scanner.h"
+#include "crawler/parse/html/page_text_reader.h"
 #include "crawler/parse/html/reference_collector.h"
 
 namespace trawl {
@@ -79,6 +80,8 @@ void forget_contents(PageLinks& page) {
   page.refresh.reset();
   page.robots = {};
   page.title.clear();
+  page.language.clear();
+  page.text.clear();
   page.invalid = 0;
   page.other_scheme = 0;
   page.dropped.clear();
@@ -116,6 +119,7 @@ struct LinkExtractor::State {
   std::string utf8;              // the decoded page, if it is not UTF-8
   std::string query;             // a reference with its query in the page's encoding
   AnchorTextReader texts;
+  PageTextReader page_text;
 };
 
 // `html`: the page in UTF-8; `encoding`: its original encoding.
@@ -132,7 +136,9 @@ void LinkExtractor::State::extract(std::string_view html, PageEncoding encoding,
     resolve_facts(*answer, url, page);
     page.skipped = resolve_links(*answer, url, page);
   }
+  page.text.clear();
   if (page.skipped != LinksSkipped::kNo) forget_contents(page);
+  if (options.max_text > 0) page_text.read(html, options.max_text, page.text);
   shrink(page);
 }
 
@@ -205,6 +211,7 @@ void LinkExtractor::State::resolve_facts(const PageReferences& found, const Url&
   page.canonical = found.canonical ? parse(*found.canonical, base) : std::nullopt;
   page.robots = found.robots;
   page.title = found.title;
+  page.language = found.language.value_or(found.meta_language.value_or(std::string()));
   page.refresh.reset();
   if (found.refresh) {
     page.refresh.emplace(MetaRefresh{.delay = found.refresh->delay, .url = {}});

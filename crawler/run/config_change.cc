@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 5> kNotReloaded = {
 constexpr std::array<std::string_view, 5> kReloadedKeys = {
     "crawl.seeds", "crawl.seed_file", "fetch.limit_rate", "crawl.order", "crawl.priorities"};
 // Their values may be passwords.
-constexpr std::array<std::string_view, 3> kSecret = {"fetch.hosts", "fetch.headers", "fetch.proxy"};
+constexpr std::array<std::string_view, 3> kSecret = {"fetch.host", "fetch.headers", "fetch.proxy"};
 
 bool contains(const auto& keys, std::string_view key) {
   return std::ranges::find(keys, key) != keys.end();

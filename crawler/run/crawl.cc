@@ -244,6 +244,7 @@ class CrawlImpl final : public Crawl {
     thread_.check();
     check_free_space();
     sample_history();
+    context_->host_troubles.log_left_out();
     const CrawlPhase phase = context_->phase();
     if (phase == CrawlPhase::kAborting) return true;
     // More may be offered meanwhile.
@@ -306,7 +307,10 @@ class CrawlImpl final : public Crawl {
     progress.fetched_now = done_now - std::min(done_now, fetches_.truncated());
     progress.in_flight = context_->in_flight.load(std::memory_order_relaxed);
     progress.bodies_memory = bodies_->used();
-    progress.elapsed = std::chrono::steady_clock::now() - started_;
+    const auto now = std::chrono::steady_clock::now();
+    progress.elapsed = now - started_;
+    if (const auto due = without_retries_->next_due()) progress.next_start = *due;
+    note_limits(progress, now);
     return progress;
   }
   const SkipCounts& skipped() const override { return skipped_; }
@@ -349,6 +353,7 @@ class CrawlImpl final : public Crawl {
     return has_parked_queue(stats()) || context_->held_origins.count() > 0;
   }
   const FailedSeeds& failed_seeds() const override { return context_->failed_seeds; }
+  const HostTroubles& host_troubles() const override { return context_->host_troubles; }
   std::vector<SeedRedirect> redirected_seeds() const override { return seed_redirects_->found(); }
   const std::string& pages_path() const override { return output_->pages_path(); }
   std::vector<std::string> crashed() const override { return crashes_->were_set_aside(); }
@@ -402,6 +407,18 @@ class CrawlImpl final : public Crawl {
     if (stats) last_stats_ = *std::move(stats);
     return last_stats_;
   }
+  void note_limits(CrawlProgress& progress, std::chrono::steady_clock::time_point now) const {
+    const auto left = [](std::uint64_t limit, std::uint64_t used) {
+      return limit - std::min(limit, used);
+    };
+    if (const auto most = config_.scope.max_pages)
+      progress.pages_left = left(*most, progress.fetched + progress.truncated);
+    if (const auto most = config_.scope.max_bytes)
+      progress.bytes_left = left(*most, limits_->bytes());
+    if (const auto end = limits_->end())
+      progress.time_left = std::max(*end - now, std::chrono::steady_clock::duration{0});
+  }
+
   // An unknown progress is not the end.
   Progress frontier_progress() const {
     const auto progress = frontier_->progress();
@@ -616,7 +633,7 @@ class CrawlImpl final : public Crawl {
   }
 
   TallyTarget tally_target() {
-    return {.tally = &*tally_, .store = [this](std::uint64_t offset) { store_tally(offset); }};
+    return {.tally = &*tally_, .save = [this](std::uint64_t offset) { store_tally(offset); }};
   }
 
   // A failure does not stop the crawl: the lines of pages.jsonl are counted again at the next

@@ -23,6 +23,7 @@
 #include "crawler/run/crawl_control.h"
 #include "crawler/run/failed_seeds.h"
 #include "crawler/run/fetch_counts.h"
+#include "crawler/run/host_troubles.h"
 #include "crawler/tally/crawl_history.h"
 #include "crawler/tally/crawl_tally.h"
 
@@ -37,6 +38,12 @@ struct CrawlProgress {
   std::uint64_t in_flight = 0;
   std::uint64_t bodies_memory = 0;                // bytes: see fetch.max_memory
   std::chrono::steady_clock::duration elapsed{};  // since start()
+  // When the next request may start, as far as is known; absent: nothing waits for a time.
+  std::optional<SteadyTime> next_start;
+  // What is left of scope.max_pages, max_bytes and max_time; absent: no limit.
+  std::optional<std::uint64_t> pages_left;
+  std::optional<std::uint64_t> bytes_left;
+  std::optional<std::chrono::steady_clock::duration> time_left;
 };
 
 // Why a crawl ended; the first value that applies.
@@ -107,6 +114,7 @@ class Crawl {
   // Whether another run would retry failures of this run without --retry-failed.
   virtual bool has_parked_hosts() const = 0;
   virtual const FailedSeeds& failed_seeds() const = 0;
+  virtual const HostTroubles& host_troubles() const = 0;
   // Redirects of seeds to what did not belong to a seed; see SeedRedirects.
   virtual std::vector<SeedRedirect> redirected_seeds() const = 0;
   virtual const std::string& pages_path() const = 0;

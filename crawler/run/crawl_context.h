@@ -28,6 +28,7 @@
 #include "crawler/decide/seed_redirects.h"
 #include "crawler/decide/url_decider.h"
 #include "crawler/http/body_memory_budget.h"
+#include "crawler/log/room_log.h"
 #include "crawler/output/output.h"
 #include "crawler/run/asked_delays.h"
 #include "crawler/run/connection_shares.h"
@@ -35,6 +36,7 @@
 #include "crawler/run/failed_seeds.h"
 #include "crawler/run/fetch_counts.h"
 #include "crawler/run/held_origins.h"
+#include "crawler/run/host_troubles.h"
 #include "crawler/run/safe_point.h"
 #include "crawler/run/truncated_responses.h"
 #include "crawler/tally/crawl_tally.h"
@@ -89,6 +91,8 @@ struct CrawlContext {
   FailedSeeds failed_seeds = {};
   TruncatedResponses truncated_responses{config.fetch.max_memory / 4};
   HeldOrigins held_origins = {};
+  HostTroubles host_troubles{
+      [](const std::string& line) { room_log(LogRoom::kFrontier).warn("{}", line); }};
   AskedDelays asked_delays = {};
   std::atomic<std::uint64_t> in_flight{0};  // leases that the fetchers hold
   // `config`, `rules` and `reloads` change only there.

@@ -93,11 +93,9 @@ Result<void> CrawlSteering::put_into_effect(const CrawlConfig& next,
   if (!options) return tl::unexpected(options.error());
   const auto before = frontier_options_of(parts_.config);
   if (!before) return tl::unexpected(before.error());
+  if (auto noted = HostPace::note_entries(next.crawl.state_dir, rules->politeness); !noted)
+    return noted;
   if (auto set = frontier_.set_politeness(options->politeness, options->retry); !set) return set;
-  const auto& state_dir = next.crawl.state_dir;
-  // Hosts get what the entries now have when they are leased from.
-  if (auto paced = HostPace::begin(frontier_, true, state_dir, rules->politeness); !paced)
-    return paced;
   // No other thread reads or changes them now: neither fetchers, nor callers of this object.
   const auto change = [&] {
     const WriterLock alone(using_parts_);
@@ -119,9 +117,6 @@ Result<void> CrawlSteering::put_into_effect(const CrawlConfig& next,
   };
   if (context_.safe_point.change(kPatience, wake_, change)) return {};
   if (auto restored = frontier_.set_politeness(before->politeness, before->retry); !restored)
-    return restored;
-  if (auto restored = HostPace::begin(frontier_, true, state_dir, parts_.rules.politeness);
-      !restored)
     return restored;
   return error(ErrorCode::kUnavailable,
                fmt::format("a fetcher thread was busy for {} s, perhaps with a slow disk: nothing "

@@ -75,6 +75,13 @@ HoldReason refused_address(const CrawlConfig& config) {
   return {.reason = to_string(FetchError::kAddressRefused), .rules = held_by_address(config)};
 }
 
+// A failure in a few words.
+std::string trouble_of(const Outcome& outcome) {
+  if (!outcome.reason.empty()) return std::string(outcome.reason);
+  if (outcome.status >= 400) return fmt::format("status {}", outcome.status);
+  return scrubbed(outcome.error);
+}
+
 // What a thread knows about a leased URL. Its host had room for it when it was queued.
 class LeaseFacts final : public CrawlFacts {
  public:
@@ -115,7 +122,7 @@ void Fetcher::run_rounds() {
     context_.safe_point.come_by();
     if (std::exchange(reloads_, context_.reloads) != context_.reloads) {
       robots_.set_waits(robots_options(context_.config.politeness));
-      pace_.begin_anew();
+      pace_.reloaded();
     }
     if (context_.limits.reached(std::chrono::steady_clock::now()))
       context_.advance_to(CrawlPhase::kDraining);
@@ -230,7 +237,11 @@ void Fetcher::begin(OpenLease open) {
     context_.stop_with(limited.error());
   const auto fresh = pace_.on_lease(open.lease.host);
   if (!fresh) context_.stop_with(fresh.error());
-  if (fresh && *fresh) return release(open, open.leased_at, std::nullopt);
+  if (fresh && *fresh) {
+    if (context_.rules.politeness.respects_robots(open.lease.host))
+      set_crawl_delay(open.lease.host);
+    return release(open, open.leased_at, std::nullopt);
+  }
   if (hold_untrusted(open, *url)) return;
   const bool obeys = context_.rules.politeness.respects_robots(open.lease.host);
   if (!obeys && !doubted_.contains(open.lease.host)) return fetch(std::move(open), *url);
@@ -362,10 +373,9 @@ void Fetcher::retry(const OpenLease& open, PageHandler::Result result) {
     lease_ended(open);
     return context_.stop_with(verdict.error());
   }
-  if (verdict->host_parked) {
-    room_log(LogRoom::kFrontier)
-        .warn("{}: host parked, its queue is kept; last failure: {}: {}", open.lease.host,
-              without_credentials(open.lease.url), scrubbed(result.outcome.error));
+  if (verdict->host_parked || verdict->host_blocked_until) {
+    note_trouble(open, trouble_of(result.outcome), result.outcome.error,
+                 verdict->host_blocked_until, verdict->host_parked);
   }
   if (verdict->retry_at) {
     context_.fetches.add_retry();
@@ -404,7 +414,21 @@ void Fetcher::note_failure(const OpenLease& open, const Outcome& outcome) {
   if (outcome.seed) context_.failed_seeds.add(url, why);
 }
 
+// `until`: of the host's next try, unless it is parked.
+void Fetcher::note_trouble(const OpenLease& open, std::string_view why, std::string_view error,
+                           std::optional<SystemTime> until, bool parked) {
+  const auto park_time = context_.config.politeness.park_time;
+  if (parked) {
+    until = park_time.count() == 0 ? std::nullopt
+                                   : std::optional(std::chrono::system_clock::now() + park_time);
+  }
+  const std::string details =
+      fmt::format("{}: {}", without_credentials(open.lease.url), scrubbed(error));
+  context_.host_troubles.failed(open.lease.host, why, details, until, parked);
+}
+
 void Fetcher::note_answer(const std::string& host, bool good) {
+  if (good) context_.host_troubles.answered(host);
   if (silent_.empty() || silent_.erase(host) == 0 || !good) return;
   // Failures from before the answer no longer count.
   if (const auto revived =
@@ -507,9 +531,7 @@ void Fetcher::hold_refused(const OpenLease& open, std::string_view error) {
 void Fetcher::park(const OpenLease& open, std::string_view reason) {
   const std::string& host = open.lease.host;
   context_.note_failed_fetch(open.lease.url, std::string(reason));
-  room_log(LogRoom::kFrontier)
-      .warn("{}: host parked, its queue is kept; {}; needed for {}", host, reason,
-            without_credentials(open.lease.url));
+  note_trouble(open, reason, reason, std::nullopt, true);
   if (const auto parked =
           context_.frontier.set_host(host, {.blocked_until = HostSettings::kParked});
       !parked)

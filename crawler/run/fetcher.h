@@ -125,6 +125,8 @@ class Fetcher {
   // Notes a failed fetch for the summary.
   void note_failure(const OpenLease& open, const Outcome& outcome);
   // Updates what is known about silent hosts.
+  void note_trouble(const OpenLease& open, std::string_view why, std::string_view error,
+                    std::optional<SystemTime> until, bool parked);
   void note_answer(const std::string& host, bool good);
   bool doubts_host(const OpenLease& open, std::optional<FailureReason> failure);
 

@@ -79,6 +79,14 @@ void Fetcher::on_robots(const std::string& origin, const HttpResponse& response)
     room_log(LogRoom::kRobots)
         .debug("{}: {}; robots.txt will be requested again", origin, robots.reason);
     next_start = robots.ask_at;
+    if (robots.action == RobotsAnswer::Action::kWait) {
+      const std::string_view why = robots.failure ? to_string(*robots.failure) : robots.reason;
+      note_trouble(first, why, robots.reason,
+                   std::chrono::system_clock::now() +
+                       std::chrono::duration_cast<std::chrono::system_clock::duration>(
+                           robots.ask_at - std::chrono::steady_clock::now()),
+                   false);
+    }
   } else if (robots.action == RobotsAnswer::Action::kObey &&
              context_.rules.politeness.respects_robots(first.lease.host)) {
     set_crawl_delay(waiting.mapped().front().lease.host);
@@ -134,7 +142,7 @@ void Fetcher::set_address(const std::string& host, const std::string& address) {
 void Fetcher::set_crawl_delay(const std::string& host) {
   const auto delay = std::min(robots_.crawl_delay(host, context_.robots_agent),
                               context_.config.politeness.max_crawl_delay);
-  const auto set = pace_.set_crawl_delay(host, std::max(delay, context_.asked_delays.of(host)));
+  const auto set = pace_.set_crawl_delay(host, delay, context_.asked_delays.of(host));
   if (!set) context_.stop_with(set.error());
 }
 

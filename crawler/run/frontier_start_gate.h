@@ -27,7 +27,7 @@ class FrontierStartGate final : public StartGate {
     const SteadyTime now = std::chrono::steady_clock::now();
     if (context_.request_rate.limited() && !place_) place_ = context_.request_rate.take(1, now);
     if (place_ && *place_ > now) {
-      // Asked again each second, so that a crawl that is told to end does not wait for long.
+      // Asked again each second, so that a crawl that is to end does not wait for long.
       if (context_.phase() != CrawlPhase::kRunning) return {Answer::When::kLater, now};
       return {Answer::When::kSoon, std::min(*place_, now + kLongestWait)};
     }

@@ -21,6 +21,8 @@ namespace trawl {
 
 namespace {
 
+constexpr std::size_t kMaxPageText = 1u << 20;
+
 bool is_2xx(int status) {
   return status >= 200 && status < 300;
 }
@@ -58,6 +60,7 @@ LinkOptions link_options(const CrawlContext& context) {
   const SinkInputs inputs = context.output.sinks().inputs();
   options.texts = inputs.links;
   options.dropped = inputs.skipped;
+  if (config.output.text && config.output.pages) options.max_text = kMaxPageText;
   return options;
 }
 
@@ -143,6 +146,7 @@ PageHandler::Result PageHandler::handle(const OpenLease& open, const Url& url, H
   record.reason = trawl::to_string(response.failure);
   record.etag = response.etag;
   record.last_modified = response.last_modified;
+  if (extractor_.options().max_text > 0) record.text.emplace();
   // A body that was cut because its type is not wanted is not a failure.
   const bool unwanted = response.failure == FetchError::kUnwantedType;
   result.outcome.status = response.status;
@@ -171,6 +175,8 @@ PageHandler::Result PageHandler::handle(const OpenLease& open, const Url& url, H
   if (answer.last && (result.truncated || !response.failure)) add_exchange(page);
   plan_recrawl(page);
   if (answer.last) {
+    if (keeps_body(page, result))
+      context_.output.sinks().add_body(output, std::move(response.body));
     output.charge = std::move(response.charge);
     output.charge.shrink_to(output.memory());
   } else if (response.cut) {
@@ -201,7 +207,7 @@ PageHandler::Answer PageHandler::choose_answer(const OpenLease& open, const Resu
 bool PageHandler::wants_part(UrlNote::Role role, const HttpResponse& head) const {
   if (role == UrlNote::Role::kSitemap) return true;
   const CrawlRules& rules = context_.rules;
-  if (inputs_.exchanges &&
+  if ((inputs_.exchanges || inputs_.bodies) &&
       (rules.stored_types.empty() || rules.stored_types.matches(head.content_type)))
     return true;
   if (!is_2xx(head.status)) return false;
@@ -215,6 +221,7 @@ PageHandler::Result PageHandler::give_up(const OpenLease& open, std::string_view
   Result result;
   result.output = std::make_shared<PageOutput>();
   result.output->page.fetched_at = open.wall_time;
+  if (extractor_.options().max_text > 0) result.output->page.text.emplace();
   result.output->page.reason = reason;
   result.outcome.error = error;
   result.outcome.reason = reason;
@@ -360,6 +367,9 @@ void PageHandler::follow_page(Page& page) {
     if (found_.skipped != LinksSkipped::kNo) page.outcome.error = to_string(found_.skipped);
     record.links = found_.links.size();
     if (found_.canonical) record.canonical = found_.canonical->href_without_fragment();
+    record.title = found_.title;
+    record.language = found_.language;
+    if (record.text) *record.text = std::move(found_.text);
   }
   const bool nofollow = directives.nofollow;  // of the links, the page's own are in Link::follow
   if (parsed) directives |= found_.robots;
@@ -506,6 +516,15 @@ void PageHandler::add_exchange(Page& page) {
   exchange.hops = lease.depth;
   exchange.outlinks = outlinks;
   encoders_.add_exchange(page.output, exchange, digest, revisit ? &*revisit : nullptr);
+}
+
+// Whether the body is for the sinks that take bodies.
+bool PageHandler::keeps_body(const Page& page, const Result& result) const {
+  const HttpResponse& response = page.response;
+  if (!inputs_.bodies || !is_2xx(response.status) || response.body.empty()) return false;
+  if (response.failure && !result.truncated) return false;
+  const MediaTypes& types = context_.rules.stored_types;
+  return types.empty() || types.matches(content_type_of(response));
 }
 
 std::shared_ptr<PageOutput> PageHandler::archive(std::string_view url, SystemTime date,

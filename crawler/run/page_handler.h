@@ -103,6 +103,7 @@ class PageHandler {
   bool stands_for_itself(const Page& page) const;
   bool is_parsed(const HttpResponse& response) const;
   void add_exchange(Page& page);
+  bool keeps_body(const Page& page, const Result& result) const;
   void plan_recrawl(Page& page);
 
   CrawlContext& context_;

@@ -15,7 +15,7 @@
 namespace trawl {
 
 // Bytes that an unprivileged process may still write to the file system of `path`. Absent if it
-// cannot be told.
+// is unknown.
 std::optional<std::uint64_t> free_space_of(const std::filesystem::path& path);
 
 // For one thread.

@@ -1,7 +1,10 @@
 #include "crawler/status/metrics.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <string_view>
+#include <vector>
 
 #include "crawler/status/process_usage.h"
 #include "crawler/status/prometheus_text.h"
@@ -38,11 +41,31 @@ void add_urls(const Crawl& crawl, const CrawlProgress& progress, PrometheusText&
       .sample(stats.hosts_parked, {{"state", "parked"}});
   out.gauge("trawl_requests_in_flight", "URLs that are being fetched.", progress.in_flight);
   out.metric("trawl_links_skipped_total", Type::kCounter,
-             "Links that were not followed, by reason, in this run.");
-  for (std::size_t i = 0; i < kSkipReasons; ++i) {
-    const auto reason = static_cast<SkipReason>(i);
-    out.sample(crawl.skipped()[reason], {{"reason", to_string(reason)}});
-  }
+             "Links that were not followed, by reason, over all runs.");
+  for (const auto& [reason, count] : crawl.skipped_in_all())
+    out.sample(count, {{"reason", reason}});
+}
+
+void add_pages(const Crawl& crawl, PrometheusText& out) {
+  const TallyTotals totals = crawl.tally().totals();
+  constexpr std::array<std::string_view, 6> kClasses = {"none", "1xx", "2xx", "3xx", "4xx", "5xx"};
+  out.metric("trawl_pages_total", Type::kCounter,
+             "Finished fetches by status class, over all runs; none: no response.");
+  for (std::size_t i = 0; i < kClasses.size(); ++i)
+    out.sample(totals.by_class[i], {{"class", kClasses[i]}});
+  out.counter("trawl_page_bytes_total", "Bytes of bodies, decompressed.", totals.bytes());
+  out.counter("trawl_redirects_total", "Pages that redirect.", totals.redirects);
+  out.counter("trawl_duplicates_total", "Pages with the body of another.", totals.duplicates);
+  out.counter("trawl_truncated_total", "Pages of which only a part was received.",
+              totals.truncated);
+  out.metric("trawl_failures_total", Type::kCounter, "Fetches that failed, by reason.");
+  for (const auto& [reason, failure] : totals.failures)
+    out.sample(failure.count, {{"reason", reason}});
+  std::vector<double> bounds;
+  for (const std::uint32_t bound : FetchTimes::kBounds)
+    bounds.push_back(bound / 1000.0);
+  out.metric("trawl_fetch_duration_seconds", Type::kHistogram, "How long finished fetches took.")
+      .histogram(bounds, totals.times.counts, static_cast<double>(totals.times.sum_ms) / 1000);
 }
 
 void add_filter(const FrontierStats& stats, PrometheusText& out) {
@@ -67,6 +90,10 @@ void add_storage(const Crawl& crawl, const CrawlProgress& progress, PrometheusTe
     out.gauge("trawl_checkpoint_last_duration_seconds", "How long the newest checkpoint took.",
               std::chrono::duration<double>(last->took).count());
   }
+  const DurationHistogram& commits = progress.frontier.commit_times;
+  out.metric("trawl_commit_duration_seconds", Type::kHistogram,
+             "How long the frontier's writes took, in this process.")
+      .histogram(DurationHistogram::kBounds, commits.counts, commits.sum);
   out.gauge("trawl_frontier_memory_bytes", "Memory of queues, caches and buffers, about.",
             progress.frontier.memory);
   out.gauge("trawl_bodies_memory_bytes", "Memory of bodies that are fetched or written.",
@@ -96,6 +123,7 @@ std::string metrics_text(const Crawl& crawl) {
   out.metric("trawl_build_info", Type::kGauge, "The version of trawl.")
       .sample(std::uint64_t{1}, {{"version", TRAWL_VERSION}});
   out.gauge("trawl_paused", "1 while the crawl is paused.", std::uint64_t{crawl.paused()});
+  add_pages(crawl, out);
   add_urls(crawl, progress, out);
   add_filter(progress.frontier, out);
   add_storage(crawl, progress, out);

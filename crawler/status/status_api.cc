@@ -10,7 +10,10 @@
 #include "crawler/config/config_values.h"
 #include "crawler/status/metrics.h"
 #include "crawler/status/offer_body.h"
+#include "crawler/status/page/status_page.h"
 #include "crawler/status/status_json.h"
+#include "crawler/status/status_token.h"
+#include "crawler/status/tally_json.h"
 
 namespace trawl {
 
@@ -23,11 +26,7 @@ constexpr std::size_t kMaxOfferBody = 4 << 20;
 constexpr std::size_t kMaxCallBody = 64 << 10;
 constexpr std::size_t kMostRows = 10'000;
 
-// Nothing from elsewhere is loaded, and no other site may show the page in a frame.
-constexpr const char* kPagePolicy =
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
-    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-
+constexpr std::uint64_t kMostErrorEvents = 20;
 constexpr std::string_view kEvents = "/api/v1/events";
 
 int http_status_of(ErrorCode code) {
@@ -171,15 +170,24 @@ ApiOutcome StatusApi::answer(const ApiRequest& request) {
 }
 
 std::string StatusApi::events() {
-  return fmt::format("event: status\ndata: {}\n\n", dump_json(status_json(crawl_, ended())));
+  std::string text =
+      fmt::format("event: status\ndata: {}\n\n", dump_json(status_json(crawl_, ended(), window_)));
+  const std::uint64_t errors = crawl_.tally().error_count();
+  const std::uint64_t fresh = errors - std::min(errors, errors_shown_);
+  errors_shown_ = errors;
+  if (fresh == 0) return text;
+  auto newest = crawl_.tally().recent_errors(std::min(fresh, kMostErrorEvents));
+  std::ranges::reverse(newest);
+  for (const RecentError& failure : newest)
+    text += fmt::format("event: log\ndata: {}\n\n", dump_json(error_json(failure)));
+  return text;
 }
 
 ApiReply StatusApi::page(const ApiRequest&) {
+  const std::string nonce = random_hex();
   return {.content_type = "text/html; charset=utf-8",
-          .body =
-              "<!doctype html><title>trawl</title><p>See <a href=\"api/v1/status\">the "
-              "status</a>.\n",
-          .headers = {{"Content-Security-Policy", kPagePolicy}}};
+          .body = status_page(rules_ == nullptr ? std::string_view() : rules_->token(), nonce),
+          .headers = {{"Content-Security-Policy", status_page_policy(nonce)}}};
 }
 
 ApiReply StatusApi::health(const ApiRequest&) {
@@ -191,7 +199,7 @@ ApiReply StatusApi::metrics(const ApiRequest&) {
 }
 
 ApiReply StatusApi::status(const ApiRequest&) {
-  return reply_of(status_json(crawl_, ended()));
+  return reply_of(status_json(crawl_, ended(), window_));
 }
 
 ApiReply StatusApi::frontier(const ApiRequest&) {
@@ -199,26 +207,46 @@ ApiReply StatusApi::frontier(const ApiRequest&) {
 }
 
 ApiReply StatusApi::history(const ApiRequest&) {
-  return reply_of({{"interval_ms", 1000}, {"samples", ordered_json::array()}});
+  return reply_of(history_json(crawl_.history()));
 }
 
+// Those that the frontier knows, the longest queues first; or those fetched from, by the tally.
 ApiReply StatusApi::hosts(const ApiRequest& request) {
   const auto limit = limit_of(request, 50);
   if (!limit) return bad_limit();
-  const auto rows = crawl_.hosts(HostOrder::kQueued, *limit);
-  if (!rows) return failed(rows.error());
+  const std::string_view order = request.parameter("order").value_or("queued");
   ordered_json list = ordered_json::array();
-  for (const HostRow& row : *rows)
-    list.push_back(host_json(row));
+  if (order == "queued") {
+    const auto rows = crawl_.hosts(HostOrder::kQueued, *limit);
+    if (!rows) return failed(rows.error());
+    for (const HostRow& row : *rows) {
+      const auto tally = crawl_.tally().host(row.host);
+      list.push_back(host_json(row, tally ? &*tally : nullptr));
+    }
+    return reply_of({{"hosts", std::move(list)}});
+  }
+  constexpr std::pair<std::string_view, TallyOrder> kOrders[] = {{"fetched", TallyOrder::kFetched},
+                                                                 {"failed", TallyOrder::kFailed},
+                                                                 {"bytes", TallyOrder::kBytes},
+                                                                 {"slowest", TallyOrder::kSlowest}};
+  const auto* const found =
+      std::ranges::find(kOrders, order, &std::pair<std::string_view, TallyOrder>::first);
+  if (found == std::end(kOrders))
+    return error_reply(400, "order must be queued, fetched, failed, bytes or slowest");
+  for (const HostTally& tally : crawl_.tally().top_hosts(found->second, *limit)) {
+    const auto row = crawl_.host(tally.host);
+    list.push_back(host_json(row ? *row : HostRow{.host = tally.host}, &tally));
+  }
   return reply_of({{"hosts", std::move(list)}});
 }
 
 ApiReply StatusApi::host(const ApiRequest& request) {
-  const auto name = request.parameter("host");
-  if (!name || name->empty()) return error_reply(400, "name a host: /api/v1/host?host=example.com");
-  const auto row = crawl_.host(std::string(*name));
-  if (!row) return failed(row.error());
-  return reply_of(host_json(*row));
+  const std::string name(request.parameter("host").value_or(""));
+  if (name.empty()) return error_reply(400, "name a host: /api/v1/host?host=example.com");
+  const auto row = crawl_.host(name);
+  const auto tally = crawl_.tally().host(name);
+  if (!row && !(tally && row.error().code == ErrorCode::kNotFound)) return failed(row.error());
+  return reply_of(host_json(row ? *row : HostRow{.host = name}, tally ? &*tally : nullptr));
 }
 
 ApiReply StatusApi::url(const ApiRequest& request) {
@@ -229,7 +257,18 @@ ApiReply StatusApi::url(const ApiRequest& request) {
                        "/api/v1/url?url=https%3A%2F%2Fexample.com%2F");
   }
   if (!calls_.explain) return error_reply(503, "this crawl cannot explain URLs");
-  auto text = calls_.explain(std::string(*url));
+  const auto number = [&request](const char* name) -> Result<std::optional<std::uint32_t>> {
+    const auto text = request.parameter(name);
+    if (!text) return std::nullopt;
+    std::uint32_t value = 0;
+    const char* const end = text->data() + text->size();
+    const auto [stop, failure] = std::from_chars(text->data(), end, value);
+    if (failure == std::errc() && stop == end) return value;
+    return error(ErrorCode::kInvalidArgument, fmt::format("{} must be a number from 0", name));
+  };
+  const auto depth = number("depth"), hops = number("hops");
+  if (!depth || !hops) return failed(!depth ? depth.error() : hops.error());
+  auto text = calls_.explain(std::string(*url), *depth, *hops);
   if (!text) return failed(text.error());
   if (!text->ends_with('\n')) *text += '\n';
   return {.body = std::move(*text)};
@@ -240,8 +279,12 @@ ApiReply StatusApi::skipped(const ApiRequest&) {
 }
 
 ApiReply StatusApi::errors(const ApiRequest& request) {
-  if (!limit_of(request, 100)) return bad_limit();
-  return reply_of({{"errors", ordered_json::array()}});
+  const auto limit = limit_of(request, 100);
+  if (!limit) return bad_limit();
+  ordered_json list = ordered_json::array();
+  for (const RecentError& failure : crawl_.tally().recent_errors(*limit))
+    list.push_back(error_json(failure));
+  return reply_of({{"errors", std::move(list)}});
 }
 
 ApiReply StatusApi::config(const ApiRequest&) {
@@ -336,7 +379,7 @@ ApiReply StatusApi::change_host(const ApiRequest& request) {
   if (!changed) return failed(changed.error());
   ordered_json answer{{"ok", true}, {"host", host}};
   if (dropped) answer["dropped"] = *dropped;
-  if (const auto row = crawl_.host(host)) answer["now"] = host_json(*row);
+  if (const auto row = crawl_.host(host)) answer["now"] = host_json(*row, nullptr);
   return reply_of(answer);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "crawler/run/crawl.h"
 #include "crawler/status/access_rules.h"
+#include "crawler/status/rate_window.h"
 #include "crawler/status/request_handler.h"
 
 namespace trawl {
@@ -19,7 +21,9 @@ struct StatusCalls {
   // Ends the crawl as the first SIGINT does, or with `now` as the second. Thread-safe.
   std::function<void(bool now)> stop;
   // What `trawl explain --json` prints on a URL. Thread-safe.
-  std::function<Result<std::string>(const std::string& url)> explain = {};
+  std::function<Result<std::string>(const std::string& url, std::optional<std::uint32_t> depth,
+                                    std::optional<std::uint32_t> hops)>
+      explain = {};
 };
 
 class StatusApi final : public RequestHandler {
@@ -73,7 +77,9 @@ class StatusApi final : public RequestHandler {
   Crawl& crawl_;
   const StatusCalls calls_;
   const AccessRules* const rules_;
+  RateWindow window_;
   std::atomic<bool> ended_{false};
+  std::uint64_t errors_shown_ = 0;  // used by events() alone
 };
 
 }  // namespace trawl

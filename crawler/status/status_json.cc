@@ -9,6 +9,7 @@
 #include "base/rfc3339.h"
 #include "crawler/config/crawl_paths.h"
 #include "crawler/status/process_usage.h"
+#include "crawler/status/tally_json.h"
 
 namespace trawl {
 
@@ -83,6 +84,52 @@ ordered_json checkpoint_part(const Crawl& crawl, const CrawlConfig& config,
   return part;
 }
 
+// Active hosts have a request in flight, waiting ones wait for their delay.
+ordered_json hosts_part(const FrontierStats& stats) {
+  const std::uint64_t kept_back = stats.hosts_blocked + stats.hosts_parked;
+  const std::uint64_t open = stats.hosts - std::min(stats.hosts, kept_back);
+  const std::uint64_t active = std::min(open, stats.leased);
+  return {{"known", stats.hosts},
+          {"active", active},
+          {"waiting", open - active},
+          {"blocked", stats.hosts_blocked},
+          {"parked", stats.hosts_parked}};
+}
+
+// The earliest start of the hosts with the longest queues.
+ordered_json next_start(const Crawl& crawl) {
+  constexpr std::size_t kLookedAt = 50;
+  std::optional<SystemTime> first;
+  const auto rows = crawl.hosts(HostOrder::kQueued, kLookedAt);
+  if (!rows) return {};
+  for (const HostRow& row : *rows) {
+    if (row.next_start && (!first || *row.next_start < *first)) first = row.next_start;
+  }
+  return time_or_null(first);
+}
+
+// The time until the first limit is reached, at the rates of now; null without a limit.
+ordered_json eta(const CrawlConfig& config, const TallyTotals& totals,
+                 const CrawlProgress& progress, const RateWindow::Rates& rates) {
+  std::optional<double> seconds;
+  const auto reached_in = [&seconds](double left, double rate) {
+    if (rate <= 0) return;
+    const double time = std::max(left, 0.0) / rate;
+    seconds = std::min(seconds.value_or(time), time);
+  };
+  const auto& scope = config.scope;
+  if (scope.max_pages)
+    reached_in(static_cast<double>(*scope.max_pages) - static_cast<double>(totals.lines),
+               rates.pages);
+  if (scope.max_bytes)
+    reached_in(static_cast<double>(*scope.max_bytes) - static_cast<double>(totals.bytes()),
+               rates.bytes);
+  if (scope.max_time) {
+    reached_in(std::chrono::duration<double>(*scope.max_time - progress.elapsed).count(), 1);
+  }
+  return seconds ? ordered_json(static_cast<std::uint64_t>(*seconds * 1000)) : ordered_json();
+}
+
 }  // namespace
 
 std::string_view state_word(const Crawl& crawl, bool ended) {
@@ -91,7 +138,7 @@ std::string_view state_word(const Crawl& crawl, bool ended) {
   return crawl.paused() ? "paused" : "running";
 }
 
-ordered_json status_json(const Crawl& crawl, bool ended) {
+ordered_json status_json(const Crawl& crawl, bool ended, RateWindow& window) {
   const CrawlProgress progress = crawl.progress();
   const FrontierStats& stats = progress.frontier;
   const CrawlConfig config = crawl.config();
@@ -104,22 +151,25 @@ ordered_json status_json(const Crawl& crawl, bool ended) {
       to_rfc3339(std::chrono::system_clock::now() -
                  std::chrono::duration_cast<std::chrono::system_clock::duration>(progress.elapsed));
   json["elapsed_ms"] = milliseconds_of(progress.elapsed);
-  json["pages"] = progress.fetched;
-  json["pages_of_run"] = progress.fetched_now;
-  json["failed"] = stats.failed;
-  json["truncated"] = progress.truncated;
+  json["time"] = to_rfc3339(std::chrono::system_clock::now());
+  const TallyTotals totals = crawl.tally().totals();
+  const std::uint64_t bytes = totals.bytes();
+  const RateWindow::Rates rates = window.rates(totals.lines, bytes, crawl.history());
+  json["pages"] = totals.lines;
+  json["pages_of_run"] = crawl.tally().of_this_run().lines;
+  json["pages_per_second"] = rates.pages;
+  json["bytes"] = bytes;
+  json["bytes_per_second"] = rates.bytes;
+  add_totals(totals, json);
+  json["skipped"] = skipped_json(crawl);
   json["queued"] = stats.queued;
   json["leased"] = stats.leased;
   json["deferred"] = stats.deferred;
   json["held"] = stats.held;
   json["set_aside_failed"] = stats.set_aside_failed;
   json["in_flight"] = progress.in_flight;
-  const std::uint64_t waiting = stats.hosts_blocked + stats.hosts_parked;
-  json["hosts"] = {{"known", stats.hosts},
-                   {"active", stats.hosts - std::min(stats.hosts, waiting)},
-                   {"waiting", 0},
-                   {"blocked", stats.hosts_blocked},
-                   {"parked", stats.hosts_parked}};
+  json["hosts"] = hosts_part(stats);
+  json["next_start"] = next_start(crawl);
   json["filter"] = filter_part(stats);
   json["checkpoint"] = checkpoint_part(crawl, config, stats);
   json["memory"] = {{"rss", usage.resident},
@@ -128,6 +178,7 @@ ordered_json status_json(const Crawl& crawl, bool ended) {
                     {"bodies", progress.bodies_memory}};
   json["disk"] = {{"free", value_or_null(free_disk_space(crawl.state_dir()))}, {"state", nullptr}};
   json["limits"] = limits_part(config);
+  json["eta_ms"] = eta(config, totals, progress, rates);
   json["output"] = {
       {"directory", output_directory(config).string()},
       {"pages", config.output.pages ? ordered_json(crawl.pages_path()) : ordered_json()}};
@@ -169,27 +220,27 @@ ordered_json frontier_json(const Crawl& crawl) {
 
 ordered_json skipped_json(const Crawl& crawl) {
   ordered_json reasons = ordered_json::object();
-  for (std::size_t i = 0; i < kSkipReasons; ++i) {
-    const auto reason = static_cast<SkipReason>(i);
-    if (const std::uint64_t n = crawl.skipped()[reason]; n > 0)
-      reasons[std::string(to_string(reason))] = n;
+  for (const auto& [reason, count] : crawl.skipped_in_all()) {
+    if (count > 0) reasons[reason] = count;
   }
   return reasons;
 }
 
-ordered_json host_json(const HostRow& row) {
+ordered_json host_json(const HostRow& row, const HostTally* tally) {
   const auto now = std::chrono::system_clock::now();
   const bool waits =
       row.state == HostState::kActive && row.leased == 0 && row.next_start && *row.next_start > now;
-  return {{"host", row.host},
-          {"state", waits ? "waiting" : word_of(row.state)},
-          {"queued", row.queued},
-          {"leased", row.leased},
-          {"failures", row.failures},
-          {"delay_ms", row.delay.count()},
-          {"next_start", time_or_null(row.next_start)},
-          {"blocked_until", time_or_null(row.blocked_until)},
-          {"reason", row.reason.empty() ? ordered_json() : ordered_json(row.reason)}};
+  ordered_json json{{"host", row.host},
+                    {"state", waits ? "waiting" : word_of(row.state)},
+                    {"queued", row.queued},
+                    {"leased", row.leased},
+                    {"failures_in_a_row", row.failures}};
+  add_host_tally(tally == nullptr ? HostTally{} : *tally, json);
+  json["delay_ms"] = row.delay.count();
+  json["next_start"] = time_or_null(row.next_start);
+  json["blocked_until"] = time_or_null(row.blocked_until);
+  json["reason"] = row.reason.empty() ? ordered_json() : ordered_json(row.reason);
+  return json;
 }
 
 ordered_json offer_json(const OfferReport& report) {

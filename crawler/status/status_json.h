@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "crawler/run/crawl.h"
+#include "crawler/status/rate_window.h"
 
 namespace trawl {
 
@@ -14,11 +15,12 @@ namespace trawl {
 std::string_view state_word(const Crawl& crawl, bool ended);
 
 // The answers of GET /api/v1/status, /frontier, /skipped.
-nlohmann::ordered_json status_json(const Crawl& crawl, bool ended);
+nlohmann::ordered_json status_json(const Crawl& crawl, bool ended, RateWindow& window);
 nlohmann::ordered_json frontier_json(const Crawl& crawl);
 nlohmann::ordered_json skipped_json(const Crawl& crawl);
 
-nlohmann::ordered_json host_json(const HostRow& row);
+// `tally`: what was fetched from the host; null: nothing.
+nlohmann::ordered_json host_json(const HostRow& row, const HostTally* tally);
 nlohmann::ordered_json offer_json(const OfferReport& report);
 nlohmann::ordered_json reload_json(const ReloadReport& report);
 

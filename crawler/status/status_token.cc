@@ -25,6 +25,17 @@ bool is_token(std::string_view text) {
 
 }  // namespace
 
+std::string random_hex() {
+  std::array<unsigned char, kTokenDigits / 2> bytes{};
+  // Of so few bytes the call neither fails nor returns fewer, once the system has started.
+  while (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+  }
+  std::string digits;
+  for (const unsigned char byte : bytes)
+    fmt::format_to(std::back_inserter(digits), "{:02x}", byte);
+  return digits;
+}
+
 std::filesystem::path status_token_path(const std::filesystem::path& state_dir) {
   return state_dir / "status-token";
 }
@@ -40,12 +51,7 @@ Result<std::string> status_token(const std::filesystem::path& state_dir) {
       if (is_token(*text)) return *text;
     }
   }
-  std::array<unsigned char, kTokenDigits / 2> bytes{};
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
-    return tl::unexpected(system_error(errno, "cannot make a token for the status page"));
-  std::string token;
-  for (const unsigned char byte : bytes)
-    fmt::format_to(std::back_inserter(token), "{:02x}", byte);
+  std::string token = random_hex();
   if (auto written = replace_file(path, token + "\n", 0600); !written)
     return tl::unexpected(written.error());
   return token;

@@ -13,4 +13,7 @@ std::filesystem::path status_token_path(const std::filesystem::path& state_dir);
 // read, or that holds no token, is replaced. Errors: those of reading and writing it.
 Result<std::string> status_token(const std::filesystem::path& state_dir);
 
+// 32 random hexadecimal digits.
+std::string random_hex();
+
 }  // namespace trawl

@@ -194,7 +194,7 @@ Result<std::optional<StoredTally>> read_stored(const std::filesystem::path& file
     return stored_of(json);
   } catch (const std::exception&) {
     warning =
-        fmt::format("{} is damaged: its numbers are counted anew from pages.jsonl", file.string());
+        fmt::format("{} is damaged: its numbers are counted again from pages.jsonl", file.string());
     return std::nullopt;
   }
 }
@@ -250,9 +250,9 @@ Result<void> add_later_lines(const std::filesystem::path& pages, TallySnapshot& 
   if (!file) return tl::unexpected(file.error());
   const auto size = file->size();
   if (!size) return tl::unexpected(size.error());
-  // A smaller file is another one: it was moved away since.
-  const std::uint64_t begin = *size < snapshot.offset ? 0 : snapshot.offset;
-  snapshot.offset = begin;
+  // A smaller file is another one: the numbers are to add up to its lines.
+  if (*size < snapshot.offset) snapshot = {};
+  const std::uint64_t begin = snapshot.offset;
   if (begin == *size) return {};
   CrawlTally tally(std::move(snapshot));
   FileLineReader lines(*file, kMaxLine, begin);

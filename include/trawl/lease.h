@@ -191,7 +191,8 @@ struct HostSettings {
   // this and PolitenessOptions::delay applies. From 0 to kMaxDelay; 0: no delay of its own.
   std::optional<std::chrono::milliseconds> delay = std::nullopt;
   // True: `delay` alone applies (0: no delay), even if PolitenessOptions::delay or ::adaptive_delay
-  // demand more; those of domain and IP address still hold. For hosts of one's own. False: not so.
+  // demand more; those of domain and IP address still hold. For hosts of the user's own. False
+  // disables this.
   std::optional<bool> exact_delay = std::nullopt;
   // Leases open at the same time, in place of PolitenessOptions::leases_per_host; 0: no number of
   // its own.

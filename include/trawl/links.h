@@ -109,6 +109,8 @@ struct LinkOptions {
   LinkEngine engine = LinkEngine::kScanner;
   bool texts = false;    // collect Link::text
   bool dropped = false;  // collect PageLinks::dropped
+  // Collect PageLinks::text, at most this many bytes of it; 0: none.
+  std::size_t max_text = 0;
   // The crawler whose <meta name="..."> applies in addition to "robots": a product token, or a user
   // agent that contains one, as for Robots::allowed() ("trawl/0.1 (+https://...)").
   std::string agent = "trawl";
@@ -160,7 +162,15 @@ struct PageLinks {
   std::optional<MetaRefresh> refresh;  // the first
   RobotsDirectives robots;             // of all <meta name=robots> and <meta name=AGENT>
   std::string title;                   // of the first <title>, white space collapsed; at most 4 KiB
-  std::string_view encoding;           // the page's, named as in the Encoding Standard: "UTF-8"
+  // Of <html lang>, or else of the first <meta http-equiv=content-language>, as written: "en-GB".
+  // Only what has the form of a language tag (RFC 5646), at most 64 bytes; else empty.
+  std::string language;
+  // With LinkOptions::max_text, the text of the page's body in UTF-8, as a reader sees it:
+  // character references decoded, white space collapsed, without scripts, style sheets, templates
+  // and what is in the page's head. Line breaks and the edges of blocks are white space. Cut
+  // between two characters.
+  std::string text;
+  std::string_view encoding;  // the page's, named as in the Encoding Standard: "UTF-8"
   LinkEngine engine = LinkEngine::kScanner;  // the engine that found the links
   std::size_t invalid = 0;                   // references that are not URLs
   std::size_t other_scheme = 0;              // mailto:, javascript:, data:, ...

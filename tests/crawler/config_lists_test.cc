@@ -32,6 +32,52 @@ TEST(ConfigLists, BadPatternsAreNamedWithTheirPlace) {
                           StartsWith("c.toml:6:15: scope.include: ")));
 }
 
+TEST(ConfigLists, OneStringOrTableIsAListOfOne) {
+  const auto config = parse_config(
+      R"toml(
+[crawl]
+seeds = "https://example.com/"
+state_dir = "state"
+order = "priority"
+priorities = { match = "*/a/*", priority = 3 }
+[scope]
+exclude = "*.pdf"
+blocklist = "hosts.txt"
+max_pages = "10k"
+[links]
+kinds = "navigation"
+[politeness]
+delay = "1 s"
+respect_robots = "no"
+[filter]
+expected_urls = "10M"
+false_positive_rate = "1e-4"
+[fetch]
+max_body = "10 MB"
+[output]
+content_types = "text/html"
+warc = "yes"
+)toml",
+      "c.toml", {"scope.include=*/b/*", "scope.type=Domain", "fetch.headers=A: b"});
+  ASSERT_TRUE(config) << config.error().front().to_string();
+  EXPECT_THAT(config->crawl.seeds, ElementsAre("https://example.com/"));
+  EXPECT_EQ(config->crawl.priorities.size(), 1u);
+  EXPECT_THAT(config->scope.exclude, ElementsAre("*.pdf"));
+  EXPECT_THAT(config->scope.include, ElementsAre("*/b/*"));
+  EXPECT_EQ(config->scope.type, ScopeType::kDomain);
+  EXPECT_THAT(config->scope.blocklist, ElementsAre("hosts.txt"));
+  EXPECT_EQ(config->scope.max_pages, 10'000u);
+  EXPECT_TRUE(config->links.kinds.has(LinkKind::kNavigation));
+  EXPECT_FALSE(config->links.kinds.has(LinkKind::kRelated));
+  EXPECT_EQ(config->politeness.delay, std::chrono::seconds(1));
+  EXPECT_FALSE(config->politeness.respect_robots);
+  EXPECT_EQ(config->filter.expected_urls, 10'000'000u);
+  EXPECT_EQ(config->filter.false_positive_rate, 1e-4);
+  EXPECT_EQ(config->fetch.max_body, 10'000'000u);
+  EXPECT_THAT(config->fetch.headers, ElementsAre("A: b"));
+  EXPECT_TRUE(config->output.warc);
+}
+
 TEST(ConfigLists, BadScopeRulesAreNamedWithTheirPlace) {
   EXPECT_THAT(errors_in(R"toml([scope]
 rules = [

@@ -58,7 +58,7 @@ TEST(Config, EveryErrorAtOnceFromTheTopWithItsPlace) {
           "found the integer 0",
           "c.toml:10:1: unknown key \"fetch.tiemout\"; did you mean \"fetch.timeout\"?",
           AllOf(StartsWith("--set fetch.connections=none: fetch.connections: expected "),
-                EndsWith("found the string \"none\""))));
+                EndsWith("found the string \"none\" (it does not start with a digit)"))));
 }
 
 TEST(Config, UnknownNamesAreErrorsWithTheNearestKnownOne) {

@@ -129,7 +129,8 @@ TEST(PageLine, HasAllKeysInTheirOrder) {
             R"("parent":"http://site.example/","links":17,"new_links":5,)"
             R"("fetched_at":"2023-11-14T22:13:20.042Z","elapsed_ms":56,"digest":null,)"
             R"("duplicate_of":null,"reason":null,"warc":null,"canonical":null,"robots":null,)"
-            R"("etag":null,"last_modified":null,"attempts":1,"recrawl":false,"truncated":null})"
+            R"("etag":null,"last_modified":null,"attempts":1,"recrawl":false,"truncated":null,)"
+            R"("title":null,"language":null,"file":null})"
             "\n");
 }
 
@@ -155,7 +156,7 @@ TEST(PageLine, HasAllValues) {
                 R"("canonical":"http://site.example/first",)"
                 R"("robots":["noindex","nofollow","noarchive"],"etag":"W/\"1\"",)"
                 R"("last_modified":"Tue, 14 Nov 2023 22:13:20 GMT","attempts":3,"recrawl":true,)"
-                R"("truncated":"time"})"
+                R"("truncated":"time","title":null,"language":null,"file":null})"
                 "\n"));
   output.page.noindex = output.page.nofollow = false;
   EXPECT_THAT(line_of(all), HasSubstr(R"("robots":["noarchive"],)"));
@@ -172,7 +173,8 @@ TEST(PageLine, OfAFailedFetchAndOfARedirect) {
             R"("content_type":null,"bytes":0,"depth":0,"parent":null,"links":0,"new_links":0,)"
             R"("fetched_at":"1970-01-01T00:00:00.000Z","elapsed_ms":0,"digest":null,)"
             R"("duplicate_of":null,"reason":null,"warc":null,"canonical":null,"robots":null,)"
-            R"("etag":null,"last_modified":null,"attempts":0,"recrawl":false,"truncated":null})"
+            R"("etag":null,"last_modified":null,"attempts":0,"recrawl":false,"truncated":null,)"
+            R"("title":null,"language":null,"file":null})"
             "\n");
   Fetched redirect = fetched("http://site.example/old");
   redirect.outcome.status = 301;

@@ -68,7 +68,7 @@ TEST_F(LogTest, JsonHasTheUrlOfAMessageAboutOne) {
   config_.format = LogFormat::kJson;
   ASSERT_TRUE(apply_log_settings(config_));
   room_log(LogRoom::kHttp).warn("https://a.example/x?y=\"1\": timed out\n\xff");
-  spdlog::info("no URL here: http://a.example/");
+  spdlog::info("no URL: nothttp://a.example/");
   const auto all = lines(file_);
   ASSERT_EQ(all.size(), 2u);
   const auto first = nlohmann::json::parse(all[0]);
@@ -78,6 +78,9 @@ TEST_F(LogTest, JsonHasTheUrlOfAMessageAboutOne) {
   EXPECT_THAT(first["message"].get<std::string>(), HasSubstr("timed out"));
   EXPECT_THAT(first["time"].get<std::string>(), MatchesRegex("[0-9-]{10}T[0-9:.]{12}Z"));
   const auto second = nlohmann::json::parse(all[1]);
+  room_log(LogRoom::kFrontier)
+      .warn("a.example: host parked; last failure: http://a.example/: refused");
+  EXPECT_EQ(nlohmann::json::parse(lines(file_).back())["url"], "http://a.example/");
   EXPECT_FALSE(second.contains("url"));
   EXPECT_EQ(second["level"], "info");
 }

@@ -84,11 +84,27 @@ TEST(Scope, HostCoversTheSeedsHostsAndNoOthers) {
   EXPECT_TRUE(covers(scope, "http://EXAMPLE.com/"));
   EXPECT_TRUE(covers(scope, "http://user:pw@example.com/"));
   EXPECT_TRUE(covers(scope, "http://two.test/x"));
-  EXPECT_FALSE(covers(scope, "http://www.example.com/"));
+  EXPECT_FALSE(covers(scope, "http://sub.example.com/"));
   EXPECT_FALSE(covers(scope, "http://example.com.evil.test/"));
   EXPECT_FALSE(covers(scope, "http://notexample.com/"));
   EXPECT_FALSE(covers(scope, "http://com/"));
   EXPECT_FALSE(covers(scope, "http://example.com@evil.test/"));
+}
+
+TEST(Scope, WwwIsTheSameHostIfTheRestCanBeRegistered) {
+  for (const ScopeType type : {ScopeType::kHost, ScopeType::kPrefix}) {
+    for (const char* seed : {"http://example.com:8080/a/", "http://www.example.com:8080/a/"}) {
+      const TestScope scope = scope_of(type, {seed});
+      EXPECT_TRUE(covers(scope, "http://example.com:8080/a/x")) << seed;
+      EXPECT_TRUE(covers(scope, "https://www.example.com:8080/a/x")) << seed;
+      EXPECT_FALSE(covers(scope, "http://www.example.com/a/x")) << seed << ": another port";
+      EXPECT_FALSE(covers(scope, "http://www.www.example.com:8080/a/x")) << seed;
+    }
+  }
+  const TestScope top = scope_of(ScopeType::kHost, {"http://www.com/", "http://www.co.uk/"});
+  EXPECT_FALSE(covers(top, "http://com/"));
+  EXPECT_FALSE(covers(top, "http://co.uk/"));
+  EXPECT_TRUE(covers(top, "http://www.com/x"));
 }
 
 TEST(Scope, HostCoversHttpAndHttpsOnTheirDefaultPorts) {

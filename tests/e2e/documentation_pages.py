@@ -15,6 +15,7 @@ NOT_RUN = [
     (r"sudo |journalctl ", "needs an installed package and systemd"),
     (r"cmake --workflow", "builds for minutes"),
     (r"ctest --preset slow", "runs for an hour"),
+    (r"trawl (crawl|resume) (https://)?example\.com", "crawls a whole site at one request a second"),
     (r"(build/release/bench/\w+|bench/peers/run\.py)( |$)", "measures for minutes"),
     (r"seq .*[0-9]{9,}|zcat .*--capacity 10G", "makes filters of billions of keys"),
     (r"for i in 1 2 3 4; do for v in old new", "compares with a trawl of the past"),

@@ -126,20 +126,118 @@ def state(test, directory, options):
         test.check(sorted(server.paths()) == ["/", "/a", "/b"], "pages", server.paths())
 
 
-def in_use(test, directory, options):
+def verdict_of(options, target, url, *arguments):
+    """The first line of the text."""
+    done = subprocess.run([options.trawl, "explain", str(target), url, *map(str, arguments)],
+                          capture_output=True, text=True, timeout=60)
+    return done.stdout.split("\n")[0]
+
+
+def running(test, directory, options):
+    """A running crawl answers by itself: what it fetched, what waits, what it would do."""
     def respond(request):
-        return answer(links([f"/{request.path.count('x')}x" + request.path.strip("/")]))
+        if request.path == "/":
+            return answer(links(["/a", "/b", "/broken", "/x.pdf"]))
+        if request.path == "/broken":
+            return answer("no", "404 Not Found")
+        return answer(request.path)
 
     with ScriptedServer(respond) as server:
-        config = t.write_config(directory / "in-use.toml", t.fast_crawl(
-            [server.url()], directory / "in-use", politeness={"delay": "100ms"}))
+        state_dir = directory / "running"
+        config = t.write_config(directory / "running.toml", t.fast_crawl(
+            [server.url()], state_dir, politeness={"delay": "1h", "respect_robots": False},
+            scope={"exclude": ["*.pdf"]}, frontier={"ledger": True}))
         crawl = t.Run(options, directory, "crawl", config)
-        t.wait_until(lambda: server.pages or crawl.ended(), "the first page")
-        code, it, _ = explain(options, config, server.url("/"))
+        # The page is done when its links are queued.
+        t.wait_until(lambda: explain(options, config, server.url("/a"))[1].get("state", {}).get(
+            "waits") == "queued" or crawl.ended(), "the first page")
+        for target in (config, state_dir):
+            code, it, problem = explain(options, target, server.url("/"))
+            test.check(code == 0 and it.get("state", {}).get("found") == "running" and
+                       it["state"].get("status") == 200 and it["state"]["knows"] == "fetched" and
+                       it["verdict"].startswith("would not be fetched again: it was fetched at "),
+                       "the page that a running crawl has fetched", f"{it} {problem}")
+            code, it, _ = explain(options, target, server.url("/a"))
+            test.check(code == 0 and it["would_be_fetched"] and
+                       it["verdict"].startswith("would be fetched: after the host's delay of 1h, at ") and
+                       it["state"]["host"]["delay_ms"] == 3600000,
+                       "a URL that waits for its host", it)
+            code, it, _ = explain(options, target, server.url("/new.pdf"))
+            test.check(code == 1 and it["verdict"] ==
+                       "would not be fetched: excluded by rule, scope.exclude: *.pdf",
+                       "a URL that a rule excludes", it)
+            _, it, _ = explain(options, target, server.url("/never"), "--depth", 7)
+            test.check(it["depth"] == 7 and it["state"]["knows"] == "not seen" and
+                       "once a page links to it" in it["verdict"], "a URL that nobody saw", it)
+        code, it, _ = explain(options, config, server.url("/"), "--set", "scope.max_depth=3")
         test.check(code == 0 and it["state"]["found"] == "in use" and it["state"]["note"],
-                   "a crawl that runs", it)
+                   "a crawl that runs, and other rules", it)
         test.check(not crawl.ended(), "the crawl ended", crawl.tail())
         crawl.kill()
+        _, it, _ = explain(options, state_dir, server.url("/a"))
+        test.check(it["state"]["found"] == "read" and it["state"]["waits"] == "queued" and
+                   it["verdict"].startswith("would be fetched: when the crawl is resumed, "),
+                   "the same after the crawl was killed", it)
+
+
+def knowledge(test, directory, options):
+    """What a stopped crawl knows: fetched, failed, held, parked, only seen; by its directory alone."""
+    def respond(request):
+        if request.path == "/":
+            return answer(links(["/ok", "/missing", "/deep", "http://127.0.0.1:1/gone"]))
+        if request.path == "/deep":
+            return answer(links(["/deep/2"]))
+        if request.path == "/missing":
+            return answer("no", "404 Not Found")
+        return answer(request.path)
+
+    for ledger in (True, False):
+        with ScriptedServer(respond) as server:
+            where = directory / f"knowledge-{ledger}"
+            config = t.write_config(directory / "knowledge.toml", t.fast_crawl(
+                [server.url()], where, frontier={"ledger": ledger},
+                scope={"type": "any", "max_depth": 1}, politeness={"respect_robots": False},
+                fetch={"retries": 0}))
+            t.run(options, directory, "crawl", config)
+            expected = {
+                "/ok": "would not be fetched again: it was fetched at " if ledger else
+                       "would not be fetched again: it was seen before; how",
+                "/missing": "would not be fetched again: it failed: status, status 404, at ",
+                "/deep/2": "would not be fetched: too deep, scope.max_depth",
+                "/never": "would be fetched: when the crawl is resumed, now, once a page links to it",
+            }
+            for path, start in expected.items():
+                line = verdict_of(options, where, server.url(path))
+                test.check(line.startswith(start), f"ledger {ledger}, {path}: {line}", start)
+            line = verdict_of(options, where, server.url("/deep/2"), "--set", "scope.max_depth=5")
+            test.check("would be fetched: when the crawl is resumed; the last run held it for the "
+                       "reason too deep" in line, f"a held URL that the rules now allow: {line}")
+            gone = verdict_of(options, where, "http://127.0.0.1:1/gone")
+            test.check(gone.startswith("would not be fetched again: it failed: ") or
+                       "is parked" in gone, f"a host that does not answer: {gone}")
+            # Lines of standard input, an object for each.
+            done = subprocess.run([options.trawl, "explain", str(where), "-", "--json"],
+                                  input="".join(server.url(path) + "\n" for path in expected),
+                                  capture_output=True, text=True, timeout=60)
+            urls = [json.loads(line)["url"] for line in done.stdout.splitlines()]
+            test.check(urls == [server.url(path) for path in expected] and done.returncode == 1,
+                       "URLs of standard input", done.stdout + done.stderr)
+    done = subprocess.run([options.trawl, "explain", "-", "-"], input="", capture_output=True,
+                          text=True, timeout=60)
+    test.check(done.returncode == t.EXIT_USAGE, "standard input twice", done.stderr)
+
+
+def unreadable_patterns(test, directory, options):
+    """A file of parked patterns that cannot be read is not an empty one."""
+    with ScriptedServer({"/": answer("x")}) as server:
+        where = directory / "patterns"
+        config = t.write_config(directory / "patterns.toml", t.fast_crawl(
+            [server.url()], where, politeness={"respect_robots": False}))
+        t.expect_exit(test, t.run(options, directory, "crawl", config), t.EXIT_DONE, "the crawl")
+        (where / "parked-patterns").write_text("not such a file\n")
+        code, it, _ = explain(options, where, server.url("/other"))
+        test.check(code == 1 and it["verdict"].startswith("unknown whether it would be fetched: ") and
+                   "parked-patterns" in it["pattern_note"], "an unreadable list of patterns", it)
 
 
 def skipped_lines(state):
@@ -221,8 +319,8 @@ def nofollow_and_redirects(test, directory, options):
 
 
 def script(test, directory, options):
-    for part in (verdicts, text, wrong_usage, robots, state, in_use, nofollow_and_redirects,
-                 every_line):
+    for part in (verdicts, text, wrong_usage, robots, state, running, knowledge, unreadable_patterns,
+                 nofollow_and_redirects, every_line):
         part(test, directory, options)
 
 

@@ -284,11 +284,13 @@ class FrontierCommand:
             running = t.Run(self.options, self.directory, "crawl", config)
             state = self.directory / "busy-state"
             t.wait_until(lambda: (state / "crawl.toml").exists(), "the crawl to begin")
-            for arguments in (["stats"], ["dump"], ["load", "--append"], ["repair"], ["retry"],
-                              ["revive"]):
+            for arguments in (["dump"], ["load", "--append"], ["repair"], ["retry"], ["revive"]):
                 finished = self.run(arguments[0], state, *arguments[1:])
                 self.expect(finished, t.EXIT_FAILURE, f"{arguments[0]} of a crawl that runs",
                             f"in use .*{running.process.pid}")
+            t.wait_until(lambda: (state / "control.sock").exists(), "the control socket")
+            facts = json.loads(self.run("stats", state, "--json").stdout)
+            self.check_same(facts["admitted"] >= 1, True, "stats, from the crawl that runs")
             running.signal(signal.SIGTERM)
             running.wait()
             self.expect(self.run("stats", state), t.EXIT_DONE, "stats after it")

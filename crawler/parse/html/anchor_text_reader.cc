@@ -1,78 +1,11 @@
 #include "crawler/parse/html/anchor_text_reader.h"
 
 #include "base/ascii.h"
-#include "base/ascii_prefix.h"
-#include "base/utf8.h"
-#include "base/utf8_validation.h"
-#include "crawler/parse/encoding/valid_utf8.h"
 #include "crawler/parse/html/element_content_model.h"
 #include "crawler/parse/html/shadow_root.h"
 
 namespace trawl {
 namespace {
-
-// Text longer than this without white space or references need not be read further.
-constexpr std::size_t kLongestPiece = 4096;
-
-// Block elements, and <br>.
-bool breaks_line(Element element) noexcept {
-  switch (element) {
-    case Element::kAddress:
-    case Element::kArticle:
-    case Element::kAside:
-    case Element::kBlockquote:
-    case Element::kBr:
-    case Element::kCaption:
-    case Element::kCenter:
-    case Element::kDd:
-    case Element::kDetails:
-    case Element::kDialog:
-    case Element::kDir:
-    case Element::kDiv:
-    case Element::kDl:
-    case Element::kDt:
-    case Element::kFieldset:
-    case Element::kFigcaption:
-    case Element::kFigure:
-    case Element::kFooter:
-    case Element::kForm:
-    case Element::kH1:
-    case Element::kH2:
-    case Element::kH3:
-    case Element::kH4:
-    case Element::kH5:
-    case Element::kH6:
-    case Element::kHeader:
-    case Element::kHgroup:
-    case Element::kHr:
-    case Element::kLegend:
-    case Element::kLi:
-    case Element::kListing:
-    case Element::kMain:
-    case Element::kMenu:
-    case Element::kNav:
-    case Element::kOl:
-    case Element::kOptgroup:
-    case Element::kOption:
-    case Element::kP:
-    case Element::kPre:
-    case Element::kSearch:
-    case Element::kSection:
-    case Element::kSelect:
-    case Element::kSummary:
-    case Element::kTable:
-    case Element::kTbody:
-    case Element::kTd:
-    case Element::kTfoot:
-    case Element::kTh:
-    case Element::kThead:
-    case Element::kTr:
-    case Element::kUl:
-      return true;
-    default:
-      return false;
-  }
-}
 
 // Elements whose end closes an <a> inside them, and which an outer </a> does not close.
 bool is_object(Element element) noexcept {
@@ -95,10 +28,10 @@ void AnchorTextReader::read(const AnchorSource& source, std::string& text) {
   for (bool goes_on = true; goes_on && !words.full();) {
     switch (tokens_.next()) {
       case TokenKind::kText:
-        if (is_shown()) add(tokens_.text(), ReferenceContext::kText, words);
+        if (is_shown()) decoder_.add(tokens_.text(), ReferenceContext::kText, words);
         break;
       case TokenKind::kCdata:
-        if (is_shown()) add(tokens_.text(), std::nullopt, words);
+        if (is_shown()) decoder_.add(tokens_.text(), std::nullopt, words);
         break;
       case TokenKind::kStartTag:
         goes_on = start_tag(words);
@@ -124,7 +57,7 @@ bool AnchorTextReader::start_tag(CollapsedText& text) {
     const auto alt = attribute("alt");
     if (!alt || !is_shown()) return true;
     text.add_space();
-    add(*alt, ReferenceContext::kAttribute, text);
+    decoder_.add(*alt, ReferenceContext::kAttribute, text);
     text.add_space();
     return true;
   }
@@ -212,37 +145,6 @@ std::optional<std::string_view> AnchorTextReader::attribute(std::string_view nam
     if (equal_in_any_case(tokens_.name_of(one), name)) return tokens_.value_of(one);
   }
   return std::nullopt;
-}
-
-// Adds `raw` text of the page. Decodes only as much as fits.
-void AnchorTextReader::add(std::string_view raw, Context context, CollapsedText& text) {
-  while (!raw.empty() && !text.full()) {
-    std::string_view piece = raw.substr(0, kLongestPiece);
-    if (piece.size() < raw.size()) {
-      // Neither occurs inside a character reference.
-      const std::size_t cut = piece.find_last_of(" \t\n\f\r&");
-      if (cut != std::string_view::npos && cut > 0) piece = piece.substr(0, cut);
-    }
-    add_piece(piece, context, text);
-    raw.remove_prefix(piece.size());
-  }
-}
-
-void AnchorTextReader::add_piece(std::string_view raw, Context context, CollapsedText& text) {
-  if (context && needs_decoding(raw)) {
-    decoded_.clear();
-    decode_text(raw, *context, decoded_);
-    raw = decoded_;
-  }
-  const bool valid = ascii_prefix_length(raw) == raw.size() || is_utf8(raw);
-  if (!valid) raw = replace_invalid_utf8(raw, valid_);
-  // Only CDATA sections still have NULs.
-  for (std::size_t nul = raw.find('\0'); nul != std::string_view::npos; nul = raw.find('\0')) {
-    text.add(raw.substr(0, nul));
-    text.add(kReplacementInUtf8);
-    raw.remove_prefix(nul + 1);
-  }
-  text.add(raw);
 }
 
 }  // namespace trawl

@@ -10,11 +10,11 @@
 #include <string>
 #include <string_view>
 
-#include "crawler/parse/html/character_references.h"
 #include "crawler/parse/html/collapsed_text.h"
 #include "crawler/parse/html/element.h"
 #include "crawler/parse/html/html_tokenizer.h"
 #include "crawler/parse/html/page_references.h"
+#include "crawler/parse/html/text_decoder.h"
 
 namespace trawl {
 
@@ -46,16 +46,11 @@ class AnchorTextReader {
   // Whether text at the current position is visible.
   bool is_shown() const noexcept;
   std::optional<std::string_view> attribute(std::string_view name) const noexcept;
-  // The context of character references; nothing if they are not decoded.
-  using Context = std::optional<ReferenceContext>;
-  void add(std::string_view raw, Context context, CollapsedText& text);
-  void add_piece(std::string_view raw, Context context, CollapsedText& text);
 
   HtmlTokenizer tokens_;
   Open open_;
   bool in_svg_ = false;  // the anchor itself is in SVG
-  std::string decoded_;
-  std::string valid_;
+  TextDecoder decoder_;
 };
 
 }  // namespace trawl

@@ -23,7 +23,7 @@ constexpr NameTable<kElementNames.size(), 11> kElementTable(kElementNames);
 constexpr std::array<std::string_view, kAttributes> kAttributeNames = {
     "href",   "xlink:href", "src",      "srcset", "imagesrcset", "poster",     "data",    "action",
     "method", "cite",       "rel",      "type",   "name",        "http-equiv", "content", "charset",
-    "style",  "media",      "encoding", "color",  "face",        "size",
+    "style",  "media",      "encoding", "color",  "face",        "size",       "lang",
 };
 constexpr NameTable<kAttributes, 6> kAttributeTable(kAttributeNames);
 

@@ -50,7 +50,67 @@ constexpr bool is_table_part(Element element) noexcept {
   }
 }
 
-// Attributes that hold links or determine the kind of a link.
+// Block elements, and <br>.
+constexpr bool breaks_line(Element element) noexcept {
+  switch (element) {
+    case Element::kAddress:
+    case Element::kArticle:
+    case Element::kAside:
+    case Element::kBlockquote:
+    case Element::kBr:
+    case Element::kCaption:
+    case Element::kCenter:
+    case Element::kDd:
+    case Element::kDetails:
+    case Element::kDialog:
+    case Element::kDir:
+    case Element::kDiv:
+    case Element::kDl:
+    case Element::kDt:
+    case Element::kFieldset:
+    case Element::kFigcaption:
+    case Element::kFigure:
+    case Element::kFooter:
+    case Element::kForm:
+    case Element::kH1:
+    case Element::kH2:
+    case Element::kH3:
+    case Element::kH4:
+    case Element::kH5:
+    case Element::kH6:
+    case Element::kHeader:
+    case Element::kHgroup:
+    case Element::kHr:
+    case Element::kLegend:
+    case Element::kLi:
+    case Element::kListing:
+    case Element::kMain:
+    case Element::kMenu:
+    case Element::kNav:
+    case Element::kOl:
+    case Element::kOptgroup:
+    case Element::kOption:
+    case Element::kP:
+    case Element::kPre:
+    case Element::kSearch:
+    case Element::kSection:
+    case Element::kSelect:
+    case Element::kSummary:
+    case Element::kTable:
+    case Element::kTbody:
+    case Element::kTd:
+    case Element::kTfoot:
+    case Element::kTh:
+    case Element::kThead:
+    case Element::kTr:
+    case Element::kUl:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Attributes that hold links, determine the kind of a link, or name a language.
 enum class Attribute : std::uint8_t {
   kHref,
   kXlinkHref,
@@ -74,8 +134,9 @@ enum class Attribute : std::uint8_t {
   kColor,
   kFace,
   kSize,
+  kLang,
 };
-inline constexpr std::size_t kAttributes = 22;
+inline constexpr std::size_t kAttributes = 23;
 
 // Finds an attribute by its name in a page ("xlink:href" is kXlinkHref), ignoring case; nothing for
 // other names.

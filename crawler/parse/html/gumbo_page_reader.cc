@@ -146,6 +146,10 @@ void GumboPageReader::look_at(const GumboNode& node, const ReferenceCollector& c
   if (style != nullptr && (found.name == Element::kHtml || found.name == Element::kBody)) {
     found.place = style->original_name.data;
   }
+  if (found.place == nullptr && found.name == Element::kHtml) {
+    const GumboAttribute* const lang = gumbo_get_attribute(&element.attributes, "lang");
+    if (lang != nullptr) found.place = lang->original_name.data;
+  }
   const bool wanted = collector.wants(found.space, found.name) || style != nullptr ||
                       (found.name == Element::kTitle && found.space == MarkupSpace::kHtml);
   if (wanted && found.place != nullptr) found_.push_back(found);

@@ -19,6 +19,8 @@ void PageReferences::clear() {
   robots = {};
   has_title = false;
   title.clear();
+  language.reset();
+  meta_language.reset();
   made.clear();
   too_large = false;
 }

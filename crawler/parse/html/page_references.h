@@ -46,6 +46,8 @@ struct PageReferences {
   RobotsDirectives robots;
   bool has_title = false;
   std::string title;
+  std::optional<std::string> language;       // of <html lang>; empty: not a language tag
+  std::optional<std::string> meta_language;  // of <meta http-equiv=content-language>
   // Texts that are not in the page in this form: decoded values, unescaped URLs of style sheets.
   std::deque<std::string> made;
   // References and their Links exceed LinkOptions::max_memory; the rest was dropped.

@@ -15,6 +15,7 @@ namespace trawl {
 namespace {
 
 constexpr std::size_t kMaxTitle = 4096;  // bytes
+constexpr std::size_t kMaxLanguage = 64;
 
 struct Wanted {
   MarkupSpace space;
@@ -44,6 +45,7 @@ constexpr Wanted kWanted[] = {
     {MarkupSpace::kHtml, Element::kBase, std::nullopt},
     {MarkupSpace::kHtml, Element::kLink, std::nullopt},
     {MarkupSpace::kHtml, Element::kMeta, std::nullopt},
+    {MarkupSpace::kHtml, Element::kHtml, std::nullopt},
     {MarkupSpace::kSvg, Element::kA, LinkKind::kNavigation},
     {MarkupSpace::kSvg, Element::kImage, LinkKind::kResource},
     {MarkupSpace::kSvg, Element::kUse, LinkKind::kResource},
@@ -51,6 +53,15 @@ constexpr Wanted kWanted[] = {
     {MarkupSpace::kSvg, Element::kScript, LinkKind::kResource},
     {MarkupSpace::kSvg, Element::kStyle, LinkKind::kResource},
 };
+
+// `text` if it has the form of a language tag, else nothing.
+std::string_view language_tag(std::string_view text) noexcept {
+  const std::string_view tag = next_token(text);
+  const bool is_tag =
+      tag.size() <= kMaxLanguage && !tag.empty() && is_ascii_alpha(tag.front()) &&
+      std::ranges::all_of(tag, [](char c) { return c == '-' || is_ascii_alphanumeric(c); });
+  return is_tag && next_token(text).empty() ? tag : std::string_view();
+}
 
 bool only_a_fragment(std::string_view reference) noexcept {
   const auto first =
@@ -125,6 +136,11 @@ void ReferenceCollector::html_element(Element element, const ElementAttributes& 
       return link(attributes);
     case Element::kMeta:
       return meta(attributes);
+    case Element::kHtml:
+      // A second tag adds what the first does not have.
+      if (attributes.has(Attribute::kLang) && !page_.language)
+        page_.language = language_tag(attributes.get_or_empty(Attribute::kLang));
+      return;
     default:
       return;
   }
@@ -162,8 +178,11 @@ void ReferenceCollector::meta(const ElementAttributes& attributes) {
       page_.robots |= parse_robots_meta(*content);
     }
   }
-  if (page_.refresh ||
-      !equal_in_any_case(attributes.get_or_empty(Attribute::kHttpEquiv), "refresh")) {
+  const std::string_view pragma = attributes.get_or_empty(Attribute::kHttpEquiv);
+  if (!page_.meta_language && equal_in_any_case(pragma, "content-language")) {
+    if (const auto tag = language_tag(*content); !tag.empty()) page_.meta_language = tag;
+  }
+  if (page_.refresh || !equal_in_any_case(pragma, "refresh")) {
     return;
   }
   page_.refresh = parse_meta_refresh(*content);

@@ -1,267 +1,8 @@
-"use strict";
-// Everything that comes from a crawl is hostile text: it is only ever set as textContent.
-(() => {
-const byId = (id) => document.getElementById(id);
-const saved = byId("report") ? JSON.parse(byId("report").textContent) : null;
+// What the page shows and does.
 const token = document.querySelector('meta[name="trawl-token"]')?.content ||
               new URLSearchParams(location.search).get("token") || "";
 
-// --- texts ---------------------------------------------------------------------------------------
-const kNone = "–";
-const whole = new Intl.NumberFormat("en-US", {maximumFractionDigits: 0});
-const isNumber = (n) => typeof n === "number" && Number.isFinite(n);
-const count = (n) => isNumber(n) ? whole.format(n) : kNone;
-function rate(n) {
-  if (!isNumber(n)) return kNone;
-  return n >= 100 || n === 0 ? whole.format(n) : n >= 10 ? n.toFixed(1) : n.toFixed(2);
-}
-function short(n) {
-  for (const [unit, size] of [["G", 1e9], ["M", 1e6], ["k", 1e3]])
-    if (n >= size) return `${+(n / size).toFixed(n >= 100 * size ? 0 : 1)}${unit}`;
-  return n >= 10 || Number.isInteger(n) ? String(Math.round(n)) : String(+n.toPrecision(2));
-}
-function bytes(n) {
-  if (!isNumber(n)) return kNone;
-  let unit = 0;
-  while (n >= 999.5 && unit < 5) { n /= 1000; ++unit; }
-  const digits = unit === 0 || n >= 100 ? 0 : n >= 10 ? 1 : 2;
-  return `${n.toFixed(digits)} ${["B", "kB", "MB", "GB", "TB", "PB"][unit]}`;
-}
-function duration(ms) {
-  if (!isNumber(ms)) return kNone;
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  const s = ms / 1000;
-  if (s < 60) return `${s < 10 ? +s.toFixed(1) : Math.round(s)} s`;
-  if (s < 3600) return `${Math.floor(s / 60)} min ${Math.floor(s % 60)} s`;
-  if (s < 86400) return `${Math.floor(s / 3600)} h ${Math.floor(s % 3600 / 60)} min`;
-  return `${Math.floor(s / 86400)} d ${Math.floor(s % 86400 / 3600)} h`;
-}
-function chance(x) {
-  if (!isNumber(x)) return kNone;
-  if (x === 0) return "0";
-  if (x >= 0.001) return `${+(x * 100).toPrecision(3)} %`;
-  const power = Math.floor(Math.log10(x));
-  const digits = [...String(-power)].map((d) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[d]).join("");
-  return `${(x / 10 ** power).toFixed(1)} × 10⁻${digits}`;
-}
-const expectedUrls = (n) => !isNumber(n) ? kNone : n === 0 ? "0" : n < 0.001 ? "fewer than 0.001"
-    : n < 100 ? String(+n.toPrecision(2)) : count(n);
-function clock(time, withDate) {
-  const t = new Date(time);
-  if (!time || Number.isNaN(t.getTime())) return kNone;
-  const hours = t.toLocaleTimeString("en-GB");
-  return withDate || t.toDateString() !== new Date().toDateString()
-      ? `${t.toLocaleDateString("en-CA")} ${hours}` : hours;
-}
-// A time to come or gone by the crawler's clock, which may differ from ours.
-function away(time, now) {
-  const ms = Date.parse(time) - now;
-  if (Number.isNaN(ms)) return kNone;
-  if (saved) return clock(time);
-  return ms <= 0 ? "now" : `in ${duration(Math.max(1000, Math.round(ms / 1000) * 1000))}`;
-}
-const ago = (time, now) => saved ? clock(time)
-    : `${duration(Math.max(0, Math.round((now - Date.parse(time)) / 1000) * 1000))} ago`;
-
-// --- elements --------------------------------------------------------------------------------------
-function make(name, attributes = {}, ...children) {
-  const element = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  element.append(...children);
-  return element;
-}
-function setText(element, text) {
-  text = String(text);
-  if (element.textContent !== text) element.textContent = text;
-}
-function setTone(element, tone) {
-  if (element.dataset.tone !== tone) element.dataset.tone = tone;
-}
-// Keeps the children of `parent` the same elements while their keys stay: nothing jumps or loses focus.
-function keyed(parent, rows, key, create, update, keepOrder) {
-  const old = new Map([...parent.children].map((child) => [child.trawlKey, child]));
-  let place = parent.firstElementChild;
-  for (const row of rows) {
-    const id = key(row);
-    let element = old.get(id);
-    old.delete(id);
-    if (!element) {
-      element = create(row);
-      element.trawlKey = id;
-      parent.insertBefore(element, keepOrder ? null : place);
-    } else if (element === place) {
-      place = place.nextElementSibling;
-    } else if (!keepOrder) {
-      parent.insertBefore(element, place);
-    }
-    update(element, row);
-  }
-  if (!keepOrder) for (const element of old.values()) element.remove();
-}
-function facts(list, rows) {
-  keyed(list, rows.flatMap(([name, value, title]) => [{name, dt: true}, {name, value, title}]),
-        (row) => (row.dt ? "t " : "d ") + row.name, (row) => make(row.dt ? "dt" : "dd"),
-        (element, row) => {
-          setText(element, row.dt ? row.name : row.value);
-          if (row.title) element.title = row.title;
-        });
-}
-// rows: {name, count, tone, example, title}; the longest bar is the greatest count.
-function bars(box, rows, nothing) {
-  if (rows.length === 0) {
-    box.replaceChildren(make("p", {class: "empty"}, nothing));
-    return;
-  }
-  if (!box.firstElementChild?.classList.contains("bars")) box.replaceChildren(make("div", {class: "bars"}));
-  const most = Math.max(...rows.map((row) => row.count), 1);
-  keyed(box.firstElementChild, rows, (row) => row.name,
-        () => make("div", {class: "bar"}, make("span", {class: "clip"}), make("span", {class: "n"}),
-                   make("div", {class: "track"}, make("div")), make("span", {class: "example clip"})),
-        (element, row) => {
-          const [name, number, track, example] = element.children;
-          setText(name, row.name);
-          name.title = row.title || row.name;
-          setText(number, count(row.count));
-          track.firstElementChild.style.width = `${100 * row.count / most}%`;
-          setTone(element, row.tone || "");
-          setText(example, row.example || "");
-          example.hidden = !row.example;
-          example.title = row.example || "";
-        });
-}
-
 // --- charts ----------------------------------------------------------------------------------------
-const kSvg = "http://www.w3.org/2000/svg";
-function svg(name, attributes, text) {
-  const element = document.createElementNS(kSvg, name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  if (text !== undefined) element.textContent = text;
-  return element;
-}
-function ceiling(most) {
-  if (!(most > 0)) return 1;
-  const power = 10 ** Math.floor(Math.log10(most));
-  return [1, 2, 2.5, 4, 5, 8, 10].map((step) => step * power).find((top) => top >= most * 0.999);
-}
-class Chart {
-  constructor({title, of, perSecond, format, tick, least}) {
-    Object.assign(this, {title, of, perSecond, format, tick, least, points: [], samples: []});
-    this.output = make("output");
-    this.drawing = svg("svg", {role: "img", tabindex: 0});
-    this.element = make("figure", {class: "chart"}, make("div", {class: "chart-head"},
-        make("h3", {}, title), this.output), this.drawing);
-    this.element.style.margin = 0;
-    this.at = null;
-    this.drawing.addEventListener("pointermove", (event) => {
-      const box = this.drawing.getBoundingClientRect();
-      this.point(this.nearest(event.clientX - box.left));
-    });
-    this.drawing.addEventListener("pointerleave", () => this.point(null));
-    this.drawing.addEventListener("blur", () => this.point(null));
-    this.drawing.addEventListener("keydown", (event) => {
-      const step = {ArrowLeft: -1, ArrowRight: 1}[event.key];
-      if (!step || this.points.length === 0) return;
-      event.preventDefault();
-      const last = this.points.length - 1;
-      this.point(Math.min(last, Math.max(0, (this.at ?? (step > 0 ? -1 : last + 1)) + step)));
-    });
-    new ResizeObserver(() => this.draw()).observe(this.drawing);
-  }
-  // What the chart shows of the samples: one point for each few pixels; null where there is a gap.
-  pointsOf(samples, most) {
-    const points = [];
-    const group = Math.max(1, Math.ceil(samples.length / most));
-    const usual = samples.length > 1 ? (samples.at(-1).t - samples[0].t) / (samples.length - 1) : 1000;
-    for (let i = this.perSecond ? group : 0; i < samples.length; i += group) {
-      const sample = samples[i], before = samples[Math.max(0, i - group)];
-      let value = sample[this.of];
-      if (this.perSecond) {
-        const seconds = (sample.t - before.t) / 1000;
-        value = seconds > 0 ? (value - before[this.of]) / seconds : NaN;
-        if (value < 0 || seconds * 1000 > 8 * group * usual) value = NaN;
-      }
-      points.push({t: sample.t, value: isNumber(value) ? value : null});
-    }
-    return points;
-  }
-  show(samples) {
-    this.samples = samples;
-    this.draw();
-  }
-  draw() {
-    const width = this.drawing.clientWidth, height = this.drawing.clientHeight;
-    if (width === 0) return;
-    const left = 38, right = 4, top = 10, bottom = 18;
-    this.drawing.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    this.points = this.pointsOf(this.samples, Math.max(40, Math.floor(width / 4)));
-    const known = this.points.filter((point) => point.value !== null);
-    const newest = known.at(-1);
-    const highest = ceiling(Math.max(this.least || 0, ...known.map((point) => point.value)));
-    const from = this.points[0]?.t ?? 0, to = this.points.at(-1)?.t ?? 1;
-    this.x = (t) => left + (width - left - right) * (to > from ? (t - from) / (to - from) : 1);
-    this.y = (value) => top + (height - top - bottom) * (1 - value / highest);
-    const parts = [];
-    for (const share of [0, 0.5, 1]) {
-      const y = Math.round(this.y(highest * share)) + 0.5;
-      parts.push(svg("line", {class: share ? "grid" : "axis", x1: left, x2: width - right, y1: y, y2: y}));
-      if (known.length > 0)
-        parts.push(svg("text", {x: left - 6, y: y + 3.5, "text-anchor": "end"}, this.tick(highest * share)));
-    }
-    if (known.length < 2) {
-      parts.push(svg("text", {class: "nothing", x: (left + width) / 2, y: height / 2}, "no samples yet"));
-    } else {
-      this.curves(parts, highest);
-      const dated = new Date(from).toDateString() !== new Date(to).toDateString();
-      const name = (t) => dated ? new Date(t).toLocaleString("en-GB",
-          {day: "numeric", month: "short", hour: "2-digit", minute: "2-digit"}) : new Date(t).toLocaleTimeString("en-GB");
-      parts.push(svg("text", {x: left, y: height - 4}, name(from)),
-                 svg("text", {x: width - right, y: height - 4, "text-anchor": "end"}, name(to)));
-    }
-    this.pointer = svg("g", {class: "pointer"});
-    this.drawing.replaceChildren(...parts, this.pointer);
-    this.drawing.setAttribute("aria-label", newest ? `${this.title}: now ${this.format(newest.value)}, highest ${
-        this.format(Math.max(...known.map((point) => point.value)))}` : `${this.title}: no samples yet`);
-    this.newest = newest;
-    this.point(this.at === null ? null : Math.min(this.at, this.points.length - 1));
-  }
-  curves(parts, highest) {
-    let run = [];
-    const end = () => {
-      if (run.length > 1) {
-        const line = run.map((p) => `${this.x(p.t).toFixed(1)},${this.y(p.value).toFixed(1)}`).join("L");
-        const floor = this.y(0).toFixed(1);
-        parts.push(svg("path", {class: "area", d: `M${line}L${this.x(run.at(-1).t).toFixed(1)},${floor}L${
-                       this.x(run[0].t).toFixed(1)},${floor}Z`}),
-                   svg("path", {class: "curve", d: `M${line}`}));
-      }
-      run = [];
-    };
-    for (const point of this.points)
-      if (point.value === null) end(); else run.push(point);
-    end();
-  }
-  nearest(x) {
-    if (this.points.length === 0) return null;
-    let best = 0;
-    this.points.forEach((point, i) => {
-      if (Math.abs(this.x(point.t) - x) < Math.abs(this.x(this.points[best].t) - x)) best = i;
-    });
-    return best;
-  }
-  point(index) {
-    this.at = index;
-    const point = index === null ? null : this.points[index];
-    if (!point || point.value === null) {
-      this.pointer?.replaceChildren();
-      setText(this.output, this.newest ? this.format(this.newest.value) : kNone);
-      return;
-    }
-    const x = this.x(point.t);
-    this.pointer.replaceChildren(svg("line", {x1: x, x2: x, y1: this.y(0), y2: 8}),
-                                 svg("circle", {cx: x, cy: this.y(point.value), r: 4}));
-    setText(this.output, `${this.format(point.value)} at ${clock(point.t)}`);
-  }
-}
 const kCharts = [
   {title: "Pages a second", of: "pages", perSecond: true, format: (n) => `${rate(n)}/s`, tick: short, least: 1},
   {title: "Bytes a second", of: "bytes", perSecond: true, format: (n) => `${bytes(n)}/s`, tick: short, least: 1000},
@@ -281,7 +22,7 @@ function setHistory(history) {
   drawCharts();
 }
 function addSample(status) {
-  const t = status.time ? Date.parse(status.time) : Date.now();
+  const t = now();
   if (samples.length > 0 && t <= samples.at(-1).t) return;
   samples.push({t, pages: status.pages, bytes: status.bytes, queued: status.queued, failed: status.failed,
                 in_flight: status.in_flight, memory: status.memory?.rss});
@@ -301,18 +42,22 @@ function drawCharts() {
 // --- the numbers -----------------------------------------------------------------------------------
 let status = null;
 let lost = !saved;
-const now = () => saved ? Date.parse(saved.saved_at) || Date.now() : Date.now();
+// By the crawler's clock, from which ours may differ.
+function now() {
+  const then = saved ? Date.parse(saved.saved_at) : Date.parse(status?.started_at) + status?.elapsed_ms;
+  return then || Date.now();
+}
 
 const kStateTones = {running: "good", paused: "warn", draining: "warn", ended: "idle"};
 function showHead() {
-  setText(byId("state"), status.state);
+  setText(byId("state"), status.state || "unknown");
   setTone(byId("state"), kStateTones[status.state] || "idle");
   setText(byId("directory"), status.state_dir || "");
   byId("directory").title = status.state_dir || "";
   const since = status.started_at ? `since ${clock(status.started_at, true)}, ` : "";
   setText(byId("since"), `${since}${duration(status.elapsed_ms)}`);
   setText(byId("version"), `Trawl ${status.version || ""}${status.pid ? `, process ${status.pid}` : ""}`);
-  document.title = `${status.state}, ${count(status.pages)} pages – Trawl`;
+  document.title = `${status.state || "unknown"}, ${count(status.pages)} pages – Trawl`;
   setText(byId("pause"), status.state === "paused" ? "Go on" : "Pause");
   enableButtons();
 }
@@ -427,7 +172,7 @@ let hostRows = new Map();
 function makeHost(row) {
   const line = make("tr", {}, make("th", {scope: "row", class: "clip mono"}),
       make("td", {}, make("span", {class: "badge"}), make("span", {class: "more clip"})),
-      ...kNumbers.map((name) => make("td", {class: "n", "data-name": name})), make("td", {class: "act"}));
+      ...kNumbers.map((name) => make("td", {class: "n", "data-name": name}, make("span"))), make("td", {class: "act"}));
   const button = (action, text, style) => {
     const element = make("button", {type: "button", "data-action": action, class: style || ""}, text);
     element.setAttribute("aria-label", `${text.replace("…", "")}: ${row.host}`);
@@ -450,16 +195,20 @@ function updateHost(line, row) {
   const why = [until, row.reason || row.last_error].filter(Boolean).join(": ");
   setText(state.children[1], why);
   state.children[1].title = why;
-  const gap = isNumber(row.smallest_gap_ms) ? `smallest gap seen: ${duration(row.smallest_gap_ms)}` : "";
+  if (!saved) updateButtons(line, row);
   const cells = [...line.children].slice(2, 9);
   [count(row.queued), count(row.fetched), count(row.failed ?? row.failures), bytes(row.bytes),
    duration(row.mean_ms), duration(row.delay_ms),
-   row.next_start ? away(row.next_start, now()) : kNone].forEach((text, i) => setText(cells[i], text));
-  cells[5].title = gap;
-  if (saved) return;
+   row.next_start ? away(row.next_start, now()) : kNone].forEach((text, i) => setText(cells[i].firstChild, text));
+  if (!isNumber(row.smallest_gap_ms)) return;
+  if (cells[5].children.length === 1) cells[5].append(make("span", {class: "more"}));
+  setText(cells[5].lastChild, `least ${duration(row.smallest_gap_ms)}`);
+  cells[5].title = "below: the smallest gap between two requests so far";
+}
+function updateButtons(line, row) {
   const [revive, block] = line.lastElementChild.children;
   revive.hidden = row.state !== "parked";
-  const blocked = row.state === "blocked";
+  const blocked = row.state === "blocked" || row.state === "parked";
   block.dataset.action = blocked ? "unblock" : "block";
   setText(block, blocked ? "Unblock" : "Block");
   block.setAttribute("aria-label", `${block.textContent}: ${row.host}`);
@@ -497,6 +246,17 @@ function showErrors(list) {
         setText(text, error.error || "");
       });
   byId("no-errors").hidden = errors.length > 0;
+}
+// Many may come at once. One that the page read before it followed the stream comes twice.
+let arrived = [];
+function addError(error) {
+  const same = (other) => other.time === error.time && other.url === error.url;
+  if (errors.some(same) || arrived.some(same)) return;
+  if (arrived.unshift(error) > 1) return;
+  requestAnimationFrame(() => {
+    showErrors([...arrived, ...errors]);
+    arrived = [];
+  });
 }
 const newestFirst = (list) => [...list].sort((a, b) => Date.parse(b.time) - Date.parse(a.time));
 
@@ -605,7 +365,7 @@ function received(name, data) {
     showStatus(value);
     addSample(value);
   } else if (name === "log") {
-    showErrors([...(Array.isArray(value) ? value : value.errors || [value]), ...errors]);
+    addError(value);
   }
 }
 // Reads the stream with fetch() and not with an EventSource, which cannot send the token.
@@ -668,6 +428,7 @@ async function live() {
     const wait = Math.min(10, 1 + tries);
     for (let left = wait; left > 0; --left) {
       const over = status && (status.state === "ended" || status.state === "draining");
+      if (over) setText(byId("state"), "ended");
       connected(over ? "the crawl has ended" : `connection lost, next try in ${left} s`, "bad");
       await sleep(1000);
     }
@@ -698,4 +459,3 @@ if (saved) {
   live();
   followHosts();
 }
-})();

@@ -53,7 +53,7 @@ TEST_P(ConformancePace, P1_HandOutsOfAHostAreItsDelayApart) {
 }
 
 TEST_P(ConformancePace, P1_AnExactDelayReplacesThatOfAllHosts) {
-  options_.politeness.adaptive_delay = 10;
+  options_.politeness.adaptive_delay = 2;
   open_anew();
   ASSERT_TRUE(frontier_->set_host("a.test", {.delay = 100ms, .exact_delay = true}));
   offer(*frontier_, {"http://a.test/1", "http://a.test/2", "http://a.test/3", "http://a.test/4"});

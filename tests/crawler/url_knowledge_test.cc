@@ -1,4 +1,4 @@
-#include "crawler/cli/stored_url_state.h"
+#include "crawler/explain/url_knowledge.h"
 
 #include <chrono>
 #include <filesystem>
@@ -16,10 +16,10 @@
 
 #include "tests/support/temporary_directory.h"
 
-namespace trawl::cli {
+namespace trawl {
 namespace {
 
-using Found = StoredUrlState::Found;
+using Found = UrlKnowledge::Found;
 
 class ExplainState : public testing::Test {
  protected:
@@ -41,8 +41,8 @@ class ExplainState : public testing::Test {
     const std::vector<UrlRequest> requests{{.url = url}};
     ASSERT_TRUE(frontier.offer(requests).has_value());
   }
-  StoredUrlState look_up(std::string_view url, const Profile& profile = {}) const {
-    return look_up_state(directory(), *Url::parse(url), profile);
+  UrlKnowledge look_up(std::string_view url, const Profile& profile = {}) const {
+    return StoppedCrawlFiles(directory()).look_up(*Url::parse(url), profile);
   }
   std::filesystem::path directory() const { return temporary_.path() / "state"; }
 
@@ -56,7 +56,7 @@ TEST_F(ExplainState, WithoutACrawlThereIsNothingToTellAndNothingIsMade) {
 
 TEST_F(ExplainState, ACrawlThatRunsIsLeftAlone) {
   const auto frontier = open(options());
-  const StoredUrlState state = look_up("http://h.test/");
+  const UrlKnowledge state = look_up("http://h.test/");
   EXPECT_EQ(state.found, Found::kInUse);
   EXPECT_THAT(state.note, testing::HasSubstr(directory().string()));
 }
@@ -70,7 +70,7 @@ TEST_F(ExplainState, KnowsWhatACheckpointHasAndWhatTheLogHas) {
     // Ends without a checkpoint.
   }
   for (int i = 0; i < 2; ++i) {  // looking changes nothing
-    const StoredUrlState before = look_up("http://h.test/before");
+    const UrlKnowledge before = look_up("http://h.test/before");
     ASSERT_EQ(before.found, Found::kRead) << before.note;
     EXPECT_EQ(before.seen, true);
     EXPECT_EQ(before.key, "http://h.test/before");
@@ -123,11 +123,11 @@ TEST_F(ExplainState, TellsTheLastFetchIfThereIsALedger) {
     offer(*frontier, "http://h.test/b");
     ASSERT_TRUE(frontier->close().has_value());
   }
-  const StoredUrlState fetched = look_up("http://h.test/a");
+  const UrlKnowledge fetched = look_up("http://h.test/a");
   ASSERT_TRUE(fetched.fetch.has_value());
   EXPECT_EQ(fetched.fetch->fetches, 1u);
   EXPECT_EQ(fetched.fetch->status, 404);
-  const StoredUrlState waiting = look_up("http://h.test/b");
+  const UrlKnowledge waiting = look_up("http://h.test/b");
   ASSERT_TRUE(waiting.fetch.has_value());
   EXPECT_EQ(waiting.fetch->fetches, 0u);
   EXPECT_FALSE(look_up("http://h.test/c").fetch);
@@ -141,7 +141,7 @@ TEST_F(ExplainState, GoesByTheRulesTheCrawlWasBegunWith) {
     offer(*frontier, "http://h.test/?b&a");
     ASSERT_TRUE(frontier->close().has_value());
   }
-  const StoredUrlState state = look_up("http://h.test/?a&b", Profile{});
+  const UrlKnowledge state = look_up("http://h.test/?a&b", Profile{});
   EXPECT_TRUE(state.other_rules);
   EXPECT_EQ(state.key, "http://h.test/?a&b");
   EXPECT_EQ(state.seen, true);
@@ -157,16 +157,16 @@ TEST_F(ExplainState, SaysWhyItDoesNotKnow) {
   for (const auto& entry : std::filesystem::directory_iterator(directory())) {
     if (entry.path().extension() == ".ckpt") std::filesystem::remove(entry.path());
   }
-  const StoredUrlState no_checkpoint = look_up("http://h.test/x");
+  const UrlKnowledge no_checkpoint = look_up("http://h.test/x");
   ASSERT_EQ(no_checkpoint.found, Found::kRead);
   EXPECT_FALSE(no_checkpoint.seen);
   EXPECT_FALSE(no_checkpoint.seen_note.empty());
   EXPECT_EQ(no_checkpoint.host.queued, 1u);
   std::ofstream(directory() / "MANIFEST") << "nonsense";
-  const StoredUrlState no_manifest = look_up("http://h.test/x");
+  const UrlKnowledge no_manifest = look_up("http://h.test/x");
   EXPECT_EQ(no_manifest.found, Found::kUnreadable);
   EXPECT_THAT(no_manifest.note, testing::HasSubstr("MANIFEST"));
 }
 
 }  // namespace
-}  // namespace trawl::cli
+}  // namespace trawl

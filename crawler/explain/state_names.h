@@ -8,7 +8,7 @@
 #include "trawl/frontier_dump.h"
 #include "trawl/robots.h"
 
-namespace trawl::cli {
+namespace trawl {
 
 std::string_view to_string(HostState state);
 std::string_view to_string(RobotsReason reason);
@@ -17,4 +17,4 @@ std::string_view to_string(WaitingState state);
 // Returns nothing for an unknown name.
 std::optional<WaitingState> waiting_state_named(std::string_view name);
 
-}  // namespace trawl::cli
+}  // namespace trawl

@@ -1,4 +1,4 @@
-#include "crawler/cli/stored_url_state.h"
+#include "crawler/explain/url_knowledge.h"
 
 #include <algorithm>
 #include <chrono>
@@ -16,8 +16,9 @@
 #include "frontier/schedule/host_record_info.h"
 #include "frontier/store/queued_url.h"
 #include "frontier/store/set_aside_record.h"
+#include "frontier/store/url_identity.h"
 
-namespace trawl::cli {
+namespace trawl {
 
 namespace {
 
@@ -54,36 +55,47 @@ Result<bool> seen(const std::filesystem::path& directory, const Manifest& manife
   return in_log(store, newest.sequence, fingerprint);
 }
 
-Result<HostInfo> look_up_host(const Store& store, const KeyedHash& hash, const std::string& name) {
-  const HostId id = host_id(hash, name);
+// Fills in the host, and where the URL waits. A URL that is not `wanted` is not searched for.
+Result<void> look_up_queue(const Store& store, const UrlIdentity& identity, const std::string& name,
+                           std::optional<Fingerprint> wanted, UrlKnowledge& state) {
+  const HostId id = identity.host(name);
   const auto record = store.host(id);
   if (!record) return tl::unexpected(record.error());
-  HostInfo info;
-  if (*record) info = host_info(**record, to_milliseconds(std::chrono::system_clock::now()));
-  info.host = name;
-  const auto counted =
-      store.visit_pending(id, [&info](HostId, const QueueOrder&, std::string_view) {
-        ++info.queued;
-        return true;
-      });
-  if (!counted) return tl::unexpected(counted.error());
-  return info;
+  if (*record) state.host = host_info(**record, to_milliseconds(std::chrono::system_clock::now()));
+  state.host.host = name;
+  const auto is_it = [&](std::string_view value) {
+    if (!wanted || state.waits != UrlKnowledge::Waits::kNo) return false;
+    const auto url = decode_record(value);
+    return url && identity.of(*url) == wanted;
+  };
+  auto read = store.visit_pending(id, [&](HostId, const QueueOrder&, std::string_view value) {
+    ++state.host.queued;
+    if (is_it(value)) state.waits = UrlKnowledge::Waits::kQueued;
+    return true;
+  });
+  if (!read || !wanted || state.waits != UrlKnowledge::Waits::kNo) return read;
+  return store.visit_deferred([&](const DeferredUrl& url) {
+    if (url.host != id || !is_it(url.record)) return true;
+    state.waits = UrlKnowledge::Waits::kDeferred;
+    state.due = from_milliseconds(url.not_before);
+    return false;
+  });
 }
 
-StoredUrlState unreadable(std::string why) {
-  return {.found = StoredUrlState::Found::kUnreadable, .note = std::move(why)};
+UrlKnowledge unreadable(std::string why) {
+  return {.found = UrlKnowledge::Found::kUnreadable, .note = std::move(why)};
 }
 
-StoredUrlState look_up(const std::filesystem::path& directory, const StoppedFrontier& stopped,
-                       const Url& url, const Profile& config_profile) {
+UrlKnowledge look_up(const std::filesystem::path& directory, const StoppedFrontier& stopped,
+                     const Url& url, const Profile& config_profile) {
   const Manifest& manifest = *stopped.manifest;
   auto profile = Profile::from_name(manifest.profile);
   if (!profile) return unreadable(std::move(profile.error().message));
-  StoredUrlState state{.found = StoredUrlState::Found::kRead};
+  UrlKnowledge state{.found = UrlKnowledge::Found::kRead};
   state.other_rules = *profile != config_profile;
-  state.key = Canonicalizer(std::move(*profile)).key(url);
-  const KeyedHash hash = KeyedHash::from_key(manifest.hash_key);
-  const Fingerprint fingerprint = hash(state.key);
+  state.key = Canonicalizer(*profile).key(url);
+  const UrlIdentity identity(KeyedHash::from_key(manifest.hash_key), *profile);
+  const Fingerprint fingerprint = identity.hash()(state.key);
   if (auto known = seen(directory, manifest, *stopped.store, fingerprint)) {
     state.seen = *known;
   } else {
@@ -102,23 +114,35 @@ StoredUrlState look_up(const std::filesystem::path& directory, const StoppedFron
   if (!aside) return unreadable(aside.error().message);
   if (const auto record = *aside ? decode_set_aside(**aside) : std::nullopt)
     state.set_aside = set_aside_url(*record);
-  auto host = look_up_host(*stopped.store, hash, politeness_group(url));
-  if (!host) return unreadable(std::move(host.error().message));
-  state.host = std::move(*host);
+  const bool may_wait = state.seen.value_or(true) && !state.set_aside;
+  const auto wanted = may_wait ? std::optional(fingerprint) : std::nullopt;
+  if (auto queue = look_up_queue(*stopped.store, identity, politeness_group(url), wanted, state);
+      !queue) {
+    return unreadable(std::move(queue.error().message));
+  }
   return state;
 }
 
 }  // namespace
 
-StoredUrlState look_up_state(const std::filesystem::path& directory, const Url& url,
-                             const Profile& profile) {
-  const auto stopped = StoppedFrontier::open_to_read(directory);
+struct StoppedCrawlFiles::Opened {
+  Result<StoppedFrontier> frontier;
+};
+
+StoppedCrawlFiles::StoppedCrawlFiles(const std::filesystem::path& directory)
+    : directory_(directory),
+      opened_(new Opened{.frontier = StoppedFrontier::open_to_read(directory)}) {}
+
+StoppedCrawlFiles::~StoppedCrawlFiles() = default;
+
+UrlKnowledge StoppedCrawlFiles::look_up(const Url& url, const Profile& profile) {
+  const auto& stopped = opened_->frontier;
   if (!stopped) {
     switch (stopped.error().code) {
       case ErrorCode::kNotFound:
-        return {.found = StoredUrlState::Found::kNoCrawl};
+        return {.found = UrlKnowledge::Found::kNoCrawl};
       case ErrorCode::kInUse:
-        return {.found = StoredUrlState::Found::kInUse, .note = stopped.error().message};
+        return {.found = UrlKnowledge::Found::kInUse, .note = stopped.error().message};
       default:
         return unreadable(stopped.error().message);
     }
@@ -127,7 +151,7 @@ StoredUrlState look_up_state(const std::filesystem::path& directory, const Url& 
     return unreadable(stopped->warnings.empty() ? std::string("the state directory has no MANIFEST")
                                                 : stopped->warnings.front());
   }
-  return look_up(directory, *stopped, url, profile);
+  return trawl::look_up(directory_, *stopped, url, profile);
 }
 
-}  // namespace trawl::cli
+}  // namespace trawl

@@ -1,6 +1,6 @@
-#include "crawler/cli/state_names.h"
+#include "crawler/explain/state_names.h"
 
-namespace trawl::cli {
+namespace trawl {
 
 std::string_view to_string(HostState state) {
   switch (state) {
@@ -54,4 +54,4 @@ std::optional<WaitingState> waiting_state_named(std::string_view name) {
   return std::nullopt;
 }
 
-}  // namespace trawl::cli
+}  // namespace trawl

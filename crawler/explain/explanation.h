@@ -1,20 +1,23 @@
-// The report of `trawl explain` on a URL.
+// Explanation: what a crawl would do with a URL, and why.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include <nlohmann/json.hpp>
 
 #include "trawl/result.h"
 #include "trawl/robots.h"
 #include "trawl/url.h"
 
-#include "crawler/cli/stored_url_state.h"
 #include "crawler/config/crawl_config.h"
 #include "crawler/decide/url_verdict.h"
+#include "crawler/explain/url_knowledge.h"
 
-namespace trawl::cli {
+namespace trawl {
 
 // A limit that depends on the URL alone.
 struct LimitCheck {
@@ -46,25 +49,31 @@ struct Explanation {
   std::string group = {};
   std::string domain = {};
   std::string pattern = {};
+  // Why it is not known whether the pattern is parked; empty if it is known.
+  std::string pattern_note = {};
   bool seed = false;
   std::uint32_t depth = 0;
   std::uint32_t hops = 0;
   std::int32_t priority = 0;
+  std::chrono::milliseconds delay{0};  // by the config
   std::vector<LimitCheck> limits = {};
   std::optional<bool> repeated = {};  // segments repeat too often; absent: no limit
   std::uint32_t max_repeated = 0;
   std::vector<BlocklistCheck> blocklists = {};
-  std::optional<RobotsCheck> robots = {};
   std::string directory = {};  // of the state; empty: the config names none
-  StoredUrlState state = {};
-
-  // Whether the URL would be fetched, as far as was checked.
-  bool followed() const {
-    return verdict.is_fetched() && (!robots || !robots->obeyed || robots->decision.allowed);
-  }
+  UrlKnowledge state = {};
 };
 
-std::string as_text(const Explanation& explanation);
-std::string as_json(const Explanation& explanation);
+// What `trawl explain --json` prints.
+nlohmann::ordered_json to_json(const Explanation& explanation);
+// Adds the answer of a robots.txt to that, which changes the verdict if it forbids the URL.
+void add_robots(nlohmann::ordered_json& explanation, const RobotsCheck& robots);
 
-}  // namespace trawl::cli
+// The answer in one line, which the JSON has as "verdict".
+struct FetchAnswer {
+  bool would_be_fetched = false;
+  std::string line;  // "would be fetched: ..."
+};
+FetchAnswer answer_of(const Explanation& explanation);
+
+}  // namespace trawl

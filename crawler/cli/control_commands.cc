@@ -51,7 +51,7 @@ int run_status(const ControlArguments& arguments) {
     return kDone;
   }
   for (const std::string& line : status_lines(*crawl, *text))
-    fmt::print("{}\n", line);
+    say_escaped(line);
   return kDone;
 }
 

@@ -113,7 +113,7 @@ void print_record(const WarcArguments& arguments, const std::string& file, const
         .text_or_null("url", record.url)
         .text_or_null("digest", record.digest)
         .end();
-    fmt::print("{}", line);
+    say_lines(stdout, line);
     return;
   }
   if (arguments.files.size() > 1) say("{}\t", file);

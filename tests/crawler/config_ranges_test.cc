@@ -25,6 +25,7 @@ using testing::StartsWith;
 TEST(Config, EveryKeyRefusesAValueOfAnotherType) {
   for (const ConfigKey& key : config_keys()) {
     for (const std::string_view value : {"2001-02-03", "{ a = 1 }", "[[]]"}) {
+      if (key.name == "log.levels" && value.starts_with('{')) continue;  // a table is right
       SCOPED_TRACE(fmt::format("{} = {}", key.name, value));
       EXPECT_THAT(only_error(with_value(key, value)),
                   AllOf(StartsWith("c.toml:"), HasSubstr(fmt::format(": {}: expected ", key.name)),
@@ -114,7 +115,7 @@ TEST(Config, RangesAreChecked) {
       {"checkpoint.keep", {"0", "101"}},
       {"log.level", {"\"verbose\"", "\"INFO\""}},
       {"log.levels", {"1", "[1]", "[\"http\"]"}},
-      {"log.format", {"\"JSON\"", "1"}},
+      {"log.format", {"\"xml\"", "1"}},
       {"log.max_size", {"-1", "\"1025TiB\""}},
       {"log.keep", {"0", "1001"}},
       {"fetch.limit_rate", {"-1", "\"2MiB/s\""}},

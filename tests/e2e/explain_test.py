@@ -134,7 +134,7 @@ def verdict_of(options, target, url, *arguments):
 
 
 def running(test, directory, options):
-    """A running crawl answers by itself: what it fetched, what waits, what it would do."""
+    """A running crawl gives the answer: what it fetched, what waits, what it would do."""
     def respond(request):
         if request.path == "/":
             return answer(links(["/a", "/b", "/broken", "/x.pdf"]))

@@ -62,7 +62,7 @@ def stopped(test, directory, options):
         test.check(sum(host["fetched"] for host in hosts) == len(pages), "pages of hosts", hosts)
         gap = hosts[0]["smallest_gap_ms"]
         test.check(gap is not None and gap >= 19 and hosts[0]["delay_ms"] == 20,
-                   "the smallest gap beside the delay", hosts)
+                   "the smallest gap and the delay", hosts)
         test.check(it["status"]["filter"]["items"] >= len(pages), "the filter", it["status"])
     code, text, _ = report(options, where)
     test.check(code == 0 and text.startswith(f"The crawl in {where} (stopped)"), "the text", text)
@@ -112,7 +112,7 @@ def wrong_usage(test, directory, options):
                              (["report", directory / "missing"], {t.EXIT_FAILURE, t.EXIT_BAD_CONFIG}),
                              (["report", empty, "--hosts", "0"], {t.EXIT_USAGE})):
         done = t.run(options, directory, *arguments)
-        test.check(done.code in codes, f"{arguments}: {done.code}", done.text)
+        test.check(done.exit_code in codes, f"{arguments}: {done.exit_code}", done.text)
     test.check(not any(empty.iterdir()), "a report left files")
 
 

@@ -61,7 +61,8 @@ TEST_P(ConformanceCounts, TheyFollowLeasesRetriesHoldsDropsAndRestarts) {
   auto frontier = open(options_);
   const auto check = [&] {
     ASSERT_TRUE(frontier->flush());
-    for (const HostInfo& host : frontier->hosts({}, 100).value()) {
+    const std::vector<HostInfo> hosts = frontier->hosts({}, 100).value();
+    for (const HostInfo& host : hosts) {
       const auto counts = frontier->host_counts(host.host);
       ASSERT_TRUE(counts) << host.host;
       EXPECT_EQ(counts->queued, host.queued) << host.host;

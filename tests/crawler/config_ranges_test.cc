@@ -117,7 +117,7 @@ TEST(Config, RangesAreChecked) {
       {"checkpoint.admissions", {"-1", "\"one\"", "1.5"}},
       {"checkpoint.max_rate", {"-1", "\"1025TiB\"", "\"10MiB/s\""}},
       {"checkpoint.keep", {"0", "101"}},
-      {"log.level", {"\"verbose\"", "\"INFO\""}},
+      {"log.level", {"\"verbose\"", "\"infos\""}},
       {"log.levels", {"1", "[1]", "[\"http\"]"}},
       {"log.format", {"\"xml\"", "1"}},
       {"log.max_size", {"-1", "\"1025TiB\""}},

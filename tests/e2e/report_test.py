@@ -112,7 +112,7 @@ def wrong_usage(test, directory, options):
                              (["report", directory / "missing"], {t.EXIT_FAILURE, t.EXIT_BAD_CONFIG}),
                              (["report", empty, "--hosts", "0"], {t.EXIT_USAGE})):
         done = t.run(options, directory, *arguments)
-        test.check(done.code in codes, f"{arguments}: {done.code}", done.text)
+        test.check(done.exit_code in codes, f"{arguments}: {done.exit_code}", done.text)
     test.check(not any(empty.iterdir()), "a report left files")
 
 

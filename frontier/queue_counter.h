@@ -29,7 +29,7 @@ class QueueCounter {
   QueueCounter& operator=(const QueueCounter&) = delete;
 
   // Counts all, on this thread or on one of its own. A queue that cannot be read stays uncounted:
-  // whoever reads it next gets the error.
+  // the next thread that reads it gets the error.
   void run();
   void start();
   // Ends the thread; the other hosts stay uncounted.

@@ -51,7 +51,7 @@ int run_status(const ControlArguments& arguments) {
     return kDone;
   }
   for (const std::string& line : status_lines(*crawl, *text))
-    fmt::print("{}\n", line);
+    say_escaped(line);
   return kDone;
 }
 
@@ -157,22 +157,26 @@ std::vector<Verb> control_verbs() {
        &run_status},
       {"pause",
        "Let a running crawl start no more requests",
-       {.examples = {{"trawl pause example.com"}, {"trawl pause my.toml --json"}},
+       {.output = "A line that says what happens; with --json, the answer of the crawl.",
+        .examples = {{"trawl pause example.com"}, {"trawl pause my.toml --json"}},
         .exits = exits_of_control("paused", kNotRunning)},
        &run_pause},
       {"unpause",
        "Let a paused crawl go on",
-       {.examples = {{"trawl unpause example.com"}},
+       {.output = "A line that says what happens; with --json, the answer of the crawl.",
+        .examples = {{"trawl unpause example.com"}},
         .exits = exits_of_control("it goes on", kNotRunning)},
        &run_unpause},
       {"checkpoint",
        "Let a running crawl write a checkpoint",
-       {.examples = {{"trawl checkpoint example.com"}},
+       {.output = "A line that says what happens; with --json, the answer of the crawl.",
+        .examples = {{"trawl checkpoint example.com"}},
         .exits = exits_of_control("asked for", kNotRunning)},
        &run_checkpoint},
       {"stop",
        "End a running crawl, which can be resumed",
        {.text = "Returns at once. The crawl ends with exit status 11, as after SIGINT.",
+        .output = "A line that says what happens; with --json, the answer of the crawl.",
         .examples = {{"trawl stop example.com", "the requests in flight finish"},
                      {"trawl stop example.com --now", "they are dropped, and sent again later"}},
         .exits = exits_of_control("asked for", kNotRunning)},

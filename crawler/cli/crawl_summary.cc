@@ -126,9 +126,9 @@ std::string skipped_text(const Crawl& crawl) {
 
 std::string trouble_line(const HostTrouble& trouble) {
   const SystemTime now = std::chrono::system_clock::now();
-  const std::string until = trouble.until    ? "until " + to_local_time(*trouble.until, now)
-                            : trouble.parked ? "until the next run"
-                                             : "";
+  std::string until = trouble.until ? "until " + to_local_time(*trouble.until, now) : "";
+  // The next run tries parked hosts in any case.
+  if (trouble.parked) until += until.empty() ? "until the next run" : " or the next run";
   return fmt::format("  {} {} {}: {}, {} in a row\n", printable(trouble.host),
                      trouble.parked ? "is parked" : "waits", until, printable(trouble.why),
                      trouble.failures);
@@ -202,15 +202,17 @@ std::string filter_text(const FrontierStats& stats, Verbosity verbosity) {
 std::string output_text(const Crawl& crawl) {
   const CrawlConfig::Output output = crawl.config().output;
   const std::string place = crawl.pages_path();
-  if (!output.warc) {
-    if (!output.pages) return "output: none; set output.pages or output.warc to keep any\n";
+  if (!output.warc && !output.files) {
+    if (!output.pages) return "output: none; set output.pages, files or warc to keep any\n";
     return fmt::format(
-        "output: {}, a line for each URL; the pages themselves are not kept (--warc keeps them)\n",
+        "output: {}, a line for each URL; the pages themselves are not kept (--save keeps them as "
+        "files, --warc in WARC files)\n",
         place);
   }
-  const std::string directory = place.substr(0, place.rfind('/'));
-  return fmt::format("output: {}: {}the pages in WARC files\n", directory,
-                     output.pages ? "pages.jsonl, a line for each URL, and " : "");
+  std::string kept = output.pages ? "pages.jsonl, a line for each URL" : "";
+  if (output.files) kept += kept.empty() ? "the pages as files" : "; the pages as files";
+  if (output.warc) kept += kept.empty() ? "the pages in WARC files" : "; the pages in WARC files";
+  return fmt::format("output: {}: {}\n", place.substr(0, place.rfind('/')), kept);
 }
 
 }  // namespace

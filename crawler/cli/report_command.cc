@@ -25,7 +25,7 @@ VerbHelp help_of_report() {
       .text =
           R"(Says what a crawl did, over all its runs: pages by status, bytes and time; errors by reason, each with
 an example; skipped links by reason; duplicates; the largest and slowest hosts; hosts that are parked or
-blocked; the smallest gap between two requests to a host beside its delay; and the filter of seen URLs.
+blocked; the smallest gap between two requests to a host next to its delay; and the filter of seen URLs.
 The numbers of pages add up to the lines of pages.jsonl.
 
 A crawl that is running is asked through its control socket. Nothing is changed.)",

@@ -40,4 +40,9 @@ inline void say_lines(std::FILE* to, std::string_view text) {
   fmt::print(to, "{}", escape_unsafe(text, "\n\t"));
 }
 
+// Prints a line whose parts from elsewhere are escaped already; it may have colours.
+inline void say_escaped(std::string_view line) {
+  fmt::print("{}\n", line);
+}
+
 }  // namespace trawl::cli

@@ -94,6 +94,16 @@ std::string fitted(std::string_view text, std::size_t width) {
   return safe;
 }
 
+// The end of a path that is too long: it says more than the beginning.
+std::string fitted_path(const std::string& path, std::size_t width) {
+  const std::string safe = escape_unsafe(path);
+  if (safe.size() <= width || width < 8) return safe;
+  std::size_t begin = safe.size() - (width - 3);
+  while (begin < safe.size() && (static_cast<unsigned char>(safe[begin]) & 0xC0) == 0x80)
+    ++begin;
+  return "..." + safe.substr(begin);
+}
+
 std::vector<std::string> counts_of(const json& counts, std::size_t most) {
   std::vector<std::pair<std::uint64_t, std::string>> sorted;
   for (const auto& [name, value] : counts.items()) {
@@ -208,8 +218,9 @@ StatusView& StatusView::status(const json& status) {
                          time_words(number_in(status, "elapsed_ms") / 1000)),
              width_);
   lines_.push_back(colour_ ? tint + title + "\x1b[0m" : title);
-  entry("in",
-        {fmt::format("{}, process {}", text_in(status, "state_dir"), count_in(status, "pid"))});
+  const std::size_t room = width_ - std::min(width_, std::min(kLabelWidth, width_ / 3) + 1);
+  entry("in", {fitted_path(text_in(status, "state_dir"), room),
+               fmt::format("process {}", count_in(status, "pid"))});
   entry("pages", {grouped(count_in(status, "pages")),
                   fmt::format("{:.1f} a second", number_in(status, "pages_per_second"))});
   entry("bytes", {size_words(number_in(status, "bytes")),
@@ -241,7 +252,7 @@ StatusView& StatusView::status(const json& status) {
     entry("limit", {"reached in about " + time_words(left / 1000)});
   const json& output = part_of(status, "output");
   const std::string pages = text_in(output, "pages");
-  entry("output", {pages.empty() ? text_in(output, "directory") : pages});
+  entry("output", {fitted_path(pages.empty() ? text_in(output, "directory") : pages, room)});
   return *this;
 }
 

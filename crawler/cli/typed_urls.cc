@@ -141,6 +141,12 @@ Result<std::string> typed_url(std::string_view text) {
                                              : fmt::format("; did you mean {}{}?", nearest,
                                                            word.substr(scheme))));
   }
+  // A port is the only thing that may follow the colon of a host.
+  const std::size_t colon = word.find_first_of("[:/?#");
+  if (!has_scheme && colon < word.size() - 1 && word[colon] == ':' &&
+      !is_ascii_digit(word[colon + 1]))
+    return error(ErrorCode::kUnsupportedScheme,
+                 fmt::format("{} is not an http(s) URL", shown(word)));
   const auto url = Url::parse(has_scheme ? std::string(word) : fmt::format("https://{}", word));
   if (!url) {
     return error(url.error().code,

@@ -113,7 +113,7 @@ void print_record(const WarcArguments& arguments, const std::string& file, const
         .text_or_null("url", record.url)
         .text_or_null("digest", record.digest)
         .end();
-    fmt::print("{}", line);
+    say_lines(stdout, line);
     return;
   }
   if (arguments.files.size() > 1) say("{}\t", file);
@@ -306,6 +306,7 @@ void add_warc_command(CLI::App& app, int& exit_code) {
       "Reads WARC/1.0 and 1.1, compressed or not, of Trawl and of other tools. What is damaged is "
       "reported with its offset and passed over; the exit code is 1 then.";
   describe(warc, {.text = damage,
+                  .output = "What its commands say: lines about records, a body, or files.",
                   .examples = {{"trawl warc list pages.warc.gz", "what is in it"}},
                   .exits = common_exits()});
 
@@ -329,6 +330,7 @@ void add_warc_command(CLI::App& app, int& exit_code) {
                          "offset holds. For a revisit record the earlier record that has the body "
                          "is looked for in the files given.\n\n" +
                          damage,
+                 .output = "The bytes of the body, decoded.",
                  .examples = {{"trawl warc cat --url https://example.com/ pages.warc.gz"},
                               {"trawl warc cat --offset 1234 --raw pages.warc.gz"}},
                  .exits = common_exits()});

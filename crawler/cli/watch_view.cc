@@ -61,8 +61,8 @@ int watch_plainly(const RunningCrawl& crawl, std::chrono::milliseconds interval)
     const auto text = crawl.client.get("/api/v1/status");
     if (!text) return say_end(crawl, text.error());
     for (const std::string& line : status_lines(crawl, *text))
-      fmt::print("{}\n", line);
-    fmt::print("\n");
+      say_escaped(line);
+    say_escaped("");
     std::fflush(stdout);
     std::this_thread::sleep_for(interval);
   }

@@ -164,12 +164,10 @@ Rows politeness_delays() {
           "included. 0 disables this limit."),
       KEY_OF(
           "politeness.host", politeness.hosts, host_politeness(),
-          "Other settings for a host, or for \".example.com\" and its subdomains; the most "
-          "specific entry holds: any of delay, connections (per_host_connections), "
-          "respect_robots, max_pages (scope.max_pages_per_host), max_urls "
-          "(scope.max_urls_per_host). The longest of this delay, politeness.delay and the "
-          "Crawl-delay of robots.txt holds. With own = true, for hosts that are yours, this "
-          "delay holds exactly, even if it is shorter; adaptive_delay does not apply then.",
+          "Other settings for a host, or for \".example.com\" and its subdomains: any of delay, "
+          "connections, respect_robots, max_pages, max_urls. The longest of this delay, "
+          "politeness.delay and Crawl-delay holds; with own = true, for hosts that are yours, this "
+          "delay alone. See docs/operating.md.",
           R"([{ host = "slow.example.com", delay = "10s" }, { host = ".example.org", own = true, delay = "100ms", connections = 4 }])"),
   };
 }

@@ -268,7 +268,7 @@ std::optional<HostPolitenessText> read_host_politeness(const toml::table& table,
   if (auto host = text_at(table, "host", complain)) {
     text.host = std::move(*host);
   } else {
-    if (!table.contains("host"))
+    if (good && !table.contains("host"))
       complain(table, "host is missing: a host, or \".example.com\" for it and its subdomains");
     good = false;
   }

@@ -17,7 +17,8 @@ class PageQuota {
  public:
   PageQuota(std::optional<std::uint64_t> max_pages, std::uint64_t already_fetched)
       : limit_(max_pages.value_or(kUnlimited)),
-        left_(limit_.load() - std::min(limit_.load(), already_fetched)),
+        left_(max_pages.value_or(kUnlimited) -
+              std::min(max_pages.value_or(kUnlimited), already_fetched)),
         finished_(already_fetched) {}
 
   // Takes up to `wanted` pages; returns how many.

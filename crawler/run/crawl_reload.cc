@@ -139,7 +139,7 @@ Result<void> CrawlSteering::offer_new_seeds(const std::vector<std::string>& befo
   return offered ? Result<void>{} : tl::unexpected(offered.error());
 }
 
-// For `trawl resume STATE_DIR`. What the crawl was created with stays. A failure is no reason to
+// For `trawl resume STATE_DIR`. What the crawl was created with stays. A failure does not
 // undo the reload.
 void CrawlSteering::save(const CrawlConfig& read) {
   CrawlConfig saved = read;

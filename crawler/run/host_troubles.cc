@@ -38,7 +38,7 @@ bool comes_before(const HostTrouble& one, const HostTrouble& other) {
 // Null: there is no room.
 HostTroubles::Entry* HostTroubles::entry_of(const std::string& host) {
   if (const auto found = hosts_.find(host); found != hosts_.end()) return &found->second;
-  if (hosts_.size() >= kMostHosts)
+  if (hosts_.size() >= kMostHosts && failing_hosts_ < hosts_.size())
     std::erase_if(hosts_, [](const auto& each) { return each.second.trouble.failures == 0; });
   if (hosts_.size() >= kMostHosts) return nullptr;
   Entry& entry = hosts_[host];

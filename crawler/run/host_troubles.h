@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "trawl/clocks.h"
@@ -19,7 +20,7 @@
 namespace trawl {
 
 struct HostTrouble {
-  std::string host;
+  std::string host = {};
   std::string why = {};        // the newest failure, in a few words: "connection refused"
   std::uint32_t failures = 0;  // in a row, in this run
   bool parked = false;
@@ -27,8 +28,8 @@ struct HostTrouble {
 };
 
 // Logs when a host begins to fail, is parked, and answers again: at most kLinesAMinute lines a
-// minute, then a count. A host that fails now and then gets one line in kQuietTime. Of more than
-// kMostHosts hosts that fail at the same time the others are not known. Thread-safe.
+// minute, then a count. A host that fails from time to time gets one line in kQuietTime. Of more
+// than kMostHosts hosts that fail at the same time the others are not known. Thread-safe.
 class HostTroubles {
  public:
   static constexpr std::size_t kMostHosts = 10'000;

@@ -79,6 +79,7 @@ Result<std::vector<OfferedUrl>> parse_offer_body(std::string_view body) {
     const json whole = json::parse(body, nullptr, false);
     if (whole.is_object() && whole.contains("urls")) return urls_of_array(whole["urls"]);
     if (whole.is_array()) return urls_of_array(whole);
+    if (text.starts_with('[')) return bad_offer("the body", "not a JSON array");
   }
   std::vector<OfferedUrl> offered;
   std::size_t number = 0;

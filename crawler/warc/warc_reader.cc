@@ -19,7 +19,7 @@ constexpr std::size_t kPiece = 64u << 10;
 constexpr std::size_t kLongestHead = 1u << 20;
 constexpr std::string_view kGzipMagic("\x1f\x8b\x08", 3);
 
-std::string_view trimmed(std::string_view text) {
+std::string_view trimmed_part(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t'))
     text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r'))
@@ -38,7 +38,7 @@ void each_field(std::string_view head, Use use) {
         head.substr(begin, line == std::string_view::npos ? line : line - begin);
     const std::size_t colon = text.find(':');
     if (colon == std::string_view::npos) continue;
-    use(trimmed(text.substr(0, colon)), trimmed(text.substr(colon + 1)));
+    use(trimmed_part(text.substr(0, colon)), trimmed_part(text.substr(colon + 1)));
   }
 }
 

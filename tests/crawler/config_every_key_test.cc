@@ -75,8 +75,7 @@ host_failures = 0
 park_time = "2d"
 max_rate = 2.5
 host = [
-  { host = ".example.com", delay = "3s", connections = 2, respect_robots = false, max_pages = 10,
-    max_urls = 20, own = true },
+  { host = ".example.com", delay = "3s", connections = 2, respect_robots = false, max_pages = 10, max_urls = 20, own = true },
   { host = "a.example.com", delay = "0s" },
 ]
 

@@ -1,6 +1,7 @@
 // The values of keys: all are read, and those out of range are refused.
 #include <chrono>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,8 +24,12 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 TEST(Config, EveryKeyRefusesAValueOfAnotherType) {
+  const std::set<std::string_view> kTables = {"crawl.priorities", "scope.rules", "politeness.host",
+                                              "fetch.host",       "url.host",    "recrawl.rules",
+                                              "log.levels"};
   for (const ConfigKey& key : config_keys()) {
     for (const std::string_view value : {"2001-02-03", "{ a = 1 }", "[[]]"}) {
+      if (kTables.contains(key.name) && value.starts_with('{')) continue;  // a table is right
       SCOPED_TRACE(fmt::format("{} = {}", key.name, value));
       EXPECT_THAT(only_error(with_value(key, value)),
                   AllOf(StartsWith("c.toml:"), HasSubstr(fmt::format(": {}: expected ", key.name)),
@@ -109,16 +114,16 @@ TEST(Config, RangesAreChecked) {
       {"frontier.ledger", {"\"y\"", "1"}},
       {"frontier.max_set_aside", {"-1", "\"x\""}},
       {"checkpoint.interval", {"\"0ms\"", "\"8d\""}},
-      {"checkpoint.admissions", {"-1", "\"1\"", "1.5"}},
+      {"checkpoint.admissions", {"-1", "\"one\"", "1.5"}},
       {"checkpoint.max_rate", {"-1", "\"1025TiB\"", "\"10MiB/s\""}},
       {"checkpoint.keep", {"0", "101"}},
-      {"log.level", {"\"verbose\"", "\"INFO\""}},
+      {"log.level", {"\"verbose\"", "\"infos\""}},
       {"log.levels", {"1", "[1]", "[\"http\"]"}},
-      {"log.format", {"\"JSON\"", "1"}},
+      {"log.format", {"\"xml\"", "1"}},
       {"log.max_size", {"-1", "\"1025TiB\""}},
       {"log.keep", {"0", "1001"}},
       {"fetch.limit_rate", {"-1", "\"2MiB/s\""}},
-      {"politeness.max_rate", {"-1.0", "nan", "1000001.0", "\"5\""}},
+      {"politeness.max_rate", {"-1.0", "nan", "1000001.0", "\"five\""}},
       {"output.min_free", {"-1", "\"5%\""}},
       {"output.min_free_wait", {"1", "\"366d\""}},
   };

@@ -219,7 +219,7 @@ TEST(PageLine, AnyBytesFromTheServerGiveOneValidLine) {
     ASSERT_FALSE(parsed.is_discarded());  // its parser rejects invalid UTF-8
     for (const char* const key : {"redirect", "canonical", "etag", "last_modified", "reason"})
       EXPECT_EQ(parsed["content_type"], parsed[key]) << key;
-    EXPECT_EQ(parsed.size(), 23u);
+    EXPECT_EQ(parsed.size(), 26u);
     EXPECT_EQ(parsed["url"], "http://site.example/");
   }
 }

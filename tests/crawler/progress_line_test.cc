@@ -36,9 +36,9 @@ TEST(ProgressLineTest, HasTimeRatesAndCounts) {
   totals.failed = 3;
   const std::string line =
       progress_line(some_progress(), totals, {.pages = 12.4, .bytes = 2048}, {}, 0);
-  EXPECT_EQ(
-      line,
-      "3 min 20 s  12 pages/s, 2 KiB/s, 1234 pages, 5 MiB, 17 queued, 3 failed, hosts 5 active");
+  EXPECT_EQ(line,
+            "3 min 20 s  12 pages/s, 2.00 KiB/s, 1234 pages, 5.00 MiB, 17 queued, 3 failed, hosts "
+            "5 active");
 }
 
 TEST(ProgressLineTest, SaysWhatTheOnlyHostWaitsFor) {

@@ -821,7 +821,7 @@ class FilterCommand:
                 ("--key", KEY[:-1] + "g", "hexadecimal digits"),
                 ("--key", KEY + "00", "32 hexadecimal digits"),
                 ("--max-memory", "lots", "512MiB"),
-                ("--max-memory", "512", "unit"),
+                ("--max-memory", "512", "too small"),
                 ("--max-memory", "1KiB", "at least 1MiB"),
                 ("--max-memory", "0MiB", "at least 1MiB")):
             arguments = [] if option == "--capacity" else ["--capacity", "100"]

@@ -24,10 +24,10 @@ def pages_host(pages):
     return Host(respond)
 
 
-def crawl(options, directory, name, seed, **tables):
+def crawl(options, directory, name, seed, *flags, **tables):
     config = t.write_config(directory / f"{name}.toml",
                             t.fast_crawl([seed], directory / name, **tables))
-    return t.run(options, directory, "crawl", config)
+    return t.run(options, directory, "crawl", config, *flags)
 
 
 def check_reasons(test, directory, name, expected):
@@ -74,7 +74,7 @@ def times(test, directory, options):
         "patient": None})
     # Each is counted.
     for reason in ("first byte timeout", "too slow", "timeout"):
-        test.check(re.search(rf"\b{reason} \d", finished.text),
+        test.check(re.search(rf"\b{reason} +\d", finished.text),
                    f"the summary does not count \"{reason}\"", finished.tail())
 
 
@@ -190,7 +190,7 @@ def lost_urls(test, directory, options):
     leaves = [f"/{i}" for i in range(900)]
     answers = {"/": answer(links(leaves)), **{path: answer("<p>leaf") for path in leaves}}
     with ScriptedServer(answers) as server:
-        finished = crawl(options, directory, "lost-urls", server.url(),
+        finished = crawl(options, directory, "lost-urls", server.url(), "-v",
                          filter={"expected_urls": 200, "false_positive_rate": 0.3})
     t.expect_exit(test, finished, t.EXIT_DONE, "lost URLs")
     told = re.search(r"URLs lost to false positives: about ([\d.]+), not counting URLs "

@@ -18,7 +18,7 @@ EVILS = {"esc": b"\x1b]0;pwned\x07", "csi": b"\x9b31mred", "csi8": "\u009b31mred
          "tag": "\U000e0041".encode(), "bad": b"\xff\xfe", "bell": b"\x07", "back": b"\x08\x08\x08"}
 FAKE = b"[2026-01-01 00:00:00.000] [trawl] [error] fake"
 # What Trawl's own log and progress send to a terminal.
-OWN = re.compile(rb"\x1b\[[0-9;]*m|\r(?=[0-9])|\x1b\[K|\r\n")
+OWN = re.compile(rb"\x1b\[[0-9;]*m|\r\x1b\[K|\r(?=[0-9])|\x1b\[K|\r\n")
 UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f"
                     "\ufff9-\ufffb\U000e0000-\U000e007f]")
 

@@ -159,7 +159,7 @@ def for_a_run(test, directory, options, server):
     for setting in ("max_pages = 3", "X-Run", "warc = true", '"first"'):
         test.check(setting not in saved, f"{setting} is kept", saved)
     test.check("sort_query" in saved, "the rules for keys are not kept", saved)
-    test.check("--set scope.max_pages=3" in limited.text and "X-Run" in limited.text,
+    test.check("--set scope.max_pages=6" in limited.text and "X-Run" in limited.text,
                "the resume command does not repeat --set", limited.tail())
     more = t.run(options, directory, "resume", state, "--set", "scope.max_pages=5")
     t.expect_exit(test, more, t.EXIT_DONE, "resumed with --set")

@@ -285,18 +285,18 @@ class Cases:
 
     def offers(self):
         crawl = self.crawl
-        done = crawl.command("offer", self.site.url("900001"), "ftp://x.example/",
+        done = crawl.command("offer", self.site.url("900000"), "ftp://x.example/",
                              "https://elsewhere.example/", "--json")
         answer = json.loads(done.stdout or "{}")
         self.test.check(answer.get("new") == 1 and answer.get("skipped") == {"out of scope": 1},
                         "offer", (done.stdout, done.stderr))
-        lines = (f"{self.site.url('900002')}\n\n" +
-                 json.dumps({"url": self.site.url("900003"), "depth": 2}) + "\n" +
-                 f"{self.site.url('900001')}\n")
+        lines = (f"{self.site.url('910000')}\n\n" +
+                 json.dumps({"url": self.site.url("920000"), "depth": 2}) + "\n" +
+                 f"{self.site.url('900000')}\n")
         done = crawl.command("offer", "-", stdin=lines, target=crawl.config)
         self.test.check(done.returncode == 0 and "3 offered: 2 new, 1 seen before" in done.stdout,
                         "offer lines", (done.stdout, done.stderr))
-        done = crawl.command("offer", "-", stdin='{"url": 1}\n' + self.site.url("900004") + "\n")
+        done = crawl.command("offer", "-", stdin='{"url": 1}\n' + self.site.url("930000") + "\n")
         self.test.check(done.returncode == 1 and "standard input:1: " in done.stderr and
                         "1 new" in done.stdout, "a wrong line", (done.stdout, done.stderr))
 
@@ -322,7 +322,7 @@ class Cases:
             self.test.check(text.startswith("\x1b[?1049h") and text.rstrip().endswith("\x1b[?1049l"),
                             f"{columns} columns: the screen is not restored", repr(text[-200:]))
             self.test.check(len(frames) >= 3, f"{columns} columns: not drawn again", repr(text[:300]))
-            lines = frames[-1].split("\x1b[J")[0].replace("\x1b[K", "").split("\r\n")
+            lines = frames[-1].split("\x1b[J")[0].replace("\x1b[K", "").replace("\r", "").split("\n")
             self.test.check(len(lines) <= rows and max(map(len, lines)) <= columns,
                             f"{columns} columns: too large", lines)
             self.test.check("pages" in frames[-1] and "q quit" in frames[-1], "the view", lines)

@@ -152,7 +152,7 @@ function showFacts() {
     ["Next", last.next ? away(last.next, now()) : kNone],
     ["Memory now", bytes(memory.rss)], ["Memory, peak", bytes(memory.peak)],
     ["of the frontier", bytes(memory.frontier)], ["of bodies", bytes(memory.bodies)],
-    ["Disk free", bytes(status.disk?.free)], ["State on disk", bytes(status.disk?.state)],
+    ["Disk free", bytes(status.disk?.free)], ["State on disk", bytes(status.disk?.state ?? status.disk?.used)],
     ["Output", status.output?.directory || kNone],
   ]);
 }
@@ -445,15 +445,25 @@ async function followHosts() {
     }
   }
 }
-if (saved) {
+// The lists of hosts in a saved report, by order.
+const kSavedLists = {queued: "waiting_hosts", fetched: "hosts", failed: "failing_hosts",
+                     bytes: "largest_hosts", slowest: "slowest_hosts"};
+function showSaved() {
+  const order = byId("order");
   document.body.classList.add("saved");
   byId("controls").hidden = true;
-  document.querySelector(".order").hidden = true;
+  for (const option of [...order.options]) if (!saved[kSavedLists[option.value]]) option.remove();
+  document.querySelector(".order").hidden = order.options.length < 2;
+  order.value = "fetched";
+  order.addEventListener("change", () => showHosts(saved[kSavedLists[order.value]]));
   showStatus(saved.status || {});
   setHistory(saved.history);
   showHosts(saved.hosts);
   showErrors(newestFirst(saved.errors?.errors || []));
   setText(byId("connection"), saved.saved_at ? `saved ${clock(saved.saved_at, true)}` : "a saved report");
+}
+if (saved) {
+  showSaved();
 } else {
   byId("order").addEventListener("change", () => loadHosts().catch((error) => say(error.message, "bad")));
   live();

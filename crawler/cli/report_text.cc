@@ -74,9 +74,14 @@ void add_pages(const ordered_json& status, ReportLines& lines) {
                         std::string_view(name) == "none" ? "without a response" : name);
   }
   if (!text.empty()) lines.line("by status", text);
-  const auto seconds = std::chrono::seconds(number(status, "elapsed_ms") / 1000);
-  lines.line("time", fmt::format("{}, {:.1f} pages/s", format_duration(seconds),
-                                 real(status, "pages_per_second")));
+  if (const auto elapsed = number(status, "elapsed_ms"); elapsed > 0) {
+    const std::uint64_t whole = elapsed < 10'000 ? elapsed : elapsed / 1000 * 1000;
+    lines.line("time", fmt::format("{}, {:.1f} pages/s",
+                                   format_duration(std::chrono::milliseconds(whole)),
+                                   real(status, "pages_per_second")));
+  } else {
+    lines.line("time", "unknown");
+  }
   lines.line("redirects", std::to_string(number(status, "redirects")));
   lines.line("duplicates", std::to_string(number(status, "duplicates")));
   if (const auto n = number(status, "truncated"); n > 0) lines.line("truncated", std::to_string(n));

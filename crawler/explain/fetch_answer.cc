@@ -75,7 +75,8 @@ std::string when(const Explanation& it) {
   }
   if (others > 0 && delay.count() > 0)
     return text + fmt::format("after the host's delay of {}{}", format_duration(delay), queue);
-  return text + "now" + queue;
+  // "when the crawl is resumed, " without the comma
+  return (text.empty() ? "now" : text.substr(0, text.size() - 2)) + queue;
 }
 
 std::string set_aside_text(const SetAsideUrl& aside) {

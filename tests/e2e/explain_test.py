@@ -204,7 +204,7 @@ def knowledge(test, directory, options):
                        "would not be fetched again: it was seen before; how",
                 "/missing": "would not be fetched again: it failed: status, status 404, at ",
                 "/deep/2": "would not be fetched: too deep, scope.max_depth",
-                "/never": "would be fetched: when the crawl is resumed, now, once a page links to it",
+                "/never": "would be fetched: when the crawl is resumed, once a page links to it",
             }
             for path, start in expected.items():
                 line = verdict_of(options, where, server.url(path))

@@ -148,7 +148,7 @@ function showFacts() {
   ]);
   facts(byId("machine"), [
     ["Checkpoints", count(last.count)],
-    ["Newest", last.last ? `${ago(last.last, now())}, took ${duration(last.took_ms)}` : "none yet"],
+    ["Newest", last.last ? `${ago(last.last, now())}, took ${duration(last.took_ms)}` : last.count > 0 ? kNone : "none yet"],
     ["Next", last.next ? away(last.next, now()) : kNone],
     ["Memory now", bytes(memory.rss)], ["Memory, peak", bytes(memory.peak)],
     ["of the frontier", bytes(memory.frontier)], ["of bodies", bytes(memory.bodies)],
@@ -241,7 +241,8 @@ function showErrors(list) {
       (line, error) => {
         const [time, reason, url, text] = line.children;
         setText(time, clock(error.time));
-        setText(reason, [error.status > 0 ? error.status : "", error.reason].filter(Boolean).join(" "));
+        setText(reason, error.status > 0 && !error.reason?.includes(error.status)
+            ? `${error.status} ${error.reason || ""}` : error.reason || kNone);
         setText(url, error.url);
         url.title = error.url;
         setText(text, error.error || "");

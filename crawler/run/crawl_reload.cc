@@ -87,6 +87,24 @@ Result<ReloadReport> CrawlSteering::reload_alone(const ReadConfig& read) {
   return report;
 }
 
+void CrawlSteering::replace_parts(const CrawlConfig& next, CrawlRules& rules) {
+  // Only what may have changed: other threads read the rest without a lock.
+  parts_.config.crawl.order = next.crawl.order;
+  parts_.config.crawl.priorities = next.crawl.priorities;
+  parts_.config.crawl.seeds = next.crawl.seeds;
+  parts_.config.crawl.seed_file = next.crawl.seed_file;
+  parts_.config.scope = next.scope;
+  parts_.config.politeness = next.politeness;
+  parts_.config.log = next.log;
+  parts_.config.fetch.limit_rate = next.fetch.limit_rate;
+  parts_.rules = std::move(rules);
+  context_.pages.set_limit(next.scope.max_pages);
+  context_.limits.set(next.scope.max_bytes, next.scope.max_time);
+  context_.request_rate.set(next.politeness.max_rate);
+  parts_.receive_rate.set(static_cast<double>(next.fetch.limit_rate));
+  ++context_.reloads;
+}
+
 Result<void> CrawlSteering::put_into_effect(const CrawlConfig& next,
                                             std::unique_ptr<CrawlRules> rules) {
   const auto options = frontier_options_of(next);
@@ -99,21 +117,7 @@ Result<void> CrawlSteering::put_into_effect(const CrawlConfig& next,
   // No other thread reads or changes them now: neither fetchers, nor callers of this object.
   const auto change = [&] {
     const WriterLock alone(using_parts_);
-    // Only what may have changed: other threads read the rest without a lock.
-    parts_.config.crawl.order = next.crawl.order;
-    parts_.config.crawl.priorities = next.crawl.priorities;
-    parts_.config.crawl.seeds = next.crawl.seeds;
-    parts_.config.crawl.seed_file = next.crawl.seed_file;
-    parts_.config.scope = next.scope;
-    parts_.config.politeness = next.politeness;
-    parts_.config.log = next.log;
-    parts_.config.fetch.limit_rate = next.fetch.limit_rate;
-    parts_.rules = std::move(*rules);
-    context_.pages.set_limit(next.scope.max_pages);
-    context_.limits.set(next.scope.max_bytes, next.scope.max_time);
-    context_.request_rate.set(next.politeness.max_rate);
-    parts_.receive_rate.set(static_cast<double>(next.fetch.limit_rate));
-    ++context_.reloads;
+    replace_parts(next, *rules);
   };
   if (context_.safe_point.change(kPatience, wake_, change)) return {};
   if (auto restored = frontier_.set_politeness(before->politeness, before->retry); !restored)

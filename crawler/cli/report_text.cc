@@ -76,9 +76,9 @@ void add_pages(const ordered_json& status, ReportLines& lines) {
   if (!text.empty()) lines.line("by status", text);
   if (const auto elapsed = number(status, "elapsed_ms"); elapsed > 0) {
     const std::uint64_t whole = elapsed < 10'000 ? elapsed : elapsed / 1000 * 1000;
-    lines.line("time", fmt::format("{}, {:.1f} pages/s",
-                                   format_duration(std::chrono::milliseconds(whole)),
-                                   real(status, "pages_per_second")));
+    lines.line("time",
+               fmt::format("{}, {:.1f} pages/s", format_duration(std::chrono::milliseconds(whole)),
+                           real(status, "pages_per_second")));
   } else {
     lines.line("time", "unknown");
   }

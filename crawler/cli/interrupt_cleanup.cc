@@ -10,6 +10,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "crawler/cli/signal_waiter.h"
 #include "filter/blocked/spool_folder.h"
 
 namespace trawl::cli {

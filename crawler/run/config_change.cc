@@ -21,8 +21,9 @@ constexpr std::array<std::string_view, 3> kReloadedTables = {"scope", "politenes
 constexpr std::array<std::string_view, 5> kNotReloaded = {
     "scope.max_pages_per_host", "scope.max_urls_per_host", "scope.max_url_length",
     "scope.slow_pattern_after", "scope.park_pattern_after"};
-constexpr std::array<std::string_view, 5> kReloadedKeys = {
-    "crawl.seeds", "crawl.seed_file", "fetch.limit_rate", "crawl.order", "crawl.priorities"};
+constexpr std::array<std::string_view, 7> kReloadedKeys = {
+    "crawl.seeds",      "crawl.seed_file", "crawl.order",      "crawl.priorities",
+    "fetch.limit_rate", "fetch.retries",   "fetch.retry_delay"};
 // Their values may be passwords.
 constexpr std::array<std::string_view, 3> kSecret = {"fetch.host", "fetch.headers", "fetch.proxy"};
 

@@ -141,7 +141,7 @@ TEST_F(CrawlSteering, AReloadSaysWhatNeedsARestart) {
   other.politeness.retries = 9;
   other.politeness.domain_delay = std::chrono::seconds(1);
   const ReloadReport report = crawl->reload(other).value();
-  EXPECT_THAT(report.changed, ElementsAre("politeness.retries: 2 -> 9"));
+  EXPECT_THAT(report.changed, ElementsAre("fetch.retries: 2 -> 9"));
   EXPECT_THAT(report.needs_restart, Contains("fetch.threads: 2 -> 1"));
   EXPECT_THAT(report.needs_restart, Contains("fetch.proxy: changed (not shown)"));
   EXPECT_THAT(report.needs_restart, Contains(HasSubstr("politeness.domain_delay: ")));

@@ -175,7 +175,7 @@ class StatusPage:
         self.press(host, "delay")
         self.browser.write("#ask-input", "soon")
         self.browser.click("#ask-yes")
-        self.wait(lambda: "soon" in (self.browser.text("#message") or ""), "an error about the delay")
+        self.wait(lambda: ": delay: " in (self.browser.text("#message") or ""), "an error on the delay")
         self.wait(lambda: not self.asks(), "the question to close")
         self.press(host, "delay")
         self.browser.write("#ask-input", "3s\ue007")  # the key Enter
@@ -183,6 +183,9 @@ class StatusPage:
         self.drops(host)
 
     def drops(self, host):
+        self.browser.click("#pause")  # or other hosts' pages link to more of its URLs
+        self.wait(lambda: self.browser.text("#state") == "paused", "the crawl to pause")
+        self.wait(lambda: self.number("In flight") == 0, "requests in flight to end")
         queued = self.row(host)["Queued"]
         self.test.check(queued not in ("0", "–"), f"nothing queued on {host}", queued)
         self.press(host, "drop")
@@ -195,6 +198,8 @@ class StatusPage:
         self.browser.click("#ask-yes")
         self.wait(lambda: (self.row(host) or {"Queued": "0"})["Queued"] in ("0", "–"),
                   "the queue of the host to be empty")
+        self.browser.click("#pause")
+        self.wait(lambda: self.browser.text("#state") == "running", "the crawl to go on")
 
     def has_quiet_console(self):
         # The refused delay is one: the browser itself reports each answer with an error's status.

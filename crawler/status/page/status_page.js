@@ -148,7 +148,7 @@ function showFacts() {
   ]);
   facts(byId("machine"), [
     ["Checkpoints", count(last.count)],
-    ["Newest", last.last ? `${ago(last.last, now())}, took ${duration(last.took_ms)}` : "none yet"],
+    ["Newest", last.last ? `${ago(last.last, now())}, took ${duration(last.took_ms)}` : last.count > 0 ? kNone : "none yet"],
     ["Next", last.next ? away(last.next, now()) : kNone],
     ["Memory now", bytes(memory.rss)], ["Memory, peak", bytes(memory.peak)],
     ["of the frontier", bytes(memory.frontier)], ["of bodies", bytes(memory.bodies)],
@@ -213,13 +213,14 @@ function updateButtons(line, row) {
   setText(block, blocked ? "Unblock" : "Block");
   block.setAttribute("aria-label", `${block.textContent}: ${row.host}`);
 }
-function showHosts(answer) {
+function showHosts(answer, reorder) {
   const rows = answer?.hosts || [];
   const table = byId("hosts"), body = table.tBodies[0];
-  // While somebody points at a row, it stays where it is.
-  const held = !saved && rows.length > 0 && (body.matches(":hover") || body.contains(document.activeElement));
+  // While somebody points at a row, it stays where it is, until a button was pressed.
+  const held = !saved && !reorder && rows.length > 0 && (body.matches(":hover") || body.contains(document.activeElement));
   hostRows = new Map(rows.map((row) => [row.host, row]));
   keyed(body, rows, (row) => row.host, makeHost, updateHost, held);
+  for (const line of body.rows) line.classList.toggle("gone", !hostRows.has(line.trawlKey));
   byId("no-hosts").hidden = rows.length > 0;
   table.hidden = rows.length === 0;
   const known = status?.hosts?.known;
@@ -240,7 +241,8 @@ function showErrors(list) {
       (line, error) => {
         const [time, reason, url, text] = line.children;
         setText(time, clock(error.time));
-        setText(reason, [error.status > 0 ? error.status : "", error.reason].filter(Boolean).join(" "));
+        setText(reason, error.status > 0 && !error.reason?.includes(error.status)
+            ? `${error.status} ${error.reason || ""}` : error.reason || kNone);
         setText(url, error.url);
         url.title = error.url;
         setText(text, error.error || "");
@@ -332,7 +334,7 @@ async function hostAction(host, action) {
     const done = {block: "blocked", unblock: "unblocked", revive: "revived", delay: `delay is ${body.delay}`,
                   drop: `dropped${isNumber(answer.dropped) ? `, ${count(answer.dropped)} URLs` : ""}`}[action];
     say(`${host}: ${done}`);
-    await loadHosts();
+    await loadHosts(true);
   } catch (error) {
     say(`${host}: ${error.message}`, "bad");
   }
@@ -405,8 +407,8 @@ async function readEvents() {
   }
 }
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-async function loadHosts() {
-  showHosts(await call(`api/v1/hosts?order=${byId("order").value}&limit=50`));
+async function loadHosts(reorder) {
+  showHosts(await call(`api/v1/hosts?order=${byId("order").value}&limit=50`), reorder);
 }
 async function loadAll() {
   const [history, first, log] = await Promise.all([call("api/v1/history"), call("api/v1/status"),
@@ -465,7 +467,7 @@ function showSaved() {
 if (saved) {
   showSaved();
 } else {
-  byId("order").addEventListener("change", () => loadHosts().catch((error) => say(error.message, "bad")));
+  byId("order").addEventListener("change", () => loadHosts(true).catch((error) => say(error.message, "bad")));
   live();
   followHosts();
 }

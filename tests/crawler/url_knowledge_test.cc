@@ -14,6 +14,7 @@
 
 #include "trawl/embedded_frontier.h"
 
+#include "crawler/explain/explanation.h"
 #include "tests/support/temporary_directory.h"
 
 namespace trawl {
@@ -131,6 +132,47 @@ TEST_F(ExplainState, TellsTheLastFetchIfThereIsALedger) {
   ASSERT_TRUE(waiting.fetch.has_value());
   EXPECT_EQ(waiting.fetch->fetches, 0u);
   EXPECT_FALSE(look_up("http://h.test/c").fetch);
+}
+
+TEST_F(ExplainState, FindsWhereAUrlWaits) {
+  const auto later = std::chrono::system_clock::now() + std::chrono::hours(2);
+  {
+    const auto frontier = open(options());
+    offer(*frontier, "http://h.test/now");
+    const std::vector<UrlRequest> requests{{.url = "http://h.test/later", .not_before = later}};
+    ASSERT_TRUE(frontier->offer(requests).has_value());
+    ASSERT_TRUE(frontier->close().has_value());
+  }
+  StoppedCrawlFiles files(directory());
+  const auto look = [&files](std::string_view url) { return files.look_up(*Url::parse(url), {}); };
+  EXPECT_EQ(look("http://h.test/now").waits, UrlKnowledge::Waits::kQueued);
+  const UrlKnowledge deferred = look("http://h.test/later");
+  EXPECT_EQ(deferred.waits, UrlKnowledge::Waits::kDeferred);
+  ASSERT_TRUE(deferred.due.has_value());
+  EXPECT_LT(std::chrono::abs(*deferred.due - later), std::chrono::minutes(1));
+  EXPECT_EQ(look("http://h.test/never").waits, UrlKnowledge::Waits::kNo);
+}
+
+TEST_F(ExplainState, TheAnswerNamesTheHostsBlock) {
+  Explanation it{
+      .text = "http://h.test/", .url = *Url::parse("http://h.test/"), .error = {}, .verdict = {}};
+  it.state.found = UrlKnowledge::Found::kRunning;
+  it.state.waits = UrlKnowledge::Waits::kQueued;
+  it.state.host = {.host = "h.test", .state = HostState::kBlocked, .failures = 3};
+  it.state.host.settings.blocked_until = SystemTime(std::chrono::hours(24 * 365 * 40));
+  EXPECT_TRUE(answer_of(it).would_be_fetched);
+  EXPECT_THAT(answer_of(it).line,
+              testing::AllOf(testing::StartsWith("would be fetched: at 2009-"),
+                             testing::EndsWith("since its host h.test is blocked after 3 failures "
+                                               "in a row")));
+  it.state.host.state = HostState::kParked;
+  it.state.host.settings.blocked_until.reset();
+  EXPECT_THAT(answer_of(it).line, testing::HasSubstr("when its host is revived"));
+  it.state.paused = true;
+  EXPECT_THAT(answer_of(it).line, testing::HasSubstr("when the crawl goes on (it is paused)"));
+  it.verdict = {.reason = SkipReason::kTooDeep, .key = "scope.max_depth"};
+  EXPECT_FALSE(answer_of(it).would_be_fetched);
+  EXPECT_EQ(answer_of(it).line, "would not be fetched: too deep, scope.max_depth");
 }
 
 TEST_F(ExplainState, GoesByTheRulesTheCrawlWasBegunWith) {

@@ -244,14 +244,15 @@ def skipped_lines(state):
     return [json.loads(line) for line in (state / "output/skipped.jsonl").read_text().splitlines()]
 
 
-def what_explains(options, config, line, depths, fetched):
-    """What explain says of the URL of a line of skipped.jsonl: reason and rule."""
-    arguments = []
-    # A URL that was fetched anyway was skipped as a link of another depth.
-    if line["url"] in fetched:
-        arguments = ["--depth", depths[line["from"]]]
-    _, it, _ = explain(options, config, line["url"], *arguments)
-    return it.get("reason"), it.get("rule") or None
+def explain_all(test, options, config, urls, *arguments):
+    """What explain says of many URLs, which it reads from standard input."""
+    urls = sorted(set(urls))
+    done = subprocess.run([options.trawl, "explain", str(config), "-", "--json",
+                           *map(str, arguments)], input="".join(url + "\n" for url in urls),
+                          capture_output=True, text=True, timeout=100)
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    test.check(len(answers) == len(urls), f"{len(answers)} answers of {len(urls)}", done.stderr)
+    return dict(zip(urls, answers))
 
 
 def every_line(test, directory, options):
@@ -270,12 +271,20 @@ def every_line(test, directory, options):
             # Of the links of a page; the target of a redirect is as deep as the redirect.
             depths = {page["url"]: page["depth"] + (0 if page["redirect"] else 1)
                       for page in pages}
+            known = explain_all(test, options, config, [page["url"] for page in pages])
             for page in pages:
-                _, it, problem = explain(options, config, page["url"])
+                it = known[page["url"]]
                 test.check(it.get("state", {}).get("status") == page["status"],
-                           f"{page['url']}: not the status {page['status']}", f"{it} {problem}")
-            fetched = {url for url in {line["url"] for line in lines}
-                       if explain(options, config, url)[1].get("state", {}).get("fetches", 0) > 0}
+                           f"{page['url']}: not the status {page['status']}", it)
+            known = explain_all(test, options, config, [line["url"] for line in lines])
+            fetched = {url for url, it in known.items()
+                       if it.get("state", {}).get("fetches", 0) > 0}
+            # A URL that was fetched anyway was skipped as a link of another depth.
+            known = {0: known} | {
+                depth: explain_all(test, options, config,
+                                   [line["url"] for line in lines if line["url"] in fetched and
+                                    depths.get(line["from"]) == depth], "--depth", depth)
+                for depth in set(depths.values()) if depth > 0}
             answers = {}
             for line in lines:
                 # A place of the host became free for it later.
@@ -283,7 +292,8 @@ def every_line(test, directory, options):
                     continue
                 asked = (line["url"], depths.get(line["from"]) if line["url"] in fetched else 0)
                 if asked not in answers:
-                    answers[asked] = what_explains(options, config, line, depths, fetched)
+                    it = known[asked[1]][line["url"]]
+                    answers[asked] = it.get("reason"), it.get("rule") or None
                 others = {(other["reason"], other["rule"]) for other in lines
                           if other["url"] == line["url"]}
                 test.check(answers[asked] == (line["reason"], line["rule"]) or

@@ -121,12 +121,10 @@ void say_places(const CrawlConfig& config, const Crawl& crawl) {
   std::fflush(stdout);
 }
 
-int run(const CrawlInput& input, OpenMode mode, const SessionOptions& options,
-        bool change_url_rules = false, bool retry_failed = false) {
+int run(const CrawlInput& input, const SignalWaiter& signals, OpenMode mode,
+        const SessionOptions& options, bool change_url_rules = false, bool retry_failed = false) {
   const CrawlConfig& config = input.config();
   const CrawlConfig saved = input.config_to_store();
-  // Created before any thread, the log's included, so that all threads inherit the signal mask.
-  const SignalWaiter signals;
   const StartTraces traces(config);
   const CrawlConfig::Log log = log_settings_of(options.verbosity, config.log);
   if (auto logging = apply_log_settings(log); !logging) {
@@ -160,10 +158,15 @@ int run(const CrawlInput& input, OpenMode mode, const SessionOptions& options,
 
 }  // namespace
 
+// In both commands the signals' waiter is created once the input is read, which Ctrl-C may
+// interrupt, and before any thread, such as those of the store and of the log, so that all inherit
+// the signal mask.
+
 int run_crawl(const CrawlArguments& arguments) {
   const auto input =
       CrawlInput::of_new_crawl(arguments.inputs, arguments.directory, arguments.overrides);
   if (!input) return input.error();
+  const SignalWaiter signals;
   const CrawlConfig& config = input->config();
   if (arguments.fresh) {
     if (auto begun = start_afresh(config); !begun) return report(begun.error());
@@ -172,12 +175,13 @@ int run_crawl(const CrawlArguments& arguments) {
   const bool continues =
       arguments.or_resume || config.recrawl.enabled() || was_refused(config.crawl.state_dir);
   const OpenMode mode = continues ? OpenMode::kCreateOrResume : OpenMode::kCreate;
-  return run(*input, mode, session_options(arguments, *input));
+  return run(*input, signals, mode, session_options(arguments, *input));
 }
 
 int run_resume(const CrawlArguments& arguments) {
   const auto input = CrawlInput::resolve(arguments.target, arguments.overrides);
   if (!input) return input.error();
+  const SignalWaiter signals;
   if (auto holds = expect_crawl(input->state_dir()); !holds) {
     const int code = report(holds.error());
     if (input->kind() == CrawlInput::Kind::kConfigFile) {
@@ -186,7 +190,7 @@ int run_resume(const CrawlArguments& arguments) {
     }
     return code;
   }
-  return run(*input, OpenMode::kResume, session_options(arguments, *input),
+  return run(*input, signals, OpenMode::kResume, session_options(arguments, *input),
              arguments.change_url_rules, arguments.retry_failed);
 }
 

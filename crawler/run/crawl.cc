@@ -257,14 +257,18 @@ class CrawlImpl final : public Crawl {
     if (phase == CrawlPhase::kDraining || reached_max_pages()) return true;
     const Progress how_far = frontier_progress();
     if (!how_far.at_end() || offers_held(true) || fetch_suspect()) return false;
-    return !how_far.only_recrawls_wait || waits_for_recrawls();
+    if (how_far.only_recrawls_wait && !ends_before_recrawls(how_far)) return false;
+    progress_at_end_ = how_far;
+    return true;
   }
   CrawlEnd why_ended() const override {
     if (context_->failure()) return CrawlEnd::kStopped;
-    if (frontier_progress().finished) return CrawlEnd::kFinished;
+    // What ended the crawl still counts if the frontier is out of reach by now.
+    const Progress how_far = progress_at_end_ ? *progress_at_end_ : frontier_progress();
+    if (how_far.finished) return CrawlEnd::kFinished;
     if (reached_limit()) return CrawlEnd::kLimit;
     if (context_->phase() != CrawlPhase::kRunning) return CrawlEnd::kStopped;
-    return waits_for_recrawls() ? CrawlEnd::kRecrawlsWait : CrawlEnd::kExhausted;
+    return ends_before_recrawls(how_far) ? CrawlEnd::kRecrawlsWait : CrawlEnd::kExhausted;
   }
 
   void drain() override { advance_to(CrawlPhase::kDraining); }
@@ -326,8 +330,8 @@ class CrawlImpl final : public Crawl {
   const CrawlTally& tally() const override { return *tally_; }
   const CrawlHistory& history() const override { return *history_; }
   const OpenReport& opened() const override { return opened_; }
-  bool waits_for_recrawls() const {
-    return !config_.recrawl.wait && frontier_progress().only_recrawls_wait;
+  bool ends_before_recrawls(const Progress& how_far) const {
+    return !config_.recrawl.wait && how_far.only_recrawls_wait;
   }
   bool reached_max_pages() const { return pages_->used_up(); }
   std::optional<CrawlLimit> reached_limit() const override {
@@ -802,6 +806,7 @@ class CrawlImpl final : public Crawl {
   std::unique_ptr<CrawlRules> rules_;
   const std::uint32_t threads_wanted_;
   OneThread thread_;  // the thread that calls ended()
+  std::optional<Progress> progress_at_end_;
   SkipCounts skipped_;
   FetchCounts fetches_;
   std::optional<CrawlTally> tally_;

@@ -44,6 +44,12 @@ CrawlConfig CrawlSteering::config() const {
   return parts_.config;
 }
 
+void CrawlSteering::with_rules(
+    const std::function<void(const CrawlConfig&, const CrawlRules&)>& use) const {
+  const ReaderLock lock(using_parts_);
+  use(parts_.config, parts_.rules);
+}
+
 Result<ReloadReport> CrawlSteering::reload(const ReadConfig& read) {
   const MutexLock lock(reloading_);
   reloading_now_.store(true, std::memory_order_relaxed);

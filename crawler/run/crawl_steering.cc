@@ -15,6 +15,7 @@ namespace {
 
 // URLs per call of Frontier::offer(), which other threads wait for.
 constexpr std::size_t kOfferBatch = 4096;
+constexpr std::size_t kMostBlocksNoted = 10'000;
 
 class OfferBatch {
  public:
@@ -76,9 +77,9 @@ std::string reason_of(const HostCounts& counts) {
     case HostState::kActive:
       break;
     case HostState::kBlocked:
-      return failures.empty() ? "blocked by a call or by its own wish (Retry-After)" : failures;
+      return failures.empty() ? "blocked by its own wish (Retry-After)" : failures;
     case HostState::kParked:
-      return failures.empty() ? "parked by a call, or for lack of a robots.txt"
+      return failures.empty() ? "parked: by a call of an earlier run, or for lack of a robots.txt"
                               : "parked after " + failures;
     case HostState::kAtLimit:
       return "as many pages fetched as scope.max_pages_per_host allows";
@@ -86,7 +87,9 @@ std::string reason_of(const HostCounts& counts) {
   return failures;
 }
 
-HostRow row_of(HostCounts counts) {
+}  // namespace
+
+HostRow CrawlSteering::row_of(HostCounts counts) const {
   HostRow row{.host = counts.host,
               .state = counts.state,
               .queued = counts.queued,
@@ -96,6 +99,13 @@ HostRow row_of(HostCounts counts) {
               .delay = counts.delay,
               .blocked_until = counts.blocked_until,
               .reason = reason_of(counts)};
+  const bool kept_back = counts.state == HostState::kBlocked || counts.state == HostState::kParked;
+  const MutexLock lock(blocks_mutex_);
+  if (kept_back && blocked_by_call_.contains(row.host)) {
+    row.state = HostState::kBlocked;
+    row.reason = "blocked by a call" +
+                 (row.reason.empty() || counts.failures == 0 ? std::string() : ", " + row.reason);
+  }
   if (counts.next_start) {
     const auto wait = *counts.next_start - std::chrono::steady_clock::now();
     row.next_start = std::chrono::time_point_cast<SystemTime::duration>(
@@ -103,8 +113,6 @@ HostRow row_of(HostCounts counts) {
   }
   return row;
 }
-
-}  // namespace
 
 void CrawlSteering::pause(PauseReason reason) {
   if (context_.set_paused(reason, true)) spdlog::info("paused");
@@ -166,6 +174,21 @@ Result<void> CrawlSteering::set_host(const std::string& name, const HostSettings
                              AskedDelays::kMostHosts));
   }
   return frontier_.set_host(name, settings);
+}
+
+Result<void> CrawlSteering::block_host(const std::string& name, std::optional<SystemTime> until) {
+  if (auto set = set_host(name, {.blocked_until = until.value_or(HostSettings::kParked)}); !set)
+    return set;
+  const MutexLock lock(blocks_mutex_);
+  if (blocked_by_call_.size() < kMostBlocksNoted) blocked_by_call_.insert(name);
+  return {};
+}
+
+Result<void> CrawlSteering::unblock_host(const std::string& name) {
+  if (auto set = set_host(name, {.blocked_until = HostSettings::kNotBlocked}); !set) return set;
+  const MutexLock lock(blocks_mutex_);
+  blocked_by_call_.erase(name);
+  return {};
 }
 
 }  // namespace trawl

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -49,8 +50,11 @@ class CrawlSteering {
   Result<std::vector<HostRow>> hosts(HostOrder order, std::size_t limit) const;
   Result<HostRow> host(const std::string& name) const;
   Result<void> set_host(const std::string& name, const HostSettings& settings);
+  Result<void> block_host(const std::string& name, std::optional<SystemTime> until);
+  Result<void> unblock_host(const std::string& name);
   Result<ReloadReport> reload(const ReadConfig& read);
   CrawlConfig config() const;
+  void with_rules(const std::function<void(const CrawlConfig&, const CrawlRules&)>& use) const;
   // Held URLs may still be queued.
   bool is_reloading() const { return reloading_now_.load(std::memory_order_relaxed); }
 
@@ -61,6 +65,7 @@ class CrawlSteering {
   void replace_parts(const CrawlConfig& next, CrawlRules& rules) TRAWL_REQUIRES(using_parts_);
   Result<void> offer_new_seeds(const std::vector<std::string>& before) TRAWL_REQUIRES(reloading_);
   void save(const CrawlConfig& read);
+  HostRow row_of(HostCounts counts) const;
 
   CrawlContext& context_;
   Frontier& frontier_;
@@ -71,6 +76,9 @@ class CrawlSteering {
   // safe point of the fetchers too, to change them.
   mutable SharedMutex using_parts_ TRAWL_ACQUIRED_AFTER(reloading_);
   ReloadedParts parts_;
+  // Hosts that calls of this run blocked and not unblocked; to show them so, not as parked.
+  mutable Mutex blocks_mutex_;
+  std::set<std::string, std::less<>> blocked_by_call_ TRAWL_GUARDED_BY(blocks_mutex_);
 };
 
 }  // namespace trawl

@@ -73,6 +73,10 @@ Result<ReloadReport> CrawlSteering::reload_alone(const ReadConfig& read) {
   }
   if (auto done = put_into_effect(change.next, std::move(*rules)); !done)
     return tl::unexpected(done.error());
+  if (auto shortened = HostPace::shorten_delays(frontier_, HostPoliteness(before.politeness),
+                                                HostPoliteness(change.next.politeness));
+      !shortened)
+    return tl::unexpected(shortened.error());
   parts_.read = read.config;
   save(read.saved);
   if (sets_log) {

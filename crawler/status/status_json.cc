@@ -10,6 +10,7 @@
 #include "crawler/config/crawl_paths.h"
 #include "crawler/status/process_usage.h"
 #include "crawler/status/tally_json.h"
+#include "url/url_credentials.h"
 
 namespace trawl {
 
@@ -262,7 +263,7 @@ std::string config_without_secrets(CrawlConfig config) {
     for (std::string& header : headers)
       header = header.substr(0, header.find(':')) + ": " + kHidden;
   };
-  // The credentials in a URL of a proxy.
+  // A proxy's URL has no path.
   const auto hide_proxy = [](std::string& proxy) {
     const std::size_t scheme = proxy.find("://");
     const std::size_t at = proxy.rfind('@');
@@ -270,6 +271,13 @@ std::string config_without_secrets(CrawlConfig config) {
     const std::size_t begin = scheme == std::string::npos || scheme > at ? 0 : scheme + 3;
     proxy.replace(begin, at - begin, kHidden);
   };
+  for (std::string& seed : config.crawl.seeds) {
+    std::string shown = without_credentials(seed);
+    if (shown == seed) continue;
+    const std::size_t scheme = shown.find("://");
+    shown.insert(scheme == std::string::npos ? 0 : scheme + 3, std::string(kHidden) + "@");
+    seed = std::move(shown);
+  }
   hide_headers(config.fetch.headers);
   hide_proxy(config.fetch.proxy);
   for (HostRequestsText& host : config.fetch.hosts) {

@@ -51,6 +51,12 @@ class EndlessSite:
     def url(self, path=""):
         return f"http://127.0.0.1:{self.server.server_address[1]}/{path}"
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
     def stop(self):
         self.server.shutdown()
         self.server.server_close()

@@ -389,13 +389,13 @@ class CrawlImpl final : public Crawl {
     return steering_->set_host(name, settings);
   }
   Result<void> block_host(const std::string& name, std::optional<SystemTime> until) override {
-    return set_host(name, {.blocked_until = until.value_or(HostSettings::kParked)});
+    return steering_->block_host(name, until);
   }
   Result<void> unblock_host(const std::string& name) override {
-    return set_host(name, {.blocked_until = HostSettings::kNotBlocked});
+    return steering_->unblock_host(name);
   }
   Result<std::uint64_t> drop_host(const std::string& name) override {
-    return without_retries_->drop_host(name);
+    return steering_->drop_host(name);
   }
   Result<UrlState> lookup(const std::string& url) override { return without_retries_->lookup(url); }
   std::optional<CheckpointInfo> last_checkpoint() const override {

@@ -49,6 +49,9 @@ class CrawlSteering {
   Result<std::vector<HostRow>> hosts(HostOrder order, std::size_t limit) const;
   Result<HostRow> host(const std::string& name) const;
   Result<void> set_host(const std::string& name, const HostSettings& settings);
+  Result<void> block_host(const std::string& name, std::optional<SystemTime> until);
+  Result<void> unblock_host(const std::string& name);
+  Result<std::uint64_t> drop_host(const std::string& name);
   Result<ReloadReport> reload(const ReadConfig& read);
   CrawlConfig config() const;
   // Held URLs may still be queued.

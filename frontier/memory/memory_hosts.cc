@@ -226,7 +226,7 @@ FrontierStats MemoryState::stats() const {
   stats.hosts = hosts_.size();
   for (const auto& [name, host] : hosts_) {
     stats.queued += host.queue.size();
-    stats.hosts_blocked += is_blocked(host) ? 1 : 0;
+    stats.hosts_blocked += !host.parked && is_blocked(host) ? 1 : 0;
     stats.hosts_parked += host.parked ? 1 : 0;
   }
   return stats;

@@ -217,6 +217,7 @@ Result<std::optional<HostCounts>> FrontierImpl::counts_of(HostId host) const {
     counts = HostCounts{.host = info.host,
                         .state = info.state,
                         .failures = info.failures,
+                        .delay = shard_of(host).delay_of_record(**record),
                         .blocked_until = info.settings.blocked_until};
   }
   if (auto& until = counts->blocked_until) until = clock_.to_wall(to_milliseconds(*until));

@@ -6,6 +6,7 @@
     bench/peers/run.py latency build/release         # many hosts with latency
     bench/peers/run.py connections build/release     # CPU a page with many connections
     bench/peers/run.py memory build/release          # an endless web
+    bench/peers/run.py watched build/release         # with the status page open
 
 CPU is that of the crawler's process and its children alone. Figures are medians of the repetitions,
 with the smallest and the largest; ratios are taken repetition by repetition. Ends with 1 if the
@@ -21,10 +22,11 @@ import tempfile
 
 import hosts
 import sites
+import watched
 from measure import Missing
 
 PARTS = {"sites": sites.sites, "latency": hosts.latency, "connections": hosts.connections,
-         "memory": hosts.memory}
+         "memory": hosts.memory, "watched": watched.watched}
 
 
 def read_options():

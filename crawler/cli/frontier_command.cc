@@ -115,9 +115,9 @@ revive resets the host's failures; when the crawl is resumed, its URLs are reque
 VerbHelp help_of_load() {
   return {
       .text =
-          R"(Reads lines as `trawl frontier dump` prints them, from FILE, or from standard input if FILE is - or
-is not given. Only "url" is required. "attempts" and "recrawl" are ignored: each URL starts as new.
-Empty lines are ignored. Lines whose state is "held" or "failed" are counted and not loaded, except
+          R"(Reads lines as `trawl frontier dump` prints them, or a URL on each line, from FILE, or from standard
+input if FILE is - or is not given. Of an object only "url" is required; "attempts" and "recrawl" are
+ignored: each URL starts as new. Empty lines are ignored. Lines whose state is "held" or "failed" are counted and not loaded, except
 with --set-aside.
 
 A new frontier is created as a config says: the one given with --config, else crawl.toml in
@@ -130,7 +130,7 @@ A bad line is reported with its number. Lines after the first bad line are not l
           R"(How many URLs were new, seen and invalid. Bad lines are reported on standard error.)",
       .examples = {{"trawl frontier load new-state waiting.jsonl",
                     "a new frontier with these URLs"},
-                   {"trawl frontier load example-state --append < more.jsonl",
+                   {"trawl frontier load example-state --append < urls.txt",
                     "more URLs for a stopped crawl"}},
       .exits = {{0, "done"},
                 {1, "failed"},
@@ -266,7 +266,7 @@ void add_dump(CLI::App* frontier, int& exit_code) {
 
 void add_load(CLI::App* frontier, int& exit_code) {
   const auto arguments = std::make_shared<FrontierLoadArguments>();
-  auto* load = frontier->add_subcommand("load", "Queue URLs, one JSON object per line");
+  auto* load = frontier->add_subcommand("load", "Queue URLs: a URL or a JSON object on each line");
   add_state_dir(load, arguments->state_dir);
   load->add_option("FILE", arguments->input, "File of lines (default: standard input)");
   auto* append = load->add_flag("--append", arguments->append, "Add to an existing frontier");

@@ -12,6 +12,7 @@
 #include "trawl/url.h"
 #include "trawl/url_groups.h"
 
+#include "base/ascii.h"
 #include "base/rfc3339.h"
 #include "crawler/config/config_values.h"
 #include "crawler/config/nearest_name.h"
@@ -133,10 +134,12 @@ class LineTokens final : public json::json_sax_t {
   bool start_array(std::size_t) override { return wrong("an array"); }
   bool end_array() override { return true; }
   bool parse_error(std::size_t position, const std::string&, const json::exception&) override {
-    return refuse(fmt::format("not a JSON object: syntax error at byte {}", position));
+    return refuse(
+        fmt::format("neither a URL nor a JSON object: syntax error at byte {}", position));
   }
 
   bool given(Key key) const { return (given_ >> key & 1) != 0; }
+  void note_url() { given_ |= 1u << kUrl; }
 
   FrontierLine line;
   std::string host;
@@ -159,7 +162,7 @@ class LineTokens final : public json::json_sax_t {
     return true;
   }
 
-  bool no_object() { return refuse("not a JSON object"); }
+  bool no_object() { return refuse("neither a URL nor a JSON object"); }
   bool wrong(std::string_view found) {
     if (!in_object_) return no_object();
     return refuse(fmt::format("\"{}\" must be {}, not {}", kKeys[key_], expected(), found));
@@ -199,6 +202,13 @@ class LineTokens final : public json::json_sax_t {
   Key key_ = kUrl;
   std::uint32_t given_ = 0;
 };
+
+// A URL alone, as lists of URLs have it. No JSON text begins like one.
+bool is_plain_url(std::string_view text) {
+  const std::string_view scheme = text.substr(0, text.find(':'));
+  return scheme.size() < text.size() && !scheme.empty() &&
+         std::ranges::all_of(scheme, [](char c) { return is_ascii_alpha(c); });
+}
 
 // Serialises the URL and checks that the keys agree; returns what is wrong, or an empty text.
 std::string finish(LineTokens& reader) {
@@ -247,6 +257,12 @@ void append_frontier_line(const DumpedUrl& url, std::string& out) {
 
 tl::expected<FrontierLine, std::string> parse_frontier_line(std::string_view text) {
   LineTokens reader;
+  if (is_plain_url(text)) {
+    reader.line.url = text;
+    reader.note_url();
+    if (auto why = finish(reader); !why.empty()) return tl::unexpected(std::move(why));
+    return std::move(reader.line);
+  }
   const bool whole = json::sax_parse(text.begin(), text.end(), &reader);
   if (reader.why.empty() && whole) reader.why = finish(reader);
   if (!reader.why.empty() || !whole) return tl::unexpected(std::move(reader.why));

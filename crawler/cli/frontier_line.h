@@ -1,4 +1,4 @@
-// The line format of `trawl frontier dump` and `load`: a URL as a JSON object.
+// The line format of `trawl frontier dump` and `load`: a URL as a JSON object, or alone.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,9 @@ struct FrontierLine {
   bool set_aside = false;  // its state is held or failed
 };
 
-// Parses a line as printed by dump, or one with "url" and any other keys of the format. The error
-// says what is wrong. Needs little more memory than the line itself, for any input.
+// Parses a line as printed by dump, one with "url" and any other keys of the format, or a URL
+// alone. The error says what is wrong. Needs little more memory than the line itself, for any
+// input.
 tl::expected<FrontierLine, std::string> parse_frontier_line(std::string_view text);
 
 }  // namespace trawl::cli

@@ -88,13 +88,18 @@ std::optional<std::chrono::nanoseconds> time_to_limit(const CrawlProgress& progr
 
 std::string hosts_text(const CrawlProgress& progress, std::size_t failing) {
   const FrontierStats& stats = progress.frontier;
-  const std::uint64_t waiting =
-      std::min(stats.hosts, std::max<std::uint64_t>(stats.hosts_blocked, failing));
+  const std::uint64_t waiting = std::min(
+      stats.hosts, std::max<std::uint64_t>(stats.hosts_blocked + stats.hosts_parked, failing));
   std::string text = fmt::format("hosts {} active", stats.hosts - waiting);
   if (waiting > 0) text += fmt::format(", {} waiting", waiting);
   const auto now = std::chrono::steady_clock::now();
   // Otherwise requests are under way, or about to start.
-  if (progress.in_flight == 0 && progress.next_start && *progress.next_start > now)
+  if (progress.in_flight > 0 || !progress.next_start || *progress.next_start <= now) return text;
+  // Only a host that a call blocked waits for longer.
+  constexpr std::chrono::days kLongestWait{180};
+  if (*progress.next_start > now + kLongestWait)
+    text += " (blocked by a call: unblock them to go on)";
+  else
     text += fmt::format(" (next in {})", readable_duration(*progress.next_start - now));
   return text;
 }

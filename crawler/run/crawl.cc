@@ -399,7 +399,7 @@ class CrawlImpl final : public Crawl {
     return steering_->unblock_host(name);
   }
   Result<std::uint64_t> drop_host(const std::string& name) override {
-    return without_retries_->drop_host(name);
+    return steering_->drop_host(name);
   }
   Result<UrlState> lookup(const std::string& url) override { return without_retries_->lookup(url); }
   std::optional<CheckpointInfo> last_checkpoint() const override {

@@ -157,7 +157,8 @@ class Crawl {
   virtual Result<HostRow> host(const std::string& name) const = 0;
   // Errors: kInvalidArgument.
   virtual Result<void> set_host(const std::string& name, const HostSettings& settings) = 0;
-  // No requests to the host until `until`; absent: it is parked, as after too many failures.
+  // No requests to the host until `until`, at most a year from now; absent: until it is unblocked,
+  // in later runs too. The crawl waits for blocked hosts: it does not end while they have URLs.
   virtual Result<void> block_host(const std::string& name, std::optional<SystemTime> until) = 0;
   // Ends a block, and revives a parked host.
   virtual Result<void> unblock_host(const std::string& name) = 0;

@@ -9,13 +9,15 @@
 #include "trawl/url.h"
 #include "trawl/url_groups.h"
 
+#include "base/local_time.h"
+#include "crawler/log/room_log.h"
+
 namespace trawl {
 
 namespace {
 
 // URLs per call of Frontier::offer(), which other threads wait for.
 constexpr std::size_t kOfferBatch = 4096;
-constexpr std::size_t kMostBlocksNoted = 10'000;
 
 class OfferBatch {
  public:
@@ -68,28 +70,37 @@ class OfferBatch {
   std::vector<OfferedUrl> urls_;
 };
 
-std::string reason_of(const HostCounts& counts) {
-  const std::string failures = counts.failures == 0 ? ""
-                               : counts.failures == 1
-                                   ? "1 failure"
-                                   : fmt::format("{} failures in a row", counts.failures);
-  switch (counts.state) {
+// A host that is blocked without an end is blocked for as long as the frontier allows, so that the
+// crawl waits for it; what is left of that tells it from one with an end.
+constexpr std::chrono::days kNoEnd{360};
+constexpr std::chrono::days kLongestEnd{180};
+
+bool is_without_end(SystemTime until) {
+  return until > std::chrono::system_clock::now() + kLongestEnd;
+}
+
+// `trouble`: the failures of this run, which the frontier does not count when those of a robots.txt
+// are among them.
+std::string reason_of(const HostRow& row, const std::optional<HostTrouble>& trouble) {
+  const std::string failures =
+      row.failures == 0 ? ""
+                        : fmt::format("{}{} failure{} in a row", trouble ? trouble->why + ", " : "",
+                                      row.failures, row.failures == 1 ? "" : "s");
+  switch (row.state) {
     case HostState::kActive:
       break;
     case HostState::kBlocked:
-      return failures.empty() ? "blocked by its own wish (Retry-After)" : failures;
+      if (!failures.empty() && row.blocked_until) return failures;
+      return row.blocked_until ? "blocked by a call" : "blocked by a call, until it is unblocked";
     case HostState::kParked:
-      return failures.empty() ? "parked: by a call of an earlier run, or for lack of a robots.txt"
-                              : "parked after " + failures;
+      return failures.empty() ? "parked in an earlier run" : "parked: " + failures;
     case HostState::kAtLimit:
       return "as many pages fetched as scope.max_pages_per_host allows";
   }
   return failures;
 }
 
-}  // namespace
-
-HostRow CrawlSteering::row_of(HostCounts counts) const {
+HostRow row_of(const HostCounts& counts, const HostTroubles& troubles) {
   HostRow row{.host = counts.host,
               .state = counts.state,
               .queued = counts.queued,
@@ -97,22 +108,21 @@ HostRow CrawlSteering::row_of(HostCounts counts) const {
               .leased = counts.leased,
               .failures = counts.failures,
               .delay = counts.delay,
-              .blocked_until = counts.blocked_until,
-              .reason = reason_of(counts)};
-  const bool kept_back = counts.state == HostState::kBlocked || counts.state == HostState::kParked;
-  const MutexLock lock(blocks_mutex_);
-  if (kept_back && blocked_by_call_.contains(row.host)) {
-    row.state = HostState::kBlocked;
-    row.reason = "blocked by a call" +
-                 (row.reason.empty() || counts.failures == 0 ? std::string() : ", " + row.reason);
-  }
-  if (counts.next_start) {
+              .blocked_until = counts.blocked_until};
+  const bool without_end = row.blocked_until && is_without_end(*row.blocked_until);
+  if (without_end) row.blocked_until.reset();
+  if (counts.next_start && !without_end) {
     const auto wait = *counts.next_start - std::chrono::steady_clock::now();
     row.next_start = std::chrono::time_point_cast<SystemTime::duration>(
         std::chrono::system_clock::now() + std::max(wait, std::chrono::nanoseconds(0)));
   }
+  const auto trouble = troubles.of(row.host);
+  if (trouble) row.failures = std::max(row.failures, trouble->failures);
+  row.reason = reason_of(row, trouble);
   return row;
 }
+
+}  // namespace
 
 void CrawlSteering::pause(PauseReason reason) {
   if (context_.set_paused(reason, true)) spdlog::info("paused");
@@ -152,19 +162,19 @@ Result<OfferReport> CrawlSteering::offer(std::span<const OfferedUrl> urls) {
 }
 
 Result<std::vector<HostRow>> CrawlSteering::hosts(HostOrder order, std::size_t limit) const {
-  auto busiest = frontier_.busiest_hosts(order, limit);
+  const auto busiest = frontier_.busiest_hosts(order, limit);
   if (!busiest) return tl::unexpected(busiest.error());
   std::vector<HostRow> rows;
   rows.reserve(busiest->size());
-  for (HostCounts& counts : *busiest)
-    rows.push_back(row_of(std::move(counts)));
+  for (const HostCounts& counts : *busiest)
+    rows.push_back(row_of(counts, context_.host_troubles));
   return rows;
 }
 
 Result<HostRow> CrawlSteering::host(const std::string& name) const {
-  auto counts = frontier_.host_counts(name);
+  const auto counts = frontier_.host_counts(name);
   if (!counts) return tl::unexpected(counts.error());
-  return row_of(std::move(*counts));
+  return row_of(*counts, context_.host_troubles);
 }
 
 Result<void> CrawlSteering::set_host(const std::string& name, const HostSettings& settings) {
@@ -173,22 +183,36 @@ Result<void> CrawlSteering::set_host(const std::string& name, const HostSettings
                  fmt::format("delays are set for {} hosts already: set politeness.delay instead",
                              AskedDelays::kMostHosts));
   }
-  return frontier_.set_host(name, settings);
+  auto set = frontier_.set_host(name, settings);
+  if (set && settings.delay) {
+    room_log(LogRoom::kStatus)
+        .info("{}: a call set its delay to {}", name, readable_duration(*settings.delay));
+  }
+  return set;
 }
 
 Result<void> CrawlSteering::block_host(const std::string& name, std::optional<SystemTime> until) {
-  if (auto set = set_host(name, {.blocked_until = until.value_or(HostSettings::kParked)}); !set)
-    return set;
-  const MutexLock lock(blocks_mutex_);
-  if (blocked_by_call_.size() < kMostBlocksNoted) blocked_by_call_.insert(name);
-  return {};
+  auto blocked = frontier_.set_host(
+      name, {.blocked_until = until.value_or(std::chrono::system_clock::now() + kNoEnd)});
+  if (blocked) {
+    room_log(LogRoom::kStatus)
+        .info("{}: blocked by a call until {}", name,
+              until ? to_local_time(*until, std::chrono::system_clock::now()) : "it is unblocked");
+  }
+  return blocked;
 }
 
 Result<void> CrawlSteering::unblock_host(const std::string& name) {
-  if (auto set = set_host(name, {.blocked_until = HostSettings::kNotBlocked}); !set) return set;
-  const MutexLock lock(blocks_mutex_);
-  blocked_by_call_.erase(name);
-  return {};
+  auto unblocked = frontier_.set_host(name, {.blocked_until = HostSettings::kNotBlocked});
+  if (unblocked) room_log(LogRoom::kStatus).info("{}: unblocked by a call", name);
+  return unblocked;
+}
+
+Result<std::uint64_t> CrawlSteering::drop_host(const std::string& name) {
+  auto dropped = frontier_.drop_host(name);
+  if (dropped)
+    room_log(LogRoom::kStatus).info("{}: a call dropped its {} queued URLs", name, *dropped);
+  return dropped;
 }
 
 }  // namespace trawl

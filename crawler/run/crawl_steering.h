@@ -7,7 +7,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -52,6 +51,7 @@ class CrawlSteering {
   Result<void> set_host(const std::string& name, const HostSettings& settings);
   Result<void> block_host(const std::string& name, std::optional<SystemTime> until);
   Result<void> unblock_host(const std::string& name);
+  Result<std::uint64_t> drop_host(const std::string& name);
   Result<ReloadReport> reload(const ReadConfig& read);
   CrawlConfig config() const;
   void with_rules(const std::function<void(const CrawlConfig&, const CrawlRules&)>& use) const;
@@ -65,7 +65,6 @@ class CrawlSteering {
   void replace_parts(const CrawlConfig& next, CrawlRules& rules) TRAWL_REQUIRES(using_parts_);
   Result<void> offer_new_seeds(const std::vector<std::string>& before) TRAWL_REQUIRES(reloading_);
   void save(const CrawlConfig& read);
-  HostRow row_of(HostCounts counts) const;
 
   CrawlContext& context_;
   Frontier& frontier_;
@@ -76,9 +75,6 @@ class CrawlSteering {
   // safe point of the fetchers too, to change them.
   mutable SharedMutex using_parts_ TRAWL_ACQUIRED_AFTER(reloading_);
   ReloadedParts parts_;
-  // Hosts that calls of this run blocked and not unblocked; to show them so, not as parked.
-  mutable Mutex blocks_mutex_;
-  std::set<std::string, std::less<>> blocked_by_call_ TRAWL_GUARDED_BY(blocks_mutex_);
 };
 
 }  // namespace trawl

@@ -119,6 +119,14 @@ void HostTroubles::log_left_out() {
                   left_out));
 }
 
+std::optional<HostTrouble> HostTroubles::of(const std::string& host) const {
+  if (count() == 0) return std::nullopt;
+  const MutexLock lock(mutex_);
+  const auto found = hosts_.find(host);
+  if (found == hosts_.end() || found->second.trouble.failures == 0) return std::nullopt;
+  return found->second.trouble;
+}
+
 std::vector<HostTrouble> HostTroubles::first(std::size_t limit) const {
   std::vector<HostTrouble> troubles;
   if (count() == 0) return troubles;

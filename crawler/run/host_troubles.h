@@ -54,6 +54,8 @@ class HostTroubles {
   void log_left_out();
 
   std::size_t count() const { return failing_.load(std::memory_order_relaxed); }
+  // Nothing if the host does not fail.
+  std::optional<HostTrouble> of(const std::string& host) const;
   // Those that are tried again first come first, those that are not come last.
   std::vector<HostTrouble> first(std::size_t limit) const;
 

@@ -97,6 +97,9 @@ ordered_json hosts_part(const FrontierStats& stats) {
 ordered_json next_start(const CrawlProgress& progress) {
   if (!progress.next_start) return {};
   const auto wait = *progress.next_start - std::chrono::steady_clock::now();
+  // A host that a call blocked without an end.
+  constexpr std::chrono::days kLongestWait{180};
+  if (wait > kLongestWait) return {};
   return to_rfc3339(std::chrono::time_point_cast<SystemTime::duration>(
       std::chrono::system_clock::now() + std::max(wait, std::chrono::nanoseconds(0))));
 }

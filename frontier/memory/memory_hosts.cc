@@ -227,7 +227,7 @@ FrontierStats MemoryState::stats() {
   stats.hosts = hosts_.size();
   for (const auto& [name, host] : hosts_) {
     stats.queued += host.queue.size();
-    stats.hosts_blocked += is_blocked(host) ? 1 : 0;
+    stats.hosts_blocked += !host.parked && is_blocked(host) ? 1 : 0;
     stats.hosts_parked += host.parked ? 1 : 0;
     stats.hosts_leased += host.leased > 0 ? 1 : 0;
     const bool waits = !host.queue.empty() && host.leased == 0 && !host.parked && !host.at_limit();

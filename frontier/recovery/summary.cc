@@ -86,7 +86,7 @@ Result<void> add_hosts(const Store& store, std::size_t longest_queues, FrontierS
   const std::int64_t now = to_milliseconds(std::chrono::system_clock::now());
   auto read = store.visit_hosts(0, [&](HostId, const HostRecord& host) {
     summary.stats.hosts_parked += host.given_up ? 1 : 0;
-    summary.stats.hosts_blocked += host.blocked_until > now ? 1 : 0;
+    summary.stats.hosts_blocked += !host.given_up && host.blocked_until > now ? 1 : 0;
     return true;
   });
   if (!read) return read;

@@ -146,6 +146,10 @@ class HostShard {
       return locked(&ShardState::rank_hosts, order, from, kHostsAtOnce, ranked);
     });
   }
+  // The delay in effect for a host that is not in memory.
+  std::chrono::milliseconds delay_of_record(const HostRecord& record) const {
+    return locked(&ShardState::delay_of_record, record);
+  }
   std::optional<HostCounts> counts(HostId host) { return locked(&ShardState::counts, host); }
   // The delays of domains and addresses are those of ShardOptions::domains and addresses.
   void set_politeness(const PolitenessOptions& politeness, const RetryOptions& retry) {

@@ -168,7 +168,7 @@ void ShardState::update_block(HostIndex i) {
   const std::uint64_t wait = static_cast<std::uint64_t>(until) - static_cast<std::uint64_t>(now);
   extra.unblocked =
       options_.clock() + milliseconds(std::min<std::uint64_t>(wait, kMaxDelay.count()));
-  blocked_.emplace(extra.unblocked, i);
+  if (!extra.record.given_up) blocked_.emplace(extra.unblocked, i);
 }
 
 // Returns the number of the change; 0 if the record is unchanged.

@@ -13,12 +13,16 @@ using std::chrono::milliseconds;
 
 }  // namespace
 
+milliseconds ShardState::delay_of_record(const HostRecord& record) const {
+  const milliseconds own = std::min(record.delay.value_or(milliseconds(0)), kMaxDelay);
+  return record.exact_delay ? own : std::max(options_.politeness.delay, own);
+}
+
 milliseconds ShardState::delay_of(const Host& host) const {
   milliseconds delay = options_.politeness.delay;
   if (const HostRecord* const record = host.record(); record != nullptr) {
-    const milliseconds own = std::min(record->delay.value_or(milliseconds(0)), kMaxDelay);
-    if (record->exact_delay) return own;
-    delay = std::max(delay, own);
+    delay = delay_of_record(*record);
+    if (record->exact_delay) return delay;
   }
   if (options_.politeness.adaptive_delay > 0 && host.response_time >= 0) {
     const double wanted =

@@ -150,6 +150,7 @@ class ShardState {
   // In shard_counts.cc.
   void add_counted(HostId host, std::uint64_t urls);
   HostIndex rank_hosts(HostOrder order, HostIndex from, std::size_t most, RankedHosts& ranked);
+  std::chrono::milliseconds delay_of_record(const HostRecord& record) const;
   std::optional<HostCounts> counts(HostId host);
   void set_politeness(const PolitenessOptions& politeness, const RetryOptions& retry);
   HostIndex reschedule_some(HostIndex from, std::size_t most);

@@ -76,7 +76,7 @@ struct FrontierStats : FrontierCounters {
   std::uint64_t queued = 0;  // waiting in a host queue, not leased
   std::uint64_t leased = 0;  // open leases, including those whose completion is not yet durable
   std::uint64_t hosts = 0;   // host queues in memory
-  std::uint64_t hosts_blocked = 0;  // of these, blocked now
+  std::uint64_t hosts_blocked = 0;  // of these, blocked now, without those that are parked
   std::uint64_t hosts_parked = 0;   // of these
   std::uint64_t hosts_leased = 0;   // of these, with open leases
   // Of these, with URLs and without open leases; neither parked nor at their limit. Those that are

@@ -9,6 +9,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "trawl/url.h"
+#include "trawl/url_groups.h"
+
 #include "tests/crawler/crawl_fixture.h"
 
 namespace trawl {
@@ -69,6 +72,28 @@ TEST_F(CrawlSteering, APausedCrawlLeasesNothingAndDoesNotEnd) {
   EXPECT_THAT(site_.asked(), IsEmpty());
   crawl->unpause();
   EXPECT_FALSE(crawl->paused());
+  test::finish(*crawl);
+  EXPECT_EQ(asked("/a/"), std::size_t{kLinks});
+}
+
+// Whoever blocks the only host wants to unblock it later.
+TEST_F(CrawlSteering, ACrawlWaitsForTheHostsThatACallBlocked) {
+  auto crawl = test::opened(config_, OpenMode::kCreate);
+  const std::string host = politeness_group(Url::parse(site_.url("/")).value());
+  ASSERT_TRUE(crawl->block_host(host, std::nullopt));
+  crawl->start();
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_FALSE(crawl->ended());
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_THAT(site_.asked(), IsEmpty());
+  const HostRow row = crawl->host(host).value();
+  EXPECT_EQ(row.state, HostState::kBlocked);
+  EXPECT_EQ(row.blocked_until, std::nullopt);
+  EXPECT_EQ(row.next_start, std::nullopt);
+  EXPECT_EQ(row.reason, "blocked by a call, until it is unblocked");
+  EXPECT_FALSE(crawl->has_parked_hosts());
+  ASSERT_TRUE(crawl->unblock_host(host));
   test::finish(*crawl);
   EXPECT_EQ(asked("/a/"), std::size_t{kLinks});
 }

@@ -65,6 +65,8 @@ TEST(ProgressLineTest, NamesTheNextStartIfNothingIsUnderWay) {
   CrawlProgress progress = some_progress();
   progress.next_start = std::chrono::steady_clock::now() + 100s;
   EXPECT_THAT(progress_line(progress, {}, {}, {}, 0), HasSubstr(" (next in 1 min "));
+  progress.next_start = std::chrono::steady_clock::now() + std::chrono::days(300);
+  EXPECT_THAT(progress_line(progress, {}, {}, {}, 0), HasSubstr("(blocked by a call"));
   progress.in_flight = 1;
   EXPECT_THAT(progress_line(progress, {}, {}, {}, 0), Not(HasSubstr("next in")));
 }

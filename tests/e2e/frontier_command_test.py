@@ -155,9 +155,18 @@ class FrontierCommand:
         self.check_same(self.load(state, lines, "--append"), (40, 60, 0), "--append")
         self.check_same(len(self.dump(state)), 100, "after --append")
 
+    def plain_urls(self):
+        state = self.new_path()
+        loaded = self.run("load", state, "-", stdin=b"http://a.example/1\n\nHTTPS://B.example/x y#z\r\n"
+                          + jsonl([{"url": "http://a.example/2", "depth": 3}]))
+        self.expect(loaded, 0, "lines of URLs and of JSON")
+        self.check_same([(line["url"], line["depth"]) for line in self.dump(state)],
+                        [("http://a.example/1", 0), ("http://a.example/2", 3),
+                         ("https://b.example/x%20y", 0)], "lines of URLs and of JSON")
+
     def bad_lines(self):
         good = {"url": "http://good.example/"}
-        bad = [(b"{", "byte 2"), (b"[]", "not a JSON object"), (b"{}", '"url" is missing'),
+        bad = [(b"{", "byte 2"), (b"[]", "nor a JSON object"), (b"{}", '"url" is missing'),
                (b'{"url":"http://x.example/","dpeth":1}', 'unknown key "dpeth".*"depth"'),
                (b'{"url":"http://x.example/","depth":-1}', '"depth" must be .*, not -1'),
                (b'{"url":"http://x.example/","depth":1.5}', '"depth" must be'),
@@ -170,6 +179,7 @@ class FrontierCommand:
                (b'{"url":"http://x.example/","not_before":"2023-02-29T00:00:00Z"}', "not_before"),
                (b'{"url":"http://x.example/","state":"deferred"}', 'no "not_before"'),
                (b'{"url":"http://x.example/","url":"http://y.example/"}', "is repeated"),
+               (b"ftp://x.example/", "ftp"), (b"http://", "host"), (b"x.example", "neither a URL"),
                (b'{"url":"/relative"}', "scheme"), (b'{"url":"ftp://x.example/"}', "ftp"),
                (b'{"url":"http://x.example/' + b"a" * 70_000 + b'"}', "longer than 65536 bytes"),
                (b'{"url":"' + b"a" * (2 << 20) + b'"}', "longer than 1 MiB"),

@@ -252,6 +252,29 @@ TEST_P(ConformanceRetry, AHostThatFailsTooOftenIsGivenUpKeptAndRevived) {
   EXPECT_EQ(host().failures, 0u);
 }
 
+TEST_P(ConformanceRetry, AParkedHostIsNotCountedAsBlockedToo) {
+  options_.retry.park_time = std::chrono::hours(1);
+  open_anew();
+  static_cast<void>(offer(*frontier_, {kUrl, "http://b.test/1", "http://c.test/1"}));
+  ASSERT_TRUE(frontier_->set_host("a.test", {.blocked_until = HostSettings::kParked}));
+  ASSERT_TRUE(frontier_->set_host("b.test", {.blocked_until = clocks_.wall() + 1h}));
+  const FrontierStats stats = frontier_->stats().value();
+  EXPECT_EQ(stats.hosts, 3u);
+  EXPECT_EQ(stats.hosts_blocked, 1u);
+  EXPECT_EQ(stats.hosts_parked, 1u);
+}
+
+TEST_P(ConformanceRetry, AHostWithoutUrlsCountsWithTheDelayThatHolds) {
+  options_.politeness.delay = 200ms;
+  open_anew();
+  ASSERT_TRUE(frontier_->set_host("a.test", {.delay = 1s}));
+  ASSERT_TRUE(frontier_->set_host("b.test", {.delay = 1ms}));
+  EXPECT_EQ(frontier_->host_counts("a.test")->delay, 1s);
+  EXPECT_EQ(frontier_->host_counts("b.test")->delay, 200ms);
+  open_anew();
+  EXPECT_EQ(frontier_->host_counts("a.test")->delay, 1s);
+}
+
 TEST_P(ConformanceRetry, DroppingAHostDeletesWhatWaitsAndKeepsWhatIsLeased) {
   open_anew();
   std::vector<std::string> urls;

@@ -77,7 +77,9 @@ TEST(TimeHeap, FindsTheEarliestOfThoseThatAreWanted) {
     // With fewer looked at it is a lower bound, and never before the top.
     const SteadyTime bound = heap.first_time(wanted, random() % 4);
     EXPECT_LE(bound, first);
-    if (numbers > 0) EXPECT_GE(bound, heap.top().time);
+    if (numbers > 0) {
+      EXPECT_GE(bound, heap.top().time);
+    }
   }
 }
 

@@ -153,7 +153,7 @@ TEST(HttpClient, AConnectionOnWhichMoreCameIsNotUsedAgain) {
   EXPECT_EQ(server.requests().size(), 6u) << "nothing is requested twice";
 }
 
-// The oldest ones are not closed for each new one: libcurl would remember each server for ever.
+// The oldest ones are not closed for each new one: libcurl would remember each server without end.
 TEST(HttpClient, WithTooManyConnectionsNewOnesAreNotKeptUntilUnusedOnesAreClosed) {
   const auto answer = [](Connection& client, const std::string&) { return client.reply(kOk, "x"); };
   std::vector<std::unique_ptr<RawServer>> servers;

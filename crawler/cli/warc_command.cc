@@ -14,10 +14,10 @@
 #include "base/file_io.h"
 #include "crawler/cli/commands.h"
 #include "crawler/cli/exit_codes.h"
+#include "crawler/cli/revisited_records.h"
 #include "crawler/cli/say.h"
 #include "crawler/cli/verb_help.h"
 #include "crawler/cli/warc_payload.h"
-#include "crawler/cli/warc_places.h"
 #include "crawler/output/json_line.h"
 #include "crawler/output/saved_files.h"
 #include "crawler/warc/warc_reader.h"
@@ -72,9 +72,9 @@ bool is_wanted(const WarcArguments& arguments, const WarcRecord& record) {
          (arguments.type.empty() || arguments.type == record.type);
 }
 
-// As each_record(), with damage told. Returns whether all was whole.
-Result<bool> each_told_record(const std::string& file, const UseRecord& use,
-                              std::uint64_t offset = 0) {
+// As each_record(), and reports damage. Returns whether all was whole.
+Result<bool> each_record_reporting(const std::string& file, const UseRecord& use,
+                                   std::uint64_t offset = 0) {
   bool whole = true;
   const auto read = each_record(file, offset, use, [&](const Error& damage) {
     whole = false;
@@ -110,8 +110,8 @@ void print_record(const WarcArguments& arguments, const std::string& file, const
 int run_warc_list(const WarcArguments& arguments) {
   bool whole = true;
   for (const std::string& file : arguments.files) {
-    const auto read =
-        each_told_record(file, [&](WarcReader& reader, const WarcRecord& record) -> Result<bool> {
+    const auto read = each_record_reporting(
+        file, [&](WarcReader& reader, const WarcRecord& record) -> Result<bool> {
           if (!is_wanted(arguments, record)) return true;
           int status = 0;
           if (record.is_http() && record.type != "request") {
@@ -172,7 +172,7 @@ int run_warc_cat(const WarcArguments& arguments) {
   std::optional<WarcRecord> revisit;
   bool found = false;
   for (const std::string& file : arguments.files) {
-    const auto read = each_told_record(
+    const auto read = each_record_reporting(
         file,
         [&](WarcReader& reader, const WarcRecord& record) -> Result<bool> {
           const bool page = record.type == "response" || record.type == "resource" ||
@@ -213,8 +213,8 @@ int run_warc_extract(const WarcArguments& arguments) {
   std::uint64_t written = 0, missing = 0;
   bool whole = true;
   for (const std::string& file : arguments.files) {
-    const auto read =
-        each_told_record(file, [&](WarcReader& reader, const WarcRecord& record) -> Result<bool> {
+    const auto read = each_record_reporting(
+        file, [&](WarcReader& reader, const WarcRecord& record) -> Result<bool> {
           const bool revisit = record.type == "revisit";
           if (record.type != "response" && record.type != "resource" && !revisit) return true;
           if (!is_wanted(arguments, record)) return true;

@@ -67,7 +67,7 @@ def hostile_urls(test, directory, options):
     with ScriptedServer(answers) as server:
         target = directory / "outside"
         target.mkdir()
-        config = config_of(directory, "hostile", server, scope={"max_url_length": 4000})
+        config = config_of(directory, "hostile", server, scope={"max_url_length": 4000, "max_path_segments": 1000})
         state = directory / "hostile"
         first = t.run(options, directory, "crawl", config, "--set", "scope.max_pages=1")
         test.check(first.exit_code == 0, "the first page", first.tail())

@@ -1,5 +1,5 @@
 """trawl warc list, cat and extract: each body comes back byte for byte, from files of Trawl and of
-others; what is damaged is told and passed over; no URL leads out of the folder."""
+others; what is damaged is reported and passed over; no URL leads out of the folder."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-#include "crawler/cli/warc_places.h"
+#include "crawler/cli/revisited_records.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -40,7 +40,7 @@ tl::expected<std::vector<std::string>, int> warc_files_in(const std::filesystem:
 }
 
 std::size_t hash_of(std::string_view url, std::string_view date) {
-  return std::hash<std::string_view>{}(url) * 31 + std::hash<std::string_view>{}(date);
+  return std::hash<std::string_view>{}(url)*31 + std::hash<std::string_view>{}(date);
 }
 
 }  // namespace
@@ -107,7 +107,7 @@ Result<void> RevisitedRecords::read_file(std::size_t file) {
         by_url_and_date_.try_emplace(hash_of(record.url, record.date), place);
         return true;
       },
-      [](const Error&) {});  // told by whoever reads all
+      [](const Error&) {});  // the caller reports them when it reads all
 }
 
 Result<void> RevisitedRecords::read_files() {

@@ -1,4 +1,4 @@
-// Where `trawl warc` reads, and where the records are that others refer to.
+// RevisitedRecords: where the records are that others refer to; and how `trawl warc` reads files.
 #pragma once
 
 #include <cstdint>

@@ -17,6 +17,7 @@
 #include "tests/support/anchor_texts_of_tree.h"
 #include "tests/support/documentation_pages.h"
 #include "tests/support/page_facts.h"
+#include "tests/support/page_text_of_tree.h"
 
 namespace trawl {
 namespace {
@@ -103,6 +104,25 @@ TEST_F(LinkEngines, TextsAreThoseOfTheTree) {
   fmt::print("{} texts, {} of them cut\n", texts, cut);
   EXPECT_GT(texts, 100'000u);
   EXPECT_GT(cut, 10u);
+}
+
+TEST_F(LinkEngines, TheTextsOfPagesAreThoseOfTheTree) {
+  LinkOptions options;
+  options.max_text = 16u << 20;
+  LinkExtractor reader(options);
+  std::size_t bytes = 0;
+  std::string utf8;
+  // Some of them, since it takes time; all agree.
+  for (std::size_t i = 0; i < pages_->size(); i += 4) {
+    const DocumentationPage& page = (*pages_)[i];
+    const PageLinks read = reader.extract(page.bytes, "", base_);
+    const std::string expected =
+        page_text_of_tree(decode_page(page.bytes, detect_encoding(page.bytes, ""), utf8));
+    ASSERT_EQ(without_white_space(read.text), expected) << page.file;
+    bytes += expected.size();
+  }
+  fmt::print("{} bytes of text\n", bytes);
+  EXPECT_GT(bytes, 10'000'000u);
 }
 
 // Damages pages in the ways of the real web: cut short, mixed, garbled, wrongly nested, with

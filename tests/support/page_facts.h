@@ -23,6 +23,7 @@ inline std::vector<std::string> facts(const PageLinks& page) {
   add("canonical", page.canonical);
   add("refresh", page.refresh ? page.refresh->url : std::nullopt);
   lines.push_back("title " + page.title);
+  lines.push_back("language " + page.language);
   lines.push_back(fmt::format("noindex {} nofollow {}, {} invalid, {} of another scheme",
                               page.robots.noindex, page.robots.nofollow, page.invalid,
                               page.other_scheme));

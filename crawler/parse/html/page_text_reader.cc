@@ -51,7 +51,7 @@ void PageTextReader::read(std::string_view html, std::size_t limit, std::string&
 
 bool PageTextReader::start_tag(CollapsedText& text) {
   const Element element = find_element(tokens_.tag_name());
-  if (breaks_line(element)) text.add_space();
+  if (hidden_templates_ == 0 && breaks_line(element)) text.add_space();
   if (is_svg_or_math(element)) {
     if (tokens_.self_closing()) return true;
     ++foreign_;
@@ -86,7 +86,7 @@ void PageTextReader::end_tag(CollapsedText& text) {
     return;
   }
   const Element element = find_element(tokens_.tag_name());
-  if (breaks_line(element)) text.add_space();
+  if (hidden_templates_ == 0 && breaks_line(element)) text.add_space();
   if (element == silent_) silent_ = Element::kOther;
   if (is_svg_or_math(element) && foreign_ > 0) {
     --foreign_;

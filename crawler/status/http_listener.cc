@@ -1,6 +1,7 @@
 #include "crawler/status/http_listener.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
@@ -10,7 +11,9 @@
 #include <exception>
 #include <list>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -39,6 +42,8 @@ using Clock = std::chrono::steady_clock;
 
 // How long stop() waits for clients to take their last replies.
 constexpr std::chrono::milliseconds kLastReplies{500};
+// Bytes of a refused body that are read, and thrown away, before the reply.
+constexpr std::size_t kMostDrained = 16 << 20;
 // Texts that wait in a stream whose client reads slowly; later ones are dropped.
 constexpr std::size_t kMaxTextsOfStream = 4;
 // Two events are never closer than this, however many clients subscribe.
@@ -62,7 +67,8 @@ struct OpenRequest {
   OpenConnection* of = nullptr;
   ApiRequest request;
   std::size_t max_body = 0;
-  std::size_t received = 0;  // bytes of the body
+  std::size_t received = 0;   // bytes of the body
+  std::size_t of_bodies = 0;  // of these, in memory
   bool too_large() const { return received > max_body; }
   bool suspended = false;
   std::optional<ApiReply> reply;
@@ -80,15 +86,28 @@ struct Daemon {
   int epoll = -1;
 };
 
+struct HeaderReader {
+  ApiRequest& request;
+  std::array<bool, 3> seen{};
+};
+
 MHD_Result read_header(void* cls, MHD_ValueKind, const char* name, const char* value) {
-  ApiRequest& request = *static_cast<ApiRequest*>(cls);
+  HeaderReader& of_header = *static_cast<HeaderReader*>(cls);
+  ApiRequest& request = of_header.request;
   const std::string key = to_lower(name);
   const std::string text = value == nullptr ? "" : value;
   if (key == "host") request.hosts.push_back(text);
   if (key == "origin") request.origins.push_back(text);
+  if (key == "content-type") request.content_type = text;
+  // With two of them, a proxy in front of us may have checked the other one.
+  constexpr std::string_view kOnce[] = {"authorization", "x-trawl-token", "content-length"};
+  const auto* const once = std::ranges::find(kOnce, key);
+  if (once == std::end(kOnce)) return MHD_YES;
+  bool& seen = of_header.seen[once - kOnce];
+  if (seen) request.repeated_header = name;
+  seen = true;
   if (key == "authorization") request.authorization = text;
   if (key == "x-trawl-token") request.token = text;
-  if (key == "content-type") request.content_type = text;
   return MHD_YES;
 }
 
@@ -161,6 +180,7 @@ class HttpListenerImpl final : public HttpListener {
   OpenRequest* begin(MHD_Connection* connection, Daemon& daemon, const char* path,
                      const char* method);
   std::optional<ApiReply> refuse(OpenRequest& request) const;
+  MHD_Result take_body(OpenRequest& request, std::string_view data);
   MHD_Result take_outcome(OpenRequest& request);
   MHD_Result defer(OpenRequest& request, DeferredReply deferred);
   MHD_Result subscribe(OpenRequest& request);
@@ -196,6 +216,7 @@ class HttpListenerImpl final : public HttpListener {
   std::list<OpenConnection> connections_;  // the newest last
   std::map<std::uint64_t, OpenRequest*> requests_;
   std::vector<OpenRequest*> streams_;
+  std::size_t bodies_ = 0;  // bytes of the bodies of all requests
   std::uint64_t next_id_ = 1;
   Clock::time_point next_events_{};
   Clock::time_point last_events_{};
@@ -265,13 +286,16 @@ OpenRequest* HttpListenerImpl::begin(MHD_Connection* connection, Daemon& daemon,
   request->request.method = method;
   request->request.path = path;
   request->request.control_socket = daemon.control_socket;
-  MHD_get_connection_values(connection, MHD_HEADER_KIND, &read_header, &request->request);
+  HeaderReader headers{request->request};
+  MHD_get_connection_values(connection, MHD_HEADER_KIND, &read_header, &headers);
   MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, &read_parameter, &request->request);
   requests_.emplace(request->id, request);
   return request;
 }
 
 std::optional<ApiReply> HttpListenerImpl::refuse(OpenRequest& request) const {
+  if (const std::string& header = request.request.repeated_header; !header.empty())
+    return error_reply(400, fmt::format("the header {} is there twice: send one", header));
   if (auto refused = handler_.refuse(request.request)) return refused;
   request.max_body = handler_.max_body(request.request);
   const char* length = MHD_lookup_connection_value(request.connection, MHD_HEADER_KIND,
@@ -286,6 +310,20 @@ std::optional<ApiReply> HttpListenerImpl::refuse(OpenRequest& request) const {
                                       length, request.max_body));
 }
 
+// Whether the client sends a body, no longer than we want to read, without waiting to be asked.
+bool may_drain(MHD_Connection* connection) {
+  const auto header = [connection](const char* name) {
+    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+  };
+  if (header(MHD_HTTP_HEADER_EXPECT) != nullptr) return false;
+  if (header(MHD_HTTP_HEADER_TRANSFER_ENCODING) != nullptr) return true;
+  const char* length = header(MHD_HTTP_HEADER_CONTENT_LENGTH);
+  if (length == nullptr) return false;
+  errno = 0;
+  const unsigned long long announced = std::strtoull(length, nullptr, 10);
+  return errno == 0 && announced > 0 && announced <= kMostDrained;
+}
+
 MHD_Result HttpListenerImpl::on_access(MHD_Connection* connection, Daemon& daemon, const char* path,
                                        const char* method, const char* data, std::size_t* size,
                                        void** state) {
@@ -293,31 +331,41 @@ MHD_Result HttpListenerImpl::on_access(MHD_Connection* connection, Daemon& daemo
   if (request == nullptr) {
     request = begin(connection, daemon, path, method);
     *state = request;
-    if (const auto refused = refuse(*request)) return send(*request, *refused);
+    request->reply = refuse(*request);
+    // A client that still sends its body when the connection is closed does not see the reply.
+    if (request->reply && !may_drain(connection)) return send(*request, *request->reply);
     return MHD_YES;
   }
-  if (*size > 0) {
-    request->received += *size;
-    // A little more than the limit is read if the length was not announced, so that the client
-    // gets a reply.
-    if (request->received / 2 > request->max_body) return MHD_NO;
-    if (!request->too_large()) request->request.body.append(data, *size);
-    *size = 0;
-    return MHD_YES;
-  }
+  if (*size > 0) return take_body(*request, {data, std::exchange(*size, 0)});
   if (request->suspended) return MHD_YES;
   return take_outcome(*request);
+}
+
+MHD_Result HttpListenerImpl::take_body(OpenRequest& request, std::string_view data) {
+  request.received += data.size();
+  if (request.received > kMostDrained) return MHD_NO;
+  if (request.reply) return MHD_YES;
+  std::string& body = request.request.body;
+  if (!request.too_large() && bodies_ + data.size() <= limits_.bodies) {
+    body.append(data);
+    bodies_ += data.size();
+    request.of_bodies += data.size();
+    return MHD_YES;
+  }
+  request.reply =
+      request.too_large()
+          ? error_reply(413, fmt::format("the body has more than {} bytes: send less at a time",
+                                         request.max_body))
+          : error_reply(503, "too many large requests wait: ask again later");
+  body = {};
+  bodies_ -= std::exchange(request.of_bodies, 0);
+  return MHD_YES;
 }
 
 MHD_Result HttpListenerImpl::take_outcome(OpenRequest& request) {
   if (request.of != nullptr) request.of->answering = true;
   if (request.reply) return send(request, *request.reply);
-  if (request.too_large()) {
-    return send(request, error_reply(413, fmt::format("the body has more than {} bytes: send less "
-                                                      "at a time",
-                                                      request.max_body)));
-  }
-  ApiOutcome outcome = handler_.answer(request.request);
+  ApiOutcome outcome = handler_.answer(std::move(request.request));
   if (const auto* reply = std::get_if<ApiReply>(&outcome)) return send(request, *reply);
   if (auto* deferred = std::get_if<DeferredReply>(&outcome))
     return defer(request, std::move(*deferred));
@@ -411,6 +459,7 @@ void HttpListenerImpl::on_completed(OpenRequest& request) {
     request.of->answering = false;
     request.of->waiting_since = Clock::now();
   }
+  bodies_ -= request.of_bodies;
   std::erase(streams_, &request);
   requests_.erase(request.id);
   delete &request;

@@ -19,7 +19,7 @@ struct HostAction {
   std::chrono::milliseconds delay{0};
 };
 
-// Errors: kInvalidArgument, in words for whoever sent it. `now`: of a duration in "until".
+// Errors: kInvalidArgument, in words for the sender. `now`: of a duration in "until".
 Result<HostAction> parse_host_action(std::string_view body, SystemTime now);
 
 // The form of Lease::host for a host as people write it: in any case, with a scheme or without, as

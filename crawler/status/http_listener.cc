@@ -1,7 +1,6 @@
 #include "crawler/status/http_listener.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
@@ -27,12 +26,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/ascii.h"
 #include "base/file_io.h"
 #include "base/mutex.h"
 #include "crawler/log/room_log.h"
 #include "crawler/status/call_thread.h"
-#include "url/percent_encoding.h"
+#include "crawler/status/request_reader.h"
 
 namespace trawl {
 
@@ -42,8 +40,6 @@ using Clock = std::chrono::steady_clock;
 
 // How long stop() waits for clients to take their last replies.
 constexpr std::chrono::milliseconds kLastReplies{500};
-// Bytes of a refused body that are read, and thrown away, before the reply.
-constexpr std::size_t kMostDrained = 16 << 20;
 // Texts that wait in a stream whose client reads slowly; later ones are dropped.
 constexpr std::size_t kMaxTextsOfStream = 4;
 // Two events are never closer than this, however many clients subscribe.
@@ -85,37 +81,6 @@ struct Daemon {
   bool control_socket = false;
   int epoll = -1;
 };
-
-struct HeaderReader {
-  ApiRequest& request;
-  std::array<bool, 3> seen{};
-};
-
-MHD_Result read_header(void* cls, MHD_ValueKind, const char* name, const char* value) {
-  HeaderReader& of_header = *static_cast<HeaderReader*>(cls);
-  ApiRequest& request = of_header.request;
-  const std::string key = to_lower(name);
-  const std::string text = value == nullptr ? "" : value;
-  if (key == "host") request.hosts.push_back(text);
-  if (key == "origin") request.origins.push_back(text);
-  if (key == "content-type") request.content_type = text;
-  // With two of them, a proxy in front of us may have checked the other one.
-  constexpr std::string_view kOnce[] = {"authorization", "x-trawl-token", "content-length"};
-  const auto* const once = std::ranges::find(kOnce, key);
-  if (once == std::end(kOnce)) return MHD_YES;
-  bool& seen = of_header.seen[once - kOnce];
-  if (seen) request.repeated_header = name;
-  seen = true;
-  if (key == "authorization") request.authorization = text;
-  if (key == "x-trawl-token") request.token = text;
-  return MHD_YES;
-}
-
-MHD_Result read_parameter(void* cls, MHD_ValueKind, const char* name, const char* value) {
-  static_cast<ApiRequest*>(cls)->parameters.emplace_back(
-      percent_decode(name), value == nullptr ? "" : percent_decode(value));
-  return MHD_YES;
-}
 
 // Paths are compared as sent; parameters are decoded by read_parameter(), which keeps bytes of 0.
 std::size_t keep_escapes(void*, MHD_Connection*, char* text) {
@@ -286,9 +251,7 @@ OpenRequest* HttpListenerImpl::begin(MHD_Connection* connection, Daemon& daemon,
   request->request.method = method;
   request->request.path = path;
   request->request.control_socket = daemon.control_socket;
-  HeaderReader headers{request->request};
-  MHD_get_connection_values(connection, MHD_HEADER_KIND, &read_header, &headers);
-  MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, &read_parameter, &request->request);
+  read_request(connection, request->request);
   requests_.emplace(request->id, request);
   return request;
 }
@@ -308,20 +271,6 @@ std::optional<ApiReply> HttpListenerImpl::refuse(OpenRequest& request) const {
   return error_reply(413, fmt::format("the body has {} bytes; at most {} are taken: send less at "
                                       "a time",
                                       length, request.max_body));
-}
-
-// Whether the client sends a body, no longer than we want to read, without waiting to be asked.
-bool may_drain(MHD_Connection* connection) {
-  const auto header = [connection](const char* name) {
-    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
-  };
-  if (header(MHD_HTTP_HEADER_EXPECT) != nullptr) return false;
-  if (header(MHD_HTTP_HEADER_TRANSFER_ENCODING) != nullptr) return true;
-  const char* length = header(MHD_HTTP_HEADER_CONTENT_LENGTH);
-  if (length == nullptr) return false;
-  errno = 0;
-  const unsigned long long announced = std::strtoull(length, nullptr, 10);
-  return errno == 0 && announced > 0 && announced <= kMostDrained;
 }
 
 MHD_Result HttpListenerImpl::on_access(MHD_Connection* connection, Daemon& daemon, const char* path,

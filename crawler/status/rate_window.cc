@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::chrono::seconds kRateWindow(10);
 constexpr std::chrono::milliseconds kSampleGap(500);
-// A page in the first moment is no rate of hundreds a second.
+// Of a page in the first moment nobody should read hundreds a second.
 constexpr double kShortestSeconds = 1;
 
 double per_second(std::uint64_t now, std::uint64_t before, std::chrono::duration<double> time) {

@@ -1,5 +1,5 @@
-// Reloads of the config while a crawl runs: what they do when the frontier fails meanwhile, and what
-// other threads may ask.
+// Reloads of the config while a crawl runs: what they do when the frontier fails meanwhile, and
+// what other threads may ask.
 #include <atomic>
 #include <memory>
 #include <string>
@@ -128,9 +128,8 @@ TEST_F(CrawlReload, OfTablesOnlyThoseThatChangedAreReported) {
                           "{ host = \"two.test\", delay = \"3s\" }"));
   CrawlConfig none = other;
   none.politeness.hosts.pop_back();
-  EXPECT_THAT(
-      crawl->reload(none).value().changed,
-      ElementsAre("politeness.host: { host = \"two.test\", delay = \"3s\" } -> removed"));
+  EXPECT_THAT(crawl->reload(none).value().changed,
+              ElementsAre("politeness.host: { host = \"two.test\", delay = \"3s\" } -> removed"));
 }
 
 }  // namespace

@@ -28,7 +28,8 @@ TEST(HostAction, TakesHostsAsPeopleWriteThem) {
   EXPECT_EQ(*host_as_written("https://Example.com/a?b"), "example.com");
   EXPECT_EQ(*host_as_written("b\u00fccher.example"), "xn--bcher-kva.example");
   EXPECT_EQ(*host_as_written("[::1]:81"), "[::1]:81");
-  for (const char* wrong : {"", " ", "bad host <script>", "a/b", "user@a", "a:b", "a?b", "ftp://a/"})
+  for (const char* wrong :
+       {"", " ", "bad host <script>", "a/b", "user@a", "a:b", "a?b", "ftp://a/"})
     EXPECT_FALSE(host_as_written(wrong)) << wrong;
 }
 
@@ -43,8 +44,9 @@ TEST(HostAction, ReadsAllActions) {
   EXPECT_EQ(at->until, kNow + std::chrono::hours(16));
   EXPECT_EQ(parse_host_action(R"({"host": "a.test", "action": "block"})", kNow)->until,
             std::nullopt);
-  EXPECT_EQ(parse_host_action(R"({"host": "a.test", "action": "delay", "delay": "2s"})", kNow)->delay,
-            std::chrono::seconds(2));
+  EXPECT_EQ(
+      parse_host_action(R"({"host": "a.test", "action": "delay", "delay": "2s"})", kNow)->delay,
+      std::chrono::seconds(2));
   EXPECT_EQ(parse_host_action(R"({"host": "a.test", "action": "drop"})", kNow)->kind,
             HostAction::Kind::kDrop);
 }
@@ -70,7 +72,7 @@ TEST(HostAction, RefusesWhatIsNotATime) {
   EXPECT_THAT(delay("\"400d\""), HasSubstr("more than a year"));
 }
 
-TEST(HostAction, ErrorsAreForWhoeverSentIt) {
+TEST(HostAction, ErrorsAreForTheSender) {
   EXPECT_THAT(failure_of("[]"), HasSubstr("not a JSON object"));
   EXPECT_THAT(failure_of(R"({"action": "drop"})"), HasSubstr("\"host\" is missing"));
   EXPECT_THAT(failure_of(R"({"host": "a.test"})"), HasSubstr("\"action\" is missing"));

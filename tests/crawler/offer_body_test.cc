@@ -31,7 +31,8 @@ TEST(OfferBody, TakesJsonAndLines) {
        {"", "\n", "{", "{\"urls\": 3}", "{\"urls\": [[]]}", "{\"depth\": 1}", "[3]", "{}",
         "{\"urls\": {}}", "{\"urls\": [{}]}", "{\"urls\": [\"a\", 3]}", "{\"url\": [\"a\"]}",
         R"({"urls": [{"url": "a", "priority": 99999999999}]})", "http://a/\n{\"url\": 3}\n",
-        R"({"url": "a", "priority": 18446744073709551615})", R"({"url": "a", "depth": 4294967296})"})
+        R"({"url": "a", "priority": 18446744073709551615})",
+        R"({"url": "a", "depth": 4294967296})"})
     EXPECT_FALSE(parse_offer_body(wrong)) << wrong;
 }
 

@@ -278,11 +278,12 @@ class Cases:
         head = (f"POST /api/v1/offer HTTP/1.1\r\nHost: 127.0.0.1:{crawl.port}\r\nX-Trawl-Token: "
                 f"{crawl.token}\r\nContent-Length: 4000001\r\n\r\n").encode()
         with contextlib.ExitStack() as stack:
-            for _ in range(8):
+            def is_full():
                 waiting = stack.enter_context(socket.create_connection(("127.0.0.1", crawl.port), 20))
                 waiting.sendall(head + b" " * 4_000_000)
-            t.wait_until(lambda: crawl.post("/api/v1/offer", b" " * 4_000_000)[0] == 503,
-                         "a refusal for lack of room")
+                return crawl.post("/api/v1/offer", b" " * 4_000_000)[0] == 503
+
+            t.wait_until(is_full, "a refusal for lack of room")
             self.test.check(crawl.post("/api/v1/checkpoint")[0] == 200, "small requests go on")
         t.wait_until(lambda: crawl.post("/api/v1/offer", b" " * 4_000_000)[0] == 400, "room again")
 

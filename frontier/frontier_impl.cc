@@ -317,11 +317,18 @@ Result<FrontierStats> FrontierImpl::stats() const {
     stats.hosts += of_shard.hosts;
     stats.hosts_blocked += of_shard.blocked;
     stats.hosts_parked += of_shard.given_up;
+    stats.hosts_leased += of_shard.leased_hosts;
+    stats.hosts_waiting += of_shard.waiting;
+    if (of_shard.next_turn != SteadyTime::max())
+      stats.next_turn = std::min(stats.next_turn.value_or(SteadyTime::max()), of_shard.next_turn);
     stats.expired += of_shard.expired;
     stats.late += of_shard.late;
     stats.repeated += of_shard.repeated;
     stats.memory += of_shard.memory;
   }
+  if (const auto due = deferred_due())
+    stats.next_turn = std::min(stats.next_turn.value_or(SteadyTime::max()), *due);
+  if (stats.next_turn) stats.next_turn = std::max(*stats.next_turn, SteadyTime());
   // The two counters are not read at one moment: a lease may have ended in between.
   const std::uint64_t open = counters.open() - std::min(counters.open(), counters.deferred);
   stats.queued = open - std::min(open, stats.leased);

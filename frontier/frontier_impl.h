@@ -145,6 +145,8 @@ class FrontierImpl final : public Frontier {
   Result<void> check_shard(std::optional<std::uint32_t> shard) const;
   // When a URL of the shard, or of any shard, may be leased.
   std::optional<SteadyTime> due(std::uint32_t shard) const;
+  // When the first deferred URL is due.
+  std::optional<SteadyTime> deferred_due() const;
   std::optional<SteadyTime> due_in_all() const;
 
   // Submits an operation; in deterministic mode also waits until it is durable.

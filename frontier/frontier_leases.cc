@@ -222,14 +222,21 @@ std::optional<SteadyTime> FrontierImpl::due(std::uint32_t shard) const {
   }
   // Not before the clock's epoch, so that the caller can subtract times without overflow.
   if (due) due = std::max(*due, SteadyTime());
+  const auto deferred = deferred_due();
+  if (due && deferred) return std::min(*due, *deferred);
+  return due ? due : deferred;
+}
+
+std::optional<SteadyTime> FrontierImpl::deferred_due() const {
   const std::int64_t deferred = writer_.next_deferred();
   // While due URLs are being queued their time does not count: an announcement follows when they
   // are queued.
-  if (deferred == GroupWriter::kNever || promoting_.load(std::memory_order_relaxed)) return due;
+  if (deferred == GroupWriter::kNever || promoting_.load(std::memory_order_relaxed))
+    return std::nullopt;
   const SteadyTime now = options_.testing.clock();
   const std::chrono::milliseconds wait(
       std::clamp<std::int64_t>(deferred - clock_.now(), 0, kMaxDelay.count()));
-  return due ? std::min(*due, now + wait) : now + wait;
+  return now + wait;
 }
 
 Result<Operation::Ended> FrontierImpl::ended(std::uint64_t lease_id, const QueuedUrl& url,

@@ -40,7 +40,10 @@ Result<std::optional<UrlState>> FrontierImpl::find(Fingerprint fingerprint,
                     .host = std::move(url->host),
                     .reason = std::move(url->reason),
                     .status = url->status,
-                    .at = url->since};
+                    .at = url->since,
+                    .depth = url->depth,
+                    .redirects = url->redirects,
+                    .note = std::move(url->note)};
   }
   if (!filter_.contains(fingerprint)) return std::nullopt;
   auto waiting = find_waiting(fingerprint, host);
@@ -54,7 +57,8 @@ Result<std::optional<UrlState>> FrontierImpl::find(Fingerprint fingerprint,
   if ((*record)->fetches == 0) return UrlState{.kind = UrlState::Kind::kSeen};
   return UrlState{.kind = UrlState::Kind::kDone,
                   .status = (*record)->status,
-                  .at = from_milliseconds((*record)->fetched)};
+                  .at = from_milliseconds((*record)->fetched),
+                  .fetches = (*record)->fetches};
 }
 
 Result<std::optional<UrlState>> FrontierImpl::find_waiting(Fingerprint fingerprint,

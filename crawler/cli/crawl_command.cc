@@ -163,17 +163,19 @@ int run(const CrawlInput& input, const SignalWaiter& signals, OpenMode mode,
 // the signal mask.
 
 int run_crawl(const CrawlArguments& arguments) {
-  const auto input =
-      CrawlInput::of_new_crawl(arguments.inputs, arguments.directory, arguments.overrides);
+  auto input = CrawlInput::of_new_crawl(arguments.inputs, arguments.directory, arguments.overrides);
   if (!input) return input.error();
   const SignalWaiter signals;
-  const CrawlConfig& config = input->config();
   if (arguments.fresh) {
-    if (auto begun = start_afresh(config); !begun) return report(begun.error());
+    if (auto begun = start_afresh(input->config()); !begun) return report(begun.error());
   }
   // With [recrawl], the same command continues the crawl each time it is run.
   const bool continues =
-      arguments.or_resume || config.recrawl.enabled() || was_refused(config.crawl.state_dir);
+      arguments.or_resume || input->config().recrawl.enabled() || was_refused(input->state_dir());
+  if (continues && !arguments.fresh) {
+    input = input->with_stored_config();
+    if (!input) return input.error();
+  }
   const OpenMode mode = continues ? OpenMode::kCreateOrResume : OpenMode::kCreate;
   return run(*input, signals, mode, session_options(arguments, *input));
 }

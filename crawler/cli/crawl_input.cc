@@ -279,6 +279,21 @@ Result<ReadConfig> CrawlInput::read_again() const {
   return ReadConfig{.config = std::move(*config), .saved = now.config_to_store()};
 }
 
+tl::expected<CrawlInput, int> CrawlInput::with_stored_config() const {
+  const fs::path file = saved_config_path(state_dir());
+  if (kind_ != Kind::kUrls || !is_there(file)) return *this;
+  auto config = load_config(file, overrides_);
+  if (!config) return tl::unexpected(report_config_errors(config.error()));
+  config->crawl.state_dir = config_.crawl.state_dir;
+  std::vector<std::string>& seeds = config->crawl.seeds;
+  for (const std::string& seed : config_.crawl.seeds) {
+    if (std::ranges::find(seeds, seed) == seeds.end()) seeds.push_back(seed);
+  }
+  CrawlInput input = *this;
+  input.config_ = std::move(*config);
+  return input;
+}
+
 CrawlConfig CrawlInput::config_to_store() const {
   if (file_.empty()) return config_;
   CrawlConfig stored = config_to_keep(file_, overrides_, config_);

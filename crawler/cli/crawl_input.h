@@ -41,6 +41,9 @@ class CrawlInput {
   // Its state directory is set; a state directory that was moved is where it is now.
   const CrawlConfig& config() const { return config_; }
   const std::filesystem::path& state_dir() const { return config_.crawl.state_dir; }
+  // For URLs whose crawl is continued: the config that it was stored with, with the overrides of
+  // this command line and with its URLs as more seeds. Otherwise the input as it is.
+  tl::expected<CrawlInput, int> with_stored_config() const;
   // The config to store for later runs: without most of the overrides, unless there is no file.
   CrawlConfig config_to_store() const;
   // Reads the file again, for a running crawl: the one that was given or, without one, that of the

@@ -9,12 +9,14 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include "trawl/frontier_dump.h"
 
 #include "base/rfc3339.h"
 #include "crawler/config/crawl_paths.h"
 #include "crawler/explain/state_names.h"
+#include "crawler/status/process_usage.h"
 #include "crawler/status/tally_json.h"
 #include "crawler/tally/stored_tally.h"
 
@@ -83,21 +85,33 @@ ordered_json stopped_host_json(const std::string& name, const HostInfo* info,
   return json;
 }
 
-ordered_json stopped_filter_json(const FrontierSummary& summary) {
+ordered_json stopped_filter_json(const FrontierSummary& summary, bool exact) {
   if (!summary.filter_read) return nullptr;
   const FilterStats& filter = summary.stats.filter;
   ordered_json json{{"items", filter.inserted},         {"capacity", filter.capacity},
                     {"layers", filter.layers},          {"fill", filter.fill},
                     {"memory", filter.memory_bytes},    {"rate", filter.current_rate},
                     {"target_rate", filter.target_rate}};
-  // Of the offers called seen, as many as the rate says are new URLs at most.
-  json["expected_lost"] = nullptr;
+  // As of the newest checkpoint.
+  json["expected_lost"] = exact ? 0 : filter.expected_false_positives;
+  json["measured_lost"] = nullptr;
   json["measured_rate"] = nullptr;
   json["seen"] = summary.stats.seen;
   json["warning"] = summary.stats.filter_warning.empty()
                         ? ordered_json()
                         : ordered_json(summary.stats.filter_warning);
   return json;
+}
+
+// When the newest checkpoint was written.
+ordered_json time_of_newest(const std::filesystem::path& state_dir,
+                            const FrontierSummary& summary) {
+  if (summary.checkpoints.empty()) return nullptr;
+  struct stat file {};
+  const auto path = state_dir / summary.checkpoints.back().file;
+  if (::stat(path.c_str(), &file) != 0) return nullptr;
+  return to_rfc3339(std::chrono::system_clock::from_time_t(file.st_mtim.tv_sec) +
+                    std::chrono::nanoseconds(file.st_mtim.tv_nsec));
 }
 
 ordered_json stopped_status_json(const CrawlConfig& config, const StoredTally& stored,
@@ -128,10 +142,15 @@ ordered_json stopped_status_json(const CrawlConfig& config, const StoredTally& s
                    {"blocked", stats.hosts_blocked},
                    {"parked", stats.hosts_parked}};
   json["next_start"] = nullptr;
-  json["filter"] = stopped_filter_json(summary);
-  json["checkpoint"] = {{"count", summary.checkpoints.size()}, {"last", nullptr}};
+  json["filter"] = stopped_filter_json(summary, config.filter.mode == FilterMode::kExact);
+  json["checkpoint"] = {{"count", summary.checkpoints.size()},
+                        {"last", time_of_newest(config.crawl.state_dir, summary)},
+                        {"took_ms", nullptr},
+                        {"next", nullptr}};
   json["memory"] = {{"peak", stored.peak_memory}};
-  json["disk"] = {{"used", summary.disk_bytes}};
+  const auto free = free_disk_space(config.crawl.state_dir);
+  json["disk"] = {{"free", free ? ordered_json(*free) : ordered_json()},
+                  {"state", summary.disk_bytes}};
   const auto output = output_directory(config);
   json["output"] = {{"directory", output.string()},
                     {"pages", config.output.pages ? ordered_json((output / "pages.jsonl").string())

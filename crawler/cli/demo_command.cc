@@ -82,7 +82,6 @@ int run_demo(const DemoArguments& arguments) {
   if (!quiet) say_start(config, arguments.pages);
   const auto status = StatusServer::open(config);
   if (!status) return report(status.error());
-  if (!quiet) say("status page: {}\n", (*status)->url());
   std::fflush(stdout);
   auto crawl = Crawl::open(config, {.mode = OpenMode::kCreate});
   if (!crawl) {

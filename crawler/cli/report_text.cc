@@ -96,6 +96,15 @@ void add_pages(const ordered_json& status, ReportLines& lines) {
                          number(hosts, "blocked"), number(hosts, "parked")));
   if (const auto peak = number(part(status, "memory"), "peak"); peak > 0)
     lines.line("peak memory", readable_bytes(peak));
+  const ordered_json& disk = part(status, "disk");
+  if (part(disk, "state").is_number()) {
+    std::string text = readable_bytes(number(disk, "state")) + " of state";
+    if (part(disk, "free").is_number())
+      text += ", " + readable_bytes(number(disk, "free")) + " free";
+    lines.line("disk", text);
+  }
+  if (const auto last = words(part(status, "checkpoint"), "last"); !last.empty())
+    lines.line("checkpoint", last);
   if (const auto file = words(part(status, "output"), "pages"); !file.empty())
     lines.line("output", file);
 }
@@ -183,8 +192,12 @@ void add_filter(const ordered_json& filter, ReportLines& lines) {
                                  readable_bytes(number(filter, "memory"))));
   lines.line("rate", fmt::format("{:.2g} of new URLs taken for seen now; the target is {:.2g}",
                                  real(filter, "rate"), real(filter, "target_rate")));
-  if (part(filter, "expected_lost").is_number())
-    lines.line("URLs lost", fmt::format("{:.2g}, as expected", real(filter, "expected_lost")));
+  if (part(filter, "expected_lost").is_number()) {
+    std::string text = fmt::format("{:.2g} expected so far", real(filter, "expected_lost"));
+    if (part(filter, "measured_lost").is_number())
+      text += fmt::format(", {} found among those checked", number(filter, "measured_lost"));
+    lines.line("URLs lost", text);
+  }
   if (const auto warning = words(filter, "warning"); !warning.empty())
     lines.line("warning", warning);
 }

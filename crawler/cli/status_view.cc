@@ -245,8 +245,8 @@ StatusView& StatusView::status(const json& status) {
         {size_words(number_in(memory, "rss")), "peak " + size_words(number_in(memory, "peak"))});
   std::vector<std::string> disk = {size_words(number_in(part_of(status, "disk"), "free")) +
                                    " free"};
-  if (const auto state = text_in(part_of(status, "disk"), "state"); !state.empty())
-    disk.push_back(state);
+  if (const double state = number_in(part_of(status, "disk"), "state"); state > 0)
+    disk.push_back("state " + size_words(state));
   entry("disk", disk);
   if (const double left = number_in(status, "eta_ms"); left > 0)
     entry("limit", {"reached in about " + time_words(left / 1000)});

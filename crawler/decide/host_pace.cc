@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <string>
 #include <system_error>
@@ -50,9 +51,8 @@ HostPlaces hosts_of_entries(std::string_view text) {
   return places;
 }
 
-// Removes delay and number of requests from the hosts of the former entries. Those of the entries
-// now get theirs when they are leased from.
-Result<void> forget_former(Frontier& frontier, const HostPlaces& former) {
+Result<void> visit_hosts(Frontier& frontier,
+                         const std::function<Result<void>(const HostInfo&)>& visit) {
   constexpr std::size_t kAtOnce = 10'000;
   std::string after;
   for (;;) {
@@ -60,11 +60,19 @@ Result<void> forget_former(Frontier& frontier, const HostPlaces& former) {
     if (!hosts) return tl::unexpected(hosts.error());
     if (hosts->empty()) return {};
     for (const HostInfo& info : *hosts) {
-      if (!former.find(hostname_of_queue(info.host))) continue;
-      if (auto set = frontier.set_host(info.host, kNothing); !set) return set;
+      if (auto visited = visit(info); !visited) return visited;
     }
     after = hosts->back().host;
   }
+}
+
+// Removes delay and number of requests from the hosts of the former entries. Those of the entries
+// now get theirs when they are leased from.
+Result<void> forget_former(Frontier& frontier, const HostPlaces& former) {
+  return visit_hosts(frontier, [&](const HostInfo& info) {
+    return former.find(hostname_of_queue(info.host)) ? frontier.set_host(info.host, kNothing)
+                                                     : Result<void>{};
+  });
 }
 
 }  // namespace
@@ -98,6 +106,28 @@ Result<void> HostPace::note_entries(const std::filesystem::path& state_dir,
 void HostPace::reloaded() {
   former_.merge(known_);
   known_.clear();
+}
+
+// A host that got its settings again has another delay, which robots.txt may have lengthened: it is
+// left as it is.
+Result<void> HostPace::shorten_delays(Frontier& frontier, const HostPoliteness& before,
+                                      const HostPoliteness& now) {
+  const auto settings_now = [&now](std::string_view host) {
+    const HostPolitenessText* const entry = now.find(host);
+    return entry == nullptr ? kNothing : settings_of(*entry, milliseconds(0), milliseconds(0));
+  };
+  const auto is_shorter = [&](const HostPolitenessText& entry) {
+    const std::string_view host = entry.host;
+    return entry.delay &&
+           settings_now(host.substr(host.starts_with('.') ? 1 : 0)).delay < entry.delay;
+  };
+  if (std::ranges::none_of(before.entries(), is_shorter)) return {};
+  return visit_hosts(frontier, [&](const HostInfo& info) -> Result<void> {
+    const HostPolitenessText* const entry = before.find(info.host);
+    if (entry == nullptr || !entry->delay || info.settings.delay != entry->delay) return {};
+    const HostSettings settings = settings_now(info.host);
+    return settings.delay < entry->delay ? frontier.set_host(info.host, settings) : Result<void>{};
+  });
 }
 
 HostSettings HostPace::settings_of(const HostPolitenessText& entry, milliseconds crawl_delay,

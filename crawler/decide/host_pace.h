@@ -48,6 +48,11 @@ class HostPace {
   // Call when config and entries have changed while the crawl runs. Each host gets its settings
   // when it is leased from next.
   void reloaded();
+  // Call after: hosts that wait for the delay of an entry that is gone, or longer than the one now,
+  // need not wait for it to end. Reads all queues if there is such an entry. Errors: those of the
+  // frontier.
+  static Result<void> shorten_delays(Frontier& frontier, const HostPoliteness& before,
+                                     const HostPoliteness& now);
   // Call before: adds the new entries to the small file, so that the next run can remove what they
   // set. Errors: kIo.
   static Result<void> note_entries(const std::filesystem::path& state_dir,

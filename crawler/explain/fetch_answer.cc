@@ -38,9 +38,10 @@ std::string obstacle_of(const UrlKnowledge& state) {
                              : "when its host is revived (trawl frontier revive)",
                          host.host, times(host.failures));
     case HostState::kBlocked:
-      return fmt::format("at {}, since its host {} is blocked{}",
-                         until ? to_rfc3339(*until) : "a later time", host.host,
-                         times(host.failures));
+      return fmt::format("{}, since its host {} is blocked{}",
+                         until && *until < HostSettings::kParked ? "at " + to_rfc3339(*until)
+                                                                 : "when its host is unblocked",
+                         host.host, times(host.failures));
     case HostState::kAtLimit:
       return fmt::format(
           "when its limit is raised, since its host {} is at scope.max_pages_per_host", host.host);

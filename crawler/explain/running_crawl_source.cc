@@ -1,9 +1,12 @@
 #include "crawler/explain/running_crawl_source.h"
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
-#include "trawl/canonicalizer.h"
 #include "trawl/url_groups.h"
+
+#include "crawler/run/crawl_context.h"
 
 namespace trawl {
 
@@ -35,20 +38,22 @@ void set_url_state(const Url& url, const UrlState& now, UrlKnowledge& state) {
       aside.reason = now.reason;
       aside.status = now.status;
       aside.since = now.at.value_or(SystemTime{});
+      aside.depth = now.depth;
+      aside.redirects = now.redirects;
+      aside.note = now.note;
       return;
     }
     case Kind::kDone:
-      state.fetch =
-          LastFetch{.fetches = 1, .status = now.status, .ended = now.at.value_or(SystemTime{})};
+      state.fetch = LastFetch{
+          .fetches = now.fetches, .status = now.status, .ended = now.at.value_or(SystemTime{})};
       return;
   }
 }
 
 }  // namespace
 
-UrlKnowledge RunningCrawlSource::look_up(const Url& url, const Profile& profile) {
+UrlKnowledge RunningCrawlSource::look_up(const Url& url) {
   UrlKnowledge state{.found = UrlKnowledge::Found::kRunning};
-  state.key = Canonicalizer(profile).key(url);
   const auto now = crawl_.lookup(std::string(url.href_without_fragment()));
   if (!now) {
     state.found = UrlKnowledge::Found::kUnreadable;
@@ -72,17 +77,26 @@ UrlKnowledge RunningCrawlSource::look_up(const Url& url, const Profile& profile)
   return state;
 }
 
-Result<std::string> RunningCrawlSource::explain(const UrlQuestion& question) {
-  const CrawlConfig config = crawl_.config();
-  std::string text = to_toml(config);
-  const MutexLock lock(mutex_);
-  if (!explainer_ || text != made_of_) {
-    auto made = UrlExplainer::create(config);
-    if (!made) return tl::unexpected(std::move(made.error()));
-    explainer_ = std::move(*made);
-    made_of_ = std::move(text);
+std::string RunningCrawlSource::explain(const UrlQuestion& question) {
+  nlohmann::ordered_json json;
+  if (auto url = Url::parse(question.url)) {
+    // Before the rules are used, since it may take long.
+    UrlKnowledge known = look_up(*url);
+    crawl_.with_rules([&](const CrawlConfig& config, const CrawlRules& rules) {
+      const auto is_seed = [&](std::string_view key) {
+        return std::ranges::any_of(config.crawl.seeds, [&](const std::string& text) {
+          const auto seed = Url::parse(text);
+          return seed && rules.canonicalizer.key(*seed) == key;
+        });
+      };
+      known.key = rules.canonicalizer.key(*url);
+      json = to_json(
+          explain_url({config, rules.canonicalizer, rules.decider, rules.priorities, is_seed},
+                      question, *url, std::move(known)));
+    });
+  } else {
+    json = to_json(explain_invalid(question, std::move(url.error())));
   }
-  const auto json = to_json(explainer_->explain(question, this));
   return json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

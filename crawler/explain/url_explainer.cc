@@ -1,6 +1,8 @@
 #include "crawler/explain/url_explainer.h"
 
 #include <algorithm>
+#include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -9,8 +11,6 @@
 
 #include "crawler/config/host_politeness.h"
 #include "crawler/decide/parked_patterns.h"
-#include "crawler/decide/priorities.h"
-#include "crawler/decide/url_decider.h"
 #include "crawler/decide/url_shape.h"
 
 namespace trawl {
@@ -19,14 +19,9 @@ struct UrlExplainer::Rules {
   CrawlConfig config;
   Profile profile;
   Canonicalizer canonicalizer;
-  std::vector<Url> seeds;
   UrlDecider decider;
   Priorities priorities;
-
-  bool is_seed(std::string_view key) const {
-    return std::ranges::any_of(seeds,
-                               [&](const Url& seed) { return canonicalizer.key(seed) == key; });
-  }
+  std::unordered_set<std::string> seed_keys;
 };
 
 namespace {
@@ -74,7 +69,7 @@ class KnownFacts final : public CrawlFacts {
 UrlOrigin origin_of(const UrlQuestion& question, bool seed, const KnownFacts& facts,
                     const UrlKnowledge& state) {
   UrlOrigin origin{.depth = seed ? 0u : 1u};
-  if (state.set_aside && state.found == UrlKnowledge::Found::kRead) {
+  if (state.set_aside && state.is_known()) {
     const SetAsideUrl& held = *state.set_aside;
     origin = UrlOrigin::of(held.depth, held.redirects, UrlNote::decode(held.note));
   }
@@ -135,39 +130,56 @@ Result<UrlExplainer> UrlExplainer::create(const CrawlConfig& config) {
   if (!decider) return tl::unexpected(std::move(decider.error()));
   auto priorities = Priorities::create(config.crawl);
   if (!priorities) return tl::unexpected(std::move(priorities.error()));
-  return UrlExplainer(
-      std::unique_ptr<Rules>(new Rules{config, std::move(*profile), canonicalizer, std::move(seeds),
-                                       std::move(*decider), std::move(*priorities)}));
+  std::unordered_set<std::string> seed_keys;
+  for (const Url& seed : seeds)
+    seed_keys.insert(canonicalizer.key(seed));
+  return UrlExplainer(std::unique_ptr<Rules>(new Rules{config, std::move(*profile), canonicalizer,
+                                                       std::move(*decider), std::move(*priorities),
+                                                       std::move(seed_keys)}));
 }
 
 Explanation UrlExplainer::explain(const UrlQuestion& question, UrlKnowledgeSource* source) const {
-  Explanation it{.text = question.url, .url = {}, .error = {}, .verdict = {}};
   auto url = Url::parse(question.url);
-  if (!url) {
-    it.error = std::move(url.error().message);
-    it.verdict = UrlDecider::decide(url.error());
-    return it;
-  }
-  const CrawlConfig& config = rules_->config;
-  it.url = std::move(*url);
-  it.key = rules_->canonicalizer.key(*it.url);
-  it.group = politeness_group(*it.url);
-  it.domain = registrable_domain(it.url->hostname());
-  it.pattern = url_pattern_of(*it.url);
-  it.seed = rules_->is_seed(it.key);
+  if (!url) return explain_invalid(question, std::move(url.error()));
+  UrlKnowledge known;
+  if (source != nullptr && !rules_->config.crawl.state_dir.empty())
+    known = source->look_up(*url, rules_->profile);
+  const auto is_seed = [this](std::string_view key) {
+    return rules_->seed_keys.contains(std::string(key));
+  };
+  return explain_url(
+      {rules_->config, rules_->canonicalizer, rules_->decider, rules_->priorities, is_seed},
+      question, *url, std::move(known));
+}
+
+Explanation explain_invalid(const UrlQuestion& question, Error why) {
+  Explanation it{.text = question.url, .url = {}, .error = {}, .verdict = {}};
+  it.verdict = UrlDecider::decide(why);
+  it.error = std::move(why.message);
+  return it;
+}
+
+Explanation explain_url(const ExplainingRules& rules, const UrlQuestion& question, const Url& url,
+                        UrlKnowledge known) {
+  Explanation it{.text = question.url, .url = url, .error = {}, .verdict = {}};
+  const CrawlConfig& config = rules.config;
+  it.key = rules.canonicalizer.key(url);
+  it.group = politeness_group(url);
+  it.domain = registrable_domain(url.hostname());
+  it.pattern = url_pattern_of(url);
+  it.seed = rules.is_seed(it.key);
   it.delay = config.politeness.delay;
   it.directory = config.crawl.state_dir.string();
-  if (source != nullptr && !it.directory.empty())
-    it.state = source->look_up(*it.url, rules_->profile);
-  KnownFacts facts(config, rules_->decider, it.state);
+  it.state = std::move(known);
+  KnownFacts facts(config, rules.decider, it.state);
   const UrlOrigin origin = origin_of(question, it.seed, facts, it.state);
   it.depth = origin.depth;
   it.hops = origin.hops_off_scope;
-  it.verdict = rules_->decider.decide(*it.url, origin, facts);
+  it.verdict = rules.decider.decide(url, origin, facts);
   it.pattern_note = facts.take_pattern_note();
-  it.priority = rules_->priorities.of(*it.url, it.depth);
+  it.priority = rules.priorities.of(url, it.depth);
   check_limits(config.scope, it);
-  check_blocklists(rules_->decider, rules_->canonicalizer, it);
+  check_blocklists(rules.decider, rules.canonicalizer, it);
   return it;
 }
 

@@ -2,13 +2,19 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
+#include "trawl/canonicalizer.h"
 #include "trawl/result.h"
+#include "trawl/url.h"
 
 #include "crawler/config/crawl_config.h"
+#include "crawler/decide/priorities.h"
+#include "crawler/decide/url_decider.h"
 #include "crawler/explain/explanation.h"
 #include "crawler/explain/url_knowledge.h"
 
@@ -21,7 +27,22 @@ struct UrlQuestion {
   std::optional<std::uint32_t> hops = std::nullopt;
 };
 
-// Thread-safe if the source is.
+// By what a URL is explained. All must outlive the explanation.
+struct ExplainingRules {
+  const CrawlConfig& config;
+  const Canonicalizer& canonicalizer;
+  const UrlDecider& decider;
+  const Priorities& priorities;
+  // Whether a canonical key is that of a seed.
+  std::function<bool(std::string_view key)> is_seed;
+};
+// `known`: what the crawl knows of the URL.
+Explanation explain_url(const ExplainingRules& rules, const UrlQuestion& question, const Url& url,
+                        UrlKnowledge known);
+// The same for what is not a URL, for the reason `why`.
+Explanation explain_invalid(const UrlQuestion& question, Error why);
+
+// Explains by the rules of a config. Thread-safe if the source is.
 class UrlExplainer {
  public:
   // Reads the lists that the config names. Errors: those of the rules.

@@ -54,6 +54,8 @@ milliseconds tick_of(const HttpOptions& options) {
   return std::clamp(shortest / 20, milliseconds(5), milliseconds(100));
 }
 
+constexpr long kUnlimited = 1 << 30;
+
 class EpollHttpClient final : public HttpClient {
  public:
   EpollHttpClient(const HttpOptions& options, SocketPoller sockets, FileDescriptor wakeup)
@@ -71,7 +73,9 @@ class EpollHttpClient final : public HttpClient {
     curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, &context_.sockets);
     curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, &EpollHttpClient::on_timer);
     curl_multi_setopt(multi, CURLMOPT_TIMERDATA, this);
-    curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, static_cast<long>(options.connections));
+    // libcurl 7.88 keeps, and reads at each new connection, a record of every server for which it
+    // closed the oldest connection of a full cache. So the transfers keep the cache from filling.
+    curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, kUnlimited);
     curl_multi_setopt(multi, CURLMOPT_PIPELINING,
                       options.multiplex && options.http2 ? CURLPIPE_MULTIPLEX : CURLPIPE_NOTHING);
     context_.sockets.watch(wakeup_.get(), SocketPoller::Owner::kWakeup, true, false);

@@ -2,6 +2,7 @@
 // sent in between.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,6 +24,7 @@ class OpenConnections {
   // `server` identifies requests that can use the connection; empty if not needed.
   void add(Key key, int local_port, const std::vector<int>& sockets, std::string server,
            std::string_view address);
+  std::size_t size() const { return connections_.size(); }
   // The address of a server's connections, the newest if there are several; null if there are none.
   const std::string* address_of(const std::string& server) const;
   // It speaks HTTP/1, over which a server sends nothing but answers. Other ones are not looked at.

@@ -18,6 +18,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// Seconds that a connection is kept without requests.
+constexpr long kLongestIdle = 118;  // libcurl's own
+constexpr long kLongestIdleIfCrowded = 1;
+
 constexpr char kPrivate[] =
     "the host's address is private; set fetch.allow_private_addresses = true to allow it";
 
@@ -111,9 +115,15 @@ Transfer::Verdict Transfer::begin(const HttpRequest& request, HttpClient::Done d
     return {FetchError::kOther, "the URL is too long for libcurl"};
   handle_.set_headers(request.headers);
   share_what_is_kept();
+  // While a new one would be one too many, those that are not used are closed earlier.
+  handle_.set(CURLOPT_MAXAGE_CONN, has_room_for(1) ? kLongestIdle : kLongestIdleIfCrowded);
   handle_.set_wait_for_connection(endpoint_.tls && context_.options.multiplex);
   if (proxy_) return check_target();
   return is_address ? take_address() : Verdict{};
+}
+
+bool Transfer::has_room_for(std::size_t more) const {
+  return context_.connections.size() + more <= context_.options.connections;
 }
 
 // Sets the share for cookies and TLS sessions.
@@ -537,6 +547,7 @@ int Transfer::take_connection(std::string_view remote_ip, int remote_port, int l
   if (opened_socket_) {
     context_.connections.add(connection_, local_port, sockets_,
                              gate_ != nullptr && !proxy_ ? server() : std::string(), remote_ip);
+    if (!has_room_for(0)) handle_.set(CURLOPT_FORBID_REUSE, 1L);
   } else if (context_.connections.has_unread(connection_)) {
     unclean_connection_ = true;
     return CURL_PREREQFUNC_ABORT;

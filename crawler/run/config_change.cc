@@ -7,6 +7,7 @@
 
 #include "crawler/config/config_keys.h"
 #include "crawler/decide/limit_by_host.h"
+#include "url/url_credentials.h"
 
 namespace trawl {
 
@@ -75,6 +76,14 @@ std::string shown_change(const std::string& was, const std::string& is) {
                      fresh.empty() ? "removed" : shown_value(fresh));
 }
 
+// Without the passwords of seeds.
+CrawlConfig shown_config(const CrawlConfig& config) {
+  CrawlConfig shown = config;
+  for (std::string& seed : shown.crawl.seeds)
+    seed = without_credentials(seed);
+  return shown;
+}
+
 bool is_switched(std::chrono::milliseconds before, std::chrono::milliseconds now) {
   return (before.count() > 0) != (now.count() > 0);
 }
@@ -108,6 +117,7 @@ ConfigChange config_change(const CrawlConfig& now, const CrawlConfig& before,
   if (ip_stays) next.politeness.ip_delay = now.politeness.ip_delay;
   next.fetch.limit_rate = read.fetch.limit_rate;
   if (sets_log) next.log = read.log;
+  const CrawlConfig shown_before = shown_config(before), shown_read = shown_config(read);
   for (const ConfigKey& key : config_keys()) {
     const std::string was = key.write(before);
     const std::string is = key.write(read);
@@ -115,10 +125,11 @@ ConfigChange config_change(const CrawlConfig& now, const CrawlConfig& before,
     const bool stays = !is_reloaded(key.name) || (key.table() == "log" && !sets_log) ||
                        (key.name == "politeness.domain_delay" && domain_stays) ||
                        (key.name == "politeness.ip_delay" && ip_stays);
+    const std::string shown_was = key.write(shown_before), shown_is = key.write(shown_read);
+    const bool secret = contains(kSecret, key.name) || shown_was == shown_is;
     (stays ? change.needs_restart : change.changed)
-        .push_back(contains(kSecret, key.name)
-                       ? fmt::format("{}: changed (not shown)", key.name)
-                       : fmt::format("{}: {}", key.name, shown_change(was, is)));
+        .push_back(secret ? fmt::format("{}: changed (not shown)", key.name)
+                          : fmt::format("{}: {}", key.name, shown_change(shown_was, shown_is)));
   }
   // The limits of single hosts, which are counted as those of all hosts are.
   if (LimitByHost::pages(next) != LimitByHost::pages(now) ||

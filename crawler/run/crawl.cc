@@ -313,7 +313,7 @@ class CrawlImpl final : public Crawl {
     progress.bodies_memory = bodies_->used();
     const auto now = std::chrono::steady_clock::now();
     progress.elapsed = now - started_;
-    if (const auto due = without_retries_->next_due()) progress.next_start = *due;
+    progress.next_start = progress.frontier.next_turn;
     note_limits(progress, now);
     return progress;
   }
@@ -380,6 +380,10 @@ class CrawlImpl final : public Crawl {
     return read ? steering_->reload(*read) : tl::unexpected(read.error());
   }
   CrawlConfig config() const override { return steering_->config(); }
+  void with_rules(
+      const std::function<void(const CrawlConfig&, const CrawlRules&)>& use) const override {
+    steering_->with_rules(use);
+  }
   std::string state_dir() const override { return config_.crawl.state_dir.string(); }
   Result<std::vector<HostRow>> hosts(HostOrder order, std::size_t limit) const override {
     return steering_->hosts(order, limit);

@@ -29,6 +29,8 @@
 
 namespace trawl {
 
+struct CrawlRules;
+
 struct CrawlProgress {
   FrontierStats frontier;
   std::uint64_t fetched = 0;      // finished fetches since the crawl began
@@ -143,6 +145,10 @@ class Crawl {
   virtual Result<ReloadReport> reload() = 0;
   // The config in effect.
   virtual CrawlConfig config() const = 0;
+  // Calls `use` with the config and the rules in effect. A reload waits until it returns, with all
+  // fetchers: it must neither take long nor call the crawl.
+  virtual void with_rules(
+      const std::function<void(const CrawlConfig&, const CrawlRules&)>& use) const = 0;
   virtual std::string state_dir() const = 0;
 
   // Hosts with queued URLs or settings of their own.

@@ -44,6 +44,12 @@ CrawlConfig CrawlSteering::config() const {
   return parts_.config;
 }
 
+void CrawlSteering::with_rules(
+    const std::function<void(const CrawlConfig&, const CrawlRules&)>& use) const {
+  const ReaderLock lock(using_parts_);
+  use(parts_.config, parts_.rules);
+}
+
 Result<ReloadReport> CrawlSteering::reload(const ReadConfig& read) {
   const MutexLock lock(reloading_);
   reloading_now_.store(true, std::memory_order_relaxed);
@@ -67,6 +73,10 @@ Result<ReloadReport> CrawlSteering::reload_alone(const ReadConfig& read) {
   }
   if (auto done = put_into_effect(change.next, std::move(*rules)); !done)
     return tl::unexpected(done.error());
+  if (auto shortened = HostPace::shorten_delays(frontier_, HostPoliteness(before.politeness),
+                                                HostPoliteness(change.next.politeness));
+      !shortened)
+    return tl::unexpected(shortened.error());
   parts_.read = read.config;
   save(read.saved);
   if (sets_log) {

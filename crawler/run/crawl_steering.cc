@@ -71,7 +71,7 @@ class OfferBatch {
 };
 
 // A host that is blocked without an end is blocked for as long as the frontier allows, so that the
-// crawl waits for it; what is left of that tells it from one with an end.
+// crawl waits for it; it is known by what is left of that.
 constexpr std::chrono::days kNoEnd{360};
 constexpr std::chrono::days kLongestEnd{180};
 

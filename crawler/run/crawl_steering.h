@@ -54,6 +54,7 @@ class CrawlSteering {
   Result<std::uint64_t> drop_host(const std::string& name);
   Result<ReloadReport> reload(const ReadConfig& read);
   CrawlConfig config() const;
+  void with_rules(const std::function<void(const CrawlConfig&, const CrawlRules&)>& use) const;
   // Held URLs may still be queued.
   bool is_reloading() const { return reloading_now_.load(std::memory_order_relaxed); }
 

@@ -34,9 +34,10 @@ void add_urls(const Crawl& crawl, const CrawlProgress& progress, PrometheusText&
       .sample(stats.deferred, {{"state", "deferred"}})
       .sample(stats.held, {{"state", "held"}})
       .sample(stats.set_aside_failed, {{"state", "failed"}});
-  const std::uint64_t waiting = stats.hosts_blocked + stats.hosts_parked;
   out.metric("trawl_hosts", Type::kGauge, "Hosts with URLs queued, by state.")
-      .sample(stats.hosts - std::min(stats.hosts, waiting), {{"state", "active"}})
+      .sample(stats.hosts_leased, {{"state", "active"}})
+      .sample(stats.hosts_waiting - std::min(stats.hosts_waiting, stats.hosts_blocked),
+              {{"state", "waiting"}})
       .sample(stats.hosts_blocked, {{"state", "blocked"}})
       .sample(stats.hosts_parked, {{"state", "parked"}});
   out.gauge("trawl_requests_in_flight", "URLs that are being fetched.", progress.in_flight);

@@ -188,8 +188,8 @@ ApiOutcome StatusApi::answer(ApiRequest request) {
 }
 
 std::string StatusApi::events() {
-  std::string text =
-      fmt::format("event: status\ndata: {}\n\n", dump_json(status_json(crawl_, ended(), window_)));
+  std::string text = fmt::format("event: status\ndata: {}\n\n",
+                                 dump_json(status_json(crawl_, ended(), window_, disk_)));
   const std::uint64_t errors = crawl_.tally().error_count();
   const std::uint64_t fresh = errors - std::min(errors, errors_shown_);
   errors_shown_ = errors;
@@ -224,7 +224,7 @@ ApiReply StatusApi::metrics(const ApiRequest&) {
 }
 
 ApiReply StatusApi::status(const ApiRequest&) {
-  return reply_of(status_json(crawl_, ended(), window_));
+  return reply_of(status_json(crawl_, ended(), window_, disk_));
 }
 
 ApiReply StatusApi::frontier(const ApiRequest&) {

@@ -11,6 +11,7 @@
 
 #include "crawler/run/crawl.h"
 #include "crawler/status/access_rules.h"
+#include "crawler/status/disk_usage.h"
 #include "crawler/status/rate_window.h"
 #include "crawler/status/request_handler.h"
 
@@ -80,6 +81,7 @@ class StatusApi final : public RequestHandler {
   const StatusCalls calls_;
   const AccessRules* const rules_;
   RateWindow window_;
+  DiskUsage disk_;
   std::atomic<bool> ended_{false};
   std::uint64_t errors_shown_ = 0;  // used by events() alone
 };

@@ -10,6 +10,7 @@
 #include "crawler/config/crawl_paths.h"
 #include "crawler/status/process_usage.h"
 #include "crawler/status/tally_json.h"
+#include "url/url_credentials.h"
 
 namespace trawl {
 
@@ -84,28 +85,23 @@ ordered_json checkpoint_part(const Crawl& crawl, const CrawlConfig& config,
   return part;
 }
 
-// Active hosts have a request in flight, waiting ones wait for their delay.
 ordered_json hosts_part(const FrontierStats& stats) {
-  const std::uint64_t kept_back = stats.hosts_blocked + stats.hosts_parked;
-  const std::uint64_t open = stats.hosts - std::min(stats.hosts, kept_back);
-  const std::uint64_t active = std::min(open, stats.leased);
   return {{"known", stats.hosts},
-          {"active", active},
-          {"waiting", open - active},
+          {"active", stats.hosts_leased},
+          {"waiting", stats.hosts_waiting - std::min(stats.hosts_waiting, stats.hosts_blocked)},
           {"blocked", stats.hosts_blocked},
           {"parked", stats.hosts_parked}};
 }
 
-// The earliest start of the hosts with the longest queues.
-ordered_json next_start(const Crawl& crawl) {
-  constexpr std::size_t kLookedAt = 50;
-  std::optional<SystemTime> first;
-  const auto rows = crawl.hosts(HostOrder::kQueued, kLookedAt);
-  if (!rows) return {};
-  for (const HostRow& row : *rows) {
-    if (row.next_start && (!first || *row.next_start < *first)) first = row.next_start;
-  }
-  return time_or_null(first);
+// Not in the past: a host that is due is requested as soon as there is room.
+ordered_json next_start(const CrawlProgress& progress) {
+  if (!progress.next_start) return {};
+  const auto wait = *progress.next_start - std::chrono::steady_clock::now();
+  // A host that a call blocked without an end.
+  constexpr std::chrono::days kLongestWait{180};
+  if (wait > kLongestWait) return {};
+  return to_rfc3339(std::chrono::time_point_cast<SystemTime::duration>(
+      std::chrono::system_clock::now() + std::max(wait, std::chrono::nanoseconds(0))));
 }
 
 // The time until the first limit is reached, at the rates of now; null without a limit.
@@ -138,7 +134,8 @@ std::string_view state_word(const Crawl& crawl, bool ended) {
   return crawl.paused() ? "paused" : "running";
 }
 
-ordered_json status_json(const Crawl& crawl, bool ended, const RateWindow& window) {
+ordered_json status_json(const Crawl& crawl, bool ended, const RateWindow& window,
+                         DiskUsage& disk) {
   const CrawlProgress progress = crawl.progress();
   const FrontierStats& stats = progress.frontier;
   const CrawlConfig config = crawl.config();
@@ -170,14 +167,15 @@ ordered_json status_json(const Crawl& crawl, bool ended, const RateWindow& windo
   json["set_aside_failed"] = stats.set_aside_failed;
   json["in_flight"] = progress.in_flight;
   json["hosts"] = hosts_part(stats);
-  json["next_start"] = next_start(crawl);
+  json["next_start"] = next_start(progress);
   json["filter"] = filter_part(stats);
   json["checkpoint"] = checkpoint_part(crawl, config, stats);
   json["memory"] = {{"rss", usage.resident},
                     {"peak", usage.peak_resident},
                     {"frontier", stats.memory},
                     {"bodies", progress.bodies_memory}};
-  json["disk"] = {{"free", value_or_null(free_disk_space(crawl.state_dir()))}, {"state", nullptr}};
+  json["disk"] = {{"free", value_or_null(free_disk_space(crawl.state_dir()))},
+                  {"state", disk.of_state(crawl.state_dir(), std::chrono::steady_clock::now())}};
   json["limits"] = limits_part(config);
   json["eta_ms"] = eta(config, totals, progress, rates);
   json["output"] = {
@@ -270,7 +268,7 @@ std::string config_without_secrets(CrawlConfig config) {
     for (std::string& header : headers)
       header = header.substr(0, header.find(':')) + ": " + kHidden;
   };
-  // The credentials in a URL of a proxy.
+  // A proxy's URL has no path.
   const auto hide_proxy = [](std::string& proxy) {
     const std::size_t scheme = proxy.find("://");
     const std::size_t at = proxy.rfind('@');
@@ -278,6 +276,13 @@ std::string config_without_secrets(CrawlConfig config) {
     const std::size_t begin = scheme == std::string::npos || scheme > at ? 0 : scheme + 3;
     proxy.replace(begin, at - begin, kHidden);
   };
+  for (std::string& seed : config.crawl.seeds) {
+    std::string shown = without_credentials(seed);
+    if (shown == seed) continue;
+    const std::size_t scheme = shown.find("://");
+    shown.insert(scheme == std::string::npos ? 0 : scheme + 3, std::string(kHidden) + "@");
+    seed = std::move(shown);
+  }
   hide_headers(config.fetch.headers);
   hide_proxy(config.fetch.proxy);
   for (HostRequestsText& host : config.fetch.hosts) {

@@ -220,19 +220,32 @@ Progress MemoryState::progress() const {
           .only_recrawls_wait = idle && recrawls_wait};
 }
 
-FrontierStats MemoryState::stats() const {
+FrontierStats MemoryState::stats() {
   FrontierStats stats = totals_;
+  stats.next_turn = next_turn();
   stats.leased = open_leases_;
   stats.hosts = hosts_.size();
   for (const auto& [name, host] : hosts_) {
     stats.queued += host.queue.size();
     stats.hosts_blocked += !host.parked && is_blocked(host) ? 1 : 0;
     stats.hosts_parked += host.parked ? 1 : 0;
+    stats.hosts_leased += host.leased > 0 ? 1 : 0;
+    const bool waits = !host.queue.empty() && host.leased == 0 && !host.parked && !host.at_limit();
+    stats.hosts_waiting += waits ? 1 : 0;
   }
   return stats;
 }
 
 std::optional<SteadyTime> MemoryState::next_due() {
+  std::optional<SteadyTime> due = next_turn();
+  for (const auto& [id, lease] : leases_) {
+    if (lease.state == MemoryLease::State::kOpen && lease.expires != SteadyTime::max())
+      due = std::min(due.value_or(lease.expires), lease.expires);
+  }
+  return due;
+}
+
+std::optional<SteadyTime> MemoryState::next_turn() {
   std::optional<SteadyTime> due;
   const auto consider = [&](SteadyTime time) { due = due ? std::min(*due, time) : time; };
   const SteadyTime now = options_.clock();
@@ -240,10 +253,6 @@ std::optional<SteadyTime> MemoryState::next_due() {
     return now + milliseconds(std::clamp<std::int64_t>(time - clock_.now(), 0, kMaxDelay.count()));
   };
   if (!deferred_.empty()) consider(in_steady(deferred_.begin()->first.first));
-  for (const auto& [id, lease] : leases_) {
-    if (lease.state == MemoryLease::State::kOpen && lease.expires != SteadyTime::max())
-      consider(lease.expires);
-  }
   if (open_leases_ >= options_.limits.max_open_leases) return due;
   for (auto& [name, host] : hosts_) {
     if (host.queue.empty() || !(may_lease(host) || awaits_revival(host))) continue;

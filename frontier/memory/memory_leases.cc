@@ -261,6 +261,7 @@ void MemoryState::finish(const MemoryUrlPointer& url, const Outcome& outcome,
   totals_.seeds_succeeded += has_succeeded(outcome) && outcome.seed ? 1 : 0;
   if (outcome.requested) {
     known.was_done = true;
+    ++known.fetches;
     known.status = outcome.status;
     known.done = to_milliseconds(options_.wall_clock());
   }

@@ -70,6 +70,7 @@ struct KnownUrl {
   std::uint32_t noted_depth = 0;  // the same at the end of its last lease
   std::vector<MemoryUrlPointer> waiting;
   bool was_done = false;
+  std::uint32_t fetches = 0;
   int status = 0;         // of its last fetch
   std::int64_t done = 0;  // when it was fetched
 };
@@ -165,7 +166,8 @@ class MemoryState {
 
   UrlState lookup(std::string_view url_or_key) const;
   Progress progress() const;
-  FrontierStats stats() const;
+  FrontierStats stats();
+  std::optional<SteadyTime> next_turn();
   std::optional<SteadyTime> next_due();
 
  private:

@@ -226,7 +226,10 @@ std::optional<UrlState> MemoryState::find(const std::string& key) const {
                     .host = aside.url.queue,
                     .reason = aside.reason,
                     .status = aside.status,
-                    .at = from_milliseconds(aside.since)};
+                    .at = from_milliseconds(aside.since),
+                    .depth = aside.url.depth,
+                    .redirects = aside.url.redirects,
+                    .note = aside.url.note};
   }
   const auto found = known_.find(key);
   if (found == known_.end()) return std::nullopt;
@@ -243,8 +246,10 @@ std::optional<UrlState> MemoryState::find(const std::string& key) const {
     return state;
   }
   if (!known.was_done) return UrlState{.kind = UrlState::Kind::kSeen};
-  return UrlState{
-      .kind = UrlState::Kind::kDone, .status = known.status, .at = from_milliseconds(known.done)};
+  return UrlState{.kind = UrlState::Kind::kDone,
+                  .status = known.status,
+                  .at = from_milliseconds(known.done),
+                  .fetches = known.fetches};
 }
 
 }  // namespace trawl

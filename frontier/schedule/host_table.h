@@ -57,6 +57,7 @@ struct Host {
   bool revived = false;       // by park_time, not stored yet
   bool counted_leasable : 1 = false;
   bool counted_given_up : 1 = false;
+  bool counted_waiting : 1 = false;
   bool groups_known : 1 = false;  // its domain and `apart` were derived from a URL
   bool apart : 1 = false;         // UrlRequest::queue: without domain and address
   bool is_counted : 1 = true;

@@ -45,7 +45,7 @@ LeaseIndex LeaseTable::open(HostIndex host_index, const QueueOrder& order, std::
   slot.before = host.newest_lease;
   if (slot.before != kNoLease) slots_[slot.before].after = i;
   host.newest_lease = i;
-  ++host.leased;
+  if (host.leased++ == 0) ++leased_hosts_;
   append(open_, i);
   return i;
 }
@@ -72,7 +72,7 @@ void LeaseTable::leave_host(LeaseIndex i) {
   assert(host.leased > 0);
   if (slot.before != kNoLease) slots_[slot.before].after = slot.after;
   (slot.after == kNoLease ? host.newest_lease : slots_[slot.after].before) = slot.before;
-  --host.leased;
+  if (--host.leased == 0) --leased_hosts_;
   unlink(open_, i);
 }
 

@@ -86,6 +86,8 @@ class LeaseTable {
     assert(expired_count_ <= slots_.size());
     return slots_.size() - expired_count_;
   }
+  // Hosts with open leases.
+  std::size_t leased_hosts() const noexcept { return leased_hosts_; }
   std::size_t bytes() const noexcept {
     return slots_.bytes() + by_number_.bytes() + by_url_.bytes() + record_bytes_;
   }
@@ -109,6 +111,7 @@ class LeaseTable {
   List expired_;
   std::size_t expired_count_ = 0;
   std::size_t record_bytes_ = 0;
+  std::size_t leased_hosts_ = 0;
   const std::uint64_t first_;
   std::uint64_t next_;
 };

@@ -11,6 +11,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// Hosts without URLs that stats() passes over in search of the next turn.
+constexpr std::size_t kMostIdleHosts = 1000;
+
 }  // namespace
 
 void ShardState::add_counted(HostId id, std::uint64_t urls) {
@@ -74,6 +77,11 @@ std::optional<HostCounts> ShardState::counts(HostId id) {
                     .delay = effective_delay(i),
                     .next_start = expected_start(i),
                     .blocked_until = info->settings.blocked_until};
+}
+
+SteadyTime ShardState::next_turn_with_urls() const {
+  const auto has_urls = [this](HostIndex i) { return hosts_[i].queue.has_urls(); };
+  return std::min(group_queues_.next_turn(), schedule_.first_time(has_urls, kMostIdleHosts));
 }
 
 // Blocks that have begun stay as they are.

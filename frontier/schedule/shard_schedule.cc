@@ -71,6 +71,10 @@ void ShardState::update_counts(Host& host) {
   assert(!host.counted_given_up || given_up_ > 0);
   if (leasable != host.counted_leasable) leasable ? ++leasable_ : --leasable_;
   host.counted_leasable = leasable;
+  const bool waiting = leasable && host.leased == 0;
+  assert(!host.counted_waiting || waiting_ > 0);
+  if (waiting != host.counted_waiting) waiting ? ++waiting_ : --waiting_;
+  host.counted_waiting = waiting;
   if (host.given_up() != host.counted_given_up) host.given_up() ? ++given_up_ : --given_up_;
   host.counted_given_up = host.given_up();
 }

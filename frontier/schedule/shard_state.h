@@ -94,6 +94,9 @@ struct ShardStats {
   std::size_t blocked = 0;
   std::size_t given_up = 0;
   std::size_t leasable = 0;  // hosts with URLs that are neither parked nor at their limit
+  std::size_t waiting = 0;   // of these, without open leases
+  std::size_t leased_hosts = 0;
+  SteadyTime next_turn = SteadyTime::max();  // see FrontierStats
   std::uint64_t expired = 0;
   std::uint64_t late = 0;
   std::uint64_t repeated = 0;
@@ -158,6 +161,8 @@ class ShardState {
  private:
   // When the next host is due, as far as is known; SteadyTime::max() if none waits for a time.
   SteadyTime next_turn() const;
+  // Of the hosts with URLs only. Looks at kMostIdleHosts others at most, and is too early then.
+  SteadyTime next_turn_with_urls() const;
   bool closed() const noexcept { return store_ == nullptr; }
   // Reads the clock. Hosts are scheduled for this time at the earliest.
   SteadyTime look_at_clock();
@@ -281,8 +286,10 @@ class ShardState {
   std::vector<LeaseIndex> handed_out_;       // given by this call of lease()
   std::size_t taken_ = 0;                    // from ShardOptions::leases
 
-  // Hosts with URLs that are neither parked nor at their limit; parked hosts.
+  // Hosts with URLs that are neither parked nor at their limit; of these, without open leases;
+  // parked hosts.
   std::size_t leasable_ = 0;
+  std::size_t waiting_ = 0;
   std::size_t given_up_ = 0;
   std::uint64_t expired_ = 0;
   std::uint64_t late_ = 0;

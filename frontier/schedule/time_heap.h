@@ -1,6 +1,7 @@
 // TimeHeap: a priority queue of numbers by time, ties in the order of insertion.
 #pragma once
 
+#include <algorithm>
 #include <cassert>
 #include <chrono>
 #include <cstddef>
@@ -36,6 +37,30 @@ class TimeHeap {
     return entries_[position].time;
   }
   std::size_t bytes() const noexcept { return entries_.capacity() * sizeof(Entry); }
+  // The earliest time of a number that `wanted` accepts; SteadyTime::max() if there is none. After
+  // `most` others it is the time of the next one: a lower bound.
+  template <class Wanted>
+  SteadyTime first_time(const Wanted& wanted, std::size_t most) const {
+    // In the order of their times: no entry is before the one above it.
+    const auto later = [this](std::size_t a, std::size_t b) {
+      return before(entries_[b], entries_[a]);
+    };
+    std::vector<std::size_t> next;
+    if (!empty()) next.push_back(0);
+    for (; !next.empty(); --most) {
+      const std::size_t position = next.front();
+      const Entry& entry = entries_[position];
+      if (most == 0 || wanted(entry.number)) return entry.time;
+      std::ranges::pop_heap(next, later);
+      next.pop_back();
+      for (std::size_t child = 4 * position + 1;
+           child < std::min(4 * position + 5, entries_.size()); ++child) {
+        next.push_back(child);
+        std::ranges::push_heap(next, later);
+      }
+    }
+    return SteadyTime::max();
+  }
 
   void push(SteadyTime time, std::uint32_t number) {
     entries_.push_back({});

@@ -4,8 +4,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "trawl/clocks.h"
 #include "trawl/filter.h"
 
 namespace trawl {
@@ -76,12 +78,20 @@ struct FrontierStats : FrontierCounters {
   std::uint64_t hosts = 0;   // host queues in memory
   std::uint64_t hosts_blocked = 0;  // of these, blocked now, without those that are parked
   std::uint64_t hosts_parked = 0;   // of these
-  std::uint64_t expired = 0;        // leases that expired; this and the next two in this process
-  std::uint64_t late = 0;           // completions that counted although the lease had expired
-  std::uint64_t repeated = 0;       // completions of leases that had ended
-  std::uint64_t checkpoints = 0;    // published by this process
-  double false_positive_rate = 0;   // of the filter, now
-  double expected_lost = 0;         // expected number of offered URLs wrongly called seen
+  std::uint64_t hosts_leased = 0;   // of these, with open leases
+  // Of these, with URLs and without open leases; neither parked nor at their limit. Those that are
+  // blocked are included.
+  std::uint64_t hosts_waiting = 0;
+  // When the next URL can be leased, by the turns of the hosts and the times of deferred URLs; it
+  // may be in the past. Empty: none waits for a time. Unlike Frontier::next_due() without the ends
+  // of leases. If very many hosts without URLs come first, it may be too early.
+  std::optional<SteadyTime> next_turn;
+  std::uint64_t expired = 0;       // leases that expired; this and the next two in this process
+  std::uint64_t late = 0;          // completions that counted although the lease had expired
+  std::uint64_t repeated = 0;      // completions of leases that had ended
+  std::uint64_t checkpoints = 0;   // published by this process
+  double false_positive_rate = 0;  // of the filter, now
+  double expected_lost = 0;        // expected number of offered URLs wrongly called seen
   FilterStats filter = {};
   // The "seen" answers of this process that were checked against the ledger, the false ones among
   // them, and the resulting estimate of the false-positive rate. With FilterMode::kExact all are

@@ -287,6 +287,11 @@ struct UrlState {
   std::string reason = {};
   int status = 0;
   std::optional<SystemTime> at = std::nullopt;
+  std::uint32_t fetches = 0;  // of a URL that is done, with a ledger; 0: unknown
+  // How a URL that is held or failed was found: as in UrlRequest.
+  std::uint32_t depth = 0;
+  std::uint32_t redirects = 0;
+  std::string note = {};
 };
 
 }  // namespace trawl

@@ -76,7 +76,7 @@ TEST_F(CrawlSteering, APausedCrawlLeasesNothingAndDoesNotEnd) {
   EXPECT_EQ(asked("/a/"), std::size_t{kLinks});
 }
 
-// Whoever blocks the only host wants to unblock it later.
+// The user that blocks the only host wants to unblock it later.
 TEST_F(CrawlSteering, ACrawlWaitsForTheHostsThatACallBlocked) {
   auto crawl = test::opened(config_, OpenMode::kCreate);
   const std::string host = politeness_group(Url::parse(site_.url("/")).value());

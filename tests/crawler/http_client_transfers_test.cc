@@ -153,6 +153,32 @@ TEST(HttpClient, AConnectionOnWhichMoreCameIsNotUsedAgain) {
   EXPECT_EQ(server.requests().size(), 6u) << "nothing is requested twice";
 }
 
+// The oldest ones are not closed for each new one: libcurl would remember each server without end.
+TEST(HttpClient, WithTooManyConnectionsNewOnesAreNotKeptUntilUnusedOnesAreClosed) {
+  const auto answer = [](Connection& client, const std::string&) { return client.reply(kOk, "x"); };
+  std::vector<std::unique_ptr<RawServer>> servers;
+  for (int i = 0; i < 12; ++i)
+    servers.push_back(std::make_unique<RawServer>(answer));
+  HttpOptions options = quick();
+  options.connections = 8;
+  const auto client = client_of(options);
+  const auto connections_after_request_to = [&](const RawServer& server) {
+    client->start({.url = server.url("/"), .max_body = 10}, [](HttpResponse) {});
+    run_all(*client);
+    return server.connections();
+  };
+  for (const auto& server : servers)
+    EXPECT_EQ(connections_after_request_to(*server), 1);
+  EXPECT_EQ(connections_after_request_to(*servers.front()), 1) << "it was kept";
+  int connections = connections_after_request_to(*servers.back());
+  EXPECT_EQ(connections, 2) << "it was not";
+  while (connections_after_request_to(*servers.back()) > connections) {
+    ++connections;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_GT(connections_after_request_to(*servers[1]), 1) << "it was unused for longest";
+}
+
 TEST(HttpClient, ARequestIsNotSentAgainWhereAKeptAliveConnectionWasClosed) {
   const RawServer server([](Connection& client, const std::string& target) {
     return target != "/end" && client.reply(kOk, "x");

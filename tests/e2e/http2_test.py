@@ -4,6 +4,8 @@ nginx serves it on loopback with a certificate of an authority made here; its ac
 which protocol and on which connection each request came.
 """
 
+import time
+
 import trawl_testing as t
 from tls_test import Authority
 
@@ -113,6 +115,29 @@ def check_unknown_authority(test, options, directory, nginx, http2):
     test.check(not answered, f"{name}: was answered anyway", answered[:3])
 
 
+def check_limit_rate(test, options, directory, nginx):
+    """fetch.limit_rate holds for all streams of a connection together, and breaks none."""
+    size, count, rate = 100_000, 10, 500_000
+    (directory / "root/big").mkdir()
+    for number in range(count):
+        (directory / f"root/big/{number}.html").write_text("x" * size)
+    (directory / "root/big/index.html").write_text(
+        "".join(f"<a href='{number}.html'>x</a>" for number in range(count)))
+    before = nginx.log_size()
+    begun = time.monotonic()
+    finished = crawl(options, directory, "limited", f"https://127.0.0.1:{nginx.port}/big/",
+                     {"http2": True, "ca_file": directory / "ca.pem", "limit_rate": rate,
+                      "timeout": "1s"})
+    took = time.monotonic() - begun
+    t.expect_exit(test, finished, t.EXIT_DONE, "limit_rate")
+    pages = t.read_pages(test, directory / "limited")
+    test.check(sum(page["status"] == 200 for page in pages) == count + 1 and
+               not any(page["error"] for page in pages), "limit_rate: pages", pages)
+    test.check({request[1] for request in nginx.requests(before)} == {"HTTP/2.0"}, "limit_rate: protocol")
+    least = size * count / rate
+    test.check(took >= least, f"limit_rate: {took:.2f} s for what takes {least:.2f} s")
+
+
 def crawl_over_tls(test, directory, options):
     t.program("nginx", "nginx-light")
     Authority(directory).sign("site")
@@ -122,6 +147,7 @@ def crawl_over_tls(test, directory, options):
         for host in ("127.0.0.1", "localhost"):
             check_crawl(test, options, directory, nginx, paths, host, http2=True)
         check_crawl(test, options, directory, nginx, paths, "127.0.0.1", http2=False)
+        check_limit_rate(test, options, directory, nginx)
         check_unknown_authority(test, options, directory, nginx, http2=True)
         check_unknown_authority(test, options, directory, nginx, http2=False)
     finally:

@@ -1,6 +1,7 @@
 """`trawl report`: its numbers are those of pages.jsonl, of stopped and of running crawls."""
 
 import collections
+import datetime
 import json
 import subprocess
 
@@ -64,11 +65,18 @@ def stopped(test, directory, options):
         test.check(gap is not None and gap >= 19 and hosts[0]["delay_ms"] == 20,
                    "the smallest gap and the delay", hosts)
         test.check(it["status"]["filter"]["items"] >= len(pages), "the filter", it["status"])
+        lost = it["status"]["filter"]["expected_lost"]
+        test.check(lost is not None and 0 <= lost < 0.1, "URLs lost as expected", lost)
+        newest = max(file.stat().st_mtime for file in where.glob("filter-*.ckpt"))
+        last = datetime.datetime.fromisoformat(it["status"]["checkpoint"]["last"].replace("Z", "+00:00"))
+        test.check(abs(last.timestamp() - newest) < 1, "the time of the checkpoint", it["status"]["checkpoint"])
+        disk = it["status"]["disk"]
+        test.check(disk["free"] > 0 and disk["state"] > 0, "the disk", disk)
     code, text, _ = report(options, where)
     test.check(code == 0 and text.startswith(f"The crawl in {where} (stopped)"), "the text", text)
     for part in (f"  pages           {len(pages)}, ", "HTTP 404, such as http://", "/missing",
                  "excluded by rule", "Largest hosts", "Slowest hosts", "Politeness: ",
-                 "Filter of seen URLs"):
+                 "Filter of seen URLs", " of state, ", "  checkpoint      20", " expected so far"):
         test.check(part in text, f"the text does not say {part!r}", text)
     page = directory / "report.html"
     code, text, problem = report(options, where, "--html", page)

@@ -55,5 +55,33 @@ TEST(TimeHeap, GivesTheEarliestFirstAndTiesInTheOrderOfTheirComing) {
   EXPECT_TRUE(heap.empty());
 }
 
+TEST(TimeHeap, FindsTheEarliestOfThoseThatAreWanted) {
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE(seed);
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < 200; ++round) {
+    const auto numbers = static_cast<std::uint32_t>(random() % 60);
+    std::vector<std::uint32_t> positions(numbers);
+    TimeHeap<Moved> heap(Moved{&positions});
+    std::vector<SteadyTime> times;
+    for (std::uint32_t n = 0; n < numbers; ++n) {
+      times.push_back(SteadyTime{} + std::chrono::seconds(random() % 50));
+      heap.push(times[n], n);
+    }
+    const std::uint32_t share = 1 + random() % 8;
+    const auto wanted = [share](std::uint32_t n) { return n % share == 0; };
+    SteadyTime first = SteadyTime::max();
+    for (std::uint32_t n = 0; n < numbers; n += share)
+      first = std::min(first, times[n]);
+    EXPECT_EQ(heap.first_time(wanted, 1000), first);
+    // With fewer looked at it is a lower bound, and never before the top.
+    const SteadyTime bound = heap.first_time(wanted, random() % 4);
+    EXPECT_LE(bound, first);
+    if (numbers > 0) {
+      EXPECT_GE(bound, heap.top().time);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace trawl

@@ -152,7 +152,7 @@ function showFacts() {
     ["Next", last.next ? away(last.next, now()) : kNone],
     ["Memory now", bytes(memory.rss)], ["Memory, peak", bytes(memory.peak)],
     ["of the frontier", bytes(memory.frontier)], ["of bodies", bytes(memory.bodies)],
-    ["Disk free", bytes(status.disk?.free)], ["State on disk", bytes(status.disk?.state ?? status.disk?.used)],
+    ["Disk free", bytes(status.disk?.free)], ["State on disk", bytes(status.disk?.state)],
     ["Output", status.output?.directory || kNone],
   ]);
 }

@@ -54,6 +54,40 @@ TEST_P(ConformanceCounts, TheBusiestHostsComeFirst) {
   EXPECT_EQ(frontier->host_counts("none.test").error().code, ErrorCode::kNotFound);
 }
 
+TEST_P(ConformanceCounts, HostsAndTheirNextTurnAreCounted) {
+  auto frontier = open(options_);
+  const auto stats = [&] {
+    EXPECT_TRUE(frontier->flush());
+    return frontier->stats().value();
+  };
+  EXPECT_FALSE(stats().next_turn);
+  offer_urls(*frontier, "a.test", 2);
+  offer_urls(*frontier, "b.test", 2);
+  offer_urls(*frontier, "done.test", 1);
+  EXPECT_EQ(stats().hosts_waiting, 3u);
+  EXPECT_EQ(stats().hosts_leased, 0u);
+  ASSERT_TRUE(stats().next_turn);
+  EXPECT_LE(*stats().next_turn, clocks_.now());
+  const auto leases = lease(*frontier, 10);
+  ASSERT_EQ(leases.size(), 3u);
+  EXPECT_EQ(stats().hosts_leased, 3u);
+  EXPECT_EQ(stats().hosts_waiting, 0u);
+  clocks_.advance(500ms);
+  for (const Lease& lease : leases)
+    ASSERT_TRUE(frontier->complete(lease.id, {.status = 200}));
+  // Not by the host without URLs, which may stay in memory until the same time.
+  ASSERT_TRUE(frontier->set_host("a.test", {.delay = 60s}));
+  EXPECT_EQ(stats().hosts_waiting, 2u);
+  ASSERT_TRUE(stats().next_turn);
+  EXPECT_GT(*stats().next_turn, clocks_.now());
+  EXPECT_LE(*stats().next_turn, clocks_.now() + 2s);
+  // A parked host has no turn, nor has one without URLs.
+  ASSERT_TRUE(frontier->set_host("b.test", {.blocked_until = HostSettings::kParked}));
+  EXPECT_EQ(stats().hosts_waiting, 1u);
+  ASSERT_TRUE(stats().next_turn);
+  EXPECT_GT(*stats().next_turn, clocks_.now() + 50s);
+}
+
 // Whatever happens to URLs, the counts are those that reading the queues gives.
 TEST_P(ConformanceCounts, TheyFollowLeasesRetriesHoldsDropsAndRestarts) {
   options_.politeness.delay = 0ms;

@@ -46,6 +46,7 @@ TEST_P(ConformanceKeys, LookupSaysWhatIsKnown) {
   EXPECT_EQ(done.kind, Kind::kDone);
   EXPECT_EQ(done.status, 204);
   EXPECT_TRUE(done.at);
+  EXPECT_EQ(done.fetches, 1u);
   const auto failed = frontier->lookup("http://failed.test/").value();
   EXPECT_EQ(failed.kind, Kind::kFailed);
   EXPECT_EQ(failed.status, 404);
@@ -53,6 +54,13 @@ TEST_P(ConformanceKeys, LookupSaysWhatIsKnown) {
   const auto held = frontier->lookup("http://held.test/").value();
   EXPECT_EQ(held.kind, Kind::kHeld);
   EXPECT_EQ(held.reason, "rule");
+  const std::vector<UrlRequest> deep{
+      {.url = "http://deep.test/", .depth = 7, .redirects = 2, .note = "how", .hold = {{"rule"}}}};
+  ASSERT_TRUE(frontier->offer(deep));
+  const auto found = frontier->lookup("http://deep.test/").value();
+  EXPECT_EQ(found.depth, 7u);
+  EXPECT_EQ(found.redirects, 2u);
+  EXPECT_EQ(found.note, "how");
 }
 
 TEST_P(ConformanceKeys, KeysDecideInPlaceOfUrls) {

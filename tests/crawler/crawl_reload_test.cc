@@ -35,6 +35,10 @@ class RefusingFrontier final : public FrontierDecorator<RefusingFrontier> {
     if (refuses) return error(ErrorCode::kUnavailable, "no retries now");
     return inner().retry(which);
   }
+  Result<void> set_host(std::string_view host, const HostSettings& settings) override {
+    if (refuses) return error(ErrorCode::kUnavailable, "no settings now");
+    return inner().set_host(host, settings);
+  }
   std::atomic<bool> refuses{false};
 
  private:
@@ -56,6 +60,9 @@ class CrawlReload : public ::testing::Test {
 
 // All or nothing: what is in effect is never reported as an error.
 TEST_F(CrawlReload, WhatFailsAfterTheChangeIsAWarning) {
+  const std::string site = site_.url("/");
+  const std::string host = site.substr(7, site.size() - 8);
+  config_.politeness.hosts = {{.host = "127.0.0.1", .delay = std::chrono::milliseconds(20)}};
   RefusingFrontier* frontier = nullptr;
   auto opened = Crawl::open(
       config_, {.mode = OpenMode::kCreate,
@@ -73,13 +80,16 @@ TEST_F(CrawlReload, WhatFailsAfterTheChangeIsAWarning) {
   crawl.start();
   CrawlConfig other = config_;
   other.scope.max_depth = 7;
+  other.politeness.hosts.clear();
+  ASSERT_TRUE(crawl.set_host(host, {.delay = std::chrono::milliseconds(20)}));
   other.crawl.seeds.push_back(site_.url("/second"));
   frontier->refuses = true;
   const auto report = crawl.reload(other);
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_THAT(report->changed, ::testing::Contains("scope.max_depth: unset -> 7"));
   EXPECT_THAT(report->warnings,
-              ElementsAre(HasSubstr("no offers now"), HasSubstr("no retries now")));
+              ElementsAre(HasSubstr("no settings now"), HasSubstr("no offers now"),
+                          HasSubstr("no retries now")));
   EXPECT_EQ(crawl.config().scope.max_depth, 7u);
   // The next reload makes up for it.
   frontier->refuses = false;

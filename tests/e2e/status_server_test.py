@@ -327,6 +327,14 @@ class Cases:
         self.test.check(status == 200 and answer["now"]["host"] == "elsewhere.example" and
                         answer["now"]["state"] == "blocked", "a host that comes later", answer)
         self.test.check(steer(host="ELSEWHERE.example", action="unblock")[0] == 200, "its end")
+        # The row in the answer is that after the call.
+        crawl.post("/api/v1/pause")
+        t.wait_until(lambda: crawl.get("/api/v1/status")["leased"] == 0, "no request")
+        status, answer = steer(host=name, action="drop")
+        self.test.check(answer["dropped"] > 0 and answer["now"]["queued"] == 0 and
+                        answer["now"]["fetched"] > 0, "drop", answer)
+        crawl.post("/api/v1/offer", self.site.url("940000"))
+        crawl.post("/api/v1/unpause")
 
     def many_connections_wait(self):
         crawl = self.crawl

@@ -22,6 +22,8 @@ test_packages=(
   nginx-light    # serves the real site of tests/e2e
   dpkg-dev mmdebstrap systemd  # the Debian packages, and an empty system to install them into
   chromium chromium-driver  # tests/e2e looks at the status page with it
+  wget           # its files' names, and its WARC files, are compared with ours
+  strace         # counts reads
   wget2          # bench/peers measures against it
   prometheus     # promtool checks the metrics
   cmake-doc      # the HTML pages that tests/e2e crawls; with those below it also holds the link

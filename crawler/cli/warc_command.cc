@@ -14,6 +14,7 @@
 #include "base/file_io.h"
 #include "crawler/cli/commands.h"
 #include "crawler/cli/exit_codes.h"
+#include "crawler/cli/revisited_records.h"
 #include "crawler/cli/say.h"
 #include "crawler/cli/verb_help.h"
 #include "crawler/cli/warc_payload.h"
@@ -71,32 +72,16 @@ bool is_wanted(const WarcArguments& arguments, const WarcRecord& record) {
          (arguments.type.empty() || arguments.type == record.type);
 }
 
-// Reads records with `use`, which returns whether to go on. After damage it goes on with the next
-// record that is whole. Returns whether all was whole; errors of `use` end it.
-using UseRecord = std::function<Result<bool>(WarcReader&, const WarcRecord&)>;
-Result<bool> each_record(const std::string& file, const UseRecord& use, std::uint64_t offset = 0) {
-  auto reader = WarcReader::open(file, offset);
-  if (!reader) return tl::unexpected(reader.error());
+// As each_record(), and reports damage. Returns whether all was whole.
+Result<bool> each_record_reporting(const std::string& file, const UseRecord& use,
+                                   std::uint64_t offset = 0) {
   bool whole = true;
-  for (;;) {
-    Error damage;
-    const auto record = reader->next();
-    if (record && !*record) return whole;
-    if (record) {
-      const auto goes_on = use(*reader, **record);
-      if (goes_on && !*goes_on) return whole;
-      if (goes_on) continue;
-      damage = goes_on.error();
-    } else {
-      damage = record.error();
-    }
-    if (damage.code != ErrorCode::kCorrupt) return tl::unexpected(damage);
+  const auto read = each_record(file, offset, use, [&](const Error& damage) {
     whole = false;
     say(stderr, "trawl: {}\n", damage.message);
-    const auto more = reader->skip_damage();
-    if (!more) return tl::unexpected(more.error());
-    if (!*more) return whole;
-  }
+  });
+  if (!read) return tl::unexpected(read.error());
+  return whole;
 }
 
 void print_record(const WarcArguments& arguments, const std::string& file, const WarcRecord& record,
@@ -125,8 +110,8 @@ void print_record(const WarcArguments& arguments, const std::string& file, const
 int run_warc_list(const WarcArguments& arguments) {
   bool whole = true;
   for (const std::string& file : arguments.files) {
-    const auto read =
-        each_record(file, [&](WarcReader& reader, const WarcRecord& record) -> Result<bool> {
+    const auto read = each_record_reporting(
+        file, [&](WarcReader& reader, const WarcRecord& record) -> Result<bool> {
           if (!is_wanted(arguments, record)) return true;
           int status = 0;
           if (record.is_http() && record.type != "request") {
@@ -162,27 +147,20 @@ Result<void> write_payload(WarcReader& reader, const WarcRecord& record, bool ra
   }
 }
 
-// Writes the payload that a revisit refers to: of the response with its digest, or of its URL and
-// date. False: it is not in the files.
-Result<bool> write_revisited(const WarcArguments& arguments, const WarcRecord& revisit,
-                             const Write& write) {
-  const std::string& url = revisit.refers_to_url.empty() ? revisit.url : revisit.refers_to_url;
-  bool found = false;
-  for (const std::string& file : arguments.files) {
-    const auto read =
-        each_record(file, [&](WarcReader& reader, const WarcRecord& record) -> Result<bool> {
-          if (record.type != "response" && record.type != "resource") return true;
-          const bool same = !revisit.digest.empty() && !record.digest.empty()
-                                ? record.digest == revisit.digest
-                                : record.url == url && record.date == revisit.refers_to_date;
-          if (!same) return true;
-          found = true;
-          return write_payload(reader, record, arguments.raw, write).map([] { return false; });
-        });
-    if (!read) return tl::unexpected(read.error());
-    if (found) return true;
-  }
-  return false;
+// Writes the payload that a revisit refers to. False: it is not in the files.
+Result<bool> write_revisited(RevisitedRecords& revisited, const WarcArguments& arguments,
+                             const WarcRecord& revisit, const Write& write) {
+  const auto place = revisited.find(revisit);
+  if (!place) return tl::unexpected(place.error());
+  if (!*place) return false;
+  auto reader = WarcReader::open(arguments.files[(*place)->file], (*place)->offset);
+  if (!reader) return tl::unexpected(reader.error());
+  auto record = reader->next();
+  for (std::uint64_t i = 0; record && *record && i < (*place)->behind; ++i)
+    record = reader->next();
+  if (!record) return tl::unexpected(record.error());
+  if (!*record) return false;
+  return write_payload(*reader, **record, arguments.raw, write).map([] { return true; });
 }
 
 int run_warc_cat(const WarcArguments& arguments) {
@@ -194,7 +172,7 @@ int run_warc_cat(const WarcArguments& arguments) {
   std::optional<WarcRecord> revisit;
   bool found = false;
   for (const std::string& file : arguments.files) {
-    const auto read = each_record(
+    const auto read = each_record_reporting(
         file,
         [&](WarcReader& reader, const WarcRecord& record) -> Result<bool> {
           const bool page = record.type == "response" || record.type == "resource" ||
@@ -213,7 +191,8 @@ int run_warc_cat(const WarcArguments& arguments) {
     if (found || arguments.offset) break;
   }
   if (revisit) {
-    const auto written = write_revisited(arguments, *revisit, write);
+    RevisitedRecords revisited(arguments.files);
+    const auto written = write_revisited(revisited, arguments, *revisit, write);
     if (!written) return report(written.error());
     if (*written) return kDone;
     say(stderr,
@@ -230,11 +209,12 @@ int run_warc_cat(const WarcArguments& arguments) {
 int run_warc_extract(const WarcArguments& arguments) {
   auto files = SavedFiles::open(arguments.directory, false);
   if (!files) return report(files.error());
+  RevisitedRecords revisited(arguments.files);
   std::uint64_t written = 0, missing = 0;
   bool whole = true;
   for (const std::string& file : arguments.files) {
-    const auto read =
-        each_record(file, [&](WarcReader& reader, const WarcRecord& record) -> Result<bool> {
+    const auto read = each_record_reporting(
+        file, [&](WarcReader& reader, const WarcRecord& record) -> Result<bool> {
           const bool revisit = record.type == "revisit";
           if (record.type != "response" && record.type != "resource" && !revisit) return true;
           if (!is_wanted(arguments, record)) return true;
@@ -248,7 +228,7 @@ int run_warc_extract(const WarcArguments& arguments) {
             return out->write(piece);
           };
           if (revisit) {
-            const auto found = write_revisited(arguments, record, write);
+            const auto found = write_revisited(revisited, arguments, record, write);
             if (!found) return tl::unexpected(found.error());
             if (!*found) {
               ++missing;
@@ -289,8 +269,19 @@ int run_warc_extract(const WarcArguments& arguments) {
   return whole ? kDone : kFailed;
 }
 
+int with_files(WarcArguments& arguments, int (*run)(const WarcArguments&)) {
+  auto files = warc_files(arguments.files);
+  if (!files) return files.error();
+  arguments.files = *std::move(files);
+  return run(arguments);
+}
+
 void add_filters(CLI::App* command, WarcArguments& arguments) {
-  command->add_option("FILE", arguments.files, "WARC files, .warc or .warc.gz")->required();
+  command
+      ->add_option(
+          "FILE", arguments.files,
+          "WARC files, .warc or .warc.gz; or a folder of them, a state directory, a config")
+      ->required();
   command->add_option("--url", arguments.url, "Only records of this URL; * stands for anything");
   command->add_option("--type", arguments.type,
                       "Only records of this type: response, request, ...");
@@ -307,7 +298,8 @@ void add_warc_command(CLI::App& app, int& exit_code) {
       "reported with its offset and passed over; the exit code is 1 then.";
   describe(warc, {.text = damage,
                   .output = "What its commands say: lines about records, a body, or files.",
-                  .examples = {{"trawl warc list pages.warc.gz", "what is in it"}},
+                  .examples = {{"trawl warc list pages.warc.gz", "what is in it"},
+                               {"trawl warc list example.com", "all files of the crawl there"}},
                   .exits = common_exits()});
 
   auto* list = warc->add_subcommand("list", "List the records of WARC files");
@@ -320,7 +312,7 @@ void add_warc_command(CLI::App& app, int& exit_code) {
                   .examples = {{"trawl warc list --type response --status 404 pages.warc.gz"},
                                {"trawl warc list --json --url '*/news/*' *.warc.gz"}},
                   .exits = common_exits()});
-  list->callback([arguments, &exit_code] { exit_code = run_warc_list(*arguments); });
+  list->callback([arguments, &exit_code] { exit_code = with_files(*arguments, run_warc_list); });
 
   auto* cat = warc->add_subcommand("cat", "Print what a record holds");
   add_filters(cat, *arguments);
@@ -334,7 +326,7 @@ void add_warc_command(CLI::App& app, int& exit_code) {
                  .examples = {{"trawl warc cat --url https://example.com/ pages.warc.gz"},
                               {"trawl warc cat --offset 1234 --raw pages.warc.gz"}},
                  .exits = common_exits()});
-  cat->callback([arguments, &exit_code] { exit_code = run_warc_cat(*arguments); });
+  cat->callback([arguments, &exit_code] { exit_code = with_files(*arguments, run_warc_cat); });
 
   auto* extract = warc->add_subcommand("extract", "Write the bodies of responses as files");
   add_filters(extract, *arguments);
@@ -353,7 +345,8 @@ void add_warc_command(CLI::App& app, int& exit_code) {
        .output = "A line for each file: its path in DIR, a tab, the URL.",
        .examples = {{"trawl warc extract -o site pages.warc.gz"}},
        .exits = common_exits()});
-  extract->callback([arguments, &exit_code] { exit_code = run_warc_extract(*arguments); });
+  extract->callback(
+      [arguments, &exit_code] { exit_code = with_files(*arguments, run_warc_extract); });
 }
 
 }  // namespace trawl::cli

@@ -77,7 +77,9 @@ int run_reload(const ControlArguments& arguments) {
   const auto text = crawl->client.post("/api/v1/reload");
   if (!text) {
     const int code = report(text.error());
-    say(stderr, "trawl: the crawl goes on with its former config\n");
+    // Otherwise it is not known what has become of it.
+    if (text.error().code != ErrorCode::kClosed)
+      say(stderr, "trawl: the crawl goes on with its former config\n");
     return code;
   }
   if (arguments.as_json) {
@@ -102,8 +104,6 @@ int run_reload(const ControlArguments& arguments) {
   if (changed.empty() && later.empty()) say("nothing has changed\n");
   if (const auto n = answer.value("requeued", std::uint64_t{0}); n > 0)
     say("{} held URLs are queued again\n", n);
-  if (const auto n = answer.value("held", std::uint64_t{0}); n > 0)
-    say("{} URLs are held by rules\n", n);
   return kDone;
 }
 
@@ -139,7 +139,7 @@ int run_stop(const ControlArguments& a) {
 }
 
 std::vector<VerbExit> exits_of_control(std::string_view done, std::string_view failed) {
-  return {{0, done}, {1, failed}, {2, "wrong usage"}};
+  return {{0, done}, {1, failed}, {2, "wrong usage"}, {4, "CONFIG has errors"}};
 }
 
 std::vector<Verb> control_verbs() {

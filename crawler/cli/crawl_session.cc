@@ -128,8 +128,10 @@ int run_session(Crawl& crawl, const SignalWaiter& signals, const SessionOptions&
       }
     }
     reload.attend();
+    status.sample();
     progress.update(crawl);
   };
+  status.sample();
   crawl.start();
   while (!crawl.ended())
     attend();

@@ -88,7 +88,8 @@ class OfferSender {
     if (sums_[3].second > 0) text += fmt::format(", {} invalid", sums_[3].second);
     for (const auto& [reason, n] : skipped_)
       text += fmt::format(", {} skipped: {}", n, reason);
-    if (wrong_ > 0) text += fmt::format("; {} lines were wrong", wrong_);
+    if (wrong_ > 0)
+      text += fmt::format("; {} line{} wrong", wrong_, wrong_ == 1 ? " was" : "s were");
     return text + "\n";
   }
 

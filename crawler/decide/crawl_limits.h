@@ -45,6 +45,11 @@ class CrawlLimits {
     return before < most && n >= most - before;
   }
   std::uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+  // Nothing: there is no limit.
+  std::optional<std::uint64_t> max_bytes() const {
+    const std::uint64_t most = max_bytes_.load(std::memory_order_relaxed);
+    return most == std::numeric_limits<std::uint64_t>::max() ? std::nullopt : std::optional(most);
+  }
   // Returns nothing while the crawl may continue.
   std::optional<CrawlLimit> reached(Clock::time_point now) const {
     if (bytes() >= max_bytes_.load(std::memory_order_relaxed)) return CrawlLimit::kBytes;

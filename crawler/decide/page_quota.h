@@ -30,6 +30,11 @@ class PageQuota {
   bool used_up() const {
     return finished_.load(std::memory_order_relaxed) >= limit_.load(std::memory_order_relaxed);
   }
+  // Nothing: there is none.
+  std::optional<std::uint64_t> limit() const {
+    const std::uint64_t limit = limit_.load(std::memory_order_relaxed);
+    return limit == kUnlimited ? std::nullopt : std::optional(limit);
+  }
   // Pages that are being fetched are finished, even beyond a lower limit. Not while other threads
   // take pages.
   void set_limit(std::optional<std::uint64_t> max_pages) {

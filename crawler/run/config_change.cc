@@ -41,6 +41,41 @@ std::string shown_value(std::string_view value) {
   return std::string(value.substr(0, end)) + "...";
 }
 
+// The entries of a list of tables as ConfigKey::write() gives it: one on each line.
+std::vector<std::string> entries_of(std::string_view value) {
+  std::vector<std::string> entries;
+  for (std::size_t begin = 0; begin < value.size();) {
+    const std::size_t end = std::min(value.find('\n', begin), value.size());
+    std::string_view line = value.substr(begin, end - begin);
+    begin = end + 1;
+    while (line.starts_with(' '))
+      line.remove_prefix(1);
+    if (line.ends_with(',')) line.remove_suffix(1);
+    if (line != "[" && line != "]" && !line.empty()) entries.emplace_back(line);
+  }
+  return entries;
+}
+
+// Those of `entries` that are not in `others`.
+std::string only_in(const std::vector<std::string>& entries,
+                    const std::vector<std::string>& others) {
+  std::string text;
+  for (const std::string& entry : entries) {
+    if (!contains(others, std::string_view(entry))) text += (text.empty() ? "" : ", ") + entry;
+  }
+  return text;
+}
+
+std::string shown_change(const std::string& was, const std::string& is) {
+  if (was.find('\n') == std::string::npos && is.find('\n') == std::string::npos)
+    return fmt::format("{} -> {}", shown_value(was), shown_value(is));
+  const auto before = entries_of(was), now = entries_of(is);
+  const std::string gone = only_in(before, now), fresh = only_in(now, before);
+  if (gone.empty() && fresh.empty()) return "another order";
+  return fmt::format("{} -> {}", gone.empty() ? "added" : shown_value(gone),
+                     fresh.empty() ? "removed" : shown_value(fresh));
+}
+
 // Without the passwords of seeds.
 CrawlConfig shown_config(const CrawlConfig& config) {
   CrawlConfig shown = config;
@@ -94,8 +129,7 @@ ConfigChange config_change(const CrawlConfig& now, const CrawlConfig& before,
     const bool secret = contains(kSecret, key.name) || shown_was == shown_is;
     (stays ? change.needs_restart : change.changed)
         .push_back(secret ? fmt::format("{}: changed (not shown)", key.name)
-                          : fmt::format("{}: {} -> {}", key.name, shown_value(shown_was),
-                                        shown_value(shown_is)));
+                          : fmt::format("{}: {}", key.name, shown_change(shown_was, shown_is)));
   }
   // The limits of single hosts, which are counted as those of all hosts are.
   if (LimitByHost::pages(next) != LimitByHost::pages(now) ||

@@ -419,10 +419,10 @@ class CrawlImpl final : public Crawl {
     const auto left = [](std::uint64_t limit, std::uint64_t used) {
       return limit - std::min(limit, used);
     };
-    if (const auto most = config_.scope.max_pages)
+    // Not from the config, which a reload may change at this moment.
+    if (const auto most = pages_->limit())
       progress.pages_left = left(*most, progress.fetched + progress.truncated);
-    if (const auto most = config_.scope.max_bytes)
-      progress.bytes_left = left(*most, limits_->bytes());
+    if (const auto most = limits_->max_bytes()) progress.bytes_left = left(*most, limits_->bytes());
     if (const auto end = limits_->end())
       progress.time_left = std::max(*end - now, std::chrono::steady_clock::duration{0});
   }

@@ -48,7 +48,7 @@ struct ReadConfig {
 struct ReloadReport {
   std::vector<std::string> changed;        // "key: old -> new", in effect now
   std::vector<std::string> needs_restart;  // the same, not in effect
-  std::uint64_t held = 0;                  // URLs set aside before the reload, still held
+  std::uint64_t held = 0;                  // URLs that are set aside now, also by earlier rules
   std::uint64_t requeued = 0;              // held URLs that the new rules allow
   std::vector<std::string> warnings;
 };

@@ -2,9 +2,9 @@
 //
 // First everything that can fail: the config is checked, its rules are made and its blocklists are
 // read. Then the frontier gets its delays, and the fetchers get config and rules at a safe point
-// (safe_point.h). At last held URLs that the new rules allow are queued again; those in the queues
-// that they exclude are held when they are leased (Fetcher::begin()), so that nothing need be read
-// for them.
+// (safe_point.h). From then on the reload has happened: what fails later is a warning. At last held
+// URLs that the new rules allow are queued again; those in the queues that they exclude are held
+// when they are leased (Fetcher::begin()), so that nothing need be read for them.
 #include <algorithm>
 #include <utility>
 
@@ -73,10 +73,14 @@ Result<ReloadReport> CrawlSteering::reload_alone(const ReadConfig& read) {
   }
   if (auto done = put_into_effect(change.next, std::move(*rules)); !done)
     return tl::unexpected(done.error());
+  const auto warn = [&report](std::string_view what, const Error& failure) {
+    report.warnings.push_back(
+        fmt::format("the new config is in effect, but {}: {}", what, failure.message));
+  };
   if (auto shortened = HostPace::shorten_delays(frontier_, HostPoliteness(before.politeness),
                                                 HostPoliteness(change.next.politeness));
       !shortened)
-    return tl::unexpected(shortened.error());
+    warn("hosts with other entries wait once more as they did", shortened.error());
   parts_.read = read.config;
   save(read.saved);
   if (sets_log) {
@@ -84,15 +88,17 @@ Result<ReloadReport> CrawlSteering::reload_alone(const ReadConfig& read) {
     if (auto set = parts_.set_log(change.next.log); !set)
       report.warnings.push_back(set.error().message);
   }
-  if (auto offered = offer_new_seeds(before.crawl.seeds); !offered)
-    return tl::unexpected(offered.error());
+  // Seeds that an earlier reload could not offer are offered once more.
+  const auto offered =
+      offer_new_seeds(seeds_missing_ ? std::vector<std::string>() : before.crawl.seeds);
+  seeds_missing_ = !offered;
+  if (!offered) warn("new seeds are not queued until the next reload", offered.error());
   const auto requeued =
       retry_held_urls(frontier_, context_.config, context_.rules, context_.urls_of_hosts);
-  if (!requeued) return tl::unexpected(requeued.error());
-  report.requeued = *requeued;
-  const auto stats = frontier_.stats();
-  if (!stats) return tl::unexpected(stats.error());
-  report.held = stats->held;
+  if (!requeued)
+    warn("held URLs that it allows are not queued until the next reload", requeued.error());
+  report.requeued = requeued.value_or(0);
+  if (const auto stats = frontier_.stats()) report.held = stats->held;
   wake_();
   return report;
 }

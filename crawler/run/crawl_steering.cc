@@ -10,6 +10,7 @@
 #include "trawl/url_groups.h"
 
 #include "base/local_time.h"
+#include "crawler/config/config_values.h"
 #include "crawler/log/room_log.h"
 
 namespace trawl {
@@ -186,7 +187,7 @@ Result<void> CrawlSteering::set_host(const std::string& name, const HostSettings
   auto set = frontier_.set_host(name, settings);
   if (set && settings.delay) {
     room_log(LogRoom::kStatus)
-        .info("{}: a call set its delay to {}", name, readable_duration(*settings.delay));
+        .info("{}: a call set its delay to {}", name, format_duration(*settings.delay));
   }
   return set;
 }

@@ -75,6 +75,7 @@ class CrawlSteering {
   // safe point of the fetchers too, to change them.
   mutable SharedMutex using_parts_ TRAWL_ACQUIRED_AFTER(reloading_);
   ReloadedParts parts_;
+  bool seeds_missing_ TRAWL_GUARDED_BY(reloading_) = false;  // new seeds could not be offered
 };
 
 }  // namespace trawl

@@ -1,11 +1,13 @@
 #include "crawler/status/access_rules.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <utility>
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <unistd.h>
 
@@ -15,10 +17,24 @@ namespace trawl {
 
 namespace {
 
-std::string name_of_machine() {
+// Its name, and the one with its domain, as `hostname -f` prints it. The resolver may be asked for
+// that, so not for an address that needs neither.
+std::vector<std::string> names_of_machine(const ListenAddress& address) {
+  std::vector<std::string> names;
   std::array<char, 256> name{};
-  if (::gethostname(name.data(), name.size() - 1) != 0) return {};
-  return to_lower(name.data());
+  if (address.loopback || ::gethostname(name.data(), name.size() - 1) != 0) return names;
+  names.push_back(to_lower(name.data()));
+  if (names.front().find('.') != std::string::npos) return names;
+  addrinfo hints{};
+  hints.ai_flags = AI_CANONNAME;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(name.data(), nullptr, &hints, &found) != 0) return names;
+  if (found->ai_canonname != nullptr) {
+    std::string full = to_lower(found->ai_canonname);
+    if (full.starts_with(names.front() + '.')) names.push_back(std::move(full));
+  }
+  ::freeaddrinfo(found);
+  return names;
 }
 
 bool is_address(std::string_view host) {
@@ -41,11 +57,15 @@ bool equal_secrets(std::string_view one, std::string_view other) {
 
 }  // namespace
 
-AccessRules::AccessRules(const ListenAddress& address, std::string token, bool token_to_read)
+AccessRules::AccessRules(const ListenAddress& address, std::string token, bool token_to_read,
+                         std::vector<std::string> names)
     : address_(address),
       token_(std::move(token)),
       token_to_read_(token_to_read),
-      machine_(name_of_machine()) {}
+      names_(std::move(names)) {}
+
+AccessRules::AccessRules(const ListenAddress& address, std::string token, bool token_to_read)
+    : AccessRules(address, std::move(token), token_to_read, names_of_machine(address)) {}
 
 // `host`: the value of a header Host.
 bool AccessRules::is_our_host(std::string_view host) const {
@@ -66,9 +86,10 @@ bool AccessRules::is_our_host(std::string_view host) const {
     return lower == "localhost" || lower == "127.0.0.1" || lower == "[::1]" ||
            lower == address_.host || lower == '[' + address_.host + ']';
   }
-  // The port may be another one, for example that of a container's host.
+  // The port may be another one, for example that of a container's host. Whole names alone:
+  // anybody may have a name that begins with that of this machine.
   return lower == "localhost" || is_address(lower) ||
-         (!machine_.empty() && (lower == machine_ || lower.starts_with(machine_ + '.')));
+         std::ranges::find(names_, lower) != names_.end();
 }
 
 bool AccessRules::has_token(const ApiRequest& request, bool in_query) const {

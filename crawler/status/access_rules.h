@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "crawler/config/listen_address.h"
 #include "crawler/status/api_reply.h"
@@ -17,7 +18,10 @@ namespace trawl {
 
 class AccessRules {
  public:
-  // `token_to_read`: requests that change nothing need the token, too.
+  // `token_to_read`: requests that change nothing need the token, too. `names`: those of this
+  // machine, in lower case; for an address of the loopback they do not matter.
+  AccessRules(const ListenAddress& address, std::string token, bool token_to_read,
+              std::vector<std::string> names);
   AccessRules(const ListenAddress& address, std::string token, bool token_to_read);
 
   // What a request may do without further checks.
@@ -38,7 +42,7 @@ class AccessRules {
   const ListenAddress address_;
   const std::string token_;
   const bool token_to_read_;
-  const std::string machine_;  // the name of this machine
+  const std::vector<std::string> names_;  // of this machine
 };
 
 }  // namespace trawl

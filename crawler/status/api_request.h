@@ -16,8 +16,10 @@ struct ApiRequest {
   std::vector<std::pair<std::string, std::string>> parameters;  // of the query, decoded
   std::vector<std::string> hosts;                               // all headers Host
   std::vector<std::string> origins;                             // all headers Origin
+  // The last ones, of which there may be only one: see repeated_header.
   std::string authorization;
-  std::string token;  // X-Trawl-Token
+  std::string token;                 // X-Trawl-Token
+  std::string repeated_header = {};  // one that must not be repeated, and is
   std::string content_type;
   std::string body;
   bool control_socket = false;  // sent through the control socket, not over TCP

@@ -4,13 +4,18 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include <curl/curl.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "crawler/status/control_socket.h"
 #include "url/percent_encoding.h"
@@ -41,6 +46,34 @@ int try_to_connect(const FileDescriptor& directory) {
   return ::connect(socket.get(), address, sizeof place) == 0 ? 0 : errno;
 }
 
+// The process that has locked the state directory, as a crawl does; nothing if there is none.
+std::optional<std::string> holder_of(const FileDescriptor& directory) {
+  const FileDescriptor lock(::openat(directory.get(), "LOCK", O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (lock.get() < 0 || ::flock(lock.get(), LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+    return std::nullopt;
+  std::array<char, 32> text{};
+  const ssize_t size = ::pread(lock.get(), text.data(), text.size() - 1, 0);
+  const std::string_view pid(text.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+  const bool is_number =
+      !pid.empty() && pid.find_first_not_of("0123456789") == std::string_view::npos;
+  return is_number ? fmt::format(" (pid {})", pid) : std::string();
+}
+
+Error unreachable(const FileDescriptor& directory, const std::string& holder,
+                  const std::string& name) {
+  const std::string path = ControlSocket::path(name).string();
+  if (ControlSocket::is_blocked(directory)) {
+    return {ErrorCode::kUnavailable,
+            fmt::format("a crawl is running in {}{}, but it cannot be reached: {} is in the place "
+                        "of its control socket; end it with SIGINT, remove that file and resume it",
+                        name, holder, path)};
+  }
+  return {ErrorCode::kUnavailable,
+          fmt::format("{} is in use by another process{} that does not listen on {}: a crawl that "
+                      "is about to start or has just ended, or another command; try again",
+                      name, holder, path)};
+}
+
 std::string words_of(const std::string& answer, long status) {
   const auto json = nlohmann::json::parse(answer, nullptr, false);
   if (json.is_object() && json.contains("error") && json["error"].is_string())
@@ -69,8 +102,11 @@ Result<ControlClient> ControlClient::connect(const std::filesystem::path& state_
   auto directory = ControlSocket::open_directory(state_dir);
   if (!directory) return tl::unexpected(directory.error());
   const int failure = try_to_connect(*directory);
-  if (failure == ENOENT || failure == ECONNREFUSED)
+  if (failure == ENOENT || failure == ECONNREFUSED) {
+    if (const auto holder = holder_of(*directory))
+      return tl::unexpected(unreachable(*directory, *holder, name));
     return error(ErrorCode::kNotFound, "no crawl is running in " + name);
+  }
   if (failure != 0) {
     return tl::unexpected(
         system_error(failure, "cannot connect to " + ControlSocket::path(state_dir).string()));

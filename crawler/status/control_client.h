@@ -13,7 +13,8 @@ namespace trawl {
 
 class ControlClient {
  public:
-  // Whether a crawl listens there. Errors: kNotFound if none does; the message names the directory.
+  // Whether a crawl listens there. Errors: kNotFound if none does, kUnavailable if one
+  // runs that cannot be reached; the message names the directory.
   static Result<ControlClient> connect(const std::filesystem::path& state_dir);
 
   // The body of the answer, which is JSON unless the route says otherwise. Errors: kUnavailable if

@@ -33,6 +33,12 @@ Result<FileDescriptor> ControlSocket::open_directory(const std::filesystem::path
   return directory;
 }
 
+bool ControlSocket::is_blocked(const FileDescriptor& directory) {
+  struct stat found {};
+  return ::fstatat(directory.get(), kControlSocketName, &found, AT_SYMLINK_NOFOLLOW) == 0 &&
+         !S_ISSOCK(found.st_mode);
+}
+
 Result<ControlSocket> ControlSocket::open(const std::filesystem::path& state_dir) {
   const auto failed = [&] {
     return tl::unexpected(
@@ -44,14 +50,11 @@ Result<ControlSocket> ControlSocket::open(const std::filesystem::path& state_dir
   if (socket.get() < 0) return failed();
   // The file gets the mode of the socket: it never exists with another one.
   if (::fchmod(socket.get(), 0600) != 0) return failed();
-  struct stat found {};
-  if (::fstatat(directory->get(), kControlSocketName, &found, AT_SYMLINK_NOFOLLOW) == 0) {
-    if (!S_ISSOCK(found.st_mode)) {
-      errno = EEXIST;
-      return failed();
-    }
-    ::unlinkat(directory->get(), kControlSocketName, 0);
+  if (is_blocked(*directory)) {
+    errno = EEXIST;
+    return failed();
   }
+  ::unlinkat(directory->get(), kControlSocketName, 0);
   sockaddr_un place{};
   place.sun_family = AF_UNIX;
   const std::string name = short_path(*directory);

@@ -25,6 +25,8 @@ class ControlSocket {
   static std::filesystem::path path(const std::filesystem::path& state_dir);
   // A short name of the socket in a directory that is open as `directory`.
   static std::string short_path(const FileDescriptor& directory);
+  // Whether something else than a socket is in its place.
+  static bool is_blocked(const FileDescriptor& directory);
   // Opens the directory for short_path(). Errors: kNotFound and those of the system.
   static Result<FileDescriptor> open_directory(const std::filesystem::path& state_dir);
 

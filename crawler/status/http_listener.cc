@@ -10,7 +10,9 @@
 #include <exception>
 #include <list>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -24,12 +26,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/ascii.h"
 #include "base/file_io.h"
 #include "base/mutex.h"
 #include "crawler/log/room_log.h"
 #include "crawler/status/call_thread.h"
-#include "url/percent_encoding.h"
+#include "crawler/status/request_reader.h"
 
 namespace trawl {
 
@@ -62,7 +63,8 @@ struct OpenRequest {
   OpenConnection* of = nullptr;
   ApiRequest request;
   std::size_t max_body = 0;
-  std::size_t received = 0;  // bytes of the body
+  std::size_t received = 0;   // bytes of the body
+  std::size_t of_bodies = 0;  // of these, in memory
   bool too_large() const { return received > max_body; }
   bool suspended = false;
   std::optional<ApiReply> reply;
@@ -79,24 +81,6 @@ struct Daemon {
   bool control_socket = false;
   int epoll = -1;
 };
-
-MHD_Result read_header(void* cls, MHD_ValueKind, const char* name, const char* value) {
-  ApiRequest& request = *static_cast<ApiRequest*>(cls);
-  const std::string key = to_lower(name);
-  const std::string text = value == nullptr ? "" : value;
-  if (key == "host") request.hosts.push_back(text);
-  if (key == "origin") request.origins.push_back(text);
-  if (key == "authorization") request.authorization = text;
-  if (key == "x-trawl-token") request.token = text;
-  if (key == "content-type") request.content_type = text;
-  return MHD_YES;
-}
-
-MHD_Result read_parameter(void* cls, MHD_ValueKind, const char* name, const char* value) {
-  static_cast<ApiRequest*>(cls)->parameters.emplace_back(
-      percent_decode(name), value == nullptr ? "" : percent_decode(value));
-  return MHD_YES;
-}
 
 // Paths are compared as sent; parameters are decoded by read_parameter(), which keeps bytes of 0.
 std::size_t keep_escapes(void*, MHD_Connection*, char* text) {
@@ -161,6 +145,7 @@ class HttpListenerImpl final : public HttpListener {
   OpenRequest* begin(MHD_Connection* connection, Daemon& daemon, const char* path,
                      const char* method);
   std::optional<ApiReply> refuse(OpenRequest& request) const;
+  MHD_Result take_body(OpenRequest& request, std::string_view data);
   MHD_Result take_outcome(OpenRequest& request);
   MHD_Result defer(OpenRequest& request, DeferredReply deferred);
   MHD_Result subscribe(OpenRequest& request);
@@ -196,6 +181,7 @@ class HttpListenerImpl final : public HttpListener {
   std::list<OpenConnection> connections_;  // the newest last
   std::map<std::uint64_t, OpenRequest*> requests_;
   std::vector<OpenRequest*> streams_;
+  std::size_t bodies_ = 0;  // bytes of the bodies of all requests
   std::uint64_t next_id_ = 1;
   Clock::time_point next_events_{};
   Clock::time_point last_events_{};
@@ -265,13 +251,14 @@ OpenRequest* HttpListenerImpl::begin(MHD_Connection* connection, Daemon& daemon,
   request->request.method = method;
   request->request.path = path;
   request->request.control_socket = daemon.control_socket;
-  MHD_get_connection_values(connection, MHD_HEADER_KIND, &read_header, &request->request);
-  MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, &read_parameter, &request->request);
+  read_request(connection, request->request);
   requests_.emplace(request->id, request);
   return request;
 }
 
 std::optional<ApiReply> HttpListenerImpl::refuse(OpenRequest& request) const {
+  if (const std::string& header = request.request.repeated_header; !header.empty())
+    return error_reply(400, fmt::format("the header {} is there twice: send one", header));
   if (auto refused = handler_.refuse(request.request)) return refused;
   request.max_body = handler_.max_body(request.request);
   const char* length = MHD_lookup_connection_value(request.connection, MHD_HEADER_KIND,
@@ -293,31 +280,41 @@ MHD_Result HttpListenerImpl::on_access(MHD_Connection* connection, Daemon& daemo
   if (request == nullptr) {
     request = begin(connection, daemon, path, method);
     *state = request;
-    if (const auto refused = refuse(*request)) return send(*request, *refused);
+    request->reply = refuse(*request);
+    // A client that still sends its body when the connection is closed does not see the reply.
+    if (request->reply && !may_drain(connection)) return send(*request, *request->reply);
     return MHD_YES;
   }
-  if (*size > 0) {
-    request->received += *size;
-    // A little more than the limit is read if the length was not announced, so that the client
-    // gets a reply.
-    if (request->received / 2 > request->max_body) return MHD_NO;
-    if (!request->too_large()) request->request.body.append(data, *size);
-    *size = 0;
-    return MHD_YES;
-  }
+  if (*size > 0) return take_body(*request, {data, std::exchange(*size, 0)});
   if (request->suspended) return MHD_YES;
   return take_outcome(*request);
+}
+
+MHD_Result HttpListenerImpl::take_body(OpenRequest& request, std::string_view data) {
+  request.received += data.size();
+  if (request.received > kMostDrained) return MHD_NO;
+  if (request.reply) return MHD_YES;
+  std::string& body = request.request.body;
+  if (!request.too_large() && bodies_ + data.size() <= limits_.bodies) {
+    body.append(data);
+    bodies_ += data.size();
+    request.of_bodies += data.size();
+    return MHD_YES;
+  }
+  request.reply =
+      request.too_large()
+          ? error_reply(413, fmt::format("the body has more than {} bytes: send less at a time",
+                                         request.max_body))
+          : error_reply(503, "too many large requests wait: ask again later");
+  body = {};
+  bodies_ -= std::exchange(request.of_bodies, 0);
+  return MHD_YES;
 }
 
 MHD_Result HttpListenerImpl::take_outcome(OpenRequest& request) {
   if (request.of != nullptr) request.of->answering = true;
   if (request.reply) return send(request, *request.reply);
-  if (request.too_large()) {
-    return send(request, error_reply(413, fmt::format("the body has more than {} bytes: send less "
-                                                      "at a time",
-                                                      request.max_body)));
-  }
-  ApiOutcome outcome = handler_.answer(request.request);
+  ApiOutcome outcome = handler_.answer(std::move(request.request));
   if (const auto* reply = std::get_if<ApiReply>(&outcome)) return send(request, *reply);
   if (auto* deferred = std::get_if<DeferredReply>(&outcome))
     return defer(request, std::move(*deferred));
@@ -411,6 +408,7 @@ void HttpListenerImpl::on_completed(OpenRequest& request) {
     request.of->answering = false;
     request.of->waiting_since = Clock::now();
   }
+  bodies_ -= request.of_bodies;
   std::erase(streams_, &request);
   requests_.erase(request.id);
   delete &request;

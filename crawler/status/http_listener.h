@@ -3,8 +3,8 @@
 // comes.
 //
 // Bounded for hostile clients: connections (the one that is idle for longest is closed for a new
-// one), bytes of a request, seconds until a request is complete, seconds without progress, event
-// streams, and deferred calls that wait.
+// one), bytes of a request and of all bodies, seconds until a request is complete, seconds without
+// progress, event streams, and deferred calls that wait.
 #pragma once
 
 #include <chrono>
@@ -22,6 +22,7 @@ struct ListenerLimits {
   std::size_t connections = 1024;  // of each socket
   std::size_t event_streams = 128;
   std::size_t waiting_calls = 256;
+  std::size_t bodies = 32 << 20;                // bytes of the bodies of all requests
   std::size_t request_head = 64 << 10;          // bytes of the request line and the headers
   std::chrono::seconds request_time{30};        // until a request is complete, and idle in between
   std::chrono::seconds time_without_bytes{20};  // during a request or a reply

@@ -10,9 +10,9 @@
 
 namespace trawl {
 
-// {"urls": [...]} with texts or objects, or lines of URLs or objects. An object has "url" and may
-// have "priority" and "depth". Blank lines are skipped. URLs are not checked. Errors:
-// kInvalidArgument, with the place.
+// {"urls": [...]} or an array, with texts or objects; an object; or lines of URLs or objects. An
+// object has "url" and may have "priority" and "depth". Blank lines are skipped. URLs are not
+// checked. Errors: kInvalidArgument, with the place.
 Result<std::vector<OfferedUrl>> parse_offer_body(std::string_view body);
 
 }  // namespace trawl

@@ -4,30 +4,34 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
-#include <optional>
+
+#include "trawl/clocks.h"
 
 #include "base/mutex.h"
-#include "crawler/tally/crawl_history.h"
 
 namespace trawl {
 
-// Thread-safe. Its samples are what it was asked about, and the history's.
+// Of this process alone: what earlier runs fetched is in the first sample. Thread-safe.
 class RateWindow {
  public:
   struct Rates {
     double pages = 0;
     double bytes = 0;
   };
-  // The rates up to now, with the totals of now.
-  Rates rates(std::uint64_t pages, std::uint64_t bytes, const CrawlHistory& history);
+  // Whether the next sample is due; then call add() with the totals. Ask often, so that the window
+  // has samples of its whole time, whether or not anybody asks for rates.
+  bool is_due(SteadyTime now) const;
+  void add(SteadyTime now, std::uint64_t pages, std::uint64_t bytes);
+  // The rates up to now, with the totals of now; 0 before the first sample.
+  Rates rates(SteadyTime now, std::uint64_t pages, std::uint64_t bytes) const;
 
  private:
   struct Sample {
-    SystemTime time;
+    SteadyTime time;
     std::uint64_t pages;
     std::uint64_t bytes;
   };
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::deque<Sample> samples_ TRAWL_GUARDED_BY(mutex_);  // the newest last
 };
 

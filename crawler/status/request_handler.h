@@ -20,7 +20,7 @@ class RequestHandler {
   virtual std::optional<ApiReply> refuse(const ApiRequest& request) const = 0;
   // How many bytes the body may have.
   virtual std::size_t max_body(const ApiRequest& request) const = 0;
-  virtual ApiOutcome answer(const ApiRequest& request) = 0;
+  virtual ApiOutcome answer(ApiRequest request) = 0;
 
   // The text of the events (text/event-stream) since the last call. Called each second on a thread
   // of its own, only while there are subscribers.

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "base/rfc3339.h"
 #include "crawler/config/config_values.h"
+#include "crawler/status/host_action.h"
 #include "crawler/status/metrics.h"
 #include "crawler/status/offer_body.h"
 #include "crawler/status/page/status_page.h"
@@ -51,6 +51,23 @@ ApiReply failed(const Error& failure) {
 
 ApiReply reply_of(const ordered_json& value) {
   return {.body = dump_json(value) + "\n"};
+}
+
+ApiReply no_such_host(const std::string& host) {
+  return error_reply(404, fmt::format("this crawl has no URLs of {}: see /api/v1/hosts for those "
+                                      "that it knows",
+                                      host));
+}
+
+// What holds instead of a delay that was asked for.
+std::string note_on_delay(const HostRow& row, std::chrono::milliseconds asked,
+                          const CrawlConfig& config) {
+  const bool by_config = row.delay == config.politeness.delay;
+  return fmt::format("the delay is still {}, not {}: {}", format_duration(row.delay),
+                     format_duration(asked),
+                     by_config ? "politeness.delay is longer"
+                               : "a longer one applies, of robots.txt, [[politeness.host]] or "
+                                 "politeness.adaptive_delay");
 }
 
 // A number from 1 to kMostRows; nothing if it is another text.
@@ -159,14 +176,15 @@ std::size_t StatusApi::max_body(const ApiRequest& request) const {
   return request.path == "/api/v1/offer" ? kMaxOfferBody : kMaxCallBody;
 }
 
-ApiOutcome StatusApi::answer(const ApiRequest& request) {
+ApiOutcome StatusApi::answer(ApiRequest request) {
   const auto* const route = StatusRoutes::find(request);
   if (route == nullptr) return error_reply(404, "no such page");
   if (route->call == nullptr) return EventSubscription{};
   if (route->path == "/healthz") return health(request);
   if (route->post && ended()) return error_reply(503, "the crawl has ended");
-  return DeferredReply{route->lane,
-                       [this, request, call = route->call] { return (this->*call)(request); }};
+  return DeferredReply{route->lane, [this, request = std::move(request), call = route->call] {
+                         return (this->*call)(request);
+                       }};
 }
 
 std::string StatusApi::events() {
@@ -181,6 +199,13 @@ std::string StatusApi::events() {
   for (const RecentError& failure : newest)
     text += fmt::format("event: log\ndata: {}\n\n", dump_json(error_json(failure)));
   return text;
+}
+
+void StatusApi::sample() {
+  const auto now = std::chrono::steady_clock::now();
+  if (!window_.is_due(now)) return;
+  const TallyTotals totals = crawl_.tally().totals();
+  window_.add(now, totals.lines, totals.bytes());
 }
 
 ApiReply StatusApi::page(const ApiRequest&) {
@@ -241,11 +266,15 @@ ApiReply StatusApi::hosts(const ApiRequest& request) {
 }
 
 ApiReply StatusApi::host(const ApiRequest& request) {
-  const std::string name(request.parameter("host").value_or(""));
-  if (name.empty()) return error_reply(400, "name a host: /api/v1/host?host=example.com");
+  const std::string_view written = request.parameter("host").value_or("");
+  if (written.empty()) return error_reply(400, "name a host: /api/v1/host?host=example.com");
+  const auto as_written = host_as_written(written);
+  if (!as_written) return failed(as_written.error());
+  const std::string& name = *as_written;
   const auto row = crawl_.host(name);
   const auto tally = crawl_.tally().host(name);
-  if (!row && !(tally && row.error().code == ErrorCode::kNotFound)) return failed(row.error());
+  if (!row && row.error().code != ErrorCode::kNotFound) return failed(row.error());
+  if (!row && !tally) return no_such_host(name);
   return reply_of(host_json(row ? *row : HostRow{.host = name}, tally ? &*tally : nullptr));
 }
 
@@ -338,48 +367,47 @@ ApiReply StatusApi::reload(const ApiRequest&) {
 }
 
 ApiReply StatusApi::change_host(const ApiRequest& request) {
-  constexpr const char* kUsage =
-      "send {\"host\": \"example.com\", \"action\": \"block\"}, with block, unblock, revive, delay "
-      "or drop; block may have \"until\", and delay needs \"delay\", such as \"2s\"";
-  const json body = json::parse(request.body, nullptr, false);
-  if (!body.is_object()) return error_reply(400, kUsage);
-  const auto text = [&body](const char* key) -> std::optional<std::string> {
-    if (!body.contains(key)) return std::nullopt;
-    return body[key].is_string() ? body[key].get<std::string>() : std::string();
-  };
-  const std::string host = text("host").value_or("");
-  const std::string action = text("action").value_or("");
-  if (host.empty()) return error_reply(400, kUsage);
+  const auto action = parse_host_action(
+      request.body,
+      std::chrono::time_point_cast<SystemTime::duration>(std::chrono::system_clock::now()));
+  if (!action) return failed(action.error());
+  const std::string& host = action->host;
+  const bool needs_queue = action->kind == HostAction::Kind::kUnblock ||
+                           action->kind == HostAction::Kind::kRevive ||
+                           action->kind == HostAction::Kind::kDrop;
+  if (needs_queue && !crawl_.tally().host(host)) {
+    const auto known = crawl_.host(host);
+    if (!known && known.error().code == ErrorCode::kNotFound) return no_such_host(host);
+    if (!known) return failed(known.error());
+  }
+  ordered_json answer{{"ok", true}, {"host", host}};
   Result<void> changed;
-  std::optional<std::uint64_t> dropped;
-  if (action == "block") {
-    std::optional<SystemTime> until;
-    if (const auto given = text("until"); given && !given->empty()) {
-      until = parse_rfc3339(*given);
-      if (!until) {
-        const auto time = parse_duration(*given);
-        if (!time) return error_reply(400, "until: " + time.error());
-        until = std::chrono::system_clock::now() + *time;
-      }
+  switch (action->kind) {
+    case HostAction::Kind::kBlock:
+      changed = crawl_.block_host(host, action->until);
+      break;
+    case HostAction::Kind::kUnblock:
+    case HostAction::Kind::kRevive:
+      changed = crawl_.unblock_host(host);
+      break;
+    case HostAction::Kind::kDelay:
+      changed = crawl_.set_host(host, {.delay = action->delay});
+      break;
+    case HostAction::Kind::kDrop: {
+      const auto count = crawl_.drop_host(host);
+      if (!count) return failed(count.error());
+      answer["dropped"] = *count;
+      break;
     }
-    changed = crawl_.block_host(host, until);
-  } else if (action == "unblock" || action == "revive") {
-    changed = crawl_.unblock_host(host);
-  } else if (action == "delay") {
-    const auto delay = parse_duration(text("delay").value_or(""));
-    if (!delay) return error_reply(400, "delay: " + delay.error());
-    changed = crawl_.set_host(host, {.delay = *delay});
-  } else if (action == "drop") {
-    const auto count = crawl_.drop_host(host);
-    if (!count) return failed(count.error());
-    dropped = *count;
-  } else {
-    return error_reply(400, kUsage);
   }
   if (!changed) return failed(changed.error());
-  ordered_json answer{{"ok", true}, {"host", host}};
-  if (dropped) answer["dropped"] = *dropped;
-  if (const auto row = crawl_.host(host)) answer["now"] = host_json(*row, nullptr);
+  const auto row = crawl_.host(host);
+  const auto tally = crawl_.tally().host(host);
+  if (row || tally)
+    answer["now"] = host_json(row ? *row : HostRow{.host = host}, tally ? &*tally : nullptr);
+  if (row && action->kind == HostAction::Kind::kDelay && row->delay > action->delay &&
+      action->delay.count() > 0)
+    answer["note"] = note_on_delay(*row, action->delay, crawl_.config());
   return reply_of(answer);
 }
 

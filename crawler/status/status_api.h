@@ -35,9 +35,11 @@ class StatusApi final : public RequestHandler {
 
   std::optional<ApiReply> refuse(const ApiRequest& request) const override;
   std::size_t max_body(const ApiRequest& request) const override;
-  ApiOutcome answer(const ApiRequest& request) override;
+  ApiOutcome answer(ApiRequest request) override;
   std::string events() override;
 
+  // Notes how far the crawl is, for the rates. Call often. Thread-safe.
+  void sample();
   // From now on nothing can be changed. Thread-safe.
   void crawl_has_ended() {
     // release: pairs with the acquire in ended().

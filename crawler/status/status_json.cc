@@ -134,7 +134,8 @@ std::string_view state_word(const Crawl& crawl, bool ended) {
   return crawl.paused() ? "paused" : "running";
 }
 
-ordered_json status_json(const Crawl& crawl, bool ended, RateWindow& window, DiskUsage& disk) {
+ordered_json status_json(const Crawl& crawl, bool ended, const RateWindow& window,
+                         DiskUsage& disk) {
   const CrawlProgress progress = crawl.progress();
   const FrontierStats& stats = progress.frontier;
   const CrawlConfig config = crawl.config();
@@ -150,7 +151,8 @@ ordered_json status_json(const Crawl& crawl, bool ended, RateWindow& window, Dis
   json["time"] = to_rfc3339(std::chrono::system_clock::now());
   const TallyTotals totals = crawl.tally().totals();
   const std::uint64_t bytes = totals.bytes();
-  const RateWindow::Rates rates = window.rates(totals.lines, bytes, crawl.history());
+  const RateWindow::Rates rates =
+      window.rates(std::chrono::steady_clock::now(), totals.lines, bytes);
   json["pages"] = totals.lines;
   json["pages_of_run"] = crawl.tally().of_this_run().lines;
   json["pages_per_second"] = rates.pages;

@@ -16,7 +16,7 @@ namespace trawl {
 std::string_view state_word(const Crawl& crawl, bool ended);
 
 // The answers of GET /api/v1/status, /frontier, /skipped.
-nlohmann::ordered_json status_json(const Crawl& crawl, bool ended, RateWindow& window,
+nlohmann::ordered_json status_json(const Crawl& crawl, bool ended, const RateWindow& window,
                                    DiskUsage& disk);
 nlohmann::ordered_json frontier_json(const Crawl& crawl);
 nlohmann::ordered_json skipped_json(const Crawl& crawl);

@@ -64,6 +64,10 @@ Result<void> StatusServer::start(Crawl& crawl, StatusCalls calls) {
   return {};
 }
 
+void StatusServer::sample() {
+  if (api_) api_->sample();
+}
+
 void StatusServer::crawl_has_ended() {
   if (api_) api_->crawl_has_ended();
 }

@@ -26,6 +26,8 @@ class StatusServer {
   // Answers requests about `crawl`, which must outlive the server or stop(). A control socket that
   // cannot be made is only warned of.
   Result<void> start(Crawl& crawl, StatusCalls calls);
+  // Notes how far the crawl is. Call often.
+  void sample();
   // From now on nothing can be changed.
   void crawl_has_ended();
   // Closes all connections and removes the control socket.

@@ -31,6 +31,13 @@ TEST(CrawlLimits, BytesAddUpToTheLimit) {
   EXPECT_EQ(limits.bytes(), 1100u);
 }
 
+TEST(CrawlLimits, TellTheirBytesOfNow) {
+  CrawlLimits limits(100, {}, kStart);
+  EXPECT_EQ(limits.max_bytes(), 100u);
+  limits.set(std::nullopt, {});
+  EXPECT_EQ(limits.max_bytes(), std::nullopt);
+}
+
 TEST(CrawlLimits, BytesOfEarlierRunsCount) {
   CrawlLimits limits(100, {}, kStart, 100);
   EXPECT_EQ(limits.reached(kStart), CrawlLimit::kBytes);

@@ -59,6 +59,15 @@ TEST(PageQuota, CountsWhatWasFetchedBefore) {
   }
 }
 
+TEST(PageQuota, TellsItsLimitOfNow) {
+  PageQuota quota(7, 3);
+  EXPECT_EQ(quota.limit(), 7u);
+  quota.set_limit(std::nullopt);
+  EXPECT_EQ(quota.limit(), std::nullopt);
+  quota.set_limit(5);
+  EXPECT_EQ(quota.limit(), 5u);
+}
+
 TEST(PageQuota, WithoutALimitNeverEnds) {
   PageQuota budget(std::nullopt, 1'000'000'000);
   EXPECT_EQ(budget.take(1'000'000), 1'000'000u);

@@ -11,7 +11,6 @@
 #include "crawler/status/access_rules.h"
 #include "crawler/status/call_thread.h"
 #include "crawler/status/control_socket.h"
-#include "crawler/status/offer_body.h"
 #include "crawler/status/prometheus_text.h"
 #include "crawler/status/status_token.h"
 #include "tests/support/temporary_directory.h"
@@ -62,6 +61,20 @@ TEST(AccessRules, KnowOurHosts) {
   EXPECT_FALSE(answers(open, "evil.example:8088"));
 }
 
+// A name that only begins like ours may be anybody's, with our address (DNS rebinding).
+TEST(AccessRules, OfOurNamesOnlyWholeOnesCount) {
+  const AccessRules rules(*parse_listen_address("0.0.0.0:8088"), "secret", false,
+                          {"www", "www.example.com"});
+  const auto answers = [&rules](const std::string& host) {
+    return !rules.refuse(request_with(host), AccessRules::Needs::kReading);
+  };
+  for (const char* ours : {"www", "WWW:9000", "www.example.com", "localhost", "[2001:db8::1]:8088"})
+    EXPECT_TRUE(answers(ours)) << ours;
+  for (const char* other : {"www.attacker.com", "www.attacker.com:8088", "www.", "xwww", "",
+                            "www.example.com.attacker.com", "example.com"})
+    EXPECT_FALSE(answers(other)) << other;
+}
+
 TEST(AccessRules, ChangesNeedTheToken) {
   const AccessRules rules(*parse_listen_address("127.0.0.1:8088"), "secret", false);
   ApiRequest request = request_with("127.0.0.1:8088");
@@ -82,22 +95,6 @@ TEST(AccessRules, ChangesNeedTheToken) {
   EXPECT_EQ(status(), 200);
   request.origins = {"http://127.0.0.1:8089"};
   EXPECT_EQ(status(), 403);
-}
-
-TEST(OfferBody, TakesJsonAndLines) {
-  const auto json = parse_offer_body(R"({"urls": ["http://a/", {"url": "b", "priority": -3}]})");
-  ASSERT_TRUE(json) << json.error().message;
-  ASSERT_EQ(json->size(), 2u);
-  EXPECT_EQ((*json)[1].priority, -3);
-  const auto lines = parse_offer_body("http://a/\r\n\n{\"url\": \"http://b/\", \"depth\": 4}\n");
-  ASSERT_TRUE(lines) << lines.error().message;
-  ASSERT_EQ(lines->size(), 2u);
-  EXPECT_EQ((*lines)[0].url, "http://a/");
-  EXPECT_EQ((*lines)[1].depth, 4u);
-  for (const char* wrong :
-       {"", "\n", "{", "{\"urls\": 3}", "{\"urls\": [[]]}", "{\"depth\": 1}", "[3]",
-        R"({"urls": [{"url": "a", "priority": 99999999999}]})", "http://a/\n{\"url\": 3}\n"})
-    EXPECT_FALSE(parse_offer_body(wrong)) << wrong;
 }
 
 TEST(PrometheusText, EscapesLabelsAndAddsBucketsUp) {

@@ -1,6 +1,7 @@
 """SIGHUP: the config file is read again while a crawl runs; a broken one changes nothing."""
 
 import signal
+import subprocess
 
 import trawl_testing as t
 from scripted_server import ScriptedServer, answer, links
@@ -51,6 +52,11 @@ def script(test, directory, options):
         t.wait_until(lambda: len(asked("/a/")) > count + 5, "pages that are in scope")
         test.check(len(asked("/b/")) <= before + 1, "pages out of scope are not fetched",
                    asked("/b/"))
+        # What an earlier reload held is not its result.
+        again = subprocess.run([options.trawl, "reload", state], capture_output=True, text=True,
+                               timeout=60)
+        test.check(again.stdout == "nothing has changed\n", "a reload without changes",
+                   again.stdout + again.stderr)
         # Wider again, and the log goes to a file from now on.
         tables["scope"].pop("exclude")
         tables["log"] = {**tables.get("log", {}), "file": str(log)}

@@ -148,6 +148,8 @@ class Cases:
                         "the state", status)
         self.test.check(sum(status["by_class"].values()) == status["pages"], "classes do not add up",
                         status)
+        self.test.check(status["pages_per_second"] > 0 and status["bytes_per_second"] > 0, "rates",
+                        status)
         hosts = crawl.get("/api/v1/hosts?limit=5")["hosts"]
         name = urllib.parse.urlsplit(self.site.url()).netloc
         self.test.check([host["host"] for host in hosts] == [name], "hosts", hosts)
@@ -249,6 +251,91 @@ class Cases:
             self.refused(crawl.post("/api/v1/host", body), 400, f"host {body!r}")
         self.test.check(crawl.get("/api/v1/status")["state"] == "running", "the state")
 
+    def refused_bodies_are_read_first(self):
+        """A client that sends all of its body before it looks for an answer gets one."""
+        crawl = self.crawl
+        large = b" " * 8_000_000
+        self.refused(crawl.ask("POST", "/api/v1/pause", large), 401, "a large body without a token")
+        self.refused(crawl.post("/api/v1/offer", large), 413, "a body that is too large")
+        self.refused(crawl.ask("POST", "/api/v1/none", large), 404, "a large body to nowhere")
+
+    def headers_that_are_there_twice(self):
+        crawl = self.crawl
+        head = f"POST /api/v1/checkpoint HTTP/1.1\r\nHost: 127.0.0.1:{crawl.port}\r\n"
+        token = f"X-Trawl-Token: {crawl.token}\r\n"
+        end = "Content-Type: application/json\r\nConnection: close\r\n\r\n"
+        for what, more in (("tokens", f"X-Trawl-Token: wrong\r\n{token}Content-Length: 0\r\n"),
+                           ("lengths", f"{token}Content-Length: 0\r\nContent-Length: 5\r\n"),
+                           ("authorizations", f"{token}Authorization: a\r\nauthorization: b\r\n")):
+            answer = crawl.raw((head + more + end).encode())
+            self.test.check(answer.startswith(b"HTTP/1.1 400 "), f"two {what}", answer[:300])
+        answer = crawl.raw((head + token + "Content-Length: 0\r\n" + end).encode())
+        self.test.check(answer.startswith(b"HTTP/1.1 200 "), "one of each", answer[:300])
+
+    def bodies_take_little_memory(self):
+        crawl = self.crawl
+        before = peak_memory_of(crawl)
+        for body in (b"[" * 4_000_000, b'{"x":' + b"[" * 4_000_000):
+            self.refused(crawl.post("/api/v1/offer", body), 400, "brackets")
+        grown = peak_memory_of(crawl) - before
+        self.test.check(grown < 64 << 20, f"hostile JSON takes {grown >> 20} MiB")
+        # Bodies that are never complete; together they fill the room there is.
+        head = (f"POST /api/v1/offer HTTP/1.1\r\nHost: 127.0.0.1:{crawl.port}\r\nX-Trawl-Token: "
+                f"{crawl.token}\r\nContent-Length: 4000001\r\n\r\n").encode()
+        with contextlib.ExitStack() as stack:
+            def is_full():
+                waiting = stack.enter_context(socket.create_connection(("127.0.0.1", crawl.port), 20))
+                waiting.sendall(head + b" " * 4_000_000)
+                return crawl.post("/api/v1/offer", b" " * 4_000_000)[0] == 503
+
+            t.wait_until(is_full, "a refusal for lack of room")
+            self.test.check(crawl.post("/api/v1/checkpoint")[0] == 200, "small requests go on")
+        t.wait_until(lambda: crawl.post("/api/v1/offer", b" " * 4_000_000)[0] == 400, "room again")
+
+    def hosts_are_steered(self):
+        crawl = self.crawl
+        name = urllib.parse.urlsplit(self.site.url()).netloc
+
+        def steer(**body):
+            status, _, answer = crawl.post("/api/v1/host", json.dumps(body))
+            return status, json.loads(answer)
+
+        t.wait_until(lambda: crawl.get(f"/api/v1/host?host={name}")["fetched"] > 0, "a page")
+        status, answer = steer(host=f"HTTP://{name}/some/page", action="delay", delay="1ms")
+        self.test.check(status == 200 and answer["host"] == name, "a host as a URL", answer)
+        self.test.check(answer["now"]["fetched"] > 0 and answer["now"]["delay_ms"] == 50 and
+                        "politeness.delay is longer" in answer.get("note", ""),
+                        "a delay that is too short", answer)
+        status, answer = steer(host=name, action="delay", delay="60ms")
+        self.test.check(answer["now"]["delay_ms"] == 60 and "note" not in answer, "a delay", answer)
+        self.test.check(steer(host=name, action="delay", delay="0s")[0] == 200, "no delay of its own")
+        for until in (3600, None, "", "2020-01-01T00:00:00Z", "0s", "tomorrow"):
+            status, answer = steer(host=name, action="block", until=until)
+            self.test.check(status == 400 and "until" in answer["error"], f"until {until}", answer)
+        for body in ({"host": "bad host <script>", "action": "block"}, {"host": name, "action": "delay"},
+                     {"host": name, "action": "delay", "delay": 2},
+                     {"host": name, "action": "delay", "delay": "900d"}):
+            status, answer = steer(**body)
+            self.test.check(status == 400 and "::" not in answer["error"], f"{body}", answer)
+        for action in ("drop", "revive", "unblock"):
+            status, answer = steer(host="nowhere.example", action=action)
+            self.test.check(status == 404 and "nowhere.example" in answer["error"],
+                            f"{action} of an unknown host", answer)
+        self.test.check(crawl.get(f"/api/v1/host?host={name}")["state"] in ("active", "waiting"),
+                        "a refused block blocks")
+        status, answer = steer(host="Elsewhere.EXAMPLE", action="block", until="1h")
+        self.test.check(status == 200 and answer["now"]["host"] == "elsewhere.example" and
+                        answer["now"]["state"] == "blocked", "a host that comes later", answer)
+        self.test.check(steer(host="ELSEWHERE.example", action="unblock")[0] == 200, "its end")
+        # The row in the answer is that after the call.
+        crawl.post("/api/v1/pause")
+        t.wait_until(lambda: crawl.get("/api/v1/status")["leased"] == 0, "no request")
+        status, answer = steer(host=name, action="drop")
+        self.test.check(answer["dropped"] > 0 and answer["now"]["queued"] == 0 and
+                        answer["now"]["fetched"] > 0, "drop", answer)
+        crawl.post("/api/v1/offer", self.site.url("940000"))
+        crawl.post("/api/v1/unpause")
+
     def many_connections_wait(self):
         crawl = self.crawl
         before = threads_of(crawl)
@@ -304,7 +391,8 @@ class Cases:
                         "offer lines", (done.stdout, done.stderr))
         done = crawl.command("offer", "-", stdin='{"url": 1}\n' + self.site.url("930000") + "\n")
         self.test.check(done.returncode == 1 and "standard input:1: " in done.stderr and
-                        "1 new" in done.stdout, "a wrong line", (done.stdout, done.stderr))
+                        "1 new" in done.stdout and "; 1 line was wrong" in done.stdout,
+                        "a wrong line", (done.stdout, done.stderr))
 
     def commands(self):
         crawl = self.crawl
@@ -434,6 +522,27 @@ def long_path(test, directory, options, site):
             run.wait()
 
 
+def peak_memory_of(crawl):
+    """Bytes."""
+    status = pathlib.Path(f"/proc/{crawl.run.process.pid}/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) << 10
+
+
+def blocked_socket(test, directory, options, site):
+    """A crawl that cannot be reached is not one that does not run."""
+    crawl = StatusCrawl(options, directory, site, "blocked")
+    crawl.end()
+    (crawl.state / "control.sock").write_text("not a socket")
+    crawl.run = t.Run(options, directory, "resume", crawl.config)
+    t.wait_until(lambda: crawl.run.ended() or "status page: " in crawl.run.text, "the status page")
+    shown = crawl.command("status")
+    test.check(shown.returncode == 1 and f"(pid {crawl.run.process.pid})" in shown.stderr and
+               "remove that file" in shown.stderr and "no crawl" not in shown.stderr,
+               "a file in the place of the socket", shown.stderr)
+    crawl.end()
+    test.check("no crawl is running" in crawl.command("status").stderr, "after its end")
+
+
 def token_for_all(test, directory, options, site):
     crawl = StatusCrawl(options, directory, site, "secret")
     crawl.end()
@@ -460,6 +569,7 @@ def status_server(test, directory, options):
         finally:
             cases.crawl.run.kill()
         long_path(test, directory, options, site)
+        blocked_socket(test, directory, options, site)
         token_for_all(test, directory, options, site)
     finally:
         site.stop()

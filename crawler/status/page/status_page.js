@@ -331,7 +331,7 @@ async function hostAction(host, action) {
   }
   try {
     const answer = await call("api/v1/host", body);
-    const done = {block: "blocked", unblock: "unblocked", revive: "revived", delay: `delay is ${body.delay}`,
+    const done = {block: "blocked", unblock: "unblocked", revive: "revived", delay: answer.note ?? `delay is ${body.delay}`,
                   drop: `dropped${isNumber(answer.dropped) ? `, ${count(answer.dropped)} URLs` : ""}`}[action];
     say(`${host}: ${done}`);
     await loadHosts(true);

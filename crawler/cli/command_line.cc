@@ -49,7 +49,8 @@ VerbHelp help_of_trawl() {
 VerbHelp help_of_crawl() {
   return {
       .text =
-          R"(INPUT is one or more of: a URL, or a host such as example.com, which gets the scheme https; a file with
+          R"(INPUT is one or more of: a URL, or a host such as example.com, which gets the scheme https
+(localhost:8000, or another local host, address or port: http); a file with
 a URL or a JSON object with "url" a line, such as a pages.jsonl; a config file; and - for any of these
 on standard input. URLs next to a config are added to its seeds. A word that is the name of a file is
 that file.

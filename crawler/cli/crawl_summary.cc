@@ -54,10 +54,10 @@ std::string failed_seeds_text(const Crawl& crawl) {
 std::string fetched_text(const TallyTotals& run, const TallyTotals& all,
                          std::chrono::nanoseconds time) {
   const double seconds = std::chrono::duration<double>(time).count();
-  std::string text =
-      fmt::format("fetched {} URLs in {} ({:.{}f} URLs/s), {}", run.lines, readable_duration(time),
-                  seconds > 0 ? run.lines / seconds : 0.0,
-                  seconds > 0 && run.lines / seconds < 10 ? 1 : 0, readable_bytes(run.bytes()));
+  std::string text = fmt::format(
+      "fetched {} URL{} in {} ({:.{}f} URLs/s), {}", run.lines, run.lines == 1 ? "" : "s",
+      readable_duration(time), seconds > 0 ? run.lines / seconds : 0.0,
+      seconds > 0 && run.lines / seconds < 10 ? 1 : 0, readable_bytes(run.bytes()));
   if (run.lines != all.lines) {
     text += fmt::format("; {} since the crawl began, {}", all.lines, readable_bytes(all.bytes()));
   }

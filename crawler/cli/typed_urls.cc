@@ -120,6 +120,15 @@ Result<std::string> url_of_line(std::string_view line) {
   return typed_url(*reader.url);
 }
 
+// The scheme of a URL that was typed without one. Servers of developers speak no TLS: those on this
+// machine, at an address, or at a port of their own.
+std::string_view scheme_for(const Url& url) {
+  const std::string_view name = group_host(url);
+  const bool is_local = name == "localhost" || name.ends_with(".localhost");
+  const bool is_address = name.starts_with('[') || (!name.empty() && is_ascii_digit(name.back()));
+  return is_local || is_address || !url.port().empty() ? "http" : "https";
+}
+
 }  // namespace
 
 Result<std::string> typed_url(std::string_view text) {
@@ -147,7 +156,8 @@ Result<std::string> typed_url(std::string_view text) {
       !is_ascii_digit(word[colon + 1]))
     return error(ErrorCode::kUnsupportedScheme,
                  fmt::format("{} is not an http(s) URL", shown(word)));
-  const auto url = Url::parse(has_scheme ? std::string(word) : fmt::format("https://{}", word));
+  auto url = Url::parse(has_scheme ? std::string(word) : fmt::format("https://{}", word));
+  if (url && !has_scheme) url = Url::parse(fmt::format("{}://{}", scheme_for(*url), word));
   if (!url) {
     return error(url.error().code,
                  fmt::format("{} is not an http(s) URL: {}", shown(word), url.error().message));

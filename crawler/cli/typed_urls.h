@@ -12,7 +12,8 @@
 namespace trawl::cli {
 
 // "https://example.com/", or a host with or without port and path, which gets the scheme https:
-// "example.com/docs", "localhost:8000". The error says why the text is neither.
+// "example.com/docs". A local host, an address, or a host with a port gets http: "localhost:8000".
+// The error says why the text is neither.
 Result<std::string> typed_url(std::string_view text);
 
 // Whether a word can only be meant as a URL: it has the scheme http or https, or begins with a host

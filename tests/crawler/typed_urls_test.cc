@@ -13,12 +13,18 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(TypedUrl, GetsTheSchemeHttpsIfItHasNone) {
+TEST(TypedUrl, GetsASchemeIfItHasNone) {
   EXPECT_EQ(typed_url("example.com").value(), "https://example.com/");
   EXPECT_EQ(typed_url(" Example.com/a?b=http://c ").value(), "https://example.com/a?b=http://c");
-  EXPECT_EQ(typed_url("localhost:8000").value(), "https://localhost:8000/");
+  EXPECT_EQ(typed_url("example.com:443").value(), "https://example.com/");
+  EXPECT_EQ(typed_url("localhost:8000").value(), "http://localhost:8000/");
+  EXPECT_EQ(typed_url("localhost").value(), "http://localhost/");
+  EXPECT_EQ(typed_url("app.localhost/x").value(), "http://app.localhost/x");
+  EXPECT_EQ(typed_url("127.0.0.1").value(), "http://127.0.0.1/");
+  EXPECT_EQ(typed_url("10.0.0.1:80/x").value(), "http://10.0.0.1/x");
+  EXPECT_EQ(typed_url("example.com:8080").value(), "http://example.com:8080/");
   EXPECT_EQ(typed_url("HTTP://example.com").value(), "http://example.com/");
-  EXPECT_EQ(typed_url("[::1]:8080/x").value(), "https://[::1]:8080/x");
+  EXPECT_EQ(typed_url("[::1]:8080/x").value(), "http://[::1]:8080/x");
 }
 
 TEST(TypedUrl, SaysWhatIsWrong) {

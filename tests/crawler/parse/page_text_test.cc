@@ -69,8 +69,8 @@ TEST_P(PageText, IsValidUtf8WhateverThePageHolds) {
 }
 
 TEST_P(PageText, OfHostilePagesIsBounded) {
-  for (const std::string_view piece : {"<div>", "<template>", "<svg>", "<script>", "&amp", "<", "<!--",
-                                       "<p title='", "x", " "}) {
+  for (const std::string_view piece :
+       {"<div>", "<template>", "<svg>", "<script>", "&amp", "<", "<!--", "<p title='", "x", " "}) {
     EXPECT_LE(text(repeated(std::string(piece), 200'000), 1000).size(), 1000u) << piece;
   }
 }

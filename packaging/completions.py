@@ -9,11 +9,15 @@ import sys
 
 import help_reference
 
+# What can follow these options.
+VALUES = {"--scope": ["page", "prefix", "host", "domain", "any"]}
+
 # The words of the line before the cursor that are commands decide what can follow.
 BASH = """# Completions of trawl for bash.
 _trawl() {{
-  local word=${{COMP_WORDS[COMP_CWORD]}} path= i next
-  for ((i = 1; i < COMP_CWORD; ++i)); do
+  local word=${{COMP_WORDS[COMP_CWORD]}} last=${{COMP_WORDS[COMP_CWORD - 1]}} path= i=1 next
+  [[ ${{COMP_WORDS[1]}} == help ]] && ((COMP_CWORD > 1)) && i=2  # trawl help COMMAND
+  for ((; i < COMP_CWORD; ++i)); do
     next="${{path:+$path }}${{COMP_WORDS[i]}}"
     case $next in
       {paths}) path=$next ;;
@@ -22,6 +26,9 @@ _trawl() {{
   local commands= options=
   case $path in
 {cases}
+  esac
+  case $last in
+{values}
   esac
   if [[ $word == -* ]]; then
     COMPREPLY=($(compgen -W "$options" -- "$word"))
@@ -36,18 +43,23 @@ complete -F _trawl trawl
 """
 
 ZSH = """#compdef trawl
-# Completions of trawl for zsh.
+# Completions of trawl for zsh. The variable "path" is zsh's own.
 _trawl() {{
-  local path= next i
+  local chosen= next i
   local -a commands options
-  for ((i = 2; i < CURRENT; ++i)); do
-    next="${{path:+$path }}${{words[i]}}"
+  i=2
+  [[ $words[2] == help ]] && (( CURRENT > 2 )) && i=3  # trawl help COMMAND
+  for ((; i < CURRENT; ++i)); do
+    next="${{chosen:+$chosen }}${{words[i]}}"
     case $next in
-      {paths}) path=$next ;;
+      {paths}) chosen=$next ;;
     esac
   done
-  case $path in
+  case $chosen in
 {cases}
+  esac
+  case $words[CURRENT-1] in
+{values}
   esac
   if [[ $PREFIX == -* ]]; then
     _describe option options
@@ -74,7 +86,9 @@ def bash(program):
     for each in program.all():
         commands = " ".join(sub.path[-1] for sub in each.commands)
         cases.append(f"    '{' '.join(each.path)}') commands='{commands}' options='{' '.join(names_of(each))}' ;;")
-    return BASH.format(paths=patterns(program), cases="\n".join(cases))
+    values = [f"    {name}) COMPREPLY=($(compgen -W '{' '.join(words)}' -- \"$word\")); return ;;"
+              for name, words in VALUES.items()]
+    return BASH.format(paths=patterns(program), cases="\n".join(cases), values="\n".join(values))
 
 
 def zsh_item(name, text):
@@ -93,7 +107,8 @@ def zsh(program):
         commands = " ".join(zsh_item(sub.path[-1], sub.summary) for sub in each.commands)
         options = " ".join(zsh_item(name, option.get("text", "")) for option in each.options for name in option["names"])
         cases.append(f"    '{' '.join(each.path)}') commands=({commands}); options=({options}) ;;")
-    return ZSH.format(paths=patterns(program), cases="\n".join(cases))
+    values = [f"    {name}) compadd {' '.join(words)}; return ;;" for name, words in VALUES.items()]
+    return ZSH.format(paths=patterns(program), cases="\n".join(cases), values="\n".join(values))
 
 
 def fish_text(text):
@@ -117,7 +132,11 @@ def fish(program):
         for option in each.options:
             flags = "".join(f" -l {name[2:]}" if name.startswith("--") else f" -s {name[1:]}" for name in option["names"])
             value = " -r" if option.get("value") else ""
+            words = [word for name in option["names"] for word in VALUES.get(name, [])]
+            if words:
+                value = f" -x -a '{' '.join(words)}'"
             lines.append(f"{start}{flags}{value} -d {fish_text(option.get('text', ''))}")
+    lines.append(f"complete -c trawl -n '__fish_seen_subcommand_from help' -f -a '{top}'")
     return "\n".join(lines) + "\n"
 
 

@@ -7,6 +7,7 @@
 import gzip
 import pathlib
 import sys
+import textwrap
 
 import help_reference
 
@@ -19,6 +20,17 @@ def roff(text):
 
 def verbatim(text):
     return [".EX", roff(text.strip("\n")), ".EE"]
+
+
+def paragraphs(text):
+    """Filled paragraphs; what is indented, or in columns, stays as it is."""
+    for part in textwrap.dedent(text).strip("\n").split("\n\n"):
+        lines = part.split("\n")
+        if any(line.startswith(" ") or "  " in line.strip() for line in lines):
+            yield ".PP"
+            yield from verbatim(part)
+        else:
+            yield from (".PP", roff(part))
 
 
 def option_term(option):
@@ -41,7 +53,7 @@ def page(command, version):
     yield from verbatim(command.usage)
     if command.description:
         yield ".SH DESCRIPTION"
-        yield from verbatim(command.description)
+        yield from paragraphs(command.description)
     if command.positionals:
         yield ".SH ARGUMENTS"
         for each in command.positionals:
@@ -56,7 +68,7 @@ def page(command, version):
             yield from (".TP", f"\\fB{roff(each.path[-1])}\\fR", f"{roff(each.summary)}; see \\fB{roff(each.name)}\\fR(1)")
     for section in command.sections:
         yield f'.SH "{roff(section["title"].upper())}"'
-        yield from verbatim(section["text"])
+        yield from paragraphs(section["text"])
     yield ".SH SEE ALSO"
     others = ["trawl"] if command.path else []
     if len(command.path) > 1:

@@ -29,13 +29,15 @@ cat <<END
 
 With --directory DIR it keeps what it found: output/pages.jsonl, one line for each fetch.
 
-To crawl a real site, put its address into config/quickstart.toml, then
+To crawl a real site, here at most 100 of its pages, and to keep the pages as files:
 
-  $trawl crawl config/quickstart.toml
+  $trawl crawl https://example.com/ --max-pages 100 --save
 
 Stop it at any moment (Ctrl-C, or even kill -9) and go on with
 
-  $trawl resume config/quickstart.toml
+  $trawl resume example.com
+
+"$trawl help crawl" has more, docs/operating.md all of it.
 
 To install it with manual pages, completions and a systemd service: scripts/package.sh builds a
 Debian package (docs/installing.md).

@@ -68,9 +68,18 @@ test -s /tmp/demo/output/pages.jsonl
 trawl check-config /usr/share/doc/trawl/examples/quickstart.toml
 bash -n /usr/share/bash-completion/completions/trawl
 . /usr/share/bash-completion/completions/trawl
-COMP_WORDS=(trawl cr) COMP_CWORD=1 COMPREPLY=()
-_trawl
-[[ " ${COMPREPLY[*]} " == *" crawl "* ]] || { echo "bash completes cr to: ${COMPREPLY[*]}"; exit 1; }
+completes() {  # completes WORD TO TYPED...
+  local wanted="$1"
+  shift
+  COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+  _trawl
+  [[ ${COMPREPLY[*]} == "$wanted" ]] || { echo "bash completes $* to: ${COMPREPLY[*]}"; exit 1; }
+}
+completes crawl trawl cr
+completes crawl trawl help cr
+completes load trawl frontier l
+completes --scope trawl crawl --sc
+completes "page prefix" trawl crawl --scope p
 trawl crawl http://127.0.0.1:1/ >/tmp/refused 2>&1 && exit 1
 grep -q allow_private_addresses /tmp/refused
 dpkg -P trawl

@@ -13,6 +13,8 @@ NOT_RUN = [
     (r"scripts/(quickstart|test|deps|package)\.sh", "installs packages, and builds"),
     (r"scripts/format\.sh", "changes the sources"),
     (r".*sudo |journalctl |systemctl ", "needs an installed package and systemd"),
+    (r"trawl (status|pause|unpause|offer|checkpoint|stop) archive-state|trawl reload my\.toml",
+     "needs a running crawl: e2e.status_api and e2e.live_reload run them"),
     (r"cmake --install build/release --prefix DIR", "installs what may not be built"),
     (r"cmake --workflow", "builds for minutes"),
     (r"ctest --preset slow", "runs for an hour"),
@@ -122,6 +124,14 @@ def config_errors(work, block):
             yield f"not printed: {line}\n{printed}"
 
 
+def prometheus_config(work, block):
+    path = work.directory / "prometheus.yml"
+    path.write_text(block.text)
+    checked = subprocess.run(["promtool", "check", "config", path], capture_output=True, text=True)
+    if checked.returncode != 0:
+        yield f"promtool: {checked.stdout}{checked.stderr}"
+
+
 def cron_line(work, block):
     line = next(line for line in block.text.splitlines() if not line.startswith("#"))
     fields = line.split(None, 5)
@@ -203,7 +213,7 @@ PAGES = {
     "docs/frontier-command.md": Needs(setup=make_queues, numbers="any",
                                       before={"$ trawl frontier repair": damage_checkpoints},
                                       keys={"Dump": "dump.jsonl"}),
-    "docs/operating.md": Needs(texts={"# crontab": cron_line,
+    "docs/operating.md": Needs(texts={"# crontab": cron_line, "# prometheus.yml": prometheus_config,
                                       "3 min 20 s": "e2e.summary and ProgressLineTest check such lines",
                                       "fetched 500 URLs": "e2e.summary checks such a summary"}),
     "docs/output.md": Needs(keys={name: name for name in ("pages.jsonl", "links.jsonl", "skipped.jsonl")}),

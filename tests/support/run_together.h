@@ -10,7 +10,7 @@ namespace trawl::test {
 
 // By how much less a test does where ThreadSanitizer slows it down.
 #ifdef __SANITIZE_THREAD__
-inline constexpr int kSlowdown = 10;
+inline constexpr int kSlowdown = 16;
 #else
 inline constexpr int kSlowdown = 1;
 #endif

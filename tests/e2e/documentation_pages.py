@@ -13,7 +13,7 @@ NOT_RUN = [
     (r"scripts/(quickstart|test|deps|package)\.sh", "installs packages, and builds"),
     (r"scripts/format\.sh", "changes the sources"),
     (r".*sudo |journalctl |systemctl ", "needs an installed package and systemd"),
-    (r"trawl (status|pause|unpause|offer|checkpoint|stop) archive-state|trawl reload my\.toml",
+    (r"trawl (status|pause|unpause|offer|checkpoint|stop|reload) (archive-state|my\.toml)",
      "needs a running crawl: e2e.status_api and e2e.live_reload run them"),
     (r"cmake --install build/release --prefix DIR", "installs what may not be built"),
     (r"cmake --workflow", "builds for minutes"),

@@ -41,7 +41,7 @@ def urls(test, directory, options):
                 [server.url()], where, frontier={"ledger": ledger},
                 scope={"max_depth": 1, "blocklist": [blocked]},
                 politeness={"respect_robots": False, "delay": "10ms"}, fetch={"threads": 1},
-                recrawl={"interval": "1h"}, checkpoint={"interval": "1h"}))
+                recrawl={"interval": "1h", "wait": True}, checkpoint={"interval": "1h"}))
             crawl = t.Run(options, directory, "crawl", config)
             client = StatusClient(where)
             t.wait_until(lambda: crawl.ended() or (where / "control.sock").exists(), "the socket")

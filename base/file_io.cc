@@ -257,16 +257,24 @@ Result<void> publish_file(const std::string& from, const std::string& to) {
   return sync_parent(to);
 }
 
-Result<void> replace_file(const std::string& path, std::string_view contents, mode_t mode) {
+Result<OutputFile> OutputFile::replace(const std::string& path, std::string_view contents,
+                                       mode_t mode) {
   const std::string temporary = path + ".tmp";
   // Do not reuse a file left by a crash: it has its own mode, and may be open elsewhere.
   if (::unlink(temporary.c_str()) != 0 && errno != ENOENT)
     return last_error("cannot remove", temporary);
-  auto file = OutputFile::create_new(temporary, mode);
-  if (!file) return tl::unexpected(file.error());
-  return file->write(contents).and_then([&] { return file->sync(); }).and_then([&] {
+  auto file = create_new(temporary, mode);
+  if (!file) return file;
+  const auto published = file->write(contents).and_then([&] { return file->sync(); }).and_then([&] {
     return publish_file(temporary, path);
   });
+  if (!published) return tl::unexpected(published.error());
+  file->path_ = path;
+  return file;
+}
+
+Result<void> replace_file(const std::string& path, std::string_view contents, mode_t mode) {
+  return OutputFile::replace(path, contents, mode).map([](const OutputFile&) {});
 }
 
 }  // namespace trawl

@@ -34,6 +34,9 @@ class OutputFile {
   static Result<OutputFile> create(const std::string& path);
   // Creates `path` with `mode`, restricted by the umask; kAlreadyExists if it exists.
   static Result<OutputFile> create_new(const std::string& path, mode_t mode = 0644);
+  // Replaces the contents of `path` as replace_file() does; write() continues after them.
+  static Result<OutputFile> replace(const std::string& path, std::string_view contents,
+                                    mode_t mode = 0644);
   // Writes all of `bytes` or fails.
   Result<void> write(std::string_view bytes);
   // Overwrites the bytes at `offset`.

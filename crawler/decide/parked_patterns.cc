@@ -9,8 +9,10 @@ namespace trawl {
 
 namespace {
 
+constexpr std::string_view kSetting = "park_pattern_after ";
+
 std::string first_line(std::uint32_t park_pattern_after) {
-  return fmt::format("park_pattern_after {}\n", park_pattern_after);
+  return fmt::format("{}{}\n", kSetting, park_pattern_after);
 }
 
 }  // namespace
@@ -23,7 +25,8 @@ Result<std::vector<std::string>> ParkedPatterns::read(const std::filesystem::pat
   if (!std::filesystem::exists(file, failure)) return patterns;
   const auto text = read_file(file, kMaxBytes + 4096);
   if (!text) return tl::unexpected(text.error());
-  if (!text->starts_with("park_pattern_after ")) {
+  if (kSetting.starts_with(*text)) return patterns;  // an older version was killed as it began
+  if (!text->starts_with(kSetting)) {
     return error(
         ErrorCode::kCorrupt,
         file +
@@ -49,9 +52,8 @@ Result<std::unique_ptr<ParkedPatterns>> ParkedPatterns::open(const std::filesyst
   std::string text = first_line(park_pattern_after);
   for (const std::string& pattern : before)
     text += pattern + '\n';
-  auto file = OutputFile::create(path(state_dir).string());
+  auto file = OutputFile::replace(path(state_dir).string(), text);
   if (!file) return tl::unexpected(std::move(file.error()));
-  if (auto written = file->write(text); !written) return tl::unexpected(std::move(written.error()));
   return std::unique_ptr<ParkedPatterns>(new ParkedPatterns(std::move(*file), std::move(before)));
 }
 

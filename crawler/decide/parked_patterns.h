@@ -18,7 +18,8 @@ namespace trawl {
 
 // A pattern is appended when it is parked, up to kMaxBytes in total. The file is text: a line
 // "park_pattern_after N", then one pattern per line (see url_pattern_of()), in the order in which
-// they were parked. It is not synced: patterns lost at a power loss are found again.
+// they were parked. A run begins it with the patterns of earlier runs, atomically. What is appended
+// is not synced: patterns lost at a power loss are found again.
 class ParkedPatterns {
  public:
   static constexpr std::size_t kMaxBytes = std::size_t{64} << 20;

@@ -1,12 +1,17 @@
 #include "crawler/decide/parked_patterns.h"
 
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "crawler/decide/trap_detector.h"
 #include "crawler/decide/url_shape.h"
@@ -64,6 +69,32 @@ TEST_F(ParkedPatternsTest, ALineThatACrashCutShortIsLeftOut) {
   EXPECT_EQ(read(5), (Patterns{"h.test/x", "h.test/y"}));
   write("park_pattern_after 5");
   EXPECT_EQ(read(5), Patterns());
+}
+
+TEST_F(ParkedPatternsTest, AFileThatWasOnlyBegunHasNone) {
+  for (const char* const begun : {"", "park_pattern", "park_pattern_after "}) {
+    write(begun);
+    EXPECT_EQ(read(5), Patterns()) << begun;
+    park(true, 5, {"h.test/x"});
+    EXPECT_EQ(read(5), Patterns{"h.test/x"});
+  }
+}
+
+TEST_F(ParkedPatternsTest, AKillAtAnyMomentLosesNone) {
+  const Patterns patterns = {"h.test/x", "h.test/y"};
+  park(false, 5, patterns);
+  for (int kill_after_us = 0; kill_after_us < 20'000; kill_after_us += 200) {
+    const pid_t runs = ::fork();
+    ASSERT_GE(runs, 0);
+    if (runs == 0) {
+      for (;;)
+        (void)ParkedPatterns::open(state(), true, 5);
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(kill_after_us));
+    ::kill(runs, SIGKILL);
+    ASSERT_EQ(::waitpid(runs, nullptr, 0), runs);
+    ASSERT_EQ(read(5), patterns) << "killed after " << kill_after_us << " us";
+  }
 }
 
 TEST_F(ParkedPatternsTest, AnotherFileIsRefusedByName) {

@@ -22,6 +22,10 @@ endforeach()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/trawl DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   COMPONENT development)
 
+# The C interface: the library for programs that run, the link for those that are built.
+install(TARGETS trawl_c
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT development)
+
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/trawlConfig.cmake.in
   ${PROJECT_BINARY_DIR}/trawlConfig.cmake INSTALL_DESTINATION ${TRAWL_CMAKE_DIR})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/trawlConfigVersion.cmake
@@ -32,7 +36,7 @@ install(FILES ${PROJECT_BINARY_DIR}/trawlConfig.cmake ${PROJECT_BINARY_DIR}/traw
 # Relative paths, so that an installed tree can be moved.
 file(RELATIVE_PATH TRAWL_PC_TO_PREFIX
   /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
-foreach(module trawl trawl-filter trawl-parse)
+foreach(module trawl trawl-c trawl-filter trawl-parse)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/${module}.pc.in ${PROJECT_BINARY_DIR}/${module}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${module}.pc
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)

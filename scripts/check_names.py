@@ -50,6 +50,7 @@ SUBJECTS = {
     "include/trawl/link_header.h": "parsing one",
     "include/trawl/set_aside.h": "URLs set aside",
     "include/trawl/sizing.h": "sizes of filters",
+    "include/trawl/trawl.h": "the C interface",
     "include/trawl/url_groups.h": "which hosts belong together",
     "url/url_byte_masks_x86.h": "versions for some processors",
     "url/url_credentials.h": "leaving them out",

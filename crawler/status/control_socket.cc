@@ -15,6 +15,7 @@ namespace trawl {
 
 namespace {
 constexpr char kControlSocketName[] = "control.sock";
+constexpr char kComingSocketName[] = "control.sock.tmp";
 constexpr int kControlBacklog = 128;
 }  // namespace
 
@@ -54,14 +55,18 @@ Result<ControlSocket> ControlSocket::open(const std::filesystem::path& state_dir
     errno = EEXIST;
     return failed();
   }
-  ::unlinkat(directory->get(), kControlSocketName, 0);
+  ::unlinkat(directory->get(), kComingSocketName, 0);
   sockaddr_un place{};
   place.sun_family = AF_UNIX;
-  const std::string name = short_path(*directory);
+  const std::string name = fmt::format("/proc/self/fd/{}/{}", directory->get(), kComingSocketName);
   std::memcpy(place.sun_path, name.c_str(), name.size() + 1);
   if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&place), sizeof place) != 0)
     return failed();
-  if (::listen(socket.get(), kControlBacklog) != 0) return failed();
+  // It gets its name when it listens: a program that finds it can connect.
+  if (::listen(socket.get(), kControlBacklog) != 0 ||
+      ::renameat(directory->get(), kComingSocketName, directory->get(), kControlSocketName) != 0) {
+    return failed();
+  }
   return ControlSocket(std::move(*directory), std::move(socket));
 }
 

@@ -26,6 +26,7 @@ quietly() {
 
 quietly cpack cpack --config "$build/CPackConfig.cmake" -B "$work/packages"
 program=$(ls "$work"/packages/trawl_*.deb)
+library=$(ls "$work"/packages/libtrawl0_*.deb)
 development=$(ls "$work"/packages/libtrawl-dev_*.deb)
 
 # What they hold.
@@ -37,8 +38,13 @@ for file in usr/bin/trawl usr/share/man/man1/trawl.1.gz usr/share/man/man1/trawl
   grep -qx "./$file" "$work/program" || fail "$program lacks $file"
 done
 if grep -E '/include/|\.a$|\.cmake$' "$work/program"; then fail "$program holds files for developers"; fi
+dpkg-deb --contents "$library" | awk '{print $6}' >"$work/library"
+grep -qx ./usr/lib/libtrawl.so.0 "$work/library" || fail "$library lacks libtrawl.so.0"
+if grep -E '/(bin|include)/|\.a$|libtrawl\.so$' "$work/library"; then
+  fail "$library holds what programs do not need to run"
+fi
 dpkg-deb --contents "$development" | awk '{print $6}' >"$work/development"
-for file in usr/include/trawl/frontier.h usr/lib/libtrawl_frontier.a usr/lib/pkgconfig/trawl.pc \
+for file in usr/include/trawl/frontier.h usr/include/trawl/trawl.h usr/lib/libtrawl.so usr/lib/libtrawl_frontier.a usr/lib/pkgconfig/trawl.pc usr/lib/pkgconfig/trawl-c.pc \
   usr/lib/cmake/trawl/trawlConfig.cmake; do
   grep -qx "./$file" "$work/development" || fail "$development lacks $file"
 done
@@ -58,7 +64,9 @@ fi
 cat >"$work/as-user.sh" <<'USER'
 set -euo pipefail
 apt-get install -y -q --no-install-recommends /packages/trawl_*.deb
-apt-get install -s -q --no-install-recommends /packages/libtrawl-dev_*.deb >/dev/null
+apt-get install -s -q --no-install-recommends /packages/libtrawl-dev_*.deb /packages/libtrawl0_*.deb >/dev/null
+apt-get install -y -q --no-install-recommends /packages/libtrawl0_*.deb
+test "$(/event_loop https://a.example/)" = https://a.example/
 cd /tmp
 trawl --version
 trawl help >/dev/null
@@ -90,6 +98,7 @@ mode=root
 ((EUID == 0)) || mode=unshare
 quietly install mmdebstrap --format=null --variant=minbase --mode="$mode" \
   --customize-hook="copy-in $work/packages /" --customize-hook="copy-in $work/as-user.sh /" \
+  --customize-hook="copy-in $build/examples/c/event_loop /" \
   --customize-hook='chroot "$1" bash /as-user.sh' bookworm /dev/null
 grep -q 'all seen' "$work/install.log" || fail "the installed program was not tried"
 

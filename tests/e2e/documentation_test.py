@@ -234,7 +234,8 @@ exec -a trawl "{self.options.trawl}" "$@" "${{more[@]}}"
     def of_block(self, work, block):
         if block.language in ("sh", "console"):
             return self.of_commands(work, block)
-        handlers = {"toml": self.of_toml, "cpp": self.of_cpp, "text": self.of_text, "json": self.of_json,
+        handlers = {"toml": self.of_toml, "cpp": self.of_cpp, "c": self.of_c,
+                    "text": self.of_text, "json": self.of_json,
                     "cmake": self.of_cmake, "indented": lambda *_: ["code without a fence"],
                     "": lambda *_: ["a fence without a language"]}
         return handlers.get(block.language, lambda *_: [f"nothing checks {block.language}"])(work, block)
@@ -287,6 +288,15 @@ exec -a trawl "{self.options.trawl}" "$@" "${{more[@]}}"
             return []  # with its lines for CMake, below
         try:
             self.code.run(self.code.compile(block), cwd=work.directory)
+        except RuntimeError as error:
+            return [str(error)]
+        return []
+
+    def of_c(self, work, block):
+        try:
+            program = self.code.compile_c(block)
+            for _ in range(2):
+                self.code.run(program, cwd=work.directory)
         except RuntimeError as error:
             return [str(error)]
         return []

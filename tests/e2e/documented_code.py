@@ -112,6 +112,17 @@ class Code:
             raise RuntimeError(f"{command[0]} ends with {finished.returncode}\n{finished.stdout[-3000:]}")
         return finished.stdout
 
+    def compile_c(self, block):
+        """A complete program of the C interface."""
+        self.programs += 1
+        program = self.directory / f"program{self.programs}"
+        source = program.with_suffix(".c")
+        source.write_text(block.text)
+        library = self.prefix / "lib"
+        self.run("cc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", source, "-o", program,
+                 f"-I{self.prefix}/include", f"-L{library}", "-ltrawl", f"-Wl,-rpath,{library}")
+        return program
+
     def compile(self, block):
         """The compiled program. RuntimeError says what is wrong with it."""
         text = program_of(block)

@@ -61,6 +61,20 @@ compile "$source/tests/e2e/installed_parsers.cc" "$work/parsers" trawl-parse
 echo '<a href=b?c&amp;d>' | "$work/links" http://site.example/a | cmp - <(echo 'http://site.example/b?c&d')
 compile "$source/examples/embed-frontier/scraper.cc" "$work/scraper" trawl
 
+# The C interface: its header is C11, its programs are linked to the shared library alone.
+c=(${CC:-cc} -std=c11 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Wpedantic -Werror)
+mkdir "$work/c"
+for example in scraper event_loop filter; do
+  # shellcheck disable=SC2046
+  "${c[@]}" "$source/examples/c/$example.c" -o "$work/c/$example" $(pkg-config --cflags --libs trawl-c)
+done
+compile "$source/examples/c/page.cc" "$work/c/page" trawl-c
+LD_LIBRARY_PATH=$(dirname "$(find "$prefix" -name libtrawl.so.0)") \
+  "$source/tests/e2e/c_examples_test.sh" "$work/c" "$source"
+if readelf -d "$work/c/page" | grep -E 'NEEDED.*(rocksdb|gumbo|xxhash)'; then
+  fail "a program of the C interface links the libraries behind it"
+fi
+
 # CMake: a user of one component needs nothing of the others, not even their packages.
 mkdir "$work/user"
 cat >"$work/user/CMakeLists.txt" <<'CMAKE'

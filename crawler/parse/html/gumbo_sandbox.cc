@@ -182,9 +182,11 @@ bool GumboSandbox::owns(const void* address, std::size_t size) const {
 
 }  // namespace trawl
 
-// Replaces the C library's function, which does not return.
-extern "C" void __assert_fail(const char* assertion, const char* file, unsigned int line,
-                              const char* function) noexcept {
+// Replaces the C library's function, which does not return. Visible, so that Gumbo's shared library
+// finds it in the program; libtrawl.so has a Gumbo of its own, which is linked to it.
+extern "C" [[gnu::visibility("default")]] void __assert_fail(const char* assertion,
+                                                             const char* file, unsigned int line,
+                                                             const char* function) noexcept {
   trawl::GumboSandbox::escape_failed_assertion();
   std::fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line,
                function != nullptr ? function : "?", assertion);

@@ -234,7 +234,12 @@ tl::expected<CrawlInput, int> CrawlInput::of_new_crawl(const std::vector<std::st
     const bool is_state = is_folder(target);
     auto text = is_state ? tl::expected<std::string, int>(std::string()) : text_of(target);
     if (!text) return tl::unexpected(text.error());
-    if (!is_state && !target.ends_with(".toml") && kind_of_text(*text) == TextKind::kUrls) {
+    const bool may_be_list = !is_state && !target.ends_with(".toml");
+    if (may_be_list && text->find_first_not_of(" \t\r\n") == std::string::npos) {
+      return tl::unexpected(usage_error(
+          fmt::format("{} is empty: give URLs, one a line, or a config", list_name(target))));
+    }
+    if (may_be_list && kind_of_text(*text) == TextKind::kUrls) {
       UrlLines lines = read_url_lines(*text);
       if (!lines.wrong.empty()) return tl::unexpected(report_url_lines(lines, list_name(target)));
       std::ranges::move(lines.urls, std::back_inserter(urls));

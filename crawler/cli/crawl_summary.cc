@@ -106,14 +106,22 @@ std::string failures_text(const TallyTotals& all) {
 
 // Numbers that are not 0, in one line: "of these: 2 redirects, 1 truncated".
 std::string kinds_text(const TallyTotals& all) {
-  const std::pair<std::uint64_t, const char*> kinds[] = {
-      {all.redirects, "redirects"},
-      {all.duplicates, "duplicates of other pages"},
-      {all.truncated, "truncated: only a part of the body was received"},
-      {all.recrawls, "fetched again"}};
+  struct Kind {
+    std::uint64_t count;
+    const char* one;
+    const char* several;
+  };
+  const char* const truncated = "truncated: only a part of the body was received";
+  const Kind kinds[] = {{all.redirects, "redirect", "redirects"},
+                        {all.duplicates, "duplicate of another page", "duplicates of other pages"},
+                        {all.truncated, truncated, truncated},
+                        {all.recrawls, "fetched again", "fetched again"}};
   std::string text;
-  for (const auto& [count, name] : kinds)
-    if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "of these: " : ", ", count, name);
+  for (const Kind& kind : kinds) {
+    if (kind.count == 0) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "of these: " : ", ", kind.count,
+                        kind.count == 1 ? kind.one : kind.several);
+  }
   return text.empty() ? "" : text + "\n";
 }
 

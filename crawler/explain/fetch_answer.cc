@@ -81,8 +81,8 @@ std::string when(const Explanation& it) {
 }
 
 std::string set_aside_text(const SetAsideUrl& aside) {
-  std::string text = aside.reason;
-  if (aside.status != 0) text += fmt::format(", status {}", aside.status);
+  std::string text = aside.reason == "status" && aside.status != 0 ? "" : aside.reason;
+  if (aside.status != 0) text += fmt::format("{}status {}", text.empty() ? "" : ", ", aside.status);
   return text + ", at " + to_rfc3339(aside.since);
 }
 

@@ -202,7 +202,7 @@ def knowledge(test, directory, options):
             expected = {
                 "/ok": "would not be fetched again: it was fetched at " if ledger else
                        "would not be fetched again: it was seen before; how",
-                "/missing": "would not be fetched again: it failed: status, status 404, at ",
+                "/missing": "would not be fetched again: it failed: status 404, at ",
                 "/deep/2": "would not be fetched: too deep, scope.max_depth",
                 "/never": "would be fetched: when the crawl is resumed, once a page links to it",
             }

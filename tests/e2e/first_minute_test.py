@@ -165,7 +165,9 @@ class Cases:
             self.test.check(left == before, f"{' '.join(arguments)} left {left - before}")
         self.run(folder, "crawl", "-", stdin="https://example.com/\nnot a url\n", code=t.EXIT_USAGE,
                  patterns=["standard input:2"])
-        self.run(folder, "crawl", "-", stdin="", code=t.EXIT_BAD_CONFIG)
+        for blank in ("", " \n\n"):
+            self.run(folder, "crawl", "-", stdin=blank, code=t.EXIT_USAGE,
+                     patterns=["standard input is empty: give URLs"])
 
     def misspelt_words(self):
         for arguments, patterns in (

@@ -65,7 +65,7 @@ def check_urls(test, directory, options):
         what = f"ledger {ledger}"
         t.wait_until(lambda: ask("/ok")["state"].get("waits") in (None, "deferred"), "the end of /ok")
         it = ask("/missing")
-        test.check(it["verdict"].startswith("would not be fetched again: it failed: status, status 404, at")
+        test.check(it["verdict"].startswith("would not be fetched again: it failed: status 404, at")
                    and it["state"]["found"] == "running", f"{what}: failed", it)
         it = ask("/deep/2")
         test.check(it["verdict"].startswith("would not be fetched: too deep") and

@@ -42,9 +42,9 @@ def check_adds_up(test, text, pages, what):
     total, reasons = failures_of(text)
     test.check(total == len(failed), f"{what}: {total} failed, {len(failed)} lines", text)
     test.check(sum(reasons.values()) == total, f"{what}: the reasons {reasons} are not {total}", text)
-    for name, count in (("redirects", sum(page["redirect"] is not None for page in pages)),
+    for name, count in (("redirect", sum(page["redirect"] is not None for page in pages)),
                         ("truncated", sum(page["truncated"] is not None for page in pages)),
-                        ("duplicates", sum(page["duplicate_of"] is not None for page in pages))):
+                        ("duplicate", sum(page["duplicate_of"] is not None for page in pages))):
         found = re.search(rf"(?m)^of these: .*?(\d+) {name}", text)
         test.check(int(found.group(1) if found else 0) == count, f"{what}: not {count} {name}", text)
 

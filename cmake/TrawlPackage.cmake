@@ -1,5 +1,5 @@
-# The Debian packages: trawl, libtrawl0 with the shared library, and libtrawl-dev with headers and
-# libraries. `cpack` makes all.
+# The Debian packages: trawl, libtrawl0 with the shared library, libtrawl-dev with headers and
+# libraries, and python3-trawl. `cpack` makes all.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME trawl)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
@@ -9,6 +9,9 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_VERBATIM_VARIABLES ON)
 set(CPACK_COMPONENTS_ALL program library development)
+if(TRAWL_PYTHON)
+  list(APPEND CPACK_COMPONENTS_ALL python)
+endif()
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 
@@ -37,6 +40,15 @@ set(CPACK_COMPONENT_LIBRARY_DESCRIPTION
 "durable URL frontier and filters for C
  The shared library of the crawler Trawl: its URL frontier, its filters of URLs
  already seen, and its parsers, with a C interface.")
+
+set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-trawl)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3 (>= 3.10)")
+set(CPACK_COMPONENT_PYTHON_DESCRIPTION
+"durable URL frontier and filters for Python
+ The package trawl: the URL frontier of the crawler Trawl, its filters of URLs
+ already seen, and its parsers of links, robots.txt and sitemaps.")
 
 # Static libraries: their users link the libraries behind them, as the .pc files say.
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libtrawl-dev)

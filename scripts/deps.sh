@@ -14,6 +14,7 @@ build_packages=(
   libxml2-dev zlib1g-dev libdeflate-dev libbrotli-dev libzstd-dev
   libc-ares-dev libre2-dev libssl-dev
   nlohmann-json3-dev libcpp-httplib-dev libmicrohttpd-dev libexpected-dev
+  python3-dev    # the Python package
 )
 test_packages=(
   libgtest-dev libgmock-dev libbenchmark-dev clang-format
@@ -26,6 +27,8 @@ test_packages=(
   strace         # counts reads
   wget2          # bench/peers measures against it
   prometheus     # promtool checks the metrics
+  mypy python3-pytest python3-aiohttp  # the Python package is tested with them
+  python3-setuptools python3-wheel python3-pip python3-venv  # its wheel
   cmake-doc      # the HTML pages that tests/e2e crawls; with those below it also holds the link
                  # engines against each other on them
   apache2-doc git-doc libstdc++-12-doc postgresql-doc-15 python3.11-doc

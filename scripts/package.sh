@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the Debian packages trawl, libtrawl0 and libtrawl-dev. Where they are is the last thing it prints.
+# Builds the Debian packages trawl, libtrawl0, libtrawl-dev and python3-trawl. Where they are is the last thing it prints.
 #
 #   scripts/package.sh
 set -euo pipefail

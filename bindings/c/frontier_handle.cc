@@ -90,6 +90,15 @@ tl::expected<Frontier*, Failure> frontier_of(trawl_frontier* handle) {
   return handle->frontier.get();
 }
 
+Result<Progress> progress_of(trawl_frontier& handle) {
+  auto progress = handle.frontier->progress();
+  if (!progress || !progress->at_end()) return progress;
+  if (!handle.has_unflushed_offers.exchange(false, std::memory_order_relaxed)) return progress;
+  if (const auto flushed = handle.frontier->flush(); !flushed)
+    return tl::unexpected(flushed.error());
+  return handle.frontier->progress();
+}
+
 SystemTime wall_time(std::int64_t unix_ms) noexcept {
   using std::chrono::milliseconds;
   const auto last = std::chrono::duration_cast<milliseconds>(SystemTime::duration::max()).count();

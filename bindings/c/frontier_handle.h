@@ -42,12 +42,19 @@ struct trawl_frontier {
   // Shared with the frontier's callback, which may outlive the handle.
   std::shared_ptr<const trawl::c::WakeFd> wake = std::make_shared<trawl::c::WakeFd>();
   std::atomic<bool> watched{false};
+  // Whether URLs were offered with TRAWL_NO_WAIT since the last flush. Relaxed: a caller that must
+  // see another thread's offer is ordered after it by its own means.
+  std::atomic<bool> has_unflushed_offers{false};
 };
 
 namespace trawl::c {
 
 // The frontier of a handle that may be used in this process.
 tl::expected<Frontier*, Failure> frontier_of(trawl_frontier* handle);
+
+// The progress, with all offers of earlier calls: a frontier sees them when they are durable, and
+// must not seem to be at its end before.
+Result<Progress> progress_of(trawl_frontier& handle);
 
 // Runs `body(frontier)` for a handle.
 template <class Body>

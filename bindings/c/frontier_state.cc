@@ -295,8 +295,8 @@ void trawl_found_free(trawl_found* found) {
 
 trawl_status trawl_frontier_progress(trawl_frontier* frontier, trawl_progress* progress,
                                      trawl_error** error) {
-  return with_frontier(frontier, error, [&](Frontier& opened) -> Checked {
-    const auto now = opened.progress();
+  return with_frontier(frontier, error, [&](Frontier&) -> Checked {
+    const auto now = progress_of(*frontier);
     if (!now) return failure(now.error());
     trawl_progress out;
     trawl_progress_init(&out);

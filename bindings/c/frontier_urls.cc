@@ -43,11 +43,13 @@ tl::expected<OfferWait, Failure> wait_of(std::uint32_t flags) {
   return (flags & TRAWL_NO_WAIT) != 0 ? OfferWait::kAnswer : OfferWait::kDurable;
 }
 
-Checked offer(Frontier& frontier, std::span<const UrlRequest> requests, std::uint32_t flags,
+Checked offer(trawl_frontier& handle, std::span<const UrlRequest> requests, std::uint32_t flags,
               std::uint8_t* answers) {
   const auto wait = wait_of(flags);
   if (!wait) return tl::unexpected(wait.error());
-  const auto admissions = frontier.offer(requests, *wait);
+  const auto admissions = handle.frontier->offer(requests, *wait);
+  if (*wait == OfferWait::kAnswer)
+    handle.has_unflushed_offers.store(true, std::memory_order_relaxed);
   if (!admissions) return failure(admissions.error());
   write_answers(*admissions, answers);
   return {};
@@ -74,17 +76,17 @@ void trawl_turn_init(trawl_turn* turn) {
 trawl_status trawl_frontier_offer(trawl_frontier* frontier, const trawl_request* requests,
                                   size_t count, uint8_t* answers, uint32_t flags,
                                   trawl_error** error) {
-  return with_frontier(frontier, error, [&](Frontier& opened) -> Checked {
+  return with_frontier(frontier, error, [&](Frontier&) -> Checked {
     const auto wanted = requests_of(requests, count);
     if (!wanted) return tl::unexpected(wanted.error());
-    return offer(opened, *wanted, flags, answers);
+    return offer(*frontier, *wanted, flags, answers);
   });
 }
 
 trawl_status trawl_frontier_offer_urls(trawl_frontier* frontier, const trawl_str* urls,
                                        size_t count, uint8_t* answers, uint32_t flags,
                                        trawl_error** error) {
-  return with_frontier(frontier, error, [&](Frontier& opened) -> Checked {
+  return with_frontier(frontier, error, [&](Frontier&) -> Checked {
     if (urls == nullptr && count > 0) return invalid("urls is NULL, but count is not 0");
     std::vector<UrlRequest> wanted(count);
     for (std::size_t i = 0; i < count; ++i) {
@@ -92,7 +94,7 @@ trawl_status trawl_frontier_offer_urls(trawl_frontier* frontier, const trawl_str
       if (!url) return tl::unexpected(url.error());
       wanted[i].url = *url;
     }
-    return offer(opened, wanted, flags, answers);
+    return offer(*frontier, wanted, flags, answers);
   });
 }
 
@@ -101,14 +103,18 @@ trawl_status trawl_frontier_lease(trawl_frontier* frontier, size_t max, int64_t 
   return with_frontier(frontier, error, [&](Frontier& opened) -> Checked {
     if (auto given = require(leases, "leases"); !given) return given;
     if (max == 0) return invalid("max is 0: lease at least one URL");
-    LeaseRequest request{.max = std::min(max, kMaxLeases),
-                         .wait = trawl::c::wait_ms(wait_ms < 0 ? kMaxDelay.count() : wait_ms)};
-    auto leased = opened.lease(request);
-    while (leased && leased->empty() && wait_ms < 0) {
-      const auto progress = opened.progress();
+    const bool forever = wait_ms < 0;
+    const SteadyTime until =
+        std::chrono::steady_clock::now() + (forever ? kMaxDelay : trawl::c::wait_ms(wait_ms));
+    auto leased = opened.lease({.max = std::min(max, kMaxLeases)});
+    while (leased && leased->empty()) {
+      const auto left =
+          std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+      if (left.count() <= 0) break;
+      const auto progress = progress_of(*frontier);
       if (!progress) return failure(progress.error());
       if (progress->at_end()) break;
-      leased = opened.lease(request);
+      leased = opened.lease({.max = std::min(max, kMaxLeases), .wait = left});
     }
     if (!leased) return failure(leased.error());
     *leases = new trawl_leases{std::move(*leased)};

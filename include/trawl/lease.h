@@ -68,7 +68,8 @@ enum class Admission : std::uint8_t {
 enum class OfferWait : std::uint8_t {
   kDurable,  // when its answers are durable
   // When the answers are known. They become durable before any later complete(), fail(), hold() or
-  // flush(), by whichever thread.
+  // flush(), by whichever thread. Until then lease() and progress() do not see the URLs: call
+  // flush() before relying on Progress::at_end().
   kAnswer,
 };
 

@@ -28,6 +28,7 @@ quietly cpack cpack --config "$build/CPackConfig.cmake" -B "$work/packages"
 program=$(ls "$work"/packages/trawl_*.deb)
 library=$(ls "$work"/packages/libtrawl0_*.deb)
 development=$(ls "$work"/packages/libtrawl-dev_*.deb)
+python=$(ls "$work"/packages/python3-trawl_*.deb)
 
 # What they hold.
 dpkg-deb --contents "$program" | awk '{print $6}' >"$work/program"
@@ -43,6 +44,10 @@ grep -qx ./usr/lib/libtrawl.so.0 "$work/library" || fail "$library lacks libtraw
 if grep -E '/(bin|include)/|\.a$|libtrawl\.so$' "$work/library"; then
   fail "$library holds what programs do not need to run"
 fi
+dpkg-deb --contents "$python" | awk '{print $6}' >"$work/python"
+for file in __init__.py __init__.pyi aio.py py.typed _trawl.abi3.so; do
+  grep -qx "./usr/lib/python3/dist-packages/trawl/$file" "$work/python" || fail "$python lacks $file"
+done
 dpkg-deb --contents "$development" | awk '{print $6}' >"$work/development"
 for file in usr/include/trawl/frontier.h usr/include/trawl/trawl.h usr/lib/libtrawl.so usr/lib/libtrawl_frontier.a usr/lib/pkgconfig/trawl.pc usr/lib/pkgconfig/trawl-c.pc \
   usr/lib/cmake/trawl/trawlConfig.cmake; do
@@ -67,6 +72,8 @@ apt-get install -y -q --no-install-recommends /packages/trawl_*.deb
 apt-get install -s -q --no-install-recommends /packages/libtrawl-dev_*.deb /packages/libtrawl0_*.deb >/dev/null
 apt-get install -y -q --no-install-recommends /packages/libtrawl0_*.deb
 test "$(/event_loop https://a.example/)" = https://a.example/
+apt-get install -y -q --no-install-recommends /packages/python3-trawl_*.deb
+python3 -c 'import trawl; assert trawl.BloomFilter().add("a"); trawl.Frontier("/tmp/frontier").close()'
 cd /tmp
 trawl --version
 trawl help >/dev/null

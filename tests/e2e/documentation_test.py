@@ -234,7 +234,7 @@ exec -a trawl "{self.options.trawl}" "$@" "${{more[@]}}"
     def of_block(self, work, block):
         if block.language in ("sh", "console"):
             return self.of_commands(work, block)
-        handlers = {"toml": self.of_toml, "cpp": self.of_cpp, "c": self.of_c,
+        handlers = {"toml": self.of_toml, "cpp": self.of_cpp, "c": self.of_c, "python": self.of_python,
                     "text": self.of_text, "json": self.of_json,
                     "cmake": self.of_cmake, "indented": lambda *_: ["code without a fence"],
                     "": lambda *_: ["a fence without a language"]}
@@ -297,6 +297,16 @@ exec -a trawl "{self.options.trawl}" "$@" "${{more[@]}}"
             program = self.code.compile_c(block)
             for _ in range(2):
                 self.code.run(program, cwd=work.directory)
+        except RuntimeError as error:
+            return [str(error)]
+        return []
+
+    def of_python(self, work, block):
+        module = self.build / "bindings" / "python"
+        try:
+            for _ in range(2):
+                self.code.run("/usr/bin/python3", "-B", "-c", block.text, cwd=work.directory,
+                              env={**os.environ, "PYTHONPATH": str(module)})
         except RuntimeError as error:
             return [str(error)]
         return []

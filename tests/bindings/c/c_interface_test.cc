@@ -372,6 +372,35 @@ TEST_F(CInterface, ALeaseThatWaitsEndsWithTheFrontiersEnd) {
   EXPECT_EQ(progress.at_end, 1);
 }
 
+TEST_F(CInterface, OffersThatWereNotWaitedForAreNotTheEnd) {
+  open(options());
+  for (int i = 0; i < 50; ++i) {
+    const std::string url = "https://a.example/" + std::to_string(i);
+    const trawl_str one = view(url);
+    ASSERT_EQ(trawl_frontier_offer_urls(frontier_, &one, 1, nullptr, TRAWL_NO_WAIT, failed_.out()),
+              TRAWL_OK);
+    if (i % 2 == 0) {
+      trawl_progress progress;
+      trawl_progress_init(&progress);
+      ASSERT_EQ(trawl_frontier_progress(frontier_, &progress, nullptr), TRAWL_OK);
+      ASSERT_EQ(progress.at_end, 0);
+    }
+    trawl_leases* leases = nullptr;
+    ASSERT_EQ(trawl_frontier_lease(frontier_, 1, -1, &leases, failed_.out()), TRAWL_OK);
+    ASSERT_EQ(trawl_leases_count(leases), 1u) << i;
+    trawl_lease one_lease;
+    trawl_lease_init(&one_lease);
+    ASSERT_EQ(trawl_leases_get(leases, 0, &one_lease, nullptr), TRAWL_OK);
+    trawl_outcome outcome;
+    trawl_outcome_init(&outcome);
+    outcome.status = 200;
+    ASSERT_EQ(trawl_frontier_complete(frontier_, one_lease.id, &outcome, nullptr, 0, nullptr,
+                                      failed_.out()),
+              TRAWL_OK);
+    trawl_leases_free(leases);
+  }
+}
+
 TEST_F(CInterface, TurnsOfPacedHosts) {
   trawl_frontier_options paced = options();
   paced.delay_ms = 60'000;

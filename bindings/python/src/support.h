@@ -1,0 +1,138 @@
+// What every part of the extension uses: owned references, the GIL, text from Python, errors.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#ifndef Py_LIMITED_API
+#define Py_LIMITED_API 0x030A0000
+#endif
+#include <cstdint>
+#include <exception>
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <Python.h>
+
+#include "trawl/result.h"
+
+namespace trawl::python {
+
+// An owned reference; null after a failed call, with a Python exception set.
+class Ref {
+ public:
+  Ref() = default;
+  explicit Ref(PyObject* owned) noexcept : object_(owned) {}
+  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Ref& operator=(Ref&& other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Ref() { Py_XDECREF(object_); }
+  static Ref of_borrowed(PyObject* object) noexcept {
+    Py_XINCREF(object);
+    return Ref(object);
+  }
+  PyObject* get() const noexcept { return object_; }
+  PyObject* release() noexcept { return std::exchange(object_, nullptr); }
+  explicit operator bool() const noexcept { return object_ != nullptr; }
+
+ private:
+  PyObject* object_ = nullptr;
+};
+
+// Lets other Python threads run until the end of the scope.
+class WithoutGil {
+ public:
+  WithoutGil() : state_(PyEval_SaveThread()) {}
+  ~WithoutGil() { PyEval_RestoreThread(state_); }
+  WithoutGil(const WithoutGil&) = delete;
+  WithoutGil& operator=(const WithoutGil&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+// A Python exception is set: unwinds to the entry of the call, which returns null.
+struct PythonError {};
+
+// Sets the exception of trawl that belongs to an error.
+void set_error(const Error& error);
+// The exception for an object that belongs to the parent of this process.
+void set_forked();
+
+[[noreturn]] inline void raise(PyObject* type, const std::string& message) {
+  PyErr_SetString(type, message.c_str());
+  throw PythonError();
+}
+
+template <class Value>
+Value value_of(Result<Value> result) {
+  if (!result) {
+    set_error(result.error());
+    throw PythonError();
+  }
+  if constexpr (!std::is_void_v<Value>) return std::move(*result);
+}
+
+inline PyObject* checked(PyObject* object) {
+  if (object == nullptr) throw PythonError();
+  return object;
+}
+inline void checked(int result) {
+  if (result < 0) throw PythonError();
+}
+
+// Runs `body`, so that no C++ exception reaches Python. Returns `failed` after one.
+template <class Returned, class Body>
+Returned guarded(Returned failed, Body&& body) noexcept {
+  try {
+    return body();
+  } catch (const PythonError&) {
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& thrown) {
+    PyErr_SetString(PyExc_RuntimeError, thrown.what());
+  } catch (...) {
+    PyErr_SetString(PyExc_RuntimeError, "an unknown C++ exception");
+  }
+  return failed;
+}
+template <class Body>
+PyObject* guarded(Body&& body) noexcept {
+  return guarded<PyObject*>(nullptr, std::forward<Body>(body));
+}
+
+// The bytes of a str (as UTF-8) or of bytes; they live as long as the object.
+std::string_view text_of(PyObject* object, const char* name);
+// The same, or an empty view for None and null.
+std::string_view text_or_empty(PyObject* object, const char* name);
+// A str of UTF-8, in which bytes that are not are replaced by lone surrogates (PEP 383).
+Ref str_of(std::string_view text);
+Ref bytes_of(std::string_view bytes);
+
+// Seconds, an int or float, from 0 to `most_seconds`.
+double seconds_of(PyObject* object, const char* name, double most_seconds);
+std::uint64_t unsigned_of(PyObject* object, const char* name, std::uint64_t most);
+std::int64_t signed_of(PyObject* object, const char* name, std::int64_t least, std::int64_t most);
+double real_of(PyObject* object, const char* name);
+
+// The objects of an iterable, held until the tuple goes. str and bytes are refused: their letters
+// are not what was meant.
+Ref items_of(PyObject* iterable, const char* name);
+
+// Adds a heap type made from `spec` to the module.
+void add_type(PyObject* module, PyType_Spec& spec, const char* name, PyTypeObject** type = nullptr);
+
+// Each adds its part to the module.
+void add_errors(PyObject* module);
+void add_filters(PyObject* module);
+void add_sizing(PyObject* module);
+void add_documents(PyObject* module);
+void add_frontier(PyObject* module);
+
+// How often this process is the child of a fork.
+std::uint32_t fork_generation() noexcept;
+
+}  // namespace trawl::python

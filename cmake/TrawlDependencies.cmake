@@ -65,13 +65,11 @@ if(TRAWL_SANITIZE OR TRAWL_BUILD_FUZZERS)
   set(TRAWL_PYTHON OFF)  # Python itself is not built with sanitizers
 endif()
 if(TRAWL_PYTHON)
-  set(Python3_FIND_STRATEGY LOCATION)
-  find_package(Python3 QUIET COMPONENTS Interpreter Development.SABIModule HINTS /usr)
-  if(NOT Python3_Development.SABIModule_FOUND)
-    find_path(Python3_INCLUDE_DIRS Python.h PATHS /usr/include/python3.11 /usr/include/python3 NO_DEFAULT_PATH)
-  endif()
-  if(NOT Python3_INCLUDE_DIRS)
-    trawl_missing("Python.h" python3-dev)
+  # Any version's headers have the limited API.
+  find_path(PYTHON_INCLUDE Python.h
+            PATH_SUFFIXES python3.11 python3.13 python3.12 python3.10)
+  if(NOT PYTHON_INCLUDE)
+    trawl_missing("Python.h (or -DTRAWL_PYTHON=OFF)" python3-dev)
   endif()
 endif()
 

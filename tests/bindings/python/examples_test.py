@@ -19,11 +19,13 @@ EXAMPLES = ("aiohttp_crawler.py", "threads_crawler.py")
 
 
 def run(script, state, url, kill_after=None):
+    """The canonical keys of the URLs it fetched: which spelling of a URL is met first is chance."""
+    key = trawl.Canonicalizer().key
     process = subprocess.Popen([sys.executable, str(script), str(state), url], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True)
     lines = []
     for line in process.stdout:
-        lines.append(line.split()[1])
+        lines.append(key(line.split()[1]))
         if len(lines) == kill_after:
             process.send_signal(signal.SIGKILL)
     errors = process.stderr.read()

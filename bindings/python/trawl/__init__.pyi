@@ -1,7 +1,8 @@
 """Trawl's URL frontier, its filters of URLs already seen, and its parsers.
 
 Text goes in as str or bytes (UTF-8); where bytes that are not UTF-8 come out as str, they are
-lone surrogates (PEP 383). Times of a wait are in seconds; times of day are Unix times in seconds.
+lone surrogates (PEP 383), and text.encode("utf-8", "surrogateescape") gives the bytes back. Times of a
+wait are in seconds; times of day are Unix times in seconds.
 All objects may be used by several threads at the same time; the GIL is released around whatever
 waits for the disk or handles many keys.
 """
@@ -156,7 +157,8 @@ class Lease:
     ) -> int:
         """Ends the lease and admits the links found, one level deeper. Returns how many were new.
 
-        The links become durable no later than the completion; Frontier.flush() waits for both.
+        The links become durable no later than the completion; Frontier.flush() waits for both. Of a
+        lease that ended before, only the links are admitted.
         """
     def fail(
         self,

@@ -156,7 +156,8 @@ struct Requests {
   }
 };
 
-UrlRequest request_of(PyObject* item, const Defaults& defaults, Requests& requests) {
+// That of an item of plain text, without the text.
+UrlRequest plain_request(const Defaults& defaults) {
   UrlRequest request;
   request.priority = defaults.priority;
   request.depth = defaults.depth;
@@ -165,16 +166,19 @@ UrlRequest request_of(PyObject* item, const Defaults& defaults, Requests& reques
   request.note = defaults.note;
   request.again = defaults.again;
   request.not_before = defaults.not_before;
-  if (PyUnicode_Check(item) || PyBytes_Check(item)) {
-    request.url = text_of(item, "a URL");
-    return request;
-  }
-  if (PyObject_HasAttrString(item, "url") == 0) {
+  return request;
+}
+
+// Reads the attributes of a trawl.Url, or of what looks like one.
+void read_request(PyObject* item, Requests& requests, UrlRequest& request) {
+  Ref url(PyObject_GetAttrString(item, "url"));
+  if (!url) {
+    if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw PythonError();
+    PyErr_Clear();
     (void)text_of(item, "a URL");  // says what it is instead
-    raise(PyExc_TypeError, "a URL must be str, bytes, or trawl.Url");
   }
-  requests.kept.push_back(attribute(item, "url"));
-  request.url = text_of(requests.kept.back().get(), "url");
+  request.url = text_of(url.get(), "url");
+  requests.kept.push_back(std::move(url));
   request.key = requests.text(item, "key");
   request.queue = requests.text(item, "queue");
   request.parent = requests.text(item, "parent");
@@ -183,8 +187,8 @@ UrlRequest request_of(PyObject* item, const Defaults& defaults, Requests& reques
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   request.priority = static_cast<std::int32_t>(
       signed_of(attribute(item, "priority").get(), "priority", kLeast, kMost));
-  request.depth =
-      static_cast<std::uint32_t>(unsigned_of(attribute(item, "depth").get(), "depth", UINT32_MAX));
+  if (const Ref depth = attribute(item, "depth"); depth.get() != Py_None)
+    request.depth = static_cast<std::uint32_t>(unsigned_of(depth.get(), "depth", UINT32_MAX));
   request.redirects = static_cast<std::uint32_t>(
       unsigned_of(attribute(item, "redirects").get(), "redirects", UINT32_MAX));
   const int again = PyObject_IsTrue(attribute(item, "again").get());
@@ -192,9 +196,10 @@ UrlRequest request_of(PyObject* item, const Defaults& defaults, Requests& reques
   request.again = again != 0;
   if (const Ref at = attribute(item, "not_before"); at.get() != Py_None)
     request.not_before = wall_time_of(at.get(), "not_before");
+  else
+    request.not_before.reset();
   if (const std::string_view hold = requests.text(item, "hold"); !hold.empty())
     request.hold = HoldReason{.reason = hold};
-  return request;
 }
 
 Requests requests_of(PyObject* iterable, const Defaults& defaults, const char* name) {
@@ -203,9 +208,14 @@ Requests requests_of(PyObject* iterable, const Defaults& defaults, const char* n
   requests.items = items_of(iterable, name);
   const Py_ssize_t count = PyTuple_Size(requests.items.get());
   requests.all.reserve(static_cast<std::size_t>(count));
+  const UrlRequest plain = plain_request(defaults);
   for (Py_ssize_t i = 0; i < count; ++i) {
-    requests.all.push_back(
-        request_of(PyTuple_GetItem(requests.items.get(), i), defaults, requests));
+    PyObject* const item = PyTuple_GetItem(requests.items.get(), i);
+    UrlRequest& request = requests.all.emplace_back(plain);
+    if (PyUnicode_Check(item) || PyBytes_Check(item))
+      request.url = text_of(item, "a URL");
+    else
+      read_request(item, requests, request);
   }
   return requests;
 }

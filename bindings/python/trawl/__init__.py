@@ -72,7 +72,7 @@ class Url:
     __slots__ = ("url", "key", "queue", "parent", "note", "priority", "depth", "redirects", "again",
                  "not_before", "hold")
 
-    def __init__(self, url, *, key=None, queue=None, parent=None, note=None, priority=0, depth=0,
+    def __init__(self, url, *, key=None, queue=None, parent=None, note=None, priority=0, depth=None,
                  redirects=0, again=False, not_before=None, hold=None):
         self.url = url
         self.key = key

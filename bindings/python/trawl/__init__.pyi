@@ -81,7 +81,8 @@ class Url:
 
     `key` identifies the request in place of the canonical URL; `queue` is the queue's name in place
     of the host's; `note` comes back with the lease; `again` queues it even if it was admitted
-    before; `hold` is a reason to set it aside instead.
+    before; `hold` is a reason to set it aside instead. `depth` None is the call's: one deeper than the
+    page for a link, else 0.
     """
 
     url: Text
@@ -90,7 +91,7 @@ class Url:
     parent: Optional[Text]
     note: Optional[Text]
     priority: int
-    depth: int
+    depth: Optional[int]
     redirects: int
     again: bool
     not_before: Optional[float]
@@ -104,7 +105,7 @@ class Url:
         parent: Optional[Text] = None,
         note: Optional[Text] = None,
         priority: int = 0,
-        depth: int = 0,
+        depth: Optional[int] = None,
         redirects: int = 0,
         again: bool = False,
         not_before: Optional[float] = None,

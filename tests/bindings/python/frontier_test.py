@@ -385,6 +385,30 @@ def test_an_iterable_that_raises_offers_nothing(state):
         assert frontier.stats()["admitted"] == 0
 
 
+def test_an_attribute_that_raises_offers_nothing(state):
+    class Mine:
+        @property
+        def url(self):
+            raise RuntimeError("mine")
+
+    with fast(state) as frontier:
+        with pytest.raises(RuntimeError, match="mine"):
+            frontier.offer(["https://a.example/", Mine()])
+        assert frontier.stats()["admitted"] == 0
+
+
+def test_links_are_one_deeper_than_their_page(state):
+    with fast(state, leases_per_host=10) as frontier:
+        frontier.offer(["https://a.example/"], depth=4)
+        (page,) = frontier.lease()
+        page.complete(links=["https://a.example/1", trawl.Url("https://a.example/2"),
+                             trawl.Url("https://a.example/3", depth=0)])
+        frontier.flush()
+        depths = {lease.url[-1]: (lease.depth, lease.parent) for lease in frontier.lease(10)}
+    assert depths == {"1": (5, "https://a.example/"), "2": (5, "https://a.example/"),
+                      "3": (0, "https://a.example/")}
+
+
 def test_other_threads_run_while_a_lease_waits(state):
     with fast(state) as frontier:
         frontier.offer(["https://a.example/"])

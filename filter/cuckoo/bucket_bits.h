@@ -33,6 +33,14 @@ class BucketBits {
 
   bool has(std::uint32_t tag) const noexcept { return matches(tag) != 0; }
 
+  // The slots with the tag.
+  unsigned count(std::uint32_t wanted) const noexcept {
+    unsigned slots = 0;
+    for (unsigned slot = 0; slot < kSlotsPerBucket; ++slot)
+      slots += tag(slot) == wanted ? 1 : 0;
+    return slots;
+  }
+
   // The first slot with the tag, or kNoSlot; tag 0 finds a free slot.
   unsigned slot_of(std::uint32_t tag) const noexcept {
     const Uint128 found = matches(tag);

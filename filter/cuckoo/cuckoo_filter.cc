@@ -133,17 +133,26 @@ Result<CuckooFilter> CuckooFilter::load(const std::string& path) {
   return CuckooFilter(std::move(*state));
 }
 
-Result<std::uint64_t> CuckooFilter::save(const std::string& path) const {
+Result<CuckooFilter> CuckooFilter::copy() const {
   const CuckooTable& table = state_->table;
   auto words = WordArray::allocate(table.words().size(), "the copy of the filter to be saved");
   if (!words) return tl::unexpected(words.error());
-  const auto copy = std::make_unique<CuckooTable>(table.layout(), std::move(*words));
-  table.copy_to(*copy);
-  // The number of keys of the copy: the filter's own counter may differ from it.
-  return save_snapshot(path, state_->header(copy->count_tags()),
+  auto state = std::make_unique<State>(table.layout(), std::move(*words), state_->capacity,
+                                       state_->target_rate, state_->hash);
+  table.copy_to(state->table);
+  // Counted: this filter's own counter may differ from it.
+  state->inserted.add(state->table.count_tags());
+  return CuckooFilter(std::move(state));
+}
+
+Result<std::uint64_t> CuckooFilter::save(const std::string& path) const {
+  const auto copied = copy();
+  if (!copied) return tl::unexpected(copied.error());
+  const State& state = *copied->state_;
+  return save_snapshot(path, state.header(state.keys_in()),
                        [&](std::size_t, std::uint64_t first, std::span<std::uint64_t> out) {
                          for (std::size_t i = 0; i < out.size(); ++i)
-                           out[i] = copy->words()[first + i].load(std::memory_order_relaxed);
+                           out[i] = state.table.words()[first + i].load(std::memory_order_relaxed);
                        });
 }
 
@@ -153,6 +162,17 @@ Result<bool> CuckooFilter::insert(Fingerprint key) {
   const bool added = result == CuckooTable::Insert::kAdded;
   if (added) state_->inserted.add(1);
   return added;
+}
+
+Result<void> CuckooFilter::insert_copy(Fingerprint key) {
+  const auto result = state_->table.insert_copy(state_->table.layout().places(key));
+  if (result == CuckooTable::Insert::kFull) return tl::unexpected(state_->full());
+  state_->inserted.add(1);
+  return {};
+}
+
+unsigned CuckooFilter::count(Fingerprint key) const noexcept {
+  return state_->table.count(state_->table.layout().places(key));
 }
 
 bool CuckooFilter::erase(Fingerprint key) noexcept {

@@ -4,7 +4,7 @@
 
 namespace trawl {
 
-CuckooTable::Insert CuckooTable::insert(const TagPlaces& key) noexcept {
+CuckooTable::Insert CuckooTable::insert_into(const TagPlaces& key, bool again) noexcept {
   assert(key.tag != 0);
   // Every attempt except the last one made room, which another thread then took, or was disturbed
   // by another thread.
@@ -14,7 +14,7 @@ CuckooTable::Insert CuckooTable::insert(const TagPlaces& key) noexcept {
       auto guard = lock(key.bucket[0], key.bucket[1]);
       const BucketBits first = read(key.bucket[0]);
       const BucketBits second = read(key.bucket[1]);
-      if (first.has(key.tag) || second.has(key.tag)) return Insert::kPresent;
+      if (!again && (first.has(key.tag) || second.has(key.tag))) return Insert::kPresent;
       const unsigned in_first = first.slot_of(0);
       const unsigned slot = in_first != BucketBits::kNoSlot ? in_first : second.slot_of(0);
       if (slot != BucketBits::kNoSlot) {
@@ -41,23 +41,34 @@ bool CuckooTable::erase(const TagPlaces& key) noexcept {
   return false;
 }
 
-bool CuckooTable::contains(const TagPlaces& key) const noexcept {
-  const auto found = [&] {
-    const bool in_first = read(key.bucket[0]).has(key.tag);  // no branch: both are being fetched
-    const bool in_second = read(key.bucket[1]).has(key.tag);
-    return in_first || in_second;
-  };
+template <class Look>
+auto CuckooTable::consistently(const TagPlaces& key, const Look& look) const noexcept {
   constexpr int kAttempts = 32;  // then with the locks, so that writers cannot delay it without end
   const std::size_t stripe0 = GroupLocks::stripe_of(group_of(key.bucket[0]));
   const std::size_t stripe1 = GroupLocks::stripe_of(group_of(key.bucket[1]));
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const std::uint64_t version0 = locks_.version(stripe0);
     const std::uint64_t version1 = locks_.version(stripe1);
-    const bool answer = found();
+    const auto answer = look();
     if (locks_.unchanged(stripe0, version0) && locks_.unchanged(stripe1, version1)) return answer;
   }
   const auto guard = lock(key.bucket[0], key.bucket[1]);
-  return found();
+  return look();
+}
+
+bool CuckooTable::contains(const TagPlaces& key) const noexcept {
+  return consistently(key, [&] {
+    const bool in_first = read(key.bucket[0]).has(key.tag);  // no branch: both are being fetched
+    const bool in_second = read(key.bucket[1]).has(key.tag);
+    return in_first || in_second;
+  });
+}
+
+unsigned CuckooTable::count(const TagPlaces& key) const noexcept {
+  return consistently(key, [&] {
+    const unsigned in_first = read(key.bucket[0]).count(key.tag);
+    return in_first + (key.bucket[0] == key.bucket[1] ? 0 : read(key.bucket[1]).count(key.tag));
+  });
 }
 
 void CuckooTable::change(std::uint64_t bucket, unsigned slot, std::uint32_t difference) noexcept {

@@ -42,9 +42,13 @@ class CuckooTable {
   const WordArray& words() const noexcept { return words_; }
 
   enum class Insert { kAdded, kPresent, kFull };
-  Insert insert(const TagPlaces& key) noexcept;
+  Insert insert(const TagPlaces& key) noexcept { return insert_into(key, false); }
+  // Never returns kPresent.
+  Insert insert_copy(const TagPlaces& key) noexcept { return insert_into(key, true); }
   bool erase(const TagPlaces& key) noexcept;
   bool contains(const TagPlaces& key) const noexcept;
+  // The slots of both buckets that hold the tag.
+  unsigned count(const TagPlaces& key) const noexcept;
 
   // The addresses of a bucket's first and last word, which may be in two cache lines, for
   // prefetching. (The caller prefetches: GCC drops calls of functions that do nothing else.)
@@ -80,6 +84,10 @@ class CuckooTable {
   void copy_to(CuckooTable& other) const noexcept;
 
  private:
+  Insert insert_into(const TagPlaces& key, bool again) noexcept;
+  // Calls `look`, which reads both buckets of the key, until no change was made meanwhile.
+  template <class Look>
+  auto consistently(const TagPlaces& key, const Look& look) const noexcept;
   static std::uint64_t group_of(std::uint64_t bucket) noexcept { return bucket / kBucketsPerGroup; }
   GroupLocks::Guard lock(std::uint64_t bucket1, std::uint64_t bucket2) const noexcept {
     return {locks_, group_of(bucket1), group_of(bucket2)};

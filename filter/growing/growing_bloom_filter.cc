@@ -91,6 +91,17 @@ std::size_t GrowingBloomFilter::contains_batch(std::span<const Fingerprint> keys
   return state_->find(keys, found.data());
 }
 
+Result<std::uint64_t> GrowingBloomFilter::make_room(std::uint64_t max_memory_bytes) {
+  return state_->room_of_newest(max_memory_bytes);
+}
+
+std::uint64_t GrowingBloomFilter::memory_bytes() const noexcept {
+  std::uint64_t bytes = 0;
+  for (const auto* layer : state_->current().layers)
+    bytes += layer->bits->words.bytes();
+  return bytes;
+}
+
 FilterStats GrowingBloomFilter::stats() const {
   return state_->stats();
 }

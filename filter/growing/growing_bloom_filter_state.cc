@@ -169,6 +169,20 @@ void GrowingBloomFilter::State::begin_layer_if_full(Layer& full) noexcept {
   growth_error = std::move(error);
 }
 
+Result<std::uint64_t> GrowingBloomFilter::State::room_of_newest(std::uint64_t max_memory) {
+  constexpr std::size_t kMany = 4096;
+  if (current().newest().room.has_plenty(kMany)) return kMany;
+  const MutexLock lock(growing);
+  max_memory_bytes = max_memory;
+  if (const std::uint64_t left = current().newest().room.left(); left > 0) return left;
+  try {
+    if (auto begun = begin_layer(); !begun) return tl::unexpected(begun.error());
+  } catch (const std::bad_alloc&) {
+    return error(ErrorCode::kNoSpace, "no memory for the next layer of the filter");
+  }
+  return current().newest().room.left();
+}
+
 FilterStats GrowingBloomFilter::State::stats() const {
   const Table& now = current();
   FilterStats sum{.target_rate = budget, .layers = static_cast<unsigned>(now.layers.size())};

@@ -111,6 +111,8 @@ struct GrowingBloomFilter::State {
   // Creates a layer if `full` has no room and is the newest. Must not be called from inside an
   // operation.
   void make_room(Layer& full) noexcept;
+  // The room of the newest layer, which is created if the one before has none.
+  Result<std::uint64_t> room_of_newest(std::uint64_t max_memory);
   bool has(Fingerprint key) const noexcept;
   std::size_t find(std::span<const Fingerprint> keys, bool* found) const noexcept;
 
@@ -131,15 +133,16 @@ struct GrowingBloomFilter::State {
   // On failure growth_error says why, and `full` takes some more keys.
   void begin_layer_if_full(Layer& full) noexcept TRAWL_REQUIRES(growing);
 
+  mutable Mutex growing;  // held while a layer is created
+
   std::uint64_t capacity;  // of the first layer
   double budget;
   KeyedHash hash;
-  std::uint64_t max_memory_bytes;
+  std::uint64_t max_memory_bytes TRAWL_GUARDED_BY(growing);
 
   std::atomic<const Table*> table{nullptr};
   OperationGate inserting;  // inserts that may write run inside
 
-  mutable Mutex growing;  // held while a layer is created
   std::vector<std::unique_ptr<Layer>> layers TRAWL_GUARDED_BY(growing);
   // All tables so far, one for each layer: none is freed, so that lookups need no guard.
   std::vector<std::unique_ptr<const Table>> tables TRAWL_GUARDED_BY(growing);

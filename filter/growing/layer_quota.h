@@ -37,6 +37,13 @@ class LayerQuota {
   bool has_plenty(std::size_t want) const noexcept {
     return stock_.load(std::memory_order_relaxed) / kShare >= static_cast<std::int64_t>(want);
   }
+  // The places that are left, for all threads.
+  std::uint64_t left() const noexcept {
+    std::int64_t places = std::max<std::int64_t>(0, stock_.load(std::memory_order_relaxed));
+    for (const Stripe& stripe : stripes_)
+      places += static_cast<std::int64_t>(stripe.places.load(std::memory_order_relaxed));
+    return static_cast<std::uint64_t>(places);
+  }
   // Whether there is no place for the calling thread.
   bool used_up() const noexcept {
     return stock_.load(std::memory_order_relaxed) <= 0 &&

@@ -26,6 +26,10 @@ namespace trawl {
 // second. Of 10^6 keys at 1e-3, 490 shared a tag in this way, and erasing half of the keys removed
 // 242 of the others. If that is too many, use a lower rate or CountingBloomFilter.
 //
+// insert_copy() makes it a multiset: it stores another copy of a tag that is present, up to eight,
+// which is as many slots as a key has. Each erase() then removes one copy. Copies take room, and
+// count as keys in stats().
+//
 // All operations except create, load, moves and the destructor may run concurrently. insert() and
 // erase() are linearizable while the filter is not full: the answers of all calls, for the same or
 // for different keys, are those of some sequential order of the calls. Both hold the locks of the
@@ -51,16 +55,25 @@ class CuckooFilter {
   // most one gets true (until the key is erased). Errors: kNoSpace if no slot could be made free;
   // then the key is not inserted, and all others stay.
   Result<bool> insert(Fingerprint key);
-  // Removes `key`, and keys with the same tag and buckets. Returns false, and changes nothing, if
+  // Stores a copy of `key`, whether or not it is present. Errors: kNoSpace, as insert(), and if
+  // copies take all slots that the key may have.
+  Result<void> insert_copy(Fingerprint key);
+  // Removes `key`, and keys with the same tag and buckets; of copies, one. Returns false, and changes nothing, if
   // the key is not present. Only for keys whose insert() returned true: see above.
   bool erase(Fingerprint key) noexcept;
   bool contains(Fingerprint key) const noexcept;
+  // The number of copies of `key` and of keys with the same tag and buckets: 0 to 8.
+  unsigned count(Fingerprint key) const noexcept;
   // Calls insert() for each key in order, with overlapping cache misses. Returns the number of new
   // keys. Errors: kNoSpace; the message says how many keys were handled: `admitted` holds their
   // results, and false for the rest.
   Result<std::size_t> insert_batch(std::span<const Fingerprint> keys, std::span<bool> admitted);
   std::size_t contains_batch(std::span<const Fingerprint> keys,
                              std::span<bool> found) const noexcept;
+
+  // A filter with the same keys, as save() would write them: for a file of one moment, written
+  // while this filter goes on. Errors: kNoSpace.
+  Result<CuckooFilter> copy() const;
 
   // `hashes` is 2; `fill` is the share of the slots that are taken.
   Stats stats() const;

@@ -77,6 +77,14 @@ class GrowingBloomFilter {
   std::size_t contains_batch(std::span<const Fingerprint> keys,
                              std::span<bool> found) const noexcept;
 
+  // For callers that must not let the rate rise when memory is short: if the newest layer has no
+  // room, creates the next. From now on the filter takes at most `max_memory_bytes` (0: as the
+  // machine allows). Returns the number of keys that the newest layer has room for, at least 1.
+  // Errors: kNoSpace. Other threads may take the room before the caller does.
+  Result<std::uint64_t> make_room(std::uint64_t max_memory_bytes);
+  // Bytes of all layers.
+  std::uint64_t memory_bytes() const noexcept;
+
   // `capacity` is that of all layers so far, `target_rate` the budget.
   Stats stats() const;
   const KeyedHash& hash() const noexcept;

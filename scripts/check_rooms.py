@@ -36,7 +36,7 @@ FLOORS = [
     ["crawler/parse"],
     ["crawler/config"],
     ["crawler/log"],
-    ["crawler/http"],
+    ["crawler/http", "crawler/resp"],
     ["crawler/output", "crawler/crash"],
     ["crawler/decide"],
     ["crawler/state"],

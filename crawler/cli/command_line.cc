@@ -318,6 +318,7 @@ int run_command_line(int argc, char** argv) {
   add_robots_command(app, exit_code);
   add_sitemap_command(app, exit_code);
   add_warc_command(app, exit_code);
+  add_serve_command(app, exit_code);
   add_help_command(app);
   // Not in --help: for manual pages and completions.
   auto* reference = app.add_subcommand("help-reference", "Print the help of all commands as JSON");

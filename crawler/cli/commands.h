@@ -64,6 +64,9 @@ void add_explain_command(CLI::App& app, int& exit_code);
 // Adds `trawl report`.
 void add_report_command(CLI::App& app, int& exit_code);
 
+// Adds `trawl serve`.
+void add_serve_command(CLI::App& app, int& exit_code);
+
 // Add the commands that read one document: `trawl links`, `trawl robots`, `trawl sitemap`.
 void add_links_command(CLI::App& app, int& exit_code);
 void add_robots_command(CLI::App& app, int& exit_code);

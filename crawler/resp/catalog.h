@@ -21,7 +21,7 @@ struct Catalog {
     FilterPlan plan;
     std::vector<std::uint64_t> files;  // numbers of its files
     std::uint64_t erased = 0;
-    std::map<Fingerprint, std::uint64_t> crowded;  // CuckooChain::Crowded
+    std::map<Fingerprint, std::uint64_t> crowded = {};  // CuckooChain::Crowded
   };
   std::uint64_t first_segment = 1;  // of the log
   std::uint64_t sequence = 0;       // the changes from this number on are not in the files

@@ -20,7 +20,7 @@ class Checkpoint {
     std::vector<std::uint64_t> files;  // numbers of the files that are written
     ServedFilter::Body body;           // shared, or a copy of the moment of the begin
     std::uint64_t erased = 0;
-    CuckooChain::Crowded crowded;
+    CuckooChain::Crowded crowded = {};
   };
   Checkpoint(std::filesystem::path directory, std::uint64_t segment, std::uint64_t sequence)
       : directory_(std::move(directory)), segment_(segment), sequence_(sequence) {}

@@ -78,8 +78,7 @@ Result<void> CuckooChain::grow(std::uint64_t max_memory) {
     capacity = capacity > UINT64_MAX / 2 ? capacity : 2 * capacity;
   const double whole = options_.grows ? share_of(index) : 1;
   // Beyond the options' last filter, for a replay, any rate is better than a key lost.
-  const double rate = std::max(options_.false_positive_rate * whole,
-                               index == 0 ? 0.0 : 2e-9);
+  const double rate = std::max(options_.false_positive_rate * whole, index == 0 ? 0.0 : 2e-9);
   const FilterOptions options{
       .capacity = capacity, .false_positive_rate = rate, .hash = options_.hash};
   const auto layout = choose_cuckoo_layout(capacity, rate);
@@ -108,8 +107,7 @@ bool CuckooChain::add_to_existing(Fingerprint key) {
 
 // If the newest filter is not full, all slots of the key are taken by copies of it.
 std::optional<CuckooChain::Added> CuckooChain::add_beside(Fingerprint key) {
-  const double fill =
-      static_cast<double>(keys_in_.back()) / static_cast<double>(slots_of_.back());
+  const double fill = static_cast<double>(keys_in_.back()) / static_cast<double>(slots_of_.back());
   const bool copies = filters_.back().count(key) >= 8 || fill < kCrowdedBelow;
   if (!copies) return std::nullopt;
   const auto found = crowded_.find(key);

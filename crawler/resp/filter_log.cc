@@ -33,8 +33,7 @@ std::uint64_t random_salt() {
 
 }  // namespace
 
-FilterLog::FilterLog(std::filesystem::path directory, std::uint64_t segment,
-                     std::uint64_t sequence)
+FilterLog::FilterLog(std::filesystem::path directory, std::uint64_t segment, std::uint64_t sequence)
     : directory_(std::move(directory)), segment_(segment), sequence_(sequence) {}
 
 void FilterLog::appended(std::size_t before) {
@@ -146,7 +145,8 @@ std::uint64_t FilterLog::sequence() const {
 FilterLog::Waiting FilterLog::waiting() const {
   const MutexLock lock(mutex_);
   if (in_flight_any_)
-    return {.any = true, .bytes = in_flight_bytes_ + pending_.bytes.size(), .since = in_flight_since_};
+    return {
+        .any = true, .bytes = in_flight_bytes_ + pending_.bytes.size(), .since = in_flight_since_};
   if (pending_.bytes.empty()) return {};
   return {.any = true, .bytes = pending_.bytes.size(), .since = pending_.since};
 }

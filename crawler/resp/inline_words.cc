@@ -19,12 +19,18 @@ int hex_digit(char c) {
 
 char escaped(char c) {
   switch (c) {
-    case 'n': return '\n';
-    case 'r': return '\r';
-    case 't': return '\t';
-    case 'b': return '\b';
-    case 'a': return '\a';
-    default: return c;
+    case 'n':
+      return '\n';
+    case 'r':
+      return '\r';
+    case 't':
+      return '\t';
+    case 'b':
+      return '\b';
+    case 'a':
+      return '\a';
+    default:
+      return c;
   }
 }
 
@@ -74,8 +80,8 @@ bool split_inline_words(std::string_view line, std::string& text,
         text += line[at++];
       }
     }
-    parts.push_back({static_cast<std::uint32_t>(begin),
-                     static_cast<std::uint32_t>(text.size() - begin)});
+    parts.push_back(
+        {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(text.size() - begin)});
   }
   return true;
 }

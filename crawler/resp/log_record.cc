@@ -38,8 +38,8 @@ FilterPlan take_plan(Decoder& in) {
   plan.grows = grows != 0;
   for (auto& byte : plan.hash_key)
     byte = in.fixed<std::uint8_t>();
-  const bool possible = kind >= 1 && kind <= 3 && plan.capacity > 0 && plan.rate > 0 &&
-                        plan.rate < 1 && grows <= 1;
+  const bool possible =
+      kind >= 1 && kind <= 3 && plan.capacity > 0 && plan.rate > 0 && plan.rate < 1 && grows <= 1;
   if (!possible) in = Decoder({}), in.fixed<std::uint8_t>();
   return plan;
 }
@@ -67,11 +67,16 @@ bool take_record(Decoder& in, LogRecord& record) {
   record.filter = in.varint();
   record.keys.clear();
   switch (record.kind) {
-    case LogRecord::Kind::kCreate: record.plan = take_plan(in); return in.ok();
-    case LogRecord::Kind::kDrop: return in.ok();
+    case LogRecord::Kind::kCreate:
+      record.plan = take_plan(in);
+      return in.ok();
+    case LogRecord::Kind::kDrop:
+      return in.ok();
     case LogRecord::Kind::kAdd:
-    case LogRecord::Kind::kErase: break;
-    default: return false;
+    case LogRecord::Kind::kErase:
+      break;
+    default:
+      return false;
   }
   const std::uint64_t keys = in.varint();
   if (!in.ok() || keys > in.rest().size() / sizeof(Fingerprint)) return false;

@@ -39,8 +39,7 @@ Result<void> cut_file(const std::string& path, std::uint64_t size) {
 // One segment, read frame after frame.
 class SegmentReader {
  public:
-  static Result<SegmentReader> open(const std::filesystem::path& directory,
-                                    std::uint64_t segment) {
+  static Result<SegmentReader> open(const std::filesystem::path& directory, std::uint64_t segment) {
     auto file = InputFile::open(log_path(directory, segment).string());
     if (!file) return tl::unexpected(file.error());
     const auto size = file->size();
@@ -202,8 +201,8 @@ Result<std::vector<std::uint64_t>> log_segments(const std::filesystem::path& dir
                                                 std::uint64_t first) {
   std::vector<std::uint64_t> segments;
   std::error_code failure;
-  for (std::filesystem::directory_iterator entry(directory, failure), end;
-       !failure && entry != end; entry.increment(failure)) {
+  for (std::filesystem::directory_iterator entry(directory, failure), end; !failure && entry != end;
+       entry.increment(failure)) {
     const auto segment = log_segment_of(entry->path().filename().string());
     if (segment && *segment >= first) segments.push_back(*segment);
   }

@@ -17,8 +17,9 @@ struct LogReplay {
   std::uint64_t next_segment = 0;   // above that of every file
   std::uint64_t next_sequence = 0;  // after the last record
   std::uint64_t records = 0;
-  std::uint64_t bytes = 0;       // of the segments
-  std::uint64_t torn_bytes = 0;  // cut off the end of the last segment: a write that was not finished
+  std::uint64_t bytes = 0;  // of the segments
+  std::uint64_t torn_bytes =
+      0;  // cut off the end of the last segment: a write that was not finished
 };
 
 // The numbers of the segments in the directory from `first` on, in ascending order. Errors: kIo.

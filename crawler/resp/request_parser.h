@@ -11,9 +11,9 @@
 namespace trawl::resp {
 
 struct RequestLimits {
-  std::size_t argument = 1 << 20;    // bytes of one
-  std::size_t arguments = 1 << 20;   // of a request
-  std::size_t request = 64 << 20;    // bytes of all of it
+  std::size_t argument = 1 << 20;   // bytes of one
+  std::size_t arguments = 1 << 20;  // of a request
+  std::size_t request = 64 << 20;   // bytes of all of it
   std::size_t inline_line = 64 << 10;
 };
 

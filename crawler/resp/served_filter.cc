@@ -92,9 +92,17 @@ AddProgress ServedFilter::add(std::span<const Fingerprint> keys, std::span<bool>
   return {.done = 0, .stop = Stop::kFull};
 }
 
-AddProgress ServedFilter::add_growing(GrowingBloomFilter& filter,
-                                      std::span<const Fingerprint> keys, std::span<bool> fresh,
-                                      std::uint64_t max_memory) {
+void ServedFilter::replay(std::span<const Fingerprint> keys, std::span<bool> fresh) {
+  if (auto* growing = std::get_if<Growing>(&body_)) {
+    inserted_ += (*growing)->insert_batch(keys, fresh);
+    memory_bytes_ = (*growing)->memory_bytes();
+  } else {
+    inserted_ += std::get<Fixed>(body_)->insert_batch(keys, fresh);
+  }
+}
+
+AddProgress ServedFilter::add_growing(GrowingBloomFilter& filter, std::span<const Fingerprint> keys,
+                                      std::span<bool> fresh, std::uint64_t max_memory) {
   std::size_t done = 0;
   while (done < keys.size()) {
     const auto room = filter.make_room(max_memory);
@@ -133,7 +141,8 @@ void ServedFilter::contains(std::span<const Fingerprint> keys, std::span<bool> f
     (*growing)->contains_batch(keys, found);
   } else if (const auto* fixed = std::get_if<Fixed>(&body_)) {
     (*fixed)->contains_batch(keys, found);
-  } else if (const auto* files = std::get_if<Mapped>(&body_); files != nullptr && files->size() == 1) {
+  } else if (const auto* files = std::get_if<Mapped>(&body_);
+             files != nullptr && files->size() == 1) {
     files->front().contains_batch(keys, found);
   } else {
     for (std::size_t i = 0; i < keys.size(); ++i)

@@ -54,6 +54,8 @@ class ServedFilter {
   // takes at most `max_memory` bytes.
   AddProgress add(std::span<const Fingerprint> keys, std::span<bool> fresh,
                   std::uint64_t max_memory);
+  // The same for keys that were acknowledged: neither memory nor a capacity keeps them out.
+  void replay(std::span<const Fingerprint> keys, std::span<bool> fresh);
   void contains(std::span<const Fingerprint> keys, std::span<bool> found) const;
   bool contains(Fingerprint key) const;
   // Of a cuckoo filter in memory.

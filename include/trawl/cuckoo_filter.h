@@ -58,8 +58,9 @@ class CuckooFilter {
   // Stores a copy of `key`, whether or not it is present. Errors: kNoSpace, as insert(), and if
   // copies take all slots that the key may have.
   Result<void> insert_copy(Fingerprint key);
-  // Removes `key`, and keys with the same tag and buckets; of copies, one. Returns false, and changes nothing, if
-  // the key is not present. Only for keys whose insert() returned true: see above.
+  // Removes `key`, and keys with the same tag and buckets; of copies, one. Returns false, and
+  // changes nothing, if the key is not present. Only for keys whose insert() returned true: see
+  // above.
   bool erase(Fingerprint key) noexcept;
   bool contains(Fingerprint key) const noexcept;
   // The number of copies of `key` and of keys with the same tag and buckets: 0 to 8.

@@ -102,8 +102,7 @@ std::size_t add_items(CommandCall& call, ServedFilter& filter, std::size_t first
       keys[i] = hash(request[next + i]);
     const AddProgress progress =
         call.store.add(filter, {keys.data(), some}, {fresh.data(), some});
-    for (std::size_t i = 0; i < progress.done; ++i)
-      call.reply.boolean(fresh[i]);
+    call.reply.booleans({fresh.data(), progress.done});
     answers += progress.done;
     next += progress.done;
     if (progress.stop == Stop::kNone) continue;
@@ -138,8 +137,7 @@ void look_up(CommandCall& call, const ServedFilter* filter, std::size_t first) {
         keys[i] = filter->hash()(request[next + i]);
       filter->contains({keys.data(), some}, {found.data(), some});
     }
-    for (std::size_t i = 0; i < some; ++i)
-      call.reply.boolean(found[i]);
+    call.reply.booleans({found.data(), some});
     next += some;
   }
 }

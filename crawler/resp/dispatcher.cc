@@ -78,8 +78,7 @@ void Dispatcher::flush() {
     flush_adds(reply);
   } else {
     filter_->contains({keys_.data(), keys_waiting_}, {answers_.data(), keys_waiting_});
-    for (std::size_t i = 0; i < keys_waiting_; ++i)
-      reply.boolean(answers_[i]);
+    reply.booleans({answers_.data(), keys_waiting_});
   }
   keys_waiting_ = 0;
   client_ = nullptr;
@@ -91,8 +90,7 @@ void Dispatcher::flush_adds(ReplyWriter& reply) {
     const std::size_t some = keys_waiting_ - next;
     const AddProgress progress =
         store_.add(*filter_, {keys_.data() + next, some}, {answers_.data(), some});
-    for (std::size_t i = 0; i < progress.done; ++i)
-      reply.boolean(answers_[i]);
+    reply.booleans({answers_.data(), progress.done});
     next += progress.done;
     if (progress.stop == Stop::kNone) continue;
     ++next;

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -27,6 +29,17 @@ class ReplyWriter {
   // An integer in version 2.
   void boolean(bool value) {
     out_->append(version_ == 3 ? (value ? "#t\r\n" : "#f\r\n") : (value ? ":1\r\n" : ":0\r\n"), 4);
+  }
+  void booleans(std::span<const bool> values) {
+    const std::size_t before = out_->size();
+    out_->resize(before + 4 * values.size());
+    char* at = out_->data() + before;
+    for (const bool value : values) {
+      const char* const text =
+          version_ == 3 ? (value ? "#t\r\n" : "#f\r\n") : (value ? ":1\r\n" : ":0\r\n");
+      std::memcpy(at, text, 4);
+      at += 4;
+    }
   }
   void bulk(std::string_view text) {
     number('$', static_cast<std::int64_t>(text.size()));

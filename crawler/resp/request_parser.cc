@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cstring>
+#include <cstddef>
 
 #include <fmt/format.h>
 
@@ -15,7 +14,7 @@ namespace trawl::resp {
 
 namespace {
 
-constexpr std::size_t kLongestNumber = 32;  // digits; searched again with each piece
+constexpr std::ptrdiff_t kMostDigits = 18;
 constexpr std::size_t kFewArguments = 10;
 constexpr std::size_t kShortArgument = 16 << 10;
 
@@ -59,23 +58,24 @@ RequestParser::Outcome RequestParser::parse(std::string_view bytes) {
 RequestParser::Outcome RequestParser::parse_number(std::string_view bytes,
                                                    std::string_view too_long, std::int64_t& number,
                                                    std::string_view invalid) {
-  const std::string_view rest = bytes.substr(at_ + 1);
-  const std::size_t end = rest.find('\r');
-  if (end == std::string_view::npos) {
-    if (rest.size() > kLongestNumber) return fail(std::string(too_long));
+  const char* const begin = bytes.data() + at_ + 1;
+  const char* const end = bytes.data() + bytes.size();
+  const char* read = begin;
+  const bool negative = read < end && *read == '-';
+  if (negative) ++read;
+  // As many digits as fit into the number.
+  std::int64_t value = 0;
+  const char* const first = read;
+  for (; read < end && *read >= '0' && *read <= '9' && read - first < kMostDigits; ++read)
+    value = 10 * value + (*read - '0');
+  if (end - read < 2 && (read == end || *read == '\r')) {
     wanted_ = bytes.size() + 1;
     return Outcome::kIncomplete;
   }
-  if (end + 1 == rest.size()) {
-    wanted_ = bytes.size() + 1;
-    return Outcome::kIncomplete;
-  }
-  const auto digits = rest.substr(0, end);
-  const auto [stop, failure] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (failure != std::errc() || stop != digits.data() + digits.size() || rest[end + 1] != '\n')
-    return fail(std::string(invalid));
-  at_ += end + 3;
+  if (*read >= '0' && *read <= '9') return fail(std::string(too_long));
+  if (read == first || read[0] != '\r' || read[1] != '\n') return fail(std::string(invalid));
+  number = negative ? -value : value;
+  at_ += static_cast<std::size_t>(read + 2 - begin) + 1;
   return Outcome::kRequest;
 }
 

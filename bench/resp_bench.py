@@ -4,8 +4,8 @@
     bench/resp_bench.py TRAWL [ROUNDS]
 
 Needs Debian's redis-server. Each round starts both servers anew and adds 1,000,000 URLs: to
-Redis with SADD, to trawl with BF.ADD, each in pipelines of 100 over one connection, and with BF.MADD of 100
-over one connection and over 16, each of which has one request under way.
+Redis with SADD, to trawl with BF.ADD, each in pipelines of 100 over one connection, and with BF.MADD of 100,
+one request at a time and ten.
 Counted is the CPU time of the server's process, user and system, with all its threads. Each line has the
 median, and the least and most.
 """
@@ -56,10 +56,6 @@ def connect(port):
 def ask(connection, request, size):
     """Sends a request, and reads a reply of so many bytes."""
     connection.sendall(request)
-    read(connection, size)
-
-
-def read(connection, size):
     got = 0
     while got < size:
         some = connection.recv(1 << 16)
@@ -68,15 +64,12 @@ def read(connection, size):
         got += len(some)
 
 
-def per_cpu_second(process, connections, requests, reply):
-    """Items a CPU-second, and the resident bytes that they took. Each connection has one request under way."""
+def per_cpu_second(process, connection, requests, reply, under_way=1):
+    """Items a CPU-second, and the resident bytes that they took."""
     memory, before = resident(process), cpu_seconds(process)
-    for first in range(0, len(requests), len(connections)):
-        some = list(zip(connections, requests[first:first + len(connections)]))
-        for connection, request in some:
-            connection.sendall(request)
-        for connection, _ in some:
-            read(connection, reply)
+    for first in range(0, len(requests), under_way):
+        some = requests[first:first + under_way]
+        ask(connection, b"".join(some), reply * len(some))
     return URLS / (cpu_seconds(process) - before), resident(process) - memory
 
 
@@ -89,7 +82,7 @@ def redis_round(directory, port, items):
                                stdout=subprocess.DEVNULL)
     connection = connect(port)
     requests = batches(items, lambda some: b"".join(encode(b"SADD", b"seen", item) for item in some))
-    result = per_cpu_second(process, [connection], requests, BATCH * 4)
+    result = per_cpu_second(process, connection, requests, BATCH * 4)
     process.kill()
     process.wait()
     return result
@@ -99,17 +92,17 @@ def trawl_round(trawl, directory, items):
     process = subprocess.Popen([trawl, "serve", "--resp", "0", "--dir", directory + "/filters"],
                                stdout=subprocess.PIPE, text=True)
     port = int(process.stdout.readline().split(",")[0].rpartition(":")[2])
-    connections = [connect(port) for _ in range(16)]
+    connection = connect(port)
     adds = batches(items, lambda some: b"".join(encode(b"BF.ADD", b"add", i) for i in some))
     results = []
-    for name, clients, requests, reply in (
+    for name, under_way, requests, reply in (
             (b"add", 1, adds, BATCH * 4),
             (b"one", 1, batches(items, lambda some: encode(b"BF.MADD", b"one", *some)), BATCH * 4 + 6),
-            (b"many", 16, batches(items, lambda some: encode(b"BF.MADD", b"many", *some)), BATCH * 4 + 6),
-            (None, 16, batches(items, lambda some: encode(b"BF.MEXISTS", b"many", *some)), BATCH * 4 + 6)):
+            (b"ten", 10, batches(items, lambda some: encode(b"BF.MADD", b"ten", *some)), BATCH * 4 + 6),
+            (None, 10, batches(items, lambda some: encode(b"BF.MEXISTS", b"ten", *some)), BATCH * 4 + 6)):
         if name:
-            ask(connections[0], encode(b"BF.RESERVE", name, RATE.encode(), CAPACITY.encode()), 5)
-        results.append(per_cpu_second(process, connections[:clients], requests, reply))
+            ask(connection, encode(b"BF.RESERVE", name, RATE.encode(), CAPACITY.encode()), 5)
+        results.append(per_cpu_second(process, connection, requests, reply, under_way))
     process.kill()
     process.wait()
     shutil.rmtree(directory + "/filters")
@@ -125,8 +118,8 @@ def main():
     trawl = os.path.abspath(sys.argv[1])
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 5
     items = urls()
-    found = {"Redis SADD, pipelines of 100": [], "BF.ADD, pipelines of 100": [], "BF.MADD of 100, 1 connection": [],
-             "BF.MADD of 100, 16 connections": [], "BF.MEXISTS of 100, 16 connections": []}
+    found = {"Redis SADD, pipelines of 100": [], "BF.ADD, pipelines of 100": [], "BF.MADD of 100, one at a time": [],
+             "BF.MADD of 100, ten under way": [], "BF.MEXISTS of 100, ten under way": []}
     redis_bytes, trawl_bytes = [], []
     with tempfile.TemporaryDirectory() as directory:
         for _ in range(rounds):
@@ -135,7 +128,7 @@ def main():
                 port = probe.getsockname()[1]
             results = [redis_round(directory, port, items), *trawl_round(trawl, directory, items)]
             redis_bytes.append(results[0][1] / URLS)
-            trawl_bytes.append(results[2][1] / URLS)
+            trawl_bytes.append(results[1][1] / URLS)
             for values, (speed, _) in zip(found.values(), results):
                 values.append(speed / 1e6)
     for what, values in found.items():

@@ -59,11 +59,11 @@ Filters are kept in DIR. A change is on disk at most --interval after its reply,
 --durability log. A filter that does not fit into --max-memory is read in place, for lookups only, and
 so is each file NAME.filter in DIR, made by trawl filter build, as the filter NAME.)",
       .output = R"(A line with the address once clients can connect; messages on standard error.)",
-      .examples = {{"trawl serve --resp 6379 --dir filters"},
-                   {"trawl serve --resp 6379 --dir filters --durability log",
-                    "replies wait for the disk"},
-                   {"trawl serve --resp 0.0.0.0:6379 --dir filters --password-file secret --disable "
-                    "FLUSHALL,SHUTDOWN"}},
+      .examples =
+          {{"trawl serve --resp 6379 --dir filters"},
+           {"trawl serve --resp 6379 --dir filters --durability log", "replies wait for the disk"},
+           {"trawl serve --resp 0.0.0.0:6379 --dir filters --password-file secret --disable "
+            "FLUSHALL,SHUTDOWN"}},
       .exits = {{kDone, "ended by a signal or by SHUTDOWN; all changes are on disk"},
                 {kFailed, "failed"},
                 {kUsage, "wrong usage"},
@@ -140,8 +140,8 @@ Result<std::string> read_password(const std::string& path) {
 
 // What is said while it runs, one line each.
 void note_line(std::string_view text) {
-  const auto now = std::chrono::time_point_cast<SystemTime::duration>(
-      std::chrono::system_clock::now());
+  const auto now =
+      std::chrono::time_point_cast<SystemTime::duration>(std::chrono::system_clock::now());
   say(stderr, "{} {}\n", to_local_time(now, now), text);
 }
 
@@ -173,8 +173,7 @@ Result<resp::ServerOptions> options_of(const ServeArguments& arguments) {
   options.requests.request = std::max(options.requests.request, 2 * options.requests.argument);
   options.defaults.rate = arguments.rate.value_or(options.defaults.rate);
   options.defaults.capacity = arguments.capacity.value_or(options.defaults.capacity);
-  options.defaults.cuckoo_capacity =
-      arguments.capacity.value_or(options.defaults.cuckoo_capacity);
+  options.defaults.cuckoo_capacity = arguments.capacity.value_or(options.defaults.cuckoo_capacity);
   options.note = note_line;
   return options;
 }

@@ -60,13 +60,13 @@ std::string_view expansion_error(std::string_view text, BloomOptions& options) {
 
 ServedFilter* create_bloom(CommandCall& call, std::string_view name, const BloomOptions& options) {
   if (!check_name(call, name)) return nullptr;
-  auto filter = call.store.create(
-      {.name = std::string(name),
-       .kind = options.fixed ? ServedKind::kFixed : ServedKind::kGrowing,
-       .capacity = options.capacity,
-       .rate = options.rate,
-       .grows = !options.fixed,
-       .hash_key = {}});
+  auto filter =
+      call.store.create({.name = std::string(name),
+                         .kind = options.fixed ? ServedKind::kFixed : ServedKind::kGrowing,
+                         .capacity = options.capacity,
+                         .rate = options.rate,
+                         .grows = !options.fixed,
+                         .hash_key = {}});
   if (filter) return *filter;
   call.reply.error(creation_error(filter.error()));
   return nullptr;
@@ -100,8 +100,7 @@ std::size_t add_items(CommandCall& call, ServedFilter& filter, std::size_t first
     const std::size_t some = std::min(kKeysAtOnce, request.size() - next);
     for (std::size_t i = 0; i < some; ++i)
       keys[i] = hash(request[next + i]);
-    const AddProgress progress =
-        call.store.add(filter, {keys.data(), some}, {fresh.data(), some});
+    const AddProgress progress = call.store.add(filter, {keys.data(), some}, {fresh.data(), some});
     call.reply.booleans({fresh.data(), progress.done});
     answers += progress.done;
     next += progress.done;

@@ -35,11 +35,11 @@ bool is_printable_name(std::string_view name) {
 
 std::string client_line(const Client& client) {
   using std::chrono::duration_cast;
-  const auto age = duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() -
-                                                       client.since);
+  const auto age =
+      duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - client.since);
   return fmt::format("id={} addr={} name={} age={} db=0 resp={} cmd={} lib-name={}", client.id,
-                     client.address, client.name, age.count(), client.version,
-                     client.last_command, client.library);
+                     client.address, client.name, age.count(), client.version, client.last_command,
+                     client.library);
 }
 
 void set_client_name(CommandCall& call, std::string_view name) {
@@ -56,7 +56,8 @@ void set_client_info(CommandCall& call) {
   constexpr std::size_t kMost = 256;
   const std::string_view value = call.request[3];
   if (!is_printable_name(value) || value.size() > kMost)
-    return call.reply.error("ERR lib-name and lib-ver cannot contain spaces or special characters.");
+    return call.reply.error(
+        "ERR lib-name and lib-ver cannot contain spaces or special characters.");
   if (is_word(call.request[2], "LIB-NAME")) {
     call.client.library = std::string(value);
   } else if (!is_word(call.request[2], "LIB-VER")) {
@@ -119,9 +120,9 @@ void ClientCommands::hello(CommandCall& call) {
   int version = call.client.version;
   if (request.size() > 1) {
     const auto parsed = parse_number<std::int64_t>(request[1]);
-    if (!parsed)
-      return call.reply.error("ERR Protocol version is not an integer or out of range");
-    if (*parsed != 2 && *parsed != 3) return call.reply.error("NOPROTO unsupported protocol version");
+    if (!parsed) return call.reply.error("ERR Protocol version is not an integer or out of range");
+    if (*parsed != 2 && *parsed != 3)
+      return call.reply.error("NOPROTO unsupported protocol version");
     version = static_cast<int>(*parsed);
   }
   std::string_view name;
@@ -167,15 +168,17 @@ void ClientCommands::client(CommandCall& call) {
   }
   if (is_word(what, "SETNAME") && words == 3) return set_client_name(call, request[2]);
   if (is_word(what, "SETINFO") && words == 4) return set_client_info(call);
-  if (is_word(what, "INFO") && words == 2) return call.reply.verbatim(client_line(call.client) + "\n");
+  if (is_word(what, "INFO") && words == 2)
+    return call.reply.verbatim(client_line(call.client) + "\n");
   if (is_word(what, "LIST")) return list_clients(call);
   const bool harmless = is_word(what, "NO-EVICT") || is_word(what, "NO-TOUCH");
   if (harmless && words == 3) return call.reply.simple("OK");
   if (is_word(what, "REPLY") && words == 3 && is_word(request[2], "ON"))
     return call.reply.simple("OK");
-  call.reply.error(fmt::format("ERR Unknown subcommand or wrong number of arguments for '{}'. Try "
-                               "CLIENT ID, GETNAME, SETNAME, SETINFO, INFO or LIST.",
-                               what.substr(0, 128)));
+  call.reply.error(
+      fmt::format("ERR Unknown subcommand or wrong number of arguments for '{}'. Try "
+                  "CLIENT ID, GETNAME, SETNAME, SETINFO, INFO or LIST.",
+                  what.substr(0, 128)));
 }
 
 void ClientCommands::quit(CommandCall& call) {

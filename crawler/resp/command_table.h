@@ -32,8 +32,8 @@ struct CommandCall {
 };
 
 struct Command {
-  static constexpr unsigned kWrite = 1;     // changes filters
-  static constexpr unsigned kOpen = 2;      // allowed before the password
+  static constexpr unsigned kWrite = 1;  // changes filters
+  static constexpr unsigned kOpen = 2;   // allowed before the password
   static constexpr unsigned kAdmin = 4;
 
   std::string_view name;  // in capitals

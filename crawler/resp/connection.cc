@@ -118,8 +118,7 @@ void Connection::release() {
 
 bool Connection::write() {
   while (unsent() > 0) {
-    const ssize_t n =
-        ::send(socket(), client_.out.data() + client_.sent, unsent(), MSG_NOSIGNAL);
+    const ssize_t n = ::send(socket(), client_.out.data() + client_.sent, unsent(), MSG_NOSIGNAL);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) {
       if (errno != EAGAIN && errno != EWOULDBLOCK) return false;

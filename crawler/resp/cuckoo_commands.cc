@@ -60,9 +60,12 @@ void add_item(CommandCall& call, ServedFilter& filter, std::string_view item, Co
   const Fingerprint key = filter.hash()(item);
   if (copies == Copies::kOne && filter.contains(key)) return answer(false);
   switch (call.store.add_copy(filter, key)) {
-    case CuckooChain::Added::kAdded: return answer(true);
-    case CuckooChain::Added::kNoMemory: return call.reply.error(kNoMemoryError);
-    case CuckooChain::Added::kFull: break;
+    case CuckooChain::Added::kAdded:
+      return answer(true);
+    case CuckooChain::Added::kNoMemory:
+      return call.reply.error(kNoMemoryError);
+    case CuckooChain::Added::kFull:
+      break;
   }
   if (!many) return call.reply.error(kCuckooIsFull);
   if (call.reply.version() == 3 && !integers) return call.reply.boolean(false);
@@ -136,9 +139,10 @@ void CuckooCommands::reserve(CommandCall& call) {
     if (!wrong.empty()) return call.reply.error(wrong);
   }
   if (expansion != 0 && expansion != 2) {
-    return call.reply.error("ERR EXPANSION must be 2, or 0 for a filter that does not grow: this "
-                            "server's filters keep the total error rate, and no other factor can "
-                            "be chosen");
+    return call.reply.error(
+        "ERR EXPANSION must be 2, or 0 for a filter that does not grow: this "
+        "server's filters keep the total error rate, and no other factor can "
+        "be chosen");
   }
   if (*capacity < 2 * bucket)
     return call.reply.error("ERR Capacity must be at least (BucketSize * 2)");

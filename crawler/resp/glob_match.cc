@@ -21,10 +21,10 @@ bool in_set(std::string_view pattern, std::size_t& at, char c) {
       to = pattern[at + 1];
       at += 2;
     }
-    const auto [least, most] = std::minmax(static_cast<unsigned char>(from),
-                                           static_cast<unsigned char>(to));
     const auto byte = static_cast<unsigned char>(c);
-    found = found || (least <= byte && byte <= most);
+    const auto one = static_cast<unsigned char>(from);
+    const auto other = static_cast<unsigned char>(to);
+    found = found || (std::min(one, other) <= byte && byte <= std::max(one, other));
   }
   if (at < pattern.size()) ++at;
   return found != negated;

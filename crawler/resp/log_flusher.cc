@@ -17,6 +17,15 @@ LogFlusher::~LogFlusher() {
   thread_.join();
 }
 
+void LogFlusher::hurry() {
+  {
+    const MutexLock lock(mutex_);
+    if (hurry_) return;
+    hurry_ = true;
+  }
+  changed_.notify_all();
+}
+
 void LogFlusher::run() {
   const auto pause = std::max(interval_ / 2, std::chrono::milliseconds(1));
   bool failing = false;
@@ -24,9 +33,10 @@ void LogFlusher::run() {
     const auto next = std::chrono::steady_clock::now() + pause;
     {
       MutexLock lock(mutex_);
-      while (!stopping_ && std::chrono::steady_clock::now() < next)
+      while (!stopping_ && !(hurry_ && !failing) && std::chrono::steady_clock::now() < next)
         changed_.wait_until(mutex_, next);
       if (stopping_) return;
+      hurry_ = false;
     }
     const auto committed = log_.commit();
     if (!committed && !failing) note_(committed.error().message + "; changes are refused");

@@ -20,6 +20,8 @@ class LogFlusher {
   // less than the other half. `note` is told when it begins and ends to fail.
   LogFlusher(FilterLog& log, std::chrono::milliseconds interval, Note note);
   ~LogFlusher();
+  // Commits at once: much waits.
+  void hurry();
   LogFlusher(const LogFlusher&) = delete;
   LogFlusher& operator=(const LogFlusher&) = delete;
 
@@ -32,6 +34,7 @@ class LogFlusher {
   Mutex mutex_;
   Condition changed_;
   bool stopping_ TRAWL_GUARDED_BY(mutex_) = false;
+  bool hurry_ TRAWL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -105,8 +105,11 @@ AddProgress ServedFilter::add_growing(GrowingBloomFilter& filter, std::span<cons
                                       std::span<bool> fresh, std::uint64_t max_memory) {
   std::size_t done = 0;
   while (done < keys.size()) {
-    const auto room = filter.make_room(max_memory);
-    if (!room) {
+    // An attempt to grow takes milliseconds: one that failed is made again only with more memory.
+    const bool refused = max_memory <= refused_memory_;
+    const Result<std::uint64_t> room = refused ? 0 : filter.make_room(max_memory);
+    if (!room || *room == 0) {
+      refused_memory_ = max_memory;
       // A key that is in it needs no room.
       if (!filter.contains(keys[done])) return {.done = done, .stop = Stop::kNoMemory};
       fresh[done++] = false;

@@ -84,6 +84,7 @@ class ServedFilter {
   std::uint64_t inserted_ = 0;
   std::uint64_t erased_ = 0;
   std::uint64_t memory_bytes_ = 0;
+  std::uint64_t refused_memory_ = 0;  // with so much a growing filter could not grow, and is full
 };
 
 }  // namespace trawl::resp

@@ -93,8 +93,8 @@ Result<void> Server::listen() {
   const std::string name = fmt::format("{}:{}", options_.address.host, options_.address.port);
   sockaddr_storage address;
   const socklen_t size = socket_address(options_.address, address);
-  listener_ = FileDescriptor(
-      ::socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  listener_ =
+      FileDescriptor(::socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   const int on = 1;
   if (listener_.get() < 0 ||
       ::setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
@@ -125,8 +125,8 @@ void Server::raise_descriptor_limit() {
   }
   if (limit.rlim_cur >= wanted) return;
   options_.max_clients = limit.rlim_cur > 2 * kOthers ? limit.rlim_cur - kOthers : kOthers;
-  options_.note(fmt::format("the system allows {} open files: at most {} clients",
-                            limit.rlim_cur, options_.max_clients));
+  options_.note(fmt::format("the system allows {} open files: at most {} clients", limit.rlim_cur,
+                            options_.max_clients));
 }
 
 Result<void> Server::run(int stop) {
@@ -206,8 +206,7 @@ void Server::add_client(FileDescriptor socket, std::string address) {
   ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   ::setsockopt(socket.get(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
   const int descriptor = socket.get();
-  auto connection =
-      std::make_unique<Connection>(std::move(socket), options_.requests, pool_);
+  auto connection = std::make_unique<Connection>(std::move(socket), options_.requests, pool_);
   connection->client().id = counts_.connections;
   connection->client().address = std::move(address);
   connection->client().authenticated = options_.defaults.password.empty();
@@ -233,9 +232,13 @@ void Server::handle(Connection& connection, std::uint32_t events) {
     return;
   }
   switch (connection.read()) {
-    case Connection::Read::kNothing: return;
-    case Connection::Read::kEnd: connection.dead = true; return;
-    case Connection::Read::kSome: break;
+    case Connection::Read::kNothing:
+      return;
+    case Connection::Read::kEnd:
+      connection.dead = true;
+      return;
+    case Connection::Read::kSome:
+      break;
   }
   if (!connection.draining) process(connection);
 }
@@ -244,8 +247,8 @@ void Server::process(Connection& connection) {
   if (connection.dead) return;
   connection.process(dispatcher_);
   if (connection.http()) {
-    options_.note(fmt::format("{} speaks HTTP: its connection is closed",
-                              connection.client().address));
+    options_.note(
+        fmt::format("{} speaks HTTP: its connection is closed", connection.client().address));
     connection.dead = true;
   }
   account(connection);
@@ -285,6 +288,8 @@ void Server::make_durable() {
   // While the log fails nothing is changed, and lookups go on.
   if (log.failing() && log.sequence() == turn_sequence_) return;
   const bool late = Clock::now() - waiting.since > options_.interval || waiting.bytes > kMuch;
+  constexpr std::size_t kSome = 4 << 20;
+  if (flusher_ && waiting.bytes > kSome) flusher_->hurry();
   if (!options_.sync_before_reply && (!late || log.failing())) return;
   const bool failed_before = log.failing();
   const auto committed = log.commit();

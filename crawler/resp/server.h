@@ -105,9 +105,9 @@ class Server final : public ServerControl {
   std::uint16_t port_ = 0;
   std::unordered_map<int, std::unique_ptr<Connection>> connections_;
   std::vector<Connection*> touched_;
-  std::vector<Connection*> again_;  // have requests that were put off
+  std::vector<Connection*> again_;                       // have requests that were put off
   std::vector<std::pair<int, std::uint64_t>> draining_;  // sockets and clients, oldest first
-  std::uint64_t turn_sequence_ = 0;  // of the log, when the turn began
+  std::uint64_t turn_sequence_ = 0;                      // of the log, when the turn began
   std::unique_ptr<LogFlusher> flusher_;
   std::unique_ptr<Saving> saving_;
   Clock::time_point not_before_{};  // the next checkpoint: after a failure

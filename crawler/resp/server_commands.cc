@@ -27,9 +27,9 @@ void describe_command(CommandCall& call, const Command& command) {
   call.reply.integer(std::int64_t{command.arity});
   const bool write = (command.flags & Command::kWrite) != 0;
   call.reply.array(1);
-  call.reply.simple(write                                      ? "write"
+  call.reply.simple(write                                    ? "write"
                     : (command.flags & Command::kAdmin) != 0 ? "admin"
-                                                               : "readonly");
+                                                             : "readonly");
   call.reply.integer(std::int64_t{command.first_key});
   call.reply.integer(std::int64_t{command.last_key});
   call.reply.integer(std::int64_t{command.first_key == 0 ? 0 : 1});
@@ -59,8 +59,8 @@ std::string info_text(CommandCall& call) {
       "# Server\r\nredis_version:7.0.0\r\ntrawl_version:{}\r\nredis_mode:standalone\r\n"
       "process_id:{}\r\ntcp_port:{}\r\nuptime_in_seconds:{}\r\n\r\n",
       TRAWL_VERSION, ::getpid(), counts.port, counts.seconds);
-  text += fmt::format("# Clients\r\nconnected_clients:{}\r\nmaxclients:{}\r\n\r\n",
-                      counts.clients, counts.max_clients);
+  text += fmt::format("# Clients\r\nconnected_clients:{}\r\nmaxclients:{}\r\n\r\n", counts.clients,
+                      counts.max_clients);
   const std::uint64_t used = call.store.memory_bytes() + counts.buffer_bytes;
   text += fmt::format(
       "# Memory\r\nused_memory:{}\r\nused_memory_human:{}\r\nused_memory_rss:{}\r\n"
@@ -72,9 +72,8 @@ std::string info_text(CommandCall& call) {
       "# Persistence\r\nloading:0\r\nrdb_bgsave_in_progress:{}\r\nrdb_last_save_time:{}\r\n"
       "rdb_last_bgsave_status:{}\r\naof_enabled:1\r\naof_last_write_status:{}\r\n"
       "log_waiting_bytes:{}\r\nlog_bytes:{}\r\n\r\n",
-      call.store.in_checkpoint() ? 1 : 0, counts.last_save,
-      counts.last_save_failed ? "err" : "ok", failure, waiting.bytes,
-      call.store.log().bytes_of_segment());
+      call.store.in_checkpoint() ? 1 : 0, counts.last_save, counts.last_save_failed ? "err" : "ok",
+      failure, waiting.bytes, call.store.log().bytes_of_segment());
   text += fmt::format(
       "# Stats\r\ntotal_connections_received:{}\r\ntotal_commands_processed:{}\r\n"
       "rejected_connections:{}\r\n\r\n# Replication\r\nrole:master\r\n\r\n# Cluster\r\n"
@@ -124,15 +123,16 @@ void ServerCommands::command(CommandCall& call) {
       call.reply.bulk(lower(command.name));
     return;
   }
-  call.reply.error(fmt::format("ERR unknown subcommand '{}'. Try COMMAND COUNT, DOCS, INFO or LIST.",
-                               what.substr(0, 128)));
+  call.reply.error(fmt::format(
+      "ERR unknown subcommand '{}'. Try COMMAND COUNT, DOCS, INFO or LIST.", what.substr(0, 128)));
 }
 
 // Some clients ask for settings before they begin.
 void ServerCommands::config(CommandCall& call) {
   const Request& request = call.request;
   if (!is_word(request[1], "GET") || request.size() < 3)
-    return call.reply.error("ERR the server's settings are options of trawl serve: only CONFIG GET");
+    return call.reply.error(
+        "ERR the server's settings are options of trawl serve: only CONFIG GET");
   const ServerCounts counts = call.server.counts();
   const std::array<std::pair<std::string_view, std::string>, 8> settings{{
       {"appendonly", "yes"},
@@ -172,7 +172,8 @@ void ServerCommands::save(CommandCall& call) {
 }
 
 void ServerCommands::bgsave(CommandCall& call) {
-  if (call.request.size() > 2 || (call.request.size() == 2 && !is_word(call.request[1], "SCHEDULE")))
+  if (call.request.size() > 2 ||
+      (call.request.size() == 2 && !is_word(call.request[1], "SCHEDULE")))
     return call.reply.error(kSyntaxError);
   const auto begun = call.server.begin_save();
   if (begun) return call.reply.simple("Background saving started");

@@ -21,7 +21,7 @@ struct ServerCounts {
   std::uint64_t commands = 0;
   std::uint64_t buffer_bytes = 0;  // of requests and replies
   std::uint16_t port = 0;
-  std::uint64_t seconds = 0;  // since the start
+  std::uint64_t seconds = 0;   // since the start
   std::int64_t last_save = 0;  // seconds since 1970
   bool last_save_failed = false;
 };

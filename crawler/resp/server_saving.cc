@@ -48,8 +48,7 @@ std::optional<std::string> Server::refusal() {
       return std::nullopt;
     }
   }
-  return fmt::format("MISCONF {}; changes are refused until the log can be written",
-                     log.failure());
+  return fmt::format("MISCONF {}; changes are refused until the log can be written", log.failure());
 }
 
 Result<void> Server::save() {

@@ -42,8 +42,9 @@ Result<void> check_directory(const std::filesystem::path& directory) {
     if (auto synced = sync_directory(directory / ".."); !synced) return synced;
   if (!std::filesystem::is_directory(directory)) {
     return error(failure ? system_error(failure.value(), "").code : ErrorCode::kInvalidArgument,
-                 failure ? system_error(failure.value(), "cannot create " + directory.string()).message
-                         : directory.string() + " is not a directory");
+                 failure
+                     ? system_error(failure.value(), "cannot create " + directory.string()).message
+                     : directory.string() + " is not a directory");
   }
   if (is_entry(directory / "MANIFEST")) {
     return error(ErrorCode::kInvalidArgument,
@@ -76,9 +77,9 @@ Result<void> StoreLoader::load() {
   if (!segments) return tl::unexpected(segments.error());
   if (!*catalog) {
     if (!segments->empty()) {
-      return error(ErrorCode::kCorrupt,
-                   fmt::format("{} has a log but no CATALOG: restore the directory",
-                               directory.string()));
+      return error(
+          ErrorCode::kCorrupt,
+          fmt::format("{} has a log but no CATALOG: restore the directory", directory.string()));
     }
     *catalog = Catalog{};
     if (auto written = write_catalog(directory, **catalog); !written) return written;
@@ -91,8 +92,8 @@ Result<void> StoreLoader::load() {
   store_.opening_.changes_replayed = replayed->records;
   store_.opening_.torn_bytes = replayed->torn_bytes;
   store_.old_log_bytes_ = replayed->bytes;
-  store_.log_ = std::make_unique<FilterLog>(directory, replayed->next_segment,
-                                            replayed->next_sequence);
+  store_.log_ =
+      std::make_unique<FilterLog>(directory, replayed->next_segment, replayed->next_sequence);
   load_files();
   store_.opening_.filters = store_.size();
   return {};
@@ -234,9 +235,10 @@ void StoreLoader::load_files() {
 void StoreLoader::load_file(const std::filesystem::path& path, const std::string& name) {
   auto& warnings = store_.opening_.warnings;
   if (store_.find(name) != nullptr) {
-    warnings.push_back(fmt::format("{} is not served: the server has a filter of its own with "
-                                   "that name",
-                                   path.string()));
+    warnings.push_back(
+        fmt::format("{} is not served: the server has a filter of its own with "
+                    "that name",
+                    path.string()));
     return;
   }
   auto file = MappedFilter::open(path.string());

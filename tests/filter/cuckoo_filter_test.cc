@@ -53,6 +53,39 @@ TEST(CuckooFilter, InsertTellsNewOnceAndEraseTakesItOut) {
   EXPECT_TRUE(filter.insert(key).value());
 }
 
+TEST(CuckooFilter, CopiesAreStoredUntilTheSlotsOfTheKeyAreTaken) {
+  auto filter = make_cuckoo(1000, 1e-8);
+  const Fingerprint key = nth_key(0);
+  EXPECT_EQ(filter.count(key), 0u);
+  for (unsigned copies = 1; copies <= 8; ++copies) {
+    ASSERT_TRUE(filter.insert_copy(key));
+    EXPECT_EQ(filter.count(key), copies);
+    EXPECT_FALSE(filter.insert(key).value()) << "it is present";
+  }
+  EXPECT_EQ(filter.insert_copy(key).error().code, ErrorCode::kNoSpace);
+  EXPECT_EQ(filter.stats().inserted, 8u);
+  const auto copy = filter.copy();
+  ASSERT_TRUE(copy);
+  for (unsigned copies = 8; copies > 0; --copies) {
+    ASSERT_TRUE(filter.contains(key));
+    ASSERT_TRUE(filter.erase(key));
+    EXPECT_EQ(filter.count(key), copies - 1);
+  }
+  EXPECT_FALSE(filter.erase(key));
+  EXPECT_EQ(copy->count(key), 8u);
+  EXPECT_EQ(copy->stats().inserted, 8u);
+}
+
+TEST(CuckooFilter, CopiesOfManyKeysLoseNoOtherKey) {
+  auto filter = make_cuckoo(10'000, 1e-8);
+  constexpr std::uint64_t kKeys = 3000;
+  for (std::uint64_t i = 0; i < kKeys; ++i)
+    for (std::uint64_t copy = 0; copy <= i % 3; ++copy)
+      ASSERT_TRUE(filter.insert_copy(nth_key(i)));
+  for (std::uint64_t i = 0; i < kKeys; ++i)
+    ASSERT_EQ(filter.count(nth_key(i)), 1 + i % 3) << i;
+}
+
 TEST(CuckooFilter, MeasuredRateIsTheComputedOne) {
   for (const double rate : {1e-2, 1e-3, 1e-4, 1e-6}) {
     SCOPED_TRACE(rate);

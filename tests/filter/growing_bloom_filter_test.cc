@@ -376,6 +376,30 @@ TEST(GrowingBloomFilter, WhereItMustNotGrowItGoesOnAndSaysSo) {
   EXPECT_NE(filter.growth_error().find("allowed"), std::string::npos) << filter.growth_error();
 }
 
+TEST(GrowingBloomFilter, MakeRoomKeepsTheRateWhereMemoryIsShort) {
+  auto filter =
+      GrowingBloomFilter::create({.capacity = 1000, .hash = KeyedHash::from_seed(1)}).value();
+  const std::uint64_t first = filter.memory_bytes();
+  EXPECT_EQ(first, filter.stats().memory_bytes);
+  std::uint64_t keys = 0;
+  for (;; ++keys) {
+    const auto room = filter.make_room(first);
+    if (!room) {
+      EXPECT_EQ(room.error().code, ErrorCode::kNoSpace);
+      break;
+    }
+    ASSERT_EQ(*room, 1000 - keys);
+    ASSERT_TRUE(filter.insert(nth_key(keys)));
+  }
+  EXPECT_EQ(keys, 1000u);
+  EXPECT_EQ(filter.memory_bytes(), first);
+  EXPECT_EQ(filter.growth_error(), "");
+  EXPECT_EQ(filter.make_room(0).value(), 3750u);
+  EXPECT_EQ(filter.stats().layers, 2u);
+  EXPECT_TRUE(filter.insert(nth_key(keys)));
+  EXPECT_EQ(filter.make_room(0).value(), 3749u);
+}
+
 TEST(GrowingBloomFilter, WhereItMustNotGrowManyThreadsGoOn) {
   auto filter =
       make_growing({.capacity = 100, .false_positive_rate = 1e-9, .max_memory_bytes = 4096});

@@ -3,7 +3,7 @@
 
     bench/resp_bench.py TRAWL [ROUNDS]
 
-Needs Debian's redis-server. Each round starts both servers anew and adds 1,000,000 URLs: to
+Needs Debian's redis-server. Each round starts two new servers and adds 1,000,000 URLs: to
 Redis with SADD, to trawl with BF.ADD, each in pipelines of 100 over one connection, and with BF.MADD of 100,
 one request at a time and ten.
 Counted is the CPU time of the server's process, user and system, with all its threads. Each line has the

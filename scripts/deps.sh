@@ -27,6 +27,8 @@ test_packages=(
   strace         # counts reads
   wget2          # bench/peers measures against it
   prometheus     # promtool checks the metrics
+  redis-tools python3-redis  # clients of trawl serve
+  redis-server   # bench/resp_bench.py measures against it
   mypy python3-pytest python3-aiohttp  # the Python package is tested with them
   python3-setuptools python3-wheel python3-pip python3-venv  # its wheel
   cmake-doc      # the HTML pages that tests/e2e crawls; with those below it also holds the link
@@ -79,8 +81,8 @@ if ((EUID != 0)); then
   fi
 fi
 
-# A web server that is installed for the tests must not start serving port 80. Debian runs this file
-# before it starts a service; an administrator's own file is not changed.
+# A server that is installed for the tests must not start as a service. Debian runs this file before
+# it starts one; an administrator's own file is not changed.
 policy=/usr/sbin/policy-rc.d
 our_policy=
 cleanup() {
@@ -89,16 +91,19 @@ cleanup() {
     rm -f "$our_policy"
   fi
 }
-installs_nginx=no
+new_services=()
 if [[ " ${missing[*]} " == *" nginx-light "* && ! -e /usr/sbin/nginx ]]; then
-  installs_nginx=yes
-  if [[ ! -e $policy ]]; then
-    our_policy=$(mktemp)
-    trap cleanup EXIT
-    # 101: the action is forbidden.
-    printf '%s\n' '#!/bin/sh' 'case " $* " in *" nginx "*) exit 101 ;; esac' >"$our_policy"
-    "${as_root[@]}" install -m 755 "$our_policy" "$policy"
-  fi
+  new_services+=(nginx)
+fi
+if [[ " ${missing[*]} " == *" redis-server "* && ! -e /usr/bin/redis-server ]]; then
+  new_services+=(redis-server)
+fi
+if ((${#new_services[@]} > 0)) && [[ ! -e $policy ]]; then
+  our_policy=$(mktemp)
+  trap cleanup EXIT
+  # 101: the action is forbidden.
+  printf '%s\n' '#!/bin/sh' 'case " $* " in *" nginx "* | *" redis-server "*) exit 101 ;; esac' >"$our_policy"
+  "${as_root[@]}" install -m 755 "$our_policy" "$policy"
 fi
 
 apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -y -q
@@ -107,8 +112,8 @@ echo "Dependencies: installing ${missing[*]}"
 "${apt[@]}" update
 "${apt[@]}" install --no-install-recommends "${missing[@]}"
 
-# Do not start it at the next boot either.
-if [[ $installs_nginx == yes ]]; then
-  "${as_root[@]}" update-rc.d nginx disable >/dev/null 2>&1 || true
-fi
+# Do not start them at the next boot either.
+for service in "${new_services[@]}"; do
+  "${as_root[@]}" update-rc.d "$service" disable >/dev/null 2>&1 || true
+done
 echo "Dependencies: installed ${#missing[@]} packages."

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -138,11 +139,15 @@ Result<std::string> read_password(const std::string& path) {
   return password;
 }
 
-// What is said while it runs, one line each.
+// What is said while it runs, one line each. The server does not end because it cannot be written,
+// as on a full disk.
 void note_line(std::string_view text) {
   const auto now =
       std::chrono::time_point_cast<SystemTime::duration>(std::chrono::system_clock::now());
-  say(stderr, "{} {}\n", to_local_time(now, now), text);
+  try {
+    say(stderr, "{} {}\n", to_local_time(now, now), text);
+  } catch (const std::system_error&) {
+  }
 }
 
 Result<resp::ServerOptions> options_of(const ServeArguments& arguments) {

@@ -19,8 +19,8 @@ struct CuckooOptions {
 };
 
 // The rates of all filters sum to at most the options' rate. A key may have any number of copies:
-// those that find no slot in a filter with free slots are counted beside it, for up to kMostCrowded
-// keys. Not thread-safe.
+// those that find no slot in a filter with free slots are counted in crowded(), for up to
+// kMostCrowded keys. Not thread-safe.
 class CuckooChain {
  public:
   enum class Added : std::uint8_t { kAdded, kFull, kNoMemory };

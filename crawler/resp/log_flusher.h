@@ -17,7 +17,7 @@ class LogFlusher {
   using Note = std::function<void(std::string_view)>;
 
   // Commits every half interval, so that a record waits for at most an interval if the disk takes
-  // less than the other half. `note` is told when it begins and ends to fail.
+  // less than the other half. It calls `note` when it begins and ends to fail.
   LogFlusher(FilterLog& log, std::chrono::milliseconds interval, Note note);
   ~LogFlusher();
   // Commits at once: much waits.

@@ -38,14 +38,14 @@ Result<std::uint64_t> memory_of(const std::vector<std::string>& paths) {
 
 Result<void> check_directory(const std::filesystem::path& directory) {
   std::error_code failure;
-  if (std::filesystem::create_directory(directory, failure))
-    if (auto synced = sync_directory(directory / ".."); !synced) return synced;
-  if (!std::filesystem::is_directory(directory)) {
-    return error(failure ? system_error(failure.value(), "").code : ErrorCode::kInvalidArgument,
-                 failure
-                     ? system_error(failure.value(), "cannot create " + directory.string()).message
-                     : directory.string() + " is not a directory");
+  if (!is_entry(directory)) {
+    std::filesystem::create_directory(directory, failure);
+    if (failure)
+      return tl::unexpected(system_error(failure.value(), "cannot create " + directory.string()));
+    if (auto synced = sync_directory((directory / "..").string()); !synced) return synced;
   }
+  if (!std::filesystem::is_directory(directory, failure))
+    return error(ErrorCode::kInvalidArgument, directory.string() + " is not a directory");
   if (is_entry(directory / "MANIFEST")) {
     return error(ErrorCode::kInvalidArgument,
                  directory.string() + " holds a crawl: choose another directory for the filters");

@@ -31,7 +31,7 @@ TEST(CuckooChain, CopiesAreCountedHoweverMany) {
     ASSERT_EQ(chain.add(key, kMuch), CuckooChain::Added::kAdded);
     ASSERT_EQ(chain.count(key), copies);
   }
-  EXPECT_EQ(chain.filters(), 1u) << "copies of one key are no reason to grow";
+  EXPECT_EQ(chain.filters(), 1u) << "copies of one key make no filter grow";
   EXPECT_EQ(chain.keys(), 100u);
   for (std::uint64_t copies = 100; copies > 0; --copies) {
     ASSERT_TRUE(chain.contains(key));

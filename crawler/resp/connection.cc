@@ -65,7 +65,10 @@ Connection::Read Connection::read() {
   for (;;) {
     const ssize_t n = ::recv(socket(), input_.data() + end_, input_.size() - end_, 0);
     if (n > 0) {
-      if (draining) return Read::kSome;  // thrown away
+      if (draining) {  // thrown away
+        release();
+        return Read::kSome;
+      }
       end_ += static_cast<std::size_t>(n);
       more_ = true;
       return Read::kSome;
@@ -133,6 +136,16 @@ bool Connection::write() {
   pool_.give_output(std::move(client_.out));
   client_.out = {};
   return true;
+}
+
+void Connection::refuse(std::string_view error) {
+  ++client_.turn_commands;
+  ReplyWriter(client_.out, client_.version).error(error);
+  client_.closing = true;
+  more_ = false;
+  parser_.next();
+  input_ = {};
+  begin_ = end_ = 0;
 }
 
 void Connection::drain() {

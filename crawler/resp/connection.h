@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/file_io.h"
@@ -48,6 +49,8 @@ class Connection {
   void process(Dispatcher& dispatcher);
   // Sends what is ready. False if the connection is broken.
   bool write();
+  // Ends the connection with an error reply, and forgets what it has sent.
+  void refuse(std::string_view error);
   // Ends the connection as soon as the client has read the last reply: what it still sends is
   // thrown away.
   void drain();

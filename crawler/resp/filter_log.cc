@@ -85,7 +85,7 @@ Result<void> FilterLog::commit() {
     failure_ = written.error().message;
     return written;
   }
-  constexpr std::size_t kKept = 8 << 20;
+  constexpr std::size_t kKept = 2 << 20;
   if (in_flight_.bytes.capacity() > kKept) in_flight_.bytes = {};
   in_flight_.bytes.clear();
   in_flight_any_ = false;

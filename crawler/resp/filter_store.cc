@@ -108,8 +108,9 @@ bool FilterStore::has_changes() const {
 
 bool FilterStore::wants_checkpoint() const {
   constexpr std::uint64_t kLeast = 64 << 20;
+  constexpr std::uint64_t kMost = std::uint64_t{4} << 30;  // a start must not take minutes
   const std::uint64_t logged = old_log_bytes_ + log_->bytes_of_segment();
-  return !in_checkpoint_ && logged >= std::max(kLeast, memory_bytes_);
+  return !in_checkpoint_ && logged >= std::clamp(memory_bytes_, kLeast, kMost);
 }
 
 Result<Checkpoint> FilterStore::begin_checkpoint() {

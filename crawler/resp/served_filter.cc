@@ -115,11 +115,11 @@ AddProgress ServedFilter::add_growing(GrowingBloomFilter& filter, std::span<cons
       fresh[done++] = false;
       continue;
     }
+    memory_bytes_ = filter.memory_bytes();
     const std::size_t some = std::min<std::uint64_t>(keys.size() - done, *room);
     inserted_ += filter.insert_batch(keys.subspan(done, some), fresh.subspan(done, some));
     done += some;
   }
-  memory_bytes_ = filter.memory_bytes();
   return {.done = done};
 }
 

@@ -20,6 +20,7 @@ namespace trawl::resp {
 
 namespace {
 
+constexpr std::size_t kMuchToLog = 64 << 20;
 constexpr std::string_view kTooManyClients = "-ERR max number of clients reached\r\n";
 
 std::string peer_text(const sockaddr_storage& address) {
@@ -252,20 +253,28 @@ void Server::process(Connection& connection) {
     connection.dead = true;
   }
   account(connection);
+  // One frame of the log must not become too large.
+  if (store_->log().waiting().bytes > kMuchToLog) static_cast<void>(store_->log().commit());
 }
 
 void Server::account(Connection& connection) {
   constexpr std::size_t kLittle = 128 << 10;
-  const std::size_t memory = connection.memory();
-  counts_.buffer_bytes += memory - connection.accounted;
-  connection.accounted = memory;
-  if (counts_.buffer_bytes <= options_.client_memory || memory <= kLittle) return;
-  Client& client = connection.client();
-  if (client.closing) return;
-  client.closing = true;
-  ++client.turn_commands;
-  ReplyWriter(client.out, client.version)
-      .error("OOM the memory for requests and replies of all clients is used up");
+  const auto count = [&] {
+    counts_.buffer_bytes += connection.memory() - connection.accounted;
+    connection.accounted = connection.memory();
+  };
+  count();
+  if (counts_.buffer_bytes <= options_.client_memory || connection.memory() <= kLittle) return;
+  if (connection.unsent() > kLittle) {
+    options_.note(
+        fmt::format("{} does not read its replies: its connection is closed, since the "
+                    "memory for replies is used up",
+                    connection.client().address));
+    connection.dead = true;
+  } else if (!connection.client().closing) {
+    connection.refuse("OOM the memory for requests and replies of all clients is used up");
+    count();
+  }
 }
 
 void Server::end_turn() {
@@ -284,11 +293,10 @@ void Server::make_durable() {
   FilterLog& log = store_->log();
   const FilterLog::Waiting waiting = log.waiting();
   if (!waiting.any) return;
-  constexpr std::size_t kMuch = 64 << 20;
   // While the log fails nothing is changed, and lookups go on.
   if (log.failing() && log.sequence() == turn_sequence_) return;
-  const bool late = Clock::now() - waiting.since > options_.interval || waiting.bytes > kMuch;
-  constexpr std::size_t kSome = 4 << 20;
+  const bool late = Clock::now() - waiting.since > options_.interval || waiting.bytes > kMuchToLog;
+  constexpr std::size_t kSome = 1 << 20;
   if (flusher_ && waiting.bytes > kSome) flusher_->hurry();
   if (!options_.sync_before_reply && (!late || log.failing())) return;
   const bool failed_before = log.failing();
@@ -322,6 +330,7 @@ void Server::settle(Connection& connection) {
     return;
   }
   account(connection);
+  if (connection.dead) return;
   if (client.closing && connection.unsent() == 0 && !connection.draining) {
     connection.drain();
     draining_.emplace_back(connection.socket(), client.id);

@@ -172,7 +172,7 @@ class Cases:
             done = subprocess.run([self.options.trawl, "serve", "--resp", "0", "--dir", str(server.filters)],
                                   capture_output=True, text=True, timeout=30, check=False)
             self.test.check(done.returncode == 1 and f"(pid {server.process.pid})" in done.stderr,
-                            "a second server is told who is first", done.stderr)
+                            "a second server says who is first", done.stderr)
 
     # --- damage ---
 
@@ -187,7 +187,7 @@ class Cases:
             log.write_bytes(whole[:-20] + b"\xff" * 5)  # a write that was not finished
             server.start()
             with server.client() as client:
-                self.test.check(client.ask("BF.CARD", "b") >= 49, "a torn end is no damage")
+                self.test.check(client.ask("BF.CARD", "b") >= 49, "a torn end does not count as damage")
             self.test.check("not written completely" in server.log.read_text(), "it is said", server.log.read_text())
             server.kill()
             for at in (len(whole) // 2, 45, 10):

@@ -267,7 +267,7 @@ class Cases:
             with self.server() as server:
                 idle = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(10_000)]
                 with server.client() as client:
-                    self.expect(client.ask("BF.ADD", "f", "x"), 1, "an add beside 10,000 idle connections")
+                    self.expect(client.ask("BF.ADD", "f", "x"), 1, "an add with 10,000 idle connections")
                     self.test.check(b"connected_clients:10001" in client.ask("INFO", "clients"), "INFO")
                     memory = int(pathlib.Path(f"/proc/{server.process.pid}/statm").read_text().split()[1]) * 4096
                     self.test.check(memory < 100 << 20, f"{memory >> 20} MiB for 10,000 idle connections")
@@ -282,7 +282,7 @@ class Cases:
                 client.ask("PING")
             with server.client() as fourth:
                 self.test.check(fourth.at_end(), "a fourth client is closed")
-                self.expect(fourth.buffer, b"-ERR max number of clients reached\r\n", "and told why")
+                self.expect(fourth.buffer, b"-ERR max number of clients reached\r\n", "and gets the reason")
             clients.pop().socket.close()
             deadline = time.monotonic() + 30
             while time.monotonic() < deadline:  # until the server has seen that one go

@@ -60,8 +60,8 @@ TEST(CuckooChain, GrowsAndKeepsItsRate) {
 
 TEST(CuckooChain, WhatIsErasedMakesRoomInsteadOfGrowth) {
   // At a rate at which no erase takes another key's tag.
-  auto chain = chain_of(
-      {.capacity = 1000, .false_positive_rate = 1e-6, .hash = KeyedHash::from_seed(1)});
+  auto chain =
+      chain_of({.capacity = 1000, .false_positive_rate = 1e-6, .hash = KeyedHash::from_seed(1)});
   std::uint64_t next = 0;
   for (; next < 2500; ++next)
     ASSERT_EQ(chain.add(nth_key(next), kMuch), CuckooChain::Added::kAdded);

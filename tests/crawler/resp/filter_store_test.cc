@@ -100,14 +100,14 @@ TEST_F(FilterStoreTest, ACheckpointReplacesTheLog) {
   EXPECT_EQ(store_->add_copy(cuckoo, nth_key(1)), CuckooChain::Added::kAdded);
   commit();
   checkpoint();
-  EXPECT_EQ(files(), (std::set<std::string>{"CATALOG", "LOCK", "filter-000001.ckpt",
-                                            "filter-000002.ckpt"}));
+  EXPECT_EQ(files(),
+            (std::set<std::string>{"CATALOG", "LOCK", "filter-000001.ckpt", "filter-000002.ckpt"}));
   EXPECT_FALSE(store_->has_changes());
   // Only what changed is written again.
   EXPECT_EQ(store_->add_copy(cuckoo, nth_key(1)), CuckooChain::Added::kAdded);
   checkpoint();
-  EXPECT_EQ(files(), (std::set<std::string>{"CATALOG", "LOCK", "filter-000001.ckpt",
-                                            "filter-000003.ckpt"}));
+  EXPECT_EQ(files(),
+            (std::set<std::string>{"CATALOG", "LOCK", "filter-000001.ckpt", "filter-000003.ckpt"}));
   open();
   EXPECT_EQ(store_->opening().changes_replayed, 0u);
   EXPECT_GE(store_->find("a")->inserted(), 999u);

@@ -155,9 +155,9 @@ TEST_F(LogReplayTest, AFlippedBitIsRefusedWithFileAndOffset) {
       const std::size_t in_frame = (at - kLogHeaderBytes) % frame;
       const std::size_t begin = at - in_frame;
       const std::size_t mark = begin + frame - kLogFrameBytes;
-      EXPECT_NE(done.error().message.find(
-                    "at byte " + std::to_string(at >= mark ? mark : begin) + ":"),
-                std::string::npos)
+      EXPECT_NE(
+          done.error().message.find("at byte " + std::to_string(at >= mark ? mark : begin) + ":"),
+          std::string::npos)
           << at << ": " << done.error().message;
     }
     EXPECT_EQ(contents(1), damaged) << "nothing is changed";

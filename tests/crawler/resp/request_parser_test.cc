@@ -48,13 +48,9 @@ std::vector<Words> parse_in_pieces(std::string_view stream, const std::vector<st
 constexpr std::string_view kStream =
     "*3\r\n$6\r\nBF.ADD\r\n$4\r\nseen\r\n$5\r\na\r\nbc\r\nPING\r\n\r\n*0\r\n"
     "*2\r\n$4\r\nECHO\r\n$0\r\n\r\nbf.exists seen 'x \\' y' \"\\x41\\n\"\n*1\r\n$4\r\nPING\r\n";
-const std::vector<Words> kRequests{{"BF.ADD", "seen", "a\r\nbc"},
-                                   {"PING"},
-                                   {},
-                                   {},
-                                   {"ECHO", ""},
-                                   {"bf.exists", "seen", "x ' y", "A\n"},
-                                   {"PING"}};
+const std::vector<Words> kRequests{
+    {"BF.ADD", "seen", "a\r\nbc"},         {"PING"}, {}, {}, {"ECHO", ""},
+    {"bf.exists", "seen", "x ' y", "A\n"}, {"PING"}};
 
 TEST(RequestParser, CutsRequestsOutOfAStream) {
   Outcome end{};

@@ -35,6 +35,7 @@ SUBJECTS = {
     "crawler/parse/encoding/index_corrections.h": "tables",
     "crawler/parse/html/character_references.h": "decoding them",
     "crawler/parse/html/token_masks_x86.h": "versions for some processors",
+    "crawler/resp/command_handlers.h": "the functions behind the commands of trawl serve",
     "crawler/run/crawl_control.h": "the values of the calls that steer a crawl",
     "crawler/warc/http_head.h": "heads of messages as archives keep them",
     "crawler/warc/record_text.h": "what all records are written with",

@@ -211,7 +211,7 @@ int run_serve(const ServeArguments& arguments) {
   const ListenAddress address = options->address;
   auto server = resp::Server::start(std::move(*options));
   if (!server) return report(server.error());
-  const resp::StoreOpening& opening = (*server)->store().opening();
+  const resp::StoreOpening& opening = (*server)->filters().opening();
   report_opening(opening);
   say("ready: {}{}{}:{}, {} filters\n", address.ipv6 ? "[" : "", address.host,
       address.ipv6 ? "]" : "", (*server)->port(), opening.filters);

@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/ascii.h"
-#include "crawler/resp/command_table.h"
+#include "crawler/resp/command.h"
 
 namespace trawl::resp {
 

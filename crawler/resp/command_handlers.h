@@ -1,7 +1,7 @@
 // BloomCommands and others: the functions behind the table of commands.
 #pragma once
 
-#include "crawler/resp/command_table.h"
+#include "crawler/resp/command.h"
 
 namespace trawl::resp {
 

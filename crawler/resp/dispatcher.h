@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "crawler/resp/command_table.h"
+#include "crawler/resp/command.h"
 
 namespace trawl::resp {
 

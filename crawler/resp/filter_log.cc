@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "crawler/resp/log_format.h"
+#include "crawler/resp/log_frame.h"
 
 namespace trawl::resp {
 

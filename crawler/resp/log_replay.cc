@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/file_io.h"
-#include "crawler/resp/log_format.h"
+#include "crawler/resp/log_frame.h"
 
 namespace trawl::resp {
 

@@ -47,7 +47,7 @@ class Server final : public ServerControl {
   ~Server() override;
 
   std::uint16_t port() const noexcept { return port_; }
-  const FilterStore& store() const noexcept { return *store_; }
+  const FilterStore& filters() const noexcept { return *store_; }
   // Serves until `stop` can be read, or SHUTDOWN. Errors: kIo, kNoSpace if the end could not be
   // made durable.
   Result<void> run(int stop);

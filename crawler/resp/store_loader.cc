@@ -8,7 +8,7 @@
 
 #include "base/directory_entries.h"
 #include "base/file_io.h"
-#include "crawler/resp/log_format.h"
+#include "crawler/resp/log_frame.h"
 #include "crawler/resp/log_replay.h"
 #include "filter/snapshot/snapshot_format.h"
 
@@ -61,7 +61,7 @@ Result<std::unique_ptr<FilterStore>> FilterStore::open(const StoreOptions& optio
   auto lock = StoreLock::acquire(options.directory);
   if (!lock) return tl::unexpected(lock.error());
   std::unique_ptr<FilterStore> store(new FilterStore(options, std::move(*lock)));
-  if (auto loaded = StoreLoader(*store).load(); !loaded) return tl::unexpected(loaded.error());
+  if (auto loaded = StoreLoader(*store).read(); !loaded) return tl::unexpected(loaded.error());
   return store;
 }
 
@@ -69,7 +69,7 @@ std::uint64_t StoreLoader::memory_left() const {
   return store_.options_.max_memory - std::min(store_.options_.max_memory, store_.memory_bytes_);
 }
 
-Result<void> StoreLoader::load() {
+Result<void> StoreLoader::read() {
   const auto& directory = store_.options_.directory;
   auto catalog = read_catalog(directory);
   if (!catalog) return tl::unexpected(catalog.error());

@@ -13,7 +13,7 @@ class StoreLoader {
  public:
   explicit StoreLoader(FilterStore& store) : store_(store) {}
   // Errors: those of FilterStore::open().
-  Result<void> load();
+  Result<void> read();
 
  private:
   Result<void> load_catalog(const Catalog& catalog);

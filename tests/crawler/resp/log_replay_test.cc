@@ -9,7 +9,7 @@
 
 #include "base/file_io.h"
 #include "crawler/resp/filter_log.h"
-#include "crawler/resp/log_format.h"
+#include "crawler/resp/log_frame.h"
 #include "tests/support/temporary_directory.h"
 
 namespace trawl::resp {

@@ -1,4 +1,4 @@
-#include "crawler/resp/log_format.h"
+#include "crawler/resp/log_frame.h"
 
 #include <charconv>
 

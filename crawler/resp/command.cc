@@ -1,4 +1,4 @@
-#include "crawler/resp/command_table.h"
+#include "crawler/resp/command.h"
 
 #include <algorithm>
 #include <array>

@@ -24,7 +24,7 @@ reference() {
     printf '%s\n' "PROJECT_NAME = \"Trawl for $language\"" "PROJECT_NUMBER = $version" \
       "OUTPUT_DIRECTORY = \"$output\"" "HTML_OUTPUT = $name" "XML_OUTPUT = xml/$name" \
       "STRIP_FROM_PATH = \"$sources/include\"" "STRIP_FROM_INC_PATH = \"$sources/include\"" "$@"
-  } | doxygen -
+  } | doxygen - 2>&1 | awk '!shown[$0]++' >&2  # it repeats itself
 }
 
 status=0
@@ -35,7 +35,7 @@ reference c C "INPUT = \"$sources/include/trawl/trawl.h\"" 'OPTIMIZE_OUTPUT_FOR_
 scripts/python_reference.py "$sources/bindings/python/trawl" "$output/python.html" || status=1
 cat >"$output/index.html" <<HTML
 <!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>Trawl $version</title>
-<ul><li><a href="cpp/index.html">C++</a><li><a href="c/trawl_8h.html">C</a><li><a href="python.html">Python</a></ul>
+<ul><li><a href="cpp/annotated.html">C++</a><li><a href="c/trawl_8h.html">C</a><li><a href="python.html">Python</a></ul>
 HTML
 if ((status == 0)); then echo "The reference is in $output/index.html"; fi
 exit "$status"

@@ -29,7 +29,7 @@ def file_reference(found):
     folder, name = found.groups()
     folder = "include/trawl" if folder == "trawl" else folder
     exists = os.path.exists(os.path.join(sources, folder, name))
-    return found.group() if exists else rf'\ref "{found.group()}"'
+    return found.group() if exists else rf'\ref {found.group()} "{found.group()}"'
 
 
 def text_of(comment):
@@ -67,9 +67,8 @@ def cpp(lines):
             yield f"{comment[1]}///< {text_of(comment[2])}"
         elif comment:
             behind_code = None
-            if number == 0:
-                yield "/// \\file"
-            yield f"{comment[1]}/// {text_of(comment[2])}" if belongs(lines, number) else line
+            file = "/// \\file\n" if number == 0 else ""
+            yield f"{file}{comment[1]}/// {text_of(comment[2])}" if belongs(lines, number) else line
         elif code and code[1].count('"') % 2 == 0:
             behind_code = len(code[1])
             yield f"{code[1]}///< {text_of(code[2])}"
@@ -95,7 +94,7 @@ def c(source):
 
     source = re.sub(r"^([^\n]*?)/\*(.*?)\*/(\n)", convert, source, flags=re.MULTILINE | re.DOTALL)
     source = re.sub(r"(?<!\*/\n)^(?=TRAWL_EXPORT void trawl_\w+_(init|free)\()",
-                    lambda found: f"/** {BY_NAME[found[1]]} */\n", source, flags=re.MULTILINE)
+                    lambda found: f"/** {BY_NAME[found[1]]} */ ", source, flags=re.MULTILINE)
     end = source.rindex("#ifdef __cplusplus")
     return source[:end] + ("/** @} */\n" if groups else "") + source[end:]
 
@@ -104,4 +103,6 @@ if __name__ == "__main__":
     sources = os.path.join(os.path.dirname(sys.argv[1]), "..", "..")
     with open(sys.argv[1], encoding="utf-8") as header:
         text = header.read()
-    sys.stdout.write(c(text) if text.startswith("/*") else "\n".join(cpp(text.split("\n"))))
+    text = c(text) if text.startswith("/*") else "\n".join(cpp(text.split("\n")))
+    # \file took a line: without this one the lines of warnings are those of the header.
+    sys.stdout.write(text.replace("\n\n", "\n", 1))

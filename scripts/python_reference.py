@@ -70,7 +70,11 @@ class Reference:
                 self.function(node, f"{place}.{node.name}")
             elif isinstance(node, (ast.AnnAssign, ast.Assign)):
                 line = html.escape(ast.unparse(node), quote=False)
-                self.body.append(f"<dt><pre>{line}</pre></dt>")
+                before = self.body[-1]
+                if before.startswith("<dt><pre>"):  # attributes that follow each other
+                    self.body[-1] = before.replace("</pre>", f"\n{line}</pre>")
+                else:
+                    self.body.append(f"<dt><pre>{line}</pre></dt>")
 
     def module(self, path, name):
         tree = ast.parse(path.read_text(encoding="utf-8"), str(path))

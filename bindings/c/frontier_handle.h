@@ -42,9 +42,9 @@ struct trawl_frontier {
   // Shared with the frontier's callback, which may outlive the handle.
   std::shared_ptr<const trawl::c::WakeFd> wake = std::make_shared<trawl::c::WakeFd>();
   std::atomic<bool> watched{false};
-  // Whether URLs were offered with TRAWL_NO_WAIT since the last flush. Relaxed: a caller that must
-  // see another thread's offer is ordered after it by its own means.
-  std::atomic<bool> has_unflushed_offers{false};
+  // The calls that offered URLs with TRAWL_NO_WAIT, and how many of these are durable for certain.
+  std::atomic<std::uint64_t> offers{0};
+  std::atomic<std::uint64_t> durable_offers{0};
 };
 
 namespace trawl::c {

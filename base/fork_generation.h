@@ -1,4 +1,4 @@
-// fork_generation(): tells a process from its children by fork().
+// fork_generation(): which process this is, of those that fork() made.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What bench/python_bench.py measures the Python package against: the CPU time of the process for each
-// known URL offered in batches of 100.
+// What bench/python_bench.py measures the Python package against: the CPU time of the process for
+// each known URL offered in batches of 100.
 //
 //   python_peer DIRECTORY FILE_OF_URLS
 #include <algorithm>
@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
   offer_all(*frontier, urls);  // what the admissions left to do is not measured
   const trawl::bench::Usage before = trawl::bench::Usage::now();
   offer_all(*frontier, urls);
-  std::printf("%.1f\n", 1e9 * (trawl::bench::Usage::now() - before).cpu /
-                            static_cast<double>(urls.size()));
+  std::printf("%.1f\n",
+              1e9 * (trawl::bench::Usage::now() - before).cpu / static_cast<double>(urls.size()));
   return 0;
 }

@@ -136,7 +136,7 @@ tl::expected<std::vector<UrlRequest>, Failure> requests_of(const trawl_request* 
                                                            std::size_t count) {
   std::vector<UrlRequest> out;
   if (count == 0) return out;
-  if (auto given = require_array(requests, count, "requests"); !given)
+  if (auto given = require_requests(requests, count, "requests"); !given)
     return tl::unexpected(given.error());
   if (auto given = require_struct(requests, "the first request"); !given)
     return tl::unexpected(given.error());

@@ -81,6 +81,16 @@ std::chrono::microseconds wait_us(std::int64_t us) noexcept;
 // The time until `when`, rounded up to milliseconds; at least 0.
 std::int64_t ms_until(SteadyTime when) noexcept;
 
+// The most URLs of one call that offers some: each takes memory, whatever the count is of.
+inline constexpr std::size_t kMaxRequests = std::size_t{1} << 24;
+template <class Element>
+Checked require_requests(const Element* first, std::size_t count, const char* name) {
+  if (auto given = require_array(first, count, name); !given) return given;
+  if (count > kMaxRequests)
+    return invalid(std::string(name) + ": more than 16777216 in one call: offer them in several");
+  return {};
+}
+
 // The requests at `requests`, with views of their strings.
 tl::expected<std::vector<UrlRequest>, Failure> requests_of(const trawl_request* requests,
                                                            std::size_t count);

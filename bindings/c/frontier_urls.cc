@@ -87,7 +87,7 @@ trawl_status trawl_frontier_offer_urls(trawl_frontier* frontier, const trawl_str
                                        size_t count, uint8_t* answers, uint32_t flags,
                                        trawl_error** error) {
   return with_frontier(frontier, error, [&](Frontier&) -> Checked {
-    if (auto given = require_array(urls, count, "urls"); !given) return given;
+    if (auto given = require_requests(urls, count, "urls"); !given) return given;
     std::vector<UrlRequest> wanted(count);
     for (std::size_t i = 0; i < count; ++i) {
       const auto url = view_of(urls[i], "a URL");

@@ -221,8 +221,9 @@ enum {
   TRAWL_NO_WAIT = 1 /* return when the answers are known; they become durable before any later
                        complete(), fail(), hold() or flush() */
 };
-/* Admits the URLs that are new. Writes an answer for each of the `count` requests to `answers`
- * (unless NULL). All requests must have the same struct_size. `flags`: 0 or TRAWL_NO_WAIT. */
+/* Admits the URLs that are new. Writes an answer for each of the `count` requests (at most 2^24) to
+ * `answers` (unless NULL). All requests must have the same struct_size. `flags`: 0 or
+ * TRAWL_NO_WAIT. */
 TRAWL_EXPORT trawl_status trawl_frontier_offer(trawl_frontier* frontier,
                                                const trawl_request* requests, size_t count,
                                                uint8_t* answers, uint32_t flags,

@@ -86,8 +86,13 @@ TEST_F(CBadInput, CountsThatNoArrayHas) {
     EXPECT_EQ(trawl_canonicalizer_create(&url, count, &canonicalizer, nullptr),
               TRAWL_INVALID_ARGUMENT);
   }
-  EXPECT_EQ(trawl_frontier_offer(frontier_, &request, SIZE_MAX / 4096, nullptr, 0, nullptr),
-            TRAWL_NO_SPACE);
+  for (const std::size_t count : {SIZE_MAX / 4096, (std::size_t{1} << 24) + 1}) {
+    EXPECT_EQ(trawl_frontier_offer(frontier_, &request, count, nullptr, 0, &error_),
+              TRAWL_INVALID_ARGUMENT);
+    EXPECT_NE(message_of(error_).find("in several"), std::string::npos);
+    EXPECT_EQ(trawl_frontier_offer_urls(frontier_, &url, count, nullptr, 0, nullptr),
+              TRAWL_INVALID_ARGUMENT);
+  }
   trawl_filter_free(filter);
 }
 

@@ -4,22 +4,23 @@
  *
  * - A call that can fail returns a trawl_status: TRAWL_OK, or a code that says what failed. If its
  *   last argument `error` is not NULL, it receives NULL or an error with a message that says what
- *   was wrong, where, and what to do; release it with trawl_error_free(). Read it after the call,
- * not in the same argument list, whose order of evaluation is open. Results are written only on
- *   success.
+ *   was wrong, where, and what to do; release it with trawl_error_free(). Read it after the call
+ *   and not in the same argument list, whose order of evaluation is open. Results are written only
+ *   on success.
  * - A required pointer that is NULL is answered with TRAWL_INVALID_ARGUMENT. Every function named
- *   ..._free() accepts NULL.
+ *   ..._free() accepts NULL; an object is freed once.
  * - A struct that goes in or out begins with its size. Set it, and the defaults, by its ..._init()
  *   function. A program compiled with an older header goes on working with a newer library; the
  *   reverse is refused if the program sets a member that the library does not know.
  * - Strings that go in are views that need to live only as long as the call. Strings that come out
  *   are views that live as long as the object they were read from. They are bytes, UTF-8 where they
  *   are text, and need not end with a zero byte.
- * - Calls on one object may run concurrently unless the object's comment says otherwise. Nothing
- * may run concurrently with the ..._free() of the object.
+ * - Calls on one object may run concurrently unless the object's comment says otherwise. No call
+ *   may run concurrently with the ..._free() of the object.
  * - No exception leaves the library. A lack of memory is TRAWL_NO_SPACE.
  * - After fork() a frontier is of use only to the parent: in the child every call on it returns
- *   TRAWL_FORKED, and trawl_frontier_free() releases nothing. Everything else works in both.
+ *   TRAWL_FORKED, and trawl_frontier_free() releases nothing. Everything else works in both, and
+ *   the child may open other directories.
  */
 #ifndef TRAWL_TRAWL_H
 #define TRAWL_TRAWL_H
@@ -594,7 +595,8 @@ TRAWL_EXPORT trawl_status trawl_filter_contains(const trawl_filter* filter, traw
 TRAWL_EXPORT trawl_status trawl_filter_remove(trawl_filter* filter, trawl_str key, int32_t* removed,
                                               trawl_error** error);
 /* The same for `count` keys in order, several times as fast for large filters: 0 or 1 for each in
- * `answers`, and the number of ones in `ones`; either may be NULL. */
+ * `answers`, and the number of ones in `ones`; either may be NULL. After an error the keys before
+ * the one that failed may have been added, and answers written. */
 TRAWL_EXPORT trawl_status trawl_filter_add_batch(trawl_filter* filter, const trawl_str* keys,
                                                  size_t count, uint8_t* answers, size_t* ones,
                                                  trawl_error** error);

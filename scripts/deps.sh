@@ -29,6 +29,7 @@ test_packages=(
   prometheus     # promtool checks the metrics
   redis-tools python3-redis  # clients of trawl serve
   redis-server   # bench/resp_bench.py measures against it
+  doxygen        # the API reference
   mypy python3-pytest python3-aiohttp  # the Python package is tested with them
   python3-setuptools python3-wheel python3-pip python3-venv  # its wheel
   cmake-doc      # the HTML pages that tests/e2e crawls; with those below it also holds the link

@@ -62,21 +62,54 @@ inline trawl_str str_of(std::string_view text) noexcept {
   return trawl_str{text.data(), text.size()};
 }
 
+// The same for the path of a file or directory.
+inline tl::expected<std::string, Failure> path_of(trawl_str text, const char* name) {
+  const auto path = view_of(text, name);
+  if (!path) return tl::unexpected(path.error());
+  if (path->empty()) return invalid(std::string(name) + " is empty");
+  if (path->find('\0') != std::string_view::npos)
+    return invalid(std::string(name) + " has a zero byte");
+  return std::string(*path);
+}
+
+inline Checked require(const void* pointer, const char* name) {
+  if (pointer == nullptr) return invalid(std::string(name) + " is NULL");
+  return {};
+}
+
+// An array of `count` elements; NULL only if there are none.
+template <class Element>
+Checked require_array(const Element* first, std::size_t count, const char* name) {
+  if (first == nullptr && count > 0)
+    return invalid(std::string(name) + " is NULL, but their count is not 0");
+  if (count > PTRDIFF_MAX / sizeof(Element))
+    return invalid(std::string(name) + ": no array has that many elements");
+  return {};
+}
+
 // A member that a program with a newer header has set must be known here.
 inline constexpr std::size_t kMaxStruct = 4096;
+
+// A struct with a size that some version of the interface may have: all have multiples of this.
+template <class Struct>
+Checked require_struct(const Struct* given, const char* name) {
+  if (given == nullptr) return invalid(std::string(name) + " is NULL");
+  const std::size_t size = given->struct_size;
+  if (size < sizeof(std::size_t) || size > kMaxStruct || size % alignof(std::size_t) != 0) {
+    return invalid(std::string(name) +
+                   " has a struct_size that cannot be: set it with the struct's ..._init()");
+  }
+  return {};
+}
 
 // The struct at `in`, with the defaults of `init` for members that its program does not know.
 template <class Struct>
 tl::expected<Struct, Failure> read_struct(const Struct* in, void (*init)(Struct*),
                                           const char* name) {
-  if (in == nullptr) return invalid(std::string(name) + " is NULL");
+  if (auto given = require_struct(in, name); !given) return tl::unexpected(given.error());
   Struct out;
   init(&out);
   const std::size_t size = in->struct_size;
-  if (size < sizeof(std::size_t) || size > kMaxStruct) {
-    return invalid(std::string(name) +
-                   " has a struct_size that cannot be: set it with the struct's ..._init()");
-  }
   const char* const bytes = reinterpret_cast<const char*>(in);
   for (std::size_t i = sizeof(Struct); i < size; ++i) {
     if (bytes[i] != 0) {
@@ -93,12 +126,8 @@ tl::expected<Struct, Failure> read_struct(const Struct* in, void (*init)(Struct*
 // Writes to the caller's struct what it has room for.
 template <class Struct>
 Checked write_struct(Struct* out, Struct value, const char* name) {
-  if (out == nullptr) return invalid(std::string(name) + " is NULL");
+  if (auto given = require_struct(out, name); !given) return given;
   const std::size_t size = out->struct_size;
-  if (size < sizeof(std::size_t) || size > kMaxStruct) {
-    return invalid(std::string(name) +
-                   " has a struct_size that cannot be: set it with the struct's ..._init()");
-  }
   value.struct_size = size;
   std::memcpy(out, &value, size < sizeof(Struct) ? size : sizeof(Struct));
   return {};
@@ -110,11 +139,6 @@ void clear_struct(Struct* out) noexcept {
   if (out == nullptr) return;
   std::memset(out, 0, sizeof(Struct));
   out->struct_size = sizeof(Struct);
-}
-
-inline Checked require(const void* pointer, const char* name) {
-  if (pointer == nullptr) return invalid(std::string(name) + " is NULL");
-  return {};
 }
 
 }  // namespace trawl::c

@@ -62,7 +62,7 @@ Checked keep(Result<Filter> made, trawl_filter** filter) {
 template <class Handle>
 Checked in_batches(const KeyedHash& hash, const trawl_str* keys, std::size_t count,
                    std::uint8_t* answers, std::size_t* ones, Handle&& handle) {
-  if (keys == nullptr && count > 0) return invalid("keys is NULL, but count is not 0");
+  if (auto given = require_array(keys, count, "keys"); !given) return given;
   std::size_t all = 0;
   std::vector<Fingerprint> fingerprints(std::min(count, kBatch));
   bool found[kBatch];
@@ -146,9 +146,9 @@ trawl_status trawl_filter_open(trawl_str path, uint64_t max_memory, trawl_filter
                                trawl_error** error) {
   return guarded(error, [&]() -> Checked {
     if (auto given = require(filter, "filter"); !given) return given;
-    const auto name = view_of(path, "path");
+    const auto name = path_of(path, "path");
     if (!name) return tl::unexpected(name.error());
-    const std::string file(*name);
+    const std::string& file = *name;
     const auto mapped = MappedFilter::open(file);
     if (!mapped) return failure(mapped.error());
     switch (mapped->kind()) {
@@ -170,10 +170,9 @@ trawl_status trawl_filter_open(trawl_str path, uint64_t max_memory, trawl_filter
 trawl_status trawl_filter_save(const trawl_filter* filter, trawl_str path, trawl_error** error) {
   return guarded(error, [&]() -> Checked {
     if (auto given = require(filter, "filter"); !given) return given;
-    const auto name = view_of(path, "path");
-    if (!name) return tl::unexpected(name.error());
-    const std::string file(*name);
-    const auto saved = std::visit([&](const auto& one) { return one.save(file); }, filter->filter);
+    const auto file = path_of(path, "path");
+    if (!file) return tl::unexpected(file.error());
+    const auto saved = std::visit([&](const auto& one) { return one.save(*file); }, filter->filter);
     if (!saved) return failure(saved.error());
     return {};
   });

@@ -91,11 +91,20 @@ tl::expected<Frontier*, Failure> frontier_of(trawl_frontier* handle) {
 }
 
 Result<Progress> progress_of(trawl_frontier& handle) {
+  // Compared first: what became durable in between is not in the progress.
+  // acquire: pairs with the release below, so that the progress has these offers.
+  const bool all_durable = handle.durable_offers.load(std::memory_order_acquire) ==
+                           handle.offers.load(std::memory_order_relaxed);
   auto progress = handle.frontier->progress();
-  if (!progress || !progress->at_end()) return progress;
-  if (!handle.has_unflushed_offers.exchange(false, std::memory_order_relaxed)) return progress;
+  if (!progress || !progress->at_end() || all_durable) return progress;
+  const std::uint64_t offers = handle.offers.load(std::memory_order_relaxed);
   if (const auto flushed = handle.frontier->flush(); !flushed)
     return tl::unexpected(flushed.error());
+  std::uint64_t known = handle.durable_offers.load(std::memory_order_relaxed);
+  // release: pairs with the acquire above.
+  while (known < offers && !handle.durable_offers.compare_exchange_weak(
+                               known, offers, std::memory_order_release, std::memory_order_relaxed))
+    continue;
   return handle.frontier->progress();
 }
 
@@ -127,12 +136,11 @@ tl::expected<std::vector<UrlRequest>, Failure> requests_of(const trawl_request* 
                                                            std::size_t count) {
   std::vector<UrlRequest> out;
   if (count == 0) return out;
-  if (requests == nullptr) return invalid("requests is NULL, but their count is not 0");
+  if (auto given = require_requests(requests, count, "requests"); !given)
+    return tl::unexpected(given.error());
+  if (auto given = require_struct(requests, "the first request"); !given)
+    return tl::unexpected(given.error());
   const std::size_t stride = requests->struct_size;
-  if (stride < sizeof(std::size_t) || stride > kMaxStruct ||
-      count > std::numeric_limits<std::size_t>::max() / kMaxStruct) {
-    return invalid("requests have a struct_size that cannot be: set it with trawl_request_init()");
-  }
   out.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     const trawl_request* const given = element(requests, stride, i);

@@ -42,9 +42,9 @@ struct trawl_frontier {
   // Shared with the frontier's callback, which may outlive the handle.
   std::shared_ptr<const trawl::c::WakeFd> wake = std::make_shared<trawl::c::WakeFd>();
   std::atomic<bool> watched{false};
-  // Whether URLs were offered with TRAWL_NO_WAIT since the last flush. Relaxed: a caller that must
-  // see another thread's offer is ordered after it by its own means.
-  std::atomic<bool> has_unflushed_offers{false};
+  // The calls that offered URLs with TRAWL_NO_WAIT, and how many of these are durable for certain.
+  std::atomic<std::uint64_t> offers{0};
+  std::atomic<std::uint64_t> durable_offers{0};
 };
 
 namespace trawl::c {
@@ -80,6 +80,16 @@ std::chrono::milliseconds wait_ms(std::int64_t ms) noexcept;
 std::chrono::microseconds wait_us(std::int64_t us) noexcept;
 // The time until `when`, rounded up to milliseconds; at least 0.
 std::int64_t ms_until(SteadyTime when) noexcept;
+
+// The most URLs of one call that offers some: each takes memory, whatever the count is of.
+inline constexpr std::size_t kMaxRequests = std::size_t{1} << 24;
+template <class Element>
+Checked require_requests(const Element* first, std::size_t count, const char* name) {
+  if (auto given = require_array(first, count, name); !given) return given;
+  if (count > kMaxRequests)
+    return invalid(std::string(name) + ": more than 16777216 in one call: offer them in several");
+  return {};
+}
 
 // The requests at `requests`, with views of their strings.
 tl::expected<std::vector<UrlRequest>, Failure> requests_of(const trawl_request* requests,

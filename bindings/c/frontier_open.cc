@@ -48,11 +48,8 @@ LimitOptions limits_of(const trawl_frontier_options& given) {
 
 tl::expected<EmbeddedOptions, Failure> embedded_options(const trawl_frontier_options& given) {
   EmbeddedOptions options;
-  const auto directory = view_of(given.directory, "options->directory");
+  const auto directory = path_of(given.directory, "options->directory");
   if (!directory) return tl::unexpected(directory.error());
-  if (directory->empty()) return invalid("options->directory is empty: name a directory");
-  if (directory->find('\0') != std::string_view::npos)
-    return invalid("options->directory has a zero byte");
   options.directory = std::filesystem::path(*directory);
   switch (given.mode) {
     case TRAWL_CREATE_OR_RESUME:

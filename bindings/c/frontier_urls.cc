@@ -48,8 +48,8 @@ Checked offer(trawl_frontier& handle, std::span<const UrlRequest> requests, std:
   const auto wait = wait_of(flags);
   if (!wait) return tl::unexpected(wait.error());
   const auto admissions = handle.frontier->offer(requests, *wait);
-  if (*wait == OfferWait::kAnswer)
-    handle.has_unflushed_offers.store(true, std::memory_order_relaxed);
+  // relaxed: a caller that must see another thread's offer is ordered after it by its own means.
+  if (*wait == OfferWait::kAnswer) handle.offers.fetch_add(1, std::memory_order_relaxed);
   if (!admissions) return failure(admissions.error());
   write_answers(*admissions, answers);
   return {};
@@ -87,7 +87,7 @@ trawl_status trawl_frontier_offer_urls(trawl_frontier* frontier, const trawl_str
                                        size_t count, uint8_t* answers, uint32_t flags,
                                        trawl_error** error) {
   return with_frontier(frontier, error, [&](Frontier&) -> Checked {
-    if (urls == nullptr && count > 0) return invalid("urls is NULL, but count is not 0");
+    if (auto given = require_requests(urls, count, "urls"); !given) return given;
     std::vector<UrlRequest> wanted(count);
     for (std::size_t i = 0; i < count; ++i) {
       const auto url = view_of(urls[i], "a URL");
@@ -103,6 +103,7 @@ trawl_status trawl_frontier_lease(trawl_frontier* frontier, size_t max, int64_t 
   return with_frontier(frontier, error, [&](Frontier& opened) -> Checked {
     if (auto given = require(leases, "leases"); !given) return given;
     if (max == 0) return invalid("max is 0: lease at least one URL");
+    auto out = std::make_unique<trawl_leases>();  // first: leases are not to be lost
     const bool forever = wait_ms < 0;
     const SteadyTime until =
         std::chrono::steady_clock::now() + (forever ? kMaxDelay : trawl::c::wait_ms(wait_ms));
@@ -117,7 +118,8 @@ trawl_status trawl_frontier_lease(trawl_frontier* frontier, size_t max, int64_t 
       leased = opened.lease({.max = std::min(max, kMaxLeases), .wait = left});
     }
     if (!leased) return failure(leased.error());
-    *leases = new trawl_leases{std::move(*leased)};
+    out->leases = std::move(*leased);
+    *leases = out.release();
     return {};
   });
 }
@@ -180,7 +182,7 @@ trawl_status trawl_frontier_fail(trawl_frontier* frontier, uint64_t lease, int32
     trawl_verdict out;
     trawl_verdict_init(&out);
     if (verdict != nullptr) {  // before the lease ends, so that a failed call has no effect
-      if (auto fits = write_struct(verdict, out, "verdict"); !fits) return fits;
+      if (auto fits = require_struct(verdict, "verdict"); !fits) return fits;
     }
     std::optional<std::chrono::milliseconds> after;
     if (retry_after_ms >= 0) after = wait_ms(retry_after_ms);
@@ -234,7 +236,7 @@ trawl_status trawl_frontier_start(trawl_frontier* frontier, uint64_t lease, traw
     if (!to) return tl::unexpected(to.error());
     trawl_turn out;
     trawl_turn_init(&out);
-    if (auto fits = write_struct(turn, out, "turn"); !fits) return fits;
+    if (auto fits = require_struct(turn, "turn"); !fits) return fits;
     const auto answer = opened.start(lease, *to);
     if (!answer) return failure(answer.error());
     switch (answer->when) {

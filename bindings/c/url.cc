@@ -19,7 +19,8 @@ namespace trawl::c {
 
 tl::expected<Profile, Failure> profile_of(const trawl_str* rules, std::size_t count) {
   if (count == 0) return Profile{};
-  if (rules == nullptr) return invalid("rules is NULL, but rule_count is not 0");
+  if (auto given = require_array(rules, count, "rules"); !given)
+    return tl::unexpected(given.error());
   if (count > 1000) return invalid("rule_count is above 1000");
   RulesText text;
   text.rules.emplace();

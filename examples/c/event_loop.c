@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
     if (progress.at_end) break;
     int64_t wait_ms = -1;  // until the eventfd says so
     check(trawl_frontier_next_due(frontier, &wait_ms, &error), &error);
-    if (poll(&wake, 1, (int)wait_ms) > 0) {
+    if (poll(&wake, 1, (int)(wait_ms < 60000 ? wait_ms : 60000)) > 0) {
       uint64_t count;
       if (read(wake.fd, &count, sizeof count) < 0) perror("event_loop");
     }

@@ -4,7 +4,6 @@
 //   filter [FILE]
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <trawl/trawl.h>
@@ -30,10 +29,13 @@ int main(int argc, char** argv) {
   char* line = NULL;
   size_t room = 0;
   for (ssize_t size; (size = getline(&line, &room, stdin)) >= 0;) {
-    if (size > 0 && line[size - 1] == '\n') line[--size] = '\0';
+    if (size > 0 && line[size - 1] == '\n') --size;
+    const trawl_str key = {line, (size_t)size};  // any bytes
     int32_t is_new = 0;
-    check(trawl_filter_add(filter, trawl_str_of(line), &is_new, &error), &error);
-    if (is_new) puts(line);
+    check(trawl_filter_add(filter, key, &is_new, &error), &error);
+    if (!is_new) continue;
+    fwrite(line, 1, key.size, stdout);
+    putchar('\n');
   }
   free(line);
   if (argc > 1) check(trawl_filter_save(filter, trawl_str_of(argv[1]), &error), &error);

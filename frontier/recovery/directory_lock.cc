@@ -37,6 +37,12 @@ bool is_still(int fd, const std::string& path) {
 
 }  // namespace
 
+// Closing the file is not enough: children of fork() have it open too. In them the lock stays the
+// parent's.
+DirectoryLock::~DirectoryLock() {
+  if (fd_.get() >= 0 && generation_ == fork_generation()) ::flock(fd_.get(), LOCK_UN);
+}
+
 Result<DirectoryLock> DirectoryLock::acquire(const std::filesystem::path& directory) {
   const std::string path = (directory / "LOCK").string();
   FileDescriptor fd;

@@ -16,6 +16,7 @@
 #include "base/database_state.h"
 #include "frontier/store/deferred_floor.h"
 #include "frontier/store/distinct_hosts.h"
+#include "frontier/store/process_env.h"
 #include "frontier/store/store_format.h"
 #include "frontier/store/store_options.h"
 #include "frontier/store/store_records.h"
@@ -527,6 +528,7 @@ Result<std::unique_ptr<Store>> Store::open(const std::filesystem::path& director
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   const auto status = is_new ? create(directory.string(), setup, handles, opened)
                              : open_all(directory.string(), setup, handles, opened);
+  end_children_without_threads();
   std::unique_ptr<rocksdb::DB> db(opened);
   if (!status.ok()) {
     for (auto* handle : handles)
@@ -553,6 +555,7 @@ Result<std::unique_ptr<Store>> Store::open_to_read(const std::filesystem::path& 
   const auto status =
       rocksdb::DB::OpenForReadOnly(rocksdb::Options(setup.database, rocksdb::ColumnFamilyOptions()),
                                    directory.string(), setup.families, &handles, &opened);
+  end_children_without_threads();
   std::unique_ptr<rocksdb::DB> db(opened);
   if (!status.ok())
     return tl::unexpected(store_error(status, fmt::format("read {} as", directory.string())));

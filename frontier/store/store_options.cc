@@ -11,6 +11,7 @@
 #include <rocksdb/table.h>
 #include <rocksdb/utilities/table_properties_collectors.h>
 
+#include "frontier/store/process_env.h"
 #include "frontier/store/store_records.h"
 
 namespace trawl {
@@ -119,6 +120,7 @@ StoreOptions StoreOptions::of(const MemoryPlan& memory) {
   options.cache = rocksdb::NewLRUCache(memory.block_cache, 2, false, 0.5);
   options.write_buffers = std::make_shared<rocksdb::WriteBufferManager>(memory.write_buffers);
   auto& database = options.database;
+  database.env = process_env();
   database.create_if_missing = true;
   database.create_missing_column_families = true;
   database.write_buffer_manager = options.write_buffers;

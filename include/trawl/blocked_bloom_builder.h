@@ -30,6 +30,7 @@ namespace trawl {
 // Not thread-safe. Callbacks run inside calls of the builder, on the caller's thread.
 class BlockedBloomBuilder {
  public:
+  // How a filter is built, and where.
   struct Options {
     FilterOptions filter = {};
     // The path of the finished file. The spool is the folder `path`.spool next to it (or the target
@@ -68,6 +69,7 @@ class BlockedBloomBuilder {
 
   const KeyedHash& hash() const noexcept;
 
+  // What is left to do.
   struct Work {
     std::uint64_t spool_bytes = 0;    // in the spool now
     std::uint64_t bytes_to_move = 0;  // that finish() would read and write now, about

@@ -115,6 +115,7 @@ struct RulesText {
   std::optional<std::vector<std::string>> index_names = std::nullopt;
   friend bool operator==(const RulesText&, const RulesText&) = default;
 };
+// The same for one host.
 struct HostRulesText {
   std::string host;
   RulesText text = {};

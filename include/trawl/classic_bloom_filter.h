@@ -28,6 +28,7 @@ namespace trawl {
 // a bit; at least 64 bits share a lock. It waits for locks as BlockedBloomFilter does.
 class ClassicBloomFilter {
  public:
+  // The size: by the keys and their rate, or by its bits.
   struct Options {
     // Keys the filter is sized for, at least 1.
     std::uint64_t capacity = 1'000'000;

@@ -17,6 +17,7 @@
 
 namespace trawl {
 
+// Whether the directory may hold a frontier, or must.
 enum class OpenMode : std::uint8_t {
   kCreateOrResume,
   kCreate,  // kAlreadyExists if the directory holds a frontier
@@ -29,6 +30,7 @@ enum class FilterMode : std::uint8_t {
   kExact,  // the ledger confirms each "seen" of the filter: no URL is lost
 };
 
+// What a completed call survives.
 enum class Durability : std::uint8_t {
   kAsync,  // survives a crash of the process at any instant
   kSync,   // survives power loss too: each commit is synced to the disk
@@ -119,6 +121,7 @@ struct TestingOptions {
   std::function<Result<void>()> before_commit = {};
 };
 
+// How EmbeddedFrontier::open() opens a directory.
 struct EmbeddedOptions {
   std::filesystem::path directory;  // created if missing, its parents too
   OpenMode mode = OpenMode::kCreateOrResume;

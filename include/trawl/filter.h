@@ -28,6 +28,7 @@ std::string_view name_of(FilterKind kind) noexcept;
 // The kind with that name, or std::nullopt.
 std::optional<FilterKind> filter_kind_named(std::string_view name) noexcept;
 
+// The size of a filter, and its hash.
 struct FilterOptions {
   // Keys the filter is sized for, at least 1. Each filter's comment says what happens beyond that.
   std::uint64_t capacity = 1'000'000;
@@ -39,6 +40,7 @@ struct FilterOptions {
   std::optional<KeyedHash> hash = {};
 };
 
+// What a filter holds now.
 struct FilterStats {
   std::uint64_t capacity = 0;
   double target_rate = 0;          // the rate asked for at `capacity` keys

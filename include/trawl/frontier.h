@@ -157,7 +157,9 @@ class Frontier {
   // The state of a URL, or of the bytes of a UrlRequest::key. May read all waiting URLs: meant for
   // people's questions, not for every page.
   [[nodiscard]] virtual Result<UrlState> lookup(std::string_view url_or_key) = 0;
+  // Whether there is more to do.
   [[nodiscard]] virtual Result<Progress> progress() const = 0;
+  // Totals and the present state.
   [[nodiscard]] virtual Result<FrontierStats> stats() const = 0;
 
   // Returns when everything completed or offered before is durable.

@@ -15,6 +15,7 @@
 
 namespace trawl {
 
+// What summarize_frontier() finds.
 struct FrontierSummary {
   // From the store and the newest checkpoint; other members are 0. `queued` includes URLs that were
   // leased when the frontier was last open. `hosts` counts hosts with queued URLs; hosts_blocked
@@ -23,6 +24,7 @@ struct FrontierSummary {
   bool filter_read = false;  // stats.filter is of the newest checkpoint that can be opened
   std::vector<HostInfo> longest_queues;  // the number requested, longest first
 
+  // A snapshot of the filter.
   struct Checkpoint {
     std::string file;
     std::optional<std::uint64_t> sequence;  // admissions before it are in its bits
@@ -39,6 +41,7 @@ struct FrontierSummary {
   std::vector<std::string> warnings;
 };
 
+// Where a URL waits.
 enum class WaitingState : std::uint8_t {
   kQueued,    // in its host's queue, or leased when the frontier was last open
   kDeferred,  // until not_before
@@ -66,6 +69,7 @@ struct DumpedUrl {
   std::optional<SystemTime> since = std::nullopt;
 };
 
+// Which URLs dump_frontier() visits.
 struct DumpOptions {
   std::string host = {};  // only this one, named as in Lease::host; empty: all
   std::optional<WaitingState> state = std::nullopt;  // only this one; absent: all

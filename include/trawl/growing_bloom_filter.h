@@ -35,6 +35,7 @@ namespace trawl {
 // write nothing; other inserts take locks for a few instructions, as in BlockedBloomFilter.
 class GrowingBloomFilter {
  public:
+  // The size that the filter begins with, and its budget.
   struct Options {
     // The expected number of keys, at least 1: the first layer is sized for it. Up to that number
     // the filter is as fast as a BlockedBloomFilter with 0.61 of the rate, and 1/64 larger.

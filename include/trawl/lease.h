@@ -107,6 +107,7 @@ struct Lease {
 
 // The answer to Frontier::start().
 struct StartTurn {
+  // What the caller does with its request.
   enum class When : std::uint8_t {
     kNow,    // the request may start immediately
     kSoon,   // ask again at `at`, which is soon: keep the lease
@@ -191,9 +192,9 @@ struct HostSettings {
   // The delay between the starts of its requests, for example from its robots.txt: the longer of
   // this and PolitenessOptions::delay applies. From 0 to kMaxDelay; 0: no delay of its own.
   std::optional<std::chrono::milliseconds> delay = std::nullopt;
-  // True: `delay` alone applies (0: no delay), even if PolitenessOptions::delay or ::adaptive_delay
-  // demand more; those of domain and IP address still hold. For hosts of the user's own. False
-  // disables this.
+  // True: `delay` alone applies (0: no delay), even if PolitenessOptions::delay or
+  // PolitenessOptions::adaptive_delay demand more; those of domain and IP address still hold. For
+  // hosts of the user's own. False disables this.
   std::optional<bool> exact_delay = std::nullopt;
   // Leases open at the same time, in place of PolitenessOptions::leases_per_host; 0: no number of
   // its own.
@@ -219,6 +220,7 @@ enum class HostState : std::uint8_t {
   kAtLimit,  // HostSettings::limit is used up
 };
 
+// The state of a host or of another queue.
 struct HostInfo {
   std::string host;  // as Lease::host
   HostState state = HostState::kActive;
@@ -269,6 +271,7 @@ struct Progress {
 
 // The state of a URL in a frontier.
 struct UrlState {
+  // Where the URL is.
   enum class Kind : std::uint8_t {
     kUnknown,   // it was never admitted
     kWaiting,   // in its queue

@@ -75,6 +75,7 @@ constexpr std::optional<LinkKind> find_link_kind(std::string_view name) noexcept
   return std::nullopt;
 }
 
+// A link of a page.
 struct Link {
   Url url;
   LinkKind kind = LinkKind::kNavigation;
@@ -104,6 +105,7 @@ constexpr std::string_view to_string(LinkEngine engine) noexcept {
   return engine == LinkEngine::kGumbo ? "gumbo" : "scanner";
 }
 
+// What a LinkExtractor collects, and its limits.
 struct LinkOptions {
   LinkKinds kinds = LinkKinds::pages();
   LinkEngine engine = LinkEngine::kScanner;
@@ -153,6 +155,7 @@ struct DroppedLink {
   bool other_scheme = false;
 };
 
+// The links of a page, and what it says about itself.
 struct PageLinks {
   std::vector<Link> links;  // in source order, with duplicates; http(s) only
   // The first <base href>, resolved, if it is http(s). With a base of another scheme (ftp:, file:)

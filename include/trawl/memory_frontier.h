@@ -14,6 +14,7 @@
 
 namespace trawl {
 
+// The options of a MemoryFrontier.
 struct MemoryOptions {
   PolitenessOptions politeness = {};
   RetryOptions retry = {};

@@ -36,11 +36,13 @@ enum class ErrorCode {
   kClosed,              // the object was closed, or stopped after an earlier failure
 };
 
+// Why a call failed.
 struct [[nodiscard]] Error {
   ErrorCode code;
   std::string message;
 };
 
+// The result of a call, or its Error.
 template <class T>
 using Result = tl::expected<T, Error>;
 

@@ -14,6 +14,7 @@
 
 namespace trawl {
 
+// How a robots.txt is read.
 struct RobotsOptions {
   // Accept the misspellings that Google's parser accepts, such as "dissallow", "useragent" and
   // "site-map", and "Disallow /private" without the colon.
@@ -29,6 +30,7 @@ enum class RobotsReason {
   kWholeSite,      // the result of allow_all() or disallow_all()
 };
 
+// Whether a URL may be fetched, and why.
 struct RobotsDecision {
   bool allowed = true;
   RobotsReason reason = RobotsReason::kNoGroup;

@@ -15,6 +15,7 @@ namespace trawl {
 // Longer reasons are cut to this length.
 inline constexpr std::size_t kMaxReasonBytes = 256;
 
+// Why a URL is set aside.
 enum class SetAsideState : std::uint8_t {
   kHeld,    // a rule of the caller excluded it
   kFailed,  // its fetch failed, or could not start

@@ -27,6 +27,7 @@ enum class SitemapKind : std::uint8_t {
 // "unknown", "urlset", "index", "text", "rss", "atom".
 std::string_view to_string(SitemapKind kind) noexcept;
 
+// How often a page changes, as its sitemap says.
 enum class ChangeFrequency : std::uint8_t {
   kAlways,
   kHourly,
@@ -45,6 +46,7 @@ struct SitemapAlternate {
   Url url;
 };
 
+// A page, or a sitemap of an index.
 struct SitemapEntry {
   Url url;
   // <lastmod>; in feeds pubDate, dc:date, updated, or else published. A date without a time is
@@ -59,6 +61,7 @@ struct SitemapEntry {
 // Why an entry was dropped for its URL.
 enum class SitemapUrlFault : std::uint8_t { kInvalidUrl, kOtherScheme, kTooLong };
 
+// The limits of what is read.
 struct SitemapOptions {
   // Entries read, including dropped ones. The default is the protocol's limit.
   std::size_t max_entries = 50'000;

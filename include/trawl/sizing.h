@@ -23,6 +23,7 @@ double bloom_keys(double bits, double rate, double hashes);              // -(m/
 // The integer number of hashes with the lowest rate, at least 1.
 unsigned best_bloom_hashes(double keys, double bits);
 
+// The size of a textbook's Bloom filter.
 struct BloomSize {
   std::uint64_t bits = 0;
   unsigned hashes = 0;      // k, the integer with the lowest rate

@@ -4,22 +4,23 @@
  *
  * - A call that can fail returns a trawl_status: TRAWL_OK, or a code that says what failed. If its
  *   last argument `error` is not NULL, it receives NULL or an error with a message that says what
- *   was wrong, where, and what to do; release it with trawl_error_free(). Read it after the call,
- * not in the same argument list, whose order of evaluation is open. Results are written only on
- *   success.
+ *   was wrong, where, and what to do; release it with trawl_error_free(). Read it after the call
+ *   and not in the same argument list, whose order of evaluation is open. Results are written only
+ *   on success.
  * - A required pointer that is NULL is answered with TRAWL_INVALID_ARGUMENT. Every function named
- *   ..._free() accepts NULL.
+ *   ..._free() accepts NULL; an object is freed once.
  * - A struct that goes in or out begins with its size. Set it, and the defaults, by its ..._init()
  *   function. A program compiled with an older header goes on working with a newer library; the
  *   reverse is refused if the program sets a member that the library does not know.
  * - Strings that go in are views that need to live only as long as the call. Strings that come out
  *   are views that live as long as the object they were read from. They are bytes, UTF-8 where they
  *   are text, and need not end with a zero byte.
- * - Calls on one object may run concurrently unless the object's comment says otherwise. Nothing
- * may run concurrently with the ..._free() of the object.
+ * - Calls on one object may run concurrently unless the object's comment says otherwise. No call
+ *   may run concurrently with the ..._free() of the object.
  * - No exception leaves the library. A lack of memory is TRAWL_NO_SPACE.
  * - After fork() a frontier is of use only to the parent: in the child every call on it returns
- *   TRAWL_FORKED, and trawl_frontier_free() releases nothing. Everything else works in both.
+ *   TRAWL_FORKED, and trawl_frontier_free() releases nothing. Everything else works in both, and
+ *   the child may open other directories.
  */
 #ifndef TRAWL_TRAWL_H
 #define TRAWL_TRAWL_H
@@ -31,6 +32,7 @@
 #if defined(_WIN32)
 #error "Trawl runs on Linux"
 #endif
+/* Marks what the library exports. */
 #define TRAWL_EXPORT __attribute__((visibility("default")))
 
 #ifdef __cplusplus
@@ -75,6 +77,7 @@ enum {
   TRAWL_CLOSED = 14,             /* the object was closed, or stopped after an earlier failure */
   TRAWL_FORKED = 15              /* the frontier was opened by the parent process */
 };
+/* TRAWL_OK, or why a call failed. */
 typedef int32_t trawl_status;
 
 /* The name of a status, such as "TRAWL_IN_USE"; "unknown status" for other numbers. Never NULL. */
@@ -219,8 +222,9 @@ enum {
   TRAWL_NO_WAIT = 1 /* return when the answers are known; they become durable before any later
                        complete(), fail(), hold() or flush() */
 };
-/* Admits the URLs that are new. Writes an answer for each of the `count` requests to `answers`
- * (unless NULL). All requests must have the same struct_size. `flags`: 0 or TRAWL_NO_WAIT. */
+/* Admits the URLs that are new. Writes an answer for each of the `count` requests (at most 2^24) to
+ * `answers` (unless NULL). All requests must have the same struct_size. `flags`: 0 or
+ * TRAWL_NO_WAIT. */
 TRAWL_EXPORT trawl_status trawl_frontier_offer(trawl_frontier* frontier,
                                                const trawl_request* requests, size_t count,
                                                uint8_t* answers, uint32_t flags,
@@ -363,9 +367,9 @@ enum {
   TRAWL_HOST_ADDRESS = 16,
   TRAWL_HOST_BLOCKED_UNTIL = 32
 };
-#define TRAWL_NOT_BLOCKED INT64_MIN
-#define TRAWL_PARKED INT64_MAX
-#define TRAWL_NO_LIMIT UINT64_MAX
+#define TRAWL_NOT_BLOCKED INT64_MIN /* a host's blocked_until_ms: it is not blocked */
+#define TRAWL_PARKED INT64_MAX      /* a host's blocked_until_ms: until a call says otherwise */
+#define TRAWL_NO_LIMIT UINT64_MAX   /* a host's limit: none */
 /* The settings of a host or of another queue: HostSettings in trawl/lease.h. */
 typedef struct trawl_host_settings {
   size_t struct_size;
@@ -378,6 +382,7 @@ typedef struct trawl_host_settings {
   int64_t blocked_until_ms; /* Unix time, TRAWL_NOT_BLOCKED or TRAWL_PARKED */
 } trawl_host_settings;
 TRAWL_EXPORT void trawl_host_settings_init(trawl_host_settings* settings);
+/* Changes the settings of a host, which need not have URLs yet. Durable, except `address`. */
 TRAWL_EXPORT trawl_status trawl_frontier_set_host(trawl_frontier* frontier, trawl_str host,
                                                   const trawl_host_settings* settings,
                                                   trawl_error** error);
@@ -414,7 +419,9 @@ TRAWL_EXPORT trawl_status trawl_frontier_hosts(trawl_frontier* frontier, trawl_s
 /* One host. Errors: TRAWL_NOT_FOUND. */
 TRAWL_EXPORT trawl_status trawl_frontier_host(trawl_frontier* frontier, trawl_str name,
                                               trawl_hosts** hosts, trawl_error** error);
+/* 0 for NULL. */
 TRAWL_EXPORT size_t trawl_hosts_count(const trawl_hosts* hosts);
+/* The host with number `index`, from 0. */
 TRAWL_EXPORT trawl_status trawl_hosts_get(const trawl_hosts* hosts, size_t index, trawl_host* host,
                                           trawl_error** error);
 TRAWL_EXPORT void trawl_hosts_free(trawl_hosts* hosts);
@@ -451,6 +458,7 @@ enum {
   TRAWL_URL_DONE = 6,
   TRAWL_URL_SEEN = 7
 };
+/* What is known of a URL; members that are unknown are 0 or empty. */
 typedef struct trawl_url_state {
   size_t struct_size;
   int32_t state; /* TRAWL_URL_UNKNOWN, ... */
@@ -468,6 +476,7 @@ typedef struct trawl_found trawl_found;
 /* Looks up a URL, or the bytes of a trawl_request.key. May read all waiting URLs. */
 TRAWL_EXPORT trawl_status trawl_frontier_lookup(trawl_frontier* frontier, trawl_str url_or_key,
                                                 trawl_found** found, trawl_error** error);
+/* The state of the URL that was looked up. */
 TRAWL_EXPORT trawl_status trawl_found_get(const trawl_found* found, trawl_url_state* state,
                                           trawl_error** error);
 TRAWL_EXPORT void trawl_found_free(trawl_found* found);
@@ -481,6 +490,7 @@ typedef struct trawl_progress {
   int32_t only_recrawls_wait;
 } trawl_progress;
 TRAWL_EXPORT void trawl_progress_init(trawl_progress* progress);
+/* Includes URLs offered with TRAWL_NO_WAIT, for whose durability it waits if it must. */
 TRAWL_EXPORT trawl_status trawl_frontier_progress(trawl_frontier* frontier,
                                                   trawl_progress* progress, trawl_error** error);
 
@@ -514,6 +524,7 @@ typedef struct trawl_stats {
   double expected_lost;       /* expected number of offered URLs wrongly called seen */
 } trawl_stats;
 TRAWL_EXPORT void trawl_stats_init(trawl_stats* stats);
+/* Works after trawl_frontier_close(), too: the last state. */
 TRAWL_EXPORT trawl_status trawl_frontier_stats(trawl_frontier* frontier, trawl_stats* stats,
                                                trawl_error** error);
 
@@ -544,6 +555,7 @@ enum {
   TRAWL_COUNTING = 4, /* keys can be removed */
   TRAWL_CUCKOO = 5    /* keys can be removed; can become full */
 };
+/* The kind and the size of a filter. */
 typedef struct trawl_filter_options {
   size_t struct_size;
   int32_t kind;               /* TRAWL_GROWING by default */
@@ -560,6 +572,7 @@ TRAWL_EXPORT void trawl_filter_options_init(trawl_filter_options* options);
 
 /* A filter in memory. A key is any bytes. */
 typedef struct trawl_filter trawl_filter;
+/* An empty filter. Errors: TRAWL_INVALID_ARGUMENT, TRAWL_NO_SPACE. */
 TRAWL_EXPORT trawl_status trawl_filter_create(const trawl_filter_options* options,
                                               trawl_filter** filter, trawl_error** error);
 /* Reads a file that trawl_filter_save() or `trawl filter build` wrote. `max_memory` as in
@@ -582,10 +595,12 @@ TRAWL_EXPORT trawl_status trawl_filter_contains(const trawl_filter* filter, traw
 TRAWL_EXPORT trawl_status trawl_filter_remove(trawl_filter* filter, trawl_str key, int32_t* removed,
                                               trawl_error** error);
 /* The same for `count` keys in order, several times as fast for large filters: 0 or 1 for each in
- * `answers`, and the number of ones in `ones`; either may be NULL. */
+ * `answers`, and the number of ones in `ones`; either may be NULL. After an error the keys before
+ * the one that failed may have been added, and answers written. */
 TRAWL_EXPORT trawl_status trawl_filter_add_batch(trawl_filter* filter, const trawl_str* keys,
                                                  size_t count, uint8_t* answers, size_t* ones,
                                                  trawl_error** error);
+/* See trawl_filter_add_batch(). */
 TRAWL_EXPORT trawl_status trawl_filter_contains_batch(const trawl_filter* filter,
                                                       const trawl_str* keys, size_t count,
                                                       uint8_t* answers, size_t* ones,
@@ -610,6 +625,7 @@ typedef struct trawl_filter_stats {
   double expected_false_positives;
 } trawl_filter_stats;
 TRAWL_EXPORT void trawl_filter_stats_init(trawl_filter_stats* stats);
+/* What the filter holds, and its rate now. */
 TRAWL_EXPORT trawl_status trawl_filter_get_stats(const trawl_filter* filter,
                                                  trawl_filter_stats* stats, trawl_error** error);
 
@@ -623,6 +639,7 @@ typedef struct trawl_filter_size {
   uint64_t file_bytes;
 } trawl_filter_size;
 TRAWL_EXPORT void trawl_filter_size_init(trawl_filter_size* size);
+/* The size of a filter for `keys` keys at `rate`. */
 TRAWL_EXPORT trawl_status trawl_filter_size_for(int32_t kind, uint64_t keys, double rate,
                                                 trawl_filter_size* size, trawl_error** error);
 /* The most keys at `rate` that fit into `bits` bits. */
@@ -662,6 +679,7 @@ typedef struct trawl_canonicalizer trawl_canonicalizer;
 TRAWL_EXPORT trawl_status trawl_canonicalizer_create(const trawl_str* rules, size_t rule_count,
                                                      trawl_canonicalizer** canonicalizer,
                                                      trawl_error** error);
+/* The canonical key of a URL: equal keys mean that they count as one. */
 TRAWL_EXPORT trawl_status trawl_canonicalizer_key(const trawl_canonicalizer* canonicalizer,
                                                   const trawl_url* url, trawl_text** key,
                                                   trawl_error** error);
@@ -681,6 +699,7 @@ TRAWL_EXPORT trawl_status trawl_robots_allowed(const trawl_robots* robots, trawl
 /* The agent's Crawl-delay in milliseconds; -1 if there is none. */
 TRAWL_EXPORT trawl_status trawl_robots_crawl_delay(const trawl_robots* robots, trawl_str agent,
                                                    int64_t* delay_ms, trawl_error** error);
+/* 0 for NULL. */
 TRAWL_EXPORT size_t trawl_robots_sitemap_count(const trawl_robots* robots);
 /* The sitemap with number `index`, from 0; empty if there is none. */
 TRAWL_EXPORT trawl_str trawl_robots_sitemap(const trawl_robots* robots, size_t index);
@@ -696,6 +715,7 @@ enum {
   TRAWL_LINK_CITATION = 32,
   TRAWL_LINK_REFRESH = 64
 };
+/* What trawl_links_extract() collects. */
 typedef struct trawl_link_options {
   size_t struct_size;
   uint32_t kinds;         /* TRAWL_LINK_NAVIGATION | ...; by default those that crawlers follow */
@@ -705,6 +725,7 @@ typedef struct trawl_link_options {
   trawl_str agent; /* whose <meta name> applies in addition to "robots"; "trawl" by default */
 } trawl_link_options;
 TRAWL_EXPORT void trawl_link_options_init(trawl_link_options* options);
+/* A link of a page: Link in trawl/links.h. */
 typedef struct trawl_link {
   size_t struct_size;
   trawl_str url;
@@ -737,9 +758,12 @@ typedef struct trawl_links trawl_links;
 TRAWL_EXPORT trawl_status trawl_links_extract(trawl_str html, const trawl_url* base,
                                               const trawl_link_options* options,
                                               trawl_links** links, trawl_error** error);
+/* 0 for NULL. */
 TRAWL_EXPORT size_t trawl_links_count(const trawl_links* links);
+/* The link with number `index`, from 0, in the order of the page. */
 TRAWL_EXPORT trawl_status trawl_links_get(const trawl_links* links, size_t index, trawl_link* link,
                                           trawl_error** error);
+/* What the page says about itself. */
 TRAWL_EXPORT trawl_status trawl_links_page(const trawl_links* links, trawl_page* page,
                                            trawl_error** error);
 TRAWL_EXPORT void trawl_links_free(trawl_links* links);
@@ -760,7 +784,9 @@ TRAWL_EXPORT trawl_status trawl_sitemap_parse(trawl_str bytes, const trawl_url* 
                                               trawl_sitemap** sitemap, trawl_error** error);
 /* "urlset", "index", "text", "rss", "atom", or "unknown". */
 TRAWL_EXPORT trawl_str trawl_sitemap_kind(const trawl_sitemap* sitemap);
+/* 0 for NULL. */
 TRAWL_EXPORT size_t trawl_sitemap_count(const trawl_sitemap* sitemap);
+/* The entry with number `index`, from 0. */
 TRAWL_EXPORT trawl_status trawl_sitemap_get(const trawl_sitemap* sitemap, size_t index,
                                             trawl_sitemap_entry* entry, trawl_error** error);
 TRAWL_EXPORT void trawl_sitemap_free(trawl_sitemap* sitemap);

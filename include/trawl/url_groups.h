@@ -23,6 +23,7 @@ std::string_view registrable_domain(std::string_view hostname);
 // suffix, not a single label.
 bool has_registrable_domain(std::string_view hostname);
 
+// Which hosts share a delay.
 enum class PolitenessGroup {
   kHost,    // each host and port apart; ports 80 and 443 together
   kDomain,  // all hosts and ports of a registrable domain together; each IP address apart

@@ -96,9 +96,11 @@ auto without_gil(Opened& opened, Call&& call) {
 // must not seem to be at its end before.
 Progress progress_of(Opened& opened) {
   const auto ask = [](Frontier& frontier) { return frontier.progress(); };
+  // Compared first: what other threads flush meanwhile is not in the progress.
+  const bool all_flushed = opened.flushed_offers == opened.offers;
   const Progress progress = without_gil(opened, ask);
   const std::uint64_t offers = opened.offers;
-  if (!progress.at_end() || opened.flushed_offers == offers) return progress;
+  if (!progress.at_end() || all_flushed) return progress;
   without_gil(opened, [](Frontier& frontier) { return frontier.flush(); });
   opened.flushed_offers = std::max(opened.flushed_offers, offers);
   return without_gil(opened, ask);

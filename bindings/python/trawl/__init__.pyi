@@ -126,25 +126,35 @@ class Lease:
     """A URL handed out for fetching. It stays durable until the lease is ended by one of its calls."""
 
     @property
-    def id(self) -> int: ...
+    def id(self) -> int:
+        """Its number, unique across runs."""
     @property
-    def url(self) -> str: ...
+    def url(self) -> str:
+        """The URL to fetch."""
     @property
-    def host(self) -> str: ...
+    def host(self) -> str:
+        """The name of its queue: the URL's host, unless it was offered with a queue."""
     @property
-    def parent(self) -> str: ...
+    def parent(self) -> str:
+        """The page that links here; empty for a seed."""
     @property
-    def note(self) -> bytes: ...
+    def note(self) -> bytes:
+        """What the offer's `note` was."""
     @property
-    def priority(self) -> int: ...
+    def priority(self) -> int:
+        """Higher ones of a host are leased first."""
     @property
-    def depth(self) -> int: ...
+    def depth(self) -> int:
+        """Links followed from a seed."""
     @property
-    def redirects(self) -> int: ...
+    def redirects(self) -> int:
+        """Consecutive redirects that led here."""
     @property
-    def attempts(self) -> int: ...
+    def attempts(self) -> int:
+        """Failed fetches before this one."""
     @property
-    def recrawl(self) -> bool: ...
+    def recrawl(self) -> bool:
+        """Whether it was completed before."""
     def complete(
         self,
         status: int = 200,
@@ -350,7 +360,8 @@ class BlockedBloomFilter(_AnyFilter):
         hash_key: Optional[bytes] = None,
     ) -> None: ...
     @classmethod
-    def open(cls: Type[_Filter], path: Path) -> _Filter: ...
+    def open(cls: Type[_Filter], path: Path) -> _Filter:
+        """Reads a file that save() or `trawl filter build` wrote."""
     def merge(self, other: "BlockedBloomFilter") -> None:
         """Adds all keys of a filter of equal size and hash key."""
 
@@ -367,7 +378,8 @@ class ClassicBloomFilter(_AnyFilter):
         hashes: int = 0,
     ) -> None: ...
     @classmethod
-    def open(cls: Type[_Filter], path: Path) -> _Filter: ...
+    def open(cls: Type[_Filter], path: Path) -> _Filter:
+        """Reads a file that save() or `trawl filter build` wrote."""
     def merge(self, other: "ClassicBloomFilter") -> None:
         """Adds all keys of a filter of equal size and hash key."""
 
@@ -382,7 +394,8 @@ class CountingBloomFilter(_AnyFilter):
         hash_key: Optional[bytes] = None,
     ) -> None: ...
     @classmethod
-    def open(cls: Type[_Filter], path: Path) -> _Filter: ...
+    def open(cls: Type[_Filter], path: Path) -> _Filter:
+        """Reads a file that save() or `trawl filter build` wrote."""
     def remove(self, key: Text) -> bool:
         """Removes a key that was added. False if it was not there."""
 
@@ -397,7 +410,8 @@ class CuckooFilter(_AnyFilter):
         hash_key: Optional[bytes] = None,
     ) -> None: ...
     @classmethod
-    def open(cls: Type[_Filter], path: Path) -> _Filter: ...
+    def open(cls: Type[_Filter], path: Path) -> _Filter:
+        """Reads a file that save() or `trawl filter build` wrote."""
     def remove(self, key: Text) -> bool:
         """Removes a key that was added. False if it was not there."""
 
@@ -447,6 +461,8 @@ LinkKind = Literal[
 ]
 
 class Link(NamedTuple):
+    """A link of a page. `follow` is False if its rel or the page says nofollow."""
+
     url: str
     kind: str
     follow: bool
@@ -456,6 +472,8 @@ class Link(NamedTuple):
     text: str
 
 class Page(NamedTuple):
+    """What extract_links() found. `skipped`: the page was too large, too deep or too slow to parse."""
+
     links: List[Link]
     title: str
     language: str
@@ -483,12 +501,16 @@ def extract_links(
     """
 
 class SitemapEntry(NamedTuple):
+    """A page of a sitemap, or a sitemap of an index. `last_modified` is Unix time in seconds."""
+
     url: str
     last_modified: Optional[int]
     change_frequency: Optional[str]
     priority: Optional[float]
 
 class Sitemap(NamedTuple):
+    """What parse_sitemap() found. `kind`: urlset, index, text, rss, atom or unknown."""
+
     kind: str
     entries: List[SitemapEntry]
     complete: bool

@@ -31,7 +31,7 @@ def test_one_key_after_another(kind):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("count", [0, 1, 10, 900])
 def test_batches(kind, count):
-    seen = KINDS[kind](1000, 1e-4)
+    seen = KINDS[kind](1000, 1e-8)
     keys = KEYS[:count]
     assert seen.update(iter(keys)) == count
     assert seen.update(keys) == 0

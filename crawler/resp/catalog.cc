@@ -27,6 +27,7 @@ void put_entry(std::string& out, const Catalog::Entry& entry) {
   put_varint(out, entry.files.size());
   for (const std::uint64_t file : entry.files)
     put_varint(out, file);
+  put_varint(out, entry.inserted);
   put_varint(out, entry.erased);
   put_varint(out, entry.crowded.size());
   for (const auto& [key, copies] : entry.crowded) {
@@ -42,6 +43,7 @@ Catalog::Entry take_entry(Decoder& in) {
   entry.plan = take_plan(in);
   for (std::uint64_t files = in.varint(); in.ok() && files > 0; --files)
     entry.files.push_back(in.varint());
+  entry.inserted = in.varint();
   entry.erased = in.varint();
   for (std::uint64_t keys = in.varint(); in.ok() && keys > 0; --keys) {
     Fingerprint key;

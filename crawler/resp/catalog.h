@@ -20,6 +20,8 @@ struct Catalog {
     std::uint64_t filter = 0;  // its number
     FilterPlan plan;
     std::vector<std::uint64_t> files;  // numbers of its files
+    // As of the catalog's number of a change.
+    std::uint64_t inserted = 0;
     std::uint64_t erased = 0;
     std::map<Fingerprint, std::uint64_t> crowded = {};  // CuckooChain::Crowded
   };

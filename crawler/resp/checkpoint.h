@@ -19,6 +19,8 @@ class Checkpoint {
     std::uint64_t filter = 0;
     std::vector<std::uint64_t> files;  // numbers of the files that are written
     ServedFilter::Body body;           // shared, or a copy of the moment of the begin
+    // As of the begin: the files may have keys that were added since, and their counts.
+    std::uint64_t inserted = 0;
     std::uint64_t erased = 0;
     CuckooChain::Crowded crowded = {};
   };

@@ -123,7 +123,11 @@ Result<Checkpoint> FilterStore::begin_checkpoint() {
   for (auto& [number, filter] : by_number_) {
     const auto own = own_.find(number);
     if (own == own_.end() || !own->second.dirty) continue;
-    Checkpoint::Item item{.filter = number, .files = {}, .body = {}, .erased = filter->erased()};
+    Checkpoint::Item item{.filter = number,
+                          .files = {},
+                          .body = {},
+                          .inserted = filter->inserted(),
+                          .erased = filter->erased()};
     if (auto* chain = filter->cuckoo()) {
       auto copied = chain->copy();
       if (!copied) return tl::unexpected(copied.error());
@@ -160,15 +164,15 @@ Catalog FilterStore::catalog_after(const Checkpoint& checkpoint) const {
     if (own == own_.end()) continue;
     const auto item = saved.find(number);
     // One that was created since is in the log.
-    if (item == saved.end() && own->second.files.empty()) continue;
-    Catalog::Entry entry{.filter = number, .plan = filter->plan(), .files = own->second.files};
-    entry.erased = filter->erased();
+    if (item == saved.end() && own->second.saved.files.empty()) continue;
+    Catalog::Entry entry = own->second.saved;
     if (item != saved.end()) {
-      entry.files = item->second->files;
-      entry.erased = item->second->erased;
-      entry.crowded = item->second->crowded;
-    } else if (auto* chain = filter->cuckoo()) {
-      entry.crowded = chain->crowded();
+      entry = {.filter = number,
+               .plan = filter->plan(),
+               .files = item->second->files,
+               .inserted = item->second->inserted,
+               .erased = item->second->erased,
+               .crowded = item->second->crowded};
     }
     catalog.entries.push_back(std::move(entry));
   }
@@ -192,7 +196,7 @@ Result<void> FilterStore::finish_checkpoint(const Checkpoint& checkpoint,
   }
   std::vector<std::uint64_t> kept;
   for (const auto& entry : catalog.entries) {
-    own_[entry.filter].files = entry.files;
+    own_[entry.filter].saved = entry;
     kept.insert(kept.end(), entry.files.begin(), entry.files.end());
   }
   remove_old(checkpoint, kept);

@@ -81,8 +81,9 @@ class FilterStore {
 
  private:
   struct Own {
-    std::vector<std::uint64_t> files = {};
-    bool dirty = false;
+    // As the catalog has it: no files if it is only in the log.
+    Catalog::Entry saved = {};
+    bool dirty = false;  // changed since
   };
   struct NameHash {
     using is_transparent = void;

@@ -93,11 +93,12 @@ AddProgress ServedFilter::add(std::span<const Fingerprint> keys, std::span<bool>
 }
 
 void ServedFilter::replay(std::span<const Fingerprint> keys, std::span<bool> fresh) {
+  inserted_ += keys.size();
   if (auto* growing = std::get_if<Growing>(&body_)) {
-    inserted_ += (*growing)->insert_batch(keys, fresh);
+    (*growing)->insert_batch(keys, fresh);
     memory_bytes_ = (*growing)->memory_bytes();
   } else {
-    inserted_ += std::get<Fixed>(body_)->insert_batch(keys, fresh);
+    std::get<Fixed>(body_)->insert_batch(keys, fresh);
   }
 }
 

@@ -54,7 +54,8 @@ class ServedFilter {
   // takes at most `max_memory` bytes.
   AddProgress add(std::span<const Fingerprint> keys, std::span<bool> fresh,
                   std::uint64_t max_memory);
-  // The same for keys that were acknowledged: neither memory nor a capacity keeps them out.
+  // The same for keys that were new and acknowledged: neither memory nor a capacity keeps them out.
+  // Each is counted: those that are in the filter were added while it was saved.
   void replay(std::span<const Fingerprint> keys, std::span<bool> fresh);
   void contains(std::span<const Fingerprint> keys, std::span<bool> found) const;
   bool contains(Fingerprint key) const;
@@ -69,7 +70,11 @@ class ServedFilter {
   std::uint64_t size_bytes() const;
   std::uint64_t capacity() const;
   std::uint64_t filters() const;
-  void set_erased(std::uint64_t erased) noexcept { erased_ = erased; }
+  // Of a filter that was loaded, before a replay.
+  void set_counts(std::uint64_t inserted, std::uint64_t erased) noexcept {
+    inserted_ = inserted;
+    erased_ = erased;
+  }
 
  private:
   AddProgress add_growing(GrowingBloomFilter& filter, std::span<const Fingerprint> keys,

@@ -116,9 +116,9 @@ Result<void> StoreLoader::load_entry(const Catalog::Entry& entry) {
   auto body = load_body(entry, *bytes);
   if (!body) return tl::unexpected(body.error());
   auto filter = std::make_unique<ServedFilter>(entry.filter, entry.plan, std::move(*body));
-  filter->set_erased(entry.erased);
+  filter->set_counts(entry.inserted, entry.erased);
   if (filter->is_mapped()) ++store_.opening_.read_in_place;
-  store_.own_[entry.filter] = {.files = entry.files};
+  store_.own_[entry.filter] = {.saved = entry};
   store_.insert(std::move(filter));
   return {};
 }

@@ -136,6 +136,33 @@ TEST_F(FilterStoreTest, ChangesDuringACheckpointCountOnce) {
   EXPECT_EQ(store_->find("new")->inserted(), 10u);
 }
 
+// One that had not changed keeps its file, whose state the catalog must have.
+TEST_F(FilterStoreTest, ChangesDuringACheckpointOfOthersCountOnce) {
+  open();
+  auto& filter = create("a", ServedKind::kGrowing, 100);
+  auto& cuckoo = create("c", ServedKind::kCuckoo);
+  add(filter, 0, 50);
+  for (int i = 0; i < 20; ++i)
+    EXPECT_EQ(store_->add_copy(cuckoo, nth_key(1)), CuckooChain::Added::kAdded);
+  checkpoint();
+  add(create("other", ServedKind::kGrowing), 0, 10);
+  const auto checkpoint = store_->begin_checkpoint();
+  ASSERT_TRUE(checkpoint);
+  add(filter, 50, 50);
+  for (int i = 0; i < 5; ++i)
+    EXPECT_EQ(store_->add_copy(cuckoo, nth_key(1)), CuckooChain::Added::kAdded);
+  EXPECT_TRUE(store_->erase(cuckoo, nth_key(1)));
+  ASSERT_TRUE(store_->finish_checkpoint(*checkpoint, checkpoint->write()));
+  commit();
+  for (int i = 0; i < 2; ++i) {
+    open();
+    EXPECT_EQ(store_->find("a")->inserted(), 100u);
+    EXPECT_EQ(store_->find("c")->inserted(), 24u);
+    EXPECT_EQ(store_->find("c")->erased(), 1u);
+    EXPECT_EQ(store_->find("c")->cuckoo()->count(nth_key(1)), 24u);
+  }
+}
+
 TEST_F(FilterStoreTest, AFilterDroppedDuringACheckpointStaysGone) {
   open();
   auto& filter = create("a", ServedKind::kGrowing, 100);

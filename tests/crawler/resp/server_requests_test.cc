@@ -115,10 +115,18 @@ std::string change(std::string bytes, std::mt19937_64& random) {
     const std::size_t at = random() % bytes.size();
     const char c = kOften[random() % kOften.size()];
     switch (random() % 4) {
-      case 0: bytes[at] = c; break;
-      case 1: bytes.insert(at, 1, c); break;
-      case 2: bytes.erase(at, 1 + random() % 8); break;
-      default: bytes.insert(at, bytes.substr(random() % bytes.size(), random() % 64)); break;
+      case 0:
+        bytes[at] = c;
+        break;
+      case 1:
+        bytes.insert(at, 1, c);
+        break;
+      case 2:
+        bytes.erase(at, 1 + random() % 8);
+        break;
+      default:
+        bytes.insert(at, bytes.substr(random() % bytes.size(), random() % 64));
+        break;
     }
   }
   return bytes;

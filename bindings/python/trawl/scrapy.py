@@ -19,6 +19,7 @@ import pickle
 
 import scrapy
 from scrapy.exceptions import NotConfigured
+from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.request import referer_str, request_from_dict
 
 import trawl
@@ -165,7 +166,6 @@ class Scheduler:
         self._slot = slot
         if getattr(slot, "start_requests", None) is not None:
             slot.start_requests = self._marked(slot.start_requests)
-        settings = self._crawler.settings
         self._frontier = trawl.Frontier(
             directory / "trawl", delay=self._delay(), leases_per_host=self._concurrency(),
             expected_urls=self._settings.expected_urls, false_positive_rate=self._settings.rate,
@@ -178,8 +178,7 @@ class Scheduler:
             logger.info("Resuming crawl (%(queuesize)d requests scheduled)", {"queuesize": self._pending},
                         extra={"spider": spider})
             self._count("trawl/resumed", self._pending)
-        if self._settings.politeness == "frontier":
-            self._watch(settings)
+        self._watch()
 
     def close(self, reason):
         if self._frontier is None:
@@ -188,8 +187,7 @@ class Scheduler:
         for lease in self._leases.values():
             lease.release()
         self._leases.clear()
-        if self._settings.politeness == "frontier":
-            self._unwatch()
+        self._unwatch()
         self._frontier.flush()
         stats = self._frontier.stats()
         self._crawler.stats.set_value("trawl/expected_lost", stats["expected_lost"])
@@ -240,6 +238,8 @@ class Scheduler:
             return request
         leases = self._frontier.lease(1, 0) if self._pending else ()
         if not leases:
+            if self._pending:
+                self._ask_again_in_time()
             return None
         (lease,) = leases
         request = request_from_dict(pickle.loads(lease.note), spider=self.spider)
@@ -269,3 +269,141 @@ class Scheduler:
 
     def _count(self, name, count=1):
         self._crawler.stats.inc_value(name, count, spider=self.spider)
+
+    def _marked(self, start_requests):
+        for request in start_requests:
+            self._start = request
+            yield request
+
+    def _queue_of(self, request):
+        """The name of its download slot."""
+        name = request.meta.get("download_slot") or urlparse_cached(request).hostname or "none"
+        encoded = str(name).encode("utf-8", "surrogatepass")
+        return encoded if len(encoded) <= 255 else hashlib.sha1(encoded).hexdigest()
+
+    def _priority_of(self, request):
+        priority = request.priority
+        if self._settings.order == "dfs":
+            priority = priority * _DEPTHS + min(int(request.meta.get("depth", 0)), _DEPTHS - 1)
+        return max(-_MAX_PRIORITY, min(priority, _MAX_PRIORITY))
+
+    def _delay(self):
+        """The delay that Trawl keeps; then Scrapy's downloader keeps none."""
+        if self._settings.politeness == "scrapy":
+            return 0
+        delay = getattr(self.spider, "download_delay", None)
+        if delay is None:
+            delay = self._crawler.settings.getfloat("DOWNLOAD_DELAY")
+        self.spider.download_delay = 0
+        return delay
+
+    def _concurrency(self):
+        """Leases of a slot at the same time. Scrapy's downloader has a limit of its own, and a request
+        holds its lease longer than its place there."""
+        settings = self._crawler.settings
+        if self._settings.politeness == "frontier":
+            return max(1, settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN"))
+        return max(1, 4 * settings.getint("CONCURRENT_REQUESTS"))
+
+    def _watch(self):
+        from twisted.internet import reactor
+
+        self._reactor = reactor
+        self._timer = None
+        self._reader = _WakeReader(self._frontier.event_fd(), self._slot.nextcall.schedule)
+        reactor.addReader(self._reader)
+
+    def _unwatch(self):
+        self._reactor.removeReader(self._reader)
+        if self._timer is not None and self._timer.active():
+            self._timer.cancel()
+
+    def _ask_again_in_time(self):
+        """The engine asks every five seconds by itself; a delay may end before."""
+        due = self._frontier.next_due()
+        if due is None or (self._timer is not None and self._timer.active()):
+            return
+        self._timer = self._reactor.callLater(due, self._slot.nextcall.schedule)
+
+
+class _WakeReader:
+    """Wakes the engine when the frontier's eventfd says that a request may have become due."""
+
+    def __init__(self, fd, wake):
+        self._fd = fd
+        self._wake = wake
+
+    def fileno(self):
+        return self._fd
+
+    def doRead(self):
+        try:
+            os.read(self._fd, 8)
+        except BlockingIOError:
+            pass
+        self._wake()
+
+    def connectionLost(self, _reason):
+        pass
+
+    def logPrefix(self):
+        return "trawl"
+
+
+class DupeFilter:
+    """A Bloom filter of fingerprints in place of a set: a few bytes a request, kept in JOBDIR.
+
+    With another scheduler than trawl.scrapy.Scheduler, requests that are queued when the process is
+    killed are lost there. A filter that knows them would never let them in again, so after an unclean
+    end it starts empty, unless TRAWL_KEEP_SEEN is set.
+    """
+
+    def __init__(self, jobdir, settings, debug, stats, fingerprint):
+        self._settings = settings
+        self._duplicates = _Duplicates(debug, stats)
+        self._stats = stats
+        self._fingerprint = fingerprint
+        self._directory = pathlib.Path(jobdir, "trawl-seen") if jobdir else None
+        self.filter = None
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        return cls(crawler.settings.get("JOBDIR"), _Settings(crawler.settings),
+                   crawler.settings.getbool("DUPEFILTER_DEBUG"), crawler.stats,
+                   crawler.request_fingerprinter.fingerprint)
+
+    def open(self):
+        if self._directory is not None:
+            self._directory.mkdir(parents=True, exist_ok=True)
+            self._load()
+        if self.filter is None:
+            self.filter = trawl.BloomFilter(self._settings.expected_urls, self._settings.rate)
+
+    def _load(self):
+        saved, running = self._directory / "requests.filter", self._directory / "running"
+        unclean = running.exists()
+        running.touch()
+        if unclean and not self._settings.keep_seen:
+            logger.warning("The last run of this job did not end cleanly: requests that were queued then are lost in "
+                           "its scheduler, so the filter of duplicates starts empty. TRAWL_KEEP_SEEN = True keeps "
+                           "it; trawl.scrapy.Scheduler loses none")
+        elif saved.exists():
+            self.filter = trawl.BloomFilter.open(saved)
+
+    def close(self, _reason):
+        if self._stats is not None:
+            stats = self.filter.stats()
+            self._stats.set_value("trawl/expected_lost", stats["expected_false_positives"])
+            self._stats.set_value("trawl/filter_bytes", stats["memory"])
+        if self._directory is not None:
+            self.filter.save(self._directory / "requests.filter")
+            (self._directory / "running").unlink(missing_ok=True)
+
+    def request_seen(self, request):
+        return not self.filter.add(self._fingerprint(request))
+
+    def request_fingerprint(self, request):
+        return self._fingerprint(request).hex()
+
+    def log(self, request, spider):
+        self._duplicates.log(request, spider)

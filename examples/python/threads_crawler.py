@@ -4,6 +4,7 @@ that were seen, which would fill memory and be lost with the process.
     threads_crawler.py STATE_DIRECTORY URL
 """
 
+import http.client
 import sys
 import threading
 import urllib.error
@@ -30,7 +31,7 @@ def work(frontier, site):
     for lease in frontier:  # waits until one is due; ends when nothing is left
         try:
             status, body, content_type = fetch(lease.url)
-        except OSError:
+        except (OSError, http.client.HTTPException):
             lease.fail("connection")
             continue
         if status >= 500:

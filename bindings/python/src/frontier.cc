@@ -26,7 +26,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr double kYear = 365.0 * 24 * 3600;
-constexpr double kLastUnixTime = 4e9;  // in 2096
 // A waiting lease looks for signals this often.
 constexpr milliseconds kSlice{100};
 
@@ -54,8 +53,8 @@ struct Opened {
   std::unique_ptr<Frontier> frontier;
   std::uint32_t generation = fork_generation();
   std::shared_ptr<const WakeFd> wake;  // guarded by the GIL
-  // Whether URLs were offered without waiting since the last flush. Guarded by the GIL.
-  bool has_unflushed_offers = false;
+  // Calls that offered URLs without waiting, and how many of them were flushed. Guarded by the GIL.
+  std::uint64_t offers = 0, flushed_offers = 0;
 };
 
 struct FrontierObject {
@@ -64,6 +63,7 @@ struct FrontierObject {
 struct LeaseObject {
   PyObject_HEAD std::shared_ptr<Opened>* opened;
   Lease* lease;
+  PyObject* on_end;  // for trawl.aio; null: none
 };
 
 PyTypeObject* lease_type = nullptr;
@@ -97,15 +97,13 @@ auto without_gil(Opened& opened, Call&& call) {
 Progress progress_of(Opened& opened) {
   const auto ask = [](Frontier& frontier) { return frontier.progress(); };
   const Progress progress = without_gil(opened, ask);
-  if (!progress.at_end() || !std::exchange(opened.has_unflushed_offers, false)) return progress;
+  const std::uint64_t offers = opened.offers;
+  if (!progress.at_end() || opened.flushed_offers == offers) return progress;
   without_gil(opened, [](Frontier& frontier) { return frontier.flush(); });
+  opened.flushed_offers = std::max(opened.flushed_offers, offers);
   return without_gil(opened, ask);
 }
 
-SystemTime wall_time(double unix_seconds) {
-  return SystemTime(std::chrono::duration_cast<SystemTime::duration>(
-      std::chrono::duration<double>(std::clamp(unix_seconds, 0.0, kLastUnixTime))));
-}
 double unix_seconds(SystemTime time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
 }
@@ -158,7 +156,8 @@ struct Requests {
   }
 };
 
-UrlRequest request_of(PyObject* item, const Defaults& defaults, Requests& requests) {
+// That of an item of plain text, without the text.
+UrlRequest plain_request(const Defaults& defaults) {
   UrlRequest request;
   request.priority = defaults.priority;
   request.depth = defaults.depth;
@@ -167,15 +166,19 @@ UrlRequest request_of(PyObject* item, const Defaults& defaults, Requests& reques
   request.note = defaults.note;
   request.again = defaults.again;
   request.not_before = defaults.not_before;
-  if (PyUnicode_Check(item) || PyBytes_Check(item)) {
-    request.url = text_of(item, "a URL");
-    return request;
-  }
-  if (PyObject_HasAttrString(item, "url") == 0) {
+  return request;
+}
+
+// Reads the attributes of a trawl.Url, or of what looks like one.
+void read_request(PyObject* item, Requests& requests, UrlRequest& request) {
+  Ref url(PyObject_GetAttrString(item, "url"));
+  if (!url) {
+    if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw PythonError();
+    PyErr_Clear();
     (void)text_of(item, "a URL");  // says what it is instead
-    raise(PyExc_TypeError, "a URL must be str, bytes, or trawl.Url");
   }
-  request.url = requests.text(item, "url");
+  request.url = text_of(url.get(), "url");
+  requests.kept.push_back(std::move(url));
   request.key = requests.text(item, "key");
   request.queue = requests.text(item, "queue");
   request.parent = requests.text(item, "parent");
@@ -184,18 +187,19 @@ UrlRequest request_of(PyObject* item, const Defaults& defaults, Requests& reques
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   request.priority = static_cast<std::int32_t>(
       signed_of(attribute(item, "priority").get(), "priority", kLeast, kMost));
-  request.depth =
-      static_cast<std::uint32_t>(unsigned_of(attribute(item, "depth").get(), "depth", UINT32_MAX));
+  if (const Ref depth = attribute(item, "depth"); depth.get() != Py_None)
+    request.depth = static_cast<std::uint32_t>(unsigned_of(depth.get(), "depth", UINT32_MAX));
   request.redirects = static_cast<std::uint32_t>(
       unsigned_of(attribute(item, "redirects").get(), "redirects", UINT32_MAX));
   const int again = PyObject_IsTrue(attribute(item, "again").get());
   checked(again);
   request.again = again != 0;
   if (const Ref at = attribute(item, "not_before"); at.get() != Py_None)
-    request.not_before = wall_time(real_of(at.get(), "not_before"));
+    request.not_before = wall_time_of(at.get(), "not_before");
+  else
+    request.not_before.reset();
   if (const std::string_view hold = requests.text(item, "hold"); !hold.empty())
     request.hold = HoldReason{.reason = hold};
-  return request;
 }
 
 Requests requests_of(PyObject* iterable, const Defaults& defaults, const char* name) {
@@ -204,9 +208,14 @@ Requests requests_of(PyObject* iterable, const Defaults& defaults, const char* n
   requests.items = items_of(iterable, name);
   const Py_ssize_t count = PyTuple_Size(requests.items.get());
   requests.all.reserve(static_cast<std::size_t>(count));
+  const UrlRequest plain = plain_request(defaults);
   for (Py_ssize_t i = 0; i < count; ++i) {
-    requests.all.push_back(
-        request_of(PyTuple_GetItem(requests.items.get(), i), defaults, requests));
+    PyObject* const item = PyTuple_GetItem(requests.items.get(), i);
+    UrlRequest& request = requests.all.emplace_back(plain);
+    if (PyUnicode_Check(item) || PyBytes_Check(item))
+      request.url = text_of(item, "a URL");
+    else
+      read_request(item, requests, request);
   }
   return requests;
 }
@@ -241,7 +250,41 @@ PyObject* wrapped_lease(const std::shared_ptr<Opened>& opened, Lease lease) {
   return self;
 }
 
+// Says to trawl.aio, once, that nobody works on the lease any more.
+void say_end(PyObject* self) {
+  const Ref listener(std::exchange(reinterpret_cast<LeaseObject*>(self)->on_end, nullptr));
+  if (!listener) return;
+  PyObject* type = nullptr;
+  PyObject* value = nullptr;
+  PyObject* traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  if (!Ref(PyObject_CallNoArgs(listener.get()))) PyErr_WriteUnraisable(listener.get());
+  PyErr_Restore(type, value, traceback);
+}
+
+PyObject* on_end(PyObject* self, PyObject* call) {
+  const Ref before(std::exchange(reinterpret_cast<LeaseObject*>(self)->on_end,
+                                 Ref::of_borrowed(call).release()));
+  Py_RETURN_NONE;
+}
+
+// Ends a lease by `call(frontier)`; its end is also said if it had ended before.
+template <class Call>
+auto ended(PyObject* self, Opened& opened, Call&& call) {
+  std::optional<decltype(call(*opened.frontier))> result;
+  {
+    const WithoutGil others_run;
+    result.emplace(call(*opened.frontier));
+  }
+  if (*result || result->error().code == ErrorCode::kNotFound ||
+      result->error().code == ErrorCode::kClosed) {
+    say_end(self);
+  }
+  return value_of(std::move(*result));
+}
+
 void dealloc_lease(PyObject* self) {
+  say_end(self);
   auto* const object = reinterpret_cast<LeaseObject*>(self);
   delete object->lease;
   if (object->opened != nullptr) {
@@ -301,10 +344,10 @@ PyObject* lease_complete(PyObject* self, PyObject* args, PyObject* kwargs) {
     if (status == nullptr) outcome.status = 200;
     outcome.requested = requested != 0;
     if (recrawl_at != nullptr && recrawl_at != Py_None)
-      outcome.recrawl_at = wall_time(real_of(recrawl_at, "recrawl_at"));
+      outcome.recrawl_at = wall_time_of(recrawl_at, "recrawl_at");
     if (note != nullptr && note != Py_None) outcome.note = std::string(text_of(note, "note"));
     const Requests found = requests_of(links, {.depth = lease.depth + 1}, "links");
-    const auto answers = without_gil(*opened, [&](Frontier& frontier) {
+    const auto answers = ended(self, *opened, [&](Frontier& frontier) {
       return frontier.complete(lease.id, outcome, found.all);
     });
     return PyLong_FromSsize_t(std::count(answers.begin(), answers.end(), Admission::kNew));
@@ -344,7 +387,7 @@ PyObject* lease_fail(PyObject* self, PyObject* args, PyObject* kwargs) {
     std::optional<milliseconds> after;
     if (retry_after != nullptr && retry_after != Py_None)
       after = ms_of(seconds_of(retry_after, "retry_after", kYear));
-    const auto verdict = without_gil(*opened, [&](Frontier& frontier) {
+    const auto verdict = ended(self, *opened, [&](Frontier& frontier) {
       return frontier.fail(lease_of(self).id, why, after, outcome);
     });
     return time_or_none(verdict.retry_at).release();
@@ -363,7 +406,7 @@ PyObject* lease_hold(PyObject* self, PyObject* args, PyObject* kwargs) {
     const auto opened = opened_of<LeaseObject>(self);
     const HoldReason why{.reason = text_of(reason, "reason"),
                          .rules = rules == nullptr ? 0 : unsigned_of(rules, "rules", UINT64_MAX)};
-    without_gil(*opened, [&](Frontier& frontier) { return frontier.hold(lease_of(self).id, why); });
+    ended(self, *opened, [&](Frontier& frontier) { return frontier.hold(lease_of(self).id, why); });
     Py_RETURN_NONE;
   });
 }
@@ -378,7 +421,7 @@ PyObject* lease_release(PyObject* self, PyObject* args, PyObject* kwargs) {
     std::optional<SteadyTime> next;
     if (after != nullptr && after != Py_None)
       next = std::chrono::steady_clock::now() + ms_of(seconds_of(after, "after", kYear));
-    without_gil(*opened, [&](Frontier& frontier) {
+    ended(self, *opened, [&](Frontier& frontier) {
       return frontier.release(lease_of(self).id, next, std::nullopt);
     });
     Py_RETURN_NONE;
@@ -415,6 +458,7 @@ PyMethodDef lease_methods[] = {
     {"hold", method(lease_hold), kWithKeywords, "Sets the URL aside without a request."},
     {"release", method(lease_release), kWithKeywords, "Returns the URL unfetched to its queue."},
     {"renew", lease_renew, METH_NOARGS, "Makes the lease expire later."},
+    {"_on_end", on_end, METH_O, "For trawl.aio: calls when nobody works on the lease any more."},
     {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef lease_getters[] = {
     {"id", get_id, nullptr, "unique, also across runs", nullptr},
@@ -454,6 +498,7 @@ PyObject* make_frontier(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
         made.emplace(MemoryFrontier::create(in_memory));
       } else {
         made.emplace(EmbeddedFrontier::open(options));
+        if (*made) let_forked_children_exit();
       }
     }
     auto opened = std::make_shared<Opened>();
@@ -514,12 +559,12 @@ PyObject* offer(PyObject* self, PyObject* args, PyObject* kwargs) {
     defaults.note = text_or_empty(note, "note");
     defaults.again = again != 0;
     if (not_before != nullptr && not_before != Py_None)
-      defaults.not_before = wall_time(real_of(not_before, "not_before"));
+      defaults.not_before = wall_time_of(not_before, "not_before");
     const Requests requests = requests_of(urls, defaults, "urls");
     Ref answers = answers_of(without_gil(*opened, [&](Frontier& frontier) {
       return frontier.offer(requests.all, wait != 0 ? OfferWait::kDurable : OfferWait::kAnswer);
     }));
-    if (wait == 0) opened->has_unflushed_offers = true;
+    if (wait == 0) ++opened->offers;
     return answers.release();
   });
 }
@@ -703,7 +748,7 @@ PyObject* set_host(PyObject* self, PyObject* args, PyObject* kwargs) {
     if (blocked_until != nullptr) {
       settings.blocked_until = blocked_until == Py_None
                                    ? HostSettings::kNotBlocked
-                                   : wall_time(real_of(blocked_until, "blocked_until"));
+                                   : wall_time_of(blocked_until, "blocked_until");
     }
     if (parked != nullptr) {
       const int is_parked = PyObject_IsTrue(parked);
@@ -845,8 +890,15 @@ PyObject* set_admissions(PyObject*, PyObject* members) {
   });
 }
 
-PyMethodDef functions[] = {{"set_admissions", set_admissions, METH_O, "For trawl/__init__.py."},
-                           {nullptr, nullptr, 0, nullptr}};
+PyObject* leave_others(PyObject*, PyObject*) {
+  leave_others_behind();
+  Py_RETURN_NONE;
+}
+
+PyMethodDef functions[] = {
+    {"set_admissions", set_admissions, METH_O, "For trawl/__init__.py."},
+    {"leave_others_behind", leave_others, METH_NOARGS, "The interpreter is about to end."},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

@@ -18,12 +18,15 @@ FilterKind kind_of(const char* name) {
   return *kind;
 }
 
+constexpr std::uint64_t kMost = std::uint64_t{1} << 62;
+
 PyObject* size(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     const char* kind = nullptr;
-    unsigned long long capacity = 0;
+    PyObject* keys = nullptr;
     double rate = 0;
-    if (PyArg_ParseTuple(args, "sKd", &kind, &capacity, &rate) == 0) throw PythonError();
+    if (PyArg_ParseTuple(args, "sOd", &kind, &keys, &rate) == 0) throw PythonError();
+    const std::uint64_t capacity = unsigned_of(keys, "capacity", kMost);
     ClassicBloomFilter::Options options;
     options.capacity = capacity;
     options.false_positive_rate = rate;
@@ -42,19 +45,21 @@ PyObject* capacity(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     const char* kind = nullptr;
     double rate = 0;
-    unsigned long long bits = 0;
-    if (PyArg_ParseTuple(args, "sdK", &kind, &rate, &bits) == 0) throw PythonError();
-    return PyLong_FromUnsignedLongLong(value_of(filter_capacity(kind_of(kind), rate, bits)));
+    PyObject* bits = nullptr;
+    if (PyArg_ParseTuple(args, "sdO", &kind, &rate, &bits) == 0) throw PythonError();
+    return PyLong_FromUnsignedLongLong(
+        value_of(filter_capacity(kind_of(kind), rate, unsigned_of(bits, "bits", kMost))));
   });
 }
 
 PyObject* rate(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     const char* kind = nullptr;
-    unsigned long long keys = 0;
-    unsigned long long bits = 0;
-    if (PyArg_ParseTuple(args, "sKK", &kind, &keys, &bits) == 0) throw PythonError();
-    return PyFloat_FromDouble(value_of(filter_rate(kind_of(kind), keys, bits)));
+    PyObject* keys = nullptr;
+    PyObject* bits = nullptr;
+    if (PyArg_ParseTuple(args, "sOO", &kind, &keys, &bits) == 0) throw PythonError();
+    return PyFloat_FromDouble(value_of(filter_rate(kind_of(kind), unsigned_of(keys, "keys", kMost),
+                                                   unsigned_of(bits, "bits", kMost))));
   });
 }
 

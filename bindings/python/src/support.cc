@@ -1,9 +1,15 @@
 #include "bindings/python/src/support.h"
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
 
 #include <pthread.h>
+#include <unistd.h>
 
 namespace trawl::python {
 
@@ -11,8 +17,21 @@ namespace {
 
 // relaxed: only a child's only thread, inside fork(), writes it.
 std::atomic<std::uint32_t> forks{0};
-[[maybe_unused]] const int registered =
-    ::pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
+// The thread that ends the interpreter. Written once, before `ending`.
+pthread_t ending_thread;
+// release by leave_others_behind(), acquire by is_left_behind(): they see `ending_thread`.
+std::atomic<bool> ending{false};
+// How many threads are about to take the GIL in retake_gil(). seq_cst with `ending`: a thread sees
+// the end, or is seen by it.
+std::atomic<int> retaking{0};
+
+// In a child of fork(), which has one thread: the others do not come back for the GIL.
+[[maybe_unused]] const int registered = ::pthread_atfork(nullptr, nullptr, [] {
+  forks.fetch_add(1, std::memory_order_relaxed);
+  retaking.store(0, std::memory_order_relaxed);
+});
+
+constexpr double kLastUnixTime = 4e9;  // in 2096
 
 std::string type_name(PyObject* object) {
   const Ref name(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(object)), "__name__"));
@@ -22,6 +41,47 @@ std::string type_name(PyObject* object) {
 }
 
 }  // namespace
+
+bool is_left_behind() noexcept {
+  // acquire: pairs with the store of leave_others_behind(), before which it wrote the thread.
+  return ending.load(std::memory_order_acquire) &&
+         ::pthread_equal(ending_thread, ::pthread_self()) == 0;
+}
+
+void retake_gil(PyThreadState* state) noexcept {
+  // seq_cst, as all here: pairs with leave_others_behind(), which either sees this thread or is
+  // seen.
+  retaking.fetch_add(1, std::memory_order_seq_cst);
+  if (ending.load(std::memory_order_seq_cst) &&
+      ::pthread_equal(ending_thread, ::pthread_self()) == 0) {
+    retaking.fetch_sub(1, std::memory_order_seq_cst);
+    for (;;)
+      ::pause();
+  }
+  PyEval_RestoreThread(state);
+  // seq_cst: pairs with leave_others_behind().
+  retaking.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+void leave_others_behind() {
+  ending_thread = ::pthread_self();
+  // seq_cst, as below: pairs with retake_gil().
+  ending.store(true, std::memory_order_seq_cst);
+  const WithoutGil others_run;
+  while (retaking.load(std::memory_order_seq_cst) > 0)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+void let_forked_children_exit() {
+  static const std::uint32_t parents = fork_generation();
+  [[maybe_unused]] static const int handler = ::on_exit(
+      [](int status, void*) {
+        if (fork_generation() == parents) return;
+        std::fflush(nullptr);
+        ::_exit(status);
+      },
+      nullptr);
+}
 
 std::uint32_t fork_generation() noexcept {
   return forks.load(std::memory_order_relaxed);
@@ -77,6 +137,14 @@ double seconds_of(PyObject* object, const char* name, double most_seconds) {
                                 std::to_string(static_cast<long long>(most_seconds)) + " seconds");
   }
   return value;
+}
+
+SystemTime wall_time_of(PyObject* object, const char* name) {
+  const double value = real_of(object, name);
+  if (!(value <= kLastUnixTime) || std::isinf(value))
+    raise(PyExc_ValueError, std::string(name) + " must be a Unix time before 2096");
+  return SystemTime(std::chrono::duration_cast<SystemTime::duration>(
+      std::chrono::duration<double>(std::max(value, 0.0))));
 }
 
 std::uint64_t unsigned_of(PyObject* object, const char* name, std::uint64_t most) {

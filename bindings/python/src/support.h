@@ -14,10 +14,22 @@
 #include <utility>
 
 #include <Python.h>
+#include <cxxabi.h>
 
+#include "trawl/clocks.h"
 #include "trawl/result.h"
 
 namespace trawl::python {
+
+// Whether the interpreter ends and this is not the thread that ends it: such a thread may not touch
+// Python's objects, whether it comes from C++ or is unwound by Python.
+bool is_left_behind() noexcept;
+// Takes the GIL again. A thread that is left behind sleeps instead for the little that remains:
+// before 3.14 Python would end it inside of C++, and with it the process.
+void retake_gil(PyThreadState* state) noexcept;
+// The calling thread ends the interpreter. Returns when no other thread is about to take the GIL
+// here.
+void leave_others_behind();
 
 // An owned reference; null after a failed call, with a Python exception set.
 class Ref {
@@ -29,7 +41,9 @@ class Ref {
     std::swap(object_, other.object_);
     return *this;
   }
-  ~Ref() { Py_XDECREF(object_); }
+  ~Ref() {
+    if (object_ != nullptr && !is_left_behind()) Py_DECREF(object_);
+  }
   static Ref of_borrowed(PyObject* object) noexcept {
     Py_XINCREF(object);
     return Ref(object);
@@ -46,7 +60,7 @@ class Ref {
 class WithoutGil {
  public:
   WithoutGil() : state_(PyEval_SaveThread()) {}
-  ~WithoutGil() { PyEval_RestoreThread(state_); }
+  ~WithoutGil() { retake_gil(state_); }
   WithoutGil(const WithoutGil&) = delete;
   WithoutGil& operator=(const WithoutGil&) = delete;
 
@@ -84,11 +98,14 @@ inline void checked(int result) {
   if (result < 0) throw PythonError();
 }
 
-// Runs `body`, so that no C++ exception reaches Python. Returns `failed` after one.
+// Runs `body`, so that no C++ exception reaches Python; the end of a thread by Python passes.
+// Returns `failed` after one.
 template <class Returned, class Body>
-Returned guarded(Returned failed, Body&& body) noexcept {
+Returned guarded(Returned failed, Body&& body) {
   try {
     return body();
+  } catch (const abi::__forced_unwind&) {
+    throw;  // the interpreter ends while this thread runs Python code in `body`
   } catch (const PythonError&) {
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
@@ -100,7 +117,7 @@ Returned guarded(Returned failed, Body&& body) noexcept {
   return failed;
 }
 template <class Body>
-PyObject* guarded(Body&& body) noexcept {
+PyObject* guarded(Body&& body) {
   return guarded<PyObject*>(nullptr, std::forward<Body>(body));
 }
 
@@ -115,6 +132,8 @@ Ref bytes_of(std::string_view bytes);
 // Seconds, an int or float, from 0 to `most_seconds`.
 double seconds_of(PyObject* object, const char* name, double most_seconds);
 std::uint64_t unsigned_of(PyObject* object, const char* name, std::uint64_t most);
+// A Unix time in seconds: a number, and none that no clock shows.
+SystemTime wall_time_of(PyObject* object, const char* name);
 std::int64_t signed_of(PyObject* object, const char* name, std::int64_t least, std::int64_t most);
 double real_of(PyObject* object, const char* name);
 
@@ -134,5 +153,8 @@ void add_frontier(PyObject* module);
 
 // How often this process is the child of a fork.
 std::uint32_t fork_generation() noexcept;
+// From now on children of fork() end by _exit() when they call exit(): RocksDB's static destructors
+// would wait for threads that only the parent has.
+void let_forked_children_exit();
 
 }  // namespace trawl::python

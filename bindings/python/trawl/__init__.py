@@ -72,7 +72,7 @@ class Url:
     __slots__ = ("url", "key", "queue", "parent", "note", "priority", "depth", "redirects", "again",
                  "not_before", "hold")
 
-    def __init__(self, url, *, key=None, queue=None, parent=None, note=None, priority=0, depth=0,
+    def __init__(self, url, *, key=None, queue=None, parent=None, note=None, priority=0, depth=None,
                  redirects=0, again=False, not_before=None, hold=None):
         self.url = url
         self.key = key
@@ -93,10 +93,15 @@ class Url:
 class Frontier(_trawl.Frontier):
     """URLs in, leases out; each URL once, none lost. Thread-safe."""
 
-    def __init__(self, *_, **__):  # its base has done it all
-        super().__init__()
-        self.closed = False
+    closed = False
+
+    def __new__(cls, *args, **options):
+        self = super().__new__(cls, *args, **options)
         _open_frontiers.add(self)
+        return self
+
+    def __init__(self, *_, **__):  # __new__ has done it all
+        super().__init__()
 
     def close(self):
         """Makes everything durable, takes a checkpoint, releases the storage. May be called again."""
@@ -124,6 +129,7 @@ def _close_all():
             frontier.close()
         except Error:  # a child of fork, or the disk: what is durable stays
             pass
+    _trawl.leave_others_behind()  # daemon threads, which Python would end inside of our calls
 
 
 _atexit.register(_close_all)

@@ -1,7 +1,8 @@
 """Trawl's URL frontier, its filters of URLs already seen, and its parsers.
 
 Text goes in as str or bytes (UTF-8); where bytes that are not UTF-8 come out as str, they are
-lone surrogates (PEP 383). Times of a wait are in seconds; times of day are Unix times in seconds.
+lone surrogates (PEP 383), and text.encode("utf-8", "surrogateescape") gives the bytes back. Times of a
+wait are in seconds; times of day are Unix times in seconds.
 All objects may be used by several threads at the same time; the GIL is released around whatever
 waits for the disk or handles many keys.
 """
@@ -80,7 +81,8 @@ class Url:
 
     `key` identifies the request in place of the canonical URL; `queue` is the queue's name in place
     of the host's; `note` comes back with the lease; `again` queues it even if it was admitted
-    before; `hold` is a reason to set it aside instead.
+    before; `hold` is a reason to set it aside instead. `depth` None is the call's: one deeper than the
+    page for a link, else 0.
     """
 
     url: Text
@@ -89,7 +91,7 @@ class Url:
     parent: Optional[Text]
     note: Optional[Text]
     priority: int
-    depth: int
+    depth: Optional[int]
     redirects: int
     again: bool
     not_before: Optional[float]
@@ -103,7 +105,7 @@ class Url:
         parent: Optional[Text] = None,
         note: Optional[Text] = None,
         priority: int = 0,
-        depth: int = 0,
+        depth: Optional[int] = None,
         redirects: int = 0,
         again: bool = False,
         not_before: Optional[float] = None,
@@ -156,7 +158,8 @@ class Lease:
     ) -> int:
         """Ends the lease and admits the links found, one level deeper. Returns how many were new.
 
-        The links become durable no later than the completion; Frontier.flush() waits for both.
+        The links become durable no later than the completion; Frontier.flush() waits for both. Of a
+        lease that ended before, only the links are admitted.
         """
     def fail(
         self,

@@ -8,6 +8,7 @@
 
 import asyncio
 import os
+import threading
 
 import trawl
 
@@ -22,6 +23,7 @@ class Frontier:
         self._frontier = trawl.Frontier(directory, **options)
         self._loop = None
         self._wake = None
+        self._closed = False
 
     @property
     def sync(self):
@@ -36,11 +38,13 @@ class Frontier:
         await self.close()
 
     def _watch(self):
+        if self._closed:
+            raise trawl.ClosedError("the frontier was closed")
         if self._loop is not None:
             return
+        self._fd = self._frontier.event_fd()
         self._loop = asyncio.get_running_loop()
         self._wake = asyncio.Event()
-        self._fd = self._frontier.event_fd()
         self._loop.add_reader(self._fd, self._woken)
 
     def _woken(self):
@@ -56,8 +60,8 @@ class Frontier:
 
     async def lease(self, max=1):
         """Up to `max` leases, as soon as one is due; none at the end of the crawl."""
-        self._watch()
         while True:
+            self._watch()
             self._wake.clear()
             leases = self._frontier.lease(max, 0)
             if leases or self._frontier.progress() != "running":
@@ -70,62 +74,41 @@ class Frontier:
                 pass
 
     async def leases(self, concurrency=64):
-        """Leases until the end; at most `concurrency` are open at the same time."""
-        open_leases = set()
-        ended = asyncio.Event()
+        """Leases until the end; at most `concurrency` are open at the same time.
 
-        def end(lease):
-            open_leases.discard(lease.id)
-            ended.set()
+        A lease counts as open until it is ended, or until nothing refers to it any more.
+        """
+        if concurrency < 1:
+            raise ValueError("concurrency must be at least 1")
+        self._watch()
+        loop, thread = self._loop, threading.get_ident()
+        places = asyncio.Semaphore(concurrency)
+
+        def free():
+            if threading.get_ident() == thread:
+                places.release()
+            elif not loop.is_closed():
+                loop.call_soon_threadsafe(places.release)
 
         while True:
-            while len(open_leases) >= concurrency:
-                ended.clear()
-                await ended.wait()
-            leases = await self.lease(concurrency - len(open_leases))
+            await places.acquire()
+            leases = await self.lease()
             if not leases:
                 return
-            for lease in leases:
-                open_leases.add(lease.id)
-                yield Lease(lease, end)
+            lease = leases.pop()
+            lease._on_end(free)
+            yield lease
+            del lease
 
     async def flush(self):
         """Returns when everything completed or offered before is durable."""
         await asyncio.get_running_loop().run_in_executor(None, self._frontier.flush)
 
     async def close(self):
+        """Makes everything durable and releases the storage. Waiting calls raise ClosedError."""
+        self._closed = True
         if self._loop is not None:
             self._loop.remove_reader(self._fd)
             self._loop = None
+            self._wake.set()
         await asyncio.get_running_loop().run_in_executor(None, self._frontier.close)
-
-
-class Lease:
-    """A trawl.Lease of leases(): its end makes room for another."""
-
-    __slots__ = ("_lease", "_end")
-
-    def __init__(self, lease, end):
-        self._lease = lease
-        self._end = end
-
-    def __getattr__(self, name):
-        return getattr(self._lease, name)
-
-    def complete(self, *args, **kwargs):
-        result = self._lease.complete(*args, **kwargs)
-        self._end(self._lease)
-        return result
-
-    def fail(self, *args, **kwargs):
-        result = self._lease.fail(*args, **kwargs)
-        self._end(self._lease)
-        return result
-
-    def hold(self, *args, **kwargs):
-        self._lease.hold(*args, **kwargs)
-        self._end(self._lease)
-
-    def release(self, *args, **kwargs):
-        self._lease.release(*args, **kwargs)
-        self._end(self._lease)

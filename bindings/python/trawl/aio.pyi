@@ -7,9 +7,6 @@ import trawl
 
 _Self = TypeVar("_Self", bound="Frontier")
 
-class Lease(trawl.Lease):
-    """A trawl.Lease of leases(): its end makes room for another."""
-
 class Frontier:
     """A trawl.Frontier for one event loop. The options are those of trawl.Frontier."""
 
@@ -30,8 +27,12 @@ class Frontier:
         """As trawl.Frontier.offer(), without waiting: durable before any later completion."""
     async def lease(self, max: int = 1) -> List[trawl.Lease]:
         """Up to `max` leases, as soon as one is due; none at the end of the crawl."""
-    def leases(self, concurrency: int = 64) -> AsyncIterator[Lease]:
-        """Leases until the end; at most `concurrency` are open at the same time."""
+    def leases(self, concurrency: int = 64) -> AsyncIterator[trawl.Lease]:
+        """Leases until the end; at most `concurrency` are open at the same time.
+
+        A lease counts as open until it is ended, or until nothing refers to it any more.
+        """
     async def flush(self) -> None:
         """Returns when everything completed or offered before is durable."""
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Makes everything durable and releases the storage. Waiting calls raise ClosedError."""

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import urllib.parse
 
 import pytest
@@ -19,15 +20,23 @@ EXAMPLES = ("aiohttp_crawler.py", "threads_crawler.py")
 
 
 def run(script, state, url, kill_after=None):
-    process = subprocess.Popen([sys.executable, str(script), str(state), url], stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True)
-    lines = []
-    for line in process.stdout:
-        lines.append(line.split()[1])
-        if len(lines) == kill_after:
-            process.send_signal(signal.SIGKILL)
-    errors = process.stderr.read()
-    code = process.wait()
+    """The canonical keys of the URLs it fetched: which spelling of a URL is met first is chance."""
+    key = trawl.Canonicalizer().key
+    with subprocess.Popen([sys.executable, str(script), str(state), url], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as process:
+        too_long = threading.Timer(120, process.kill)
+        too_long.start()
+        try:
+            lines = []
+            for line in process.stdout:
+                lines.append(key(line.split()[1]))
+                if len(lines) == kill_after:
+                    process.send_signal(signal.SIGKILL)
+            errors = process.stderr.read()
+            code = process.wait()
+        finally:
+            too_long.cancel()
+            process.kill()
     assert code == (0 if kill_after is None else -signal.SIGKILL), errors
     return lines
 

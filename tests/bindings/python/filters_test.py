@@ -153,6 +153,10 @@ def test_of_all_threads_one_adds_a_key():
     (lambda: trawl.BloomFilter().save("/nowhere/at/all"), trawl.Error),
     (lambda: trawl.filter_size("square", 10, 0.1), ValueError),
     (lambda: trawl.filter_size("classic", 0, 0.1), ValueError),
+    (lambda: trawl.filter_size("growing", 2**64 + 5, 0.1), ValueError),
+    (lambda: trawl.filter_size("growing", -1, 0.1), ValueError),
+    (lambda: trawl.filter_capacity("growing", 0.1, 2**70), ValueError),
+    (lambda: trawl.filter_rate("growing", -5, 100), ValueError),
 ])
 def test_wrong_arguments(wrong, error):
     with pytest.raises(error) as caught:

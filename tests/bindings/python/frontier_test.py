@@ -228,6 +228,99 @@ def test_the_end_of_the_interpreter_closes_it(state):
         assert len(frontier.lease()) == 1
 
 
+DAEMONS = {
+    "waits for a lease": "frontier.lease(1, None)",
+    "offers": "frontier.offer([f'https://b.example/{next(numbers)}'])",
+    "adds keys": "seen.update(keys)",
+    "adds what a generator makes": "seen.update(str(next(numbers)) for _ in range(100_000))",
+}
+
+
+@pytest.mark.parametrize("call", DAEMONS.values(), ids=DAEMONS.keys())
+def test_the_interpreter_ends_though_daemon_threads_are_in_calls(call, state):
+    process = child(f"""
+        import itertools, sys, threading, time, trawl
+        frontier = trawl.Frontier(sys.argv[1], delay=0)
+        frontier.offer(["https://a.example/"])
+        lease = frontier.lease()
+        seen, numbers, keys = trawl.BloomFilter(), itertools.count(), [str(i) for i in range(50_000)]
+        calls = threading.Semaphore(0)
+
+        def work():
+            while True:
+                calls.release()
+                try:
+                    {call}
+                except trawl.ClosedError:
+                    pass
+
+        for _ in range(4):
+            threading.Thread(target=work, daemon=True).start()
+        for _ in range(4):
+            calls.acquire()
+        time.sleep(0.05)  # so that they are inside of their calls, or between two
+    """, state, stderr=subprocess.PIPE)
+    _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (0, "")
+
+
+def test_a_forked_child_can_end_as_any_process(state):
+    """Though RocksDB's destructors would wait for threads that only its parent has."""
+    process = child("""
+        import os, sys, trawl
+        frontier = trawl.Frontier(sys.argv[1], delay=0)
+        frontier.offer(["https://a.example/"])
+        pid = os.fork()
+        if pid == 0:
+            with trawl.Frontier(sys.argv[1] + "-child", delay=0) as own:
+                own.offer(["https://b.example/"])
+            sys.exit(7)
+        print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), len(frontier.lease()))
+    """, state)
+    assert process.communicate(timeout=60)[0] == "7 1\n"
+
+
+def test_children_of_a_busy_process_can_end(state):
+    process = child("""
+        import itertools, os, sys, threading, trawl
+        frontier = trawl.Frontier(sys.argv[1], delay=0)
+        seen, numbers, stop = trawl.BloomFilter(), itertools.count(), False
+
+        def work():
+            while not stop:
+                frontier.offer([f"https://a.example/{next(numbers)}"], wait=False)
+                seen.update([str(next(numbers)) for _ in range(64)])
+
+        threads = [threading.Thread(target=work, daemon=True) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        codes = set()
+        for _ in range(30):
+            pid = os.fork()
+            if pid == 0:
+                sys.exit(7)
+            codes.add(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+        stop = True
+        for thread in threads:
+            thread.join()
+        print(codes)
+    """, state)
+    try:
+        assert process.communicate(timeout=60)[0] == "{7}\n"
+    finally:
+        process.kill()
+
+
+def test_a_subclass_may_leave_out_its_bases_init(state):
+    class Mine(trawl.Frontier):
+        def __init__(self, directory):  # pylint: disable=super-init-not-called
+            pass
+
+    with Mine(state) as frontier:
+        assert not frontier.closed
+    assert frontier.closed
+
+
 def test_in_memory():
     with trawl.Frontier(None, delay=0) as frontier:
         frontier.offer(["https://a.example/"])
@@ -243,6 +336,12 @@ def test_in_memory():
     (lambda f: f.offer(["https://a.example/"], depth=-1), ValueError),
     (lambda f: f.offer(["https://a.example/"], depth="1"), TypeError),
     (lambda f: f.offer(["https://a.example/"], note=5), TypeError),
+    (lambda f: f.offer(["https://a.example/"], not_before=float("nan")), ValueError),
+    (lambda f: f.offer(["https://a.example/"], not_before=float("inf")), ValueError),
+    (lambda f: f.offer(["https://a.example/"], not_before=1e300), ValueError),
+    (lambda f: f.offer([trawl.Url(None)]), TypeError),
+    (lambda f: f.offer([trawl.Url("https://a.example/", not_before="soon")]), TypeError),
+    (lambda f: next(iter(f)).complete(recrawl_at=float("nan")), ValueError),
     (lambda f: f.offer(["https://a.example/"], nonsense=1), TypeError),
     (lambda f: f.lease(0), ValueError),
     (lambda f: f.lease(-1), ValueError),
@@ -284,6 +383,30 @@ def test_an_iterable_that_raises_offers_nothing(state):
         with pytest.raises(RuntimeError, match="mine"):
             frontier.offer(urls())
         assert frontier.stats()["admitted"] == 0
+
+
+def test_an_attribute_that_raises_offers_nothing(state):
+    class Mine:
+        @property
+        def url(self):
+            raise RuntimeError("mine")
+
+    with fast(state) as frontier:
+        with pytest.raises(RuntimeError, match="mine"):
+            frontier.offer(["https://a.example/", Mine()])
+        assert frontier.stats()["admitted"] == 0
+
+
+def test_links_are_one_deeper_than_their_page(state):
+    with fast(state, leases_per_host=10) as frontier:
+        frontier.offer(["https://a.example/"], depth=4)
+        (page,) = frontier.lease()
+        page.complete(links=["https://a.example/1", trawl.Url("https://a.example/2"),
+                             trawl.Url("https://a.example/3", depth=0)])
+        frontier.flush()
+        depths = {lease.url[-1]: (lease.depth, lease.parent) for lease in frontier.lease(10)}
+    assert depths == {"1": (5, "https://a.example/"), "2": (5, "https://a.example/"),
+                      "3": (0, "https://a.example/")}
 
 
 def test_other_threads_run_while_a_lease_waits(state):
@@ -343,3 +466,59 @@ def test_asyncio_waits_without_a_thread(state):
             assert second.url == "https://b.example/2"
             second.complete()
     asyncio.run(wait())
+
+
+def test_asyncio_counts_leases_however_they_end(state):
+    """A place is free again after a lease that was ended twice, was dropped, or ends in a thread."""
+    async def crawl():
+        seen = []
+        async with trawl.aio.Frontier(state, delay=0, leases_per_host=10, lease_timeout=0.2) as frontier:
+            frontier.offer([f"https://a.example/{i}" for i in range(4)])
+            async for lease in frontier.leases(concurrency=1):
+                assert isinstance(lease, trawl.Lease)
+                seen.append(lease.url)
+                if len(seen) == 1:
+                    lease.complete()
+                    with pytest.raises(trawl.NotFoundError):
+                        lease.release()
+                elif len(seen) == 2:
+                    asyncio.get_running_loop().run_in_executor(None, lease.complete)
+                elif len(seen) > 3:  # the third is dropped: it expires, and comes again
+                    lease.complete()
+                del lease
+        return seen
+
+    seen = asyncio.run(asyncio.wait_for(crawl(), 30))
+    assert len(seen) == 5 and len(set(seen)) == 4
+
+
+def test_asyncio_keeps_no_lease_of_a_loop_that_was_left(state):
+    async def crawl():
+        async with trawl.aio.Frontier(state, delay=0, leases_per_host=10) as frontier:
+            frontier.offer([f"https://a.example/{i}" for i in range(10)])
+            async for lease in frontier.leases(concurrency=5):
+                lease.complete()
+                break
+            await frontier.flush()
+            return frontier.sync.stats()["leased"]
+
+    assert asyncio.run(crawl()) == 0
+
+
+def test_asyncio_wrong_use(state):
+    async def crawl():
+        async with trawl.aio.Frontier(state, delay=0) as frontier:
+            with pytest.raises(ValueError):
+                await frontier.leases(concurrency=0).__anext__()
+            frontier.offer(["https://a.example/"])
+            (lease,) = await frontier.lease()
+            waiting = asyncio.create_task(frontier.lease())
+            await asyncio.sleep(0)
+        with pytest.raises(trawl.ClosedError):
+            await asyncio.wait_for(waiting, 20)
+        for call in (lease.complete, lambda: frontier.offer(["https://b.example/"])):
+            with pytest.raises(trawl.ClosedError):
+                call()
+        await frontier.close()
+
+    asyncio.run(crawl())

@@ -28,7 +28,7 @@ class Fingerprinter:
     sorted. Its fingerprints differ from Scrapy's: choose one when a job begins."""
 
     @classmethod
-    def from_crawler(cls, _crawler):
+    def from_crawler(cls, crawler):  # pylint: disable=unused-argument
         return cls()
 
     def __init__(self):

@@ -2,6 +2,7 @@
 The last line that it prints is of the crawl's statistics."""
 
 import json
+import os
 import sys
 
 import scrapy
@@ -70,6 +71,20 @@ class DelayedByAttribute(Tasks):
     download_delay = 0.2
 
 
+def say_in_progress(crawler):
+    """Prints how many requests are in progress, whenever the engine changes that."""
+    def watch(spider):
+        del spider
+        slot = getattr(crawler.engine, "_slot", None) or crawler.engine.slot
+        requests = slot.inprogress
+        for name in ("add", "remove"):
+            def call(request, method=getattr(requests, name)):
+                method(request)
+                os.write(1, b"IN PROGRESS %d\n" % len(requests))
+            setattr(requests, name, call)
+    crawler.signals.connect(watch, scrapy.signals.spider_opened, weak=False)
+
+
 def main():
     name, url, settings = sys.argv[1:]
     settings = {"LOG_LEVEL": "INFO", "ROBOTSTXT_OBEY": False, "TELNETCONSOLE_ENABLED": False,
@@ -77,6 +92,8 @@ def main():
     process = CrawlerProcess(settings)
     kinds = {kind.name: kind for kind in (Site, Tasks, Delayed, DelayedByAttribute)}
     crawler = process.create_crawler(kinds[name])
+    if "trawl" in settings.get("SCHEDULER", ""):
+        say_in_progress(crawler)
     deferred = process.crawl(crawler, url=url)
     failures = []
     deferred.addErrback(lambda failure: failures.append(failure.getErrorMessage()))

@@ -36,6 +36,12 @@ class Server:
             def log_message(self, *_):
                 pass
 
+            def handle(self):
+                try:
+                    super().handle()
+                except OSError:  # the client was killed
+                    self.close_connection = True
+
         self._http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._http.daemon_threads = True
         threading.Thread(target=self._http.serve_forever, daemon=True).start()
@@ -60,16 +66,13 @@ class Server:
             self.changed.notify_all()
         if "blocked" in path:
             self.released.wait(60)
-        try:
-            handler.send_response(status)
-            for name, value in headers.items():
-                handler.send_header(name, value)
-            handler.send_header("Content-Type", "application/json")
-            handler.send_header("Content-Length", str(len(content)))
-            handler.end_headers()
-            handler.wfile.write(content)
-        except OSError:  # the client was killed
-            handler.close_connection = True
+        handler.send_response(status)
+        for name, value in headers.items():
+            handler.send_header(name, value)
+        handler.send_header("Content-Type", "application/json")
+        handler.send_header("Content-Length", str(len(content)))
+        handler.end_headers()
+        handler.wfile.write(content)
 
     def wait_for(self, count, process):
         """Until so many requests have come, or the process has ended."""
@@ -126,11 +129,16 @@ class Crawl:
         self.process.stdout.close()
         return code
 
-    def stats(self):
-        """The statistics of a crawl that must come to its end."""
+    def stats(self, tracebacks=False):
+        """The statistics of a crawl that must come to its end, without a traceback unless it may have some."""
         assert self.end() == 0, "\n".join(self.lines)
-        assert "Traceback" not in "\n".join(self.lines), "\n".join(self.lines)
+        assert tracebacks or "Traceback" not in "\n".join(self.lines), "\n".join(self.lines)
         return json.loads(self.lines[-1].partition("STATS ")[2])
+
+    def in_progress(self):
+        """How many requests were in progress at its end."""
+        counts = [line.split()[2] for line in self.lines if line.startswith("IN PROGRESS ")]
+        return int(counts[-1]) if counts else 0
 
     def pages(self):
         return [line.split(" ", 1)[1] for line in self.lines if line.startswith("PAGE ")]

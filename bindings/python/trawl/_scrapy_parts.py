@@ -6,7 +6,6 @@ import itertools
 import logging
 import mmap
 import os
-import struct
 import sys
 import time
 
@@ -56,17 +55,17 @@ class MemoryQueue:
     """Requests that cannot be stored, with their keys: the highest priority first, of these the newest."""
 
     def __init__(self):
-        self._heap = []
+        self.waiting = []  # a heap
         self._count = itertools.count()
 
     def push(self, request, key):
-        heapq.heappush(self._heap, (-request.priority, -next(self._count), request, key))
+        heapq.heappush(self.waiting, (-request.priority, -next(self._count), request, key))
 
     def pop(self):
-        return heapq.heappop(self._heap)[-2:] if self._heap else None
+        return heapq.heappop(self.waiting)[-2:] if self.waiting else None
 
     def __len__(self):
-        return len(self._heap)
+        return len(self.waiting)
 
 
 class DiskQueue:
@@ -84,8 +83,7 @@ class HandedOut:
     moment; what is in it then and is handed out again was in progress."""
 
     _PLACES = 1 << 14
-    _NUMBER = struct.Struct("<Q")
-    _SIZE = _NUMBER.size * (1 + _PLACES)  # first, how many there were
+    _SIZE = 8 * (1 + _PLACES)  # first, how many there were; then their numbers
 
     def __init__(self, path):
         self._path = path
@@ -94,22 +92,24 @@ class HandedOut:
                 file.truncate(0)
             os.posix_fallocate(file.fileno(), 0, self._SIZE)  # a full disk is an error here, not a signal later
             self._map = mmap.mmap(file.fileno(), self._SIZE)
-        (self._count,) = self._NUMBER.unpack_from(self._map)
-        numbers = struct.unpack_from(f"<{self._PLACES}Q", self._map, self._NUMBER.size)
-        self._before = {number for number in numbers if number}
+        self._count = int.from_bytes(self._map[:8], "little")
+        places = self._map[8:]
+        self._before = {places[at:at + 8] for at in range(0, len(places), 8)} - {bytes(8)}
         self._next = time.time_ns()  # so they grow from run to run
 
     def next_number(self):
+        """8 bytes that stand for one request."""
         self._next += 1
-        return self._next
+        return self._next.to_bytes(8, "little")
 
     def add(self, number):
-        """Whether it was handed out before."""
+        """Whether it was handed out in an earlier run."""
         count = self._count
-        self._NUMBER.pack_into(self._map, self._NUMBER.size * (1 + count % self._PLACES), number)
-        self._count = count + 1
-        self._NUMBER.pack_into(self._map, 0, count + 1)
-        if number in self._before:
+        at = 8 + 8 * (count % self._PLACES)
+        self._map[at:at + 8] = number
+        self._count = count = count + 1
+        self._map[:8] = count.to_bytes(8, "little")
+        if self._before and number in self._before:
             self._before.remove(number)
             return True
         return False

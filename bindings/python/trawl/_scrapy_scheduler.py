@@ -3,20 +3,17 @@
 import hashlib
 import json
 import pathlib
-import pickle
-import re
 
 import scrapy
 from scrapy.core.scheduler import BaseScheduler
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.defer import deferred_from_coro
-from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.job import job_dir
-from scrapy.utils.request import request_from_dict
 
 import trawl
 
 from ._scrapy_parts import DiskQueue, Duplicates, HandedOut, InProgress, MemoryQueue, Wake, logger
+from ._scrapy_requests import host_of, restored_request, stored_request
 from ._scrapy_settings import Settings
 
 _MAX_NOTE_BYTES = 16 << 20
@@ -24,7 +21,7 @@ _NUMBER_BYTES = 8  # a note is the request's number and its pickle
 _MAX_PRIORITY = 2**31 - 1
 _DEPTHS = 1 << 12  # TRAWL_ORDER "dfs": depths that a priority can tell apart
 _CHECKPOINT_SECONDS = 600
-_PLAIN_HOST = re.compile(r"https?://([a-z0-9.-]+)(?::[0-9]*)?(?:[/?#]|$)")
+_STARTS_ARE_MARKED = hasattr(scrapy.Spider, "start")  # from Scrapy 2.13 on, in Request.meta
 _HANDED_OUT = "trawl_handed_out"  # in Request.meta
 # The queue of records without a request. They make the keys of requests that could not be stored seen, once
 # these are done.
@@ -60,7 +57,7 @@ class Scheduler(BaseScheduler):
         self._start = None  # the start request that the engine enqueues now
         self._starts = trawl.BloomFilter(10_000, self._settings.rate)  # start requests of this run
         self._start_copies = {}
-        self._resumed = self._failed = False
+        self._refetches = self._failed = False
         self.mqs = MemoryQueue()
         self.dqs = DiskQueue()
 
@@ -90,8 +87,9 @@ class Scheduler(BaseScheduler):
         self._frontier.retry(state="held")  # what could not be read by the code of an earlier run
         stats = self._frontier.stats()
         self.dqs.count = stats["queued"] + stats["leased"] + stats["deferred"]
-        self._resumed = stats["admitted"] > 0
-        if self._resumed:
+        resumed = stats["admitted"] > 0
+        self._refetches = resumed and self._settings.refetch_start
+        if resumed:
             logger.info("Resuming crawl (%(queuesize)d requests scheduled)", {"queuesize": self.dqs.count},
                         extra={"spider": spider})
             self._stats.set_value("trawl/resumed", self.dqs.count)
@@ -190,7 +188,7 @@ class Scheduler(BaseScheduler):
             self._duplicates.log(request, self.spider)
             return False
         try:
-            note = number + pickle.dumps(request.to_dict(spider=self.spider), protocol=4)
+            note = number + stored_request(request, self.spider)
         except Exception as error:  # pylint: disable=broad-except  # of any class that takes part
             return self._keep_in_memory(request, key, error)
         answer = self._offer(request.url, key, self._queue_of(request), note, self._priority_of(request))
@@ -237,7 +235,7 @@ class Scheduler(BaseScheduler):
                 lease.complete()
                 continue
             try:
-                request = _restored(note, self.spider)
+                request = restored_request(memoryview(note)[_NUMBER_BYTES:], self.spider)
             except Exception:  # pylint: disable=broad-except  # the code is not as it was
                 logger.error("The stored request %(url)s cannot be read by this code; the next run of the job tries "
                              "again", {"url": lease.url}, exc_info=True, extra={"spider": self.spider})
@@ -353,11 +351,12 @@ class Scheduler(BaseScheduler):
 
     def _key_of(self, request, number):
         """What identifies a request; a request with dont_filter is a duplicate of nothing."""
-        is_start = request is self._start or (
-            "is_start_request" in request.meta and request.meta["is_start_request"]
-            and _HANDED_OUT not in request.meta)
-        self._start = None
-        if is_start and self._settings.refetch_start and self._resumed:
+        announced, self._start = self._start, None
+        if not request.dont_filter and not self._refetches:
+            return b"f" + self._fingerprint(request)
+        is_start = announced is request or (
+            _STARTS_ARE_MARKED and request.meta.get("is_start_request") and _HANDED_OUT not in request.meta)
+        if is_start and self._refetches:
             return b"a" + number
         if not request.dont_filter:
             return b"f" + self._fingerprint(request)
@@ -379,7 +378,7 @@ class Scheduler(BaseScheduler):
         """The name of its download slot."""
         name = request.meta.get("download_slot")
         if name is None:
-            name = _host_of(request)
+            name = host_of(request)
         return _encoded(name) if name else b"none"
 
     def _priority_of(self, request):
@@ -401,42 +400,6 @@ def _directory_of(settings):
     return directory
 
 
-def _host_of(request):
-    """As urlparse() finds it, which takes 15 times as long: it is asked for URLs out of the ordinary."""
-    match = _PLAIN_HOST.match(request.url)
-    if match:
-        return match[1]
-    try:
-        return urlparse_cached(request).hostname
-    except ValueError:
-        return None
-
-
-class _Stored(scrapy.Request):
-    """A request whose URL was made safe before it was stored. To do that again would take most of the time."""
-
-    def _set_url(self, url):
-        self._url = url
-
-
-def _restored(note, spider):
-    stored = pickle.loads(memoryview(note)[_NUMBER_BYTES:])
-    if "_class" in stored or not hasattr(scrapy.Request, "_set_url"):
-        return request_from_dict(stored, spider=spider)
-    options = dict(stored)
-    for name in ("callback", "errback"):
-        if options.get(name):
-            options[name] = getattr(spider, options[name])
-    request = scrapy.Request.__new__(scrapy.Request)
-    request.__class__ = _Stored
-    try:
-        request.__init__(**options)
-    except TypeError:  # stored by another version of Scrapy
-        return request_from_dict(stored, spider=spider)
-    request.__class__ = scrapy.Request
-    return request
-
-
 def _encoded(name):
     """The name of a queue, which is limited."""
     encoded = str(name).encode("utf-8", "surrogatepass")
@@ -449,5 +412,5 @@ def _name_of(kind):
 
 def _mark(request):
     """So that copies of a start request, such as retries, are not taken for start requests."""
-    if "is_start_request" in request.meta:
+    if _STARTS_ARE_MARKED and "is_start_request" in request.meta:
         request.meta[_HANDED_OUT] = True

@@ -11,10 +11,10 @@ _LEAST_MEMORY = 64 << 20
 
 class Settings:
     def __init__(self, settings):
-        self.expected_urls = _positive(settings, "TRAWL_EXPECTED_URLS", int, 1_000_000)
+        self.expected_urls = _positive(settings, "TRAWL_EXPECTED_URLS", int, 1_500_000)
         self.rate = _positive(settings, "TRAWL_FALSE_POSITIVE_RATE", float, 1e-9)
-        if self.rate >= 1:
-            raise ValueError(f"TRAWL_FALSE_POSITIVE_RATE must be below 1, not {self.rate!r}")
+        if not 1e-15 <= self.rate < 1:
+            raise ValueError(f"TRAWL_FALSE_POSITIVE_RATE must be from 1e-15 to below 1, not {self.rate!r}")
         self.exact = _truth(settings, "TRAWL_EXACT")
         self.order = _one_of(settings, "TRAWL_ORDER", ("bfs", "dfs"))
         self.politeness = _one_of(settings, "TRAWL_POLITENESS", ("scrapy", "frontier"))

@@ -102,17 +102,32 @@ def test_after_a_kill(job, exact, caplog):
 
 
 def test_its_log_does_not_grow_without_end(job, monkeypatch):
-    monkeypatch.setattr("trawl._scrapy_filter._MAX_LOG_BYTES", 1000)
+    monkeypatch.setattr("trawl._scrapy_seen._CHUNK", 4096)
+    monkeypatch.setattr("trawl._scrapy_seen._CHUNKS", 2)
     duplicates = filter_of(JOBDIR=job, TRAWL_EXPECTED_URLS=1000)
     duplicates.open()
     new(duplicates, 0, 5000)
-    assert os.path.getsize(os.path.join(job, "trawl-seen", "new")) < 1100
-    duplicates._files = None  # as if it was killed
-    os.close(duplicates._add.__self__._lock)
-    again = filter_of(JOBDIR=job, TRAWL_KEEP_SEEN=True)
+    assert os.path.getsize(os.path.join(job, "trawl-seen", "new")) <= 2 * 4096
+    os.close(duplicates._files._lock)  # as if it was killed
+    again = filter_of(JOBDIR=job, TRAWL_KEEP_SEEN=True, TRAWL_EXPECTED_URLS=1000)
     again.open()
     assert new(again, 0, 5001) == [5000]
     again.close("finished")
+
+
+def test_it_grows_and_keeps_its_rate(job):
+    """At a rate at which losses can be counted."""
+    lost = 0
+    for first in range(0, 30_000, 10_000):
+        duplicates = filter_of(JOBDIR=job, TRAWL_EXPECTED_URLS=1000, TRAWL_FALSE_POSITIVE_RATE=0.01)
+        duplicates.open()
+        assert new(duplicates, 0, first) == []
+        lost += 10_000 - len(new(duplicates, first, first + 10_000))
+        duplicates.close("shutdown")
+        expected = duplicates.crawler.stats.get_value("trawl/expected_lost")
+    assert 0 < lost < 300
+    assert lost / 2 < expected < 2 * lost
+    assert duplicates.crawler.stats.get_value("trawl/filter_bytes") < 3 * 30_000
 
 
 def test_two_of_one_job(job):
@@ -147,9 +162,9 @@ def test_a_damaged_file_is_an_error(job):
     duplicates = filter_of(JOBDIR=job)
     duplicates.open()
     duplicates.close("finished")
-    with open(os.path.join(job, "trawl-seen", "requests.filter"), "r+b") as file:
+    with open(os.path.join(job, "trawl-seen", "requests.0.filter"), "r+b") as file:
         file.write(b"\0" * 64)
-    with pytest.raises(trawl.Error, match="requests.filter"):
+    with pytest.raises(trawl.Error, match="requests.0.filter"):
         filter_of(JOBDIR=job).open()
 
 

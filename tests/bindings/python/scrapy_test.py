@@ -290,7 +290,7 @@ def test_start_requests_are_not_fetched_again(jobs, caplog):
     ({"TRAWL_EXPECTED_URLS": "many"}, "not 'many'"),
     ({"TRAWL_EXPECTED_URLS": 1.5}, "not 1.5"),
     ({"TRAWL_EXPECTED_URLS": True}, "not True"),
-    ({"TRAWL_FALSE_POSITIVE_RATE": 1}, "TRAWL_FALSE_POSITIVE_RATE must be below 1"),
+    ({"TRAWL_FALSE_POSITIVE_RATE": 1}, "TRAWL_FALSE_POSITIVE_RATE must be from 1e-15 to below 1"),
     ({"TRAWL_FALSE_POSITIVE_RATE": "nan"}, "must be a number above 0"),
     ({"TRAWL_EXACT": "perhaps"}, "TRAWL_EXACT must be True or False"),
     ({"TRAWL_ORDER": "lifo"}, "TRAWL_ORDER must be 'bfs' or 'dfs', not 'lifo'"),

@@ -155,8 +155,9 @@ def memory_peer(kind, expected):
         return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
 
     settings = crawler_of(**({"TRAWL_EXPECTED_URLS": expected} if int(expected) else {})).settings
+    kind = load_object(kind)
     before = resident()
-    duplicates = load_object(kind).from_settings(settings, fingerprinter=Numbers)
+    duplicates = kind.from_settings(settings, fingerprinter=Numbers)
     duplicates.open()
     began = time.process_time_ns()
     lost = sum(map(duplicates.request_seen, range(MANY)))

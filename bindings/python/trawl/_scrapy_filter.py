@@ -59,8 +59,8 @@ class DupeFilter(BaseDupeFilter):
         self._settings = Settings(BaseSettings() if settings is None else settings)
         self._duplicates = Duplicates(debug, stats)
         self._directory = pathlib.Path(path) if path else None
-        self._seen = self._files = None
-        self._add = self._open_and_add
+        self._seen = self._files = self._add = None
+        self._room = 0  # for so many calls
 
     @classmethod
     def from_crawler(cls, crawler):
@@ -78,18 +78,16 @@ class DupeFilter(BaseDupeFilter):
         kind = ExactSeen if self._settings.exact else BloomSeen
         if self._directory is None:
             self._seen = kind(self._settings)
-            self._add = self._seen.add
         else:
             self._files = Files(self._directory, self._settings, kind)
             self._seen = self._files.seen
-            self._add = self._files.add
 
     def close(self, reason=""):
         if self._seen is None:
             return
         seen, files = self._seen, self._files
-        self._seen = self._files = None
-        self._add = self._open_and_add
+        self._seen = self._files = self._add = None
+        self._room = 0
         if self._duplicates.stats is not None:
             expected_lost, memory = seen.figures()
             self._duplicates.stats.set_value("trawl/expected_lost", expected_lost)
@@ -98,6 +96,9 @@ class DupeFilter(BaseDupeFilter):
             files.close()
 
     def request_seen(self, request):
+        self._room -= 1
+        if self._room < 0:
+            self._make_room()
         return not self._add(self._fingerprint(request))
 
     def request_fingerprint(self, request):
@@ -107,6 +108,7 @@ class DupeFilter(BaseDupeFilter):
     def log(self, request, spider):
         self._duplicates.log(request, spider)
 
-    def _open_and_add(self, fingerprint):
-        self.open()
-        return self._add(fingerprint)
+    def _make_room(self):
+        self.open()  # if it was not, as Scrapy's filter does not need it
+        self._room = self._seen.make_room() - 1
+        self._add = self._seen.add if self._files is None else self._files.add

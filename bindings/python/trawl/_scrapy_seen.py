@@ -2,6 +2,7 @@
 
 import fcntl
 import hashlib
+import math
 import mmap
 import os
 import pathlib
@@ -17,6 +18,7 @@ _LENGTHS = [bytes((length,)) for length in range(256)]
 _CHUNK = 1 << 20  # bytes of the log that are mapped at a time
 _CHUNKS = 64  # then the filter is saved, and the log begins anew
 _LEAST_RATE = 1e-15
+_MOST_HASHES = 14
 
 
 class BloomSeen:
@@ -46,28 +48,33 @@ class BloomSeen:
 
     def _grow(self):
         layer = len(self._full)
-        self._take(trawl.ClassicBloomFilter(self._settings.expected_urls << layer,
-                                            max(self._settings.rate / (2 << layer), _LEAST_RATE)))
+        capacity = self._settings.expected_urls << layer
+        rate = max(self._settings.rate / (2 << layer), _LEAST_RATE)
+        # Each hash is a miss of the processor's cache. Half of the hashes take a third more bits.
+        bits = math.ceil(capacity * -_MOST_HASHES / math.log1p(-rate ** (1 / _MOST_HASHES)))
+        fewer = -math.log2(rate) > _MOST_HASHES
+        self._take(trawl.ClassicBloomFilter(capacity, rate, **({"bits": bits, "hashes": _MOST_HASHES} if fewer else {})))
 
     def _take(self, newest):
         self._newest = newest
-        self._add = newest.add
-        stats = newest.stats()
-        self._room = stats["capacity"] - stats["inserted"]
+        # Whether a fingerprint is new. The filter's own call where it is the only one: it is quick.
+        self.add = self._add_to_newest if self._full else newest.add
 
-    def add(self, fingerprint):
-        """Whether it is new."""
+    def _add_to_newest(self, fingerprint):
         for layer in self._full:
             if fingerprint in layer:
                 return False
-        if not self._add(fingerprint):
-            return False
-        self._room -= 1
-        if self._room <= 0:
-            self._lost += self._newest.stats()["expected_false_positives"]
+        return self._newest.add(fingerprint)
+
+    def make_room(self):
+        """Returns how many calls of add() there is room for."""
+        stats = self._newest.stats()
+        if stats["inserted"] >= stats["capacity"]:
+            self._lost += stats["expected_false_positives"]
             self._full.append(self._newest)
             self._grow()
-        return True
+            stats = self._newest.stats()
+        return stats["capacity"] - stats["inserted"]
 
     def save(self, directory):
         for number in range(self._saved, len(self._full)):
@@ -107,6 +114,10 @@ class ExactSeen:
             return False
         self._set.add(fingerprint)
         return True
+
+    @staticmethod
+    def make_room():
+        return 1 << 60
 
     def save(self, directory):
         new = directory / "requests.exact.new"
@@ -159,24 +170,40 @@ class Files:
         if log.exists():
             for fingerprint in _entries(log):
                 self.seen.add(fingerprint)
+                self.seen.make_room()
             self.seen.save(self._directory)
         self._log = _Log(log)
 
     def add(self, fingerprint):
-        if not 0 < len(fingerprint) <= 255:
+        size = len(fingerprint)
+        if not 0 < size <= 255:
             fingerprint = hashlib.blake2b(fingerprint).digest()
+            size = len(fingerprint)
         if not self.seen.add(fingerprint):
             return False
-        if self._log is not None:
-            try:
-                if not self._log.add(_LENGTHS[len(fingerprint)] + fingerprint):
-                    self.seen.save(self._directory)
-                    self._log.begin()
-            except (OSError, trawl.Error) as error:
-                logger.error("Requests seen from now on are not kept if the process is killed: %(error)s",
-                             {"error": error})
-                self._log = None
+        log = self._log
+        if log is not None:
+            end = log.at + size + 1
+            if end <= log.size:
+                log.map[log.at:end] = _LENGTHS[size] + fingerprint
+                log.at = end
+            else:
+                self._add_at_end(_LENGTHS[size] + fingerprint)
         return True
+
+    def _add_at_end(self, entry):
+        """With no place in what is mapped of the log."""
+        try:
+            if self._log.full():
+                self.seen.save(self._directory)
+                self._log.begin()
+            else:
+                self._log.map_next()
+                self._log.add(entry)
+        except (OSError, trawl.Error) as error:
+            logger.error("Requests seen from now on are not kept if the process is killed: %(error)s",
+                         {"error": error})
+            self._log = None
 
     def close(self):
         try:
@@ -197,26 +224,23 @@ class _Log:
     def begin(self):
         self._file.truncate(0)
         self._chunks = 0
-        self._map_next()
+        self.map_next()
 
-    def _map_next(self):
+    def full(self):
+        return self._chunks >= _CHUNKS
+
+    def map_next(self):
         start = self._chunks * _CHUNK
         os.posix_fallocate(self._file.fileno(), start, _CHUNK)  # a full disk is an error here, not a signal later
-        self._map = mmap.mmap(self._file.fileno(), _CHUNK, offset=start)
+        self.map = mmap.mmap(self._file.fileno(), _CHUNK, offset=start)
+        self.size = _CHUNK
         self._chunks += 1
-        self._at = 0
+        self.at = 0
 
     def add(self, entry):
-        """False: it is full."""
-        end = self._at + len(entry)
-        if end > _CHUNK:
-            if self._chunks >= _CHUNKS:
-                return False
-            self._map_next()
-            end = len(entry)
-        self._map[self._at:end] = entry
-        self._at = end
-        return True
+        end = self.at + len(entry)
+        self.map[self.at:end] = entry
+        self.at = end
 
 
 def _entries(path):

@@ -19,7 +19,7 @@ from ._scrapy_settings import Settings
 _MAX_NOTE_BYTES = 16 << 20
 _NUMBER_BYTES = 8  # a note is the request's number and its pickle
 _MAX_PRIORITY = 2**31 - 1
-_DEPTHS = 1 << 12  # TRAWL_ORDER "dfs": depths that a priority can tell apart
+_DEPTHS = 1 << 12  # TRAWL_ORDER "dfs": depths that have a priority of their own
 _CHECKPOINT_SECONDS = 600
 _STARTS_ARE_MARKED = hasattr(scrapy.Spider, "start")  # from Scrapy 2.13 on, in Request.meta
 _HANDED_OUT = "trawl_handed_out"  # in Request.meta
@@ -327,7 +327,7 @@ class Scheduler(BaseScheduler):
         return bool(left)
 
     def _ask_again_in_time(self):
-        """The engine asks every five seconds by itself; a delay may end before."""
+        """The engine asks every five seconds; a delay may end before."""
         if self._settings.politeness == "frontier":
             due = self._frontier.next_due()
             if due is not None:

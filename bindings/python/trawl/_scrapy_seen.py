@@ -16,7 +16,7 @@ from ._scrapy_parts import logger
 
 _LENGTHS = [bytes((length,)) for length in range(256)]
 _CHUNK = 1 << 20  # bytes of the log that are mapped at a time
-_CHUNKS = 64  # then the filter is saved, and the log begins anew
+_CHUNKS = 64  # then the filter is saved, and the log emptied
 _LEAST_RATE = 1e-15
 _MOST_HASHES = 14
 

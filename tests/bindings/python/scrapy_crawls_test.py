@@ -3,6 +3,7 @@ $TRAWL_SCRAPY_KILLS is how often the crawls that are killed are (3)."""
 
 import os
 import random
+import shutil
 import signal
 
 import pytest
@@ -11,6 +12,7 @@ import trawl
 
 pytest.importorskip("scrapy", reason="Scrapy (python3-scrapy) is not installed")
 # pylint: disable=wrong-import-position
+from examples_test import run  # noqa: E402
 from scrapy_crawls import BODY_BYTES  # noqa: E402
 from scrapy_server import Crawl, Server  # noqa: E402
 
@@ -73,6 +75,16 @@ def test_the_same_pages_as_scrapys_own_scheduler(sample_site, tmp_path):
             assert its[f"scheduler/{name}"] == stats[0][f"scheduler/{name}"]
         assert its["dupefilter/filtered"] == stats[0]["dupefilter/filtered"]
         assert its["trawl/expected_lost"] < 0.01 and its["trawl/filter_bytes"] > 1000
+
+
+def test_the_example_goes_on_though_it_is_killed(sample_site, source, tmp_path):
+    script = source / "examples" / "python" / "scrapy_spider.py"
+    assert len(script.read_text().splitlines()) < 60
+    whole = set(run(script, tmp_path / "whole", sample_site))
+    assert len(whole) > 50
+    fetched = run(script, tmp_path / "killed", sample_site, kill_after=20)
+    fetched += run(script, tmp_path / "killed", sample_site)
+    assert set(fetched) == whole
 
 
 def mixed_tasks(count):
@@ -197,6 +209,8 @@ def test_the_filter_with_scrapys_scheduler_after_a_kill(serve, job, keep):
     crawl.process.kill()
     crawl.end()
     before = server.fetched()
+    # What a kill leaves of Scrapy's own queue it may not be able to read.
+    shutil.rmtree(os.path.join(job["JOBDIR"], "requests.queue"))
     crawl = Crawl("tasks", server.url, TRAWL_KEEP_SEEN=keep, **settings)
     stats = crawl.stats()
     assert any("did not end cleanly" in line for line in crawl.lines)

@@ -96,7 +96,7 @@ class Server:
 
 
 class Crawl:
-    """A process that crawls; its output is read as it comes."""
+    """A process that crawls; its output is read meanwhile."""
 
     def __init__(self, spider, url, **settings):
         self.process = subprocess.Popen(  # pylint: disable=consider-using-with

@@ -199,7 +199,7 @@ def test_requests_that_cannot_be_stored(jobs, caplog):
     scheduler.close("shutdown")
     assert "2 requests that could not be stored are lost" in caplog.text
     again = jobs()
-    assert len(again) == 0 and again.enqueue_request(unstorable()), "one that was lost must not be filtered for ever"
+    assert len(again) == 0 and again.enqueue_request(unstorable()), "one that was lost must come again"
     for duplicate in (unstorable(), request_of("1")):
         assert not again.enqueue_request(duplicate)
     request = take(again)

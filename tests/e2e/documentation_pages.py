@@ -64,8 +64,7 @@ def make_lists(work):
 
 def make_filter_anew(work):
     """The numbers of the page are those of the filter before `add`."""
-    work.run("filter", "build", "--force", "-o", "crawled.filter", "--capacity", "2M", "--fpr", "1e-4",
-             "crawled.txt")
+    work.run("filter", "build", "--force", "-o", "crawled.filter", "--capacity", "2M", "crawled.txt")
 
 
 # --- crawls ---

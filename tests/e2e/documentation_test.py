@@ -317,7 +317,7 @@ exec -a trawl "{self.options.trawl}" "$@" "${{more[@]}}"
         links = "".join(f'<a href="https://example.com/{path}">' for path in ("", "one", "two"))
         for path in ("/", "/one", "/two"):
             site.serve(path, links.encode())
-        snippet = next(each for each in self.pages[block.page].blocks if each.language == "cpp")
+        snippet = next(each for each in self.pages["README.md"].blocks if each.language == "cpp")
         try:
             program = self.code.build_project(block.text, program_of(snippet), work.directory / "project")
             environment = {**os.environ, "SITE_PORT": str(site.http.server_port)}

@@ -50,26 +50,43 @@ def _short(request, spider):
 class _Stored(scrapy.Request):
     """A request whose URL was made safe before it was stored: to do it again would take most of the time."""
 
+    __slots__ = ()
+
     def _set_url(self, url):
         self._url = url
 
 
+def _made_of(options):
+    request = scrapy.Request.__new__(scrapy.Request)
+    request.__class__ = _Stored
+    request.__init__(**options)  # pylint: disable=unnecessary-dunder-call
+    request.__class__ = scrapy.Request
+    return request
+
+
+def _can_make():
+    """Whether this version's requests can be made so."""
+    try:
+        return _made_of({"url": "http://a.example/ "}).url == "http://a.example/ "
+    except (AttributeError, TypeError, ValueError):
+        return False
+
+
+_CAN_MAKE = _can_make()
+
+
 def restored_request(data, spider):
     stored = pickle.loads(data)
-    if "_class" in stored or not hasattr(scrapy.Request, "_set_url"):
+    if "_class" in stored or not _CAN_MAKE:
         return request_from_dict(stored, spider=spider)
     options = dict(stored)
     for name in ("callback", "errback"):
         if options.get(name):
             options[name] = getattr(spider, options[name])
-    request = scrapy.Request.__new__(scrapy.Request)
-    request.__class__ = _Stored
     try:
-        request.__init__(**options)  # pylint: disable=unnecessary-dunder-call
+        return _made_of(options)
     except TypeError:  # stored by another version of Scrapy
         return request_from_dict(stored, spider=spider)
-    request.__class__ = scrapy.Request
-    return request
 
 
 def host_of(request):

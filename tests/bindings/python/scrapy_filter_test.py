@@ -12,6 +12,7 @@ from examples_test import names_of_stub
 
 scrapy = pytest.importorskip("scrapy", reason="Scrapy (python3-scrapy) is not installed")
 # pylint: disable=wrong-import-position
+import twisted.internet.reactor  # noqa: E402,F401  pylint: disable=unused-import
 from scrapy.dupefilters import BaseDupeFilter  # noqa: E402
 from scrapy.exceptions import NotConfigured  # noqa: E402
 from scrapy.utils.misc import load_object  # noqa: E402

@@ -45,6 +45,7 @@ set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-trawl)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3 (>= 3.10)")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS python3-scrapy)
 set(CPACK_COMPONENT_PYTHON_DESCRIPTION
 "durable URL frontier and filters for Python
  The package trawl: the URL frontier of the crawler Trawl, its filters of URLs

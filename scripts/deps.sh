@@ -30,7 +30,7 @@ test_packages=(
   redis-tools python3-redis  # clients of trawl serve
   redis-server   # bench/resp_bench.py measures against it
   doxygen        # the API reference
-  mypy python3-pytest python3-aiohttp  # the Python package is tested with them
+  mypy python3-pytest python3-aiohttp python3-scrapy  # the Python package is tested with them
   python3-setuptools python3-wheel python3-pip python3-venv  # its wheel
   cmake-doc      # the HTML pages that tests/e2e crawls; with those below it also holds the link
                  # engines against each other on them

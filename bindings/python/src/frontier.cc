@@ -270,16 +270,18 @@ PyObject* on_end(PyObject* self, PyObject* call) {
   Py_RETURN_NONE;
 }
 
-// Ends a lease by `call(frontier)`; its end is also said if it had ended before.
+// Ends a lease by `call(frontier)`; its end is also said if it had ended before, but not if it stays
+// open (Outcome::end_later).
 template <class Call>
-auto ended(PyObject* self, Opened& opened, Call&& call) {
+auto ended(PyObject* self, Opened& opened, Call&& call, bool stays_open = false) {
   std::optional<decltype(call(*opened.frontier))> result;
   {
     const WithoutGil others_run;
     result.emplace(call(*opened.frontier));
   }
-  if (*result || result->error().code == ErrorCode::kNotFound ||
-      result->error().code == ErrorCode::kClosed) {
+  if (*result ? !stays_open
+              : result->error().code == ErrorCode::kNotFound ||
+                    result->error().code == ErrorCode::kClosed) {
     say_end(self);
   }
   return value_of(std::move(*result));
@@ -333,11 +335,12 @@ PyObject* lease_complete(PyObject* self, PyObject* args, PyObject* kwargs) {
     PyObject* reason = nullptr;
     PyObject* recrawl_at = nullptr;
     PyObject* note = nullptr;
-    int requested = 1;
-    const char* names[] = {"status",     "links", "error",     "reason",
-                           "recrawl_at", "note",  "requested", nullptr};
-    if (PyArg_ParseTupleAndKeywords(args, kwargs, "|OO$OOOOp", const_cast<char**>(names), &status,
-                                    &links, &error, &reason, &recrawl_at, &note, &requested) == 0) {
+    int requested = 1, end_later = 0;
+    const char* names[] = {"status", "links",     "error",     "reason", "recrawl_at",
+                           "note",   "requested", "end_later", nullptr};
+    if (PyArg_ParseTupleAndKeywords(args, kwargs, "|OO$OOOOpp", const_cast<char**>(names), &status,
+                                    &links, &error, &reason, &recrawl_at, &note, &requested,
+                                    &end_later) == 0) {
       throw PythonError();
     }
     const auto opened = opened_of<LeaseObject>(self);
@@ -345,13 +348,15 @@ PyObject* lease_complete(PyObject* self, PyObject* args, PyObject* kwargs) {
     Outcome outcome = outcome_of(status, error, reason);
     if (status == nullptr) outcome.status = 200;
     outcome.requested = requested != 0;
+    outcome.end_later = end_later != 0;
     if (recrawl_at != nullptr && recrawl_at != Py_None)
       outcome.recrawl_at = wall_time_of(recrawl_at, "recrawl_at");
     if (note != nullptr && note != Py_None) outcome.note = std::string(text_of(note, "note"));
     const Requests found = requests_of(links, {.depth = lease.depth + 1}, "links");
-    const auto answers = ended(self, *opened, [&](Frontier& frontier) {
-      return frontier.complete(lease.id, outcome, found.all);
-    });
+    const auto answers = ended(
+        self, *opened,
+        [&](Frontier& frontier) { return frontier.complete(lease.id, outcome, found.all); },
+        outcome.end_later);
     return PyLong_FromSsize_t(std::count(answers.begin(), answers.end(), Admission::kNew));
   });
 }
@@ -400,14 +405,16 @@ PyObject* lease_hold(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     PyObject* reason = nullptr;
     PyObject* rules = nullptr;
-    const char* names[] = {"reason", "rules", nullptr};
-    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|O", const_cast<char**>(names), &reason,
-                                    &rules) == 0) {
+    int always = 0;
+    const char* names[] = {"reason", "rules", "always", nullptr};
+    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|O$p", const_cast<char**>(names), &reason,
+                                    &rules, &always) == 0) {
       throw PythonError();
     }
     const auto opened = opened_of<LeaseObject>(self);
     const HoldReason why{.reason = text_of(reason, "reason"),
-                         .rules = rules == nullptr ? 0 : unsigned_of(rules, "rules", UINT64_MAX)};
+                         .rules = rules == nullptr ? 0 : unsigned_of(rules, "rules", UINT64_MAX),
+                         .always = always != 0};
     ended(self, *opened, [&](Frontier& frontier) { return frontier.hold(lease_of(self).id, why); });
     Py_RETURN_NONE;
   });

@@ -165,11 +165,13 @@ class Lease:
         recrawl_at: Optional[float] = None,
         note: Optional[Text] = None,
         requested: bool = True,
+        end_later: bool = False,
     ) -> int:
         """Ends the lease and admits the links found, one level deeper. Returns how many were new.
 
         The links become durable no later than the completion; Frontier.flush() waits for both. Of a
-        lease that ended before, only the links are admitted.
+        lease that ended before, only the links are admitted. With `end_later` its host may get another
+        lease, but this one stays open until a second complete().
         """
     def fail(
         self,
@@ -180,8 +182,11 @@ class Lease:
         error: Optional[Text] = None,
     ) -> Optional[float]:
         """Ends a lease whose fetch failed. Returns the time of the retry; None: it ended as failed."""
-    def hold(self, reason: Text, rules: int = 0) -> None:
-        """Sets the URL aside without a request; Frontier.retry() queues it again."""
+    def hold(self, reason: Text, rules: int = 0, *, always: bool = False) -> None:
+        """Sets the URL aside without a request; Frontier.retry() queues it again.
+
+        `always`: even beyond the frontier's `max_set_aside`.
+        """
     def release(self, after: Optional[float] = None) -> None:
         """Returns the URL unfetched to its queue, not to be leased for `after` seconds."""
     def renew(self) -> None:

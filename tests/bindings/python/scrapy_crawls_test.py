@@ -1,0 +1,232 @@
+"""Whole crawls by Scrapy with Trawl's parts, each a process, which are killed or stopped on the way.
+$TRAWL_SCRAPY_KILLS is how often the crawls that are killed are (3)."""
+
+import os
+import random
+import shutil
+import signal
+
+import pytest
+
+import trawl
+
+pytest.importorskip("scrapy", reason="Scrapy (python3-scrapy) is not installed")
+# pylint: disable=wrong-import-position
+from examples_test import run  # noqa: E402
+from scrapy_crawls import BODY_BYTES  # noqa: E402
+from scrapy_server import Crawl, Server  # noqa: E402
+
+KILLS = int(os.environ.get("TRAWL_SCRAPY_KILLS", "3"))
+AT_ONCE = 8  # CONCURRENT_REQUESTS
+SCHEDULER = {"SCHEDULER": "trawl.scrapy.Scheduler", "CONCURRENT_REQUESTS": AT_ONCE}
+FILTER = {"DUPEFILTER_CLASS": "trawl.scrapy.DupeFilter"}
+FINGERPRINTER = {"REQUEST_FINGERPRINTER_CLASS": "trawl.scrapy.Fingerprinter"}
+
+
+@pytest.fixture
+def serve():
+    servers = []
+
+    def start(tasks, **options):
+        servers.append(Server(tasks, **options))
+        return servers[-1]
+    yield start
+    for server in servers:
+        server.close()
+
+
+@pytest.fixture
+def job(tmp_path):
+    return {"JOBDIR": str(tmp_path / "job")}
+
+
+def get(*paths, **options):
+    return [{"kind": "get", "url": path, **options} for path in paths]
+
+
+def expected_of(tasks):
+    """What a crawl of the tasks fetches with success, from "/" on."""
+    wanted, left = set(), [("GET", "/", 0)]
+    while left:
+        method, path, size = one = left.pop()
+        if one in wanted:
+            continue
+        wanted.add(one)
+        if "redirect" in path:
+            left.append((method, path.replace("redirect", "target"), size))
+        for task in tasks.get(path, []):
+            post = task["kind"] == "post"
+            left.append(("POST" if post else "GET", task["url"], BODY_BYTES if post else 0))
+    return wanted
+
+
+def test_the_same_pages_as_scrapys_own_scheduler(sample_site, tmp_path):
+    key = trawl.Canonicalizer().key
+    crawls = [Crawl("site", sample_site)]
+    crawls += [Crawl("site", sample_site, JOBDIR=str(tmp_path / str(number)), **settings) for number, settings in
+               enumerate((SCHEDULER, {**SCHEDULER, **FINGERPRINTER}, FILTER, {**FILTER, "TRAWL_EXACT": True},
+                          {**SCHEDULER, **FILTER, "TRAWL_EXACT": True, "TRAWL_ORDER": "dfs"}))]
+    stats = [crawl.stats() for crawl in crawls]
+    pages = [sorted(map(key, crawl.pages())) for crawl in crawls]
+    assert len(pages[0]) > 50
+    for other, its in zip(pages[1:], stats[1:]):
+        assert other == pages[0]
+        for name in ("enqueued", "dequeued"):
+            assert its[f"scheduler/{name}"] == stats[0][f"scheduler/{name}"]
+        assert its["dupefilter/filtered"] == stats[0]["dupefilter/filtered"]
+        assert its["trawl/expected_lost"] < 0.01 and its["trawl/filter_bytes"] > 1000
+
+
+def test_the_example_goes_on_though_it_is_killed(sample_site, source, tmp_path):
+    script = source / "examples" / "python" / "scrapy_spider.py"
+    assert len(script.read_text().splitlines()) < 60
+    whole = set(run(script, tmp_path / "whole", sample_site))
+    assert len(whole) > 50
+    fetched = run(script, tmp_path / "killed", sample_site, kill_after=20)
+    fetched += run(script, tmp_path / "killed", sample_site)
+    assert set(fetched) == whole
+
+
+def mixed_tasks(count):
+    """Pages that link to each other, and to redirects, pages that fail at first, and forms."""
+    tasks = {"/": get("/page/1", "/page/0")}
+    for number in range(count):
+        links = get(*(f"/page/{next_one}" for next_one in (2 * number, 2 * number + 1, number - 1, 0)
+                      if 0 <= next_one < count))
+        tasks[f"/page/{number}"] = links + get(f"/redirect/{number}") * (number % 3 == 0) + get(
+            f"/flaky/{number}", priority=number % 4) * (number % 4 == 0) + [
+                {"kind": "post", "url": f"/form/{number}"}] * (number % 5 == 0) + [
+                    {"kind": "again", "url": f"/again/{number}"}] * (number % 7 == 0)
+        tasks[f"/form/{number}"] = get(f"/of-form/{number}")
+    return tasks
+
+
+@pytest.mark.parametrize("more", [{}, {**FINGERPRINTER, **FILTER, "TRAWL_EXACT": True}])
+def test_kills_lose_nothing(serve, job, more):
+    tasks = mixed_tasks(25 * KILLS)
+    wanted = expected_of(tasks)
+    server = serve(tasks)
+    settings = {**SCHEDULER, **job, **more}
+    chance = random.Random(1)
+    in_progress = []
+    for _ in range(KILLS):
+        crawl = Crawl("tasks", server.url, **settings)
+        server.wait_for(len(server.log) + chance.randrange(10, len(wanted) // KILLS), crawl.process)
+        crawl.process.kill()
+        assert crawl.end() == -signal.SIGKILL, "\n".join(crawl.lines)
+        in_progress.append(crawl.in_progress())
+    crawl = Crawl("tasks", server.url, **settings)
+    stats = crawl.stats()
+    fetched = server.fetched()
+    assert set(fetched) == wanted
+    repeated = sum(fetched.values()) - len(wanted)
+    print(f"{KILLS} kills: {len(wanted)} of {len(wanted)}, {repeated} twice; in progress: {in_progress}")
+    # Completions become durable within a millisecond or so.
+    assert repeated <= sum(in_progress) + 2 * KILLS, "more than were in progress"
+    assert stats["trawl/resumed"] > 0
+    before = len(server.log)
+    assert Crawl("tasks", server.url, **settings).stats().get("scheduler/dequeued") is None
+    assert len(server.log) == before, "the start request, and all that it led to, is done"
+
+
+def test_a_crawl_with_everything_that_is_stopped(serve, job):
+    """CloseSpider, then ^C; the requests that lambdas keep in memory are lost by it, all others are not."""
+    tasks = mixed_tasks(60)
+    wanted = expected_of(tasks)
+    tasks["/page/20"] = tasks["/page/20"] + [{"kind": "close", "url": "/"}]
+    server = serve(tasks)
+    settings = {**SCHEDULER, **job}
+    stats = Crawl("tasks", server.url, **settings).stats()
+    assert stats["finish_reason"] == "enough" and set(server.fetched()) < wanted
+    crawl = Crawl("tasks", server.url, **settings)
+    server.wait_for(len(server.log) + 10, crawl.process)
+    crawl.process.send_signal(signal.SIGINT)
+    stats = crawl.stats()
+    assert stats["finish_reason"] == "shutdown" and set(server.fetched()) < wanted
+    stats = Crawl("tasks", server.url, **settings).stats()
+    assert stats["finish_reason"] == "finished" and "trawl/repeated" not in stats
+    assert server.fetched() == {one: 1 for one in wanted}, "each once"
+
+
+def test_interrupted_twice(serve, job):
+    tasks = {"/": get("/1", "/blocked/1", "/blocked/2", "/2"), "/1": get("/3"), "/blocked/1": get("/4")}
+    server = serve(tasks)
+    settings = {**SCHEDULER, **job}
+    crawl = Crawl("tasks", server.url, **settings)
+    server.wait_for(6, crawl.process)
+    for count, said in ((1, "Received SIGINT, shutting down gracefully"), (2, "Received SIGINT twice")):
+        crawl.process.send_signal(signal.SIGINT)
+        crawl.wait_for(said)
+        assert any(said in line for line in crawl.lines), "\n".join(crawl.lines)
+        assert (crawl.process.poll() is None) or count == 2
+    assert crawl.end() in (0, 1), "\n".join(crawl.lines)
+    server.released.set()
+    stats = Crawl("tasks", server.url, **settings).stats()
+    fetched = server.fetched()
+    assert set(fetched) == expected_of(tasks)
+    assert sum(fetched.values()) - len(fetched) <= AT_ONCE
+    assert fetched[("GET", "/blocked/1", 0)] == 2 and stats["trawl/repeated"] >= 1
+
+
+def test_lambda_callbacks(serve, job):
+    tasks = {"/": get("/1") + [{"kind": "lambda", "url": f"/{number}"} for number in (1, 2, 3, 3)], "/2": get("/3", "/4")}
+    server = serve(tasks)
+    crawl = Crawl("tasks", server.url, **SCHEDULER, **job)
+    stats = crawl.stats(tracebacks=True)  # of the warning
+    assert server.fetched() == {one: 1 for one in expected_of(tasks)}
+    assert stats["scheduler/unserializable"] == 2 and stats["finish_reason"] == "finished"
+    assert sum("Unable to serialize request" in line for line in crawl.lines) == 1
+
+
+def test_two_processes_of_one_job(serve, job):
+    server = serve({"/": get("/blocked/1"), "/blocked/1": get("/1")})
+    crawl = Crawl("tasks", server.url, **SCHEDULER, **job)
+    server.wait_for(2, crawl.process)
+    other = Crawl("tasks", server.url, **SCHEDULER, **job)
+    assert other.end() == 1
+    assert any("FAILED" in line and job["JOBDIR"] in line for line in other.lines), "\n".join(other.lines)
+    server.released.set()
+    crawl.stats()
+    assert len(server.log) == 3
+
+
+@pytest.mark.parametrize("settings, said", [({}, "JOBDIR"), ({"TRAWL_ORDER": "x"}, "TRAWL_ORDER must be")])
+def test_a_crawl_that_cannot_begin_ends_with_the_reason(serve, settings, said):
+    server = serve({})
+    crawl = Crawl("tasks", server.url, **SCHEDULER, **settings)
+    assert crawl.end() == 1 and any("FAILED" in line and said in line for line in crawl.lines)
+    assert not server.log
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_the_filter_with_scrapys_scheduler_after_a_kill(serve, job, keep):
+    tasks = mixed_tasks(30)
+    wanted = expected_of(tasks)
+    server = serve(tasks)
+    settings = {**FILTER, **job, "CONCURRENT_REQUESTS": AT_ONCE}
+    crawl = Crawl("tasks", server.url, **settings)
+    server.wait_for(20, crawl.process)
+    crawl.process.kill()
+    crawl.end()
+    before = server.fetched()
+    # What a kill leaves of Scrapy's own queue it may not be able to read.
+    shutil.rmtree(os.path.join(job["JOBDIR"], "requests.queue"))
+    crawl = Crawl("tasks", server.url, TRAWL_KEEP_SEEN=keep, **settings)
+    stats = crawl.stats()
+    assert any("did not end cleanly" in line for line in crawl.lines)
+    if keep:
+        assert stats["scheduler/dequeued"] == 1, "the start request: all that it leads to was seen"
+        assert sum(server.fetched().values()) == sum(before.values()) + 1 < len(wanted)
+    else:
+        assert set(server.fetched()) == wanted
+
+
+@pytest.mark.parametrize("spider, settings", [("delayed", {}), ("delayed-by-attribute", {}),
+                                              ("tasks", {"DOWNLOAD_DELAY": 0.2, "ROBOTSTXT_OBEY": True})])
+def test_delays_kept_by_the_frontier(serve, job, spider, settings):
+    server = serve({"/": get(*(f"/{number}" for number in range(6)))}, robots=b"User-agent: *\nDisallow: /5\n")
+    stats = Crawl(spider, server.url, **SCHEDULER, **job, TRAWL_POLITENESS="frontier", **settings).stats()
+    times = [one[0] for one in server.log]
+    assert len(times) == stats["downloader/request_count"] >= 7
+    gaps = [later - earlier for earlier, later in zip(times, times[1:])]
+    assert min(gaps) > 0.15, gaps  # 0.2, less what the way to the server may vary

@@ -270,8 +270,8 @@ PyObject* on_end(PyObject* self, PyObject* call) {
   Py_RETURN_NONE;
 }
 
-// Ends a lease by `call(frontier)`; its end is also said if it had ended before, but not if it stays
-// open (Outcome::end_later).
+// Ends a lease by `call(frontier)`; its end is also said if it had ended before, but not if it
+// stays open (Outcome::end_later).
 template <class Call>
 auto ended(PyObject* self, Opened& opened, Call&& call, bool stays_open = false) {
   std::optional<decltype(call(*opened.frontier))> result;

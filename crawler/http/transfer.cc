@@ -75,6 +75,7 @@ void Transfer::reset() {
   phase_ = Phase::kResolving;
   paused_ = {};
   sent_.reset();
+  about_to_send_.reset();
   first_byte_.reset();
   sent_before_ = false;
   opened_socket_ = reused_ = false;
@@ -350,9 +351,9 @@ HttpResponse Transfer::finish(CURLcode code, Time now) {
   conclude(code);
   body_.end();
   response_.elapsed = std::chrono::ceil<milliseconds>(now - begun_);
-  if (first_byte_ && sent_) {
+  if (first_byte_ && about_to_send_) {
     response_.response_time =
-        std::max(std::chrono::ceil<milliseconds>(*first_byte_ - *sent_), milliseconds(0));
+        std::max(std::chrono::ceil<milliseconds>(*first_byte_ - *about_to_send_), milliseconds(0));
   }
   response_.sent = sent_.value_or(now);
   if (!proxy_) {
@@ -553,6 +554,7 @@ int Transfer::take_connection(std::string_view remote_ip, int remote_port, int l
     return CURL_PREREQFUNC_ABORT;
   }
   sent_before_ = true;
+  about_to_send_ = std::chrono::steady_clock::now();
   if (gate_ != nullptr) connected_address_ = proxy_ ? asked_address_ : std::string(remote_ip);
   reused_ = !opened_socket_;
   response_.request_head.clear();  // the head of a CONNECT to the proxy

@@ -187,6 +187,9 @@ class Transfer {
   Time window_begun_{};  // start of the speed measurement
   std::uint64_t window_bytes_ = 0;
   std::chrono::steady_clock::duration paused_{0};  // total time without running timeouts
+  // The request was sent in between. On a busy machine they may be far apart: P1 counts from the
+  // later, and a host is never thought quicker than it is.
+  std::optional<Time> about_to_send_;
   std::optional<Time> sent_;
   std::optional<Time> first_byte_;
   bool sent_before_ = false;

@@ -12,7 +12,7 @@ from scrapy.exceptions import NotConfigured
 
 import trawl
 
-from ._scrapy_parts import logger
+from ._scrapy_parts import allocate, logger
 
 _LENGTHS = [bytes((length,)) for length in range(256)]
 _CHUNK = 1 << 20  # bytes of the log that are mapped at a time
@@ -218,6 +218,7 @@ class _Log:
     follows an entry, the next is at the start of the next chunk."""
 
     def __init__(self, path):
+        self._path = path
         self._file = open(path, "w+b", buffering=0)  # pylint: disable=consider-using-with
         self.begin()
 
@@ -231,7 +232,7 @@ class _Log:
 
     def map_next(self):
         start = self._chunks * _CHUNK
-        os.posix_fallocate(self._file.fileno(), start, _CHUNK)  # a full disk is an error here, not a signal later
+        allocate(self._file, start, _CHUNK, self._path)
         self.map = mmap.mmap(self._file.fileno(), _CHUNK, offset=start)
         self.size = _CHUNK
         self._chunks += 1

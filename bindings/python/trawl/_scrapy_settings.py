@@ -7,14 +7,16 @@ _UNITS = {"": 1, "b": 1}
 for _power, _letter in enumerate("kmgt", 1):
     _UNITS.update({_letter: 1 << 10 * _power, f"{_letter}ib": 1 << 10 * _power, f"{_letter}b": 1000 ** _power})
 _LEAST_MEMORY = 64 << 20
+_LEAST_RATE = 1e-12  # a filter that grows needs lower ones for its parts
 
 
 class Settings:
     def __init__(self, settings):
         self.expected_urls = _positive(settings, "TRAWL_EXPECTED_URLS", int, 1_500_000)
         self.rate = _positive(settings, "TRAWL_FALSE_POSITIVE_RATE", float, 1e-9)
-        if not 1e-15 <= self.rate < 1:
-            raise ValueError(f"TRAWL_FALSE_POSITIVE_RATE must be from 1e-15 to below 1, not {self.rate!r}")
+        if not _LEAST_RATE <= self.rate < 1:
+            raise ValueError(f"TRAWL_FALSE_POSITIVE_RATE must be from {_LEAST_RATE} to below 1, not {self.rate!r}; "
+                             "TRAWL_EXACT = True takes no new request for a seen one")
         self.exact = _truth(settings, "TRAWL_EXACT")
         self.order = _one_of(settings, "TRAWL_ORDER", ("bfs", "dfs"))
         self.politeness = _one_of(settings, "TRAWL_POLITENESS", ("scrapy", "frontier"))

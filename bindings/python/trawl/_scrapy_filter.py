@@ -11,9 +11,8 @@ from scrapy.utils.request import RequestFingerprinter
 import trawl
 
 from ._scrapy_parts import Duplicates
-from ._scrapy_seen import BloomSeen, ExactSeen, Files
+from ._scrapy_seen import BloomSeen, ExactSeen, Files, refuse_jobs_of_others
 from ._scrapy_settings import Settings
-
 
 
 class Fingerprinter:
@@ -59,6 +58,8 @@ class DupeFilter(BaseDupeFilter):
         self._settings = Settings(BaseSettings() if settings is None else settings)
         self._duplicates = Duplicates(debug, stats)
         self._directory = pathlib.Path(path) if path else None
+        if self._directory is not None:
+            refuse_jobs_of_others(self._directory)
         self._seen = self._files = self._add = None
         self._room = 0  # for so many calls
 

@@ -1,5 +1,6 @@
-"""What a job of trawl.scrapy.Scheduler is: whose, with what it began, and where."""
+"""Jobs in JOBDIR: who has one open, and of trawl.scrapy.Scheduler's whose it is and with what it began."""
 
+import fcntl
 import json
 import os
 import pathlib
@@ -8,7 +9,43 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.job import job_dir
 from scrapy.utils.spider import DefaultSpider
 
+import trawl
+
 from ._scrapy_parts import logger
+
+
+def lock(path, job):
+    """Returns a descriptor whose closing ends the lock."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        _lock(descriptor, fcntl.LOCK_EX, job)
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, b"%d" % os.getpid())
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def refuse_if_locked(path, job):
+    """Before Scrapy has opened the spider: what it does when that fails later damages files of the other process."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:  # whoever opens the job says it
+        return
+    try:
+        _lock(descriptor, fcntl.LOCK_SH, job)
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor, kind, job):
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        process = os.pread(descriptor, 20, 0).decode("ascii", "replace") or "unknown"
+        raise trawl.InUseError(f"JOBDIR {job} is in use by another process (pid {process}): stop that, or give JOBDIR "
+                               "a directory of its own") from None
 
 
 def directory_of_job(settings):
@@ -23,29 +60,33 @@ def directory_of_job(settings):
             raise NotConfigured(
                 f"JOBDIR {directory} is the job of another scheduler: it has {name}. Its requests cannot be taken "
                 "over: finish it with that scheduler, or give JOBDIR a directory of its own")
+    refuse_if_locked(pathlib.Path(directory, "trawl", "LOCK"), directory)
     return pathlib.Path(directory)
 
 
 class Job:
     """The file that says how the job began. What may not change in a job is an error; what may is said."""
 
-    def __init__(self, directory, spider, crawler, exact):
+    def __init__(self, directory, crawler, exact):
+        self._directory = directory
         self._path = directory / "trawl.json"
-        self._spider = spider
         self._before = self._read()
-        # scrapy shell and scrapy fetch have a spider of Scrapy's, which owns no job.
-        name = None if isinstance(spider, DefaultSpider) else spider.name
-        if self._before.get("spider", spider.name) != spider.name:
-            raise NotConfigured(
-                f"JOBDIR {directory} is a job of the spider {self._before['spider']!r}, not of {spider.name!r}: "
-                f"give each spider a directory of its own, such as -s JOBDIR={directory}-{spider.name}")
         if self._before.get("exact", exact) != exact:
             raise NotConfigured(f"the job in JOBDIR {directory} began with TRAWL_EXACT = {not exact}: go on with that, "
                                 "or give JOBDIR a directory of its own")
         fingerprinter = type(crawler.request_fingerprinter)
         self._now = {"exact": exact, "fingerprinter": f"{fingerprinter.__module__}.{fingerprinter.__qualname__}",
                      "implementation": str(crawler.settings.get("REQUEST_FINGERPRINTER_IMPLEMENTATION")), "slots": []}
-        if name is not None or "spider" in self._before:
+        if getattr(crawler, "spider", None) is not None:
+            self.belongs_to(crawler.spider)
+
+    def belongs_to(self, spider):
+        self._spider = spider
+        if self._before.get("spider", spider.name) != spider.name:
+            raise NotConfigured(
+                f"JOBDIR {self._directory} is a job of the spider {self._before['spider']!r}, not of {spider.name!r}: "
+                f"give each spider a directory of its own, such as -s JOBDIR={self._directory}-{spider.name}")
+        if not isinstance(spider, DefaultSpider):  # of scrapy shell and scrapy fetch, which own no job
             self._now["spider"] = spider.name
 
     def slots_before(self):
@@ -84,5 +125,5 @@ class Job:
         except ValueError:
             pass
         logger.warning("%(path)s is damaged: whether this job began with these settings is not known",
-                       {"path": self._path}, extra={"spider": self._spider})
+                       {"path": self._path})
         return {}

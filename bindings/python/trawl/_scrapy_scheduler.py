@@ -7,6 +7,7 @@ from scrapy.core.scheduler import BaseScheduler
 from scrapy.dupefilters import BaseDupeFilter, RFPDupeFilter
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.misc import load_object
+from scrapy.utils.spider import DefaultSpider
 
 import trawl
 
@@ -47,7 +48,7 @@ class Scheduler(BaseScheduler):
         self._stats = crawler.stats
         self._settings = Settings(crawler.settings)
         self._directory = directory_of_job(crawler.settings)
-        self._warn_unserializable = True
+        self._job = Job(self._directory, crawler, self._settings.exact)
         self._duplicates = Duplicates(crawler.settings.getbool("DUPEFILTER_DEBUG"), crawler.stats)
         self._fingerprint = crawler.request_fingerprinter.fingerprint
         self._filters = load_object(crawler.settings["DUPEFILTER_CLASS"]) is not BaseDupeFilter  # that takes all
@@ -77,7 +78,8 @@ class Scheduler(BaseScheduler):
                 f"Scrapy {scrapy.__version__} does not say which requests are in progress in the way that "
                 "trawl.scrapy.Scheduler knows (inprogress of the engine's slot): use Scrapy's own scheduler")
         self._slot = slot
-        job = Job(self._directory, spider, self._crawler, self._settings.exact)
+        self._warn_unserializable = not isinstance(spider, DefaultSpider)  # whose requests never can be stored
+        self._job.belongs_to(spider)
         self._frontier = trawl.Frontier(
             self._directory / "trawl", delay=self._delay(), leases_per_host=self._concurrency(),
             expected_urls=self._settings.expected_urls, false_positive_rate=self._settings.rate,
@@ -85,7 +87,7 @@ class Scheduler(BaseScheduler):
             max_note_bytes=_MAX_NOTE_BYTES, max_url_length=1 << 20, max_set_aside=0,
             checkpoint_interval=_CHECKPOINT_SECONDS)
         self._handed_out = HandedOut(self._directory / "trawl.handed-out")
-        job.begin(self._set_slots(job.slots_before()))
+        self._job.begin(self._set_slots(self._job.slots_before()))
         self._say_who_filters()
         self._frontier.retry(state="held")  # what could not be read by the code of an earlier run
         stats = self._frontier.stats()

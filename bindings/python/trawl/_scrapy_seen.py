@@ -1,6 +1,5 @@
 """What trawl.scrapy.DupeFilter has seen, in memory and in JOBDIR."""
 
-import fcntl
 import hashlib
 import math
 import mmap
@@ -12,6 +11,7 @@ from scrapy.exceptions import NotConfigured
 
 import trawl
 
+from ._scrapy_job import lock, refuse_if_locked
 from ._scrapy_parts import allocate, logger
 
 _LENGTHS = [bytes((length,)) for length in range(256)]
@@ -140,10 +140,10 @@ class Files:
     closed: where there is one at the start, the last run did not come to its end."""
 
     def __init__(self, job, settings, kind):
-        _refuse_jobs_of_others(job)
+        refuse_jobs_of_others(job)
         self._directory = directory = job / "trawl-seen"
         directory.mkdir(parents=True, exist_ok=True)
-        self._lock = _locked(directory / "lock", job)
+        self._lock = lock(directory / "lock", job)
         try:
             if (directory / kind.other).exists():
                 raise NotConfigured(f"the job in JOBDIR {job} began with another TRAWL_EXACT: go on with that, or "
@@ -257,7 +257,7 @@ def _entries(path):
             at += 1 + size
 
 
-def _refuse_jobs_of_others(job):
+def refuse_jobs_of_others(job):
     if (job / "requests.seen").exists():
         raise NotConfigured(
             f"JOBDIR {job} has the requests that another filter of duplicates has seen (requests.seen): finish "
@@ -266,13 +266,4 @@ def _refuse_jobs_of_others(job):
         raise NotConfigured(
             f"JOBDIR {job} is a job of trawl.scrapy.Scheduler: go on with SCHEDULER = \"trawl.scrapy.Scheduler\", "
             "or give JOBDIR a directory of its own")
-
-
-def _locked(path, job):
-    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(lock)
-        raise NotConfigured(f"JOBDIR {job} is in use by another process") from None
-    return lock
+    refuse_if_locked(job / "trawl-seen" / "lock", job)

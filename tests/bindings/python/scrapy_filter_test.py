@@ -134,8 +134,8 @@ def test_it_grows_and_keeps_its_rate(job):
 def test_two_of_one_job(job):
     first = filter_of(JOBDIR=job)
     first.open()
-    with pytest.raises(NotConfigured, match="is in use by another process"):
-        filter_of(JOBDIR=job).open()
+    with pytest.raises(trawl.InUseError, match=f"JOBDIR {job} is in use by another process .pid {os.getpid()}.: stop"):
+        filter_of(JOBDIR=job)
     first.close("finished")
     filter_of(JOBDIR=job).open()
 

@@ -119,16 +119,16 @@ def test_its_log_does_not_grow_without_end(job, monkeypatch):
 def test_it_grows_and_keeps_its_rate(job):
     """At a rate at which losses can be counted."""
     lost = 0
-    for first in range(0, 30_000, 10_000):
+    for first in range(0, 12_000, 4_000):
         duplicates = filter_of(JOBDIR=job, TRAWL_EXPECTED_URLS=1000, TRAWL_FALSE_POSITIVE_RATE=0.01)
         duplicates.open()
         assert new(duplicates, 0, first) == []
-        lost += 10_000 - len(new(duplicates, first, first + 10_000))
+        lost += 4_000 - len(new(duplicates, first, first + 4_000))
         duplicates.close("shutdown")
         expected = duplicates.crawler.stats.get_value("trawl/expected_lost")
-    assert 0 < lost < 300
+    assert 0 < lost < 120
     assert lost / 2 < expected < 2 * lost
-    assert duplicates.crawler.stats.get_value("trawl/filter_bytes") < 3 * 30_000
+    assert duplicates.crawler.stats.get_value("trawl/filter_bytes") < 3 * 12_000
 
 
 def test_two_of_one_job(job):

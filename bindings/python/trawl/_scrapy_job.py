@@ -69,6 +69,7 @@ class Job:
 
     def __init__(self, directory, crawler, exact):
         self._directory = directory
+        self._spider = None
         self._path = directory / "trawl.json"
         self._before = self._read()
         if self._before.get("exact", exact) != exact:

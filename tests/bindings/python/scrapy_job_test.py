@@ -36,6 +36,9 @@ def kill(scheduler):
     ({"TRAWL_POLITENESS": "none"}, "TRAWL_POLITENESS must be 'scrapy' or 'frontier'"),
     ({"TRAWL_MAX_MEMORY": "256 apples"}, 'such as "256MiB", not \'256 apples\''),
     ({"TRAWL_MAX_MEMORY": "1MiB"}, "at least 64MiB"),
+    ({"TRAWL_MAX_MEMORY": "1000TiB"}, "TRAWL_MAX_MEMORY must be at most what this machine has"),
+    ({"TRAWL_EXPECTED_URLS": 10**30}, "TRAWL_EXPECTED_URLS must be at most 1,000,000,000,000,000, not 1,000,000,"),
+    ({"TRAWL_FALSE_POSITIVE_RATE": 2}, "not 2.0; TRAWL_EXACT = True takes no new request"),
 ])
 def test_wrong_settings(jobs, settings, message):
     with pytest.raises(ValueError) as caught:

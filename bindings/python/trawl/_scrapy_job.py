@@ -31,7 +31,7 @@ def refuse_if_locked(path, job):
     """Before Scrapy has opened the spider: what it does when that fails later damages files of the other process."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:  # whoever opens the job says it
+    except OSError:  # opening the job says it
         return
     try:
         _lock(descriptor, fcntl.LOCK_SH, job)

@@ -11,6 +11,7 @@ from scrapy.utils.request import RequestFingerprinter
 import trawl
 
 from ._scrapy_parts import Duplicates
+from ._scrapy_plain import quick_fingerprint
 from ._scrapy_seen import BloomSeen, ExactSeen, Files, refuse_jobs_of_others
 from ._scrapy_settings import Settings
 
@@ -52,7 +53,7 @@ class DupeFilter(BaseDupeFilter):
 
     def __init__(self, path=None, debug=False, *, fingerprinter=None, settings=None, stats=None):
         self.fingerprinter = fingerprinter or RequestFingerprinter()
-        self._fingerprint = self.fingerprinter.fingerprint
+        self._fingerprint = quick_fingerprint(self.fingerprinter)
         if type(self).request_fingerprint is not DupeFilter.request_fingerprint:
             self._fingerprint = lambda request: self.request_fingerprint(request).encode()
         self._settings = Settings(BaseSettings() if settings is None else settings)

@@ -14,6 +14,7 @@ import trawl
 from ._scrapy_filter import DupeFilter
 from ._scrapy_job import Job, directory_of_job
 from ._scrapy_parts import DiskQueue, Duplicates, HandedOut, InProgress, MemoryQueue, Wake, logger
+from ._scrapy_plain import quick_fingerprint
 from ._scrapy_requests import host_of, restored_request, stored_request
 from ._scrapy_settings import Settings
 
@@ -50,7 +51,8 @@ class Scheduler(BaseScheduler):
         self._directory = directory_of_job(crawler.settings)
         self._job = Job(self._directory, crawler, self._settings.exact)
         self._duplicates = Duplicates(crawler.settings.getbool("DUPEFILTER_DEBUG"), crawler.stats)
-        self._fingerprint = crawler.request_fingerprinter.fingerprint
+        self._fingerprint = quick_fingerprint(crawler.request_fingerprinter)
+        self._depth_first = self._settings.order == "dfs"
         self._filters = load_object(crawler.settings["DUPEFILTER_CLASS"]) is not BaseDupeFilter  # that takes all
         self._frontier = self._wake = self._handed_out = self._slot = self.spider = None
         self._leases = {}  # request in progress: its lease
@@ -387,10 +389,12 @@ class Scheduler(BaseScheduler):
 
     def _priority_of(self, request):
         priority = request.priority
-        if self._settings.order == "dfs":
+        if self._depth_first:
             depth = request.meta.get("depth")
             priority = priority * _DEPTHS + (min(depth, _DEPTHS - 1) if isinstance(depth, int) else 0)
-        return max(-_MAX_PRIORITY, min(priority, _MAX_PRIORITY))
+        if -_MAX_PRIORITY <= priority <= _MAX_PRIORITY:
+            return priority
+        return _MAX_PRIORITY if priority > 0 else -_MAX_PRIORITY
 
 
 def _encoded(name):

@@ -2,6 +2,8 @@
 
 import logging
 import os
+import random
+import string
 import subprocess
 import sys
 
@@ -17,6 +19,7 @@ from scrapy.dupefilters import BaseDupeFilter  # noqa: E402
 from scrapy.exceptions import NotConfigured  # noqa: E402
 from scrapy.utils.misc import load_object  # noqa: E402
 from scrapy.utils.test import get_crawler  # noqa: E402
+from trawl._scrapy_plain import quick_fingerprint  # noqa: E402
 
 
 class Spider(scrapy.Spider):
@@ -203,6 +206,43 @@ def test_it_asks_the_crawlers_fingerprinter():
     assert not duplicates.request_seen(scrapy.Request("http://a.example/?b=1&a=2"))
     assert duplicates.request_seen(scrapy.Request("http://a.example/?a=2&b=1"))
     assert type(duplicates.fingerprinter).__name__ == "Fingerprinter"
+
+
+PLAIN = string.ascii_letters + string.digits + "._~-"
+PARTS = ["http://", "https://", "HTTP://", "a.example", "b-c.example.", "A.example", "user@", ":80", ":", "/", "//", "/../", ";",
+         "?", "&", "=", "#", "%7e", "%2F", "+", " ", "\u00fc", "x" * 70, "..", "xn--4ca", *PLAIN]
+
+
+@pytest.mark.parametrize("implementation", ["2.6", "2.7"])
+@pytest.mark.filterwarnings("ignore::scrapy.exceptions.ScrapyDeprecationWarning")
+def test_scrapys_fingerprints_of_plain_urls_are_found_without_scrapy(implementation):
+    """Its fingerprinter is the oracle."""
+    crawler = crawler_of({"REQUEST_FINGERPRINTER_IMPLEMENTATION": implementation})
+    quick = quick_fingerprint(crawler.request_fingerprinter)
+    assert quick != crawler.request_fingerprinter.fingerprint
+    chance = random.Random(1)
+
+    def pairs():
+        return "&".join("".join(chance.choices(PLAIN, k=chance.randrange(3))) + "=" * (chance.random() < 0.9) +
+                        "".join(chance.choices("ab-.~", k=chance.randrange(3))) for _ in range(chance.randrange(5)))
+
+    for number in range(2000):
+        url = "http://a.example" + (
+            "".join(chance.choices(PARTS, k=chance.randrange(8))) if number % 2 else f"/x?{pairs()}")
+        if number % 5 == 0:
+            url = chance.choice(PARTS[:3]) + "".join(chance.choices(PARTS[3:], k=5))
+        try:
+            request = scrapy.Request(url, method=chance.choice(["GET", "POST", "post", "X-Y"]),
+                                     body=chance.choice([b"", b"\xff\0"]))
+            expected = crawler.request_fingerprinter.fingerprint(request)
+        except ValueError:
+            continue
+        assert quick(request) == expected, url
+
+    class Other(type(crawler.request_fingerprinter)):
+        pass
+
+    assert quick_fingerprint(other := Other(crawler)) == other.fingerprint
 
 
 def fingerprint(url, **options):

@@ -87,11 +87,10 @@ class DupeFilter(BaseDupeFilter):
     def close(self, reason=""):
         if self._seen is None:
             return
-        seen, files = self._seen, self._files
-        self._seen = self._files = self._add = None
+        files, self._files = self._files, None  # requests that come later are only remembered
         self._room = 0
         if self._duplicates.stats is not None:
-            expected_lost, memory = seen.figures()
+            expected_lost, memory = self._seen.figures()
             self._duplicates.stats.set_value("trawl/expected_lost", expected_lost)
             self._duplicates.stats.set_value("trawl/filter_bytes", memory)
         if files is not None:

@@ -82,14 +82,15 @@ class Scheduler(BaseScheduler):
         self._slot = slot
         self._warn_unserializable = not isinstance(spider, DefaultSpider)  # whose requests never can be stored
         self._job.belongs_to(spider)
+        delay = self._delay()
         self._frontier = trawl.Frontier(
-            self._directory / "trawl", delay=self._delay(), leases_per_host=self._concurrency(),
+            self._directory / "trawl", delay=delay, leases_per_host=self._concurrency(),
             expected_urls=self._settings.expected_urls, false_positive_rate=self._settings.rate,
             exact=self._settings.exact, max_memory=self._settings.max_memory, lease_timeout=0,
             max_note_bytes=_MAX_NOTE_BYTES, max_url_length=1 << 20, max_set_aside=0,
             checkpoint_interval=_CHECKPOINT_SECONDS)
         self._handed_out = HandedOut(self._directory / "trawl.handed-out")
-        self._job.begin(self._set_slots(self._job.slots_before()))
+        self._job.begin(self._set_slots(self._job.slots_before(), delay))
         self._say_who_filters()
         self._frontier.retry(state="held")  # what could not be read by the code of an earlier run
         stats = self._frontier.stats()
@@ -136,16 +137,15 @@ class Scheduler(BaseScheduler):
                 if not failed:  # it was said
                     raise
 
-    def _set_slots(self, before):
+    def _set_slots(self, before, delay):
         """Gives slots what DOWNLOAD_SLOTS has for them, in place of what an earlier run gave; returns their names."""
         slots = self._crawler.settings.getdict("DOWNLOAD_SLOTS")
         for name in before:
             if name not in slots:
                 self._frontier.set_host(_encoded(name), delay=0, exact_delay=False, leases=0)
         for name, slot in slots.items():
-            delay = float(slot.get("delay", self._delay())) if self._settings.politeness == "frontier" else 0
-            self._frontier.set_host(_encoded(name), delay=delay, exact_delay=True,
-                                    leases=int(slot.get("concurrency", 0)))
+            own = float(slot.get("delay", delay)) if self._settings.politeness == "frontier" else 0
+            self._frontier.set_host(_encoded(name), delay=own, exact_delay=True, leases=int(slot.get("concurrency", 0)))
         self._frontier.set_host(_DONE_QUEUE, delay=0, exact_delay=True, leases=1000)
         return slots
 

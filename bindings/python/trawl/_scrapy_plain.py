@@ -1,4 +1,5 @@
-"""Scrapy's own fingerprints of requests with plain URLs, in a tenth of its time: canonicalize_url() takes most of it."""
+"""Scrapy's own fingerprints of requests with plain URLs, in a tenth of its time, most of which
+canonicalize_url() takes."""
 
 import hashlib
 import re

@@ -53,7 +53,8 @@ class BloomSeen:
         # Each hash is a miss of the processor's cache. Half of the hashes take a third more bits.
         bits = math.ceil(capacity * -_MOST_HASHES / math.log1p(-rate ** (1 / _MOST_HASHES)))
         fewer = -math.log2(rate) > _MOST_HASHES
-        self._take(trawl.ClassicBloomFilter(capacity, rate, **({"bits": bits, "hashes": _MOST_HASHES} if fewer else {})))
+        shape = {"bits": bits, "hashes": _MOST_HASHES} if fewer else {}
+        self._take(trawl.ClassicBloomFilter(capacity, rate, **shape))
 
     def _take(self, newest):
         self._newest = newest

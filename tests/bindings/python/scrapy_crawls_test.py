@@ -71,8 +71,8 @@ def expected_of(tasks):
 
 def settings_in(page):
     """Those that a page of the documentation shows for Scrapy."""
-    (block,) = [block for block in re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
-                if "SCHEDULER = " in block]
+    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    (block,) = [block for block in blocks if "SCHEDULER = " in block]
     settings = {}
     exec(block, settings)  # pylint: disable=exec-used
     return {name: value for name, value in settings.items() if name.isupper()}
@@ -80,7 +80,8 @@ def settings_in(page):
 
 def test_the_same_pages_as_scrapys_own_scheduler(sample_site, source, tmp_path):
     shown = [settings_in(source / page) for page in ("README.md", "docs/embedding.md", "docs/moving.md")]
-    assert shown[0] == {**SCHEDULER, **FINGERPRINTER, "JOBDIR": "job"} and shown[2] == {**shown[0], "JOBDIR": "jobs/shop"}
+    assert shown[0] == {**SCHEDULER, **FINGERPRINTER, "JOBDIR": "job"}
+    assert shown[2] == {**shown[0], "JOBDIR": "jobs/shop"}
     ours = [SCHEDULER, FILTER, {**SCHEDULER, **FILTER, "TRAWL_EXACT": True, "TRAWL_ORDER": "dfs"}]
     settings_of = [{}, *shown[:2], *({"JOBDIR": "job", **settings} for settings in ours)]
 
@@ -206,7 +207,8 @@ def test_interrupted_twice(serve, job):
 
 
 def test_lambda_callbacks(serve, job):
-    tasks = {"/": get("/1") + [{"kind": "lambda", "url": f"/{number}"} for number in (1, 2, 3, 3)], "/2": get("/3", "/4")}
+    tasks = {"/": get("/1") + [{"kind": "lambda", "url": f"/{number}"} for number in (1, 2, 3, 3)],
+             "/2": get("/3", "/4")}
     server = serve(tasks)
     crawl = Crawl("tasks", server.url, **SCHEDULER, **job)
     stats = crawl.stats(tracebacks=True)  # of the warning

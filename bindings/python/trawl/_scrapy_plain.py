@@ -1,18 +1,19 @@
-"""Scrapy's own fingerprints of requests with plain URLs, in a tenth of its time, most of which
-canonicalize_url() takes."""
+"""Scrapy's own fingerprints in less time than it takes, a tenth for plain URLs."""
 
 import hashlib
 import re
 
 import scrapy
 from scrapy.utils.request import RequestFingerprinter
+from w3lib.url import canonicalize_url
 
-# URLs in which canonicalize_url() only sorts the query and drops the fragment.
-_PLAIN_URL = re.compile(r"(https?://[a-z0-9.-]+(?::[0-9]+)?/[A-Za-z0-9._~/-]*)"
-                        r"(?:\?([A-Za-z0-9._~-]+=[A-Za-z0-9._~-]*(?:&[A-Za-z0-9._~-]+=[A-Za-z0-9._~-]*)*))?(?:#.*)?",
-                        re.DOTALL)
-_SAMPLES = [scrapy.Request("http://a.example/~x/?b=1&a-b=2&a=&a=3#f"), scrapy.Request("https://a.example:8000/"),
-            scrapy.Request("http://a.example/x?q=1", method="POST", body=b"\xff\0")]
+# URLs in which canonicalize_url(), which takes most of the time, only sorts the query and drops the fragment.
+_PLAIN_URL = re.compile(
+    r"(https?://[a-z0-9.-]+(?::[0-9]+)?/[A-Za-z0-9._~/-]*(?:%(?:20|[89A-F][0-9A-F])[A-Za-z0-9._~/-]*)*)"
+    r"(?:\?([A-Za-z0-9._~-]+=[A-Za-z0-9._~-]*(?:&[A-Za-z0-9._~-]+=[A-Za-z0-9._~-]*)*))?(?:#.*)?", re.DOTALL)
+_SAMPLES = [scrapy.Request("http://a.example/~x/%C3%BC?b=1&a-b=2&a=&a=3#f"), scrapy.Request("https://a.example:8000/"),
+            scrapy.Request("http://a.example/x?q=1", method="POST", body=b"\xff\0"),
+            scrapy.Request("http://A.example/%7ex;y?z=+&=#f")]
 
 
 def quick_fingerprint(fingerprinter):
@@ -28,16 +29,19 @@ def quick_fingerprint(fingerprinter):
 
 def _made_of(own, digest):
     def fingerprint(request):
-        match = _PLAIN_URL.fullmatch(request.url)
-        method = request.method
-        if match is None or not (method.isascii() and method.isalpha()):
-            return own(request)
-        url, query = match.groups()
-        if query is not None:
-            if "&" in query:
-                query = "&".join(sorted(query.split("&"), key=_name_and_value))
-            url = f"{url}?{query}"
-        return digest(method, url, request.body)
+        url, method = request.url, request.method
+        match = _PLAIN_URL.fullmatch(url)
+        if match is None:
+            url = canonicalize_url(url)
+            if not (url.isascii() and url.isprintable()) or '"' in url or "\\" in url:
+                return own(request)
+        else:
+            url, query = match.groups()
+            if query is not None:
+                if "&" in query:
+                    query = "&".join(sorted(query.split("&"), key=_name_and_value))
+                url = f"{url}?{query}"
+        return digest(method, url, request.body) if method.isascii() and method.isalpha() else own(request)
     return fingerprint
 
 

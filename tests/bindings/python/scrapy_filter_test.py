@@ -224,7 +224,8 @@ def test_it_asks_the_crawlers_fingerprinter():
 PLAIN = string.ascii_letters + string.digits + "._~-"
 STARTS = ["http://a.example", "https://b-c.example.:8000", "http://A.example:/", "HTTP://user@a.example/",
           "http://xn--4ca..x"]
-ODD = ["//", "/../", ";", "?", "&", "=", "#", "%7e", "%2F", "+", " ", "\u00fc", "x" * 70]
+ODD = ["//", "/../", ";", "?", "&", "=", "#", "%7e", "%2F", "+", " ", "\u00fc", "%c3%bc", "%C3", "%", "\"", "\\", "{",
+       "x" * 70]
 
 
 @pytest.mark.parametrize("implementation", ["2.6", "2.7"])

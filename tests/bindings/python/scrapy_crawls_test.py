@@ -278,4 +278,6 @@ def test_delays_kept_by_the_frontier(serve, tmp_path):
         assert len(times) == stats["downloader/request_count"] == 7
         assert times[-1] - times[0] > 0.8, times  # 6 * 0.2, less what the way to the server may vary
 
-    together(crawl, [("delayed-by-attribute", {}), ("tasks", {"DOWNLOAD_DELAY": 0.2, "ROBOTSTXT_OBEY": True})])
+    together(crawl, [("delayed-by-attribute", {}), ("tasks", {
+        "DOWNLOAD_DELAY": 0.2, "ROBOTSTXT_OBEY": True,
+        "TWISTED_REACTOR": "twisted.internet.asyncioreactor.AsyncioSelectorReactor"})])

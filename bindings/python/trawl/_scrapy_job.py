@@ -67,7 +67,7 @@ def directory_of_job(settings):
 class Job:
     """The file that says how the job began. What may not change in a job is an error; what may is said."""
 
-    def __init__(self, directory, crawler, exact):
+    def __init__(self, directory, crawler, exact, filters):
         self._directory = directory
         self._spider = None
         self._path = directory / "trawl.json"
@@ -75,8 +75,13 @@ class Job:
         if self._before.get("exact", exact) != exact:
             raise NotConfigured(f"the job in JOBDIR {directory} began with TRAWL_EXACT = {not exact}: go on with that, "
                                 "or give JOBDIR a directory of its own")
+        if self._before.get("filters", filters) and not filters:  # as scrapy shell, which must not go on with a job
+            raise NotConfigured(f"the job in JOBDIR {directory} began with a filter of duplicates, and "
+                                "DUPEFILTER_CLASS takes all now: give JOBDIR a directory of its own, such as "
+                                "-s JOBDIR=shell")
         fingerprinter = type(crawler.request_fingerprinter)
-        self._now = {"exact": exact, "fingerprinter": f"{fingerprinter.__module__}.{fingerprinter.__qualname__}",
+        self._now = {"exact": exact, "filters": filters,
+                     "fingerprinter": f"{fingerprinter.__module__}.{fingerprinter.__qualname__}",
                      "implementation": str(crawler.settings.get("REQUEST_FINGERPRINTER_IMPLEMENTATION")), "slots": []}
         if getattr(crawler, "spider", None) is not None:
             self.belongs_to(crawler.spider)

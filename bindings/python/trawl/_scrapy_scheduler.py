@@ -49,11 +49,11 @@ class Scheduler(BaseScheduler):
         self._stats = crawler.stats
         self._settings = Settings(crawler.settings)
         self._directory = directory_of_job(crawler.settings)
-        self._job = Job(self._directory, crawler, self._settings.exact)
         self._duplicates = Duplicates(crawler.settings.getbool("DUPEFILTER_DEBUG"), crawler.stats)
         self._fingerprint = quick_fingerprint(crawler.request_fingerprinter)
         self._depth_first = self._settings.order == "dfs"
         self._filters = load_object(crawler.settings["DUPEFILTER_CLASS"]) is not BaseDupeFilter  # that takes all
+        self._job = Job(self._directory, crawler, self._settings.exact, self._filters)
         self._frontier = self._wake = self._handed_out = self._slot = self.spider = None
         self._leases = {}  # request in progress: its lease
         self._left = set()  # requests in progress that have left the downloader, and hold no place there

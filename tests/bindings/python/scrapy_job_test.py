@@ -116,6 +116,15 @@ def test_scrapys_filter_that_takes_all_is_heeded(jobs):
     assert len(take_all(scheduler)) == 4
 
 
+def test_a_job_does_not_lose_its_filter(jobs, tmp_path):
+    """scrapy shell takes all: were it to go on with a job, it would crawl without end."""
+    without = {"DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter"}
+    for settings in (without, {}):
+        jobs(**settings).close("finished")
+    with pytest.raises(NotConfigured, match=f"the job in JOBDIR {tmp_path}/job began with a filter of duplicates"):
+        jobs(**without)
+
+
 def test_a_request_whose_links_could_not_be_stored_is_not_done(jobs, monkeypatch):
     """Though the storage takes things again by then."""
     scheduler = jobs()

@@ -33,10 +33,10 @@ def row(what, values, unit, goal=""):
           f"({min(values):.2f} to {max(values):.2f}){goal}", flush=True)
 
 
-def requests(start, count=REQUESTS):
+def requests(start, count=REQUESTS, folder="products"):
     import scrapy  # pylint: disable=import-outside-toplevel
 
-    return [scrapy.Request(f"https://www.host{i % 97:02}.example.net/products/item-{i:010}-9f3a66c2.html?page=2&id={i}")
+    return [scrapy.Request(f"https://www.host{i % 97:02}.example.net/{folder}/item-{i:010}-9f3a66c2.html?page=2&id={i}")
             for i in range(start, start + count)]
 
 
@@ -61,7 +61,7 @@ def request_seen(rounds):
 
     results = {}
     for number in range(rounds):
-        for in_job in (False, True):
+        for in_job, folder in ((False, "products"), (True, "products"), (False, "%7Eproducts")):
             pairs = [(RFP, STOCK), (OURS, STOCK), (RFP, QUICK), (OURS, QUICK)]
             random.shuffle(pairs)
             for filter_name, fingerprinter in pairs:
@@ -70,17 +70,19 @@ def request_seen(rounds):
                         {"JOBDIR": directory} if in_job else {}))
                     duplicates = load_object(filter_name).from_crawler(crawler)
                     duplicates.open()
-                    cpu_us(duplicates.request_seen, requests(REQUESTS, REQUESTS // 4))  # first touches
-                    taken = [cpu_us(duplicates.request_seen, requests(number * REQUESTS)) for _ in range(2)]
-                    results.setdefault((filter_name, fingerprinter, in_job), []).append(sum(taken) / 2)
+                    cpu_us(duplicates.request_seen, requests(REQUESTS, REQUESTS // 4, folder))  # first touches
+                    taken = [cpu_us(duplicates.request_seen, requests(number * REQUESTS, folder=folder))
+                             for _ in range(2)]
+                    case = ", JOBDIR" if in_job else "" if folder == "products" else ", escapes in URLs"
+                    results.setdefault((filter_name, fingerprinter, case), []).append(sum(taken) / 2)
                     duplicates.close("finished")
-    for (filter_name, fingerprinter, in_job), values in sorted(results.items()):
+    for (filter_name, fingerprinter, case), values in sorted(results.items()):
         goal = "  must be <= 4" if (filter_name, fingerprinter) == (OURS, QUICK) else ""
-        row(f"request_seen, {filter_name.split('.')[-1]}, {fingerprinter.split('.')[0]}'s fingerprinter"
-            f"{', JOBDIR' if in_job else ''}", values, "us", goal)
-    for in_job in (False, True):
-        pairs = [mine / other for mine, other in zip(results[OURS, STOCK, in_job], results[RFP, STOCK, in_job])]
-        row(f"  ours / Scrapy's, Scrapy's fingerprinter{', JOBDIR' if in_job else ''}", pairs, "  ", "  must be <= 1")
+        row(f"request_seen, {filter_name.split('.')[-1]}, {fingerprinter.split('.')[0]}'s fingerprinter{case}", values,
+            "us", goal)
+    for case in sorted({case for _, _, case in results}):
+        pairs = [mine / other for mine, other in zip(results[OURS, STOCK, case], results[RFP, STOCK, case])]
+        row(f"  ours / Scrapy's, Scrapy's fingerprinter{case}", pairs, "  ", "  must be <= 1")
 
 
 def scheduler(rounds):

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <thread>
 #include <utility>
 
 namespace trawl {
@@ -100,26 +101,33 @@ WakeTimer::~WakeTimer() {
   thread_.join();
 }
 
-// Repeats the announcement of a due URL that no thread leases, at growing intervals, since a thread
-// may have asked a moment too early.
+// After announcements it rests for a moment, in which none wakes it: that would cost more than a
+// lease, and frontiers that are busy announce at each one.
 void WakeTimer::run() {
+  while (announce_until_news())
+    std::this_thread::sleep_for(kShortestWait);
+}
+
+// Repeats the announcement of a due URL that no thread leases, at growing intervals, since a thread
+// may have asked a moment too early. Returns after another's announcement; false: at the end.
+bool WakeTimer::announce_until_news() {
   WakeNotifier::Waiter waiter(calls_);
-  std::optional<std::uint64_t> told;
-  std::chrono::milliseconds pause = kShortestWait;
+  const std::uint64_t announcements = waiter.announcements();
+  std::chrono::milliseconds pause{0};
   while (!stopping_.load(std::memory_order_relaxed)) {
-    const std::uint64_t announcements = waiter.announcements();
     const std::optional<SteadyTime> due = next_due_();
     const SteadyTime now = now_();
     if (due && *due <= now) {
-      pause = told == announcements ? std::min<std::chrono::milliseconds>(2 * pause, kLongestWait)
-                                    : kShortestWait;
-      told = announcements;
+      pause = std::clamp<std::chrono::milliseconds>(2 * pause, kShortestWait, kLongestWait);
       calls_.announce_due();
       waiter.wait_until(std::chrono::steady_clock::now() + pause, announcements);
     } else {
+      pause = std::chrono::milliseconds(0);
       waiter.wait_until(wait_for_due(due, now, real_clock_), announcements);
     }
+    if (waiter.announcements() != announcements) return true;
   }
+  return false;
 }
 
 Result<std::vector<Lease>> lease_and_wait(WakeNotifier& calls, const LeaseRequest& request,

@@ -73,6 +73,7 @@ class WakeTimer {
 
  private:
   void run();
+  bool announce_until_news();
 
   WakeNotifier& calls_;
   const std::function<std::optional<SteadyTime>()> next_due_;

@@ -11,9 +11,9 @@ from scrapy.utils.request import RequestFingerprinter
 import trawl
 
 from ._scrapy_parts import Duplicates
-from ._scrapy_seen import BloomSeen, ExactSeen, Files
+from ._scrapy_plain import quick_fingerprint
+from ._scrapy_seen import BloomSeen, ExactSeen, Files, refuse_jobs_of_others
 from ._scrapy_settings import Settings
-
 
 
 class Fingerprinter:
@@ -53,12 +53,14 @@ class DupeFilter(BaseDupeFilter):
 
     def __init__(self, path=None, debug=False, *, fingerprinter=None, settings=None, stats=None):
         self.fingerprinter = fingerprinter or RequestFingerprinter()
-        self._fingerprint = self.fingerprinter.fingerprint
+        self._fingerprint = quick_fingerprint(self.fingerprinter)
         if type(self).request_fingerprint is not DupeFilter.request_fingerprint:
             self._fingerprint = lambda request: self.request_fingerprint(request).encode()
         self._settings = Settings(BaseSettings() if settings is None else settings)
         self._duplicates = Duplicates(debug, stats)
         self._directory = pathlib.Path(path) if path else None
+        if self._directory is not None:
+            refuse_jobs_of_others(self._directory)
         self._seen = self._files = self._add = None
         self._room = 0  # for so many calls
 
@@ -85,11 +87,10 @@ class DupeFilter(BaseDupeFilter):
     def close(self, reason=""):
         if self._seen is None:
             return
-        seen, files = self._seen, self._files
-        self._seen = self._files = self._add = None
+        files, self._files = self._files, None  # requests that come later are only remembered
         self._room = 0
         if self._duplicates.stats is not None:
-            expected_lost, memory = seen.figures()
+            expected_lost, memory = self._seen.figures()
             self._duplicates.stats.set_value("trawl/expected_lost", expected_lost)
             self._duplicates.stats.set_value("trawl/filter_bytes", memory)
         if files is not None:

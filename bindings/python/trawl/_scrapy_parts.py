@@ -78,6 +78,14 @@ class DiskQueue:
         return self.count
 
 
+def allocate(file, start, size, path):
+    """Of a file that will be mapped: a full disk is an error here, and not a signal later."""
+    try:
+        os.posix_fallocate(file.fileno(), start, size)
+    except OSError as error:
+        raise OSError(error.errno, f"{error.strerror}, for {size} bytes of", os.fspath(path)) from None
+
+
 class HandedOut:
     """A file of the last requests that were handed out. It is mapped, so that it is right after a kill at any
     moment; what is in it then and is handed out again was in progress."""
@@ -90,7 +98,7 @@ class HandedOut:
         with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+b") as file:
             if os.fstat(file.fileno()).st_size not in (0, self._SIZE):
                 file.truncate(0)
-            os.posix_fallocate(file.fileno(), 0, self._SIZE)  # a full disk is an error here, not a signal later
+            allocate(file, 0, self._SIZE, path)
             self._map = mmap.mmap(file.fileno(), self._SIZE)
         self._count = int.from_bytes(self._map[:8], "little")
         places = self._map[8:]

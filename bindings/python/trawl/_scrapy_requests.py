@@ -8,10 +8,10 @@ from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.request import request_from_dict
 
 _PLAIN_HOST = re.compile(r"https?://([a-z0-9.-]+)(?::[0-9]*)?(?:[/?#]|$)")
-# What is stored only if there is something in it.
-_OPTIONAL = ("headers", "body", "cookies", "meta", "priority", "dont_filter", "flags", "cb_kwargs")
 # Whether this version's requests have what we know, and nothing else.
-_KNOWN = set(scrapy.Request.attributes) == {"url", "callback", "method", "encoding", "errback", *_OPTIONAL}
+_KNOWN = set(scrapy.Request.attributes) == {
+    "url", "callback", "method", "headers", "body", "cookies", "meta", "encoding", "priority", "dont_filter", "errback",
+    "flags", "cb_kwargs"}
 
 
 def stored_request(request, spider):
@@ -27,12 +27,22 @@ def stored_request(request, spider):
 def _short(request, spider):
     """What to_dict() returns, without what is as in any request. None: ask that."""
     stored = {"url": request.url}
-    for name in _OPTIONAL:
-        value = getattr(request, name)
-        if value:
-            stored[name] = value
-    if "headers" in stored:
+    if request.headers:
         stored["headers"] = dict(request.headers)
+    if request.body:
+        stored["body"] = request.body
+    if request.cookies:
+        stored["cookies"] = request.cookies
+    if request.meta:
+        stored["meta"] = request.meta
+    if request.priority:
+        stored["priority"] = request.priority
+    if request.dont_filter:
+        stored["dont_filter"] = request.dont_filter
+    if request.flags:
+        stored["flags"] = request.flags
+    if request.cb_kwargs:
+        stored["cb_kwargs"] = request.cb_kwargs
     if request.method != "GET":
         stored["method"] = request.method
     if request.encoding != "utf-8":
@@ -79,10 +89,12 @@ def restored_request(data, spider):
     stored = pickle.loads(data)
     if "_class" in stored or not _CAN_MAKE:
         return request_from_dict(stored, spider=spider)
-    options = dict(stored)
-    for name in ("callback", "errback"):
-        if options.get(name):
-            options[name] = getattr(spider, options[name])
+    options = stored
+    if "callback" in stored or "errback" in stored:
+        options = dict(stored)
+        for name in ("callback", "errback"):
+            if options.get(name):
+                options[name] = getattr(spider, options[name])
     try:
         return _made_of(options)
     except TypeError:  # stored by another version of Scrapy

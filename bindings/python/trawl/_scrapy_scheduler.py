@@ -1,18 +1,20 @@
 """trawl.scrapy.Scheduler."""
 
 import hashlib
-import json
-import pathlib
 
 import scrapy
 from scrapy.core.scheduler import BaseScheduler
-from scrapy.exceptions import NotConfigured
+from scrapy.dupefilters import BaseDupeFilter, RFPDupeFilter
 from scrapy.utils.defer import deferred_from_coro
-from scrapy.utils.job import job_dir
+from scrapy.utils.misc import load_object
+from scrapy.utils.spider import DefaultSpider
 
 import trawl
 
+from ._scrapy_filter import DupeFilter
+from ._scrapy_job import Job, directory_of_job
 from ._scrapy_parts import DiskQueue, Duplicates, HandedOut, InProgress, MemoryQueue, Wake, logger
+from ._scrapy_plain import quick_fingerprint
 from ._scrapy_requests import host_of, restored_request, stored_request
 from ._scrapy_settings import Settings
 
@@ -23,6 +25,7 @@ _DEPTHS = 1 << 12  # TRAWL_ORDER "dfs": depths that have a priority of their own
 _CHECKPOINT_SECONDS = 600
 _STARTS_ARE_MARKED = hasattr(scrapy.Spider, "start")  # from Scrapy 2.13 on, in Request.meta
 _HANDED_OUT = "trawl_handed_out"  # in Request.meta
+_FILTERED = b"f"  # begins the keys of requests that can have duplicates
 # The queue of records without a request. They make the keys of requests that could not be stored seen, once
 # these are done.
 _DONE_QUEUE = b"trawl done"
@@ -45,14 +48,16 @@ class Scheduler(BaseScheduler):
         self._crawler = crawler
         self._stats = crawler.stats
         self._settings = Settings(crawler.settings)
-        self._directory = pathlib.Path(_directory_of(crawler.settings))
-        self._warn_unserializable = True
+        self._directory = directory_of_job(crawler.settings)
         self._duplicates = Duplicates(crawler.settings.getbool("DUPEFILTER_DEBUG"), crawler.stats)
-        self._fingerprint = crawler.request_fingerprinter.fingerprint
+        self._fingerprint = quick_fingerprint(crawler.request_fingerprinter)
+        self._depth_first = self._settings.order == "dfs"
+        self._filters = load_object(crawler.settings["DUPEFILTER_CLASS"]) is not BaseDupeFilter  # that takes all
+        self._job = Job(self._directory, crawler, self._settings.exact, self._filters)
         self._frontier = self._wake = self._handed_out = self._slot = self.spider = None
         self._leases = {}  # request in progress: its lease
         self._left = set()  # requests in progress that have left the downloader, and hold no place there
-        self._unstored = {}  # request in progress that was kept in memory: its key
+        self._unstored = {}  # request in progress that was kept in memory: its key, if it can have duplicates
         self._unstored_keys = set()  # of these, and of those that wait in memory
         self._start = None  # the start request that the engine enqueues now
         self._starts = trawl.BloomFilter(10_000, self._settings.rate)  # start requests of this run
@@ -75,15 +80,18 @@ class Scheduler(BaseScheduler):
                 f"Scrapy {scrapy.__version__} does not say which requests are in progress in the way that "
                 "trawl.scrapy.Scheduler knows (inprogress of the engine's slot): use Scrapy's own scheduler")
         self._slot = slot
-        # Opened first: it locks the directory.
+        self._warn_unserializable = not isinstance(spider, DefaultSpider)  # whose requests never can be stored
+        self._job.belongs_to(spider)
+        delay = self._delay()
         self._frontier = trawl.Frontier(
-            self._directory / "trawl", delay=self._delay(), leases_per_host=self._concurrency(),
+            self._directory / "trawl", delay=delay, leases_per_host=self._concurrency(),
             expected_urls=self._settings.expected_urls, false_positive_rate=self._settings.rate,
             exact=self._settings.exact, max_memory=self._settings.max_memory, lease_timeout=0,
             max_note_bytes=_MAX_NOTE_BYTES, max_url_length=1 << 20, max_set_aside=0,
             checkpoint_interval=_CHECKPOINT_SECONDS)
         self._handed_out = HandedOut(self._directory / "trawl.handed-out")
-        self._look_at_settings()
+        self._job.begin(self._set_slots(self._job.slots_before(), delay))
+        self._say_who_filters()
         self._frontier.retry(state="held")  # what could not be read by the code of an earlier run
         stats = self._frontier.stats()
         self.dqs.count = stats["queued"] + stats["leased"] + stats["deferred"]
@@ -109,8 +117,9 @@ class Scheduler(BaseScheduler):
         if len(self.mqs):
             logger.warning("%(count)d requests that could not be stored are lost", {"count": len(self.mqs)},
                            extra={"spider": self.spider})
+        failed, self._failed = self._failed, True  # requests that come later find it closed
         try:
-            if not self._failed:
+            if not failed:
                 for request, lease in self._leases.items():
                     if request not in self._left:
                         lease.release()
@@ -119,40 +128,32 @@ class Scheduler(BaseScheduler):
             self._stats.set_value("trawl/expected_lost", stats["expected_lost"])
             self._stats.set_value("trawl/filter_bytes", stats["filter"]["memory"])
             if self._handed_out is not None:
-                self._handed_out.close(clean=not self._leases and not self._failed)
+                self._handed_out.close(clean=not self._leases and not failed)
         finally:
-            self._frontier.close()
-            self._frontier = None
+            frontier, self._frontier = self._frontier, None
+            try:
+                frontier.close()
+            except trawl.Error:
+                if not failed:  # it was said
+                    raise
 
-    def _look_at_settings(self):
-        """Compares the settings with those of earlier runs of the job."""
-        settings = self._crawler.settings
-        path = self._directory / "trawl.json"
-        before = json.loads(path.read_text("utf-8")) if path.exists() else {}
-        now = {"fingerprinter": _name_of(type(self._crawler.request_fingerprinter)),
-               "implementation": str(settings.get("REQUEST_FINGERPRINTER_IMPLEMENTATION")), "slots": []}
-        for key in ("fingerprinter", "implementation"):
-            if before.get(key, now[key]) != now[key]:
-                logger.warning("This job began with the %(key)s %(before)s, and goes on with %(now)s: requests "
-                               "that it has had may be taken for new", {"key": f"request {key}",
-                                                                        "before": before[key], "now": now[key]},
-                               extra={"spider": self.spider})
-        slots = settings.getdict("DOWNLOAD_SLOTS") if self._settings.politeness == "frontier" else {}
-        for name in before.get("slots", ()):
+    def _set_slots(self, before, delay):
+        """Gives slots what DOWNLOAD_SLOTS has for them, in place of what an earlier run gave; returns their names."""
+        slots = self._crawler.settings.getdict("DOWNLOAD_SLOTS")
+        for name in before:
             if name not in slots:
                 self._frontier.set_host(_encoded(name), delay=0, exact_delay=False, leases=0)
         for name, slot in slots.items():
-            self._frontier.set_host(_encoded(name), delay=float(slot.get("delay", self._delay())), exact_delay=True,
-                                    leases=int(slot.get("concurrency", 0)))
-            now["slots"].append(name)
+            own = float(slot.get("delay", delay)) if self._settings.politeness == "frontier" else 0
+            self._frontier.set_host(_encoded(name), delay=own, exact_delay=True, leases=int(slot.get("concurrency", 0)))
         self._frontier.set_host(_DONE_QUEUE, delay=0, exact_delay=True, leases=1000)
-        if now != before:
-            path.write_text(json.dumps(now), "utf-8")
-        if settings.get("DUPEFILTER_CLASS") not in (None, "scrapy.dupefilters.RFPDupeFilter",
-                                                    "trawl.scrapy.DupeFilter"):
+        return slots
+
+    def _say_who_filters(self):
+        name = self._crawler.settings["DUPEFILTER_CLASS"]
+        if load_object(name) not in (BaseDupeFilter, RFPDupeFilter, DupeFilter):
             logger.warning("DUPEFILTER_CLASS %(name)s is not asked: trawl.scrapy.Scheduler finds duplicates by the "
-                           "request fingerprinter", {"name": settings.get("DUPEFILTER_CLASS")},
-                           extra={"spider": self.spider})
+                           "request fingerprinter", {"name": name}, extra={"spider": self.spider})
 
     def _delay(self):
         """The delay that Trawl keeps. The downloader keeps the same, without chance, for requests that come
@@ -254,6 +255,8 @@ class Scheduler(BaseScheduler):
     def _done(self, request):
         """The engine has taken the request out of its set. What followed from it was enqueued before, and
         becomes durable no later."""
+        if self._failed:
+            return  # not all that followed from it was stored: it comes again
         lease = self._leases.pop(request, None)
         if lease is not None:
             self._left.discard(request)
@@ -261,8 +264,7 @@ class Scheduler(BaseScheduler):
                 lease.complete()
             except trawl.Error as error:
                 self._fail(error)
-        elif request in self._unstored:
-            key = self._unstored.pop(request)
+        elif (key := self._unstored.pop(request, None)) is not None:
             if self._offer(request.url, key, _DONE_QUEUE, b"", _MAX_PRIORITY) is trawl.Admission.NEW:
                 self.dqs.count += 1
             self._unstored_keys.discard(key)
@@ -285,16 +287,19 @@ class Scheduler(BaseScheduler):
         return answer
 
     def _keep_in_memory(self, request, key, reason):
-        if self._was_seen(request, key):
+        if key[:1] != _FILTERED:
+            key = None
+        elif self._was_seen(request, key):
             self._duplicates.log(request, self.spider)
             return False
+        else:
+            self._unstored_keys.add(key)
         if self._warn_unserializable:
             logger.warning("Unable to serialize request: %(request)s - reason: %(reason)s. It is kept in memory, "
                            "and lost when the process ends - no more unserializable requests will be logged "
                            "(stats being collected)", {"request": request, "reason": reason},
                            exc_info=isinstance(reason, Exception), extra={"spider": self.spider})
             self._warn_unserializable = False
-        self._unstored_keys.add(key)
         self.mqs.push(request, key)
         self._stats.inc_value("scheduler/unserializable")
         self._stats.inc_value("scheduler/enqueued/memory")
@@ -352,14 +357,15 @@ class Scheduler(BaseScheduler):
     def _key_of(self, request, number):
         """What identifies a request; a request with dont_filter is a duplicate of nothing."""
         announced, self._start = self._start, None
-        if not request.dont_filter and not self._refetches:
-            return b"f" + self._fingerprint(request)
+        filtered = self._filters and not request.dont_filter
+        if filtered and not self._refetches:
+            return _FILTERED + self._fingerprint(request)
         is_start = announced is request or (
             _STARTS_ARE_MARKED and request.meta.get("is_start_request") and _HANDED_OUT not in request.meta)
         if is_start and self._refetches:
             return b"a" + number
-        if not request.dont_filter:
-            return b"f" + self._fingerprint(request)
+        if filtered:
+            return _FILTERED + self._fingerprint(request)
         if not is_start:
             return b"a" + number
         # The same in each run, and another for each of several equal ones.
@@ -383,31 +389,18 @@ class Scheduler(BaseScheduler):
 
     def _priority_of(self, request):
         priority = request.priority
-        if self._settings.order == "dfs":
-            priority = priority * _DEPTHS + min(int(request.meta.get("depth", 0)), _DEPTHS - 1)
-        return max(-_MAX_PRIORITY, min(priority, _MAX_PRIORITY))
-
-
-def _directory_of(settings):
-    directory = job_dir(settings)
-    if not directory:
-        raise NotConfigured("trawl.scrapy.Scheduler needs the setting JOBDIR, the directory where it keeps requests")
-    for name in ("requests.queue", "requests.seen"):
-        if pathlib.Path(directory, name).exists():
-            raise NotConfigured(
-                f"JOBDIR {directory} is the job of another scheduler: it has {name}. Its requests cannot be taken "
-                "over: finish it with that scheduler, or give JOBDIR a directory of its own")
-    return directory
+        if self._depth_first:
+            depth = request.meta.get("depth")
+            priority = priority * _DEPTHS + (min(depth, _DEPTHS - 1) if isinstance(depth, int) else 0)
+        if -_MAX_PRIORITY <= priority <= _MAX_PRIORITY:
+            return priority
+        return _MAX_PRIORITY if priority > 0 else -_MAX_PRIORITY
 
 
 def _encoded(name):
     """The name of a queue, which is limited."""
     encoded = str(name).encode("utf-8", "surrogatepass")
     return encoded if len(encoded) <= 255 else hashlib.sha1(encoded).hexdigest().encode()
-
-
-def _name_of(kind):
-    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _mark(request):

@@ -1,6 +1,5 @@
 """What trawl.scrapy.DupeFilter has seen, in memory and in JOBDIR."""
 
-import fcntl
 import hashlib
 import math
 import mmap
@@ -12,7 +11,8 @@ from scrapy.exceptions import NotConfigured
 
 import trawl
 
-from ._scrapy_parts import logger
+from ._scrapy_job import lock, refuse_if_locked
+from ._scrapy_parts import allocate, logger
 
 _LENGTHS = [bytes((length,)) for length in range(256)]
 _CHUNK = 1 << 20  # bytes of the log that are mapped at a time
@@ -53,7 +53,8 @@ class BloomSeen:
         # Each hash is a miss of the processor's cache. Half of the hashes take a third more bits.
         bits = math.ceil(capacity * -_MOST_HASHES / math.log1p(-rate ** (1 / _MOST_HASHES)))
         fewer = -math.log2(rate) > _MOST_HASHES
-        self._take(trawl.ClassicBloomFilter(capacity, rate, **({"bits": bits, "hashes": _MOST_HASHES} if fewer else {})))
+        shape = {"bits": bits, "hashes": _MOST_HASHES} if fewer else {}
+        self._take(trawl.ClassicBloomFilter(capacity, rate, **shape))
 
     def _take(self, newest):
         self._newest = newest
@@ -140,10 +141,10 @@ class Files:
     closed: where there is one at the start, the last run did not come to its end."""
 
     def __init__(self, job, settings, kind):
-        _refuse_jobs_of_others(job)
+        refuse_jobs_of_others(job)
         self._directory = directory = job / "trawl-seen"
         directory.mkdir(parents=True, exist_ok=True)
-        self._lock = _locked(directory / "lock", job)
+        self._lock = lock(directory / "lock", job)
         try:
             if (directory / kind.other).exists():
                 raise NotConfigured(f"the job in JOBDIR {job} began with another TRAWL_EXACT: go on with that, or "
@@ -218,6 +219,7 @@ class _Log:
     follows an entry, the next is at the start of the next chunk."""
 
     def __init__(self, path):
+        self._path = path
         self._file = open(path, "w+b", buffering=0)  # pylint: disable=consider-using-with
         self.begin()
 
@@ -231,7 +233,7 @@ class _Log:
 
     def map_next(self):
         start = self._chunks * _CHUNK
-        os.posix_fallocate(self._file.fileno(), start, _CHUNK)  # a full disk is an error here, not a signal later
+        allocate(self._file, start, _CHUNK, self._path)
         self.map = mmap.mmap(self._file.fileno(), _CHUNK, offset=start)
         self.size = _CHUNK
         self._chunks += 1
@@ -256,7 +258,7 @@ def _entries(path):
             at += 1 + size
 
 
-def _refuse_jobs_of_others(job):
+def refuse_jobs_of_others(job):
     if (job / "requests.seen").exists():
         raise NotConfigured(
             f"JOBDIR {job} has the requests that another filter of duplicates has seen (requests.seen): finish "
@@ -265,13 +267,4 @@ def _refuse_jobs_of_others(job):
         raise NotConfigured(
             f"JOBDIR {job} is a job of trawl.scrapy.Scheduler: go on with SCHEDULER = \"trawl.scrapy.Scheduler\", "
             "or give JOBDIR a directory of its own")
-
-
-def _locked(path, job):
-    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(lock)
-        raise NotConfigured(f"JOBDIR {job} is in use by another process") from None
-    return lock
+    refuse_if_locked(job / "trawl-seen" / "lock", job)

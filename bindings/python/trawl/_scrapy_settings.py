@@ -1,20 +1,26 @@
 """The settings TRAWL_... of trawl.scrapy, checked."""
 
 import math
+import os
 import re
 
 _UNITS = {"": 1, "b": 1}
 for _power, _letter in enumerate("kmgt", 1):
     _UNITS.update({_letter: 1 << 10 * _power, f"{_letter}ib": 1 << 10 * _power, f"{_letter}b": 1000 ** _power})
 _LEAST_MEMORY = 64 << 20
+_MOST_URLS = 10**15
+_LEAST_RATE = 1e-12  # a filter that grows needs lower ones for its parts
 
 
 class Settings:
     def __init__(self, settings):
         self.expected_urls = _positive(settings, "TRAWL_EXPECTED_URLS", int, 1_500_000)
+        if self.expected_urls > _MOST_URLS:
+            raise ValueError(f"TRAWL_EXPECTED_URLS must be at most {_MOST_URLS:,}, not {self.expected_urls:,}")
         self.rate = _positive(settings, "TRAWL_FALSE_POSITIVE_RATE", float, 1e-9)
-        if not 1e-15 <= self.rate < 1:
-            raise ValueError(f"TRAWL_FALSE_POSITIVE_RATE must be from 1e-15 to below 1, not {self.rate!r}")
+        if not _LEAST_RATE <= self.rate < 1:
+            raise ValueError(f"TRAWL_FALSE_POSITIVE_RATE must be from {_LEAST_RATE} to below 1, not {self.rate!r}; "
+                             "TRAWL_EXACT = True takes no new request for a seen one")
         self.exact = _truth(settings, "TRAWL_EXACT")
         self.order = _one_of(settings, "TRAWL_ORDER", ("bfs", "dfs"))
         self.politeness = _one_of(settings, "TRAWL_POLITENESS", ("scrapy", "frontier"))
@@ -23,6 +29,10 @@ class Settings:
         self.max_memory = _size(settings, "TRAWL_MAX_MEMORY", 256 << 20)
         if self.max_memory < _LEAST_MEMORY:
             raise ValueError(f"TRAWL_MAX_MEMORY must be at least 64MiB, not {settings.get('TRAWL_MAX_MEMORY')!r}")
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        if self.max_memory > memory:
+            raise ValueError(f"TRAWL_MAX_MEMORY must be at most what this machine has, {memory >> 20}MiB, not "
+                             f"{settings.get('TRAWL_MAX_MEMORY')!r}")
 
 
 def _positive(settings, name, kind, default):

@@ -27,11 +27,15 @@ class Scheduler:
     dqs: Any
     def __init__(self, crawler: Crawler) -> None: ...
     @classmethod
-    def from_crawler(cls: Type[_Scheduler], crawler: Crawler) -> _Scheduler: ...
-    def open(self, spider: Spider) -> None: ...
-    def close(self, reason: str) -> None: ...
+    def from_crawler(cls: Type[_Scheduler], crawler: Crawler) -> _Scheduler:
+        """The way in which Scrapy makes one; wrong settings are an error."""
+    def open(self, spider: Spider) -> None:
+        """Opens the job in JOBDIR, and goes on with it if there is one."""
+    def close(self, reason: str) -> None:
+        """Closes the job. What is queued stays for the next run."""
     def __len__(self) -> int: ...
-    def has_pending_requests(self) -> bool: ...
+    def has_pending_requests(self) -> bool:
+        """Whether requests wait, those that may not be fetched yet included."""
     def enqueue_request(self, request: Request) -> bool:
         """False: it is a duplicate."""
     def next_request(self) -> Optional[Request]:
@@ -56,23 +60,30 @@ class DupeFilter:
         stats: Any = None,
     ) -> None: ...
     @classmethod
-    def from_crawler(cls: Type[_Filter], crawler: Crawler) -> _Filter: ...
+    def from_crawler(cls: Type[_Filter], crawler: Crawler) -> _Filter:
+        """The way in which Scrapy makes one, with the crawler's fingerprinter and statistics."""
     @classmethod
     def from_settings(
         cls: Type[_Filter], settings: BaseSettings, *, fingerprinter: Any = None
-    ) -> _Filter: ...
-    def open(self) -> None: ...
-    def close(self, reason: str = "") -> None: ...
+    ) -> _Filter:
+        """The same without a crawler, so without statistics of its own."""
+    def open(self) -> None:
+        """Reads what earlier runs of the job in JOBDIR have seen."""
+    def close(self, reason: str = "") -> None:
+        """Saves what was seen, if there is a JOBDIR."""
     def request_seen(self, request: Request) -> bool:
         """Whether a request of this fingerprint came before; from now on, one has."""
     def request_fingerprint(self, request: Request) -> str:
         """The fingerprint as text. A subclass that has another is asked for it."""
-    def log(self, request: Request, spider: Spider) -> None: ...
+    def log(self, request: Request, spider: Spider) -> None:
+        """Logs and counts a duplicate, as Scrapy's filter does."""
 
 class Fingerprinter:
     """Method, canonical URL and body, as Scrapy's; the URL by Trawl's canonical key with the query
     sorted. Its fingerprints differ from Scrapy's: choose one when a job begins."""
 
     @classmethod
-    def from_crawler(cls: Type[_Fingerprinter], crawler: Crawler) -> _Fingerprinter: ...
-    def fingerprint(self, request: Request) -> bytes: ...
+    def from_crawler(cls: Type[_Fingerprinter], crawler: Crawler) -> _Fingerprinter:
+        """The way in which Scrapy makes one."""
+    def fingerprint(self, request: Request) -> bytes:
+        """20 bytes that requests for the same have in common."""

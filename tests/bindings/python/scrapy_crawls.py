@@ -61,11 +61,6 @@ class Tasks(Base):
                                      meta=task.get("meta"))
 
 
-class Delayed(Tasks):
-    name = "delayed"
-    custom_settings = {"DOWNLOAD_DELAY": 0.2}
-
-
 class DelayedByAttribute(Tasks):
     name = "delayed-by-attribute"
     download_delay = 0.2
@@ -90,7 +85,7 @@ def main():
     settings = {"LOG_LEVEL": "INFO", "ROBOTSTXT_OBEY": False, "TELNETCONSOLE_ENABLED": False,
                 "REQUEST_FINGERPRINTER_IMPLEMENTATION": "2.7", "DOWNLOAD_TIMEOUT": 20, **json.loads(settings)}
     process = CrawlerProcess(settings)
-    kinds = {kind.name: kind for kind in (Site, Tasks, Delayed, DelayedByAttribute)}
+    kinds = {kind.name: kind for kind in (Site, Tasks, DelayedByAttribute)}
     crawler = process.create_crawler(kinds[name])
     if "trawl" in settings.get("SCHEDULER", ""):
         say_in_progress(crawler)

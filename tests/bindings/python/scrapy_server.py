@@ -4,6 +4,7 @@ import http.server
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import threading
@@ -98,9 +99,9 @@ class Server:
 class Crawl:
     """A process that crawls; its output is read meanwhile."""
 
-    def __init__(self, spider, url, **settings):
+    def __init__(self, spider, url, directory=None, **settings):
         self.process = subprocess.Popen(  # pylint: disable=consider-using-with
-            [sys.executable, "-B", str(CRAWLS), spider, url, json.dumps(settings)], text=True,
+            [sys.executable, "-B", str(CRAWLS), spider, url, json.dumps(settings)], text=True, cwd=directory,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, "PYTHONWARNINGS": "ignore"})
         self.lines = []
         self._changed = threading.Condition()
@@ -139,6 +140,10 @@ class Crawl:
         """How many requests were in progress at its end."""
         counts = [line.split()[2] for line in self.lines if line.startswith("IN PROGRESS ")]
         return int(counts[-1]) if counts else 0
+
+    def kill(self):
+        self.process.kill()
+        assert self.end() == -signal.SIGKILL, "\n".join(self.lines)
 
     def pages(self):
         return [line.split(" ", 1)[1] for line in self.lines if line.startswith("PAGE ")]

@@ -1,96 +1,14 @@
 """trawl.scrapy.Scheduler, asked as Scrapy's engine asks: what it takes, gives, and refuses."""
 
 import logging
-import types
 
 import pytest
 
-import trawl
-
 scrapy = pytest.importorskip("scrapy", reason="Scrapy (python3-scrapy) is not installed")
 # pylint: disable=wrong-import-position
-import twisted.internet.reactor  # noqa: E402,F401  pylint: disable=unused-import
-from scrapy.core.scheduler import BaseScheduler  # noqa: E402
-from scrapy.exceptions import NotConfigured  # noqa: E402
-from scrapy.utils.misc import load_object  # noqa: E402
-from scrapy.utils.test import get_crawler  # noqa: E402
+from scrapy_engine import Spider, end, jobs, request_of, take, take_all, urls  # noqa: E402,F401
 
-
-class Spider(scrapy.Spider):
-    name = "test"
-
-    def other(self, response):
-        pass
-
-
-class Engine:
-    """Of the engine what the scheduler knows."""
-
-    def __init__(self, start_requests=()):
-        self.woken = 0
-        self.closed = []
-        self.slot = types.SimpleNamespace(inprogress=set(), nextcall=types.SimpleNamespace(schedule=self._wake),
-                                          start_requests=iter(start_requests))
-        self.downloader = types.SimpleNamespace(active=set(), randomize_delay=True)
-
-    def _wake(self):
-        self.woken += 1
-
-    def close_spider(self, _spider, reason):
-        self.closed.append(reason)
-
-
-@pytest.fixture
-def jobs(tmp_path):
-    """Opens the scheduler of a job in a directory; closes what is left open."""
-    opened = []
-
-    def job(start_requests=(), spider=Spider, engine=None, **settings):
-        settings = {"JOBDIR": str(tmp_path / "job"), "REQUEST_FINGERPRINTER_IMPLEMENTATION": "2.7", **settings}
-        crawler = get_crawler(spider, settings)
-        crawler.engine = engine or Engine(start_requests)
-        kind = load_object("trawl.scrapy.Scheduler")
-        assert issubclass(kind, BaseScheduler)
-        scheduler = kind.from_crawler(crawler)
-        scheduler.engine, scheduler.stats = crawler.engine, crawler.stats
-        opened.append(scheduler)
-        assert scheduler.open(spider.from_crawler(crawler)) is None
-        return scheduler
-    yield job
-    for scheduler in opened:
-        scheduler.close("finished")
-
-
-def take(scheduler):
-    """The next request, handed out as the engine does."""
-    scheduler._frontier.flush()  # offers are not waited for
-    request = scheduler.next_request()
-    if request is not None:
-        scheduler.engine.slot.inprogress.add(request)
-        scheduler.engine.downloader.active.add(request)
-    return request
-
-
-def end(scheduler, request):
-    scheduler.engine.downloader.active.discard(request)
-    scheduler.engine.slot.inprogress.remove(request)
-
-
-def take_all(scheduler):
-    requests = []
-    while (request := take(scheduler)) is not None:
-        requests.append(request)
-        end(scheduler, request)
-    return requests
-
-
-def urls(requests):
-    return [request.url for request in requests]
-
-
-def request_of(path, host="a.example", **options):
-    return scrapy.Request(f"http://{host}/{path}", **options)
-
+# pylint: disable=redefined-outer-name
 
 def test_each_request_once_until_it_is_done(jobs):
     scheduler = jobs()
@@ -283,86 +201,6 @@ def test_start_requests_are_not_fetched_again(jobs, caplog):
         start(refetch, starts(dont_filter=dont_filter))
         assert len(take_all(refetch)) == 3
         refetch.close("finished")
-
-
-@pytest.mark.parametrize("settings, message", [
-    ({"TRAWL_EXPECTED_URLS": 0}, "TRAWL_EXPECTED_URLS must be a whole number above 0, not 0"),
-    ({"TRAWL_EXPECTED_URLS": "many"}, "not 'many'"),
-    ({"TRAWL_EXPECTED_URLS": 1.5}, "not 1.5"),
-    ({"TRAWL_EXPECTED_URLS": True}, "not True"),
-    ({"TRAWL_FALSE_POSITIVE_RATE": 1}, "TRAWL_FALSE_POSITIVE_RATE must be from 1e-15 to below 1"),
-    ({"TRAWL_FALSE_POSITIVE_RATE": "nan"}, "must be a number above 0"),
-    ({"TRAWL_EXACT": "perhaps"}, "TRAWL_EXACT must be True or False"),
-    ({"TRAWL_ORDER": "lifo"}, "TRAWL_ORDER must be 'bfs' or 'dfs', not 'lifo'"),
-    ({"TRAWL_POLITENESS": "none"}, "TRAWL_POLITENESS must be 'scrapy' or 'frontier'"),
-    ({"TRAWL_MAX_MEMORY": "256 apples"}, 'such as "256MiB", not \'256 apples\''),
-    ({"TRAWL_MAX_MEMORY": "1MiB"}, "at least 64MiB"),
-])
-def test_wrong_settings(jobs, settings, message):
-    with pytest.raises(ValueError) as caught:
-        jobs(**settings)
-    assert message in str(caught.value)
-
-
-@pytest.mark.parametrize("settings", [
-    {"TRAWL_EXPECTED_URLS": "5_000"}, {"TRAWL_FALSE_POSITIVE_RATE": "1e-6"}, {"TRAWL_MAX_MEMORY": "0.5 GiB"},
-    {"TRAWL_MAX_MEMORY": 100_000_000}, {"TRAWL_MAX_MEMORY": "100 mb"}, {"TRAWL_EXACT": "1"}, {"TRAWL_ORDER": None}])
-def test_settings_as_a_command_line_gives_them(jobs, settings):
-    assert jobs(**settings).enqueue_request(request_of("1"))
-
-
-def test_no_jobdir(jobs):
-    with pytest.raises(NotConfigured, match="needs the setting JOBDIR"):
-        jobs(JOBDIR=None)
-
-
-@pytest.mark.parametrize("name", ["requests.queue", "requests.seen"])
-def test_a_job_of_scrapys_own_scheduler_is_refused(jobs, tmp_path, name):
-    (tmp_path / "job" / name).mkdir(parents=True)
-    with pytest.raises(NotConfigured, match=f"is the job of another scheduler: it has {name}"):
-        jobs()
-    assert not (tmp_path / "job" / "trawl").exists()
-
-
-def test_two_schedulers_of_one_job(jobs, tmp_path):
-    scheduler = jobs()
-    with pytest.raises(trawl.InUseError, match=str(tmp_path / "job" / "trawl")):
-        jobs()
-    assert scheduler.enqueue_request(request_of("1")) and take(scheduler)
-
-
-@pytest.mark.parametrize("slot", [None, types.SimpleNamespace(nextcall=None), types.SimpleNamespace(inprogress=[])])
-def test_an_engine_of_another_make_is_refused(jobs, slot):
-    engine = Engine()
-    engine.slot = slot
-    with pytest.raises(RuntimeError, match="does not say which requests are in progress"):
-        jobs(engine=engine)
-
-
-def test_another_fingerprinter_is_said(jobs, caplog):
-    jobs().close("shutdown")
-    jobs(REQUEST_FINGERPRINTER_CLASS="trawl.scrapy.Fingerprinter")
-    assert "goes on with trawl._scrapy_filter.Fingerprinter" in caplog.text
-
-
-@pytest.mark.parametrize("name, said", [("trawl.scrapy.DupeFilter", False), ("scrapy.dupefilters.BaseDupeFilter", True)])
-def test_the_filter_of_duplicates_is_not_asked(jobs, caplog, name, said):
-    scheduler = jobs(DUPEFILTER_CLASS=name)
-    assert ("is not asked" in caplog.text) == said
-    assert scheduler.enqueue_request(request_of("1")) and not scheduler.enqueue_request(request_of("1"))
-
-
-def test_a_storage_that_fails(jobs, caplog):
-    """Closed under its feet, which looks as a full disk does: nothing is taken for done."""
-    scheduler = jobs()
-    scheduler.enqueue_request(request_of("1"))
-    request = take(scheduler)
-    scheduler._frontier.close()
-    end(scheduler, request)
-    assert scheduler.enqueue_request(request_of("2")) is False and scheduler.next_request() is None
-    assert "its requests cannot be stored any more" in caplog.text and caplog.text.count("CRITICAL") == 1
-    scheduler.close("trawl_storage_failed")
-    assert urls(take_all(jobs())) == ["http://a.example/1"]
 
 
 def test_delays_of_the_frontier(jobs):

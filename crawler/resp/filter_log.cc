@@ -86,7 +86,7 @@ Result<void> FilterLog::commit() {
     return written;
   }
   constexpr std::size_t kKept = 2 << 20;
-  if (in_flight_.bytes.capacity() > kKept) in_flight_.bytes = {};
+  if (in_flight_.bytes.capacity() > kKept) in_flight_.bytes = std::string();
   in_flight_.bytes.clear();
   in_flight_any_ = false;
   in_flight_bytes_ = 0;

@@ -17,6 +17,11 @@ std::string_view type_of(const ServedFilter& filter) {
   return filter.is_cuckoo() ? kCuckooType : kBloomType;
 }
 
+// As Redis, SCAN takes a type in any case.
+bool is_type(std::string_view word, const ServedFilter& filter) {
+  return equal_in_any_case(word, type_of(filter));
+}
+
 struct ScanOptions {
   std::uint64_t from = 0;
   std::string_view pattern = "*";
@@ -109,7 +114,7 @@ void KeyCommands::scan(CommandCall& call) {
       break;
     }
     const ServedFilter& filter = *at->second;
-    if ((options.type.empty() || options.type == type_of(filter)) &&
+    if ((options.type.empty() || is_type(options.type, filter)) &&
         glob_match(options.pattern, filter.name())) {
       names.push_back(&filter.name());
     }

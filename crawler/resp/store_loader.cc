@@ -24,13 +24,33 @@ Result<SnapshotIndex> index_of(const std::string& path) {
   return read_snapshot_index(*file);
 }
 
+bool is_of_kind(FilterKind file, ServedKind served) {
+  switch (served) {
+    case ServedKind::kGrowing:
+      return file == FilterKind::kGrowing;
+    case ServedKind::kFixed:
+      return file == FilterKind::kBlocked;
+    case ServedKind::kCuckoo:
+      return file == FilterKind::kCuckoo;
+  }
+  return false;
+}
+
 // The memory that the filters of these files take when loaded.
-Result<std::uint64_t> memory_of(const std::vector<std::string>& paths) {
+Result<std::uint64_t> memory_of(const FilterPlan& plan, const std::vector<std::string>& paths) {
   std::uint64_t bytes = 0;
   for (const auto& path : paths) {
     const auto index = index_of(path);
     if (!index) return tl::unexpected(index.error());
-    for (const auto& section : index->header.sections)
+    const SnapshotHeader& header = index->header;
+    // With another key of the hash it would answer wrongly.
+    if (!is_of_kind(header.kind, plan.kind) || header.hash_key != plan.hash_key) {
+      return error(ErrorCode::kCorrupt,
+                   fmt::format("{} is not of the filter {}, as the CATALOG says: restore the file, "
+                               "or the directory",
+                               path, plan.name));
+    }
+    for (const auto& section : header.sections)
       bytes += section.words * sizeof(std::uint64_t);
   }
   return bytes;
@@ -84,7 +104,6 @@ Result<void> StoreLoader::read() {
     *catalog = Catalog{};
     if (auto written = write_catalog(directory, **catalog); !written) return written;
   }
-  remove_leftovers(**catalog);
   if (auto loaded = load_catalog(**catalog); !loaded) return loaded;
   const auto replayed = replay_log(directory, (*catalog)->first_segment, (*catalog)->sequence,
                                    [&](const LogRecord& record) { return replay(record); });
@@ -95,6 +114,8 @@ Result<void> StoreLoader::read() {
   store_.log_ =
       std::make_unique<FilterLog>(directory, replayed->next_segment, replayed->next_sequence);
   load_files();
+  // Only now: a CATALOG that somebody restored by mistake names files that are not there.
+  remove_leftovers(**catalog);
   store_.opening_.filters = store_.size();
   return {};
 }
@@ -111,7 +132,15 @@ Result<void> StoreLoader::load_entry(const Catalog::Entry& entry) {
   std::vector<std::string> paths;
   for (const std::uint64_t file : entry.files)
     paths.push_back(catalog_filter_path(store_.options_.directory, file).string());
-  const auto bytes = memory_of(paths);
+  const bool possible = !paths.empty() && !store_.by_number_.contains(entry.filter) &&
+                        store_.find(entry.plan.name) == nullptr &&
+                        (paths.size() == 1 || entry.plan.kind == ServedKind::kCuckoo);
+  if (!possible) {
+    return error(ErrorCode::kCorrupt,
+                 fmt::format("{}: the entry of the filter {} is impossible",
+                             (store_.options_.directory / "CATALOG").string(), entry.plan.name));
+  }
+  const auto bytes = memory_of(entry.plan, paths);
   if (!bytes) return tl::unexpected(bytes.error());
   auto body = load_body(entry, *bytes);
   if (!body) return tl::unexpected(body.error());
@@ -163,6 +192,11 @@ Result<void> StoreLoader::replay(const LogRecord& record) {
   if (record.kind == LogRecord::Kind::kCreate) {
     store_.next_filter_ = std::max(store_.next_filter_, record.filter + 1);
     if (known) return {};
+    if (store_.find(record.plan.name) != nullptr) {
+      return error(ErrorCode::kCorrupt,
+                   fmt::format("the log makes the filter {} a second time: restore the directory",
+                               record.plan.name));
+    }
     auto filter = ServedFilter::create(record.filter, record.plan, memory_left());
     if (!filter) {
       return error(filter.error().code,

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """trawl serve and what a socket can bring: requests cut anywhere, RESP3, hostile lengths, slow and idle
 clients, HTTP, passwords, limits, commands switched off, wrong options."""
-import pathlib
+import re
 import resource
 import socket
 import subprocess
@@ -24,6 +24,11 @@ class Cases:
 
     def expect(self, got, expected, what):
         self.test.check(got == expected, what, f"got {got!r}\nexpected {expected!r}")
+
+    @staticmethod
+    def field(client, name):
+        """A number in INFO."""
+        return int(re.search(rf"^{name}:(\d+)", client.ask("INFO").decode(), re.M).group(1))
 
     def pipelines_cut_at_every_byte(self):
         stream = b"".join((encode("BF.RESERVE", "f", "0.001", "1000"), encode("BF.ADD", "f", "a"),
@@ -230,12 +235,28 @@ class Cases:
                 except BlockingIOError:
                     break
             self.expect(quick.ask("BF.EXISTS", "f", 5), 1, "others are served")
-            memory = int(pathlib.Path(f"/proc/{server.process.pid}/statm").read_text().split()[1]) * 4096
+            memory = server.memory()
             self.test.check(memory < 200 << 20, f"{memory >> 20} MiB with a client that does not read")
             slow.socket.setblocking(True)
             slow.socket.settimeout(30)
             self.expect(len(slow.reply()), 101, "it gets its replies when it reads")
             slow.socket.close()
+            with server.client() as idle:
+                idle.ask("BF.MEXISTS", "f", *range(500_000))
+                used = self.field(quick, "used_memory_clients")
+                self.test.check(used < 1 << 20, f"{used} bytes for an idle client after 500,000 arguments")
+            # One that sends faster than it is answered: what it sends is not collected.
+            with server.client() as eager:
+                eager.socket.setblocking(False)
+                for _ in range(200):
+                    for call in (lambda: eager.socket.send(b"KEYS *\r\n" * 10_000), eager._more):
+                        try:
+                            call()
+                        except BlockingIOError:
+                            pass
+                    eager.buffer = b""
+                used = self.field(quick, "used_memory_clients")
+                self.test.check(used < 4 << 20, f"{used} bytes for requests that wait")
             # Many that say much will come, and send half of it.
             half = b"*2\r\n$4\r\nECHO\r\n$1000000\r\n" + b"x" * 700_000
             clients = [server.client() for _ in range(150)]
@@ -264,15 +285,28 @@ class Cases:
             print(f"  left out: 10,000 idle connections, since {hard} files may be open")
         else:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-            with self.server() as server:
+            with self.server("--max-memory", "64MiB") as server:
                 idle = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(10_000)]
                 with server.client() as client:
                     self.expect(client.ask("BF.ADD", "f", "x"), 1, "an add with 10,000 idle connections")
                     self.test.check(b"connected_clients:10001" in client.ask("INFO", "clients"), "INFO")
-                    memory = int(pathlib.Path(f"/proc/{server.process.pid}/statm").read_text().split()[1]) * 4096
+                    memory = server.memory()
                     self.test.check(memory < 100 << 20, f"{memory >> 20} MiB for 10,000 idle connections")
-                idle[5000].sendall(b"PING\r\n")
+                    for each in idle:
+                        each.sendall(b"*")
+                    self.expect(client.ask("BF.EXISTS", "f", "x"), 1, "others are served")
+                    memory = server.memory()
+                    self.test.check(memory < 100 << 20, f"{memory >> 20} MiB for 10,000 begun requests")
+                idle[5000].sendall(b"1\r\n$4\r\nPING\r\n")
                 self.expect(idle[5000].recv(100), b"+PONG\r\n", "an idle one wakes up")
+                for each in idle[:2000]:
+                    try:
+                        each.sendall(b"2\r\n$4\r\nECHO\r\n$70000\r\n" + b"x" * 60_000)
+                    except OSError:
+                        pass
+                with server.client() as client:
+                    used = self.field(client, "used_memory_clients")
+                    self.test.check(16 << 20 < used <= 64 << 20, f"{used} bytes for 2,000 requests of 60 kB")
                 for each in idle:
                     each.close()
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
@@ -342,7 +376,7 @@ class Cases:
 
 
 def run(test, directory, options):
-    t.run_cases(test, Cases(test, directory, options), ("server", "expect", "complete"))
+    t.run_cases(test, Cases(test, directory, options), ("server", "expect", "complete", "field"))
 
 
 if __name__ == "__main__":

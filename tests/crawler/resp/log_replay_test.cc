@@ -128,6 +128,27 @@ TEST_F(LogReplayTest, ATornEndIsCutOffWhereverItIs) {
   }
 }
 
+// The last page of a file is written, and the one before, with the mark, is not.
+TEST_F(LogReplayTest, AMarkThatAPowerFailureLostIsNoDamage) {
+  write(1, 0, 3);
+  const std::string whole = contents(1);
+  const std::size_t frame = (whole.size() - kLogHeaderBytes) / 3;
+  const std::size_t mark = whole.size() - frame - kLogFrameBytes;
+  for (std::size_t zeros = 1; zeros <= kLogFrameBytes; ++zeros) {
+    std::string lost = whole;
+    lost.replace(mark, zeros, zeros, '\0');
+    put(1, lost);
+    auto done = replay();
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_EQ(found_.size(), 3u);
+    put(1, lost.substr(0, whole.size() - kLogFrameBytes - 1));
+    done = replay();
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_EQ(found_.size(), 2u) << "of the last frame only a part is there";
+    EXPECT_GT(done->torn_bytes, 0u);
+  }
+}
+
 TEST_F(LogReplayTest, ANewSegmentThatWasNotFinishedIsNoDamage) {
   write(1, 0, 2);
   put(2, "TRAWLR");

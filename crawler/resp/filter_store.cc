@@ -95,7 +95,9 @@ CuckooChain::Added FilterStore::add_copy(ServedFilter& filter, Fingerprint key) 
 }
 
 bool FilterStore::erase(ServedFilter& filter, Fingerprint key) {
+  const std::uint64_t before = filter.memory_bytes();
   if (!filter.erase(key)) return false;
+  account(before, filter);
   log_->keys(LogRecord::Kind::kErase, filter.number(), {&key, 1});
   own_[filter.number()].dirty = true;
   return true;

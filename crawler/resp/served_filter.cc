@@ -171,7 +171,9 @@ CuckooChain::Added ServedFilter::add_copy(Fingerprint key, std::uint64_t max_mem
 }
 
 bool ServedFilter::erase(Fingerprint key) {
-  if (!std::get<Cuckoo>(body_)->erase(key)) return false;
+  CuckooChain& chain = *std::get<Cuckoo>(body_);
+  if (!chain.erase(key)) return false;
+  memory_bytes_ = chain.memory_bytes();
   --inserted_;
   ++erased_;
   return true;

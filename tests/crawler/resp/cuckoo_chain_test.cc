@@ -98,6 +98,27 @@ TEST(CuckooChain, MemoryIsALimit) {
   EXPECT_FALSE(CuckooChain::create({.capacity = 1'000'000}, 1000));
 }
 
+TEST(CuckooChain, CopiesWithoutASlotTakeMemory) {
+  auto chain = chain_of({.capacity = 10'000, .hash = KeyedHash::from_seed(1)});
+  const std::uint64_t empty = chain.memory_bytes();
+  const std::uint64_t most = empty + 1000;
+  std::uint64_t refused = 0;
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    for (int copy = 0; copy < 10; ++copy) {
+      const auto added = chain.add(nth_key(i), most);
+      refused += added == CuckooChain::Added::kNoMemory ? 1 : 0;
+    }
+  }
+  EXPECT_GT(chain.crowded().size(), 1u);
+  EXPECT_GT(chain.memory_bytes(), empty);
+  EXPECT_LE(chain.memory_bytes(), most);
+  EXPECT_GT(refused, 50u);
+  for (const auto& [key, copies] : CuckooChain::Crowded(chain.crowded()))
+    for (std::uint64_t i = 0; i < copies; ++i)
+      ASSERT_TRUE(chain.erase(key));
+  EXPECT_EQ(chain.memory_bytes(), empty);
+}
+
 // Against a map, with keys few enough that none is a false positive of another.
 TEST(CuckooChain, AnswersAsAMapDoesAndComesBackFromFiles) {
   const CuckooOptions options{

@@ -65,6 +65,55 @@ class FilterStoreTest : public testing::Test {
   std::unique_ptr<FilterStore> store_;
 };
 
+// Files that somebody swapped answer with another key of the hash, or are of another kind.
+TEST_F(FilterStoreTest, AFileOfAnotherFilterIsRefused) {
+  open();
+  add(create("a", ServedKind::kGrowing), 0, 10);
+  add(create("b", ServedKind::kGrowing), 0, 10);
+  add(create("c", ServedKind::kFixed), 0, 10);
+  checkpoint();
+  store_.reset();
+  const auto directory = directory_.path() / "filters";
+  const auto swap = [&](std::uint64_t one, std::uint64_t other) {
+    const auto aside = directory / "aside";
+    std::filesystem::rename(catalog_filter_path(directory, one), aside);
+    std::filesystem::rename(catalog_filter_path(directory, other),
+                            catalog_filter_path(directory, one));
+    std::filesystem::rename(aside, catalog_filter_path(directory, other));
+  };
+  for (const std::uint64_t other : {2, 3}) {
+    swap(1, other);
+    for (const std::uint64_t memory : {std::uint64_t{1}, std::uint64_t{1} << 30}) {
+      const auto opened = FilterStore::open({.directory = directory, .max_memory = memory});
+      ASSERT_FALSE(opened);
+      EXPECT_EQ(opened.error().code, ErrorCode::kCorrupt);
+      EXPECT_NE(opened.error().message.find("filter-000001.ckpt is not of the filter a"),
+                std::string::npos)
+          << opened.error().message;
+    }
+    swap(1, other);
+  }
+  open();
+  EXPECT_EQ(store_->size(), 3u);
+}
+
+TEST_F(FilterStoreTest, ACatalogWithoutItsFilesRemovesNone) {
+  open();
+  add(create("a", ServedKind::kGrowing), 0, 10);
+  checkpoint();
+  const auto directory = directory_.path() / "filters";
+  const auto old = read_file((directory / "CATALOG").string(), 1 << 20).value();
+  add(*store_->find("a"), 10, 10);
+  checkpoint();
+  store_.reset();
+  const auto newer = read_file((directory / "CATALOG").string(), 1 << 20).value();
+  ASSERT_TRUE(replace_file((directory / "CATALOG").string(), old));
+  ASSERT_FALSE(FilterStore::open({.directory = directory}));
+  ASSERT_TRUE(replace_file((directory / "CATALOG").string(), newer));
+  open();
+  EXPECT_EQ(store_->find("a")->inserted(), 20u);
+}
+
 TEST_F(FilterStoreTest, WhatIsInTheLogComesBack) {
   open();
   auto& growing = create("growing", ServedKind::kGrowing, 100);

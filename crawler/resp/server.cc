@@ -237,7 +237,9 @@ void Server::handle(Connection& connection, std::uint32_t events) {
     case Connection::Read::kNothing:
       return;
     case Connection::Read::kEnd:
-      connection.dead = true;
+      // One that sends no more may still read: the replies that it waits for go out first.
+      connection.client().closing = true;
+      connection.dead = connection.unsent() == 0;
       return;
     case Connection::Read::kSome:
       break;

@@ -139,10 +139,11 @@ void ServerCommands::config(CommandCall& call) {
       {"save", ""},
   }};
   std::vector<const std::pair<std::string_view, std::string>*> asked;
+  std::uint64_t work = 0;  // little: the patterns are cut
   for (const auto& setting : settings) {
     bool wanted = false;
     for (std::size_t i = 2; i < request.size(); ++i)
-      wanted = wanted || glob_match(to_lower(request[i].substr(0, 64)), setting.first);
+      wanted = wanted || glob_match(to_lower(request[i].substr(0, 64)), setting.first, work);
     if (wanted) asked.push_back(&setting);
   }
   call.reply.map(asked.size());

@@ -245,6 +245,13 @@ class Cases:
                 idle.ask("BF.MEXISTS", "f", *range(500_000))
                 used = self.field(quick, "used_memory_clients")
                 self.test.check(used < 1 << 20, f"{used} bytes for an idle client after 500,000 arguments")
+            self.patterns_take_no_longer(server, quick)
+            # One that sends no more gets the replies that it waits for.
+            with server.client() as half:
+                half.send(encode("KEYS", "*") * 100)
+                half.socket.shutdown(socket.SHUT_WR)
+                self.expect([len(half.reply()) for _ in range(100)], [101] * 100, "replies after a half-close")
+                self.test.check(half.at_end(), "and the end")
             # One that sends faster than it is answered: what it sends is not collected.
             with server.client() as eager:
                 eager.socket.setblocking(False)
@@ -277,6 +284,19 @@ class Cases:
             self.test.check(0 < closed < 150, f"{closed} of 150 clients were closed for the memory of their requests")
             for client in clients:
                 client.socket.close()
+
+    def patterns_take_no_longer(self, server, client):
+        """Whatever a pattern is, others wait at most about a second."""
+        slow = "*[" + "b" * 4000 + "]"
+        self.test.check(client.error("KEYS", slow).startswith("ERR the pattern takes too long"), "KEYS")
+        self.test.check(client.error("KEYS", "x" * 5000).startswith("ERR a pattern has at most"), "a long pattern")
+        self.test.check(client.error("SCAN", 0, "MATCH", "x" * 5000).startswith("ERR a pattern has"), "SCAN MATCH")
+        cursor, rounds = b"0", 0
+        while rounds == 0 or cursor != b"0":
+            cursor, names = client.ask("SCAN", cursor, "MATCH", slow, "COUNT", 1000)
+            self.expect(names, [], "SCAN with that pattern")
+            rounds += 1
+        self.test.check(rounds > 1, "SCAN goes on later")
 
     def many_clients(self):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -376,7 +396,7 @@ class Cases:
 
 
 def run(test, directory, options):
-    t.run_cases(test, Cases(test, directory, options), ("server", "expect", "complete", "field"))
+    t.run_cases(test, Cases(test, directory, options), ("server", "expect", "complete", "field", "patterns_take_no_longer"))
 
 
 if __name__ == "__main__":

@@ -58,7 +58,10 @@ void add_item(CommandCall& call, ServedFilter& filter, std::string_view item, Co
     integers ? call.reply.integer(std::int64_t{added ? 1 : 0}) : call.reply.boolean(added);
   };
   const Fingerprint key = filter.hash()(item);
-  if (copies == Copies::kOne && filter.contains(key)) return answer(false);
+  if (copies == Copies::kOne && filter.contains(key)) {
+    call.store.note_known(filter, key);
+    return answer(false);
+  }
   switch (call.store.add_copy(filter, key)) {
     case CuckooChain::Added::kAdded:
       return answer(true);

@@ -74,13 +74,19 @@ AddProgress FilterStore::add(ServedFilter& filter, std::span<const Fingerprint> 
   const AddProgress progress = filter.add(keys, fresh, allowed(filter));
   account(before, filter);
   fresh_.clear();
+  known_.clear();
   for (std::size_t i = 0; i < progress.done; ++i)
-    if (fresh[i]) fresh_.push_back(keys[i]);
+    (fresh[i] ? fresh_ : known_).push_back(keys[i]);
   if (!fresh_.empty()) {
     log_->keys(LogRecord::Kind::kAdd, filter.number(), fresh_);
     own_[filter.number()].dirty = true;
   }
+  if (!known_.empty()) log_->keys(LogRecord::Kind::kKnown, filter.number(), known_);
   return progress;
+}
+
+void FilterStore::note_known(const ServedFilter& filter, Fingerprint key) {
+  log_->keys(LogRecord::Kind::kKnown, filter.number(), {&key, 1});
 }
 
 CuckooChain::Added FilterStore::add_copy(ServedFilter& filter, Fingerprint key) {

@@ -54,9 +54,13 @@ class ServedFilter {
   // takes at most `max_memory` bytes.
   AddProgress add(std::span<const Fingerprint> keys, std::span<bool> fresh,
                   std::uint64_t max_memory);
-  // The same for keys that were new and acknowledged: neither memory nor a capacity keeps them out.
-  // Each is counted: those that are in the filter were added while it was saved.
-  void replay(std::span<const Fingerprint> keys, std::span<bool> fresh);
+  // The same for keys that were new and acknowledged: neither memory nor a capacity keeps them out,
+  // though it grows within `max_memory` if it can, as it did. Each is counted: those that are in
+  // the filter were added while it was saved.
+  void replay(std::span<const Fingerprint> keys, std::span<bool> fresh, std::uint64_t max_memory);
+  // The same for keys that were answered as known: those that are not are added and counted.
+  void replay_known(std::span<const Fingerprint> keys, std::span<bool> fresh,
+                    std::uint64_t max_memory);
   void contains(std::span<const Fingerprint> keys, std::span<bool> found) const;
   bool contains(Fingerprint key) const;
   // Of a cuckoo filter in memory.
@@ -81,6 +85,8 @@ class ServedFilter {
                           std::span<bool> fresh, std::uint64_t max_memory);
   AddProgress add_fixed(BlockedBloomFilter& filter, std::span<const Fingerprint> keys,
                         std::span<bool> fresh);
+  std::size_t insert_all(std::span<const Fingerprint> keys, std::span<bool> fresh,
+                         std::uint64_t max_memory);
 
   std::uint64_t number_;
   FilterPlan plan_;

@@ -225,13 +225,17 @@ Result<void> StoreLoader::replay_keys(ServedFilter& filter, const LogRecord& rec
                              filter.name(), filter.size_bytes()));
   }
   const std::uint64_t before = filter.memory_bytes();
-  // The keys were acknowledged: no limit may keep them out.
+  // The keys were acknowledged: no limit may keep them out. But within the limit filters grow as
+  // they did before, so that they do not take more memory after each start.
   constexpr std::uint64_t kAny = std::uint64_t{1} << 60;
+  const std::uint64_t allowed = store_.allowed(filter);
   if (filter.is_cuckoo()) {
     for (const Fingerprint key : record.keys) {
+      if (record.kind == LogRecord::Kind::kKnown && filter.contains(key)) continue;
       if (record.kind == LogRecord::Kind::kErase) {
         filter.erase(key);
-      } else if (filter.add_copy(key, kAny, true) != CuckooChain::Added::kAdded) {
+      } else if (filter.add_copy(key, allowed) != CuckooChain::Added::kAdded &&
+                 filter.add_copy(key, kAny, true) != CuckooChain::Added::kAdded) {
         return error(ErrorCode::kNoSpace, fmt::format("the filter {} has no room for keys of the "
                                                       "log: more memory is needed",
                                                       filter.name()));
@@ -242,7 +246,9 @@ Result<void> StoreLoader::replay_keys(ServedFilter& filter, const LogRecord& rec
       fresh_size_ = record.keys.size();
       fresh_ = std::make_unique<bool[]>(fresh_size_);
     }
-    filter.replay(record.keys, {fresh_.get(), record.keys.size()});
+    const std::span<bool> fresh(fresh_.get(), record.keys.size());
+    record.kind == LogRecord::Kind::kKnown ? filter.replay_known(record.keys, fresh, allowed)
+                                           : filter.replay(record.keys, fresh, allowed);
   }
   store_.own_[filter.number()].dirty = true;
   store_.account(before, filter);

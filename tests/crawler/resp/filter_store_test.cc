@@ -65,6 +65,38 @@ class FilterStoreTest : public testing::Test {
   std::unique_ptr<FilterStore> store_;
 };
 
+// With little memory the layers of a filter are smaller than in a replay. A key that was a false
+// positive, and so was answered as known, must be known afterwards, too.
+TEST_F(FilterStoreTest, WhatWasAnsweredAsKnownIsKnownAfterAReplay) {
+  open(150'000);
+  auto& filter =
+      **store_->create({.name = "f", .kind = ServedKind::kGrowing, .capacity = 100, .rate = 0.05});
+  std::vector<Fingerprint> answered;
+  std::vector<Fingerprint> keys(1000);
+  std::array<bool, 1000> fresh{};
+  for (std::uint64_t next = 0; next < 2'000'000; next += keys.size()) {
+    for (std::size_t i = 0; i < keys.size(); ++i)
+      keys[i] = nth_key(next + i);
+    const auto progress = store_->add(filter, keys, fresh);
+    answered.insert(answered.end(), keys.begin(),
+                    keys.begin() + static_cast<std::ptrdiff_t>(progress.done));
+    if (progress.stop != Stop::kNone) break;
+  }
+  const std::uint64_t added = filter.inserted();
+  ASSERT_GT(answered.size(), added + 1000) << "there were false positives";
+  const std::uint64_t memory = store_->memory_bytes();
+  commit();
+  open(150'000);
+  EXPECT_EQ(store_->memory_bytes(), memory) << "it has grown as before";
+  open();
+  const ServedFilter& again = *store_->find("f");
+  std::uint64_t lost = 0;
+  for (const Fingerprint key : answered)
+    lost += again.contains(key) ? 0 : 1;
+  EXPECT_EQ(lost, 0u);
+  EXPECT_GE(again.inserted(), added);
+}
+
 // Files that somebody swapped answer with another key of the hash, or are of another kind.
 TEST_F(FilterStoreTest, AFileOfAnotherFilterIsRefused) {
   open();

@@ -71,16 +71,17 @@ TEST_F(LogReplayTest, RecordsOfAllKindsComeBackInOrder) {
   log.keys(LogRecord::Kind::kAdd, 9, keys);
   ASSERT_TRUE(log.commit());
   log.keys(LogRecord::Kind::kErase, 9, {keys.data(), 1});
+  log.keys(LogRecord::Kind::kKnown, 9, {keys.data(), 2});
   log.drop(9);
   ASSERT_TRUE(log.commit());
-  EXPECT_EQ(log.sequence(), 4u);
+  EXPECT_EQ(log.sequence(), 5u);
   std::vector<LogRecord> records;
   const auto done = replay_log(directory_.path(), 1, 0, [&](const LogRecord& record) {
     records.push_back(record);
     return Result<void>{};
   });
   ASSERT_TRUE(done) << done.error().message;
-  ASSERT_EQ(records.size(), 4u);
+  ASSERT_EQ(records.size(), 5u);
   EXPECT_EQ(records[0].kind, LogRecord::Kind::kCreate);
   EXPECT_EQ(records[0].plan.name, plan.name);
   EXPECT_EQ(records[0].plan.kind, plan.kind);
@@ -90,8 +91,10 @@ TEST_F(LogReplayTest, RecordsOfAllKindsComeBackInOrder) {
   EXPECT_EQ(records[0].plan.hash_key, plan.hash_key);
   EXPECT_EQ(records[1].keys, keys);
   EXPECT_EQ(records[2].kind, LogRecord::Kind::kErase);
-  EXPECT_EQ(records[3].kind, LogRecord::Kind::kDrop);
-  EXPECT_EQ(done->next_sequence, 4u);
+  EXPECT_EQ(records[3].kind, LogRecord::Kind::kKnown);
+  EXPECT_EQ(records[3].keys.size(), 2u);
+  EXPECT_EQ(records[4].kind, LogRecord::Kind::kDrop);
+  EXPECT_EQ(done->next_sequence, 5u);
   EXPECT_EQ(done->next_segment, 2u);
   EXPECT_EQ(done->torn_bytes, 0u);
 }

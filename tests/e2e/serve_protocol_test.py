@@ -116,6 +116,8 @@ class Cases:
             (("BF.INSERT", "f", "NOCREATE", "ITEMS", "x"), "ERR not found"),
             (("BF.INFO", "f"), "ERR not found"),
             (("CF.RESERVE", "c", "1"), "ERR Capacity must be at least (BucketSize * 2)"),
+            (("CF.INSERT", "c", "CAPACITY", "3", "ITEMS", "x"), "ERR Capacity must be at least (BucketSize * 2)"),
+            (("CF.INSERTNX", "c", "CAPACITY", "-1", "ITEMS", "x"), "ERR Bad capacity"),
             (("CF.RESERVE", "c", "10", "EXPANSION", "1"), "ERR EXPANSION must be 2"),
             (("CF.RESERVE", "c", "10", "BUCKETSIZE", "0"), "ERR BUCKETSIZE: value must be in the range"),
             (("CF.DEL", "c", "x"), "ERR Not found"),

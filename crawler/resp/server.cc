@@ -266,13 +266,18 @@ void Server::account(Connection& connection) {
   connection.accounted = connection.memory();
 }
 
-// While all clients take too much, the one that takes most is closed.
+// While all clients take too much, the one that takes most is closed; first of those who have not
+// given the password.
 void Server::limit_client_memory() {
   const std::size_t little = options_.client_memory / options_.max_clients;
   while (counts_.buffer_bytes > options_.client_memory) {
-    const auto memory = [](const auto& each) { return each.second->accounted; };
-    const auto largest = std::ranges::max_element(connections_, {}, memory);
-    if (largest == connections_.end() || memory(*largest) <= little) return;
+    const auto burden = [little](const auto& each) {
+      const Connection& connection = *each.second;
+      const bool much = connection.accounted > little;
+      return std::pair(much && !connection.client().authenticated, connection.accounted);
+    };
+    const auto largest = std::ranges::max_element(connections_, {}, burden);
+    if (largest == connections_.end() || largest->second->accounted <= little) return;
     close_for_memory(*largest->second);
   }
 }

@@ -331,6 +331,7 @@ class Cases:
                     self.test.check(16 << 20 < used <= 64 << 20, f"{used} bytes for 2,000 requests of 60 kB")
                 for each in idle:
                     each.close()
+            self.strangers()
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         with self.server("--max-clients", 3) as server:
             clients = [server.client() for _ in range(3)]
@@ -354,6 +355,29 @@ class Cases:
             client.ask("BF.ADD", "a", "x")
             client.ask("CF.ADD", "b", "x")
             self.test.check("2 filters, as many as allowed" in client.error("BF.ADD", "c", "x"), "a third filter")
+
+    def strangers(self):
+        """What clients without the password send does not close those who have given it."""
+        secret = self.directory / "secret"
+        secret.write_text("open sesame\n")
+        with self.server("--max-memory", "64MiB", "--password-file", secret) as server, \
+                server.client("open sesame") as client:
+            client.ask("BF.RESERVE", "f", "0.001", "1000")
+            words = encode("BF.MADD", "f", *range(100_000))
+            client.send(words[:-10])
+            strangers = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(1500)]
+            for each in strangers:
+                try:
+                    each.sendall(b"x" * 60_000)
+                except OSError:
+                    pass
+            with server.client("open sesame") as other:
+                used = self.field(other, "used_memory_clients")
+                self.test.check(32 << 20 < used <= 64 << 20, f"{used} bytes of 1,500 strangers")
+            client.send(words[-10:])
+            self.expect(len(client.reply()), 100_000, "a large request is answered")
+            for each in strangers:
+                each.close()
 
     def wrong_options(self):
         empty = self.directory / "empty"
@@ -398,7 +422,7 @@ class Cases:
 
 
 def run(test, directory, options):
-    t.run_cases(test, Cases(test, directory, options), ("server", "expect", "complete", "field", "patterns_take_no_longer"))
+    t.run_cases(test, Cases(test, directory, options), ("server", "expect", "complete", "field", "patterns_take_no_longer", "strangers"))
 
 
 if __name__ == "__main__":

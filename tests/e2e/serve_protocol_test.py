@@ -174,8 +174,13 @@ class Cases:
     def passwords(self):
         secret = self.directory / "secret"
         secret.write_text("open sesame\n")
+        secret.chmod(0o644)
+        with self.server("--password-file", secret) as server:
+            self.test.check("all users can read the password" in server.log.read_text(), "a file that all can read")
+        secret.write_bytes(b"open sesame\r\nanother line\n")
         secret.chmod(0o600)
         with self.server("--password-file", secret) as server, server.client() as client:
+            self.test.check("password" not in server.log.read_text(), "a file of its owner")
             for words in (("PING",), ("BF.ADD", "f", "x"), ("NOPE",), ("SHUTDOWN",), ("CLIENT", "ID")):
                 self.expect(client.error(*words), "NOAUTH Authentication required.", f"{words} without the password")
             self.test.check(client.error("HELLO", 3).startswith("NOAUTH HELLO must be called"), "HELLO without it")

@@ -105,7 +105,7 @@ bool CuckooChain::add_to_existing(Fingerprint key) {
   return false;
 }
 
-// If the newest filter is not full, all slots of the key are taken by copies of it.
+// If the newest filter is not full, all slots of the key are taken by copies, of it or of others.
 std::optional<CuckooChain::Added> CuckooChain::add_beside(Fingerprint key,
                                                           std::uint64_t max_memory) {
   const double fill = static_cast<double>(keys_in_.back()) / static_cast<double>(slots_of_.back());
@@ -136,8 +136,10 @@ CuckooChain::Added CuckooChain::add(Fingerprint key, std::uint64_t max_memory, b
 }
 
 bool CuckooChain::contains(Fingerprint key) const {
+  // A key whose slots are taken by copies of others has none in the filters.
   return std::any_of(filters_.rbegin(), filters_.rend(),
-                     [&](const CuckooFilter& filter) { return filter.contains(key); });
+                     [&](const CuckooFilter& filter) { return filter.contains(key); }) ||
+         (!crowded_.empty() && crowded_.contains(key));
 }
 
 std::uint64_t CuckooChain::count(Fingerprint key) const {

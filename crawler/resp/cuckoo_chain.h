@@ -24,7 +24,7 @@ struct CuckooOptions {
 class CuckooChain {
  public:
   enum class Added : std::uint8_t { kAdded, kFull, kNoMemory };
-  // Keys with more copies than slots, and how many more.
+  // Keys with copies that found no slot, and how many these are.
   using Crowded = std::map<Fingerprint, std::uint64_t>;
   static constexpr std::size_t kMostCrowded = 65536;
   static constexpr std::size_t kMostFilters = 40;

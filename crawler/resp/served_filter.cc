@@ -166,7 +166,7 @@ void ServedFilter::contains(std::span<const Fingerprint> keys, std::span<bool> f
   } else if (const auto* fixed = std::get_if<Fixed>(&body_)) {
     (*fixed)->contains_batch(keys, found);
   } else if (const auto* files = std::get_if<Mapped>(&body_);
-             files != nullptr && files->size() == 1) {
+             files != nullptr && files->size() == 1 && crowded_.empty()) {
     files->front().contains_batch(keys, found);
   } else {
     for (std::size_t i = 0; i < keys.size(); ++i)
@@ -179,7 +179,8 @@ bool ServedFilter::contains(Fingerprint key) const {
   if (const auto* fixed = std::get_if<Fixed>(&body_)) return (*fixed)->contains(key);
   if (const auto* chain = std::get_if<Cuckoo>(&body_)) return (*chain)->contains(key);
   return std::ranges::any_of(std::get<Mapped>(body_),
-                             [&](const MappedFilter& file) { return file.contains(key); });
+                             [&](const MappedFilter& file) { return file.contains(key); }) ||
+         (!crowded_.empty() && crowded_.contains(key));
 }
 
 CuckooChain::Added ServedFilter::add_copy(Fingerprint key, std::uint64_t max_memory, bool must) {

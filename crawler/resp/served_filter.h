@@ -79,6 +79,8 @@ class ServedFilter {
     inserted_ = inserted;
     erased_ = erased;
   }
+  // Of a mapped cuckoo filter: what its files do not have.
+  void set_crowded(CuckooChain::Crowded crowded) { crowded_ = std::move(crowded); }
 
  private:
   AddProgress add_growing(GrowingBloomFilter& filter, std::span<const Fingerprint> keys,
@@ -92,6 +94,7 @@ class ServedFilter {
   FilterPlan plan_;
   KeyedHash hash_;
   Body body_;
+  CuckooChain::Crowded crowded_;
   std::uint64_t inserted_ = 0;
   std::uint64_t erased_ = 0;
   std::uint64_t memory_bytes_ = 0;

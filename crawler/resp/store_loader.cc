@@ -146,7 +146,10 @@ Result<void> StoreLoader::load_entry(const Catalog::Entry& entry) {
   if (!body) return tl::unexpected(body.error());
   auto filter = std::make_unique<ServedFilter>(entry.filter, entry.plan, std::move(*body));
   filter->set_counts(entry.inserted, entry.erased);
-  if (filter->is_mapped()) ++store_.opening_.read_in_place;
+  if (filter->is_mapped()) {
+    filter->set_crowded(entry.crowded);
+    ++store_.opening_.read_in_place;
+  }
   store_.own_[entry.filter] = {.saved = entry};
   store_.insert(std::move(filter));
   return {};

@@ -97,6 +97,22 @@ TEST_F(FilterStoreTest, WhatWasAnsweredAsKnownIsKnownAfterAReplay) {
   EXPECT_GE(again.inserted(), added);
 }
 
+TEST_F(FilterStoreTest, CopiesWithoutASlotAreThereWhenFilesAreReadInPlace) {
+  open();
+  auto& cuckoo = create("c", ServedKind::kCuckoo, 10);
+  for (std::uint64_t i = 0; i < 60; ++i)
+    ASSERT_EQ(store_->add_copy(cuckoo, nth_key(i % 6)), CuckooChain::Added::kAdded);
+  for (std::uint64_t i = 10; i < 20; ++i)
+    ASSERT_EQ(store_->add_copy(cuckoo, nth_key(i)), CuckooChain::Added::kAdded);
+  ASSERT_FALSE(cuckoo.cuckoo()->crowded().empty());
+  checkpoint();
+  open(1);
+  const ServedFilter& mapped = *store_->find("c");
+  ASSERT_TRUE(mapped.is_mapped());
+  for (std::uint64_t i = 10; i < 20; ++i)
+    EXPECT_TRUE(mapped.contains(nth_key(i)));
+}
+
 // Files that somebody swapped answer with another key of the hash, or are of another kind.
 TEST_F(FilterStoreTest, AFileOfAnotherFilterIsRefused) {
   open();

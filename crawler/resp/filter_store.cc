@@ -190,16 +190,16 @@ Catalog FilterStore::catalog_after(const Checkpoint& checkpoint) const {
 Result<void> FilterStore::finish_checkpoint(const Checkpoint& checkpoint,
                                             const Result<void>& written) {
   in_checkpoint_ = false;
+  const Catalog catalog = catalog_after(checkpoint);
   auto done = written;
-  Catalog catalog;
-  if (done) {
-    catalog = catalog_after(checkpoint);
-    done = write_catalog(options_.directory, catalog);
-  }
+  if (done) done = write_catalog(options_.directory, catalog);
   if (!done) {
     for (const auto& item : checkpoint.items())
       if (const auto own = own_.find(item.filter); own != own_.end()) own->second.dirty = true;
-    checkpoint.remove();
+    // The catalog can be in place although it is not certain that it is there after a power
+    // failure.
+    const auto there = read_catalog(options_.directory);
+    if (there && (!*there || (*there)->sequence != catalog.sequence)) checkpoint.remove();
     return done;
   }
   std::vector<std::uint64_t> kept;

@@ -62,7 +62,8 @@ Result<void> check_directory(const std::filesystem::path& directory) {
     std::filesystem::create_directory(directory, failure);
     if (failure)
       return tl::unexpected(system_error(failure.value(), "cannot create " + directory.string()));
-    if (auto synced = sync_directory((directory / "..").string()); !synced) return synced;
+    const auto parent = std::filesystem::canonical(directory, failure).parent_path();
+    if (auto synced = sync_directory(parent.string()); !synced) return synced;
   }
   if (!std::filesystem::is_directory(directory, failure))
     return error(ErrorCode::kInvalidArgument, directory.string() + " is not a directory");

@@ -154,6 +154,8 @@ class Replayer {
     const auto begun = reader.read_header();
     if (!begun) return tl::unexpected(begun.error());
     if (!*begun) {
+      // Cut by an earlier start. If there were changes in it, those behind it say so.
+      if (reader.size() == 0) return {};
       if (!last) return damaged_log(reader.path(), 0, "it ends within its header");
       result_.torn_bytes += reader.size();
       return cut_file(reader.path(), 0);

@@ -159,6 +159,11 @@ TEST_F(LogReplayTest, ANewSegmentThatWasNotFinishedIsNoDamage) {
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_EQ(found_.size(), 2u);
   EXPECT_EQ(done->next_segment, 3u);
+  write(3, 2, 1);
+  ASSERT_TRUE(replay()) << "nor when there are others behind it";
+  EXPECT_EQ(found_.size(), 3u);
+  write(3, 3, 1);
+  EXPECT_FALSE(replay()) << "but changes that were in it are missed";
 }
 
 // Every bit of a frame that is known to be durable counts.

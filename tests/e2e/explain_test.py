@@ -1,5 +1,6 @@
 """`trawl explain`: what it says of a URL is what a crawl does with it."""
 
+import collections
 import json
 import subprocess
 
@@ -285,7 +286,9 @@ def every_line(test, directory, options):
                                    [line["url"] for line in lines if line["url"] in fetched and
                                     depths.get(line["from"]) == depth], "--depth", depth)
                 for depth in set(depths.values()) if depth > 0}
-            answers = {}
+            answers, others = {}, collections.defaultdict(set)
+            for line in lines:  # two spellings of a URL are one page
+                others[t.canonical_key(line["url"])].add((line["reason"], line["rule"]))
             for line in lines:
                 # A place of the host became free for it later.
                 if line["url"] in fetched and line["reason"] == "too many URLs of the host":
@@ -294,10 +297,9 @@ def every_line(test, directory, options):
                 if asked not in answers:
                     it = known[asked[1]][line["url"]]
                     answers[asked] = it.get("reason"), it.get("rule") or None
-                others = {(other["reason"], other["rule"]) for other in lines
-                          if other["url"] == line["url"]}
                 test.check(answers[asked] == (line["reason"], line["rule"]) or
-                           line["url"] not in fetched and answers[asked] in others,
+                           line["url"] not in fetched and
+                           answers[asked] in others[t.canonical_key(line["url"])],
                            f"{line} is explained as {answers[asked]}")
             reasons = {line["reason"] for line in lines}
             wanted = {"traps": "pattern parked", "crowded": "too many URLs of the host"}[name]
